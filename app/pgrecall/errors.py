@@ -1,0 +1,106 @@
+"""Everything pgrecall raises.
+
+PgRecallError
+├── InputError (also ValueError)     a value handed in cannot be used; nothing was sent
+│   ├── InvalidMemory                a field of a new or changed memory
+│   ├── InvalidVector                an embedding or query vector
+│   ├── InvalidProfile               a profile, its weights or a signal's parameters
+│   ├── UnknownName                  a profile, signal, filter or column that does not exist
+│   ├── EmbedderRequired             text was given where no embedder is configured
+│   └── InvalidLine                  a line of an imported file
+├── MemoryNotFound (also LookupError)
+├── ExtraMissing (also ImportError)  an optional dependency is not installed
+└── DatabaseError                    the database refused or cannot be used
+    ├── DatabaseUnavailable          no server, no database, or no permission to connect
+    ├── DatabaseReadOnly             a write on a replica or in a read-only transaction
+    ├── DatabaseConflict             a deadlock or serialization failure; the same call may succeed
+    ├── PgvectorUnusable             pgvector is missing or older than 0.8
+    ├── MigrationFailed              a migration could not run
+    └── SchemaError                  the tables are not the ones this version works with
+        ├── SchemaMissing
+        ├── SchemaOutdated
+        └── SchemaTooNew
+"""
+
+
+class PgRecallError(Exception):
+    """An operation of pgrecall failed."""
+
+    def __init__(self, message: str | None = None) -> None:
+        super().__init__(message or (self.__doc__ or "").strip().splitlines()[0])
+
+
+class InputError(PgRecallError, ValueError):
+    """A value cannot be used."""
+
+
+class InvalidMemory(InputError):
+    """A memory has a field that cannot be stored."""
+
+
+class InvalidVector(InputError):
+    """A vector cannot be used."""
+
+
+class InvalidProfile(InputError):
+    """A profile cannot be used."""
+
+
+class UnknownName(InputError):
+    """A name is not known."""
+
+
+class EmbedderRequired(InputError):
+    """Text needs an embedder: pass embedder=… to the repository, or pass the embedding itself."""
+
+
+class InvalidLine(InputError):
+    """A line of the file cannot be imported."""
+
+
+class MemoryNotFound(PgRecallError, LookupError):
+    """The agent has no memory with this id."""
+
+
+class ExtraMissing(PgRecallError, ImportError):
+    """An optional dependency is not installed: pip install 'pgrecall[local]'."""
+
+
+class DatabaseError(PgRecallError):
+    """The database refused the statement."""
+
+
+class DatabaseUnavailable(DatabaseError):
+    """The database cannot be reached."""
+
+
+class DatabaseReadOnly(DatabaseError):
+    """The database is read-only here; search with touch=False to rank without counting."""
+
+
+class DatabaseConflict(DatabaseError):
+    """Another transaction was in the way; the same call may succeed when repeated."""
+
+
+class PgvectorUnusable(DatabaseError):
+    """pgvector 0.8 or newer is needed in the database."""
+
+
+class MigrationFailed(DatabaseError):
+    """A migration could not run."""
+
+
+class SchemaError(DatabaseError):
+    """The database's tables are not the ones this version of pgrecall works with."""
+
+
+class SchemaMissing(SchemaError):
+    """The database has no pgrecall schema yet: run `pgrecall migrate up`."""
+
+
+class SchemaOutdated(SchemaError):
+    """The database's schema is older than this pgrecall: run `pgrecall migrate up`."""
+
+
+class SchemaTooNew(SchemaError):
+    """The database's schema is newer than this pgrecall: run `pip install --upgrade pgrecall`."""

@@ -1,0 +1,167 @@
+"""Incoming fields of a memory: every one checked before anything is sent."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import fields
+from functools import partial
+from typing import Any
+from uuid import UUID
+
+from pgrecall.errors import InvalidMemory, UnknownName
+from pgrecall.memory import NewMemory
+from pgrecall.schema.tables import MAX_CONTENT_BYTES, TIERS, TRUST_CURVES
+from pgrecall.validation import (
+    require_aware,
+    require_json_object,
+    require_name,
+    require_share,
+    require_text,
+    require_texts,
+)
+
+Check = Callable[[str, Any], Any]
+
+
+def checked(values: Mapping[str, Any]) -> dict[str, Any]:
+    """The fields as they will be stored, except `embedding`, which needs the database's layout.
+
+    Raises UnknownName for a field that does not exist, InvalidMemory naming field and value.
+    """
+    unknown = sorted(values.keys() - FIELDS)
+    if unknown:
+        raise UnknownName(
+            f"unknown field {', '.join(unknown)}; the fields are {', '.join(sorted(FIELDS))}"
+        )
+    stored = {name: _CHECKS[name](name, value) for name, value in values.items()}
+    start, end = stored.get("valid_from"), stored.get("valid_until")
+    if start is not None and end is not None and not start < end:
+        raise InvalidMemory(f"valid_from {start} must be before valid_until {end}")
+    return stored
+
+
+def _content(name: str, value: Any) -> str:
+    text = require_text(name, value, error=InvalidMemory)
+    if not text:
+        raise InvalidMemory("content must not be empty")
+    size = len(text.encode())
+    if size > MAX_CONTENT_BYTES:
+        raise InvalidMemory(
+            f"content has {size:,} bytes of UTF-8, at most {MAX_CONTENT_BYTES:,} are stored; "
+            "split it into several memories"
+        )
+    return text
+
+
+def _optional_text(name: str, value: Any) -> str | None:
+    return None if value is None else require_text(name, value, error=InvalidMemory)
+
+
+def _texts(name: str, value: Any) -> list[str]:
+    texts = require_texts(name, value, error=InvalidMemory)
+    if texts is None:
+        raise InvalidMemory(f"{name} must be a list of texts, got None")
+    return list(texts)
+
+
+def _share(name: str, value: Any) -> float:
+    share = require_share(name, value, error=InvalidMemory)
+    if share is None:
+        raise InvalidMemory(f"{name} must be a number, got None")
+    return share
+
+
+def _hours(name: str, value: Any) -> float | None:
+    if value is None:
+        return None
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 1e-3 <= value <= 1e9:
+        raise InvalidMemory(f"{name} must lie within 0.001 and 1e9 hours, got {value!r}")
+    return float(value)
+
+
+def _flag(name: str, value: Any) -> bool:
+    if not isinstance(value, bool):
+        raise InvalidMemory(f"{name} must be True or False, got {value!r}")
+    return value
+
+
+def _optional_flag(name: str, value: Any) -> bool | None:
+    return None if value is None else _flag(name, value)
+
+
+def _metadata(name: str, value: Any) -> dict[str, Any]:
+    return dict(require_json_object(name, value, error=InvalidMemory))
+
+
+def _moment(name: str, value: Any) -> Any:
+    require_aware(name, value, error=InvalidMemory)
+    return value
+
+
+def _id(name: str, value: Any) -> UUID | None:
+    if value is not None and not isinstance(value, UUID):
+        raise InvalidMemory(f"{name} must be a uuid.UUID, got {value!r:.80}")
+    return value
+
+
+def _one_of(known: Sequence[str], name: str, value: Any) -> str:
+    if value not in known:
+        raise InvalidMemory(f"unknown {name} {value!r:.80}; known are {', '.join(known)}")
+    return str(value)
+
+
+def _optional_one_of(known: Sequence[str], name: str, value: Any) -> str | None:
+    return None if value is None else _one_of(known, name, value)
+
+
+def _unchecked(name: str, value: Any) -> Any:
+    return value
+
+
+_short = partial(require_name, error=InvalidMemory)
+_optional_share = partial(require_share, error=InvalidMemory)
+
+_CHECKS: dict[str, Check] = {
+    "content": _content,
+    "id": _id,
+    "embedding": _unchecked,
+    "embedding_model": _optional_text,
+    "memory_type": _short,
+    "additional_types": _texts,
+    "memory_nature": _optional_text,
+    "content_type": _optional_text,
+    "tier": partial(_one_of, TIERS),
+    "subject": _optional_text,
+    "tags": _texts,
+    "entities": _texts,
+    "metadata": _metadata,
+    "importance": _share,
+    "usefulness": _share,
+    "confidence": _share,
+    "trust": _optional_share,
+    "trust_provenance": _optional_share,
+    "trust_consensus": _optional_share,
+    "trust_governance": _optional_share,
+    "trust_usage": _optional_share,
+    "trust_curve": partial(_optional_one_of, TRUST_CURVES),
+    "trust_half_life_hours": _hours,
+    "component": _optional_text,
+    "output_type": _optional_text,
+    "domain": _optional_text,
+    "category": _optional_text,
+    "loop": _optional_text,
+    "quality_score": _optional_share,
+    "compliant": _optional_flag,
+    "requires_approval": _flag,
+    "has_errors": _flag,
+    "violates_policy": _flag,
+    "under_policy_review": _flag,
+    "created_at": _moment,
+    "observed_at": _moment,
+    "valid_from": _moment,
+    "valid_until": _moment,
+    "expires_at": _moment,
+}
+
+FIELDS = frozenset(field.name for field in fields(NewMemory))
+assert _CHECKS.keys() == FIELDS, _CHECKS.keys() ^ FIELDS

@@ -1,0 +1,136 @@
+"""Up, down, and the same as SQL text."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from alembic import command
+from alembic.config import Config
+from alembic.util import CommandError
+from sqlalchemy import URL, Engine
+
+from pgrecall.errors import (
+    DatabaseConflict,
+    DatabaseError,
+    DatabaseUnavailable,
+    InputError,
+    MigrationFailed,
+    SchemaError,
+    SchemaTooNew,
+)
+from pgrecall.migrate.connecting import engine_of
+from pgrecall.migrate.environment import SETTINGS, TARGET
+from pgrecall.migrate.settings import DEFAULT_DIMENSIONS, Settings, embedding_type
+from pgrecall.migrate.status import Status, status
+from pgrecall.repository.translation import translated
+from pgrecall.resources import migrations_folder
+from pgrecall.schema import DEFAULT_SCHEMA
+
+
+def upgrade(
+    target: str | URL | Engine,
+    *,
+    dimensions: int | None = None,
+    embedding_type: str | None = None,
+    schema: str = DEFAULT_SCHEMA,
+    revision: str = "head",
+) -> Status:
+    """Brings the schema up to `revision`, creating it if need be; returns how it stands then.
+
+    `dimensions` and `embedding_type` ("vector" or "halfvec") hold for the schema's whole life;
+    left out, they are what the schema has, or 256 and vector when it is created. Opens its own
+    connection; runs on the same schema wait for each other.
+
+    Raises InputError, PgvectorUnusable, SchemaError when the schema exists with other embeddings,
+    MigrationFailed.
+    """
+    engine = engine_of(target)
+    before = status(engine, schema=schema)
+    settings = _settings(before, dimensions, embedding_type)
+    if before.revision is not None and before.revision > before.head:
+        raise SchemaTooNew(
+            f"schema {schema!r} is at revision {before.revision}, this pgrecall knows "
+            f"{before.head}: run `pip install --upgrade pgrecall`"
+        )
+    with _failing_as_ours():
+        command.upgrade(_config(settings, engine), revision)
+    return status(engine, schema=schema)
+
+
+def downgrade(
+    target: str | URL | Engine, *, schema: str = DEFAULT_SCHEMA, revision: str = "base"
+) -> Status:
+    """Takes the schema down to `revision`; down to "base" deletes every memory in it.
+
+    The extension and the empty schema with its version table stay. Raises MigrationFailed.
+    """
+    engine = engine_of(target)
+    settings = _settings(status(engine, schema=schema), None, None)
+    with _failing_as_ours():
+        command.downgrade(_config(settings, engine), revision)
+    return status(engine, schema=schema)
+
+
+def sql(
+    *,
+    dimensions: int = DEFAULT_DIMENSIONS,
+    embedding_type: str = "vector",
+    schema: str = DEFAULT_SCHEMA,
+    start: str | None = None,
+) -> str:
+    """The upgrade as SQL text for someone who runs it by hand; needs no database.
+
+    `start` is the revision the database is at, if it is at one.
+    """
+    settings = Settings(schema, dimensions, _embedding_type(embedding_type))
+    output = io.StringIO()
+    config = _config(settings, None, output)
+    with _failing_as_ours():
+        command.upgrade(config, f"{start}:head" if start else "head", sql=True)
+    return output.getvalue()
+
+
+_embedding_type = embedding_type  # the functions above take an argument of this name
+
+
+def _settings(before: Status, dimensions: int | None, type_name: str | None) -> Settings:
+    wanted_type = None if type_name is None else _embedding_type(type_name)
+    if before.dimensions is None or before.embedding_type is None:
+        return Settings(
+            before.schema,
+            dimensions or DEFAULT_DIMENSIONS,
+            wanted_type or _embedding_type("vector"),
+        )
+    wanted = (wanted_type or before.embedding_type, dimensions or before.dimensions)
+    has = (before.embedding_type, before.dimensions)
+    if wanted != has:
+        raise SchemaError(
+            f"schema {before.schema!r} stores {has[0]}({has[1]}), which cannot be changed to "
+            f"{wanted[0]}({wanted[1]}); create another schema with --schema"
+        )
+    return Settings(before.schema, before.dimensions, before.embedding_type)
+
+
+def _config(settings: Settings, engine: Engine | None, output: io.StringIO | None = None) -> Config:
+    config = Config(output_buffer=output) if output else Config()
+    config.set_main_option("script_location", str(migrations_folder()).replace("%", "%%"))
+    config.attributes[SETTINGS] = settings
+    config.attributes[TARGET] = engine
+    return config
+
+
+@contextmanager
+def _failing_as_ours() -> Iterator[None]:
+    try:
+        with translated():
+            yield
+    except CommandError as error:
+        raise InputError(f"alembic: {error}") from error
+    except (DatabaseUnavailable, DatabaseConflict, MigrationFailed, SchemaError):
+        raise
+    except DatabaseError as error:
+        if type(error) is not DatabaseError:
+            raise
+        raise MigrationFailed(f"the migration could not run: {error}") from error.__cause__

@@ -1,0 +1,122 @@
+"""What `migrations/env.py` runs, from `pgrecall migrate` and from plain `alembic` alike."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+from alembic.runtime.environment import EnvironmentContext
+from sqlalchemy import Column, Connection, Engine, text
+
+from pgrecall.errors import InputError
+from pgrecall.migrate.connecting import (
+    LOCK_TIMEOUT,
+    engine_of,
+    exclusive,
+    own_connection,
+    require_usable,
+)
+from pgrecall.migrate.settings import DEFAULT_DIMENSIONS, Settings, embedding_type
+from pgrecall.schema import DEFAULT_SCHEMA, tables
+from pgrecall.schema.types import Embedding
+
+DATABASE_URL = "PGRECALL_DATABASE_URL"
+SETTINGS, TARGET = "pgrecall_settings", "connection"
+"""Keys of `config.attributes`; the second is Alembic's own custom."""
+
+
+def run(context: EnvironmentContext) -> None:
+    """Runs the migrations that the command asked for."""
+    settings = context.config.attributes.setdefault(SETTINGS, _settings_from_arguments(context))
+    if context.is_offline_mode():
+        context.configure(
+            dialect_name="postgresql",
+            dialect_opts={"paramstyle": "named"},
+            literal_binds=True,
+            **_options(settings),
+        )
+        for statement in _preamble(settings):
+            context.execute(statement)
+        with context.begin_transaction():
+            context.run_migrations()
+        return
+    target = context.config.attributes.get(TARGET) or _url(context)
+    if isinstance(target, Connection):
+        _run_on(target, context, settings)
+    else:
+        with own_connection(target if isinstance(target, Engine) else engine_of(target)) as own:
+            _run_on(own, context, settings)
+
+
+def _run_on(connection: Connection, context: EnvironmentContext, settings: Settings) -> None:
+    require_usable(connection)
+    connection.rollback()
+    with exclusive(connection, settings.schema):
+        for statement in _preamble(settings):
+            connection.execute(text(statement.replace(":", r"\:")))
+        connection.commit()
+        context.configure(connection=connection, **_options(settings))
+        with context.begin_transaction():
+            context.run_migrations()
+
+
+def _preamble(settings: Settings) -> list[str]:
+    """Statements before the first migration; the extension may live in any schema."""
+    return [
+        f"SET lock_timeout = '{LOCK_TIMEOUT}'",
+        f"CREATE SCHEMA IF NOT EXISTS {settings.schema}",
+        "CREATE EXTENSION IF NOT EXISTS vector",
+        "SELECT set_config('search_path', "
+        f"'{settings.schema}, ' || quote_ident(n.nspname), false) "
+        "FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace "
+        "WHERE e.extname = 'vector'",
+    ]
+
+
+def _options(settings: Settings) -> dict[str, Any]:
+    return {
+        "target_metadata": tables(settings.schema).metadata,
+        "version_table_schema": settings.schema,
+        "include_schemas": True,
+        "include_name": lambda name, kind, _: kind != "schema" or name == settings.schema,
+        "transaction_per_migration": True,
+        "compare_type": _compare_type,
+        "compare_server_default": False,
+    }
+
+
+def _compare_type(
+    context: Any, inspected: Column[Any], declared: Column[Any], *types: Any
+) -> bool | None:
+    # The dimension is the database's own; runtime reads it from there.
+    return False if isinstance(declared.type, Embedding) else None
+
+
+def _settings_from_arguments(context: EnvironmentContext) -> Settings:
+    arguments = context.get_x_argument(as_dictionary=True)
+    known = {"dimensions", "embedding_type", "schema", "url"}
+    unknown = sorted(arguments.keys() - known)
+    if unknown:
+        raise InputError(
+            f"unknown -x argument {', '.join(unknown)}; known are {', '.join(sorted(known))}"
+        )
+    dimensions = arguments.get("dimensions", str(DEFAULT_DIMENSIONS))
+    if not dimensions.isdigit():
+        raise InputError(f"-x dimensions must be a whole number, got {dimensions!r}")
+    return Settings(
+        schema=arguments.get("schema", DEFAULT_SCHEMA),
+        dimensions=int(dimensions),
+        embedding_type=embedding_type(arguments.get("embedding_type", "vector")),
+    )
+
+
+def _url(context: EnvironmentContext) -> str:
+    given = context.get_x_argument(as_dictionary=True).get("url")
+    url = (
+        given
+        or os.environ.get(DATABASE_URL)
+        or context.config.get_main_option("sqlalchemy.url")
+    )
+    if not url:
+        raise InputError(f"no database: set {DATABASE_URL} or pass -x url=postgresql://…")
+    return url

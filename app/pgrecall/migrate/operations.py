@@ -1,0 +1,76 @@
+"""What revisions are made of, beside Alembic's own operations."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from alembic import context, op
+from sqlalchemy import text
+from sqlalchemy.types import UserDefinedType
+
+from pgrecall.migrate.environment import SETTINGS
+from pgrecall.migrate.settings import Settings
+from pgrecall.resources import sql_folder
+
+
+class EmbeddingColumn(UserDefinedType[Any]):
+    """`vector(n)` or `halfvec(n)`, as the schema is created with."""
+
+    cache_ok = True
+
+    def get_col_spec(self, **_: Any) -> str:
+        return settings().column_type
+
+
+def settings() -> Settings:
+    found: Settings = context.config.attributes[SETTINGS]
+    return found
+
+
+def install(path: str) -> None:
+    """Runs one of the SQL files, frozen once a migration installs it."""
+    statement = (sql_folder() / path).read_text(encoding="utf-8")
+    op.execute(text(statement.replace(":", r"\:")))
+
+
+def create_index_concurrently(name: str, table: str, columns: list[str], **options: Any) -> None:
+    """Builds an index without blocking writers; to be called in a revision of its own.
+
+    A build that was cut off leaves an invalid index, which IF NOT EXISTS would keep: it is
+    dropped and built again. A valid one is left, so that a revision cut off later can be repeated.
+    """
+    schema = settings().schema
+    with op.get_context().autocommit_block():
+        op.execute("SET lock_timeout = 0")  # waiting for older transactions is part of the build
+        if not context.is_offline_mode():
+            valid = _is_valid(schema, name)
+            if valid:
+                return
+            if valid is False:
+                drop_index_concurrently(name, table)
+        op.create_index(
+            name, table, columns, schema=schema, postgresql_concurrently=True, **options
+        )
+
+
+def drop_index_concurrently(name: str, table: str) -> None:
+    with op.get_context().autocommit_block():
+        op.drop_index(
+            name,
+            table,
+            schema=settings().schema,
+            postgresql_concurrently=True,
+            if_exists=True,
+        )
+
+
+def _is_valid(schema: str, name: str) -> bool | None:
+    valid: bool | None = op.get_bind().scalar(
+        text(
+            "SELECT i.indisvalid FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid "
+            "JOIN pg_namespace n ON n.oid = c.relnamespace "
+            "WHERE n.nspname = :schema AND c.relname = :name"
+        ),
+        {"schema": schema, "name": name},
+    )
+    return valid

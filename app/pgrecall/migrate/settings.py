@@ -1,0 +1,53 @@
+"""What a schema is created with."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from pgrecall.embedding import EmbeddingType
+from pgrecall.errors import InputError
+from pgrecall.schema import DEFAULT_SCHEMA
+
+DEFAULT_DIMENSIONS = 256
+"""Those of the local embedder."""
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """Schema name and the type of embeddings, which a migration that exists already cannot change.
+
+    Raises InputError for a name or a number of dimensions that cannot be used.
+    """
+
+    schema: str = DEFAULT_SCHEMA
+    dimensions: int = DEFAULT_DIMENSIONS
+    embedding_type: EmbeddingType = EmbeddingType.VECTOR
+
+    def __post_init__(self) -> None:
+        if not re.fullmatch(r"[a-z_][a-z0-9_]{0,62}", self.schema):
+            raise InputError(
+                f"a schema name is at most 63 lower-case letters, digits and _, and does not "
+                f"start with a digit; got {self.schema!r}"
+            )
+        limit = self.embedding_type.max_dimensions
+        if not 1 <= self.dimensions <= limit:
+            raise InputError(
+                f"{self.embedding_type} embeddings may have 1 to {limit} dimensions (a row must "
+                f"fit one page), got {self.dimensions}"
+                + ("; halfvec allows more" if self.embedding_type is EmbeddingType.VECTOR else "")
+            )
+
+    @property
+    def column_type(self) -> str:
+        return f"{self.embedding_type}({self.dimensions})"
+
+
+def embedding_type(name: str | EmbeddingType) -> EmbeddingType:
+    """Raises InputError with the list of types."""
+    try:
+        return EmbeddingType(name)
+    except ValueError:
+        raise InputError(
+            f"unknown embedding type {name!r}; the types are {', '.join(EmbeddingType)}"
+        ) from None

@@ -1,0 +1,12 @@
+"""The operations of a repository, each written once as a generator of steps.
+
+Checks come first, then embedding, then the database: bad input costs no connection, and no
+connection is held while a model computes. Their docstrings are those of the repositories.
+"""
+
+from pgrecall.operations.adding import add, add_many
+from pgrecall.operations.changing import delete, touch, update
+from pgrecall.operations.ranking import search
+from pgrecall.operations.reading import count, get
+
+__all__ = ["add", "add_many", "count", "delete", "get", "search", "touch", "update"]

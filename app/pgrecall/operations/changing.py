@@ -1,0 +1,86 @@
+"""Changing, deleting and counting retrievals of memories."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+from uuid import UUID
+
+from pgrecall import statements
+from pgrecall.embedding import VectorLike
+from pgrecall.errors import InputError, InvalidMemory, MemoryNotFound
+from pgrecall.incoming import checked
+from pgrecall.memory import UNSET, Memory
+from pgrecall.operations.reading import get
+from pgrecall.schema import Layout, Tables
+from pgrecall.steps import Embed, Embedded, Execute, Inspect, Operation
+from pgrecall.validation import require_name
+
+
+def update(tables: Tables, /, agent_id: str, memory_id: UUID, **changes: Any) -> Operation[Memory]:
+    """Changes fields of a memory and returns it as it is afterwards.
+
+    Takes the fields of NewMemory but `id`. New content is embedded anew, so that text and vector
+    never disagree; pass `embedding` with it where there is no embedder.
+
+    Raises MemoryNotFound, InvalidMemory, InvalidVector, UnknownName or EmbedderRequired; nothing
+    is changed then.
+    """
+    require_name("agent_id", agent_id)
+    [memory_id] = _ids([memory_id])
+    if not changes:
+        raise InvalidMemory("update needs at least one field to change")
+    if "id" in changes:
+        raise InvalidMemory("the id of a memory cannot be changed")
+    given = {name: value for name, value in changes.items() if value is not UNSET}
+    values = checked(given)
+    if "content" in values and "embedding" not in values:
+        embedded: Embedded = yield Embed((values["content"],))
+        values["embedding"] = embedded.vectors[0]
+        values.setdefault("embedding_model", embedded.model)
+    vector: VectorLike | None = values.get("embedding")
+    if vector is not None:
+        layout: Layout = yield Inspect()
+        values["embedding"] = layout.vector(vector)
+    changed = yield Execute(statements.update(tables, agent_id, memory_id, values))
+    memory: Memory | None = None
+    if changed:
+        memory = yield from get(tables, agent_id, memory_id)
+    if memory is None:
+        raise MemoryNotFound(f"agent {agent_id!r} has no memory {memory_id}")
+    return memory
+
+
+def delete(tables: Tables, /, agent_id: str, memory_ids: UUID | Iterable[UUID]) -> Operation[int]:
+    """Deletes memories with their counters and returns how many there were.
+
+    Ids the agent does not have are passed over. What happened to a memory stays in its events.
+    """
+    require_name("agent_id", agent_id)
+    ids = _ids(memory_ids)
+    if not ids:
+        return 0
+    deleted = yield Execute(statements.delete(tables, agent_id, ids))
+    yield Execute(statements.delete_usage(tables, agent_id, ids))
+    return len(deleted)
+
+
+def touch(tables: Tables, /, agent_id: str, memory_ids: UUID | Iterable[UUID]) -> Operation[int]:
+    """Counts one retrieval of each memory, now, and returns how many of them exist.
+
+    Only `memory_usage` is written; rows are locked in key order.
+    """
+    require_name("agent_id", agent_id)
+    ids = _ids(memory_ids)
+    if not ids:
+        return 0
+    touched = yield Execute(statements.touch(tables, agent_id, ids))
+    return len(touched)
+
+
+def _ids(memory_ids: UUID | Iterable[UUID]) -> list[UUID]:
+    ids = [memory_ids] if isinstance(memory_ids, UUID) else list(memory_ids)
+    for memory_id in ids:
+        if not isinstance(memory_id, UUID):
+            raise InputError(f"a memory's id is a uuid.UUID, got {memory_id!r:.80}")
+    return sorted(set(ids))

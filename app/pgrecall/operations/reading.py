@@ -1,0 +1,54 @@
+"""Reading memories without ranking them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import fields
+from datetime import datetime
+from typing import Any, Unpack
+from uuid import UUID
+
+from pgrecall import statements
+from pgrecall.errors import InputError
+from pgrecall.filters import FilterArguments, Filters
+from pgrecall.memory import Memory
+from pgrecall.schema import Tables
+from pgrecall.steps import Execute, Operation
+from pgrecall.validation import require_aware, require_name
+
+_FIELDS = tuple(field.name for field in fields(Memory))
+
+
+def get(
+    tables: Tables, /, agent_id: str, memory_id: UUID, *, include_embedding: bool = False
+) -> Operation[Memory | None]:
+    """The agent's memory of this id, valid or not; None when there is none.
+
+    Its embedding is left out unless asked for.
+    """
+    require_name("agent_id", agent_id)
+    if not isinstance(memory_id, UUID):
+        raise InputError(f"a memory's id is a uuid.UUID, got {memory_id!r:.80}")
+    rows = yield Execute(statements.get(tables, agent_id, memory_id, embedding=include_embedding))
+    return memory(rows[0]._mapping) if rows else None
+
+
+def count(
+    tables: Tables,
+    /,
+    agent_id: str,
+    *,
+    as_of: datetime | None = None,
+    **filters: Unpack[FilterArguments],
+) -> Operation[int]:
+    """How many memories a search with these filters would look at."""
+    require_name("agent_id", agent_id)
+    require_aware("as_of", as_of)
+    chosen = Filters.of(filters)
+    rows = yield Execute(statements.count(tables, agent_id, chosen, as_of))
+    return int(rows[0][0])
+
+
+def memory(row: Mapping[Any, Any]) -> Memory:
+    """A row of `statements.memory_columns` as a record."""
+    return Memory(**{name: row[name] for name in _FIELDS})

@@ -1,0 +1,151 @@
+"""The asynchronous repository: the synchronous one with every wait awaited."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Coroutine
+from contextlib import AsyncExitStack, asynccontextmanager
+from functools import partial
+from typing import Any, Concatenate, ParamSpec, TypeVar
+
+import psycopg
+from sqlalchemy import Table
+from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, AsyncSession
+
+from pgrecall import operations
+from pgrecall.embedders import AsyncEmbedder, Embedder, model_name
+from pgrecall.errors import DatabaseConflict, EmbedderRequired, InputError
+from pgrecall.repository.copying import copy_statement, copy_types, know_vectors
+from pgrecall.repository.retries import MAX_ATTEMPTS, pause_before
+from pgrecall.repository.running import Connect, Embeddings, present_as, running
+from pgrecall.repository.translation import translated
+from pgrecall.schema import DEFAULT_SCHEMA, Tables, tables
+from pgrecall.steps import Copy, Embed, Embedded, Execute, Operation
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+def _awaiting(
+    operation: Callable[Concatenate[Tables, P], Operation[T]],
+) -> Callable[Concatenate[AsyncMemoryRepository, P], Coroutine[Any, Any, T]]:
+    async def method(self: AsyncMemoryRepository, /, *args: P.args, **kwargs: P.kwargs) -> T:
+        return await self._run(partial(operation, self._tables, *args, **kwargs))
+
+    present_as(method, operation)
+    return method
+
+
+class AsyncMemoryRepository:
+    """Stores and ranks the memories of agents, with the methods of MemoryRepository as coroutines.
+
+    Works on an AsyncEngine, an AsyncConnection or an AsyncSession, under the same rules. An
+    embedder with `aembed_documents` and `aembed_query` is awaited; any other runs in a thread.
+    """
+
+    def __init__(
+        self,
+        bind: AsyncEngine | AsyncConnection | AsyncSession,
+        *,
+        schema: str = DEFAULT_SCHEMA,
+        embedder: Embedder | AsyncEmbedder | None = None,
+    ) -> None:
+        if not isinstance(bind, AsyncEngine | AsyncConnection | AsyncSession):
+            raise InputError(
+                f"an async repository works on an AsyncEngine, an AsyncConnection or an "
+                f"AsyncSession, got {type(bind).__name__}"
+            )
+        self._bind = bind
+        self._tables = tables(schema)
+        self._embedder = embedder
+
+    @property
+    def memories(self) -> Table:
+        """The table, for expressions in `where` filters: `repo.memories.c.importance > 0.5`."""
+        return self._tables.agent_memories
+
+    add = _awaiting(operations.add)
+    add_many = _awaiting(operations.add_many)
+    get = _awaiting(operations.get)
+    update = _awaiting(operations.update)
+    delete = _awaiting(operations.delete)
+    search = _awaiting(operations.search)
+    touch = _awaiting(operations.touch)
+    count = _awaiting(operations.count)
+
+    async def _run(self, start: Callable[[], Operation[T]]) -> T:
+        embeddings: Embeddings = {}
+        attempts = MAX_ATTEMPTS if isinstance(self._bind, AsyncEngine) else 1
+        for attempt in range(1, attempts):
+            try:
+                return await self._attempt(start, embeddings)
+            except DatabaseConflict:
+                await asyncio.sleep(pause_before(attempt + 1))
+        return await self._attempt(start, embeddings)
+
+    async def _attempt(self, start: Callable[[], Operation[T]], embeddings: Embeddings) -> T:
+        requests = running(start, self._tables.schema, embeddings)
+        reply: Any = None
+        with translated():
+            async with AsyncExitStack() as stack:
+                connection: AsyncConnection
+                while True:
+                    try:
+                        request = requests.send(reply)
+                    except StopIteration as done:
+                        result: T = done.value
+                        return result
+                    match request:
+                        case Embed():
+                            reply = await self._embed(request)
+                        case Connect():
+                            connection = await stack.enter_async_context(self._borrowed())
+                            reply = connection.engine.sync_engine
+                        case Execute():
+                            reply = await _execute(connection, request)
+                        case Copy():
+                            await _copy(connection, request)
+                            reply = None
+
+    @asynccontextmanager
+    async def _borrowed(self) -> AsyncIterator[AsyncConnection]:
+        match self._bind:
+            case AsyncEngine():
+                async with self._bind.begin() as connection:
+                    yield connection
+            case AsyncSession():
+                yield await self._bind.connection()
+            case _:
+                yield self._bind
+
+    async def _embed(self, step: Embed) -> Embedded:
+        embedder = self._embedder
+        if embedder is None:
+            raise EmbedderRequired()
+        texts = list(step.texts)
+        if isinstance(embedder, AsyncEmbedder):
+            if step.as_query:
+                vectors = [await embedder.aembed_query(texts[0])]
+            else:
+                vectors = list(await embedder.aembed_documents(texts))
+        elif step.as_query:
+            vectors = [await asyncio.to_thread(embedder.embed_query, texts[0])]
+        else:
+            vectors = list(await asyncio.to_thread(embedder.embed_documents, texts))
+        return Embedded.checked(step, vectors, model_name(embedder))
+
+
+async def _execute(connection: AsyncConnection, step: Execute) -> Any:
+    result = await connection.execute(step.statement)
+    return result.all() if result.returns_rows else None
+
+
+async def _copy(connection: AsyncConnection, step: Copy) -> None:
+    driver = (await connection.get_raw_connection()).driver_connection
+    assert isinstance(driver, psycopg.AsyncConnection)
+    async with driver.cursor() as cursor:
+        know_vectors(cursor, step.embedding_oid)
+        async with cursor.copy(copy_statement(step)) as copy:
+            copy.set_types(copy_types(step))
+            for row in step.rows:
+                await copy.write_row(row)

@@ -1,0 +1,147 @@
+"""The synchronous repository."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from functools import partial
+from typing import Any, Concatenate, ParamSpec, TypeVar
+
+import psycopg
+from sqlalchemy import Connection, Engine, Table
+from sqlalchemy.orm import Session
+
+from pgrecall import operations
+from pgrecall.embedders import Embedder, model_name
+from pgrecall.errors import DatabaseConflict, EmbedderRequired, InputError
+from pgrecall.repository.copying import copy_statement, copy_types, know_vectors
+from pgrecall.repository.retries import MAX_ATTEMPTS, pause_before
+from pgrecall.repository.running import Connect, Embeddings, present_as, running
+from pgrecall.repository.translation import translated
+from pgrecall.schema import DEFAULT_SCHEMA, Tables, tables
+from pgrecall.steps import Copy, Embed, Embedded, Execute, Operation
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+def _blocking(
+    operation: Callable[Concatenate[Tables, P], Operation[T]],
+) -> Callable[Concatenate[MemoryRepository, P], T]:
+    def method(self: MemoryRepository, /, *args: P.args, **kwargs: P.kwargs) -> T:
+        return self._run(partial(operation, self._tables, *args, **kwargs))
+
+    present_as(method, operation)
+    return method
+
+
+class MemoryRepository:
+    """Stores and ranks the memories of agents.
+
+    On an Engine each call borrows a connection and is a transaction of its own, repeated as a
+    whole when it meets a deadlock or serialization failure. On a Connection or Session it takes
+    part in the caller's transaction and leaves commit and rollback to the caller.
+
+    `schema` is the one `pgrecall migrate` was run with; `embedder` turns text into vectors where
+    text is passed. All methods raise PgRecallError and its children (`pgrecall.errors`).
+    """
+
+    def __init__(
+        self,
+        bind: Engine | Connection | Session,
+        *,
+        schema: str = DEFAULT_SCHEMA,
+        embedder: Embedder | None = None,
+    ) -> None:
+        if not isinstance(bind, Engine | Connection | Session):
+            raise InputError(
+                f"a repository works on an Engine, a Connection or a Session, "
+                f"got {type(bind).__name__}"
+            )
+        self._bind = bind
+        self._tables = tables(schema)
+        self._embedder = embedder
+
+    @property
+    def memories(self) -> Table:
+        """The table, for expressions in `where` filters: `repo.memories.c.importance > 0.5`."""
+        return self._tables.agent_memories
+
+    add = _blocking(operations.add)
+    add_many = _blocking(operations.add_many)
+    get = _blocking(operations.get)
+    update = _blocking(operations.update)
+    delete = _blocking(operations.delete)
+    search = _blocking(operations.search)
+    touch = _blocking(operations.touch)
+    count = _blocking(operations.count)
+
+    def _run(self, start: Callable[[], Operation[T]]) -> T:
+        embeddings: Embeddings = {}
+        attempts = MAX_ATTEMPTS if isinstance(self._bind, Engine) else 1
+        for attempt in range(1, attempts):
+            try:
+                return self._attempt(start, embeddings)
+            except DatabaseConflict:
+                time.sleep(pause_before(attempt + 1))
+        return self._attempt(start, embeddings)
+
+    def _attempt(self, start: Callable[[], Operation[T]], embeddings: Embeddings) -> T:
+        requests = running(start, self._tables.schema, embeddings)
+        reply: Any = None
+        with translated(), ExitStack() as stack:
+            connection: Connection
+            while True:
+                try:
+                    request = requests.send(reply)
+                except StopIteration as done:
+                    result: T = done.value
+                    return result
+                match request:
+                    case Embed():
+                        reply = self._embed(request)
+                    case Connect():
+                        connection = stack.enter_context(self._borrowed())
+                        reply = connection.engine
+                    case Execute():
+                        reply = _execute(connection, request)
+                    case Copy():
+                        _copy(connection, request)
+                        reply = None
+
+    @contextmanager
+    def _borrowed(self) -> Iterator[Connection]:
+        match self._bind:
+            case Engine():
+                with self._bind.begin() as connection:
+                    yield connection
+            case Session():
+                yield self._bind.connection()
+            case _:
+                yield self._bind
+
+    def _embed(self, step: Embed) -> Embedded:
+        if self._embedder is None:
+            raise EmbedderRequired()
+        if step.as_query:
+            vectors = [self._embedder.embed_query(step.texts[0])]
+        else:
+            vectors = list(self._embedder.embed_documents(list(step.texts)))
+        return Embedded.checked(step, vectors, model_name(self._embedder))
+
+
+def _execute(connection: Connection, step: Execute) -> Any:
+    result = connection.execute(step.statement)
+    return result.all() if result.returns_rows else None
+
+
+def _copy(connection: Connection, step: Copy) -> None:
+    driver = connection.connection.driver_connection
+    assert isinstance(driver, psycopg.Connection)
+    with driver.cursor() as cursor:
+        know_vectors(cursor, step.embedding_oid)
+        with cursor.copy(copy_statement(step)) as copy:
+            copy.set_types(copy_types(step))
+            for row in step.rows:
+                copy.write_row(row)

@@ -1,0 +1,69 @@
+"""The database's errors in our own words; the original stays as `__cause__`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import psycopg
+from sqlalchemy.exc import DBAPIError
+from sqlalchemy.exc import TimeoutError as PoolTimeout
+
+from pgrecall.errors import (
+    DatabaseConflict,
+    DatabaseError,
+    DatabaseReadOnly,
+    DatabaseUnavailable,
+    InvalidMemory,
+    PgRecallError,
+)
+
+_CONFLICTS = ("40001", "40P01")
+_READ_ONLY = "25006"
+_CHECK_VIOLATION = "23514"
+_UNAVAILABLE_CLASSES = ("08", "28", "3D", "53", "57")
+"""Connection, authorization, no such database, out of resources, shut down or cancelled."""
+
+
+@contextmanager
+def translated() -> Iterator[None]:
+    """Turns what psycopg and SQLAlchemy raise into PgRecallError."""
+    try:
+        yield
+    except PoolTimeout as error:
+        raise DatabaseUnavailable(
+            f"no connection became free in the engine's pool: {_first_line(error)}"
+        ) from error
+    except (DBAPIError, psycopg.Error) as error:
+        raise translation(error) from error
+
+
+def translation(error: Exception) -> PgRecallError:
+    """What to raise for an error of the driver."""
+    original = error.orig if isinstance(error, DBAPIError) else error
+    message = _first_line(original or error)
+    if not isinstance(original, psycopg.Error):
+        return DatabaseError(message)
+    state = original.sqlstate
+    if state in _CONFLICTS:
+        return DatabaseConflict(f"{DatabaseConflict.__doc__} ({message})")
+    if state == _READ_ONLY:
+        return DatabaseReadOnly(f"{DatabaseReadOnly.__doc__} ({message})")
+    if state == _CHECK_VIOLATION:
+        return InvalidMemory(
+            f"the database refused a value: constraint {original.diag.constraint_name} of table "
+            f"{original.diag.table_name}"
+        )
+    if state is None and isinstance(original, psycopg.OperationalError):
+        return DatabaseUnavailable(
+            f"no connection to the database: {message}. Is the server running, and is "
+            "PGRECALL_DATABASE_URL (or the engine's URL) right?"
+        )
+    if state is not None and state[:2] in _UNAVAILABLE_CLASSES:
+        return DatabaseUnavailable(f"the database cannot be used: {message}")
+    return DatabaseError(f"the database refused the statement: {message}")
+
+
+def _first_line(error: BaseException) -> str:
+    lines = str(error).strip().splitlines()
+    return lines[0] if lines else type(error).__name__

@@ -1,0 +1,22 @@
+"""Pure functions that return SQLAlchemy Core statements; nothing here executes anything."""
+
+from pgrecall.statements.counters import touch
+from pgrecall.statements.ranking import SIGNAL_PREFIX, count, search
+from pgrecall.statements.reading import get
+from pgrecall.statements.staging import insert_staged, staged_fields, staging
+from pgrecall.statements.writing import add, delete, delete_usage, update
+
+__all__ = [
+    "SIGNAL_PREFIX",
+    "add",
+    "count",
+    "delete",
+    "delete_usage",
+    "get",
+    "insert_staged",
+    "search",
+    "staged_fields",
+    "staging",
+    "touch",
+    "update",
+]

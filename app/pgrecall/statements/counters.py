@@ -1,0 +1,39 @@
+"""Counting retrievals."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from uuid import UUID
+
+from sqlalchemy import Insert, any_, func, literal_column, select
+from sqlalchemy.dialects.postgresql import insert
+
+from pgrecall.schema import Tables
+from pgrecall.statements.conditions import owned
+from pgrecall.statements.writing import uuids
+
+
+def touch(tables: Tables, agent_id: str, memory_ids: Sequence[UUID]) -> Insert:
+    """Counts one retrieval, now, of each memory that exists; returns their ids.
+
+    Rows are locked in key order, so that overlapping touches wait for each other and never form
+    a circle. agent_memories is only read: no lock is taken there.
+    """
+    memories, usage = tables.agent_memories, tables.memory_usage
+    found = (
+        select(memories.c.agent_id, memories.c.id, literal_column("1"), func.now())
+        .where(owned(memories, agent_id), memories.c.id == any_(uuids(memory_ids)))
+        .order_by(memories.c.id)
+    )
+    statement = insert(usage).from_select(
+        ["agent_id", "memory_id", "retrieval_count", "last_accessed_at"], found
+    )
+    return statement.on_conflict_do_update(
+        index_elements=[usage.c.agent_id, usage.c.memory_id],
+        set_={
+            "retrieval_count": usage.c.retrieval_count + 1,
+            "last_accessed_at": func.greatest(
+                usage.c.last_accessed_at, statement.excluded.last_accessed_at
+            ),
+        },
+    ).returning(usage.c.memory_id)

@@ -1,0 +1,51 @@
+"""Reading one memory, and the columns that make up a memory wherever one is read."""
+
+from __future__ import annotations
+
+from typing import Any
+from uuid import UUID
+
+from sqlalchemy import ColumnElement, FromClause, Integer, Select, and_, func, null, select
+from sqlalchemy.sql.selectable import Join
+
+from pgrecall.schema import Tables
+from pgrecall.schema.types import Embedding
+from pgrecall.statements.conditions import owned
+
+COUNTERS = ("retrieval_count", "success_count", "failure_count")
+
+
+def memory_columns(
+    memories: FromClause, usage: FromClause, *, embedding: bool = False
+) -> list[ColumnElement[Any]]:
+    """The fields of `Memory`, under its names; the vector only when it is asked for."""
+    return [
+        *(
+            null().cast(Embedding).label("embedding")
+            if column.name == "embedding" and not embedding
+            else column
+            for column in memories.c
+            if column.name != "content_hash"
+        ),
+        usage.c.last_accessed_at,
+        *(func.coalesce(usage.c[name], 0, type_=Integer()).label(name) for name in COUNTERS),
+    ]
+
+
+def with_usage(memories: FromClause, usage: FromClause) -> Join:
+    """Every memory beside its counters; those never retrieved have none."""
+    return memories.outerjoin(
+        usage,
+        and_(usage.c.agent_id == memories.c.agent_id, usage.c.memory_id == memories.c.id),
+    )
+
+
+def get(
+    tables: Tables, agent_id: str, memory_id: UUID, *, embedding: bool = False
+) -> Select[tuple[object, ...]]:
+    memories, usage = tables.agent_memories, tables.memory_usage
+    return (
+        select(*memory_columns(memories, usage, embedding=embedding))
+        .select_from(with_usage(memories, usage))
+        .where(owned(memories, agent_id), memories.c.id == memory_id)
+    )

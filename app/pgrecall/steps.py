@@ -1,0 +1,68 @@
+"""The steps an operation asks for.
+
+An operation is a generator: it yields steps and is sent their results. It is written once; the
+synchronous and the asynchronous repository each carry out the steps in their own way.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Sequence
+from dataclasses import dataclass
+from typing import Any, Self, TypeVar
+
+from sqlalchemy import Executable, Table
+
+from pgrecall.embedding import VectorLike
+from pgrecall.errors import InputError
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Inspect:
+    """Answered with the `Layout` of the database."""
+
+
+@dataclass(frozen=True, slots=True)
+class Embed:
+    """Answered with `Embedded`. Comes before any step that needs a connection."""
+
+    texts: tuple[str, ...]
+    as_query: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Execute:
+    """Answered with all rows, or None for a statement that returns none."""
+
+    statement: Executable
+
+
+@dataclass(frozen=True, slots=True)
+class Copy:
+    """COPY FROM STDIN of rows in the order of the table's columns; answered with None."""
+
+    table: Table
+    rows: Sequence[tuple[Any, ...]]
+    embedding_oid: int
+
+
+Step = Inspect | Embed | Execute | Copy
+Operation = Generator[Step, Any, T]
+
+
+@dataclass(frozen=True, slots=True)
+class Embedded:
+    """One vector per text, and the name of the model that made them."""
+
+    vectors: Sequence[VectorLike]
+    model: str | None
+
+    @classmethod
+    def checked(cls, step: Embed, vectors: Sequence[VectorLike], model: str | None) -> Self:
+        """Raises InputError unless the embedder returned a vector for each text."""
+        if len(vectors) != len(step.texts):
+            raise InputError(
+                f"the embedder returned {len(vectors)} vectors for {len(step.texts)} texts"
+            )
+        return cls(vectors, model)

@@ -1,0 +1,32 @@
+"""Index embeddings by cosine distance, concurrently and so in a revision of its own.
+
+Revision: 0002, after 0001, 2026-11-21
+"""
+
+from pgrecall.migrate.operations import (
+    create_index_concurrently,
+    drop_index_concurrently,
+    settings,
+)
+
+revision = "0002"
+down_revision = "0001"
+branch_labels = None
+depends_on = None
+
+INDEX, TABLE = "ix_agent_memories_embedding", "agent_memories"
+
+
+def upgrade() -> None:
+    create_index_concurrently(
+        INDEX,
+        TABLE,
+        ["embedding"],
+        postgresql_using="hnsw",
+        postgresql_ops={"embedding": f"{settings().embedding_type}_cosine_ops"},
+        postgresql_with={"m": 16, "ef_construction": 64},
+    )
+
+
+def downgrade() -> None:
+    drop_index_concurrently(INDEX, TABLE)

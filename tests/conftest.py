@@ -1,0 +1,117 @@
+"""Real PostgreSQL for every test: one server and one migrated template a session, a clone a test.
+
+PGRECALL_TEST_DATABASE_URL: that server (databases are created and dropped there).
+PGRECALL_TEST_CONTAINER=1: the image pgvector/pgvector:pg18, through testcontainers.
+Neither: the embedded server.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from itertools import count
+
+import psycopg
+import pytest
+from psycopg import sql
+from sqlalchemy import Engine, NullPool, create_engine, make_url
+
+from pgrecall import MemoryRepository, embedded, migrate
+
+DIMENSIONS = 8
+_numbers = count()
+
+
+@pytest.fixture(scope="session")
+def server_url() -> Iterator[str]:
+    """A server on which databases may be created, as a URL of its maintenance database."""
+    if url := os.environ.get("PGRECALL_TEST_DATABASE_URL"):
+        yield url
+    elif os.environ.get("PGRECALL_TEST_CONTAINER"):
+        from testcontainers.postgres import PostgresContainer
+
+        with PostgresContainer("pgvector/pgvector:pg18", driver=None) as container:
+            yield container.get_connection_url()
+    else:
+        with embedded.database() as url:
+            hurry(url)
+            yield url
+
+
+@pytest.fixture(scope="session")
+def postgres_16() -> Iterator[str]:
+    """An embedded server of the oldest PostgreSQL supported."""
+    with embedded.database(postgres_version=16) as url:
+        hurry(url)
+        yield url
+
+
+def hurry(url: str) -> None:
+    """Tests do not survive a power cut anyway."""
+    with psycopg.connect(url, autocommit=True) as connection:
+        connection.execute("ALTER SYSTEM SET fsync = off")
+        connection.execute("SELECT pg_reload_conf()")
+
+
+@contextmanager
+def new_database(server: str, template: str = "template1") -> Iterator[str]:
+    """A database of its own on this server, dropped afterwards."""
+    name = sql.Identifier(f"pgrecall_test_{os.getpid()}_{next(_numbers)}")
+    with psycopg.connect(server, autocommit=True) as connection:
+        connection.execute(
+            sql.SQL("CREATE DATABASE {} TEMPLATE {}").format(name, sql.Identifier(template))
+        )
+        try:
+            [database] = name._obj
+            yield make_url(server).set(database=database).render_as_string(hide_password=False)
+        finally:
+            connection.execute(sql.SQL("DROP DATABASE {} WITH (FORCE)").format(name))
+
+
+@pytest.fixture(scope="session")
+def template(server_url: str) -> Iterator[str]:
+    """The name of a migrated database to clone: vector(8)."""
+    with new_database(server_url) as url:
+        migrate.upgrade(url, dimensions=DIMENSIONS)
+        yield str(make_url(url).database)
+
+
+@pytest.fixture
+def empty_url(server_url: str) -> Iterator[str]:
+    """A database with nothing in it."""
+    with new_database(server_url) as url:
+        yield url
+
+
+@pytest.fixture
+def database_url(server_url: str, template: str) -> Iterator[str]:
+    """A migrated database of the test's own."""
+    with new_database(server_url, template) as url:
+        yield url
+
+
+@pytest.fixture
+def engine(database_url: str) -> Iterator[Engine]:
+    made = create_engine(database_url, poolclass=NullPool)
+    yield made
+    made.dispose()
+
+
+@pytest.fixture
+def repo(engine: Engine) -> MemoryRepository:
+    return MemoryRepository(engine)
+
+
+Direction = Callable[..., list[float]]
+
+
+@pytest.fixture
+def direction() -> Direction:
+    """Unit vectors by their angle to the first axis, in the plane of the first two."""
+    from math import cos, radians, sin
+
+    def at(degrees: float) -> list[float]:
+        return [cos(radians(degrees)), sin(radians(degrees)), *[0.0] * (DIMENSIONS - 2)]
+
+    return at
