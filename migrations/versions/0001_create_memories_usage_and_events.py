@@ -332,24 +332,24 @@ def upgrade() -> None:
             name="ck_agent_memories_valid_until",
         ),
         sa.CheckConstraint(
-            "confidence = 0 OR confidence BETWEEN 1e-300 AND 1", name="ck_agent_memories_confidence"
+            "confidence = 0 OR confidence BETWEEN 1e-100 AND 1", name="ck_agent_memories_confidence"
         ),
         sa.CheckConstraint(
-            "importance = 0 OR importance BETWEEN 1e-300 AND 1", name="ck_agent_memories_importance"
+            "importance = 0 OR importance BETWEEN 1e-100 AND 1", name="ck_agent_memories_importance"
         ),
         sa.CheckConstraint(
-            "quality_score = 0 OR quality_score BETWEEN 1e-300 AND 1",
+            "quality_score = 0 OR quality_score BETWEEN 1e-100 AND 1",
             name="ck_agent_memories_quality_score",
         ),
         sa.CheckConstraint(
-            "trust = 0 OR trust BETWEEN 1e-300 AND 1", name="ck_agent_memories_trust"
+            "trust = 0 OR trust BETWEEN 1e-100 AND 1", name="ck_agent_memories_trust"
         ),
         sa.CheckConstraint(
-            "trust_consensus = 0 OR trust_consensus BETWEEN 1e-300 AND 1",
+            "trust_consensus = 0 OR trust_consensus BETWEEN 1e-100 AND 1",
             name="ck_agent_memories_trust_consensus",
         ),
         sa.CheckConstraint(
-            "trust_governance = 0 OR trust_governance BETWEEN 1e-300 AND 1",
+            "trust_governance = 0 OR trust_governance BETWEEN 1e-100 AND 1",
             name="ck_agent_memories_trust_governance",
         ),
         sa.CheckConstraint(
@@ -357,15 +357,15 @@ def upgrade() -> None:
             name="ck_agent_memories_trust_half_life_hours",
         ),
         sa.CheckConstraint(
-            "trust_provenance = 0 OR trust_provenance BETWEEN 1e-300 AND 1",
+            "trust_provenance = 0 OR trust_provenance BETWEEN 1e-100 AND 1",
             name="ck_agent_memories_trust_provenance",
         ),
         sa.CheckConstraint(
-            "trust_usage = 0 OR trust_usage BETWEEN 1e-300 AND 1",
+            "trust_usage = 0 OR trust_usage BETWEEN 1e-100 AND 1",
             name="ck_agent_memories_trust_usage",
         ),
         sa.CheckConstraint(
-            "usefulness = 0 OR usefulness BETWEEN 1e-300 AND 1", name="ck_agent_memories_usefulness"
+            "usefulness = 0 OR usefulness BETWEEN 1e-100 AND 1", name="ck_agent_memories_usefulness"
         ),
         sa.CheckConstraint("valid_from < valid_until", name="ck_agent_memories_validity"),
         sa.CheckConstraint(

@@ -1,1 +1,5 @@
-def main() -> None: ...
+"""The command line `pgrecall`."""
+
+from pgrecall.cli.main import main
+
+__all__ = ["main"]

@@ -112,11 +112,7 @@ def _settings_from_arguments(context: EnvironmentContext) -> Settings:
 
 def _url(context: EnvironmentContext) -> str:
     given = context.get_x_argument(as_dictionary=True).get("url")
-    url = (
-        given
-        or os.environ.get(DATABASE_URL)
-        or context.config.get_main_option("sqlalchemy.url")
-    )
+    url = given or os.environ.get(DATABASE_URL) or context.config.get_main_option("sqlalchemy.url")
     if not url:
         raise InputError(f"no database: set {DATABASE_URL} or pass -x url=postgresql://…")
     return url

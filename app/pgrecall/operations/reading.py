@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import fields
 from datetime import datetime
 from typing import Any, Unpack
@@ -47,6 +47,14 @@ def count(
     chosen = Filters.of(filters)
     rows = yield Execute(statements.count(tables, agent_id, chosen, as_of))
     return int(rows[0][0])
+
+
+def existing(tables: Tables, /, agent_id: str, memory_ids: Iterable[UUID]) -> Operation[set[UUID]]:
+    """Which of these ids the agent has, so that only the others need embedding and adding."""
+    require_name("agent_id", agent_id)
+    ids = list(memory_ids)
+    rows = yield Execute(statements.existing(tables, agent_id, ids))
+    return {row.id for row in rows}
 
 
 def memory(row: Mapping[Any, Any]) -> Memory:

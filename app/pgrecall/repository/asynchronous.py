@@ -72,6 +72,7 @@ class AsyncMemoryRepository:
     search = _awaiting(operations.search)
     touch = _awaiting(operations.touch)
     count = _awaiting(operations.count)
+    existing = _awaiting(operations.existing)
 
     async def _run(self, start: Callable[[], Operation[T]]) -> T:
         embeddings: Embeddings = {}

@@ -76,6 +76,7 @@ class MemoryRepository:
     search = _blocking(operations.search)
     touch = _blocking(operations.touch)
     count = _blocking(operations.count)
+    existing = _blocking(operations.existing)
 
     def _run(self, start: Callable[[], Operation[T]]) -> T:
         embeddings: Embeddings = {}

@@ -50,7 +50,7 @@ STATUSES = ("active", "consolidated", "completed", "archived")
 TIERS = ("short", "medium", "long")
 TRUST_CURVES = ("hyperbolic", "exponential", "linear")
 INVALIDATION_REASONS = ("superseded", "forgotten")
-SMALLEST_SHARE = 1e-300
+SMALLEST_SHARE = 1e-100
 """A share is 0 or at least this: products of smaller numbers underflow, which is an error."""
 
 EARLIEST, LATEST = datetime(1, 1, 2, tzinfo=UTC), datetime(9999, 12, 30, tzinfo=UTC)

@@ -2,7 +2,7 @@
 
 from pgrecall.statements.counters import touch
 from pgrecall.statements.ranking import SIGNAL_PREFIX, count, search
-from pgrecall.statements.reading import get
+from pgrecall.statements.reading import existing, get
 from pgrecall.statements.staging import insert_staged, staged_fields, staging
 from pgrecall.statements.writing import add, delete, delete_usage, update
 
@@ -12,6 +12,7 @@ __all__ = [
     "count",
     "delete",
     "delete_usage",
+    "existing",
     "get",
     "insert_staged",
     "search",

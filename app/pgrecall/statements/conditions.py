@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
+from uuid import UUID
 
 from sqlalchemy import (
     Boolean,
@@ -11,6 +13,7 @@ from sqlalchemy import (
     DateTime,
     FromClause,
     Text,
+    Uuid,
     any_,
     bindparam,
     cast,
@@ -35,6 +38,11 @@ def owned(memories: FromClause, agent_id: str) -> Condition:
     """Every statement carries this: rows of one agent."""
     condition: Condition = memories.c.agent_id == bindparam("agent_id", agent_id, type_=Text())
     return condition
+
+
+def uuids(values: Sequence[UUID]) -> ColumnElement[Any]:
+    """Ids as one bound array."""
+    return cast(bindparam("ids", list(values), type_=ARRAY(Uuid)), ARRAY(Uuid))
 
 
 def conditions(

@@ -9,8 +9,7 @@ from sqlalchemy import Insert, any_, func, literal_column, select
 from sqlalchemy.dialects.postgresql import insert
 
 from pgrecall.schema import Tables
-from pgrecall.statements.conditions import owned
-from pgrecall.statements.writing import uuids
+from pgrecall.statements.conditions import owned, uuids
 
 
 def touch(tables: Tables, agent_id: str, memory_ids: Sequence[UUID]) -> Insert:

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import ColumnElement, FromClause, Integer, Select, and_, func, null, select
+from sqlalchemy import ColumnElement, FromClause, Integer, Select, and_, any_, func, null, select
 from sqlalchemy.sql.selectable import Join
 
 from pgrecall.schema import Tables
 from pgrecall.schema.types import Embedding
-from pgrecall.statements.conditions import owned
+from pgrecall.statements.conditions import owned, uuids
 
 COUNTERS = ("retrieval_count", "success_count", "failure_count")
 
@@ -48,4 +49,12 @@ def get(
         select(*memory_columns(memories, usage, embedding=embedding))
         .select_from(with_usage(memories, usage))
         .where(owned(memories, agent_id), memories.c.id == memory_id)
+    )
+
+
+def existing(tables: Tables, agent_id: str, memory_ids: Sequence[UUID]) -> Select[UUID]:
+    """Those of the ids that are there."""
+    memories = tables.agent_memories
+    return select(memories.c.id).where(
+        owned(memories, agent_id), memories.c.id == any_(uuids(memory_ids))
     )

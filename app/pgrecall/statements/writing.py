@@ -6,15 +6,14 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import Delete, Insert, Select, Text, Update, any_, bindparam, cast, func, select
+from sqlalchemy import Delete, Insert, Select, Text, Update, any_, bindparam, func, select
 from sqlalchemy import delete as delete_
 from sqlalchemy import update as update_
-from sqlalchemy.dialects.postgresql import ARRAY, insert
+from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.sql.dml import ReturningDelete
-from sqlalchemy.types import Uuid
 
 from pgrecall.schema import Tables
-from pgrecall.statements.conditions import owned
+from pgrecall.statements.conditions import owned, uuids
 
 
 def add(tables: Tables, agent_id: str, values: Mapping[str, Any]) -> Insert:
@@ -67,7 +66,3 @@ def delete_usage(tables: Tables, agent_id: str, memory_ids: Sequence[UUID]) -> D
     return delete_(usage).where(
         owned(usage, agent_id), usage.c.memory_id.in_(select(locked.cte("locked").c.memory_id))
     )
-
-
-def uuids(values: Sequence[UUID]) -> Any:
-    return cast(bindparam("ids", list(values), type_=ARRAY(Uuid)), ARRAY(Uuid))

@@ -1,0 +1,44 @@
+# Needs Python 3.11 or newer, git and make; everything else goes into .venv.
+PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11; do \
+	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$p && break; done)
+BIN := .venv/bin
+
+.PHONY: demo test lint types bench schema clean help
+
+help:  ## List what can be made
+	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 10
+
+demo: .venv/local  ## Store realistic memories in an embedded PostgreSQL and search them
+	@$(BIN)/pgrecall demo
+
+test: .venv/test  ## Run the whole suite
+	$(BIN)/python -m pytest
+
+lint: .venv/test  ## Check style and formatting
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types: .venv/test  ## Check types, strictly
+	$(BIN)/mypy
+
+bench: .venv/test  ## Measure, and print ratios
+	$(BIN)/python -m benchmarks
+
+schema: .venv/test  ## Write migrations/schema.sql anew
+	$(BIN)/python -m tests.migrations.schema_dump
+
+.venv/python:
+	@test -n "$(PYTHON)" || { echo "Python 3.11 or newer is needed: make PYTHON=/path/to/python3"; exit 1; }
+	$(PYTHON) -m venv .venv
+	@touch $@
+
+.venv/local: .venv/python pyproject.toml
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[local]'
+	@touch $@
+
+.venv/test: .venv/python pyproject.toml
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[test]'
+	@touch $@ .venv/local
+
+clean:  ## Remove .venv and caches
+	rm -rf .venv build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis

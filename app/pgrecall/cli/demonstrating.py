@@ -1,0 +1,46 @@
+"""pgrecall demo"""
+
+from __future__ import annotations
+
+import time
+from datetime import UTC, datetime
+from typing import Annotated
+
+import typer
+
+from pgrecall import demo as demo_
+from pgrecall.cli.database import DatabaseUrl, Schema, repository
+from pgrecall.cli.output import console, print_hits
+from pgrecall.schema import DEFAULT_SCHEMA
+
+
+def demo(
+    k: Annotated[int, typer.Option("-k", help="Hits per search.")] = 5,
+    database_url: DatabaseUrl = None,
+    schema: Schema = DEFAULT_SCHEMA,
+) -> None:
+    """Store a set of realistic memories and run three searches over them."""
+    with repository(database_url, schema) as repo:
+        start = time.monotonic()
+        added = demo_.store(repo)
+        seconds = time.monotonic() - start
+        total = repo.count(demo_.AGENT)
+        what = f"stored in {seconds:.1f} s" if added else "stored by an earlier run"
+        console.print(
+            f"[bold]{total} memories of an assistant[/], {what}. Scored by five_factor: "
+            "0.40 similarity + 0.25 recency + 0.20 usefulness + 0.10 confidence + 0.05 frequency; "
+            "each number is a signal's share of the score. Memories less similar than "
+            f"{demo_.MIN_SIMILARITY} are left out before scoring.\n",
+            highlight=False,
+        )
+        for query in demo_.QUERIES:
+            start = time.monotonic()
+            hits = repo.search(demo_.AGENT, query, k=k, min_similarity=demo_.MIN_SIMILARITY)
+            milliseconds = (time.monotonic() - start) * 1000
+            print_hits(hits, datetime.now(UTC), f"“{query}”  ({milliseconds:.0f} ms)")
+            console.print()
+    console.print(
+        f'Ask your own: pgrecall search "what does Ines like?" --agent {demo_.AGENT}',
+        markup=False,
+        highlight=False,
+    )

@@ -1,0 +1,125 @@
+"""pgrecall migrate up|down|status|sql"""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+from rich.table import Table
+
+from pgrecall import migrate
+from pgrecall.cli.database import AsJson, DatabaseUrl, Schema, located
+from pgrecall.cli.output import console, print_json
+from pgrecall.migrate import Status
+from pgrecall.schema import DEFAULT_SCHEMA
+
+app = typer.Typer(
+    help="Create or change the schema. Without a subcommand: up.", invoke_without_command=True
+)
+
+Dimensions = Annotated[
+    int | None,
+    typer.Option(help="Length of embeddings, for a new schema; it cannot change later.  [256]"),
+]
+EmbeddingType = Annotated[
+    str | None, typer.Option(help="vector (4 bytes a component) or halfvec (2).  [vector]")
+]
+
+
+@app.callback()
+def default(
+    context: typer.Context,
+    dimensions: Dimensions = None,
+    embedding_type: EmbeddingType = None,
+    database_url: DatabaseUrl = None,
+    schema: Schema = DEFAULT_SCHEMA,
+) -> None:
+    """Create or change the schema. Without a subcommand: up."""
+    if context.invoked_subcommand is None:
+        up(dimensions, embedding_type, database_url, schema)
+
+
+@app.command()
+def up(
+    dimensions: Dimensions = None,
+    embedding_type: EmbeddingType = None,
+    database_url: DatabaseUrl = None,
+    schema: Schema = DEFAULT_SCHEMA,
+) -> None:
+    """Bring the schema up to date, creating it where there is none.
+
+    Safe to run again and by several at once; indexes are built without blocking writers.
+    """
+    with located(database_url) as (url, _):
+        _print(
+            migrate.upgrade(
+                url, dimensions=dimensions, embedding_type=embedding_type, schema=schema
+            )
+        )
+
+
+@app.command()
+def down(
+    revision: Annotated[str, typer.Argument(help="Revision to go down to.")] = "base",
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+    database_url: DatabaseUrl = None,
+    schema: Schema = DEFAULT_SCHEMA,
+) -> None:
+    """Take the schema down; down to base deletes every memory in it."""
+    with located(database_url) as (url, _):
+        if not yes:
+            what = "deletes ALL memories in" if revision == "base" else f"goes to {revision} in"
+            typer.confirm(f"This {what} schema {schema!r}. Go on?", abort=True, err=True)
+        _print(migrate.downgrade(url, schema=schema, revision=revision))
+
+
+@app.command()
+def status(
+    database_url: DatabaseUrl = None, schema: Schema = DEFAULT_SCHEMA, json: AsJson = False
+) -> None:
+    """Show how far the schema has been migrated."""
+    with located(database_url) as (url, _):
+        found = migrate.status(url, schema=schema)
+    if json:
+        print_json(record(found))
+    else:
+        _print(found)
+
+
+@app.command()
+def sql(
+    dimensions: Annotated[int, typer.Option(help="Length of embeddings.")] = (
+        migrate.DEFAULT_DIMENSIONS
+    ),
+    embedding_type: Annotated[str, typer.Option(help="vector or halfvec.")] = "vector",
+    start: Annotated[str | None, typer.Option(help="Revision the database is at.")] = None,
+    schema: Schema = DEFAULT_SCHEMA,
+) -> None:
+    """Print the upgrade as SQL for psql; needs no database."""
+    text = migrate.sql(
+        dimensions=dimensions, embedding_type=embedding_type, schema=schema, start=start
+    )
+    print(text, end="")  # noqa: T201
+
+
+def record(found: Status) -> dict[str, object]:
+    """The status as plain JSON values."""
+    return {
+        "schema": found.schema,
+        "revision": found.revision,
+        "head": found.head,
+        "pending": found.pending,
+        "postgres": found.postgres,
+        "pgvector": found.pgvector,
+        "dimensions": found.dimensions,
+        "embedding_type": found.embedding_type,
+        "invalid_indexes": found.invalid_indexes,
+    }
+
+
+def _print(found: Status) -> None:
+    table = Table(show_header=False, show_edge=False)
+    for name, value in record(found).items():
+        shown = "\n".join(map(str, value)) if isinstance(value, list) else value
+        table.add_row(name.replace("_", " "), "–" if shown in (None, "") else str(shown))
+    console.print(table)

@@ -1,0 +1,107 @@
+"""What commands print: tables for people, one JSON object per line for machines."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Any
+
+from rich.console import Console
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from pgrecall.scored_memory import ScoredMemory
+
+PIPED_WIDTH = 140
+TABLE_WIDTH = 110
+BAR_WIDTH = 20
+COLORS = ("cyan", "green", "magenta", "yellow", "blue", "red", "bright_white", "bright_cyan")
+UNITS = ((365.25, "y"), (30.44, "mo"), (1.0, "d"), (1 / 24, "h"), (1 / 1440, "min"))
+
+
+def _console(*, stderr: bool = False) -> Console:
+    console = Console(stderr=stderr)
+    return console if console.is_terminal else Console(stderr=stderr, width=PIPED_WIDTH)
+
+
+console = _console()
+complaints = _console(stderr=True)
+
+
+def print_json(record: Mapping[str, Any]) -> None:
+    """One object on one line."""
+    print(json.dumps(record, ensure_ascii=False))  # noqa: T201
+
+
+def print_hits(hits: Sequence[ScoredMemory], as_of: datetime, title: str) -> None:
+    """Hits with rank, score, each signal's contribution, age and text."""
+    console.print(Text(title, style="bold"))
+    if not hits:
+        console.print("[yellow]nothing found[/]")
+    elif console.width >= TABLE_WIDTH:
+        console.print(_table(hits, as_of))
+    else:
+        _print_narrow(hits, as_of)
+
+
+def _table(hits: Sequence[ScoredMemory], as_of: datetime) -> Table:
+    signals = list(hits[0].signals)
+    table = Table(show_edge=False, pad_edge=False)
+    table.add_column("#", justify="right", style="dim")
+    table.add_column("score", justify="right", style="bold", no_wrap=True)
+    table.add_column("made of", no_wrap=True, min_width=BAR_WIDTH)
+    for signal, color in zip(signals, COLORS, strict=False):
+        table.add_column(signal, justify="right", style=color, max_width=5, overflow="fold")
+    table.add_column("age", justify="right", no_wrap=True)
+    table.add_column("memory", ratio=1, overflow="fold")
+    for rank, hit in enumerate(hits, start=1):
+        table.add_row(
+            str(rank),
+            f"{hit.score:.3f}",
+            _bar(hit.contributions),
+            *(_share(hit.contributions[signal]) for signal in signals),
+            age(hit.memory.created_at, as_of),
+            _one_line(hit),
+        )
+    return table
+
+
+def _print_narrow(hits: Sequence[ScoredMemory], as_of: datetime) -> None:
+    for rank, hit in enumerate(hits, start=1):
+        line = Text(f"{rank:>2}  ").append(f"{hit.score:.3f}", style="bold").append(" =")
+        for (signal, share), color in zip(hit.contributions.items(), COLORS, strict=False):
+            line.append(f" {signal} {_share(share)}", style=color)
+        line.append(f"  {age(hit.memory.created_at, as_of)}", style="dim")
+        console.print(line)
+        console.print(Padding(_one_line(hit), (0, 0, 0, 4)))
+
+
+def _share(contribution: float) -> str:
+    return f"{contribution:.2f}".removeprefix("0")
+
+
+def _one_line(hit: ScoredMemory) -> Text:
+    return Text(" ".join(hit.memory.content.split()))
+
+
+def age(created_at: datetime | None, as_of: datetime) -> str:
+    """How old a memory is at as_of, in the largest unit that fits."""
+    if created_at is None:
+        return "?"
+    days = (as_of - created_at).total_seconds() / 86_400
+    for length, unit in UNITS:
+        if days >= length:
+            return f"{days / length:.0f} {unit}"
+    return "now"
+
+
+def _bar(contributions: Mapping[str, float]) -> Text:
+    """The contributions end to end: the bar's length is the score, its colors the signals."""
+    bar = Text()
+    end = 0.0
+    for share, color in zip(contributions.values(), COLORS, strict=False):
+        start, end = end, end + share
+        bar.append("█" * (round(end * BAR_WIDTH) - round(start * BAR_WIDTH)), style=color)
+    return bar

@@ -1,0 +1,183 @@
+"""Importing memories from JSON Lines, resumable: what was stored once is not stored twice."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import json
+import zlib
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import datetime
+from itertools import islice
+from pathlib import Path
+from typing import Any, BinaryIO, Protocol
+from uuid import UUID, uuid5
+
+from pgrecall.errors import InputError, InvalidLine
+from pgrecall.incoming import checked
+from pgrecall.memory import NewMemory
+from pgrecall.validation import require_name
+
+BATCH_SIZE = 500
+_GZIP_MAGIC = b"\x1f\x8b"
+_NAMESPACE = UUID("9b0c1c0e-6d0b-4b53-9a0d-6f2d3f1f7c11")
+_MOMENTS = ("created_at", "observed_at", "valid_from", "valid_until", "expires_at")
+
+
+class Store(Protocol):
+    """What importing needs of a repository."""
+
+    def add_many(self, agent_id: str, memories: list[NewMemory]) -> list[UUID]: ...
+
+    def existing(self, agent_id: str, memory_ids: list[UUID]) -> set[UUID]: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Imported:
+    """How an import went."""
+
+    added: int
+    already_there: int
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One memory of a file and where it stands."""
+
+    number: int
+    memory: NewMemory
+    id: UUID
+    position: int
+    """Bytes of the file read so far."""
+
+
+def import_file(
+    store: Store,
+    agent_id: str,
+    path: Path,
+    *,
+    batch_size: int = BATCH_SIZE,
+    on_progress: Callable[[Imported, int], None] = lambda done, position: None,
+) -> Imported:
+    """Stores every line of a .jsonl file, gzipped or not, as a memory of the agent.
+
+    A line is an object with the fields of NewMemory; times are ISO 8601 with a zone. `id` may be
+    any text: the memory's own id is derived from it, or from the whole line where there is none,
+    so that importing again finds what is there. `on_progress` is told after each batch how many
+    were stored and how many bytes of the file are read.
+
+    Raises InvalidLine with file and line number at the first line that cannot be stored; the
+    lines before it are stored and stay.
+    """
+    require_name("agent_id", agent_id)
+    done = Imported(0, 0)
+    lines = read_lines(path, agent_id)
+    while True:
+        batch: list[Line] = []
+        problem: InputError | None = None
+        try:
+            batch.extend(islice(lines, batch_size))
+        except InputError as error:
+            problem = error
+        if batch:
+            done = _stored(store, agent_id, path, batch, done)
+            on_progress(done, batch[-1].position)
+        if problem is not None:
+            raise problem
+        if not batch:
+            return done
+
+
+def _stored(store: Store, agent_id: str, path: Path, batch: list[Line], done: Imported) -> Imported:
+    known = store.existing(agent_id, [line.id for line in batch])
+    new = {line.id: line for line in batch if line.id not in known}
+    try:
+        store.add_many(agent_id, [line.memory for line in new.values()])
+    except InputError:
+        for line in new.values():  # one by one, to keep what is good and to name what is not
+            try:
+                store.add_many(agent_id, [line.memory])
+            except InputError as error:
+                raise InvalidLine(f"{path}, line {line.number}: {error}") from error
+    return Imported(done.added + len(new), done.already_there + len(batch) - len(new))
+
+
+def read_lines(path: Path, agent_id: str) -> Iterator[Line]:
+    """The memories of a file, each checked; raises InvalidLine or InputError."""
+    number = 0
+    try:
+        with _opened(path) as (file, raw):
+            for number, content in enumerate(file, start=1):
+                if content.strip():
+                    try:
+                        memory = parse(content, agent_id)
+                    except (InputError, ValueError, TypeError, RecursionError) as error:
+                        raise InvalidLine(f"{path}, line {number}: {_reason(error)}") from error
+                    assert memory.id is not None
+                    yield Line(number, memory, memory.id, raw.tell())
+    except (EOFError, gzip.BadGzipFile, zlib.error) as error:
+        raise InvalidLine(f"{path} is damaged or cut off after line {number}: {error}") from error
+    except OSError as error:
+        raise InputError(f"{path} cannot be read: {error.strerror or error}") from error
+
+
+def parse(content: bytes, agent_id: str) -> NewMemory:
+    """One line as a memory with an id that is the same at every import."""
+    values = json.loads(content.decode("utf-8-sig"))
+    if not isinstance(values, dict):
+        raise InputError(f"a line holds one JSON object, this one a {type(values).__name__}")
+    values |= {name: _moment(name, values[name]) for name in _MOMENTS if name in values}
+    values |= _identity(values, content, agent_id)
+    checked(values)
+    if "content" not in values:
+        raise InputError("the object has no content")
+    return NewMemory(**values)
+
+
+def _identity(values: Mapping[str, Any], content: bytes, agent_id: str) -> dict[str, Any]:
+    given = values.get("id")
+    if given is None:
+        return {"id": uuid5(_NAMESPACE, f"{agent_id}\n{content.strip().decode('utf-8-sig')}")}
+    try:
+        return {"id": UUID(str(given))}
+    except ValueError:
+        metadata = values.get("metadata", {})
+        if isinstance(metadata, Mapping):
+            metadata = {"source_id": given, **metadata}
+        return {"id": uuid5(_NAMESPACE, f"{agent_id}\n\n{given}"), "metadata": metadata}
+
+
+def _moment(name: str, value: Any) -> datetime | None:
+    if value is None:
+        return None
+    if not isinstance(value, str):
+        raise InputError(f"{name} must be a time as text, got {value!r:.80}")
+    try:
+        return datetime.fromisoformat(value)
+    except ValueError:
+        raise InputError(f"{name} is not an ISO 8601 time: {value!r:.80}") from None
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[tuple[BinaryIO | gzip.GzipFile | io.BufferedReader, BinaryIO]]:
+    """The file's text, unpacked if need be, and the raw file, whose position is the progress."""
+    with path.open("rb") as raw:
+        packed = raw.read(2) == _GZIP_MAGIC
+        raw.seek(0)
+        if packed:
+            with gzip.GzipFile(fileobj=raw) as unpacked:
+                yield unpacked, raw
+        else:
+            yield raw, raw
+
+
+def _reason(error: Exception) -> str:
+    if isinstance(error, json.JSONDecodeError):
+        return f"not JSON: {error.msg} at column {error.colno}"
+    if isinstance(error, UnicodeDecodeError):
+        return f"not UTF-8: byte {error.object[error.start]:#04x} at position {error.start}"
+    if isinstance(error, RecursionError):
+        return "nested too deeply"
+    return str(error)

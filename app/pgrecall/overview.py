@@ -1,0 +1,56 @@
+"""How much a database holds, cheaply."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from sqlalchemy import Connection, func, select, text
+
+from pgrecall.schema import tables
+
+EXACT_BELOW = 200_000
+"""Rows; above, counting would read too much and the planner's estimates are shown."""
+
+
+@dataclass(frozen=True, slots=True)
+class Overview:
+    """Numbers for `pgrecall status`; estimates where `estimated`."""
+
+    memories: int
+    agents: int
+    used: int
+    """Memories retrieved at least once."""
+    estimated: bool
+    bytes: int
+    """Of agent_memories and memory_usage, with indexes and TOAST."""
+    index_bytes: int
+
+
+def overview(connection: Connection, schema: str) -> Overview:
+    """Counts the rows of a small schema, estimates those of a large one."""
+    found = tables(schema)
+    sizes = connection.execute(
+        text(
+            "SELECT sum(pg_total_relation_size(c.oid))::bigint AS bytes, "
+            "sum(pg_indexes_size(c.oid))::bigint AS index_bytes, "
+            "max(c.reltuples) FILTER (WHERE c.relname = 'agent_memories') AS memories, "
+            "max(c.reltuples) FILTER (WHERE c.relname = 'memory_usage') AS used, "
+            "(SELECT max(CASE WHEN n_distinct < 0 THEN -n_distinct * c2.reltuples "
+            "ELSE n_distinct END) FROM pg_stats s JOIN pg_class c2 ON c2.relname = s.tablename "
+            "AND c2.relnamespace = to_regnamespace(:schema) WHERE s.schemaname = :schema "
+            "AND s.tablename = 'agent_memories' AND s.attname = 'agent_id') AS agents "
+            "FROM pg_class c WHERE c.relnamespace = to_regnamespace(:schema) "
+            "AND c.relname IN ('agent_memories', 'memory_usage')"
+        ),
+        {"schema": schema},
+    ).one()
+    estimated = sizes.memories >= EXACT_BELOW
+    if estimated:
+        memories, agents, used = int(sizes.memories), int(sizes.agents or 0), int(sizes.used)
+    else:
+        columns = found.agent_memories.c
+        memories, agents = connection.execute(
+            select(func.count(), func.count(columns.agent_id.distinct()))
+        ).one()
+        used = connection.scalar(select(func.count()).select_from(found.memory_usage)) or 0
+    return Overview(memories, agents, max(used, 0), estimated, sizes.bytes, sizes.index_bytes)

@@ -1,0 +1,62 @@
+"""`python -m benchmarks`: what ranking inside the database costs and saves, as ratios."""
+
+from __future__ import annotations
+
+import json
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+from benchmarks.contenders import contenders
+from benchmarks.data import AGENTS, DIMENSIONS, Corpus
+from benchmarks.loading import Order, load
+from benchmarks.measuring import Timing, measured
+from benchmarks.report import as_json, print_tables
+from benchmarks.server import server
+
+QUERIES = 20
+
+
+def main(
+    rows: Annotated[
+        int, typer.Option(min=1_000, help=f"Memories of all {AGENTS} agents together.")
+    ] = 100_000,
+    rounds: Annotated[int, typer.Option(min=2, help="How often each contender is timed.")] = 60,
+    seed: Annotated[int, typer.Option(help="Decides all the data.")] = 0,
+    as_json_: Annotated[bool, typer.Option("--json", help="One JSON object, no tables.")] = False,
+) -> None:
+    """Measures one agent's searches among the memories of ten, in two layouts."""
+    console = Console()
+    corpus = Corpus.of(rows, seed)
+    results: dict[str, dict[str, Timing]] = {}
+    with _progress() as progress, server() as url:
+        for order in Order:
+            load(url, corpus, order, progress)
+            with contenders(url) as entered:
+                results[order] = measured(entered, corpus.queries(QUERIES), rounds, progress)
+    if as_json_:
+        conditions = {"rows": rows, "agents": AGENTS, "dimensions": DIMENSIONS}
+        print(json.dumps(as_json(results, **conditions, rounds=rounds, seed=seed), indent=2))
+    else:
+        console.print(
+            f"{rows // AGENTS:,} memories of one agent among {rows:,}, {DIMENSIONS} dimensions, "
+            f"{rounds} rounds"
+        )
+        print_tables(console, results)
+
+
+def _progress() -> Progress:
+    return Progress(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+        console=Console(stderr=True),
+        transient=True,
+    )
+
+
+if __name__ == "__main__":
+    typer.run(main)

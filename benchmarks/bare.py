@@ -1,0 +1,57 @@
+"""The repository's own SQL, sent through psycopg alone."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import psycopg
+from pgvector import Vector
+from sqlalchemy import Engine, event
+
+from benchmarks.data import DIMENSIONS, Floats
+
+Sent = tuple[str, dict[str, Any]]
+
+ID = 1
+"""The column of a hit that holds its id."""
+
+
+def sent_by(engine: Engine, call: Callable[[Floats], object]) -> list[Sent]:
+    """The statements, with their parameters, that a call sends once the engine is warm."""
+    seen: list[Sent] = []
+
+    def see(_: Any, __: Any, text: str, parameters: dict[str, Any], *___: Any) -> None:
+        seen.append((text, parameters))
+
+    query = np.ones(DIMENSIONS, dtype=np.float32)
+    call(query)
+    event.listen(engine, "before_cursor_execute", see)
+    try:
+        call(query)
+    finally:
+        event.remove(engine, "before_cursor_execute", see)
+    return seen
+
+
+class Bare:
+    """A transaction of one prepared search, and of a touch of its hits if there is one."""
+
+    def __init__(
+        self, connection: psycopg.Connection, search: Sent, touch: Sent | None = None
+    ) -> None:
+        self._connection = connection
+        self._search = search
+        self._touch = touch
+
+    def __call__(self, query: Floats) -> object:
+        text, parameters = self._search
+        parameters = parameters | {"query": Vector(query).to_text()}
+        with self._connection.transaction():
+            rows = self._connection.execute(text, parameters, prepare=True).fetchall()
+            if self._touch is not None:
+                text, parameters = self._touch
+                parameters = parameters | {"ids": sorted(row[ID] for row in rows)}
+                self._connection.execute(text, parameters, prepare=True).fetchall()
+        return rows

@@ -1,0 +1,59 @@
+"""What is measured against each other: each answers a query in its own way."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from typing import Any
+
+import psycopg
+from sqlalchemy import Engine, create_engine
+
+from benchmarks.bare import Bare, sent_by
+from benchmarks.cosine import Cosine
+from benchmarks.data import AGENT, Floats
+from benchmarks.fetching import Fetching
+from pgrecall import MemoryRepository
+
+K = 10
+
+Contender = Callable[[Floats], object]
+
+COMPOSITE = "five_factor"
+COSINE = "cosine distance, same filters"
+COSINE_UNFILTERED = "cosine distance, agent_id alone"
+FETCHING = "all rows fetched, ranked in NumPy"
+BARE = "same SQL, bare psycopg"
+COMPOSITE_TOUCH = "five_factor, touch"
+BARE_TOUCH = "same SQL, bare psycopg, touch"
+
+BITMAPS_ONLY = "-c enable_indexscan=off"
+"""HNSW cannot serve a bitmap scan: ordered by cosine distance, too, every row is looked at."""
+
+
+@contextmanager
+def contenders(url: str) -> Iterator[dict[str, Contender]]:
+    """All of them, each on a connection that stays open."""
+    with ExitStack() as stack:
+
+        def engine(**arguments: Any) -> Engine:
+            made = create_engine(url, pool_size=1, max_overflow=0, connect_args=arguments)
+            stack.callback(made.dispose)
+            return made
+
+        def connection() -> psycopg.Connection:
+            return stack.enter_context(psycopg.connect(url))
+
+        ours = engine()
+        repository = MemoryRepository(ours)
+        search, touch = sent_by(ours, lambda query: repository.search(AGENT, query, k=K))
+        exact = engine(options=BITMAPS_ONLY)
+        yield {
+            COMPOSITE: lambda query: repository.search(AGENT, query, k=K, touch=False),
+            COSINE: Cosine(exact, AGENT, K, filtered=True),
+            COSINE_UNFILTERED: Cosine(exact, AGENT, K, filtered=False),
+            FETCHING: Fetching(connection(), AGENT, K),
+            BARE: Bare(connection(), search),
+            COMPOSITE_TOUCH: lambda query: repository.search(AGENT, query, k=K),
+            BARE_TOUCH: Bare(connection(), search, touch),
+        }

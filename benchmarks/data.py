@@ -1,0 +1,109 @@
+"""Memories made up from a seed: the same in every run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from uuid import UUID
+
+import numpy as np
+import numpy.typing as npt
+
+DIMENSIONS = 384
+AGENTS = 10
+AGENT = "agent 3"
+"""The agent that searches."""
+TOPICS = 200
+SPREAD = 0.8
+"""How far a memory lies from its topic; 0 would be on it."""
+WORDS = 60
+DAYS = 180
+
+Floats = npt.NDArray[np.float32]
+
+_VOCABULARY = """
+about after agent answer asked because before budget build called change client code customer
+data database day deadline decided deploy design did during error every failed file first fixed
+found from git help index invoice issue later list looked mail meeting memory message migration
+model month moved need never new next note only open order other page plan prefers price project
+query question read release remember report request result review schema second sent server
+should since some still table team test than that their there they thing this time today tool
+took track travel under update used user version wanted was week were when which while will with
+work wrote
+"""
+
+
+@dataclass(frozen=True)
+class Row:
+    """One memory, with its counters if it was ever retrieved."""
+
+    agent_id: str
+    id: UUID
+    content: str
+    embedding: Floats
+    created_at: datetime
+    usefulness: float
+    confidence: float
+    retrieval_count: int | None
+
+
+@dataclass(frozen=True)
+class Corpus:
+    """Rows of all agents, and queries about the same topics."""
+
+    rows: int
+    seed: int
+    newest: datetime
+
+    @classmethod
+    def of(cls, rows: int, seed: int) -> Corpus:
+        return cls(rows, seed, datetime.now(UTC) - timedelta(hours=1))
+
+    def __iter__(self) -> Iterator[Row]:
+        """Oldest first, the agents taking turns."""
+        random = np.random.default_rng(self.seed)
+        topics, vocabulary = self._topics(), _VOCABULARY.split()
+        oldest = self.newest - timedelta(days=DAYS)
+        for number in range(self.rows):
+            created_at = oldest + timedelta(days=DAYS) * (number / self.rows)
+            yield Row(
+                agent_id=f"agent {number % AGENTS}",
+                id=_id(created_at, random),
+                content=" ".join(random.choice(vocabulary, WORDS)),
+                embedding=_near(topics[random.integers(TOPICS)], random),
+                created_at=created_at,
+                usefulness=float(random.beta(2, 2)),
+                confidence=float(random.uniform(0.5, 1)),
+                # Each agent's rows fall into both halves: not the parity of the number itself.
+                retrieval_count=(
+                    1 + int(random.geometric(0.1)) if number // AGENTS % 2 == 0 else None
+                ),
+            )
+
+    def queries(self, count: int) -> list[Floats]:
+        random = np.random.default_rng(self.seed + 1)
+        return [_near(topic, random) for topic in random.choice(self._topics(), count)]
+
+    def _topics(self) -> Floats:
+        random = np.random.default_rng(self.seed + 2)
+        return random.standard_normal((TOPICS, DIMENSIONS), dtype=np.float32)
+
+
+def _near(topic: Floats, random: np.random.Generator) -> Floats:
+    vector = topic + SPREAD * random.standard_normal(DIMENSIONS, dtype=np.float32)
+    unit: Floats = vector / np.linalg.norm(vector)
+    return unit
+
+
+def _id(moment: datetime, random: np.random.Generator) -> UUID:
+    """A UUID of version 7 for this moment, as a client would have made it then."""
+    milliseconds = int(moment.timestamp() * 1000)
+    low = int.from_bytes(random.bytes(10))
+    return UUID(
+        int=milliseconds << 80
+        | 0x7 << 76
+        | (low >> 68 & 0xFFF) << 64
+        | 0b10 << 62
+        | low & (1 << 62) - 1
+    )

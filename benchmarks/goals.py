@@ -1,0 +1,67 @@
+"""What the measurements are compared with."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from benchmarks import contenders
+from benchmarks.measuring import Timing
+
+
+@dataclass(frozen=True)
+class Goal:
+    """The median of `numerator` over that of `denominator`, within a bound if there is one."""
+
+    what: str
+    numerator: str
+    denominator: str
+    at_most: float | None = None
+    at_least: float | None = None
+
+    def ratio(self, timings: Mapping[str, Timing]) -> float:
+        return timings[self.numerator].median / timings[self.denominator].median
+
+    def is_met(self, ratio: float) -> bool | None:
+        if self.at_most is not None:
+            return ratio <= self.at_most
+        if self.at_least is not None:
+            return ratio >= self.at_least
+        return None
+
+    @property
+    def bound(self) -> str:
+        if self.at_most is not None:
+            return f"≤ {self.at_most:g}"
+        if self.at_least is not None:
+            return f"≥ {self.at_least:g}"
+        return ""
+
+
+GOALS = (
+    Goal(
+        "five_factor over cosine distance, same filters",
+        contenders.COMPOSITE,
+        contenders.COSINE,
+        at_most=1.5,
+    ),
+    Goal(
+        "five_factor over cosine distance, agent_id alone",
+        contenders.COMPOSITE,
+        contenders.COSINE_UNFILTERED,
+        at_most=1.5,
+    ),
+    Goal(
+        "fetching and NumPy over five_factor",
+        contenders.FETCHING,
+        contenders.COMPOSITE,
+        at_least=10,
+    ),
+    Goal("repository over bare psycopg", contenders.COMPOSITE, contenders.BARE, at_most=1.3),
+    Goal(
+        "repository over bare psycopg, touch",
+        contenders.COMPOSITE_TOUCH,
+        contenders.BARE_TOUCH,
+        at_most=1.3,
+    ),
+)

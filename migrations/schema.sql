@@ -1,0 +1,666 @@
+--
+-- PostgreSQL database dump
+--
+
+SET statement_timeout = 0;
+SET lock_timeout = 0;
+SET idle_in_transaction_session_timeout = 0;
+SET transaction_timeout = 0;
+SET client_encoding = 'UTF8';
+SET standard_conforming_strings = on;
+SELECT pg_catalog.set_config('search_path', '', false);
+SET check_function_bodies = false;
+SET xmloption = content;
+SET client_min_messages = warning;
+SET row_security = off;
+
+--
+-- Name: pgrecall; Type: SCHEMA; Schema: -; Owner: -
+--
+
+CREATE SCHEMA pgrecall;
+
+--
+-- Name: content_hash(text); Type: FUNCTION; Schema: pgrecall; Owner: -
+--
+
+CREATE FUNCTION pgrecall.content_hash(content text) RETURNS bytea
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    RETURN sha256(convert_to(lower(btrim(regexp_replace(NORMALIZE(content, NFC), '\s+'::text, ' '::text, 'g'::text))), 'UTF8'::name));
+
+--
+-- Name: FUNCTION content_hash(content text); Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON FUNCTION pgrecall.content_hash(content text) IS 'SHA-256 of the normalised text: NFC, lower case, white space collapsed and trimmed.';
+
+--
+-- Name: frequency(integer, double precision); Type: FUNCTION; Schema: pgrecall; Owner: -
+--
+
+CREATE FUNCTION pgrecall.frequency(retrieval_count integer, cap double precision) RETURNS double precision
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    RETURN LEAST(((COALESCE(retrieval_count, 0))::double precision / cap), (1)::double precision);
+
+--
+-- Name: FUNCTION frequency(retrieval_count integer, cap double precision); Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON FUNCTION pgrecall.frequency(retrieval_count integer, cap double precision) IS 'Retrievals as a share of cap, at most 1; a memory never retrieved has 0.';
+
+--
+-- Name: is_valid(timestamp with time zone, timestamp with time zone, timestamp with time zone, timestamp with time zone, timestamp with time zone); Type: FUNCTION; Schema: pgrecall; Owner: -
+--
+
+CREATE FUNCTION pgrecall.is_valid(valid_from timestamp with time zone, valid_until timestamp with time zone, invalidated_at timestamp with time zone, expires_at timestamp with time zone, as_of timestamp with time zone) RETURNS boolean
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    RETURN (COALESCE((valid_from <= as_of), true) AND COALESCE((valid_until > as_of), true) AND COALESCE((invalidated_at > as_of), true) AND COALESCE((expires_at > as_of), true));
+
+--
+-- Name: FUNCTION is_valid(valid_from timestamp with time zone, valid_until timestamp with time zone, invalidated_at timestamp with time zone, expires_at timestamp with time zone, as_of timestamp with time zone); Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON FUNCTION pgrecall.is_valid(valid_from timestamp with time zone, valid_until timestamp with time zone, invalidated_at timestamp with time zone, expires_at timestamp with time zone, as_of timestamp with time zone) IS 'Whether a memory holds at as_of: inside [valid_from, valid_until), not invalidated, not expired.';
+
+--
+-- Name: recency_exponential(timestamp with time zone, timestamp with time zone, double precision, double precision); Type: FUNCTION; Schema: pgrecall; Owner: -
+--
+
+CREATE FUNCTION pgrecall.recency_exponential(clock timestamp with time zone, as_of timestamp with time zone, rate double precision, unknown double precision) RETURNS double precision
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    RETURN CASE WHEN (clock IS NULL) THEN unknown WHEN (clock >= as_of) THEN (1)::double precision ELSE exp(GREATEST(((- rate) * (date_part('epoch'::text, (as_of - clock)) / (86400)::double precision)), (- (700)::double precision))) END;
+
+--
+-- Name: FUNCTION recency_exponential(clock timestamp with time zone, as_of timestamp with time zone, rate double precision, unknown double precision); Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON FUNCTION pgrecall.recency_exponential(clock timestamp with time zone, as_of timestamp with time zone, rate double precision, unknown double precision) IS 'exp(-rate * days since clock); 1 for a clock after as_of; unknown where there is no clock.';
+
+--
+-- Name: similarity(public.halfvec, public.halfvec, double precision); Type: FUNCTION; Schema: pgrecall; Owner: -
+--
+
+CREATE FUNCTION pgrecall.similarity(embedding public.halfvec, query public.halfvec, missing double precision) RETURNS double precision
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    RETURN CASE WHEN ((embedding IS NULL) OR (query IS NULL)) THEN missing ELSE GREATEST(((1)::double precision - (embedding OPERATOR(public.<=>) query)), (0)::double precision) END;
+
+--
+-- Name: FUNCTION similarity(embedding public.halfvec, query public.halfvec, missing double precision); Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON FUNCTION pgrecall.similarity(embedding public.halfvec, query public.halfvec, missing double precision) IS 'Cosine similarity in [0, 1]; missing where there is no embedding or no query.';
+
+--
+-- Name: similarity(public.vector, public.vector, double precision); Type: FUNCTION; Schema: pgrecall; Owner: -
+--
+
+CREATE FUNCTION pgrecall.similarity(embedding public.vector, query public.vector, missing double precision) RETURNS double precision
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    RETURN CASE WHEN ((embedding IS NULL) OR (query IS NULL)) THEN missing ELSE GREATEST(((1)::double precision - (embedding OPERATOR(public.<=>) query)), (0)::double precision) END;
+
+--
+-- Name: FUNCTION similarity(embedding public.vector, query public.vector, missing double precision); Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON FUNCTION pgrecall.similarity(embedding public.vector, query public.vector, missing double precision) IS 'Cosine similarity in [0, 1]; missing where there is no embedding or no query.';
+
+SET default_tablespace = '';
+
+SET default_table_access_method = heap;
+
+--
+-- Name: agent_memories; Type: TABLE; Schema: pgrecall; Owner: -
+--
+
+CREATE TABLE pgrecall.agent_memories (
+    agent_id text NOT NULL,
+    id uuid NOT NULL,
+    content text NOT NULL,
+    content_hash bytea GENERATED ALWAYS AS (pgrecall.content_hash(content)) STORED NOT NULL,
+    embedding public.vector(256),
+    embedding_model text,
+    memory_type text DEFAULT 'episodic'::text NOT NULL,
+    additional_types text[] DEFAULT '{}'::text[] NOT NULL,
+    memory_nature text,
+    content_type text,
+    tier text DEFAULT 'long'::text NOT NULL,
+    status text DEFAULT 'active'::text NOT NULL,
+    subject text,
+    tags text[] DEFAULT '{}'::text[] NOT NULL,
+    entities text[] DEFAULT '{}'::text[] NOT NULL,
+    metadata jsonb DEFAULT '{}'::jsonb NOT NULL,
+    importance double precision DEFAULT 0.5 NOT NULL,
+    usefulness double precision DEFAULT 0.5 NOT NULL,
+    confidence double precision DEFAULT 0.8 NOT NULL,
+    needs_review boolean DEFAULT false NOT NULL,
+    trust double precision,
+    trust_provenance double precision,
+    trust_consensus double precision,
+    trust_governance double precision,
+    trust_usage double precision,
+    trust_curve text,
+    trust_half_life_hours double precision,
+    component text,
+    output_type text,
+    domain text,
+    category text,
+    loop text,
+    quality_score double precision,
+    compliant boolean,
+    requires_approval boolean DEFAULT false NOT NULL,
+    has_errors boolean DEFAULT false NOT NULL,
+    violates_policy boolean DEFAULT false NOT NULL,
+    under_policy_review boolean DEFAULT false NOT NULL,
+    created_at timestamp with time zone DEFAULT now(),
+    observed_at timestamp with time zone,
+    updated_at timestamp with time zone DEFAULT now() NOT NULL,
+    valid_from timestamp with time zone,
+    valid_until timestamp with time zone,
+    expires_at timestamp with time zone,
+    invalidated_at timestamp with time zone,
+    invalidation_reason text,
+    superseded_by uuid,
+    CONSTRAINT ck_agent_memories_ck_agent_memories_agent_id CHECK (((agent_id <> ''::text) AND (length(agent_id) <= 200))),
+    CONSTRAINT ck_agent_memories_ck_agent_memories_confidence CHECK (((confidence = (0)::double precision) OR ((confidence >= (0.000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000001)::double precision) AND (confidence <= (1)::double precision)))),
+    CONSTRAINT ck_agent_memories_ck_agent_memories_content CHECK (((content <> ''::text) AND (octet_length(content) <= 2097152))),
+    CONSTRAINT ck_agent_memories_ck_agent_memories_created_at CHECK (((created_at >= '0001-01-02 00:00:00+00'::timestamp with time zone) AND (created_at <= '9999-12-30 00:00:00+00'::timestamp with time zone))),
+    CONSTRAINT ck_agent_memories_ck_agent_memories_embedding CHECK (((public.vector_norm(embedding) >= (0.000000000000001)::double precision) AND (public.vector_norm(embedding) <= ('1000000000000000'::numeric)::double precision))),
+    CONSTRAINT ck_agent_memories_ck_agent_memories_expires_at CHECK (((expires_at >= '0001-01-02 00:00:00+00'::timestamp with time zone) AND (expires_at <= '9999-12-30 00:00:00+00'::timestamp with time zone))),
+    CONSTRAINT ck_agent_memories_ck_agent_memories_importance CHECK (((importance = (0)::double precision) OR ((importance >= (0.000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000001)::double precision) AND (importance <= (1)::double precision)))),
+    CONSTRAINT ck_agent_memories_ck_agent_memories_invalidated_at CHECK (((invalidated_at >= '0001-01-02 00:00:00+00'::timestamp with time zone) AND (invalidated_at <= '9999-12-30 00:00:00+00'::timestamp with time zone))),
+    CONSTRAINT ck_agent_memories_ck_agent_memories_invalidation_reason CHECK ((invalidation_reason = ANY (ARRAY['superseded'::text, 'forgotten'::text]))),
+    CONSTRAINT ck_agent_memories_ck_agent_memories_memory_type CHECK (((memory_type <> ''::text) AND (length(memory_type) <= 200))),
+    CONSTRAINT ck_agent_memories_ck_agent_memories_metadata CHECK ((jsonb_typeof(metadata) = 'object'::text)),
+    CONSTRAINT ck_agent_memories_ck_agent_memories_observed_at CHECK (((observed_at >= '0001-01-02 00:00:00+00'::timestamp with time zone) AND (observed_at <= '9999-12-30 00:00:00+00'::timestamp with time zone))),
+    CONSTRAINT ck_agent_memories_ck_agent_memories_quality_score CHECK (((quality_score = (0)::double precision) OR ((quality_score >= (0.000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000001)::double precision) AND (quality_score <= (1)::double precision)))),
+    CONSTRAINT ck_agent_memories_ck_agent_memories_status CHECK ((status = ANY (ARRAY['active'::text, 'consolidated'::text, 'completed'::text, 'archived'::text]))),
+    CONSTRAINT ck_agent_memories_ck_agent_memories_tier CHECK ((tier = ANY (ARRAY['short'::text, 'medium'::text, 'long'::text]))),
+    CONSTRAINT ck_agent_memories_ck_agent_memories_trust CHECK (((trust = (0)::double precision) OR ((trust >= (0.000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000001)::double precision) AND (trust <= (1)::double precision)))),
+    CONSTRAINT ck_agent_memories_ck_agent_memories_trust_consensus CHECK (((trust_consensus = (0)::double precision) OR ((trust_consensus >= (0.000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000001)::double precision) AND (trust_consensus <= (1)::double precision)))),
+    CONSTRAINT ck_agent_memories_ck_agent_memories_trust_curve CHECK ((trust_curve = ANY (ARRAY['hyperbolic'::text, 'exponential'::text, 'linear'::text]))),
+    CONSTRAINT ck_agent_memories_ck_agent_memories_trust_governance CHECK (((trust_governance = (0)::double precision) OR ((trust_governance >= (0.000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000001)::double precision) AND (trust_governance <= (1)::double precision)))),
+    CONSTRAINT ck_agent_memories_ck_agent_memories_trust_half_life_hours CHECK (((trust_half_life_hours >= (0.001)::double precision) AND (trust_half_life_hours <= ('1000000000'::numeric)::double precision))),
+    CONSTRAINT ck_agent_memories_ck_agent_memories_trust_provenance CHECK (((trust_provenance = (0)::double precision) OR ((trust_provenance >= (0.000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000001)::double precision) AND (trust_provenance <= (1)::double precision)))),
+    CONSTRAINT ck_agent_memories_ck_agent_memories_trust_usage CHECK (((trust_usage = (0)::double precision) OR ((trust_usage >= (0.000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000001)::double precision) AND (trust_usage <= (1)::double precision)))),
+    CONSTRAINT ck_agent_memories_ck_agent_memories_usefulness CHECK (((usefulness = (0)::double precision) OR ((usefulness >= (0.000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000001)::double precision) AND (usefulness <= (1)::double precision)))),
+    CONSTRAINT ck_agent_memories_ck_agent_memories_valid_from CHECK (((valid_from >= '0001-01-02 00:00:00+00'::timestamp with time zone) AND (valid_from <= '9999-12-30 00:00:00+00'::timestamp with time zone))),
+    CONSTRAINT ck_agent_memories_ck_agent_memories_valid_until CHECK (((valid_until >= '0001-01-02 00:00:00+00'::timestamp with time zone) AND (valid_until <= '9999-12-30 00:00:00+00'::timestamp with time zone))),
+    CONSTRAINT ck_agent_memories_ck_agent_memories_validity CHECK ((valid_from < valid_until))
+);
+ALTER TABLE ONLY pgrecall.agent_memories ALTER COLUMN embedding SET STORAGE PLAIN;
+
+--
+-- Name: TABLE agent_memories; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON TABLE pgrecall.agent_memories IS 'Memories of agents, one row each; nothing here changes when one is retrieved.';
+
+--
+-- Name: COLUMN agent_memories.agent_id; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON COLUMN pgrecall.agent_memories.agent_id IS 'Whose memory this is; every statement filters on it.';
+
+--
+-- Name: COLUMN agent_memories.id; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON COLUMN pgrecall.agent_memories.id IS 'UUID made by the client, version 7.';
+
+--
+-- Name: COLUMN agent_memories.content; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON COLUMN pgrecall.agent_memories.content IS 'What is remembered, at most 2 MiB of UTF-8.';
+
+--
+-- Name: COLUMN agent_memories.content_hash; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON COLUMN pgrecall.agent_memories.content_hash IS 'SHA-256 of the normalised content; equal for exact duplicates.';
+
+--
+-- Name: COLUMN agent_memories.embedding; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON COLUMN pgrecall.agent_memories.embedding IS 'Direction of the meaning; NULL: not embedded.';
+
+--
+-- Name: COLUMN agent_memories.embedding_model; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON COLUMN pgrecall.agent_memories.embedding_model IS 'The model that made the embedding.';
+
+--
+-- Name: COLUMN agent_memories.memory_type; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON COLUMN pgrecall.agent_memories.memory_type IS 'Its kind, which is also its store.';
+
+--
+-- Name: COLUMN agent_memories.additional_types; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON COLUMN pgrecall.agent_memories.additional_types IS 'Further kinds, where a memory has several.';
+
+--
+-- Name: COLUMN agent_memories.memory_nature; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON COLUMN pgrecall.agent_memories.memory_nature IS 'semantic, episodic, procedural or a caller''s own word.';
+
+--
+-- Name: COLUMN agent_memories.content_type; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON COLUMN pgrecall.agent_memories.content_type IS 'Media type or a caller''s own word for the form of content.';
+
+--
+-- Name: COLUMN agent_memories.tier; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON COLUMN pgrecall.agent_memories.tier IS 'short, medium or long: how long it is meant to last.';
+
+--
+-- Name: COLUMN agent_memories.status; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON COLUMN pgrecall.agent_memories.status IS 'active, consolidated, completed or archived.';
+
+--
+-- Name: COLUMN agent_memories.subject; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON COLUMN pgrecall.agent_memories.subject IS 'What it is about; newer memories supersede older ones per subject.';
+
+--
+-- Name: COLUMN agent_memories.tags; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON COLUMN pgrecall.agent_memories.tags IS 'Free labels.';
+
+--
+-- Name: COLUMN agent_memories.entities; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON COLUMN pgrecall.agent_memories.entities IS 'Names of the people, places and things it mentions.';
+
+--
+-- Name: COLUMN agent_memories.metadata; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON COLUMN pgrecall.agent_memories.metadata IS 'The caller''s own fields, a JSON object.';
+
+--
+-- Name: COLUMN agent_memories.importance; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON COLUMN pgrecall.agent_memories.importance IS 'How much it matters, 0 to 1.';
+
+--
+-- Name: COLUMN agent_memories.usefulness; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON COLUMN pgrecall.agent_memories.usefulness IS 'Posterior mean of helpfulness from feedback.';
+
+--
+-- Name: COLUMN agent_memories.confidence; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON COLUMN pgrecall.agent_memories.confidence IS 'How sure the extraction was.';
+
+--
+-- Name: COLUMN agent_memories.needs_review; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON COLUMN pgrecall.agent_memories.needs_review IS 'Feedback called it outdated.';
+
+--
+-- Name: COLUMN agent_memories.trust; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON COLUMN pgrecall.agent_memories.trust IS 'Trust as stored, before decay; NULL: never assessed.';
+
+--
+-- Name: COLUMN agent_memories.trust_provenance; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON COLUMN pgrecall.agent_memories.trust_provenance IS 'Trust''s part from component and confidence.';
+
+--
+-- Name: COLUMN agent_memories.trust_consensus; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON COLUMN pgrecall.agent_memories.trust_consensus IS 'Trust''s part from quality.';
+
+--
+-- Name: COLUMN agent_memories.trust_governance; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON COLUMN pgrecall.agent_memories.trust_governance IS 'Trust''s part from compliance.';
+
+--
+-- Name: COLUMN agent_memories.trust_usage; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON COLUMN pgrecall.agent_memories.trust_usage IS 'Trust''s part from outcomes of use.';
+
+--
+-- Name: COLUMN agent_memories.trust_curve; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON COLUMN pgrecall.agent_memories.trust_curve IS 'How trust decays: hyperbolic, exponential or linear.';
+
+--
+-- Name: COLUMN agent_memories.trust_half_life_hours; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON COLUMN pgrecall.agent_memories.trust_half_life_hours IS 'Half-life of trust in hours.';
+
+--
+-- Name: COLUMN agent_memories.component; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON COLUMN pgrecall.agent_memories.component IS 'The component that produced it.';
+
+--
+-- Name: COLUMN agent_memories.output_type; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON COLUMN pgrecall.agent_memories.output_type IS 'reasoning, decision, action, observation and so on.';
+
+--
+-- Name: COLUMN agent_memories.domain; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON COLUMN pgrecall.agent_memories.domain IS 'Domain of the output.';
+
+--
+-- Name: COLUMN agent_memories.category; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON COLUMN pgrecall.agent_memories.category IS 'Category of the output.';
+
+--
+-- Name: COLUMN agent_memories.loop; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON COLUMN pgrecall.agent_memories.loop IS 'The agent loop it came from.';
+
+--
+-- Name: COLUMN agent_memories.quality_score; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON COLUMN pgrecall.agent_memories.quality_score IS 'Quality given by the producer; NULL: unknown.';
+
+--
+-- Name: COLUMN agent_memories.compliant; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON COLUMN pgrecall.agent_memories.compliant IS 'Whether it passed governance; NULL: not judged.';
+
+--
+-- Name: COLUMN agent_memories.requires_approval; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON COLUMN pgrecall.agent_memories.requires_approval IS 'Governance asks for approval.';
+
+--
+-- Name: COLUMN agent_memories.has_errors; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON COLUMN pgrecall.agent_memories.has_errors IS 'Errors were found in it.';
+
+--
+-- Name: COLUMN agent_memories.violates_policy; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON COLUMN pgrecall.agent_memories.violates_policy IS 'It violates a policy.';
+
+--
+-- Name: COLUMN agent_memories.under_policy_review; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON COLUMN pgrecall.agent_memories.under_policy_review IS 'A policy review is open.';
+
+--
+-- Name: COLUMN agent_memories.created_at; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON COLUMN pgrecall.agent_memories.created_at IS 'When it came to be; NULL: unknown.';
+
+--
+-- Name: COLUMN agent_memories.observed_at; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON COLUMN pgrecall.agent_memories.observed_at IS 'When it was observed, where that differs.';
+
+--
+-- Name: COLUMN agent_memories.updated_at; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON COLUMN pgrecall.agent_memories.updated_at IS 'Last change.';
+
+--
+-- Name: COLUMN agent_memories.valid_from; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON COLUMN pgrecall.agent_memories.valid_from IS 'Start of validity, included; NULL: open.';
+
+--
+-- Name: COLUMN agent_memories.valid_until; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON COLUMN pgrecall.agent_memories.valid_until IS 'End of validity, excluded; NULL: open.';
+
+--
+-- Name: COLUMN agent_memories.expires_at; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON COLUMN pgrecall.agent_memories.expires_at IS 'From this moment on it is not recalled; NULL: never.';
+
+--
+-- Name: COLUMN agent_memories.invalidated_at; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON COLUMN pgrecall.agent_memories.invalidated_at IS 'When it was superseded or forgotten; NULL: it stands.';
+
+--
+-- Name: COLUMN agent_memories.invalidation_reason; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON COLUMN pgrecall.agent_memories.invalidation_reason IS 'superseded or forgotten.';
+
+--
+-- Name: COLUMN agent_memories.superseded_by; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON COLUMN pgrecall.agent_memories.superseded_by IS 'The memory that took its place.';
+
+--
+-- Name: alembic_version; Type: TABLE; Schema: pgrecall; Owner: -
+--
+
+CREATE TABLE pgrecall.alembic_version (
+    version_num character varying(32) NOT NULL
+);
+
+--
+-- Name: memory_events; Type: TABLE; Schema: pgrecall; Owner: -
+--
+
+CREATE TABLE pgrecall.memory_events (
+    agent_id text NOT NULL,
+    memory_id uuid NOT NULL,
+    id uuid NOT NULL,
+    event_type text NOT NULL,
+    reason text,
+    actor text,
+    old_values jsonb,
+    new_values jsonb,
+    metadata jsonb DEFAULT '{}'::jsonb NOT NULL,
+    occurred_at timestamp with time zone DEFAULT now() NOT NULL
+);
+
+--
+-- Name: TABLE memory_events; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON TABLE pgrecall.memory_events IS 'What happened to memories, append-only; a retrieval leaves no row.';
+
+--
+-- Name: COLUMN memory_events.agent_id; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON COLUMN pgrecall.memory_events.agent_id IS 'Whose memory it tells of.';
+
+--
+-- Name: COLUMN memory_events.memory_id; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON COLUMN pgrecall.memory_events.memory_id IS 'The memory it tells of.';
+
+--
+-- Name: COLUMN memory_events.id; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON COLUMN pgrecall.memory_events.id IS 'UUID made by the client, version 7.';
+
+--
+-- Name: COLUMN memory_events.event_type; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON COLUMN pgrecall.memory_events.event_type IS 'What happened.';
+
+--
+-- Name: COLUMN memory_events.reason; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON COLUMN pgrecall.memory_events.reason IS 'Why, in the caller''s words.';
+
+--
+-- Name: COLUMN memory_events.actor; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON COLUMN pgrecall.memory_events.actor IS 'Who did it.';
+
+--
+-- Name: COLUMN memory_events.old_values; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON COLUMN pgrecall.memory_events.old_values IS 'Changed fields before.';
+
+--
+-- Name: COLUMN memory_events.new_values; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON COLUMN pgrecall.memory_events.new_values IS 'Changed fields after.';
+
+--
+-- Name: COLUMN memory_events.metadata; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON COLUMN pgrecall.memory_events.metadata IS 'The caller''s own fields, a JSON object.';
+
+--
+-- Name: COLUMN memory_events.occurred_at; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON COLUMN pgrecall.memory_events.occurred_at IS 'When.';
+
+--
+-- Name: memory_usage; Type: TABLE; Schema: pgrecall; Owner: -
+--
+
+CREATE TABLE pgrecall.memory_usage (
+    agent_id text NOT NULL,
+    memory_id uuid NOT NULL,
+    retrieval_count integer DEFAULT 0 NOT NULL,
+    last_accessed_at timestamp with time zone,
+    success_count integer DEFAULT 0 NOT NULL,
+    failure_count integer DEFAULT 0 NOT NULL,
+    CONSTRAINT ck_memory_usage_ck_memory_usage_failure_count CHECK ((failure_count >= 0)),
+    CONSTRAINT ck_memory_usage_ck_memory_usage_retrieval_count CHECK ((retrieval_count >= 0)),
+    CONSTRAINT ck_memory_usage_ck_memory_usage_success_count CHECK ((success_count >= 0))
+)
+WITH (fillfactor='70');
+
+--
+-- Name: TABLE memory_usage; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON TABLE pgrecall.memory_usage IS 'Counters of use, apart from agent_memories so that counting never touches a vector or its index; no row until the first retrieval.';
+
+--
+-- Name: COLUMN memory_usage.agent_id; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON COLUMN pgrecall.memory_usage.agent_id IS 'Whose memory it counts.';
+
+--
+-- Name: COLUMN memory_usage.memory_id; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON COLUMN pgrecall.memory_usage.memory_id IS 'The memory it counts.';
+
+--
+-- Name: COLUMN memory_usage.retrieval_count; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON COLUMN pgrecall.memory_usage.retrieval_count IS 'How often it was retrieved.';
+
+--
+-- Name: COLUMN memory_usage.last_accessed_at; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON COLUMN pgrecall.memory_usage.last_accessed_at IS 'Last retrieval.';
+
+--
+-- Name: COLUMN memory_usage.success_count; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON COLUMN pgrecall.memory_usage.success_count IS 'Uses that went well.';
+
+--
+-- Name: COLUMN memory_usage.failure_count; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON COLUMN pgrecall.memory_usage.failure_count IS 'Uses that went wrong.';
+
+--
+-- Name: alembic_version alembic_version_pkc; Type: CONSTRAINT; Schema: pgrecall; Owner: -
+--
+
+ALTER TABLE ONLY pgrecall.alembic_version
+    ADD CONSTRAINT alembic_version_pkc PRIMARY KEY (version_num);
+
+--
+-- Name: agent_memories pk_agent_memories; Type: CONSTRAINT; Schema: pgrecall; Owner: -
+--
+
+ALTER TABLE ONLY pgrecall.agent_memories
+    ADD CONSTRAINT pk_agent_memories PRIMARY KEY (agent_id, id);
+
+--
+-- Name: memory_events pk_memory_events; Type: CONSTRAINT; Schema: pgrecall; Owner: -
+--
+
+ALTER TABLE ONLY pgrecall.memory_events
+    ADD CONSTRAINT pk_memory_events PRIMARY KEY (agent_id, memory_id, id);
+
+--
+-- Name: memory_usage pk_memory_usage; Type: CONSTRAINT; Schema: pgrecall; Owner: -
+--
+
+ALTER TABLE ONLY pgrecall.memory_usage
+    ADD CONSTRAINT pk_memory_usage PRIMARY KEY (agent_id, memory_id);
+
+--
+-- Name: ix_agent_memories_embedding; Type: INDEX; Schema: pgrecall; Owner: -
+--
+
+CREATE INDEX ix_agent_memories_embedding ON pgrecall.agent_memories USING hnsw (embedding public.vector_cosine_ops) WITH (m='16', ef_construction='64');
+
+--
+-- PostgreSQL database dump complete
+--

@@ -1,0 +1,73 @@
+"""What the tests of the repository share."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Coroutine, Iterable
+from datetime import UTC, datetime, timedelta
+from math import cos, radians, sin
+from typing import Any, cast
+
+from sqlalchemy import Engine, text
+
+from pgrecall import AsyncMemoryRepository, MemoryRepository, ScoredMemory
+from tests.conftest import DIMENSIONS
+
+NOW = datetime(2026, 6, 1, 12, tzinfo=UTC)
+NORTH = [1.0, *[0.0] * (DIMENSIONS - 1)]
+
+
+def at(degrees: float) -> list[float]:
+    """A unit vector whose cosine similarity to NORTH is cos(degrees)."""
+    return [cos(radians(degrees)), sin(radians(degrees)), *[0.0] * (DIMENSIONS - 2)]
+
+
+def similar(share: float) -> list[float]:
+    """A unit vector whose cosine similarity to NORTH is this."""
+    return [share, (1 - share**2) ** 0.5, *[0.0] * (DIMENSIONS - 2)]
+
+
+def before(days: float) -> datetime:
+    return NOW - timedelta(days=days)
+
+
+def contents(hits: Iterable[ScoredMemory]) -> list[str]:
+    return [hit.memory.content for hit in hits]
+
+
+def sql(engine: Engine, statement: str, **parameters: Any) -> list[tuple[Any, ...]]:
+    """Runs one statement in a transaction of its own."""
+    with engine.begin() as connection:
+        result = connection.execute(text(statement), parameters)
+        return [tuple(row) for row in result] if result.returns_rows else []
+
+
+def stored(engine: Engine, agent_id: str) -> int:
+    [(rows,)] = sql(
+        engine,
+        "SELECT count(*) FROM pgrecall.agent_memories WHERE agent_id = :agent",
+        agent=agent_id,
+    )
+    return int(rows)
+
+
+class _Awaited:
+    def __init__(
+        self,
+        repository: AsyncMemoryRepository,
+        wait: Callable[[Coroutine[Any, Any, Any]], Any],
+    ) -> None:
+        self._repository, self._wait = repository, wait
+
+    def __getattr__(self, name: str) -> Any:
+        attribute = getattr(self._repository, name)
+        if not inspect.iscoroutinefunction(attribute):
+            return attribute
+        return lambda *args, **kwargs: self._wait(attribute(*args, **kwargs))
+
+
+def awaited(
+    repository: AsyncMemoryRepository, wait: Callable[[Coroutine[Any, Any, Any]], Any]
+) -> MemoryRepository:
+    """An asynchronous repository behind the methods of the synchronous one."""
+    return cast(MemoryRepository, _Awaited(repository, wait))

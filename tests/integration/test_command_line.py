@@ -1,0 +1,306 @@
+from __future__ import annotations
+
+import gzip
+import json
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import psycopg
+import pytest
+
+from pgrecall.cli import main
+from tests.conftest import new_database
+
+
+@dataclass(frozen=True)
+class Finished:
+    """What a command left behind."""
+
+    code: int
+    out: str
+    err: str
+
+    @property
+    def records(self) -> list[dict[str, Any]]:
+        return [json.loads(line) for line in self.out.splitlines()]
+
+
+Run = Callable[..., Finished]
+
+
+@pytest.fixture
+def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
+    def command(*arguments: str) -> Finished:
+        monkeypatch.setattr(sys, "argv", ["pgrecall", *arguments])
+        code = 0
+        try:
+            main()
+        except SystemExit as exit_:
+            code = int(exit_.code or 0)
+        out, err = capsys.readouterr()
+        return Finished(code, out, err)
+
+    return command
+
+
+@pytest.fixture
+def url(server_url: str, local_template: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    """A database with embeddings of the local embedder's length, named in the environment."""
+    with new_database(server_url, local_template) as made:
+        monkeypatch.setenv("PGRECALL_DATABASE_URL", made)
+        yield made
+
+
+def write_lines(path: Path, *lines: object) -> Path:
+    text = "".join((line if isinstance(line, str) else json.dumps(line)) + "\n" for line in lines)
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def stored(url: str) -> list[tuple[Any, ...]]:
+    with psycopg.connect(url) as connection:
+        return connection.execute(
+            "SELECT content, metadata->>'source_id' FROM pgrecall.agent_memories ORDER BY content"
+        ).fetchall()
+
+
+def test_what_is_added_is_found(run: Run, url: str) -> None:
+    added = run("add", "Ines drinks tea", "--agent", "a", "--importance", "0.9", "--tag", "drink")
+    run("add", "The build is broken", "--agent", "a")
+
+    found = run("search", "tea", "--agent", "a", "-k", "1", "--json")
+
+    [hit] = found.records
+    assert hit["id"] == added.out.strip()
+    assert list(hit) == [
+        *("id", "content", "score", "similarity", "signals", "contributions", "created_at"),
+    ]
+    assert hit["content"] == "Ines drinks tea"
+    assert sum(hit["contributions"].values()) == pytest.approx(hit["score"], abs=1e-5)
+
+
+def test_search_shows_a_table(run: Run, url: str) -> None:
+    run("add", "Ines drinks tea", "--agent", "a")
+
+    shown = run("search", "tea", "--agent", "a")
+
+    assert shown.code == 0
+    assert "Ines drinks tea" in shown.out
+    assert "score" in shown.out
+
+
+def test_search_filters(run: Run, url: str) -> None:
+    run("add", "tea", "--agent", "a", "--tag", "x", "--type", "preference", "--entity", "Ines")
+    run("add", "tea too", "--agent", "a")
+
+    for option in (("--tag", "x"), ("--type", "preference"), ("--entity", "Ines")):
+        found = run("search", "tea", "--agent", "a", "--json", *option)
+        assert [hit["content"] for hit in found.records] == ["tea"]
+
+
+def test_search_of_nothing_says_so_and_succeeds(run: Run, url: str) -> None:
+    found = run("search", "tea", "--agent", "nobody")
+
+    assert (found.code, found.out.splitlines()[-1]) == (0, "nothing found")
+
+
+def test_searching_counts_unless_told_not_to(run: Run, url: str) -> None:
+    run("add", "tea", "--agent", "a")
+
+    run("search", "tea", "--agent", "a", "--no-touch")
+    first = run("search", "tea", "--agent", "a", "--json").records[0]
+    second = run("search", "tea", "--agent", "a", "--json").records[0]
+
+    assert (first["signals"]["frequency"], second["signals"]["frequency"]) == (0, 0.02)
+
+
+def test_import_stores_every_line_once(run: Run, url: str, tmp_path: Path) -> None:
+    lines = [{"id": f"note/{n}", "content": f"note {n}"} for n in range(3)]
+    file = write_lines(tmp_path / "notes.jsonl", *lines, {"content": "without id"})
+
+    first = run("import", str(file), "--agent", "a", "--json")
+    second = run("import", str(file), "--agent", "a", "--json")
+
+    assert [(r["added"], r["already_there"]) for r in first.records + second.records] == [
+        (4, 0),
+        (0, 4),
+    ]
+    assert stored(url) == [
+        *((f"note {n}", f"note/{n}") for n in range(3)),
+        ("without id", None),
+    ]
+
+
+def test_import_reads_gzip(run: Run, url: str, tmp_path: Path) -> None:
+    file = tmp_path / "notes.jsonl.gz"
+    file.write_bytes(gzip.compress(b'{"content": "packed"}\n\n{"content": "twice"}'))
+
+    assert run("import", str(file), "--agent", "a").code == 0
+    assert [content for content, _ in stored(url)] == ["packed", "twice"]
+
+
+@pytest.mark.parametrize(
+    ("bad", "reason"),
+    [
+        ("{not json", "not JSON"),
+        ("[1]", "one JSON object"),
+        ('{"content": ""}', "content must not be empty"),
+        ('{"text": "x"}', "unknown field text"),
+        ('{"content": "x", "importance": 2}', "importance must lie within 0 and 1"),
+        ('{"content": "x", "created_at": "2026-01-01"}', "no time zone"),
+        ('{"content": "x", "created_at": "yesterday"}', "not an ISO 8601 time"),
+        ('{"content": "x\\u0000"}', "NUL"),
+        ('{"content": "x", "embedding": [1, 2, 3]}', "3 dimensions"),
+        ('{"content": "x", "embedding": [NaN]}', "1 dimensions"),
+        ("[" * 100_000, "nested too deeply"),
+        ('{"id": "x"}', "no content"),
+    ],
+)
+def test_a_bad_line_is_named_and_what_went_before_it_stays(
+    run: Run, url: str, tmp_path: Path, bad: str, reason: str
+) -> None:
+    file = write_lines(tmp_path / "notes.jsonl", {"content": "good"}, bad, {"content": "after"})
+
+    done = run("import", str(file), "--agent", "a")
+
+    assert done.code == 2
+    assert f"{file}, line 2: " in done.err
+    assert reason in done.err
+    assert [content for content, _ in stored(url)] == ["good"]
+
+
+def test_bytes_that_are_not_text_are_named(run: Run, url: str, tmp_path: Path) -> None:
+    file = tmp_path / "notes.jsonl"
+    file.write_bytes(b'{"content": "good"}\n{"content": "\xff"}\n')
+
+    done = run("import", str(file), "--agent", "a")
+
+    assert done.code == 2
+    assert f"{file}, line 2: not UTF-8" in done.err
+
+
+def test_a_file_cut_off_keeps_what_could_be_read(run: Run, url: str, tmp_path: Path) -> None:
+    file = tmp_path / "notes.jsonl.gz"
+    lines = b"".join(b'{"content": "note %d"}\n' % n for n in range(2000))
+    file.write_bytes(gzip.compress(lines)[:-2000])
+
+    done = run("import", str(file), "--agent", "a")
+
+    assert done.code == 2
+    assert "damaged or cut off after line" in done.err
+    assert len(stored(url)) > 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "message"),
+    [
+        (("search", "tea", "--agent", "a", "-k", "0"), 2, "k must lie within 1"),
+        (("search", "tea", "--agent", ""), 2, "agent_id must not be empty"),
+        (("search", " ", "--agent", "a"), 2, "the query is empty"),
+        (("search", "tea", "--agent", "a", "--profile", "x"), 2, "five_factor"),
+        (("search", "tea", "--agent", "a", "--as-of", "soon"), 2, "not an ISO 8601 time"),
+        (("search", "tea", "--agent", "a", "--tier", "x"), 2, "short, medium, long"),
+        (("add", "x", "--agent", "a", "--metadata", "{"), 2, "--metadata is not JSON"),
+        (("add", "x", "--agent", "a", "--metadata", "1"), 2, "must be a JSON object"),
+        (("import", "no-such-file", "--agent", "a"), 2, "no-such-file is not a file"),
+        (("search", "tea"), 2, "--agent"),
+    ],
+)
+def test_bad_input_ends_with_two(
+    run: Run, url: str, arguments: tuple[str, ...], code: int, message: str
+) -> None:
+    done = run(*arguments)
+
+    assert done.code == code
+    assert message in done.err
+    assert "Traceback" not in done.err
+
+
+def test_no_database_ends_with_three(run: Run, tmp_path: Path) -> None:
+    done = run(
+        *("search", "tea", "--agent", "a"),
+        *("--database-url", f"postgresql:///x?host={tmp_path}"),
+    )
+
+    assert done.code == 3
+    assert "no connection to the database" in done.err
+
+
+def test_no_schema_ends_with_four_and_names_the_command(run: Run, empty_url: str) -> None:
+    done = run("search", "tea", "--agent", "a", "--database-url", empty_url)
+
+    assert done.code == 4
+    assert "pgrecall migrate up" in done.err
+
+
+def test_the_url_of_another_kind_of_database_is_refused(run: Run) -> None:
+    done = run("status", "--database-url", "mysql://host/name")
+
+    assert done.code == 2
+    assert "postgresql://" in done.err
+
+
+def test_migrate_up_status_down(run: Run, empty_url: str) -> None:
+    database = ("--database-url", empty_url)
+    up = run("migrate", "--dimensions", "12", "--embedding-type", "halfvec", *database)
+    [status] = run("migrate", "status", "--json", *database).records
+    down = run("migrate", "down", "--yes", *database)
+    [after] = run("migrate", "status", "--json", *database).records
+
+    assert (up.code, down.code) == (0, 0)
+    assert (status["dimensions"], status["embedding_type"]) == (12, "halfvec")
+    assert status["revision"] == status["head"]
+    assert after["revision"] is None
+    assert len(after["pending"]) == 2
+
+
+def test_migrate_sql_prints_sql_alone(run: Run) -> None:
+    printed = run("migrate", "sql", "--dimensions", "33")
+
+    assert "vector(33)" in printed.out
+    assert printed.err == ""
+
+
+def test_status_counts(run: Run, url: str) -> None:
+    run("add", "tea", "--agent", "a")
+    run("add", "tea", "--agent", "b")
+    run("search", "tea", "--agent", "a")
+
+    [status] = run("status", "--json").records
+    shown = run("status").out
+
+    assert (status["memories"], status["agents"], status["memories_retrieved"]) == (2, 2, 1)
+    assert "2 of 2 agents" in shown
+
+
+def test_status_of_a_database_without_schema(run: Run, empty_url: str) -> None:
+    shown = run("status", "--database-url", empty_url)
+
+    assert "pgrecall migrate up" in shown.out
+
+
+def test_without_a_url_an_embedded_database_is_used_and_said(
+    run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.delenv("PGRECALL_DATABASE_URL", raising=False)
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
+
+    added = run("add", "Ines drinks tea", "--agent", "a")
+    found = run("search", "tea", "--agent", "a", "--json")
+
+    assert "embedded PostgreSQL" in added.err
+    assert [hit["content"] for hit in found.records] == ["Ines drinks tea"]
+
+
+def test_the_demo_shows_three_searches_and_stores_once(run: Run, url: str) -> None:
+    first = run("demo", "-k", "3")
+    second = run("demo", "-k", "3")
+
+    assert first.code == second.code == 0
+    assert first.out.count("made of") == 3
+    assert "stored in" in first.out
+    assert "stored by an earlier run" in second.out
+    assert len(stored(url)) >= 150

@@ -1,0 +1,85 @@
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from uuid import UUID
+
+import psycopg
+import pytest
+from sqlalchemy import Engine, NullPool, create_engine
+
+from pgrecall import MemoryRepository, NewMemory
+from pgrecall.errors import DatabaseConflict
+from tests.integration.support import NORTH, sql
+
+LOCK = "UPDATE pgrecall.agent_memories SET importance = 0.9"
+
+
+class CountingEmbedder:
+    """Embeds everything as NORTH and counts how often it is asked."""
+
+    def __init__(self) -> None:
+        self.asked = 0
+
+    def embed_documents(self, texts: list[str]) -> list[list[float]]:
+        self.asked += 1
+        return [NORTH for _ in texts]
+
+    def embed_query(self, text: str) -> list[float]:
+        return self.embed_documents([text])[0]
+
+
+def _wait_until_somebody_waits(engine: Engine) -> None:
+    waiting = (
+        "SELECT FROM pg_stat_activity "
+        "WHERE wait_event_type = 'Lock' AND datname = current_database()"
+    )
+    for _ in range(20_000):
+        if sql(engine, waiting):
+            return
+    raise AssertionError("nobody waited for the lock")
+
+
+@pytest.fixture
+def memory_id(repo: MemoryRepository) -> UUID:
+    return repo.add("agent", NewMemory("old", embedding=NORTH))
+
+
+@pytest.fixture
+def strict(database_url: str) -> Engine:
+    """Meets a serialization failure when a row it waited for has changed."""
+    return create_engine(database_url, poolclass=NullPool, isolation_level="REPEATABLE READ")
+
+
+def test_a_call_on_an_engine_is_repeated_after_a_serialization_failure(
+    engine: Engine, strict: Engine, memory_id: UUID
+) -> None:
+    embedder = CountingEmbedder()
+    repo = MemoryRepository(strict, embedder=embedder)
+
+    with ThreadPoolExecutor(1) as thread:
+        with engine.begin() as rival:
+            rival.exec_driver_sql(LOCK)
+            updating = thread.submit(repo.update, "agent", memory_id, content="new")
+            _wait_until_somebody_waits(engine)
+        changed = updating.result()
+
+    assert (changed.content, changed.importance) == ("new", 0.9)
+    assert embedder.asked == 1
+
+
+def test_a_conflict_in_the_callers_transaction_is_the_callers_to_repeat(
+    engine: Engine, strict: Engine, memory_id: UUID
+) -> None:
+    def update() -> None:
+        with strict.begin() as connection:
+            MemoryRepository(connection).update("agent", memory_id, importance=0.1)
+
+    with ThreadPoolExecutor(1) as thread:
+        with engine.begin() as rival:
+            rival.exec_driver_sql(LOCK)
+            updating = thread.submit(update)
+            _wait_until_somebody_waits(engine)
+        with pytest.raises(DatabaseConflict, match="may succeed when repeated") as caught:
+            updating.result()
+
+    assert isinstance(getattr(caught.value.__cause__, "orig", None), psycopg.Error)

@@ -1,0 +1,109 @@
+from __future__ import annotations
+
+from dataclasses import asdict, fields, replace
+from datetime import UTC, datetime, timedelta, timezone
+from typing import Any
+from uuid import UUID
+
+import pytest
+
+from pgrecall import Memory, MemoryRepository, NewMemory
+from tests.integration.support import NORTH
+
+FULL = NewMemory(
+    "The reef closes at noon.",
+    id=UUID("01936f2a-0000-7000-8000-000000000001"),
+    embedding=[0.5, -0.25, 0.125, 1.0, 0.0, -1.0, 2.0, 0.75],
+    embedding_model="model-1",
+    memory_type="factual",
+    additional_types=["procedural", "preference"],
+    memory_nature="semantic",
+    content_type="text/markdown",
+    tier="medium",
+    subject="reef",
+    tags=["sea", "opening hours"],
+    entities=["Reef", "Anna O'Neil"],
+    metadata={"n": 1, "deep": {"list": [1, 2.5, None, True, "x"]}, "": {}},
+    importance=0.1,
+    usefulness=0.2,
+    confidence=0.3,
+    trust=0.4,
+    trust_provenance=0.41,
+    trust_consensus=0.42,
+    trust_governance=0.43,
+    trust_usage=0.44,
+    trust_curve="hyperbolic",
+    trust_half_life_hours=168.5,
+    component="specialist",
+    output_type="reasoning",
+    domain="diving",
+    category="hours",
+    loop="main",
+    quality_score=0.9,
+    compliant=False,
+    requires_approval=True,
+    has_errors=True,
+    violates_policy=True,
+    under_policy_review=True,
+    created_at=datetime(2024, 3, 1, 1, 2, 3, 456789, tzinfo=timezone(timedelta(hours=5.5))),
+    observed_at=datetime(2024, 2, 29, tzinfo=UTC),
+    valid_from=datetime(1, 1, 2, tzinfo=UTC),
+    valid_until=datetime(9999, 12, 30, tzinfo=UTC),
+    expires_at=datetime(2035, 1, 1, tzinfo=UTC),
+)
+DEFAULT = NewMemory("plain", embedding=None)
+NAMES = {field.name for field in fields(NewMemory)}
+
+
+@pytest.mark.parametrize("way", ["add", "add_many", "update"])
+def test_every_field_comes_back_as_it_was_given(either: MemoryRepository, way: str) -> None:
+    memory = _stored(either, FULL, way)
+
+    given = {name: getattr(FULL, name) for name in NAMES}
+    assert {name: getattr(memory, name) for name in NAMES} == given
+
+
+def test_the_full_memory_leaves_no_field_at_its_default() -> None:
+    assert [name for name in NAMES if getattr(FULL, name) == getattr(DEFAULT, name)] == []
+
+
+@pytest.mark.parametrize("way", ["add", "add_many", "update"])
+def test_every_default_comes_back_as_it_is(either: MemoryRepository, way: str) -> None:
+    memory = asdict(_stored(either, replace(DEFAULT, created_at=None), way))
+
+    for name in NAMES - {"id", "tags", "entities", "additional_types"}:
+        assert memory[name] == getattr(replace(DEFAULT, created_at=None), name), name
+    assert memory["tags"] == memory["entities"] == memory["additional_types"] == []
+
+
+def test_a_new_memory_is_active_unused_and_stands(either: MemoryRepository) -> None:
+    memory = _stored(either, DEFAULT, "add")
+
+    assert memory.status == "active"
+    assert (memory.retrieval_count, memory.success_count, memory.failure_count) == (0, 0, 0)
+    assert memory.last_accessed_at is None
+    assert (memory.invalidated_at, memory.invalidation_reason) == (None, None)
+    assert memory.superseded_by is None
+    assert memory.needs_review is False
+
+
+@pytest.mark.parametrize("sequence", [list, tuple])
+def test_lists_of_texts_may_be_any_sequence(either: MemoryRepository, sequence: Any) -> None:
+    memory = _stored(either, replace(DEFAULT, tags=sequence(["b", "a", "b"])), "add_many")
+
+    assert memory.tags == ["b", "a", "b"]
+
+
+def _stored(repo: MemoryRepository, memory: NewMemory, way: str) -> Memory:
+    if way == "add":
+        memory_id = repo.add("agent", memory)
+    elif way == "add_many":
+        [memory_id] = repo.add_many("agent", [memory])
+    else:
+        bare = NewMemory("bare", id=memory.id, embedding=NORTH)
+        memory_id = repo.add("agent", bare)
+        changes = {name: getattr(memory, name) for name in NAMES - {"id"}}
+        repo.update("agent", memory_id, **changes)
+    found = repo.get("agent", memory_id, include_embedding=True)
+    assert found is not None
+    return found

@@ -1,0 +1,59 @@
+"""Asking a database directly, past everything that is under test."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Any
+
+import psycopg
+
+DEADLINE_SECONDS = 30.0
+
+
+def run(url: str, *statements: str) -> None:
+    """Runs statements outside of a transaction."""
+    with psycopg.connect(url, autocommit=True) as connection:
+        for statement in statements:
+            connection.execute(statement.encode())
+
+
+def rows(url: str, query: str, *values: Any) -> list[tuple[Any, ...]]:
+    with psycopg.connect(url, autocommit=True) as connection:
+        return connection.execute(query.encode(), values).fetchall()
+
+
+def values(url: str, query: str, *arguments: Any) -> list[Any]:
+    """The first column."""
+    return [row[0] for row in rows(url, query, *arguments)]
+
+
+def value(url: str, query: str, *arguments: Any) -> Any:
+    [found] = values(url, query, *arguments)
+    return found
+
+
+def wait_until(what: str, happened: Callable[[], bool]) -> None:
+    """Polls until something can be observed; fails when it never is."""
+    deadline = time.monotonic() + DEADLINE_SECONDS
+    while not happened():
+        assert time.monotonic() < deadline, f"waited {DEADLINE_SECONDS:g} s until {what}"
+        time.sleep(0.01)
+
+
+def blocked(url: str, statement: str) -> int | None:
+    """The backend whose current statement begins like this and waits for a lock."""
+    found: list[int] = values(
+        url,
+        "SELECT pid FROM pg_stat_activity WHERE datname = current_database() "
+        "AND wait_event_type = 'Lock' AND state = 'active' AND query LIKE %s || '%%'",
+        statement,
+    )
+    return found[0] if found else None
+
+
+def wait_until_blocked(url: str, statement: str) -> int:
+    wait_until(f"{statement} waits for a lock", lambda: blocked(url, statement) is not None)
+    pid = blocked(url, statement)
+    assert pid is not None
+    return pid

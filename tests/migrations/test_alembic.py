@@ -1,0 +1,89 @@
+"""pytest-alembic's own tests, called one by one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import alembic.config
+import pytest
+from pytest_alembic import Config, MigrationContext, create_alembic_fixture, tests
+from pytest_alembic.plugin.error import AlembicTestFailure
+from sqlalchemy import Engine, NullPool, create_engine, make_url, text
+
+from pgrecall.embedding import EmbeddingType
+from pgrecall.migrate.environment import SETTINGS
+from pgrecall.migrate.settings import Settings
+from pgrecall.resources import migrations_folder
+
+
+def config(embedding_type: EmbeddingType) -> Config:
+    folder = str(migrations_folder())
+    options = alembic.config.Config()
+    options.set_main_option("script_location", folder)
+    options.attributes[SETTINGS] = Settings(dimensions=8, embedding_type=embedding_type)
+    return Config(alembic_config=options, config_options={"script_location": folder})
+
+
+history = create_alembic_fixture(config(EmbeddingType.VECTOR))
+halfvec_history = create_alembic_fixture(config(EmbeddingType.HALFVEC))
+
+
+@pytest.fixture
+def alembic_engine(each_url: str) -> Iterator[Engine]:
+    url = make_url(each_url).set(drivername="postgresql+psycopg")
+    engine = create_engine(url, poolclass=NullPool)
+    yield engine
+    engine.dispose()
+
+
+def test_the_history_has_one_head(history: MigrationContext) -> None:
+    tests.test_single_head_revision(history)
+
+
+def test_every_revision_applies(history: MigrationContext) -> None:
+    tests.test_upgrade(history)
+    assert history.current == history.heads[0]
+
+
+def test_every_revision_can_be_undone(history: MigrationContext) -> None:
+    tests.test_up_down_consistency(history)
+    assert history.current == history.heads[0]
+
+
+def test_the_code_s_tables_match_the_database(history: MigrationContext) -> None:
+    tests.test_model_definitions_match_ddl(history)
+
+
+def test_the_code_s_tables_match_a_database_of_halfvec(halfvec_history: MigrationContext) -> None:
+    tests.test_model_definitions_match_ddl(halfvec_history)
+
+
+@pytest.mark.parametrize("server", ["18"], indirect=True)
+@pytest.mark.parametrize(
+    ("change", "remedy"),
+    [
+        ("ALTER TABLE memory_usage ADD COLUMN extra integer", "drop_column('memory_usage'"),
+        ("ALTER TABLE agent_memories DROP COLUMN subject", "add_column('agent_memories'"),
+        ("ALTER TABLE agent_memories ALTER importance TYPE real", "existing_type=sa.REAL"),
+        ("ALTER TABLE agent_memories ALTER subject SET NOT NULL", "nullable=True"),
+        ("COMMENT ON COLUMN agent_memories.subject IS 'other'", "existing_comment='other'"),
+        ("DROP TABLE memory_events", "create_table('memory_events'"),
+        ("CREATE INDEX extra ON agent_memories (created_at)", "drop_index(op.f('extra')"),
+        ("DROP INDEX ix_agent_memories_embedding", "create_index(op.f('ix_agent_memories_em"),
+    ],
+)
+def test_a_table_that_differs_is_noticed(
+    history: MigrationContext, alembic_engine: Engine, change: str, remedy: str
+) -> None:
+    """That a match means something."""
+    history.migrate_up_to("heads")
+    with alembic_engine.begin() as connection:
+        connection.execute(text("SET LOCAL search_path = pgrecall"))
+        connection.execute(text(change))
+
+    with pytest.raises(AlembicTestFailure) as failure:
+        tests.test_model_definitions_match_ddl(history)
+    assert failure.value.context is not None
+    [(_, upgrade)] = failure.value.context
+    assert remedy in upgrade
+    assert upgrade.count("\nop.") == 1, "nothing else differs"

@@ -1,0 +1,207 @@
+"""What the catalogue says of the tables, read without the code's own picture of them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from sqlalchemy import create_engine, make_url, text
+from sqlalchemy.schema import CreateTable
+
+from pgrecall import migrate
+from pgrecall.resources import sql_folder
+from pgrecall.schema import tables
+from tests.conftest import new_database
+from tests.migrations.asking import rows, run, value, values
+
+OURS = "c.relnamespace = 'pgrecall'::regnamespace AND c.relname <> 'alembic_version'"
+
+CONSTRAINTS = """
+    SELECT conrelid::regclass::text, conname, pg_get_constraintdef(oid) FROM pg_constraint
+     WHERE connamespace = %s::regnamespace AND contype <> 'n' ORDER BY 1, 2
+"""
+COLUMNS = """
+    SELECT c.relname, a.attname, format_type(a.atttypid, a.atttypmod), a.attnotnull, a.attgenerated,
+           pg_get_expr(d.adbin, d.adrelid)
+      FROM pg_attribute a JOIN pg_class c ON c.oid = a.attrelid
+      LEFT JOIN pg_attrdef d ON d.adrelid = a.attrelid AND d.adnum = a.attnum
+     WHERE c.relnamespace = %s::regnamespace AND c.relkind = 'r' AND a.attnum > 0
+     ORDER BY c.relname, a.attnum
+"""
+INDEXES = f"""
+    SELECT c.relname, i.indisprimary, i.indisvalid, pg_get_indexdef(i.indexrelid)
+      FROM pg_index i JOIN pg_class c ON c.oid = i.indrelid WHERE {OURS}
+"""
+
+
+@pytest.fixture(scope="module")
+def url(server_url: str, template: str) -> Iterator[str]:
+    """One migrated database for all the questions here."""
+    with new_database(server_url, template) as url:
+        yield url
+
+
+def test_every_table_has_a_comment(url: str) -> None:
+    query = f"""
+        SELECT c.relname, obj_description(c.oid, 'pg_class') FROM pg_class c
+         WHERE c.relkind IN ('r', 'v') AND {OURS}
+    """
+    comments = dict(rows(url, query))
+
+    assert {"agent_memories", "memory_usage", "memory_events"} <= comments.keys()
+    assert [name for name, comment in comments.items() if not comment] == []
+
+
+def test_every_column_has_a_comment(url: str) -> None:
+    query = f"""
+        SELECT c.relname || '.' || a.attname, col_description(c.oid, a.attnum)
+          FROM pg_attribute a JOIN pg_class c ON c.oid = a.attrelid
+         WHERE c.relkind IN ('r', 'v') AND a.attnum > 0 AND NOT a.attisdropped AND {OURS}
+    """
+    comments = dict(rows(url, query))
+
+    assert "agent_memories.embedding" in comments
+    assert [name for name, comment in comments.items() if not comment] == []
+
+
+def test_every_function_has_a_comment(url: str) -> None:
+    comments = dict(
+        rows(
+            url,
+            "SELECT oid::regprocedure::text, obj_description(oid, 'pg_proc') FROM pg_proc "
+            "WHERE pronamespace = 'pgrecall'::regnamespace",
+        )
+    )
+
+    assert "pgrecall.frequency(integer,double precision)" in comments
+    assert [name for name, comment in comments.items() if not comment] == []
+
+
+def test_constraints_follow_the_naming_convention(url: str) -> None:
+    patterns = {"p": r"pk_{t}", "u": r"uq_{t}_\w+", "c": r"ck_{t}_(?!ck_)\w+", "f": r"fk_{t}_\w+"}
+    found = rows(
+        url,
+        "SELECT o.conname, o.contype::text, c.relname FROM pg_constraint o "
+        f"JOIN pg_class c ON c.oid = o.conrelid WHERE o.contype <> 'n' AND {OURS}",
+    )
+
+    assert len(found) > 20
+    assert [
+        name
+        for name, kind, table in found
+        if not re.fullmatch(patterns[kind].format(t=table), name)
+    ] == []
+
+
+def test_the_embedding_stays_in_its_row(url: str) -> None:
+    assert (
+        value(
+            url,
+            "SELECT attstorage::text FROM pg_attribute "
+            "WHERE attrelid = 'pgrecall.agent_memories'::regclass AND attname = 'embedding'",
+        )
+        == "p"
+    )
+
+
+def test_indexes_are_the_keys_and_the_one_on_embeddings(url: str) -> None:
+    found = rows(url, INDEXES)
+
+    assert {table: index.split("btree ")[1] for table, primary, _, index in found if primary} == {
+        "agent_memories": "(agent_id, id)",
+        "memory_usage": "(agent_id, memory_id)",
+        "memory_events": "(agent_id, memory_id, id)",
+    }
+    assert [(table, valid, index) for table, primary, valid, index in found if not primary] == [
+        (
+            "agent_memories",
+            True,
+            "CREATE INDEX ix_agent_memories_embedding ON pgrecall.agent_memories USING hnsw "
+            "(embedding vector_cosine_ops) WITH (m='16', ef_construction='64')",
+        )
+    ]
+
+
+def test_memory_usage_leaves_room_for_hot_updates(url: str) -> None:
+    assert value(
+        url, "SELECT reloptions FROM pg_class WHERE oid = 'pgrecall.memory_usage'::regclass"
+    ) == ["fillfactor=70"]
+
+
+def test_a_second_touch_moves_no_index_entry(url: str) -> None:
+    touch = (
+        "INSERT INTO pgrecall.memory_usage (agent_id, memory_id, retrieval_count, last_accessed_at)"
+        " VALUES ('hot', gen_random_uuid(), 1, now())"
+    )
+    again = (
+        "UPDATE pgrecall.memory_usage SET retrieval_count = retrieval_count + 1,"
+        " last_accessed_at = clock_timestamp() WHERE agent_id = 'hot'"
+    )
+    run(url, touch, *[again] * 10, "SELECT pg_stat_force_next_flush()")
+
+    assert rows(
+        url,
+        "SELECT n_tup_upd, n_tup_hot_upd FROM pg_stat_user_tables "
+        "WHERE relid = 'pgrecall.memory_usage'::regclass",
+    ) == [(10, 10)]
+
+
+def test_every_key_starts_with_the_agent(url: str) -> None:
+    """So that the tables can be distributed."""
+    first_columns = rows(
+        url,
+        "SELECT i.indexrelid::regclass::text, a.attname FROM pg_index i "
+        "JOIN pg_class c ON c.oid = i.indrelid "
+        "JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum = i.indkey[0] "
+        f"WHERE i.indisunique AND {OURS}",
+    )
+
+    assert len(first_columns) == 3
+    assert {column for _, column in first_columns} == {"agent_id"}
+
+
+def test_nothing_keeps_the_tables_from_being_distributed(url: str) -> None:
+    triggers = f"SELECT tgname FROM pg_trigger t JOIN pg_class c ON c.oid = t.tgrelid WHERE {OURS}"
+    sequences = f"SELECT relname FROM pg_class c WHERE relkind = 'S' AND {OURS}"
+
+    assert values(url, triggers) == []
+    assert values(url, sequences) == []
+
+
+@pytest.mark.parametrize("embedding_type", ["vector", "halfvec"])
+def test_the_code_s_tables_build_what_the_migrations_build(
+    empty_url: str, embedding_type: str
+) -> None:
+    """Checks and defaults too, which Alembic does not compare."""
+    migrate.upgrade(empty_url, dimensions=4, embedding_type=embedding_type)
+    model = tables("model").metadata
+    engine = create_engine(make_url(empty_url).set(drivername="postgresql+psycopg"))
+    with engine.begin() as connection:
+        connection.execute(text("CREATE SCHEMA model"))
+        connection.execute(text("SET LOCAL search_path = model, public"))
+        hashing = (sql_folder() / "functions" / "content_hash.sql").read_text(encoding="utf-8")
+        connection.execute(text(hashing.replace(":", r"\:")))
+        for table in model.sorted_tables:
+            connection.execute(CreateTable(table))
+    engine.dispose()
+
+    built = constraints_and_columns(empty_url, "pgrecall")
+    described = constraints_and_columns(empty_url, "model")
+    [only_the_migration_knows] = [row for row in built if row[1] == "ck_agent_memories_embedding"]
+    assert "norm(embedding)" in only_the_migration_knows[2]
+    built.remove(only_the_migration_knows)
+    assert built == [
+        tuple(f"{embedding_type}(4)" if cell == "vector" else cell for cell in row)
+        for row in described
+    ]
+
+
+def constraints_and_columns(url: str, schema: str) -> list[tuple[Any, ...]]:
+    found = [*rows(url, CONSTRAINTS, schema), *rows(url, COLUMNS, schema)]
+    return [
+        tuple(cell.replace(f"{schema}.", "") if isinstance(cell, str) else cell for cell in row)
+        for row in found
+        if "alembic_version" not in row[0]
+    ]
