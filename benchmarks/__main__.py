@@ -31,11 +31,12 @@ def main(
     console = Console()
     corpus = Corpus.of(rows, seed)
     results: dict[str, dict[str, Timing]] = {}
-    with _progress() as progress, server() as url:
+    with _progress() as progress:
         for order in Order:
-            load(url, corpus, order, progress)
-            with contenders(url) as entered:
-                results[order] = measured(entered, corpus.queries(QUERIES), rounds, progress)
+            with server() as url:
+                load(url, corpus, order, progress)
+                with contenders(url) as entered:
+                    results[order] = measured(entered, corpus.queries(QUERIES), rounds, progress)
     if as_json_:
         conditions = {"rows": rows, "agents": AGENTS, "dimensions": DIMENSIONS}
         print(json.dumps(as_json(results, **conditions, rounds=rounds, seed=seed), indent=2))

@@ -14,9 +14,6 @@ from benchmarks.data import DIMENSIONS, Floats
 
 Sent = tuple[str, dict[str, Any]]
 
-ID = 1
-"""The column of a hit that holds its id."""
-
 
 def sent_by(engine: Engine, call: Callable[[Floats], object]) -> list[Sent]:
     """The statements, with their parameters, that a call sends once the engine is warm."""
@@ -49,9 +46,11 @@ class Bare:
         text, parameters = self._search
         parameters = parameters | {"query": Vector(query).to_text()}
         with self._connection.transaction():
-            rows = self._connection.execute(text, parameters, prepare=True).fetchall()
+            cursor = self._connection.execute(text, parameters, prepare=True)
+            rows = cursor.fetchall()
             if self._touch is not None:
+                id_ = [column.name for column in cursor.description or ()].index("id")
                 text, parameters = self._touch
-                parameters = parameters | {"ids": sorted(row[ID] for row in rows)}
+                parameters = parameters | {"ids": sorted(row[id_] for row in rows)}
                 self._connection.execute(text, parameters, prepare=True).fetchall()
         return rows

@@ -23,6 +23,7 @@ COMPOSITE = "five_factor"
 COSINE = "cosine distance, same filters"
 COSINE_UNFILTERED = "cosine distance, agent_id alone"
 FETCHING = "all rows fetched, ranked in NumPy"
+FETCHING_NARROW = "same, only the columns ranked by"
 BARE = "same SQL, bare psycopg"
 COMPOSITE_TOUCH = "five_factor, touch"
 BARE_TOUCH = "same SQL, bare psycopg, touch"
@@ -50,9 +51,10 @@ def contenders(url: str) -> Iterator[dict[str, Contender]]:
         exact = engine(options=BITMAPS_ONLY)
         yield {
             COMPOSITE: lambda query: repository.search(AGENT, query, k=K, touch=False),
-            COSINE: Cosine(exact, AGENT, K, filtered=True),
-            COSINE_UNFILTERED: Cosine(exact, AGENT, K, filtered=False),
-            FETCHING: Fetching(connection(), AGENT, K),
+            COSINE: Cosine(exact, repository.memories, AGENT, K, filtered=True),
+            COSINE_UNFILTERED: Cosine(exact, repository.memories, AGENT, K, filtered=False),
+            FETCHING: Fetching(connection(), AGENT, K, whole=True),
+            FETCHING_NARROW: Fetching(connection(), AGENT, K, whole=False),
             BARE: Bare(connection(), search),
             COMPOSITE_TOUCH: lambda query: repository.search(AGENT, query, k=K),
             BARE_TOUCH: Bare(connection(), search, touch),

@@ -2,54 +2,45 @@
 
 from __future__ import annotations
 
-from sqlalchemy import ColumnElement, Double, Engine, Select, and_, select
+from collections.abc import Sequence
+from typing import Any
 
-from benchmarks.data import DIMENSIONS, Floats
-from pgrecall.compiler import query_parameter
-from pgrecall.embedding import EmbeddingType, stored_vector
-from pgrecall.filters import Filters
-from pgrecall.memory import Memory
-from pgrecall.operations.reading import memory
-from pgrecall.schema import tables
-from pgrecall.statements.conditions import conditions, owned
-from pgrecall.statements.reading import memory_columns
+from pgvector import Vector
+from sqlalchemy import Engine, Table, text
+
+from benchmarks.data import Floats
+
+_SEARCH = """
+SELECT {columns}, u.retrieval_count, u.last_accessed_at, u.success_count, u.failure_count,
+       ranked.distance
+  FROM (SELECT agent_id, id, embedding <=> :query AS distance
+          FROM pgrecall.agent_memories
+         WHERE {condition}
+         ORDER BY distance LIMIT :k) AS ranked
+  JOIN pgrecall.agent_memories m ON m.agent_id = ranked.agent_id AND m.id = ranked.id
+  LEFT JOIN pgrecall.memory_usage u ON u.agent_id = ranked.agent_id AND u.memory_id = ranked.id
+ ORDER BY ranked.distance
+"""
+_OWNED = "agent_id = :agent_id"
+_FILTERED = f"""{_OWNED} AND status = ANY (ARRAY['active'])
+           AND pgrecall.is_valid(valid_from, valid_until, invalidated_at, expires_at, now())"""
+_NOT_RETURNED = ("embedding", "content_hash")
 
 
 class Cosine:
-    """Returns the same columns in the same two phases; only what it orders by differs."""
+    """Returns the columns of a memory, in two phases as well; only what it orders by differs."""
 
-    def __init__(self, engine: Engine, agent_id: str, k: int, *, filtered: bool) -> None:
+    def __init__(
+        self, engine: Engine, memories: Table, agent_id: str, k: int, *, filtered: bool
+    ) -> None:
+        columns = (f"m.{column.name}" for column in memories.c if column.name not in _NOT_RETURNED)
         self._engine = engine
-        self._statement = _statement(agent_id, k, filtered=filtered)
+        self._statement = text(
+            _SEARCH.format(columns=", ".join(columns), condition=_FILTERED if filtered else _OWNED)
+        )
+        self._parameters = {"agent_id": agent_id, "k": k}
 
-    def __call__(self, query: Floats) -> list[Memory]:
-        vector = stored_vector(query, dimensions=DIMENSIONS, embedding_type=EmbeddingType.VECTOR)
+    def __call__(self, query: Floats) -> Sequence[Any]:
+        parameters = self._parameters | {"query": Vector(query).to_text()}
         with self._engine.begin() as connection:
-            rows = connection.execute(self._statement, {"query": vector}).all()
-        return [memory(row._mapping) for row in rows]
-
-
-def _statement(agent_id: str, k: int, *, filtered: bool) -> Select[tuple[object, ...]]:
-    schema = tables()
-    memories, usage = schema.agent_memories, schema.memory_usage
-    distance: ColumnElement[float] = memories.c.embedding.op("<=>", return_type=Double())(
-        query_parameter()
-    )
-    ranked = (
-        select(memories.c.agent_id, memories.c.id, distance.label("distance"))
-        .where(owned(memories, agent_id))
-        .where(*(conditions(memories, schema.schema, Filters(), None) if filtered else ()))
-        .order_by(distance)
-        .limit(k)
-        .subquery("ranked")
-    )
-    described = ranked.join(
-        memories, and_(memories.c.agent_id == ranked.c.agent_id, memories.c.id == ranked.c.id)
-    ).outerjoin(
-        usage, and_(usage.c.agent_id == ranked.c.agent_id, usage.c.memory_id == ranked.c.id)
-    )
-    return (
-        select(*memory_columns(memories, usage), ranked.c.distance)
-        .select_from(described)
-        .order_by(ranked.c.distance)
-    )
+            return connection.execute(self._statement, parameters).all()

@@ -31,10 +31,8 @@ class Order(StrEnum):
 
 
 def load(url: str, corpus: Corpus, order: Order, progress: Progress) -> None:
-    """Creates the schema anew with these rows, its index built last, and vacuums it."""
+    """Creates the schema with these rows in it, the index built last, and vacuums it."""
     task = progress.add_task(f"loading: {order}", total=corpus.rows)
-    if migrate.status(url).revision is not None:
-        migrate.downgrade(url)
     migrate.upgrade(url, dimensions=DIMENSIONS, revision=WITHOUT_INDEX)
     with psycopg.connect(url) as connection:
         register_vector(connection)

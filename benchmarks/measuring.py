@@ -52,23 +52,23 @@ def measured(
     names = list(contenders)
     seconds: dict[str, list[float]] = {name: [] for name in names}
     task = progress.add_task("measuring", total=WARM_UP_ROUNDS + rounds)
-    for number in range(-WARM_UP_ROUNDS, rounds):
-        orders.shuffle(names)
-        for name in names:
-            taken = _timed(contenders[name], queries[number % len(queries)])
-            if number >= 0:
-                seconds[name].append(taken)
-        progress.advance(task)
+    gc.collect()
+    gc.disable()  # as timeit does: what one contender leaves behind is not another's cost
+    try:
+        for number in range(-WARM_UP_ROUNDS, rounds):
+            orders.shuffle(names)
+            for name in names:
+                taken = _timed(contenders[name], queries[number % len(queries)])
+                if number >= 0:
+                    seconds[name].append(taken)
+            progress.advance(task)
+    finally:
+        gc.enable()
     progress.remove_task(task)
     return {name: Timing(tuple(taken)) for name, taken in seconds.items()}
 
 
 def _timed(contender: Contender, query: Floats) -> float:
-    gc.collect()
-    gc.disable()  # as timeit does: what one contender leaves behind is not another's cost
-    try:
-        start = time.perf_counter()
-        contender(query)
-        return time.perf_counter() - start
-    finally:
-        gc.enable()
+    start = time.perf_counter()
+    contender(query)
+    return time.perf_counter() - start

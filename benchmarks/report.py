@@ -14,6 +14,8 @@ from benchmarks.measuring import Timing
 Results = Mapping[str, Mapping[str, Timing]]
 """How the rows lie → contender → its timing."""
 
+_MET = {True: "[green]yes[/]", False: "[red]no[/]", None: ""}
+
 
 def print_tables(console: Console, results: Results) -> None:
     for layout, timings in results.items():
@@ -34,14 +36,13 @@ def _timings(layout: str, timings: Mapping[str, Timing]) -> Table:
 
 def _ratios(timings: Mapping[str, Timing]) -> Table:
     table = Table(min_width=72)
-    table.add_column("ratio of medians", ratio=1)
+    table.add_column("median ratio within a round", ratio=1)
     for name in ("ratio", "goal"):
         table.add_column(name, justify="right")
     table.add_column("met")
     for goal in GOALS:
         ratio = goal.ratio(timings)
-        met = "[green]yes[/]" if goal.is_met(ratio) else "[red]no[/]"
-        table.add_row(goal.what, f"{ratio:.2f}", goal.bound, met)
+        table.add_row(goal.what, f"{ratio:.2f}", goal.bound, _MET[goal.is_met(ratio)])
     return table
 
 

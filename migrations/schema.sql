@@ -35,6 +35,34 @@ CREATE FUNCTION pgrecall.content_hash(content text) RETURNS bytea
 COMMENT ON FUNCTION pgrecall.content_hash(content text) IS 'SHA-256 of the normalised text: NFC, lower case, white space collapsed and trimmed.';
 
 --
+-- Name: decayed_trust(double precision, timestamp with time zone, timestamp with time zone, text, double precision, double precision); Type: FUNCTION; Schema: pgrecall; Owner: -
+--
+
+CREATE FUNCTION pgrecall.decayed_trust(trust double precision, clock timestamp with time zone, as_of timestamp with time zone, curve text, half_life_hours double precision, missing double precision) RETURNS double precision
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    RETURN CASE WHEN (trust IS NULL) THEN missing WHEN ((clock IS NULL) OR (clock >= as_of)) THEN trust ELSE (trust * CASE curve WHEN 'exponential'::text THEN exp(GREATEST((((- (0.6931471805599453)::double precision) * (date_part('epoch'::text, (as_of - clock)) / (3600)::double precision)) / COALESCE(half_life_hours, (168)::double precision)), (- (400)::double precision))) WHEN 'linear'::text THEN GREATEST((0)::double precision, ((1)::double precision - ((date_part('epoch'::text, (as_of - clock)) / (3600)::double precision) / ((2)::double precision * COALESCE(half_life_hours, (168)::double precision))))) ELSE ((1)::double precision / ((1)::double precision + ((date_part('epoch'::text, (as_of - clock)) / (3600)::double precision) / COALESCE(half_life_hours, (168)::double precision)))) END) END;
+
+--
+-- Name: FUNCTION decayed_trust(trust double precision, clock timestamp with time zone, as_of timestamp with time zone, curve text, half_life_hours double precision, missing double precision); Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON FUNCTION pgrecall.decayed_trust(trust double precision, clock timestamp with time zone, as_of timestamp with time zone, curve text, half_life_hours double precision, missing double precision) IS 'Trust after decay since clock by the row''s curve (hyperbolic, 168 hours where unknown); no clock, no decay; missing where never assessed.';
+
+--
+-- Name: entity_overlap(text[], text[]); Type: FUNCTION; Schema: pgrecall; Owner: -
+--
+
+CREATE FUNCTION pgrecall.entity_overlap(entities text[], query text[]) RETURNS double precision
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    RETURN CASE WHEN (entities && query) THEN (((((((((((((((((((((((((((((((((COALESCE((((query)[1] = ANY (entities)))::integer, 0) + COALESCE((((query)[2] = ANY (entities)))::integer, 0)) + COALESCE((((query)[3] = ANY (entities)))::integer, 0)) + COALESCE((((query)[4] = ANY (entities)))::integer, 0)) + COALESCE((((query)[5] = ANY (entities)))::integer, 0)) + COALESCE((((query)[6] = ANY (entities)))::integer, 0)) + COALESCE((((query)[7] = ANY (entities)))::integer, 0)) + COALESCE((((query)[8] = ANY (entities)))::integer, 0)) + COALESCE((((query)[9] = ANY (entities)))::integer, 0)) + COALESCE((((query)[10] = ANY (entities)))::integer, 0)) + COALESCE((((query)[11] = ANY (entities)))::integer, 0)) + COALESCE((((query)[12] = ANY (entities)))::integer, 0)) + COALESCE((((query)[13] = ANY (entities)))::integer, 0)) + COALESCE((((query)[14] = ANY (entities)))::integer, 0)) + COALESCE((((query)[15] = ANY (entities)))::integer, 0)) + COALESCE((((query)[16] = ANY (entities)))::integer, 0)) + COALESCE((((query)[17] = ANY (entities)))::integer, 0)) + COALESCE((((query)[18] = ANY (entities)))::integer, 0)) + COALESCE((((query)[19] = ANY (entities)))::integer, 0)) + COALESCE((((query)[20] = ANY (entities)))::integer, 0)) + COALESCE((((query)[21] = ANY (entities)))::integer, 0)) + COALESCE((((query)[22] = ANY (entities)))::integer, 0)) + COALESCE((((query)[23] = ANY (entities)))::integer, 0)) + COALESCE((((query)[24] = ANY (entities)))::integer, 0)) + COALESCE((((query)[25] = ANY (entities)))::integer, 0)) + COALESCE((((query)[26] = ANY (entities)))::integer, 0)) + COALESCE((((query)[27] = ANY (entities)))::integer, 0)) + COALESCE((((query)[28] = ANY (entities)))::integer, 0)) + COALESCE((((query)[29] = ANY (entities)))::integer, 0)) + COALESCE((((query)[30] = ANY (entities)))::integer, 0)) + COALESCE((((query)[31] = ANY (entities)))::integer, 0)) + COALESCE((((query)[32] = ANY (entities)))::integer, 0)))::double precision / (cardinality(query))::double precision) ELSE (0)::double precision END;
+
+--
+-- Name: FUNCTION entity_overlap(entities text[], query text[]); Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON FUNCTION pgrecall.entity_overlap(entities text[], query text[]) IS 'Share of the query''s entities that the memory has; the query holds at most 32, each once; 0 without any.';
+
+--
 -- Name: frequency(integer, double precision); Type: FUNCTION; Schema: pgrecall; Owner: -
 --
 
@@ -75,6 +103,34 @@ CREATE FUNCTION pgrecall.recency_exponential(clock timestamp with time zone, as_
 --
 
 COMMENT ON FUNCTION pgrecall.recency_exponential(clock timestamp with time zone, as_of timestamp with time zone, rate double precision, unknown double precision) IS 'exp(-rate * days since clock); 1 for a clock after as_of; unknown where there is no clock.';
+
+--
+-- Name: recency_hyperbolic(timestamp with time zone, timestamp with time zone, double precision, double precision); Type: FUNCTION; Schema: pgrecall; Owner: -
+--
+
+CREATE FUNCTION pgrecall.recency_hyperbolic(clock timestamp with time zone, as_of timestamp with time zone, half_life double precision, unknown double precision) RETURNS double precision
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    RETURN CASE WHEN (clock IS NULL) THEN unknown WHEN (clock >= as_of) THEN (1)::double precision ELSE ((1)::double precision / ((1)::double precision + ((date_part('epoch'::text, (as_of - clock)) / (86400)::double precision) / half_life))) END;
+
+--
+-- Name: FUNCTION recency_hyperbolic(clock timestamp with time zone, as_of timestamp with time zone, half_life double precision, unknown double precision); Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON FUNCTION pgrecall.recency_hyperbolic(clock timestamp with time zone, as_of timestamp with time zone, half_life double precision, unknown double precision) IS '1 / (1 + days since clock / half_life); 1 for a clock after as_of; unknown without a clock.';
+
+--
+-- Name: recency_linear(timestamp with time zone, timestamp with time zone, double precision, double precision); Type: FUNCTION; Schema: pgrecall; Owner: -
+--
+
+CREATE FUNCTION pgrecall.recency_linear(clock timestamp with time zone, as_of timestamp with time zone, half_life double precision, unknown double precision) RETURNS double precision
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    RETURN CASE WHEN (clock IS NULL) THEN unknown WHEN (clock >= as_of) THEN (1)::double precision ELSE GREATEST((0)::double precision, ((1)::double precision - ((date_part('epoch'::text, (as_of - clock)) / (86400)::double precision) / ((2)::double precision * half_life)))) END;
+
+--
+-- Name: FUNCTION recency_linear(clock timestamp with time zone, as_of timestamp with time zone, half_life double precision, unknown double precision); Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON FUNCTION pgrecall.recency_linear(clock timestamp with time zone, as_of timestamp with time zone, half_life double precision, unknown double precision) IS '1 - days since clock / (2 * half_life), at least 0; 1 for a clock after as_of; unknown without a clock.';
 
 --
 -- Name: similarity(public.halfvec, public.halfvec, double precision); Type: FUNCTION; Schema: pgrecall; Owner: -
@@ -161,28 +217,28 @@ CREATE TABLE pgrecall.agent_memories (
     invalidation_reason text,
     superseded_by uuid,
     CONSTRAINT ck_agent_memories_ck_agent_memories_agent_id CHECK (((agent_id <> ''::text) AND (length(agent_id) <= 200))),
-    CONSTRAINT ck_agent_memories_ck_agent_memories_confidence CHECK (((confidence = (0)::double precision) OR ((confidence >= (0.000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000001)::double precision) AND (confidence <= (1)::double precision)))),
+    CONSTRAINT ck_agent_memories_ck_agent_memories_confidence CHECK (((confidence = (0)::double precision) OR ((confidence >= (0.0000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000001)::double precision) AND (confidence <= (1)::double precision)))),
     CONSTRAINT ck_agent_memories_ck_agent_memories_content CHECK (((content <> ''::text) AND (octet_length(content) <= 2097152))),
     CONSTRAINT ck_agent_memories_ck_agent_memories_created_at CHECK (((created_at >= '0001-01-02 00:00:00+00'::timestamp with time zone) AND (created_at <= '9999-12-30 00:00:00+00'::timestamp with time zone))),
     CONSTRAINT ck_agent_memories_ck_agent_memories_embedding CHECK (((public.vector_norm(embedding) >= (0.000000000000001)::double precision) AND (public.vector_norm(embedding) <= ('1000000000000000'::numeric)::double precision))),
     CONSTRAINT ck_agent_memories_ck_agent_memories_expires_at CHECK (((expires_at >= '0001-01-02 00:00:00+00'::timestamp with time zone) AND (expires_at <= '9999-12-30 00:00:00+00'::timestamp with time zone))),
-    CONSTRAINT ck_agent_memories_ck_agent_memories_importance CHECK (((importance = (0)::double precision) OR ((importance >= (0.000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000001)::double precision) AND (importance <= (1)::double precision)))),
+    CONSTRAINT ck_agent_memories_ck_agent_memories_importance CHECK (((importance = (0)::double precision) OR ((importance >= (0.0000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000001)::double precision) AND (importance <= (1)::double precision)))),
     CONSTRAINT ck_agent_memories_ck_agent_memories_invalidated_at CHECK (((invalidated_at >= '0001-01-02 00:00:00+00'::timestamp with time zone) AND (invalidated_at <= '9999-12-30 00:00:00+00'::timestamp with time zone))),
     CONSTRAINT ck_agent_memories_ck_agent_memories_invalidation_reason CHECK ((invalidation_reason = ANY (ARRAY['superseded'::text, 'forgotten'::text]))),
     CONSTRAINT ck_agent_memories_ck_agent_memories_memory_type CHECK (((memory_type <> ''::text) AND (length(memory_type) <= 200))),
     CONSTRAINT ck_agent_memories_ck_agent_memories_metadata CHECK ((jsonb_typeof(metadata) = 'object'::text)),
     CONSTRAINT ck_agent_memories_ck_agent_memories_observed_at CHECK (((observed_at >= '0001-01-02 00:00:00+00'::timestamp with time zone) AND (observed_at <= '9999-12-30 00:00:00+00'::timestamp with time zone))),
-    CONSTRAINT ck_agent_memories_ck_agent_memories_quality_score CHECK (((quality_score = (0)::double precision) OR ((quality_score >= (0.000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000001)::double precision) AND (quality_score <= (1)::double precision)))),
+    CONSTRAINT ck_agent_memories_ck_agent_memories_quality_score CHECK (((quality_score = (0)::double precision) OR ((quality_score >= (0.0000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000001)::double precision) AND (quality_score <= (1)::double precision)))),
     CONSTRAINT ck_agent_memories_ck_agent_memories_status CHECK ((status = ANY (ARRAY['active'::text, 'consolidated'::text, 'completed'::text, 'archived'::text]))),
     CONSTRAINT ck_agent_memories_ck_agent_memories_tier CHECK ((tier = ANY (ARRAY['short'::text, 'medium'::text, 'long'::text]))),
-    CONSTRAINT ck_agent_memories_ck_agent_memories_trust CHECK (((trust = (0)::double precision) OR ((trust >= (0.000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000001)::double precision) AND (trust <= (1)::double precision)))),
-    CONSTRAINT ck_agent_memories_ck_agent_memories_trust_consensus CHECK (((trust_consensus = (0)::double precision) OR ((trust_consensus >= (0.000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000001)::double precision) AND (trust_consensus <= (1)::double precision)))),
+    CONSTRAINT ck_agent_memories_ck_agent_memories_trust CHECK (((trust = (0)::double precision) OR ((trust >= (0.0000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000001)::double precision) AND (trust <= (1)::double precision)))),
+    CONSTRAINT ck_agent_memories_ck_agent_memories_trust_consensus CHECK (((trust_consensus = (0)::double precision) OR ((trust_consensus >= (0.0000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000001)::double precision) AND (trust_consensus <= (1)::double precision)))),
     CONSTRAINT ck_agent_memories_ck_agent_memories_trust_curve CHECK ((trust_curve = ANY (ARRAY['hyperbolic'::text, 'exponential'::text, 'linear'::text]))),
-    CONSTRAINT ck_agent_memories_ck_agent_memories_trust_governance CHECK (((trust_governance = (0)::double precision) OR ((trust_governance >= (0.000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000001)::double precision) AND (trust_governance <= (1)::double precision)))),
+    CONSTRAINT ck_agent_memories_ck_agent_memories_trust_governance CHECK (((trust_governance = (0)::double precision) OR ((trust_governance >= (0.0000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000001)::double precision) AND (trust_governance <= (1)::double precision)))),
     CONSTRAINT ck_agent_memories_ck_agent_memories_trust_half_life_hours CHECK (((trust_half_life_hours >= (0.001)::double precision) AND (trust_half_life_hours <= ('1000000000'::numeric)::double precision))),
-    CONSTRAINT ck_agent_memories_ck_agent_memories_trust_provenance CHECK (((trust_provenance = (0)::double precision) OR ((trust_provenance >= (0.000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000001)::double precision) AND (trust_provenance <= (1)::double precision)))),
-    CONSTRAINT ck_agent_memories_ck_agent_memories_trust_usage CHECK (((trust_usage = (0)::double precision) OR ((trust_usage >= (0.000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000001)::double precision) AND (trust_usage <= (1)::double precision)))),
-    CONSTRAINT ck_agent_memories_ck_agent_memories_usefulness CHECK (((usefulness = (0)::double precision) OR ((usefulness >= (0.000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000001)::double precision) AND (usefulness <= (1)::double precision)))),
+    CONSTRAINT ck_agent_memories_ck_agent_memories_trust_provenance CHECK (((trust_provenance = (0)::double precision) OR ((trust_provenance >= (0.0000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000001)::double precision) AND (trust_provenance <= (1)::double precision)))),
+    CONSTRAINT ck_agent_memories_ck_agent_memories_trust_usage CHECK (((trust_usage = (0)::double precision) OR ((trust_usage >= (0.0000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000001)::double precision) AND (trust_usage <= (1)::double precision)))),
+    CONSTRAINT ck_agent_memories_ck_agent_memories_usefulness CHECK (((usefulness = (0)::double precision) OR ((usefulness >= (0.0000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000001)::double precision) AND (usefulness <= (1)::double precision)))),
     CONSTRAINT ck_agent_memories_ck_agent_memories_valid_from CHECK (((valid_from >= '0001-01-02 00:00:00+00'::timestamp with time zone) AND (valid_from <= '9999-12-30 00:00:00+00'::timestamp with time zone))),
     CONSTRAINT ck_agent_memories_ck_agent_memories_valid_until CHECK (((valid_until >= '0001-01-02 00:00:00+00'::timestamp with time zone) AND (valid_until <= '9999-12-30 00:00:00+00'::timestamp with time zone))),
     CONSTRAINT ck_agent_memories_ck_agent_memories_validity CHECK ((valid_from < valid_until))
@@ -512,7 +568,7 @@ COMMENT ON TABLE pgrecall.memory_events IS 'What happened to memories, append-on
 -- Name: COLUMN memory_events.agent_id; Type: COMMENT; Schema: pgrecall; Owner: -
 --
 
-COMMENT ON COLUMN pgrecall.memory_events.agent_id IS 'Whose memory it tells of.';
+COMMENT ON COLUMN pgrecall.memory_events.agent_id IS 'Whose memory it tells of: an agent, or a team.';
 
 --
 -- Name: COLUMN memory_events.memory_id; Type: COMMENT; Schema: pgrecall; Owner: -
@@ -595,7 +651,7 @@ COMMENT ON TABLE pgrecall.memory_usage IS 'Counters of use, apart from agent_mem
 -- Name: COLUMN memory_usage.agent_id; Type: COMMENT; Schema: pgrecall; Owner: -
 --
 
-COMMENT ON COLUMN pgrecall.memory_usage.agent_id IS 'Whose memory it counts.';
+COMMENT ON COLUMN pgrecall.memory_usage.agent_id IS 'Whose memory it counts: an agent, or a team.';
 
 --
 -- Name: COLUMN memory_usage.memory_id; Type: COMMENT; Schema: pgrecall; Owner: -
@@ -628,6 +684,375 @@ COMMENT ON COLUMN pgrecall.memory_usage.success_count IS 'Uses that went well.';
 COMMENT ON COLUMN pgrecall.memory_usage.failure_count IS 'Uses that went wrong.';
 
 --
+-- Name: team_memories; Type: TABLE; Schema: pgrecall; Owner: -
+--
+
+CREATE TABLE pgrecall.team_memories (
+    team_id text NOT NULL,
+    id uuid NOT NULL,
+    content text NOT NULL,
+    content_hash bytea GENERATED ALWAYS AS (pgrecall.content_hash(content)) STORED NOT NULL,
+    embedding public.vector(256),
+    embedding_model text,
+    memory_type text DEFAULT 'episodic'::text NOT NULL,
+    additional_types text[] DEFAULT '{}'::text[] NOT NULL,
+    memory_nature text,
+    content_type text,
+    tier text DEFAULT 'long'::text NOT NULL,
+    status text DEFAULT 'active'::text NOT NULL,
+    subject text,
+    tags text[] DEFAULT '{}'::text[] NOT NULL,
+    entities text[] DEFAULT '{}'::text[] NOT NULL,
+    metadata jsonb DEFAULT '{}'::jsonb NOT NULL,
+    importance double precision DEFAULT 0.5 NOT NULL,
+    usefulness double precision DEFAULT 0.5 NOT NULL,
+    confidence double precision DEFAULT 0.8 NOT NULL,
+    needs_review boolean DEFAULT false NOT NULL,
+    trust double precision,
+    trust_provenance double precision,
+    trust_consensus double precision,
+    trust_governance double precision,
+    trust_usage double precision,
+    trust_curve text,
+    trust_half_life_hours double precision,
+    component text,
+    output_type text,
+    domain text,
+    category text,
+    loop text,
+    quality_score double precision,
+    compliant boolean,
+    requires_approval boolean DEFAULT false NOT NULL,
+    has_errors boolean DEFAULT false NOT NULL,
+    violates_policy boolean DEFAULT false NOT NULL,
+    under_policy_review boolean DEFAULT false NOT NULL,
+    created_at timestamp with time zone DEFAULT now(),
+    observed_at timestamp with time zone,
+    updated_at timestamp with time zone DEFAULT now() NOT NULL,
+    valid_from timestamp with time zone,
+    valid_until timestamp with time zone,
+    expires_at timestamp with time zone,
+    invalidated_at timestamp with time zone,
+    invalidation_reason text,
+    superseded_by uuid,
+    CONSTRAINT ck_team_memories_ck_team_memories_confidence CHECK (((confidence = (0)::double precision) OR ((confidence >= (0.0000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000001)::double precision) AND (confidence <= (1)::double precision)))),
+    CONSTRAINT ck_team_memories_ck_team_memories_content CHECK (((content <> ''::text) AND (octet_length(content) <= 2097152))),
+    CONSTRAINT ck_team_memories_ck_team_memories_created_at CHECK (((created_at >= '0001-01-02 00:00:00+00'::timestamp with time zone) AND (created_at <= '9999-12-30 00:00:00+00'::timestamp with time zone))),
+    CONSTRAINT ck_team_memories_ck_team_memories_embedding CHECK (((public.vector_norm(embedding) >= (0.000000000000001)::double precision) AND (public.vector_norm(embedding) <= ('1000000000000000'::numeric)::double precision))),
+    CONSTRAINT ck_team_memories_ck_team_memories_expires_at CHECK (((expires_at >= '0001-01-02 00:00:00+00'::timestamp with time zone) AND (expires_at <= '9999-12-30 00:00:00+00'::timestamp with time zone))),
+    CONSTRAINT ck_team_memories_ck_team_memories_importance CHECK (((importance = (0)::double precision) OR ((importance >= (0.0000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000001)::double precision) AND (importance <= (1)::double precision)))),
+    CONSTRAINT ck_team_memories_ck_team_memories_invalidated_at CHECK (((invalidated_at >= '0001-01-02 00:00:00+00'::timestamp with time zone) AND (invalidated_at <= '9999-12-30 00:00:00+00'::timestamp with time zone))),
+    CONSTRAINT ck_team_memories_ck_team_memories_invalidation_reason CHECK ((invalidation_reason = ANY (ARRAY['superseded'::text, 'forgotten'::text]))),
+    CONSTRAINT ck_team_memories_ck_team_memories_memory_type CHECK (((memory_type <> ''::text) AND (length(memory_type) <= 200))),
+    CONSTRAINT ck_team_memories_ck_team_memories_metadata CHECK ((jsonb_typeof(metadata) = 'object'::text)),
+    CONSTRAINT ck_team_memories_ck_team_memories_observed_at CHECK (((observed_at >= '0001-01-02 00:00:00+00'::timestamp with time zone) AND (observed_at <= '9999-12-30 00:00:00+00'::timestamp with time zone))),
+    CONSTRAINT ck_team_memories_ck_team_memories_quality_score CHECK (((quality_score = (0)::double precision) OR ((quality_score >= (0.0000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000001)::double precision) AND (quality_score <= (1)::double precision)))),
+    CONSTRAINT ck_team_memories_ck_team_memories_status CHECK ((status = ANY (ARRAY['active'::text, 'consolidated'::text, 'completed'::text, 'archived'::text]))),
+    CONSTRAINT ck_team_memories_ck_team_memories_team_id CHECK (((team_id <> ''::text) AND (length(team_id) <= 200))),
+    CONSTRAINT ck_team_memories_ck_team_memories_tier CHECK ((tier = ANY (ARRAY['short'::text, 'medium'::text, 'long'::text]))),
+    CONSTRAINT ck_team_memories_ck_team_memories_trust CHECK (((trust = (0)::double precision) OR ((trust >= (0.0000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000001)::double precision) AND (trust <= (1)::double precision)))),
+    CONSTRAINT ck_team_memories_ck_team_memories_trust_consensus CHECK (((trust_consensus = (0)::double precision) OR ((trust_consensus >= (0.0000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000001)::double precision) AND (trust_consensus <= (1)::double precision)))),
+    CONSTRAINT ck_team_memories_ck_team_memories_trust_curve CHECK ((trust_curve = ANY (ARRAY['hyperbolic'::text, 'exponential'::text, 'linear'::text]))),
+    CONSTRAINT ck_team_memories_ck_team_memories_trust_governance CHECK (((trust_governance = (0)::double precision) OR ((trust_governance >= (0.0000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000001)::double precision) AND (trust_governance <= (1)::double precision)))),
+    CONSTRAINT ck_team_memories_ck_team_memories_trust_half_life_hours CHECK (((trust_half_life_hours >= (0.001)::double precision) AND (trust_half_life_hours <= ('1000000000'::numeric)::double precision))),
+    CONSTRAINT ck_team_memories_ck_team_memories_trust_provenance CHECK (((trust_provenance = (0)::double precision) OR ((trust_provenance >= (0.0000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000001)::double precision) AND (trust_provenance <= (1)::double precision)))),
+    CONSTRAINT ck_team_memories_ck_team_memories_trust_usage CHECK (((trust_usage = (0)::double precision) OR ((trust_usage >= (0.0000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000001)::double precision) AND (trust_usage <= (1)::double precision)))),
+    CONSTRAINT ck_team_memories_ck_team_memories_usefulness CHECK (((usefulness = (0)::double precision) OR ((usefulness >= (0.0000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000001)::double precision) AND (usefulness <= (1)::double precision)))),
+    CONSTRAINT ck_team_memories_ck_team_memories_valid_from CHECK (((valid_from >= '0001-01-02 00:00:00+00'::timestamp with time zone) AND (valid_from <= '9999-12-30 00:00:00+00'::timestamp with time zone))),
+    CONSTRAINT ck_team_memories_ck_team_memories_valid_until CHECK (((valid_until >= '0001-01-02 00:00:00+00'::timestamp with time zone) AND (valid_until <= '9999-12-30 00:00:00+00'::timestamp with time zone))),
+    CONSTRAINT ck_team_memories_ck_team_memories_validity CHECK ((valid_from < valid_until))
+);
+ALTER TABLE ONLY pgrecall.team_memories ALTER COLUMN embedding SET STORAGE PLAIN;
+
+--
+-- Name: TABLE team_memories; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON TABLE pgrecall.team_memories IS 'Memories shared by teams of agents, of the same shape as agent_memories.';
+
+--
+-- Name: COLUMN team_memories.team_id; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON COLUMN pgrecall.team_memories.team_id IS 'The team whose memory this is; every statement filters on it.';
+
+--
+-- Name: COLUMN team_memories.id; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON COLUMN pgrecall.team_memories.id IS 'UUID made by the client, version 7.';
+
+--
+-- Name: COLUMN team_memories.content; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON COLUMN pgrecall.team_memories.content IS 'What is remembered, at most 2 MiB of UTF-8.';
+
+--
+-- Name: COLUMN team_memories.content_hash; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON COLUMN pgrecall.team_memories.content_hash IS 'SHA-256 of the normalised content; equal for exact duplicates.';
+
+--
+-- Name: COLUMN team_memories.embedding; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON COLUMN pgrecall.team_memories.embedding IS 'Direction of the meaning; NULL: not embedded.';
+
+--
+-- Name: COLUMN team_memories.embedding_model; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON COLUMN pgrecall.team_memories.embedding_model IS 'The model that made the embedding.';
+
+--
+-- Name: COLUMN team_memories.memory_type; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON COLUMN pgrecall.team_memories.memory_type IS 'Its kind, which is also its store.';
+
+--
+-- Name: COLUMN team_memories.additional_types; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON COLUMN pgrecall.team_memories.additional_types IS 'Further kinds, where a memory has several.';
+
+--
+-- Name: COLUMN team_memories.memory_nature; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON COLUMN pgrecall.team_memories.memory_nature IS 'semantic, episodic, procedural or a caller''s own word.';
+
+--
+-- Name: COLUMN team_memories.content_type; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON COLUMN pgrecall.team_memories.content_type IS 'Media type or a caller''s own word for the form of content.';
+
+--
+-- Name: COLUMN team_memories.tier; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON COLUMN pgrecall.team_memories.tier IS 'short, medium or long: how long it is meant to last.';
+
+--
+-- Name: COLUMN team_memories.status; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON COLUMN pgrecall.team_memories.status IS 'active, consolidated, completed or archived.';
+
+--
+-- Name: COLUMN team_memories.subject; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON COLUMN pgrecall.team_memories.subject IS 'What it is about; newer memories supersede older ones per subject.';
+
+--
+-- Name: COLUMN team_memories.tags; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON COLUMN pgrecall.team_memories.tags IS 'Free labels.';
+
+--
+-- Name: COLUMN team_memories.entities; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON COLUMN pgrecall.team_memories.entities IS 'Names of the people, places and things it mentions.';
+
+--
+-- Name: COLUMN team_memories.metadata; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON COLUMN pgrecall.team_memories.metadata IS 'The caller''s own fields, a JSON object.';
+
+--
+-- Name: COLUMN team_memories.importance; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON COLUMN pgrecall.team_memories.importance IS 'How much it matters, 0 to 1.';
+
+--
+-- Name: COLUMN team_memories.usefulness; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON COLUMN pgrecall.team_memories.usefulness IS 'Posterior mean of helpfulness from feedback.';
+
+--
+-- Name: COLUMN team_memories.confidence; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON COLUMN pgrecall.team_memories.confidence IS 'How sure the extraction was.';
+
+--
+-- Name: COLUMN team_memories.needs_review; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON COLUMN pgrecall.team_memories.needs_review IS 'Feedback called it outdated.';
+
+--
+-- Name: COLUMN team_memories.trust; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON COLUMN pgrecall.team_memories.trust IS 'Trust as stored, before decay; NULL: never assessed.';
+
+--
+-- Name: COLUMN team_memories.trust_provenance; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON COLUMN pgrecall.team_memories.trust_provenance IS 'Trust''s part from component and confidence.';
+
+--
+-- Name: COLUMN team_memories.trust_consensus; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON COLUMN pgrecall.team_memories.trust_consensus IS 'Trust''s part from quality.';
+
+--
+-- Name: COLUMN team_memories.trust_governance; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON COLUMN pgrecall.team_memories.trust_governance IS 'Trust''s part from compliance.';
+
+--
+-- Name: COLUMN team_memories.trust_usage; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON COLUMN pgrecall.team_memories.trust_usage IS 'Trust''s part from outcomes of use.';
+
+--
+-- Name: COLUMN team_memories.trust_curve; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON COLUMN pgrecall.team_memories.trust_curve IS 'How trust decays: hyperbolic, exponential or linear.';
+
+--
+-- Name: COLUMN team_memories.trust_half_life_hours; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON COLUMN pgrecall.team_memories.trust_half_life_hours IS 'Half-life of trust in hours.';
+
+--
+-- Name: COLUMN team_memories.component; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON COLUMN pgrecall.team_memories.component IS 'The component that produced it.';
+
+--
+-- Name: COLUMN team_memories.output_type; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON COLUMN pgrecall.team_memories.output_type IS 'reasoning, decision, action, observation and so on.';
+
+--
+-- Name: COLUMN team_memories.domain; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON COLUMN pgrecall.team_memories.domain IS 'Domain of the output.';
+
+--
+-- Name: COLUMN team_memories.category; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON COLUMN pgrecall.team_memories.category IS 'Category of the output.';
+
+--
+-- Name: COLUMN team_memories.loop; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON COLUMN pgrecall.team_memories.loop IS 'The agent loop it came from.';
+
+--
+-- Name: COLUMN team_memories.quality_score; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON COLUMN pgrecall.team_memories.quality_score IS 'Quality given by the producer; NULL: unknown.';
+
+--
+-- Name: COLUMN team_memories.compliant; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON COLUMN pgrecall.team_memories.compliant IS 'Whether it passed governance; NULL: not judged.';
+
+--
+-- Name: COLUMN team_memories.requires_approval; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON COLUMN pgrecall.team_memories.requires_approval IS 'Governance asks for approval.';
+
+--
+-- Name: COLUMN team_memories.has_errors; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON COLUMN pgrecall.team_memories.has_errors IS 'Errors were found in it.';
+
+--
+-- Name: COLUMN team_memories.violates_policy; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON COLUMN pgrecall.team_memories.violates_policy IS 'It violates a policy.';
+
+--
+-- Name: COLUMN team_memories.under_policy_review; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON COLUMN pgrecall.team_memories.under_policy_review IS 'A policy review is open.';
+
+--
+-- Name: COLUMN team_memories.created_at; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON COLUMN pgrecall.team_memories.created_at IS 'When it came to be; NULL: unknown.';
+
+--
+-- Name: COLUMN team_memories.observed_at; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON COLUMN pgrecall.team_memories.observed_at IS 'When it was observed, where that differs.';
+
+--
+-- Name: COLUMN team_memories.updated_at; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON COLUMN pgrecall.team_memories.updated_at IS 'Last change.';
+
+--
+-- Name: COLUMN team_memories.valid_from; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON COLUMN pgrecall.team_memories.valid_from IS 'Start of validity, included; NULL: open.';
+
+--
+-- Name: COLUMN team_memories.valid_until; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON COLUMN pgrecall.team_memories.valid_until IS 'End of validity, excluded; NULL: open.';
+
+--
+-- Name: COLUMN team_memories.expires_at; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON COLUMN pgrecall.team_memories.expires_at IS 'From this moment on it is not recalled; NULL: never.';
+
+--
+-- Name: COLUMN team_memories.invalidated_at; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON COLUMN pgrecall.team_memories.invalidated_at IS 'When it was superseded or forgotten; NULL: it stands.';
+
+--
+-- Name: COLUMN team_memories.invalidation_reason; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON COLUMN pgrecall.team_memories.invalidation_reason IS 'superseded or forgotten.';
+
+--
+-- Name: COLUMN team_memories.superseded_by; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON COLUMN pgrecall.team_memories.superseded_by IS 'The memory that took its place.';
+
+--
 -- Name: alembic_version alembic_version_pkc; Type: CONSTRAINT; Schema: pgrecall; Owner: -
 --
 
@@ -656,10 +1081,23 @@ ALTER TABLE ONLY pgrecall.memory_usage
     ADD CONSTRAINT pk_memory_usage PRIMARY KEY (agent_id, memory_id);
 
 --
+-- Name: team_memories pk_team_memories; Type: CONSTRAINT; Schema: pgrecall; Owner: -
+--
+
+ALTER TABLE ONLY pgrecall.team_memories
+    ADD CONSTRAINT pk_team_memories PRIMARY KEY (team_id, id);
+
+--
 -- Name: ix_agent_memories_embedding; Type: INDEX; Schema: pgrecall; Owner: -
 --
 
 CREATE INDEX ix_agent_memories_embedding ON pgrecall.agent_memories USING hnsw (embedding public.vector_cosine_ops) WITH (m='16', ef_construction='64');
+
+--
+-- Name: ix_team_memories_embedding; Type: INDEX; Schema: pgrecall; Owner: -
+--
+
+CREATE INDEX ix_team_memories_embedding ON pgrecall.team_memories USING hnsw (embedding public.vector_cosine_ops) WITH (m='16', ef_construction='64');
 
 --
 -- PostgreSQL database dump complete

@@ -1,31 +1,80 @@
 """Compiles a profile into one SQL expression over the signal functions.
 
 The functions are inlined by PostgreSQL, so what runs is one flat float8 expression per row.
-Weights and parameters are bound, under names that tell what they are.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import reduce, singledispatch
 from operator import add
-from typing import Any
+from typing import Any, TypeVar
 
-from sqlalchemy import BindParameter, ColumnElement, Double, FromClause, bindparam, func
+from sqlalchemy import (
+    BindParameter,
+    Boolean,
+    ColumnElement,
+    Double,
+    FromClause,
+    Text,
+    any_,
+    bindparam,
+    case,
+    func,
+    not_,
+    or_,
+)
+from sqlalchemy.dialects.postgresql import ARRAY, array
+from sqlalchemy.ext.compiler import compiles
+from sqlalchemy.sql.compiler import SQLCompiler
+from sqlalchemy.sql.functions import Function
+from sqlalchemy.types import TypeEngine
 
 from pgrecall.profile import Profile
 from pgrecall.schema.types import Embedding
 from pgrecall.signals import (
     Clock,
     Confidence,
+    Curve,
+    EntityOverlap,
     Frequency,
+    Importance,
     Recency,
     Signal,
     Similarity,
+    Trust,
     Usefulness,
+    rate_of,
 )
 
+T = TypeVar("T")
 Expression = ColumnElement[float]
+Parameter = Callable[[str, Any, Any], ColumnElement[Any]]
+
+
+def bound(name: str, value: Any, type_: Any) -> BindParameter[Any]:
+    """A value as a bound parameter under a name that tells what it is."""
+    return bindparam(name, value, type_=type_)
+
+
+def schema_function(
+    schema: str, name: str, *arguments: ColumnElement[Any], type_: TypeEngine[T]
+) -> ColumnElement[T]:
+    """A call of one of our functions; without a schema it is found by the search_path."""
+    return _Call(name, *arguments, type_=type_, packagenames=(schema,) if schema else ())
+
+
+class _Call(Function[Any]):
+    """A call whose schema is quoted where it has to be; SQLAlchemy's own leaves it as it is."""
+
+    inherit_cache = True
+
+
+@compiles(_Call)
+def _written(call: _Call, compiler: SQLCompiler, **options: Any) -> str:
+    qualified = [compiler.preparer.quote(part) for part in (*call.packagenames, call.name)]
+    return ".".join(qualified) + compiler.process(call.clause_expr, **options)
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,18 +82,23 @@ class Scope:
     """What the signals of one statement are computed from."""
 
     schema: str
-    """Where the signal functions are installed."""
+    """Where the signal functions are installed; empty: found by the search_path."""
     memories: FromClause
     usage: FromClause
-    query: BindParameter[Any]
-    """The query vector."""
+    query: ColumnElement[Any]
+    """The query vector, NULL where there is none."""
     as_of: ColumnElement[Any]
     """The moment that ages are measured at."""
+    query_entities: ColumnElement[Any]
+    """Text array, each entity once."""
+    parameter: Parameter = bound
+    """How a weight or a signal's parameter is written down, from name, value and type."""
 
     def function(self, name: str, *arguments: ColumnElement[Any]) -> Expression:
-        call = getattr(getattr(func, self.schema), name)
-        expression: Expression = call(*arguments, type_=Double())
-        return expression
+        return schema_function(self.schema, name, *arguments, type_=Double())
+
+    def number(self, name: str, value: float) -> Expression:
+        return self.parameter(name, value, Double())
 
     def clock(self, clock: Clock) -> ColumnElement[Any]:
         created, accessed = self.memories.c.created_at, self.usage.c.last_accessed_at
@@ -61,24 +115,28 @@ def query_parameter() -> BindParameter[Any]:
     return bindparam("query", type_=Embedding(), required=True)
 
 
+def query_entities_parameter() -> ColumnElement[Any]:
+    return bindparam("query_entities", type_=ARRAY(Text), required=True)
+
+
 def score(profile: Profile, scope: Scope) -> Expression:
     """The profile as one expression: the sum of weight · signal."""
     return reduce(
         add,
         (
-            _parameter(f"{signal.name}_weight", weight) * value(signal, scope)
+            scope.number(f"{signal.name}_weight", weight) * value(signal, scope)
             for signal, weight in profile
         ),
     )
 
 
 def similarity(scope: Scope) -> Expression:
-    """Cosine similarity itself: NULL where the memory has no embedding."""
+    """Cosine similarity itself: NULL where the memory has no embedding or there is no query."""
     return scope.function(
         "similarity",
         scope.memories.c.embedding,
         scope.query,
-        bindparam("no_similarity", None, type_=Double()),
+        scope.parameter("no_similarity", None, Double()),
     )
 
 
@@ -94,18 +152,19 @@ def _(signal: Similarity, scope: Scope) -> Expression:
         "similarity",
         scope.memories.c.embedding,
         scope.query,
-        _parameter("similarity_missing", signal.missing),
+        scope.number("similarity_missing", signal.missing),
     )
 
 
 @value.register
 def _(signal: Recency, scope: Scope) -> Expression:
+    speed = _rates(signal, scope) if signal.curve is Curve.EXPONENTIAL else _days(signal, scope)
     return scope.function(
-        "recency_exponential",
+        f"recency_{signal.curve}",
         scope.clock(signal.clock),
         scope.as_of,
-        _parameter("recency_rate", signal.rate_per_day),
-        _parameter("recency_unknown", signal.unknown),
+        speed,
+        scope.number("recency_unknown", signal.unknown),
     )
 
 
@@ -115,16 +174,81 @@ def _(signal: Usefulness, scope: Scope) -> Expression:
 
 
 @value.register
+def _(signal: Importance, scope: Scope) -> Expression:
+    return scope.memories.c.importance
+
+
+@value.register
 def _(signal: Confidence, scope: Scope) -> Expression:
     return scope.memories.c.confidence
 
 
 @value.register
-def _(signal: Frequency, scope: Scope) -> Expression:
+def _(signal: Trust, scope: Scope) -> Expression:
+    columns, missing = scope.memories.c, scope.number("trust_missing", signal.missing)
+    if not signal.decay:
+        return func.coalesce(columns.trust, missing, type_=Double())
     return scope.function(
-        "frequency", scope.usage.c.retrieval_count, _parameter("frequency_cap", signal.cap)
+        "decayed_trust",
+        columns.trust,
+        scope.usage.c.last_accessed_at,
+        scope.as_of,
+        columns.trust_curve,
+        columns.trust_half_life_hours,
+        missing,
     )
 
 
-def _parameter(name: str, value: float) -> BindParameter[float]:
-    return bindparam(name, value, type_=Double())
+@value.register
+def _(signal: Frequency, scope: Scope) -> Expression:
+    return scope.function(
+        "frequency", scope.usage.c.retrieval_count, scope.number("frequency_cap", signal.cap)
+    )
+
+
+@value.register
+def _(signal: EntityOverlap, scope: Scope) -> Expression:
+    return scope.function("entity_overlap", scope.memories.c.entities, scope.query_entities)
+
+
+def _rates(signal: Recency, scope: Scope) -> Expression:
+    return _per_row(signal, scope, "recency_rate", signal.rate_per_day, rate_of)
+
+
+def _days(signal: Recency, scope: Scope) -> Expression:
+    assert signal.half_life is not None
+    return _per_row(signal, scope, "recency_half_life", signal.half_life, float)
+
+
+def _per_row(
+    signal: Recency, scope: Scope, name: str, rest: float, number: Callable[[float], float]
+) -> Expression:
+    """The number for all rows, or a CASE where it depends on the row's tier or types."""
+    columns = scope.memories.c
+    otherwise = scope.number(name, rest)
+    half_lives = signal.half_lives_by_tier or signal.half_lives_by_type
+    if not half_lives:
+        return otherwise
+    labels = [
+        scope.parameter(f"{name}_{i}_for", label, Text()) for i, (label, _) in enumerate(half_lives)
+    ]
+    numbers = [scope.number(f"{name}_{i}", number(days)) for i, (_, days) in enumerate(half_lives)]
+    if signal.half_lives_by_tier:
+        arms = [(columns.tier == label, n) for label, n in zip(labels, numbers, strict=True)]
+        return case(*arms, else_=otherwise)
+    # Shortest first: the first arm that fits is the shortest half-life that applies.
+    assert signal.half_life is not None
+    shorter = sum(days <= signal.half_life for _, days in half_lives)
+    arms = [(_has_type(columns, label), n) for label, n in zip(labels, numbers, strict=True)]
+    rest_arm = (_has_other_type(columns, labels), otherwise)
+    return case(*arms[:shorter], rest_arm, *arms[shorter:], else_=otherwise)
+
+
+def _has_type(columns: Any, label: ColumnElement[Any]) -> ColumnElement[bool]:
+    return or_(columns.memory_type == label, label == any_(columns.additional_types))
+
+
+def _has_other_type(columns: Any, labels: list[ColumnElement[Any]]) -> ColumnElement[bool]:
+    """Whether one of the memory's types has no half-life of its own."""
+    contained = columns.additional_types.op("<@", is_comparison=True, return_type=Boolean())
+    return or_(columns.memory_type.not_in(labels), not_(contained(array(labels))))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import struct
 from collections.abc import Sequence
 from enum import StrEnum
 from typing import Protocol, runtime_checkable
@@ -86,10 +87,20 @@ def _packed(components: list[float], embedding_type: EmbeddingType) -> StoredVec
         if embedding_type is EmbeddingType.VECTOR:
             return Vector(components)
         return HalfVector(components)
-    except OverflowError:
-        largest = max(components, key=abs)
-        raise InvalidVector(
-            f"component {largest:g} is too large to be stored as {embedding_type}"
-        ) from None
-    except (TypeError, ValueError):
-        raise InvalidVector("every component of a vector must be a number") from None
+    except (OverflowError, TypeError, ValueError):
+        raise InvalidVector(_fault(components, embedding_type)) from None
+
+
+def _fault(components: list[float], embedding_type: EmbeddingType) -> str:
+    """Which component cannot be packed, and why."""
+    for position, component in enumerate(components):
+        what = f"component {position} of the vector is {component!r:.40}"
+        try:
+            struct.pack("f" if embedding_type is EmbeddingType.VECTOR else "e", component)
+        except OverflowError:
+            return f"{what}: too large for {embedding_type}"
+        except (struct.error, TypeError, ValueError):
+            if isinstance(component, int):
+                return f"{what}: too large for {embedding_type}"
+            return f"{what}: every component must be a number"
+    return "every component of a vector must be a number"

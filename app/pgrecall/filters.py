@@ -3,15 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Self, TypedDict
 
-from sqlalchemy import ColumnElement
+from sqlalchemy import ColumnElement, TextClause
 
 from pgrecall.errors import InputError, UnknownName
-from pgrecall.schema.tables import STATUSES, TIERS
-from pgrecall.validation import require_aware, require_json_object, require_texts
+from pgrecall.schema.limits import STATUSES, TIERS
+from pgrecall.validation import (
+    require_aware,
+    require_bool,
+    require_json_object,
+    require_share,
+    require_texts,
+)
+
+Expression = ColumnElement[bool] | TextClause
+
+_TEXTS = (
+    *("memory_types", "tags", "all_tags", "entities", "all_entities"),
+    *("components", "output_types", "domains", "categories", "loops"),
+)
 
 
 class FilterArguments(TypedDict, total=False):
@@ -37,11 +50,19 @@ class FilterArguments(TypedDict, total=False):
     """Created at this moment or later; a memory of unknown age does not pass."""
     created_before: datetime
     """Created before this moment; a memory of unknown age does not pass."""
+    components: Sequence[str]
+    output_types: Sequence[str]
+    domains: Sequence[str]
+    categories: Sequence[str]
+    loops: Sequence[str]
+    compliant: bool
+    min_trust: float
+    """Trust after decay; a memory whose trust was never assessed does not pass."""
     statuses: Sequence[str]
     """Default: active."""
     include_invalid: bool
     """Also what is not valid at as_of: not yet, no longer, invalidated, expired."""
-    where: ColumnElement[bool] | Sequence[ColumnElement[bool]]
+    where: Expression | Sequence[Expression]
     """Any SQLAlchemy expressions over `repository.memories`."""
 
 
@@ -58,14 +79,28 @@ class Filters:
     metadata: Mapping[str, Any] | None = None
     created_after: datetime | None = None
     created_before: datetime | None = None
+    components: Sequence[str] | None = None
+    output_types: Sequence[str] | None = None
+    domains: Sequence[str] | None = None
+    categories: Sequence[str] | None = None
+    loops: Sequence[str] | None = None
+    compliant: bool | None = None
+    min_trust: float | None = None
     statuses: Sequence[str] = ("active",)
     include_invalid: bool = False
-    where: Sequence[ColumnElement[bool]] = field(default=())
+    where: Sequence[Expression] = field(default=())
+    apply_decay: bool = True
+    """Whether min_trust looks at trust after decay; an argument of search, not a filter."""
+
+    @property
+    def reads_usage(self) -> bool:
+        """Whether a condition needs the counters."""
+        return self.min_trust is not None
 
     @classmethod
     def of(cls, arguments: FilterArguments) -> Self:
         """Raises UnknownName for a filter that does not exist, InputError for a bad value."""
-        known = [f.name for f in fields(cls)]
+        known = list(FilterArguments.__annotations__)
         unknown = sorted(set(arguments) - set(known))
         if unknown:
             raise UnknownName(
@@ -73,21 +108,25 @@ class Filters:
             )
         given: dict[str, Any] = {k: v for k, v in arguments.items() if v is not None}
         where = given.pop("where", ())
-        if isinstance(where, ColumnElement):
+        if not isinstance(where, Sequence) or isinstance(where, str):
             where = (where,)
         return cls(**given, where=tuple(where))
 
     def __post_init__(self) -> None:
-        for name in ("memory_types", "tags", "all_tags", "entities", "all_entities"):
+        for name in _TEXTS:
             require_texts(name, getattr(self, name))
         _require_known("tiers", self.tiers, TIERS)
         _require_known("statuses", self.statuses, STATUSES)
         if self.metadata is not None:
             require_json_object("metadata", self.metadata)
+        require_bool("include_invalid", self.include_invalid)
+        if self.compliant is not None:
+            require_bool("compliant", self.compliant)
+        require_share("min_trust", self.min_trust)
         require_aware("created_after", self.created_after)
         require_aware("created_before", self.created_before)
         for condition in self.where:
-            if not isinstance(condition, ColumnElement):
+            if not isinstance(condition, ColumnElement | TextClause):
                 raise InputError(
                     f"where takes SQLAlchemy expressions, got {type(condition).__name__}"
                 )

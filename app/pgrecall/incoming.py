@@ -10,7 +10,7 @@ from uuid import UUID
 
 from pgrecall.errors import InvalidMemory, UnknownName
 from pgrecall.memory import NewMemory
-from pgrecall.schema.tables import MAX_CONTENT_BYTES, TIERS, TRUST_CURVES
+from pgrecall.schema.limits import MAX_CONTENT_BYTES, TIERS, TRUST_CURVES
 from pgrecall.validation import (
     require_aware,
     require_json_object,

@@ -81,10 +81,12 @@ class NewMemory:
 class Memory:
     """A stored memory with its usage counters.
 
-    `embedding` is None unless it was asked for (or the memory has none).
+    Of `agent_id` and `team_id` one is set: whose memory it is. `embedding` is None unless it was
+    asked for (or the memory has none).
     """
 
-    agent_id: str
+    agent_id: str | None
+    team_id: str | None
     id: UUID
     content: str
     embedding: list[float] | None

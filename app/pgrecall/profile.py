@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from numbers import Real
 from types import MappingProxyType
 
 from pgrecall.errors import InvalidProfile, UnknownName
-from pgrecall.signals import Signal
+from pgrecall.signals import Recency, Signal, Trust
 
 WEIGHT_SUM_TOLERANCE = 1e-9
 SMALLEST_WEIGHT = 1e-12
@@ -64,7 +65,7 @@ class Profile:
         """Whether scoring needs the counters in `memory_usage`."""
         return any(signal.reads_usage for signal in self.signals)
 
-    def with_weights(self, **weights: float) -> Profile:
+    def with_weights(self, /, **weights: float) -> Profile:
         """The same signals under these weights; a signal that is not named weighs 0.
 
         Raises UnknownName for a signal the profile does not have and InvalidProfile when the
@@ -78,9 +79,43 @@ class Profile:
             )
         return Profile(self.name, {s: weights.get(s.name, 0.0) for s in self.signals})
 
+    def with_half_life(self, days: float) -> Profile:
+        """The same profile with this half-life of recency for all memories.
+
+        Raises InvalidProfile when the profile has no recency or the half-life cannot be used.
+        """
+        if not any(isinstance(signal, Recency) for signal in self.signals):
+            raise InvalidProfile(f"profile {self.name!r} has no recency to give a half-life")
+        return self._with(
+            lambda signal: (
+                replace(
+                    signal,
+                    rate=None,
+                    half_life=days,
+                    half_lives_by_type=(),
+                    half_lives_by_tier=(),
+                )
+                if isinstance(signal, Recency)
+                else signal
+            )
+        )
+
+    def without_trust_decay(self) -> Profile:
+        """The same profile ranking by trust as it is stored."""
+        return self._with(
+            lambda signal: replace(signal, decay=False) if isinstance(signal, Trust) else signal
+        )
+
+    def renamed(self, name: str) -> Profile:
+        """The same profile under another name."""
+        return Profile(name, self.signals)
+
+    def _with(self, change: Callable[[Signal], Signal]) -> Profile:
+        return Profile(self.name, {change(signal): weight for signal, weight in self})
+
 
 def _checked_weight(profile: str, signal: str, weight: float) -> float:
-    if isinstance(weight, bool) or not isinstance(weight, int | float):
+    if isinstance(weight, bool) or not isinstance(weight, Real):
         raise InvalidProfile(
             f"profile {profile!r}: the weight of {signal} must be a number, got {weight!r}"
         )

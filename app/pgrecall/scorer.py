@@ -9,6 +9,7 @@ import math
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from functools import singledispatch
+from numbers import Real
 from typing import Any
 
 from pgrecall.errors import InputError, UnknownName
@@ -17,10 +18,14 @@ from pgrecall.scored_memory import Breakdown, contributions
 from pgrecall.signals import (
     Clock,
     Confidence,
+    Curve,
+    EntityOverlap,
     Frequency,
+    Importance,
     Recency,
     Signal,
     Similarity,
+    Trust,
     Usefulness,
 )
 
@@ -30,9 +35,20 @@ VALUES = (
     "last_accessed_at",
     "retrieval_count",
     "usefulness",
+    "importance",
     "confidence",
+    "trust",
+    "trust_curve",
+    "trust_half_life_hours",
+    "tier",
+    "memory_type",
+    "additional_types",
+    "entities",
+    "query_entities",
 )
 SECONDS_PER_DAY = 86_400
+SECONDS_PER_HOUR = 3_600
+DEFAULT_TRUST_HALF_LIFE_HOURS = 168
 
 
 def score(
@@ -40,16 +56,18 @@ def score(
 ) -> Breakdown:
     """The score of values at hand.
 
-    `values` may hold similarity, created_at, last_accessed_at, retrieval_count, usefulness and
-    confidence, meaning what the columns of those names mean; what is missing or None counts as
-    it does in the database: no embedding, unknown age, never retrieved, the column's default.
-    `as_of` is the moment ages are measured at, by default now.
+    `values` may hold `similarity`, `query_entities` and the columns that signals read (VALUES),
+    meaning what those columns mean; what is missing or None counts as it does in the database:
+    no embedding, unknown age, never retrieved, the column's default. `as_of` is the moment ages
+    are measured at, by default now.
 
     Raises UnknownName for a value of another name, InputError for a time without a zone.
     """
     unknown = sorted(values.keys() - set(VALUES))
     if unknown:
         raise UnknownName(f"unknown value {', '.join(unknown)}; the values are {', '.join(VALUES)}")
+    for name, value in (("as_of", as_of), *values.items()):
+        _require(name, value)
     moment = as_of or datetime.now(UTC)
     signals = {signal.name: _value(signal, values, moment) for signal in profile.signals}
     shares = contributions(profile, signals)
@@ -72,8 +90,10 @@ def _(signal: Recency, values: Mapping[str, Any], as_of: datetime) -> float:
     clock = _clock(signal.clock, values)
     if clock is None:
         return signal.unknown
-    days = max(_seconds(as_of, clock), 0.0) / SECONDS_PER_DAY
-    return math.exp(-signal.rate_per_day * days)
+    days = _age(as_of, clock) / SECONDS_PER_DAY
+    if signal.rate is not None:
+        return math.exp(-signal.rate * days)
+    return _decay(signal.curve, days, _half_life(signal, values))
 
 
 @_value.register
@@ -82,8 +102,33 @@ def _(signal: Usefulness, values: Mapping[str, Any], as_of: datetime) -> float:
 
 
 @_value.register
+def _(signal: Importance, values: Mapping[str, Any], as_of: datetime) -> float:
+    return _column(values, "importance", 0.5)
+
+
+@_value.register
 def _(signal: Confidence, values: Mapping[str, Any], as_of: datetime) -> float:
     return _column(values, "confidence", 0.8)
+
+
+@_value.register
+def _(signal: Trust, values: Mapping[str, Any], as_of: datetime) -> float:
+    trust, accessed = values.get("trust"), values.get("last_accessed_at")
+    if trust is None:
+        return signal.missing
+    if not signal.decay or accessed is None:
+        return _clamped(trust)
+    curve = Curve(values.get("trust_curve") or Curve.HYPERBOLIC)
+    hours = _age(as_of, accessed) / SECONDS_PER_HOUR
+    half_life = values.get("trust_half_life_hours") or DEFAULT_TRUST_HALF_LIFE_HOURS
+    return _clamped(trust) * _decay(curve, hours, half_life)
+
+
+@_value.register
+def _(signal: EntityOverlap, values: Mapping[str, Any], as_of: datetime) -> float:
+    wanted = set(values.get("query_entities") or ())
+    shared = wanted & set(values.get("entities") or ())
+    return len(shared) / len(wanted) if wanted else 0.0
 
 
 @_value.register
@@ -104,11 +149,31 @@ def _clock(clock: Clock, values: Mapping[str, Any]) -> datetime | None:
             return max(known) if known else None
 
 
-def _seconds(later: datetime, earlier: datetime) -> float:
-    try:
-        return (later - earlier).total_seconds()
-    except TypeError:
-        raise InputError(f"times need a time zone: {earlier!r}, {later!r}") from None
+def _half_life(signal: Recency, values: Mapping[str, Any]) -> float:
+    """In days: the shortest of those that apply."""
+    assert signal.half_life is not None
+    if signal.half_lives_by_tier:
+        tier = values.get("tier") or "long"
+        by_tier = dict(signal.half_lives_by_tier)
+        return by_tier.get(tier, signal.half_life)
+    own = dict(signal.half_lives_by_type)
+    types = [values.get("memory_type") or "episodic", *(values.get("additional_types") or ())]
+    return min(own.get(type_, signal.half_life) for type_ in types)
+
+
+def _decay(curve: Curve, age: float, half_life: float) -> float:
+    match curve:
+        case Curve.EXPONENTIAL:
+            return math.exp2(-age / half_life)
+        case Curve.HYPERBOLIC:
+            return half_life / (half_life + age)
+        case Curve.LINEAR:
+            return max(0.0, 1 - age / (2 * half_life))
+
+
+def _age(later: datetime, earlier: datetime) -> float:
+    """Seconds, never negative."""
+    return max((later - earlier).total_seconds(), 0.0)
 
 
 def _column(values: Mapping[str, Any], name: str, default: float) -> float:
@@ -118,3 +183,22 @@ def _column(values: Mapping[str, Any], name: str, default: float) -> float:
 
 def _clamped(value: float) -> float:
     return min(max(float(value), 0.0), 1.0)
+
+
+_MOMENTS = ("as_of", "created_at", "last_accessed_at")
+_NUMBERS = (
+    *("similarity", "retrieval_count", "usefulness", "importance", "confidence", "trust"),
+    "trust_half_life_hours",
+)
+
+
+def _require(name: str, value: Any) -> None:
+    """Raises InputError for a time without a zone or a number that is none; None passes."""
+    if value is None:
+        return
+    if name in _MOMENTS and (not isinstance(value, datetime) or value.utcoffset() is None):
+        raise InputError(f"{name} must be a datetime with a time zone, got {value!r:.80}")
+    if name in _NUMBERS and (
+        isinstance(value, bool) or not isinstance(value, Real) or math.isnan(value)
+    ):
+        raise InputError(f"{name} must be a number, got {value!r:.80}; leave out what is unknown")

@@ -8,12 +8,19 @@ independently so that each can check the other.
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import ClassVar
+from typing import ClassVar, TypeVar
 
 from pgrecall.errors import InvalidProfile
 
+E = TypeVar("E", bound=StrEnum)
+
+SMALLEST_SHARE = 1e-100
+"""A share is 0 or at least this: products of smaller numbers underflow, which is an error."""
+SHORTEST_HALF_LIFE, LONGEST_HALF_LIFE = 1e-9, 1e9
+"""Days."""
 MAX_RATE = 1e9
 """Per day; faster decay than a millisecond's half-life would overflow in the exponent."""
 
@@ -26,6 +33,18 @@ class Clock(StrEnum):
     """Falls back to created_at for a memory never retrieved."""
     LATEST = "latest"
     """The later of the two."""
+
+
+class Curve(StrEnum):
+    """How a decay falls; all pass one half at the half-life."""
+
+    EXPONENTIAL = "exponential"
+    HYPERBOLIC = "hyperbolic"
+    LINEAR = "linear"
+
+
+HalfLives = tuple[tuple[str, float], ...]
+"""Name → days, shortest first; a mapping is taken too."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,56 +63,82 @@ class Signal:
 class Similarity(Signal):
     """Cosine similarity of embedding and query, clamped to [0, 1].
 
-    `missing` is its value where the memory has no embedding.
+    `missing` is its value where there is no embedding or no query. With `required` a memory
+    without an embedding is left out where there is a query.
     """
 
     name: ClassVar[str] = "similarity"
     missing: float = 0.0
+    required: bool = False
 
     def __post_init__(self) -> None:
-        _require_share("similarity", "missing", self.missing)
+        _require_share(self, "missing", self.missing)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Recency(Signal):
-    """Exponential decay exp(-rate · age in days); an age is never negative.
+    """Decay of age; an age is never negative. Give `rate` or `half_life`, not both.
 
-    Give `rate` (per day) or `half_life` (days), not both; rate = ln 2 / half_life.
-    `unknown` is the value where the clock has no time.
+    By `curve`, with t the age in days: exponential exp(-rate · t), rate = ln 2 / half_life;
+    hyperbolic 1 / (1 + t / half_life); linear max(0, 1 - t / (2 · half_life)). A rate goes with
+    the exponential curve only.
+
+    `half_lives_by_type` or `half_lives_by_tier` (days) hold for memories of those types or tiers
+    and `half_life` for all others; of several types the shortest half-life counts. `unknown` is
+    the value where the clock has no time.
     """
 
     name: ClassVar[str] = "recency"
     rate: float | None = None
     half_life: float | None = None
+    curve: Curve = Curve.EXPONENTIAL
     clock: Clock = Clock.CREATED_AT
     unknown: float = 0.5
+    half_lives_by_type: HalfLives = ()
+    half_lives_by_tier: HalfLives = ()
 
     def __post_init__(self) -> None:
         if (self.rate is None) == (self.half_life is None):
             raise InvalidProfile("recency takes either rate (per day) or half_life (days)")
-        if self.half_life is not None and not self.half_life > 0:
-            raise InvalidProfile(f"recency: half_life must be above 0 days, got {self.half_life}")
-        if not 0 <= self.rate_per_day <= MAX_RATE:
+        for name, known in (("curve", Curve), ("clock", Clock)):
+            object.__setattr__(self, name, _member(self, name, getattr(self, name), known))
+        if self.rate is not None and self.curve is not Curve.EXPONENTIAL:
+            raise InvalidProfile(f"recency: a {self.curve} curve takes half_life, not rate")
+        for name in ("half_lives_by_type", "half_lives_by_tier"):
+            object.__setattr__(self, name, _ascending(getattr(self, name)))
+        if self.half_lives_by_type and self.half_lives_by_tier:
+            raise InvalidProfile("recency takes half-lives by type or by tier, not both")
+        if (self.half_lives_by_type or self.half_lives_by_tier) and self.half_life is None:
+            raise InvalidProfile("recency: half-lives by type or tier need half_life for the rest")
+        half_lives = [days for _, days in self.half_lives_by_type + self.half_lives_by_tier]
+        for days in [*half_lives, *([] if self.half_life is None else [self.half_life])]:
+            if not SHORTEST_HALF_LIFE <= days <= LONGEST_HALF_LIFE:
+                raise InvalidProfile(
+                    f"recency: a half-life must lie within {SHORTEST_HALF_LIFE:g} and "
+                    f"{LONGEST_HALF_LIFE:g} days, got {days}"
+                )
+        if self.rate is not None and not 0 <= self.rate <= MAX_RATE:
             raise InvalidProfile(
-                f"recency: the rate must lie within 0 and {MAX_RATE:g} per day, "
-                f"got {self.rate_per_day}"
+                f"recency: the rate must lie within 0 and {MAX_RATE:g} per day, got {self.rate}"
             )
-        if self.clock not in set(Clock):
-            raise InvalidProfile(
-                f"recency: unknown clock {self.clock!r}; the clocks are {', '.join(Clock)}"
-            )
-        _require_share("recency", "unknown", self.unknown)
+        _require_share(self, "unknown", self.unknown)
 
     @property
     def rate_per_day(self) -> float:
+        """Of the exponential curve, where no half-life by type or tier applies."""
         if self.rate is not None:
             return self.rate
         assert self.half_life is not None
-        return math.log(2) / self.half_life
+        return rate_of(self.half_life)
 
     @property
     def reads_usage(self) -> bool:
         return self.clock is not Clock.CREATED_AT
+
+
+def rate_of(half_life: float) -> float:
+    """ln 2 / half_life."""
+    return math.log(2) / half_life
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -104,10 +149,37 @@ class Usefulness(Signal):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Importance(Signal):
+    """The stored importance; 0.5 unless set."""
+
+    name: ClassVar[str] = "importance"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Confidence(Signal):
-    """The confidence set when the memory was extracted."""
+    """The confidence set when the memory was extracted; 0.8 unless set."""
 
     name: ClassVar[str] = "confidence"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Trust(Signal):
+    """The stored trust, decayed since the last access by the curve and half-life of its row.
+
+    A memory never accessed does not decay; `decay=False` ranks by the stored trust. A row without
+    a curve is hyperbolic with 168 hours. `missing` is the value where trust was never assessed.
+    """
+
+    name: ClassVar[str] = "trust"
+    decay: bool = True
+    missing: float = 0.5
+
+    def __post_init__(self) -> None:
+        _require_share(self, "missing", self.missing)
+
+    @property
+    def reads_usage(self) -> bool:
+        return self.decay
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -126,6 +198,41 @@ class Frequency(Signal):
         return True
 
 
-def _require_share(signal: str, parameter: str, value: float) -> None:
-    if not (value == 0 or 1e-100 <= value <= 1):
-        raise InvalidProfile(f"{signal}: {parameter} must lie within 0 and 1, got {value}")
+MAX_QUERY_ENTITIES = 32
+"""As many as the SQL function writes out."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EntityOverlap(Signal):
+    """Share of the query's entities that the memory has, |Q ∩ M| / |Q|; 0 without any in Q."""
+
+    name: ClassVar[str] = "entity_overlap"
+
+
+KINDS: dict[str, type[Signal]] = {
+    kind.name: kind
+    for kind in (
+        *(Similarity, Recency, Usefulness, Importance),
+        *(Confidence, Trust, Frequency, EntityOverlap),
+    )
+}
+"""Signal name → its kind."""
+
+
+def _ascending(half_lives: HalfLives | Mapping[str, float]) -> HalfLives:
+    pairs = half_lives.items() if isinstance(half_lives, Mapping) else half_lives
+    return tuple(sorted(pairs, key=lambda pair: (pair[1], pair[0])))
+
+
+def _member(signal: Signal, parameter: str, value: object, known: type[E]) -> E:
+    try:
+        return known(str(value))
+    except ValueError:
+        raise InvalidProfile(
+            f"{signal.name}: unknown {parameter} {value!r}; known are {', '.join(known)}"
+        ) from None
+
+
+def _require_share(signal: Signal, parameter: str, value: float) -> None:
+    if not (value == 0 or SMALLEST_SHARE <= value <= 1):
+        raise InvalidProfile(f"{signal.name}: {parameter} must lie within 0 and 1, got {value}")

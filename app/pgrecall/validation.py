@@ -6,12 +6,16 @@ Each raises InputError naming the value, or the subclass passed as `error`.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from datetime import datetime
+from fractions import Fraction
+from numbers import Integral, Rational, Real
 from typing import Any
+from uuid import UUID
 
 from pgrecall.errors import InputError
-from pgrecall.schema.tables import EARLIEST, LATEST, MAX_NAME_LENGTH, SMALLEST_SHARE
+from pgrecall.schema.limits import EARLIEST, LATEST, MAX_NAME_LENGTH
+from pgrecall.signals import SMALLEST_SHARE
 
 
 def require_text(name: str, value: object, *, error: type[InputError] = InputError) -> str:
@@ -47,11 +51,11 @@ def require_texts(
 ) -> Sequence[str] | None:
     if values is None:
         return None
-    if isinstance(values, str) or not isinstance(values, Sequence):
+    if isinstance(values, str) or not isinstance(values, Sequence | Set):
         raise error(f"{name} must be a list of texts, got {type(values).__name__}")
     for value in values:
         require_text(f"{name}: {value!r:.60}", value, error=error)
-    return values
+    return values if isinstance(values, Sequence) else sorted(values)
 
 
 def require_aware(
@@ -79,11 +83,12 @@ def require_share(
     """A number in [0, 1], with what is too small to compute with flushed to 0; None passes."""
     if value is None:
         return None
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        raise error(f"{name} must be a number, got {type(value).__name__}")
-    if not 0 <= value <= 1:
-        raise error(f"{name} must lie within 0 and 1, got {value}")
-    return 0.0 if value < SMALLEST_SHARE else float(value)
+    if isinstance(value, bool) or not isinstance(value, Real):
+        raise error(f"{name} must be a number, got {type(value).__name__} {value!r:.60}")
+    number = Fraction(value) if isinstance(value, Rational) else float(value)
+    if not 0 <= number <= 1:
+        raise error(f"{name} must lie within 0 and 1, got {value!s:.80}")
+    return 0.0 if number < SMALLEST_SHARE else float(number)
 
 
 def require_json_object(
@@ -93,9 +98,11 @@ def require_json_object(
         raise error(f"{name} must be a JSON object, got {type(value).__name__}")
     try:
         json.dumps(dict(value), allow_nan=False)
+        _require_json_texts(name, value, error)
+    except InputError:
+        raise
     except (TypeError, ValueError, RecursionError) as problem:
         raise error(f"{name} cannot be written as JSON: {problem}") from None
-    _require_json_texts(name, value, error)
     return value
 
 
@@ -104,6 +111,10 @@ def _require_json_texts(name: str, value: object, error: type[InputError]) -> No
         require_text(name, value, error=error)
     elif isinstance(value, Mapping):
         for key, item in value.items():
+            if not isinstance(key, str):
+                raise error(
+                    f"{name}: a key of a JSON object is text, got {type(key).__name__} {key!r:.60}"
+                )
             _require_json_texts(f"{name}: key {key!r:.60}", key, error)
             _require_json_texts(f"{name}[{key!r:.60}]", item, error)
     elif isinstance(value, list | tuple):
@@ -111,9 +122,28 @@ def _require_json_texts(name: str, value: object, error: type[InputError]) -> No
             _require_json_texts(f"{name}[{position}]", item, error)
 
 
-def require_count(name: str, value: object, *, at_least: int, at_most: int) -> int:
-    if isinstance(value, bool) or not isinstance(value, int):
-        raise InputError(f"{name} must be a whole number, got {value!r}")
-    if not at_least <= value <= at_most:
-        raise InputError(f"{name} must lie within {at_least} and {at_most}, got {value}")
+def require_ids(memory_ids: object) -> list[UUID]:
+    """One id or several, each once and in the order of the key."""
+    several = [memory_ids] if isinstance(memory_ids, UUID) else memory_ids
+    if isinstance(several, str) or not isinstance(several, Iterable):
+        raise InputError(f"a memory's id is a uuid.UUID, got {several!r:.80}")
+    ids = list(several)
+    for memory_id in ids:
+        if not isinstance(memory_id, UUID):
+            raise InputError(f"a memory's id is a uuid.UUID, got {memory_id!r:.80}")
+    return sorted(set(ids))
+
+
+def require_bool(name: str, value: object) -> bool:
+    if not isinstance(value, bool):
+        raise InputError(f"{name} must be True or False, got {value!r:.80}")
     return value
+
+
+def require_count(name: str, value: object, *, at_least: int, at_most: int) -> int:
+    if isinstance(value, bool) or not isinstance(value, Integral):
+        raise InputError(f"{name} must be a whole number, got {value!r:.80}")
+    number = int(value)
+    if not at_least <= number <= at_most:
+        raise InputError(f"{name} must lie within {at_least} and {at_most}, got {number}")
+    return number

@@ -14,22 +14,127 @@ down_revision = None
 branch_labels = None
 depends_on = None
 
-FUNCTIONS = ("content_hash", "is_valid", "similarity", "recency_exponential", "frequency")
+FUNCTIONS = (
+    "content_hash",
+    "is_valid",
+    "similarity",
+    "recency_exponential",
+    "recency_hyperbolic",
+    "recency_linear",
+    "frequency",
+    "decayed_trust",
+    "entity_overlap",
+)
 
 
 def upgrade() -> None:
     schema = settings().schema
-    norm = {"vector": "vector_norm", "halfvec": "l2_norm"}[settings().embedding_type]
     for function in FUNCTIONS:
         install(f"functions/{function}.sql")
-    op.create_table(
+    _create_memories(
         "agent_memories",
+        "agent_id",
+        "Whose memory this is; every statement filters on it.",
+        "Memories of agents, one row each; nothing here changes when one is retrieved.",
+    )
+    _create_memories(
+        "team_memories",
+        "team_id",
+        "The team whose memory this is; every statement filters on it.",
+        "Memories shared by teams of agents, of the same shape as agent_memories.",
+    )
+    op.create_table(
+        "memory_usage",
         sa.Column(
             "agent_id",
             sa.Text(),
             nullable=False,
-            comment="Whose memory this is; every statement filters on it.",
+            comment="Whose memory it counts: an agent, or a team.",
         ),
+        sa.Column("memory_id", sa.Uuid(), nullable=False, comment="The memory it counts."),
+        sa.Column(
+            "retrieval_count",
+            sa.Integer(),
+            server_default=sa.text("0"),
+            nullable=False,
+            comment="How often it was retrieved.",
+        ),
+        sa.Column(
+            "last_accessed_at", sa.DateTime(timezone=True), nullable=True, comment="Last retrieval."
+        ),
+        sa.Column(
+            "success_count",
+            sa.Integer(),
+            server_default=sa.text("0"),
+            nullable=False,
+            comment="Uses that went well.",
+        ),
+        sa.Column(
+            "failure_count",
+            sa.Integer(),
+            server_default=sa.text("0"),
+            nullable=False,
+            comment="Uses that went wrong.",
+        ),
+        sa.CheckConstraint("failure_count >= 0", name="ck_memory_usage_failure_count"),
+        sa.CheckConstraint("retrieval_count >= 0", name="ck_memory_usage_retrieval_count"),
+        sa.CheckConstraint("success_count >= 0", name="ck_memory_usage_success_count"),
+        sa.PrimaryKeyConstraint("agent_id", "memory_id", name="pk_memory_usage"),
+        schema=schema,
+        postgresql_with={"fillfactor": 70},
+        comment="Counters of use, apart from agent_memories so that counting never touches a vector or its index; no row until the first retrieval.",
+    )
+    op.create_table(
+        "memory_events",
+        sa.Column(
+            "agent_id",
+            sa.Text(),
+            nullable=False,
+            comment="Whose memory it tells of: an agent, or a team.",
+        ),
+        sa.Column("memory_id", sa.Uuid(), nullable=False, comment="The memory it tells of."),
+        sa.Column("id", sa.Uuid(), nullable=False, comment="UUID made by the client, version 7."),
+        sa.Column("event_type", sa.Text(), nullable=False, comment="What happened."),
+        sa.Column("reason", sa.Text(), nullable=True, comment="Why, in the caller's words."),
+        sa.Column("actor", sa.Text(), nullable=True, comment="Who did it."),
+        sa.Column(
+            "old_values",
+            postgresql.JSONB(astext_type=sa.Text()),
+            nullable=True,
+            comment="Changed fields before.",
+        ),
+        sa.Column(
+            "new_values",
+            postgresql.JSONB(astext_type=sa.Text()),
+            nullable=True,
+            comment="Changed fields after.",
+        ),
+        sa.Column(
+            "metadata",
+            postgresql.JSONB(astext_type=sa.Text()),
+            server_default=sa.text("'{}'::jsonb"),
+            nullable=False,
+            comment="The caller's own fields, a JSON object.",
+        ),
+        sa.Column(
+            "occurred_at",
+            sa.DateTime(timezone=True),
+            server_default=sa.text("now()"),
+            nullable=False,
+            comment="When.",
+        ),
+        sa.PrimaryKeyConstraint("agent_id", "memory_id", "id", name="pk_memory_events"),
+        schema=schema,
+        comment="What happened to memories, append-only; a retrieval leaves no row.",
+    )
+
+
+def _create_memories(table: str, owner: str, owner_comment: str, comment: str) -> None:
+    schema = settings().schema
+    norm = {"vector": "vector_norm", "halfvec": "l2_norm"}[settings().embedding_type]
+    op.create_table(
+        table,
+        sa.Column(owner, sa.Text(), nullable=False, comment=owner_comment),
         sa.Column("id", sa.Uuid(), nullable=False, comment="UUID made by the client, version 7."),
         sa.Column(
             "content",
@@ -284,182 +389,104 @@ def upgrade() -> None:
         sa.Column(
             "superseded_by", sa.Uuid(), nullable=True, comment="The memory that took its place."
         ),
+        sa.CheckConstraint(f"{owner} <> '' AND length({owner}) <= 200", name=f"ck_{table}_{owner}"),
         sa.CheckConstraint(
-            "agent_id <> '' AND length(agent_id) <= 200", name="ck_agent_memories_agent_id"
-        ),
-        sa.CheckConstraint(
-            "content <> '' AND octet_length(content) <= 2097152", name="ck_agent_memories_content"
+            "content <> '' AND octet_length(content) <= 2097152", name=f"ck_{table}_content"
         ),
         sa.CheckConstraint(
             "created_at BETWEEN '0001-01-02 00:00:00+00:00' AND '9999-12-30 00:00:00+00:00'",
-            name="ck_agent_memories_created_at",
+            name=f"ck_{table}_created_at",
         ),
         sa.CheckConstraint(
             "expires_at BETWEEN '0001-01-02 00:00:00+00:00' AND '9999-12-30 00:00:00+00:00'",
-            name="ck_agent_memories_expires_at",
+            name=f"ck_{table}_expires_at",
         ),
         sa.CheckConstraint(
             "invalidated_at BETWEEN '0001-01-02 00:00:00+00:00' AND '9999-12-30 00:00:00+00:00'",
-            name="ck_agent_memories_invalidated_at",
+            name=f"ck_{table}_invalidated_at",
         ),
         sa.CheckConstraint(
             "invalidation_reason IN ('superseded', 'forgotten')",
-            name="ck_agent_memories_invalidation_reason",
+            name=f"ck_{table}_invalidation_reason",
         ),
-        sa.CheckConstraint("jsonb_typeof(metadata) = 'object'", name="ck_agent_memories_metadata"),
+        sa.CheckConstraint("jsonb_typeof(metadata) = 'object'", name=f"ck_{table}_metadata"),
         sa.CheckConstraint(
-            "memory_type <> '' AND length(memory_type) <= 200", name="ck_agent_memories_memory_type"
+            "memory_type <> '' AND length(memory_type) <= 200", name=f"ck_{table}_memory_type"
         ),
         sa.CheckConstraint(
             "observed_at BETWEEN '0001-01-02 00:00:00+00:00' AND '9999-12-30 00:00:00+00:00'",
-            name="ck_agent_memories_observed_at",
+            name=f"ck_{table}_observed_at",
         ),
         sa.CheckConstraint(
             "status IN ('active', 'consolidated', 'completed', 'archived')",
-            name="ck_agent_memories_status",
+            name=f"ck_{table}_status",
         ),
-        sa.CheckConstraint("tier IN ('short', 'medium', 'long')", name="ck_agent_memories_tier"),
+        sa.CheckConstraint("tier IN ('short', 'medium', 'long')", name=f"ck_{table}_tier"),
         sa.CheckConstraint(
             "trust_curve IN ('hyperbolic', 'exponential', 'linear')",
-            name="ck_agent_memories_trust_curve",
+            name=f"ck_{table}_trust_curve",
         ),
         sa.CheckConstraint(
             "valid_from BETWEEN '0001-01-02 00:00:00+00:00' AND '9999-12-30 00:00:00+00:00'",
-            name="ck_agent_memories_valid_from",
+            name=f"ck_{table}_valid_from",
         ),
         sa.CheckConstraint(
             "valid_until BETWEEN '0001-01-02 00:00:00+00:00' AND '9999-12-30 00:00:00+00:00'",
-            name="ck_agent_memories_valid_until",
+            name=f"ck_{table}_valid_until",
         ),
         sa.CheckConstraint(
-            "confidence = 0 OR confidence BETWEEN 1e-100 AND 1", name="ck_agent_memories_confidence"
+            "confidence = 0 OR confidence BETWEEN 1e-100 AND 1", name=f"ck_{table}_confidence"
         ),
         sa.CheckConstraint(
-            "importance = 0 OR importance BETWEEN 1e-100 AND 1", name="ck_agent_memories_importance"
+            "importance = 0 OR importance BETWEEN 1e-100 AND 1", name=f"ck_{table}_importance"
         ),
         sa.CheckConstraint(
             "quality_score = 0 OR quality_score BETWEEN 1e-100 AND 1",
-            name="ck_agent_memories_quality_score",
+            name=f"ck_{table}_quality_score",
         ),
-        sa.CheckConstraint(
-            "trust = 0 OR trust BETWEEN 1e-100 AND 1", name="ck_agent_memories_trust"
-        ),
+        sa.CheckConstraint("trust = 0 OR trust BETWEEN 1e-100 AND 1", name=f"ck_{table}_trust"),
         sa.CheckConstraint(
             "trust_consensus = 0 OR trust_consensus BETWEEN 1e-100 AND 1",
-            name="ck_agent_memories_trust_consensus",
+            name=f"ck_{table}_trust_consensus",
         ),
         sa.CheckConstraint(
             "trust_governance = 0 OR trust_governance BETWEEN 1e-100 AND 1",
-            name="ck_agent_memories_trust_governance",
+            name=f"ck_{table}_trust_governance",
         ),
         sa.CheckConstraint(
             "trust_half_life_hours BETWEEN 1e-3 AND 1e9",
-            name="ck_agent_memories_trust_half_life_hours",
+            name=f"ck_{table}_trust_half_life_hours",
         ),
         sa.CheckConstraint(
             "trust_provenance = 0 OR trust_provenance BETWEEN 1e-100 AND 1",
-            name="ck_agent_memories_trust_provenance",
+            name=f"ck_{table}_trust_provenance",
         ),
         sa.CheckConstraint(
             "trust_usage = 0 OR trust_usage BETWEEN 1e-100 AND 1",
-            name="ck_agent_memories_trust_usage",
+            name=f"ck_{table}_trust_usage",
         ),
         sa.CheckConstraint(
-            "usefulness = 0 OR usefulness BETWEEN 1e-100 AND 1", name="ck_agent_memories_usefulness"
+            "usefulness = 0 OR usefulness BETWEEN 1e-100 AND 1", name=f"ck_{table}_usefulness"
         ),
-        sa.CheckConstraint("valid_from < valid_until", name="ck_agent_memories_validity"),
+        sa.CheckConstraint("valid_from < valid_until", name=f"ck_{table}_validity"),
         sa.CheckConstraint(
-            f"{norm}(embedding) BETWEEN 1e-15 AND 1e15", name="ck_agent_memories_embedding"
+            f"{norm}(embedding) BETWEEN 1e-15 AND 1e15", name=f"ck_{table}_embedding"
         ),
-        sa.PrimaryKeyConstraint("agent_id", "id", name="pk_agent_memories"),
+        sa.PrimaryKeyConstraint(owner, "id", name=f"pk_{table}"),
         schema=schema,
-        comment="Memories of agents, one row each; nothing here changes when one is retrieved.",
+        comment=comment,
     )
     # An embedding stays in its row: fetching it from TOAST doubles the time of exact scoring.
-    op.execute(f"ALTER TABLE {schema}.agent_memories ALTER COLUMN embedding SET STORAGE PLAIN")
-    op.create_table(
-        "memory_usage",
-        sa.Column("agent_id", sa.Text(), nullable=False, comment="Whose memory it counts."),
-        sa.Column("memory_id", sa.Uuid(), nullable=False, comment="The memory it counts."),
-        sa.Column(
-            "retrieval_count",
-            sa.Integer(),
-            server_default=sa.text("0"),
-            nullable=False,
-            comment="How often it was retrieved.",
-        ),
-        sa.Column(
-            "last_accessed_at", sa.DateTime(timezone=True), nullable=True, comment="Last retrieval."
-        ),
-        sa.Column(
-            "success_count",
-            sa.Integer(),
-            server_default=sa.text("0"),
-            nullable=False,
-            comment="Uses that went well.",
-        ),
-        sa.Column(
-            "failure_count",
-            sa.Integer(),
-            server_default=sa.text("0"),
-            nullable=False,
-            comment="Uses that went wrong.",
-        ),
-        sa.CheckConstraint("failure_count >= 0", name="ck_memory_usage_failure_count"),
-        sa.CheckConstraint("retrieval_count >= 0", name="ck_memory_usage_retrieval_count"),
-        sa.CheckConstraint("success_count >= 0", name="ck_memory_usage_success_count"),
-        sa.PrimaryKeyConstraint("agent_id", "memory_id", name="pk_memory_usage"),
-        schema=schema,
-        postgresql_with={"fillfactor": 70},
-        comment="Counters of use, apart from agent_memories so that counting never touches a vector or its index; no row until the first retrieval.",
-    )
-    op.create_table(
-        "memory_events",
-        sa.Column("agent_id", sa.Text(), nullable=False, comment="Whose memory it tells of."),
-        sa.Column("memory_id", sa.Uuid(), nullable=False, comment="The memory it tells of."),
-        sa.Column("id", sa.Uuid(), nullable=False, comment="UUID made by the client, version 7."),
-        sa.Column("event_type", sa.Text(), nullable=False, comment="What happened."),
-        sa.Column("reason", sa.Text(), nullable=True, comment="Why, in the caller's words."),
-        sa.Column("actor", sa.Text(), nullable=True, comment="Who did it."),
-        sa.Column(
-            "old_values",
-            postgresql.JSONB(astext_type=sa.Text()),
-            nullable=True,
-            comment="Changed fields before.",
-        ),
-        sa.Column(
-            "new_values",
-            postgresql.JSONB(astext_type=sa.Text()),
-            nullable=True,
-            comment="Changed fields after.",
-        ),
-        sa.Column(
-            "metadata",
-            postgresql.JSONB(astext_type=sa.Text()),
-            server_default=sa.text("'{}'::jsonb"),
-            nullable=False,
-            comment="The caller's own fields, a JSON object.",
-        ),
-        sa.Column(
-            "occurred_at",
-            sa.DateTime(timezone=True),
-            server_default=sa.text("now()"),
-            nullable=False,
-            comment="When.",
-        ),
-        sa.PrimaryKeyConstraint("agent_id", "memory_id", "id", name="pk_memory_events"),
-        schema=schema,
-        comment="What happened to memories, append-only; a retrieval leaves no row.",
-    )
+    op.execute(f'ALTER TABLE "{schema}".{table} ALTER COLUMN embedding SET STORAGE PLAIN')
 
 
 def downgrade() -> None:
     schema = settings().schema
-    for table in ("memory_events", "memory_usage", "agent_memories"):
+    for table in ("memory_events", "memory_usage", "team_memories", "agent_memories"):
         op.drop_table(table, schema=schema)
     for function in reversed(FUNCTIONS):
         for signature in _signatures(function):
-            op.execute(f"DROP FUNCTION {schema}.{signature}")
+            op.execute(f'DROP FUNCTION "{schema}".{signature}')
 
 
 def _signatures(function: str) -> list[str]:

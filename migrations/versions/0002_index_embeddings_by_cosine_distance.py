@@ -14,19 +14,21 @@ down_revision = "0001"
 branch_labels = None
 depends_on = None
 
-INDEX, TABLE = "ix_agent_memories_embedding", "agent_memories"
+TABLES = ("agent_memories", "team_memories")
 
 
 def upgrade() -> None:
-    create_index_concurrently(
-        INDEX,
-        TABLE,
-        ["embedding"],
-        postgresql_using="hnsw",
-        postgresql_ops={"embedding": f"{settings().embedding_type}_cosine_ops"},
-        postgresql_with={"m": 16, "ef_construction": 64},
-    )
+    for table in TABLES:
+        create_index_concurrently(
+            f"ix_{table}_embedding",
+            table,
+            ["embedding"],
+            postgresql_using="hnsw",
+            postgresql_ops={"embedding": f"{settings().embedding_type}_cosine_ops"},
+            postgresql_with={"m": 16, "ef_construction": 64},
+        )
 
 
 def downgrade() -> None:
-    drop_index_concurrently(INDEX, TABLE)
+    for table in TABLES:
+        drop_index_concurrently(f"ix_{table}_embedding", table)

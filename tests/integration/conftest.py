@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from itertools import count
 from typing import Any
 
+import psycopg
 import pytest
 from sqlalchemy import Engine, NullPool, create_engine
 from sqlalchemy.ext.asyncio import AsyncSession, create_async_engine
@@ -83,6 +84,33 @@ def shared_url(server_url: str, template: str) -> Iterator[str]:
     """A migrated database for tests that each use an agent of their own."""
     with new_database(server_url, template) as url:
         yield url
+
+
+@pytest.fixture(scope="session")
+def emptied_url(server_url: str, template: str) -> Iterator[str]:
+    with new_database(server_url, template) as url:
+        yield url
+
+
+@pytest.fixture
+def database_url(emptied_url: str) -> Iterator[str]:
+    """A migrated database without a row; a clone for every test would cost a minute."""
+    yield emptied_url
+    with psycopg.connect(emptied_url, autocommit=True) as connection:
+        for table in ("agent_memories", "memory_usage", "memory_events"):
+            connection.execute(f"DELETE FROM pgrecall.{table}")
+
+
+@pytest.fixture
+def own_url(server_url: str, template: str) -> Iterator[str]:
+    """A migrated database for a test that changes more than rows."""
+    with new_database(server_url, template) as url:
+        yield url
+
+
+@pytest.fixture
+def own_engine(own_url: str) -> Engine:
+    return create_engine(own_url, poolclass=NullPool)
 
 
 @pytest.fixture(scope="session")

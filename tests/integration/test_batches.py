@@ -97,11 +97,14 @@ def test_a_batch_of_5000_rows_is_stored_whole(
     assert last.content == "memory 4999"
 
 
-def test_rows_of_a_batch_lie_in_input_order(either: MemoryRepository, engine: Engine) -> None:
-    ids = either.add_many("agent", [NewMemory(str(i), embedding=None) for i in range(100)])
+def test_rows_of_a_batch_lie_in_input_order(
+    repository_of: RepositoryOf, own_url: str, own_engine: Engine
+) -> None:
+    batch = [NewMemory(str(i), embedding=None) for i in range(100)]
 
-    rows = sql(engine, "SELECT id FROM pgrecall.agent_memories ORDER BY ctid")
+    ids = repository_of(own_url).add_many("agent", batch)
 
+    rows = sql(own_engine, "SELECT id FROM pgrecall.agent_memories ORDER BY ctid")
     assert [UUID(str(memory_id)) for (memory_id,) in rows] == ids
 
 

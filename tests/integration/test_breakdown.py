@@ -93,7 +93,7 @@ def test_the_length_of_a_vector_does_not_matter(
 
 
 def test_a_hit_carries_the_whole_memory(either: MemoryRepository) -> None:
-    hit = _hit(either, NewMemory("a", embedding=NORTH, tags=["t"], metadata={"n": 1}))
+    hit = _hit(either, NewMemory("a", embedding=NORTH, tags=["t"], created_at=NOW))
 
     assert hit.memory == either.get("agent", hit.memory.id)
 

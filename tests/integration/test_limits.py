@@ -173,3 +173,29 @@ def test_a_missing_similarity_counts_as_the_profile_says(
     )
 
     assert contents(shared_repo.search(agent, NORTH, profile=profile))[0] == first
+
+
+def test_without_a_query_the_other_signals_rank(either: MemoryRepository) -> None:
+    either.add_many(
+        "agent",
+        [
+            NewMemory("near", embedding=NORTH, usefulness=0.1),
+            NewMemory("useful", embedding=at(90), usefulness=0.9),
+            NewMemory("bare", embedding=None, usefulness=0.5),
+        ],
+    )
+
+    hits = either.search("agent", None)
+
+    assert contents(hits) == ["useful", "bare", "near"]
+    assert [hit.similarity for hit in hits] == [None] * 3
+
+
+def test_weights_may_be_normalised_by_their_sum(either: MemoryRepository) -> None:
+    either.add("agent", NewMemory("a", embedding=NORTH, usefulness=0.5))
+
+    [hit] = either.search(
+        "agent", NORTH, weights={"similarity": 1, "usefulness": 1}, normalise_weights=True
+    )
+
+    assert hit.score == pytest.approx(0.75)

@@ -1,7 +1,8 @@
 """The plans that PostgreSQL makes of our statements, on a table large enough to have a choice.
 
-Every plan is made twice over: with the parameters of the moment, and as the generic plan that a
-prepared statement may end with.
+What is explained is what the repository sends, caught on its way to the driver. Every plan is
+made twice over: with the parameters of the moment, and as the generic plan that a prepared
+statement may end with.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 import random
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 from uuid import UUID
@@ -17,15 +18,12 @@ from uuid import UUID
 import psycopg
 import pytest
 from psycopg import ClientCursor, sql
-from sqlalchemy import Engine, Executable, create_engine, event
-from sqlalchemy.dialects.postgresql.psycopg import PGDialect_psycopg
+from sqlalchemy import Engine, create_engine, event
 
-from pgrecall import Profile, migrate, statements
-from pgrecall.embedding import EmbeddingType, stored_vector
-from pgrecall.filters import Filters
+from pgrecall import MemoryRepository, Profile, migrate
+from pgrecall.embedding import EmbeddingType
 from pgrecall.profiles import five_factor
 from pgrecall.resources import sql_folder
-from pgrecall.schema import Tables, tables
 from pgrecall.signals import (
     Clock,
     Recency,
@@ -40,7 +38,10 @@ COUNTED = 0.5
 K = 10
 
 Plan = Mapping[str, Any]
-Explain = Callable[[Executable], Plan]
+Parameters = dict[str, Any]
+Call = Callable[[MemoryRepository], object]
+Planned = Callable[[psycopg.Connection, str, Parameters], Plan]
+Explain = Callable[[Call], list[Plan]]
 
 WITHOUT_USAGE = Profile(
     "without usage", {Similarity(): 0.5, Recency(rate=0.05): 0.3, Usefulness(): 0.2}
@@ -62,35 +63,12 @@ SELECT agent_id, id, 3, now() FROM pgrecall.agent_memories WHERE random() < {cou
 HNSW = "ix_agent_memories_embedding"
 
 
-@dataclass
+@dataclass(frozen=True)
 class Database:
     """A loaded and analysed database."""
 
     engine: Engine
     embedding_type: EmbeddingType
-    schema: Tables = field(default_factory=tables)
-
-    def search(
-        self,
-        profile: Profile = five_factor,
-        *,
-        filters: Filters | None = None,
-        as_of: datetime | None = None,
-        min_score: float | None = None,
-        min_similarity: float | None = None,
-    ) -> Executable:
-        query = [random.Random(0).gauss() for _ in range(DIMENSIONS)]
-        return statements.search(
-            self.schema,
-            AGENT,
-            stored_vector(query, dimensions=DIMENSIONS, embedding_type=self.embedding_type),
-            k=K,
-            profile=profile,
-            filters=filters or Filters(),
-            min_score=min_score,
-            min_similarity=min_similarity,
-            as_of=as_of,
-        )
 
     def some_ids(self, count: int) -> list[UUID]:
         with self.engine.connect() as connection:
@@ -101,6 +79,13 @@ class Database:
             return [row[0] for row in found]
 
 
+def searching(profile: Profile = five_factor, **arguments: Any) -> Call:
+    query = [random.Random(0).gauss() for _ in range(DIMENSIONS)]
+    return lambda repository: repository.search(
+        AGENT, query, k=K, profile=profile, touch=False, **arguments
+    )
+
+
 @pytest.fixture(scope="module", params=list(EmbeddingType))
 def database(server_url: str, request: pytest.FixtureRequest) -> Iterator[Database]:
     embedding_type: EmbeddingType = request.param
@@ -109,6 +94,7 @@ def database(server_url: str, request: pytest.FixtureRequest) -> Iterator[Databa
         with psycopg.connect(url, autocommit=True) as connection:
             load(connection, embedding_type)
         engine = create_engine(url)
+        MemoryRepository(engine).count(AGENT)  # looks at the schema, once per engine
         yield Database(engine, embedding_type)
         engine.dispose()
 
@@ -130,55 +116,67 @@ def load(connection: psycopg.Connection, embedding_type: EmbeddingType) -> None:
 
 @pytest.fixture(params=["custom", "generic"])
 def explain(database: Database, request: pytest.FixtureRequest) -> Explain:
-    """Plans a statement with its parameters in place, or for any parameters."""
-    plan = {"custom": custom_plan, "generic": generic_plan}[request.param]
-    return lambda statement: plan(database.engine, statement)
+    """The plans of what a call sends, with its parameters in place or for any parameters."""
+    planned = {"custom": custom_plan, "generic": generic_plan}[request.param]
+    return lambda call: plans(database.engine, call, planned)
 
 
-def custom_plan(engine: Engine, statement: Executable) -> Plan:
-    text, parameters = sent(engine, statement)
-    with engine.connect() as connection:
-        explain = f"EXPLAIN (VERBOSE, FORMAT JSON) {text}"
-        [[[found]]] = connection.exec_driver_sql(explain, parameters).all()
-        plan: Plan = found["Plan"]
-        return plan
+@pytest.fixture
+def explain_k(database: Database) -> Explain:
+    """With the parameters in place only: a plan for any k expects k to be a tenth of all rows.
+
+    PostgreSQL finds such a plan dearer than one made for the k at hand, and does not keep it.
+    """
+    return lambda call: plans(database.engine, call, custom_plan)
 
 
-def generic_plan(engine: Engine, statement: Executable) -> Plan:
-    text, parameters = sent(engine, statement)
-    numbers = {name: number for number, name in enumerate(parameters, start=1)}
-    numbered = re.sub(r"%\((\w+)\)s", lambda match: f"${numbers[match[1]]}", text)
+def plans(engine: Engine, call: Call, planned: Planned) -> list[Plan]:
+    statements = sent(engine, call)
     with engine.connect() as connection:
         driver = connection.connection.driver_connection
         assert isinstance(driver, psycopg.Connection)
-        cursor = ClientCursor(driver)
-        cursor.execute("SET LOCAL plan_cache_mode = force_generic_plan")
-        cursor.execute(f"PREPARE planned AS {numbered}")
-        values = sql.SQL(", ").join(map(sql.Literal, parameters.values()))
-        cursor.execute(
-            sql.SQL("EXPLAIN (VERBOSE, FORMAT JSON) EXECUTE planned ({})").format(values)
+        return [planned(driver, text, parameters) for text, parameters in statements]
+
+
+def custom_plan(connection: psycopg.Connection, text: str, parameters: Parameters) -> Plan:
+    return only_plan(connection.execute(f"EXPLAIN (VERBOSE, FORMAT JSON) {text}", parameters))
+
+
+def generic_plan(connection: psycopg.Connection, text: str, parameters: Parameters) -> Plan:
+    numbers = {name: number for number, name in enumerate(parameters, start=1)}
+    numbered = re.sub(r"%\((\w+)\)s", lambda match: f"${numbers[match[1]]}", text)
+    values = sql.SQL(", ").join(map(sql.Literal, parameters.values()))
+    cursor = ClientCursor(connection)
+    cursor.execute("SET LOCAL plan_cache_mode = force_generic_plan")
+    cursor.execute(f"PREPARE planned AS {numbered}")
+    try:
+        return only_plan(
+            cursor.execute(
+                sql.SQL("EXPLAIN (VERBOSE, FORMAT JSON) EXECUTE planned ({})").format(values)
+            )
         )
-        row = cursor.fetchone()
+    finally:
         cursor.execute("DEALLOCATE planned")
-        assert row is not None
-        plan: Plan = row[0][0]["Plan"]
-        return plan
 
 
-def sent(engine: Engine, statement: Executable) -> tuple[str, dict[str, Any]]:
-    """What goes to the driver when this statement is executed, which it is; then rolled back."""
-    assert isinstance(engine.dialect, PGDialect_psycopg)
-    seen: list[tuple[str, dict[str, Any]]] = []
+def only_plan(cursor: psycopg.Cursor[Any]) -> Plan:
+    [[[found]]] = cursor.fetchall()
+    plan: Plan = found["Plan"]
+    return plan
 
-    def see(_: Any, __: Any, text: str, parameters: dict[str, Any], *___: Any) -> None:
+
+def sent(engine: Engine, call: Call) -> list[tuple[str, Parameters]]:
+    """The statements that a call sends to the driver; what they do is rolled back."""
+    seen: list[tuple[str, Parameters]] = []
+
+    def see(_: Any, __: Any, text: str, parameters: Parameters, *___: Any) -> None:
         seen.append((text, parameters))
 
     with engine.connect() as connection:
         event.listen(connection, "before_cursor_execute", see)
-        connection.execute(statement)
+        call(MemoryRepository(connection))
         connection.rollback()
-    [found] = seen
-    return found
+    return seen
 
 
 def nodes(plan: Plan) -> Iterator[Plan]:
@@ -223,41 +221,48 @@ def assert_flat(plan: Plan) -> None:
     assert "EXTRACT(" not in computed.upper()  # returns numeric
 
 
-SEARCHES: dict[str, Callable[[Database], Executable]] = {
-    "default": lambda database: database.search(),
-    "as of": lambda database: database.search(as_of=datetime(2030, 1, 1, tzinfo=UTC)),
-    "thresholds": lambda database: database.search(min_score=0.1, min_similarity=0.1),
-    "without usage": lambda database: database.search(WITHOUT_USAGE),
-    "filters": lambda database: database.search(
-        filters=Filters(memory_types=["episodic"], tags=["a"], metadata={"a": 1})
-    ),
-    **{
-        profile.name: lambda database, profile=profile: database.search(profile)  # type: ignore[misc]
-        for profile in EVERY_CLOCK
-    },
+SEARCHES: dict[str, Call] = {
+    "default": searching(),
+    "as of": searching(as_of=datetime(2030, 1, 1, tzinfo=UTC)),
+    "thresholds": searching(min_score=0.1, min_similarity=0.1),
+    "without usage": searching(WITHOUT_USAGE),
+    "filters": searching(memory_types=["episodic"], tags=["a"], metadata={"a": 1}),
+    **{profile.name: searching(profile) for profile in EVERY_CLOCK},
 }
+every_search = pytest.mark.parametrize("search", SEARCHES.values(), ids=SEARCHES)
 
 
-@pytest.mark.parametrize("name", SEARCHES)
+@every_search
 def test_a_search_is_one_flat_expression_in_double_precision(
-    database: Database, explain: Explain, name: str
+    explain: Explain, search: Call
 ) -> None:
-    plan = explain(SEARCHES[name](database))
+    [plan] = explain(search)
 
     assert_flat(plan)
     assert "<=>" in expressions(plan)
 
 
-@pytest.mark.parametrize("name", SEARCHES)
-def test_a_search_reaches_the_rows_of_its_agent_through_the_key(
-    database: Database, explain: Explain, name: str
+@every_search
+def test_a_search_ranks_the_rows_of_its_agent_through_the_key(
+    explain: Explain, search: Call
 ) -> None:
-    plan = explain(SEARCHES[name](database))
+    [plan] = explain(search)
 
-    for scan in scans(plan, "agent_memories"):
-        assert reached_by(scan) == {"pk_agent_memories"}
-    for scan in scans(plan, "memory_usage"):
+    ranked = node(plan, "Limit")
+    [scan] = scans(ranked, "agent_memories")
+    assert reached_by(scan) == {"pk_agent_memories"}
+    for scan in scans(ranked, "memory_usage"):
         assert reached_by(scan) == {"pk_memory_usage"}
+
+
+@every_search
+def test_a_search_describes_its_hits_by_their_keys(explain_k: Explain, search: Call) -> None:
+    [plan] = explain_k(search)
+
+    ranked = list(nodes(node(plan, "Limit")))
+    for table, id_ in (("agent_memories", "id"), ("memory_usage", "memory_id")):
+        [described] = [scan for scan in scans(plan, table) if scan not in ranked]
+        assert_by_key(described, f"pk_{table}", id_)
 
 
 def reached_by(scan: Plan) -> set[str]:
@@ -267,46 +272,44 @@ def reached_by(scan: Plan) -> set[str]:
     return found
 
 
-def test_the_planner_knows_how_many_rows_are_ranked(database: Database, explain: Explain) -> None:
+@pytest.mark.parametrize("search", [SEARCHES["default"], SEARCHES["as of"]], ids=["now", "as of"])
+def test_the_planner_knows_how_many_rows_are_ranked(explain: Explain, search: Call) -> None:
     """An estimate far too low would make it choose loops that a large agent pays for."""
-    for statement in (database.search(), database.search(as_of=datetime(2030, 1, 1, tzinfo=UTC))):
-        ranked = node(explain(statement), "Limit")
+    [plan] = explain(search)
 
-        [scan] = scans(ranked, "agent_memories")
-        assert scan["Plan Rows"] > ROWS_OF_AN_AGENT / 2
-
-
-def test_only_the_narrow_columns_are_sorted(database: Database, explain: Explain) -> None:
-    [sort] = [one for one in nodes(explain(database.search())) if one["Node Type"] == "Sort"]
-
-    agent_id, memory_id, _score = sort["Output"]
-    assert (agent_id.split(".")[-1], memory_id.split(".")[-1]) == ("agent_id", "id")
+    [scan] = scans(node(plan, "Limit"), "agent_memories")
+    assert scan["Plan Rows"] > ROWS_OF_AN_AGENT / 4
 
 
-def test_a_profile_without_usage_ranks_without_the_counters(
-    database: Database, explain: Explain
-) -> None:
-    plan = explain(database.search(WITHOUT_USAGE))
+def test_only_narrow_rows_are_sorted(explain: Explain) -> None:
+    [plan] = explain(searching())
+
+    sort = node(node(plan, "Limit"), "Sort")
+    assert sort["Plan Width"] < 100
+
+
+def test_a_profile_without_usage_ranks_without_the_counters(explain: Explain) -> None:
+    [plan] = explain(searching(WITHOUT_USAGE))
 
     assert scans(node(plan, "Limit"), "memory_usage") == []
-    [described] = scans(plan, "memory_usage")
-    assert "memory_id" in described["Index Cond"]
+    assert len(scans(plan, "memory_usage")) == 1  # for the hits, afterwards
 
 
 @pytest.mark.parametrize("profile", [five_factor, *EVERY_CLOCK[1:]], ids=lambda p: p.name)
 def test_a_profile_with_usage_joins_the_counters_of_its_agent_alone(
-    database: Database, explain: Explain, profile: Profile
+    explain: Explain, profile: Profile
 ) -> None:
-    ranked = node(explain(database.search(profile)), "Limit")
+    [plan] = explain(searching(profile))
 
-    [scan] = scans(ranked, "memory_usage")
+    [scan] = scans(node(plan, "Limit"), "memory_usage")
     assert reached_by(scan) == {"pk_memory_usage"}
 
 
 def test_a_touch_writes_the_counters_by_their_key_and_locks_no_memory(
     database: Database, explain: Explain
 ) -> None:
-    plan = explain(statements.touch(database.schema, AGENT, database.some_ids(K)))
+    ids = database.some_ids(K)
+    [plan] = explain(lambda repository: repository.touch(AGENT, ids))
 
     written = node(plan, "ModifyTable")
     assert (written["Operation"], written["Relation Name"]) == ("Insert", "memory_usage")
@@ -315,7 +318,6 @@ def test_a_touch_writes_the_counters_by_their_key_and_locks_no_memory(
     assert [one for one in nodes(plan) if one["Node Type"] == "LockRows"] == []
     [read] = scans(plan, "agent_memories")
     assert_by_key(read, "pk_agent_memories", "id")
-    assert "embedding" not in expressions(read)
 
 
 def test_a_touch_leaves_the_memories_unlocked_and_unchanged(database: Database) -> None:
@@ -325,38 +327,30 @@ def test_a_touch_leaves_the_memories_unlocked_and_unchanged(database: Database) 
     with database.engine.connect() as connection:
         before = connection.exec_driver_sql(headers, (ids,)).all()
 
-        connection.execute(statements.touch(database.schema, AGENT, ids))
+        assert MemoryRepository(connection).touch(AGENT, ids) == K
 
         assert connection.exec_driver_sql(headers, (ids,)).all() == before
         connection.rollback()
 
 
-def by_key(database: Database) -> dict[str, tuple[Executable, str]]:
-    """Statements on single memories, with the table whose rows each is about."""
-    schema, [one, other] = database.schema, database.some_ids(2)
-    return {
-        "get": (statements.get(schema, AGENT, one), "agent_memories"),
-        "update": (
-            statements.update(schema, AGENT, one, {"importance": 0.4}),
-            "agent_memories",
-        ),
-        "delete": (statements.delete(schema, AGENT, [one, other]), "agent_memories"),
-        "delete_usage": (statements.delete_usage(schema, AGENT, [one, other]), "memory_usage"),
-    }
-
-
-@pytest.mark.parametrize("name", ["get", "update", "delete", "delete_usage"])
+@pytest.mark.parametrize("name", ["get", "update", "delete"])
 def test_single_memories_are_reached_by_key(
     database: Database, explain: Explain, name: str
 ) -> None:
-    statement, table = by_key(database)[name]
-    plan = explain(statement)
+    [one, other] = database.some_ids(2)
+    calls: dict[str, Call] = {
+        "get": lambda repository: repository.get(AGENT, one),
+        "update": lambda repository: repository.update(AGENT, one, importance=0.4),
+        "delete": lambda repository: repository.delete(AGENT, [one, other]),
+    }
+    plans = explain(calls[name])
 
-    reads = [one for one in scans(plan, table) if one["Node Type"] != "ModifyTable"]
-    assert reads
-    for read in reads:
-        id_ = "id" if table == "agent_memories" else "memory_id"
-        assert_by_key(read, f"pk_{table}", id_)
+    for table, id_ in (("agent_memories", "id"), ("memory_usage", "memory_id")):
+        found = [scan for plan in plans for scan in scans(plan, table)]
+        reads = [scan for scan in found if scan["Node Type"] != "ModifyTable"]
+        assert reads
+        for read in reads:
+            assert_by_key(read, f"pk_{table}", id_)
 
 
 def assert_by_key(scan: Plan, key: str, id_: str) -> None:
@@ -368,31 +362,26 @@ def assert_by_key(scan: Plan, key: str, id_: str) -> None:
 # Runs when a row is written, and only declares itself IMMUTABLE: it cannot be inlined.
 ON_WRITE = {"content_hash"}
 
-# Arguments for one call of each function that a search uses, from the columns of a row.
-CALLS = {
-    "similarity": "m.embedding, $1::{type}, $2::float8",
-    "recency_exponential": "m.created_at, $1::timestamptz, $2::float8, $3::float8",
-    "frequency": "u.retrieval_count, $1::float8",
-    "is_valid": "m.valid_from, m.valid_until, m.invalidated_at, m.expires_at, $1::timestamptz",
-}
+_SIGNATURES = """
+SELECT ARRAY(SELECT format_type(argument, NULL) FROM unnest(proargtypes) AS argument)
+  FROM pg_proc WHERE pronamespace = 'pgrecall'::regnamespace AND proname = %s
+"""
 
 
-@pytest.mark.parametrize("function", [name for name in function_names() if name not in ON_WRITE])
-@pytest.mark.parametrize("moment", ["parameter", "now()"])
-def test_every_function_is_inlined(database: Database, function: str, moment: str) -> None:
-    """Alone, so that one that is not can be told by name; a new function needs its call here."""
-    arguments = CALLS[function].format(type=database.embedding_type)
-    if moment == "now()":
-        arguments = arguments.replace("$1::timestamptz", "now()")
-    query = (
-        f"EXPLAIN (VERBOSE, GENERIC_PLAN, FORMAT JSON) SELECT pgrecall.{function}({arguments}) "
-        "FROM pgrecall.agent_memories m LEFT JOIN pgrecall.memory_usage u "
-        "ON u.agent_id = m.agent_id AND u.memory_id = m.id"
-    )
+@pytest.mark.parametrize("name", [name for name in function_names() if name not in ON_WRITE])
+def test_every_function_is_inlined(database: Database, name: str) -> None:
+    """Each alone and for each type it takes, so that one that is not can be told by name."""
     with database.engine.connect() as connection:
-        [[[found]]] = connection.exec_driver_sql(query).all()
+        signatures = [row[0] for row in connection.exec_driver_sql(_SIGNATURES, (name,))]
+        assert len(signatures) == (len(EmbeddingType) if name == "similarity" else 1)
+        for types in signatures:
+            arguments = ", ".join(f"${number}::{type_}" for number, type_ in enumerate(types, 1))
+            [[[found]]] = connection.exec_driver_sql(
+                "EXPLAIN (VERBOSE, GENERIC_PLAN, FORMAT JSON) "
+                f"SELECT pgrecall.{name}({arguments}) FROM pgrecall.agent_memories"
+            ).all()
 
-    assert_flat(found["Plan"])
+            assert_flat(found["Plan"])
 
 
 def test_a_function_that_is_not_inlined_would_be_noticed(database: Database) -> None:

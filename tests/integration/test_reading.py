@@ -81,3 +81,14 @@ def test_count_takes_a_moment(either: MemoryRepository, days: float) -> None:
     either.add("agent", NewMemory("a", embedding=None, created_at=before(5)))
 
     assert either.count("agent", as_of=before(days)) == (1 if days < 5 else 0)
+
+
+def test_existing_tells_the_ids_that_are_there(either: MemoryRepository) -> None:
+    ids = either.add_many("agent", [NewMemory(str(i), embedding=None) for i in range(2)])
+    hers = either.add("another", NewMemory("hers", embedding=None))
+
+    assert either.existing("agent", [*ids, uuid4(), hers, ids[0]]) == set(ids)
+
+
+def test_of_no_ids_none_exist(either: MemoryRepository) -> None:
+    assert either.existing("agent", []) == set()

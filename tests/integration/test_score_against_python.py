@@ -26,13 +26,19 @@ from pgrecall.profile import SMALLEST_WEIGHT
 from pgrecall.schema import tables
 from pgrecall.scored_memory import Breakdown
 from pgrecall.signals import (
+    LONGEST_HALF_LIFE,
     MAX_RATE,
+    SHORTEST_HALF_LIFE,
+    SMALLEST_SHARE,
     Clock,
     Confidence,
+    Curve,
     Frequency,
+    Importance,
     Recency,
     Signal,
     Similarity,
+    Trust,
     Usefulness,
 )
 from tests.conftest import DIMENSIONS, new_database
@@ -46,7 +52,7 @@ MOST_RETRIEVALS = 2**31 - 1
 
 property_test = settings(
     deadline=None,
-    max_examples=150,
+    max_examples=100,
     derandomize=True,
     suppress_health_check=[HealthCheck.too_slow],
 )
@@ -61,6 +67,15 @@ class Usage:
 
 
 @dataclass(frozen=True)
+class Trusted:
+    """The columns of trust."""
+
+    trust: float
+    curve: str | None
+    half_life_hours: float | None
+
+
+@dataclass(frozen=True)
 class Row:
     """A memory to be, its times as ages at the moment of the query."""
 
@@ -68,6 +83,8 @@ class Row:
     days_old: float | None
     usefulness: float
     confidence: float
+    importance: float
+    trusted: Trusted | None
     usage: Usage | None
 
 
@@ -98,8 +115,8 @@ ages = st.one_of(
     st.sampled_from([-10.0, 0.0, 1e-6 / 86_400, 1.0, 14.0, 365.25, 10_000.0]),
 )
 shares = st.one_of(
-    st.floats(1e-300, 1),
-    st.sampled_from([0.0, 1.0, 1e-300, 0.1 + 0.2, 0.5, 1 - 2**-53]),
+    st.floats(1e-100, 1),
+    st.sampled_from([0.0, 1.0, 1e-100, 0.1 + 0.2, 0.5, 1 - 2**-53]),
 )
 usages = st.builds(
     Usage,
@@ -110,10 +127,25 @@ usages = st.builds(
     ),
     st.none() | ages,
 )
+trusts = st.builds(
+    Trusted,
+    shares,
+    st.none() | st.sampled_from(list(Curve)).map(str),
+    st.none() | st.floats(1e-3, 1e9) | st.sampled_from([1e-3, 168.0, 1e9]),
+)
 
 
 def rows_of(vectors: st.SearchStrategy[tuple[float, ...]]) -> st.SearchStrategy[list[Row]]:
-    row = st.builds(Row, st.none() | vectors, st.none() | ages, shares, shares, st.none() | usages)
+    row = st.builds(
+        Row,
+        st.none() | vectors,
+        st.none() | ages,
+        shares,
+        shares,
+        shares,
+        st.none() | trusts,
+        st.none() | usages,
+    )
     # A row, and how often it is there: ties are the rule and not the exception.
     repeated = st.lists(st.tuples(row, st.sampled_from([1, 1, 1, 2, 3])), min_size=1, max_size=8)
     return repeated.map(lambda found: [r for r, times in found for _ in range(times)][:MAX_ROWS])
@@ -123,17 +155,26 @@ rates = st.one_of(
     st.floats(1e-12, MAX_RATE), st.floats(1e-3, 1), st.sampled_from([0.0, 1e-12, 0.05, MAX_RATE])
 )
 half_lives = st.one_of(
-    st.floats(1e-9, 1e9), st.floats(1, 100), st.sampled_from([math.log(2) / 1e9, 14.0, 1e9])
+    st.floats(SHORTEST_HALF_LIFE, LONGEST_HALF_LIFE),
+    st.floats(1, 100),
+    st.sampled_from([SHORTEST_HALF_LIFE, 14.0, LONGEST_HALF_LIFE]),
 )
-unknowns = st.sampled_from([0.0, 1e-300, 0.5, 1.0]) | st.floats(1e-300, 1)
-recencies = st.builds(
-    Recency, rate=rates, clock=st.sampled_from(Clock), unknown=unknowns
-) | st.builds(Recency, half_life=half_lives, clock=st.sampled_from(Clock), unknown=unknowns)
+parameters = st.sampled_from([0.0, SMALLEST_SHARE, 0.5, 1.0]) | st.floats(SMALLEST_SHARE, 1)
+clocks = st.sampled_from(Clock)
+recencies = st.builds(Recency, rate=rates, clock=clocks, unknown=parameters) | st.builds(
+    Recency,
+    half_life=half_lives,
+    curve=st.sampled_from(Curve),
+    clock=clocks,
+    unknown=parameters,
+)
 signals = st.tuples(
-    st.builds(Similarity, missing=unknowns),
+    st.builds(Similarity, missing=parameters),
     recencies,
     st.just(Usefulness()),
+    st.just(Importance()),
     st.just(Confidence()),
+    st.builds(Trust, decay=st.booleans(), missing=parameters),
     st.builds(Frequency, cap=st.sampled_from([1.0, 50.0, 1e9]) | st.floats(1, 1e9)),
 )
 
@@ -196,6 +237,8 @@ def store(
                 created_at=ago(moment, row.days_old),
                 usefulness=row.usefulness,
                 confidence=row.confidence,
+                importance=row.importance,
+                **trust_columns(row),
             )
             for row in rows
         ],
@@ -220,12 +263,24 @@ def store(
     return stored
 
 
+def trust_columns(row: Row) -> dict[str, Any]:
+    if row.trusted is None:
+        return {}
+    return {
+        "trust": row.trusted.trust,
+        "trust_curve": row.trusted.curve,
+        "trust_half_life_hours": row.trusted.half_life_hours,
+    }
+
+
 def values(row: Row, similarity: float | None, moment: datetime) -> Mapping[str, Any]:
     found: dict[str, Any] = {
         "similarity": similarity,
         "created_at": ago(moment, row.days_old),
         "usefulness": row.usefulness,
         "confidence": row.confidence,
+        "importance": row.importance,
+        **trust_columns(row),
     }
     if row.usage is not None:
         found["retrieval_count"] = row.usage.retrieval_count

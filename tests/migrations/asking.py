@@ -41,19 +41,14 @@ def wait_until(what: str, happened: Callable[[], bool]) -> None:
         time.sleep(0.01)
 
 
-def blocked(url: str, statement: str) -> int | None:
-    """The backend whose current statement begins like this and waits for a lock."""
-    found: list[int] = values(
-        url,
+def wait_until_blocked(url: str, statement: str = "") -> int:
+    """Waits for a backend whose statement begins like this to wait for a lock; returns its pid."""
+    query = (
         "SELECT pid FROM pg_stat_activity WHERE datname = current_database() "
-        "AND wait_event_type = 'Lock' AND state = 'active' AND query LIKE %s || '%%'",
-        statement,
+        "AND wait_event_type = 'Lock' AND starts_with(ltrim(query, chr(10)), %s)"
     )
-    return found[0] if found else None
-
-
-def wait_until_blocked(url: str, statement: str) -> int:
-    wait_until(f"{statement} waits for a lock", lambda: blocked(url, statement) is not None)
-    pid = blocked(url, statement)
-    assert pid is not None
+    wait_until(
+        f"{statement or 'something'} is blocked", lambda: bool(values(url, query, statement))
+    )
+    pid: int = values(url, query, statement)[0]
     return pid

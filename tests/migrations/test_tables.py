@@ -18,9 +18,11 @@ from tests.migrations.asking import rows, run, value, values
 
 OURS = "c.relnamespace = 'pgrecall'::regnamespace AND c.relname <> 'alembic_version'"
 
+MEMORIES = ("agent_memories", "team_memories")
 CONSTRAINTS = """
-    SELECT conrelid::regclass::text, conname, pg_get_constraintdef(oid) FROM pg_constraint
-     WHERE connamespace = %s::regnamespace AND contype <> 'n' ORDER BY 1, 2
+    SELECT c.relname, o.conname, pg_get_constraintdef(o.oid)
+      FROM pg_constraint o JOIN pg_class c ON c.oid = o.conrelid
+     WHERE o.connamespace = %s::regnamespace AND o.contype <> 'n' ORDER BY 1, 2
 """
 COLUMNS = """
     SELECT c.relname, a.attname, format_type(a.atttypid, a.atttypmod), a.attnotnull, a.attgenerated,
@@ -32,7 +34,7 @@ COLUMNS = """
 """
 INDEXES = f"""
     SELECT c.relname, i.indisprimary, i.indisvalid, pg_get_indexdef(i.indexrelid)
-      FROM pg_index i JOIN pg_class c ON c.oid = i.indrelid WHERE {OURS}
+      FROM pg_index i JOIN pg_class c ON c.oid = i.indrelid WHERE {OURS} ORDER BY c.relname
 """
 
 
@@ -50,7 +52,7 @@ def test_every_table_has_a_comment(url: str) -> None:
     """
     comments = dict(rows(url, query))
 
-    assert {"agent_memories", "memory_usage", "memory_events"} <= comments.keys()
+    assert {*MEMORIES, "memory_usage", "memory_events"} == comments.keys()
     assert [name for name, comment in comments.items() if not comment] == []
 
 
@@ -95,32 +97,34 @@ def test_constraints_follow_the_naming_convention(url: str) -> None:
     ] == []
 
 
-def test_the_embedding_stays_in_its_row(url: str) -> None:
-    assert (
-        value(
-            url,
-            "SELECT attstorage::text FROM pg_attribute "
-            "WHERE attrelid = 'pgrecall.agent_memories'::regclass AND attname = 'embedding'",
-        )
-        == "p"
+@pytest.mark.parametrize("table", MEMORIES)
+def test_the_embedding_stays_in_its_row(url: str, table: str) -> None:
+    storage = value(
+        url,
+        "SELECT attstorage::text FROM pg_attribute "
+        "WHERE attrelid = %s::regclass AND attname = 'embedding'",
+        f"pgrecall.{table}",
     )
 
+    assert storage == "p", "PLAIN"
 
-def test_indexes_are_the_keys_and_the_one_on_embeddings(url: str) -> None:
+
+def test_indexes_are_the_keys_and_the_ones_on_embeddings(url: str) -> None:
     found = rows(url, INDEXES)
 
     assert {table: index.split("btree ")[1] for table, primary, _, index in found if primary} == {
         "agent_memories": "(agent_id, id)",
+        "team_memories": "(team_id, id)",
         "memory_usage": "(agent_id, memory_id)",
         "memory_events": "(agent_id, memory_id, id)",
     }
-    assert [(table, valid, index) for table, primary, valid, index in found if not primary] == [
+    assert [(valid, index) for _, primary, valid, index in found if not primary] == [
         (
-            "agent_memories",
             True,
-            "CREATE INDEX ix_agent_memories_embedding ON pgrecall.agent_memories USING hnsw "
+            f"CREATE INDEX ix_{table}_embedding ON pgrecall.{table} USING hnsw "
             "(embedding vector_cosine_ops) WITH (m='16', ef_construction='64')",
         )
+        for table in MEMORIES
     ]
 
 
@@ -152,14 +156,17 @@ def test_every_key_starts_with_the_agent(url: str) -> None:
     """So that the tables can be distributed."""
     first_columns = rows(
         url,
-        "SELECT i.indexrelid::regclass::text, a.attname FROM pg_index i "
-        "JOIN pg_class c ON c.oid = i.indrelid "
+        "SELECT c.relname, a.attname FROM pg_index i JOIN pg_class c ON c.oid = i.indrelid "
         "JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum = i.indkey[0] "
         f"WHERE i.indisunique AND {OURS}",
     )
 
-    assert len(first_columns) == 3
-    assert {column for _, column in first_columns} == {"agent_id"}
+    assert len(first_columns) == 4
+    assert [
+        (table, column)
+        for table, column in first_columns
+        if column != ("team_id" if table == "team_memories" else "agent_id")
+    ] == []
 
 
 def test_nothing_keeps_the_tables_from_being_distributed(url: str) -> None:
@@ -189,13 +196,23 @@ def test_the_code_s_tables_build_what_the_migrations_build(
 
     built = constraints_and_columns(empty_url, "pgrecall")
     described = constraints_and_columns(empty_url, "model")
-    [only_the_migration_knows] = [row for row in built if row[1] == "ck_agent_memories_embedding"]
-    assert "norm(embedding)" in only_the_migration_knows[2]
-    built.remove(only_the_migration_knows)
-    assert built == [
+    only_the_migration_knows = [row for row in built if row[1] == f"ck_{row[0]}_embedding"]
+    assert [row[0] for row in only_the_migration_knows] == list(MEMORIES)
+    assert all("norm(embedding) >=" in row[2] for row in only_the_migration_knows)
+    assert [row for row in built if row not in only_the_migration_knows] == [
         tuple(f"{embedding_type}(4)" if cell == "vector" else cell for cell in row)
         for row in described
     ]
+
+
+def test_memories_of_teams_have_the_shape_of_those_of_agents(url: str) -> None:
+    found = constraints_and_columns(url, "pgrecall")
+    of_agents, of_teams = ([row for row in found if row[0] == table] for table in MEMORIES)
+
+    assert sorted(map(str, of_agents)) == sorted(
+        str(row).replace("team_memories", "agent_memories").replace("team_id", "agent_id")
+        for row in of_teams
+    )
 
 
 def constraints_and_columns(url: str, schema: str) -> list[tuple[Any, ...]]:

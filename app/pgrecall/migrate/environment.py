@@ -64,10 +64,10 @@ def _preamble(settings: Settings) -> list[str]:
     """Statements before the first migration; the extension may live in any schema."""
     return [
         f"SET lock_timeout = '{LOCK_TIMEOUT}'",
-        f"CREATE SCHEMA IF NOT EXISTS {settings.schema}",
+        f'CREATE SCHEMA IF NOT EXISTS "{settings.schema}"',
         "CREATE EXTENSION IF NOT EXISTS vector",
         "SELECT set_config('search_path', "
-        f"'{settings.schema}, ' || quote_ident(n.nspname), false) "
+        f"'\"{settings.schema}\", ' || quote_ident(n.nspname), false) "
         "FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace "
         "WHERE e.extname = 'vector'",
     ]

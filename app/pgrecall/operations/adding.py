@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any, Literal
 from uuid import UUID
 
 from psycopg.types.json import Jsonb
-from sqlalchemy.schema import CreateTable, DropTable
+from sqlalchemy.schema import DropTable
 
 from pgrecall import statements
 from pgrecall.embedding import StoredVector, VectorLike
@@ -30,7 +30,7 @@ def add(tables: Tables, /, agent_id: str, memory: NewMemory | str) -> Operation[
     Raises InvalidMemory, InvalidVector or EmbedderRequired; nothing is stored then.
     """
     require_name("agent_id", agent_id)
-    [incoming] = yield from _prepared([_as_new(memory)], named=False)
+    [incoming] = yield from _prepared([memory], named=False)
     values = incoming.values | {"embedding": incoming.vector}
     if values["created_at"] is UNSET:
         del values["created_at"]  # the column's default is the database's now()
@@ -49,11 +49,13 @@ def add_many(
     Raises InvalidMemory, InvalidVector or EmbedderRequired.
     """
     require_name("agent_id", agent_id)
-    batch = yield from _prepared([_as_new(memory) for memory in memories], named=True)
+    if isinstance(memories, str | bytes | Mapping) or not isinstance(memories, Iterable):
+        raise InvalidMemory(f"a batch is a list of memories, got {type(memories).__name__}")
+    batch = yield from _prepared(list(memories), named=True)
     if batch:
         layout: Layout = yield Inspect()
         rows = statements.staging(tables)
-        yield Execute(CreateTable(rows))
+        yield Execute(statements.create_staging(tables))
         yield Copy(rows, [_row(i, memory) for i, memory in enumerate(batch)], layout.embedding_oid)
         yield Execute(statements.insert_staged(tables, agent_id))
         yield Execute(DropTable(rows))
@@ -77,12 +79,12 @@ def _as_new(memory: NewMemory | str) -> NewMemory:
     return memory
 
 
-def _prepared(memories: Sequence[NewMemory], *, named: bool) -> Operation[list[_Incoming]]:
+def _prepared(memories: Sequence[NewMemory | str], *, named: bool) -> Operation[list[_Incoming]]:
     """Checks all fields, embeds what has no vector yet, then checks all vectors."""
     stored: list[dict[str, Any]] = []
     for position, memory in enumerate(memories):
         with _Position(position, len(memories), named):
-            stored.append(_checked(memory))
+            stored.append(_checked(_as_new(memory)))
     vectors: list[VectorLike | Literal[Unset.UNSET] | None] = [
         values.pop("embedding") for values in stored
     ]

@@ -8,13 +8,13 @@ from uuid import UUID
 
 from pgrecall import statements
 from pgrecall.embedding import VectorLike
-from pgrecall.errors import InputError, InvalidMemory, MemoryNotFound
+from pgrecall.errors import InvalidMemory, MemoryNotFound
 from pgrecall.incoming import checked
 from pgrecall.memory import UNSET, Memory
 from pgrecall.operations.reading import get
 from pgrecall.schema import Layout, Tables
 from pgrecall.steps import Embed, Embedded, Execute, Inspect, Operation
-from pgrecall.validation import require_name
+from pgrecall.validation import require_ids, require_name
 
 
 def update(tables: Tables, /, agent_id: str, memory_id: UUID, **changes: Any) -> Operation[Memory]:
@@ -27,13 +27,14 @@ def update(tables: Tables, /, agent_id: str, memory_id: UUID, **changes: Any) ->
     is changed then.
     """
     require_name("agent_id", agent_id)
-    [memory_id] = _ids([memory_id])
-    if not changes:
-        raise InvalidMemory("update needs at least one field to change")
+    [memory_id] = require_ids([memory_id])
     if "id" in changes:
         raise InvalidMemory("the id of a memory cannot be changed")
-    given = {name: value for name, value in changes.items() if value is not UNSET}
-    values = checked(given)
+    values = checked({name: value for name, value in changes.items() if value is not UNSET})
+    if not values:
+        raise InvalidMemory("update needs at least one field to change")
+    if "embedding" in values:
+        values.setdefault("embedding_model", None)  # made by whom, only the caller knows
     if "content" in values and "embedding" not in values:
         embedded: Embedded = yield Embed((values["content"],))
         values["embedding"] = embedded.vectors[0]
@@ -57,7 +58,7 @@ def delete(tables: Tables, /, agent_id: str, memory_ids: UUID | Iterable[UUID]) 
     Ids the agent does not have are passed over. What happened to a memory stays in its events.
     """
     require_name("agent_id", agent_id)
-    ids = _ids(memory_ids)
+    ids = require_ids(memory_ids)
     if not ids:
         return 0
     deleted = yield Execute(statements.delete(tables, agent_id, ids))
@@ -71,16 +72,8 @@ def touch(tables: Tables, /, agent_id: str, memory_ids: UUID | Iterable[UUID]) -
     Only `memory_usage` is written; rows are locked in key order.
     """
     require_name("agent_id", agent_id)
-    ids = _ids(memory_ids)
+    ids = require_ids(memory_ids)
     if not ids:
         return 0
     touched = yield Execute(statements.touch(tables, agent_id, ids))
     return len(touched)
-
-
-def _ids(memory_ids: UUID | Iterable[UUID]) -> list[UUID]:
-    ids = [memory_ids] if isinstance(memory_ids, UUID) else list(memory_ids)
-    for memory_id in ids:
-        if not isinstance(memory_id, UUID):
-            raise InputError(f"a memory's id is a uuid.UUID, got {memory_id!r:.80}")
-    return sorted(set(ids))

@@ -2,101 +2,89 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any, Unpack
+from uuid import UUID
 
 from pgrecall import profiles, statements
 from pgrecall.embedding import VectorLike
-from pgrecall.errors import InputError
-from pgrecall.filters import FilterArguments, Filters
+from pgrecall.filters import FilterArguments
 from pgrecall.operations.changing import touch as touch_
+from pgrecall.operations.question import Question
 from pgrecall.operations.reading import memory
 from pgrecall.profile import Profile
-from pgrecall.schema import Layout, Tables
+from pgrecall.schema import Tables
 from pgrecall.scored_memory import ScoredMemory, contributions
-from pgrecall.steps import Embed, Embedded, Execute, Inspect, Operation
-from pgrecall.validation import (
-    require_aware,
-    require_count,
-    require_name,
-    require_share,
-    require_text,
-)
-
-MAX_K = 1_000_000
+from pgrecall.steps import Execute, Operation
+from pgrecall.validation import require_bool
 
 
 def search(
     tables: Tables,
     /,
     agent_id: str,
-    embedding: VectorLike | str,
+    embedding: VectorLike | str | None = None,
     *,
     k: int = 10,
     profile: Profile | str = profiles.five_factor,
     weights: Mapping[str, float] | None = None,
+    normalise_weights: bool = False,
     min_score: float | None = None,
     min_similarity: float | None = None,
+    teams: Sequence[str] = (),
+    query_entities: Sequence[str] | None = None,
+    apply_decay: bool = True,
     as_of: datetime | None = None,
     touch: bool = True,
     **filters: Unpack[FilterArguments],
 ) -> Operation[list[ScoredMemory]]:
     """The agent's k best memories for a query, best first, ties by id.
 
-    `embedding` is the query's vector, or its text when the repository has an embedder. `profile`
-    is a Profile or the name of a built-in one; `weights` replaces its weights for this query
-    (signals not named weigh 0, the sum must be 1). `min_similarity` leaves memories out before
-    scoring, `min_score` after. `as_of` is the moment asked about: ages, validity and expiry are
-    those of that moment, and what was created later is hidden; by default it is now. `touch`
-    counts the retrieval of each hit in the same transaction. Filters: see FilterArguments.
+    `embedding` is the query's vector, its text when the repository has an embedder, or None to
+    rank by the other signals. `profile` is a Profile or the name of a built-in one; `weights`
+    replaces its weights for this query (signals not named weigh 0), which must sum to 1 unless
+    `normalise_weights` divides them by their sum. `min_similarity` leaves memories out before
+    scoring, `min_score` after.
+
+    `teams` brings the memories of these teams into the same ranking. `query_entities` are what
+    the entity signal compares with; when they are not given, those known entities that occur in
+    the query's text are taken. `apply_decay=False` ranks by trust as stored.
+
+    `as_of` is the moment asked about: ages, validity and expiry are those of that moment, and
+    what was created later is hidden; by default it is now. `touch` counts the retrieval of each
+    hit in the same transaction. Filters: see FilterArguments.
 
     Raises InputError and its children for a value that cannot be used, DatabaseReadOnly when
     touching where nothing may be written.
     """
-    require_name("agent_id", agent_id)
-    require_count("k", k, at_least=1, at_most=MAX_K)
-    min_score = require_share("min_score", min_score)
-    min_similarity = require_share("min_similarity", min_similarity)
-    require_aware("as_of", as_of)
-    chosen = _profile(profile, weights)
-    chosen_filters = Filters.of(filters)
-    vector = embedding
-    if isinstance(vector, str):
-        text = require_text("the query", vector)
-        if not text.strip():
-            raise InputError("the query is empty")
-        embedded: Embedded = yield Embed((text,), as_query=True)
-        vector = embedded.vectors[0]
-    layout: Layout = yield Inspect()
-    rows = yield Execute(
-        statements.search(
-            tables,
-            agent_id,
-            layout.vector(vector),
-            k=k,
-            profile=chosen,
-            filters=chosen_filters,
-            min_score=min_score,
-            min_similarity=min_similarity,
-            as_of=as_of,
-        )
+    require_bool("touch", touch)
+    asked = Question.of(
+        agent_id,
+        embedding,
+        k=k,
+        profile=profile,
+        weights=weights,
+        normalise_weights=normalise_weights,
+        min_score=min_score,
+        min_similarity=min_similarity,
+        teams=teams,
+        query_entities=query_entities,
+        apply_decay=apply_decay,
+        as_of=as_of,
+        filters=filters,
     )
-    hits = [_hit(chosen, row._mapping) for row in rows]
-    if touch and hits:
-        yield from touch_(tables, agent_id, [hit.memory.id for hit in hits])
+    wanted = yield from asked.resolved(tables)
+    rows = yield Execute(statements.search(tables, wanted))
+    hits = [hit(wanted.profile, row._mapping) for row in rows]
+    if touch:
+        yield from _touched(tables, hits)
     return hits
 
 
-def _profile(profile: Profile | str, weights: Mapping[str, float] | None) -> Profile:
-    if isinstance(profile, str):
-        profile = profiles.named(profile)
-    if not isinstance(profile, Profile):
-        raise InputError(f"profile must be a Profile or a name, got {type(profile).__name__}")
-    return profile if weights is None else profile.with_weights(**weights)
-
-
-def _hit(profile: Profile, row: Mapping[Any, Any]) -> ScoredMemory:
+def hit(profile: Profile, row: Mapping[Any, Any]) -> ScoredMemory:
+    """A row of `statements.search` as a record."""
     signals = {
         signal.name: float(row[statements.SIGNAL_PREFIX + signal.name])
         for signal in profile.signals
@@ -108,3 +96,15 @@ def _hit(profile: Profile, row: Mapping[Any, Any]) -> ScoredMemory:
         signals=signals,
         contributions=contributions(profile, signals),
     )
+
+
+def _touched(tables: Tables, hits: Sequence[ScoredMemory]) -> Operation[None]:
+    """Counts the hits owner by owner, in the order of the key."""
+    owners: dict[tuple[str, bool], list[UUID]] = defaultdict(list)
+    for found in hits:
+        of_team = found.memory.team_id is not None
+        owner_id = found.memory.team_id or found.memory.agent_id
+        assert owner_id is not None
+        owners[owner_id, of_team].append(found.memory.id)
+    for (owner_id, of_team), ids in sorted(owners.items()):
+        yield from touch_(tables.of_teams() if of_team else tables, owner_id, ids)

@@ -9,12 +9,11 @@ from typing import Any, Unpack
 from uuid import UUID
 
 from pgrecall import statements
-from pgrecall.errors import InputError
 from pgrecall.filters import FilterArguments, Filters
 from pgrecall.memory import Memory
 from pgrecall.schema import Tables
 from pgrecall.steps import Execute, Operation
-from pgrecall.validation import require_aware, require_name
+from pgrecall.validation import require_aware, require_ids, require_name
 
 _FIELDS = tuple(field.name for field in fields(Memory))
 
@@ -27,8 +26,7 @@ def get(
     Its embedding is left out unless asked for.
     """
     require_name("agent_id", agent_id)
-    if not isinstance(memory_id, UUID):
-        raise InputError(f"a memory's id is a uuid.UUID, got {memory_id!r:.80}")
+    [memory_id] = require_ids([memory_id])
     rows = yield Execute(statements.get(tables, agent_id, memory_id, embedding=include_embedding))
     return memory(rows[0]._mapping) if rows else None
 
@@ -49,10 +47,12 @@ def count(
     return int(rows[0][0])
 
 
-def existing(tables: Tables, /, agent_id: str, memory_ids: Iterable[UUID]) -> Operation[set[UUID]]:
+def existing(
+    tables: Tables, /, agent_id: str, memory_ids: UUID | Iterable[UUID]
+) -> Operation[set[UUID]]:
     """Which of these ids the agent has, so that only the others need embedding and adding."""
     require_name("agent_id", agent_id)
-    ids = list(memory_ids)
+    ids = require_ids(memory_ids)
     rows = yield Execute(statements.existing(tables, agent_id, ids))
     return {row.id for row in rows}
 

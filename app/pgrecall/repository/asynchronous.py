@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import AsyncExitStack, asynccontextmanager
+from copy import copy
 from functools import partial
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
@@ -18,6 +19,7 @@ from pgrecall.errors import DatabaseConflict, EmbedderRequired, InputError
 from pgrecall.repository.copying import copy_statement, copy_types, know_vectors
 from pgrecall.repository.retries import MAX_ATTEMPTS, pause_before
 from pgrecall.repository.running import Connect, Embeddings, present_as, running
+from pgrecall.repository.transactions import in_transactions
 from pgrecall.repository.translation import translated
 from pgrecall.schema import DEFAULT_SCHEMA, Tables, tables
 from pgrecall.steps import Copy, Embed, Embedded, Execute, Operation
@@ -55,6 +57,11 @@ class AsyncMemoryRepository:
                 f"an async repository works on an AsyncEngine, an AsyncConnection or an "
                 f"AsyncSession, got {type(bind).__name__}"
             )
+        if embedder is not None and not isinstance(embedder, Embedder | AsyncEmbedder):
+            raise InputError(
+                f"an embedder has aembed_documents and aembed_query, or embed_documents and "
+                f"embed_query; {type(embedder).__name__} has neither"
+            )
         self._bind = bind
         self._tables = tables(schema)
         self._embedder = embedder
@@ -62,7 +69,14 @@ class AsyncMemoryRepository:
     @property
     def memories(self) -> Table:
         """The table, for expressions in `where` filters: `repo.memories.c.importance > 0.5`."""
-        return self._tables.agent_memories
+        return self._tables.memories
+
+    @property
+    def teams(self) -> AsyncMemoryRepository:
+        """The same repository on the memories of teams: its methods take a team's id first."""
+        of_teams = copy(self)
+        of_teams._tables = self._tables.of_teams()
+        return of_teams
 
     add = _awaiting(operations.add)
     add_many = _awaiting(operations.add_many)
@@ -112,8 +126,10 @@ class AsyncMemoryRepository:
     async def _borrowed(self) -> AsyncIterator[AsyncConnection]:
         match self._bind:
             case AsyncEngine():
-                async with self._bind.begin() as connection:
-                    yield connection
+                async with self._bind.connect() as connection:
+                    await connection.run_sync(in_transactions)
+                    async with connection.begin():
+                        yield connection
             case AsyncSession():
                 yield await self._bind.connection()
             case _:
@@ -144,9 +160,14 @@ async def _execute(connection: AsyncConnection, step: Execute) -> Any:
 async def _copy(connection: AsyncConnection, step: Copy) -> None:
     driver = (await connection.get_raw_connection()).driver_connection
     assert isinstance(driver, psycopg.AsyncConnection)
-    async with driver.cursor() as cursor:
-        know_vectors(cursor, step.embedding_oid)
-        async with cursor.copy(copy_statement(step)) as copy:
-            copy.set_types(copy_types(step))
-            for row in step.rows:
-                await copy.write_row(row)
+    try:
+        async with driver.cursor() as cursor:
+            know_vectors(cursor, step.embedding_oid)
+            async with cursor.copy(copy_statement(step)) as stream:
+                stream.set_types(copy_types(step))
+                for row in step.rows:
+                    await stream.write_row(row)
+    except psycopg.Error as error:
+        if driver.closed:
+            await connection.invalidate(error)  # SQLAlchemy did not see it break
+        raise

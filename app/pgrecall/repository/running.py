@@ -10,7 +10,12 @@ from typing import Any, TypeVar
 
 from sqlalchemy import Engine
 
-from pgrecall.repository.inspection import inspect, known_layout, remember_layout
+from pgrecall.repository.inspection import (
+    inspect,
+    known_layout,
+    remember_layout,
+    require_psycopg,
+)
 from pgrecall.schema import Layout
 from pgrecall.steps import Copy, Embed, Embedded, Execute, Inspect, Operation
 
@@ -56,6 +61,7 @@ def running(
 
 def _connected(schema: str) -> Generator[Request, Any, Layout]:
     engine: Engine = yield Connect()
+    require_psycopg(engine)
     layout = known_layout(engine, schema)
     if layout is None:
         layout = yield from inspect(schema)

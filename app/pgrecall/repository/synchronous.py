@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
+from copy import copy
 from functools import partial
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
@@ -18,6 +19,7 @@ from pgrecall.errors import DatabaseConflict, EmbedderRequired, InputError
 from pgrecall.repository.copying import copy_statement, copy_types, know_vectors
 from pgrecall.repository.retries import MAX_ATTEMPTS, pause_before
 from pgrecall.repository.running import Connect, Embeddings, present_as, running
+from pgrecall.repository.transactions import in_transactions
 from pgrecall.repository.translation import translated
 from pgrecall.schema import DEFAULT_SCHEMA, Tables, tables
 from pgrecall.steps import Copy, Embed, Embedded, Execute, Operation
@@ -59,6 +61,11 @@ class MemoryRepository:
                 f"a repository works on an Engine, a Connection or a Session, "
                 f"got {type(bind).__name__}"
             )
+        if embedder is not None and not isinstance(embedder, Embedder):
+            raise InputError(
+                f"an embedder has embed_documents and embed_query, {type(embedder).__name__} "
+                "has not"
+            )
         self._bind = bind
         self._tables = tables(schema)
         self._embedder = embedder
@@ -66,7 +73,14 @@ class MemoryRepository:
     @property
     def memories(self) -> Table:
         """The table, for expressions in `where` filters: `repo.memories.c.importance > 0.5`."""
-        return self._tables.agent_memories
+        return self._tables.memories
+
+    @property
+    def teams(self) -> MemoryRepository:
+        """The same repository on the memories of teams: its methods take a team's id first."""
+        of_teams = copy(self)
+        of_teams._tables = self._tables.of_teams()
+        return of_teams
 
     add = _blocking(operations.add)
     add_many = _blocking(operations.add_many)
@@ -115,7 +129,7 @@ class MemoryRepository:
     def _borrowed(self) -> Iterator[Connection]:
         match self._bind:
             case Engine():
-                with self._bind.begin() as connection:
+                with self._bind.connect() as connection, in_transactions(connection).begin():
                     yield connection
             case Session():
                 yield self._bind.connection()
@@ -140,9 +154,14 @@ def _execute(connection: Connection, step: Execute) -> Any:
 def _copy(connection: Connection, step: Copy) -> None:
     driver = connection.connection.driver_connection
     assert isinstance(driver, psycopg.Connection)
-    with driver.cursor() as cursor:
-        know_vectors(cursor, step.embedding_oid)
-        with cursor.copy(copy_statement(step)) as copy:
-            copy.set_types(copy_types(step))
-            for row in step.rows:
-                copy.write_row(row)
+    try:
+        with driver.cursor() as cursor:
+            know_vectors(cursor, step.embedding_oid)
+            with cursor.copy(copy_statement(step)) as stream:
+                stream.set_types(copy_types(step))
+                for row in step.rows:
+                    stream.write_row(row)
+    except psycopg.Error as error:
+        if driver.closed:
+            connection.invalidate(error)  # SQLAlchemy did not see it break
+        raise

@@ -21,8 +21,8 @@ from pgrecall.errors import (
 _CONFLICTS = ("40001", "40P01")
 _READ_ONLY = "25006"
 _CHECK_VIOLATION = "23514"
-_UNAVAILABLE_CLASSES = ("08", "28", "3D", "53", "57")
-"""Connection, authorization, no such database, out of resources, shut down or cancelled."""
+_UNAVAILABLE = ("08000", "08001", "08003", "08004", "08006", "28", "3D", "53", "57P")
+"""Connection, authorization, no such database, out of resources, shut down."""
 
 
 @contextmanager
@@ -59,7 +59,7 @@ def translation(error: Exception) -> PgRecallError:
             f"no connection to the database: {message}. Is the server running, and is "
             "PGRECALL_DATABASE_URL (or the engine's URL) right?"
         )
-    if state is not None and state[:2] in _UNAVAILABLE_CLASSES:
+    if state is not None and state.startswith(_UNAVAILABLE):
         return DatabaseUnavailable(f"the database cannot be used: {message}")
     return DatabaseError(f"the database refused the statement: {message}")
 

@@ -2,6 +2,6 @@
 
 from pgrecall.schema.layout import Layout
 from pgrecall.schema.revision import REVISION
-from pgrecall.schema.tables import DEFAULT_SCHEMA, Tables, tables
+from pgrecall.schema.tables import DEFAULT_SCHEMA, Tables, owner, tables
 
-__all__ = ["DEFAULT_SCHEMA", "REVISION", "Layout", "Tables", "tables"]
+__all__ = ["DEFAULT_SCHEMA", "REVISION", "Layout", "Tables", "owner", "tables"]

@@ -11,9 +11,11 @@ from sqlalchemy import (
     Boolean,
     ColumnElement,
     DateTime,
+    Double,
     FromClause,
     Text,
     Uuid,
+    and_,
     any_,
     bindparam,
     cast,
@@ -21,8 +23,13 @@ from sqlalchemy import (
     or_,
 )
 from sqlalchemy.dialects.postgresql import ARRAY, JSONB
+from sqlalchemy.sql.elements import Grouping
 
+from pgrecall import compiler
+from pgrecall.compiler import Scope
 from pgrecall.filters import Filters
+from pgrecall.schema import owner
+from pgrecall.signals import Trust
 
 Condition = ColumnElement[bool]
 
@@ -34,10 +41,15 @@ def moment(as_of: datetime | None) -> ColumnElement[Any]:
     return bindparam("as_of", as_of, type_=DateTime(timezone=True))
 
 
-def owned(memories: FromClause, agent_id: str) -> Condition:
-    """Every statement carries this: rows of one agent."""
-    condition: Condition = memories.c.agent_id == bindparam("agent_id", agent_id, type_=Text())
+def owned(memories: FromClause, owner_id: str) -> Condition:
+    """Every statement carries this: rows of one agent, or of one team."""
+    condition: Condition = owner(memories) == bindparam("owner_id", owner_id, type_=Text())
     return condition
+
+
+def owned_by_any(memories: FromClause, owner_ids: Sequence[str]) -> Condition:
+    """Rows of any of these."""
+    return _any_of(owner(memories), "owner_ids", owner_ids)
 
 
 def uuids(values: Sequence[UUID]) -> ColumnElement[Any]:
@@ -45,57 +57,86 @@ def uuids(values: Sequence[UUID]) -> ColumnElement[Any]:
     return cast(bindparam("ids", list(values), type_=ARRAY(Uuid)), ARRAY(Uuid))
 
 
-def conditions(
-    memories: FromClause, schema: str, filters: Filters, as_of: datetime | None
-) -> list[Condition]:
-    """What the filters ask of a memory, and that it is valid at as_of.
-
-    An explicit as_of also hides what was created later; without one, a row dated ahead by a
-    skewed clock is seen. A memory of unknown age is seen at every as_of.
-    """
-    found = [_any_of(memories.c.status, "statuses", filters.statuses)]
+def conditions(scope: Scope, filters: Filters, as_of: datetime | None) -> list[Condition]:
+    """What the filters ask of a memory, and that it is valid at as_of."""
+    columns = scope.memories.c
+    found: list[Condition] = []
     if not filters.include_invalid:
-        found.append(_valid(memories, schema, moment(as_of)))
+        found.append(valid(scope))
     if as_of is not None:
-        found.append(func.coalesce(memories.c.created_at <= moment(as_of), True, type_=Boolean()))
+        found.append(created_by(scope))
+    found.append(_any_of(columns.status, "statuses", filters.statuses))
+    for name, column in (
+        ("tiers", columns.tier),
+        ("components", columns.component),
+        ("output_types", columns.output_type),
+        ("domains", columns.domain),
+        ("categories", columns.category),
+        ("loops", columns.loop),
+    ):
+        values = getattr(filters, name)
+        if values is not None:
+            found.append(_any_of(column, name, values))
     if filters.memory_types is not None:
         found.append(
             or_(
-                _any_of(memories.c.memory_type, "memory_types", filters.memory_types),
-                _overlap(memories.c.additional_types, "memory_types", filters.memory_types),
+                _any_of(columns.memory_type, "memory_types", filters.memory_types),
+                _overlap(columns.additional_types, "memory_types", filters.memory_types),
             )
         )
-    if filters.tiers is not None:
-        found.append(_any_of(memories.c.tier, "tiers", filters.tiers))
-    if filters.tags is not None:
-        found.append(_overlap(memories.c.tags, "tags", filters.tags))
-    if filters.all_tags is not None:
-        found.append(memories.c.tags.contains(_texts("all_tags", filters.all_tags)))
-    if filters.entities is not None:
-        found.append(_overlap(memories.c.entities, "entities", filters.entities))
-    if filters.all_entities is not None:
-        found.append(memories.c.entities.contains(_texts("all_entities", filters.all_entities)))
+    for name, column in (("tags", columns.tags), ("entities", columns.entities)):
+        some, all_ = getattr(filters, name), getattr(filters, f"all_{name}")
+        if some is not None:
+            found.append(_overlap(column, name, some))
+        if all_ is not None:
+            found.append(column.contains(_texts(f"all_{name}", all_)))
     if filters.metadata is not None:
         wanted = bindparam("metadata", dict(filters.metadata), type_=JSONB())
-        found.append(memories.c.metadata.contains(wanted))
+        found.append(columns.metadata.contains(wanted))
     if filters.created_after is not None:
-        found.append(memories.c.created_at >= filters.created_after)
+        found.append(columns.created_at >= filters.created_after)
     if filters.created_before is not None:
-        found.append(memories.c.created_at < filters.created_before)
-    return [*found, *filters.where]
+        found.append(columns.created_at < filters.created_before)
+    if filters.compliant is not None:
+        found.append(columns.compliant.is_(filters.compliant))
+    if filters.min_trust is not None:
+        found.append(trusted(scope, filters.min_trust, decay=filters.apply_decay))
+    # In brackets, so that an OR in raw SQL cannot reach around the other conditions.
+    return [*found, *(Grouping(condition) for condition in filters.where)]
 
 
-def _valid(memories: FromClause, schema: str, as_of: ColumnElement[Any]) -> Condition:
-    columns = memories.c
-    valid: Condition = getattr(func, schema).is_valid(
+def valid(scope: Scope) -> Condition:
+    """Whether the memory holds at as_of."""
+    columns = scope.memories.c
+    return compiler.schema_function(
+        scope.schema,
+        "is_valid",
         columns.valid_from,
         columns.valid_until,
         columns.invalidated_at,
         columns.expires_at,
-        as_of,
+        scope.as_of,
         type_=Boolean(),
     )
-    return valid
+
+
+def created_by(scope: Scope) -> Condition:
+    """Whether the memory was there at an explicit as_of; one of unknown age always was.
+
+    Without an explicit as_of, a row dated ahead by a skewed clock is seen.
+    """
+    created_at = scope.memories.c.created_at
+    return or_(created_at.is_(None), created_at <= scope.as_of)
+
+
+def trusted(scope: Scope, min_trust: float, *, decay: bool) -> Condition:
+    """Whether trust, decayed as in ranking, reaches a minimum; trust never assessed does not."""
+    assessed = scope.memories.c.trust.is_not(None)
+    return and_(
+        assessed,
+        compiler.value(Trust(decay=decay), scope)
+        >= bindparam("min_trust", min_trust, type_=Double()),
+    )
 
 
 def _texts(name: str, values: object) -> ColumnElement[Any]:

@@ -8,7 +8,7 @@ from uuid import UUID
 from sqlalchemy import Insert, any_, func, literal_column, select
 from sqlalchemy.dialects.postgresql import insert
 
-from pgrecall.schema import Tables
+from pgrecall.schema import Tables, owner
 from pgrecall.statements.conditions import owned, uuids
 
 
@@ -16,11 +16,11 @@ def touch(tables: Tables, agent_id: str, memory_ids: Sequence[UUID]) -> Insert:
     """Counts one retrieval, now, of each memory that exists; returns their ids.
 
     Rows are locked in key order, so that overlapping touches wait for each other and never form
-    a circle. agent_memories is only read: no lock is taken there.
+    a circle. The memories are only read: no lock is taken there.
     """
-    memories, usage = tables.agent_memories, tables.memory_usage
+    memories, usage = tables.memories, tables.memory_usage
     found = (
-        select(memories.c.agent_id, memories.c.id, literal_column("1"), func.now())
+        select(owner(memories), memories.c.id, literal_column("1"), func.now())
         .where(owned(memories, agent_id), memories.c.id == any_(uuids(memory_ids)))
         .order_by(memories.c.id)
     )

@@ -6,11 +6,21 @@ from collections.abc import Sequence
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import ColumnElement, FromClause, Integer, Select, and_, any_, func, null, select
+from sqlalchemy import (
+    ColumnElement,
+    FromClause,
+    Integer,
+    Select,
+    Text,
+    and_,
+    any_,
+    func,
+    null,
+    select,
+)
 from sqlalchemy.sql.selectable import Join
 
-from pgrecall.schema import Tables
-from pgrecall.schema.types import Embedding
+from pgrecall.schema import Tables, owner
 from pgrecall.statements.conditions import owned, uuids
 
 COUNTERS = ("retrieval_count", "success_count", "failure_count")
@@ -20,11 +30,11 @@ def memory_columns(
     memories: FromClause, usage: FromClause, *, embedding: bool = False
 ) -> list[ColumnElement[Any]]:
     """The fields of `Memory`, under its names; the vector only when it is asked for."""
+    other = "team_id" if "agent_id" in memories.c else "agent_id"
     return [
+        null().cast(Text).label(other),
         *(
-            null().cast(Embedding).label("embedding")
-            if column.name == "embedding" and not embedding
-            else column
+            null().label("embedding") if column.name == "embedding" and not embedding else column
             for column in memories.c
             if column.name != "content_hash"
         ),
@@ -37,14 +47,14 @@ def with_usage(memories: FromClause, usage: FromClause) -> Join:
     """Every memory beside its counters; those never retrieved have none."""
     return memories.outerjoin(
         usage,
-        and_(usage.c.agent_id == memories.c.agent_id, usage.c.memory_id == memories.c.id),
+        and_(usage.c.agent_id == owner(memories), usage.c.memory_id == memories.c.id),
     )
 
 
 def get(
     tables: Tables, agent_id: str, memory_id: UUID, *, embedding: bool = False
 ) -> Select[tuple[object, ...]]:
-    memories, usage = tables.agent_memories, tables.memory_usage
+    memories, usage = tables.memories, tables.memory_usage
     return (
         select(*memory_columns(memories, usage, embedding=embedding))
         .select_from(with_usage(memories, usage))
@@ -54,7 +64,7 @@ def get(
 
 def existing(tables: Tables, agent_id: str, memory_ids: Sequence[UUID]) -> Select[UUID]:
     """Those of the ids that are there."""
-    memories = tables.agent_memories
+    memories = tables.memories
     return select(memories.c.id).where(
         owned(memories, agent_id), memories.c.id == any_(uuids(memory_ids))
     )

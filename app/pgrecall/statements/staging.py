@@ -7,21 +7,22 @@ from functools import lru_cache
 
 from sqlalchemy import (
     Boolean,
-    Column,
+    CreateTableAs,
     Insert,
     Integer,
-    MetaData,
     Table,
     Text,
     bindparam,
     case,
+    false,
     func,
+    literal_column,
     select,
 )
 from sqlalchemy.dialects.postgresql import insert
 
 from pgrecall.memory import NewMemory
-from pgrecall.schema import Tables
+from pgrecall.schema import Tables, owner
 
 ORDINAL = "ordinal"
 CREATED_NOW = "created_now"
@@ -34,33 +35,38 @@ def staged_fields() -> list[str]:
 
 
 @lru_cache
+def create_staging(tables: Tables) -> CreateTableAs:
+    """A table for rows on their way in, its columns those of the memories they will become.
+
+    Made from a SELECT, so that types are the database's own: vector or halfvec, wherever the
+    extension is installed.
+    """
+    columns = tables.memories.c
+    nothing = select(
+        literal_column("0", Integer()).label(ORDINAL),
+        literal_column("false", Boolean()).label(CREATED_NOW),
+        *(columns[name] for name in staged_fields()),
+    ).where(false())
+    return CreateTableAs(nothing, "pgrecall_staging", temporary=True)
+
+
 def staging(tables: Tables) -> Table:
-    """Rows on their way in, for one transaction: the fields of NewMemory, in input order."""
-    columns = tables.agent_memories.c
-    return Table(
-        "pgrecall_staging",
-        MetaData(),
-        Column(ORDINAL, Integer),
-        Column(CREATED_NOW, Boolean),
-        *(Column(name, columns[name].type) for name in staged_fields()),
-        prefixes=["TEMPORARY"],
-        postgresql_on_commit="DROP",
-    )
+    return create_staging(tables).table
 
 
 def insert_staged(tables: Tables, agent_id: str) -> Insert:
     """All staged rows in input order; a row that is already there under its id stays as it is."""
-    memories, rows = tables.agent_memories, staging(tables)
+    memories, rows = tables.memories, staging(tables)
     names = staged_fields()
     created_at = case((rows.c[CREATED_NOW], func.now()), else_=rows.c.created_at)
     values = [created_at if name == "created_at" else rows.c[name] for name in names]
     return (
         insert(memories)
         .from_select(
-            ["agent_id", *names],
-            select(bindparam("agent_id", agent_id, type_=Text()), *values).order_by(
+            [owner(memories).name, *names],
+            select(bindparam("owner_id", agent_id, type_=Text()), *values).order_by(
                 rows.c[ORDINAL]
             ),
         )
-        .on_conflict_do_nothing(index_elements=[memories.c.agent_id, memories.c.id])
+        .on_conflict_do_nothing(index_elements=[owner(memories), memories.c.id])
     )

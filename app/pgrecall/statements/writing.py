@@ -12,23 +12,23 @@ from sqlalchemy import update as update_
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.sql.dml import ReturningDelete
 
-from pgrecall.schema import Tables
+from pgrecall.schema import Tables, owner
 from pgrecall.statements.conditions import owned, uuids
 
 
 def add(tables: Tables, agent_id: str, values: Mapping[str, Any]) -> Insert:
     """One row; a row that is already there under this id stays as it is."""
-    memories = tables.agent_memories
+    memories = tables.memories
     return (
         insert(memories)
-        .values(agent_id=bindparam("agent_id", agent_id, type_=Text()), **values)
-        .on_conflict_do_nothing(index_elements=[memories.c.agent_id, memories.c.id])
+        .values({owner(memories).name: bindparam("owner_id", agent_id, type_=Text()), **values})
+        .on_conflict_do_nothing(index_elements=[owner(memories), memories.c.id])
     )
 
 
 def update(tables: Tables, agent_id: str, memory_id: UUID, changes: Mapping[str, Any]) -> Update:
     """Changes one row and returns its id, or no row when there is none."""
-    memories = tables.agent_memories
+    memories = tables.memories
     return (
         update_(memories)
         .where(owned(memories, agent_id), memories.c.id == memory_id)
@@ -39,7 +39,7 @@ def update(tables: Tables, agent_id: str, memory_id: UUID, changes: Mapping[str,
 
 def delete(tables: Tables, agent_id: str, memory_ids: Sequence[UUID]) -> ReturningDelete[Any]:
     """Deletes memories and returns their ids; rows are locked in key order."""
-    memories = tables.agent_memories
+    memories = tables.memories
     locked = (
         select(memories.c.id)
         .where(owned(memories, agent_id), memories.c.id == any_(uuids(memory_ids)))

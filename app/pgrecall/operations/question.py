@@ -1,0 +1,143 @@
+"""A question: the arguments of a search, checked, and then made ready for its statement."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Self
+
+from pgrecall import profiles, statements
+from pgrecall.embedding import StoredVector, VectorLike
+from pgrecall.errors import InputError
+from pgrecall.filters import FilterArguments, Filters
+from pgrecall.profile import Profile
+from pgrecall.schema import Layout, Tables
+from pgrecall.signals import MAX_QUERY_ENTITIES, EntityOverlap
+from pgrecall.statements import Search
+from pgrecall.steps import Embed, Embedded, Execute, Inspect, Operation
+from pgrecall.validation import (
+    require_aware,
+    require_bool,
+    require_count,
+    require_name,
+    require_share,
+    require_text,
+    require_texts,
+)
+
+MAX_K = 1_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What is asked, in the caller's terms; `search` tells what each argument means."""
+
+    search: Search
+    """Complete but for the vector and the entities found in the text."""
+    embedding: VectorLike | str | None
+    entities_from_text: bool
+
+    @classmethod
+    def of(
+        cls,
+        agent_id: str,
+        embedding: VectorLike | str | None,
+        *,
+        k: int,
+        profile: Profile | str,
+        weights: Mapping[str, float] | None,
+        normalise_weights: bool,
+        min_score: float | None,
+        min_similarity: float | None,
+        teams: Sequence[str],
+        query_entities: Sequence[str] | None,
+        apply_decay: bool,
+        as_of: datetime | None,
+        filters: FilterArguments,
+    ) -> Self:
+        """Checks everything that can be checked without a database. Raises InputError."""
+        require_name("agent_id", agent_id)
+        require_count("k", k, at_least=1, at_most=MAX_K)
+        require_aware("as_of", as_of)
+        for team in require_texts("teams", teams) or ():
+            require_name("teams", team)
+        require_bool("normalise_weights", normalise_weights)
+        require_bool("apply_decay", apply_decay)
+        entities = list(dict.fromkeys(require_texts("query_entities", query_entities) or ()))
+        if len(entities) > MAX_QUERY_ENTITIES:
+            raise InputError(
+                f"query_entities may hold at most {MAX_QUERY_ENTITIES}, got {len(entities)}"
+            )
+        if isinstance(embedding, str):
+            require_text("the query", embedding)
+            if not embedding.strip():
+                raise InputError("the query is empty")
+        if embedding is None and min_similarity is not None:
+            raise InputError("min_similarity needs a query vector or text")
+        chosen = _profile(profile, weights, normalise_weights, apply_decay)
+        wanted = Search(
+            agent_id=agent_id,
+            query=None,
+            k=k,
+            profile=chosen,
+            filters=replace(Filters.of(filters), apply_decay=apply_decay),
+            teams=tuple(dict.fromkeys(teams)),
+            query_entities=entities,
+            min_score=require_share("min_score", min_score),
+            min_similarity=require_share("min_similarity", min_similarity),
+            as_of=as_of,
+        )
+        reads_entities = any(isinstance(signal, EntityOverlap) for signal in chosen.signals)
+        return cls(wanted, embedding, reads_entities and query_entities is None)
+
+    def resolved(self, tables: Tables) -> Operation[Search]:
+        """The search with its text embedded and, if need be, its entities found."""
+        vector = self.embedding
+        if isinstance(vector, str):
+            embedded: Embedded = yield Embed((vector,), as_query=True)
+            vector = embedded.vectors[0]
+        query: StoredVector | None = None
+        if vector is not None:
+            layout: Layout = yield Inspect()
+            query = layout.vector(vector)
+        entities = self.search.query_entities
+        if self.entities_from_text and isinstance(self.embedding, str):
+            found = yield Execute(
+                statements.known_entities(
+                    tables,
+                    self.search.agent_id,
+                    self.search.teams,
+                    self.embedding,
+                    MAX_QUERY_ENTITIES,
+                )
+            )
+            entities = [row.entity for row in found]
+        return replace(self.search, query=query, query_entities=entities)
+
+
+def _profile(
+    profile: Profile | str,
+    weights: Mapping[str, float] | None,
+    normalise_weights: bool,
+    apply_decay: bool,
+) -> Profile:
+    if isinstance(profile, str):
+        profile = profiles.named(profile)
+    if not isinstance(profile, Profile):
+        raise InputError(f"profile must be a Profile or a name, got {type(profile).__name__}")
+    if weights is not None:
+        if not isinstance(weights, Mapping):
+            raise InputError(f"weights must map signals to numbers, got {type(weights).__name__}")
+        weights = {str(name): weight for name, weight in weights.items()}
+        profile = profile.with_weights(**_normalised(weights) if normalise_weights else weights)
+    return profile if apply_decay else profile.without_trust_decay()
+
+
+def _normalised(weights: Mapping[str, float]) -> dict[str, float]:
+    """Divided by their sum; what cannot be a weight is left for the profile to refuse."""
+    try:
+        total = sum(weights.values())
+        return {name: weight / total for name, weight in weights.items()}
+    except (TypeError, ZeroDivisionError):
+        return dict(weights)

@@ -1,0 +1,17 @@
+"""What a value may be; the CHECK constraints and the checks in Python hold the same."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+MAX_CONTENT_BYTES = 2 * 1024 * 1024
+MAX_NAME_LENGTH = 200
+"""Characters, of agent_id and every other short text."""
+
+STATUSES = ("active", "consolidated", "completed", "archived")
+TIERS = ("short", "medium", "long")
+TRUST_CURVES = ("hyperbolic", "exponential", "linear")
+INVALIDATION_REASONS = ("superseded", "forgotten")
+
+EARLIEST, LATEST = datetime(1, 1, 2, tzinfo=UTC), datetime(9999, 12, 30, tzinfo=UTC)
+"""The moments that a datetime can hold in any time zone."""

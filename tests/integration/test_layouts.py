@@ -1,0 +1,144 @@
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+from sqlalchemy import Engine, NullPool, create_engine
+
+from pgrecall import MemoryRepository, NewMemory, migrate
+from pgrecall.errors import InvalidVector
+from tests.conftest import DIMENSIONS, new_database
+from tests.integration.conftest import RepositoryOf
+from tests.integration.support import NORTH, at, contents, sql
+
+
+def _uses_everything(repo: MemoryRepository, agent: str) -> None:
+    memory_id = repo.add(agent, NewMemory("one", embedding=at(10)))
+    ids = repo.add_many(agent, [NewMemory("two", embedding=at(50)), NewMemory("x", embedding=None)])
+    repo.update(agent, memory_id, importance=0.9)
+    repo.delete(agent, ids[1])
+    assert contents(repo.search(agent, NORTH, min_similarity=0.1)) == ["one", "two"]
+    assert repo.count(agent) == 2
+    memory = repo.get(agent, memory_id, include_embedding=True)
+    assert memory is not None
+    assert memory.embedding == pytest.approx(at(10), abs=1e-3)
+    assert memory.retrieval_count == 1
+
+
+@pytest.fixture(scope="module")
+def halfvec_url(server_url: str) -> Iterator[str]:
+    with new_database(server_url) as url:
+        migrate.upgrade(url, dimensions=DIMENSIONS, embedding_type="halfvec")
+        yield url
+
+
+def test_everything_works_on_halfvec(
+    repository_of: RepositoryOf, halfvec_url: str, agent: str
+) -> None:
+    _uses_everything(repository_of(halfvec_url), agent)
+
+
+def test_halfvec_components_come_back_in_half_precision(
+    repository_of: RepositoryOf, halfvec_url: str, agent: str
+) -> None:
+    repo = repository_of(halfvec_url)
+    vector = [0.1, -0.333, 65504.0, 6e-5, 0.0, 1.0, 2.0, 3.0]
+    half = [float(np.float16(x)) for x in vector]
+
+    ids = [
+        repo.add(agent, NewMemory("a", embedding=vector)),
+        *repo.add_many(agent, [NewMemory("b", embedding=vector)]),
+    ]
+
+    for memory_id in ids:
+        memory = repo.get(agent, memory_id, include_embedding=True)
+        assert memory is not None
+        assert memory.embedding == half
+
+
+@pytest.mark.parametrize("component", [70_000.0, -65_520.0, 1e39])
+def test_a_component_too_large_for_halfvec_is_refused(
+    repository_of: RepositoryOf, halfvec_url: str, agent: str, component: float
+) -> None:
+    repo = repository_of(halfvec_url)
+    vector = [component, *[0.0] * 7]
+
+    with pytest.raises(InvalidVector, match=f"{component:g}.*halfvec".replace("+", r"\+")):
+        repo.add(agent, NewMemory("a", embedding=vector))
+    with pytest.raises(InvalidVector, match="halfvec"):
+        repo.search(agent, vector)
+
+    assert repo.count(agent) == 0
+
+
+def test_a_vector_that_vanishes_in_half_precision_is_refused(
+    repository_of: RepositoryOf, halfvec_url: str, agent: str
+) -> None:
+    with pytest.raises(InvalidVector, match=r"zero.*halfvec"):
+        repository_of(halfvec_url).add(agent, NewMemory("a", embedding=[1e-9] * 8))
+
+
+@pytest.mark.parametrize("schema", ["memories", "_private", "select", "trailing_", "a" * 63])
+def test_everything_works_in_another_schema(
+    repository_of: RepositoryOf, empty_url: str, schema: str
+) -> None:
+    migrate.upgrade(empty_url, dimensions=DIMENSIONS, schema=schema)
+
+    _uses_everything(repository_of(empty_url, schema=schema), "agent")
+
+
+def test_two_schemas_in_one_database_keep_apart(repository_of: RepositoryOf, own_url: str) -> None:
+    migrate.upgrade(own_url, dimensions=3, embedding_type="halfvec", schema="small")
+    large, small = repository_of(own_url), repository_of(own_url, schema="small")
+
+    large_id = large.add("agent", NewMemory("large", embedding=NORTH))
+    [small_id] = small.add_many("agent", [NewMemory("small", embedding=[1.0, 0.0, 0.0])])
+
+    assert contents(large.search("agent", NORTH)) == ["large"]
+    assert contents(small.search("agent", [1.0, 0.0, 0.0])) == ["small"]
+    assert (large.get("agent", small_id), small.get("agent", large_id)) == (None, None)
+    assert (large.delete("agent", small_id), small.touch("agent", large_id)) == (0, 0)
+
+
+def test_one_engine_serves_two_schemas(own_url: str, own_engine: Engine) -> None:
+    migrate.upgrade(own_url, dimensions=3, schema="small")
+    large, small = MemoryRepository(own_engine), MemoryRepository(own_engine, schema="small")
+
+    with own_engine.begin() as connection:
+        MemoryRepository(connection).add("agent", NewMemory("large", embedding=NORTH))
+        MemoryRepository(connection, schema="small").add_many(
+            "agent", [NewMemory("small", embedding=[1.0, 0.0, 0.0])]
+        )
+        MemoryRepository(connection).add_many("agent", [NewMemory("large 2", embedding=NORTH)])
+
+    assert (large.count("agent"), small.count("agent")) == (2, 1)
+
+
+@pytest.mark.parametrize("path", ["", "pg_catalog", "elsewhere"])
+def test_the_callers_search_path_does_not_matter(
+    repository_of: RepositoryOf, database_url: str, path: str
+) -> None:
+    options = f"-c search_path={path}"
+
+    _uses_everything(repository_of(database_url, connect_args={"options": options}), "agent")
+
+
+def test_a_table_of_the_same_name_on_the_search_path_does_not_matter(
+    repository_of: RepositoryOf, own_url: str, own_engine: Engine
+) -> None:
+    for name in ("agent_memories", "memory_usage", "pgrecall_staging"):
+        sql(own_engine, f"CREATE TABLE public.{name} (n integer)")
+
+    _uses_everything(repository_of(own_url), "agent")
+
+
+def test_pgvector_may_live_in_a_schema_of_its_own(
+    repository_of: RepositoryOf, empty_url: str
+) -> None:
+    engine = create_engine(empty_url, poolclass=NullPool)
+    sql(engine, "CREATE SCHEMA extensions")
+    sql(engine, "CREATE EXTENSION vector SCHEMA extensions")
+    migrate.upgrade(empty_url, dimensions=DIMENSIONS)
+
+    _uses_everything(repository_of(empty_url), "agent")

@@ -1,0 +1,138 @@
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from sqlalchemy import Connection, Engine, QueuePool, create_engine, event
+from sqlalchemy.ext.asyncio import create_async_engine
+
+from pgrecall import AsyncMemoryRepository, MemoryRepository, NewMemory
+from pgrecall.errors import DatabaseUnavailable
+from tests.integration.support import NORTH, sql, stored
+
+BATCH = [NewMemory(str(i), embedding=NORTH) for i in range(100)]
+STEPS = ["CREATE TEMPORARY TABLE", "INSERT INTO pgrecall.agent_memories", "DROP TABLE"]
+
+
+class Killer:
+    """Ends the server's side of a connection right after it executed one kind of statement."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+        self.armed_for: str | None = None
+
+    def watch(self, victims: Engine) -> None:
+        event.listen(victims, "after_cursor_execute", self._after)
+
+    def _after(
+        self,
+        connection: Connection,
+        cursor: Any,
+        statement: str,
+        parameters: Any,
+        context: Any,
+        executemany: bool,
+    ) -> None:
+        if self.armed_for and statement.strip().startswith(self.armed_for):
+            self.armed_for = None
+            self.kill(connection)
+
+    def kill(self, connection: Connection) -> None:
+        driver = connection.connection.driver_connection
+        assert driver is not None
+        victim = driver.info.backend_pid
+        sql(self._engine, "SELECT pg_terminate_backend(:victim, 5000)", victim=victim)
+
+
+@pytest.fixture
+def killer(engine: Engine) -> Killer:
+    return Killer(engine)
+
+
+@pytest.fixture
+def pooled(database_url: str, killer: Killer) -> Iterator[Engine]:
+    victims = create_engine(database_url, poolclass=QueuePool, pool_size=1, max_overflow=0)
+    killer.watch(victims)
+    yield victims
+    victims.dispose()
+
+
+@pytest.mark.parametrize("step", STEPS)
+def test_a_batch_whose_connection_dies_leaves_nothing(
+    pooled: Engine, killer: Killer, engine: Engine, step: str
+) -> None:
+    repo = MemoryRepository(pooled)
+    repo.count("agent")
+    killer.armed_for = step
+
+    with pytest.raises(DatabaseUnavailable):
+        repo.add_many("agent", BATCH)
+
+    assert killer.armed_for is None
+    assert stored(engine, "agent") == 0
+
+
+@pytest.mark.parametrize("step", STEPS)
+def test_the_same_batch_succeeds_afterwards_on_the_same_engine(
+    pooled: Engine, killer: Killer, engine: Engine, step: str
+) -> None:
+    repo = MemoryRepository(pooled)
+    killer.armed_for = step
+    with pytest.raises(DatabaseUnavailable):
+        repo.add_many("agent", BATCH)
+
+    repo.add_many("agent", BATCH)
+
+    assert stored(engine, "agent") == 100
+
+
+@pytest.mark.parametrize("step", STEPS[:-1])
+def test_the_callers_transaction_is_lost_with_its_connection(
+    pooled: Engine, killer: Killer, engine: Engine, step: str
+) -> None:
+    def work() -> None:
+        with pooled.begin() as connection:
+            repo = MemoryRepository(connection)
+            repo.add("agent", NewMemory("before", embedding=None))
+            killer.armed_for = step
+            repo.add_many("agent", BATCH)
+
+    with pytest.raises(DatabaseUnavailable):
+        work()
+
+    assert stored(engine, "agent") == 0
+
+
+@pytest.mark.parametrize("step", STEPS)
+def test_an_asynchronous_batch_whose_connection_dies_leaves_nothing(
+    database_url: str, killer: Killer, engine: Engine, step: str
+) -> None:
+    async def main() -> None:
+        victims = create_async_engine(database_url, pool_size=1, max_overflow=0)
+        killer.watch(victims.sync_engine)
+        repo = AsyncMemoryRepository(victims)
+        killer.armed_for = step
+        with pytest.raises(DatabaseUnavailable):
+            await repo.add_many("agent", BATCH)
+        assert await repo.count("agent") == 0
+        await repo.add_many("agent", BATCH[:1])
+        await victims.dispose()
+
+    asyncio.run(main())
+
+    assert stored(engine, "agent") == 1
+
+
+def test_a_search_whose_connection_dies_counts_nothing(
+    pooled: Engine, killer: Killer, engine: Engine
+) -> None:
+    repo = MemoryRepository(pooled)
+    repo.add("agent", NewMemory("a", embedding=NORTH))
+    killer.armed_for = "INSERT INTO pgrecall.memory_usage"
+
+    with pytest.raises(DatabaseUnavailable):
+        repo.search("agent", NORTH)
+
+    assert sql(engine, "SELECT * FROM pgrecall.memory_usage") == []

@@ -1,0 +1,168 @@
+from __future__ import annotations
+
+import socket
+
+import pytest
+from sqlalchemy import Engine, NullPool, create_engine, make_url, text
+
+from pgrecall import MemoryRepository, NewMemory, migrate
+from pgrecall.errors import (
+    DatabaseError,
+    DatabaseUnavailable,
+    InputError,
+    SchemaError,
+    SchemaMissing,
+    SchemaOutdated,
+    SchemaTooNew,
+)
+from tests.conftest import DIMENSIONS
+from tests.integration.conftest import RepositoryOf
+from tests.integration.support import NORTH, contents, sql
+
+
+def _free_port() -> int:
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        port: int = listener.getsockname()[1]
+        return port
+
+
+def test_a_server_that_is_not_there_is_named(repository_of: RepositoryOf) -> None:
+    port = _free_port()
+    repo = repository_of(f"postgresql+psycopg://user:secret@127.0.0.1:{port}/memories")
+
+    with pytest.raises(DatabaseUnavailable, match=rf"{port}.*PGRECALL_DATABASE_URL") as caught:
+        repo.count("agent")
+
+    assert "secret" not in str(caught.value)
+
+
+def test_a_database_that_is_not_there_is_named(
+    repository_of: RepositoryOf, server_url: str
+) -> None:
+    url = make_url(server_url).set(database="pgrecall_nowhere")
+
+    with pytest.raises(DatabaseUnavailable, match="pgrecall_nowhere"):
+        repository_of(url.render_as_string(hide_password=False)).count("agent")
+
+
+def test_bad_input_is_found_without_a_database(repository_of: RepositoryOf) -> None:
+    repo = repository_of(f"postgresql+psycopg://127.0.0.1:{_free_port()}/memories")
+
+    with pytest.raises(InputError, match="importance"):
+        repo.add("agent", NewMemory("a", embedding=None, importance=2))
+    with pytest.raises(InputError, match="k must"):
+        repo.search("agent", NORTH, k=0)
+
+
+def test_a_pool_without_a_free_connection_says_so(database_url: str) -> None:
+    engine = create_engine(database_url, pool_size=1, max_overflow=0, pool_timeout=0.01)
+
+    with engine.connect(), pytest.raises(DatabaseUnavailable, match="pool"):
+        MemoryRepository(engine).count("agent")
+
+    engine.dispose()
+
+
+def test_a_database_without_the_schema_names_schema_and_command(
+    repository_of: RepositoryOf, empty_url: str
+) -> None:
+    with pytest.raises(SchemaMissing, match=r"'pgrecall'.*`pgrecall migrate up`"):
+        repository_of(empty_url).count("agent")
+
+
+def test_another_schema_that_is_not_there_is_named(
+    repository_of: RepositoryOf, database_url: str
+) -> None:
+    with pytest.raises(SchemaMissing, match="'elsewhere'"):
+        repository_of(database_url, schema="elsewhere").search("agent", NORTH)
+
+
+def test_a_missing_schema_leaves_the_callers_transaction_usable(empty_url: str) -> None:
+    with create_engine(empty_url, poolclass=NullPool).connect() as connection:
+        with pytest.raises(SchemaMissing):
+            MemoryRepository(connection).count("agent")
+
+        assert connection.scalar(text("SELECT 1")) == 1
+
+
+def test_the_same_repository_works_once_the_schema_is_there(
+    repository_of: RepositoryOf, empty_url: str
+) -> None:
+    repo = repository_of(empty_url)
+    with pytest.raises(SchemaMissing):
+        repo.count("agent")
+
+    migrate.upgrade(empty_url, dimensions=DIMENSIONS)
+
+    repo.add_many("agent", [NewMemory("a", embedding=NORTH)])
+    assert contents(repo.search("agent", NORTH)) == ["a"]
+
+
+@pytest.mark.parametrize(
+    ("change", "error", "message"),
+    [
+        ("UPDATE {} SET version_num = '0001'", SchemaOutdated, r"0001.*`pgrecall migrate up`"),
+        ("DELETE FROM {}", SchemaOutdated, r"none.*`pgrecall migrate up`"),
+        ("DROP TABLE {}", SchemaMissing, r"`pgrecall migrate up`"),
+        ("UPDATE {} SET version_num = '9999'", SchemaTooNew, r"9999.*`pip install --upgrade"),
+    ],
+)
+def test_a_schema_of_another_version_names_both_and_the_command(
+    repository_of: RepositoryOf,
+    own_url: str,
+    own_engine: Engine,
+    change: str,
+    error: type[SchemaError],
+    message: str,
+) -> None:
+    sql(own_engine, change.format("pgrecall.alembic_version"))
+    repo = repository_of(own_url)
+
+    with pytest.raises(error, match=message) as caught:
+        repo.add_many("agent", [NewMemory("a", embedding=NORTH)])
+    with pytest.raises(error):
+        repo.search("agent", NORTH)
+
+    assert type(caught.value) is error
+    assert sql(own_engine, "SELECT * FROM pgrecall.agent_memories") == []
+
+
+def test_an_engine_of_another_database_is_refused() -> None:
+    engine = create_engine("sqlite://")
+
+    with pytest.raises(InputError, match=r"psycopg.*sqlite.*postgresql\+psycopg://"):
+        MemoryRepository(engine).count("agent")
+
+    engine.dispose()
+
+
+def test_a_connection_of_another_database_is_refused() -> None:
+    engine = create_engine("sqlite://")
+
+    with engine.connect() as connection, pytest.raises(InputError, match="sqlite"):
+        MemoryRepository(connection).count("agent")
+
+    engine.dispose()
+
+
+def test_what_the_server_says_stays_as_the_cause(either: MemoryRepository) -> None:
+    either.add("agent", NewMemory("a", embedding=NORTH))
+    broken = either.memories.c.content.op("~")("(")
+
+    with pytest.raises(DatabaseError, match="regular expression") as caught:
+        either.count("agent", where=broken)
+
+    assert caught.value.__cause__ is not None
+
+
+def test_a_role_without_rights_is_told_what_it_may_not(
+    repository_of: RepositoryOf, database_url: str, engine: Engine
+) -> None:
+    options = {"options": "-c role=pg_read_all_data"}
+    repo = repository_of(database_url, connect_args=options)
+
+    with pytest.raises(DatabaseError, match="permission denied"):
+        repo.add("agent", NewMemory("a", embedding=NORTH))
+
+    assert sql(engine, "SELECT * FROM pgrecall.agent_memories") == []

@@ -1,0 +1,368 @@
+"""Databases and arguments that cannot be used: a clear error, and nothing changed."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from itertools import count
+
+import pytest
+from sqlalchemy import create_engine, make_url
+from sqlalchemy.ext.asyncio import create_async_engine
+
+from pgrecall import migrate
+from pgrecall.errors import (
+    DatabaseError,
+    DatabaseUnavailable,
+    InputError,
+    MigrationFailed,
+    PgvectorUnusable,
+    SchemaError,
+    SchemaTooNew,
+)
+from pgrecall.repository.inspection import require_pgvector
+from tests.migrations.asking import run, value, values
+from tests.migrations.schema_dump import dump
+
+OURS = "SELECT count(*) FROM pg_namespace WHERE nspname = 'pgrecall'"
+_numbers = count()
+
+
+def database_of(url: str) -> str:
+    return str(make_url(url).database)
+
+
+@pytest.mark.parametrize(
+    ("dimensions", "embedding_type"), [(4, None), (3, "halfvec"), (None, "halfvec"), (4, "vector")]
+)
+@pytest.mark.parametrize("revision", ["0001", "head"])
+def test_embeddings_other_than_the_schema_has(
+    empty_url: str, revision: str, dimensions: int | None, embedding_type: str | None
+) -> None:
+    before = migrate.upgrade(empty_url, dimensions=3, revision=revision)
+
+    with pytest.raises(SchemaError) as refusal:
+        migrate.upgrade(empty_url, dimensions=dimensions, embedding_type=embedding_type)
+
+    assert "vector(3)" in str(refusal.value)
+    assert f"{embedding_type or 'vector'}({dimensions or 3})" in str(refusal.value)
+    assert migrate.status(empty_url) == before
+
+
+def test_no_dimensions_for_a_schema_that_has_some(database_url: str) -> None:
+    with pytest.raises((InputError, SchemaError)):
+        migrate.upgrade(database_url, dimensions=0)
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        "",
+        "Agents",
+        "1st",
+        "my-schema",
+        "my schema",
+        'a"b',
+        "a'b",
+        "a.b",
+        "a; DROP TABLE host --",
+        'x"; DROP TABLE host; --',
+        "x'; DROP TABLE host; --",
+        "schéma",
+        "a" * 64,
+        "a\n",
+        "a\x00",
+        "pg_mine",
+    ],
+)
+def test_a_name_that_no_schema_has(database_url: str, schema: str) -> None:
+    run(database_url, "CREATE TABLE public.host AS SELECT 1 AS id")
+
+    with pytest.raises(InputError, match=r"schema name.*got"):
+        migrate.upgrade(database_url, schema=schema)
+    with pytest.raises(InputError, match=r"schema name.*got"):
+        migrate.downgrade(database_url, schema=schema)
+    with pytest.raises(InputError, match=r"schema name.*got"):
+        migrate.sql(schema=schema)
+
+    assert values(database_url, "SELECT id FROM host") == [1]
+    assert value(database_url, OURS) == 1
+
+
+@pytest.mark.parametrize("schema", ["user", "order", "_", "a" * 63, "agents2"])
+def test_names_that_can_be_used(empty_url: str, schema: str) -> None:
+    """Reserved words too."""
+    assert migrate.upgrade(empty_url, dimensions=3, schema=schema).pending == []
+    assert migrate.downgrade(empty_url, schema=schema).revision is None
+
+
+@pytest.mark.parametrize("name", ["sparsevec", "bit", "VECTOR", "", "vector(3)", "float4[]"])
+def test_an_unknown_embedding_type(empty_url: str, name: str) -> None:
+    with pytest.raises(InputError) as refusal:
+        migrate.upgrade(empty_url, embedding_type=name)
+    with pytest.raises(InputError):
+        migrate.sql(embedding_type=name)
+
+    assert str(refusal.value) == (f"unknown embedding type {name!r}; the types are vector, halfvec")
+    assert value(empty_url, OURS) == 0
+
+
+@pytest.mark.parametrize(
+    "where",
+    [
+        {"host": None, "query": {"host": "/nowhere"}},
+        {"host": "127.0.0.1", "port": 1, "query": {}},
+        {"database": "no_such_database"},
+        {"username": "nobody_of_this_name"},
+    ],
+)
+def test_a_database_out_of_reach(server_url: str, where: dict[str, object]) -> None:
+    url = make_url(server_url).set(password="secret", **where)  # type: ignore[arg-type]
+    written = url.render_as_string(hide_password=False)
+
+    for attempt in (migrate.upgrade, migrate.downgrade, migrate.status):
+        with pytest.raises(DatabaseUnavailable) as refusal:
+            attempt(written)
+        assert "PGRECALL_DATABASE_URL" in str(refusal.value)
+        assert "secret" not in str(refusal.value)
+
+
+@pytest.mark.parametrize(
+    ("url", "message"),
+    [
+        ("", "cannot be read"),
+        ("host=/tmp dbname=x", "cannot be read"),
+        ("mysql://localhost/x", "mysql"),
+        ("sqlite://", "sqlite"),
+    ],
+)
+def test_something_that_is_no_url_of_postgresql(url: str, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        migrate.upgrade(url)
+
+
+def test_an_unreadable_url_is_not_repeated() -> None:
+    """It may hold a password."""
+    with pytest.raises(InputError) as refusal:
+        migrate.upgrade("postgresql:/user:secret@host")
+    assert "secret" not in str(refusal.value)
+
+
+@pytest.mark.parametrize("scheme", ["postgresql", "postgres", "postgresql+psycopg"])
+def test_every_spelling_of_a_url(empty_url: str, scheme: str) -> None:
+    url = empty_url.replace("postgresql", scheme, 1)
+    assert migrate.upgrade(url, dimensions=3).pending == []
+    assert migrate.upgrade(make_url(empty_url)).pending == []
+
+
+def test_engines_of_other_kinds(empty_url: str) -> None:
+    with pytest.raises(InputError, match="psycopg 3"):
+        migrate.upgrade(create_engine("sqlite://"))
+    asynchronous = create_async_engine(make_url(empty_url).set(drivername="postgresql+psycopg"))
+    with pytest.raises(InputError):
+        migrate.upgrade(asynchronous)  # type: ignore[arg-type]
+
+
+def test_a_revision_that_does_not_exist(empty_url: str) -> None:
+    with pytest.raises(InputError, match="nonsense"):
+        migrate.upgrade(empty_url, dimensions=3, revision="nonsense")
+    with pytest.raises(InputError, match="nonsense"):
+        migrate.downgrade(empty_url, revision="nonsense")
+    with pytest.raises(InputError, match="nonsense"):
+        migrate.sql(start="nonsense")
+
+    assert migrate.status(empty_url).revision is None
+
+
+@pytest.fixture
+def extensions(server_url: str, empty_url: str) -> Iterator[str]:
+    """The folder where the server looks for extensions in this database; none are in it."""
+    if value(server_url, "SELECT current_setting('server_version_num')::integer") < 180000:
+        pytest.skip("extension_control_path came with PostgreSQL 18")
+    folder = f"/tmp/pgrecall-extensions-{os.getpid()}-{next(_numbers)}"
+    run(
+        server_url,
+        f"ALTER DATABASE {database_of(empty_url)} SET extension_control_path = '{folder}'",
+        f"COPY (SELECT) TO PROGRAM 'mkdir -p {folder}/extension'",
+    )
+    yield f"{folder}/extension"
+    run(server_url, f"COPY (SELECT) TO PROGRAM 'rm -r {folder}'")
+
+
+def test_a_server_without_pgvector(empty_url: str, extensions: str) -> None:
+    available = "SELECT count(*) FROM pg_available_extensions WHERE name = 'vector'"
+    assert value(empty_url, available) == 0
+
+    with pytest.raises(PgvectorUnusable, match=r"not installed on the database server.*0\.8"):
+        migrate.upgrade(empty_url, dimensions=3)
+
+    assert migrate.status(empty_url).pgvector is None
+    assert value(empty_url, OURS) == 0
+
+
+def test_a_server_with_an_old_pgvector(empty_url: str, extensions: str) -> None:
+    control = "default_version = ''0.7.4''"
+    run(empty_url, f"COPY (SELECT '{control}') TO '{extensions}/vector.control'")
+
+    with pytest.raises(PgvectorUnusable, match=r"pgvector 0\.7\.4 .*0\.8 or newer"):
+        migrate.upgrade(empty_url, dimensions=3)
+
+    assert value(empty_url, OURS) == 0
+
+
+def test_a_database_with_an_old_pgvector(empty_url: str) -> None:
+    run(
+        empty_url,
+        "CREATE EXTENSION vector",
+        "UPDATE pg_extension SET extversion = '0.7.4' WHERE extname = 'vector'",
+    )
+
+    with pytest.raises(PgvectorUnusable, match=r"pgvector 0\.7\.4 .*ALTER EXTENSION vector UPDATE"):
+        migrate.upgrade(empty_url, dimensions=3)
+
+    assert migrate.status(empty_url).pgvector == "0.7.4"
+    assert value(empty_url, OURS) == 0
+
+
+@pytest.mark.parametrize("version", ["0.7.4", "0.4", "0.7", None])
+def test_versions_of_pgvector_that_are_too_old(version: str | None) -> None:
+    with pytest.raises(PgvectorUnusable, match=r"0\.8"):
+        require_pgvector(version)
+
+
+@pytest.mark.parametrize("version", ["0.8", "0.8.0", "0.8.5", "0.10.0", "1.0.0"])
+def test_versions_of_pgvector_that_are_new_enough(version: str) -> None:
+    require_pgvector(version)
+
+
+@pytest.fixture
+def database_of_encoding(server_url: str) -> Iterator[Callable[[str], str]]:
+    name = f"pgrecall_encoding_{os.getpid()}_{next(_numbers)}"
+
+    def create(encoding: str) -> str:
+        run(
+            server_url,
+            f"CREATE DATABASE {name} ENCODING '{encoding}' LOCALE 'C' TEMPLATE template0",
+        )
+        return make_url(server_url).set(database=name).render_as_string(hide_password=False)
+
+    yield create
+    run(server_url, f"DROP DATABASE IF EXISTS {name} WITH (FORCE)")
+
+
+@pytest.mark.parametrize("encoding", ["LATIN1", "SQL_ASCII"])
+def test_a_database_that_is_not_utf8(
+    database_of_encoding: Callable[[str], str], encoding: str
+) -> None:
+    url = database_of_encoding(encoding)
+
+    with pytest.raises(MigrationFailed, match=f"encoding is {encoding}.*UTF8"):
+        migrate.upgrade(url, dimensions=3)
+
+    assert value(url, OURS) == 0
+    assert migrate.status(url).revision is None
+
+
+@pytest.fixture
+def role(server_url: str, empty_url: str) -> Iterator[str]:
+    """A role that may do nothing but connect; its name."""
+    name = f"pgrecall_role_{os.getpid()}_{next(_numbers)}"
+    run(server_url, f"CREATE ROLE {name} LOGIN PASSWORD 'x'")
+    yield name
+    run(empty_url, f"DROP OWNED BY {name} CASCADE")
+    run(server_url, f"DROP OWNED BY {name} CASCADE", f"DROP ROLE {name}")
+
+
+def as_role(url: str, role: str) -> str:
+    made = make_url(url).set(username=role, password="x")
+    return made.render_as_string(hide_password=False)
+
+
+def test_a_role_without_rights(empty_url: str, role: str) -> None:
+    run(empty_url, "CREATE EXTENSION vector")
+
+    with pytest.raises(MigrationFailed, match="permission denied for database"):
+        migrate.upgrade(as_role(empty_url, role), dimensions=3)
+
+    assert value(empty_url, OURS) == 0
+
+
+def test_a_role_without_rights_on_the_schema(empty_url: str, role: str) -> None:
+    before = migrate.upgrade(empty_url, dimensions=3, revision="0001")
+
+    with pytest.raises(DatabaseError, match="permission denied for schema"):
+        migrate.upgrade(as_role(empty_url, role))
+    with pytest.raises(DatabaseError, match="permission denied for schema"):
+        migrate.downgrade(as_role(empty_url, role))
+
+    assert migrate.status(empty_url) == before
+
+
+def test_a_role_with_no_more_rights_than_it_takes(empty_url: str, role: str) -> None:
+    """A DBA made the extension and a schema for it, and grants nothing on the database."""
+    run(empty_url, "CREATE EXTENSION vector", f"CREATE SCHEMA pgrecall AUTHORIZATION {role}")
+
+    assert migrate.upgrade(as_role(empty_url, role), dimensions=3).pending == []
+    assert migrate.downgrade(as_role(empty_url, role)).revision is None
+
+
+def test_a_role_that_may_not_create_the_extension(empty_url: str, role: str) -> None:
+    run(empty_url, f"GRANT CREATE ON DATABASE {database_of(empty_url)} TO {role}")
+
+    with pytest.raises(MigrationFailed, match='permission denied to create extension "vector"'):
+        migrate.upgrade(as_role(empty_url, role), dimensions=3)
+    assert value(empty_url, OURS) == 0
+
+    run(empty_url, "CREATE EXTENSION vector")
+    assert migrate.upgrade(as_role(empty_url, role), dimensions=3).pending == []
+
+
+def test_a_schema_newer_than_the_code(database_url: str) -> None:
+    run(database_url, "UPDATE pgrecall.alembic_version SET version_num = '9999'")
+    built = dump(database_url)
+
+    with pytest.raises(SchemaTooNew, match=r"9999.*pip install --upgrade pgrecall"):
+        migrate.upgrade(database_url)
+    with pytest.raises(SchemaTooNew, match=r"9999.*pip install --upgrade pgrecall"):
+        migrate.downgrade(database_url)
+
+    status = migrate.status(database_url)
+    assert (status.revision, status.pending) == ("9999", [])
+    assert dump(database_url) == built
+
+
+def test_a_read_only_database(server_url: str, empty_url: str) -> None:
+    name = database_of(empty_url)
+    run(server_url, f"ALTER DATABASE {name} SET default_transaction_read_only = on")
+
+    with pytest.raises(MigrationFailed, match="read-only") as refusal:
+        migrate.upgrade(empty_url, dimensions=3)
+
+    assert "touch" not in str(refusal.value), "the advice for searches"
+    assert value(empty_url, OURS) == 0
+
+
+def test_another_table_of_the_name_in_the_schema(empty_url: str) -> None:
+    """Not ours, so it is neither dropped nor mistaken for ours."""
+    run(
+        empty_url,
+        "CREATE SCHEMA pgrecall",
+        "CREATE TABLE pgrecall.agent_memories AS SELECT 1 AS id",
+    )
+
+    with pytest.raises(MigrationFailed, match="already exists"):
+        migrate.upgrade(empty_url, dimensions=3)
+
+    assert values(empty_url, "SELECT id FROM pgrecall.agent_memories") == [1]
+
+
+def test_a_column_embedding_of_another_type(empty_url: str) -> None:
+    """Reading the status of somebody else's table is no accident either."""
+    run(
+        empty_url,
+        "CREATE SCHEMA pgrecall",
+        "CREATE TABLE pgrecall.agent_memories AS SELECT 'x'::text AS embedding",
+    )
+
+    with pytest.raises((SchemaError, MigrationFailed)):
+        migrate.upgrade(empty_url, dimensions=3)

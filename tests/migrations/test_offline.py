@@ -1,0 +1,300 @@
+"""The upgrade as SQL text, run by hand, and plain `alembic` in a checkout."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from alembic.config import main as alembic_main
+from sqlalchemy import create_engine, make_url
+
+from pgrecall import MemoryRepository, NewMemory, embedded, migrate
+from pgrecall.errors import InputError
+from tests.migrations.asking import run, value, values
+from tests.migrations.schema_dump import dump
+
+ROOT = Path(__file__).parents[2]
+Done = subprocess.CompletedProcess[str]
+
+
+def psql(url: str, script: str) -> None:
+    done = subprocess.run(
+        [embedded.binaries() / "psql", "-X", "-q", "-v", "ON_ERROR_STOP=1", "-f", "-", url],
+        input=script,
+        capture_output=True,
+        encoding="utf-8",
+        env=os.environ | {"PGCLIENTENCODING": "UTF8"},
+    )
+    assert done.returncode == 0, done.stderr
+
+
+def alembic(
+    *arguments: str, url: str | None, folder: Path = ROOT
+) -> subprocess.CompletedProcess[str]:
+    environment = {k: v for k, v in os.environ.items() if k != "PGRECALL_DATABASE_URL"}
+    if url is not None:
+        environment["PGRECALL_DATABASE_URL"] = url
+    return subprocess.run(
+        [sys.executable, "-W", "error", "-m", "alembic", *arguments],
+        cwd=folder,
+        env=environment,
+        capture_output=True,
+        encoding="utf-8",
+    )
+
+
+def succeeded(done: Done) -> str:
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+@pytest.fixture
+def online(empty_url: str) -> str:
+    """The dump of `migrate.upgrade` itself: vector(12)."""
+    migrate.upgrade(empty_url, dimensions=12)
+    built = dump(empty_url)
+    migrate.downgrade(empty_url)
+    run(empty_url, "DROP SCHEMA pgrecall CASCADE", "DROP EXTENSION vector")
+    return built
+
+
+def test_the_text_through_psql_builds_the_same(each_url: str) -> None:
+    migrate.upgrade(each_url, dimensions=12, embedding_type="halfvec", schema="pgrecall")
+    online = dump(each_url)
+    run(each_url, "DROP SCHEMA pgrecall CASCADE", "DROP EXTENSION vector")
+
+    psql(each_url, migrate.sql(dimensions=12, embedding_type="halfvec"))
+
+    assert dump(each_url) == online
+    status = migrate.status(each_url)
+    assert (status.revision, status.pending, status.dimensions) == (status.head, [], 12)
+    assert migrate.upgrade(each_url) == status
+    assert migrate.downgrade(each_url).revision is None
+
+
+def test_the_text_for_another_schema(empty_url: str) -> None:
+    psql(empty_url, migrate.sql(dimensions=3, schema="other"))
+
+    status = migrate.status(empty_url, schema="other")
+    assert (status.pending, status.dimensions, status.embedding_type) == ([], 3, "vector")
+    assert migrate.status(empty_url).revision is None
+
+
+def test_the_text_from_a_revision_on(empty_url: str, online: str) -> None:
+    migrate.upgrade(empty_url, dimensions=12, revision="0001")
+
+    psql(empty_url, migrate.sql(dimensions=12, start="0001"))
+
+    assert dump(empty_url) == online
+
+
+def test_the_text_stops_where_it_fails(empty_url: str) -> None:
+    """A second run changes nothing."""
+    script = migrate.sql(dimensions=3)
+    psql(empty_url, script)
+    before = dump(empty_url)
+
+    with pytest.raises(AssertionError, match="already exists"):
+        psql(empty_url, script)
+
+    assert dump(empty_url) == before
+
+
+def test_plain_alembic_builds_the_same(empty_url: str, online: str) -> None:
+    succeeded(alembic("-x", "dimensions=12", "upgrade", "head", url=empty_url))
+    assert dump(empty_url) == online
+
+    assert "0002" in succeeded(alembic("current", url=empty_url))
+    succeeded(alembic("check", url=empty_url))
+
+    succeeded(alembic("downgrade", "base", url=empty_url))
+    assert migrate.status(empty_url).revision is None
+    assert (
+        values(
+            empty_url, "SELECT proname FROM pg_proc WHERE pronamespace = 'pgrecall'::regnamespace"
+        )
+        == []
+    )
+
+
+def test_plain_alembic_writes_the_same_text(empty_url: str, online: str) -> None:
+    script = succeeded(alembic("-x", "dimensions=12", "upgrade", "head", "--sql", url=None))
+
+    psql(empty_url, script)
+
+    assert dump(empty_url) == online
+
+
+def test_plain_alembic_from_elsewhere_with_its_url_as_an_argument(
+    empty_url: str, tmp_path: Path
+) -> None:
+    arguments: tuple[str, ...] = (
+        "-x",
+        f"url={empty_url}",
+        "-x",
+        "schema=other",
+        "-x",
+        "embedding_type=halfvec",
+    )
+    arguments = (*arguments, "-x", "dimensions=5", "-c", str(ROOT / "alembic.ini"))
+    succeeded(alembic(*arguments, "upgrade", "head", url=None, folder=tmp_path))
+
+    status = migrate.status(empty_url, schema="other")
+    assert (status.dimensions, status.embedding_type, status.pending) == (5, "halfvec", [])
+
+
+def test_plain_alembic_takes_up_what_the_schema_has(empty_url: str) -> None:
+    migrate.upgrade(empty_url, dimensions=5, embedding_type="halfvec", revision="0001")
+
+    succeeded(alembic("upgrade", "head", url=empty_url))
+
+    status = migrate.status(empty_url)
+    assert (status.pending, status.invalid_indexes) == ([], [])
+
+
+def test_plain_alembic_refuses_other_embeddings_than_the_schema_has(empty_url: str) -> None:
+    migrate.upgrade(empty_url, dimensions=5, revision="0001")
+
+    done = alembic("-x", "dimensions=6", "upgrade", "head", url=empty_url)
+
+    assert done.returncode != 0
+    assert "vector(5)" in done.stderr
+    assert "vector(6)" in done.stderr
+    assert migrate.status(empty_url).revision == "0001"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["-x", "dimensions=many"], "dimensions must be a whole number, got 'many'"),
+        (["-x", "dimensions=0"], "got 0"),
+        (["-x", "dimension=3"], "unknown -x argument dimension"),
+        (["-x", "embedding_type=bit"], "unknown embedding type 'bit'"),
+        (["-x", "schema=a;b"], "schema name"),
+        ([], "no database: set PGRECALL_DATABASE_URL"),
+    ],
+)
+def test_plain_alembic_with_arguments_that_cannot_be(
+    monkeypatch: pytest.MonkeyPatch, arguments: list[str], message: str
+) -> None:
+    monkeypatch.delenv("PGRECALL_DATABASE_URL", raising=False)
+
+    with pytest.raises(InputError) as refusal:
+        alembic_main(["-c", str(ROOT / "alembic.ini"), *arguments, "upgrade", "head"])
+
+    assert message in str(refusal.value)
+
+
+HOST_ENV = """
+from alembic import context
+from sqlalchemy import create_engine, Column, Integer, MetaData, Table
+metadata = MetaData()
+Table("host", metadata, Column("id", Integer, primary_key=True))
+with create_engine(context.config.get_main_option("sqlalchemy.url")).connect() as connection:
+    context.configure(connection=connection, target_metadata=metadata)
+    with context.begin_transaction():
+        context.run_migrations()
+"""
+HOST_REVISION = """
+import sqlalchemy as sa
+from alembic import op
+revision, down_revision = "host1", None
+def upgrade(): op.create_table("host", sa.Column("id", sa.Integer, primary_key=True))
+def downgrade(): op.drop_table("host")
+"""
+
+
+@pytest.fixture
+def host(tmp_path: Path, empty_url: str) -> Path:
+    """An application with migrations of its own in the same database."""
+    url = make_url(empty_url).set(drivername="postgresql+psycopg").render_as_string(False)
+    ini = f"[alembic]\nscript_location = %(here)s/host\nsqlalchemy.url = {url.replace('%', '%%')}\n"
+    (tmp_path / "host" / "versions").mkdir(parents=True)
+    (tmp_path / "alembic.ini").write_text(ini, encoding="utf-8")
+    (tmp_path / "host" / "env.py").write_text(HOST_ENV, encoding="utf-8")
+    (tmp_path / "host" / "versions" / "host1.py").write_text(HOST_REVISION, encoding="utf-8")
+    return tmp_path
+
+
+def test_an_application_s_own_alembic_is_not_disturbed(empty_url: str, host: Path) -> None:
+    hosts_version = "SELECT version_num FROM public.alembic_version"
+    succeeded(alembic("upgrade", "head", url=None, folder=host))
+    before = dump(empty_url, "public")
+
+    migrate.upgrade(empty_url, dimensions=3)
+    assert value(empty_url, hosts_version) == "host1"
+    assert migrate.status(empty_url).revision == migrate.status(empty_url).head
+    succeeded(alembic("check", url=None, folder=host))
+    succeeded(alembic("check", url=empty_url))
+
+    succeeded(alembic("downgrade", "base", url=None, folder=host))
+    assert migrate.status(empty_url).pending == []
+    succeeded(alembic("upgrade", "head", url=None, folder=host))
+    migrate.downgrade(empty_url)
+    assert value(empty_url, hosts_version) == "host1"
+    assert dump(empty_url, "public") == before
+
+
+@pytest.mark.parametrize("schema", ["extensions", "Weird: name"])
+def test_pgvector_in_a_schema_of_its_own(each_url: str, schema: str) -> None:
+    run(
+        each_url,
+        f'CREATE SCHEMA "{schema}"',
+        f'CREATE EXTENSION vector SCHEMA "{schema}"',
+    )
+
+    assert migrate.upgrade(each_url, dimensions=3).pending == []
+    assert migrate.downgrade(each_url).revision is None
+    assert migrate.upgrade(each_url, dimensions=3, embedding_type="halfvec").dimensions == 3
+
+    engine = create_engine(make_url(each_url).set(drivername="postgresql+psycopg"))
+    assert value(each_url, "SHOW search_path") == '"$user", public'
+    repo = MemoryRepository(engine)
+    near, far = repo.add_many(
+        "agent", [NewMemory("near", embedding=[1, 2, 3]), NewMemory("far", embedding=[-1, 2, 3])]
+    )
+    other = repo.add("agent", NewMemory("other", embedding=[-1, -2, -3]))
+    repo.update("agent", other, embedding=[-1, -2, -2])
+
+    hits = repo.search("agent", [1, 2, 3])
+    assert [hit.memory.id for hit in hits] == [near, far, other]
+    stored = repo.get("agent", near, include_embedding=True)
+    assert stored is not None
+    assert stored.embedding == [1, 2, 3]
+    engine.dispose()
+
+
+def test_a_role_without_a_search_path(server_url: str, empty_url: str) -> None:
+    database = make_url(empty_url).database
+    run(server_url, f"ALTER DATABASE {database} SET search_path = ''")
+    run(empty_url, "CREATE EXTENSION vector SCHEMA public")
+
+    assert migrate.upgrade(empty_url, dimensions=3).pending == []
+    assert migrate.downgrade(empty_url).revision is None
+
+
+def test_other_tables_of_our_names_do_no_harm(empty_url: str) -> None:
+    """First on the search_path of whoever migrates."""
+    run(
+        empty_url,
+        "CREATE TABLE public.agent_memories (embedding text)",
+        "CREATE TABLE public.memory_usage (id integer)",
+        "CREATE FUNCTION public.content_hash(content text) RETURNS bytea IMMUTABLE "
+        "RETURN '\\x00'::bytea",
+        "CREATE FUNCTION public.vector_norm(text) RETURNS float8 IMMUTABLE RETURN 0",
+    )
+
+    migrate.upgrade(empty_url, dimensions=3)
+
+    run(
+        empty_url,
+        "INSERT INTO pgrecall.agent_memories (agent_id, id, content) "
+        "VALUES ('a', gen_random_uuid(), 'text')",
+    )
+    assert value(empty_url, "SELECT length(content_hash) FROM pgrecall.agent_memories") == 32
+    migrate.downgrade(empty_url)
+    assert value(empty_url, "SELECT count(*) FROM public.agent_memories") == 0
+    assert value(empty_url, "SELECT content_hash('a')") == b"\x00"

@@ -1,0 +1,179 @@
+"""The built wheel, in an environment that holds nothing but what it declares."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import sysconfig
+import venv
+import zipfile
+from importlib.metadata import Distribution, distribution
+from pathlib import Path
+
+import pytest
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+
+ROOT = Path(__file__).parents[2]
+
+MAIN_JOB = """
+import json
+from importlib.metadata import version
+from pathlib import Path
+
+import pgrecall
+from pgrecall import MemoryRepository, NewMemory, embedded, migrate
+from pgrecall.embedders import LocalEmbedder
+from pgrecall.resources import demo_memories, migrations_folder, sql_folder
+from sqlalchemy import create_engine, make_url
+
+with embedded.database() as url:
+    status = migrate.upgrade(url)
+    engine = create_engine(make_url(url).set(drivername="postgresql+psycopg"))
+    repo = MemoryRepository(engine, embedder=LocalEmbedder())
+    repo.add_many("agent", ["the deployment key is rotated on Mondays", "the cat likes tuna"])
+    hits = repo.search("agent", "when is the deployment key rotated?", k=1)
+    migrate.downgrade(engine)
+    engine.dispose()
+print(json.dumps({
+    "package": pgrecall.__file__,
+    "folders": [str(migrations_folder()), str(sql_folder())],
+    "version": version("pgrecall"),
+    "revision": status.revision,
+    "sql": "CREATE TABLE" in migrate.sql(),
+    "hits": [hit.memory.content for hit in hits],
+}))
+"""
+
+
+def built(folder: Path, *options: str) -> Path:
+    command = [sys.executable, "-m", "build", "--no-isolation", *options, "-o", str(folder)]
+    done = subprocess.run([*command, str(ROOT)], capture_output=True, encoding="utf-8", cwd=folder)
+    assert done.returncode == 0, done.stdout + done.stderr
+    [wheel] = folder.glob("*.whl")
+    return wheel
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return built(tmp_path_factory.mktemp("wheel"), "--wheel")
+
+
+@pytest.fixture(scope="module")
+def python(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The interpreter of an environment with the wheel and, as links, what it requires.
+
+    Nothing is fetched, so it takes a second; what is not declared is not there.
+    """
+    folder = tmp_path_factory.mktemp("clean") / "venv"
+    venv.create(folder, with_pip=False, symlinks=True)
+    python = folder / "bin" / "python"
+    site = Path(
+        subprocess.run(
+            [python, "-c", "import sysconfig; print(sysconfig.get_path('purelib'))"],
+            check=True,
+            capture_output=True,
+            encoding="utf-8",
+        ).stdout.strip()
+    )
+    with zipfile.ZipFile(wheel) as archive:
+        archive.extractall(site)
+    [metadata] = site.glob("pgrecall-*.dist-info")
+    for required in requirements(Distribution.at(metadata), {"local"}):
+        for name in top_level(required):
+            if not (site / name).exists():
+                (site / name).symlink_to(Path(str(required.locate_file(name))))
+    return python
+
+
+def requirements(
+    of: Distribution, extras: set[str], found: dict[str, Distribution] | None = None
+) -> list[Distribution]:
+    """Everything that installing this, with these extras, brings along."""
+    found = {} if found is None else found
+    for line in of.requires or []:
+        requirement = Requirement(line)
+        marker = requirement.marker
+        if marker and not any(marker.evaluate({"extra": extra}) for extra in extras | {""}):
+            continue
+        name = canonicalize_name(requirement.name)
+        known = name in found
+        found.setdefault(name, distribution(name))
+        assert requirement.specifier.contains(found[name].version, prereleases=True)
+        if not known or requirement.extras:
+            requirements(found[name], requirement.extras, found)
+    return list(found.values())
+
+
+def top_level(of: Distribution) -> set[str]:
+    names = {file.parts[0] for file in of.files or [] if file.parts[0] != ".."}
+    return names - {"__pycache__"}
+
+
+def test_the_wheel_holds_what_the_package_needs(wheel: Path) -> None:
+    with zipfile.ZipFile(wheel) as archive:
+        inside = set(archive.namelist())
+    beside = {
+        f"pgrecall/{path.relative_to(ROOT).as_posix()}"
+        for folder in ("migrations", "sql")
+        for path in (ROOT / folder).rglob("*")
+        if path.is_file() and "__pycache__" not in path.parts
+    }
+    code = {
+        path.relative_to(ROOT / "app").as_posix()
+        for path in (ROOT / "app").rglob("*")
+        if path.is_file() and "__pycache__" not in path.parts
+    }
+
+    assert "pgrecall/migrations/env.py" in beside
+    assert "pgrecall/sql/functions/similarity.sql" in beside
+    assert beside | code <= inside
+    rest = inside - beside - code
+    assert {name.split("/")[0].rpartition(".")[2] for name in rest} == {"dist-info"}, rest
+
+
+def test_a_wheel_by_way_of_the_source_distribution_holds_the_same(
+    wheel: Path, tmp_path: Path
+) -> None:
+    with zipfile.ZipFile(wheel) as one, zipfile.ZipFile(built(tmp_path)) as other:
+        assert sorted(other.namelist()) == sorted(one.namelist())
+
+
+def test_the_main_job_from_a_foreign_folder(python: Path, tmp_path: Path) -> None:
+    environment = {"PATH": os.environ["PATH"], "HOME": str(tmp_path), "TMPDIR": "/tmp"}
+    done = subprocess.run(
+        [python, "-c", MAIN_JOB],
+        cwd=tmp_path,
+        env=environment,
+        capture_output=True,
+        encoding="utf-8",
+    )
+    assert done.returncode == 0, done.stderr
+    told = json.loads(done.stdout.splitlines()[-1])
+
+    site = python.parents[1]
+    for path in (told["package"], *told["folders"]):
+        assert Path(path).is_relative_to(site), "from the wheel, not from the checkout"
+    assert told["hits"] == ["the deployment key is rotated on Mondays"]
+    assert told["sql"] is True
+    assert told["version"] == distribution("pgrecall").version
+    assert told["revision"] == "0002"
+
+
+def test_the_environment_is_clean(python: Path, tmp_path: Path) -> None:
+    """That the test above means something."""
+    for module in ("pytest", "build", "app"):
+        trying = [str(python), "-c", f"import {module}"]
+        done = subprocess.run(trying, cwd=tmp_path, capture_output=True)
+        assert b"ModuleNotFoundError" in done.stderr, module
+    listed = subprocess.run(
+        [python, "-c", "import sys; print(*sys.path, sep='\\n')"],
+        cwd=tmp_path,
+        check=True,
+        capture_output=True,
+        encoding="utf-8",
+    ).stdout.splitlines()
+    assert sysconfig.get_path("purelib") not in listed
+    assert not [path for path in listed if Path(path).is_relative_to(ROOT)]

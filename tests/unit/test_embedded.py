@@ -1,0 +1,377 @@
+"""The embedded server, with real processes that come, go and are killed."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
+from pathlib import Path
+from threading import Barrier
+
+import psycopg
+import pytest
+
+from pgrecall import embedded
+from pgrecall.errors import DatabaseUnavailable, InputError
+
+DEADLINE_SECONDS = 30.0
+
+USER = """
+import sys
+from pgrecall import embedded
+with embedded.database(sys.argv[1]) as url:
+    print(url, flush=True)
+    sys.stdin.readline()
+"""
+"""Says so when it has the server, and leaves when told."""
+
+
+class User:
+    """A process that uses the embedded server of a directory."""
+
+    def __init__(self, directory: Path) -> None:
+        self.process = subprocess.Popen(
+            [sys.executable, "-c", USER, str(directory)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            encoding="utf-8",
+        )
+
+    def has_url(self) -> str:
+        assert self.process.stdout is not None
+        url = self.process.stdout.readline().strip()
+        assert url, self.process.communicate()[1]
+        return url
+
+    def leaves(self) -> None:
+        _, trouble = self.process.communicate("leave\n", timeout=DEADLINE_SECONDS)
+        assert self.process.returncode == 0, trouble
+
+    def is_killed(self) -> None:
+        self.process.send_signal(signal.SIGKILL)
+        self.process.communicate(timeout=DEADLINE_SECONDS)
+
+
+@pytest.fixture
+def start() -> Iterator[Callable[[Path], User]]:
+    with ExitStack() as stack:
+
+        def started(directory: Path) -> User:
+            user = User(directory)
+            stack.callback(user.is_killed)
+            return user
+
+        yield started
+
+
+@pytest.fixture(scope="module")
+def initialised(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Data of a server that has run once, to be copied."""
+    directory = tmp_path_factory.mktemp("initialised") / "data"
+    with embedded.database(directory) as url:
+        answer(url, "SELECT 1")
+    with (directory / "postgresql.conf").open("a", encoding="utf-8") as file:
+        file.write("fsync = off\n")
+    return directory
+
+
+@pytest.fixture
+def fresh(tmp_path: Path) -> Iterator[Path]:
+    """A directory that does not exist yet; no server is left in it, whatever the test did."""
+    directory = tmp_path / "data"
+    yield directory
+    if is_running(directory):
+        os.kill(postmaster(directory), signal.SIGKILL)
+
+
+@pytest.fixture
+def directory(fresh: Path, initialised: Path) -> Path:
+    """A directory with data of a server that has run before."""
+    subprocess.run(["cp", "-a", initialised, fresh], check=True)
+    return fresh
+
+
+def postmaster(directory: Path) -> int:
+    return int((directory / "postmaster.pid").read_text(encoding="utf-8").splitlines()[0])
+
+
+def is_running(directory: Path) -> bool:
+    return (directory / "postmaster.pid").exists() and is_alive(postmaster(directory))
+
+
+def is_alive(pid: int) -> bool:
+    """A dead process that nobody has asked for yet is dead."""
+    state = subprocess.run(
+        ["ps", "-o", "stat=", "-p", str(pid)], capture_output=True, encoding="utf-8"
+    ).stdout.strip()
+    return bool(state) and not state.startswith("Z")
+
+
+def wait_until_dead(pids: list[int]) -> None:
+    deadline = time.monotonic() + DEADLINE_SECONDS
+    while any(map(is_alive, pids)):
+        assert time.monotonic() < deadline, f"still alive after {DEADLINE_SECONDS:g} s: {pids}"
+        time.sleep(0.01)
+
+
+def answer(url: str, query: str = "SELECT 1") -> object:
+    with psycopg.connect(url, autocommit=True) as connection:
+        row = connection.execute(query.encode()).fetchone()
+    assert row is not None
+    return row[0]
+
+
+def data_directory(url: str) -> Path:
+    return Path(str(answer(url, "SHOW data_directory")))
+
+
+def raise_inside(directories: list[Path]) -> None:
+    with embedded.database() as url:
+        directories.append(data_directory(url))
+        raise ZeroDivisionError
+
+
+def test_a_temporary_database_leaves_nothing() -> None:
+    with embedded.database() as url:
+        directories = [data_directory(url)]
+        server = postmaster(directories[0])
+        with pytest.raises(ZeroDivisionError):
+            raise_inside(directories)
+        assert is_alive(server), "another one was left"
+
+    assert not is_alive(server)
+    assert len(set(directories)) == 2
+    for directory in directories:
+        assert not directory.exists()
+        assert not directory.parent.exists()
+
+
+@pytest.mark.parametrize("version", [16, 18])
+def test_the_version_asked_for(version: int) -> None:
+    with embedded.database(postgres_version=version) as url:
+        assert str(answer(url, "SHOW server_version_num"))[:2] == str(version)
+        assert answer(url, "SELECT '[1,2]'::text") == "[1,2]"
+        assert answer(
+            url, "SELECT default_version FROM pg_available_extensions WHERE name = 'vector'"
+        )
+        assert answer(url, "SHOW shared_buffers") == "256MB"
+        assert answer(url, "SHOW server_encoding") == "UTF8"
+        assert answer(url, "SHOW listen_addresses") == ""
+    assert (embedded.binaries(version) / "psql").exists()
+
+
+def fails(directory: Path, version: int = embedded.POSTGRES_VERSION) -> None:
+    """For within `pytest.raises`."""
+    with embedded.database(directory, postgres_version=version):
+        pytest.fail("there is a server")
+
+
+@pytest.mark.parametrize("version", [15, 17, 0])
+def test_a_version_that_is_not_there(tmp_path: Path, version: int) -> None:
+    message = rf"no embedded PostgreSQL {version}; there are 16, 18"
+    with pytest.raises(InputError, match=message):
+        fails(tmp_path / "data", version)
+    with pytest.raises(InputError, match=message):
+        embedded.binaries(version)
+
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_data_of_another_version(directory: Path) -> None:
+    message = "PostgreSQL 18, asked for was 16"
+    with pytest.raises(DatabaseUnavailable, match=message):
+        fails(directory, 16)
+    with embedded.database(directory), pytest.raises(DatabaseUnavailable, match=message):
+        fails(directory, 16)
+
+
+def test_data_in_a_directory_stays(directory: Path) -> None:
+    with embedded.database(directory) as url, psycopg.connect(url, autocommit=True) as connection:
+        connection.execute("CREATE TABLE kept AS SELECT 42 AS answer")
+        server = postmaster(directory)
+    assert not is_alive(server)
+
+    with embedded.database(str(directory)) as url:
+        assert answer(url, "SELECT answer FROM kept") == 42
+    assert not is_running(directory)
+
+
+def test_nested_uses_share_one_server(directory: Path) -> None:
+    with embedded.database(directory) as outer:
+        with embedded.database(directory) as inner:
+            assert inner == outer
+            assert answer(inner) == 1
+        assert answer(outer) == 1, "the inner one left"
+    assert not is_running(directory)
+
+    with embedded.database(directory) as again:
+        assert answer(again) == 1
+
+
+def test_a_directory_has_one_server_however_it_is_written(
+    directory: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(directory.parent)
+    monkeypatch.setenv("HOME", str(directory.parent))
+    with (
+        embedded.database(directory) as absolute,
+        embedded.database("data") as relative,
+        embedded.database("~/data") as from_home,
+    ):
+        assert absolute == relative == from_home
+
+
+def test_threads_that_start_at_the_same_moment(directory: Path) -> None:
+    together = Barrier(3)
+
+    def use() -> object:
+        together.wait(timeout=30)
+        with embedded.database(directory) as url:
+            return answer(url)
+
+    with ThreadPoolExecutor(3) as threads:
+        assert [use.result() for use in [threads.submit(use) for _ in range(3)]] == [1, 1, 1]
+    assert not is_running(directory)
+
+
+def test_the_server_stays_until_the_last_process_leaves(
+    directory: Path, start: Callable[[Path], User]
+) -> None:
+    first = start(directory)
+    url = first.has_url()
+    server = postmaster(directory)
+    second = start(directory)
+    assert second.has_url() == url
+
+    first.leaves()
+    assert answer(url) == 1
+    assert postmaster(directory) == server
+    with embedded.database(directory) as here:
+        assert here == url
+    assert answer(url) == 1, "another process is still there"
+
+    second.leaves()
+    assert not is_alive(server)
+
+
+def test_processes_that_start_at_the_same_moment(
+    fresh: Path, start: Callable[[Path], User]
+) -> None:
+    users = [start(fresh) for _ in range(3)]
+
+    urls = {user.has_url() for user in users}
+
+    assert len(urls) == 1
+    assert answer(urls.pop()) == 1
+    assert (fresh / "postgresql.conf").read_text(encoding="utf-8").count("'256MB'") == 2
+    for user in users:
+        user.leaves()
+    assert not is_running(fresh)
+
+
+def test_a_process_that_is_killed_counts_as_gone(
+    directory: Path, start: Callable[[Path], User]
+) -> None:
+    killed = start(directory)
+    killed.has_url()
+    staying = start(directory)
+    url = staying.has_url()
+
+    killed.is_killed()
+    assert answer(url) == 1
+    staying.leaves()
+
+    assert not is_running(directory)
+
+
+def test_a_server_left_by_a_killed_process_is_taken_over(
+    directory: Path, start: Callable[[Path], User]
+) -> None:
+    killed = start(directory)
+    url = killed.has_url()
+    server = postmaster(directory)
+    killed.is_killed()
+
+    with embedded.database(directory) as here:
+        assert here == url
+        assert postmaster(directory) == server
+
+    assert not is_alive(server)
+
+
+def test_a_server_that_was_killed_itself_starts_again(directory: Path) -> None:
+    with embedded.database(directory) as url:
+        family = [postmaster(directory)]
+        with psycopg.connect(url, autocommit=True) as connection:
+            family += [row[0] for row in connection.execute("SELECT pid FROM pg_stat_activity")]
+        os.kill(family[0], signal.SIGKILL)
+        wait_until_dead(family)
+
+    with embedded.database(directory) as url:
+        assert answer(url) == 1
+
+
+@pytest.mark.parametrize("name", ["a space & quote's ü %41?c=d#e", "d" * 120])
+def test_what_a_directory_may_be_called(fresh: Path, name: str) -> None:
+    """`~/Library/Application Support` is where such data lies on macOS."""
+    directory = fresh / name / "data"
+    with embedded.database(directory) as url:
+        assert data_directory(url).samefile(directory)
+        assert answer(url) == 1
+    assert not is_running(directory)
+
+
+def test_a_file_where_the_directory_should_be(tmp_path: Path) -> None:
+    file = tmp_path / "file"
+    file.write_text("mine", encoding="utf-8")
+
+    for directory in (file, file / "data"):
+        with pytest.raises(DatabaseUnavailable, match="file"):
+            fails(directory)
+
+    assert file.read_text(encoding="utf-8") == "mine"
+
+
+def test_a_directory_with_something_else_in_it(fresh: Path) -> None:
+    fresh.mkdir()
+    mine = fresh / "mine.txt"
+    mine.write_text("mine", encoding="utf-8")
+
+    with pytest.raises(DatabaseUnavailable, match="did not start"):
+        fails(fresh)
+
+    assert mine.read_text(encoding="utf-8") == "mine"
+    for file in fresh.iterdir():
+        file.unlink()
+    with embedded.database(fresh) as url:
+        assert answer(url) == 1, "a failure is not remembered"
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+def test_a_forked_child_that_leaves_does_not_stop_the_server(directory: Path) -> None:
+    program = """
+import os, sys
+import psycopg
+from pgrecall import embedded
+with embedded.database(sys.argv[1]) as url:
+    child = os.fork()
+    if child:
+        assert os.waitpid(child, 0)[1] == 0
+        with psycopg.connect(url) as connection:
+            print(connection.execute("SELECT 1").fetchone()[0])
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", program, str(directory)],
+        capture_output=True,
+        encoding="utf-8",
+        timeout=DEADLINE_SECONDS,
+    )
+
+    assert (done.returncode, done.stdout) == (0, "1\n"), done.stderr
+    assert not is_running(directory)
