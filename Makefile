@@ -3,7 +3,7 @@ PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11; 
 	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$p && break; done)
 BIN := .venv/bin
 
-.PHONY: demo test lint types bench schema clean help
+.PHONY: demo test lint types bench schema profiles clean help
 
 help:  ## List what can be made
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 10
@@ -42,3 +42,6 @@ schema: .venv/test  ## Write migrations/schema.sql anew
 
 clean:  ## Remove .venv and caches
 	rm -rf .venv build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
+
+profiles: .venv/test  ## Write sql/profiles anew from the built-in profiles
+	$(BIN)/python -m pgrecall.recall_function sql/profiles

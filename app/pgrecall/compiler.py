@@ -91,6 +91,8 @@ class Scope:
     """The moment that ages are measured at."""
     query_entities: ColumnElement[Any]
     """Text array, each entity once."""
+    apply_decay: ColumnElement[bool] | None = None
+    """Decides in SQL whether trust decays; None: the profile has decided."""
     parameter: Parameter = bound
     """How a weight or a signal's parameter is written down, from name, value and type."""
 
@@ -186,9 +188,10 @@ def _(signal: Confidence, scope: Scope) -> Expression:
 @value.register
 def _(signal: Trust, scope: Scope) -> Expression:
     columns, missing = scope.memories.c, scope.number("trust_missing", signal.missing)
+    stored = func.coalesce(columns.trust, missing, type_=Double())
     if not signal.decay:
-        return func.coalesce(columns.trust, missing, type_=Double())
-    return scope.function(
+        return stored
+    decayed = scope.function(
         "decayed_trust",
         columns.trust,
         scope.usage.c.last_accessed_at,
@@ -197,6 +200,9 @@ def _(signal: Trust, scope: Scope) -> Expression:
         columns.trust_half_life_hours,
         missing,
     )
+    if scope.apply_decay is None:
+        return decayed
+    return case((scope.apply_decay, decayed), else_=stored)
 
 
 @value.register

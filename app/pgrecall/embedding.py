@@ -38,7 +38,7 @@ class EmbeddingType(StrEnum):
     @property
     def max_dimensions(self) -> int:
         """More would not fit on one 8 kB page with the rest of the row."""
-        return 1900 if self is EmbeddingType.VECTOR else 3800
+        return 1850 if self is EmbeddingType.VECTOR else 3700
 
 
 def stored_vector(

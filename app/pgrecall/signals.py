@@ -21,7 +21,7 @@ SMALLEST_SHARE = 1e-100
 """A share is 0 or at least this: products of smaller numbers underflow, which is an error."""
 SHORTEST_HALF_LIFE, LONGEST_HALF_LIFE = 1e-9, 1e9
 """Days."""
-MAX_RATE = 1e9
+MIN_RATE, MAX_RATE = 1e-12, 1e9
 """Per day; faster decay than a millisecond's half-life would overflow in the exponent."""
 
 
@@ -117,9 +117,10 @@ class Recency(Signal):
                     f"recency: a half-life must lie within {SHORTEST_HALF_LIFE:g} and "
                     f"{LONGEST_HALF_LIFE:g} days, got {days}"
                 )
-        if self.rate is not None and not 0 <= self.rate <= MAX_RATE:
+        if not (self.rate is None or self.rate == 0 or MIN_RATE <= self.rate <= MAX_RATE):
             raise InvalidProfile(
-                f"recency: the rate must lie within 0 and {MAX_RATE:g} per day, got {self.rate}"
+                f"recency: the rate must be 0 or lie within {MIN_RATE:g} and {MAX_RATE:g} "
+                f"per day, got {self.rate}"
             )
         _require_share(self, "unknown", self.unknown)
 

@@ -54,6 +54,7 @@ def test_the_code_s_tables_match_the_database(history: MigrationContext) -> None
     tests.test_model_definitions_match_ddl(history)
 
 
+@pytest.mark.parametrize("server", ["18"], indirect=True)
 def test_the_code_s_tables_match_a_database_of_halfvec(halfvec_history: MigrationContext) -> None:
     tests.test_model_definitions_match_ddl(halfvec_history)
 

@@ -137,28 +137,28 @@ def test_a_backend_that_dies_while_the_index_is_built(
     assert value(each_url, VALID) is True
 
 
-def test_a_failing_migration_leaves_nothing_half_done(each_url: str) -> None:
+def test_a_failing_migration_leaves_nothing_half_done(empty_url: str) -> None:
     run(
-        each_url,
+        empty_url,
         "CREATE SCHEMA pgrecall",
         "CREATE TABLE pgrecall.memory_events (mine integer)",
     )
 
     with pytest.raises(MigrationFailed, match=r"memory_events.*already exists"):
-        migrate.upgrade(each_url, dimensions=3)
+        migrate.upgrade(empty_url, dimensions=3)
 
-    assert migrate.status(each_url).revision is None
+    assert migrate.status(empty_url).revision is None
     assert set(
-        values(each_url, "SELECT tablename FROM pg_tables WHERE schemaname = 'pgrecall'")
+        values(empty_url, "SELECT tablename FROM pg_tables WHERE schemaname = 'pgrecall'")
     ) <= {"memory_events", "alembic_version"}
     assert (
         values(
-            each_url, "SELECT proname FROM pg_proc WHERE pronamespace = 'pgrecall'::regnamespace"
+            empty_url, "SELECT proname FROM pg_proc WHERE pronamespace = 'pgrecall'::regnamespace"
         )
         == []
     )
-    run(each_url, "DROP TABLE pgrecall.memory_events")
-    assert migrate.upgrade(each_url, dimensions=3).pending == []
+    run(empty_url, "DROP TABLE pgrecall.memory_events")
+    assert migrate.upgrade(empty_url, dimensions=3).pending == []
 
 
 def test_two_at_once_both_succeed(each_url: str, background: ThreadPoolExecutor) -> None:
@@ -176,12 +176,12 @@ def test_two_at_once_both_succeed(each_url: str, background: ThreadPoolExecutor)
 
 @pytest.mark.parametrize("statement", ["CREATE EXTENSION vector", "CREATE SCHEMA pgrecall"])
 def test_somebody_else_creates_the_same_at_the_same_moment(
-    each_url: str, background: ThreadPoolExecutor, statement: str
+    empty_url: str, background: ThreadPoolExecutor, statement: str
 ) -> None:
     """The host's own migration, or one of another schema of ours."""
-    with open_transaction(each_url, statement) as other:
-        running = background.submit(migrate.upgrade, each_url, dimensions=3)
-        wait_until_blocked(each_url)
+    with open_transaction(empty_url, statement) as other:
+        running = background.submit(migrate.upgrade, empty_url, dimensions=3)
+        wait_until_blocked(empty_url)
         other.commit()
 
     assert running.result().pending == []
@@ -227,16 +227,16 @@ def test_a_transaction_open_on_another_table_is_in_nobody_s_way(each_url: str) -
     assert values(each_url, "SELECT id FROM host") == [1]
 
 
-def test_a_caller_s_own_open_transaction_is_left_alone(each_url: str) -> None:
-    run(each_url, "CREATE TABLE public.host (id integer)")
-    engine = create_engine(make_url(each_url).set(drivername="postgresql+psycopg"))
+def test_a_caller_s_own_open_transaction_is_left_alone(empty_url: str) -> None:
+    run(empty_url, "CREATE TABLE public.host (id integer)")
+    engine = create_engine(make_url(empty_url).set(drivername="postgresql+psycopg"))
     with engine.begin() as host:
         host.execute(text("INSERT INTO host VALUES (1)"))
         migrate.upgrade(engine, dimensions=3)
         memory_id = MemoryRepository(host).add("agent", NewMemory("text", embedding=[1, 2, 3]))
         host.rollback()
 
-    assert values(each_url, "SELECT id FROM host") == []
+    assert values(empty_url, "SELECT id FROM host") == []
     assert migrate.status(engine).pending == []
     assert MemoryRepository(engine).get("agent", memory_id) is None
     engine.dispose()
@@ -297,9 +297,9 @@ def test_work_on_an_index_waits_for_older_transactions(
     assert running.result().invalid_indexes == []
 
 
-def test_an_engine_gets_no_changed_connection_back(each_url: str) -> None:
+def test_an_engine_gets_no_changed_connection_back(empty_url: str) -> None:
     engine = create_engine(
-        make_url(each_url).set(drivername="postgresql+psycopg"), pool_size=1, max_overflow=1
+        make_url(empty_url).set(drivername="postgresql+psycopg"), pool_size=1, max_overflow=1
     )
     settings = text(
         "SELECT name, setting FROM pg_settings WHERE name IN ('search_path', 'lock_timeout', "
@@ -318,7 +318,7 @@ def test_an_engine_gets_no_changed_connection_back(each_url: str) -> None:
         assert [one.execute(settings).all(), two.execute(settings).all()] == [before, before]
         assert one.get_isolation_level() == "READ COMMITTED"
         assert not one.connection.driver_connection.autocommit  # type: ignore[union-attr]
-    with psycopg.connect(each_url) as connection:
+    with psycopg.connect(empty_url) as connection:
         locks = connection.execute("SELECT count(*) FROM pg_locks WHERE locktype = 'advisory'")
         assert locks.fetchone() == (0,)
     engine.dispose()

@@ -76,17 +76,17 @@ ROWS: dict[str, Callable[[int], Filled]] = {
 @pytest.mark.parametrize("row", ROWS)
 @pytest.mark.parametrize("embedding_type", EmbeddingType)
 def test_the_largest_embedding_fits_into_any_row(
-    each_url: str, embedding_type: EmbeddingType, row: str
+    empty_url: str, embedding_type: EmbeddingType, row: str
 ) -> None:
     dimensions = embedding_type.max_dimensions
-    migrate.upgrade(each_url, dimensions=dimensions, embedding_type=embedding_type)
+    migrate.upgrade(empty_url, dimensions=dimensions, embedding_type=embedding_type)
     values = ROWS[row](dimensions)
     statement = sql.SQL("INSERT INTO pgrecall.agent_memories ({}) VALUES ({})").format(
         sql.SQL(", ").join(map(sql.Identifier, values)),
         sql.SQL(", ").join(sql.Placeholder() * len(values)),
     )
 
-    with psycopg.connect(each_url) as connection:
+    with psycopg.connect(empty_url) as connection:
         connection.execute(statement, list(values.values()))
         [(size, stored)] = connection.execute(
             "SELECT pg_column_size(embedding), octet_length(metadata::text) "

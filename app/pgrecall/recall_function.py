@@ -1,0 +1,264 @@
+"""A profile as a set-returning SQL function, for psql: the compiler's expression, written out."""
+
+from __future__ import annotations
+
+import re
+import sys
+from dataclasses import replace
+from pathlib import Path
+from textwrap import indent
+from typing import Any
+
+from sqlalchemy import ColumnElement, literal_column
+from sqlalchemy.dialects.postgresql import dialect
+
+from pgrecall import compiler
+from pgrecall.compiler import Scope
+from pgrecall.errors import InvalidProfile
+from pgrecall.profile import WEIGHT_SUM_TOLERANCE, Profile
+from pgrecall.profiles import BUILT_IN
+from pgrecall.schema import tables
+from pgrecall.signals import Similarity, Trust
+
+_POSTGRESQL = dialect(paramstyle="named")  # type: ignore[no-untyped-call]
+
+FILTERS = """\
+    memory_types text[] DEFAULT NULL,
+    tiers text[] DEFAULT NULL,
+    tags text[] DEFAULT NULL,
+    all_tags text[] DEFAULT NULL,
+    entities text[] DEFAULT NULL,
+    all_entities text[] DEFAULT NULL,
+    metadata jsonb DEFAULT NULL,
+    created_after timestamptz DEFAULT NULL,
+    created_before timestamptz DEFAULT NULL,
+    components text[] DEFAULT NULL,
+    output_types text[] DEFAULT NULL,
+    domains text[] DEFAULT NULL,
+    categories text[] DEFAULT NULL,
+    loops text[] DEFAULT NULL,
+    compliant boolean DEFAULT NULL,
+    min_trust float8 DEFAULT NULL,
+    statuses text[] DEFAULT '{active}',
+    include_invalid boolean DEFAULT false,
+"""
+
+CONDITIONS = """\
+(include_invalid OR is_valid(
+       m.valid_from, m.valid_until, m.invalidated_at, m.expires_at, moment))
+AND (ARGS.as_of IS NULL OR m.created_at IS NULL OR m.created_at <= moment)
+AND m.status = ANY (statuses)
+AND (memory_types IS NULL OR m.memory_type = ANY (memory_types)
+     OR m.additional_types && memory_types)
+AND (tiers IS NULL OR m.tier = ANY (tiers))
+AND (ARGS.tags IS NULL OR m.tags && ARGS.tags)
+AND (all_tags IS NULL OR m.tags @> all_tags)
+AND (ARGS.entities IS NULL OR m.entities && ARGS.entities)
+AND (all_entities IS NULL OR m.entities @> all_entities)
+AND (ARGS.metadata IS NULL OR m.metadata @> ARGS.metadata)
+AND (created_after IS NULL OR m.created_at >= created_after)
+AND (created_before IS NULL OR m.created_at < created_before)
+AND (components IS NULL OR m.component = ANY (components))
+AND (output_types IS NULL OR m.output_type = ANY (output_types))
+AND (domains IS NULL OR m.domain = ANY (domains))
+AND (categories IS NULL OR m.category = ANY (categories))
+AND (loops IS NULL OR m.loop = ANY (loops))
+AND (ARGS.compliant IS NULL OR m.compliant = ARGS.compliant)
+AND (min_trust IS NULL OR m.trust IS NOT NULL AND TRUST >= min_trust)
+AND (min_similarity IS NULL OR similarity(m.embedding, query, NULL) >= min_similarity)"""
+
+USAGE = "LEFT JOIN memory_usage u ON u.agent_id = m.OWNER AND u.memory_id = m.id"
+
+
+def function_name(profile: Profile) -> str:
+    """recall_<profile>; raises InvalidProfile for a name that is no plain identifier."""
+    if not re.fullmatch(r"[a-z][a-z0-9_]{0,50}", profile.name):
+        raise InvalidProfile(
+            f"a profile to be installed is named with at most 51 lower-case letters, digits and "
+            f"_, starting with a letter; got {profile.name!r}"
+        )
+    return f"recall_{profile.name}"
+
+
+def recall_function(profile: Profile, *, or_replace: bool = False) -> str:
+    """CREATE FUNCTION and its comment, for a search_path that starts with our schema.
+
+    The same ranking as a search through the repository, with the same filters, but counting no
+    retrieval. `or_replace` makes it CREATE OR REPLACE.
+    """
+    name = function_name(profile)
+    weights = {f"{signal}_weight": weight for signal, weight in profile.weights.items()}
+    total = " + ".join(weights)
+    own = _ranked(profile, name, "agent_memories", "agent_id", "= agent", "false")
+    theirs = _ranked(profile, name, "team_memories", "team_id", "= ANY (teams)", "true")
+    of_agent = ("agent_memories", "agent_id", "m.agent_id, NULL::text AS team_id", "NOT r.of_team")
+    of_team = ("team_memories", "team_id", "NULL::text, m.team_id", "r.of_team")
+    signals = [f"signal_{signal.name}" for signal in profile.signals]
+    parameters = ",\n".join(f"    {w} float8 DEFAULT {_number(v)}" for w, v in weights.items())
+    columns = ",\n".join(f"    {signal} float8" for signal in signals)
+    body = f"""\
+#variable_conflict use_column
+DECLARE
+    moment timestamptz := coalesce(as_of, now());
+BEGIN
+    IF agent IS NULL OR k IS NULL OR k < 1 THEN
+        RAISE EXCEPTION 'agent must be given and k must be at least 1, got % and %', agent, k
+            USING ERRCODE = 'invalid_parameter_value';
+    END IF;
+    IF NOT least({", ".join(weights)}) >= 0
+       OR NOT abs({total} - 1) <= {WEIGHT_SUM_TOLERANCE} THEN
+        RAISE EXCEPTION 'the weights must not be negative and must sum to 1, they sum to %', {total}
+            USING ERRCODE = 'invalid_parameter_value';
+    END IF;
+    IF query IS NOT NULL AND NOT query <=> query < 1 THEN
+        RAISE EXCEPTION 'the query vector has no direction: it is zero, or too short or too long'
+            USING ERRCODE = 'invalid_parameter_value';
+    END IF;
+    query_entities := ARRAY(SELECT DISTINCT unnest(query_entities));
+    IF cardinality(query_entities) > 32 THEN
+        RAISE EXCEPTION 'query_entities may hold at most 32, got %', cardinality(query_entities)
+            USING ERRCODE = 'invalid_parameter_value';
+    END IF;
+    RETURN QUERY
+    WITH ranked AS (
+        SELECT * FROM (
+{indent(own, " " * 12)}) own
+        UNION ALL
+        SELECT * FROM (
+{indent(theirs, " " * 12)}) theirs
+        ORDER BY score DESC, id
+        LIMIT k
+    )
+{indent(_described(profile, *of_agent), "    ")}
+    UNION ALL
+{indent(_described(profile, *of_team), "    ")}
+    ORDER BY score DESC, id;
+END"""
+    return f"""\
+CREATE {"OR REPLACE " if or_replace else ""}FUNCTION {name}(
+    agent text,
+    query agent_memories.embedding%TYPE DEFAULT NULL,
+    k integer DEFAULT 10,
+    as_of timestamptz DEFAULT NULL,
+    min_score float8 DEFAULT NULL,
+    min_similarity float8 DEFAULT NULL,
+{FILTERS}\
+    teams text[] DEFAULT NULL,
+    query_entities text[] DEFAULT NULL,
+    apply_decay boolean DEFAULT true,
+{parameters}
+) RETURNS TABLE (
+    agent_id text,
+    team_id text,
+    id uuid,
+    content text,
+    memory_type text,
+    created_at timestamptz,
+    score float8,
+    similarity float8,
+{columns}
+)
+    LANGUAGE plpgsql STABLE PARALLEL SAFE
+    SET search_path FROM CURRENT
+AS $recall$
+{body}
+$recall$;
+
+COMMENT ON FUNCTION {name} IS
+    'The k best memories of an agent by the profile {profile.name}: {_formula(profile)}.';
+"""
+
+
+def readable(profile: Profile) -> str:
+    """The score as SQL over agent_memories m and memory_usage u, weights written in."""
+    scope = replace(_scope("agent_memories"), as_of=literal_column("now()"), apply_decay=None)
+    return "\n+ ".join(
+        f"{weight:g} * {_sql(compiler.value(signal, scope))}" for signal, weight in profile
+    )
+
+
+def _ranked(profile: Profile, name: str, table: str, owner: str, whose: str, of_team: str) -> str:
+    conditions = CONDITIONS.replace("ARGS.", f"{name}.").replace("TRUST", _trust(table))
+    if any(isinstance(s, Similarity) and s.required for s in profile.signals):
+        conditions += "\nAND (query IS NULL OR m.embedding IS NOT NULL)"
+    return f"""\
+SELECT m.{owner} AS owner_id, m.id, {of_team} AS of_team,
+{indent(_score(profile, table), " " * 7)} AS score
+  FROM {table} m
+  {USAGE.replace("OWNER", owner)}
+ WHERE m.{owner} {whose}
+{indent("AND " + conditions, "   ")}
+ ORDER BY score DESC, m.id
+ LIMIT k"""
+
+
+def _described(profile: Profile, table: str, owner: str, owners: str, which: str) -> str:
+    scope = _scope(table)
+    signals = ",\n".join(
+        f"       {_sql(compiler.value(signal, scope))}" for signal in profile.signals
+    )
+    return f"""\
+SELECT {owners}, m.id, m.content, m.memory_type, m.created_at, r.score,
+       similarity(m.embedding, query, NULL),
+{signals}
+  FROM ranked r
+  JOIN {table} m ON m.{owner} = r.owner_id AND m.id = r.id
+  LEFT JOIN memory_usage u ON u.agent_id = r.owner_id AND u.memory_id = r.id
+ WHERE {which} AND (min_score IS NULL OR r.score >= min_score)"""
+
+
+def _score(profile: Profile, table: str) -> str:
+    scope = _scope(table)
+    return "\n+ ".join(
+        f"{signal.name}_weight * {_sql(compiler.value(signal, scope))}"
+        for signal in profile.signals
+    )
+
+
+def _trust(table: str) -> str:
+    return _sql(compiler.value(Trust(), _scope(table)))
+
+
+def _scope(table: str) -> Scope:
+    found = tables()
+    return Scope(
+        schema="",
+        memories=getattr(found, table).alias("m"),
+        usage=found.memory_usage.alias("u"),
+        query=literal_column("query"),
+        as_of=literal_column("moment"),
+        query_entities=literal_column("query_entities"),
+        apply_decay=literal_column("apply_decay"),
+        parameter=_literal,
+    )
+
+
+def _literal(name: str, value: Any, type_: Any) -> ColumnElement[Any]:
+    if value is None:
+        return literal_column("NULL", type_)
+    if isinstance(value, str):
+        return literal_column("'" + value.replace("'", "''") + "'", type_)
+    return literal_column(_number(value), type_)
+
+
+def _number(value: float) -> str:
+    """All digits, so that the function computes with the very same float8."""
+    return f"{value!r}::float8" if "e" in repr(value) else repr(value)
+
+
+def _sql(expression: ColumnElement[Any]) -> str:
+    return " ".join(str(expression.compile(dialect=_POSTGRESQL)).split())
+
+
+def _formula(profile: Profile) -> str:
+    return " + ".join(f"{weight:g} {signal.name}" for signal, weight in profile)
+
+
+def write_built_in(folder: Path) -> None:
+    """Writes the function of every built-in profile into a folder, one file each."""
+    for profile in BUILT_IN.values():
+        (folder / f"{profile.name}.sql").write_text(recall_function(profile), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    write_built_in(Path(sys.argv[1]))
