@@ -35,6 +35,7 @@ class Cosine:
     ) -> None:
         columns = (f"m.{column.name}" for column in memories.c if column.name not in _NOT_RETURNED)
         self._engine = engine
+        self._agent_id = agent_id
         self._statement = text(
             _SEARCH.format(columns=", ".join(columns), condition=_FILTERED if filtered else _OWNED)
         )

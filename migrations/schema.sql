@@ -82,13 +82,684 @@ COMMENT ON FUNCTION pgrecall.frequency(retrieval_count integer, cap double preci
 
 CREATE FUNCTION pgrecall.is_valid(valid_from timestamp with time zone, valid_until timestamp with time zone, invalidated_at timestamp with time zone, expires_at timestamp with time zone, as_of timestamp with time zone) RETURNS boolean
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
-    RETURN (COALESCE((valid_from <= as_of), true) AND COALESCE((valid_until > as_of), true) AND COALESCE((invalidated_at > as_of), true) AND COALESCE((expires_at > as_of), true));
+    RETURN (((valid_from IS NULL) OR (valid_from <= as_of)) AND ((valid_until IS NULL) OR (valid_until > as_of)) AND ((invalidated_at IS NULL) OR (invalidated_at > as_of)) AND ((expires_at IS NULL) OR (expires_at > as_of)));
 
 --
 -- Name: FUNCTION is_valid(valid_from timestamp with time zone, valid_until timestamp with time zone, invalidated_at timestamp with time zone, expires_at timestamp with time zone, as_of timestamp with time zone); Type: COMMENT; Schema: pgrecall; Owner: -
 --
 
 COMMENT ON FUNCTION pgrecall.is_valid(valid_from timestamp with time zone, valid_until timestamp with time zone, invalidated_at timestamp with time zone, expires_at timestamp with time zone, as_of timestamp with time zone) IS 'Whether a memory holds at as_of: inside [valid_from, valid_until), not invalidated, not expired.';
+
+--
+-- Name: recall_five_factor(text, public.vector, integer, timestamp with time zone, double precision, double precision, text[], text[], text[], text[], text[], text[], jsonb, timestamp with time zone, timestamp with time zone, text[], text[], text[], text[], text[], boolean, double precision, text[], boolean, text[], text[], boolean, double precision, double precision, double precision, double precision, double precision); Type: FUNCTION; Schema: pgrecall; Owner: -
+--
+
+CREATE FUNCTION pgrecall.recall_five_factor(agent text, query public.vector DEFAULT NULL::public.vector, k integer DEFAULT 10, as_of timestamp with time zone DEFAULT NULL::timestamp with time zone, min_score double precision DEFAULT NULL::double precision, min_similarity double precision DEFAULT NULL::double precision, memory_types text[] DEFAULT NULL::text[], tiers text[] DEFAULT NULL::text[], tags text[] DEFAULT NULL::text[], all_tags text[] DEFAULT NULL::text[], entities text[] DEFAULT NULL::text[], all_entities text[] DEFAULT NULL::text[], metadata jsonb DEFAULT NULL::jsonb, created_after timestamp with time zone DEFAULT NULL::timestamp with time zone, created_before timestamp with time zone DEFAULT NULL::timestamp with time zone, components text[] DEFAULT NULL::text[], output_types text[] DEFAULT NULL::text[], domains text[] DEFAULT NULL::text[], categories text[] DEFAULT NULL::text[], loops text[] DEFAULT NULL::text[], compliant boolean DEFAULT NULL::boolean, min_trust double precision DEFAULT NULL::double precision, statuses text[] DEFAULT '{active}'::text[], include_invalid boolean DEFAULT false, teams text[] DEFAULT NULL::text[], query_entities text[] DEFAULT NULL::text[], apply_decay boolean DEFAULT true, similarity_weight double precision DEFAULT 0.4, recency_weight double precision DEFAULT 0.25, usefulness_weight double precision DEFAULT 0.2, confidence_weight double precision DEFAULT 0.1, frequency_weight double precision DEFAULT 0.05) RETURNS TABLE(agent_id text, team_id text, id uuid, content text, memory_type text, created_at timestamp with time zone, score double precision, similarity double precision, signal_similarity double precision, signal_recency double precision, signal_usefulness double precision, signal_confidence double precision, signal_frequency double precision)
+    LANGUAGE plpgsql STABLE PARALLEL SAFE
+    SET search_path TO 'pgrecall', 'public'
+    AS $$
+#variable_conflict use_column
+DECLARE
+    moment timestamptz := coalesce(as_of, now());
+BEGIN
+    IF agent IS NULL OR k IS NULL OR k < 1 THEN
+        RAISE EXCEPTION 'agent must be given and k must be at least 1, got % and %', agent, k
+            USING ERRCODE = 'invalid_parameter_value';
+    END IF;
+    IF NOT least(similarity_weight, recency_weight, usefulness_weight, confidence_weight, frequency_weight) >= 0
+       OR NOT abs(similarity_weight + recency_weight + usefulness_weight + confidence_weight + frequency_weight - 1) <= 1e-09 THEN
+        RAISE EXCEPTION 'the weights must not be negative and must sum to 1, they sum to %', similarity_weight + recency_weight + usefulness_weight + confidence_weight + frequency_weight
+            USING ERRCODE = 'invalid_parameter_value';
+    END IF;
+    IF query IS NOT NULL AND NOT query <=> query < 1 THEN
+        RAISE EXCEPTION 'the query vector has no direction: it is zero, or too short or too long'
+            USING ERRCODE = 'invalid_parameter_value';
+    END IF;
+    query_entities := ARRAY(SELECT DISTINCT unnest(query_entities));
+    IF cardinality(query_entities) > 32 THEN
+        RAISE EXCEPTION 'query_entities may hold at most 32, got %', cardinality(query_entities)
+            USING ERRCODE = 'invalid_parameter_value';
+    END IF;
+    RETURN QUERY
+    WITH ranked AS (
+        SELECT * FROM (
+            SELECT m.agent_id AS owner_id, m.id, false AS of_team,
+                   similarity_weight * similarity(m.embedding, query, 0.0)
+                   + recency_weight * recency_exponential(m.created_at, moment, 0.05, 0.5)
+                   + usefulness_weight * m.usefulness
+                   + confidence_weight * m.confidence
+                   + frequency_weight * frequency(u.retrieval_count, 50) AS score
+              FROM agent_memories m
+              LEFT JOIN memory_usage u ON u.agent_id = m.agent_id AND u.memory_id = m.id
+             WHERE m.agent_id = agent
+               AND (include_invalid OR is_valid(
+                      m.valid_from, m.valid_until, m.invalidated_at, m.expires_at, moment))
+               AND (recall_five_factor.as_of IS NULL OR m.created_at IS NULL OR m.created_at <= moment)
+               AND m.status = ANY (statuses)
+               AND (memory_types IS NULL OR m.memory_type = ANY (memory_types)
+                    OR m.additional_types && memory_types)
+               AND (tiers IS NULL OR m.tier = ANY (tiers))
+               AND (recall_five_factor.tags IS NULL OR m.tags && recall_five_factor.tags)
+               AND (all_tags IS NULL OR m.tags @> all_tags)
+               AND (recall_five_factor.entities IS NULL OR m.entities && recall_five_factor.entities)
+               AND (all_entities IS NULL OR m.entities @> all_entities)
+               AND (recall_five_factor.metadata IS NULL OR m.metadata @> recall_five_factor.metadata)
+               AND (created_after IS NULL OR m.created_at >= created_after)
+               AND (created_before IS NULL OR m.created_at < created_before)
+               AND (components IS NULL OR m.component = ANY (components))
+               AND (output_types IS NULL OR m.output_type = ANY (output_types))
+               AND (domains IS NULL OR m.domain = ANY (domains))
+               AND (categories IS NULL OR m.category = ANY (categories))
+               AND (loops IS NULL OR m.loop = ANY (loops))
+               AND (recall_five_factor.compliant IS NULL OR m.compliant = recall_five_factor.compliant)
+               AND (min_trust IS NULL OR m.trust IS NOT NULL AND CASE WHEN apply_decay THEN decayed_trust(m.trust, u.last_accessed_at, moment, m.trust_curve, m.trust_half_life_hours, 0.5) ELSE coalesce(m.trust, 0.5) END >= min_trust)
+               AND (min_similarity IS NULL OR similarity(m.embedding, query, NULL) >= min_similarity)
+             ORDER BY score DESC, m.id
+             LIMIT k) own
+        UNION ALL
+        SELECT * FROM (
+            SELECT m.team_id AS owner_id, m.id, true AS of_team,
+                   similarity_weight * similarity(m.embedding, query, 0.0)
+                   + recency_weight * recency_exponential(m.created_at, moment, 0.05, 0.5)
+                   + usefulness_weight * m.usefulness
+                   + confidence_weight * m.confidence
+                   + frequency_weight * frequency(u.retrieval_count, 50) AS score
+              FROM team_memories m
+              LEFT JOIN memory_usage u ON u.agent_id = m.team_id AND u.memory_id = m.id
+             WHERE m.team_id = ANY (teams)
+               AND (include_invalid OR is_valid(
+                      m.valid_from, m.valid_until, m.invalidated_at, m.expires_at, moment))
+               AND (recall_five_factor.as_of IS NULL OR m.created_at IS NULL OR m.created_at <= moment)
+               AND m.status = ANY (statuses)
+               AND (memory_types IS NULL OR m.memory_type = ANY (memory_types)
+                    OR m.additional_types && memory_types)
+               AND (tiers IS NULL OR m.tier = ANY (tiers))
+               AND (recall_five_factor.tags IS NULL OR m.tags && recall_five_factor.tags)
+               AND (all_tags IS NULL OR m.tags @> all_tags)
+               AND (recall_five_factor.entities IS NULL OR m.entities && recall_five_factor.entities)
+               AND (all_entities IS NULL OR m.entities @> all_entities)
+               AND (recall_five_factor.metadata IS NULL OR m.metadata @> recall_five_factor.metadata)
+               AND (created_after IS NULL OR m.created_at >= created_after)
+               AND (created_before IS NULL OR m.created_at < created_before)
+               AND (components IS NULL OR m.component = ANY (components))
+               AND (output_types IS NULL OR m.output_type = ANY (output_types))
+               AND (domains IS NULL OR m.domain = ANY (domains))
+               AND (categories IS NULL OR m.category = ANY (categories))
+               AND (loops IS NULL OR m.loop = ANY (loops))
+               AND (recall_five_factor.compliant IS NULL OR m.compliant = recall_five_factor.compliant)
+               AND (min_trust IS NULL OR m.trust IS NOT NULL AND CASE WHEN apply_decay THEN decayed_trust(m.trust, u.last_accessed_at, moment, m.trust_curve, m.trust_half_life_hours, 0.5) ELSE coalesce(m.trust, 0.5) END >= min_trust)
+               AND (min_similarity IS NULL OR similarity(m.embedding, query, NULL) >= min_similarity)
+             ORDER BY score DESC, m.id
+             LIMIT k) theirs
+        ORDER BY score DESC, id
+        LIMIT k
+    )
+    SELECT m.agent_id, NULL::text AS team_id, m.id, m.content, m.memory_type, m.created_at, r.score,
+           similarity(m.embedding, query, NULL),
+           similarity(m.embedding, query, 0.0),
+           recency_exponential(m.created_at, moment, 0.05, 0.5),
+           m.usefulness,
+           m.confidence,
+           frequency(u.retrieval_count, 50)
+      FROM ranked r
+      JOIN agent_memories m ON m.agent_id = r.owner_id AND m.id = r.id
+      LEFT JOIN memory_usage u ON u.agent_id = r.owner_id AND u.memory_id = r.id
+     WHERE NOT r.of_team AND (min_score IS NULL OR r.score >= min_score)
+    UNION ALL
+    SELECT NULL::text, m.team_id, m.id, m.content, m.memory_type, m.created_at, r.score,
+           similarity(m.embedding, query, NULL),
+           similarity(m.embedding, query, 0.0),
+           recency_exponential(m.created_at, moment, 0.05, 0.5),
+           m.usefulness,
+           m.confidence,
+           frequency(u.retrieval_count, 50)
+      FROM ranked r
+      JOIN team_memories m ON m.team_id = r.owner_id AND m.id = r.id
+      LEFT JOIN memory_usage u ON u.agent_id = r.owner_id AND u.memory_id = r.id
+     WHERE r.of_team AND (min_score IS NULL OR r.score >= min_score)
+    ORDER BY score DESC, id;
+END
+$$;
+
+--
+-- Name: FUNCTION recall_five_factor(agent text, query public.vector, k integer, as_of timestamp with time zone, min_score double precision, min_similarity double precision, memory_types text[], tiers text[], tags text[], all_tags text[], entities text[], all_entities text[], metadata jsonb, created_after timestamp with time zone, created_before timestamp with time zone, components text[], output_types text[], domains text[], categories text[], loops text[], compliant boolean, min_trust double precision, statuses text[], include_invalid boolean, teams text[], query_entities text[], apply_decay boolean, similarity_weight double precision, recency_weight double precision, usefulness_weight double precision, confidence_weight double precision, frequency_weight double precision); Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON FUNCTION pgrecall.recall_five_factor(agent text, query public.vector, k integer, as_of timestamp with time zone, min_score double precision, min_similarity double precision, memory_types text[], tiers text[], tags text[], all_tags text[], entities text[], all_entities text[], metadata jsonb, created_after timestamp with time zone, created_before timestamp with time zone, components text[], output_types text[], domains text[], categories text[], loops text[], compliant boolean, min_trust double precision, statuses text[], include_invalid boolean, teams text[], query_entities text[], apply_decay boolean, similarity_weight double precision, recency_weight double precision, usefulness_weight double precision, confidence_weight double precision, frequency_weight double precision) IS 'The k best memories of an agent by the profile five_factor: 0.4 similarity + 0.25 recency + 0.2 usefulness + 0.1 confidence + 0.05 frequency.';
+
+--
+-- Name: recall_half_life(text, public.vector, integer, timestamp with time zone, double precision, double precision, text[], text[], text[], text[], text[], text[], jsonb, timestamp with time zone, timestamp with time zone, text[], text[], text[], text[], text[], boolean, double precision, text[], boolean, text[], text[], boolean, double precision, double precision, double precision); Type: FUNCTION; Schema: pgrecall; Owner: -
+--
+
+CREATE FUNCTION pgrecall.recall_half_life(agent text, query public.vector DEFAULT NULL::public.vector, k integer DEFAULT 10, as_of timestamp with time zone DEFAULT NULL::timestamp with time zone, min_score double precision DEFAULT NULL::double precision, min_similarity double precision DEFAULT NULL::double precision, memory_types text[] DEFAULT NULL::text[], tiers text[] DEFAULT NULL::text[], tags text[] DEFAULT NULL::text[], all_tags text[] DEFAULT NULL::text[], entities text[] DEFAULT NULL::text[], all_entities text[] DEFAULT NULL::text[], metadata jsonb DEFAULT NULL::jsonb, created_after timestamp with time zone DEFAULT NULL::timestamp with time zone, created_before timestamp with time zone DEFAULT NULL::timestamp with time zone, components text[] DEFAULT NULL::text[], output_types text[] DEFAULT NULL::text[], domains text[] DEFAULT NULL::text[], categories text[] DEFAULT NULL::text[], loops text[] DEFAULT NULL::text[], compliant boolean DEFAULT NULL::boolean, min_trust double precision DEFAULT NULL::double precision, statuses text[] DEFAULT '{active}'::text[], include_invalid boolean DEFAULT false, teams text[] DEFAULT NULL::text[], query_entities text[] DEFAULT NULL::text[], apply_decay boolean DEFAULT true, similarity_weight double precision DEFAULT 0.4, recency_weight double precision DEFAULT 0.3, importance_weight double precision DEFAULT 0.3) RETURNS TABLE(agent_id text, team_id text, id uuid, content text, memory_type text, created_at timestamp with time zone, score double precision, similarity double precision, signal_similarity double precision, signal_recency double precision, signal_importance double precision)
+    LANGUAGE plpgsql STABLE PARALLEL SAFE
+    SET search_path TO 'pgrecall', 'public'
+    AS $$
+#variable_conflict use_column
+DECLARE
+    moment timestamptz := coalesce(as_of, now());
+BEGIN
+    IF agent IS NULL OR k IS NULL OR k < 1 THEN
+        RAISE EXCEPTION 'agent must be given and k must be at least 1, got % and %', agent, k
+            USING ERRCODE = 'invalid_parameter_value';
+    END IF;
+    IF NOT least(similarity_weight, recency_weight, importance_weight) >= 0
+       OR NOT abs(similarity_weight + recency_weight + importance_weight - 1) <= 1e-09 THEN
+        RAISE EXCEPTION 'the weights must not be negative and must sum to 1, they sum to %', similarity_weight + recency_weight + importance_weight
+            USING ERRCODE = 'invalid_parameter_value';
+    END IF;
+    IF query IS NOT NULL AND NOT query <=> query < 1 THEN
+        RAISE EXCEPTION 'the query vector has no direction: it is zero, or too short or too long'
+            USING ERRCODE = 'invalid_parameter_value';
+    END IF;
+    query_entities := ARRAY(SELECT DISTINCT unnest(query_entities));
+    IF cardinality(query_entities) > 32 THEN
+        RAISE EXCEPTION 'query_entities may hold at most 32, got %', cardinality(query_entities)
+            USING ERRCODE = 'invalid_parameter_value';
+    END IF;
+    RETURN QUERY
+    WITH ranked AS (
+        SELECT * FROM (
+            SELECT m.agent_id AS owner_id, m.id, false AS of_team,
+                   similarity_weight * similarity(m.embedding, query, 0.5)
+                   + recency_weight * recency_exponential(greatest(u.last_accessed_at, m.created_at), moment, 0.049510512897138946, 0.5)
+                   + importance_weight * m.importance AS score
+              FROM agent_memories m
+              LEFT JOIN memory_usage u ON u.agent_id = m.agent_id AND u.memory_id = m.id
+             WHERE m.agent_id = agent
+               AND (include_invalid OR is_valid(
+                      m.valid_from, m.valid_until, m.invalidated_at, m.expires_at, moment))
+               AND (recall_half_life.as_of IS NULL OR m.created_at IS NULL OR m.created_at <= moment)
+               AND m.status = ANY (statuses)
+               AND (memory_types IS NULL OR m.memory_type = ANY (memory_types)
+                    OR m.additional_types && memory_types)
+               AND (tiers IS NULL OR m.tier = ANY (tiers))
+               AND (recall_half_life.tags IS NULL OR m.tags && recall_half_life.tags)
+               AND (all_tags IS NULL OR m.tags @> all_tags)
+               AND (recall_half_life.entities IS NULL OR m.entities && recall_half_life.entities)
+               AND (all_entities IS NULL OR m.entities @> all_entities)
+               AND (recall_half_life.metadata IS NULL OR m.metadata @> recall_half_life.metadata)
+               AND (created_after IS NULL OR m.created_at >= created_after)
+               AND (created_before IS NULL OR m.created_at < created_before)
+               AND (components IS NULL OR m.component = ANY (components))
+               AND (output_types IS NULL OR m.output_type = ANY (output_types))
+               AND (domains IS NULL OR m.domain = ANY (domains))
+               AND (categories IS NULL OR m.category = ANY (categories))
+               AND (loops IS NULL OR m.loop = ANY (loops))
+               AND (recall_half_life.compliant IS NULL OR m.compliant = recall_half_life.compliant)
+               AND (min_trust IS NULL OR m.trust IS NOT NULL AND CASE WHEN apply_decay THEN decayed_trust(m.trust, u.last_accessed_at, moment, m.trust_curve, m.trust_half_life_hours, 0.5) ELSE coalesce(m.trust, 0.5) END >= min_trust)
+               AND (min_similarity IS NULL OR similarity(m.embedding, query, NULL) >= min_similarity)
+             ORDER BY score DESC, m.id
+             LIMIT k) own
+        UNION ALL
+        SELECT * FROM (
+            SELECT m.team_id AS owner_id, m.id, true AS of_team,
+                   similarity_weight * similarity(m.embedding, query, 0.5)
+                   + recency_weight * recency_exponential(greatest(u.last_accessed_at, m.created_at), moment, 0.049510512897138946, 0.5)
+                   + importance_weight * m.importance AS score
+              FROM team_memories m
+              LEFT JOIN memory_usage u ON u.agent_id = m.team_id AND u.memory_id = m.id
+             WHERE m.team_id = ANY (teams)
+               AND (include_invalid OR is_valid(
+                      m.valid_from, m.valid_until, m.invalidated_at, m.expires_at, moment))
+               AND (recall_half_life.as_of IS NULL OR m.created_at IS NULL OR m.created_at <= moment)
+               AND m.status = ANY (statuses)
+               AND (memory_types IS NULL OR m.memory_type = ANY (memory_types)
+                    OR m.additional_types && memory_types)
+               AND (tiers IS NULL OR m.tier = ANY (tiers))
+               AND (recall_half_life.tags IS NULL OR m.tags && recall_half_life.tags)
+               AND (all_tags IS NULL OR m.tags @> all_tags)
+               AND (recall_half_life.entities IS NULL OR m.entities && recall_half_life.entities)
+               AND (all_entities IS NULL OR m.entities @> all_entities)
+               AND (recall_half_life.metadata IS NULL OR m.metadata @> recall_half_life.metadata)
+               AND (created_after IS NULL OR m.created_at >= created_after)
+               AND (created_before IS NULL OR m.created_at < created_before)
+               AND (components IS NULL OR m.component = ANY (components))
+               AND (output_types IS NULL OR m.output_type = ANY (output_types))
+               AND (domains IS NULL OR m.domain = ANY (domains))
+               AND (categories IS NULL OR m.category = ANY (categories))
+               AND (loops IS NULL OR m.loop = ANY (loops))
+               AND (recall_half_life.compliant IS NULL OR m.compliant = recall_half_life.compliant)
+               AND (min_trust IS NULL OR m.trust IS NOT NULL AND CASE WHEN apply_decay THEN decayed_trust(m.trust, u.last_accessed_at, moment, m.trust_curve, m.trust_half_life_hours, 0.5) ELSE coalesce(m.trust, 0.5) END >= min_trust)
+               AND (min_similarity IS NULL OR similarity(m.embedding, query, NULL) >= min_similarity)
+             ORDER BY score DESC, m.id
+             LIMIT k) theirs
+        ORDER BY score DESC, id
+        LIMIT k
+    )
+    SELECT m.agent_id, NULL::text AS team_id, m.id, m.content, m.memory_type, m.created_at, r.score,
+           similarity(m.embedding, query, NULL),
+           similarity(m.embedding, query, 0.5),
+           recency_exponential(greatest(u.last_accessed_at, m.created_at), moment, 0.049510512897138946, 0.5),
+           m.importance
+      FROM ranked r
+      JOIN agent_memories m ON m.agent_id = r.owner_id AND m.id = r.id
+      LEFT JOIN memory_usage u ON u.agent_id = r.owner_id AND u.memory_id = r.id
+     WHERE NOT r.of_team AND (min_score IS NULL OR r.score >= min_score)
+    UNION ALL
+    SELECT NULL::text, m.team_id, m.id, m.content, m.memory_type, m.created_at, r.score,
+           similarity(m.embedding, query, NULL),
+           similarity(m.embedding, query, 0.5),
+           recency_exponential(greatest(u.last_accessed_at, m.created_at), moment, 0.049510512897138946, 0.5),
+           m.importance
+      FROM ranked r
+      JOIN team_memories m ON m.team_id = r.owner_id AND m.id = r.id
+      LEFT JOIN memory_usage u ON u.agent_id = r.owner_id AND u.memory_id = r.id
+     WHERE r.of_team AND (min_score IS NULL OR r.score >= min_score)
+    ORDER BY score DESC, id;
+END
+$$;
+
+--
+-- Name: FUNCTION recall_half_life(agent text, query public.vector, k integer, as_of timestamp with time zone, min_score double precision, min_similarity double precision, memory_types text[], tiers text[], tags text[], all_tags text[], entities text[], all_entities text[], metadata jsonb, created_after timestamp with time zone, created_before timestamp with time zone, components text[], output_types text[], domains text[], categories text[], loops text[], compliant boolean, min_trust double precision, statuses text[], include_invalid boolean, teams text[], query_entities text[], apply_decay boolean, similarity_weight double precision, recency_weight double precision, importance_weight double precision); Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON FUNCTION pgrecall.recall_half_life(agent text, query public.vector, k integer, as_of timestamp with time zone, min_score double precision, min_similarity double precision, memory_types text[], tiers text[], tags text[], all_tags text[], entities text[], all_entities text[], metadata jsonb, created_after timestamp with time zone, created_before timestamp with time zone, components text[], output_types text[], domains text[], categories text[], loops text[], compliant boolean, min_trust double precision, statuses text[], include_invalid boolean, teams text[], query_entities text[], apply_decay boolean, similarity_weight double precision, recency_weight double precision, importance_weight double precision) IS 'The k best memories of an agent by the profile half_life: 0.4 similarity + 0.3 recency + 0.3 importance.';
+
+--
+-- Name: recall_last_access(text, public.vector, integer, timestamp with time zone, double precision, double precision, text[], text[], text[], text[], text[], text[], jsonb, timestamp with time zone, timestamp with time zone, text[], text[], text[], text[], text[], boolean, double precision, text[], boolean, text[], text[], boolean, double precision, double precision, double precision); Type: FUNCTION; Schema: pgrecall; Owner: -
+--
+
+CREATE FUNCTION pgrecall.recall_last_access(agent text, query public.vector DEFAULT NULL::public.vector, k integer DEFAULT 10, as_of timestamp with time zone DEFAULT NULL::timestamp with time zone, min_score double precision DEFAULT NULL::double precision, min_similarity double precision DEFAULT NULL::double precision, memory_types text[] DEFAULT NULL::text[], tiers text[] DEFAULT NULL::text[], tags text[] DEFAULT NULL::text[], all_tags text[] DEFAULT NULL::text[], entities text[] DEFAULT NULL::text[], all_entities text[] DEFAULT NULL::text[], metadata jsonb DEFAULT NULL::jsonb, created_after timestamp with time zone DEFAULT NULL::timestamp with time zone, created_before timestamp with time zone DEFAULT NULL::timestamp with time zone, components text[] DEFAULT NULL::text[], output_types text[] DEFAULT NULL::text[], domains text[] DEFAULT NULL::text[], categories text[] DEFAULT NULL::text[], loops text[] DEFAULT NULL::text[], compliant boolean DEFAULT NULL::boolean, min_trust double precision DEFAULT NULL::double precision, statuses text[] DEFAULT '{active}'::text[], include_invalid boolean DEFAULT false, teams text[] DEFAULT NULL::text[], query_entities text[] DEFAULT NULL::text[], apply_decay boolean DEFAULT true, similarity_weight double precision DEFAULT 0.5, importance_weight double precision DEFAULT 0.3, recency_weight double precision DEFAULT 0.2) RETURNS TABLE(agent_id text, team_id text, id uuid, content text, memory_type text, created_at timestamp with time zone, score double precision, similarity double precision, signal_similarity double precision, signal_importance double precision, signal_recency double precision)
+    LANGUAGE plpgsql STABLE PARALLEL SAFE
+    SET search_path TO 'pgrecall', 'public'
+    AS $$
+#variable_conflict use_column
+DECLARE
+    moment timestamptz := coalesce(as_of, now());
+BEGIN
+    IF agent IS NULL OR k IS NULL OR k < 1 THEN
+        RAISE EXCEPTION 'agent must be given and k must be at least 1, got % and %', agent, k
+            USING ERRCODE = 'invalid_parameter_value';
+    END IF;
+    IF NOT least(similarity_weight, importance_weight, recency_weight) >= 0
+       OR NOT abs(similarity_weight + importance_weight + recency_weight - 1) <= 1e-09 THEN
+        RAISE EXCEPTION 'the weights must not be negative and must sum to 1, they sum to %', similarity_weight + importance_weight + recency_weight
+            USING ERRCODE = 'invalid_parameter_value';
+    END IF;
+    IF query IS NOT NULL AND NOT query <=> query < 1 THEN
+        RAISE EXCEPTION 'the query vector has no direction: it is zero, or too short or too long'
+            USING ERRCODE = 'invalid_parameter_value';
+    END IF;
+    query_entities := ARRAY(SELECT DISTINCT unnest(query_entities));
+    IF cardinality(query_entities) > 32 THEN
+        RAISE EXCEPTION 'query_entities may hold at most 32, got %', cardinality(query_entities)
+            USING ERRCODE = 'invalid_parameter_value';
+    END IF;
+    RETURN QUERY
+    WITH ranked AS (
+        SELECT * FROM (
+            SELECT m.agent_id AS owner_id, m.id, false AS of_team,
+                   similarity_weight * similarity(m.embedding, query, 0.0)
+                   + importance_weight * m.importance
+                   + recency_weight * recency_exponential(coalesce(u.last_accessed_at, m.created_at), moment, 0.05, 0.5) AS score
+              FROM agent_memories m
+              LEFT JOIN memory_usage u ON u.agent_id = m.agent_id AND u.memory_id = m.id
+             WHERE m.agent_id = agent
+               AND (include_invalid OR is_valid(
+                      m.valid_from, m.valid_until, m.invalidated_at, m.expires_at, moment))
+               AND (recall_last_access.as_of IS NULL OR m.created_at IS NULL OR m.created_at <= moment)
+               AND m.status = ANY (statuses)
+               AND (memory_types IS NULL OR m.memory_type = ANY (memory_types)
+                    OR m.additional_types && memory_types)
+               AND (tiers IS NULL OR m.tier = ANY (tiers))
+               AND (recall_last_access.tags IS NULL OR m.tags && recall_last_access.tags)
+               AND (all_tags IS NULL OR m.tags @> all_tags)
+               AND (recall_last_access.entities IS NULL OR m.entities && recall_last_access.entities)
+               AND (all_entities IS NULL OR m.entities @> all_entities)
+               AND (recall_last_access.metadata IS NULL OR m.metadata @> recall_last_access.metadata)
+               AND (created_after IS NULL OR m.created_at >= created_after)
+               AND (created_before IS NULL OR m.created_at < created_before)
+               AND (components IS NULL OR m.component = ANY (components))
+               AND (output_types IS NULL OR m.output_type = ANY (output_types))
+               AND (domains IS NULL OR m.domain = ANY (domains))
+               AND (categories IS NULL OR m.category = ANY (categories))
+               AND (loops IS NULL OR m.loop = ANY (loops))
+               AND (recall_last_access.compliant IS NULL OR m.compliant = recall_last_access.compliant)
+               AND (min_trust IS NULL OR m.trust IS NOT NULL AND CASE WHEN apply_decay THEN decayed_trust(m.trust, u.last_accessed_at, moment, m.trust_curve, m.trust_half_life_hours, 0.5) ELSE coalesce(m.trust, 0.5) END >= min_trust)
+               AND (min_similarity IS NULL OR similarity(m.embedding, query, NULL) >= min_similarity)
+               AND (query IS NULL OR m.embedding IS NOT NULL)
+             ORDER BY score DESC, m.id
+             LIMIT k) own
+        UNION ALL
+        SELECT * FROM (
+            SELECT m.team_id AS owner_id, m.id, true AS of_team,
+                   similarity_weight * similarity(m.embedding, query, 0.0)
+                   + importance_weight * m.importance
+                   + recency_weight * recency_exponential(coalesce(u.last_accessed_at, m.created_at), moment, 0.05, 0.5) AS score
+              FROM team_memories m
+              LEFT JOIN memory_usage u ON u.agent_id = m.team_id AND u.memory_id = m.id
+             WHERE m.team_id = ANY (teams)
+               AND (include_invalid OR is_valid(
+                      m.valid_from, m.valid_until, m.invalidated_at, m.expires_at, moment))
+               AND (recall_last_access.as_of IS NULL OR m.created_at IS NULL OR m.created_at <= moment)
+               AND m.status = ANY (statuses)
+               AND (memory_types IS NULL OR m.memory_type = ANY (memory_types)
+                    OR m.additional_types && memory_types)
+               AND (tiers IS NULL OR m.tier = ANY (tiers))
+               AND (recall_last_access.tags IS NULL OR m.tags && recall_last_access.tags)
+               AND (all_tags IS NULL OR m.tags @> all_tags)
+               AND (recall_last_access.entities IS NULL OR m.entities && recall_last_access.entities)
+               AND (all_entities IS NULL OR m.entities @> all_entities)
+               AND (recall_last_access.metadata IS NULL OR m.metadata @> recall_last_access.metadata)
+               AND (created_after IS NULL OR m.created_at >= created_after)
+               AND (created_before IS NULL OR m.created_at < created_before)
+               AND (components IS NULL OR m.component = ANY (components))
+               AND (output_types IS NULL OR m.output_type = ANY (output_types))
+               AND (domains IS NULL OR m.domain = ANY (domains))
+               AND (categories IS NULL OR m.category = ANY (categories))
+               AND (loops IS NULL OR m.loop = ANY (loops))
+               AND (recall_last_access.compliant IS NULL OR m.compliant = recall_last_access.compliant)
+               AND (min_trust IS NULL OR m.trust IS NOT NULL AND CASE WHEN apply_decay THEN decayed_trust(m.trust, u.last_accessed_at, moment, m.trust_curve, m.trust_half_life_hours, 0.5) ELSE coalesce(m.trust, 0.5) END >= min_trust)
+               AND (min_similarity IS NULL OR similarity(m.embedding, query, NULL) >= min_similarity)
+               AND (query IS NULL OR m.embedding IS NOT NULL)
+             ORDER BY score DESC, m.id
+             LIMIT k) theirs
+        ORDER BY score DESC, id
+        LIMIT k
+    )
+    SELECT m.agent_id, NULL::text AS team_id, m.id, m.content, m.memory_type, m.created_at, r.score,
+           similarity(m.embedding, query, NULL),
+           similarity(m.embedding, query, 0.0),
+           m.importance,
+           recency_exponential(coalesce(u.last_accessed_at, m.created_at), moment, 0.05, 0.5)
+      FROM ranked r
+      JOIN agent_memories m ON m.agent_id = r.owner_id AND m.id = r.id
+      LEFT JOIN memory_usage u ON u.agent_id = r.owner_id AND u.memory_id = r.id
+     WHERE NOT r.of_team AND (min_score IS NULL OR r.score >= min_score)
+    UNION ALL
+    SELECT NULL::text, m.team_id, m.id, m.content, m.memory_type, m.created_at, r.score,
+           similarity(m.embedding, query, NULL),
+           similarity(m.embedding, query, 0.0),
+           m.importance,
+           recency_exponential(coalesce(u.last_accessed_at, m.created_at), moment, 0.05, 0.5)
+      FROM ranked r
+      JOIN team_memories m ON m.team_id = r.owner_id AND m.id = r.id
+      LEFT JOIN memory_usage u ON u.agent_id = r.owner_id AND u.memory_id = r.id
+     WHERE r.of_team AND (min_score IS NULL OR r.score >= min_score)
+    ORDER BY score DESC, id;
+END
+$$;
+
+--
+-- Name: FUNCTION recall_last_access(agent text, query public.vector, k integer, as_of timestamp with time zone, min_score double precision, min_similarity double precision, memory_types text[], tiers text[], tags text[], all_tags text[], entities text[], all_entities text[], metadata jsonb, created_after timestamp with time zone, created_before timestamp with time zone, components text[], output_types text[], domains text[], categories text[], loops text[], compliant boolean, min_trust double precision, statuses text[], include_invalid boolean, teams text[], query_entities text[], apply_decay boolean, similarity_weight double precision, importance_weight double precision, recency_weight double precision); Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON FUNCTION pgrecall.recall_last_access(agent text, query public.vector, k integer, as_of timestamp with time zone, min_score double precision, min_similarity double precision, memory_types text[], tiers text[], tags text[], all_tags text[], entities text[], all_entities text[], metadata jsonb, created_after timestamp with time zone, created_before timestamp with time zone, components text[], output_types text[], domains text[], categories text[], loops text[], compliant boolean, min_trust double precision, statuses text[], include_invalid boolean, teams text[], query_entities text[], apply_decay boolean, similarity_weight double precision, importance_weight double precision, recency_weight double precision) IS 'The k best memories of an agent by the profile last_access: 0.5 similarity + 0.3 importance + 0.2 recency.';
+
+--
+-- Name: recall_tiered(text, public.vector, integer, timestamp with time zone, double precision, double precision, text[], text[], text[], text[], text[], text[], jsonb, timestamp with time zone, timestamp with time zone, text[], text[], text[], text[], text[], boolean, double precision, text[], boolean, text[], text[], boolean, double precision, double precision, double precision, double precision, double precision, double precision); Type: FUNCTION; Schema: pgrecall; Owner: -
+--
+
+CREATE FUNCTION pgrecall.recall_tiered(agent text, query public.vector DEFAULT NULL::public.vector, k integer DEFAULT 10, as_of timestamp with time zone DEFAULT NULL::timestamp with time zone, min_score double precision DEFAULT NULL::double precision, min_similarity double precision DEFAULT NULL::double precision, memory_types text[] DEFAULT NULL::text[], tiers text[] DEFAULT NULL::text[], tags text[] DEFAULT NULL::text[], all_tags text[] DEFAULT NULL::text[], entities text[] DEFAULT NULL::text[], all_entities text[] DEFAULT NULL::text[], metadata jsonb DEFAULT NULL::jsonb, created_after timestamp with time zone DEFAULT NULL::timestamp with time zone, created_before timestamp with time zone DEFAULT NULL::timestamp with time zone, components text[] DEFAULT NULL::text[], output_types text[] DEFAULT NULL::text[], domains text[] DEFAULT NULL::text[], categories text[] DEFAULT NULL::text[], loops text[] DEFAULT NULL::text[], compliant boolean DEFAULT NULL::boolean, min_trust double precision DEFAULT NULL::double precision, statuses text[] DEFAULT '{active}'::text[], include_invalid boolean DEFAULT false, teams text[] DEFAULT NULL::text[], query_entities text[] DEFAULT NULL::text[], apply_decay boolean DEFAULT true, similarity_weight double precision DEFAULT 0.4, recency_weight double precision DEFAULT 0.2, importance_weight double precision DEFAULT 0.15, frequency_weight double precision DEFAULT 0.1, usefulness_weight double precision DEFAULT 0.1, entity_overlap_weight double precision DEFAULT 0.05) RETURNS TABLE(agent_id text, team_id text, id uuid, content text, memory_type text, created_at timestamp with time zone, score double precision, similarity double precision, signal_similarity double precision, signal_recency double precision, signal_importance double precision, signal_frequency double precision, signal_usefulness double precision, signal_entity_overlap double precision)
+    LANGUAGE plpgsql STABLE PARALLEL SAFE
+    SET search_path TO 'pgrecall', 'public'
+    AS $$
+#variable_conflict use_column
+DECLARE
+    moment timestamptz := coalesce(as_of, now());
+BEGIN
+    IF agent IS NULL OR k IS NULL OR k < 1 THEN
+        RAISE EXCEPTION 'agent must be given and k must be at least 1, got % and %', agent, k
+            USING ERRCODE = 'invalid_parameter_value';
+    END IF;
+    IF NOT least(similarity_weight, recency_weight, importance_weight, frequency_weight, usefulness_weight, entity_overlap_weight) >= 0
+       OR NOT abs(similarity_weight + recency_weight + importance_weight + frequency_weight + usefulness_weight + entity_overlap_weight - 1) <= 1e-09 THEN
+        RAISE EXCEPTION 'the weights must not be negative and must sum to 1, they sum to %', similarity_weight + recency_weight + importance_weight + frequency_weight + usefulness_weight + entity_overlap_weight
+            USING ERRCODE = 'invalid_parameter_value';
+    END IF;
+    IF query IS NOT NULL AND NOT query <=> query < 1 THEN
+        RAISE EXCEPTION 'the query vector has no direction: it is zero, or too short or too long'
+            USING ERRCODE = 'invalid_parameter_value';
+    END IF;
+    query_entities := ARRAY(SELECT DISTINCT unnest(query_entities));
+    IF cardinality(query_entities) > 32 THEN
+        RAISE EXCEPTION 'query_entities may hold at most 32, got %', cardinality(query_entities)
+            USING ERRCODE = 'invalid_parameter_value';
+    END IF;
+    RETURN QUERY
+    WITH ranked AS (
+        SELECT * FROM (
+            SELECT m.agent_id AS owner_id, m.id, false AS of_team,
+                   similarity_weight * similarity(m.embedding, query, 0.0)
+                   + recency_weight * recency_exponential(coalesce(u.last_accessed_at, m.created_at), moment, CASE WHEN (m.tier = 'short') THEN 2.772588722239781 WHEN (m.tier = 'medium') THEN 0.09902102579427789 WHEN (m.tier = 'long') THEN 0.007701635339554948 ELSE 0.007701635339554948 END, 0.5)
+                   + importance_weight * m.importance
+                   + frequency_weight * frequency(u.retrieval_count, 20)
+                   + usefulness_weight * m.usefulness
+                   + entity_overlap_weight * entity_overlap(m.entities, query_entities) AS score
+              FROM agent_memories m
+              LEFT JOIN memory_usage u ON u.agent_id = m.agent_id AND u.memory_id = m.id
+             WHERE m.agent_id = agent
+               AND (include_invalid OR is_valid(
+                      m.valid_from, m.valid_until, m.invalidated_at, m.expires_at, moment))
+               AND (recall_tiered.as_of IS NULL OR m.created_at IS NULL OR m.created_at <= moment)
+               AND m.status = ANY (statuses)
+               AND (memory_types IS NULL OR m.memory_type = ANY (memory_types)
+                    OR m.additional_types && memory_types)
+               AND (tiers IS NULL OR m.tier = ANY (tiers))
+               AND (recall_tiered.tags IS NULL OR m.tags && recall_tiered.tags)
+               AND (all_tags IS NULL OR m.tags @> all_tags)
+               AND (recall_tiered.entities IS NULL OR m.entities && recall_tiered.entities)
+               AND (all_entities IS NULL OR m.entities @> all_entities)
+               AND (recall_tiered.metadata IS NULL OR m.metadata @> recall_tiered.metadata)
+               AND (created_after IS NULL OR m.created_at >= created_after)
+               AND (created_before IS NULL OR m.created_at < created_before)
+               AND (components IS NULL OR m.component = ANY (components))
+               AND (output_types IS NULL OR m.output_type = ANY (output_types))
+               AND (domains IS NULL OR m.domain = ANY (domains))
+               AND (categories IS NULL OR m.category = ANY (categories))
+               AND (loops IS NULL OR m.loop = ANY (loops))
+               AND (recall_tiered.compliant IS NULL OR m.compliant = recall_tiered.compliant)
+               AND (min_trust IS NULL OR m.trust IS NOT NULL AND CASE WHEN apply_decay THEN decayed_trust(m.trust, u.last_accessed_at, moment, m.trust_curve, m.trust_half_life_hours, 0.5) ELSE coalesce(m.trust, 0.5) END >= min_trust)
+               AND (min_similarity IS NULL OR similarity(m.embedding, query, NULL) >= min_similarity)
+             ORDER BY score DESC, m.id
+             LIMIT k) own
+        UNION ALL
+        SELECT * FROM (
+            SELECT m.team_id AS owner_id, m.id, true AS of_team,
+                   similarity_weight * similarity(m.embedding, query, 0.0)
+                   + recency_weight * recency_exponential(coalesce(u.last_accessed_at, m.created_at), moment, CASE WHEN (m.tier = 'short') THEN 2.772588722239781 WHEN (m.tier = 'medium') THEN 0.09902102579427789 WHEN (m.tier = 'long') THEN 0.007701635339554948 ELSE 0.007701635339554948 END, 0.5)
+                   + importance_weight * m.importance
+                   + frequency_weight * frequency(u.retrieval_count, 20)
+                   + usefulness_weight * m.usefulness
+                   + entity_overlap_weight * entity_overlap(m.entities, query_entities) AS score
+              FROM team_memories m
+              LEFT JOIN memory_usage u ON u.agent_id = m.team_id AND u.memory_id = m.id
+             WHERE m.team_id = ANY (teams)
+               AND (include_invalid OR is_valid(
+                      m.valid_from, m.valid_until, m.invalidated_at, m.expires_at, moment))
+               AND (recall_tiered.as_of IS NULL OR m.created_at IS NULL OR m.created_at <= moment)
+               AND m.status = ANY (statuses)
+               AND (memory_types IS NULL OR m.memory_type = ANY (memory_types)
+                    OR m.additional_types && memory_types)
+               AND (tiers IS NULL OR m.tier = ANY (tiers))
+               AND (recall_tiered.tags IS NULL OR m.tags && recall_tiered.tags)
+               AND (all_tags IS NULL OR m.tags @> all_tags)
+               AND (recall_tiered.entities IS NULL OR m.entities && recall_tiered.entities)
+               AND (all_entities IS NULL OR m.entities @> all_entities)
+               AND (recall_tiered.metadata IS NULL OR m.metadata @> recall_tiered.metadata)
+               AND (created_after IS NULL OR m.created_at >= created_after)
+               AND (created_before IS NULL OR m.created_at < created_before)
+               AND (components IS NULL OR m.component = ANY (components))
+               AND (output_types IS NULL OR m.output_type = ANY (output_types))
+               AND (domains IS NULL OR m.domain = ANY (domains))
+               AND (categories IS NULL OR m.category = ANY (categories))
+               AND (loops IS NULL OR m.loop = ANY (loops))
+               AND (recall_tiered.compliant IS NULL OR m.compliant = recall_tiered.compliant)
+               AND (min_trust IS NULL OR m.trust IS NOT NULL AND CASE WHEN apply_decay THEN decayed_trust(m.trust, u.last_accessed_at, moment, m.trust_curve, m.trust_half_life_hours, 0.5) ELSE coalesce(m.trust, 0.5) END >= min_trust)
+               AND (min_similarity IS NULL OR similarity(m.embedding, query, NULL) >= min_similarity)
+             ORDER BY score DESC, m.id
+             LIMIT k) theirs
+        ORDER BY score DESC, id
+        LIMIT k
+    )
+    SELECT m.agent_id, NULL::text AS team_id, m.id, m.content, m.memory_type, m.created_at, r.score,
+           similarity(m.embedding, query, NULL),
+           similarity(m.embedding, query, 0.0),
+           recency_exponential(coalesce(u.last_accessed_at, m.created_at), moment, CASE WHEN (m.tier = 'short') THEN 2.772588722239781 WHEN (m.tier = 'medium') THEN 0.09902102579427789 WHEN (m.tier = 'long') THEN 0.007701635339554948 ELSE 0.007701635339554948 END, 0.5),
+           m.importance,
+           frequency(u.retrieval_count, 20),
+           m.usefulness,
+           entity_overlap(m.entities, query_entities)
+      FROM ranked r
+      JOIN agent_memories m ON m.agent_id = r.owner_id AND m.id = r.id
+      LEFT JOIN memory_usage u ON u.agent_id = r.owner_id AND u.memory_id = r.id
+     WHERE NOT r.of_team AND (min_score IS NULL OR r.score >= min_score)
+    UNION ALL
+    SELECT NULL::text, m.team_id, m.id, m.content, m.memory_type, m.created_at, r.score,
+           similarity(m.embedding, query, NULL),
+           similarity(m.embedding, query, 0.0),
+           recency_exponential(coalesce(u.last_accessed_at, m.created_at), moment, CASE WHEN (m.tier = 'short') THEN 2.772588722239781 WHEN (m.tier = 'medium') THEN 0.09902102579427789 WHEN (m.tier = 'long') THEN 0.007701635339554948 ELSE 0.007701635339554948 END, 0.5),
+           m.importance,
+           frequency(u.retrieval_count, 20),
+           m.usefulness,
+           entity_overlap(m.entities, query_entities)
+      FROM ranked r
+      JOIN team_memories m ON m.team_id = r.owner_id AND m.id = r.id
+      LEFT JOIN memory_usage u ON u.agent_id = r.owner_id AND u.memory_id = r.id
+     WHERE r.of_team AND (min_score IS NULL OR r.score >= min_score)
+    ORDER BY score DESC, id;
+END
+$$;
+
+--
+-- Name: FUNCTION recall_tiered(agent text, query public.vector, k integer, as_of timestamp with time zone, min_score double precision, min_similarity double precision, memory_types text[], tiers text[], tags text[], all_tags text[], entities text[], all_entities text[], metadata jsonb, created_after timestamp with time zone, created_before timestamp with time zone, components text[], output_types text[], domains text[], categories text[], loops text[], compliant boolean, min_trust double precision, statuses text[], include_invalid boolean, teams text[], query_entities text[], apply_decay boolean, similarity_weight double precision, recency_weight double precision, importance_weight double precision, frequency_weight double precision, usefulness_weight double precision, entity_overlap_weight double precision); Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON FUNCTION pgrecall.recall_tiered(agent text, query public.vector, k integer, as_of timestamp with time zone, min_score double precision, min_similarity double precision, memory_types text[], tiers text[], tags text[], all_tags text[], entities text[], all_entities text[], metadata jsonb, created_after timestamp with time zone, created_before timestamp with time zone, components text[], output_types text[], domains text[], categories text[], loops text[], compliant boolean, min_trust double precision, statuses text[], include_invalid boolean, teams text[], query_entities text[], apply_decay boolean, similarity_weight double precision, recency_weight double precision, importance_weight double precision, frequency_weight double precision, usefulness_weight double precision, entity_overlap_weight double precision) IS 'The k best memories of an agent by the profile tiered: 0.4 similarity + 0.2 recency + 0.15 importance + 0.1 frequency + 0.1 usefulness + 0.05 entity_overlap.';
+
+--
+-- Name: recall_trust(text, public.vector, integer, timestamp with time zone, double precision, double precision, text[], text[], text[], text[], text[], text[], jsonb, timestamp with time zone, timestamp with time zone, text[], text[], text[], text[], text[], boolean, double precision, text[], boolean, text[], text[], boolean, double precision, double precision, double precision, double precision); Type: FUNCTION; Schema: pgrecall; Owner: -
+--
+
+CREATE FUNCTION pgrecall.recall_trust(agent text, query public.vector DEFAULT NULL::public.vector, k integer DEFAULT 10, as_of timestamp with time zone DEFAULT NULL::timestamp with time zone, min_score double precision DEFAULT NULL::double precision, min_similarity double precision DEFAULT NULL::double precision, memory_types text[] DEFAULT NULL::text[], tiers text[] DEFAULT NULL::text[], tags text[] DEFAULT NULL::text[], all_tags text[] DEFAULT NULL::text[], entities text[] DEFAULT NULL::text[], all_entities text[] DEFAULT NULL::text[], metadata jsonb DEFAULT NULL::jsonb, created_after timestamp with time zone DEFAULT NULL::timestamp with time zone, created_before timestamp with time zone DEFAULT NULL::timestamp with time zone, components text[] DEFAULT NULL::text[], output_types text[] DEFAULT NULL::text[], domains text[] DEFAULT NULL::text[], categories text[] DEFAULT NULL::text[], loops text[] DEFAULT NULL::text[], compliant boolean DEFAULT NULL::boolean, min_trust double precision DEFAULT NULL::double precision, statuses text[] DEFAULT '{active}'::text[], include_invalid boolean DEFAULT false, teams text[] DEFAULT NULL::text[], query_entities text[] DEFAULT NULL::text[], apply_decay boolean DEFAULT true, trust_weight double precision DEFAULT 0.4, similarity_weight double precision DEFAULT 0.35, recency_weight double precision DEFAULT 0.15, importance_weight double precision DEFAULT 0.1) RETURNS TABLE(agent_id text, team_id text, id uuid, content text, memory_type text, created_at timestamp with time zone, score double precision, similarity double precision, signal_trust double precision, signal_similarity double precision, signal_recency double precision, signal_importance double precision)
+    LANGUAGE plpgsql STABLE PARALLEL SAFE
+    SET search_path TO 'pgrecall', 'public'
+    AS $$
+#variable_conflict use_column
+DECLARE
+    moment timestamptz := coalesce(as_of, now());
+BEGIN
+    IF agent IS NULL OR k IS NULL OR k < 1 THEN
+        RAISE EXCEPTION 'agent must be given and k must be at least 1, got % and %', agent, k
+            USING ERRCODE = 'invalid_parameter_value';
+    END IF;
+    IF NOT least(trust_weight, similarity_weight, recency_weight, importance_weight) >= 0
+       OR NOT abs(trust_weight + similarity_weight + recency_weight + importance_weight - 1) <= 1e-09 THEN
+        RAISE EXCEPTION 'the weights must not be negative and must sum to 1, they sum to %', trust_weight + similarity_weight + recency_weight + importance_weight
+            USING ERRCODE = 'invalid_parameter_value';
+    END IF;
+    IF query IS NOT NULL AND NOT query <=> query < 1 THEN
+        RAISE EXCEPTION 'the query vector has no direction: it is zero, or too short or too long'
+            USING ERRCODE = 'invalid_parameter_value';
+    END IF;
+    query_entities := ARRAY(SELECT DISTINCT unnest(query_entities));
+    IF cardinality(query_entities) > 32 THEN
+        RAISE EXCEPTION 'query_entities may hold at most 32, got %', cardinality(query_entities)
+            USING ERRCODE = 'invalid_parameter_value';
+    END IF;
+    RETURN QUERY
+    WITH ranked AS (
+        SELECT * FROM (
+            SELECT m.agent_id AS owner_id, m.id, false AS of_team,
+                   trust_weight * CASE WHEN apply_decay THEN decayed_trust(m.trust, u.last_accessed_at, moment, m.trust_curve, m.trust_half_life_hours, 0.5) ELSE coalesce(m.trust, 0.5) END
+                   + similarity_weight * similarity(m.embedding, query, 0.0)
+                   + recency_weight * recency_hyperbolic(m.created_at, moment, 7, 0.5)
+                   + importance_weight * m.importance AS score
+              FROM agent_memories m
+              LEFT JOIN memory_usage u ON u.agent_id = m.agent_id AND u.memory_id = m.id
+             WHERE m.agent_id = agent
+               AND (include_invalid OR is_valid(
+                      m.valid_from, m.valid_until, m.invalidated_at, m.expires_at, moment))
+               AND (recall_trust.as_of IS NULL OR m.created_at IS NULL OR m.created_at <= moment)
+               AND m.status = ANY (statuses)
+               AND (memory_types IS NULL OR m.memory_type = ANY (memory_types)
+                    OR m.additional_types && memory_types)
+               AND (tiers IS NULL OR m.tier = ANY (tiers))
+               AND (recall_trust.tags IS NULL OR m.tags && recall_trust.tags)
+               AND (all_tags IS NULL OR m.tags @> all_tags)
+               AND (recall_trust.entities IS NULL OR m.entities && recall_trust.entities)
+               AND (all_entities IS NULL OR m.entities @> all_entities)
+               AND (recall_trust.metadata IS NULL OR m.metadata @> recall_trust.metadata)
+               AND (created_after IS NULL OR m.created_at >= created_after)
+               AND (created_before IS NULL OR m.created_at < created_before)
+               AND (components IS NULL OR m.component = ANY (components))
+               AND (output_types IS NULL OR m.output_type = ANY (output_types))
+               AND (domains IS NULL OR m.domain = ANY (domains))
+               AND (categories IS NULL OR m.category = ANY (categories))
+               AND (loops IS NULL OR m.loop = ANY (loops))
+               AND (recall_trust.compliant IS NULL OR m.compliant = recall_trust.compliant)
+               AND (min_trust IS NULL OR m.trust IS NOT NULL AND CASE WHEN apply_decay THEN decayed_trust(m.trust, u.last_accessed_at, moment, m.trust_curve, m.trust_half_life_hours, 0.5) ELSE coalesce(m.trust, 0.5) END >= min_trust)
+               AND (min_similarity IS NULL OR similarity(m.embedding, query, NULL) >= min_similarity)
+             ORDER BY score DESC, m.id
+             LIMIT k) own
+        UNION ALL
+        SELECT * FROM (
+            SELECT m.team_id AS owner_id, m.id, true AS of_team,
+                   trust_weight * CASE WHEN apply_decay THEN decayed_trust(m.trust, u.last_accessed_at, moment, m.trust_curve, m.trust_half_life_hours, 0.5) ELSE coalesce(m.trust, 0.5) END
+                   + similarity_weight * similarity(m.embedding, query, 0.0)
+                   + recency_weight * recency_hyperbolic(m.created_at, moment, 7, 0.5)
+                   + importance_weight * m.importance AS score
+              FROM team_memories m
+              LEFT JOIN memory_usage u ON u.agent_id = m.team_id AND u.memory_id = m.id
+             WHERE m.team_id = ANY (teams)
+               AND (include_invalid OR is_valid(
+                      m.valid_from, m.valid_until, m.invalidated_at, m.expires_at, moment))
+               AND (recall_trust.as_of IS NULL OR m.created_at IS NULL OR m.created_at <= moment)
+               AND m.status = ANY (statuses)
+               AND (memory_types IS NULL OR m.memory_type = ANY (memory_types)
+                    OR m.additional_types && memory_types)
+               AND (tiers IS NULL OR m.tier = ANY (tiers))
+               AND (recall_trust.tags IS NULL OR m.tags && recall_trust.tags)
+               AND (all_tags IS NULL OR m.tags @> all_tags)
+               AND (recall_trust.entities IS NULL OR m.entities && recall_trust.entities)
+               AND (all_entities IS NULL OR m.entities @> all_entities)
+               AND (recall_trust.metadata IS NULL OR m.metadata @> recall_trust.metadata)
+               AND (created_after IS NULL OR m.created_at >= created_after)
+               AND (created_before IS NULL OR m.created_at < created_before)
+               AND (components IS NULL OR m.component = ANY (components))
+               AND (output_types IS NULL OR m.output_type = ANY (output_types))
+               AND (domains IS NULL OR m.domain = ANY (domains))
+               AND (categories IS NULL OR m.category = ANY (categories))
+               AND (loops IS NULL OR m.loop = ANY (loops))
+               AND (recall_trust.compliant IS NULL OR m.compliant = recall_trust.compliant)
+               AND (min_trust IS NULL OR m.trust IS NOT NULL AND CASE WHEN apply_decay THEN decayed_trust(m.trust, u.last_accessed_at, moment, m.trust_curve, m.trust_half_life_hours, 0.5) ELSE coalesce(m.trust, 0.5) END >= min_trust)
+               AND (min_similarity IS NULL OR similarity(m.embedding, query, NULL) >= min_similarity)
+             ORDER BY score DESC, m.id
+             LIMIT k) theirs
+        ORDER BY score DESC, id
+        LIMIT k
+    )
+    SELECT m.agent_id, NULL::text AS team_id, m.id, m.content, m.memory_type, m.created_at, r.score,
+           similarity(m.embedding, query, NULL),
+           CASE WHEN apply_decay THEN decayed_trust(m.trust, u.last_accessed_at, moment, m.trust_curve, m.trust_half_life_hours, 0.5) ELSE coalesce(m.trust, 0.5) END,
+           similarity(m.embedding, query, 0.0),
+           recency_hyperbolic(m.created_at, moment, 7, 0.5),
+           m.importance
+      FROM ranked r
+      JOIN agent_memories m ON m.agent_id = r.owner_id AND m.id = r.id
+      LEFT JOIN memory_usage u ON u.agent_id = r.owner_id AND u.memory_id = r.id
+     WHERE NOT r.of_team AND (min_score IS NULL OR r.score >= min_score)
+    UNION ALL
+    SELECT NULL::text, m.team_id, m.id, m.content, m.memory_type, m.created_at, r.score,
+           similarity(m.embedding, query, NULL),
+           CASE WHEN apply_decay THEN decayed_trust(m.trust, u.last_accessed_at, moment, m.trust_curve, m.trust_half_life_hours, 0.5) ELSE coalesce(m.trust, 0.5) END,
+           similarity(m.embedding, query, 0.0),
+           recency_hyperbolic(m.created_at, moment, 7, 0.5),
+           m.importance
+      FROM ranked r
+      JOIN team_memories m ON m.team_id = r.owner_id AND m.id = r.id
+      LEFT JOIN memory_usage u ON u.agent_id = r.owner_id AND u.memory_id = r.id
+     WHERE r.of_team AND (min_score IS NULL OR r.score >= min_score)
+    ORDER BY score DESC, id;
+END
+$$;
+
+--
+-- Name: FUNCTION recall_trust(agent text, query public.vector, k integer, as_of timestamp with time zone, min_score double precision, min_similarity double precision, memory_types text[], tiers text[], tags text[], all_tags text[], entities text[], all_entities text[], metadata jsonb, created_after timestamp with time zone, created_before timestamp with time zone, components text[], output_types text[], domains text[], categories text[], loops text[], compliant boolean, min_trust double precision, statuses text[], include_invalid boolean, teams text[], query_entities text[], apply_decay boolean, trust_weight double precision, similarity_weight double precision, recency_weight double precision, importance_weight double precision); Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON FUNCTION pgrecall.recall_trust(agent text, query public.vector, k integer, as_of timestamp with time zone, min_score double precision, min_similarity double precision, memory_types text[], tiers text[], tags text[], all_tags text[], entities text[], all_entities text[], metadata jsonb, created_after timestamp with time zone, created_before timestamp with time zone, components text[], output_types text[], domains text[], categories text[], loops text[], compliant boolean, min_trust double precision, statuses text[], include_invalid boolean, teams text[], query_entities text[], apply_decay boolean, trust_weight double precision, similarity_weight double precision, recency_weight double precision, importance_weight double precision) IS 'The k best memories of an agent by the profile trust: 0.4 trust + 0.35 similarity + 0.15 recency + 0.1 importance.';
 
 --
 -- Name: recency_exponential(timestamp with time zone, timestamp with time zone, double precision, double precision); Type: FUNCTION; Schema: pgrecall; Owner: -
@@ -171,31 +842,37 @@ SET default_table_access_method = heap;
 CREATE TABLE pgrecall.agent_memories (
     agent_id text NOT NULL,
     id uuid NOT NULL,
+    usefulness double precision DEFAULT 0.5 NOT NULL,
+    confidence double precision DEFAULT 0.8 NOT NULL,
+    importance double precision DEFAULT 0.5 NOT NULL,
+    trust double precision,
+    trust_half_life_hours double precision,
+    created_at timestamp with time zone DEFAULT now(),
+    updated_at timestamp with time zone DEFAULT now() NOT NULL,
+    valid_from timestamp with time zone,
+    valid_until timestamp with time zone,
+    expires_at timestamp with time zone,
+    invalidated_at timestamp with time zone,
+    status text DEFAULT 'active'::text NOT NULL,
+    tier text DEFAULT 'long'::text NOT NULL,
+    memory_type text DEFAULT 'episodic'::text NOT NULL,
+    trust_curve text,
+    embedding public.vector(256),
     content text NOT NULL,
     content_hash bytea GENERATED ALWAYS AS (pgrecall.content_hash(content)) STORED NOT NULL,
-    embedding public.vector(256),
     embedding_model text,
-    memory_type text DEFAULT 'episodic'::text NOT NULL,
     additional_types text[] DEFAULT '{}'::text[] NOT NULL,
     memory_nature text,
     content_type text,
-    tier text DEFAULT 'long'::text NOT NULL,
-    status text DEFAULT 'active'::text NOT NULL,
     subject text,
     tags text[] DEFAULT '{}'::text[] NOT NULL,
     entities text[] DEFAULT '{}'::text[] NOT NULL,
     metadata jsonb DEFAULT '{}'::jsonb NOT NULL,
-    importance double precision DEFAULT 0.5 NOT NULL,
-    usefulness double precision DEFAULT 0.5 NOT NULL,
-    confidence double precision DEFAULT 0.8 NOT NULL,
     needs_review boolean DEFAULT false NOT NULL,
-    trust double precision,
     trust_provenance double precision,
     trust_consensus double precision,
     trust_governance double precision,
     trust_usage double precision,
-    trust_curve text,
-    trust_half_life_hours double precision,
     component text,
     output_type text,
     domain text,
@@ -207,13 +884,7 @@ CREATE TABLE pgrecall.agent_memories (
     has_errors boolean DEFAULT false NOT NULL,
     violates_policy boolean DEFAULT false NOT NULL,
     under_policy_review boolean DEFAULT false NOT NULL,
-    created_at timestamp with time zone DEFAULT now(),
     observed_at timestamp with time zone,
-    updated_at timestamp with time zone DEFAULT now() NOT NULL,
-    valid_from timestamp with time zone,
-    valid_until timestamp with time zone,
-    expires_at timestamp with time zone,
-    invalidated_at timestamp with time zone,
     invalidation_reason text,
     superseded_by uuid,
     CONSTRAINT ck_agent_memories_ck_agent_memories_agent_id CHECK (((agent_id <> ''::text) AND (length(agent_id) <= 200))),
@@ -264,6 +935,102 @@ COMMENT ON COLUMN pgrecall.agent_memories.agent_id IS 'Whose memory this is; eve
 COMMENT ON COLUMN pgrecall.agent_memories.id IS 'UUID made by the client, version 7.';
 
 --
+-- Name: COLUMN agent_memories.usefulness; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON COLUMN pgrecall.agent_memories.usefulness IS 'Posterior mean of helpfulness from feedback.';
+
+--
+-- Name: COLUMN agent_memories.confidence; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON COLUMN pgrecall.agent_memories.confidence IS 'How sure the extraction was.';
+
+--
+-- Name: COLUMN agent_memories.importance; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON COLUMN pgrecall.agent_memories.importance IS 'How much it matters, 0 to 1.';
+
+--
+-- Name: COLUMN agent_memories.trust; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON COLUMN pgrecall.agent_memories.trust IS 'Trust as stored, before decay; NULL: never assessed.';
+
+--
+-- Name: COLUMN agent_memories.trust_half_life_hours; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON COLUMN pgrecall.agent_memories.trust_half_life_hours IS 'Half-life of trust in hours.';
+
+--
+-- Name: COLUMN agent_memories.created_at; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON COLUMN pgrecall.agent_memories.created_at IS 'When it came to be; NULL: unknown.';
+
+--
+-- Name: COLUMN agent_memories.updated_at; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON COLUMN pgrecall.agent_memories.updated_at IS 'Last change.';
+
+--
+-- Name: COLUMN agent_memories.valid_from; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON COLUMN pgrecall.agent_memories.valid_from IS 'Start of validity, included; NULL: open.';
+
+--
+-- Name: COLUMN agent_memories.valid_until; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON COLUMN pgrecall.agent_memories.valid_until IS 'End of validity, excluded; NULL: open.';
+
+--
+-- Name: COLUMN agent_memories.expires_at; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON COLUMN pgrecall.agent_memories.expires_at IS 'From this moment on it is not recalled; NULL: never.';
+
+--
+-- Name: COLUMN agent_memories.invalidated_at; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON COLUMN pgrecall.agent_memories.invalidated_at IS 'When it was superseded or forgotten; NULL: it stands.';
+
+--
+-- Name: COLUMN agent_memories.status; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON COLUMN pgrecall.agent_memories.status IS 'active, consolidated, completed or archived.';
+
+--
+-- Name: COLUMN agent_memories.tier; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON COLUMN pgrecall.agent_memories.tier IS 'short, medium or long: how long it is meant to last.';
+
+--
+-- Name: COLUMN agent_memories.memory_type; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON COLUMN pgrecall.agent_memories.memory_type IS 'Its kind, which is also its store.';
+
+--
+-- Name: COLUMN agent_memories.trust_curve; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON COLUMN pgrecall.agent_memories.trust_curve IS 'How trust decays: hyperbolic, exponential or linear.';
+
+--
+-- Name: COLUMN agent_memories.embedding; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON COLUMN pgrecall.agent_memories.embedding IS 'Direction of the meaning; NULL: not embedded.';
+
+--
 -- Name: COLUMN agent_memories.content; Type: COMMENT; Schema: pgrecall; Owner: -
 --
 
@@ -276,22 +1043,10 @@ COMMENT ON COLUMN pgrecall.agent_memories.content IS 'What is remembered, at mos
 COMMENT ON COLUMN pgrecall.agent_memories.content_hash IS 'SHA-256 of the normalised content; equal for exact duplicates.';
 
 --
--- Name: COLUMN agent_memories.embedding; Type: COMMENT; Schema: pgrecall; Owner: -
---
-
-COMMENT ON COLUMN pgrecall.agent_memories.embedding IS 'Direction of the meaning; NULL: not embedded.';
-
---
 -- Name: COLUMN agent_memories.embedding_model; Type: COMMENT; Schema: pgrecall; Owner: -
 --
 
 COMMENT ON COLUMN pgrecall.agent_memories.embedding_model IS 'The model that made the embedding.';
-
---
--- Name: COLUMN agent_memories.memory_type; Type: COMMENT; Schema: pgrecall; Owner: -
---
-
-COMMENT ON COLUMN pgrecall.agent_memories.memory_type IS 'Its kind, which is also its store.';
 
 --
 -- Name: COLUMN agent_memories.additional_types; Type: COMMENT; Schema: pgrecall; Owner: -
@@ -310,18 +1065,6 @@ COMMENT ON COLUMN pgrecall.agent_memories.memory_nature IS 'semantic, episodic, 
 --
 
 COMMENT ON COLUMN pgrecall.agent_memories.content_type IS 'Media type or a caller''s own word for the form of content.';
-
---
--- Name: COLUMN agent_memories.tier; Type: COMMENT; Schema: pgrecall; Owner: -
---
-
-COMMENT ON COLUMN pgrecall.agent_memories.tier IS 'short, medium or long: how long it is meant to last.';
-
---
--- Name: COLUMN agent_memories.status; Type: COMMENT; Schema: pgrecall; Owner: -
---
-
-COMMENT ON COLUMN pgrecall.agent_memories.status IS 'active, consolidated, completed or archived.';
 
 --
 -- Name: COLUMN agent_memories.subject; Type: COMMENT; Schema: pgrecall; Owner: -
@@ -348,34 +1091,10 @@ COMMENT ON COLUMN pgrecall.agent_memories.entities IS 'Names of the people, plac
 COMMENT ON COLUMN pgrecall.agent_memories.metadata IS 'The caller''s own fields, a JSON object.';
 
 --
--- Name: COLUMN agent_memories.importance; Type: COMMENT; Schema: pgrecall; Owner: -
---
-
-COMMENT ON COLUMN pgrecall.agent_memories.importance IS 'How much it matters, 0 to 1.';
-
---
--- Name: COLUMN agent_memories.usefulness; Type: COMMENT; Schema: pgrecall; Owner: -
---
-
-COMMENT ON COLUMN pgrecall.agent_memories.usefulness IS 'Posterior mean of helpfulness from feedback.';
-
---
--- Name: COLUMN agent_memories.confidence; Type: COMMENT; Schema: pgrecall; Owner: -
---
-
-COMMENT ON COLUMN pgrecall.agent_memories.confidence IS 'How sure the extraction was.';
-
---
 -- Name: COLUMN agent_memories.needs_review; Type: COMMENT; Schema: pgrecall; Owner: -
 --
 
 COMMENT ON COLUMN pgrecall.agent_memories.needs_review IS 'Feedback called it outdated.';
-
---
--- Name: COLUMN agent_memories.trust; Type: COMMENT; Schema: pgrecall; Owner: -
---
-
-COMMENT ON COLUMN pgrecall.agent_memories.trust IS 'Trust as stored, before decay; NULL: never assessed.';
 
 --
 -- Name: COLUMN agent_memories.trust_provenance; Type: COMMENT; Schema: pgrecall; Owner: -
@@ -400,18 +1119,6 @@ COMMENT ON COLUMN pgrecall.agent_memories.trust_governance IS 'Trust''s part fro
 --
 
 COMMENT ON COLUMN pgrecall.agent_memories.trust_usage IS 'Trust''s part from outcomes of use.';
-
---
--- Name: COLUMN agent_memories.trust_curve; Type: COMMENT; Schema: pgrecall; Owner: -
---
-
-COMMENT ON COLUMN pgrecall.agent_memories.trust_curve IS 'How trust decays: hyperbolic, exponential or linear.';
-
---
--- Name: COLUMN agent_memories.trust_half_life_hours; Type: COMMENT; Schema: pgrecall; Owner: -
---
-
-COMMENT ON COLUMN pgrecall.agent_memories.trust_half_life_hours IS 'Half-life of trust in hours.';
 
 --
 -- Name: COLUMN agent_memories.component; Type: COMMENT; Schema: pgrecall; Owner: -
@@ -480,46 +1187,10 @@ COMMENT ON COLUMN pgrecall.agent_memories.violates_policy IS 'It violates a poli
 COMMENT ON COLUMN pgrecall.agent_memories.under_policy_review IS 'A policy review is open.';
 
 --
--- Name: COLUMN agent_memories.created_at; Type: COMMENT; Schema: pgrecall; Owner: -
---
-
-COMMENT ON COLUMN pgrecall.agent_memories.created_at IS 'When it came to be; NULL: unknown.';
-
---
 -- Name: COLUMN agent_memories.observed_at; Type: COMMENT; Schema: pgrecall; Owner: -
 --
 
 COMMENT ON COLUMN pgrecall.agent_memories.observed_at IS 'When it was observed, where that differs.';
-
---
--- Name: COLUMN agent_memories.updated_at; Type: COMMENT; Schema: pgrecall; Owner: -
---
-
-COMMENT ON COLUMN pgrecall.agent_memories.updated_at IS 'Last change.';
-
---
--- Name: COLUMN agent_memories.valid_from; Type: COMMENT; Schema: pgrecall; Owner: -
---
-
-COMMENT ON COLUMN pgrecall.agent_memories.valid_from IS 'Start of validity, included; NULL: open.';
-
---
--- Name: COLUMN agent_memories.valid_until; Type: COMMENT; Schema: pgrecall; Owner: -
---
-
-COMMENT ON COLUMN pgrecall.agent_memories.valid_until IS 'End of validity, excluded; NULL: open.';
-
---
--- Name: COLUMN agent_memories.expires_at; Type: COMMENT; Schema: pgrecall; Owner: -
---
-
-COMMENT ON COLUMN pgrecall.agent_memories.expires_at IS 'From this moment on it is not recalled; NULL: never.';
-
---
--- Name: COLUMN agent_memories.invalidated_at; Type: COMMENT; Schema: pgrecall; Owner: -
---
-
-COMMENT ON COLUMN pgrecall.agent_memories.invalidated_at IS 'When it was superseded or forgotten; NULL: it stands.';
 
 --
 -- Name: COLUMN agent_memories.invalidation_reason; Type: COMMENT; Schema: pgrecall; Owner: -
@@ -690,31 +1361,37 @@ COMMENT ON COLUMN pgrecall.memory_usage.failure_count IS 'Uses that went wrong.'
 CREATE TABLE pgrecall.team_memories (
     team_id text NOT NULL,
     id uuid NOT NULL,
+    usefulness double precision DEFAULT 0.5 NOT NULL,
+    confidence double precision DEFAULT 0.8 NOT NULL,
+    importance double precision DEFAULT 0.5 NOT NULL,
+    trust double precision,
+    trust_half_life_hours double precision,
+    created_at timestamp with time zone DEFAULT now(),
+    updated_at timestamp with time zone DEFAULT now() NOT NULL,
+    valid_from timestamp with time zone,
+    valid_until timestamp with time zone,
+    expires_at timestamp with time zone,
+    invalidated_at timestamp with time zone,
+    status text DEFAULT 'active'::text NOT NULL,
+    tier text DEFAULT 'long'::text NOT NULL,
+    memory_type text DEFAULT 'episodic'::text NOT NULL,
+    trust_curve text,
+    embedding public.vector(256),
     content text NOT NULL,
     content_hash bytea GENERATED ALWAYS AS (pgrecall.content_hash(content)) STORED NOT NULL,
-    embedding public.vector(256),
     embedding_model text,
-    memory_type text DEFAULT 'episodic'::text NOT NULL,
     additional_types text[] DEFAULT '{}'::text[] NOT NULL,
     memory_nature text,
     content_type text,
-    tier text DEFAULT 'long'::text NOT NULL,
-    status text DEFAULT 'active'::text NOT NULL,
     subject text,
     tags text[] DEFAULT '{}'::text[] NOT NULL,
     entities text[] DEFAULT '{}'::text[] NOT NULL,
     metadata jsonb DEFAULT '{}'::jsonb NOT NULL,
-    importance double precision DEFAULT 0.5 NOT NULL,
-    usefulness double precision DEFAULT 0.5 NOT NULL,
-    confidence double precision DEFAULT 0.8 NOT NULL,
     needs_review boolean DEFAULT false NOT NULL,
-    trust double precision,
     trust_provenance double precision,
     trust_consensus double precision,
     trust_governance double precision,
     trust_usage double precision,
-    trust_curve text,
-    trust_half_life_hours double precision,
     component text,
     output_type text,
     domain text,
@@ -726,13 +1403,7 @@ CREATE TABLE pgrecall.team_memories (
     has_errors boolean DEFAULT false NOT NULL,
     violates_policy boolean DEFAULT false NOT NULL,
     under_policy_review boolean DEFAULT false NOT NULL,
-    created_at timestamp with time zone DEFAULT now(),
     observed_at timestamp with time zone,
-    updated_at timestamp with time zone DEFAULT now() NOT NULL,
-    valid_from timestamp with time zone,
-    valid_until timestamp with time zone,
-    expires_at timestamp with time zone,
-    invalidated_at timestamp with time zone,
     invalidation_reason text,
     superseded_by uuid,
     CONSTRAINT ck_team_memories_ck_team_memories_confidence CHECK (((confidence = (0)::double precision) OR ((confidence >= (0.0000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000001)::double precision) AND (confidence <= (1)::double precision)))),
@@ -783,6 +1454,102 @@ COMMENT ON COLUMN pgrecall.team_memories.team_id IS 'The team whose memory this 
 COMMENT ON COLUMN pgrecall.team_memories.id IS 'UUID made by the client, version 7.';
 
 --
+-- Name: COLUMN team_memories.usefulness; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON COLUMN pgrecall.team_memories.usefulness IS 'Posterior mean of helpfulness from feedback.';
+
+--
+-- Name: COLUMN team_memories.confidence; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON COLUMN pgrecall.team_memories.confidence IS 'How sure the extraction was.';
+
+--
+-- Name: COLUMN team_memories.importance; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON COLUMN pgrecall.team_memories.importance IS 'How much it matters, 0 to 1.';
+
+--
+-- Name: COLUMN team_memories.trust; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON COLUMN pgrecall.team_memories.trust IS 'Trust as stored, before decay; NULL: never assessed.';
+
+--
+-- Name: COLUMN team_memories.trust_half_life_hours; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON COLUMN pgrecall.team_memories.trust_half_life_hours IS 'Half-life of trust in hours.';
+
+--
+-- Name: COLUMN team_memories.created_at; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON COLUMN pgrecall.team_memories.created_at IS 'When it came to be; NULL: unknown.';
+
+--
+-- Name: COLUMN team_memories.updated_at; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON COLUMN pgrecall.team_memories.updated_at IS 'Last change.';
+
+--
+-- Name: COLUMN team_memories.valid_from; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON COLUMN pgrecall.team_memories.valid_from IS 'Start of validity, included; NULL: open.';
+
+--
+-- Name: COLUMN team_memories.valid_until; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON COLUMN pgrecall.team_memories.valid_until IS 'End of validity, excluded; NULL: open.';
+
+--
+-- Name: COLUMN team_memories.expires_at; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON COLUMN pgrecall.team_memories.expires_at IS 'From this moment on it is not recalled; NULL: never.';
+
+--
+-- Name: COLUMN team_memories.invalidated_at; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON COLUMN pgrecall.team_memories.invalidated_at IS 'When it was superseded or forgotten; NULL: it stands.';
+
+--
+-- Name: COLUMN team_memories.status; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON COLUMN pgrecall.team_memories.status IS 'active, consolidated, completed or archived.';
+
+--
+-- Name: COLUMN team_memories.tier; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON COLUMN pgrecall.team_memories.tier IS 'short, medium or long: how long it is meant to last.';
+
+--
+-- Name: COLUMN team_memories.memory_type; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON COLUMN pgrecall.team_memories.memory_type IS 'Its kind, which is also its store.';
+
+--
+-- Name: COLUMN team_memories.trust_curve; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON COLUMN pgrecall.team_memories.trust_curve IS 'How trust decays: hyperbolic, exponential or linear.';
+
+--
+-- Name: COLUMN team_memories.embedding; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON COLUMN pgrecall.team_memories.embedding IS 'Direction of the meaning; NULL: not embedded.';
+
+--
 -- Name: COLUMN team_memories.content; Type: COMMENT; Schema: pgrecall; Owner: -
 --
 
@@ -795,22 +1562,10 @@ COMMENT ON COLUMN pgrecall.team_memories.content IS 'What is remembered, at most
 COMMENT ON COLUMN pgrecall.team_memories.content_hash IS 'SHA-256 of the normalised content; equal for exact duplicates.';
 
 --
--- Name: COLUMN team_memories.embedding; Type: COMMENT; Schema: pgrecall; Owner: -
---
-
-COMMENT ON COLUMN pgrecall.team_memories.embedding IS 'Direction of the meaning; NULL: not embedded.';
-
---
 -- Name: COLUMN team_memories.embedding_model; Type: COMMENT; Schema: pgrecall; Owner: -
 --
 
 COMMENT ON COLUMN pgrecall.team_memories.embedding_model IS 'The model that made the embedding.';
-
---
--- Name: COLUMN team_memories.memory_type; Type: COMMENT; Schema: pgrecall; Owner: -
---
-
-COMMENT ON COLUMN pgrecall.team_memories.memory_type IS 'Its kind, which is also its store.';
 
 --
 -- Name: COLUMN team_memories.additional_types; Type: COMMENT; Schema: pgrecall; Owner: -
@@ -829,18 +1584,6 @@ COMMENT ON COLUMN pgrecall.team_memories.memory_nature IS 'semantic, episodic, p
 --
 
 COMMENT ON COLUMN pgrecall.team_memories.content_type IS 'Media type or a caller''s own word for the form of content.';
-
---
--- Name: COLUMN team_memories.tier; Type: COMMENT; Schema: pgrecall; Owner: -
---
-
-COMMENT ON COLUMN pgrecall.team_memories.tier IS 'short, medium or long: how long it is meant to last.';
-
---
--- Name: COLUMN team_memories.status; Type: COMMENT; Schema: pgrecall; Owner: -
---
-
-COMMENT ON COLUMN pgrecall.team_memories.status IS 'active, consolidated, completed or archived.';
 
 --
 -- Name: COLUMN team_memories.subject; Type: COMMENT; Schema: pgrecall; Owner: -
@@ -867,34 +1610,10 @@ COMMENT ON COLUMN pgrecall.team_memories.entities IS 'Names of the people, place
 COMMENT ON COLUMN pgrecall.team_memories.metadata IS 'The caller''s own fields, a JSON object.';
 
 --
--- Name: COLUMN team_memories.importance; Type: COMMENT; Schema: pgrecall; Owner: -
---
-
-COMMENT ON COLUMN pgrecall.team_memories.importance IS 'How much it matters, 0 to 1.';
-
---
--- Name: COLUMN team_memories.usefulness; Type: COMMENT; Schema: pgrecall; Owner: -
---
-
-COMMENT ON COLUMN pgrecall.team_memories.usefulness IS 'Posterior mean of helpfulness from feedback.';
-
---
--- Name: COLUMN team_memories.confidence; Type: COMMENT; Schema: pgrecall; Owner: -
---
-
-COMMENT ON COLUMN pgrecall.team_memories.confidence IS 'How sure the extraction was.';
-
---
 -- Name: COLUMN team_memories.needs_review; Type: COMMENT; Schema: pgrecall; Owner: -
 --
 
 COMMENT ON COLUMN pgrecall.team_memories.needs_review IS 'Feedback called it outdated.';
-
---
--- Name: COLUMN team_memories.trust; Type: COMMENT; Schema: pgrecall; Owner: -
---
-
-COMMENT ON COLUMN pgrecall.team_memories.trust IS 'Trust as stored, before decay; NULL: never assessed.';
 
 --
 -- Name: COLUMN team_memories.trust_provenance; Type: COMMENT; Schema: pgrecall; Owner: -
@@ -919,18 +1638,6 @@ COMMENT ON COLUMN pgrecall.team_memories.trust_governance IS 'Trust''s part from
 --
 
 COMMENT ON COLUMN pgrecall.team_memories.trust_usage IS 'Trust''s part from outcomes of use.';
-
---
--- Name: COLUMN team_memories.trust_curve; Type: COMMENT; Schema: pgrecall; Owner: -
---
-
-COMMENT ON COLUMN pgrecall.team_memories.trust_curve IS 'How trust decays: hyperbolic, exponential or linear.';
-
---
--- Name: COLUMN team_memories.trust_half_life_hours; Type: COMMENT; Schema: pgrecall; Owner: -
---
-
-COMMENT ON COLUMN pgrecall.team_memories.trust_half_life_hours IS 'Half-life of trust in hours.';
 
 --
 -- Name: COLUMN team_memories.component; Type: COMMENT; Schema: pgrecall; Owner: -
@@ -999,46 +1706,10 @@ COMMENT ON COLUMN pgrecall.team_memories.violates_policy IS 'It violates a polic
 COMMENT ON COLUMN pgrecall.team_memories.under_policy_review IS 'A policy review is open.';
 
 --
--- Name: COLUMN team_memories.created_at; Type: COMMENT; Schema: pgrecall; Owner: -
---
-
-COMMENT ON COLUMN pgrecall.team_memories.created_at IS 'When it came to be; NULL: unknown.';
-
---
 -- Name: COLUMN team_memories.observed_at; Type: COMMENT; Schema: pgrecall; Owner: -
 --
 
 COMMENT ON COLUMN pgrecall.team_memories.observed_at IS 'When it was observed, where that differs.';
-
---
--- Name: COLUMN team_memories.updated_at; Type: COMMENT; Schema: pgrecall; Owner: -
---
-
-COMMENT ON COLUMN pgrecall.team_memories.updated_at IS 'Last change.';
-
---
--- Name: COLUMN team_memories.valid_from; Type: COMMENT; Schema: pgrecall; Owner: -
---
-
-COMMENT ON COLUMN pgrecall.team_memories.valid_from IS 'Start of validity, included; NULL: open.';
-
---
--- Name: COLUMN team_memories.valid_until; Type: COMMENT; Schema: pgrecall; Owner: -
---
-
-COMMENT ON COLUMN pgrecall.team_memories.valid_until IS 'End of validity, excluded; NULL: open.';
-
---
--- Name: COLUMN team_memories.expires_at; Type: COMMENT; Schema: pgrecall; Owner: -
---
-
-COMMENT ON COLUMN pgrecall.team_memories.expires_at IS 'From this moment on it is not recalled; NULL: never.';
-
---
--- Name: COLUMN team_memories.invalidated_at; Type: COMMENT; Schema: pgrecall; Owner: -
---
-
-COMMENT ON COLUMN pgrecall.team_memories.invalidated_at IS 'When it was superseded or forgotten; NULL: it stands.';
 
 --
 -- Name: COLUMN team_memories.invalidation_reason; Type: COMMENT; Schema: pgrecall; Owner: -
@@ -1051,6 +1722,83 @@ COMMENT ON COLUMN pgrecall.team_memories.invalidation_reason IS 'superseded or f
 --
 
 COMMENT ON COLUMN pgrecall.team_memories.superseded_by IS 'The memory that took its place.';
+
+--
+-- Name: memory_signals; Type: VIEW; Schema: pgrecall; Owner: -
+--
+
+CREATE VIEW pgrecall.memory_signals AS
+ SELECT m.agent_id,
+    NULL::text AS team_id,
+    m.id,
+    m.memory_type,
+    m.tier,
+    m.status,
+    pgrecall.is_valid(m.valid_from, m.valid_until, m.invalidated_at, m.expires_at, now()) AS valid,
+    (date_part('epoch'::text, (now() - m.created_at)) / (86400)::double precision) AS age_days,
+    (date_part('epoch'::text, (now() - u.last_accessed_at)) / (86400)::double precision) AS days_since_access,
+    COALESCE(u.retrieval_count, 0) AS retrieval_count,
+    COALESCE(u.success_count, 0) AS success_count,
+    COALESCE(u.failure_count, 0) AS failure_count,
+    u.last_accessed_at,
+    pgrecall.recency_exponential(m.created_at, now(), (0.05)::double precision, (0.5)::double precision) AS recency_five_factor,
+    pgrecall.recency_exponential(COALESCE(u.last_accessed_at, m.created_at), now(), (0.05)::double precision, (0.5)::double precision) AS recency_last_access,
+    pgrecall.recency_exponential(GREATEST(u.last_accessed_at, m.created_at), now(), ((0.6931471805599453 / (14)::numeric))::double precision, (0.5)::double precision) AS recency_half_life,
+    pgrecall.recency_hyperbolic(m.created_at, now(), (7)::double precision, (0.5)::double precision) AS recency_trust,
+    pgrecall.recency_exponential(COALESCE(u.last_accessed_at, m.created_at), now(), ((0.6931471805599453 /
+        CASE m.tier
+            WHEN 'short'::text THEN 0.25
+            WHEN 'medium'::text THEN (7)::numeric
+            ELSE (90)::numeric
+        END))::double precision, (0.5)::double precision) AS recency_tiered,
+    pgrecall.frequency(u.retrieval_count, (50)::double precision) AS frequency_five_factor,
+    pgrecall.frequency(u.retrieval_count, (20)::double precision) AS frequency_tiered,
+    m.usefulness,
+    m.importance,
+    m.confidence,
+    m.trust,
+    pgrecall.decayed_trust(m.trust, u.last_accessed_at, now(), m.trust_curve, m.trust_half_life_hours, NULL::double precision) AS decayed_trust
+   FROM (pgrecall.agent_memories m
+     LEFT JOIN pgrecall.memory_usage u ON (((u.agent_id = m.agent_id) AND (u.memory_id = m.id))))
+UNION ALL
+ SELECT NULL::text AS agent_id,
+    m.team_id,
+    m.id,
+    m.memory_type,
+    m.tier,
+    m.status,
+    pgrecall.is_valid(m.valid_from, m.valid_until, m.invalidated_at, m.expires_at, now()) AS valid,
+    (date_part('epoch'::text, (now() - m.created_at)) / (86400)::double precision) AS age_days,
+    (date_part('epoch'::text, (now() - u.last_accessed_at)) / (86400)::double precision) AS days_since_access,
+    COALESCE(u.retrieval_count, 0) AS retrieval_count,
+    COALESCE(u.success_count, 0) AS success_count,
+    COALESCE(u.failure_count, 0) AS failure_count,
+    u.last_accessed_at,
+    pgrecall.recency_exponential(m.created_at, now(), (0.05)::double precision, (0.5)::double precision) AS recency_five_factor,
+    pgrecall.recency_exponential(COALESCE(u.last_accessed_at, m.created_at), now(), (0.05)::double precision, (0.5)::double precision) AS recency_last_access,
+    pgrecall.recency_exponential(GREATEST(u.last_accessed_at, m.created_at), now(), ((0.6931471805599453 / (14)::numeric))::double precision, (0.5)::double precision) AS recency_half_life,
+    pgrecall.recency_hyperbolic(m.created_at, now(), (7)::double precision, (0.5)::double precision) AS recency_trust,
+    pgrecall.recency_exponential(COALESCE(u.last_accessed_at, m.created_at), now(), ((0.6931471805599453 /
+        CASE m.tier
+            WHEN 'short'::text THEN 0.25
+            WHEN 'medium'::text THEN (7)::numeric
+            ELSE (90)::numeric
+        END))::double precision, (0.5)::double precision) AS recency_tiered,
+    pgrecall.frequency(u.retrieval_count, (50)::double precision) AS frequency_five_factor,
+    pgrecall.frequency(u.retrieval_count, (20)::double precision) AS frequency_tiered,
+    m.usefulness,
+    m.importance,
+    m.confidence,
+    m.trust,
+    pgrecall.decayed_trust(m.trust, u.last_accessed_at, now(), m.trust_curve, m.trust_half_life_hours, NULL::double precision) AS decayed_trust
+   FROM (pgrecall.team_memories m
+     LEFT JOIN pgrecall.memory_usage u ON (((u.agent_id = m.team_id) AND (u.memory_id = m.id))));
+
+--
+-- Name: VIEW memory_signals; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON VIEW pgrecall.memory_signals IS 'Every memory with those of its signals that no query is needed for, as of now; filter on agent_id or team_id.';
 
 --
 -- Name: alembic_version alembic_version_pkc; Type: CONSTRAINT; Schema: pgrecall; Owner: -

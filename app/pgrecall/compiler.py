@@ -5,7 +5,7 @@ The functions are inlined by PostgreSQL, so what runs is one flat float8 express
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import reduce, singledispatch
 from operator import add
@@ -21,6 +21,7 @@ from sqlalchemy import (
     any_,
     bindparam,
     case,
+    cast,
     func,
     not_,
     or_,
@@ -31,7 +32,6 @@ from sqlalchemy.sql.compiler import SQLCompiler
 from sqlalchemy.sql.functions import Function
 from sqlalchemy.types import TypeEngine
 
-from pgrecall.profile import Profile
 from pgrecall.schema.types import Embedding
 from pgrecall.signals import (
     Clock,
@@ -121,13 +121,16 @@ def query_entities_parameter() -> ColumnElement[Any]:
     return bindparam("query_entities", type_=ARRAY(Text), required=True)
 
 
-def score(profile: Profile, scope: Scope) -> Expression:
-    """The profile as one expression: the sum of weight · signal."""
+def score(signals: Sequence[Signal], scope: Scope) -> Expression:
+    """A profile's signals as one expression: the sum of weight · signal.
+
+    Weights are parameters by the name `<signal>_weight`, without values.
+    """
     return reduce(
         add,
         (
-            scope.number(f"{signal.name}_weight", weight) * value(signal, scope)
-            for signal, weight in profile
+            bindparam(f"{signal.name}_weight", type_=Double()) * value(signal, scope)
+            for signal in signals
         ),
     )
 
@@ -257,4 +260,6 @@ def _has_type(columns: Any, label: ColumnElement[Any]) -> ColumnElement[bool]:
 def _has_other_type(columns: Any, labels: list[ColumnElement[Any]]) -> ColumnElement[bool]:
     """Whether one of the memory's types has no half-life of its own."""
     contained = columns.additional_types.op("<@", is_comparison=True, return_type=Boolean())
-    return or_(columns.memory_type.not_in(labels), not_(contained(array(labels))))
+    return or_(
+        columns.memory_type.not_in(labels), not_(contained(cast(array(labels), ARRAY(Text))))
+    )

@@ -27,6 +27,13 @@ _TEXTS = (
 )
 
 
+_VALUES = (
+    *_TEXTS,
+    *("tiers", "statuses", "metadata", "created_after", "created_before"),
+    *("compliant", "min_trust"),
+)
+
+
 class FilterArguments(TypedDict, total=False):
     """The keyword arguments by which `search` and `count` narrow what they look at.
 
@@ -66,6 +73,20 @@ class FilterArguments(TypedDict, total=False):
     """Any SQLAlchemy expressions over `repository.memories`."""
 
 
+@dataclass(frozen=True, slots=True)
+class FilterShape:
+    """Which filters are given, whatever their values."""
+
+    given: frozenset[str]
+    include_invalid: bool
+    apply_decay: bool
+
+    @property
+    def reads_usage(self) -> bool:
+        """Whether a condition needs the counters."""
+        return "min_trust" in self.given
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Filters:
     """FilterArguments, checked; see there for what each means."""
@@ -93,9 +114,18 @@ class Filters:
     """Whether min_trust looks at trust after decay; an argument of search, not a filter."""
 
     @property
-    def reads_usage(self) -> bool:
-        """Whether a condition needs the counters."""
-        return self.min_trust is not None
+    def shape(self) -> FilterShape:
+        """All that the text of a statement depends on."""
+        return FilterShape(frozenset(self.parameters), self.include_invalid, self.apply_decay)
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """The values to be bound, by name."""
+        return {
+            name: list(value) if isinstance(value, Sequence) else value
+            for name in _VALUES
+            if (value := getattr(self, name)) is not None
+        }
 
     @classmethod
     def of(cls, arguments: FilterArguments) -> Self:

@@ -1,9 +1,10 @@
-"""The built-in profiles."""
+"""The built-in profiles, and those of files."""
 
 from __future__ import annotations
 
 from pgrecall.errors import UnknownName
 from pgrecall.profile import Profile
+from pgrecall.profile_file import load, save
 from pgrecall.signals import (
     Clock,
     Confidence,
@@ -16,6 +17,18 @@ from pgrecall.signals import (
     Trust,
     Usefulness,
 )
+
+__all__ = [
+    "BUILT_IN",
+    "five_factor",
+    "half_life",
+    "last_access",
+    "load",
+    "named",
+    "save",
+    "tiered",
+    "trust",
+]
 
 five_factor = Profile(
     "five_factor",

@@ -6,8 +6,8 @@ synchronous and the asynchronous repository each carry out the steps in their ow
 
 from __future__ import annotations
 
-from collections.abc import Generator, Sequence
-from dataclasses import dataclass
+from collections.abc import Generator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, Self, TypeVar
 
 from sqlalchemy import Executable, Table
@@ -36,6 +36,7 @@ class Execute:
     """Answered with all rows, or None for a statement that returns none."""
 
     statement: Executable
+    parameters: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

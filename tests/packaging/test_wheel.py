@@ -16,6 +16,8 @@ import pytest
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
+from pgrecall.schema import REVISION
+
 ROOT = Path(__file__).parents[2]
 
 MAIN_JOB = """
@@ -159,7 +161,7 @@ def test_the_main_job_from_a_foreign_folder(python: Path, tmp_path: Path) -> Non
     assert told["hits"] == ["the deployment key is rotated on Mondays"]
     assert told["sql"] is True
     assert told["version"] == distribution("pgrecall").version
-    assert told["revision"] == "0002"
+    assert told["revision"] == REVISION
 
 
 def test_the_environment_is_clean(python: Path, tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ FLOORS = (
     ("profile",),
     ("profiles", "memory", "embedders"),
     ("scored_memory", "schema"),
+    ("explanation",),
     ("scorer", "compiler", "validation", "ids", "steps", "resources"),
     ("filters", "incoming"),
     ("statements",),

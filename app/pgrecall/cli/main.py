@@ -6,7 +6,16 @@ import sys
 
 import typer
 
-from pgrecall.cli import adding, demonstrating, importing, migrating, searching, status
+from pgrecall.cli import (
+    adding,
+    demonstrating,
+    explaining,
+    importing,
+    migrating,
+    profiling,
+    searching,
+    status,
+)
 from pgrecall.cli.output import complaints
 from pgrecall.errors import (
     DatabaseError,
@@ -41,9 +50,11 @@ app = typer.Typer(
     ),
 )
 app.add_typer(migrating.app, name="migrate")
+app.add_typer(profiling.app, name="profiles")
 app.command("add")(adding.add)
 app.command("import")(importing.import_)
 app.command("search")(searching.search)
+app.command("explain")(explaining.explain)
 app.command("status")(status.status)
 app.command("demo")(demonstrating.demo)
 

@@ -6,7 +6,19 @@ connection is held while a model computes. Their docstrings are those of the rep
 
 from pgrecall.operations.adding import add, add_many
 from pgrecall.operations.changing import delete, touch, update
+from pgrecall.operations.explaining import explain
 from pgrecall.operations.ranking import search
 from pgrecall.operations.reading import count, existing, get
 
-__all__ = ["add", "add_many", "count", "delete", "existing", "get", "search", "touch", "update"]
+__all__ = [
+    "add",
+    "add_many",
+    "count",
+    "delete",
+    "existing",
+    "explain",
+    "get",
+    "search",
+    "touch",
+    "update",
+]

@@ -75,5 +75,5 @@ def touch(tables: Tables, /, agent_id: str, memory_ids: UUID | Iterable[UUID]) -
     ids = require_ids(memory_ids)
     if not ids:
         return 0
-    touched = yield Execute(statements.touch(tables, agent_id, ids))
+    touched = yield Execute(statements.touch(tables), {"owner_id": agent_id, "ids": ids})
     return len(touched)

@@ -104,13 +104,13 @@ class Question:
         entities = self.search.query_entities
         if self.entities_from_text and isinstance(self.embedding, str):
             found = yield Execute(
-                statements.known_entities(
-                    tables,
-                    self.search.agent_id,
-                    self.search.teams,
-                    self.embedding,
-                    MAX_QUERY_ENTITIES,
-                )
+                statements.known_entities(tables, with_teams=bool(self.search.teams)),
+                {
+                    "owner_id": self.search.agent_id,
+                    "text": self.embedding,
+                    "limit": MAX_QUERY_ENTITIES,
+                    **({"teams": list(self.search.teams)} if self.search.teams else {}),
+                },
             )
             entities = [row.entity for row in found]
         return replace(self.search, query=query, query_entities=entities)

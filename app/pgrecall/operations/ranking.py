@@ -76,7 +76,7 @@ def search(
         filters=filters,
     )
     wanted = yield from asked.resolved(tables)
-    rows = yield Execute(statements.search(tables, wanted))
+    rows = yield Execute(statements.search(tables, wanted), wanted.parameters)
     hits = [hit(wanted.profile, row._mapping) for row in rows]
     if touch:
         yield from _touched(tables, hits)

@@ -43,7 +43,10 @@ def count(
     require_name("agent_id", agent_id)
     require_aware("as_of", as_of)
     chosen = Filters.of(filters)
-    rows = yield Execute(statements.count(tables, agent_id, chosen, as_of))
+    parameters = {"owner_id": agent_id, **chosen.parameters}
+    if as_of is not None:
+        parameters["as_of"] = as_of
+    rows = yield Execute(statements.count(tables, chosen, as_of=as_of is not None), parameters)
     return int(rows[0][0])
 
 

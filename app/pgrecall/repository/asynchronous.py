@@ -84,6 +84,7 @@ class AsyncMemoryRepository:
     update = _awaiting(operations.update)
     delete = _awaiting(operations.delete)
     search = _awaiting(operations.search)
+    explain = _awaiting(operations.explain)
     touch = _awaiting(operations.touch)
     count = _awaiting(operations.count)
     existing = _awaiting(operations.existing)
@@ -153,7 +154,7 @@ class AsyncMemoryRepository:
 
 
 async def _execute(connection: AsyncConnection, step: Execute) -> Any:
-    result = await connection.execute(step.statement)
+    result = await connection.execute(step.statement, dict(step.parameters))
     return result.all() if result.returns_rows else None
 
 

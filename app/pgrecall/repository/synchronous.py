@@ -88,6 +88,7 @@ class MemoryRepository:
     update = _blocking(operations.update)
     delete = _blocking(operations.delete)
     search = _blocking(operations.search)
+    explain = _blocking(operations.explain)
     touch = _blocking(operations.touch)
     count = _blocking(operations.count)
     existing = _blocking(operations.existing)
@@ -147,7 +148,7 @@ class MemoryRepository:
 
 
 def _execute(connection: Connection, step: Execute) -> Any:
-    result = connection.execute(step.statement)
+    result = connection.execute(step.statement, dict(step.parameters))
     return result.all() if result.returns_rows else None
 
 

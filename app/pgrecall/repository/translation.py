@@ -20,6 +20,7 @@ from pgrecall.errors import (
 
 _CONFLICTS = ("40001", "40P01")
 _READ_ONLY = "25006"
+_LOCKED = "55P03"
 _CHECK_VIOLATION = "23514"
 _UNAVAILABLE = ("08000", "08001", "08003", "08004", "08006", "28", "3D", "53", "57P")
 """Connection, authorization, no such database, out of resources, shut down."""
@@ -49,6 +50,11 @@ def translation(error: Exception) -> PgRecallError:
         return DatabaseConflict(f"{DatabaseConflict.__doc__} ({message})")
     if state == _READ_ONLY:
         return DatabaseReadOnly(f"{DatabaseReadOnly.__doc__} ({message})")
+    if state == _LOCKED:
+        return DatabaseError(
+            f"another session holds a lock that is needed, nothing was changed; try again when "
+            f"it is done ({message})"
+        )
     if state == _CHECK_VIOLATION:
         return InvalidMemory(
             f"the database refused a value: constraint {original.diag.constraint_name} of table "

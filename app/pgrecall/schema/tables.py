@@ -53,6 +53,8 @@ from pgrecall.signals import SMALLEST_SHARE
 
 DEFAULT_SCHEMA = "pgrecall"
 
+MEMORY_TABLES = ("agent_memories", "team_memories")
+
 NAMING_CONVENTION = {
     "ix": "ix_%(table_name)s_%(column_0_N_name)s",
     "uq": "uq_%(table_name)s_%(column_0_N_name)s",

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import datetime
 from typing import Any
 from uuid import UUID
 
 from sqlalchemy import (
     Boolean,
+    Column,
     ColumnElement,
     DateTime,
     Double,
     FromClause,
+    Table,
     Text,
     Uuid,
     and_,
@@ -24,49 +25,56 @@ from sqlalchemy import (
 )
 from sqlalchemy.dialects.postgresql import ARRAY, JSONB
 from sqlalchemy.sql.elements import Grouping
+from sqlalchemy.sql.visitors import replacement_traverse
 
 from pgrecall import compiler
 from pgrecall.compiler import Scope
-from pgrecall.filters import Filters
+from pgrecall.filters import Expression, FilterShape
 from pgrecall.schema import owner
+from pgrecall.schema.tables import MEMORY_TABLES
 from pgrecall.signals import Trust
 
 Condition = ColumnElement[bool]
 
 
-def moment(as_of: datetime | None) -> ColumnElement[Any]:
-    """The moment asked about: the one given, else the transaction's now()."""
-    if as_of is None:
-        return func.now()
-    return bindparam("as_of", as_of, type_=DateTime(timezone=True))
+def moment(explicit: bool) -> ColumnElement[Any]:
+    """The moment asked about: the one given as `as_of`, else the transaction's now()."""
+    return bindparam("as_of", type_=DateTime(timezone=True)) if explicit else func.now()
 
 
-def owned(memories: FromClause, owner_id: str) -> Condition:
-    """Every statement carries this: rows of one agent, or of one team."""
-    condition: Condition = owner(memories) == bindparam("owner_id", owner_id, type_=Text())
+def owned(rows: FromClause, owner_id: str | None = None) -> Condition:
+    """Every statement carries this: rows of one agent, or of one team.
+
+    Without a value here, the statement is executed with the parameter `owner_id`.
+    """
+    condition: Condition = owner(rows) == bindparam("owner_id", owner_id, type_=Text())
     return condition
 
 
-def owned_by_any(memories: FromClause, owner_ids: Sequence[str]) -> Condition:
-    """Rows of any of these."""
-    return _any_of(owner(memories), "owner_ids", owner_ids)
+def owned_by_any(memories: FromClause) -> Condition:
+    """Rows of any of the `teams`."""
+    return _any_of(owner(memories), "teams")
 
 
-def uuids(values: Sequence[UUID]) -> ColumnElement[Any]:
-    """Ids as one bound array."""
-    return cast(bindparam("ids", list(values), type_=ARRAY(Uuid)), ARRAY(Uuid))
+def uuids(values: Sequence[UUID] | None = None) -> ColumnElement[Any]:
+    """Ids as one bound array; without values here, the parameter `ids`."""
+    ids = None if values is None else list(values)
+    return cast(bindparam("ids", ids, type_=ARRAY(Uuid)), ARRAY(Uuid))
 
 
-def conditions(scope: Scope, filters: Filters, as_of: datetime | None) -> list[Condition]:
-    """What the filters ask of a memory, and that it is valid at as_of."""
-    columns = scope.memories.c
-    found: list[Condition] = []
-    if not filters.include_invalid:
-        found.append(valid(scope))
-    if as_of is not None:
-        found.append(created_by(scope))
-    found.append(_any_of(columns.status, "statuses", filters.statuses))
+def conditions(scope: Scope, shape: FilterShape, *, as_of: bool) -> dict[str, Condition]:
+    """What the filters ask of a memory, by name, and that it is valid at as_of.
+
+    Values are bound under the filters' names; only which of them are given decides the statement.
+    """
+    columns, given = scope.memories.c, shape.given
+    found: dict[str, Condition] = {}
+    if not shape.include_invalid:
+        found["valid"] = valid(scope)
+    if as_of:
+        found["as_of"] = created_by(scope)
     for name, column in (
+        ("statuses", columns.status),
         ("tiers", columns.tier),
         ("components", columns.component),
         ("output_types", columns.output_type),
@@ -74,35 +82,49 @@ def conditions(scope: Scope, filters: Filters, as_of: datetime | None) -> list[C
         ("categories", columns.category),
         ("loops", columns.loop),
     ):
-        values = getattr(filters, name)
-        if values is not None:
-            found.append(_any_of(column, name, values))
-    if filters.memory_types is not None:
-        found.append(
-            or_(
-                _any_of(columns.memory_type, "memory_types", filters.memory_types),
-                _overlap(columns.additional_types, "memory_types", filters.memory_types),
-            )
+        if name in given:
+            found[name] = _any_of(column, name)
+    if "memory_types" in given:
+        found["memory_types"] = or_(
+            _any_of(columns.memory_type, "memory_types"),
+            _overlap(columns.additional_types, "memory_types"),
         )
     for name, column in (("tags", columns.tags), ("entities", columns.entities)):
-        some, all_ = getattr(filters, name), getattr(filters, f"all_{name}")
-        if some is not None:
-            found.append(_overlap(column, name, some))
-        if all_ is not None:
-            found.append(column.contains(_texts(f"all_{name}", all_)))
-    if filters.metadata is not None:
-        wanted = bindparam("metadata", dict(filters.metadata), type_=JSONB())
-        found.append(columns.metadata.contains(wanted))
-    if filters.created_after is not None:
-        found.append(columns.created_at >= filters.created_after)
-    if filters.created_before is not None:
-        found.append(columns.created_at < filters.created_before)
-    if filters.compliant is not None:
-        found.append(columns.compliant.is_(filters.compliant))
-    if filters.min_trust is not None:
-        found.append(trusted(scope, filters.min_trust, decay=filters.apply_decay))
-    # In brackets, so that an OR in raw SQL cannot reach around the other conditions.
-    return [*found, *(Grouping(condition) for condition in filters.where)]
+        if name in given:
+            found[name] = _overlap(column, name)
+        if f"all_{name}" in given:
+            found[f"all_{name}"] = column.contains(_texts(f"all_{name}"))
+    if "metadata" in given:
+        found["metadata"] = columns.metadata.contains(bindparam("metadata", type_=JSONB()))
+    if "created_after" in given:
+        found["created_after"] = columns.created_at >= _time("created_after")
+    if "created_before" in given:
+        found["created_before"] = columns.created_at < _time("created_before")
+    if "compliant" in given:
+        found["compliant"] = columns.compliant == bindparam("compliant", type_=Boolean())
+    if "min_trust" in given:
+        found["min_trust"] = trusted(scope, decay=shape.apply_decay)
+    return found
+
+
+def custom_conditions(memories: Table, where: Sequence[Expression]) -> dict[str, Condition]:
+    """The caller's own expressions, said of this table whichever of the two they were written for.
+
+    In brackets, so that an OR in raw SQL cannot reach around the other conditions.
+    """
+
+    def said_of_this_table(element: Any, **_: Any) -> Any:
+        if not isinstance(element, Column) or element.table is memories:
+            return None
+        if element.table.schema != memories.schema or element.table.name not in MEMORY_TABLES:
+            return None
+        return owner(memories) if element is owner(element.table) else memories.c[element.name]
+
+    found: dict[str, Condition] = {}
+    for number, condition in enumerate(where, start=1):
+        said: Any = replacement_traverse(condition, {}, said_of_this_table)
+        found[f"where {number}"] = Grouping(said)
+    return found
 
 
 def valid(scope: Scope) -> Condition:
@@ -129,27 +151,27 @@ def created_by(scope: Scope) -> Condition:
     return or_(created_at.is_(None), created_at <= scope.as_of)
 
 
-def trusted(scope: Scope, min_trust: float, *, decay: bool) -> Condition:
-    """Whether trust, decayed as in ranking, reaches a minimum; trust never assessed does not."""
+def trusted(scope: Scope, *, decay: bool) -> Condition:
+    """Whether trust, decayed as in ranking, reaches `min_trust`; never assessed, it does not."""
     assessed = scope.memories.c.trust.is_not(None)
-    return and_(
-        assessed,
-        compiler.value(Trust(decay=decay), scope)
-        >= bindparam("min_trust", min_trust, type_=Double()),
-    )
+    floor: Any = bindparam("min_trust", type_=Double())
+    return and_(assessed, compiler.value(Trust(decay=decay), scope) >= floor)
 
 
-def _texts(name: str, values: object) -> ColumnElement[Any]:
-    return cast(bindparam(name, list(values), type_=ARRAY(Text)), ARRAY(Text))  # type: ignore[call-overload]
+def _texts(name: str) -> ColumnElement[Any]:
+    return cast(bindparam(name, type_=ARRAY(Text)), ARRAY(Text))
 
 
-def _any_of(column: ColumnElement[Any], name: str, values: object) -> Condition:
-    condition: Condition = column == any_(_texts(name, values))
+def _time(name: str) -> ColumnElement[Any]:
+    return bindparam(name, type_=DateTime(timezone=True))
+
+
+def _any_of(column: ColumnElement[Any], name: str) -> Condition:
+    condition: Condition = column == any_(_texts(name))
     return condition
 
 
-def _overlap(column: ColumnElement[Any], name: str, values: object) -> Condition:
-    condition: Condition = column.op("&&", is_comparison=True, return_type=Boolean())(
-        _texts(name, values)
-    )
+def _overlap(column: ColumnElement[Any], name: str) -> Condition:
+    overlaps = column.op("&&", is_comparison=True, return_type=Boolean())
+    condition: Condition = overlaps(_texts(name))
     return condition

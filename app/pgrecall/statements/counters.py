@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from functools import lru_cache
 from uuid import UUID
 
-from sqlalchemy import Insert, any_, func, literal_column, select
+from sqlalchemy import any_, func, literal_column, select
 from sqlalchemy.dialects.postgresql import insert
+from sqlalchemy.sql.dml import ReturningInsert
 
 from pgrecall.schema import Tables, owner
 from pgrecall.statements.conditions import owned, uuids
 
 
-def touch(tables: Tables, agent_id: str, memory_ids: Sequence[UUID]) -> Insert:
-    """Counts one retrieval, now, of each memory that exists; returns their ids.
+@lru_cache
+def touch(tables: Tables) -> ReturningInsert[UUID]:
+    """Counts one retrieval, now, of those `ids` that `owner_id` has; returns them.
 
     Rows are locked in key order, so that overlapping touches wait for each other and never form
     a circle. The memories are only read: no lock is taken there.
@@ -21,7 +23,7 @@ def touch(tables: Tables, agent_id: str, memory_ids: Sequence[UUID]) -> Insert:
     memories, usage = tables.memories, tables.memory_usage
     found = (
         select(owner(memories), memories.c.id, literal_column("1"), func.now())
-        .where(owned(memories, agent_id), memories.c.id == any_(uuids(memory_ids)))
+        .where(owned(memories), memories.c.id == any_(uuids()))
         .order_by(memories.c.id)
     )
     statement = insert(usage).from_select(

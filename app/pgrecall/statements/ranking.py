@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from functools import lru_cache
 from typing import Any
 
 from sqlalchemy import (
     Boolean,
+    ColumnElement,
     CompoundSelect,
     Double,
     Integer,
@@ -28,13 +30,14 @@ from sqlalchemy import (
 from pgrecall import compiler
 from pgrecall.compiler import Scope
 from pgrecall.embedding import StoredVector
-from pgrecall.filters import Filters
+from pgrecall.filters import Expression, Filters, FilterShape
 from pgrecall.profile import Profile
 from pgrecall.schema import Tables, owner
-from pgrecall.signals import Similarity
+from pgrecall.signals import Signal, Similarity
 from pgrecall.statements.conditions import (
     Condition,
     conditions,
+    custom_conditions,
     moment,
     owned,
     owned_by_any,
@@ -59,42 +62,101 @@ class Search:
     min_similarity: float | None = None
     as_of: datetime | None = None
 
+    @property
+    def shape(self) -> Shape:
+        return Shape(
+            signals=tuple(self.profile.signals),
+            filters=self.filters.shape,
+            has_query=self.query is not None,
+            has_teams=bool(self.teams),
+            has_min_score=self.min_score is not None,
+            has_min_similarity=self.min_similarity is not None,
+            has_as_of=self.as_of is not None,
+        )
 
-def search(tables: Tables, wanted: Search) -> Select[Any] | CompoundSelect[Any]:
-    """The k best memories, best first, ties by id.
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """Every value, under the name it is bound by."""
+        given = {
+            "min_score": self.min_score,
+            "min_similarity": self.min_similarity,
+            "as_of": self.as_of,
+            "teams": list(self.teams) or None,
+        }
+        return {
+            "owner_id": self.agent_id,
+            "query": self.query,
+            "query_entities": list(self.query_entities),
+            "k": self.k,
+            **{f"{name}_weight": weight for name, weight in self.profile.weights.items()},
+            **self.filters.parameters,
+            **{name: value for name, value in given.items() if value is not None},
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """All that the text of a search statement depends on; statements are built once per shape."""
+
+    signals: tuple[Signal, ...]
+    filters: FilterShape
+    has_query: bool
+    has_teams: bool
+    has_min_score: bool
+    has_min_similarity: bool
+    has_as_of: bool
+
+    @property
+    def reads_usage(self) -> bool:
+        return self.filters.reads_usage or any(signal.reads_usage for signal in self.signals)
+
+
+Ranking = Select[Any] | CompoundSelect[Any]
+
+
+def search(tables: Tables, wanted: Search) -> Ranking:
+    """The k best memories, best first, ties by id; execute it with `wanted.parameters`.
 
     Columns: those of a memory and its usage, then score, similarity and one `signal_<name>` per
     signal. Two phases: the inner one scores every row that passes and carries only id and score
     into the sort, the outer one fetches the rest for k rows.
     """
-    own = _ranked(tables, tables.memories, owned(tables.memories, wanted.agent_id), wanted)
-    statement: Select[Any] | CompoundSelect[Any]
-    if not wanted.teams:
+    if wanted.filters.where:
+        return _search(tables, wanted.shape, wanted.filters.where)
+    return _known_search(tables, wanted.shape)
+
+
+@lru_cache(maxsize=512)
+def _known_search(tables: Tables, shape: Shape) -> Ranking:
+    return _search(tables, shape, ())
+
+
+def _search(tables: Tables, shape: Shape, where: Sequence[Expression]) -> Ranking:
+    own = _ranked(tables, tables.memories, owned(tables.memories), shape, where)
+    if not shape.has_teams:
         ranked = own.subquery("ranked")
-        statement = _described(tables, tables.memories, ranked, wanted).order_by(
+        return _described(tables, tables.memories, ranked, shape).order_by(
             ranked.c.score.desc(), ranked.c.id
         )
-    else:
-        of_teams = owned_by_any(tables.team_memories, wanted.teams)
-        theirs = _ranked(tables, tables.team_memories, of_teams, wanted)
-        merged = union_all(
-            select(own.subquery("own"), literal_column("false", Boolean()).label("of_team")),
-            select(theirs.subquery("theirs"), literal_column("true", Boolean()).label("of_team")),
-        ).subquery("merged")
-        best = (
-            select(merged)
-            .order_by(merged.c.score.desc(), merged.c.id)
-            .limit(bindparam("k", wanted.k, type_=Integer()))
-            .cte("ranked")
-        )
-        statement = union_all(
-            _described(tables, tables.memories, best, wanted).where(~best.c.of_team),
-            _described(tables, tables.team_memories, best, wanted).where(best.c.of_team),
-        ).order_by(literal_column("score").desc(), literal_column("id"))
-    return statement.params(query=wanted.query, query_entities=list(wanted.query_entities))
+    of_teams = owned_by_any(tables.team_memories)
+    theirs = _ranked(tables, tables.team_memories, of_teams, shape, where)
+    merged = union_all(
+        select(own.subquery("own"), literal_column("false", Boolean()).label("of_team")),
+        select(theirs.subquery("theirs"), literal_column("true", Boolean()).label("of_team")),
+    ).subquery("merged")
+    best = (
+        select(merged)
+        .order_by(merged.c.score.desc(), merged.c.id)
+        .limit(bindparam("k", type_=Integer()))
+        .cte("ranked")
+    )
+    return union_all(
+        _described(tables, tables.memories, best, shape).where(~best.c.of_team),
+        _described(tables, tables.team_memories, best, shape).where(best.c.of_team),
+    ).order_by(literal_column("score").desc(), literal_column("id"))
 
 
-def scope(tables: Tables, memories: MemoryTable, as_of: datetime | None) -> Scope:
+def scope(tables: Tables, memories: MemoryTable, *, as_of: bool) -> Scope:
     """What signals are computed from in our own statements: everything bound."""
     return Scope(
         schema=tables.schema,
@@ -106,43 +168,61 @@ def scope(tables: Tables, memories: MemoryTable, as_of: datetime | None) -> Scop
     )
 
 
-def passing(within: Scope, wanted: Search) -> list[Condition]:
-    """Every condition on a memory to be ranked at all, but whose it is."""
-    found = conditions(within, wanted.filters, wanted.as_of)
-    if wanted.query is not None and any(
-        isinstance(signal, Similarity) and signal.required for signal in wanted.profile.signals
+def passing(
+    within: Scope, memories: MemoryTable, shape: Shape, where: Sequence[Expression]
+) -> dict[str, Condition]:
+    """Every condition on a memory to be ranked at all, by name, but whose it is."""
+    found = conditions(within, shape.filters, as_of=shape.has_as_of)
+    if shape.has_query and any(
+        isinstance(signal, Similarity) and signal.required for signal in shape.signals
     ):
-        found.append(within.memories.c.embedding.is_not(None))
-    if wanted.min_similarity is not None:
-        floor: Any = bindparam("min_similarity", wanted.min_similarity, type_=Double())
-        found.append(compiler.similarity(within) >= floor)
-    return found
+        found["embedding"] = within.memories.c.embedding.is_not(None)
+    if shape.has_min_similarity:
+        floor: Any = bindparam("min_similarity", type_=Double())
+        found["min_similarity"] = compiler.similarity(within) >= floor
+    return found | custom_conditions(memories, where)
 
 
-def _ranked(tables: Tables, memories: MemoryTable, whose: Condition, wanted: Search) -> Select[Any]:
-    within = scope(tables, memories, wanted.as_of)
-    score = compiler.score(wanted.profile, within).label("score")
-    reads_usage = wanted.profile.reads_usage or wanted.filters.reads_usage
+def scored(
+    tables: Tables,
+    memories: MemoryTable,
+    whose: Condition,
+    shape: Shape,
+    where: Sequence[Expression],
+) -> Select[Any]:
+    """Owner, id and score of every memory that passes, and nothing else."""
+    within = scope(tables, memories, as_of=shape.has_as_of)
+    joined = with_usage(memories, tables.memory_usage) if shape.reads_usage else memories
     return (
-        select(owner(memories).label("owner_id"), memories.c.id, score)
-        .select_from(with_usage(memories, tables.memory_usage) if reads_usage else memories)
-        .where(whose, *passing(within, wanted))
-        .order_by(score.desc(), memories.c.id)
-        .limit(bindparam("k", wanted.k, type_=Integer()))
+        select(
+            owner(memories).label("owner_id"),
+            memories.c.id,
+            compiler.score(shape.signals, within).label("score"),
+        )
+        .select_from(joined)
+        .where(whose, *passing(within, memories, shape, where).values())
     )
 
 
-def _described(tables: Tables, memories: MemoryTable, ranked: Any, wanted: Search) -> Select[Any]:
+def _ranked(
+    tables: Tables,
+    memories: MemoryTable,
+    whose: Condition,
+    shape: Shape,
+    where: Sequence[Expression],
+) -> Select[Any]:
+    statement = scored(tables, memories, whose, shape, where)
+    score = statement.selected_columns.score
+    return statement.order_by(score.desc(), memories.c.id).limit(bindparam("k", type_=Integer()))
+
+
+def _described(tables: Tables, memories: MemoryTable, ranked: Any, shape: Shape) -> Select[Any]:
     usage = tables.memory_usage
-    within = scope(tables, memories, wanted.as_of)
+    within = scope(tables, memories, as_of=shape.has_as_of)
     statement = select(
         *memory_columns(memories, usage),
         ranked.c.score,
-        compiler.similarity(within).label("similarity"),
-        *(
-            compiler.value(signal, within).label(SIGNAL_PREFIX + signal.name)
-            for signal in wanted.profile.signals
-        ),
+        *signal_columns(shape, within),
     ).select_from(
         ranked.join(
             memories,
@@ -152,31 +232,47 @@ def _described(tables: Tables, memories: MemoryTable, ranked: Any, wanted: Searc
             and_(usage.c.agent_id == ranked.c.owner_id, usage.c.memory_id == ranked.c.id),
         )
     )
-    if wanted.min_score is not None:
+    if shape.has_min_score:
         # Equal to filtering before the limit, since the k best are best; and computed once.
-        floor: Any = bindparam("min_score", wanted.min_score, type_=Double())
+        floor: Any = bindparam("min_score", type_=Double())
         statement = statement.where(ranked.c.score >= floor)
     return statement
 
 
-def count(tables: Tables, agent_id: str, filters: Filters, as_of: datetime | None) -> Select[int]:
-    """How many memories of the agent pass the filters at as_of."""
-    memories = tables.memories
-    within = scope(tables, memories, as_of)
+def signal_columns(shape: Shape, within: Scope) -> list[ColumnElement[Any]]:
+    """The similarity itself and each signal's value."""
+    return [
+        compiler.similarity(within).label("similarity"),
+        *(
+            compiler.value(signal, within).label(SIGNAL_PREFIX + signal.name)
+            for signal in shape.signals
+        ),
+    ]
+
+
+def count(tables: Tables, filters: Filters, *, as_of: bool) -> Select[int]:
+    """How many memories of `owner_id` pass the filters at `as_of`."""
+    memories, shape = tables.memories, filters.shape
+    within = scope(tables, memories, as_of=as_of)
     return (
         select(func.count())
-        .select_from(with_usage(memories, tables.memory_usage) if filters.reads_usage else memories)
-        .where(owned(memories, agent_id), *conditions(within, filters, as_of))
+        .select_from(with_usage(memories, tables.memory_usage) if shape.reads_usage else memories)
+        .where(
+            owned(memories),
+            *conditions(within, shape, as_of=as_of).values(),
+            *custom_conditions(memories, filters.where).values(),
+        )
     )
 
 
-def known_entities(
-    tables: Tables, agent_id: str, teams: Sequence[str], text: str, limit: int
-) -> Select[Any]:
-    """Entities of the owners' memories that occur in the text as whole words, longest first."""
-    stores = [(tables.memories, owned(tables.memories, agent_id))]
-    if teams:
-        stores.append((tables.team_memories, owned_by_any(tables.team_memories, teams)))
+def known_entities(tables: Tables, *, with_teams: bool) -> Select[Any]:
+    """Entities of the owners' memories that occur in `text` as whole words, longest first.
+
+    Parameters: owner_id, teams where asked for, text, limit.
+    """
+    stores = [(tables.memories, owned(tables.memories))]
+    if with_teams:
+        stores.append((tables.team_memories, owned_by_any(tables.team_memories)))
     entities = union_all(
         *(
             select(func.unnest(memories.c.entities, type_=Text()).label("entity")).where(whose)
@@ -185,7 +281,7 @@ def known_entities(
     ).subquery()
     known = select(entities.c.entity).distinct().subquery("known")
     entity: Any = known.c.entity
-    asked = bindparam("text", text, type_=Text())
+    asked = bindparam("text", type_=Text())
     escaped = func.regexp_replace(entity, r"([^[:alnum:]_[:space:]])", r"\\\1", "g")
     whole_words = func.concat(r"(?<!\w)", escaped, r"(?!\w)")
     return (
@@ -193,5 +289,5 @@ def known_entities(
         .where(entity != "", func.strpos(func.lower(asked), func.lower(entity)) > 0)
         .where(asked.regexp_match(whole_words, flags="i"))
         .order_by(func.length(entity).desc(), entity)
-        .limit(limit)
+        .limit(bindparam("limit", type_=Integer()))
     )

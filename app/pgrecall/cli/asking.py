@@ -1,0 +1,57 @@
+"""The options that search and explain share."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from pgrecall.filters import FilterArguments
+from pgrecall.profiles import BUILT_IN
+
+K = Annotated[int, typer.Option("-k", help="How many memories.")]
+AsOf = Annotated[
+    str | None,
+    typer.Option(
+        help="The moment asked about: ISO 8601, such as 2026-11-21 or 2026-11-21T08:00+01:00; "
+        "UTC if no zone. Hides what was created later."
+    ),
+]
+ProfileName = Annotated[
+    str,
+    typer.Option(
+        "--profile", "-p", help=f"One of {', '.join(BUILT_IN)}, or a .toml or .json file."
+    ),
+]
+MinScore = Annotated[float | None, typer.Option(help="Leave out lower scores.")]
+MinSimilarity = Annotated[
+    float | None, typer.Option(help="Leave out less similar ones before scoring.")
+]
+MemoryTypes = Annotated[
+    list[str] | None, typer.Option("--type", help="Any of these types; may be given repeatedly.")
+]
+Tiers = Annotated[list[str] | None, typer.Option("--tier", help="Any of these tiers.")]
+Tags = Annotated[list[str] | None, typer.Option("--tag", help="Any of these tags.")]
+Entities = Annotated[list[str] | None, typer.Option("--entity", help="Any of these entities.")]
+Teams = Annotated[
+    list[str] | None, typer.Option("--team", help="Also the memories of these teams.")
+]
+
+
+def filters_of(
+    memory_types: list[str] | None,
+    tiers: list[str] | None,
+    tags: list[str] | None,
+    entities: list[str] | None,
+) -> FilterArguments:
+    """Only what was given."""
+    filters: FilterArguments = {}
+    if memory_types:
+        filters["memory_types"] = memory_types
+    if tiers:
+        filters["tiers"] = tiers
+    if tags:
+        filters["tags"] = tags
+    if entities:
+        filters["entities"] = entities
+    return filters

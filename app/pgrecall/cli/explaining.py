@@ -1,0 +1,110 @@
+"""pgrecall explain"""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Annotated
+from uuid import UUID
+
+import typer
+from rich.table import Table
+from rich.text import Text
+
+from pgrecall.cli.asking import (
+    AsOf,
+    Entities,
+    K,
+    MemoryTypes,
+    MinScore,
+    MinSimilarity,
+    ProfileName,
+    Tags,
+    Teams,
+    Tiers,
+    filters_of,
+)
+from pgrecall.cli.database import Agent, AsJson, DatabaseUrl, Schema, repository
+from pgrecall.cli.output import age, console, print_json
+from pgrecall.cli.profiling import named_or_loaded
+from pgrecall.cli.times import moment
+from pgrecall.errors import InputError
+from pgrecall.explanation import Explanation
+from pgrecall.schema import DEFAULT_SCHEMA
+
+
+def explain(
+    memory: Annotated[str, typer.Argument(help="The memory's id.")],
+    text: Annotated[str, typer.Argument(help="What was looked for.")],
+    agent: Agent,
+    k: K = 10,
+    as_of: AsOf = None,
+    profile: ProfileName = "five_factor",
+    min_score: MinScore = None,
+    min_similarity: MinSimilarity = None,
+    memory_type: MemoryTypes = None,
+    tier: Tiers = None,
+    tag: Tags = None,
+    entity: Entities = None,
+    team: Teams = None,
+    database_url: DatabaseUrl = None,
+    schema: Schema = DEFAULT_SCHEMA,
+    json: AsJson = False,
+) -> None:
+    """Show why a search returns a memory, or why not.
+
+    Takes the options of search. Tells the memory's rank and score, each signal's value, weight and
+    share, and if it is not among the k: which filter or threshold keeps it out, or what score it
+    would have needed and where it falls behind.
+    """
+    try:
+        memory_id = UUID(memory)
+    except ValueError:
+        raise InputError(f"{memory!r} is not the id of a memory; search --json shows ids") from None
+    at = moment("--as-of", as_of)
+    with repository(database_url, schema) as repo:
+        found = repo.explain(
+            agent,
+            memory_id,
+            text,
+            k=k,
+            profile=named_or_loaded(profile),
+            min_score=min_score,
+            min_similarity=min_similarity,
+            teams=team or (),
+            as_of=at,
+            **filters_of(memory_type, tier, tag, entity),
+        )
+    if json:
+        print_json(found.record())
+    else:
+        _print(found, at or datetime.now(UTC))
+
+
+def _print(found: Explanation, at: datetime) -> None:
+    memory = found.hit.memory
+    console.print(Text(" ".join(memory.content.split())))
+    verdict = "[green]returned[/]" if found.returned else "[red]not returned[/]"
+    console.print(
+        f"{verdict}: rank {found.rank:,} of {found.ranked:,}, score {found.hit.score:.6f}, "
+        f"age {age(memory.created_at, at)}",
+        highlight=False,
+    )
+    for reason in found.reasons:
+        console.print(Text(f"  {reason}"))
+    table = Table(show_edge=False)
+    table.add_column("signal")
+    for name in ("value", "weight", "contribution", "share"):
+        table.add_column(name, justify="right")
+    table.add_column(f"behind number {found.k}" if found.needed_score else "", justify="right")
+    for signal in found.signals:
+        behind = "" if signal.behind is None else f"{signal.behind:+.4f}"
+        worst = signal.name == found.loses_most_in and not found.returned
+        table.add_row(
+            signal.name,
+            f"{signal.value:.4f}",
+            f"{signal.weight:g}",
+            f"{signal.contribution:.4f}",
+            f"{signal.share:.0%}",
+            f"[bold red]{behind}[/]" if worst else behind,
+        )
+    console.print(table)

@@ -1,0 +1,77 @@
+"""Why a memory was returned, or why it was not."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from pgrecall.scored_memory import RECORD_DECIMALS, ScoredMemory
+
+
+@dataclass(frozen=True, slots=True)
+class SignalAccount:
+    """What one signal did for a score."""
+
+    name: str
+    value: float
+    weight: float
+    contribution: float
+    """weight · value."""
+    share: float
+    """The contribution's part of the whole score; 0 where the score is 0."""
+    behind: float | None
+    """How much more this signal contributed to the last memory returned; None if fewer than k."""
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """One memory under one search.
+
+    `rank` counts from 1 among all memories that pass the filters; for a memory that does not pass
+    it is the rank its score would have. `returned` tells whether the search returns it, `reasons`
+    why not. `needed_score` is the score of the last memory returned, which it would have had to
+    beat; None where fewer than k pass.
+    """
+
+    hit: ScoredMemory
+    rank: int
+    ranked: int
+    """How many memories pass the filters."""
+    k: int
+    returned: bool
+    reasons: tuple[str, ...]
+    needed_score: float | None
+    signals: tuple[SignalAccount, ...]
+
+    @property
+    def loses_most_in(self) -> str | None:
+        """The signal in which it falls furthest behind the last memory returned."""
+        behind = {s.name: s.behind for s in self.signals if s.behind is not None and s.behind > 0}
+        return max(behind, key=lambda name: behind[name]) if behind else None
+
+    def record(self) -> dict[str, Any]:
+        """The explanation as plain JSON values, numbers rounded to six decimals."""
+
+        def rounded(number: float | None) -> float | None:
+            return None if number is None else round(number, RECORD_DECIMALS)
+
+        return self.hit.record() | {
+            "returned": self.returned,
+            "reasons": list(self.reasons),
+            "rank": self.rank,
+            "ranked": self.ranked,
+            "k": self.k,
+            "needed_score": rounded(self.needed_score),
+            "loses_most_in": self.loses_most_in,
+            "account": [
+                {
+                    "signal": s.name,
+                    "value": rounded(s.value),
+                    "weight": s.weight,
+                    "contribution": rounded(s.contribution),
+                    "share": rounded(s.share),
+                    "behind": rounded(s.behind),
+                }
+                for s in self.signals
+            ],
+        }

@@ -1,0 +1,181 @@
+"""Explaining one memory under a search."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Any, Unpack
+from uuid import UUID
+
+from pgrecall import profiles, statements
+from pgrecall.embedding import VectorLike
+from pgrecall.errors import MemoryNotFound
+from pgrecall.explanation import Explanation, SignalAccount
+from pgrecall.filters import FilterArguments, Filters
+from pgrecall.memory import Memory
+from pgrecall.operations.question import Question
+from pgrecall.operations.ranking import hit
+from pgrecall.profile import Profile
+from pgrecall.schema import Tables
+from pgrecall.scored_memory import ScoredMemory
+from pgrecall.statements import Search
+from pgrecall.steps import Execute, Operation
+from pgrecall.validation import require_ids
+
+
+def explain(
+    tables: Tables,
+    /,
+    agent_id: str,
+    memory_id: UUID,
+    embedding: VectorLike | str | None = None,
+    *,
+    k: int = 10,
+    profile: Profile | str = profiles.five_factor,
+    weights: Mapping[str, float] | None = None,
+    normalise_weights: bool = False,
+    min_score: float | None = None,
+    min_similarity: float | None = None,
+    teams: Sequence[str] = (),
+    query_entities: Sequence[str] | None = None,
+    apply_decay: bool = True,
+    as_of: datetime | None = None,
+    **filters: Unpack[FilterArguments],
+) -> Operation[Explanation]:
+    """Why a search with these arguments returns this memory, or why not.
+
+    Takes the arguments of `search`. The explanation holds the memory's score and rank, each
+    signal's value, weight and share, and if it is not among the k: which conditions it fails,
+    which threshold it misses, or what score it would have needed and in which signal it falls
+    furthest behind. Counts no retrieval.
+
+    Raises MemoryNotFound when neither the agent nor one of the teams has the memory.
+    """
+    [memory_id] = require_ids([memory_id])
+    asked = Question.of(
+        agent_id,
+        embedding,
+        k=k,
+        profile=profile,
+        weights=weights,
+        normalise_weights=normalise_weights,
+        min_score=min_score,
+        min_similarity=min_similarity,
+        teams=teams,
+        query_entities=query_entities,
+        apply_decay=apply_decay,
+        as_of=as_of,
+        filters=filters,
+    )
+    wanted = yield from asked.resolved(tables)
+    parameters = wanted.parameters | {"id": memory_id}
+    describe = statements.described(tables, wanted)
+    rows = yield Execute(describe, parameters)
+    if not rows:
+        whose = "".join(f" or team {team!r}" for team in wanted.teams)
+        raise MemoryNotFound(f"agent {agent_id!r}{whose} has no memory {memory_id}")
+    found = hit(wanted.profile, rows[0]._mapping)
+    [counts] = yield Execute(
+        statements.standing(tables, wanted), parameters | {"score": found.score}
+    )
+    last: ScoredMemory | None = None
+    if counts.last_id is not None:
+        [row] = yield Execute(describe, parameters | {"id": counts.last_id})
+        last = hit(wanted.profile, row._mapping)
+    return _explanation(wanted, found, _unmet(rows[0]._mapping), counts, last)
+
+
+def _explanation(
+    wanted: Search,
+    found: ScoredMemory,
+    unmet: list[str],
+    counts: Any,
+    last: ScoredMemory | None,
+) -> Explanation:
+    rank = counts.before + 1
+    reasons = [_reason(name, wanted, found) for name in unmet]
+    if wanted.min_score is not None and found.score < wanted.min_score:
+        reasons.append(f"its score {found.score:.6f} is below min_score {wanted.min_score:g}")
+    if not unmet and rank > wanted.k:
+        reasons.append(
+            f"outranked: {counts.before} memories come before it and {wanted.k} are returned; "
+            f"the last of them scores {counts.last_score:.6f}, this one {found.score:.6f}"
+        )
+    accounts = tuple(
+        SignalAccount(
+            name=name,
+            value=found.signals[name],
+            weight=weight,
+            contribution=found.contributions[name],
+            share=found.contributions[name] / found.score if found.score else 0.0,
+            behind=None if last is None else last.contributions[name] - found.contributions[name],
+        )
+        for name, weight in wanted.profile.weights.items()
+    )
+    return Explanation(
+        hit=found,
+        rank=rank,
+        ranked=counts.ranked,
+        k=wanted.k,
+        returned=not reasons,
+        reasons=tuple(reasons),
+        needed_score=counts.last_score,
+        signals=accounts,
+    )
+
+
+def _unmet(row: Mapping[Any, Any]) -> list[str]:
+    prefix = statements.CONDITION_PREFIX
+    return [
+        name.removeprefix(prefix) for name in row if str(name).startswith(prefix) and not row[name]
+    ]
+
+
+_ATTRIBUTES = {
+    "statuses": "status",
+    "tiers": "tier",
+    "memory_types": "memory_type",
+    "components": "component",
+    "output_types": "output_type",
+    "domains": "domain",
+    "categories": "category",
+    "loops": "loop",
+    "all_tags": "tags",
+    "all_entities": "entities",
+    "created_after": "created_at",
+    "created_before": "created_at",
+    "min_trust": "trust",
+}
+"""Filter → the attribute it looks at, where the two have different names."""
+
+
+def _reason(name: str, wanted: Search, found: ScoredMemory) -> str:
+    """An unmet condition in words: what the memory has, and what was asked for."""
+    memory, filters = found.memory, wanted.filters
+    match name:
+        case "valid":
+            return f"not valid at {wanted.as_of or 'now'}: {_validity(memory)}"
+        case "as_of":
+            return f"created {memory.created_at}, after as_of {wanted.as_of}"
+        case "embedding":
+            return f"it has no embedding, which profile {wanted.profile.name} requires"
+        case "min_similarity":
+            return f"its similarity {found.similarity} is below {wanted.min_similarity:g}"
+        case _ if name.startswith("where "):
+            return f"it does not meet the condition {name}"
+        case _:
+            attribute = _ATTRIBUTES.get(name, name)
+            return (
+                f"filtered by {name}: its {attribute} is {getattr(memory, attribute)!r:.200}, "
+                f"asked for {_asked(filters, name)!r:.200}"
+            )
+
+
+def _asked(filters: Filters, name: str) -> object:
+    return getattr(filters, name)
+
+
+def _validity(memory: Memory) -> str:
+    names = ("valid_from", "valid_until", "invalidated_at", "invalidation_reason", "expires_at")
+    said = {name: getattr(memory, name) for name in names}
+    return ", ".join(f"{name} {value}" for name, value in said.items() if value is not None)

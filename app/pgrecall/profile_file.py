@@ -1,0 +1,116 @@
+"""Profiles as TOML or JSON files.
+
+name = "mine"
+
+[signals.similarity]
+weight = 0.7
+
+[signals.recency]
+weight = 0.3
+half_life = 14
+clock = "last_accessed_at"
+"""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from collections.abc import Mapping
+from dataclasses import MISSING, fields
+from pathlib import Path
+from typing import Any
+
+import tomli_w
+
+from pgrecall.errors import InvalidProfile, UnknownName
+from pgrecall.profile import Profile
+from pgrecall.signals import KINDS, Signal
+
+
+def save(profile: Profile, path: str | Path) -> None:
+    """Writes a profile as .toml or .json, whichever the name ends in."""
+    path = Path(path)
+    values = as_values(profile)
+    text = json.dumps(values, indent=2) + "\n" if _is_json(path) else tomli_w.dumps(values)
+    path.write_text(text, encoding="utf-8")
+
+
+def load(path: str | Path) -> Profile:
+    """Reads a profile from a .toml or .json file.
+
+    Raises InvalidProfile, naming the file, when it cannot be read as one, and UnknownName for a
+    signal or parameter that does not exist.
+    """
+    path = Path(path)
+    try:
+        text = path.read_text(encoding="utf-8")
+        values = json.loads(text) if _is_json(path) else tomllib.loads(text)
+    except OSError as error:
+        raise InvalidProfile(f"{path} cannot be read: {error.strerror or error}") from error
+    except ValueError as error:
+        raise InvalidProfile(f"{path}: {error}") from error
+    try:
+        return from_values(values)
+    except (InvalidProfile, UnknownName) as error:
+        raise type(error)(f"{path}: {error}") from error
+
+
+def as_values(profile: Profile) -> dict[str, Any]:
+    """The profile as plain values: name, and per signal its weight and parameters."""
+    return {
+        "name": profile.name,
+        "signals": {
+            signal.name: {"weight": weight, **_parameters(signal)} for signal, weight in profile
+        },
+    }
+
+
+def from_values(values: object) -> Profile:
+    """The profile that `as_values` describes."""
+    if not isinstance(values, Mapping) or not isinstance(values.get("signals"), Mapping):
+        raise InvalidProfile("a profile has a name and a table of signals")
+    unknown = sorted(values.keys() - {"name", "signals"})
+    if unknown:
+        raise UnknownName(f"unknown key {', '.join(unknown)}; a profile has name and signals")
+    name = values.get("name")
+    if not isinstance(name, str):
+        raise InvalidProfile(f"the name of a profile is text, got {name!r}")
+    return Profile(name, dict(_weighted(*item) for item in values["signals"].items()))
+
+
+def _weighted(name: str, parameters: object) -> tuple[Signal, float]:
+    kind = KINDS.get(name)
+    if kind is None:
+        raise UnknownName(f"unknown signal {name!r}; the signals are {', '.join(KINDS)}")
+    if not isinstance(parameters, Mapping) or "weight" not in parameters:
+        raise InvalidProfile(f"signal {name} needs a table with its weight")
+    given = {key: value for key, value in parameters.items() if key != "weight"}
+    known = [field.name for field in fields(kind)]
+    unknown = sorted(given.keys() - set(known))
+    if unknown:
+        raise UnknownName(
+            f"signal {name} has no parameter {', '.join(unknown)}; it has weight"
+            + "".join(f", {parameter}" for parameter in known)
+        )
+    try:
+        return kind(**given), parameters["weight"]
+    except TypeError as error:
+        raise InvalidProfile(f"signal {name}: {error}") from error
+
+
+def _parameters(signal: Signal) -> dict[str, Any]:
+    """Those that differ from their defaults; TOML has no null."""
+    found: dict[str, Any] = {}
+    for field in fields(signal):
+        value = getattr(signal, field.name)
+        if value is None or (field.default is not MISSING and value == field.default):
+            continue
+        found[field.name] = dict(value) if isinstance(value, tuple) else value
+    return found
+
+
+def _is_json(path: Path) -> bool:
+    suffix = path.suffix.lower()
+    if suffix not in (".toml", ".json"):
+        raise InvalidProfile(f"{path}: a profile file ends in .toml or .json")
+    return suffix == ".json"

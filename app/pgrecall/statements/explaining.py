@@ -1,0 +1,91 @@
+"""Explaining one memory: what it scores, which conditions it meets, and how many score higher."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sqlalchemy import (
+    Double,
+    Integer,
+    Select,
+    Uuid,
+    and_,
+    bindparam,
+    func,
+    literal_column,
+    or_,
+    select,
+    union_all,
+)
+
+from pgrecall import compiler
+from pgrecall.schema import Tables
+from pgrecall.statements.conditions import owned, owned_by_any
+from pgrecall.statements.ranking import Search, passing, scope, scored, signal_columns
+from pgrecall.statements.reading import memory_columns, with_usage
+
+CONDITION_PREFIX = "meets_"
+
+
+def described(tables: Tables, wanted: Search) -> Select[Any]:
+    """The memory `id` of the one owner that `tables` works on or of one of the teams.
+
+    Columns: as of a search, and one `meets_<condition>` for each condition, whether it passes.
+    """
+    shape = wanted.shape
+    statements = []
+    stores = [(tables.memories, owned(tables.memories))]
+    if shape.has_teams:
+        stores.append((tables.team_memories, owned_by_any(tables.team_memories)))
+    for memories, whose in stores:
+        within = scope(tables, memories, as_of=shape.has_as_of)
+        met = passing(within, memories, shape, wanted.filters.where)
+        statements.append(
+            select(
+                *memory_columns(memories, tables.memory_usage),
+                compiler.score(shape.signals, within).label("score"),
+                *signal_columns(shape, within),
+                *(
+                    func.coalesce(condition, False).label(CONDITION_PREFIX + name)
+                    for name, condition in met.items()
+                ),
+            )
+            .select_from(with_usage(memories, tables.memory_usage))
+            .where(whose, memories.c.id == bindparam("id", type_=Uuid()))
+        )
+    found = union_all(*statements).subquery()
+    return select(found)
+
+
+def standing(tables: Tables, wanted: Search) -> Select[Any]:
+    """How many memories pass, how many of them come before `id` with `score`, and the k-th.
+
+    Columns: ranked, before, last_id, last_score; the last two NULL where fewer than k pass.
+    """
+    shape, where = wanted.shape, wanted.filters.where
+    statements = [scored(tables, tables.memories, owned(tables.memories), shape, where)]
+    if shape.has_teams:
+        of_teams = owned_by_any(tables.team_memories)
+        statements.append(scored(tables, tables.team_memories, of_teams, shape, where))
+    every = union_all(*statements).cte("every")
+    score: Any = bindparam("score", type_=Double())
+    id_: Any = bindparam("id", type_=Uuid())
+    before = or_(every.c.score > score, and_(every.c.score == score, every.c.id < id_))
+    last = (
+        select(every.c.id, every.c.score)
+        .order_by(every.c.score.desc(), every.c.id)
+        .offset(bindparam("k", type_=Integer()) - literal_column("1"))
+        .limit(literal_column("1"))
+        .cte("last")
+    )
+    numbers = (
+        select(func.count().label("ranked"), func.count().filter(before).label("before"))
+        .select_from(every)
+        .subquery("numbers")
+    )
+    return select(
+        numbers.c.ranked,
+        numbers.c.before,
+        last.c.id.label("last_id"),
+        last.c.score.label("last_score"),
+    ).select_from(numbers.outerjoin(last, literal_column("true")))

@@ -1,0 +1,75 @@
+-- Memories whose trust or recency is at or above a threshold now and below it in some days, so
+-- that one can confirm or archive them in time. Recency is that of a profile.
+--   psql -v agent=agent-1 -f decaying.sql
+--   psql -v agent=agent-1 -v threshold=0.2 -v days=14 -v profile=tiered -f decaying.sql
+-- threshold: 0.5; days: 7; profile: five_factor (default), last_access, half_life, trust or tiered;
+-- limit: 100; schema: pgrecall. Reads every memory of the agent twice.
+
+\set ON_ERROR_STOP on
+\if :{?schema} \else \set schema pgrecall \endif
+SELECT pg_catalog.set_config('search_path', pg_catalog.quote_ident(:'schema')::regnamespace
+       || ', ' || extnamespace::regnamespace, false) AS search_path
+  FROM pg_catalog.pg_extension WHERE extname = 'vector' \gset
+\if :{?agent} \else
+DO $$ BEGIN RAISE EXCEPTION 'agent is not set: psql -v agent=… -f decaying.sql'; END $$;
+\endif
+\if :{?threshold} \else \set threshold 0.5 \endif
+\if :{?days} \else \set days 7 \endif
+\if :{?profile} \else \set profile five_factor \endif
+\if :{?limit} \else \set limit 100 \endif
+SELECT :'profile' = ANY ('{five_factor,last_access,half_life,trust,tiered}') AS known \gset
+\if :known \else
+DO $$ BEGIN
+    RAISE EXCEPTION 'unknown profile; there are five_factor, last_access, half_life, trust, tiered';
+END $$;
+\endif
+SELECT :'profile' = 'five_factor' AS is_five_factor,
+       :'profile' = 'last_access' AS is_last_access,
+       :'profile' = 'half_life' AS is_half_life,
+       :'profile' = 'trust' AS is_trust,
+       :'profile' = 'tiered' AS is_tiered \gset
+WITH ways AS (
+    SELECT later, now() + CASE WHEN later THEN make_interval(secs => 86400 * :'days'::float8)
+                               ELSE interval '0' END AS moment
+      FROM (VALUES (false), (true)) ways(later)
+), recency AS (
+    SELECT r.id, later, r.signal_recency AS value
+      FROM ways, LATERAL
+\if :is_five_factor
+           recall_five_factor(
+\elif :is_last_access
+           recall_last_access(
+\elif :is_half_life
+           recall_half_life(
+\elif :is_trust
+           recall_trust(
+\elif :is_tiered
+           recall_tiered(
+\endif
+               :'agent', k => 2147483647, as_of => moment, include_invalid => later) r
+), trust AS (
+    SELECT m.id, later, decayed_trust(m.trust, u.last_accessed_at, moment, m.trust_curve,
+                                      m.trust_half_life_hours, NULL) AS value
+      FROM ways, agent_memories m
+      LEFT JOIN memory_usage u ON u.agent_id = m.agent_id AND u.memory_id = m.id
+     WHERE m.agent_id = :'agent' AND m.status = 'active'
+       AND is_valid(m.valid_from, m.valid_until, m.invalidated_at, m.expires_at, now())
+), falling AS (
+    SELECT signal, id, min(value) FILTER (WHERE NOT later) AS now,
+           min(value) FILTER (WHERE later) AS later
+      FROM (SELECT 'recency' AS signal, * FROM recency
+            UNION ALL
+            SELECT 'trust', * FROM trust) signals
+     GROUP BY signal, id
+    HAVING min(value) FILTER (WHERE NOT later) >= :'threshold'::float8
+       AND min(value) FILTER (WHERE later) < :'threshold'::float8
+)
+SELECT f.signal,
+       round(f.now::numeric, 4) AS now,
+       round(f.later::numeric, 4) AS later,
+       m.id, m.tier, m.memory_type,
+       regexp_replace(left(m.content, 80), '[[:space:]]+', ' ', 'g') AS content
+  FROM falling f
+  JOIN agent_memories m ON m.agent_id = :'agent' AND m.id = f.id
+ ORDER BY f.later, f.signal, m.id
+ LIMIT :'limit'::bigint;

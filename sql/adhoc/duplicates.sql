@@ -1,0 +1,66 @@
+-- Memories of an agent that say the same: exactly (equal after normalising case and white space),
+-- and nearly (similarity above a threshold), among those active and valid now.
+--   psql -v agent=agent-1 -f duplicates.sql
+--   psql -v agent=agent-1 -v threshold=0.85 -v newest=20000 -v limit=200 -f duplicates.sql
+-- threshold: 0.92; newest: 1000; limit: 50; schema: pgrecall. Near duplicates are looked for from
+-- the newest memories only, each against all of the agent's, keeping its nearest 10: the cost is
+-- newest times one nearest-neighbour query, a few ms each by the HNSW index or exactly.
+
+\set ON_ERROR_STOP on
+\if :{?schema} \else \set schema pgrecall \endif
+SELECT pg_catalog.set_config('search_path', pg_catalog.quote_ident(:'schema')::regnamespace
+       || ', ' || extnamespace::regnamespace, false) AS search_path
+  FROM pg_catalog.pg_extension WHERE extname = 'vector' \gset
+\if :{?agent} \else
+DO $$ BEGIN RAISE EXCEPTION 'agent is not set: psql -v agent=… -f duplicates.sql'; END $$;
+\endif
+\if :{?threshold} \else \set threshold 0.92 \endif
+\if :{?newest} \else \set newest 1000 \endif
+\if :{?limit} \else \set limit 50 \endif
+
+\echo Exact duplicates:
+SELECT count(*) AS copies,
+       date_trunc('second', min(m.created_at)) AS first_created,
+       date_trunc('second', max(m.created_at)) AS last_created,
+       (array_agg(m.id ORDER BY m.created_at, m.id))[1:10] AS ids,
+       regexp_replace(left(min(m.content), 80), '[[:space:]]+', ' ', 'g') AS content
+  FROM agent_memories m
+ WHERE m.agent_id = :'agent' AND m.status = 'active'
+   AND is_valid(m.valid_from, m.valid_until, m.invalidated_at, m.expires_at, now())
+ GROUP BY m.content_hash
+HAVING count(*) > 1
+ ORDER BY copies DESC, min(m.created_at), m.content_hash
+ LIMIT :'limit'::bigint;
+
+SELECT set_config('hnsw.iterative_scan', 'strict_order', false) AS iterative_scan \gset
+
+\echo Near duplicates:
+WITH newest AS MATERIALIZED (
+    SELECT m.id, m.embedding, m.content_hash
+      FROM agent_memories m
+     WHERE m.agent_id = :'agent' AND m.status = 'active' AND m.embedding IS NOT NULL
+       AND is_valid(m.valid_from, m.valid_until, m.invalidated_at, m.expires_at, now())
+     ORDER BY m.id DESC
+     LIMIT :'newest'::bigint
+), pairs AS (
+    SELECT DISTINCT greatest(m.id, n.id) AS newer, least(m.id, n.id) AS older, n.similarity
+      FROM newest m, LATERAL (
+           SELECT o.id, o.content_hash,
+                  similarity(o.embedding, m.embedding, NULL) AS similarity
+             FROM agent_memories o
+            WHERE o.agent_id = :'agent' AND o.status = 'active'
+              AND is_valid(o.valid_from, o.valid_until, o.invalidated_at, o.expires_at, now())
+              AND o.content_hash <> m.content_hash
+            ORDER BY o.embedding <=> m.embedding
+            LIMIT 10) n
+     WHERE n.similarity > :'threshold'::float8
+     ORDER BY n.similarity DESC, newer, older
+     LIMIT :'limit'::bigint
+)
+SELECT round(p.similarity::numeric, 4) AS similarity, p.newer, p.older,
+       regexp_replace(left(m.content, 60), '[[:space:]]+', ' ', 'g') AS newer_content,
+       regexp_replace(left(n.content, 60), '[[:space:]]+', ' ', 'g') AS older_content
+  FROM pairs p
+  JOIN agent_memories m ON m.agent_id = :'agent' AND m.id = p.newer
+  JOIN agent_memories n ON n.agent_id = :'agent' AND n.id = p.older
+ ORDER BY p.similarity DESC, p.newer, p.older;
