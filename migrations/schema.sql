@@ -115,7 +115,8 @@ BEGIN
         RAISE EXCEPTION 'the query vector has no direction: it is zero, or too short or too long'
             USING ERRCODE = 'invalid_parameter_value';
     END IF;
-    query_entities := ARRAY(SELECT DISTINCT unnest(query_entities));
+    query_entities := ARRAY(
+        SELECT DISTINCT entity FROM unnest(query_entities) entity WHERE entity IS NOT NULL);
     IF cardinality(query_entities) > 32 THEN
         RAISE EXCEPTION 'query_entities may hold at most 32, got %', cardinality(query_entities)
             USING ERRCODE = 'invalid_parameter_value';
@@ -252,7 +253,8 @@ BEGIN
         RAISE EXCEPTION 'the query vector has no direction: it is zero, or too short or too long'
             USING ERRCODE = 'invalid_parameter_value';
     END IF;
-    query_entities := ARRAY(SELECT DISTINCT unnest(query_entities));
+    query_entities := ARRAY(
+        SELECT DISTINCT entity FROM unnest(query_entities) entity WHERE entity IS NOT NULL);
     IF cardinality(query_entities) > 32 THEN
         RAISE EXCEPTION 'query_entities may hold at most 32, got %', cardinality(query_entities)
             USING ERRCODE = 'invalid_parameter_value';
@@ -381,7 +383,8 @@ BEGIN
         RAISE EXCEPTION 'the query vector has no direction: it is zero, or too short or too long'
             USING ERRCODE = 'invalid_parameter_value';
     END IF;
-    query_entities := ARRAY(SELECT DISTINCT unnest(query_entities));
+    query_entities := ARRAY(
+        SELECT DISTINCT entity FROM unnest(query_entities) entity WHERE entity IS NOT NULL);
     IF cardinality(query_entities) > 32 THEN
         RAISE EXCEPTION 'query_entities may hold at most 32, got %', cardinality(query_entities)
             USING ERRCODE = 'invalid_parameter_value';
@@ -512,7 +515,8 @@ BEGIN
         RAISE EXCEPTION 'the query vector has no direction: it is zero, or too short or too long'
             USING ERRCODE = 'invalid_parameter_value';
     END IF;
-    query_entities := ARRAY(SELECT DISTINCT unnest(query_entities));
+    query_entities := ARRAY(
+        SELECT DISTINCT entity FROM unnest(query_entities) entity WHERE entity IS NOT NULL);
     IF cardinality(query_entities) > 32 THEN
         RAISE EXCEPTION 'query_entities may hold at most 32, got %', cardinality(query_entities)
             USING ERRCODE = 'invalid_parameter_value';
@@ -653,7 +657,8 @@ BEGIN
         RAISE EXCEPTION 'the query vector has no direction: it is zero, or too short or too long'
             USING ERRCODE = 'invalid_parameter_value';
     END IF;
-    query_entities := ARRAY(SELECT DISTINCT unnest(query_entities));
+    query_entities := ARRAY(
+        SELECT DISTINCT entity FROM unnest(query_entities) entity WHERE entity IS NOT NULL);
     IF cardinality(query_entities) > 32 THEN
         RAISE EXCEPTION 'query_entities may hold at most 32, got %', cardinality(query_entities)
             USING ERRCODE = 'invalid_parameter_value';
@@ -887,32 +892,33 @@ CREATE TABLE pgrecall.agent_memories (
     observed_at timestamp with time zone,
     invalidation_reason text,
     superseded_by uuid,
-    CONSTRAINT ck_agent_memories_ck_agent_memories_agent_id CHECK (((agent_id <> ''::text) AND (length(agent_id) <= 200))),
-    CONSTRAINT ck_agent_memories_ck_agent_memories_confidence CHECK (((confidence = (0)::double precision) OR ((confidence >= (0.0000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000001)::double precision) AND (confidence <= (1)::double precision)))),
-    CONSTRAINT ck_agent_memories_ck_agent_memories_content CHECK (((content <> ''::text) AND (octet_length(content) <= 2097152))),
-    CONSTRAINT ck_agent_memories_ck_agent_memories_created_at CHECK (((created_at >= '0001-01-02 00:00:00+00'::timestamp with time zone) AND (created_at <= '9999-12-30 00:00:00+00'::timestamp with time zone))),
-    CONSTRAINT ck_agent_memories_ck_agent_memories_embedding CHECK (((public.vector_norm(embedding) >= (0.000000000000001)::double precision) AND (public.vector_norm(embedding) <= ('1000000000000000'::numeric)::double precision))),
-    CONSTRAINT ck_agent_memories_ck_agent_memories_expires_at CHECK (((expires_at >= '0001-01-02 00:00:00+00'::timestamp with time zone) AND (expires_at <= '9999-12-30 00:00:00+00'::timestamp with time zone))),
-    CONSTRAINT ck_agent_memories_ck_agent_memories_importance CHECK (((importance = (0)::double precision) OR ((importance >= (0.0000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000001)::double precision) AND (importance <= (1)::double precision)))),
-    CONSTRAINT ck_agent_memories_ck_agent_memories_invalidated_at CHECK (((invalidated_at >= '0001-01-02 00:00:00+00'::timestamp with time zone) AND (invalidated_at <= '9999-12-30 00:00:00+00'::timestamp with time zone))),
-    CONSTRAINT ck_agent_memories_ck_agent_memories_invalidation_reason CHECK ((invalidation_reason = ANY (ARRAY['superseded'::text, 'forgotten'::text]))),
-    CONSTRAINT ck_agent_memories_ck_agent_memories_memory_type CHECK (((memory_type <> ''::text) AND (length(memory_type) <= 200))),
-    CONSTRAINT ck_agent_memories_ck_agent_memories_metadata CHECK ((jsonb_typeof(metadata) = 'object'::text)),
-    CONSTRAINT ck_agent_memories_ck_agent_memories_observed_at CHECK (((observed_at >= '0001-01-02 00:00:00+00'::timestamp with time zone) AND (observed_at <= '9999-12-30 00:00:00+00'::timestamp with time zone))),
-    CONSTRAINT ck_agent_memories_ck_agent_memories_quality_score CHECK (((quality_score = (0)::double precision) OR ((quality_score >= (0.0000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000001)::double precision) AND (quality_score <= (1)::double precision)))),
-    CONSTRAINT ck_agent_memories_ck_agent_memories_status CHECK ((status = ANY (ARRAY['active'::text, 'consolidated'::text, 'completed'::text, 'archived'::text]))),
-    CONSTRAINT ck_agent_memories_ck_agent_memories_tier CHECK ((tier = ANY (ARRAY['short'::text, 'medium'::text, 'long'::text]))),
-    CONSTRAINT ck_agent_memories_ck_agent_memories_trust CHECK (((trust = (0)::double precision) OR ((trust >= (0.0000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000001)::double precision) AND (trust <= (1)::double precision)))),
-    CONSTRAINT ck_agent_memories_ck_agent_memories_trust_consensus CHECK (((trust_consensus = (0)::double precision) OR ((trust_consensus >= (0.0000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000001)::double precision) AND (trust_consensus <= (1)::double precision)))),
-    CONSTRAINT ck_agent_memories_ck_agent_memories_trust_curve CHECK ((trust_curve = ANY (ARRAY['hyperbolic'::text, 'exponential'::text, 'linear'::text]))),
-    CONSTRAINT ck_agent_memories_ck_agent_memories_trust_governance CHECK (((trust_governance = (0)::double precision) OR ((trust_governance >= (0.0000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000001)::double precision) AND (trust_governance <= (1)::double precision)))),
-    CONSTRAINT ck_agent_memories_ck_agent_memories_trust_half_life_hours CHECK (((trust_half_life_hours >= (0.001)::double precision) AND (trust_half_life_hours <= ('1000000000'::numeric)::double precision))),
-    CONSTRAINT ck_agent_memories_ck_agent_memories_trust_provenance CHECK (((trust_provenance = (0)::double precision) OR ((trust_provenance >= (0.0000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000001)::double precision) AND (trust_provenance <= (1)::double precision)))),
-    CONSTRAINT ck_agent_memories_ck_agent_memories_trust_usage CHECK (((trust_usage = (0)::double precision) OR ((trust_usage >= (0.0000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000001)::double precision) AND (trust_usage <= (1)::double precision)))),
-    CONSTRAINT ck_agent_memories_ck_agent_memories_usefulness CHECK (((usefulness = (0)::double precision) OR ((usefulness >= (0.0000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000001)::double precision) AND (usefulness <= (1)::double precision)))),
-    CONSTRAINT ck_agent_memories_ck_agent_memories_valid_from CHECK (((valid_from >= '0001-01-02 00:00:00+00'::timestamp with time zone) AND (valid_from <= '9999-12-30 00:00:00+00'::timestamp with time zone))),
-    CONSTRAINT ck_agent_memories_ck_agent_memories_valid_until CHECK (((valid_until >= '0001-01-02 00:00:00+00'::timestamp with time zone) AND (valid_until <= '9999-12-30 00:00:00+00'::timestamp with time zone))),
-    CONSTRAINT ck_agent_memories_ck_agent_memories_validity CHECK ((valid_from < valid_until))
+    CONSTRAINT ck_agent_memories_agent_id CHECK (((agent_id <> ''::text) AND (length(agent_id) <= 200))),
+    CONSTRAINT ck_agent_memories_confidence CHECK (((confidence = (0)::double precision) OR ((confidence >= '1e-100'::double precision) AND (confidence <= (1)::double precision)))),
+    CONSTRAINT ck_agent_memories_content CHECK (((content <> ''::text) AND (octet_length(content) <= 2097152))),
+    CONSTRAINT ck_agent_memories_created_at CHECK (((created_at >= '0001-01-02 00:00:00+00'::timestamp with time zone) AND (created_at <= '9999-12-30 00:00:00+00'::timestamp with time zone))),
+    CONSTRAINT ck_agent_memories_embedding CHECK (((public.vector_norm(embedding) >= '1e-15'::double precision) AND (public.vector_norm(embedding) <= '1e+15'::double precision))),
+    CONSTRAINT ck_agent_memories_expires_at CHECK (((expires_at >= '0001-01-02 00:00:00+00'::timestamp with time zone) AND (expires_at <= '9999-12-30 00:00:00+00'::timestamp with time zone))),
+    CONSTRAINT ck_agent_memories_importance CHECK (((importance = (0)::double precision) OR ((importance >= '1e-100'::double precision) AND (importance <= (1)::double precision)))),
+    CONSTRAINT ck_agent_memories_invalidated_at CHECK (((invalidated_at >= '0001-01-02 00:00:00+00'::timestamp with time zone) AND (invalidated_at <= '9999-12-30 00:00:00+00'::timestamp with time zone))),
+    CONSTRAINT ck_agent_memories_invalidation_reason CHECK ((invalidation_reason = ANY (ARRAY['superseded'::text, 'forgotten'::text]))),
+    CONSTRAINT ck_agent_memories_memory_type CHECK (((memory_type <> ''::text) AND (length(memory_type) <= 200))),
+    CONSTRAINT ck_agent_memories_metadata CHECK ((jsonb_typeof(metadata) = 'object'::text)),
+    CONSTRAINT ck_agent_memories_observed_at CHECK (((observed_at >= '0001-01-02 00:00:00+00'::timestamp with time zone) AND (observed_at <= '9999-12-30 00:00:00+00'::timestamp with time zone))),
+    CONSTRAINT ck_agent_memories_quality_score CHECK (((quality_score = (0)::double precision) OR ((quality_score >= '1e-100'::double precision) AND (quality_score <= (1)::double precision)))),
+    CONSTRAINT ck_agent_memories_status CHECK ((status = ANY (ARRAY['active'::text, 'consolidated'::text, 'completed'::text, 'archived'::text]))),
+    CONSTRAINT ck_agent_memories_tier CHECK ((tier = ANY (ARRAY['short'::text, 'medium'::text, 'long'::text]))),
+    CONSTRAINT ck_agent_memories_trust CHECK (((trust = (0)::double precision) OR ((trust >= '1e-100'::double precision) AND (trust <= (1)::double precision)))),
+    CONSTRAINT ck_agent_memories_trust_consensus CHECK (((trust_consensus = (0)::double precision) OR ((trust_consensus >= '1e-100'::double precision) AND (trust_consensus <= (1)::double precision)))),
+    CONSTRAINT ck_agent_memories_trust_curve CHECK ((trust_curve = ANY (ARRAY['hyperbolic'::text, 'exponential'::text, 'linear'::text]))),
+    CONSTRAINT ck_agent_memories_trust_governance CHECK (((trust_governance = (0)::double precision) OR ((trust_governance >= '1e-100'::double precision) AND (trust_governance <= (1)::double precision)))),
+    CONSTRAINT ck_agent_memories_trust_half_life_hours CHECK (((trust_half_life_hours >= '0.001'::double precision) AND (trust_half_life_hours <= '1000000000'::double precision))),
+    CONSTRAINT ck_agent_memories_trust_provenance CHECK (((trust_provenance = (0)::double precision) OR ((trust_provenance >= '1e-100'::double precision) AND (trust_provenance <= (1)::double precision)))),
+    CONSTRAINT ck_agent_memories_trust_usage CHECK (((trust_usage = (0)::double precision) OR ((trust_usage >= '1e-100'::double precision) AND (trust_usage <= (1)::double precision)))),
+    CONSTRAINT ck_agent_memories_updated_at CHECK (((updated_at >= '0001-01-02 00:00:00+00'::timestamp with time zone) AND (updated_at <= '9999-12-30 00:00:00+00'::timestamp with time zone))),
+    CONSTRAINT ck_agent_memories_usefulness CHECK (((usefulness = (0)::double precision) OR ((usefulness >= '1e-100'::double precision) AND (usefulness <= (1)::double precision)))),
+    CONSTRAINT ck_agent_memories_valid_from CHECK (((valid_from >= '0001-01-02 00:00:00+00'::timestamp with time zone) AND (valid_from <= '9999-12-30 00:00:00+00'::timestamp with time zone))),
+    CONSTRAINT ck_agent_memories_valid_until CHECK (((valid_until >= '0001-01-02 00:00:00+00'::timestamp with time zone) AND (valid_until <= '9999-12-30 00:00:00+00'::timestamp with time zone))),
+    CONSTRAINT ck_agent_memories_validity CHECK ((valid_from < valid_until))
 );
 ALTER TABLE ONLY pgrecall.agent_memories ALTER COLUMN embedding SET STORAGE PLAIN;
 
@@ -1226,7 +1232,8 @@ CREATE TABLE pgrecall.memory_events (
     old_values jsonb,
     new_values jsonb,
     metadata jsonb DEFAULT '{}'::jsonb NOT NULL,
-    occurred_at timestamp with time zone DEFAULT now() NOT NULL
+    occurred_at timestamp with time zone DEFAULT now() NOT NULL,
+    CONSTRAINT ck_memory_events_occurred_at CHECK (((occurred_at >= '0001-01-02 00:00:00+00'::timestamp with time zone) AND (occurred_at <= '9999-12-30 00:00:00+00'::timestamp with time zone)))
 );
 
 --
@@ -1306,9 +1313,10 @@ CREATE TABLE pgrecall.memory_usage (
     last_accessed_at timestamp with time zone,
     success_count integer DEFAULT 0 NOT NULL,
     failure_count integer DEFAULT 0 NOT NULL,
-    CONSTRAINT ck_memory_usage_ck_memory_usage_failure_count CHECK ((failure_count >= 0)),
-    CONSTRAINT ck_memory_usage_ck_memory_usage_retrieval_count CHECK ((retrieval_count >= 0)),
-    CONSTRAINT ck_memory_usage_ck_memory_usage_success_count CHECK ((success_count >= 0))
+    CONSTRAINT ck_memory_usage_failure_count CHECK ((failure_count >= 0)),
+    CONSTRAINT ck_memory_usage_last_accessed_at CHECK (((last_accessed_at >= '0001-01-02 00:00:00+00'::timestamp with time zone) AND (last_accessed_at <= '9999-12-30 00:00:00+00'::timestamp with time zone))),
+    CONSTRAINT ck_memory_usage_retrieval_count CHECK ((retrieval_count >= 0)),
+    CONSTRAINT ck_memory_usage_success_count CHECK ((success_count >= 0))
 )
 WITH (fillfactor='70');
 
@@ -1406,32 +1414,33 @@ CREATE TABLE pgrecall.team_memories (
     observed_at timestamp with time zone,
     invalidation_reason text,
     superseded_by uuid,
-    CONSTRAINT ck_team_memories_ck_team_memories_confidence CHECK (((confidence = (0)::double precision) OR ((confidence >= (0.0000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000001)::double precision) AND (confidence <= (1)::double precision)))),
-    CONSTRAINT ck_team_memories_ck_team_memories_content CHECK (((content <> ''::text) AND (octet_length(content) <= 2097152))),
-    CONSTRAINT ck_team_memories_ck_team_memories_created_at CHECK (((created_at >= '0001-01-02 00:00:00+00'::timestamp with time zone) AND (created_at <= '9999-12-30 00:00:00+00'::timestamp with time zone))),
-    CONSTRAINT ck_team_memories_ck_team_memories_embedding CHECK (((public.vector_norm(embedding) >= (0.000000000000001)::double precision) AND (public.vector_norm(embedding) <= ('1000000000000000'::numeric)::double precision))),
-    CONSTRAINT ck_team_memories_ck_team_memories_expires_at CHECK (((expires_at >= '0001-01-02 00:00:00+00'::timestamp with time zone) AND (expires_at <= '9999-12-30 00:00:00+00'::timestamp with time zone))),
-    CONSTRAINT ck_team_memories_ck_team_memories_importance CHECK (((importance = (0)::double precision) OR ((importance >= (0.0000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000001)::double precision) AND (importance <= (1)::double precision)))),
-    CONSTRAINT ck_team_memories_ck_team_memories_invalidated_at CHECK (((invalidated_at >= '0001-01-02 00:00:00+00'::timestamp with time zone) AND (invalidated_at <= '9999-12-30 00:00:00+00'::timestamp with time zone))),
-    CONSTRAINT ck_team_memories_ck_team_memories_invalidation_reason CHECK ((invalidation_reason = ANY (ARRAY['superseded'::text, 'forgotten'::text]))),
-    CONSTRAINT ck_team_memories_ck_team_memories_memory_type CHECK (((memory_type <> ''::text) AND (length(memory_type) <= 200))),
-    CONSTRAINT ck_team_memories_ck_team_memories_metadata CHECK ((jsonb_typeof(metadata) = 'object'::text)),
-    CONSTRAINT ck_team_memories_ck_team_memories_observed_at CHECK (((observed_at >= '0001-01-02 00:00:00+00'::timestamp with time zone) AND (observed_at <= '9999-12-30 00:00:00+00'::timestamp with time zone))),
-    CONSTRAINT ck_team_memories_ck_team_memories_quality_score CHECK (((quality_score = (0)::double precision) OR ((quality_score >= (0.0000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000001)::double precision) AND (quality_score <= (1)::double precision)))),
-    CONSTRAINT ck_team_memories_ck_team_memories_status CHECK ((status = ANY (ARRAY['active'::text, 'consolidated'::text, 'completed'::text, 'archived'::text]))),
-    CONSTRAINT ck_team_memories_ck_team_memories_team_id CHECK (((team_id <> ''::text) AND (length(team_id) <= 200))),
-    CONSTRAINT ck_team_memories_ck_team_memories_tier CHECK ((tier = ANY (ARRAY['short'::text, 'medium'::text, 'long'::text]))),
-    CONSTRAINT ck_team_memories_ck_team_memories_trust CHECK (((trust = (0)::double precision) OR ((trust >= (0.0000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000001)::double precision) AND (trust <= (1)::double precision)))),
-    CONSTRAINT ck_team_memories_ck_team_memories_trust_consensus CHECK (((trust_consensus = (0)::double precision) OR ((trust_consensus >= (0.0000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000001)::double precision) AND (trust_consensus <= (1)::double precision)))),
-    CONSTRAINT ck_team_memories_ck_team_memories_trust_curve CHECK ((trust_curve = ANY (ARRAY['hyperbolic'::text, 'exponential'::text, 'linear'::text]))),
-    CONSTRAINT ck_team_memories_ck_team_memories_trust_governance CHECK (((trust_governance = (0)::double precision) OR ((trust_governance >= (0.0000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000001)::double precision) AND (trust_governance <= (1)::double precision)))),
-    CONSTRAINT ck_team_memories_ck_team_memories_trust_half_life_hours CHECK (((trust_half_life_hours >= (0.001)::double precision) AND (trust_half_life_hours <= ('1000000000'::numeric)::double precision))),
-    CONSTRAINT ck_team_memories_ck_team_memories_trust_provenance CHECK (((trust_provenance = (0)::double precision) OR ((trust_provenance >= (0.0000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000001)::double precision) AND (trust_provenance <= (1)::double precision)))),
-    CONSTRAINT ck_team_memories_ck_team_memories_trust_usage CHECK (((trust_usage = (0)::double precision) OR ((trust_usage >= (0.0000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000001)::double precision) AND (trust_usage <= (1)::double precision)))),
-    CONSTRAINT ck_team_memories_ck_team_memories_usefulness CHECK (((usefulness = (0)::double precision) OR ((usefulness >= (0.0000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000001)::double precision) AND (usefulness <= (1)::double precision)))),
-    CONSTRAINT ck_team_memories_ck_team_memories_valid_from CHECK (((valid_from >= '0001-01-02 00:00:00+00'::timestamp with time zone) AND (valid_from <= '9999-12-30 00:00:00+00'::timestamp with time zone))),
-    CONSTRAINT ck_team_memories_ck_team_memories_valid_until CHECK (((valid_until >= '0001-01-02 00:00:00+00'::timestamp with time zone) AND (valid_until <= '9999-12-30 00:00:00+00'::timestamp with time zone))),
-    CONSTRAINT ck_team_memories_ck_team_memories_validity CHECK ((valid_from < valid_until))
+    CONSTRAINT ck_team_memories_confidence CHECK (((confidence = (0)::double precision) OR ((confidence >= '1e-100'::double precision) AND (confidence <= (1)::double precision)))),
+    CONSTRAINT ck_team_memories_content CHECK (((content <> ''::text) AND (octet_length(content) <= 2097152))),
+    CONSTRAINT ck_team_memories_created_at CHECK (((created_at >= '0001-01-02 00:00:00+00'::timestamp with time zone) AND (created_at <= '9999-12-30 00:00:00+00'::timestamp with time zone))),
+    CONSTRAINT ck_team_memories_embedding CHECK (((public.vector_norm(embedding) >= '1e-15'::double precision) AND (public.vector_norm(embedding) <= '1e+15'::double precision))),
+    CONSTRAINT ck_team_memories_expires_at CHECK (((expires_at >= '0001-01-02 00:00:00+00'::timestamp with time zone) AND (expires_at <= '9999-12-30 00:00:00+00'::timestamp with time zone))),
+    CONSTRAINT ck_team_memories_importance CHECK (((importance = (0)::double precision) OR ((importance >= '1e-100'::double precision) AND (importance <= (1)::double precision)))),
+    CONSTRAINT ck_team_memories_invalidated_at CHECK (((invalidated_at >= '0001-01-02 00:00:00+00'::timestamp with time zone) AND (invalidated_at <= '9999-12-30 00:00:00+00'::timestamp with time zone))),
+    CONSTRAINT ck_team_memories_invalidation_reason CHECK ((invalidation_reason = ANY (ARRAY['superseded'::text, 'forgotten'::text]))),
+    CONSTRAINT ck_team_memories_memory_type CHECK (((memory_type <> ''::text) AND (length(memory_type) <= 200))),
+    CONSTRAINT ck_team_memories_metadata CHECK ((jsonb_typeof(metadata) = 'object'::text)),
+    CONSTRAINT ck_team_memories_observed_at CHECK (((observed_at >= '0001-01-02 00:00:00+00'::timestamp with time zone) AND (observed_at <= '9999-12-30 00:00:00+00'::timestamp with time zone))),
+    CONSTRAINT ck_team_memories_quality_score CHECK (((quality_score = (0)::double precision) OR ((quality_score >= '1e-100'::double precision) AND (quality_score <= (1)::double precision)))),
+    CONSTRAINT ck_team_memories_status CHECK ((status = ANY (ARRAY['active'::text, 'consolidated'::text, 'completed'::text, 'archived'::text]))),
+    CONSTRAINT ck_team_memories_team_id CHECK (((team_id <> ''::text) AND (length(team_id) <= 200))),
+    CONSTRAINT ck_team_memories_tier CHECK ((tier = ANY (ARRAY['short'::text, 'medium'::text, 'long'::text]))),
+    CONSTRAINT ck_team_memories_trust CHECK (((trust = (0)::double precision) OR ((trust >= '1e-100'::double precision) AND (trust <= (1)::double precision)))),
+    CONSTRAINT ck_team_memories_trust_consensus CHECK (((trust_consensus = (0)::double precision) OR ((trust_consensus >= '1e-100'::double precision) AND (trust_consensus <= (1)::double precision)))),
+    CONSTRAINT ck_team_memories_trust_curve CHECK ((trust_curve = ANY (ARRAY['hyperbolic'::text, 'exponential'::text, 'linear'::text]))),
+    CONSTRAINT ck_team_memories_trust_governance CHECK (((trust_governance = (0)::double precision) OR ((trust_governance >= '1e-100'::double precision) AND (trust_governance <= (1)::double precision)))),
+    CONSTRAINT ck_team_memories_trust_half_life_hours CHECK (((trust_half_life_hours >= '0.001'::double precision) AND (trust_half_life_hours <= '1000000000'::double precision))),
+    CONSTRAINT ck_team_memories_trust_provenance CHECK (((trust_provenance = (0)::double precision) OR ((trust_provenance >= '1e-100'::double precision) AND (trust_provenance <= (1)::double precision)))),
+    CONSTRAINT ck_team_memories_trust_usage CHECK (((trust_usage = (0)::double precision) OR ((trust_usage >= '1e-100'::double precision) AND (trust_usage <= (1)::double precision)))),
+    CONSTRAINT ck_team_memories_updated_at CHECK (((updated_at >= '0001-01-02 00:00:00+00'::timestamp with time zone) AND (updated_at <= '9999-12-30 00:00:00+00'::timestamp with time zone))),
+    CONSTRAINT ck_team_memories_usefulness CHECK (((usefulness = (0)::double precision) OR ((usefulness >= '1e-100'::double precision) AND (usefulness <= (1)::double precision)))),
+    CONSTRAINT ck_team_memories_valid_from CHECK (((valid_from >= '0001-01-02 00:00:00+00'::timestamp with time zone) AND (valid_from <= '9999-12-30 00:00:00+00'::timestamp with time zone))),
+    CONSTRAINT ck_team_memories_valid_until CHECK (((valid_until >= '0001-01-02 00:00:00+00'::timestamp with time zone) AND (valid_until <= '9999-12-30 00:00:00+00'::timestamp with time zone))),
+    CONSTRAINT ck_team_memories_validity CHECK ((valid_from < valid_until))
 );
 ALTER TABLE ONLY pgrecall.team_memories ALTER COLUMN embedding SET STORAGE PLAIN;
 
@@ -1735,8 +1744,14 @@ CREATE VIEW pgrecall.memory_signals AS
     m.tier,
     m.status,
     pgrecall.is_valid(m.valid_from, m.valid_until, m.invalidated_at, m.expires_at, now()) AS valid,
-    (date_part('epoch'::text, (now() - m.created_at)) / (86400)::double precision) AS age_days,
-    (date_part('epoch'::text, (now() - u.last_accessed_at)) / (86400)::double precision) AS days_since_access,
+        CASE
+            WHEN (m.created_at IS NOT NULL) THEN GREATEST((date_part('epoch'::text, (now() - m.created_at)) / (86400)::double precision), (0)::double precision)
+            ELSE NULL::double precision
+        END AS age_days,
+        CASE
+            WHEN (u.last_accessed_at IS NOT NULL) THEN GREATEST((date_part('epoch'::text, (now() - u.last_accessed_at)) / (86400)::double precision), (0)::double precision)
+            ELSE NULL::double precision
+        END AS days_since_access,
     COALESCE(u.retrieval_count, 0) AS retrieval_count,
     COALESCE(u.success_count, 0) AS success_count,
     COALESCE(u.failure_count, 0) AS failure_count,
@@ -1768,8 +1783,14 @@ UNION ALL
     m.tier,
     m.status,
     pgrecall.is_valid(m.valid_from, m.valid_until, m.invalidated_at, m.expires_at, now()) AS valid,
-    (date_part('epoch'::text, (now() - m.created_at)) / (86400)::double precision) AS age_days,
-    (date_part('epoch'::text, (now() - u.last_accessed_at)) / (86400)::double precision) AS days_since_access,
+        CASE
+            WHEN (m.created_at IS NOT NULL) THEN GREATEST((date_part('epoch'::text, (now() - m.created_at)) / (86400)::double precision), (0)::double precision)
+            ELSE NULL::double precision
+        END AS age_days,
+        CASE
+            WHEN (u.last_accessed_at IS NOT NULL) THEN GREATEST((date_part('epoch'::text, (now() - u.last_accessed_at)) / (86400)::double precision), (0)::double precision)
+            ELSE NULL::double precision
+        END AS days_since_access,
     COALESCE(u.retrieval_count, 0) AS retrieval_count,
     COALESCE(u.success_count, 0) AS success_count,
     COALESCE(u.failure_count, 0) AS failure_count,
@@ -1799,6 +1820,156 @@ UNION ALL
 --
 
 COMMENT ON VIEW pgrecall.memory_signals IS 'Every memory with those of its signals that no query is needed for, as of now; filter on agent_id or team_id.';
+
+--
+-- Name: COLUMN memory_signals.agent_id; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON COLUMN pgrecall.memory_signals.agent_id IS 'Whose memory this is; NULL for a memory of a team.';
+
+--
+-- Name: COLUMN memory_signals.team_id; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON COLUMN pgrecall.memory_signals.team_id IS 'The team whose memory this is; NULL for a memory of an agent.';
+
+--
+-- Name: COLUMN memory_signals.id; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON COLUMN pgrecall.memory_signals.id IS 'The memory.';
+
+--
+-- Name: COLUMN memory_signals.memory_type; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON COLUMN pgrecall.memory_signals.memory_type IS 'Its kind, which is also its store.';
+
+--
+-- Name: COLUMN memory_signals.tier; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON COLUMN pgrecall.memory_signals.tier IS 'short, medium or long.';
+
+--
+-- Name: COLUMN memory_signals.status; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON COLUMN pgrecall.memory_signals.status IS 'active, consolidated, completed or archived; only active ones are recalled unless asked for.';
+
+--
+-- Name: COLUMN memory_signals.valid; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON COLUMN pgrecall.memory_signals.valid IS 'Whether it holds now: valid, not invalidated, not expired; says nothing of status.';
+
+--
+-- Name: COLUMN memory_signals.age_days; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON COLUMN pgrecall.memory_signals.age_days IS 'Days since created_at, never negative; NULL: unknown.';
+
+--
+-- Name: COLUMN memory_signals.days_since_access; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON COLUMN pgrecall.memory_signals.days_since_access IS 'Days since the last retrieval, never negative; NULL: never.';
+
+--
+-- Name: COLUMN memory_signals.retrieval_count; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON COLUMN pgrecall.memory_signals.retrieval_count IS 'How often it was retrieved.';
+
+--
+-- Name: COLUMN memory_signals.success_count; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON COLUMN pgrecall.memory_signals.success_count IS 'Uses that went well.';
+
+--
+-- Name: COLUMN memory_signals.failure_count; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON COLUMN pgrecall.memory_signals.failure_count IS 'Uses that went wrong.';
+
+--
+-- Name: COLUMN memory_signals.last_accessed_at; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON COLUMN pgrecall.memory_signals.last_accessed_at IS 'Last retrieval.';
+
+--
+-- Name: COLUMN memory_signals.recency_five_factor; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON COLUMN pgrecall.memory_signals.recency_five_factor IS 'exp(-0.05 * days since creation); 0.5 where unknown.';
+
+--
+-- Name: COLUMN memory_signals.recency_last_access; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON COLUMN pgrecall.memory_signals.recency_last_access IS 'exp(-0.05 * days since the last access, or creation); 0.5 where unknown.';
+
+--
+-- Name: COLUMN memory_signals.recency_half_life; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON COLUMN pgrecall.memory_signals.recency_half_life IS 'Half-life 14 days since creation or last access, whichever is later; 0.5 where unknown.';
+
+--
+-- Name: COLUMN memory_signals.recency_trust; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON COLUMN pgrecall.memory_signals.recency_trust IS '1 / (1 + days since creation / 7); 0.5 where unknown.';
+
+--
+-- Name: COLUMN memory_signals.recency_tiered; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON COLUMN pgrecall.memory_signals.recency_tiered IS 'Half-life 6 hours, 7 or 90 days by tier, since the last access, or creation; 0.5 where unknown.';
+
+--
+-- Name: COLUMN memory_signals.frequency_five_factor; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON COLUMN pgrecall.memory_signals.frequency_five_factor IS 'Retrievals as a share of 50, at most 1.';
+
+--
+-- Name: COLUMN memory_signals.frequency_tiered; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON COLUMN pgrecall.memory_signals.frequency_tiered IS 'Retrievals as a share of 20, at most 1.';
+
+--
+-- Name: COLUMN memory_signals.usefulness; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON COLUMN pgrecall.memory_signals.usefulness IS 'Posterior mean of helpfulness from feedback.';
+
+--
+-- Name: COLUMN memory_signals.importance; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON COLUMN pgrecall.memory_signals.importance IS 'How much it matters, 0 to 1.';
+
+--
+-- Name: COLUMN memory_signals.confidence; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON COLUMN pgrecall.memory_signals.confidence IS 'How sure the extraction was.';
+
+--
+-- Name: COLUMN memory_signals.trust; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON COLUMN pgrecall.memory_signals.trust IS 'Trust as stored, before decay; NULL: never assessed.';
+
+--
+-- Name: COLUMN memory_signals.decayed_trust; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON COLUMN pgrecall.memory_signals.decayed_trust IS 'Trust now, decayed since the last access by the row''s own curve; NULL: never assessed.';
 
 --
 -- Name: alembic_version alembic_version_pkc; Type: CONSTRAINT; Schema: pgrecall; Owner: -

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import logging
+import os
+import re
 import shutil
 import tempfile
 import threading
 import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -46,7 +49,16 @@ def database(
 
 def binaries(postgres_version: int = POSTGRES_VERSION) -> Path:
     """The folder with psql, pg_dump and the other programs of the embedded server."""
+    _require_version(postgres_version)
     return Path(_pgserver().utils.POSTGRES_VERSIONS[postgres_version])
+
+
+def _require_version(postgres_version: int) -> None:
+    known = _pgserver().utils.POSTGRES_VERSIONS
+    if postgres_version not in known:
+        raise InputError(
+            f"no embedded PostgreSQL {postgres_version}; there are {', '.join(map(str, known))}"
+        )
 
 
 @dataclass
@@ -68,6 +80,7 @@ def _used(data: Path, postgres_version: int) -> Iterator[str]:
     with _uses_guard:
         use = _uses.setdefault(data, _Use())
     with use.guard:
+        _require_usable(data, postgres_version)
         if use.users == 0:
             _join(use, data, postgres_version)
         use.users += 1
@@ -80,25 +93,43 @@ def _used(data: Path, postgres_version: int) -> Iterator[str]:
                 _leave(use)
 
 
+def _require_usable(data: Path, postgres_version: int) -> None:
+    _require_version(postgres_version)
+    try:
+        data.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise DatabaseUnavailable(f"{data} cannot hold an embedded database: {error}") from error
+    found = _pgserver().pgdata_version(data)
+    if found not in (None, postgres_version):
+        raise DatabaseUnavailable(
+            f"{data} holds data of PostgreSQL {found}, asked for was {postgres_version}"
+        )
+
+
+def _address(data: Path) -> Path:
+    """`data` itself, or a link to it where its name is one that pg_ctl and a URL cannot carry."""
+    if re.fullmatch(r"[A-Za-z0-9_./-]+", str(data)):
+        return data
+    link = Path(tempfile.gettempdir()) / f"pgrecall-{sha256(str(data).encode()).hexdigest()[:16]}"
+    if os.name == "posix" and os.geteuid() == 0:  # the server runs as another user then
+        _pgserver().utils.ensure_prefix_permissions(data)
+    with suppress(FileExistsError):
+        link.symlink_to(data, target_is_directory=True)
+    if link.readlink() != data:
+        raise DatabaseUnavailable(f"{link} should be a link to {data}; remove it")
+    return link
+
+
 def _join(use: _Use, data: Path, postgres_version: int) -> None:
     """Takes a shared lock for as long as the server is used; the system frees it on any death."""
     import fasteners
 
     pgserver = _pgserver()
-    if postgres_version not in pgserver.utils.POSTGRES_VERSIONS:
-        versions = ", ".join(map(str, pgserver.utils.POSTGRES_VERSIONS))
-        raise InputError(f"no embedded PostgreSQL {postgres_version}; there are {versions}")
-    data.mkdir(parents=True, exist_ok=True)
-    found = pgserver.pgdata_version(data)
-    if found not in (None, postgres_version):
-        raise DatabaseUnavailable(
-            f"{data} holds data of PostgreSQL {found}, asked for was {postgres_version}"
-        )
     use.lock = fasteners.InterProcessReaderWriterLock(_lock_path(data, "users"))
     use.lock.acquire_read_lock()
     try:
         with fasteners.InterProcessLock(_lock_path(data, "start")):
-            use.server = pgserver.PostgresServer(data, postgres_version=postgres_version)
+            use.server = pgserver.PostgresServer(_address(data), postgres_version=postgres_version)
             fresh = not (data / "PG_VERSION").exists()
             use.server.ensure_pgdata_inited()
             if fresh:
@@ -115,10 +146,17 @@ def _join(use: _Use, data: Path, postgres_version: int) -> None:
 def _leave(use: _Use) -> None:
     use.lock.release_read_lock()
     if use.lock.acquire_write_lock(blocking=False):  # nobody else is there
+        import psutil
+
         try:
-            use.server.stop()
+            with suppress(psutil.NoSuchProcess):  # it had died already
+                use.server.stop()
+            if use.server.pgdata.is_symlink():
+                use.server.pgdata.unlink()
         finally:
             use.lock.release_write_lock()
+    else:
+        use.lock.lockfile.close()  # fasteners leaves it open
 
 
 def _lock_path(data: Path, name: str) -> Path:

@@ -76,10 +76,14 @@ def upgrade() -> None:
             nullable=False,
             comment="Uses that went wrong.",
         ),
-        sa.CheckConstraint("failure_count >= 0", name="ck_memory_usage_failure_count"),
-        sa.CheckConstraint("retrieval_count >= 0", name="ck_memory_usage_retrieval_count"),
-        sa.CheckConstraint("success_count >= 0", name="ck_memory_usage_success_count"),
-        sa.PrimaryKeyConstraint("agent_id", "memory_id", name="pk_memory_usage"),
+        sa.CheckConstraint("failure_count >= 0", name=op.f("ck_memory_usage_failure_count")),
+        sa.CheckConstraint("retrieval_count >= 0", name=op.f("ck_memory_usage_retrieval_count")),
+        sa.CheckConstraint("success_count >= 0", name=op.f("ck_memory_usage_success_count")),
+        sa.CheckConstraint(
+            "last_accessed_at BETWEEN '0001-01-02 00:00:00+00:00' AND '9999-12-30 00:00:00+00:00'",
+            name=op.f("ck_memory_usage_last_accessed_at"),
+        ),
+        sa.PrimaryKeyConstraint("agent_id", "memory_id", name=op.f("pk_memory_usage")),
         schema=schema,
         postgresql_with={"fillfactor": 70},
         comment="Counters of use, apart from agent_memories so that counting never touches a vector or its index; no row until the first retrieval.",
@@ -123,7 +127,11 @@ def upgrade() -> None:
             nullable=False,
             comment="When.",
         ),
-        sa.PrimaryKeyConstraint("agent_id", "memory_id", "id", name="pk_memory_events"),
+        sa.CheckConstraint(
+            "occurred_at BETWEEN '0001-01-02 00:00:00+00:00' AND '9999-12-30 00:00:00+00:00'",
+            name=op.f("ck_memory_events_occurred_at"),
+        ),
+        sa.PrimaryKeyConstraint("agent_id", "memory_id", "id", name=op.f("pk_memory_events")),
         schema=schema,
         comment="What happened to memories, append-only; a retrieval leaves no row.",
     )
@@ -389,90 +397,102 @@ def _create_memories(table: str, owner: str, owner_comment: str, comment: str) -
         sa.Column(
             "superseded_by", sa.Uuid(), nullable=True, comment="The memory that took its place."
         ),
-        sa.CheckConstraint(f"{owner} <> '' AND length({owner}) <= 200", name=f"ck_{table}_{owner}"),
         sa.CheckConstraint(
-            "content <> '' AND octet_length(content) <= 2097152", name=f"ck_{table}_content"
+            f"{owner} <> '' AND length({owner}) <= 200", name=op.f(f"ck_{table}_{owner}")
+        ),
+        sa.CheckConstraint(
+            "content <> '' AND octet_length(content) <= 2097152", name=op.f(f"ck_{table}_content")
         ),
         sa.CheckConstraint(
             "created_at BETWEEN '0001-01-02 00:00:00+00:00' AND '9999-12-30 00:00:00+00:00'",
-            name=f"ck_{table}_created_at",
+            name=op.f(f"ck_{table}_created_at"),
         ),
         sa.CheckConstraint(
             "expires_at BETWEEN '0001-01-02 00:00:00+00:00' AND '9999-12-30 00:00:00+00:00'",
-            name=f"ck_{table}_expires_at",
+            name=op.f(f"ck_{table}_expires_at"),
         ),
         sa.CheckConstraint(
             "invalidated_at BETWEEN '0001-01-02 00:00:00+00:00' AND '9999-12-30 00:00:00+00:00'",
-            name=f"ck_{table}_invalidated_at",
+            name=op.f(f"ck_{table}_invalidated_at"),
         ),
         sa.CheckConstraint(
             "invalidation_reason IN ('superseded', 'forgotten')",
-            name=f"ck_{table}_invalidation_reason",
+            name=op.f(f"ck_{table}_invalidation_reason"),
         ),
-        sa.CheckConstraint("jsonb_typeof(metadata) = 'object'", name=f"ck_{table}_metadata"),
+        sa.CheckConstraint("jsonb_typeof(metadata) = 'object'", name=op.f(f"ck_{table}_metadata")),
         sa.CheckConstraint(
-            "memory_type <> '' AND length(memory_type) <= 200", name=f"ck_{table}_memory_type"
+            "memory_type <> '' AND length(memory_type) <= 200", name=op.f(f"ck_{table}_memory_type")
         ),
         sa.CheckConstraint(
             "observed_at BETWEEN '0001-01-02 00:00:00+00:00' AND '9999-12-30 00:00:00+00:00'",
-            name=f"ck_{table}_observed_at",
+            name=op.f(f"ck_{table}_observed_at"),
         ),
         sa.CheckConstraint(
             "status IN ('active', 'consolidated', 'completed', 'archived')",
-            name=f"ck_{table}_status",
+            name=op.f(f"ck_{table}_status"),
         ),
-        sa.CheckConstraint("tier IN ('short', 'medium', 'long')", name=f"ck_{table}_tier"),
+        sa.CheckConstraint("tier IN ('short', 'medium', 'long')", name=op.f(f"ck_{table}_tier")),
         sa.CheckConstraint(
             "trust_curve IN ('hyperbolic', 'exponential', 'linear')",
-            name=f"ck_{table}_trust_curve",
+            name=op.f(f"ck_{table}_trust_curve"),
         ),
         sa.CheckConstraint(
             "valid_from BETWEEN '0001-01-02 00:00:00+00:00' AND '9999-12-30 00:00:00+00:00'",
-            name=f"ck_{table}_valid_from",
+            name=op.f(f"ck_{table}_valid_from"),
         ),
         sa.CheckConstraint(
             "valid_until BETWEEN '0001-01-02 00:00:00+00:00' AND '9999-12-30 00:00:00+00:00'",
-            name=f"ck_{table}_valid_until",
+            name=op.f(f"ck_{table}_valid_until"),
         ),
         sa.CheckConstraint(
-            "confidence = 0 OR confidence BETWEEN 1e-100 AND 1", name=f"ck_{table}_confidence"
+            "confidence = 0 OR confidence BETWEEN '1e-100'::float8 AND 1",
+            name=op.f(f"ck_{table}_confidence"),
         ),
         sa.CheckConstraint(
-            "importance = 0 OR importance BETWEEN 1e-100 AND 1", name=f"ck_{table}_importance"
+            "importance = 0 OR importance BETWEEN '1e-100'::float8 AND 1",
+            name=op.f(f"ck_{table}_importance"),
         ),
         sa.CheckConstraint(
-            "quality_score = 0 OR quality_score BETWEEN 1e-100 AND 1",
-            name=f"ck_{table}_quality_score",
-        ),
-        sa.CheckConstraint("trust = 0 OR trust BETWEEN 1e-100 AND 1", name=f"ck_{table}_trust"),
-        sa.CheckConstraint(
-            "trust_consensus = 0 OR trust_consensus BETWEEN 1e-100 AND 1",
-            name=f"ck_{table}_trust_consensus",
+            "quality_score = 0 OR quality_score BETWEEN '1e-100'::float8 AND 1",
+            name=op.f(f"ck_{table}_quality_score"),
         ),
         sa.CheckConstraint(
-            "trust_governance = 0 OR trust_governance BETWEEN 1e-100 AND 1",
-            name=f"ck_{table}_trust_governance",
+            "trust = 0 OR trust BETWEEN '1e-100'::float8 AND 1", name=op.f(f"ck_{table}_trust")
         ),
         sa.CheckConstraint(
-            "trust_half_life_hours BETWEEN 1e-3 AND 1e9",
-            name=f"ck_{table}_trust_half_life_hours",
+            "trust_consensus = 0 OR trust_consensus BETWEEN '1e-100'::float8 AND 1",
+            name=op.f(f"ck_{table}_trust_consensus"),
         ),
         sa.CheckConstraint(
-            "trust_provenance = 0 OR trust_provenance BETWEEN 1e-100 AND 1",
-            name=f"ck_{table}_trust_provenance",
+            "trust_governance = 0 OR trust_governance BETWEEN '1e-100'::float8 AND 1",
+            name=op.f(f"ck_{table}_trust_governance"),
         ),
         sa.CheckConstraint(
-            "trust_usage = 0 OR trust_usage BETWEEN 1e-100 AND 1",
-            name=f"ck_{table}_trust_usage",
+            "trust_half_life_hours BETWEEN '1e-3'::float8 AND '1e9'::float8",
+            name=op.f(f"ck_{table}_trust_half_life_hours"),
         ),
         sa.CheckConstraint(
-            "usefulness = 0 OR usefulness BETWEEN 1e-100 AND 1", name=f"ck_{table}_usefulness"
+            "trust_provenance = 0 OR trust_provenance BETWEEN '1e-100'::float8 AND 1",
+            name=op.f(f"ck_{table}_trust_provenance"),
         ),
-        sa.CheckConstraint("valid_from < valid_until", name=f"ck_{table}_validity"),
         sa.CheckConstraint(
-            f"{norm}(embedding) BETWEEN 1e-15 AND 1e15", name=f"ck_{table}_embedding"
+            "trust_usage = 0 OR trust_usage BETWEEN '1e-100'::float8 AND 1",
+            name=op.f(f"ck_{table}_trust_usage"),
         ),
-        sa.PrimaryKeyConstraint(owner, "id", name=f"pk_{table}"),
+        sa.CheckConstraint(
+            "usefulness = 0 OR usefulness BETWEEN '1e-100'::float8 AND 1",
+            name=op.f(f"ck_{table}_usefulness"),
+        ),
+        sa.CheckConstraint("valid_from < valid_until", name=op.f(f"ck_{table}_validity")),
+        sa.CheckConstraint(
+            f"{norm}(embedding) BETWEEN '1e-15'::float8 AND '1e15'::float8",
+            name=op.f(f"ck_{table}_embedding"),
+        ),
+        sa.CheckConstraint(
+            "updated_at BETWEEN '0001-01-02 00:00:00+00:00' AND '9999-12-30 00:00:00+00:00'",
+            name=op.f(f"ck_{table}_updated_at"),
+        ),
+        sa.PrimaryKeyConstraint(owner, "id", name=op.f(f"pk_{table}")),
         schema=schema,
         comment=comment,
     )

@@ -4,7 +4,8 @@
 --   psql -v agent=agent-1 -v threshold=0.85 -v newest=20000 -v limit=200 -f duplicates.sql
 -- threshold: 0.92; newest: 1000; limit: 50; schema: pgrecall. Near duplicates are looked for from
 -- the newest memories only, each against all of the agent's, keeping its nearest 10: the cost is
--- newest times one nearest-neighbour query, a few ms each by the HNSW index or exactly.
+-- newest times one nearest-neighbour query of a few ms (1,000 at 20,000 memories: 4 s). For large
+-- agents those go through the HNSW index and may miss a pair; for small ones they are exact.
 
 \set ON_ERROR_STOP on
 \if :{?schema} \else \set schema pgrecall \endif
@@ -22,7 +23,7 @@ DO $$ BEGIN RAISE EXCEPTION 'agent is not set: psql -v agent=… -f duplicates.s
 SELECT count(*) AS copies,
        date_trunc('second', min(m.created_at)) AS first_created,
        date_trunc('second', max(m.created_at)) AS last_created,
-       (array_agg(m.id ORDER BY m.created_at, m.id))[1:10] AS ids,
+       (array_agg(m.id ORDER BY m.created_at, m.id))[1 : 10] AS ids,
        regexp_replace(left(min(m.content), 80), '[[:space:]]+', ' ', 'g') AS content
   FROM agent_memories m
  WHERE m.agent_id = :'agent' AND m.status = 'active'
@@ -40,7 +41,7 @@ WITH newest AS MATERIALIZED (
       FROM agent_memories m
      WHERE m.agent_id = :'agent' AND m.status = 'active' AND m.embedding IS NOT NULL
        AND is_valid(m.valid_from, m.valid_until, m.invalidated_at, m.expires_at, now())
-     ORDER BY m.id DESC
+     ORDER BY m.created_at DESC NULLS LAST, m.id DESC
      LIMIT :'newest'::bigint
 ), pairs AS (
     SELECT DISTINCT greatest(m.id, n.id) AS newer, least(m.id, n.id) AS older, n.similarity

@@ -5,7 +5,7 @@
 --        -f top_memories.sql
 -- profile: five_factor (default), last_access, half_life, trust or tiered; k: 10; as_of: now;
 -- query_entities='{Ines,Oslo}': none; schema: pgrecall. Scores every memory of the agent:
--- about 10 ms for 10,000.
+-- about 15 ms for 10,000.
 
 \set ON_ERROR_STOP on
 \if :{?schema} \else \set schema pgrecall \endif
@@ -91,3 +91,6 @@ SELECT row_number() OVER best AS rank,
 WINDOW best AS (ORDER BY score DESC, id)
  ORDER BY rank
  LIMIT :'k'::integer;
+
+-- Set from like, it would outlive it in a session that runs several scripts.
+\if :{?like} \unset query \endif

@@ -62,7 +62,8 @@ BEGIN
         RAISE EXCEPTION 'the query vector has no direction: it is zero, or too short or too long'
             USING ERRCODE = 'invalid_parameter_value';
     END IF;
-    query_entities := ARRAY(SELECT DISTINCT unnest(query_entities));
+    query_entities := ARRAY(
+        SELECT DISTINCT entity FROM unnest(query_entities) entity WHERE entity IS NOT NULL);
     IF cardinality(query_entities) > 32 THEN
         RAISE EXCEPTION 'query_entities may hold at most 32, got %', cardinality(query_entities)
             USING ERRCODE = 'invalid_parameter_value';

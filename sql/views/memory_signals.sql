@@ -3,8 +3,10 @@
 CREATE VIEW memory_signals AS
 SELECT m.agent_id, NULL::text AS team_id, m.id, m.memory_type, m.tier, m.status,
        is_valid(m.valid_from, m.valid_until, m.invalidated_at, m.expires_at, now()) AS valid,
-       date_part('epoch', now() - m.created_at) / 86400 AS age_days,
-       date_part('epoch', now() - u.last_accessed_at) / 86400 AS days_since_access,
+       CASE WHEN m.created_at IS NOT NULL
+            THEN greatest(date_part('epoch', now() - m.created_at) / 86400, 0) END AS age_days,
+       CASE WHEN u.last_accessed_at IS NOT NULL
+            THEN greatest(date_part('epoch', now() - u.last_accessed_at) / 86400, 0) END AS days_since_access,
        coalesce(u.retrieval_count, 0) AS retrieval_count,
        coalesce(u.success_count, 0) AS success_count,
        coalesce(u.failure_count, 0) AS failure_count,
@@ -28,8 +30,10 @@ SELECT m.agent_id, NULL::text AS team_id, m.id, m.memory_type, m.tier, m.status,
 UNION ALL
 SELECT NULL, m.team_id, m.id, m.memory_type, m.tier, m.status,
        is_valid(m.valid_from, m.valid_until, m.invalidated_at, m.expires_at, now()),
-       date_part('epoch', now() - m.created_at) / 86400,
-       date_part('epoch', now() - u.last_accessed_at) / 86400,
+       CASE WHEN m.created_at IS NOT NULL
+            THEN greatest(date_part('epoch', now() - m.created_at) / 86400, 0) END,
+       CASE WHEN u.last_accessed_at IS NOT NULL
+            THEN greatest(date_part('epoch', now() - u.last_accessed_at) / 86400, 0) END,
        coalesce(u.retrieval_count, 0),
        coalesce(u.success_count, 0),
        coalesce(u.failure_count, 0),
@@ -52,3 +56,29 @@ SELECT NULL, m.team_id, m.id, m.memory_type, m.tier, m.status,
 
 COMMENT ON VIEW memory_signals IS
     'Every memory with those of its signals that no query is needed for, as of now; filter on agent_id or team_id.';
+
+COMMENT ON COLUMN memory_signals.agent_id IS 'Whose memory this is; NULL for a memory of a team.';
+COMMENT ON COLUMN memory_signals.team_id IS 'The team whose memory this is; NULL for a memory of an agent.';
+COMMENT ON COLUMN memory_signals.id IS 'The memory.';
+COMMENT ON COLUMN memory_signals.memory_type IS 'Its kind, which is also its store.';
+COMMENT ON COLUMN memory_signals.tier IS 'short, medium or long.';
+COMMENT ON COLUMN memory_signals.status IS 'active, consolidated, completed or archived; only active ones are recalled unless asked for.';
+COMMENT ON COLUMN memory_signals.valid IS 'Whether it holds now: valid, not invalidated, not expired; says nothing of status.';
+COMMENT ON COLUMN memory_signals.age_days IS 'Days since created_at, never negative; NULL: unknown.';
+COMMENT ON COLUMN memory_signals.days_since_access IS 'Days since the last retrieval, never negative; NULL: never.';
+COMMENT ON COLUMN memory_signals.retrieval_count IS 'How often it was retrieved.';
+COMMENT ON COLUMN memory_signals.success_count IS 'Uses that went well.';
+COMMENT ON COLUMN memory_signals.failure_count IS 'Uses that went wrong.';
+COMMENT ON COLUMN memory_signals.last_accessed_at IS 'Last retrieval.';
+COMMENT ON COLUMN memory_signals.recency_five_factor IS 'exp(-0.05 * days since creation); 0.5 where unknown.';
+COMMENT ON COLUMN memory_signals.recency_last_access IS 'exp(-0.05 * days since the last access, or creation); 0.5 where unknown.';
+COMMENT ON COLUMN memory_signals.recency_half_life IS 'Half-life 14 days since creation or last access, whichever is later; 0.5 where unknown.';
+COMMENT ON COLUMN memory_signals.recency_trust IS '1 / (1 + days since creation / 7); 0.5 where unknown.';
+COMMENT ON COLUMN memory_signals.recency_tiered IS 'Half-life 6 hours, 7 or 90 days by tier, since the last access, or creation; 0.5 where unknown.';
+COMMENT ON COLUMN memory_signals.frequency_five_factor IS 'Retrievals as a share of 50, at most 1.';
+COMMENT ON COLUMN memory_signals.frequency_tiered IS 'Retrievals as a share of 20, at most 1.';
+COMMENT ON COLUMN memory_signals.usefulness IS 'Posterior mean of helpfulness from feedback.';
+COMMENT ON COLUMN memory_signals.importance IS 'How much it matters, 0 to 1.';
+COMMENT ON COLUMN memory_signals.confidence IS 'How sure the extraction was.';
+COMMENT ON COLUMN memory_signals.trust IS 'Trust as stored, before decay; NULL: never assessed.';
+COMMENT ON COLUMN memory_signals.decayed_trust IS 'Trust now, decayed since the last access by the row''s own curve; NULL: never assessed.';

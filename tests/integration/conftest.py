@@ -97,7 +97,7 @@ def database_url(emptied_url: str) -> Iterator[str]:
     """A migrated database without a row; a clone for every test would cost a minute."""
     yield emptied_url
     with psycopg.connect(emptied_url, autocommit=True) as connection:
-        for table in ("agent_memories", "memory_usage", "memory_events"):
+        for table in ("agent_memories", "team_memories", "memory_usage", "memory_events"):
             connection.execute(f"DELETE FROM pgrecall.{table}")
 
 

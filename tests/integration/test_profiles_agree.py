@@ -45,7 +45,7 @@ EXACT = 1e-9
 ROUNDING = 1e-12
 """Scores closer than this may stand either way: the two sides add in different orders."""
 
-AGENT, TEAMS = "agent", ("red", "blue")
+AGENT, TEAMS = "agent", ["red", "blue"]
 SIZES = {AGENT: 500, "red": 120, "blue": 60, "stranger": 40}
 TYPES = ("episodic", "factual", "procedural", "preference", "behavioural", "note")
 ENTITIES = ("Ann", "Bob", "Sir W.", "Zoë", 'C++ "lib"', "")
@@ -247,7 +247,7 @@ def expected(
     )
     found = []
     for owner in dict.fromkeys([AGENT, *arguments.get("teams", ())]):
-        for row in world.rows[owner]:
+        for row in world.rows.get(owner, ()):
             vector = row["vector"]
             similarity = None if vector is None or query is None else cosine(vector, query)
             if (

@@ -65,7 +65,7 @@ def test_the_code_s_tables_match_a_database_of_halfvec(halfvec_history: Migratio
     [
         ("ALTER TABLE memory_usage ADD COLUMN extra integer", "drop_column('memory_usage'"),
         ("ALTER TABLE agent_memories DROP COLUMN subject", "add_column('agent_memories'"),
-        ("ALTER TABLE agent_memories ALTER importance TYPE real", "existing_type=sa.REAL"),
+        ("ALTER TABLE memory_events ALTER reason TYPE varchar(9)", "existing_type=sa.VARCHAR"),
         ("ALTER TABLE agent_memories ALTER subject SET NOT NULL", "nullable=True"),
         ("COMMENT ON COLUMN agent_memories.subject IS 'other'", "existing_comment='other'"),
         ("DROP TABLE memory_events", "create_table('memory_events'"),

@@ -60,7 +60,7 @@ def test_every_column_has_a_comment(url: str) -> None:
     query = f"""
         SELECT c.relname || '.' || a.attname, col_description(c.oid, a.attnum)
           FROM pg_attribute a JOIN pg_class c ON c.oid = a.attrelid
-         WHERE c.relkind = 'r' AND a.attnum > 0 AND NOT a.attisdropped AND {OURS}
+         WHERE c.relkind IN ('r', 'v') AND a.attnum > 0 AND NOT a.attisdropped AND {OURS}
     """
     comments = dict(rows(url, query))
 

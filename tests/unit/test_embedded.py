@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -317,14 +318,15 @@ def test_a_server_that_was_killed_itself_starts_again(directory: Path) -> None:
         assert answer(url) == 1
 
 
-@pytest.mark.parametrize("name", ["a space & quote's ü %41?c=d#e", "d" * 120])
-def test_what_a_directory_may_be_called(fresh: Path, name: str) -> None:
+@pytest.mark.parametrize("name", ["a b", "it's ü", "100%41", "a&b?c=d#e", "d" * 120])
+def test_what_a_directory_may_be_called(name: str) -> None:
     """`~/Library/Application Support` is where such data lies on macOS."""
-    directory = fresh / name / "data"
-    with embedded.database(directory) as url:
-        assert data_directory(url).samefile(directory)
-        assert answer(url) == 1
-    assert not is_running(directory)
+    with tempfile.TemporaryDirectory(prefix="e", dir="/tmp") as short:  # room for a socket's path
+        directory = Path(short) / name / "data"
+        with embedded.database(directory) as url:
+            assert data_directory(url).samefile(directory)
+            assert answer(url) == 1
+        assert not is_running(directory)
 
 
 def test_a_file_where_the_directory_should_be(tmp_path: Path) -> None:

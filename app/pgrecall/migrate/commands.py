@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -14,6 +15,7 @@ from sqlalchemy import URL, Engine
 from pgrecall.errors import (
     DatabaseConflict,
     DatabaseError,
+    DatabaseReadOnly,
     DatabaseUnavailable,
     InputError,
     MigrationFailed,
@@ -49,11 +51,7 @@ def upgrade(
     engine = engine_of(target)
     before = status(engine, schema=schema)
     settings = _settings(before, dimensions, embedding_type)
-    if before.revision is not None and before.revision > before.head:
-        raise SchemaTooNew(
-            f"schema {schema!r} is at revision {before.revision}, this pgrecall knows "
-            f"{before.head}: run `pip install --upgrade pgrecall`"
-        )
+    _require_known(before)
     with _failing_as_ours():
         command.upgrade(_config(settings, engine), revision)
     return status(engine, schema=schema)
@@ -67,7 +65,9 @@ def downgrade(
     The extension and the empty schema with its version table stay. Raises MigrationFailed.
     """
     engine = engine_of(target)
-    settings = _settings(status(engine, schema=schema), None, None)
+    before = status(engine, schema=schema)
+    _require_known(before)
+    settings = _settings(before, None, None)
     with _failing_as_ours():
         command.downgrade(_config(settings, engine), revision)
     return status(engine, schema=schema)
@@ -92,7 +92,18 @@ def sql(
     return output.getvalue()
 
 
+_alembic = threading.Lock()
+"""Alembic keeps the run under way in module globals: one at a time in a process."""
+
 _embedding_type = embedding_type  # the functions above take an argument of this name
+
+
+def _require_known(before: Status) -> None:
+    if before.revision is not None and before.revision > before.head:
+        raise SchemaTooNew(
+            f"schema {before.schema!r} is at revision {before.revision}, this pgrecall knows "
+            f"{before.head}: run `pip install --upgrade pgrecall`"
+        )
 
 
 def _settings(before: Status, dimensions: int | None, type_name: str | None) -> Settings:
@@ -100,10 +111,13 @@ def _settings(before: Status, dimensions: int | None, type_name: str | None) -> 
     if before.dimensions is None or before.embedding_type is None:
         return Settings(
             before.schema,
-            dimensions or DEFAULT_DIMENSIONS,
+            DEFAULT_DIMENSIONS if dimensions is None else dimensions,
             wanted_type or _embedding_type("vector"),
         )
-    wanted = (wanted_type or before.embedding_type, dimensions or before.dimensions)
+    wanted = (
+        wanted_type or before.embedding_type,
+        before.dimensions if dimensions is None else dimensions,
+    )
     has = (before.embedding_type, before.dimensions)
     if wanted != has:
         raise SchemaError(
@@ -124,12 +138,14 @@ def _config(settings: Settings, engine: Engine | None, output: io.StringIO | Non
 @contextmanager
 def _failing_as_ours() -> Iterator[None]:
     try:
-        with translated():
+        with _alembic, translated():
             yield
     except CommandError as error:
         raise InputError(f"alembic: {error}") from error
     except (DatabaseUnavailable, DatabaseConflict, MigrationFailed, SchemaError):
         raise
+    except DatabaseReadOnly as error:
+        raise MigrationFailed("the database is read-only") from error.__cause__
     except DatabaseError as error:
         if type(error) is not DatabaseError:
             raise

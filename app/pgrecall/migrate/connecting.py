@@ -13,7 +13,8 @@ from pgrecall.errors import InputError, MigrationFailed, PgvectorUnusable
 from pgrecall.repository.inspection import require_pgvector, require_psycopg
 
 LOCK_TIMEOUT = "5s"
-LOCK_WAIT_SECONDS = 60.0
+LOCK_WAIT_SECONDS = 600.0
+"""Another run may be building an index over millions of rows."""
 _POLL_SECONDS = 0.2
 
 
@@ -22,7 +23,9 @@ def engine_of(target: str | URL | Engine) -> Engine:
     if isinstance(target, Engine):
         require_psycopg(target)
         return target
-    return create_engine(database_url(target), poolclass=NullPool)
+    return create_engine(
+        database_url(target), poolclass=NullPool, connect_args={"client_encoding": "utf8"}
+    )
 
 
 def database_url(target: str | URL) -> URL:
@@ -45,7 +48,7 @@ def own_connection(engine: Engine) -> Iterator[Connection]:
     """A connection whose session settings die with it: no pool hands it out again."""
     with engine.connect() as connection:
         try:
-            yield connection
+            yield connection.execution_options(isolation_level="READ COMMITTED")
         finally:
             connection.invalidate()
 

@@ -6,9 +6,11 @@ import os
 from typing import Any
 
 from alembic.runtime.environment import EnvironmentContext
+from psycopg.errors import DuplicateObject, DuplicateSchema, UniqueViolation
 from sqlalchemy import Column, Connection, Engine, text
+from sqlalchemy.exc import IntegrityError, ProgrammingError
 
-from pgrecall.errors import InputError
+from pgrecall.errors import InputError, SchemaError
 from pgrecall.migrate.connecting import (
     LOCK_TIMEOUT,
     engine_of,
@@ -17,6 +19,7 @@ from pgrecall.migrate.connecting import (
     require_usable,
 )
 from pgrecall.migrate.settings import DEFAULT_DIMENSIONS, Settings, embedding_type
+from pgrecall.migrate.status import read_status
 from pgrecall.schema import DEFAULT_SCHEMA, tables
 from pgrecall.schema.types import Embedding
 
@@ -27,7 +30,8 @@ SETTINGS, TARGET = "pgrecall_settings", "connection"
 
 def run(context: EnvironmentContext) -> None:
     """Runs the migrations that the command asked for."""
-    settings = context.config.attributes.setdefault(SETTINGS, _settings_from_arguments(context))
+    settings = context.config.attributes.get(SETTINGS) or _settings_from_arguments(context)
+    context.config.attributes[SETTINGS] = settings
     if context.is_offline_mode():
         context.configure(
             dialect_name="postgresql",
@@ -51,20 +55,58 @@ def run(context: EnvironmentContext) -> None:
 def _run_on(connection: Connection, context: EnvironmentContext, settings: Settings) -> None:
     require_usable(connection)
     connection.rollback()
+    dialect: Any = connection.dialect  # for reflection, which knows no extension's types
+    dialect.ischema_names = {
+        **dialect.ischema_names,
+        "vector": lambda *_: Embedding(),
+        "halfvec": lambda *_: Embedding(),
+    }
     with exclusive(connection, settings.schema):
-        for statement in _preamble(settings):
-            connection.execute(text(statement.replace(":", r"\:")))
-        connection.commit()
+        settings = _settled(connection, context, settings)
+        try:
+            _prepare(connection, settings)
+        except (IntegrityError, ProgrammingError) as error:
+            if not isinstance(error.orig, UniqueViolation | DuplicateSchema | DuplicateObject):
+                raise
+            connection.rollback()  # somebody else created it at the same moment
+            _prepare(connection, settings)
         context.configure(connection=connection, **_options(settings))
         with context.begin_transaction():
             context.run_migrations()
+
+
+def _settled(connection: Connection, context: EnvironmentContext, settings: Settings) -> Settings:
+    """What the schema was created with, where it exists; raises SchemaError for other wishes."""
+    given = context.get_x_argument(as_dictionary=True)
+    before = read_status(connection, settings.schema)
+    connection.rollback()
+    if before.dimensions is None or before.embedding_type is None:
+        return settings
+    has = Settings(settings.schema, before.dimensions, before.embedding_type)
+    if ("dimensions" in given and settings.dimensions != has.dimensions) or (
+        "embedding_type" in given and settings.embedding_type != has.embedding_type
+    ):
+        raise SchemaError(
+            f"schema {has.schema!r} stores {has.column_type}, which cannot be changed to "
+            f"{settings.column_type}; create another schema"
+        )
+    context.config.attributes[SETTINGS] = has
+    return has
+
+
+def _prepare(connection: Connection, settings: Settings) -> None:
+    for statement in _preamble(settings):
+        connection.execute(text(statement.replace(":", r"\:")))
+    connection.commit()
 
 
 def _preamble(settings: Settings) -> list[str]:
     """Statements before the first migration; the extension may live in any schema."""
     return [
         f"SET lock_timeout = '{LOCK_TIMEOUT}'",
-        f'CREATE SCHEMA IF NOT EXISTS "{settings.schema}"',
+        # IF NOT EXISTS alone asks for the right to create even where the schema is there.
+        f"DO $$BEGIN IF to_regnamespace('{settings.schema}') IS NULL "
+        f'THEN CREATE SCHEMA "{settings.schema}"; END IF; END$$',
         "CREATE EXTENSION IF NOT EXISTS vector",
         "SELECT set_config('search_path', "
         f"'\"{settings.schema}\", ' || quote_ident(n.nspname), false) "

@@ -8,6 +8,7 @@ from alembic import context, op
 from sqlalchemy import text
 from sqlalchemy.types import UserDefinedType
 
+from pgrecall.migrate.connecting import LOCK_TIMEOUT
 from pgrecall.migrate.environment import SETTINGS
 from pgrecall.migrate.settings import Settings
 from pgrecall.resources import sql_folder
@@ -47,21 +48,24 @@ def create_index_concurrently(name: str, table: str, columns: list[str], **optio
             if valid:
                 return
             if valid is False:
-                drop_index_concurrently(name, table)
+                _drop_index(name, table)
         op.create_index(
             name, table, columns, schema=schema, postgresql_concurrently=True, **options
         )
+        op.execute(f"SET lock_timeout = '{LOCK_TIMEOUT}'")
 
 
 def drop_index_concurrently(name: str, table: str) -> None:
     with op.get_context().autocommit_block():
-        op.drop_index(
-            name,
-            table,
-            schema=settings().schema,
-            postgresql_concurrently=True,
-            if_exists=True,
-        )
+        op.execute("SET lock_timeout = 0")
+        _drop_index(name, table)
+        op.execute(f"SET lock_timeout = '{LOCK_TIMEOUT}'")
+
+
+def _drop_index(name: str, table: str) -> None:
+    op.drop_index(
+        name, table, schema=settings().schema, postgresql_concurrently=True, if_exists=True
+    )
 
 
 def _is_valid(schema: str, name: str) -> bool | None:

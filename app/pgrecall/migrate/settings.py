@@ -25,11 +25,7 @@ class Settings:
     embedding_type: EmbeddingType = EmbeddingType.VECTOR
 
     def __post_init__(self) -> None:
-        if not re.fullmatch(r"[a-z_][a-z0-9_]{0,62}", self.schema):
-            raise InputError(
-                f"a schema name is at most 63 lower-case letters, digits and _, and does not "
-                f"start with a digit; got {self.schema!r}"
-            )
+        require_schema_name(self.schema)
         limit = self.embedding_type.max_dimensions
         if not 1 <= self.dimensions <= limit:
             raise InputError(
@@ -41,6 +37,15 @@ class Settings:
     @property
     def column_type(self) -> str:
         return f"{self.embedding_type}({self.dimensions})"
+
+
+def require_schema_name(name: str) -> None:
+    """Raises InputError for a name that would have to be escaped, or that PostgreSQL reserves."""
+    if not re.fullmatch(r"(?!pg_)[a-z_][a-z0-9_]{0,62}", name):
+        raise InputError(
+            "a schema name is at most 63 lower-case letters, digits and _, and does not start "
+            f"with a digit or pg_; got {name!r}"
+        )
 
 
 def embedding_type(name: str | EmbeddingType) -> EmbeddingType:

@@ -10,6 +10,7 @@ from sqlalchemy import URL, Connection, Engine, text
 
 from pgrecall.embedding import EmbeddingType
 from pgrecall.migrate.connecting import engine_of
+from pgrecall.migrate.settings import require_schema_name
 from pgrecall.repository.translation import translated
 from pgrecall.resources import migrations_folder
 from pgrecall.schema import DEFAULT_SCHEMA
@@ -37,6 +38,7 @@ def status(target: str | URL | Engine, *, schema: str = DEFAULT_SCHEMA) -> Statu
 
     Raises DatabaseUnavailable when it cannot be reached.
     """
+    require_schema_name(schema)
     with translated(), engine_of(target).connect() as connection:
         return read_status(connection, schema)
 
@@ -76,6 +78,8 @@ def read_status(connection: Connection, schema: str) -> Status:
         ),
         {"schema": schema},
     )
+    types = {str(type_) for type_ in EmbeddingType}
+    is_ours = column is not None and column.typname in types
     return Status(
         schema=schema,
         revision=revision,
@@ -83,7 +87,7 @@ def read_status(connection: Connection, schema: str) -> Status:
         pending=pending[::-1],
         postgres=postgres.split()[0],
         pgvector=pgvector,
-        dimensions=None if column is None else column.atttypmod,
-        embedding_type=None if column is None else EmbeddingType(column.typname),
+        dimensions=column.atttypmod if column is not None and is_ours else None,
+        embedding_type=EmbeddingType(column.typname) if column is not None and is_ours else None,
         invalid_indexes=list(invalid),
     )

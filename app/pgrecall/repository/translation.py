@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 import psycopg
-from sqlalchemy.exc import DBAPIError
+from sqlalchemy.exc import DBAPIError, PendingRollbackError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 
 from pgrecall.errors import (
@@ -35,6 +35,10 @@ def translated() -> Iterator[None]:
         raise DatabaseUnavailable(
             f"no connection became free in the engine's pool: {_first_line(error)}"
         ) from error
+    except PendingRollbackError as error:
+        # Raised while cleaning up after a connection was lost; that error is the one to tell of.
+        lost = error.__context__
+        raise translation(lost if isinstance(lost, DBAPIError) else error) from error
     except (DBAPIError, psycopg.Error) as error:
         raise translation(error) from error
 

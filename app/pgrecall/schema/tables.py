@@ -18,6 +18,7 @@ from sqlalchemy import (
     Computed,
     Double,
     FromClause,
+    Index,
     LargeBinary,
     MetaData,
     PrimaryKeyConstraint,
@@ -184,6 +185,7 @@ def _memories(name: str, metadata: MetaData, owner: Column[Any], comment: str) -
         Column("superseded_by", Uuid, comment="The memory that took its place."),
         PrimaryKeyConstraint(owner.name, "id"),
         *_memory_checks(owner.name),
+        Index(None, "embedding", postgresql_using="hnsw"),
         comment=comment,
     )
 
@@ -194,7 +196,7 @@ def _memory_checks(owner: str) -> list[CheckConstraint]:
         *("trust_provenance", "trust_consensus", "trust_governance", "trust_usage"),
     )
     moments = (
-        *("created_at", "observed_at", "valid_from", "valid_until"),
+        *("created_at", "observed_at", "updated_at", "valid_from", "valid_until"),
         *("expires_at", "invalidated_at"),
     )
     return [
@@ -205,15 +207,22 @@ def _memory_checks(owner: str) -> list[CheckConstraint]:
         check("tier", one_of("tier", TIERS)),
         check("status", one_of("status", STATUSES)),
         check("trust_curve", one_of("trust_curve", TRUST_CURVES)),
-        check("trust_half_life_hours", "trust_half_life_hours BETWEEN 1e-3 AND 1e9"),
+        check(
+            "trust_half_life_hours",
+            "trust_half_life_hours BETWEEN '1e-3'::float8 AND '1e9'::float8",
+        ),
         check("invalidation_reason", one_of("invalidation_reason", INVALIDATION_REASONS)),
         check("validity", "valid_from < valid_until"),
         *(
-            check(share, f"{share} = 0 OR {share} BETWEEN {SMALLEST_SHARE:g} AND 1")
+            check(share, f"{share} = 0 OR {share} BETWEEN '{SMALLEST_SHARE:g}'::float8 AND 1")
             for share in shares
         ),
-        *(check(m, f"{m} BETWEEN '{EARLIEST}' AND '{LATEST}'") for m in moments),
+        *map(_moment_check, moments),
     ]
+
+
+def _moment_check(name: str) -> CheckConstraint:
+    return check(name, f"{name} BETWEEN '{EARLIEST}' AND '{LATEST}'")
 
 
 def _usage(metadata: MetaData) -> Table:
@@ -231,6 +240,7 @@ def _usage(metadata: MetaData) -> Table:
             check(column, f"{column} >= 0")
             for column in ("retrieval_count", "success_count", "failure_count")
         ),
+        _moment_check("last_accessed_at"),
         comment="Counters of use, apart from agent_memories so that counting never touches a "
         "vector or its index; no row until the first retrieval.",
     )
@@ -257,5 +267,6 @@ def _events(metadata: MetaData) -> Table:
         ),
         moment_column("occurred_at", "When.", default=text("now()"), nullable=False),
         PrimaryKeyConstraint("agent_id", "memory_id", "id"),
+        _moment_check("occurred_at"),
         comment="What happened to memories, append-only; a retrieval leaves no row.",
     )

@@ -33,6 +33,7 @@ from pgrecall.embedding import StoredVector
 from pgrecall.filters import Expression, Filters, FilterShape
 from pgrecall.profile import Profile
 from pgrecall.schema import Tables, owner
+from pgrecall.schema.limits import MAX_NAME_LENGTH
 from pgrecall.signals import Signal, Similarity
 from pgrecall.statements.conditions import (
     Condition,
@@ -286,7 +287,10 @@ def known_entities(tables: Tables, *, with_teams: bool) -> Select[Any]:
     whole_words = func.concat(r"(?<!\w)", escaped, r"(?!\w)")
     return (
         select(entity)
-        .where(entity != "", func.strpos(func.lower(asked), func.lower(entity)) > 0)
+        .where(
+            func.length(entity).between(1, MAX_NAME_LENGTH),
+            func.strpos(func.lower(asked), func.lower(entity)) > 0,
+        )
         .where(asked.regexp_match(whole_words, flags="i"))
         .order_by(func.length(entity).desc(), entity)
         .limit(bindparam("limit", type_=Integer()))

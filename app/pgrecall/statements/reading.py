@@ -30,14 +30,15 @@ def memory_columns(
     memories: FromClause, usage: FromClause, *, embedding: bool = False
 ) -> list[ColumnElement[Any]]:
     """The fields of `Memory`, under its names; the vector only when it is asked for."""
-    other = "team_id" if "agent_id" in memories.c else "agent_id"
+    columns = {column.name: column for column in memories.c if column.name != "content_hash"}
+    nobody = null().cast(Text)
+    owners = [columns.pop(name, nobody).label(name) for name in ("agent_id", "team_id")]
+    if not embedding:
+        columns["embedding"] = null().label("embedding")
+    # In an order that is the same for both tables of memories: the two are joined by UNION.
     return [
-        null().cast(Text).label(other),
-        *(
-            null().label("embedding") if column.name == "embedding" and not embedding else column
-            for column in memories.c
-            if column.name != "content_hash"
-        ),
+        *owners,
+        *columns.values(),
         usage.c.last_accessed_at,
         *(func.coalesce(usage.c[name], 0, type_=Integer()).label(name) for name in COUNTERS),
     ]

@@ -1,0 +1,797 @@
+"""The psql scripts of sql/adhoc, each run by the psql that comes with the embedded server."""
+
+from __future__ import annotations
+
+import csv
+import os
+import re
+import subprocess
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from typing import Any
+from uuid import UUID
+
+import psycopg
+import pytest
+from psycopg import sql
+
+from pgrecall import embedded, migrate
+from pgrecall.ids import new_id
+from pgrecall.profiles import BUILT_IN
+from pgrecall.resources import sql_folder
+from tests.conftest import DIMENSIONS, new_database
+from tests.integration.support import NORTH, at
+
+FOLDER = sql_folder() / "adhoc"
+AGENT = "agent-1"
+PERISHABLE = 10
+"""Days: recency at 0.05 a day is 0.61 now and 0.43 in a week."""
+
+REQUIRED: dict[str, tuple[str, ...]] = {
+    "busiest_agents.sql": (),
+    "decaying.sql": ("agent",),
+    "duplicates.sql": ("agent",),
+    "explain_memory.sql": ("agent", "memory"),
+    "index_health.sql": (),
+    "top_memories.sql": ("agent",),
+    "unused_memories.sql": ("agent",),
+}
+OF_AN_AGENT = [script for script, variables in REQUIRED.items() if variables]
+CALLS = [(script, name) for script, variables in REQUIRED.items() for name in variables]
+HOSTILE = (
+    "O'Brien",
+    "'; DROP TABLE pgrecall.agent_memories; --",
+    r"back\slash\'",
+    r"\! touch /tmp/x",
+    ":agent",
+    ":'agent'",
+    ':"schema"',
+    "$$ $a$",
+    '"quoted" {x} %s %(agent)s',
+    "two\nlines",
+    "-- Ünïcode 👻",
+)
+
+Row = dict[str, str]
+
+
+@dataclass(frozen=True)
+class Result:
+    """What one run of a script printed: a table a title, or one table under ''."""
+
+    code: int
+    errors: str
+    printed: str
+    tables: dict[str, list[Row]] = field(default_factory=dict)
+
+    @property
+    def rows(self) -> list[Row]:
+        [rows] = self.tables.values()
+        return rows
+
+    def column(self, name: str) -> list[str]:
+        return [row[name] for row in self.rows]
+
+
+@dataclass(frozen=True)
+class Database:
+    """A database to run scripts on and to fill."""
+
+    url: str
+    schema: str = "pgrecall"
+    extensions: str = "public"
+
+    def run(self, script: str, *, settings: str = "", **variables: Any) -> Result:
+        """Runs it; `settings` are server options such as -csearch_path=x."""
+        done = subprocess.run(
+            [
+                embedded.binaries() / "psql",
+                *("--no-psqlrc", "--quiet", "--csv", f"--file={FOLDER / script}"),
+                *(f"--set={name}={value}" for name, value in variables.items()),
+                self.url,
+            ],
+            capture_output=True,
+            encoding="utf-8",
+            env=os.environ | {"PGOPTIONS": settings, "PGCLIENTENCODING": "UTF8"},
+        )
+        return Result(done.returncode, done.stderr, done.stdout, _tables(done.stdout))
+
+    def ask(self, script: str, *, settings: str = "", **variables: Any) -> Result:
+        """Runs it and expects that it succeeds in silence."""
+        result = self.run(script, settings=settings, **variables)
+        assert (result.code, result.errors) == (0, "")
+        return result
+
+    def add(
+        self,
+        content: str,
+        *,
+        agent: str = AGENT,
+        table: str = "agent_memories",
+        retrievals: int | None = None,
+        accessed: datetime | None = None,
+        **values: Any,
+    ) -> UUID:
+        """Inserts a memory and, where it was retrieved, its counters."""
+        owner = "agent_id" if table == "agent_memories" else "team_id"
+        added = new_id()
+        values = {owner: agent, "id": added, "content": content} | values
+        if isinstance(values.get("embedding"), list):
+            values["embedding"] = str(values["embedding"])
+        with self.connect() as connection:
+            _insert(connection, table, values)
+            if retrievals is not None:
+                counters = {"retrieval_count": retrievals, "last_accessed_at": accessed}
+                key = {"agent_id": agent, "memory_id": added}
+                _insert(connection, "memory_usage", key | counters)
+        return added
+
+    def connect(self) -> psycopg.Connection:
+        path = f"-csearch_path={self.schema},{self.extensions}"
+        return psycopg.connect(self.url, autocommit=True, options=path)
+
+    def rows(self, statement: str, *values: Any) -> list[tuple[Any, ...]]:
+        with self.connect() as connection:
+            return connection.execute(statement.encode(), values).fetchall()
+
+
+def _insert(connection: psycopg.Connection, table: str, values: dict[str, Any]) -> None:
+    connection.execute(
+        sql.SQL("INSERT INTO {} ({}) VALUES ({})").format(
+            sql.Identifier(table),
+            sql.SQL(", ").join(map(sql.Identifier, values)),
+            sql.SQL(", ").join(sql.Placeholder() * len(values)),
+        ),
+        list(values.values()),
+    )
+
+
+def _tables(printed: str) -> dict[str, list[Row]]:
+    titles = re.split(r"^([A-Z][a-z ]+):\n", printed, flags=re.MULTILINE)
+    parts = (
+        {"": titles[0]} if len(titles) == 1 else dict(zip(titles[1::2], titles[2::2], strict=True))
+    )
+    return {title: list(csv.DictReader(part.splitlines())) for title, part in parts.items()}
+
+
+def days_ago(days: float) -> datetime:
+    return datetime.now(UTC) - timedelta(days=days)
+
+
+@pytest.fixture
+def database(database_url: str) -> Database:
+    return Database(database_url)
+
+
+@pytest.fixture
+def own(own_url: str) -> Database:
+    """For tests that change more than rows of agents."""
+    return Database(own_url)
+
+
+@pytest.fixture(scope="module")
+def shared(server_url: str, template: str) -> Iterator[Database]:
+    """For tests that only read: every script finds something, of every hostile agent too."""
+    with new_database(server_url, template) as url:
+        database = Database(url)
+        fill(database, AGENT, *HOSTILE)
+        database.add("of the team", agent=AGENT, table="team_memories", embedding=NORTH)
+        with database.connect() as connection:
+            connection.execute("CREATE SCHEMA shadow")
+            connection.execute("CREATE VIEW shadow.agent_memories AS SELECT 1 AS nothing")
+            connection.execute("CREATE VIEW shadow.memory_usage AS SELECT 1 AS nothing")
+        yield database
+
+
+def fill(database: Database, *agents: str) -> None:
+    """Two memories each, that are exact duplicates, unused and decaying."""
+    for number, agent in enumerate(agents):
+        for _ in range(2):
+            database.add(
+                f"mine {number}.",
+                agent=agent,
+                embedding=NORTH,
+                created_at=days_ago(PERISHABLE),
+            )
+
+
+def variables_of(database: Database, script: str, agent: str = AGENT) -> dict[str, Any]:
+    """A value for each variable that the script requires."""
+    query = "SELECT max(id::text) FROM agent_memories WHERE agent_id = %s"
+    [(memory,)] = database.rows(query, agent)
+    known = {"agent": agent, "memory": memory}
+    return {name: known[name] for name in REQUIRED[script]}
+
+
+def test_every_script_is_here() -> None:
+    assert {path.name for path in FOLDER.iterdir()} == REQUIRED.keys()
+
+
+@pytest.mark.parametrize("script", REQUIRED)
+def test_it_begins_by_saying_how_to_call_it(script: str) -> None:
+    text = (FOLDER / script).read_text(encoding="utf-8")
+    comment = re.match(r"(--.*\n)+\n", text)
+
+    assert comment
+    variables = re.findall(r":\{\?(\w+)\}", text)
+    assert [name for name in variables if not re.search(rf"\b{name}\b", comment[0])] == []
+    required = "".join(f" -v {name}=\\S+" for name in REQUIRED[script])
+    assert re.search(rf"psql{required}.* -f {script}\n", comment[0])
+
+
+@pytest.mark.parametrize("script", REQUIRED)
+def test_variables_become_nothing_but_literals(script: str) -> None:
+    text = re.sub(r"^--.*\n", "", (FOLDER / script).read_text(encoding="utf-8"), flags=re.MULTILINE)
+    text = re.sub(r"^\\.*\n", "", text, flags=re.MULTILINE)
+
+    assert re.findall(r"(?<![:\[]):(?![:'\]])\S+", text) == []
+
+
+@pytest.mark.parametrize(("script", "missing"), CALLS)
+def test_a_missing_variable_is_named(shared: Database, script: str, missing: str) -> None:
+    variables = variables_of(shared, script)
+    del variables[missing]
+
+    result = shared.run(script, **variables)
+
+    assert result.code == 3
+    assert f"{missing} is not set: psql -v {missing}=… -f {script}" in result.errors
+    assert result.printed == ""
+
+
+@pytest.mark.parametrize("script", REQUIRED)
+def test_it_writes_nothing(shared: Database, script: str) -> None:
+    read_only = "-cdefault_transaction_read_only=on"
+
+    assert shared.ask(script, settings=read_only, **variables_of(shared, script)).printed
+
+
+@pytest.mark.parametrize("script", OF_AN_AGENT)
+@pytest.mark.parametrize("agent", HOSTILE)
+def test_an_agent_may_be_called_anything(shared: Database, script: str, agent: str) -> None:
+    printed = shared.ask(script, **variables_of(shared, script, agent)).printed
+
+    assert set(re.findall(r"mine \d+\.", printed)) == {f"mine {1 + HOSTILE.index(agent)}."}
+
+
+@pytest.mark.parametrize("script", OF_AN_AGENT)
+def test_memories_of_teams_and_of_others_stay_out(shared: Database, script: str) -> None:
+    printed = shared.ask(script, **variables_of(shared, script)).printed
+
+    assert set(re.findall(r"mine \d+\.", printed)) == {"mine 0."}
+    assert "of the team" not in printed
+
+
+@pytest.mark.parametrize(
+    ("script", "name"),
+    [
+        *((script, "schema") for script in REQUIRED),
+        *((script, "profile") for script in ("top_memories.sql", "decaying.sql")),
+        *(("top_memories.sql", name) for name in ("query", "like", "k", "as_of", "query_entities")),
+        *(("explain_memory.sql", name) for name in ("memory", "profile", "query", "like", "as_of")),
+        *(("decaying.sql", name) for name in ("threshold", "days", "limit")),
+        *(("duplicates.sql", name) for name in ("threshold", "newest", "limit")),
+        *(("unused_memories.sql", name) for name in ("days", "limit")),
+        *(("busiest_agents.sql", name) for name in ("by", "limit")),
+    ],
+)
+def test_other_values_are_no_sql_either(shared: Database, script: str, name: str) -> None:
+    hostile = "x'; CREATE TABLE public.broken_in (); --"
+
+    result = shared.run(script, **variables_of(shared, script) | {name: hostile})
+
+    assert result.code == 3
+    assert re.search("does not exist|invalid input|unknown|malformed", result.errors)
+    assert shared.rows("SELECT to_regclass('public.broken_in')") == [(None,)]
+
+
+@pytest.mark.parametrize("path", ["", "shadow", "shadow,pgrecall,public", "shadow,pg_catalog"])
+@pytest.mark.parametrize("script", REQUIRED)
+def test_the_callers_search_path_does_not_matter(shared: Database, script: str, path: str) -> None:
+    variables = variables_of(shared, script)
+
+    plain = shared.ask(script, **variables)
+    elsewhere = shared.ask(script, settings=f"-csearch_path={path}", **variables)
+
+    assert _untimed(elsewhere.tables) == _untimed(plain.tables)
+
+
+def _untimed(tables: dict[str, list[Row]]) -> Any:
+    """Without what moves from one run to the next."""
+    moving = {"scans", "last_scan", "score", "recency", "value", "contribution", "now", "later"}
+    return {
+        title: [{k: v for k, v in row.items() if k not in moving} for row in rows]
+        for title, rows in tables.items()
+        if title != "Tables"
+    }
+
+
+@pytest.fixture(scope="module")
+def elsewhere(server_url: str) -> Iterator[Database]:
+    """Another schema, another type of vector, pgvector in a schema of its own."""
+    with new_database(server_url) as url:
+        with psycopg.connect(url, autocommit=True) as connection:
+            connection.execute('CREATE SCHEMA "Ext"')
+            connection.execute('CREATE EXTENSION vector SCHEMA "Ext"')
+        migrate.upgrade(url, schema="ours", embedding_type="halfvec", dimensions=DIMENSIONS)
+        database = Database(url, schema="ours", extensions='"Ext"')
+        fill(database, AGENT)
+        yield database
+
+
+@pytest.mark.parametrize("script", REQUIRED)
+def test_another_schema_and_type_of_vector(elsewhere: Database, script: str) -> None:
+    variables = variables_of(elsewhere, script)
+    if script in ("top_memories.sql", "explain_memory.sql"):
+        variables["query"] = NORTH
+
+    assert elsewhere.ask(script, schema="ours", **variables).printed
+
+
+@pytest.mark.parametrize("script", REQUIRED)
+def test_a_schema_that_is_not_there_is_named(shared: Database, script: str) -> None:
+    result = shared.run(script, schema="nowhere", **variables_of(shared, script))
+
+    assert result.code == 3
+    assert 'schema "nowhere" does not exist' in result.errors
+
+
+# top_memories.sql
+
+
+@pytest.fixture
+def compass(database: Database) -> dict[str, UUID]:
+    """Memories by their angle to NORTH, otherwise alike."""
+    created = days_ago(1)
+    return {
+        name: database.add(name, embedding=at(degrees), created_at=created)
+        for name, degrees in {"north": 0, "north-east": 45, "east": 90, "west": -100}.items()
+    }
+
+
+def test_top_for_a_vector(database: Database, compass: dict[str, UUID]) -> None:
+    top = database.ask("top_memories.sql", agent=AGENT, query=NORTH, k=2)
+
+    assert top.column("rank") == ["1", "2"]
+    assert top.column("content") == ["north", "north-east"]
+    assert top.column("similarity") == ["1.0000", "0.7071"]
+
+
+def test_top_more_like_a_memory_leaves_that_one_out(
+    database: Database, compass: dict[str, UUID]
+) -> None:
+    top = database.ask("top_memories.sql", agent=AGENT, like=compass["east"], k=2)
+
+    assert top.column("content") == ["north-east", "north"]
+    assert top.column("rank") == ["1", "2"]
+
+
+def test_top_without_a_query(database: Database, compass: dict[str, UUID]) -> None:
+    latest = database.add("latest", embedding=at(180))
+
+    top = database.ask("top_memories.sql", agent=AGENT)
+
+    assert len(top.rows) == 5
+    assert top.rows[0]["id"] == str(latest)
+    assert top.rows[0]["similarity"] == ""
+
+
+def test_top_like_what_has_no_vector_is_refused(database: Database) -> None:
+    blind = database.add("no vector")
+
+    for like in (blind, new_id()):
+        result = database.run("top_memories.sql", agent=AGENT, like=like)
+        assert result.code == 3
+        assert "like is no memory of this agent, or one without an embedding" in result.errors
+
+
+def test_top_as_of_a_moment(database: Database) -> None:
+    database.add("old", embedding=NORTH, created_at=days_ago(10))
+    database.add("new", embedding=NORTH, created_at=days_ago(1))
+
+    top = database.ask("top_memories.sql", agent=AGENT, query=NORTH, as_of=days_ago(8))
+
+    assert top.column("content") == ["old"]
+    assert float(top.rows[0]["recency"]) == pytest.approx(0.9048, abs=1e-3)
+
+
+@pytest.mark.parametrize("profile", BUILT_IN)
+def test_top_by_every_profile(database: Database, compass: dict[str, UUID], profile: str) -> None:
+    moment = days_ago(0)
+    expected = database.rows(
+        f"SELECT id::text, round(score::numeric, 6)::text "
+        f"FROM recall_{profile}(%s, %s, as_of => %s, query_entities => '{{Ines}}')",
+        *(AGENT, str(NORTH), moment),
+    )
+
+    top = database.ask(
+        "top_memories.sql",
+        agent=AGENT,
+        query=NORTH,
+        profile=profile,
+        as_of=moment,
+        query_entities="{Ines}",
+    )
+
+    assert [(row["id"], row["score"]) for row in top.rows] == expected
+    signals = {signal.name for signal in BUILT_IN[profile].signals}
+    assert signals <= top.rows[0].keys()
+
+
+# explain_memory.sql
+
+
+@pytest.mark.parametrize("profile", BUILT_IN)
+def test_explain_accounts_for_the_whole_score(
+    database: Database, compass: dict[str, UUID], profile: str
+) -> None:
+    moment = days_ago(0)
+    [(score, place)] = database.rows(
+        "SELECT score, place FROM (SELECT *, row_number() OVER () AS place "
+        f"FROM recall_{profile}(%s, %s, as_of => %s)) ranked WHERE id = %s",
+        *(AGENT, str(NORTH), moment, compass["north-east"]),
+    )
+
+    tables = database.ask(
+        "explain_memory.sql",
+        agent=AGENT,
+        memory=compass["north-east"],
+        query=NORTH,
+        profile=profile,
+        as_of=moment,
+    ).tables
+
+    [memory], [rank], signals = tables["Memory"], tables["Rank"], tables["Signals"]
+    assert memory["content"] == "north-east"
+    assert (rank["recalled"], rank["rank"], rank["of_memories"]) == ("t", str(place), "4")
+    assert float(rank["score"]) == pytest.approx(score, abs=1e-6)
+    assert sum(float(row["contribution"]) for row in signals) == pytest.approx(score, abs=1e-5)
+    assert {row["signal"]: float(row["weight"]) for row in signals} == BUILT_IN[profile].weights
+
+
+def explained(database: Database, memory: UUID, **variables: Any) -> dict[str, str]:
+    """The rank and each signal's value."""
+    tables = database.ask("explain_memory.sql", agent=AGENT, memory=memory, **variables).tables
+    [rank] = tables["Rank"]
+    return rank | {row["signal"]: row["value"] for row in tables["Signals"]}
+
+
+@pytest.mark.parametrize(
+    ("values", "why"),
+    [
+        ({"status": "archived"}, "status is archived"),
+        ({"valid_from": days_ago(-1)}, "valid only from "),
+        ({"valid_until": days_ago(1)}, "valid only until "),
+        ({"expires_at": days_ago(1)}, "expired at "),
+        ({"invalidated_at": days_ago(1)}, "invalidated at "),
+        (
+            {"invalidated_at": days_ago(1), "invalidation_reason": "superseded"},
+            "superseded at ",
+        ),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_explain_says_by_what_a_memory_is_filtered_out(
+    database: Database, compass: dict[str, UUID], values: dict[str, Any], why: str
+) -> None:
+    out = database.add("out", embedding=at(45), created_at=days_ago(20), **values)
+
+    found = explained(database, out, query=NORTH)
+
+    assert found["filtered_by"].startswith(why)
+    assert (found["recalled"], found["of_memories"]) == ("f", "4")
+    assert float(found["similarity"]) == pytest.approx(0.7071, abs=1e-4)
+    assert float(found["recency"]) == pytest.approx(0.3679, abs=1e-3)
+
+
+def test_explain_names_every_reason(database: Database) -> None:
+    out = database.add("out", status="completed", expires_at=days_ago(1))
+
+    found = explained(database, out)
+
+    assert re.fullmatch("status is completed; expired at .*", found["filtered_by"])
+    assert (found["rank"], found["of_memories"]) == ("1", "0")
+
+
+def test_explain_a_memory_younger_than_the_moment_asked_about(database: Database) -> None:
+    young = database.add("young", created_at=days_ago(1), embedding=NORTH)
+
+    found = explained(database, young, query=NORTH, as_of=days_ago(3))
+
+    assert found["filtered_by"].startswith("created after as_of, at ")
+    assert (found["recency"], found["recalled"]) == ("1.000000", "f")
+
+
+def test_explain_a_memory_of_unknown_age(database: Database) -> None:
+    ageless = database.add("ageless", created_at=None, embedding=NORTH)
+
+    found = explained(database, ageless, like=ageless, as_of=days_ago(3))
+
+    assert (found["recency"], found["recalled"], found["rank"]) == ("0.500000", "t", "1")
+
+
+def test_explain_a_memory_without_a_vector(database: Database, compass: dict[str, UUID]) -> None:
+    blind = database.add("blind")
+
+    neutral = explained(database, blind, query=NORTH, profile="half_life")
+    needed = explained(database, blind, query=NORTH, profile="last_access")
+    not_asked = explained(database, blind, profile="last_access")
+
+    assert (neutral["similarity"], neutral["recalled"]) == ("0.500000", "t")
+    assert needed["filtered_by"] == "has no embedding, which this profile requires"
+    assert needed["similarity"] == "0.000000"
+    assert not_asked["recalled"] == "t"
+
+
+def test_explain_with_the_entities_of_the_query(database: Database) -> None:
+    memory = database.add("Ines in Oslo", entities=["Ines", "Oslo"])
+
+    found = explained(database, memory, profile="tiered", query_entities='{Ines,Oslo,"a, b",Quay}')
+
+    assert found["entity_overlap"] == "0.500000"
+
+
+def test_explain_knows_only_memories_of_the_agent(
+    database: Database, compass: dict[str, UUID]
+) -> None:
+    theirs = database.add("theirs", agent="another")
+
+    result = database.run("explain_memory.sql", agent=AGENT, memory=theirs)
+
+    assert result.code == 3
+    assert "memory is no memory of this agent" in result.errors
+
+
+# decaying.sql
+
+
+def test_decaying_this_week(database: Database) -> None:
+    database.add("recent", created_at=days_ago(1))
+    database.add("soon", created_at=days_ago(PERISHABLE))
+    database.add("long ago", created_at=days_ago(50))
+    database.add("archived", created_at=days_ago(PERISHABLE), status="archived")
+    database.add("expired", created_at=days_ago(PERISHABLE), expires_at=days_ago(1))
+    database.add("expires", created_at=days_ago(PERISHABLE), expires_at=days_ago(-1))
+    database.add("ageless", created_at=None)
+
+    decaying = database.ask("decaying.sql", agent=AGENT)
+
+    assert sorted(decaying.column("content")) == ["expires", "soon"]
+    assert set(decaying.column("signal")) == {"recency"}
+    assert float(decaying.rows[0]["now"]) == pytest.approx(0.6065, abs=1e-3)
+    assert float(decaying.rows[0]["later"]) == pytest.approx(0.4274, abs=1e-3)
+
+
+def test_decaying_by_another_threshold_and_time(database: Database) -> None:
+    database.add("soon", created_at=days_ago(PERISHABLE))
+
+    def found(**variables: Any) -> list[str]:
+        return database.ask("decaying.sql", agent=AGENT, **variables).column("content")
+
+    assert found(days=1) == []
+    assert found(threshold=0.4) == []
+    assert found(threshold=0.4, days=10) == ["soon"]
+    assert found(threshold=0.6, days=0.5) == ["soon"]
+    assert found(limit=0) == []
+
+
+def test_decaying_trust(database: Database) -> None:
+    trusted: dict[str, Any] = {
+        "trust": 0.8,
+        "trust_half_life_hours": 168.0,
+        "created_at": days_ago(200),
+    }
+    for curve in ("hyperbolic", "exponential", "linear"):
+        database.add(curve, trust_curve=curve, retrievals=1, accessed=days_ago(2), **trusted)
+    database.add("never accessed", trust_curve="linear", **trusted)
+    database.add("never assessed", retrievals=1, accessed=days_ago(2), created_at=days_ago(200))
+
+    decaying = database.ask("decaying.sql", agent=AGENT)
+
+    values = {row["content"]: (float(row["now"]), float(row["later"])) for row in decaying.rows}
+    assert set(decaying.column("signal")) == {"trust"}
+    assert values == {
+        "hyperbolic": pytest.approx((0.8 * 7 / 9, 0.8 * 7 / 16), abs=1e-3),
+        "exponential": pytest.approx((0.8 * 2 ** (-2 / 7), 0.8 * 2 ** (-9 / 7)), abs=1e-3),
+        "linear": pytest.approx((0.8 * 6 / 7, 0.8 * 5 / 14), abs=1e-3),
+    }
+
+
+@pytest.mark.parametrize(
+    ("profile", "now", "later"),
+    [
+        ("five_factor", 0.6065, 0.4274),
+        ("last_access", 0.7047, 0.4966),
+        ("half_life", 0.7071, 0.5),
+        ("trust", 0.4118, 0.2917),
+        ("tiered", 0.5, 0.25),
+    ],
+)
+def test_decaying_by_the_clock_of_a_profile(
+    database: Database, profile: str, now: float, later: float
+) -> None:
+    times: dict[str, Any] = {
+        "created_at": days_ago(PERISHABLE),
+        "accessed": days_ago(7),
+        "tier": "medium",
+    }
+    database.add("soon", retrievals=3, **times)
+
+    [row] = database.ask("decaying.sql", agent=AGENT, profile=profile, threshold=now - 0.01).rows
+
+    assert (float(row["now"]), float(row["later"])) == pytest.approx((now, later), abs=1e-3)
+
+
+# duplicates.sql
+
+
+def duplicates(database: Database, **variables: Any) -> tuple[list[Row], list[Row]]:
+    tables = database.ask("duplicates.sql", agent=AGENT, **variables).tables
+    return tables["Exact duplicates"], tables["Near duplicates"]
+
+
+def test_duplicates_exact(database: Database) -> None:
+    first, second = database.add("Ines drinks tea"), database.add("  ines  DRINKS\ttea ")
+    database.add("ines drinks tea", status="archived")
+    database.add("ines drinks tea", expires_at=days_ago(1))
+    database.add("ines drinks tea", agent="another")
+    database.add("something else")
+
+    [row], near = duplicates(database)
+
+    assert row["copies"] == "2"
+    assert set(row["ids"].strip("{}").split(",")) == {str(first), str(second)}
+    assert near == []
+
+
+def test_duplicates_near(database: Database) -> None:
+    first = database.add("first", embedding=at(0), created_at=days_ago(2))
+    second = database.add("second", embedding=at(20), created_at=days_ago(1))
+    database.add("third", embedding=at(60))
+    database.add("archived", embedding=at(0), status="archived")
+    database.add("theirs", embedding=at(0), agent="another")
+    database.add("no vector")
+
+    exact, [pair] = duplicates(database)
+
+    assert exact == []
+    assert (pair["older"], pair["newer"]) == (str(first), str(second))
+    assert (pair["older_content"], pair["newer_content"]) == ("first", "second")
+    assert pair["similarity"] == "0.9397"
+
+
+def test_duplicates_above_a_threshold_among_the_newest(database: Database) -> None:
+    for number, degrees in enumerate((0, 20, 60, 85)):
+        database.add(f"m{number}", embedding=at(degrees), created_at=days_ago(9 - number))
+
+    def near(**variables: Any) -> list[tuple[str, str]]:
+        _, pairs = duplicates(database, **variables)
+        return [(pair["older_content"], pair["newer_content"]) for pair in pairs]
+
+    assert near(threshold=0.9) == [("m0", "m1"), ("m2", "m3")]
+    assert near(threshold=0.9, limit=1) == [("m0", "m1")]
+    assert near(threshold=0.9, newest=1) == [("m2", "m3")]
+    assert near(threshold=0.95) == []
+
+
+def test_duplicates_near_and_exact_are_listed_once(database: Database) -> None:
+    for _ in range(2):
+        database.add("same", embedding=NORTH)
+
+    exact, near = duplicates(database)
+
+    assert [row["copies"] for row in exact] == ["2"]
+    assert near == []
+
+
+# busiest_agents.sql
+
+
+def test_busiest_agents(own: Database) -> None:
+    long_ago, lately = days_ago(30), days_ago(1)
+    for _ in range(3):
+        own.add("a", agent="many")
+    own.add("b", agent="much", retrievals=40, accessed=long_ago)
+    own.add("c", agent="late", retrievals=2, accessed=lately)
+    own.add("d", agent="late", retrievals=0)
+    own.add("e", agent="much", table="team_memories", retrievals=100, accessed=lately)
+
+    def found(**variables: Any) -> list[str]:
+        return own.ask("busiest_agents.sql", **variables).column("agent_id")
+
+    assert found() == ["much", "late", "many"]
+    assert found(by="memories") == ["many", "late", "much"]
+    assert found(by="last_access", limit=2) == ["late", "much"]
+    [much, late, many] = own.ask("busiest_agents.sql").rows
+    assert (much["memories"], much["retrievals"]) == ("1", "40")
+    assert (late["memories"], late["retrieved_memories"], late["retrievals"]) == ("2", "1", "2")
+    assert (many["memories"], many["retrievals"], many["last_access"]) == ("3", "0", "")
+
+
+# index_health.sql
+
+
+def health(own: Database) -> tuple[dict[str, Row], dict[str, Row]]:
+    tables = own.ask("index_health.sql").tables
+    indexes = {row["index_name"]: row for row in tables["Indexes"]}
+    return indexes, {row["table_name"]: row for row in tables["Tables"]}
+
+
+def test_health_lists_every_index_and_table(own: Database) -> None:
+    indexes, tables = health(own)
+
+    assert {"agent_memories", "team_memories", "memory_usage", "memory_events"} <= tables.keys()
+    assert {"pk_agent_memories", "pk_team_memories", "pk_memory_usage"} <= indexes.keys()
+    assert indexes["ix_agent_memories_embedding"]["method"] == "hnsw"
+    assert {row["valid"] for row in indexes.values()} == {"t"}
+    assert all(int(row["bytes"]) > 0 for row in indexes.values())
+
+
+def test_health_shows_an_invalid_index(own: Database) -> None:
+    with own.connect() as connection:
+        connection.execute(
+            "UPDATE pg_index SET indisvalid = false "
+            "WHERE indexrelid = 'ix_agent_memories_embedding'::regclass"
+        )
+
+    indexes, _ = health(own)
+
+    invalid = [name for name, row in indexes.items() if row["valid"] == "f"]
+    assert invalid == ["ix_agent_memories_embedding"]
+
+
+def test_health_shows_scans_dead_rows_and_hot_updates(own: Database) -> None:
+    memory = own.add("counted", retrievals=1, accessed=days_ago(1))
+    with own.connect() as connection:
+        connection.execute("ALTER TABLE memory_usage SET (autovacuum_enabled = off)")
+        connection.execute("SET enable_seqscan = off")
+        for _ in range(4):
+            connection.execute(
+                "UPDATE memory_usage SET retrieval_count = retrieval_count + 1 "
+                "WHERE agent_id = %s AND memory_id = %s",
+                [AGENT, memory],
+            )
+        connection.execute("SELECT pg_stat_force_next_flush()")
+
+    indexes, tables = health(own)
+
+    assert int(indexes["pk_memory_usage"]["scans"]) >= 4
+    usage = tables["memory_usage"]
+    assert (usage["updates"], usage["hot_percent"]) == ("4", "100.0")
+    assert int(usage["dead_rows"]) > 0
+
+
+# unused_memories.sql
+
+
+def test_unused_memories_the_longest_unused_first(database: Database) -> None:
+    database.add("never, new", created_at=days_ago(1))
+    database.add("never, old", created_at=days_ago(60))
+    database.add("never, of unknown age", created_at=None)
+    database.add("once", created_at=days_ago(100), retrievals=3, accessed=days_ago(40.5))
+    database.add("lately", created_at=days_ago(100), retrievals=3, accessed=days_ago(2))
+    database.add("archived", created_at=days_ago(100), status="archived")
+    database.add("forgotten", created_at=days_ago(100), invalidated_at=days_ago(1))
+
+    unused = database.ask("unused_memories.sql", agent=AGENT)
+    fewer = database.ask("unused_memories.sql", agent=AGENT, days=41, limit=2)
+    more = database.ask("unused_memories.sql", agent=AGENT, days=1)
+
+    assert unused.column("content") == [
+        *("never, of unknown age", "never, old", "once", "never, new"),
+    ]
+    assert unused.column("days_unused") == ["", "60", "40", "1"]
+    assert unused.column("never_retrieved") == ["t", "t", "f", "t"]
+    assert unused.column("retrievals") == ["0", "0", "3", "0"]
+    assert fewer.column("content") == ["never, of unknown age", "never, old"]
+    assert "lately" in more.column("content")
+
+
+def test_contents_of_any_length_and_form_fit_a_line(database: Database) -> None:
+    database.add("a\nb\t c" + "x" * 100_000)
+
+    [row] = database.ask("unused_memories.sql", agent=AGENT).rows
+
+    assert row["content"].startswith("a b cxxx")
+    assert len(row["content"]) <= 80

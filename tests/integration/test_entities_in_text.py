@@ -1,0 +1,307 @@
+"""Which entities a query's text is about: the owners' own known ones that occur in it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from time import monotonic
+
+import pytest
+from sqlalchemy import Engine, NullPool, create_engine
+
+from pgrecall import MemoryRepository, NewMemory, ScoredMemory, profiles
+from tests.integration.support import NORTH, contents
+
+LARGE = 1_000_000
+HOSTILE = [
+    "'; DROP TABLE pgrecall.agent_memories; --",
+    '"double" `back` %s %(name)s %%',
+    ":name ::text $1 ? $recall$",
+    "{curly} {0} },{",
+    "back\\slash \\n \\\\ \\",
+    "[x]* (a|b)+ ^$ .*?",
+    "***:.*",
+    "***=a",
+    "(?xi) a",
+    "\\Y \\m \\1 \\w",
+    "tab\tnew\nline\r\n",
+    "🙂👩‍👩‍👧 \u202eعربى",
+    "\x01\x1f\x7f\ufeff",
+]
+
+
+class Deaf:
+    """Embeds every text as the same direction."""
+
+    model = "deaf"
+
+    def embed_documents(self, texts: list[str]) -> list[list[float]]:
+        return [NORTH for _ in texts]
+
+    def embed_query(self, text: str) -> list[float]:
+        return NORTH
+
+
+@pytest.fixture
+def repo(shared_engine: Engine) -> MemoryRepository:
+    return MemoryRepository(shared_engine, embedder=Deaf())
+
+
+def know(repo: MemoryRepository, agent: str, entities: Sequence[str]) -> None:
+    """One memory for each, whose content is the entity."""
+    repo.add_many(agent, [NewMemory(name, embedding=NORTH, entities=[name]) for name in entities])
+
+
+def asked(
+    repo: MemoryRepository, agent: str, text: str, teams: Sequence[str] = ()
+) -> list[ScoredMemory]:
+    return repo.search(agent, text, profile=profiles.tiered, k=200, teams=teams, touch=False)
+
+
+def found(repo: MemoryRepository, agent: str, text: str, teams: Sequence[str] = ()) -> set[str]:
+    """The entities found in the text, each a memory of its own by `know`.
+
+    Each memory's signal is one share of all that were found, so none is found but these.
+    """
+    hits = [hit for hit in asked(repo, agent, text, teams) if hit.signals["entity_overlap"] > 0]
+    names = set(contents(hits))
+    assert len(names) == len(hits)
+    for hit in hits:
+        assert hit.signals["entity_overlap"] == pytest.approx(1 / len(hits), abs=1e-12)
+    return names
+
+
+@pytest.mark.parametrize(
+    ("text", "occur"),
+    [
+        ("Ann", {"Ann"}),
+        ("ann", {"Ann"}),
+        ("Was ANN there?", {"Ann"}),
+        ("(Ann)", {"Ann"}),
+        ("Ann's", {"Ann"}),
+        ("Ann-Marie", {"Ann"}),
+        ("Bob,Ann;", {"Ann", "Bob"}),
+        ("Annual", set()),
+        ("Joann", set()),
+        ("Ann_1", set()),
+        ("Ann2", set()),
+        ("Annä", set()),
+        ("Annual Ann", {"Ann"}),
+        ("New York", {"New York"}),
+        ("in new york city", {"New York"}),
+        ("New  York", set()),
+        ("New", set()),
+        ("nobody", set()),
+    ],
+)
+def test_an_entity_is_found_as_a_whole_word(
+    repo: MemoryRepository, agent: str, text: str, occur: set[str]
+) -> None:
+    know(repo, agent, ["Ann", "Bob", "New York"])
+
+    assert found(repo, agent, text) == occur
+
+
+@pytest.mark.parametrize(
+    ("entity", "there", "not_there"),
+    [
+        ("Sir W.", "Where is Sir W. today?", "Where is Sir Winston?"),
+        ("Sir W.", "sir w.", "Sir W"),
+        ("Sir W.", "It was Sir W., I think", "Sir Wx"),
+        ("U.S.", "in the U.S. of old", "in the UxSx of old"),
+        ("C++ (lib) [x]*", "uses c++ (LIB) [X]* today", "uses C (lib) x"),
+        ("C++", "I like C++.", "I like C."),
+        ("C++", "(C++)", "ObjC++ and C++ish"),
+        (".NET", "a .NET shop", "a xNET shop"),
+        ("a|b", "is a|b here", "is a or b here"),
+        ("^start$", "the ^start$ sign", "start"),
+        ("a{2}", "write a{2} so", "aa"),
+        ("back\\slash", "a back\\slash here", "a backslash here"),
+        ("\\d", "the class \\d", "the class 5"),
+        ("***:x", "see ***:x there", "see x there"),
+        ("***=x", "see ***=x there", "see x there"),
+        ("(?i)x", "see (?i)x there", "see x there"),
+        ("#1", "be #1 now", "be 1 now"),
+        ("%s", "the %s sign", "the s sign"),
+        (":name", "a :name here", "a name here"),
+        ("O'Brien", "ask o'brien", "ask OBrien"),
+        ('"q"', 'a "Q" here', "a q here"),
+        ("two\nlines", "Two\nLines!", "two lines"),
+    ],
+)
+def test_characters_of_an_entity_mean_themselves(
+    repo: MemoryRepository, agent: str, entity: str, there: str, not_there: str
+) -> None:
+    know(repo, agent, [entity, "other"])
+
+    assert found(repo, agent, there) == {entity}
+    assert found(repo, agent, not_there) == set()
+
+
+@pytest.mark.parametrize(
+    ("entity", "there", "not_there"),
+    [
+        ("Zoë", "wo ist ZOË?", "wo ist Zoe?"),
+        ("Élodie", "élodie est là", "Elodie"),
+        ("Ωmega", "an ωMEGA point", "an omega point"),
+        ("Москва", "в МОСКВА, да", "в Москвах"),
+        ("東京", "東京 タワー", "大東京都"),
+        ("🙂", "so 🙂!", "so :-)"),
+        ("Straße 5", "in der straße 5", "Straße 55"),
+        ("ßeta", "a ßeta", "aßeta"),
+    ],
+)
+def test_entities_of_every_script_are_found(
+    repo: MemoryRepository, agent: str, entity: str, there: str, not_there: str
+) -> None:
+    know(repo, agent, [entity, "other"])
+
+    assert found(repo, agent, there) == {entity}
+    assert found(repo, agent, not_there) == set()
+
+
+def test_spellings_in_different_case_are_entities_of_their_own(
+    repo: MemoryRepository, agent: str
+) -> None:
+    know(repo, agent, ["Ann", "ANN", "ann"])
+
+    assert found(repo, agent, "aNN") == {"Ann", "ANN", "ann"}
+
+
+def test_an_entity_of_many_memories_counts_once(repo: MemoryRepository, agent: str) -> None:
+    repo.add_many(
+        agent,
+        [
+            *[NewMemory("both", embedding=NORTH, entities=["Ann", "Bob"])] * 3,
+            NewMemory("half", embedding=NORTH, entities=["Ann", "Nemo"]),
+            NewMemory("none", embedding=NORTH, entities=["Nemo"]),
+            NewMemory("nothing", embedding=NORTH),
+        ],
+    )
+
+    hits = asked(repo, agent, "Ann met Bob")
+
+    signals = {hit.memory.content: hit.signals["entity_overlap"] for hit in hits}
+    assert signals == {"both": 1.0, "half": 0.5, "none": 0.0, "nothing": 0.0}
+
+
+def test_an_empty_entity_is_found_nowhere(repo: MemoryRepository, agent: str) -> None:
+    repo.add(agent, NewMemory("empty", embedding=NORTH, entities=[""]))
+    know(repo, agent, ["Ann"])
+
+    assert found(repo, agent, "Ann and Bob") == {"Ann"}
+
+
+def test_entities_of_another_agent_are_not_found(repo: MemoryRepository, agent: str) -> None:
+    other = f"{agent}-other"
+    know(repo, other, ["Bob"])
+    repo.add_many(
+        agent,
+        [
+            NewMemory("Ann", embedding=NORTH, entities=["Ann"]),
+            NewMemory("no", embedding=NORTH, entities=["Carol"]),
+        ],
+    )
+
+    assert found(repo, agent, "Ann and Bob") == {"Ann"}  # a share of one, not of two
+    assert found(repo, other, "Ann and Bob") == {"Bob"}
+
+
+def test_entities_of_teams_are_found_when_the_teams_are_asked(
+    repo: MemoryRepository, agent: str
+) -> None:
+    know(repo, agent, ["Ann"])
+    know(repo.teams, f"{agent}-red", ["Bob"])
+    know(repo.teams, f"{agent}-blue", ["Carol"])
+    know(repo.teams, agent, ["Dave"])  # a team that is named like the agent
+    text = "Ann, Bob, Carol and Dave"
+
+    assert found(repo, agent, text) == {"Ann"}
+    assert found(repo, agent, text, [f"{agent}-red"]) == {"Ann", "Bob"}
+    both = [f"{agent}-red", f"{agent}-blue"]
+    assert found(repo, agent, text, both) == {"Ann", "Bob", "Carol"}
+    assert found(repo, agent, text, [agent]) == {"Ann", "Dave"}
+
+
+def test_at_most_32_are_taken_and_the_longest_first(repo: MemoryRepository, agent: str) -> None:
+    names = ["x" * length for length in range(1, 41)]
+    know(repo, agent, names)
+
+    assert found(repo, agent, " ".join(names)) == set(names[-32:])
+
+
+def test_entities_given_are_taken_instead(repo: MemoryRepository, agent: str) -> None:
+    know(repo, agent, ["Ann", "Bob"])
+
+    def signals(entities: Sequence[str] | None) -> dict[str, float]:
+        hits = repo.search(agent, "Ann", profile="tiered", query_entities=entities, touch=False)
+        return {hit.memory.content: hit.signals["entity_overlap"] for hit in hits}
+
+    assert signals(None) == {"Ann": 1, "Bob": 0}
+    assert signals(["Bob"]) == {"Ann": 0, "Bob": 1}
+    assert signals([]) == {"Ann": 0, "Bob": 0}
+
+
+def test_a_vector_has_no_text_to_find_entities_in(repo: MemoryRepository, agent: str) -> None:
+    know(repo, agent, ["Ann"])
+
+    [hit] = repo.search(agent, NORTH, profile="tiered", touch=False)
+
+    assert hit.signals["entity_overlap"] == 0
+
+
+@pytest.mark.parametrize("text", HOSTILE, ids=lambda text: f"{text!a:.20}")
+def test_hostile_text_is_only_text(repo: MemoryRepository, agent: str, text: str) -> None:
+    know(repo, agent, ["Ann", text])
+
+    assert found(repo, agent, f"Ann {text} Ann") == {"Ann", text}
+    assert found(repo, agent, f"{text} nobody") == {text}
+    assert found(repo, agent, "nobody") == set()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Ann " * (LARGE // 4),
+        "Annual " * (LARGE // 7) + "Ann",
+        "A" * LARGE + " ann",
+        "' \" \\ % : { } 🙂 Ann " * (LARGE // 20),
+        "((((" * (LARGE // 4) + " Ann",
+    ],
+    ids=["found at once", "found last", "one word", "quotes", "brackets"],
+)
+def test_a_text_of_a_megabyte_is_searched_quickly(
+    repo: MemoryRepository, agent: str, text: str
+) -> None:
+    know(repo, agent, ["Ann", "Bob", "(((((", *(f"entity {n}" for n in range(500))])
+    assert len(text) > 0.9 * LARGE
+
+    started = monotonic()
+    names = found(repo, agent, text)
+    seconds = monotonic() - started
+
+    assert names - {"((((("} == {"Ann"}
+    assert seconds < 30
+
+
+def test_many_entities_that_almost_occur_in_a_megabyte(repo: MemoryRepository, agent: str) -> None:
+    """Each is in the text but as part of a word, so that every one costs a whole reading."""
+    names = [f"part{n}" for n in range(20)]
+    know(repo, agent, names)
+    words = " ".join(f"{name}x" for name in names)
+
+    started = monotonic()
+    assert found(repo, agent, words * (LARGE // len(words))) == set()
+    assert monotonic() - started < 30
+
+
+@pytest.mark.parametrize("size", [1_000, 30_000, 100_000, LARGE])
+def test_an_entity_as_large_as_the_text(shared_url: str, agent: str, size: int) -> None:
+    """Whether so long a name is found is left open; that it breaks nothing is not."""
+    engine = create_engine(
+        shared_url, poolclass=NullPool, connect_args={"options": "-c statement_timeout=5s"}
+    )
+    repo = MemoryRepository(engine, embedder=Deaf())
+    entity = "large ' [ ( \\ 🙂 " * (size // 16) + "end"
+    know(repo, agent, [entity, "large"])
+
+    assert "large" in found(repo, agent, entity)
