@@ -15,7 +15,7 @@ from sqlalchemy.dialects.postgresql import dialect
 from pgrecall import compiler
 from pgrecall.compiler import Scope
 from pgrecall.errors import InvalidProfile
-from pgrecall.profile import WEIGHT_SUM_TOLERANCE, Profile
+from pgrecall.profile import SMALLEST_WEIGHT, WEIGHT_SUM_TOLERANCE, Profile
 from pgrecall.profiles import BUILT_IN
 from pgrecall.schema import tables
 from pgrecall.signals import Similarity, Trust
@@ -89,6 +89,7 @@ def recall_function(profile: Profile, *, or_replace: bool = False) -> str:
     name = function_name(profile)
     weights = {f"{signal}_weight": weight for signal, weight in profile.weights.items()}
     total = " + ".join(weights)
+    valid = "\n        AND ".join(f"({w} = 0 OR {w} >= {SMALLEST_WEIGHT}::float8)" for w in weights)
     own = _ranked(profile, name, "agent_memories", "agent_id", "= agent", "false")
     theirs = _ranked(profile, name, "team_memories", "team_id", "= ANY (teams)", "true")
     of_agent = ("agent_memories", "agent_id", "m.agent_id, NULL::text AS team_id", "NOT r.of_team")
@@ -105,9 +106,14 @@ BEGIN
         RAISE EXCEPTION 'agent must be given and k must be at least 1, got % and %', agent, k
             USING ERRCODE = 'invalid_parameter_value';
     END IF;
-    IF NOT least({", ".join(weights)}) >= 0
-       OR NOT abs({total} - 1) <= {WEIGHT_SUM_TOLERANCE} THEN
-        RAISE EXCEPTION 'the weights must not be negative and must sum to 1, they sum to %', {total}
+    IF ({valid}
+        AND abs({total} - 1) <= {WEIGHT_SUM_TOLERANCE}) IS NOT TRUE THEN
+        RAISE EXCEPTION 'the weights must be 0 or at least {SMALLEST_WEIGHT:g} and must sum to 1, '
+            'they sum to %', {total}
+            USING ERRCODE = 'invalid_parameter_value';
+    END IF;
+    IF query IS NULL AND min_similarity IS NOT NULL THEN
+        RAISE EXCEPTION 'min_similarity needs a query vector'
             USING ERRCODE = 'invalid_parameter_value';
     END IF;
     IF query IS NOT NULL AND NOT query <=> query < 1 THEN
@@ -238,8 +244,19 @@ def _literal(name: str, value: Any, type_: Any) -> ColumnElement[Any]:
     if value is None:
         return literal_column("NULL", type_)
     if isinstance(value, str):
-        return literal_column("'" + value.replace("'", "''") + "'", type_)
+        if "$recall$" in value:
+            raise InvalidProfile(f"a name in a profile cannot contain $recall$, got {value!r}")
+        return literal_column(_quoted(value), type_)
     return literal_column(_number(value), type_)
+
+
+def _quoted(value: str) -> str:
+    """A literal on one line; with escapes only where it needs them."""
+    doubled = value.replace("'", "''")
+    if "\n" not in value and "\r" not in value:
+        return f"'{doubled}'"
+    escaped = doubled.replace("\\", r"\\").replace("\n", r"\n").replace("\r", r"\r")
+    return f"E'{escaped}'"
 
 
 def _number(value: float) -> str:
@@ -248,7 +265,12 @@ def _number(value: float) -> str:
 
 
 def _sql(expression: ColumnElement[Any]) -> str:
-    return " ".join(str(expression.compile(dialect=_POSTGRESQL)).split())
+    """On one line, with what stands inside literals left as it is."""
+    written = str(expression.compile(dialect=_POSTGRESQL))
+    parts = re.split(r"('(?:[^']|'')*')", written)  # every second one is a literal
+    return "".join(
+        part if number % 2 else re.sub(r"\s+", " ", part) for number, part in enumerate(parts)
+    ).strip()
 
 
 def _formula(profile: Profile) -> str:

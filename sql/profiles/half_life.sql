@@ -53,9 +53,16 @@ BEGIN
         RAISE EXCEPTION 'agent must be given and k must be at least 1, got % and %', agent, k
             USING ERRCODE = 'invalid_parameter_value';
     END IF;
-    IF NOT least(similarity_weight, recency_weight, importance_weight) >= 0
-       OR NOT abs(similarity_weight + recency_weight + importance_weight - 1) <= 1e-09 THEN
-        RAISE EXCEPTION 'the weights must not be negative and must sum to 1, they sum to %', similarity_weight + recency_weight + importance_weight
+    IF ((similarity_weight = 0 OR similarity_weight >= 1e-12::float8)
+        AND (recency_weight = 0 OR recency_weight >= 1e-12::float8)
+        AND (importance_weight = 0 OR importance_weight >= 1e-12::float8)
+        AND abs(similarity_weight + recency_weight + importance_weight - 1) <= 1e-09) IS NOT TRUE THEN
+        RAISE EXCEPTION 'the weights must be 0 or at least 1e-12 and must sum to 1, '
+            'they sum to %', similarity_weight + recency_weight + importance_weight
+            USING ERRCODE = 'invalid_parameter_value';
+    END IF;
+    IF query IS NULL AND min_similarity IS NOT NULL THEN
+        RAISE EXCEPTION 'min_similarity needs a query vector'
             USING ERRCODE = 'invalid_parameter_value';
     END IF;
     IF query IS NOT NULL AND NOT query <=> query < 1 THEN

@@ -18,6 +18,8 @@ from sqlalchemy import (
     Text,
     and_,
     bindparam,
+    case,
+    false,
     func,
     literal_column,
     select,
@@ -288,10 +290,18 @@ def known_entities(tables: Tables, *, with_teams: bool) -> Select[Any]:
     return (
         select(entity)
         .where(
-            func.length(entity).between(1, MAX_NAME_LENGTH),
-            func.strpos(func.lower(asked), func.lower(entity)) > 0,
+            # CASE: the regular expression is only tried on what can match and is short enough.
+            case(
+                (
+                    and_(
+                        func.length(entity).between(1, MAX_NAME_LENGTH),
+                        func.strpos(func.lower(asked), func.lower(entity)) > 0,
+                    ),
+                    asked.regexp_match(whole_words, flags="i"),
+                ),
+                else_=false(),
+            )
         )
-        .where(asked.regexp_match(whole_words, flags="i"))
         .order_by(func.length(entity).desc(), entity)
         .limit(bindparam("limit", type_=Integer()))
     )
