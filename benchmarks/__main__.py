@@ -9,7 +9,7 @@ import typer
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-from benchmarks.contenders import contenders
+from benchmarks.contenders import contenders, profile_contenders
 from benchmarks.data import AGENTS, DIMENSIONS, Corpus
 from benchmarks.loading import Order, load
 from benchmarks.measuring import Timing, measured
@@ -37,6 +37,11 @@ def main(
                 load(url, corpus, order, progress)
                 with contenders(url) as entered:
                     results[order] = measured(entered, corpus.queries(QUERIES), rounds, progress)
+    with _progress() as progress, server() as url:
+        load(url, Corpus.of(rows // AGENTS, seed), Order.INTERLEAVED, progress)
+        with profile_contenders(url) as entered:
+            few = f"{rows // AGENTS // AGENTS:,} memories of one agent"
+            results[few] = measured(entered, corpus.queries(QUERIES), rounds, progress)
     if as_json_:
         conditions = {"rows": rows, "agents": AGENTS, "dimensions": DIMENSIONS}
         print(json.dumps(as_json(results, **conditions, rounds=rounds, seed=seed), indent=2))

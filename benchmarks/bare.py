@@ -54,3 +54,24 @@ class Bare:
                 parameters = parameters | {"ids": sorted(row[id_] for row in rows)}
                 self._connection.execute(text, parameters, prepare=True).fetchall()
         return rows
+
+
+def not_inlined(connection: psycopg.Connection, search: Sent) -> Sent:
+    """The search with ages taken from the epoch of each timestamp.
+
+    date_part of a timestamptz is STABLE: marked IMMUTABLE as signals are, the function is called
+    for every row instead of being inlined.
+    """
+    text, parameters = search
+    connection.execute(
+        """
+        CREATE OR REPLACE FUNCTION pgrecall.recency_called(
+            clock timestamptz, as_of timestamptz, rate float8, unknown float8) RETURNS float8
+            LANGUAGE sql IMMUTABLE PARALLEL SAFE
+            RETURN CASE WHEN clock IS NULL THEN unknown WHEN clock >= as_of THEN 1::float8
+                ELSE exp(greatest(-rate * ((date_part('epoch', as_of) - date_part('epoch', clock))
+                    / 86400::float8), -700::float8)) END
+        """
+    )
+    connection.commit()
+    return text.replace("recency_exponential(", "recency_called("), parameters

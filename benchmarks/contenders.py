@@ -9,11 +9,12 @@ from typing import Any
 import psycopg
 from sqlalchemy import Engine, create_engine
 
-from benchmarks.bare import Bare, sent_by
+from benchmarks.bare import Bare, not_inlined, sent_by
 from benchmarks.cosine import Cosine
-from benchmarks.data import AGENT, Floats
+from benchmarks.data import AGENT, ENTITIES, Floats
 from benchmarks.fetching import Fetching
 from pgrecall import MemoryRepository
+from pgrecall.profiles import BUILT_IN
 
 K = 10
 
@@ -27,6 +28,9 @@ FETCHING_NARROW = "same, only the columns ranked by"
 BARE = "same SQL, bare psycopg"
 COMPOSITE_TOUCH = "five_factor, touch"
 BARE_TOUCH = "same SQL, bare psycopg, touch"
+
+NOT_INLINED = "same SQL, ages by a function that is not inlined"
+PROFILES = tuple(name for name in BUILT_IN if name != COMPOSITE)
 
 BITMAPS_ONLY = "-c enable_indexscan=off"
 """HNSW cannot serve a bitmap scan: ordered by cosine distance, too, every row is looked at."""
@@ -56,6 +60,31 @@ def contenders(url: str) -> Iterator[dict[str, Contender]]:
             FETCHING: Fetching(connection(), AGENT, K, whole=True),
             FETCHING_NARROW: Fetching(connection(), AGENT, K, whole=False),
             BARE: Bare(connection(), search),
+            NOT_INLINED: Bare(connection(), not_inlined(connection(), search)),
+            **_profiles(repository),
             COMPOSITE_TOUCH: lambda query: repository.search(AGENT, query, k=K),
             BARE_TOUCH: Bare(connection(), search, touch),
         }
+
+
+@contextmanager
+def profile_contenders(url: str) -> Iterator[dict[str, Contender]]:
+    """Every built-in profile, through the repository."""
+    engine = create_engine(url, pool_size=1, max_overflow=0)
+    repository = MemoryRepository(engine)
+    try:
+        yield {
+            COMPOSITE: lambda query: repository.search(AGENT, query, k=K, touch=False),
+            **_profiles(repository),
+        }
+    finally:
+        engine.dispose()
+
+
+def _profiles(repository: MemoryRepository) -> dict[str, Contender]:
+    def searching(profile: str) -> Contender:
+        return lambda query: repository.search(
+            AGENT, query, k=K, profile=profile, query_entities=ENTITIES[:3], touch=False
+        )
+
+    return {name: searching(name) for name in PROFILES}

@@ -14,6 +14,9 @@ DIMENSIONS = 384
 AGENTS = 10
 AGENT = "agent 3"
 """The agent that searches."""
+ENTITIES = tuple(f"Entity {number}" for number in range(100))
+TIERS = ("short", "medium", "long")
+CURVES = ("hyperbolic", "exponential", "linear")
 TOPICS = 200
 SPREAD = 0.8
 """How far a memory lies from its topic; 0 would be on it."""
@@ -45,6 +48,12 @@ class Row:
     created_at: datetime
     usefulness: float
     confidence: float
+    importance: float
+    trust: float | None
+    trust_curve: str
+    trust_half_life_hours: float
+    tier: str
+    entities: list[str]
     retrieval_count: int | None
 
 
@@ -75,6 +84,12 @@ class Corpus:
                 created_at=created_at,
                 usefulness=float(random.beta(2, 2)),
                 confidence=float(random.uniform(0.5, 1)),
+                importance=float(random.beta(2, 2)),
+                trust=float(random.beta(5, 2)) if number % 3 else None,
+                trust_curve=CURVES[int(random.integers(3))],
+                trust_half_life_hours=float(random.choice([24, 48, 96, 168])),
+                tier=TIERS[int(random.integers(3))],
+                entities=[ENTITIES[i] for i in random.integers(len(ENTITIES), size=number % 4)],
                 # Each agent's rows fall into both halves: not the parity of the number itself.
                 retrieval_count=(
                     1 + int(random.geometric(0.1)) if number // AGENTS % 2 == 0 else None

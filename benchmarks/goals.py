@@ -45,6 +45,11 @@ class Goal:
         return ""
 
 
+PROFILE_GOALS = tuple(
+    Goal(f"{profile} over five_factor", profile, contenders.COMPOSITE, at_most=1.6)
+    for profile in contenders.PROFILES
+)
+
 GOALS = (
     Goal(
         "five_factor over cosine distance, same filters",
@@ -76,4 +81,6 @@ GOALS = (
         contenders.BARE_TOUCH,
         at_most=1.3,
     ),
+    Goal("not inlined over inlined", contenders.NOT_INLINED, contenders.BARE),
+    *PROFILE_GOALS,
 )

@@ -14,8 +14,22 @@ from pgrecall import migrate
 
 WITHOUT_INDEX, WITH_INDEX = "0001", "head"
 
-COLUMNS = ("agent_id", "id", "content", "embedding", "created_at", "usefulness", "confidence")
-TYPES = ("text", "uuid", "text", "vector", "timestamptz", "float8", "float8")
+TYPES = {
+    "agent_id": "text",
+    "id": "uuid",
+    "content": "text",
+    "embedding": "vector",
+    "created_at": "timestamptz",
+    "usefulness": "float8",
+    "confidence": "float8",
+    "importance": "float8",
+    "trust": "float8",
+    "trust_curve": "text",
+    "trust_half_life_hours": "float8",
+    "tier": "text",
+    "entities": "text[]",
+}
+"""The columns that are copied."""
 
 
 class Order(StrEnum):
@@ -52,11 +66,11 @@ def _copy_memories(
 ) -> list[Row]:
     """Returns the rows that have counters."""
     counted = []
-    statement = f"COPY pgrecall.agent_memories ({', '.join(COLUMNS)}) FROM STDIN (FORMAT BINARY)"
+    statement = f"COPY pgrecall.agent_memories ({', '.join(TYPES)}) FROM STDIN (FORMAT BINARY)"
     with connection.cursor() as cursor, cursor.copy(statement) as copy:
-        copy.set_types(TYPES)
+        copy.set_types(list(TYPES.values()))
         for row in rows:
-            copy.write_row([getattr(row, column) for column in COLUMNS])
+            copy.write_row([getattr(row, column) for column in TYPES])
             progress.advance(task)
             if row.retrieval_count is not None:
                 counted.append(row)

@@ -8,7 +8,7 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-from benchmarks.goals import GOALS
+from benchmarks.goals import GOALS, Goal
 from benchmarks.measuring import Timing
 
 Results = Mapping[str, Mapping[str, Timing]]
@@ -40,10 +40,15 @@ def _ratios(timings: Mapping[str, Timing]) -> Table:
     for name in ("ratio", "goal"):
         table.add_column(name, justify="right")
     table.add_column("met")
-    for goal in GOALS:
+    for goal in _goals(timings):
         ratio = goal.ratio(timings)
         table.add_row(goal.what, f"{ratio:.2f}", goal.bound, _MET[goal.is_met(ratio)])
     return table
+
+
+def _goals(timings: Mapping[str, Timing]) -> list[Goal]:
+    """Those whose contenders took part."""
+    return [goal for goal in GOALS if {goal.numerator, goal.denominator} <= timings.keys()]
 
 
 def as_json(results: Results, **conditions: Any) -> dict[str, Any]:
@@ -66,7 +71,7 @@ def as_json(results: Results, **conditions: Any) -> dict[str, Any]:
                         "goal": goal.bound,
                         "met": goal.is_met(ratio),
                     }
-                    for goal in GOALS
+                    for goal in _goals(timings)
                     for ratio in [goal.ratio(timings)]
                 ],
             }

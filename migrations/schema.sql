@@ -54,7 +54,7 @@ COMMENT ON FUNCTION pgrecall.decayed_trust(trust double precision, clock timesta
 
 CREATE FUNCTION pgrecall.entity_overlap(entities text[], query text[]) RETURNS double precision
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
-    RETURN CASE WHEN (entities && query) THEN (((((((((((((((((((((((((((((((((COALESCE((((query)[1] = ANY (entities)))::integer, 0) + COALESCE((((query)[2] = ANY (entities)))::integer, 0)) + COALESCE((((query)[3] = ANY (entities)))::integer, 0)) + COALESCE((((query)[4] = ANY (entities)))::integer, 0)) + COALESCE((((query)[5] = ANY (entities)))::integer, 0)) + COALESCE((((query)[6] = ANY (entities)))::integer, 0)) + COALESCE((((query)[7] = ANY (entities)))::integer, 0)) + COALESCE((((query)[8] = ANY (entities)))::integer, 0)) + COALESCE((((query)[9] = ANY (entities)))::integer, 0)) + COALESCE((((query)[10] = ANY (entities)))::integer, 0)) + COALESCE((((query)[11] = ANY (entities)))::integer, 0)) + COALESCE((((query)[12] = ANY (entities)))::integer, 0)) + COALESCE((((query)[13] = ANY (entities)))::integer, 0)) + COALESCE((((query)[14] = ANY (entities)))::integer, 0)) + COALESCE((((query)[15] = ANY (entities)))::integer, 0)) + COALESCE((((query)[16] = ANY (entities)))::integer, 0)) + COALESCE((((query)[17] = ANY (entities)))::integer, 0)) + COALESCE((((query)[18] = ANY (entities)))::integer, 0)) + COALESCE((((query)[19] = ANY (entities)))::integer, 0)) + COALESCE((((query)[20] = ANY (entities)))::integer, 0)) + COALESCE((((query)[21] = ANY (entities)))::integer, 0)) + COALESCE((((query)[22] = ANY (entities)))::integer, 0)) + COALESCE((((query)[23] = ANY (entities)))::integer, 0)) + COALESCE((((query)[24] = ANY (entities)))::integer, 0)) + COALESCE((((query)[25] = ANY (entities)))::integer, 0)) + COALESCE((((query)[26] = ANY (entities)))::integer, 0)) + COALESCE((((query)[27] = ANY (entities)))::integer, 0)) + COALESCE((((query)[28] = ANY (entities)))::integer, 0)) + COALESCE((((query)[29] = ANY (entities)))::integer, 0)) + COALESCE((((query)[30] = ANY (entities)))::integer, 0)) + COALESCE((((query)[31] = ANY (entities)))::integer, 0)) + COALESCE((((query)[32] = ANY (entities)))::integer, 0)))::double precision / (cardinality(query))::double precision) ELSE (0)::double precision END;
+    RETURN CASE WHEN (entities && query) THEN ((((((COALESCE((((query)[1] = ANY (entities)))::integer, 0) + COALESCE((((query)[2] = ANY (entities)))::integer, 0)) + COALESCE((((query)[3] = ANY (entities)))::integer, 0)) + COALESCE((((query)[4] = ANY (entities)))::integer, 0)) + CASE WHEN ((query)[5] IS NULL) THEN 0 ELSE ((((COALESCE((((query)[5] = ANY (entities)))::integer, 0) + COALESCE((((query)[6] = ANY (entities)))::integer, 0)) + COALESCE((((query)[7] = ANY (entities)))::integer, 0)) + COALESCE((((query)[8] = ANY (entities)))::integer, 0)) + CASE WHEN ((query)[9] IS NULL) THEN 0 ELSE ((((COALESCE((((query)[9] = ANY (entities)))::integer, 0) + COALESCE((((query)[10] = ANY (entities)))::integer, 0)) + COALESCE((((query)[11] = ANY (entities)))::integer, 0)) + COALESCE((((query)[12] = ANY (entities)))::integer, 0)) + CASE WHEN ((query)[13] IS NULL) THEN 0 ELSE ((((COALESCE((((query)[13] = ANY (entities)))::integer, 0) + COALESCE((((query)[14] = ANY (entities)))::integer, 0)) + COALESCE((((query)[15] = ANY (entities)))::integer, 0)) + COALESCE((((query)[16] = ANY (entities)))::integer, 0)) + CASE WHEN ((query)[17] IS NULL) THEN 0 ELSE ((((COALESCE((((query)[17] = ANY (entities)))::integer, 0) + COALESCE((((query)[18] = ANY (entities)))::integer, 0)) + COALESCE((((query)[19] = ANY (entities)))::integer, 0)) + COALESCE((((query)[20] = ANY (entities)))::integer, 0)) + CASE WHEN ((query)[21] IS NULL) THEN 0 ELSE ((((COALESCE((((query)[21] = ANY (entities)))::integer, 0) + COALESCE((((query)[22] = ANY (entities)))::integer, 0)) + COALESCE((((query)[23] = ANY (entities)))::integer, 0)) + COALESCE((((query)[24] = ANY (entities)))::integer, 0)) + CASE WHEN ((query)[25] IS NULL) THEN 0 ELSE ((((COALESCE((((query)[25] = ANY (entities)))::integer, 0) + COALESCE((((query)[26] = ANY (entities)))::integer, 0)) + COALESCE((((query)[27] = ANY (entities)))::integer, 0)) + COALESCE((((query)[28] = ANY (entities)))::integer, 0)) + CASE WHEN ((query)[29] IS NULL) THEN 0 ELSE (((COALESCE((((query)[29] = ANY (entities)))::integer, 0) + COALESCE((((query)[30] = ANY (entities)))::integer, 0)) + COALESCE((((query)[31] = ANY (entities)))::integer, 0)) + COALESCE((((query)[32] = ANY (entities)))::integer, 0)) END) END) END) END) END) END) END))::double precision / (cardinality(query))::double precision) ELSE (0)::double precision END;
 
 --
 -- Name: FUNCTION entity_overlap(entities text[], query text[]); Type: COMMENT; Schema: pgrecall; Owner: -
@@ -903,6 +903,7 @@ CREATE TABLE pgrecall.agent_memories (
     tier text DEFAULT 'long'::text NOT NULL,
     memory_type text DEFAULT 'episodic'::text NOT NULL,
     trust_curve text,
+    entities text[] DEFAULT '{}'::text[] NOT NULL,
     embedding public.vector(256),
     content text NOT NULL,
     content_hash bytea GENERATED ALWAYS AS (pgrecall.content_hash(content)) STORED NOT NULL,
@@ -912,7 +913,6 @@ CREATE TABLE pgrecall.agent_memories (
     content_type text,
     subject text,
     tags text[] DEFAULT '{}'::text[] NOT NULL,
-    entities text[] DEFAULT '{}'::text[] NOT NULL,
     metadata jsonb DEFAULT '{}'::jsonb NOT NULL,
     needs_review boolean DEFAULT false NOT NULL,
     trust_provenance double precision,
@@ -1072,6 +1072,12 @@ COMMENT ON COLUMN pgrecall.agent_memories.memory_type IS 'Its kind, which is als
 COMMENT ON COLUMN pgrecall.agent_memories.trust_curve IS 'How trust decays: hyperbolic, exponential or linear.';
 
 --
+-- Name: COLUMN agent_memories.entities; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON COLUMN pgrecall.agent_memories.entities IS 'Names of the people, places and things it mentions.';
+
+--
 -- Name: COLUMN agent_memories.embedding; Type: COMMENT; Schema: pgrecall; Owner: -
 --
 
@@ -1124,12 +1130,6 @@ COMMENT ON COLUMN pgrecall.agent_memories.subject IS 'What it is about; newer me
 --
 
 COMMENT ON COLUMN pgrecall.agent_memories.tags IS 'Free labels.';
-
---
--- Name: COLUMN agent_memories.entities; Type: COMMENT; Schema: pgrecall; Owner: -
---
-
-COMMENT ON COLUMN pgrecall.agent_memories.entities IS 'Names of the people, places and things it mentions.';
 
 --
 -- Name: COLUMN agent_memories.metadata; Type: COMMENT; Schema: pgrecall; Owner: -
@@ -1425,6 +1425,7 @@ CREATE TABLE pgrecall.team_memories (
     tier text DEFAULT 'long'::text NOT NULL,
     memory_type text DEFAULT 'episodic'::text NOT NULL,
     trust_curve text,
+    entities text[] DEFAULT '{}'::text[] NOT NULL,
     embedding public.vector(256),
     content text NOT NULL,
     content_hash bytea GENERATED ALWAYS AS (pgrecall.content_hash(content)) STORED NOT NULL,
@@ -1434,7 +1435,6 @@ CREATE TABLE pgrecall.team_memories (
     content_type text,
     subject text,
     tags text[] DEFAULT '{}'::text[] NOT NULL,
-    entities text[] DEFAULT '{}'::text[] NOT NULL,
     metadata jsonb DEFAULT '{}'::jsonb NOT NULL,
     needs_review boolean DEFAULT false NOT NULL,
     trust_provenance double precision,
@@ -1594,6 +1594,12 @@ COMMENT ON COLUMN pgrecall.team_memories.memory_type IS 'Its kind, which is also
 COMMENT ON COLUMN pgrecall.team_memories.trust_curve IS 'How trust decays: hyperbolic, exponential or linear.';
 
 --
+-- Name: COLUMN team_memories.entities; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON COLUMN pgrecall.team_memories.entities IS 'Names of the people, places and things it mentions.';
+
+--
 -- Name: COLUMN team_memories.embedding; Type: COMMENT; Schema: pgrecall; Owner: -
 --
 
@@ -1646,12 +1652,6 @@ COMMENT ON COLUMN pgrecall.team_memories.subject IS 'What it is about; newer mem
 --
 
 COMMENT ON COLUMN pgrecall.team_memories.tags IS 'Free labels.';
-
---
--- Name: COLUMN team_memories.entities; Type: COMMENT; Schema: pgrecall; Owner: -
---
-
-COMMENT ON COLUMN pgrecall.team_memories.entities IS 'Names of the people, places and things it mentions.';
 
 --
 -- Name: COLUMN team_memories.metadata; Type: COMMENT; Schema: pgrecall; Owner: -

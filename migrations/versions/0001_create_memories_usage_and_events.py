@@ -243,6 +243,13 @@ def _create_memories(table: str, owner: str, owner_comment: str, comment: str) -
             comment="How trust decays: hyperbolic, exponential or linear.",
         ),
         sa.Column(
+            "entities",
+            postgresql.ARRAY(sa.Text()),
+            server_default=sa.text("'{}'::text[]"),
+            nullable=False,
+            comment="Names of the people, places and things it mentions.",
+        ),
+        sa.Column(
             "embedding",
             EmbeddingColumn,
             nullable=True,
@@ -298,13 +305,6 @@ def _create_memories(table: str, owner: str, owner_comment: str, comment: str) -
             server_default=sa.text("'{}'::text[]"),
             nullable=False,
             comment="Free labels.",
-        ),
-        sa.Column(
-            "entities",
-            postgresql.ARRAY(sa.Text()),
-            server_default=sa.text("'{}'::text[]"),
-            nullable=False,
-            comment="Names of the people, places and things it mentions.",
         ),
         sa.Column(
             "metadata",

@@ -139,6 +139,7 @@ def _memories(name: str, metadata: MetaData, owner: Column[Any], comment: str) -
         name_column("tier", "short, medium or long: how long it is meant to last.", default="long"),
         name_column("memory_type", "Its kind, which is also its store.", default="episodic"),
         text_column("trust_curve", "How trust decays: hyperbolic, exponential or linear."),
+        texts_column("entities", "Names of the people, places and things it mentions."),
         Column("embedding", Embedding, comment="Direction of the meaning; NULL: not embedded."),
         text_column("content", "What is remembered, at most 2 MiB of UTF-8.", nullable=False),
         Column(
@@ -156,7 +157,6 @@ def _memories(name: str, metadata: MetaData, owner: Column[Any], comment: str) -
             "subject", "What it is about; newer memories supersede older ones per subject."
         ),
         texts_column("tags", "Free labels."),
-        texts_column("entities", "Names of the people, places and things it mentions."),
         Column(
             "metadata",
             JSONB,
