@@ -21,8 +21,12 @@ def blocks(language: str) -> list[str]:
 
 
 def test_the_code_runs_in_python_and_in_psql(
-    empty_url: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    empty_url: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
+    monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("PGRECALL_DATABASE_URL", empty_url)
     names: dict[str, Any] = {}
 
