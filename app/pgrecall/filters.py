@@ -10,11 +10,11 @@ from typing import Any, Self, TypedDict
 from sqlalchemy import ColumnElement, TextClause
 
 from pgrecall.errors import InputError, UnknownName
+from pgrecall.metadata_filter import MetadataFilter
 from pgrecall.schema.limits import STATUSES, TIERS
 from pgrecall.validation import (
     require_aware,
     require_bool,
-    require_json_object,
     require_share,
     require_texts,
 )
@@ -29,7 +29,7 @@ _TEXTS = (
 
 _VALUES = (
     *_TEXTS,
-    *("tiers", "statuses", "metadata", "created_after", "created_before"),
+    *("tiers", "statuses", "created_after", "created_before"),
     *("compliant", "min_trust"),
 )
 
@@ -52,7 +52,7 @@ class FilterArguments(TypedDict, total=False):
     all_entities: Sequence[str]
     """Every one of these entities."""
     metadata: Mapping[str, Any]
-    """The memory's metadata contains this JSON object."""
+    """The metadata contains this JSON object; {"key": {"$gte": 3}} compares: see MetadataFilter."""
     created_after: datetime
     """Created at this moment or later; a memory of unknown age does not pass."""
     created_before: datetime
@@ -78,6 +78,7 @@ class FilterShape:
     """Which filters are given, whatever their values."""
 
     given: frozenset[str]
+    metadata_operators: tuple[str, ...]
     include_invalid: bool
     apply_decay: bool
 
@@ -116,16 +117,26 @@ class Filters:
     @property
     def shape(self) -> FilterShape:
         """All that the text of a statement depends on."""
-        return FilterShape(frozenset(self.parameters), self.include_invalid, self.apply_decay)
+        return FilterShape(
+            frozenset(self.parameters),
+            tuple(comparison.operator for comparison in self._metadata.comparisons),
+            self.include_invalid,
+            self.apply_decay,
+        )
 
     @property
     def parameters(self) -> dict[str, Any]:
         """The values to be bound, by name."""
-        return {
+        given = {
             name: list(value) if isinstance(value, Sequence) else value
             for name in _VALUES
             if (value := getattr(self, name)) is not None
         }
+        return given | self._metadata.parameters
+
+    @property
+    def _metadata(self) -> MetadataFilter:
+        return MetadataFilter.of(self.metadata or {})
 
     @classmethod
     def of(cls, arguments: FilterArguments) -> Self:
@@ -148,7 +159,7 @@ class Filters:
         _require_known("tiers", self.tiers, TIERS)
         _require_known("statuses", self.statuses, STATUSES)
         if self.metadata is not None:
-            require_json_object("metadata", self.metadata)
+            MetadataFilter.of(self.metadata)
         require_bool("include_invalid", self.include_invalid)
         if self.compliant is not None:
             require_bool("compliant", self.compliant)

@@ -15,6 +15,7 @@ FLOORS = (
     ("scored_memory", "schema"),
     ("explanation",),
     ("scorer", "compiler", "validation", "ids", "steps", "resources"),
+    ("metadata_filter",),
     ("filters", "incoming", "recall_function"),
     ("statements",),
     ("operations",),

@@ -161,6 +161,11 @@ def _reason(name: str, wanted: Search, found: ScoredMemory) -> str:
             return f"it has no embedding, which profile {wanted.profile.name} requires"
         case "min_similarity":
             return f"its similarity {found.similarity} is below {wanted.min_similarity:g}"
+        case _ if name.startswith("metadata"):
+            return (
+                f"filtered by metadata: its metadata is {memory.metadata!r:.200}, "
+                f"asked for {filters.metadata!r:.200}"
+            )
         case _ if name.startswith("where "):
             return f"it does not meet the condition {name}"
         case _:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from operator import ge, gt, le, lt
 from typing import Any
 from uuid import UUID
 
@@ -96,6 +97,8 @@ def conditions(scope: Scope, shape: FilterShape, *, as_of: bool) -> dict[str, Co
             found[f"all_{name}"] = column.contains(_texts(f"all_{name}"))
     if "metadata" in given:
         found["metadata"] = columns.metadata.contains(bindparam("metadata", type_=JSONB()))
+    for number, operator in enumerate(shape.metadata_operators):
+        found[f"metadata {number + 1}"] = _compared(columns.metadata, number, operator)
     if "created_after" in given:
         found["created_after"] = columns.created_at >= _time("created_after")
     if "created_before" in given:
@@ -156,6 +159,34 @@ def trusted(scope: Scope, *, decay: bool) -> Condition:
     assessed = scope.memories.c.trust.is_not(None)
     floor: Any = bindparam("min_trust", type_=Double())
     return and_(assessed, compiler.value(Trust(decay=decay), scope) >= floor)
+
+
+def _compared(metadata: ColumnElement[Any], number: int, operator: str) -> Condition:
+    """One comparison of the metadata filter; of values of two types none comes first."""
+    key: Any = bindparam(f"metadata_key_{number}", type_=Text())
+    if operator == "$exists":
+        there: Any = bindparam(f"metadata_value_{number}", type_=Boolean())
+        exists: Condition = func.jsonb_exists(metadata, key, type_=Boolean()) == there
+        return exists
+    found: Any = func.jsonb_extract_path(metadata, key, type_=JSONB())
+    name = f"metadata_value_{number}"
+    if operator in ("$in", "$nin"):
+        among: Condition = found == any_(cast(bindparam(name, type_=ARRAY(JSONB)), ARRAY(JSONB)))
+        return _is(among) if operator == "$in" else ~_is(among)
+    asked: Any = cast(bindparam(name, type_=JSONB()), JSONB)
+    if operator in ("$eq", "$ne"):
+        equal: Condition = found == asked
+        return _is(equal) if operator == "$eq" else ~_is(equal)
+    comparable = func.jsonb_typeof(found) == func.jsonb_typeof(asked)
+    return and_(comparable, _ORDERS[operator](found, asked))
+
+
+_ORDERS: dict[str, Callable[[Any, Any], Condition]] = {"$gt": gt, "$gte": ge, "$lt": lt, "$lte": le}
+
+
+def _is(condition: Condition) -> Condition:
+    """False, not unknown, where the key is missing."""
+    return func.coalesce(condition, False, type_=Boolean())
 
 
 def _texts(name: str) -> ColumnElement[Any]:
