@@ -254,7 +254,7 @@ def test_migrate_up_status_down(run: Run, empty_url: str) -> None:
     assert (status["dimensions"], status["embedding_type"]) == (12, "halfvec")
     assert status["revision"] == status["head"]
     assert after["revision"] is None
-    assert len(after["pending"]) == 2
+    assert [line[:4] for line in after["pending"]] == ["0001", "0002", "0003"]
 
 
 def test_migrate_sql_prints_sql_alone(run: Run) -> None:
@@ -304,3 +304,94 @@ def test_the_demo_shows_three_searches_and_stores_once(run: Run, url: str) -> No
     assert "stored in" in first.out
     assert "stored by an earlier run" in second.out
     assert len(stored(url)) >= 150
+
+
+PROFILE = """
+name = "mine"
+[signals.similarity]
+weight = 0.7
+[signals.recency]
+weight = 0.3
+half_life = 14
+half_lives_by_tier = { short = 0.25 }
+"""
+
+
+@pytest.fixture
+def profile_file(tmp_path: Path) -> Path:
+    file = tmp_path / "mine.toml"
+    file.write_text(PROFILE, encoding="utf-8")
+    return file
+
+
+def test_explain_shows_why_in_a_table_and_as_json(run: Run, url: str) -> None:
+    kept = run("add", "Ines drinks tea", "--agent", "a", "--tag", "x").out.strip()
+    run("add", "tea", "--agent", "a")
+
+    shown = run("explain", kept, "tea", "--agent", "a", "-k", "1")
+    [record] = run("explain", kept, "tea", "--agent", "a", "--tag", "y", "--json").records
+
+    assert "not returned: rank 2 of 2" in shown.out
+    assert "outranked" in shown.out
+    assert "similarity" in shown.out
+    assert record["returned"] is False
+    assert "filtered by tags" in record["reasons"][0]
+
+
+def test_explain_of_no_memory_ends_with_one(run: Run, url: str) -> None:
+    unknown = run("explain", "00000000-0000-7000-8000-000000000000", "tea", "--agent", "a")
+    no_id = run("explain", "seven", "tea", "--agent", "a")
+
+    assert (unknown.code, no_id.code) == (1, 2)
+    assert "has no memory" in unknown.err
+    assert "not the id of a memory" in no_id.err
+
+
+def test_profiles_are_listed_and_shown(run: Run, profile_file: Path) -> None:
+    listed = run("profiles", "list", "--json").records
+    shown = run("profiles", "show", "trust")
+    function = run("profiles", "show", str(profile_file), "--function")
+
+    assert [profile["name"] for profile in listed] == [
+        *("five_factor", "last_access", "half_life", "trust", "tiered"),
+    ]
+    assert "0.4 * decayed_trust(" in shown.out
+    assert "CREATE FUNCTION recall_mine(" in function.out
+
+
+def test_a_profile_of_ones_own_ranks_in_search_and_in_psql(
+    run: Run, url: str, profile_file: Path
+) -> None:
+    run("add", "Ines drinks tea", "--agent", "a")
+    found = run("search", "tea", "--agent", "a", "-p", str(profile_file), "--json")
+
+    first = run("profiles", "install", str(profile_file))
+    again = run("profiles", "install", str(profile_file))
+    with psycopg.connect(url) as connection:
+        rows = connection.execute("SELECT content FROM pgrecall.recall_mine('a')").fetchall()
+
+    assert list(found.records[0]["signals"]) == ["similarity", "recency"]
+    assert (first.code, again.code) == (0, 0)
+    assert rows == [("Ines drinks tea",)]
+
+
+def test_a_built_in_profile_cannot_be_replaced(run: Run, url: str) -> None:
+    done = run("profiles", "install", "five_factor")
+
+    assert done.code == 2
+    assert "another name" in done.err
+
+
+def test_a_profile_installed_again_with_other_signals_takes_its_place(
+    run: Run, url: str, profile_file: Path
+) -> None:
+    run("profiles", "install", str(profile_file))
+    profile_file.write_text('name = "mine"\n[signals.importance]\nweight = 1', encoding="utf-8")
+    run("profiles", "install", str(profile_file))
+
+    with psycopg.connect(url) as connection:
+        found = connection.execute(
+            "SELECT count(*) FROM pg_proc WHERE proname = 'recall_mine'"
+        ).fetchone()
+
+    assert found == (1,)
