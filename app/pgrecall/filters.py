@@ -7,9 +7,8 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Self, TypedDict
 
-from sqlalchemy import ColumnElement, TextClause
-
-from pgrecall.errors import InputError, UnknownName
+from pgrecall.custom_condition import Expression, require_condition
+from pgrecall.errors import UnknownName
 from pgrecall.metadata_filter import MetadataFilter
 from pgrecall.schema.limits import STATUSES, TIERS
 from pgrecall.validation import (
@@ -18,8 +17,6 @@ from pgrecall.validation import (
     require_share,
     require_texts,
 )
-
-Expression = ColumnElement[bool] | TextClause
 
 _TEXTS = (
     *("memory_types", "tags", "all_tags", "entities", "all_entities"),
@@ -70,7 +67,7 @@ class FilterArguments(TypedDict, total=False):
     include_invalid: bool
     """Also what is not valid at as_of: not yet, no longer, invalidated, expired."""
     where: Expression | Sequence[Expression]
-    """Any SQLAlchemy expressions over `repository.memories`."""
+    """SQLAlchemy expressions over `repository.memories`; raw SQL in them is trusted code."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,10 +164,7 @@ class Filters:
         require_aware("created_after", self.created_after)
         require_aware("created_before", self.created_before)
         for condition in self.where:
-            if not isinstance(condition, ColumnElement | TextClause):
-                raise InputError(
-                    f"where takes SQLAlchemy expressions, got {type(condition).__name__}"
-                )
+            require_condition(condition)
 
 
 def _require_known(name: str, values: Sequence[str] | None, known: Sequence[str]) -> None:

@@ -74,11 +74,19 @@ def import_file(
     require_name("agent_id", agent_id)
     done = Imported(0, 0)
     lines = read_lines(path, agent_id)
+    first_at: dict[UUID, Line] = {}
     while True:
         batch: list[Line] = []
         problem: InputError | None = None
         try:
-            batch.extend(islice(lines, batch_size))
+            for line in islice(lines, batch_size):
+                first = first_at.setdefault(line.id, line)
+                if first.memory != line.memory:
+                    raise InvalidLine(
+                        f"{path}, line {line.number}: has the id of line {first.number} and "
+                        "says something else"
+                    )
+                batch.append(line)
         except InputError as error:
             problem = error
         if batch:
@@ -140,6 +148,8 @@ def _identity(values: Mapping[str, Any], content: bytes, agent_id: str) -> dict[
     given = values.get("id")
     if given is None:
         return {"id": uuid5(_NAMESPACE, f"{agent_id}\n{content.strip().decode('utf-8-sig')}")}
+    if given == "" or isinstance(given, bool) or not isinstance(given, str | int):
+        raise InputError(f"id must be a text that is not empty, got {given!r:.80}")
     try:
         return {"id": UUID(str(given))}
     except ValueError:

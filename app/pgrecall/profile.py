@@ -30,8 +30,8 @@ class Profile:
     signals: Mapping[Signal, float]
 
     def __post_init__(self) -> None:
-        if not self.name.strip():
-            raise InvalidProfile("a profile needs a name")
+        if not self.name.strip() or "\0" in self.name:
+            raise InvalidProfile(f"a profile needs a name, got {self.name!r:.80}")
         names = [signal.name for signal in self.signals]
         if len(names) != len(set(names)):
             raise InvalidProfile(f"profile {self.name!r} has a signal twice: {', '.join(names)}")

@@ -43,11 +43,11 @@ def load(path: str | Path) -> Profile:
     """
     path = Path(path)
     try:
-        text = path.read_text(encoding="utf-8")
+        text = path.read_text(encoding="utf-8-sig")
         values = json.loads(text) if _is_json(path) else tomllib.loads(text)
     except OSError as error:
         raise InvalidProfile(f"{path} cannot be read: {error.strerror or error}") from error
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise InvalidProfile(f"{path}: {error}") from error
     try:
         return from_values(values)
@@ -94,7 +94,9 @@ def _weighted(name: str, parameters: object) -> tuple[Signal, float]:
         )
     try:
         return kind(**given), parameters["weight"]
-    except TypeError as error:
+    except InvalidProfile:
+        raise
+    except (TypeError, ValueError, IndexError) as error:
         raise InvalidProfile(f"signal {name}: {error}") from error
 
 

@@ -18,6 +18,7 @@ from pgrecall.errors import InvalidProfile
 from pgrecall.profile import SMALLEST_WEIGHT, WEIGHT_SUM_TOLERANCE, Profile
 from pgrecall.profiles import BUILT_IN
 from pgrecall.schema import tables
+from pgrecall.schema.limits import STATUSES, TIERS
 from pgrecall.signals import Similarity, Trust
 
 _POSTGRESQL = dialect(paramstyle="named")  # type: ignore[no-untyped-call]
@@ -102,8 +103,20 @@ def recall_function(profile: Profile, *, or_replace: bool = False) -> str:
 DECLARE
     moment timestamptz := coalesce(as_of, now());
 BEGIN
-    IF agent IS NULL OR k IS NULL OR k < 1 THEN
+    IF agent IS NULL OR agent = '' OR k IS NULL OR k < 1 THEN
         RAISE EXCEPTION 'agent must be given and k must be at least 1, got % and %', agent, k
+            USING ERRCODE = 'invalid_parameter_value';
+    END IF;
+    IF statuses IS NULL OR NOT statuses <@ '{{{",".join(STATUSES)}}}'::text[]
+       OR NOT coalesce(tiers, '{{}}') <@ '{{{",".join(TIERS)}}}'::text[] THEN
+        RAISE EXCEPTION 'statuses may be {", ".join(STATUSES)}, got %; '
+            'tiers {", ".join(TIERS)}, got %', statuses, tiers
+            USING ERRCODE = 'invalid_parameter_value';
+    END IF;
+    IF NOT (coalesce(min_score, 0) BETWEEN 0 AND 1 AND coalesce(min_similarity, 0) BETWEEN 0 AND 1
+            AND coalesce(min_trust, 0) BETWEEN 0 AND 1) THEN
+        RAISE EXCEPTION 'min_score, min_similarity and min_trust lie within 0 and 1, '
+            'got %, % and %', min_score, min_similarity, min_trust
             USING ERRCODE = 'invalid_parameter_value';
     END IF;
     IF ({valid}

@@ -11,7 +11,8 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import ClassVar, TypeVar
+from numbers import Real
+from typing import Any, ClassVar, TypeVar
 
 from pgrecall.errors import InvalidProfile
 
@@ -100,6 +101,9 @@ class Recency(Signal):
     def __post_init__(self) -> None:
         if (self.rate is None) == (self.half_life is None):
             raise InvalidProfile("recency takes either rate (per day) or half_life (days)")
+        for name in ("rate", "half_life"):
+            if getattr(self, name) is not None:
+                _require_number("recency", name, getattr(self, name))
         for name, known in (("curve", Curve), ("clock", Clock)):
             object.__setattr__(self, name, _member(self, name, getattr(self, name), known))
         if self.rate is not None and self.curve is not Curve.EXPONENTIAL:
@@ -191,6 +195,7 @@ class Frequency(Signal):
     cap: float = 50
 
     def __post_init__(self) -> None:
+        _require_number("frequency", "cap", self.cap)
         if not 1 <= self.cap <= 1e9:
             raise InvalidProfile(f"frequency: cap must lie within 1 and 1e9, got {self.cap}")
 
@@ -221,8 +226,20 @@ KINDS: dict[str, type[Signal]] = {
 
 
 def _ascending(half_lives: HalfLives | Mapping[str, float]) -> HalfLives:
-    pairs = half_lives.items() if isinstance(half_lives, Mapping) else half_lives
-    return tuple(sorted(pairs, key=lambda pair: (pair[1], pair[0])))
+    pairs: list[Any] = list(half_lives.items() if isinstance(half_lives, Mapping) else half_lives)
+    for pair in pairs:
+        if not isinstance(pair, tuple | list) or len(pair) != 2:
+            raise InvalidProfile(f"recency: half-lives map names to days, got {pair!r:.80}")
+        name, days = pair
+        if not isinstance(name, str) or not name or "\0" in name:
+            raise InvalidProfile(f"recency: half-lives have names, got {name!r:.80}")
+        _require_number("recency", f"the half-life of {name!r:.60}", days)
+    return tuple(sorted(((name, float(days)) for name, days in pairs), key=lambda p: (p[1], p[0])))
+
+
+def _require_number(signal: str, parameter: str, value: object) -> None:
+    if isinstance(value, bool) or not isinstance(value, Real):
+        raise InvalidProfile(f"{signal}: {parameter} must be a number, got {value!r:.80}")
 
 
 def _member(signal: Signal, parameter: str, value: object, known: type[E]) -> E:
@@ -235,5 +252,6 @@ def _member(signal: Signal, parameter: str, value: object, known: type[E]) -> E:
 
 
 def _require_share(signal: Signal, parameter: str, value: float) -> None:
+    _require_number(signal.name, parameter, value)
     if not (value == 0 or SMALLEST_SHARE <= value <= 1):
         raise InvalidProfile(f"{signal.name}: {parameter} must lie within 0 and 1, got {value}")

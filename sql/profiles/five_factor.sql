@@ -53,8 +53,20 @@ AS $recall$
 DECLARE
     moment timestamptz := coalesce(as_of, now());
 BEGIN
-    IF agent IS NULL OR k IS NULL OR k < 1 THEN
+    IF agent IS NULL OR agent = '' OR k IS NULL OR k < 1 THEN
         RAISE EXCEPTION 'agent must be given and k must be at least 1, got % and %', agent, k
+            USING ERRCODE = 'invalid_parameter_value';
+    END IF;
+    IF statuses IS NULL OR NOT statuses <@ '{active,consolidated,completed,archived}'::text[]
+       OR NOT coalesce(tiers, '{}') <@ '{short,medium,long}'::text[] THEN
+        RAISE EXCEPTION 'statuses may be active, consolidated, completed, archived, got %; '
+            'tiers short, medium, long, got %', statuses, tiers
+            USING ERRCODE = 'invalid_parameter_value';
+    END IF;
+    IF NOT (coalesce(min_score, 0) BETWEEN 0 AND 1 AND coalesce(min_similarity, 0) BETWEEN 0 AND 1
+            AND coalesce(min_trust, 0) BETWEEN 0 AND 1) THEN
+        RAISE EXCEPTION 'min_score, min_similarity and min_trust lie within 0 and 1, '
+            'got %, % and %', min_score, min_similarity, min_trust
             USING ERRCODE = 'invalid_parameter_value';
     END IF;
     IF ((similarity_weight = 0 OR similarity_weight >= 1e-12::float8)

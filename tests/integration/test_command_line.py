@@ -331,18 +331,18 @@ def test_explain_shows_why_in_a_table_and_as_json(run: Run, url: str) -> None:
     shown = run("explain", kept, "tea", "--agent", "a", "-k", "1")
     [record] = run("explain", kept, "tea", "--agent", "a", "--tag", "y", "--json").records
 
-    assert "not returned: rank 2 of 2" in shown.out
+    assert "not returned: rank 2 of 2 that pass" in shown.out
     assert "outranked" in shown.out
     assert "similarity" in shown.out
     assert record["returned"] is False
     assert "filtered by tags" in record["reasons"][0]
 
 
-def test_explain_of_no_memory_ends_with_one(run: Run, url: str) -> None:
+def test_explain_of_no_memory_ends_with_two(run: Run, url: str) -> None:
     unknown = run("explain", "00000000-0000-7000-8000-000000000000", "tea", "--agent", "a")
     no_id = run("explain", "seven", "tea", "--agent", "a")
 
-    assert (unknown.code, no_id.code) == (1, 2)
+    assert (unknown.code, no_id.code) == (2, 2)
     assert "has no memory" in unknown.err
     assert "not the id of a memory" in no_id.err
 
@@ -395,3 +395,58 @@ def test_a_profile_installed_again_with_other_signals_takes_its_place(
         ).fetchone()
 
     assert found == (1,)
+
+
+@pytest.mark.parametrize(
+    "misplaced",
+    [("--schema", "other"), ("--database-url", "postgresql://x/y"), ("--dimensions", "3")],
+)
+@pytest.mark.parametrize("subcommand", [("down", "--yes"), ("up",), ("status",)])
+def test_an_option_before_a_subcommand_is_refused_rather_than_ignored(
+    run: Run, url: str, misplaced: tuple[str, str], subcommand: tuple[str, ...]
+) -> None:
+    run("add", "precious", "--agent", "a")
+
+    done = run("migrate", *misplaced, *subcommand)
+
+    assert done.code == 2
+    assert f"write {misplaced[0]} after `{subcommand[0]}`" in done.err
+    assert stored(url) == [("precious", None)]
+
+
+def test_lines_with_one_id_and_two_contents_are_named(run: Run, url: str, tmp_path: Path) -> None:
+    same = {"id": "x", "content": "one"}
+    file = write_lines(tmp_path / "notes.jsonl", same, same, {"id": "x", "content": "two"})
+
+    done = run("import", str(file), "--agent", "a")
+
+    assert done.code == 2
+    assert "line 3: has the id of line 1" in done.err
+    assert [content for content, _ in stored(url)] == ["one"]
+
+
+def test_an_empty_id_is_refused(run: Run, url: str, tmp_path: Path) -> None:
+    file = write_lines(tmp_path / "notes.jsonl", {"id": "", "content": "one"})
+
+    assert "id must be a text that is not empty" in run("import", str(file), "--agent", "a").err
+
+
+def test_what_a_memory_says_cannot_speak_to_the_terminal(run: Run, url: str) -> None:
+    kept = run("add", "evil \033[31mred \033]0;title\007 \x9b", "--agent", "a").out.strip()
+
+    shown = run("search", "red \033[0m", "--agent", "a").out
+    explained = run("explain", kept, "red", "--agent", "a").out
+
+    for text in (shown, explained):
+        assert "red" in text
+        assert not {"\033", "\007", "\x9b"} & set(text)
+
+
+def test_explain_takes_the_dates_that_search_takes(run: Run, url: str) -> None:
+    kept = run("add", "tea", "--agent", "a", "--created-at", "2020-01-01").out.strip()
+
+    [why] = run(
+        "explain", kept, "tea", "--agent", "a", "--created-after", "2021-01-01", "--json"
+    ).records
+
+    assert "filtered by created_after" in why["reasons"][0]

@@ -80,13 +80,16 @@ def test_an_outranked_memory_is_told_what_it_would_have_needed(
         ({"tiers": ["short"]}, "filtered by tiers: its tier is 'long'"),
         ({"entities": ["Ann"]}, "filtered by entities: its entities is []"),
         ({"statuses": ["archived"]}, "filtered by statuses: its status is 'active'"),
-        ({"metadata": {"n": 2}}, "filtered by metadata: its metadata is {'n': 1}"),
+        (
+            {"metadata": {"n": 2}},
+            "filtered by metadata: its metadata is {'n': 1}, asked for {'n': 2}",
+        ),
         ({"created_after": NOW}, "filtered by created_after: its created_at is"),
         ({"created_before": NOW - timedelta(days=9)}, "filtered by created_before"),
         ({"components": ["x"]}, "filtered by components: its component is None"),
         ({"compliant": True}, "filtered by compliant: its compliant is None"),
         ({"min_trust": 0.5}, "filtered by min_trust: its trust is None"),
-        ({"where": text("false")}, "does not meet the condition where 1"),
+        ({"where": text("false")}, "does not meet the condition where 1: false"),
         ({"min_similarity": 0.999}, "is below 0.999"),
         ({"min_score": 0.99}, "is below min_score 0.99"),
     ],
@@ -208,3 +211,25 @@ def test_the_asynchronous_repository_explains_the_same(
             await made.dispose()
 
     assert asyncio.run(explained()) == repo.explain("agent", ids[3], direction(0), k=2, as_of=NOW)
+
+
+def test_one_id_in_several_stores_is_the_agents_own(
+    repo: MemoryRepository, direction: Direction
+) -> None:
+    memory = NewMemory("same id", id=uuid4(), embedding=direction(0))
+    same = repo.add("agent", memory)
+    for team in ("red", "blue"):
+        repo.teams.add(team, memory)
+
+    why = repo.explain("agent", same, direction(0), teams=["red", "blue"], k=2)
+
+    assert why.hit.memory.agent_id == "agent"
+    assert why.ranked == 3
+
+
+def test_a_threshold_above_the_last_hit_is_what_was_needed(
+    repo: MemoryRepository, direction: Direction, ids: list[UUID]
+) -> None:
+    why = repo.explain("agent", ids[9], direction(0), k=5, min_score=0.9)
+
+    assert why.needed_score == 0.9

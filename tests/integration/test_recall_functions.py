@@ -141,16 +141,26 @@ def test_hostile_owners_and_entities_are_only_data(
 
 
 @each_hostile
-@pytest.mark.parametrize("argument", ["agent", "tiers", "statuses", "teams"])
+@pytest.mark.parametrize("argument", ["agent", "teams"])
 def test_hostile_names_that_nothing_has_find_nothing(
     connection: Connection, shared_repo: MemoryRepository, agent: str, argument: str, text: str
 ) -> None:
     shared_repo.add(agent, NewMemory("it", embedding=NORTH))
-    hostile: dict[str, Any] = {} if argument == "agent" else {argument: [text]}
+    nobody = f"{text} which nobody is called"
+    hostile: dict[str, Any] = {} if argument == "agent" else {argument: [nobody]}
 
-    found = recall(connection, "five_factor", text if argument == "agent" else agent, **hostile)
+    found = recall(connection, "five_factor", nobody if argument == "agent" else agent, **hostile)
 
     assert contents(found) == (["it"] if argument == "teams" else [])
+
+
+@each_hostile
+@pytest.mark.parametrize("argument", ["tiers", "statuses"])
+def test_hostile_names_where_only_some_are_known_are_refused(
+    connection: Connection, agent: str, argument: str, text: str
+) -> None:
+    with pytest.raises(psycopg.errors.InvalidParameterValue, match="statuses may be active"):
+        recall(connection, "five_factor", agent, **{argument: [text]})
 
 
 # What is refused

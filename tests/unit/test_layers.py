@@ -15,6 +15,7 @@ FLOORS = (
     ("scored_memory", "schema"),
     ("explanation",),
     ("scorer", "compiler", "validation", "ids", "steps", "resources"),
+    ("custom_condition",),
     ("metadata_filter",),
     ("filters", "incoming", "recall_function"),
     ("statements",),

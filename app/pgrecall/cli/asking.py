@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from pgrecall.cli.times import moment
 from pgrecall.filters import FilterArguments
 from pgrecall.profiles import BUILT_IN
 
@@ -38,11 +39,19 @@ Teams = Annotated[
 ]
 
 
+QueryEntities = Annotated[
+    list[str] | None,
+    typer.Option("--query-entity", help="An entity of the query; else found in its text."),
+]
+
+
 def filters_of(
     memory_types: list[str] | None,
     tiers: list[str] | None,
     tags: list[str] | None,
     entities: list[str] | None,
+    created_after: str | None,
+    created_before: str | None,
 ) -> FilterArguments:
     """Only what was given."""
     filters: FilterArguments = {}
@@ -54,4 +63,8 @@ def filters_of(
         filters["tags"] = tags
     if entities:
         filters["entities"] = entities
+    if (after := moment("--created-after", created_after)) is not None:
+        filters["created_after"] = after
+    if (before := moment("--created-before", created_before)) is not None:
+        filters["created_before"] = before
     return filters

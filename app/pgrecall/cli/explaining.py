@@ -18,15 +18,16 @@ from pgrecall.cli.asking import (
     MinScore,
     MinSimilarity,
     ProfileName,
+    QueryEntities,
     Tags,
     Teams,
     Tiers,
     filters_of,
 )
 from pgrecall.cli.database import Agent, AsJson, DatabaseUrl, Schema, repository
-from pgrecall.cli.output import age, console, print_json
+from pgrecall.cli.output import age, console, plain, print_json
 from pgrecall.cli.profiling import named_or_loaded
-from pgrecall.cli.times import moment
+from pgrecall.cli.times import When, moment
 from pgrecall.errors import InputError
 from pgrecall.explanation import Explanation
 from pgrecall.schema import DEFAULT_SCHEMA
@@ -46,6 +47,9 @@ def explain(
     tag: Tags = None,
     entity: Entities = None,
     team: Teams = None,
+    query_entity: QueryEntities = None,
+    created_after: When = None,
+    created_before: When = None,
     database_url: DatabaseUrl = None,
     schema: Schema = DEFAULT_SCHEMA,
     json: AsJson = False,
@@ -71,8 +75,9 @@ def explain(
             min_score=min_score,
             min_similarity=min_similarity,
             teams=team or (),
+            query_entities=query_entity,
             as_of=at,
-            **filters_of(memory_type, tier, tag, entity),
+            **filters_of(memory_type, tier, tag, entity, created_after, created_before),
         )
     if json:
         print_json(found.record())
@@ -82,20 +87,25 @@ def explain(
 
 def _print(found: Explanation, at: datetime) -> None:
     memory = found.hit.memory
-    console.print(Text(" ".join(memory.content.split())))
+    console.print(Text(plain(memory.content)))
     verdict = "[green]returned[/]" if found.returned else "[red]not returned[/]"
+    passes = found.returned or found.reasons[0].startswith("outranked")
+    rank = "rank" if passes else "its score would be rank"
     console.print(
-        f"{verdict}: rank {found.rank:,} of {found.ranked:,}, score {found.hit.score:.6f}, "
+        f"{verdict}: {rank} {found.rank:,} of {found.ranked:,} that pass, "
+        f"score {found.hit.score:.6f}, "
         f"age {age(memory.created_at, at)}",
         highlight=False,
     )
     for reason in found.reasons:
-        console.print(Text(f"  {reason}"))
+        console.print(Text(f"  {plain(reason)}"))
     table = Table(show_edge=False)
     table.add_column("signal")
     for name in ("value", "weight", "contribution", "share"):
         table.add_column(name, justify="right")
-    table.add_column(f"behind number {found.k}" if found.needed_score else "", justify="right")
+    table.add_column(
+        f"behind number {found.k}" if found.needed_score is not None else "", justify="right"
+    )
     for signal in found.signals:
         behind = "" if signal.behind is None else f"{signal.behind:+.4f}"
         worst = signal.name == found.loses_most_in and not found.returned

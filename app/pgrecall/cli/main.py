@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import sys
 
 import typer
+from rich.markup import escape
 
 from pgrecall.cli import (
     adding,
@@ -16,12 +19,13 @@ from pgrecall.cli import (
     searching,
     status,
 )
-from pgrecall.cli.output import complaints
+from pgrecall.cli.output import complaints, plain
 from pgrecall.errors import (
     DatabaseError,
     DatabaseUnavailable,
     ExtraMissing,
     InputError,
+    MemoryNotFound,
     PgRecallError,
     PgvectorUnusable,
     SchemaError,
@@ -30,6 +34,7 @@ from pgrecall.errors import (
 EXIT_CODES: tuple[tuple[type[PgRecallError], int], ...] = (
     (InputError, 2),
     (ExtraMissing, 2),
+    (MemoryNotFound, 2),
     (DatabaseUnavailable, 3),
     (PgvectorUnusable, 3),
     (SchemaError, 4),
@@ -61,14 +66,20 @@ app.command("demo")(demonstrating.demo)
 
 def main() -> None:
     """Runs the command line; an error of pgrecall ends it with a message, not a traceback."""
+    for stop in (signal.SIGTERM, getattr(signal, "SIGHUP", signal.SIGTERM)):
+        signal.signal(stop, _leave)
     try:
         app()
     except PgRecallError as error:
-        complaints.print(f"[bold red]error:[/] {_plain(error)}", soft_wrap=True)
+        complaints.print(f"[bold red]error:[/] {escape(plain(str(error)))}", soft_wrap=True)
         sys.exit(next(code for kind, code in EXIT_CODES if isinstance(error, kind)))
+    except BrokenPipeError:  # whoever read our output has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except OSError as error:
+        complaints.print(f"[bold red]error:[/] {escape(str(error))}", soft_wrap=True)
+        sys.exit(1)
 
 
-def _plain(error: PgRecallError) -> str:
-    from rich.markup import escape
-
-    return escape(str(error))
+def _leave(number: int, _: object) -> None:
+    """Leaves as at the end of a command, so that an embedded server is stopped too."""
+    sys.exit(128 + number)

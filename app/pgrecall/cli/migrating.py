@@ -10,6 +10,7 @@ from rich.table import Table
 from pgrecall import migrate
 from pgrecall.cli.database import AsJson, DatabaseUrl, Schema, located
 from pgrecall.cli.output import console, print_json
+from pgrecall.errors import InputError
 from pgrecall.migrate import Status
 from pgrecall.schema import DEFAULT_SCHEMA
 
@@ -37,6 +38,16 @@ def default(
     """Create or change the schema. Without a subcommand: up."""
     if context.invoked_subcommand is None:
         up(dimensions, embedding_type, database_url, schema)
+        return
+    names = ("dimensions", "embedding_type", "database_url", "schema")
+    given = [
+        name
+        for name in names
+        if (source := context.get_parameter_source(name)) and source.name == "COMMANDLINE"
+    ]
+    if given:  # a subcommand reads its own options; ignored ones would hit the wrong database
+        options = ", ".join("--" + name.replace("_", "-") for name in given)
+        raise InputError(f"write {options} after `{context.invoked_subcommand}`, not before it")
 
 
 @app.command()

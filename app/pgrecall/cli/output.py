@@ -6,6 +6,7 @@ import json
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
+from unicodedata import category
 
 from rich.console import Console
 from rich.padding import Padding
@@ -37,7 +38,7 @@ def print_json(record: Mapping[str, Any]) -> None:
 
 def print_hits(hits: Sequence[ScoredMemory], as_of: datetime, title: str) -> None:
     """Hits with rank, score, each signal's contribution, age and text."""
-    console.print(Text(title, style="bold"))
+    console.print(Text(plain(title), style="bold"))
     if not hits:
         console.print("[yellow]nothing found[/]")
     elif console.width >= TABLE_WIDTH:
@@ -82,8 +83,16 @@ def _share(contribution: float) -> str:
     return f"{contribution:.2f}".removeprefix("0")
 
 
+def plain(text: str) -> str:
+    """On one line, without what could move a terminal's cursor or speak to it."""
+    return "".join(
+        "\N{REPLACEMENT CHARACTER}" if category(character) == "Cc" else character
+        for character in " ".join(text.split())
+    )
+
+
 def _one_line(hit: ScoredMemory) -> Text:
-    return Text(" ".join(hit.memory.content.split()))
+    return Text(plain(hit.memory.content))
 
 
 def age(created_at: datetime | None, as_of: datetime) -> str:

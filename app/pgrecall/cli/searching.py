@@ -15,6 +15,7 @@ from pgrecall.cli.asking import (
     MinScore,
     MinSimilarity,
     ProfileName,
+    QueryEntities,
     Tags,
     Teams,
     Tiers,
@@ -40,6 +41,7 @@ def search(
     tag: Tags = None,
     entity: Entities = None,
     team: Teams = None,
+    query_entity: QueryEntities = None,
     created_after: When = None,
     created_before: When = None,
     touch: Annotated[bool, typer.Option(help="Count this retrieval of the hits.")] = True,
@@ -53,11 +55,7 @@ def search(
     are hidden.
     """
     at = moment("--as-of", as_of)
-    filters = filters_of(memory_type, tier, tag, entity)
-    if (after := moment("--created-after", created_after)) is not None:
-        filters["created_after"] = after
-    if (before := moment("--created-before", created_before)) is not None:
-        filters["created_before"] = before
+    filters = filters_of(memory_type, tier, tag, entity, created_after, created_before)
     chosen = named_or_loaded(profile)
     with repository(database_url, schema) as repo:
         hits = repo.search(
@@ -68,6 +66,7 @@ def search(
             min_score=min_score,
             min_similarity=min_similarity,
             teams=team or (),
+            query_entities=query_entity,
             as_of=at,
             touch=touch,
             **filters,

@@ -11,8 +11,9 @@ from pgrecall import profiles, statements
 from pgrecall.embedding import VectorLike
 from pgrecall.errors import MemoryNotFound
 from pgrecall.explanation import Explanation, SignalAccount
-from pgrecall.filters import FilterArguments, Filters
+from pgrecall.filters import FilterArguments
 from pgrecall.memory import Memory
+from pgrecall.metadata_filter import MetadataFilter
 from pgrecall.operations.question import Question
 from pgrecall.operations.ranking import hit
 from pgrecall.profile import Profile
@@ -74,15 +75,19 @@ def explain(
     if not rows:
         whose = "".join(f" or team {team!r}" for team in wanted.teams)
         raise MemoryNotFound(f"agent {agent_id!r}{whose} has no memory {memory_id}")
-    found = hit(wanted.profile, rows[0]._mapping)
+    row = min(rows, key=lambda row: row.agent_id is None)._mapping  # the agent's own comes first
+    found = hit(wanted.profile, row)
     [counts] = yield Execute(
         statements.standing(tables, wanted), parameters | {"score": found.score}
     )
     last: ScoredMemory | None = None
     if counts.last_id is not None:
-        [row] = yield Execute(describe, parameters | {"id": counts.last_id})
-        last = hit(wanted.profile, row._mapping)
-    return _explanation(wanted, found, _unmet(rows[0]._mapping), counts, last)
+        described = yield Execute(describe, parameters | {"id": counts.last_id})
+        owners = (counts.last_owner,)
+        for candidate in described:  # none, if it was deleted a moment ago
+            if candidate.agent_id in owners or candidate.team_id in owners:
+                last = hit(wanted.profile, candidate._mapping)
+    return _explanation(wanted, found, _unmet(row), counts, last)
 
 
 def _explanation(
@@ -119,9 +124,15 @@ def _explanation(
         k=wanted.k,
         returned=not reasons,
         reasons=tuple(reasons),
-        needed_score=counts.last_score,
+        needed_score=_needed(wanted, counts.last_score),
         signals=accounts,
     )
+
+
+def _needed(wanted: Search, last_score: float | None) -> float | None:
+    if last_score is None or wanted.min_score is None:
+        return last_score
+    return max(last_score, wanted.min_score)
 
 
 def _unmet(row: Mapping[Any, Any]) -> list[str]:
@@ -162,22 +173,24 @@ def _reason(name: str, wanted: Search, found: ScoredMemory) -> str:
         case "min_similarity":
             return f"its similarity {found.similarity} is below {wanted.min_similarity:g}"
         case _ if name.startswith("metadata"):
-            return (
-                f"filtered by metadata: its metadata is {memory.metadata!r:.200}, "
-                f"asked for {filters.metadata!r:.200}"
-            )
+            asked = MetadataFilter.of(filters.metadata or {})
+            number = name.removeprefix("metadata").strip()
+            if not number:
+                return _filtered("metadata", "metadata", memory.metadata, asked.contained)
+            compared = asked.comparisons[int(number) - 1]
+            what = f"metadata[{compared.key!r}]"
+            value = memory.metadata.get(compared.key, "missing")
+            return _filtered("metadata", what, value, {compared.operator: compared.value})
         case _ if name.startswith("where "):
-            return f"it does not meet the condition {name}"
+            condition = filters.where[int(name.removeprefix("where ")) - 1]
+            return f"it does not meet the condition {name}: {condition!s:.200}"
         case _:
             attribute = _ATTRIBUTES.get(name, name)
-            return (
-                f"filtered by {name}: its {attribute} is {getattr(memory, attribute)!r:.200}, "
-                f"asked for {_asked(filters, name)!r:.200}"
-            )
+            return _filtered(name, attribute, getattr(memory, attribute), getattr(filters, name))
 
 
-def _asked(filters: Filters, name: str) -> object:
-    return getattr(filters, name)
+def _filtered(name: str, what: str, value: object, asked: object) -> str:
+    return f"filtered by {name}: its {what} is {value!r:.200}, asked for {asked!r:.200}"
 
 
 def _validity(memory: Memory) -> str:

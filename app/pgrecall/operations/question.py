@@ -60,7 +60,8 @@ class Question:
         require_name("agent_id", agent_id)
         require_count("k", k, at_least=1, at_most=MAX_K)
         require_aware("as_of", as_of)
-        for team in require_texts("teams", teams) or ():
+        named_teams = require_texts("teams", teams) or ()
+        for team in named_teams:
             require_name("teams", team)
         require_bool("normalise_weights", normalise_weights)
         require_bool("apply_decay", apply_decay)
@@ -82,7 +83,7 @@ class Question:
             k=k,
             profile=chosen,
             filters=replace(Filters.of(filters), apply_decay=apply_decay),
-            teams=tuple(dict.fromkeys(teams)),
+            teams=tuple(dict.fromkeys(named_teams)),
             query_entities=entities,
             min_score=require_share("min_score", min_score),
             min_similarity=require_share("min_similarity", min_similarity),
@@ -137,7 +138,8 @@ def _profile(
 def _normalised(weights: Mapping[str, float]) -> dict[str, float]:
     """Divided by their sum; what cannot be a weight is left for the profile to refuse."""
     try:
-        total = sum(weights.values())
-        return {name: weight / total for name, weight in weights.items()}
-    except (TypeError, ZeroDivisionError):
+        largest = max(weights.values())
+        total = sum(weight / largest for weight in weights.values())
+        return {name: weight / largest / total for name, weight in weights.items()}
+    except (TypeError, ValueError, ZeroDivisionError):
         return dict(weights)

@@ -30,7 +30,8 @@ from sqlalchemy.sql.visitors import replacement_traverse
 
 from pgrecall import compiler
 from pgrecall.compiler import Scope
-from pgrecall.filters import Expression, FilterShape
+from pgrecall.custom_condition import Expression
+from pgrecall.filters import FilterShape
 from pgrecall.schema import owner
 from pgrecall.schema.tables import MEMORY_TABLES
 from pgrecall.signals import Trust
@@ -113,7 +114,7 @@ def conditions(scope: Scope, shape: FilterShape, *, as_of: bool) -> dict[str, Co
 def custom_conditions(memories: Table, where: Sequence[Expression]) -> dict[str, Condition]:
     """The caller's own expressions, said of this table whichever of the two they were written for.
 
-    In brackets, so that an OR in raw SQL cannot reach around the other conditions.
+    In brackets, so that an OR in raw SQL does not reach around the other conditions.
     """
 
     def said_of_this_table(element: Any, **_: Any) -> Any:

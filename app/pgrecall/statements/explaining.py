@@ -60,7 +60,8 @@ def described(tables: Tables, wanted: Search) -> Select[Any]:
 def standing(tables: Tables, wanted: Search) -> Select[Any]:
     """How many memories pass, how many of them come before `id` with `score`, and the k-th.
 
-    Columns: ranked, before, last_id, last_score; the last two NULL where fewer than k pass.
+    Columns: ranked, before, last_owner, last_id, last_score; the last three NULL where fewer than k
+    pass.
     """
     shape, where = wanted.shape, wanted.filters.where
     statements = [scored(tables, tables.memories, owned(tables.memories), shape, where)]
@@ -72,7 +73,7 @@ def standing(tables: Tables, wanted: Search) -> Select[Any]:
     id_: Any = bindparam("id", type_=Uuid())
     before = or_(every.c.score > score, and_(every.c.score == score, every.c.id < id_))
     last = (
-        select(every.c.id, every.c.score)
+        select(every.c.owner_id, every.c.id, every.c.score)
         .order_by(every.c.score.desc(), every.c.id)
         .offset(bindparam("k", type_=Integer()) - literal_column("1"))
         .limit(literal_column("1"))
@@ -86,6 +87,7 @@ def standing(tables: Tables, wanted: Search) -> Select[Any]:
     return select(
         numbers.c.ranked,
         numbers.c.before,
+        last.c.owner_id.label("last_owner"),
         last.c.id.label("last_id"),
         last.c.score.label("last_score"),
     ).select_from(numbers.outerjoin(last, literal_column("true")))

@@ -31,8 +31,9 @@ from sqlalchemy import (
 
 from pgrecall import compiler
 from pgrecall.compiler import Scope
+from pgrecall.custom_condition import Expression
 from pgrecall.embedding import StoredVector
-from pgrecall.filters import Expression, Filters, FilterShape
+from pgrecall.filters import Filters, FilterShape
 from pgrecall.profile import Profile
 from pgrecall.schema import Tables, owner
 from pgrecall.schema.limits import MAX_NAME_LENGTH
@@ -138,9 +139,8 @@ def _search(tables: Tables, shape: Shape, where: Sequence[Expression]) -> Rankin
     own = _ranked(tables, tables.memories, owned(tables.memories), shape, where)
     if not shape.has_teams:
         ranked = own.subquery("ranked")
-        return _described(tables, tables.memories, ranked, shape).order_by(
-            ranked.c.score.desc(), ranked.c.id
-        )
+        described = _described(tables, tables.memories, ranked, shape)
+        return described.where(owned(tables.memories)).order_by(ranked.c.score.desc(), ranked.c.id)
     of_teams = owned_by_any(tables.team_memories)
     theirs = _ranked(tables, tables.team_memories, of_teams, shape, where)
     merged = union_all(
@@ -154,8 +154,11 @@ def _search(tables: Tables, shape: Shape, where: Sequence[Expression]) -> Rankin
         .cte("ranked")
     )
     return union_all(
-        _described(tables, tables.memories, best, shape).where(~best.c.of_team),
-        _described(tables, tables.team_memories, best, shape).where(best.c.of_team),
+        # Owners once more: no expression of the caller's stands in this query.
+        _described(tables, tables.memories, best, shape).where(
+            ~best.c.of_team, owned(tables.memories)
+        ),
+        _described(tables, tables.team_memories, best, shape).where(best.c.of_team, of_teams),
     ).order_by(literal_column("score").desc(), literal_column("id"))
 
 
