@@ -1320,6 +1320,18 @@ CREATE TABLE pgrecall.alembic_version (
 );
 
 --
+-- Name: TABLE alembic_version; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON TABLE pgrecall.alembic_version IS 'The migration this schema is at.';
+
+--
+-- Name: COLUMN alembic_version.version_num; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON COLUMN pgrecall.alembic_version.version_num IS 'Its revision.';
+
+--
 -- Name: memory_events; Type: TABLE; Schema: pgrecall; Owner: -
 --
 

@@ -450,3 +450,20 @@ def test_explain_takes_the_dates_that_search_takes(run: Run, url: str) -> None:
     ).records
 
     assert "filtered by created_after" in why["reasons"][0]
+
+
+def test_installed_profiles_are_listed_and_shown(run: Run, url: str, profile_file: Path) -> None:
+    run("profiles", "install", str(profile_file))
+
+    listed = run("profiles", "list", "--installed", "--json").records
+    shown = run("profiles", "show", "mine", "--installed")
+    unknown = run("profiles", "show", "yours", "--installed")
+
+    assert [profile["name"] for profile in listed] == [
+        *("five_factor", "half_life", "last_access", "mine", "tiered", "trust"),
+    ]
+    assert "0.7 similarity + 0.3 recency" in next(
+        profile["comment"] for profile in listed if profile["name"] == "mine"
+    )
+    assert "FUNCTION pgrecall.recall_mine(" in shown.out
+    assert (unknown.code, "five_factor" in unknown.err) == (2, True)

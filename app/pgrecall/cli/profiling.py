@@ -12,7 +12,7 @@ from sqlalchemy import text
 from pgrecall import profiles
 from pgrecall.cli.database import AsJson, DatabaseUrl, Schema, opened
 from pgrecall.cli.output import console, print_json
-from pgrecall.errors import InvalidProfile
+from pgrecall.errors import InvalidProfile, UnknownName
 from pgrecall.migrate.connecting import own_connection
 from pgrecall.profile import Profile
 from pgrecall.profile_file import as_values
@@ -28,21 +28,35 @@ NameOrFile = Annotated[
 ]
 
 
+Installed = Annotated[
+    bool, typer.Option("--installed", help="What is installed in the database, yours included.")
+]
+
+
 @app.command("list")
-def list_(json: AsJson = False) -> None:
-    """List the built-in profiles with their weights."""
-    if json:
-        for profile in BUILT_IN.values():
-            print_json(as_values(profile))
-        return
+def list_(
+    installed: Installed = False,
+    database_url: DatabaseUrl = None,
+    schema: Schema = DEFAULT_SCHEMA,
+    json: AsJson = False,
+) -> None:
+    """List the built-in profiles with their weights, or those installed in the database."""
     table = Table(show_edge=False)
     table.add_column("profile", style="bold")
     table.add_column("score")
-    for profile in BUILT_IN.values():
-        table.add_row(
-            profile.name, " + ".join(f"{weight:g} {signal.name}" for signal, weight in profile)
-        )
-    console.print(table)
+    if installed:
+        for name, comment, _ in _installed(database_url, schema):
+            if json:
+                print_json({"name": name, "comment": comment})
+            table.add_row(name, comment)
+    else:
+        for profile in BUILT_IN.values():
+            if json:
+                print_json(as_values(profile))
+            score = " + ".join(f"{weight:g} {signal.name}" for signal, weight in profile)
+            table.add_row(profile.name, score)
+    if not json:
+        console.print(table)
 
 
 @app.command()
@@ -51,9 +65,20 @@ def show(
     function: Annotated[
         bool, typer.Option("--function", help="The whole function for psql.")
     ] = False,
+    installed: Installed = False,
+    database_url: DatabaseUrl = None,
+    schema: Schema = DEFAULT_SCHEMA,
     json: AsJson = False,
 ) -> None:
-    """Print a profile as readable SQL."""
+    """Print a profile as readable SQL, or the function as it is installed in the database."""
+    if installed:
+        definitions = {name: text for name, _, text in _installed(database_url, schema)}
+        if profile not in definitions:
+            raise UnknownName(
+                f"no profile {profile!r} is installed; there are {', '.join(definitions)}"
+            )
+        print(definitions[profile])  # noqa: T201
+        return
     found = named_or_loaded(profile)
     if json:
         print_json(as_values(found))
@@ -99,6 +124,21 @@ def install(
         own.exec_driver_sql(recall_function(profile).replace("%", "%%"))
         own.commit()
     console.print(f"installed {schema}.{name}", markup=False, highlight=False)
+
+
+def _installed(database_url: str | None, schema: str) -> list[tuple[str, str, str]]:
+    """Name, comment and definition of every recall function in the schema."""
+    with opened(database_url, schema) as engine, translated(), engine.connect() as connection:
+        rows = connection.execute(
+            text(
+                "SELECT substr(p.proname, 8), coalesce(obj_description(p.oid, 'pg_proc'), ''), "
+                "pg_get_functiondef(p.oid) FROM pg_proc p "
+                "JOIN pg_namespace n ON n.oid = p.pronamespace "
+                "WHERE n.nspname = :schema AND starts_with(p.proname, 'recall_') ORDER BY 1"
+            ),
+            {"schema": schema},
+        ).all()
+    return [(name, comment, definition) for name, comment, definition in rows]
 
 
 def named_or_loaded(profile: str) -> Profile:
