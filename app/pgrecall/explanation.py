@@ -38,6 +38,8 @@ class Explanation:
     ranked: int
     """How many memories pass the filters."""
     k: int
+    passes: bool
+    """Whether it meets every filter, so that it is ranked at all."""
     returned: bool
     reasons: tuple[str, ...]
     needed_score: float | None

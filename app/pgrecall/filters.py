@@ -110,6 +110,8 @@ class Filters:
     where: Sequence[Expression] = field(default=())
     apply_decay: bool = True
     """Whether min_trust looks at trust after decay; an argument of search, not a filter."""
+    _metadata: MetadataFilter = field(init=False)
+    """`metadata`, taken apart once."""
 
     @property
     def shape(self) -> FilterShape:
@@ -131,12 +133,8 @@ class Filters:
         }
         return given | self._metadata.parameters
 
-    @property
-    def _metadata(self) -> MetadataFilter:
-        return MetadataFilter.of(self.metadata or {})
-
     @classmethod
-    def of(cls, arguments: FilterArguments) -> Self:
+    def of(cls, arguments: FilterArguments, *, apply_decay: bool = True) -> Self:
         """Raises UnknownName for a filter that does not exist, InputError for a bad value."""
         known = list(FilterArguments.__annotations__)
         unknown = sorted(set(arguments) - set(known))
@@ -148,15 +146,15 @@ class Filters:
         where = given.pop("where", ())
         if not isinstance(where, Sequence) or isinstance(where, str):
             where = (where,)
-        return cls(**given, where=tuple(where))
+        return cls(**given, where=tuple(where), apply_decay=apply_decay)
 
     def __post_init__(self) -> None:
         for name in _TEXTS:
             require_texts(name, getattr(self, name))
         _require_known("tiers", self.tiers, TIERS)
         _require_known("statuses", self.statuses, STATUSES)
-        if self.metadata is not None:
-            MetadataFilter.of(self.metadata)
+        taken_apart = MetadataFilter.of({} if self.metadata is None else self.metadata)
+        object.__setattr__(self, "_metadata", taken_apart)
         require_bool("include_invalid", self.include_invalid)
         if self.compliant is not None:
             require_bool("compliant", self.compliant)

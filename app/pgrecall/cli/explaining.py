@@ -89,8 +89,7 @@ def _print(found: Explanation, at: datetime) -> None:
     memory = found.hit.memory
     console.print(Text(plain(memory.content)))
     verdict = "[green]returned[/]" if found.returned else "[red]not returned[/]"
-    passes = found.returned or found.reasons[0].startswith("outranked")
-    rank = "rank" if passes else "its score would be rank"
+    rank = "rank" if found.passes else "its score would be rank"
     console.print(
         f"{verdict}: {rank} {found.rank:,} of {found.ranked:,} that pass, "
         f"score {found.hit.score:.6f}, "

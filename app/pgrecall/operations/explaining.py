@@ -83,9 +83,8 @@ def explain(
     last: ScoredMemory | None = None
     if counts.last_id is not None:
         described = yield Execute(describe, parameters | {"id": counts.last_id})
-        owners = (counts.last_owner,)
         for candidate in described:  # none, if it was deleted a moment ago
-            if candidate.agent_id in owners or candidate.team_id in owners:
+            if counts.last_owner in (candidate.agent_id, candidate.team_id):
                 last = hit(wanted.profile, candidate._mapping)
     return _explanation(wanted, found, _unmet(row), counts, last)
 
@@ -122,6 +121,7 @@ def _explanation(
         rank=rank,
         ranked=counts.ranked,
         k=wanted.k,
+        passes=not unmet,
         returned=not reasons,
         reasons=tuple(reasons),
         needed_score=_needed(wanted, counts.last_score),

@@ -82,7 +82,7 @@ class Question:
             query=None,
             k=k,
             profile=chosen,
-            filters=replace(Filters.of(filters), apply_decay=apply_decay),
+            filters=Filters.of(filters, apply_decay=apply_decay),
             teams=tuple(dict.fromkeys(named_teams)),
             query_entities=entities,
             min_score=require_share("min_score", min_score),
