@@ -1,6 +1,7 @@
 """Ranks the memories of AI agents inside PostgreSQL."""
 
 from pgrecall import embedded, migrate, profiles
+from pgrecall.added import Added
 from pgrecall.memory import Memory, NewMemory
 from pgrecall.profile import Profile
 from pgrecall.repository import AsyncMemoryRepository, MemoryRepository
@@ -8,6 +9,7 @@ from pgrecall.scored_memory import ScoredMemory
 from pgrecall.scorer import score
 
 __all__ = [
+    "Added",
     "AsyncMemoryRepository",
     "Memory",
     "MemoryRepository",

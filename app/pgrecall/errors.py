@@ -3,12 +3,15 @@
 PgRecallError
 ├── InputError (also ValueError)     a value handed in cannot be used; nothing was sent
 │   ├── InvalidMemory                a field of a new or changed memory
+│   │   └── NotCompliant             a memory that did not pass governance
 │   ├── InvalidVector                an embedding or query vector
 │   ├── InvalidProfile               a profile, its weights or a signal's parameters
 │   ├── UnknownName                  a profile, signal, filter or column that does not exist
 │   ├── EmbedderRequired             text was given where no embedder is configured
 │   └── InvalidLine                  a line of an imported file
 ├── MemoryNotFound (also LookupError)
+├── DuplicateMemory                  another active memory of the owner says the same already
+├── SupersessionConflict             a memory cannot take the place of another unless forced
 ├── ExtraMissing (also ImportError)  an optional dependency is not installed
 └── DatabaseError                    the database refused or cannot be used
     ├── DatabaseUnavailable          no server, no database, or no permission to connect
@@ -38,6 +41,10 @@ class InvalidMemory(InputError):
     """A memory has a field that cannot be stored."""
 
 
+class NotCompliant(InvalidMemory):
+    """The memory is not compliant; pass check_compliance=False to store it all the same."""
+
+
 class InvalidVector(InputError):
     """A vector cannot be used."""
 
@@ -60,6 +67,14 @@ class InvalidLine(InputError):
 
 class MemoryNotFound(PgRecallError, LookupError):
     """The agent has no memory with this id."""
+
+
+class DuplicateMemory(PgRecallError):
+    """Another active memory says the same already."""
+
+
+class SupersessionConflict(PgRecallError):
+    """The memory cannot be superseded like this; pass force=True if it is meant."""
 
 
 class ExtraMissing(PgRecallError, ImportError):

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, Protocol
 from uuid import UUID, uuid5
 
+from pgrecall.added import Added
 from pgrecall.errors import InputError, InvalidLine
 from pgrecall.incoming import checked
 from pgrecall.memory import NewMemory
@@ -29,7 +30,7 @@ _MOMENTS = ("created_at", "observed_at", "valid_from", "valid_until", "expires_a
 class Store(Protocol):
     """What importing needs of a repository."""
 
-    def add_many(self, agent_id: str, memories: list[NewMemory]) -> list[UUID]: ...
+    def add_many(self, agent_id: str, memories: list[NewMemory]) -> list[Added]: ...
 
     def existing(self, agent_id: str, memory_ids: list[UUID]) -> set[UUID]: ...
 

@@ -37,6 +37,8 @@ def checked(values: Mapping[str, Any]) -> dict[str, Any]:
     start, end = stored.get("valid_from"), stored.get("valid_until")
     if start is not None and end is not None and not start < end:
         raise InvalidMemory(f"valid_from {start} must be before valid_until {end}")
+    if stored.get("id") is not None and stored.get("key") is not None:
+        raise InvalidMemory("give a memory an id or a key, not both")
     return stored
 
 
@@ -55,6 +57,10 @@ def _content(name: str, value: Any) -> str:
 
 def _optional_text(name: str, value: Any) -> str | None:
     return None if value is None else require_text(name, value, error=InvalidMemory)
+
+
+def _optional_key(name: str, value: Any) -> str | None:
+    return None if value is None else require_name(name, value, error=InvalidMemory)
 
 
 def _texts(name: str, value: Any) -> list[str]:
@@ -124,6 +130,7 @@ _optional_share = partial(require_share, error=InvalidMemory)
 _CHECKS: dict[str, Check] = {
     "content": _content,
     "id": _id,
+    "key": _optional_key,
     "embedding": _unchecked,
     "embedding_model": _optional_text,
     "memory_type": _short,

@@ -29,7 +29,10 @@ class NewMemory:
     """A memory to be stored; every column that a caller may set.
 
     Left unset, `embedding` is computed by the repository's embedder (None stores the memory
-    without one) and `created_at` becomes the database's now() (None stores it as unknown).
+    without one), `created_at` becomes the database's now() (None stores it as unknown), and the
+    database decides `trust` with its four parts (by system D's formula), `trust_curve` and
+    `trust_half_life_hours` (by output type), `tier` and `expires_at` (by tier), from its tables
+    of defaults; there None stores trust as never assessed, and lets nothing expire.
     All times carry a time zone; all shares lie in [0, 1]. Nothing is checked here: the repository
     checks a whole batch before any of it is sent, and names the row that is wrong.
     """
@@ -38,13 +41,16 @@ class NewMemory:
     _: KW_ONLY
     id: UUID | None = None
     """Made by the client (version 7) when None; adding the same id again stores nothing new."""
+    key: str | None = None
+    """The caller's own name for this write, in place of an id: the id is made from it, so that a
+    write that is repeated under its key is recognised."""
     embedding: VectorLike | Literal[Unset.UNSET] | None = UNSET
     embedding_model: str | None = None
     memory_type: str = "episodic"
     additional_types: Sequence[str] = ()
     memory_nature: str | None = None
     content_type: str | None = None
-    tier: str = "long"
+    tier: str | Literal[Unset.UNSET] = UNSET
     subject: str | None = None
     tags: Sequence[str] = ()
     entities: Sequence[str] = ()
@@ -52,13 +58,13 @@ class NewMemory:
     importance: float = 0.5
     usefulness: float = 0.5
     confidence: float = 0.8
-    trust: float | None = None
+    trust: float | Literal[Unset.UNSET] | None = UNSET
     trust_provenance: float | None = None
     trust_consensus: float | None = None
     trust_governance: float | None = None
     trust_usage: float | None = None
-    trust_curve: str | None = None
-    trust_half_life_hours: float | None = None
+    trust_curve: str | Literal[Unset.UNSET] | None = UNSET
+    trust_half_life_hours: float | Literal[Unset.UNSET] | None = UNSET
     component: str | None = None
     output_type: str | None = None
     domain: str | None = None
@@ -74,7 +80,7 @@ class NewMemory:
     observed_at: datetime | None = None
     valid_from: datetime | None = None
     valid_until: datetime | None = None
-    expires_at: datetime | None = None
+    expires_at: datetime | Literal[Unset.UNSET] | None = UNSET
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -136,3 +142,5 @@ class Memory:
     last_accessed_at: datetime | None
     success_count: int
     failure_count: int
+    feedback_up: int
+    feedback_down: int

@@ -9,7 +9,7 @@ import pytest
 from sqlalchemy import Engine, text
 from sqlalchemy.ext.asyncio import create_async_engine
 
-from pgrecall import AsyncMemoryRepository, MemoryRepository, NewMemory
+from pgrecall import Added, AsyncMemoryRepository, MemoryRepository, NewMemory
 from pgrecall.errors import InputError, MemoryNotFound
 from pgrecall.profiles import BUILT_IN
 from tests.conftest import Direction
@@ -18,7 +18,7 @@ NOW = datetime(2026, 6, 1, tzinfo=UTC)
 
 
 @pytest.fixture
-def ids(repo: MemoryRepository, direction: Direction) -> list[UUID]:
+def ids(repo: MemoryRepository, direction: Direction) -> list[Added]:
     """Twelve memories of an agent, best first for a query along the first axis."""
     return repo.add_many(
         "agent",

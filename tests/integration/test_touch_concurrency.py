@@ -8,13 +8,13 @@ from uuid import UUID
 from sqlalchemy import Engine, create_engine
 from sqlalchemy.ext.asyncio import create_async_engine
 
-from pgrecall import AsyncMemoryRepository, MemoryRepository, NewMemory
+from pgrecall import Added, AsyncMemoryRepository, MemoryRepository, NewMemory
 from tests.integration.support import sql
 
 WORKERS, CALLS = 8, 50
 
 
-def _ids(repo: MemoryRepository) -> list[UUID]:
+def _ids(repo: MemoryRepository) -> list[Added]:
     return repo.add_many("agent", [NewMemory(str(i), embedding=None) for i in range(10)])
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 PACKAGE = Path(__file__).parents[2] / "app" / "pgrecall"
 FLOORS = (
-    ("errors",),
+    ("errors", "added", "event"),
     ("signals", "embedding"),
     ("profile",),
     ("profile_file",),

@@ -23,18 +23,22 @@ from pgrecall.cli.output import complaints, plain
 from pgrecall.errors import (
     DatabaseError,
     DatabaseUnavailable,
+    DuplicateMemory,
     ExtraMissing,
     InputError,
     MemoryNotFound,
     PgRecallError,
     PgvectorUnusable,
     SchemaError,
+    SupersessionConflict,
 )
 
 EXIT_CODES: tuple[tuple[type[PgRecallError], int], ...] = (
     (InputError, 2),
     (ExtraMissing, 2),
     (MemoryNotFound, 2),
+    (DuplicateMemory, 2),
+    (SupersessionConflict, 2),
     (DatabaseUnavailable, 3),
     (PgvectorUnusable, 3),
     (SchemaError, 4),

@@ -6,19 +6,38 @@ connection is held while a model computes. Their docstrings are those of the rep
 
 from pgrecall.operations.adding import add, add_many
 from pgrecall.operations.changing import delete, touch, update
+from pgrecall.operations.correcting import (
+    demote,
+    invalidate,
+    promote,
+    revive,
+    set_importance,
+    supersede,
+)
 from pgrecall.operations.explaining import explain
 from pgrecall.operations.ranking import search
 from pgrecall.operations.reading import count, existing, get
+from pgrecall.operations.using import adjust_trust, feedback, history, record_outcome
 
 __all__ = [
     "add",
     "add_many",
+    "adjust_trust",
     "count",
     "delete",
+    "demote",
     "existing",
     "explain",
+    "feedback",
     "get",
+    "history",
+    "invalidate",
+    "promote",
+    "record_outcome",
+    "revive",
     "search",
+    "set_importance",
+    "supersede",
     "touch",
     "update",
 ]

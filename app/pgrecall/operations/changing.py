@@ -8,28 +8,42 @@ from uuid import UUID
 
 from pgrecall import statements
 from pgrecall.embedding import VectorLike
-from pgrecall.errors import InvalidMemory, MemoryNotFound
+from pgrecall.errors import DuplicateMemory, InvalidMemory, MemoryNotFound
 from pgrecall.incoming import checked
 from pgrecall.memory import UNSET, Memory
+from pgrecall.operations.noting import noted
 from pgrecall.operations.reading import get
 from pgrecall.schema import Layout, Tables
 from pgrecall.steps import Embed, Embedded, Execute, Inspect, Operation
 from pgrecall.validation import require_ids, require_name
 
 
-def update(tables: Tables, /, agent_id: str, memory_id: UUID, **changes: Any) -> Operation[Memory]:
+def update(
+    tables: Tables,
+    /,
+    agent_id: str,
+    memory_id: UUID,
+    *,
+    reason: str | None = None,
+    actor: str | None = None,
+    **changes: Any,
+) -> Operation[Memory]:
     """Changes fields of a memory and returns it as it is afterwards.
 
-    Takes the fields of NewMemory but `id`. New content is embedded anew, so that text and vector
-    never disagree; pass `embedding` with it where there is no embedder.
+    Takes the fields of NewMemory but `id` and `key`. New content is embedded anew, so that text
+    and vector never disagree; pass `embedding` with it where there is no embedder. The history
+    keeps the old and the new values (of all but the vector), with `reason` and `actor`.
 
-    Raises MemoryNotFound, InvalidMemory, InvalidVector, UnknownName or EmbedderRequired; nothing
-    is changed then.
+    Raises MemoryNotFound, InvalidMemory, InvalidVector, UnknownName, EmbedderRequired, or
+    DuplicateMemory when another active memory of the agent has this content; nothing is changed
+    then.
     """
     require_name("agent_id", agent_id)
     [memory_id] = require_ids([memory_id])
-    if "id" in changes:
-        raise InvalidMemory("the id of a memory cannot be changed")
+    note = noted(reason=reason, actor=actor)
+    for name in ("id", "key"):
+        if name in changes:
+            raise InvalidMemory(f"the {name} of a memory cannot be changed")
     values = checked({name: value for name, value in changes.items() if value is not UNSET})
     if not values:
         raise InvalidMemory("update needs at least one field to change")
@@ -43,7 +57,17 @@ def update(tables: Tables, /, agent_id: str, memory_id: UUID, **changes: Any) ->
     if vector is not None:
         layout: Layout = yield Inspect()
         values["embedding"] = layout.vector(vector)
-    changed = yield Execute(statements.update(tables, agent_id, memory_id, values))
+    bound = {"owner_id": agent_id, **note}
+    if "content" in values:
+        taken = yield Execute(
+            statements.text_taken(tables),
+            {"owner_id": agent_id, "this_id": memory_id, "content": values["content"]},
+        )
+        if taken:
+            raise DuplicateMemory(
+                f"agent {agent_id!r} has an active memory of this content already: {taken[0].id}"
+            )
+    changed = yield Execute(statements.update(tables, memory_id, values), bound)
     memory: Memory | None = None
     if changed:
         memory = yield from get(tables, agent_id, memory_id)
@@ -52,17 +76,27 @@ def update(tables: Tables, /, agent_id: str, memory_id: UUID, **changes: Any) ->
     return memory
 
 
-def delete(tables: Tables, /, agent_id: str, memory_ids: UUID | Iterable[UUID]) -> Operation[int]:
-    """Deletes memories with their counters and returns how many there were.
+def delete(
+    tables: Tables,
+    /,
+    agent_id: str,
+    memory_ids: UUID | Iterable[UUID],
+    *,
+    reason: str | None = None,
+    actor: str | None = None,
+) -> Operation[int]:
+    """Deletes memories with their counters, labels and links; returns how many there were.
 
-    Ids the agent does not have are passed over. What happened to a memory stays in its events.
+    Ids the agent does not have are passed over. What happened to a memory stays in its history.
     """
     require_name("agent_id", agent_id)
+    bound = {"owner_id": agent_id, **noted(reason=reason, actor=actor)}
     ids = require_ids(memory_ids)
     if not ids:
         return 0
-    deleted = yield Execute(statements.delete(tables, agent_id, ids))
-    yield Execute(statements.delete_usage(tables, agent_id, ids))
+    deleted = yield Execute(statements.delete(tables), bound | {"ids": ids})
+    for trace in statements.delete_traces(tables):
+        yield Execute(trace, {"owner_id": agent_id, "ids": ids})
     return len(deleted)
 
 

@@ -88,6 +88,16 @@ class AsyncMemoryRepository:
     touch = _awaiting(operations.touch)
     count = _awaiting(operations.count)
     existing = _awaiting(operations.existing)
+    record_outcome = _awaiting(operations.record_outcome)
+    adjust_trust = _awaiting(operations.adjust_trust)
+    feedback = _awaiting(operations.feedback)
+    history = _awaiting(operations.history)
+    supersede = _awaiting(operations.supersede)
+    invalidate = _awaiting(operations.invalidate)
+    revive = _awaiting(operations.revive)
+    set_importance = _awaiting(operations.set_importance)
+    promote = _awaiting(operations.promote)
+    demote = _awaiting(operations.demote)
 
     async def _run(self, start: Callable[[], Operation[T]]) -> T:
         embeddings: Embeddings = {}

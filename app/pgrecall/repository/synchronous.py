@@ -92,6 +92,16 @@ class MemoryRepository:
     touch = _blocking(operations.touch)
     count = _blocking(operations.count)
     existing = _blocking(operations.existing)
+    record_outcome = _blocking(operations.record_outcome)
+    adjust_trust = _blocking(operations.adjust_trust)
+    feedback = _blocking(operations.feedback)
+    history = _blocking(operations.history)
+    supersede = _blocking(operations.supersede)
+    invalidate = _blocking(operations.invalidate)
+    revive = _blocking(operations.revive)
+    set_importance = _blocking(operations.set_importance)
+    promote = _blocking(operations.promote)
+    demote = _blocking(operations.demote)
 
     def _run(self, start: Callable[[], Operation[T]]) -> T:
         embeddings: Embeddings = {}

@@ -14,6 +14,7 @@ from pgrecall.errors import (
     DatabaseError,
     DatabaseReadOnly,
     DatabaseUnavailable,
+    DuplicateMemory,
     InvalidMemory,
     PgRecallError,
 )
@@ -22,6 +23,7 @@ _CONFLICTS = ("40001", "40P01")
 _READ_ONLY = "25006"
 _LOCKED = "55P03"
 _CHECK_VIOLATION = "23514"
+_UNIQUE_VIOLATION = "23505"
 _UNAVAILABLE = ("08000", "08001", "08003", "08004", "08006", "28", "3D", "53", "57P")
 """Connection, authorization, no such database, out of resources, shut down."""
 
@@ -63,6 +65,12 @@ def translation(error: Exception) -> PgRecallError:
         return InvalidMemory(
             f"the database refused a value: constraint {original.diag.constraint_name} of table "
             f"{original.diag.table_name}"
+        )
+    if state == _UNIQUE_VIOLATION and (original.diag.constraint_name or "").endswith(
+        "content_hash"
+    ):
+        return DuplicateMemory(
+            f"another active memory says the same already: {original.diag.message_detail}"
         )
     if state is None and isinstance(original, psycopg.OperationalError):
         return DatabaseUnavailable(

@@ -5,7 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from sqlalchemy import Boolean, CheckConstraint, Column, DateTime, Double, Integer, Text, text
+from sqlalchemy import (
+    BigInteger,
+    Boolean,
+    CheckConstraint,
+    Column,
+    DateTime,
+    Double,
+    Integer,
+    Text,
+    text,
+)
 from sqlalchemy.dialects.postgresql import ARRAY
 
 
@@ -40,6 +50,10 @@ def flag_column(name: str, comment: str) -> Column[Any]:
 
 def count_column(name: str, comment: str) -> Column[Any]:
     return Column(name, Integer, nullable=False, server_default=text("0"), comment=comment)
+
+
+def total_column(name: str, comment: str) -> Column[Any]:
+    return Column(name, BigInteger, nullable=False, comment=comment)
 
 
 def moment_column(

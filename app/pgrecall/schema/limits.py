@@ -12,6 +12,7 @@ STATUSES = ("active", "consolidated", "completed", "archived")
 TIERS = ("short", "medium", "long")
 TRUST_CURVES = ("hyperbolic", "exponential", "linear")
 INVALIDATION_REASONS = ("superseded", "forgotten")
+LABEL_KINDS = ("keyword", "tag", "concept", "component")
 
 EARLIEST, LATEST = datetime(1, 1, 2, tzinfo=UTC), datetime(9999, 12, 30, tzinfo=UTC)
 """The moments that a datetime can hold in any time zone."""

@@ -11,6 +11,7 @@ from functools import lru_cache
 from typing import Any
 
 from sqlalchemy import (
+    BigInteger,
     Boolean,
     CheckConstraint,
     Column,
@@ -38,10 +39,12 @@ from pgrecall.schema.columns import (
     share_column,
     text_column,
     texts_column,
+    total_column,
 )
 from pgrecall.schema.limits import (
     EARLIEST,
     INVALIDATION_REASONS,
+    LABEL_KINDS,
     LATEST,
     MAX_CONTENT_BYTES,
     MAX_NAME_LENGTH,
@@ -55,6 +58,12 @@ from pgrecall.signals import SMALLEST_SHARE
 DEFAULT_SCHEMA = "pgrecall"
 
 MEMORY_TABLES = ("agent_memories", "team_memories")
+
+COUNTERS = (
+    *("retrieval_count", "success_count", "failure_count"),
+    *("feedback_up", "feedback_down"),
+)
+"""The columns of memory_usage that only ever grow."""
 
 NAMING_CONVENTION = {
     "ix": "ix_%(table_name)s_%(column_0_N_name)s",
@@ -74,6 +83,12 @@ class Tables:
     team_memories: Table
     memory_usage: Table
     memory_events: Table
+    memory_labels: Table
+    memory_links: Table
+    gc_runs: Table
+    component_reputations: Table
+    output_type_defaults: Table
+    tier_defaults: Table
     memories: Table
     """The one of the two that a repository works on."""
 
@@ -114,6 +129,12 @@ def tables(schema: str = DEFAULT_SCHEMA) -> Tables:
         memories=agent_memories,
         memory_usage=_usage(metadata),
         memory_events=_events(metadata),
+        memory_labels=_labels(metadata),
+        memory_links=_links(metadata),
+        gc_runs=_gc_runs(metadata),
+        component_reputations=_component_reputations(metadata),
+        output_type_defaults=_output_type_defaults(metadata),
+        tier_defaults=_tier_defaults(metadata),
     )
 
 
@@ -186,6 +207,13 @@ def _memories(name: str, metadata: MetaData, owner: Column[Any], comment: str) -
         PrimaryKeyConstraint(owner.name, "id"),
         *_memory_checks(owner.name),
         Index(None, "embedding", postgresql_using="hnsw"),
+        Index(
+            None,
+            owner.name,
+            "content_hash",
+            unique=True,
+            postgresql_where=text("status = 'active'"),
+        ),
         comment=comment,
     )
 
@@ -213,10 +241,7 @@ def _memory_checks(owner: str) -> list[CheckConstraint]:
         ),
         check("invalidation_reason", one_of("invalidation_reason", INVALIDATION_REASONS)),
         check("validity", "valid_from < valid_until"),
-        *(
-            check(share, f"{share} = 0 OR {share} BETWEEN '{SMALLEST_SHARE:g}'::float8 AND 1")
-            for share in shares
-        ),
+        *map(_share_check, shares),
         *map(_moment_check, moments),
     ]
 
@@ -235,11 +260,12 @@ def _usage(metadata: MetaData) -> Table:
         moment_column("last_accessed_at", "Last retrieval."),
         count_column("success_count", "Uses that went well."),
         count_column("failure_count", "Uses that went wrong."),
-        PrimaryKeyConstraint("agent_id", "memory_id"),
-        *(
-            check(column, f"{column} >= 0")
-            for column in ("retrieval_count", "success_count", "failure_count")
+        count_column("feedback_up", "Feedback for it, weighed: useful 1."),
+        count_column(
+            "feedback_down", "Feedback against it, weighed: not_useful 1, outdated 1, incorrect 3."
         ),
+        PrimaryKeyConstraint("agent_id", "memory_id"),
+        *(check(column, f"{column} >= 0") for column in COUNTERS),
         _moment_check("last_accessed_at"),
         comment="Counters of use, apart from agent_memories so that counting never touches a "
         "vector or its index; no row until the first retrieval.",
@@ -270,3 +296,132 @@ def _events(metadata: MetaData) -> Table:
         _moment_check("occurred_at"),
         comment="What happened to memories, append-only; a retrieval leaves no row.",
     )
+
+
+def _labels(metadata: MetaData) -> Table:
+    return Table(
+        "memory_labels",
+        metadata,
+        name_column("agent_id", "Whose memory it labels: an agent, or a team."),
+        Column("memory_id", Uuid, nullable=False, comment="The memory it labels."),
+        name_column("kind", "keyword, tag, concept or component."),
+        name_column("value", "The label itself."),
+        Column(
+            "weight",
+            Double,
+            nullable=False,
+            server_default=text("1"),
+            comment="How much it says of the memory, 0 to 1.",
+        ),
+        PrimaryKeyConstraint("agent_id", "memory_id", "kind", "value"),
+        Index(None, "agent_id", "value", "kind"),
+        check("kind", one_of("kind", LABEL_KINDS)),
+        check("value", f"value <> '' AND length(value) <= {MAX_NAME_LENGTH}"),
+        _share_check("weight"),
+        comment="Labels of memories with a kind and a weight, to find memories by.",
+    )
+
+
+def _links(metadata: MetaData) -> Table:
+    return Table(
+        "memory_links",
+        metadata,
+        name_column("agent_id", "Whose memories it links: an agent's, or a team's."),
+        Column("source_id", Uuid, nullable=False, comment="The memory it starts from."),
+        Column("target_id", Uuid, nullable=False, comment="The memory it leads to."),
+        name_column("kind", "What the link means: consolidates, or a caller's own word."),
+        Column(
+            "weight",
+            Double,
+            nullable=False,
+            server_default=text("1"),
+            comment="How strong it is, 0 to 1.",
+        ),
+        PrimaryKeyConstraint("agent_id", "source_id", "target_id", "kind"),
+        Index(None, "agent_id", "target_id"),
+        check("kind", f"kind <> '' AND length(kind) <= {MAX_NAME_LENGTH}"),
+        check("two_memories", "source_id <> target_id"),
+        _share_check("weight"),
+        comment="Links between two memories of the same owner; followed in both directions.",
+    )
+
+
+def _gc_runs(metadata: MetaData) -> Table:
+    return Table(
+        "gc_runs",
+        metadata,
+        name_column("agent_id", "Whose memories were looked at; *: those of every owner."),
+        Column("id", Uuid, nullable=False, comment="The run, a UUID of version 7."),
+        name_column("policy", "The policy's name."),
+        share_column("min_trust", "Trust below which it archived."),
+        share_column("delete_below", "Trust below which it deleted."),
+        Column("max_age_hours", Double, comment="Age above which it archived."),
+        Column("max_live", BigInteger, comment="Live memories an owner could keep."),
+        total_column("scanned", "Live memories looked at."),
+        total_column("archived", "Memories archived."),
+        total_column("deleted", "Memories deleted."),
+        total_column("swept", "Counters, labels and links of memories that are gone, removed."),
+        moment_column("started_at", "When it began.", nullable=False),
+        Column("seconds", Double, nullable=False, comment="How long it took."),
+        Column("finished", Boolean, nullable=False, comment="Whether it came to its end."),
+        PrimaryKeyConstraint("agent_id", "id"),
+        comment="Runs of the garbage collection; a dry run leaves none.",
+    )
+
+
+def _component_reputations(metadata: MetaData) -> Table:
+    return Table(
+        "component_reputations",
+        metadata,
+        name_column("component", "The component that produces memories; *: any other."),
+        Column("reputation", Double, nullable=False, comment="How far it is trusted, 0 to 1."),
+        PrimaryKeyConstraint("component"),
+        _share_check("reputation"),
+        comment="Reputations that trust on write starts from; to be edited.",
+    )
+
+
+def _output_type_defaults(metadata: MetaData) -> Table:
+    return Table(
+        "output_type_defaults",
+        metadata,
+        name_column("output_type", "A kind of output; *: any other."),
+        text_column("trust_curve", "How its trust decays.", nullable=False),
+        Column(
+            "trust_half_life_hours",
+            Double,
+            nullable=False,
+            comment="Half-life of its trust in hours.",
+        ),
+        PrimaryKeyConstraint("output_type"),
+        check("trust_curve", one_of("trust_curve", TRUST_CURVES)),
+        check(
+            "trust_half_life_hours",
+            "trust_half_life_hours BETWEEN '1e-3'::float8 AND '1e9'::float8",
+        ),
+        comment="Decay of trust where a memory says nothing of it; to be edited.",
+    )
+
+
+def _tier_defaults(metadata: MetaData) -> Table:
+    return Table(
+        "tier_defaults",
+        metadata,
+        name_column("tier", "short, medium or long."),
+        Column(
+            "expires_after_hours",
+            Double,
+            comment="How long after being written a memory of this tier expires; NULL: never.",
+        ),
+        flag_column("is_default", "The tier of a memory that names none."),
+        PrimaryKeyConstraint("tier"),
+        check("tier", one_of("tier", TIERS)),
+        check(
+            "expires_after_hours", "expires_after_hours BETWEEN '1e-3'::float8 AND '1e7'::float8"
+        ),
+        comment="Expiry by tier where a memory says nothing of it; to be edited.",
+    )
+
+
+def _share_check(name: str) -> CheckConstraint:
+    return check(name, f"{name} = 0 OR {name} BETWEEN '{SMALLEST_SHARE:g}'::float8 AND 1")

@@ -32,7 +32,7 @@ from pgrecall import compiler
 from pgrecall.compiler import Scope
 from pgrecall.custom_condition import Expression
 from pgrecall.filters import FilterShape
-from pgrecall.schema import owner
+from pgrecall.schema import Tables, owner
 from pgrecall.schema.tables import MEMORY_TABLES
 from pgrecall.signals import Trust
 
@@ -42,6 +42,18 @@ Condition = ColumnElement[bool]
 def moment(explicit: bool) -> ColumnElement[Any]:
     """The moment asked about: the one given as `as_of`, else the transaction's now()."""
     return bindparam("as_of", type_=DateTime(timezone=True)) if explicit else func.now()
+
+
+def scope(tables: Tables, memories: FromClause, *, as_of: bool) -> Scope:
+    """What signals are computed from in our own statements: everything bound."""
+    return Scope(
+        schema=tables.schema,
+        memories=memories,
+        usage=tables.memory_usage,
+        query=compiler.query_parameter(),
+        as_of=moment(as_of),
+        query_entities=compiler.query_entities_parameter(),
+    )
 
 
 def owned(rows: FromClause, owner_id: str | None = None) -> Condition:
@@ -62,6 +74,15 @@ def uuids(values: Sequence[UUID] | None = None) -> ColumnElement[Any]:
     """Ids as one bound array; without values here, the parameter `ids`."""
     ids = None if values is None else list(values)
     return cast(bindparam("ids", ids, type_=ARRAY(Uuid)), ARRAY(Uuid))
+
+
+def rows_of_arrays(name: str, **columns: tuple[str, Any]) -> FromClause:
+    """Bound arrays side by side: column → (parameter, type of its elements)."""
+    arrays = [
+        cast(bindparam(parameter, type_=ARRAY(type_)), ARRAY(type_))
+        for parameter, type_ in columns.values()
+    ]
+    return func.unnest(*arrays).table_valued(*columns, name=name).render_derived()
 
 
 def conditions(scope: Scope, shape: FilterShape, *, as_of: bool) -> dict[str, Condition]:

@@ -3,14 +3,26 @@
 from __future__ import annotations
 
 from functools import lru_cache
+from typing import Any
 from uuid import UUID
 
-from sqlalchemy import any_, func, literal_column, select
+from sqlalchemy import (
+    Integer,
+    Select,
+    Table,
+    Text,
+    Uuid,
+    any_,
+    bindparam,
+    func,
+    literal_column,
+    select,
+)
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.sql.dml import ReturningInsert
 
 from pgrecall.schema import Tables, owner
-from pgrecall.statements.conditions import owned, uuids
+from pgrecall.statements.conditions import owned, rows_of_arrays, uuids
 
 
 @lru_cache
@@ -26,13 +38,27 @@ def touch(tables: Tables) -> ReturningInsert[UUID]:
         .where(owned(memories), memories.c.id == any_(uuids()))
         .order_by(memories.c.id)
     )
+    return _counting(usage, found)
+
+
+@lru_cache
+def count_retrievals(tables: Tables) -> ReturningInsert[UUID]:
+    """Counts `counts` retrievals, now, of the memories of `ids`, which exist."""
+    given = rows_of_arrays("given", id=("ids", Uuid()), number=("counts", Integer()))
+    found = select(
+        bindparam("owner_id", type_=Text()), given.c.id, given.c.number, func.now()
+    ).order_by(given.c.id)
+    return _counting(tables.memory_usage, found)
+
+
+def _counting(usage: Table, found: Select[Any]) -> ReturningInsert[UUID]:
     statement = insert(usage).from_select(
         ["agent_id", "memory_id", "retrieval_count", "last_accessed_at"], found
     )
     return statement.on_conflict_do_update(
         index_elements=[usage.c.agent_id, usage.c.memory_id],
         set_={
-            "retrieval_count": usage.c.retrieval_count + 1,
+            "retrieval_count": usage.c.retrieval_count + statement.excluded.retrieval_count,
             "last_accessed_at": func.greatest(
                 usage.c.last_accessed_at, statement.excluded.last_accessed_at
             ),

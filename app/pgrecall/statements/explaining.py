@@ -20,8 +20,8 @@ from sqlalchemy import (
 
 from pgrecall import compiler
 from pgrecall.schema import Tables
-from pgrecall.statements.conditions import owned, owned_by_any
-from pgrecall.statements.ranking import Search, passing, scope, scored, signal_columns
+from pgrecall.statements.conditions import owned, owned_by_any, scope
+from pgrecall.statements.ranking import Search, passing, scored, signal_columns
 from pgrecall.statements.reading import memory_columns, with_usage
 
 CONDITION_PREFIX = "meets_"

@@ -42,9 +42,9 @@ from pgrecall.statements.conditions import (
     Condition,
     conditions,
     custom_conditions,
-    moment,
     owned,
     owned_by_any,
+    scope,
 )
 from pgrecall.statements.reading import memory_columns, with_usage
 
@@ -160,18 +160,6 @@ def _search(tables: Tables, shape: Shape, where: Sequence[Expression]) -> Rankin
         ),
         _described(tables, tables.team_memories, best, shape).where(best.c.of_team, of_teams),
     ).order_by(literal_column("score").desc(), literal_column("id"))
-
-
-def scope(tables: Tables, memories: MemoryTable, *, as_of: bool) -> Scope:
-    """What signals are computed from in our own statements: everything bound."""
-    return Scope(
-        schema=tables.schema,
-        memories=memories,
-        usage=tables.memory_usage,
-        query=compiler.query_parameter(),
-        as_of=moment(as_of),
-        query_entities=compiler.query_entities_parameter(),
-    )
 
 
 def passing(

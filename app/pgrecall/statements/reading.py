@@ -21,9 +21,8 @@ from sqlalchemy import (
 from sqlalchemy.sql.selectable import Join
 
 from pgrecall.schema import Tables, owner
+from pgrecall.schema.tables import COUNTERS
 from pgrecall.statements.conditions import owned, uuids
-
-COUNTERS = ("retrieval_count", "success_count", "failure_count")
 
 
 def memory_columns(

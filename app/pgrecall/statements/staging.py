@@ -1,4 +1,4 @@
-"""Bulk ingestion: COPY into a temporary table, then one INSERT … ON CONFLICT."""
+"""Rows on their way in: one bound row, or a temporary table filled through COPY."""
 
 from __future__ import annotations
 
@@ -6,67 +6,67 @@ from dataclasses import fields
 from functools import lru_cache
 
 from sqlalchemy import (
-    Boolean,
     CreateTableAs,
-    Insert,
+    FromClause,
     Integer,
+    Select,
     Table,
     Text,
     bindparam,
-    case,
+    cast,
     false,
-    func,
     literal_column,
     select,
+    union_all,
 )
-from sqlalchemy.dialects.postgresql import insert
+from sqlalchemy.dialects.postgresql import ARRAY
 
 from pgrecall.memory import NewMemory
-from pgrecall.schema import Tables, owner
+from pgrecall.schema import Tables
 
 ORDINAL = "ordinal"
-CREATED_NOW = "created_now"
-"""Tells a row without created_at that is new from one of unknown age."""
+UNSET_FIELDS = "unset_fields"
+"""Names of the fields that the database decides: None has a meaning of its own there."""
+GIVEN = "new_"
+"""What the parameters of the one bound row begin with."""
 
 
-def staged_fields() -> list[str]:
+@lru_cache
+def staged_fields() -> tuple[str, ...]:
     """The columns that are copied: every field a caller may set."""
-    return [field.name for field in fields(NewMemory)]
+    return tuple(field.name for field in fields(NewMemory) if field.name != "key")
 
 
 @lru_cache
 def create_staging(tables: Tables) -> CreateTableAs:
-    """A table for rows on their way in, its columns those of the memories they will become.
-
-    Made from a SELECT, so that types are the database's own: vector or halfvec, wherever the
-    extension is installed.
-    """
-    columns = tables.memories.c
-    nothing = select(
-        literal_column("0", Integer()).label(ORDINAL),
-        literal_column("false", Boolean()).label(CREATED_NOW),
-        *(columns[name] for name in staged_fields()),
-    ).where(false())
-    return CreateTableAs(nothing, "pgrecall_staging", temporary=True)
+    """A table for rows on their way in, its columns those of the memories they will become."""
+    return CreateTableAs(_nothing(tables), "pgrecall_staging", temporary=True)
 
 
 def staging(tables: Tables) -> Table:
     return create_staging(tables).table
 
 
-def insert_staged(tables: Tables, agent_id: str) -> Insert:
-    """All staged rows in input order; a row that is already there under its id stays as it is."""
-    memories, rows = tables.memories, staging(tables)
-    names = staged_fields()
-    created_at = case((rows.c[CREATED_NOW], func.now()), else_=rows.c.created_at)
-    values = [created_at if name == "created_at" else rows.c[name] for name in names]
-    return (
-        insert(memories)
-        .from_select(
-            [owner(memories).name, *names],
-            select(bindparam("owner_id", agent_id, type_=Text()), *values).order_by(
-                rows.c[ORDINAL]
-            ),
-        )
-        .on_conflict_do_nothing(index_elements=[owner(memories), memories.c.id])
+@lru_cache
+def given_row(tables: Tables) -> FromClause:
+    """One row from the parameters `new_<field>` and `unset_fields`, with ordinal 0."""
+    columns = tables.memories.c
+    row = select(
+        literal_column("0", Integer()).label(ORDINAL),
+        cast(bindparam(UNSET_FIELDS, type_=ARRAY(Text)), ARRAY(Text)).label(UNSET_FIELDS),
+        *(
+            bindparam(GIVEN + name, type_=columns[name].type).label(name)
+            for name in staged_fields()
+        ),
     )
+    # The empty half gives the parameters their types, vector or halfvec among them.
+    return union_all(_nothing(tables), row).subquery("incoming")
+
+
+def _nothing(tables: Tables) -> Select[tuple[object, ...]]:
+    """No row, of the columns' own types wherever the extension of the vectors is installed."""
+    return select(
+        literal_column("0", Integer()).label(ORDINAL),
+        literal_column("'{}'::text[]", ARRAY(Text)).label(UNSET_FIELDS),
+        *(tables.memories.c[name] for name in staged_fields()),
+    ).where(false())
