@@ -91,6 +91,16 @@ def require_share(
     return 0.0 if number < SMALLEST_SHARE else float(number)
 
 
+def require_change(name: str, value: object) -> float:
+    """A number in [-1, 1]: by how much a share is to change."""
+    if isinstance(value, bool) or not isinstance(value, Real):
+        raise InputError(f"{name} must be a number, got {type(value).__name__} {value!r:.60}")
+    number = float(value)
+    if not -1 <= number <= 1:
+        raise InputError(f"{name} must lie within -1 and 1, got {value!s:.80}")
+    return number
+
+
 def require_json_object(
     name: str, value: object, *, error: type[InputError] = InputError
 ) -> Mapping[str, Any]:

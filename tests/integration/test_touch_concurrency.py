@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import asyncio
 import random
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from uuid import UUID
 
@@ -18,7 +19,7 @@ def _ids(repo: MemoryRepository) -> list[Added]:
     return repo.add_many("agent", [NewMemory(str(i), embedding=None) for i in range(10)])
 
 
-def _shuffled(ids: list[UUID]) -> list[UUID]:
+def _shuffled(ids: Sequence[UUID]) -> list[UUID]:
     return random.sample(ids, len(ids))
 
 

@@ -51,7 +51,7 @@ def translation(error: Exception) -> PgRecallError:
     message = _first_line(original or error)
     if not isinstance(original, psycopg.Error):
         return DatabaseError(message)
-    state = original.sqlstate
+    state, constraint = original.sqlstate, original.diag.constraint_name or ""
     if state in _CONFLICTS:
         return DatabaseConflict(f"{DatabaseConflict.__doc__} ({message})")
     if state == _READ_ONLY:
@@ -63,12 +63,10 @@ def translation(error: Exception) -> PgRecallError:
         )
     if state == _CHECK_VIOLATION:
         return InvalidMemory(
-            f"the database refused a value: constraint {original.diag.constraint_name} of table "
+            f"the database refused a value: constraint {constraint} of table "
             f"{original.diag.table_name}"
         )
-    if state == _UNIQUE_VIOLATION and (original.diag.constraint_name or "").endswith(
-        "content_hash"
-    ):
+    if state == _UNIQUE_VIOLATION and constraint.endswith("content_hash"):
         return DuplicateMemory(
             f"another active memory says the same already: {original.diag.message_detail}"
         )

@@ -1,0 +1,53 @@
+"""Event: something that happened to a memory."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Event:
+    """A row of `memory_events`. Values are as JSON holds them: times are ISO 8601 text."""
+
+    id: UUID
+    memory_id: UUID
+    event_type: str
+    """initial, reinforcement, penalty, manual, feedback, importance, promoted, demoted, updated,
+    replaced, restated, superseded, forgotten, revived, consolidated, completed, archived or
+    deleted."""
+    reason: str | None
+    actor: str | None
+    old_values: dict[str, Any]
+    """The fields that changed, as they were."""
+    new_values: dict[str, Any]
+    """The same fields afterwards, and counters that went with them."""
+    metadata: dict[str, Any]
+    occurred_at: datetime
+
+    def delta(self, field: str = "trust") -> float | None:
+        """By how much a number changed: `trust` or one of its parts, `usefulness`, `importance`.
+
+        None where the event did not change it, or it was unknown before or after.
+        """
+        old, new = self.old_values.get(field), self.new_values.get(field)
+        if not isinstance(old, int | float) or not isinstance(new, int | float):
+            return None
+        return float(new) - float(old)
+
+    def record(self) -> dict[str, Any]:
+        """As JSON holds it."""
+        return {
+            "id": str(self.id),
+            "memory_id": str(self.memory_id),
+            "event_type": self.event_type,
+            "reason": self.reason,
+            "actor": self.actor,
+            "old_values": self.old_values,
+            "new_values": self.new_values,
+            "trust_delta": self.delta(),
+            "metadata": self.metadata,
+            "occurred_at": self.occurred_at.isoformat(),
+        }

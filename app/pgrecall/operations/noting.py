@@ -1,0 +1,23 @@
+"""What a change leaves in the history: reason, actor, the caller's own fields."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from pgrecall.validation import require_json_object, require_name, require_text
+
+
+def noted(
+    *, reason: str | None, actor: str | None, metadata: Mapping[str, Any] | None = None
+) -> dict[str, Any]:
+    """As parameters of a statement that leaves events. Raises InputError."""
+    if reason is not None:
+        require_text("reason", reason)
+    if actor is not None:
+        require_name("actor", actor)
+    return {
+        "note_reason": reason,
+        "note_actor": actor,
+        "note_metadata": dict(require_json_object("metadata", metadata or {})),
+    }

@@ -1,0 +1,178 @@
+"""Storing prepared memories, and meeting those that say what is there already."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+from uuid import UUID
+
+from pgrecall import statements
+from pgrecall.added import Added, Outcome
+from pgrecall.errors import DatabaseConflict
+from pgrecall.operations.noting import noted
+from pgrecall.operations.preparing import Incoming, Policy
+from pgrecall.schema import Tables
+from pgrecall.statements import GIVEN, UNSET_FIELDS, staged_fields
+from pgrecall.steps import Execute, Operation
+
+_ATTEMPTS = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """Memories by their ordinal, in the staging table or (one, with ordinal 0) as parameters."""
+
+    memories: Mapping[int, Incoming]
+    parameters: Mapping[str, Any] | None = None
+
+    @classmethod
+    def given(cls, memory: Incoming) -> Rows:
+        values = memory.values | {"embedding": memory.vector}
+        bound = {GIVEN + name: values[name] for name in staged_fields()}
+        return cls({0: memory}, bound | {UNSET_FIELDS: memory.unset})
+
+    @property
+    def staged(self) -> bool:
+        return self.parameters is None
+
+
+@dataclass(frozen=True, slots=True)
+class _Said:
+    """An incoming memory that says what a stored one says already."""
+
+    ordinal: int
+    id: UUID
+    memory_id: UUID
+    outcome: Outcome
+    similarity: float
+
+
+def one_by_one(
+    tables: Tables, agent_id: str, batch: Sequence[Incoming], policy: Policy
+) -> Operation[list[Added]]:
+    added: list[Added] = []
+    if policy.near_duplicates is not None:
+        yield Execute(statements.wait_for_rivals(tables), {"owner_id": agent_id})
+    for memory in batch:
+        rows = Rows.given(memory)
+        result: dict[int, Added] | None = None
+        if policy.near_duplicates is not None and memory.vector is not None:
+            result = yield from _near(tables, agent_id, rows, policy)
+        if result is None:
+            result = yield from stored(tables, agent_id, rows, policy)
+        added.append(result[0])
+    return added
+
+
+def stored(
+    tables: Tables, agent_id: str, rows: Rows, policy: Policy
+) -> Operation[dict[int, Added]]:
+    """Inserts what is new; what is there is looked up and met as the policy says."""
+    results: dict[int, Added] = {}
+    bound = {"owner_id": agent_id, "note_actor": policy.actor, **(rows.parameters or {})}
+    for _ in range(_ATTEMPTS):
+        inserted = yield Execute(statements.insert_incoming(tables, staged=rows.staged), bound)
+        ids = {row.id for row in inserted}
+        for ordinal, memory in rows.memories.items():
+            if memory.id in ids:
+                results[ordinal] = Added(memory.id, "inserted")
+        waiting = {o: memory for o, memory in rows.memories.items() if o not in results}
+        if waiting:
+            asked = [memory.id for memory in waiting.values()]
+            known = yield Execute(statements.existing(tables, agent_id, asked))
+            known_ids = {row.id for row in known}
+            for ordinal, memory in list(waiting.items()):
+                if memory.id in known_ids:
+                    results[ordinal] = Added(memory.id, "known")
+                    del waiting[ordinal]
+        if waiting:
+            again = yield from _exact(tables, agent_id, rows, list(waiting))
+            results |= yield from _restated(tables, agent_id, rows, again, policy)
+        if len(results) == len(rows.memories):
+            return results
+    raise DatabaseConflict(
+        "memories that say the same come and go while these are added; the same call may succeed"
+    )
+
+
+def _exact(
+    tables: Tables, agent_id: str, rows: Rows, ordinals: list[int]
+) -> Operation[list[_Said]]:
+    """Those of the incoming memories that an active one says already, word by word."""
+    found = yield Execute(
+        statements.duplicates(tables, staged=rows.staged),
+        {"owner_id": agent_id, "ordinals": ordinals, **(rows.parameters or {})},
+    )
+    return [
+        _Said(
+            row.ordinal,
+            rows.memories[row.ordinal].id,
+            row.memory_id,
+            "duplicate" if row.valid else "revived",
+            1.0,
+        )
+        for row in found
+    ]
+
+
+def _near(
+    tables: Tables, agent_id: str, rows: Rows, policy: Policy
+) -> Operation[dict[int, Added] | None]:
+    """Meets the memory most similar to the one that comes in; None when it is to be stored."""
+    memory = rows.memories[0]
+    known = yield Execute(statements.existing(tables, agent_id, [memory.id]))
+    exact = yield from _exact(tables, agent_id, rows, [0])
+    if known or exact:
+        return None
+    found = yield Execute(
+        statements.nearest(tables),
+        {"owner_id": agent_id, "query": memory.vector, "threshold": policy.near_duplicates},
+    )
+    if not found:
+        return None
+    [row] = found
+    said = _Said(0, memory.id, row.memory_id, "near_duplicate", row.similarity)
+    results = yield from _restated(tables, agent_id, rows, [said], policy)
+    return results
+
+
+def _restated(
+    tables: Tables, agent_id: str, rows: Rows, again: Sequence[_Said], policy: Policy
+) -> Operation[dict[int, Added]]:
+    """Notes that memories were said again, and does what the policy says, once per incoming id."""
+    if not again:
+        return {}
+    bound = {"owner_id": agent_id, **noted(reason=None, actor=policy.actor)}
+    newly = yield Execute(
+        statements.restate(tables),
+        bound
+        | {
+            "memory_ids": [said.memory_id for said in again],
+            "event_ids": [said.id for said in again],
+            "similarities": [said.similarity for said in again],
+        },
+    )
+    first_time = {row.id for row in newly}
+    fresh = [said for said in again if said.id in first_time]
+    targets = {said.memory_id: said.ordinal for said in fresh}  # of several the last counts
+    if policy.duplicates == "bump" and fresh:
+        counts = Counter(said.memory_id for said in fresh)
+        yield Execute(
+            statements.count_retrievals(tables),
+            {"owner_id": agent_id, "ids": list(counts), "counts": list(counts.values())},
+        )
+    gone = {said.memory_id: said.ordinal for said in fresh if said.outcome == "revived"}
+    if policy.duplicates == "replace":
+        change, chosen = statements.replace(tables, staged=rows.staged), targets
+    else:
+        change, chosen = statements.revive_duplicates(tables, staged=rows.staged), gone
+    if chosen:
+        yield Execute(
+            change,
+            bound
+            | {"ids": list(chosen), "ordinals": list(chosen.values())}
+            | dict(rows.parameters or {}),
+        )
+    return {said.ordinal: Added(said.memory_id, said.outcome, said.similarity) for said in again}

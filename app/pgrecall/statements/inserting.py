@@ -1,0 +1,272 @@
+"""Inserting memories, and what happens to those that say what is there already."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any
+
+from sqlalchemy import (
+    ColumnElement,
+    DateTime,
+    Double,
+    FromClause,
+    Integer,
+    LargeBinary,
+    Select,
+    Text,
+    Uuid,
+    and_,
+    any_,
+    bindparam,
+    cast,
+    func,
+    literal_column,
+    null,
+    select,
+)
+from sqlalchemy.dialects.postgresql import ARRAY, JSONB, insert
+from sqlalchemy.sql.dml import ReturningInsert
+
+from pgrecall import compiler
+from pgrecall.schema import Tables, owner
+from pgrecall.statements.assessing import assessed
+from pgrecall.statements.changing import Change, changed, event_id, named
+from pgrecall.statements.conditions import owned, rows_of_arrays, scope, valid
+from pgrecall.statements.staging import ORDINAL, given_row, staged_fields, staging
+
+_FIRST_NOTED = (
+    *("trust", "trust_provenance", "trust_consensus", "trust_governance", "trust_usage"),
+    *("importance", "tier", "expires_at"),
+)
+"""What the first event of a memory tells."""
+
+
+def rows_of(tables: Tables, *, staged: bool) -> FromClause:
+    """Where incoming rows are: in the staging table, or bound one by one."""
+    return staging(tables) if staged else given_row(tables)
+
+
+@lru_cache
+def insert_incoming(tables: Tables, *, staged: bool) -> Select[Any]:
+    """Inserts the incoming rows with their first events, and returns the ids of those inserted.
+
+    A row whose id or whose text is there already is left out. In the order of their hashes, so
+    that two batches that share texts wait for each other and never form a circle.
+    Parameters: owner_id, note_actor, those of `given_row` unless staged.
+    """
+    memories, events = tables.memories, tables.memory_events
+    ready = assessed(tables, rows_of(tables, staged=staged)).subquery("ready")
+    names = staged_fields()
+    inserted = (
+        insert(memories)
+        .from_select(
+            [owner(memories).name, *names],
+            select(
+                bindparam("owner_id", type_=Text()), *(ready.c[name] for name in names)
+            ).order_by(content_hash(tables, ready.c.content), ready.c[ORDINAL]),
+        )
+        .on_conflict_do_nothing()
+        .returning(memories.c.id, *(memories.c[name] for name in _FIRST_NOTED))
+        .cte("inserted")
+    )
+    pairs: list[Any] = []
+    for name in _FIRST_NOTED:
+        pairs += [literal_column(f"'{name}'", Text()), inserted.c[name]]
+    noted = (
+        insert(events)
+        .from_select(
+            ["agent_id", "memory_id", "id", "event_type", "actor", "new_values", "occurred_at"],
+            select(
+                bindparam("owner_id", type_=Text()),
+                inserted.c.id,
+                event_id(tables),
+                named("initial"),
+                bindparam("note_actor", type_=Text()),
+                func.jsonb_build_object(*pairs, type_=JSONB()),
+                func.clock_timestamp(type_=DateTime(timezone=True)),
+            ),
+        )
+        .cte("noted")
+    )
+    return select(inserted.c.id).add_cte(noted)
+
+
+@lru_cache
+def duplicates(tables: Tables, *, staged: bool) -> Select[Any]:
+    """Which active memory says the same as an incoming row.
+
+    Columns: ordinal, memory_id, valid (now). The memories are kept from being deleted until the
+    transaction ends. Parameters: owner_id, ordinals, those of `given_row` unless staged.
+    """
+    memories, rows = tables.memories, rows_of(tables, staged=staged)
+    same = and_(
+        owned(memories),
+        memories.c.content_hash == content_hash(tables, rows.c.content),
+        _active(memories),
+    )
+    wanted = cast(bindparam("ordinals", type_=ARRAY(Integer)), ARRAY(Integer))
+    return (
+        select(
+            rows.c[ORDINAL],
+            memories.c.id.label("memory_id"),
+            valid(scope(tables, memories, as_of=False)).label("valid"),
+        )
+        .select_from(rows.join(memories, same))
+        .where(rows.c[ORDINAL] == any_(wanted))
+        .order_by(memories.c.id, rows.c[ORDINAL])
+        .with_for_update(read=True, key_share=True, of=memories)
+    )
+
+
+@lru_cache
+def nearest(tables: Tables) -> Select[Any]:
+    """The active, valid memory most similar to `query`, if it is more than `threshold` so.
+
+    Exact: every memory of the owner is compared. Columns: memory_id, similarity.
+    """
+    memories = tables.memories
+    within = scope(tables, memories, as_of=False)
+    found = (
+        select(memories.c.id.label("memory_id"), compiler.similarity(within).label("similarity"))
+        .where(owned(memories), _active(memories), memories.c.embedding.is_not(None), valid(within))
+        .subquery("found")
+    )
+    threshold: Any = bindparam("threshold", type_=Double())
+    best = (
+        select(found)
+        .where(found.c.similarity > threshold)
+        .order_by(found.c.similarity.desc(), found.c.memory_id)
+        .limit(literal_column("1"))
+        .subquery("best")
+    )
+    return (
+        select(best)
+        .select_from(best.join(memories, memories.c.id == best.c.memory_id))
+        .where(owned(memories))
+        .with_for_update(read=True, key_share=True, of=memories)
+    )
+
+
+@lru_cache
+def wait_for_rivals(tables: Tables) -> Select[Any]:
+    """Waits until no other transaction looks for near duplicates of this owner's memories."""
+    name = literal_column(f"'{tables.memories.name} '", Text()) + bindparam(
+        "owner_id", type_=Text()
+    )
+    return select(
+        func.pg_advisory_xact_lock(func.hashtextextended(name, literal_column("8741"))).is_(None)
+    )
+
+
+@lru_cache
+def restate(tables: Tables) -> ReturningInsert[Any]:
+    """Notes for each of `memory_ids` that it was said again, under the event of `event_ids`.
+
+    Returns memory_id and the event's id for those that were not noted yet: the event carries the
+    incoming row's id, so that a repeated write is recognised. Parameters: owner_id,
+    memory_ids, event_ids, similarities, note_actor.
+    """
+    events = tables.memory_events
+    said = rows_of_arrays(
+        "said",
+        memory_id=("memory_ids", Uuid()),
+        event_id=("event_ids", Uuid()),
+        similarity=("similarities", Double()),
+    )
+    return (
+        insert(events)
+        .from_select(
+            ["agent_id", "memory_id", "id", "event_type", "actor", "metadata", "occurred_at"],
+            select(
+                bindparam("owner_id", type_=Text()),
+                said.c.memory_id,
+                said.c.event_id,
+                named("restated"),
+                bindparam("note_actor", type_=Text()),
+                func.jsonb_build_object(
+                    literal_column("'similarity'", Text()), said.c.similarity, type_=JSONB()
+                ),
+                func.clock_timestamp(type_=DateTime(timezone=True)),
+            ).order_by(said.c.memory_id, said.c.event_id),
+        )
+        .on_conflict_do_nothing()
+        .returning(events.c.memory_id, events.c.id)
+    )
+
+
+@lru_cache
+def replace(tables: Tables, *, staged: bool) -> Select[Any]:
+    """Gives the memories of `ids` all the fields of the incoming rows of `ordinals`.
+
+    Their id, counters and history stay. Parameters beside those of `changed`: ids, ordinals (one
+    for each id), those of `given_row` unless staged.
+    """
+    names = [name for name in staged_fields() if name != "id"]
+    cleared = ("invalidated_at", "invalidation_reason", "superseded_by")
+    change = Change(
+        event_type=named("replaced"),
+        reads=(*names, *cleared, "status"),
+        assign=lambda locked, _: (
+            {name: locked[_CARRIED + name] for name in names}
+            | {name: null() for name in cleared}
+            | {"status": literal_column("'active'", Text())}
+        ),
+    )
+    return _from_incoming(tables, change, names, staged=staged)
+
+
+@lru_cache
+def revive_duplicates(tables: Tables, *, staged: bool) -> Select[Any]:
+    """Makes the memories of `ids` hold again, with the validity and expiry of the incoming rows.
+
+    Parameters: as of `replace`.
+    """
+    taken = ("valid_from", "valid_until", "expires_at")
+    cleared = ("invalidated_at", "invalidation_reason", "superseded_by")
+    change = Change(
+        event_type=named("revived"),
+        reads=(*taken, *cleared),
+        assign=lambda locked, _: (
+            {name: locked[_CARRIED + name] for name in taken} | {name: null() for name in cleared}
+        ),
+    )
+    return _from_incoming(tables, change, taken, staged=staged)
+
+
+_CARRIED = "incoming_"
+
+
+def _from_incoming(tables: Tables, change: Change, taken: Any, *, staged: bool) -> Select[Any]:
+    memories = tables.memories
+    ready = assessed(tables, rows_of(tables, staged=staged)).subquery("ready")
+    pairs = rows_of_arrays("pairs", id=("ids", Uuid()), ordinal=("ordinals", Integer()))
+    source = (
+        select(pairs.c.id.label("memory_id"), *(ready.c[name] for name in taken))
+        .select_from(pairs.join(ready, ready.c[ORDINAL] == pairs.c.ordinal))
+        .subquery("source")
+    )
+    carried = [source.c[name].label(_CARRIED + name) for name in taken]
+    return changed(
+        tables, change, memories.c.id == source.c.memory_id, source=source, carried=carried
+    )
+
+
+@lru_cache
+def text_taken(tables: Tables) -> Select[Any]:
+    """The active memory other than `id` that says the same as `content`, if there is one."""
+    memories = tables.memories
+    hashed = content_hash(tables, bindparam("content", type_=Text()))
+    other = memories.c.id != bindparam("this_id", type_=Uuid())
+    return select(memories.c.id).where(
+        owned(memories), memories.c.content_hash == hashed, _active(memories), other
+    )
+
+
+def content_hash(tables: Tables, content: ColumnElement[str]) -> ColumnElement[Any]:
+    return compiler.schema_function(tables.schema, "content_hash", content, type_=LargeBinary())
+
+
+def _active(memories: FromClause) -> ColumnElement[bool]:
+    """As a literal, so that the partial index on active memories can be used."""
+    condition: ColumnElement[bool] = memories.c.status == literal_column("'active'", Text())
+    return condition

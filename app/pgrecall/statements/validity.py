@@ -1,0 +1,165 @@
+"""Changes that move memories in and out of what is recalled, and between tiers."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from itertools import pairwise
+from typing import Any
+
+from sqlalchemy import (
+    ColumnElement,
+    DateTime,
+    Double,
+    Select,
+    Text,
+    Uuid,
+    any_,
+    bindparam,
+    case,
+    func,
+    literal_column,
+    null,
+    or_,
+    select,
+)
+
+from pgrecall.schema import Tables
+from pgrecall.schema.limits import TIERS
+from pgrecall.statements.assessing import expiry
+from pgrecall.statements.changing import Change, changed, named
+from pgrecall.statements.conditions import Condition, owned, uuids
+
+
+@lru_cache
+def invalidate(tables: Tables) -> Select[Any]:
+    """Forgets those of `ids` that stand."""
+    memories = tables.memories
+    change = Change(
+        event_type=named("forgotten"),
+        reads=("invalidated_at", "invalidation_reason"),
+        assign=lambda *_: {
+            "invalidated_at": func.now(),
+            "invalidation_reason": literal_column("'forgotten'", Text()),
+        },
+    )
+    standing = or_(memories.c.invalidated_at.is_(None), memories.c.invalidated_at > func.now())
+    return changed(tables, change, memories.c.id == any_(uuids()), standing)
+
+
+@lru_cache
+def revive(tables: Tables) -> Select[Any]:
+    """Makes those of `ids` recallable again that were invalidated, put away or have expired."""
+    memories = tables.memories
+    change = Change(
+        event_type=named("revived"),
+        reads=("status", "invalidated_at", "invalidation_reason", "superseded_by", "expires_at"),
+        assign=lambda locked, _: {
+            "status": literal_column("'active'", Text()),
+            "invalidated_at": null(),
+            "invalidation_reason": null(),
+            "superseded_by": null(),
+            "expires_at": case((locked.expires_at > func.now(), locked.expires_at)),
+        },
+    )
+    away = or_(
+        memories.c.invalidated_at.is_not(None),
+        memories.c.status != literal_column("'active'"),
+        memories.c.expires_at <= func.now(),
+    )
+    return changed(tables, change, memories.c.id == any_(uuids()), away)
+
+
+@lru_cache
+def lock_for_supersession(tables: Tables) -> Select[Any]:
+    """The memory `this_id`, locked, with what decides whether another may succeed it at `start`.
+
+    Columns: importance, subject, invalidated_at, superseded_by, valid_from, valid_until, moment
+    (when the other begins to hold), overlaps (whether it claims to hold at that moment or after).
+    """
+    columns = tables.memories.c
+    moment = func.coalesce(
+        bindparam("start", type_=DateTime(timezone=True)),
+        func.now(),
+        type_=DateTime(timezone=True),
+    )
+    overlaps = or_(
+        func.coalesce(columns.valid_until > moment, False),
+        func.coalesce(columns.valid_from >= moment, False),
+    )
+    return (
+        select(
+            columns.importance,
+            columns.subject,
+            columns.invalidated_at,
+            columns.superseded_by,
+            columns.valid_from,
+            columns.valid_until,
+            moment.label("moment"),
+            overlaps.label("overlaps"),
+        )
+        .where(owned(tables.memories), columns.id == bindparam("this_id", type_=Uuid()))
+        .with_for_update(key_share=True)
+    )
+
+
+@lru_cache
+def supersede(tables: Tables) -> Select[Any]:
+    """Invalidates the memory `this_id` from `moment` on, in favour of `successor`."""
+    change = Change(
+        event_type=named("superseded"),
+        reads=("invalidated_at", "invalidation_reason", "superseded_by"),
+        assign=lambda *_: {
+            "invalidated_at": func.greatest(
+                func.now(), bindparam("moment", type_=DateTime(timezone=True))
+            ),
+            "invalidation_reason": literal_column("'superseded'", Text()),
+            "superseded_by": bindparam("successor", type_=Uuid()),
+        },
+    )
+    return changed(tables, change, tables.memories.c.id == bindparam("this_id", type_=Uuid()))
+
+
+@lru_cache
+def set_importance(tables: Tables) -> Select[Any]:
+    """Gives the memory `this_id` the importance `new_importance`."""
+    return _importance(tables)
+
+
+@lru_cache
+def raise_importance(tables: Tables) -> Select[Any]:
+    """Gives the memory `this_id` the importance `new_importance`, unless it has more."""
+    lower = tables.memories.c.importance < bindparam("new_importance", type_=Double())
+    return _importance(tables, lower)
+
+
+def _importance(tables: Tables, *which: Condition) -> Select[Any]:
+    change = Change(
+        event_type=named("importance"),
+        reads=("importance",),
+        assign=lambda *_: {"importance": bindparam("new_importance", type_=Double())},
+    )
+    this = tables.memories.c.id == bindparam("this_id", type_=Uuid())
+    return changed(tables, change, this, *which)
+
+
+@lru_cache
+def move_tier(tables: Tables, *, up: bool) -> Select[Any]:
+    """Moves those of `ids` one tier up or down that can move; the new tier sets their expiry."""
+    memories = tables.memories
+    steps = dict(pairwise(TIERS if up else reversed(TIERS)))
+
+    def next_tier(tier: ColumnElement[Any]) -> ColumnElement[Any]:
+        literals = {old: literal_column(f"'{new}'", Text()) for old, new in steps.items()}
+        return case(literals, value=tier)
+
+    def assign(locked: Any, _: Any) -> dict[str, ColumnElement[Any]]:
+        tier = next_tier(locked.tier)
+        return {"tier": tier, "expires_at": expiry(tables, tier)}
+
+    change = Change(
+        event_type=named("promoted" if up else "demoted"),
+        reads=("tier", "expires_at"),
+        assign=assign,
+    )
+    movable = next_tier(memories.c.tier).is_not(None)
+    return changed(tables, change, memories.c.id == any_(uuids()), movable)
