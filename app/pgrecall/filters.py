@@ -8,9 +8,9 @@ from datetime import datetime
 from typing import Any, Self, TypedDict
 
 from pgrecall.custom_condition import Expression, require_condition
-from pgrecall.errors import UnknownName
+from pgrecall.errors import InputError, UnknownName
 from pgrecall.metadata_filter import MetadataFilter
-from pgrecall.schema.limits import STATUSES, TIERS
+from pgrecall.schema.limits import LABEL_KINDS, STATUSES, TIERS
 from pgrecall.validation import (
     require_aware,
     require_bool,
@@ -20,13 +20,13 @@ from pgrecall.validation import (
 
 _TEXTS = (
     *("memory_types", "tags", "all_tags", "entities", "all_entities"),
-    *("components", "output_types", "domains", "categories", "loops"),
+    *("components", "output_types", "domains", "categories", "loops", "labels"),
 )
 
 
 _VALUES = (
     *_TEXTS,
-    *("tiers", "statuses", "created_after", "created_before"),
+    *("tiers", "statuses", "label_kinds", "created_after", "created_before"),
     *("compliant", "min_trust"),
 )
 
@@ -48,6 +48,10 @@ class FilterArguments(TypedDict, total=False):
     """Any of these entities."""
     all_entities: Sequence[str]
     """Every one of these entities."""
+    labels: Sequence[str]
+    """Any of these labels."""
+    label_kinds: Sequence[str]
+    """Together with `labels`: only labels of these kinds."""
     metadata: Mapping[str, Any]
     """The metadata contains this JSON object; {"key": {"$gte": 3}} compares: see MetadataFilter."""
     created_after: datetime
@@ -95,6 +99,8 @@ class Filters:
     all_tags: Sequence[str] | None = None
     entities: Sequence[str] | None = None
     all_entities: Sequence[str] | None = None
+    labels: Sequence[str] | None = None
+    label_kinds: Sequence[str] | None = None
     metadata: Mapping[str, Any] | None = None
     created_after: datetime | None = None
     created_before: datetime | None = None
@@ -153,6 +159,9 @@ class Filters:
             require_texts(name, getattr(self, name))
         _require_known("tiers", self.tiers, TIERS)
         _require_known("statuses", self.statuses, STATUSES)
+        _require_known("label_kinds", self.label_kinds, LABEL_KINDS)
+        if self.label_kinds is not None and self.labels is None:
+            raise InputError("label_kinds narrows labels down: give labels too")
         taken_apart = MetadataFilter.of({} if self.metadata is None else self.metadata)
         object.__setattr__(self, "_metadata", taken_apart)
         require_bool("include_invalid", self.include_invalid)

@@ -36,13 +36,16 @@ class ScoredMemory:
     similarity: float | None
     signals: dict[str, float]
     contributions: dict[str, float]
+    steps: int = 0
+    """How many links away from a hit; 0: a hit itself."""
 
     def record(self) -> dict[str, Any]:
         """The hit as plain JSON values, numbers rounded to six decimals.
 
-        Keys: id, content, score, similarity, signals, contributions, created_at.
+        Keys: id, content, score, similarity, signals, contributions, created_at, and steps for
+        a neighbour of a hit.
         """
-        return {
+        record = {
             "id": str(self.memory.id),
             "content": self.memory.content,
             "score": round(self.score, RECORD_DECIMALS),
@@ -55,6 +58,7 @@ class ScoredMemory:
                 None if self.memory.created_at is None else self.memory.created_at.isoformat()
             ),
         }
+        return record | {"steps": self.steps} if self.steps else record
 
 
 def contributions(profile: Profile, signals: Mapping[str, float]) -> dict[str, float]:

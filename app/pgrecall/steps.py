@@ -6,7 +6,7 @@ synchronous and the asynchronous repository each carry out the steps in their ow
 
 from __future__ import annotations
 
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Self, TypeVar
 
@@ -14,6 +14,7 @@ from sqlalchemy import Executable, Table
 
 from pgrecall.embedding import VectorLike
 from pgrecall.errors import InputError
+from pgrecall.schema import Tables
 
 T = TypeVar("T")
 
@@ -50,6 +51,29 @@ class Copy:
 
 Step = Inspect | Embed | Execute | Copy
 Operation = Generator[Step, Any, T]
+
+
+@dataclass(frozen=True, slots=True)
+class Transact:
+    """An operation to be carried out as a transaction of its own; answered with its result.
+
+    On a caller's Connection or Session it takes part in the transaction there.
+    """
+
+    operation: Callable[[Tables], Operation[Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A call of the caller's own function, outside any transaction of ours; answered with its
+    result, which the asynchronous repository awaits if it can be awaited."""
+
+    function: Callable[..., Any]
+    arguments: tuple[Any, ...]
+
+
+Job = Generator[Transact | Call, Any, T]
+"""Several transactions one after the other, each all or nothing."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence, Set
-from datetime import datetime
+from datetime import datetime, timedelta
 from fractions import Fraction
 from numbers import Integral, Rational, Real
 from typing import Any
@@ -16,6 +16,8 @@ from uuid import UUID
 from pgrecall.errors import InputError
 from pgrecall.schema.limits import EARLIEST, LATEST, MAX_NAME_LENGTH
 from pgrecall.signals import SMALLEST_SHARE
+
+LONGEST_DURATION = timedelta(days=365_250)
 
 
 def require_text(name: str, value: object, *, error: type[InputError] = InputError) -> str:
@@ -99,6 +101,25 @@ def require_change(name: str, value: object) -> float:
     if not -1 <= number <= 1:
         raise InputError(f"{name} must lie within -1 and 1, got {value!s:.80}")
     return number
+
+
+def require_hours(name: str, value: object) -> float:
+    """A length of time of at most a thousand years, in hours."""
+    if isinstance(value, bool) or not isinstance(value, Real):
+        raise InputError(f"{name} must be a number, got {type(value).__name__} {value!r:.60}")
+    longest = LONGEST_DURATION / timedelta(hours=1)
+    if not 0 <= float(value) <= longest:
+        raise InputError(f"{name} must lie within 0 and {longest:,.0f} hours, got {value!s:.60}")
+    return float(value)
+
+
+def require_duration(name: str, value: object) -> float:
+    """A length of time of at most a thousand years, as hours."""
+    if not isinstance(value, timedelta):
+        raise InputError(f"{name} must be a timedelta, got {type(value).__name__} {value!r:.60}")
+    if not timedelta(0) <= value <= LONGEST_DURATION:
+        raise InputError(f"{name} must lie within 0 and {LONGEST_DURATION.days} days, got {value}")
+    return value / timedelta(hours=1)
 
 
 def require_json_object(

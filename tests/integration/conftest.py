@@ -23,6 +23,12 @@ RepositoryOf = Callable[..., MemoryRepository]
 Work = Callable[[MemoryRepository], Any]
 Transaction = Callable[..., Any]
 
+OWNED = (
+    *("agent_memories", "team_memories", "memory_usage", "memory_events"),
+    *("memory_labels", "memory_links", "gc_runs"),
+)
+"""Tables whose rows belong to an agent or a team; the tables of defaults belong to all."""
+
 _agents = count()
 
 
@@ -97,7 +103,7 @@ def database_url(emptied_url: str) -> Iterator[str]:
     """A migrated database without a row; a clone for every test would cost a minute."""
     yield emptied_url
     with psycopg.connect(emptied_url, autocommit=True) as connection:
-        for table in ("agent_memories", "team_memories", "memory_usage", "memory_events"):
+        for table in OWNED:
             connection.execute(f"DELETE FROM pgrecall.{table}")
 
 

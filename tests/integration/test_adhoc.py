@@ -127,6 +127,11 @@ class Database:
                 _insert(connection, "memory_usage", key | counters)
         return added
 
+    def allow_copies(self) -> None:
+        """As before migration 0005: one text may be active more than once."""
+        with self.connect() as connection:
+            connection.execute("DROP INDEX ix_agent_memories_agent_id_content_hash")
+
     def connect(self) -> psycopg.Connection:
         path = f"-csearch_path={self.schema},{self.extensions}"
         return psycopg.connect(self.url, autocommit=True, options=path)
@@ -175,6 +180,7 @@ def shared(server_url: str, template: str) -> Iterator[Database]:
     """For tests that only read: every script finds something, of every hostile agent too."""
     with new_database(server_url, template) as url:
         database = Database(url)
+        database.allow_copies()
         fill(database, AGENT, *HOSTILE)
         database.add("of the team", agent=AGENT, table="team_memories", embedding=NORTH)
         with database.connect() as connection:
@@ -316,6 +322,7 @@ def elsewhere(server_url: str) -> Iterator[Database]:
             connection.execute('CREATE EXTENSION vector SCHEMA "Ext"')
         migrate.upgrade(url, schema="ours", embedding_type="halfvec", dimensions=DIMENSIONS)
         database = Database(url, schema="ours", extensions='"Ext"')
+        database.allow_copies()
         fill(database, AGENT)
         yield database
 
@@ -631,14 +638,15 @@ def duplicates(database: Database, **variables: Any) -> tuple[list[Row], list[Ro
     return tables["Exact duplicates"], tables["Near duplicates"]
 
 
-def test_duplicates_exact(database: Database) -> None:
-    first, second = database.add("Ines drinks tea"), database.add("  ines  DRINKS\ttea ")
-    database.add("ines drinks tea", status="archived")
-    database.add("ines drinks tea", expires_at=days_ago(1))
-    database.add("ines drinks tea", agent="another")
-    database.add("something else")
+def test_duplicates_exact(own: Database) -> None:
+    own.allow_copies()
+    first, second = own.add("Ines drinks tea"), own.add("  ines  DRINKS\ttea ")
+    own.add("ines drinks tea", status="archived")
+    own.add("ines drinks tea", expires_at=days_ago(1))
+    own.add("ines drinks tea", agent="another")
+    own.add("something else")
 
-    [row], near = duplicates(database)
+    [row], near = duplicates(own)
 
     assert row["copies"] == "2"
     assert set(row["ids"].strip("{}").split(",")) == {str(first), str(second)}
@@ -675,11 +683,12 @@ def test_duplicates_above_a_threshold_among_the_newest(database: Database) -> No
     assert near(threshold=0.95) == []
 
 
-def test_duplicates_near_and_exact_are_listed_once(database: Database) -> None:
+def test_duplicates_near_and_exact_are_listed_once(own: Database) -> None:
+    own.allow_copies()
     for _ in range(2):
-        database.add("same", embedding=NORTH)
+        own.add("same", embedding=NORTH)
 
-    exact, near = duplicates(database)
+    exact, near = duplicates(own)
 
     assert [row["copies"] for row in exact] == ["2"]
     assert near == []
@@ -690,8 +699,8 @@ def test_duplicates_near_and_exact_are_listed_once(database: Database) -> None:
 
 def test_busiest_agents(own: Database) -> None:
     long_ago, lately = days_ago(30), days_ago(1)
-    for _ in range(3):
-        own.add("a", agent="many")
+    for text in ("a", "another a", "a third"):
+        own.add(text, agent="many")
     own.add("b", agent="much", retrievals=40, accessed=long_ago)
     own.add("c", agent="late", retrievals=2, accessed=lately)
     own.add("d", agent="late", retrievals=0)

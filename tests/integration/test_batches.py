@@ -97,15 +97,21 @@ def test_a_batch_of_5000_rows_is_stored_whole(
     assert last.content == "memory 4999"
 
 
-def test_rows_of_a_batch_lie_in_input_order(
+def test_rows_of_a_batch_lie_by_content_hash_and_ids_come_in_input_order(
     repository_of: RepositoryOf, own_url: str, own_engine: Engine
 ) -> None:
+    """So that two batches that share texts wait for each other and form no circle."""
     batch = [NewMemory(str(i), embedding=None) for i in range(100)]
 
     ids = repository_of(own_url).add_many("agent", batch)
 
-    rows = sql(own_engine, "SELECT id FROM pgrecall.agent_memories ORDER BY ctid")
-    assert [UUID(str(memory_id)) for (memory_id,) in rows] == ids
+    rows = sql(
+        own_engine, "SELECT id, content, content_hash FROM pgrecall.agent_memories ORDER BY ctid"
+    )
+    hashes = [bytes(content_hash) for _, _, content_hash in rows]
+    by_id = {UUID(str(memory_id)): content for memory_id, content, _ in rows}
+    assert hashes == sorted(hashes)
+    assert [by_id[memory_id] for memory_id in ids] == [memory.content for memory in batch]
 
 
 def test_a_batch_leaves_no_table_behind(either: MemoryRepository, engine: Engine) -> None:

@@ -20,6 +20,35 @@ def test_a_deleted_memory_is_gone_with_its_counters(
     assert sql(engine, "SELECT * FROM pgrecall.memory_usage") == []
 
 
+def test_a_deleted_memory_is_gone_with_its_labels_and_links(
+    either: MemoryRepository, engine: Engine
+) -> None:
+    gone, kept, other = (
+        either.add("agent", NewMemory(text, embedding=NORTH)) for text in ("a", "b", "c")
+    )
+    for memory_id in (gone, kept):
+        sql(
+            engine,
+            "INSERT INTO pgrecall.memory_labels (agent_id, memory_id, kind, value) "
+            "VALUES ('agent', :memory, 'tag', 'x')",
+            memory=memory_id,
+        )
+    for source, target in ((gone, kept), (kept, gone), (kept, other)):
+        sql(
+            engine,
+            "INSERT INTO pgrecall.memory_links (agent_id, source_id, target_id, kind) "
+            "VALUES ('agent', :source, :target, 'x')",
+            source=source,
+            target=target,
+        )
+
+    either.delete("agent", gone)
+
+    assert sql(engine, "SELECT memory_id FROM pgrecall.memory_labels") == [(kept,)]
+    left = sql(engine, "SELECT source_id, target_id FROM pgrecall.memory_links")
+    assert left == [(kept, other)]
+
+
 def test_delete_leaves_the_other_memories_and_their_counters(either: MemoryRepository) -> None:
     gone, kept = (either.add("agent", NewMemory(text, embedding=NORTH)) for text in ("a", "b"))
     either.touch("agent", [gone, kept])
@@ -58,7 +87,10 @@ def test_what_happened_to_a_deleted_memory_stays_in_its_events(
 
     either.delete("agent", memory_id)
 
-    assert sql(engine, "SELECT event_type FROM pgrecall.memory_events") == [("manual",)]
+    events = sql(
+        engine, "SELECT event_type FROM pgrecall.memory_events WHERE memory_id = :id", id=memory_id
+    )
+    assert sorted(events) == [("deleted",), ("initial",), ("manual",)]
 
 
 def test_an_id_may_be_used_again_after_its_deletion(either: MemoryRepository) -> None:

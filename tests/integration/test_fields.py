@@ -8,6 +8,7 @@ from uuid import UUID
 import pytest
 
 from pgrecall import Memory, MemoryRepository, NewMemory
+from pgrecall.memory import UNSET
 from tests.integration.support import NORTH
 
 FULL = NewMemory(
@@ -52,7 +53,30 @@ FULL = NewMemory(
     expires_at=datetime(2035, 1, 1, tzinfo=UTC),
 )
 DEFAULT = NewMemory("plain", embedding=None)
-NAMES = {field.name for field in fields(NewMemory)}
+PLAIN = replace(
+    DEFAULT,
+    tier="long",
+    trust=None,
+    trust_curve=None,
+    trust_half_life_hours=None,
+    created_at=None,
+    expires_at=None,
+)
+"""Leaves nothing for the database to decide."""
+DECIDED = {
+    "tier": "long",
+    "trust": 0.3 * 0.74 + 0.25 * 0.8 + 0.3 * 1,
+    "trust_provenance": 0.6 * 0.7 + 0.4 * 0.8,
+    "trust_consensus": 0.8,
+    "trust_governance": 1.0,
+    "trust_usage": 0.0,
+    "trust_curve": "hyperbolic",
+    "trust_half_life_hours": 168.0,
+    "expires_at": None,
+}
+"""What the database decides of a memory that says nothing."""
+NAMES = {field.name for field in fields(NewMemory)} - {"key"}
+"""Of what is stored; a key is not, an id is made from it."""
 
 
 @pytest.mark.parametrize("way", ["add", "add_many", "update"])
@@ -69,11 +93,23 @@ def test_the_full_memory_leaves_no_field_at_its_default() -> None:
 
 @pytest.mark.parametrize("way", ["add", "add_many", "update"])
 def test_every_default_comes_back_as_it_is(either: MemoryRepository, way: str) -> None:
-    memory = asdict(_stored(either, replace(DEFAULT, created_at=None), way))
+    memory = asdict(_stored(either, PLAIN, way))
 
     for name in NAMES - {"id", "tags", "entities", "additional_types"}:
-        assert memory[name] == getattr(replace(DEFAULT, created_at=None), name), name
+        assert memory[name] == getattr(PLAIN, name), name
     assert memory["tags"] == memory["entities"] == memory["additional_types"] == []
+
+
+@pytest.mark.parametrize("way", ["add", "add_many"])
+def test_the_database_decides_what_is_left_unset(either: MemoryRepository, way: str) -> None:
+    memory = asdict(_stored(either, DEFAULT, way))
+
+    unset = {name for name in NAMES if getattr(DEFAULT, name) is UNSET}
+    assert unset - DECIDED.keys() == {"created_at"}
+    assert memory["created_at"] is not None
+    for name, value in DECIDED.items():
+        expected = pytest.approx(value) if isinstance(value, float) else value
+        assert memory[name] == expected, name
 
 
 def test_a_new_memory_is_active_unused_and_stands(either: MemoryRepository) -> None:
@@ -81,6 +117,7 @@ def test_a_new_memory_is_active_unused_and_stands(either: MemoryRepository) -> N
 
     assert memory.status == "active"
     assert (memory.retrieval_count, memory.success_count, memory.failure_count) == (0, 0, 0)
+    assert (memory.feedback_up, memory.feedback_down) == (0, 0)
     assert memory.last_accessed_at is None
     assert (memory.invalidated_at, memory.invalidation_reason) == (None, None)
     assert memory.superseded_by is None
@@ -96,11 +133,11 @@ def test_lists_of_texts_may_be_any_sequence(either: MemoryRepository, sequence: 
 
 def _stored(repo: MemoryRepository, memory: NewMemory, way: str) -> Memory:
     if way == "add":
-        memory_id = repo.add("agent", memory)
+        memory_id: UUID = repo.add("agent", memory, check_compliance=False)
     elif way == "add_many":
-        [memory_id] = repo.add_many("agent", [memory])
+        [memory_id] = repo.add_many("agent", [memory], check_compliance=False)
     else:
-        bare = NewMemory("bare", id=memory.id, embedding=NORTH)
+        bare = NewMemory("bare", id=memory.id, embedding=NORTH, trust=None)
         memory_id = repo.add("agent", bare)
         changes = {name: getattr(memory, name) for name in NAMES - {"id"}}
         repo.update("agent", memory_id, **changes)

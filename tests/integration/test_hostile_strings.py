@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from sqlalchemy import Engine
 
@@ -35,20 +37,42 @@ assert len(LARGE) > 1_000_000
 
 
 def _read(repo: MemoryRepository, agent: str, memory: NewMemory) -> list[Memory]:
-    """The memory as it was stored through add and through add_many."""
-    ids = [repo.add(agent, memory), *repo.add_many(agent, [memory])]
+    """The memory as it was stored through add and, but for its content, through add_many."""
+    also = replace(memory, content=f"{memory.content}, too")
+    ids = [repo.add(agent, memory), *repo.add_many(agent, [also])]
     found = [repo.get(agent, memory_id) for memory_id in ids]
     return [stored for stored in found if stored is not None]
 
 
 @pytest.mark.parametrize("text", HOSTILE, ids=lambda text: f"{text!a:.20}")
 def test_content_is_stored_verbatim(shared_repo: MemoryRepository, agent: str, text: str) -> None:
-    memories = _read(shared_repo, agent, NewMemory(text, embedding=NORTH))
-
     content = shared_repo.memories.c.content
-    assert [memory.content == text for memory in memories] == [True, True]
-    assert len(shared_repo.search(agent, NORTH, where=content == text)) == 2
-    assert shared_repo.search(agent, NORTH, where=content != text) == []
+    memory = NewMemory(text, embedding=NORTH)
+    another = f"{agent} through COPY"
+
+    added = [(agent, shared_repo.add(agent, memory))]
+    added += [(another, memory_id) for memory_id in shared_repo.add_many(another, [memory])]
+
+    assert len(added) == 2
+    for owner, memory_id in added:
+        stored = shared_repo.get(owner, memory_id)
+        assert stored is not None
+        assert (memory_id.inserted, stored.content == text) == (True, True)
+        assert len(shared_repo.search(owner, NORTH, where=content == text)) == 1
+        assert shared_repo.search(owner, NORTH, where=content != text) == []
+
+
+@pytest.mark.parametrize("text", HOSTILE, ids=lambda text: f"{text!a:.20}")
+def test_content_is_known_again_through_each_way(
+    shared_repo: MemoryRepository, agent: str, text: str
+) -> None:
+    memory = NewMemory(text, embedding=NORTH)
+
+    first = shared_repo.add(agent, memory)
+    again = [shared_repo.add(agent, memory), *shared_repo.add_many(agent, [memory])]
+
+    assert [(added, added.outcome) for added in again] == [(first, "duplicate")] * 2
+    assert shared_repo.count(agent) == 1
 
 
 @pytest.mark.parametrize("text", HOSTILE, ids=lambda text: f"{text!a:.20}")
@@ -64,7 +88,7 @@ def test_labels_are_stored_and_filtered_verbatim(
     assert [[*m.tags, *m.entities] == [text, "b", "a", text] for m in memories] == [True, True]
     for name in ("tags", "all_tags", "entities", "all_entities"):
         found = shared_repo.search(agent, NORTH, **{name: [text]})  # type: ignore[arg-type]
-        assert contents(found) == ["it", "it"], name
+        assert sorted(contents(found)) == ["it", "it, too"], name
 
 
 @pytest.mark.parametrize("text", HOSTILE, ids=lambda text: f"{text!a:.20}")
@@ -77,7 +101,8 @@ def test_metadata_is_stored_and_filtered_verbatim(
     memories = _read(shared_repo, agent, NewMemory("it", embedding=NORTH, metadata=metadata))
 
     assert [memory.metadata == metadata for memory in memories] == [True, True]
-    assert contents(shared_repo.search(agent, NORTH, metadata={text: [text]})) == ["it", "it"]
+    found = shared_repo.search(agent, NORTH, metadata={text: [text]})
+    assert sorted(contents(found)) == ["it", "it, too"]
 
 
 @pytest.mark.parametrize("text", SHORT, ids=lambda text: f"{text!a:.20}")
@@ -91,7 +116,7 @@ def test_memory_types_are_stored_and_filtered_verbatim(
 
     assert [memory.memory_type for memory in memories] == [text, text]
     found = shared_repo.search(agent, NORTH, memory_types=[text])
-    assert sorted(contents(found)) == ["also", "it", "it"]
+    assert sorted(contents(found)) == ["also", "it", "it, too"]
 
 
 @pytest.mark.parametrize("text", SHORT, ids=lambda text: f"{text!a:.20}")
@@ -115,7 +140,11 @@ def test_agents_are_told_apart_verbatim(
 
 def test_texts_that_only_look_alike_stay_apart(shared_repo: MemoryRepository, agent: str) -> None:
     alike = ["é", "e\u0301", "É", "e", "é ", "%", "_"]
-    shared_repo.add_many(agent, [NewMemory(text, embedding=NORTH, tags=[text]) for text in alike])
+    named = {text: f"{number}: {text}" for number, text in enumerate(alike)}
+    shared_repo.add_many(
+        agent,
+        [NewMemory(content, embedding=NORTH, tags=[text]) for text, content in named.items()],
+    )
 
-    for text in alike:
-        assert contents(shared_repo.search(agent, NORTH, tags=[text])) == [text]
+    for text, content in named.items():
+        assert contents(shared_repo.search(agent, NORTH, tags=[text])) == [content]

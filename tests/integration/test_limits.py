@@ -39,7 +39,10 @@ def test_ties_are_ordered_by_id(either: MemoryRepository) -> None:
     ids = [UUID(int=n) for n in random.sample(range(1, 100), 20)]
     either.add_many(
         "agent",
-        [NewMemory("same", id=memory_id, embedding=NORTH, created_at=NOW) for memory_id in ids],
+        [
+            NewMemory(f"{n} of equals", id=memory_id, embedding=NORTH, created_at=NOW)
+            for n, memory_id in enumerate(ids)
+        ],
     )
 
     hits = either.search("agent", NORTH, k=15, as_of=NOW)

@@ -7,19 +7,20 @@ from pathlib import Path
 
 PACKAGE = Path(__file__).parents[2] / "app" / "pgrecall"
 FLOORS = (
-    ("errors", "added", "event"),
+    ("errors", "added", "event", "label", "link", "near_duplicate"),
     ("signals", "embedding"),
     ("profile",),
     ("profile_file",),
     ("profiles", "memory", "embedders"),
-    ("scored_memory", "schema"),
+    ("scored_memory", "cluster", "schema"),
     ("explanation",),
     ("scorer", "compiler", "validation", "ids", "steps", "resources"),
-    ("custom_condition",),
+    ("custom_condition", "garbage"),
     ("metadata_filter",),
     ("filters", "incoming", "recall_function"),
     ("statements",),
     ("operations",),
+    ("jobs",),
     ("repository",),
     ("migrate", "embedded", "importing", "overview"),
     ("demo",),

@@ -14,7 +14,16 @@ from pgrecall.operations.correcting import (
     set_importance,
     supersede,
 )
+from pgrecall.operations.curating import (
+    clear,
+    clusters,
+    complete_stale_tasks,
+    near_duplicates,
+    prune,
+)
 from pgrecall.operations.explaining import explain
+from pgrecall.operations.labelling import label, labelled, labels, unlabel
+from pgrecall.operations.linking import link, links, unlink
 from pgrecall.operations.ranking import search
 from pgrecall.operations.reading import count, existing, get
 from pgrecall.operations.using import adjust_trust, feedback, history, record_outcome
@@ -23,6 +32,9 @@ __all__ = [
     "add",
     "add_many",
     "adjust_trust",
+    "clear",
+    "clusters",
+    "complete_stale_tasks",
     "count",
     "delete",
     "demote",
@@ -32,12 +44,21 @@ __all__ = [
     "get",
     "history",
     "invalidate",
+    "label",
+    "labelled",
+    "labels",
+    "link",
+    "links",
+    "near_duplicates",
     "promote",
+    "prune",
     "record_outcome",
     "revive",
     "search",
     "set_importance",
     "supersede",
     "touch",
+    "unlabel",
+    "unlink",
     "update",
 ]

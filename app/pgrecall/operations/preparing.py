@@ -19,6 +19,8 @@ from pgrecall.steps import Embed, Embedded, Inspect, Operation
 from pgrecall.validation import require_bool, require_share
 
 DuplicatePolicy = Literal["bump", "keep", "replace"]
+NEAR_DUPLICATE = 0.92
+"""The similarity above which systems A and B take two memories for the same."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,8 +17,12 @@ from pgrecall.operations.reading import memory
 from pgrecall.profile import Profile
 from pgrecall.schema import Tables
 from pgrecall.scored_memory import ScoredMemory, contributions
+from pgrecall.statements import Search
 from pgrecall.steps import Execute, Operation
-from pgrecall.validation import require_bool
+from pgrecall.validation import require_bool, require_count
+
+MAX_STEPS = 2
+"""How far from a hit a neighbour may be."""
 
 
 def search(
@@ -37,6 +41,7 @@ def search(
     query_entities: Sequence[str] | None = None,
     apply_decay: bool = True,
     as_of: datetime | None = None,
+    expand: int = 0,
     touch: bool = True,
     **filters: Unpack[FilterArguments],
 ) -> Operation[list[ScoredMemory]]:
@@ -53,13 +58,17 @@ def search(
     the query's text are taken. `apply_decay=False` ranks by trust as stored.
 
     `as_of` is the moment asked about: ages, validity and expiry are those of that moment, and
-    what was created later is hidden; by default it is now. `touch` counts the retrieval of each
-    hit in the same transaction. Filters: see FilterArguments.
+    what was created later is hidden; by default it is now. `expand=1` brings along what is linked
+    to the hits, `expand=2` also what is linked to that: at most k neighbours that pass the same
+    filters and thresholds, ranked among the hits by the same score and told by `steps`. `touch`
+    counts the retrieval of each memory returned, in the same transaction. Filters: see
+    FilterArguments.
 
     Raises InputError and its children for a value that cannot be used, DatabaseReadOnly when
     touching where nothing may be written.
     """
     require_bool("touch", touch)
+    require_count("expand", expand, at_least=0, at_most=MAX_STEPS)
     asked = Question.of(
         agent_id,
         embedding,
@@ -78,9 +87,39 @@ def search(
     wanted = yield from asked.resolved(tables)
     rows = yield Execute(statements.search(tables, wanted), wanted.parameters)
     hits = [hit(wanted.profile, row._mapping) for row in rows]
+    if expand and hits:
+        hits = yield from _with_neighbours(tables, wanted, hits, expand)
     if touch:
         yield from _touched(tables, hits)
     return hits
+
+
+def _with_neighbours(
+    tables: Tables, wanted: Search, hits: list[ScoredMemory], steps: int
+) -> Operation[list[ScoredMemory]]:
+    """The hits and what is linked to them, best first."""
+    found = list(hits)
+    for of_teams in (False, True) if wanted.teams else (False,):
+        of_store = [one for one in hits if (one.memory.team_id is not None) == of_teams]
+        if tables.memories is tables.team_memories and not of_teams:
+            of_store = hits
+        if not of_store:
+            continue
+        rows = yield Execute(
+            statements.neighbours(tables, wanted, steps=steps, of_teams=of_teams),
+            wanted.parameters
+            | {
+                "hit_owners": [one.memory.team_id or one.memory.agent_id for one in of_store],
+                "hit_ids": [one.memory.id for one in of_store],
+            },
+        )
+        found += [hit(wanted.profile, row._mapping) for row in rows]
+    neighbours = sorted(found[len(hits) :], key=_place)[: wanted.k]
+    return sorted([*hits, *neighbours], key=_place)
+
+
+def _place(found: ScoredMemory) -> tuple[float, UUID]:
+    return -found.score, found.memory.id
 
 
 def hit(profile: Profile, row: Mapping[Any, Any]) -> ScoredMemory:
@@ -95,6 +134,7 @@ def hit(profile: Profile, row: Mapping[Any, Any]) -> ScoredMemory:
         similarity=row["similarity"],
         signals=signals,
         contributions=contributions(profile, signals),
+        steps=row.get(statements.STEPS, 0),
     )
 
 

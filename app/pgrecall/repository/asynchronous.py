@@ -7,13 +7,14 @@ from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import AsyncExitStack, asynccontextmanager
 from copy import copy
 from functools import partial
+from inspect import isawaitable
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
 import psycopg
 from sqlalchemy import Table
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, AsyncSession
 
-from pgrecall import operations
+from pgrecall import jobs, operations
 from pgrecall.embedders import AsyncEmbedder, Embedder, model_name
 from pgrecall.errors import DatabaseConflict, EmbedderRequired, InputError
 from pgrecall.repository.copying import copy_statement, copy_types, know_vectors
@@ -22,7 +23,7 @@ from pgrecall.repository.running import Connect, Embeddings, present_as, running
 from pgrecall.repository.transactions import in_transactions
 from pgrecall.repository.translation import translated
 from pgrecall.schema import DEFAULT_SCHEMA, Tables, tables
-from pgrecall.steps import Copy, Embed, Embedded, Execute, Operation
+from pgrecall.steps import Call, Copy, Embed, Embedded, Execute, Job, Operation, Transact
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -35,6 +36,16 @@ def _awaiting(
         return await self._run(partial(operation, self._tables, *args, **kwargs))
 
     present_as(method, operation)
+    return method
+
+
+def _awaiting_job(
+    job: Callable[P, Job[T]],
+) -> Callable[Concatenate[AsyncMemoryRepository, P], Coroutine[Any, Any, T]]:
+    async def method(self: AsyncMemoryRepository, /, *args: P.args, **kwargs: P.kwargs) -> T:
+        return await self._work(partial(job, *args, **kwargs))
+
+    present_as(method, job, takes_tables=False)
     return method
 
 
@@ -98,6 +109,37 @@ class AsyncMemoryRepository:
     set_importance = _awaiting(operations.set_importance)
     promote = _awaiting(operations.promote)
     demote = _awaiting(operations.demote)
+    clear = _awaiting(operations.clear)
+    clusters = _awaiting(operations.clusters)
+    complete_stale_tasks = _awaiting(operations.complete_stale_tasks)
+    near_duplicates = _awaiting(operations.near_duplicates)
+    prune = _awaiting(operations.prune)
+    label = _awaiting(operations.label)
+    unlabel = _awaiting(operations.unlabel)
+    labels = _awaiting(operations.labels)
+    labelled = _awaiting(operations.labelled)
+    link = _awaiting(operations.link)
+    unlink = _awaiting(operations.unlink)
+    links = _awaiting(operations.links)
+    consolidate = _awaiting_job(jobs.consolidate)
+    collect_garbage = _awaiting_job(jobs.collect_garbage)
+
+    async def _work(self, start: Callable[[], Job[T]]) -> T:
+        job = start()
+        reply: Any = None
+        while True:
+            try:
+                step = job.send(reply)
+            except StopIteration as done:
+                result: T = done.value
+                return result
+            match step:
+                case Transact():
+                    reply = await self._run(partial(step.operation, self._tables))
+                case Call():
+                    reply = step.function(*step.arguments)
+                    if isawaitable(reply):
+                        reply = await reply
 
     async def _run(self, start: Callable[[], Operation[T]]) -> T:
         embeddings: Embeddings = {}

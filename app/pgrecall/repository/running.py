@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Generator
 from dataclasses import dataclass
 from functools import update_wrapper
-from inspect import signature
+from inspect import Parameter, signature
 from typing import Any, TypeVar
 
 from sqlalchemy import Engine
@@ -69,10 +69,13 @@ def _connected(schema: str) -> Generator[Request, Any, Layout]:
     return layout
 
 
-def present_as(method: Callable[..., Any], operation: Callable[..., Any]) -> None:
-    """Gives a repository's method the operation's name, docstring and signature."""
+def present_as(
+    method: Callable[..., Any], operation: Callable[..., Any], *, takes_tables: bool = True
+) -> None:
+    """Gives a repository's method the name, docstring and signature of an operation or a job."""
     update_wrapper(method, operation)
-    first, *others = signature(operation).parameters.values()
-    method.__signature__ = signature(operation).replace(  # type: ignore[attr-defined]
-        parameters=[first.replace(name="self"), *others]
-    )
+    parameters = list(signature(operation).parameters.values())
+    self = Parameter("self", Parameter.POSITIONAL_ONLY)
+    shown = [self, *(parameters[1:] if takes_tables else parameters)]
+    presented = signature(operation).replace(parameters=shown)
+    method.__signature__ = presented  # type: ignore[attr-defined]

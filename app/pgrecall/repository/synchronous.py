@@ -13,7 +13,7 @@ import psycopg
 from sqlalchemy import Connection, Engine, Table
 from sqlalchemy.orm import Session
 
-from pgrecall import operations
+from pgrecall import jobs, operations
 from pgrecall.embedders import Embedder, model_name
 from pgrecall.errors import DatabaseConflict, EmbedderRequired, InputError
 from pgrecall.repository.copying import copy_statement, copy_types, know_vectors
@@ -22,7 +22,7 @@ from pgrecall.repository.running import Connect, Embeddings, present_as, running
 from pgrecall.repository.transactions import in_transactions
 from pgrecall.repository.translation import translated
 from pgrecall.schema import DEFAULT_SCHEMA, Tables, tables
-from pgrecall.steps import Copy, Embed, Embedded, Execute, Operation
+from pgrecall.steps import Call, Copy, Embed, Embedded, Execute, Job, Operation, Transact
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -35,6 +35,16 @@ def _blocking(
         return self._run(partial(operation, self._tables, *args, **kwargs))
 
     present_as(method, operation)
+    return method
+
+
+def _blocking_job(
+    job: Callable[P, Job[T]],
+) -> Callable[Concatenate[MemoryRepository, P], T]:
+    def method(self: MemoryRepository, /, *args: P.args, **kwargs: P.kwargs) -> T:
+        return self._work(partial(job, *args, **kwargs))
+
+    present_as(method, job, takes_tables=False)
     return method
 
 
@@ -102,6 +112,35 @@ class MemoryRepository:
     set_importance = _blocking(operations.set_importance)
     promote = _blocking(operations.promote)
     demote = _blocking(operations.demote)
+    clear = _blocking(operations.clear)
+    clusters = _blocking(operations.clusters)
+    complete_stale_tasks = _blocking(operations.complete_stale_tasks)
+    near_duplicates = _blocking(operations.near_duplicates)
+    prune = _blocking(operations.prune)
+    label = _blocking(operations.label)
+    unlabel = _blocking(operations.unlabel)
+    labels = _blocking(operations.labels)
+    labelled = _blocking(operations.labelled)
+    link = _blocking(operations.link)
+    unlink = _blocking(operations.unlink)
+    links = _blocking(operations.links)
+    consolidate = _blocking_job(jobs.consolidate)
+    collect_garbage = _blocking_job(jobs.collect_garbage)
+
+    def _work(self, start: Callable[[], Job[T]]) -> T:
+        job = start()
+        reply: Any = None
+        while True:
+            try:
+                step = job.send(reply)
+            except StopIteration as done:
+                result: T = done.value
+                return result
+            match step:
+                case Transact():
+                    reply = self._run(partial(step.operation, self._tables))
+                case Call():
+                    reply = step.function(*step.arguments)
 
     def _run(self, start: Callable[[], Operation[T]]) -> T:
         embeddings: Embeddings = {}

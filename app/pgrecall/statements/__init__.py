@@ -1,6 +1,26 @@
 """Pure functions that return SQLAlchemy Core statements; nothing here executes anything."""
 
+from pgrecall.statements.collecting import (
+    archive_excess,
+    begin_run,
+    collect_batch,
+    count_garbage,
+    note_run,
+    owners,
+    sweep,
+)
 from pgrecall.statements.counters import count_retrievals, touch
+from pgrecall.statements.curating import (
+    CONSOLIDATES,
+    clear,
+    clusters,
+    complete_stale_tasks,
+    consolidate,
+    get_many,
+    lock_sources,
+    near_duplicates,
+    prune,
+)
 from pgrecall.statements.explaining import CONDITION_PREFIX, described, standing
 from pgrecall.statements.history import history
 from pgrecall.statements.inserting import (
@@ -13,6 +33,8 @@ from pgrecall.statements.inserting import (
     text_taken,
     wait_for_rivals,
 )
+from pgrecall.statements.labelling import label, labelled, labels_of, lock, unlabel
+from pgrecall.statements.linking import STEPS, link, links_of, neighbours, unlink
 from pgrecall.statements.outcomes import FEEDBACK, adjust_trust, record_feedback, record_outcome
 from pgrecall.statements.ranking import SIGNAL_PREFIX, Search, count, known_entities, search
 from pgrecall.statements.reading import existing, get
@@ -30,13 +52,23 @@ from pgrecall.statements.writing import delete, delete_traces, update
 
 __all__ = [
     "CONDITION_PREFIX",
+    "CONSOLIDATES",
     "FEEDBACK",
     "GIVEN",
     "SIGNAL_PREFIX",
+    "STEPS",
     "UNSET_FIELDS",
     "Search",
     "adjust_trust",
+    "archive_excess",
+    "begin_run",
+    "clear",
+    "clusters",
+    "collect_batch",
+    "complete_stale_tasks",
+    "consolidate",
     "count",
+    "count_garbage",
     "count_retrievals",
     "create_staging",
     "delete",
@@ -45,13 +77,26 @@ __all__ = [
     "duplicates",
     "existing",
     "get",
+    "get_many",
     "history",
     "insert_incoming",
     "invalidate",
     "known_entities",
+    "label",
+    "labelled",
+    "labels_of",
+    "link",
+    "links_of",
+    "lock",
     "lock_for_supersession",
+    "lock_sources",
     "move_tier",
+    "near_duplicates",
     "nearest",
+    "neighbours",
+    "note_run",
+    "owners",
+    "prune",
     "raise_importance",
     "record_feedback",
     "record_outcome",
@@ -65,8 +110,11 @@ __all__ = [
     "staging",
     "standing",
     "supersede",
+    "sweep",
     "text_taken",
     "touch",
+    "unlabel",
+    "unlink",
     "update",
     "wait_for_rivals",
 ]

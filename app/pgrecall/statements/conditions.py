@@ -14,6 +14,7 @@ from sqlalchemy import (
     DateTime,
     Double,
     FromClause,
+    Select,
     Table,
     Text,
     Uuid,
@@ -22,7 +23,9 @@ from sqlalchemy import (
     bindparam,
     cast,
     func,
+    literal_column,
     or_,
+    select,
 )
 from sqlalchemy.dialects.postgresql import ARRAY, JSONB
 from sqlalchemy.sql.elements import Grouping
@@ -32,7 +35,7 @@ from pgrecall import compiler
 from pgrecall.compiler import Scope
 from pgrecall.custom_condition import Expression
 from pgrecall.filters import FilterShape
-from pgrecall.schema import Tables, owner
+from pgrecall.schema import Tables, owner, tables
 from pgrecall.schema.tables import MEMORY_TABLES
 from pgrecall.signals import Trust
 
@@ -44,12 +47,12 @@ def moment(explicit: bool) -> ColumnElement[Any]:
     return bindparam("as_of", type_=DateTime(timezone=True)) if explicit else func.now()
 
 
-def scope(tables: Tables, memories: FromClause, *, as_of: bool) -> Scope:
+def scope(within: Tables, memories: FromClause, *, as_of: bool) -> Scope:
     """What signals are computed from in our own statements: everything bound."""
     return Scope(
-        schema=tables.schema,
+        schema=within.schema,
         memories=memories,
-        usage=tables.memory_usage,
+        usage=within.memory_usage,
         query=compiler.query_parameter(),
         as_of=moment(as_of),
         query_entities=compiler.query_entities_parameter(),
@@ -117,6 +120,8 @@ def conditions(scope: Scope, shape: FilterShape, *, as_of: bool) -> dict[str, Co
             found[name] = _overlap(column, name)
         if f"all_{name}" in given:
             found[f"all_{name}"] = column.contains(_texts(f"all_{name}"))
+    if "labels" in given:
+        found["labels"] = _labelled(scope, of_kind="label_kinds" in given)
     if "metadata" in given:
         found["metadata"] = columns.metadata.contains(bindparam("metadata", type_=JSONB()))
     for number, operator in enumerate(shape.metadata_operators):
@@ -209,6 +214,17 @@ _ORDERS: dict[str, Callable[[Any, Any], Condition]] = {"$gt": gt, "$gte": ge, "$
 def _is(condition: Condition) -> Condition:
     """False, not unknown, where the key is missing."""
     return func.coalesce(condition, False, type_=Boolean())
+
+
+def _labelled(scope: Scope, *, of_kind: bool) -> Condition:
+    """Whether the memory carries any of `labels`, of any of `label_kinds` where asked for."""
+    labels = tables(scope.schema).memory_labels
+    carried: Select[Any] = select(literal_column("1")).where(
+        labels.c.agent_id == owner(scope.memories),
+        labels.c.memory_id == scope.memories.c.id,
+        _any_of(labels.c.value, "labels"),
+    )
+    return (carried.where(_any_of(labels.c.kind, "label_kinds")) if of_kind else carried).exists()
 
 
 def _texts(name: str) -> ColumnElement[Any]:

@@ -66,14 +66,14 @@ def deleted(tables: Tables, locked: Any) -> Any:
         .returning(
             memories.c.id,
             named("deleted").label("event_type"),
-            _told(memories).label("old_values"),
+            told(memories).label("old_values"),
             null().cast(JSONB(none_as_null=True)).label("new_values"),
         )
         .cte("deleted")
     )
 
 
-def _told(memories: Table) -> Any:
+def told(memories: Table) -> Any:
     """What the last event says: not the text, which is to be gone."""
     pairs: list[Any] = []
     for name in ("status", "trust", "importance", "usefulness", "created_at"):

@@ -1,0 +1,130 @@
+"""Garbage collection: archive what has had its time, delete what is not trusted."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+from uuid import UUID
+
+from pgrecall.errors import InputError
+from pgrecall.garbage import GarbagePolicy, GarbageRun
+from pgrecall.ids import new_id
+from pgrecall.operations import collecting
+from pgrecall.steps import Call, Job, Transact
+from pgrecall.validation import require_bool, require_count, require_name
+
+BATCH_SIZE = 1_000
+
+
+def collect_garbage(
+    policy: GarbagePolicy | None = None,
+    *,
+    agent_id: str | None = None,
+    dry_run: bool = False,
+    batch_size: int = BATCH_SIZE,
+    on_progress: Callable[[GarbageRun], Any] | None = None,
+) -> Job[GarbageRun]:
+    """Archives and deletes live memories by a policy, of one agent or, without one, of all.
+
+    Per agent: memories below the policy's thresholds, too old or expired (GarbagePolicy says
+    how), then the least trusted beyond its cap, then what was left behind by memories that are
+    gone. In batches of `batch_size`, each a transaction of its own that locks only the rows it
+    changes, in the order of the key: it can be run beside writers and twice at once, and what was
+    done stays done if it is cut off. Each change leaves an event, each run a row in gc_runs.
+    `dry_run` counts what would be done, changes nothing and leaves no row. `on_progress` is
+    called after each batch with the run so far. Raises InputError.
+    """
+    policy = GarbagePolicy() if policy is None else policy
+    if not isinstance(policy, GarbagePolicy):
+        raise InputError(f"policy must be a GarbagePolicy, got {type(policy).__name__}")
+    require_bool("dry_run", dry_run)
+    require_count("batch_size", batch_size, at_least=1, at_most=100_000)
+    if agent_id is not None:
+        require_name("agent_id", agent_id)
+    run = _Run(policy, agent_id, dry_run, batch_size, on_progress)
+    owners: list[str] = [agent_id] if agent_id is not None else (yield Transact(collecting.owners))
+    if dry_run:
+        return (yield from run.counted(owners))
+    return (yield from run.collected(owners))
+
+
+class _Run:
+    """One run of it, and its numbers so far."""
+
+    def __init__(
+        self,
+        policy: GarbagePolicy,
+        agent_id: str | None,
+        dry_run: bool,
+        batch_size: int,
+        on_progress: Callable[[GarbageRun], Any] | None,
+    ) -> None:
+        self._policy = policy
+        self._agent_id = agent_id
+        self._batch_size = batch_size
+        self._on_progress = on_progress
+        self._id = None if dry_run else new_id()
+        self._numbers: Counter[str] = Counter()
+        self._start = time.monotonic()
+
+    def counted(self, owners: list[str]) -> Job[GarbageRun]:
+        for owner_id in owners:
+            row = yield Transact(
+                partial(collecting.count_garbage, owner_id=owner_id, policy=self._policy)
+            )
+            found = {"scanned": row.scanned, "archived": row.archived, "deleted": row.deleted}
+            yield from self._add(found | {"owners": 1})
+        return self._so_far(None)
+
+    def collected(self, owners: list[str]) -> Job[GarbageRun]:
+        assert self._id is not None
+        run = (collecting.EVERY_OWNER if self._agent_id is None else self._agent_id, self._id)
+        policy, size = self._policy, self._batch_size
+        yield Transact(
+            partial(collecting.begin_run, run_id=self._id, agent_id=self._agent_id, policy=policy)
+        )
+        for owner_id in owners:
+            self._numbers["owners"] += 1
+            common: dict[str, Any] = {"run": run, "owner_id": owner_id, "batch_size": size}
+            after: UUID | None = None
+            while True:
+                after, numbers = yield Transact(
+                    partial(collecting.collect_batch, policy=policy, after=after, **common)
+                )
+                if after is None:
+                    break
+                yield from self._add(numbers)
+            if policy.max_live is not None:
+                yield from self._until_done(
+                    partial(collecting.archive_excess, policy=policy, **common)
+                )
+            yield from self._until_done(partial(collecting.sweep, **common))
+        seconds = yield Transact(partial(collecting.end_run, run=run))
+        return self._so_far(seconds)
+
+    def _until_done(self, step: Callable[..., Any]) -> Job[None]:
+        while True:
+            numbers: dict[str, int] = yield Transact(step)
+            yield from self._add(numbers)
+            if not any(numbers.values()):
+                return
+
+    def _add(self, numbers: dict[str, int]) -> Job[None]:
+        self._numbers.update(numbers)
+        if self._on_progress is not None:
+            yield Call(self._on_progress, (self._so_far(None),))
+
+    def _so_far(self, seconds: float | None) -> GarbageRun:
+        return GarbageRun(
+            id=self._id,
+            dry_run=self._id is None,
+            owners=self._numbers["owners"],
+            scanned=self._numbers["scanned"],
+            archived=self._numbers["archived"],
+            deleted=self._numbers["deleted"],
+            swept=self._numbers["swept"],
+            seconds=time.monotonic() - self._start if seconds is None else seconds,
+        )

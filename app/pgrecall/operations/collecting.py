@@ -1,0 +1,131 @@
+"""The steps of a garbage collection, each a short transaction."""
+
+from __future__ import annotations
+
+from typing import Any
+from uuid import UUID
+
+from pgrecall import statements
+from pgrecall.garbage import GarbagePolicy
+from pgrecall.operations.noting import noted
+from pgrecall.schema import Tables
+from pgrecall.steps import Execute, Operation
+
+EVERY_OWNER = "*"
+
+
+def owners(tables: Tables) -> Operation[list[str]]:
+    """Who has memories, in order."""
+    rows = yield Execute(statements.owners(tables))
+    return [row.owner_id for row in rows]
+
+
+def count_garbage(tables: Tables, owner_id: str, policy: GarbagePolicy) -> Operation[Any]:
+    """What a run would do to the owner's memories: scanned, archived, deleted."""
+    [row] = yield Execute(
+        statements.count_garbage(tables), {"owner_id": owner_id, **policy.parameters}
+    )
+    return row
+
+
+def begin_run(
+    tables: Tables, run_id: UUID, agent_id: str | None, policy: GarbagePolicy
+) -> Operation[None]:
+    """Opens the log's row, so that a run that is cut off can be seen."""
+    yield Execute(
+        statements.begin_run(tables),
+        {
+            "owner_id": EVERY_OWNER if agent_id is None else agent_id,
+            "run_id": run_id,
+            "policy_name": policy.name,
+            **{f"run_{name}": value for name, value in policy.parameters.items()},
+        },
+    )
+
+
+def collect_batch(
+    tables: Tables,
+    run: tuple[str, UUID],
+    owner_id: str,
+    policy: GarbagePolicy,
+    after: UUID | None,
+    batch_size: int,
+) -> Operation[tuple[UUID | None, dict[str, int]]]:
+    """Goes through the next memories after an id, or the first; returns the last one's id.
+
+    And the numbers. Without a last id, none were left.
+    """
+    parameters = {
+        "owner_id": owner_id,
+        "after": after,
+        "batch_size": batch_size,
+        **policy.parameters,
+        **_by(policy),
+    }
+    [row] = yield Execute(statements.collect_batch(tables, first=after is None), parameters)
+    if row.deleted_ids:
+        for trace in statements.delete_traces(tables):
+            yield Execute(trace, {"owner_id": owner_id, "ids": row.deleted_ids})
+    numbers = {"scanned": row.scanned, "archived": row.archived, "deleted": len(row.deleted_ids)}
+    yield from _note(tables, run, numbers)
+    return row.last_id, numbers
+
+
+def archive_excess(
+    tables: Tables, run: tuple[str, UUID], owner_id: str, policy: GarbagePolicy, batch_size: int
+) -> Operation[dict[str, int]]:
+    """Archives the least trusted beyond the policy's max_live."""
+    rows = yield Execute(
+        statements.archive_excess(tables),
+        {
+            "owner_id": owner_id,
+            "batch_size": batch_size,
+            "max_live": policy.max_live,
+            **_by(policy),
+        },
+    )
+    numbers = {"archived": len(rows)}
+    yield from _note(tables, run, numbers)
+    return numbers
+
+
+def sweep(
+    tables: Tables, run: tuple[str, UUID], owner_id: str, batch_size: int
+) -> Operation[dict[str, int]]:
+    """Removes what is left of memories that are gone."""
+    swept = 0
+    for statement in statements.sweep(tables):
+        rows = yield Execute(statement, {"owner_id": owner_id, "batch_size": batch_size})
+        swept += len(rows)
+    numbers = {"swept": swept}
+    yield from _note(tables, run, numbers)
+    return numbers
+
+
+def end_run(tables: Tables, run: tuple[str, UUID]) -> Operation[float]:
+    """Closes the log's row and returns how many seconds the run took."""
+    seconds = yield from _note(tables, run, {}, finished=True)
+    return seconds
+
+
+def _by(policy: GarbagePolicy) -> dict[str, Any]:
+    return noted(reason=f"garbage collection by policy {policy.name}", actor="garbage collection")
+
+
+def _note(
+    tables: Tables, run: tuple[str, UUID], numbers: dict[str, int], *, finished: bool = False
+) -> Operation[float]:
+    agent_id, run_id = run
+    rows = yield Execute(
+        statements.note_run(tables),
+        {
+            "owner_id": agent_id,
+            "run_id": run_id,
+            "is_finished": finished,
+            **{
+                f"more_{name}": numbers.get(name, 0)
+                for name in ("scanned", "archived", "deleted", "swept")
+            },
+        },
+    )
+    return float(rows[0].seconds) if rows else 0.0
