@@ -19,7 +19,7 @@ FLOORS = (
     ("metadata_filter",),
     ("filters", "incoming", "recall_function"),
     ("statements",),
-    ("operations",),
+    ("operations", "operation_functions"),
     ("jobs",),
     ("repository",),
     ("migrate", "embedded", "importing", "overview"),

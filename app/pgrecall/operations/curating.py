@@ -231,10 +231,10 @@ def clear(tables: Tables, /, agent_id: str) -> Operation[int]:
     """
     require_name("agent_id", agent_id)
     first, *traces = statements.clear(tables)
-    rows = yield Execute(first, {"owner_id": agent_id})
+    [row] = yield Execute(first, {"owner_id": agent_id})
     for trace in traces:
         yield Execute(trace, {"owner_id": agent_id})
-    return len(rows)
+    return int(row.cleared)
 
 
 def _given(name: str, value: float) -> float:

@@ -320,7 +320,7 @@ def clear(tables: Tables) -> tuple[Any, ...]:
     """Deletes all of an owner: memories first, then every trace of them; the first counts."""
     memories = tables.memories
     others = tables.team_memories if memories is tables.agent_memories else tables.agent_memories
-    gone = delete_(memories).where(owned(memories)).returning(memories.c.id)
+    gone = delete_(memories).where(owned(memories)).returning(memories.c.id).cte("gone")
     traces = []
     for table, references in (
         (tables.memory_usage, ("memory_id",)),
@@ -334,4 +334,4 @@ def clear(tables: Tables) -> tuple[Any, ...]:
             for name in references
         ]
         traces.append(delete_(table).where(owned(table), not_(or_(*of_others))))
-    return (gone, *traces)
+    return (select(func.count().label("cleared")).select_from(gone), *traces)

@@ -1,0 +1,56 @@
+CREATE FUNCTION clear_memories(
+    agent text,
+    of_team boolean DEFAULT false
+) RETURNS bigint
+    LANGUAGE plpgsql VOLATILE
+    SET search_path FROM CURRENT
+AS $operation$
+#variable_conflict use_column
+DECLARE
+    owner_id text := agent;
+    cleared bigint := 0;
+BEGIN
+    IF of_team THEN
+        WITH gone AS
+        (DELETE FROM team_memories WHERE team_memories.team_id = owner_id RETURNING team_memories.id)
+         SELECT count(*) AS cleared
+        FROM gone
+        INTO cleared;
+        DELETE FROM memory_usage WHERE memory_usage.agent_id = owner_id AND NOT (EXISTS (SELECT 1
+        FROM agent_memories
+        WHERE agent_memories.agent_id = owner_id AND agent_memories.id = memory_usage.memory_id));
+        DELETE FROM memory_labels WHERE memory_labels.agent_id = owner_id AND NOT (EXISTS (SELECT 1
+        FROM agent_memories
+        WHERE agent_memories.agent_id = owner_id AND agent_memories.id = memory_labels.memory_id));
+        DELETE FROM memory_links WHERE memory_links.agent_id = owner_id AND NOT (EXISTS (SELECT 1
+        FROM agent_memories
+        WHERE agent_memories.agent_id = owner_id AND agent_memories.id = memory_links.source_id));
+        DELETE FROM memory_events WHERE memory_events.agent_id = owner_id AND NOT (EXISTS (SELECT 1
+        FROM agent_memories
+        WHERE agent_memories.agent_id = owner_id AND agent_memories.id = memory_events.memory_id));
+        RETURN cleared;
+    ELSE
+        WITH gone AS
+        (DELETE FROM agent_memories WHERE agent_memories.agent_id = owner_id RETURNING agent_memories.id)
+         SELECT count(*) AS cleared
+        FROM gone
+        INTO cleared;
+        DELETE FROM memory_usage WHERE memory_usage.agent_id = owner_id AND NOT (EXISTS (SELECT 1
+        FROM team_memories
+        WHERE team_memories.team_id = owner_id AND team_memories.id = memory_usage.memory_id));
+        DELETE FROM memory_labels WHERE memory_labels.agent_id = owner_id AND NOT (EXISTS (SELECT 1
+        FROM team_memories
+        WHERE team_memories.team_id = owner_id AND team_memories.id = memory_labels.memory_id));
+        DELETE FROM memory_links WHERE memory_links.agent_id = owner_id AND NOT (EXISTS (SELECT 1
+        FROM team_memories
+        WHERE team_memories.team_id = owner_id AND team_memories.id = memory_links.source_id));
+        DELETE FROM memory_events WHERE memory_events.agent_id = owner_id AND NOT (EXISTS (SELECT 1
+        FROM team_memories
+        WHERE team_memories.team_id = owner_id AND team_memories.id = memory_events.memory_id));
+        RETURN cleared;
+    END IF;
+END
+$operation$;
+
+COMMENT ON FUNCTION clear_memories IS
+    'Deletes everything of an agent, memories, counters, labels, links and history; returns how many memories there were.';

@@ -1,0 +1,120 @@
+-- Each batch is a transaction of its own, so this cannot run inside another one. It has no SET
+-- search_path, with which a procedure may not commit; instead it looks up where it lives itself,
+-- and says so anew after every commit.
+CREATE PROCEDURE collect_garbage(
+    agent text DEFAULT NULL,
+    min_trust_threshold float8 DEFAULT 0.2,
+    max_age_hours float8 DEFAULT 720,
+    delete_threshold float8 DEFAULT 0.1,
+    max_live bigint DEFAULT NULL,
+    dry_run boolean DEFAULT false,
+    policy text DEFAULT 'default',
+    batch_size integer DEFAULT 1000,
+    of_team boolean DEFAULT false,
+    INOUT scanned bigint DEFAULT 0,
+    INOUT archived bigint DEFAULT 0,
+    INOUT deleted bigint DEFAULT 0,
+    INOUT swept bigint DEFAULT 0
+)
+    LANGUAGE plpgsql
+AS $operation$
+#variable_conflict use_variable
+DECLARE
+    routine oid;
+    ours text;
+    owners text[];
+    whose text;
+    run uuid;
+    log_owner text := coalesce(agent, '*');
+    began timestamptz := now();
+    last uuid;
+    step record;
+    changed bigint;
+BEGIN
+    GET DIAGNOSTICS routine = PG_ROUTINE_OID;
+    SELECT pg_catalog.quote_ident(n.nspname) || ', pg_temp' INTO ours
+      FROM pg_catalog.pg_proc p JOIN pg_catalog.pg_namespace n ON n.oid = p.pronamespace
+     WHERE p.oid = routine;
+    IF (batch_size BETWEEN 1 AND 100000) IS NOT TRUE THEN
+        RAISE EXCEPTION 'batch_size lies within 1 and 100000, got %', batch_size
+            USING ERRCODE = 'invalid_parameter_value';
+    END IF;
+    IF NOT (coalesce(min_trust_threshold, 0) BETWEEN 0 AND 1
+            AND coalesce(delete_threshold, 0) BETWEEN 0 AND 1
+            AND coalesce(max_age_hours, 0) BETWEEN 0 AND 8766000 AND coalesce(max_live, 0) >= 0) THEN
+        RAISE EXCEPTION 'thresholds lie within 0 and 1, max_age_hours within 0 and 8766000, and '
+            'max_live is not negative'
+            USING ERRCODE = 'invalid_parameter_value';
+    END IF;
+    scanned := 0; archived := 0; deleted := 0; swept := 0;
+    PERFORM pg_catalog.set_config('search_path', ours, true);
+    owners := CASE WHEN agent IS NULL THEN owners_of_memories(of_team) ELSE ARRAY[agent] END;
+    IF NOT dry_run THEN
+        run := event_id();
+        INSERT INTO gc_runs AS r
+               (agent_id, id, table_name, policy, min_trust_threshold, delete_threshold,
+                max_age_hours, max_live, scanned, archived, deleted, swept, started_at, seconds,
+                finished)
+        VALUES (log_owner, run,
+                CASE WHEN of_team THEN 'team_memories' ELSE 'agent_memories' END, policy,
+                min_trust_threshold, delete_threshold, max_age_hours, max_live, 0, 0, 0, 0, began,
+                0, false);
+        COMMIT;
+    END IF;
+    FOREACH whose IN ARRAY owners LOOP
+        PERFORM pg_catalog.set_config('search_path', ours, true);
+        IF dry_run THEN
+            SELECT * INTO step FROM count_garbage(
+                whose, min_trust_threshold, max_age_hours, delete_threshold, max_live, of_team) g;
+            scanned := scanned + step.scanned;
+            archived := archived + step.archived;
+            deleted := deleted + step.deleted;
+            CONTINUE;
+        END IF;
+        last := NULL;
+        LOOP
+            PERFORM pg_catalog.set_config('search_path', ours, true);
+            SELECT * INTO step FROM collect_garbage_batch(
+                whose, last, min_trust_threshold, max_age_hours, delete_threshold, policy,
+                batch_size, of_team) b;
+            EXIT WHEN step.last_id IS NULL;
+            last := step.last_id;
+            scanned := scanned + step.scanned;
+            archived := archived + step.archived;
+            deleted := deleted + step.deleted;
+            UPDATE gc_runs r SET scanned = collect_garbage.scanned,
+                   archived = collect_garbage.archived, deleted = collect_garbage.deleted,
+                   seconds = date_part('epoch', now() - began)
+             WHERE r.agent_id = log_owner AND r.id = run;
+            COMMIT;
+        END LOOP;
+        LOOP
+            EXIT WHEN max_live IS NULL;
+            PERFORM pg_catalog.set_config('search_path', ours, true);
+            SELECT count(*) INTO changed
+              FROM archive_excess_batch(whose, max_live, policy, batch_size, of_team) e;
+            archived := archived + changed;
+            COMMIT;
+            EXIT WHEN changed = 0;
+        END LOOP;
+        LOOP
+            PERFORM pg_catalog.set_config('search_path', ours, true);
+            changed := sweep_orphans_batch(whose, batch_size);
+            swept := swept + changed;
+            COMMIT;
+            EXIT WHEN changed = 0;
+        END LOOP;
+    END LOOP;
+    IF NOT dry_run THEN
+        PERFORM pg_catalog.set_config('search_path', ours, true);
+        UPDATE gc_runs r SET scanned = collect_garbage.scanned,
+               archived = collect_garbage.archived, deleted = collect_garbage.deleted,
+               swept = collect_garbage.swept, finished = true,
+               seconds = date_part('epoch', clock_timestamp() - began)
+         WHERE r.agent_id = log_owner AND r.id = run;
+    END IF;
+END
+$operation$;
+
+COMMENT ON PROCEDURE collect_garbage IS
+    'Archives and deletes live memories by a policy, of one agent or of all, in batches that commit; a row in gc_runs tells how it went.';
