@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from itertools import islice
 from pathlib import Path
-from typing import Any, BinaryIO, Protocol
+from typing import Any, BinaryIO, Literal, Protocol
 from uuid import UUID, uuid5
 
 from pgrecall.added import Added
@@ -30,7 +30,14 @@ _MOMENTS = ("created_at", "observed_at", "valid_from", "valid_until", "expires_a
 class Store(Protocol):
     """What importing needs of a repository."""
 
-    def add_many(self, agent_id: str, memories: list[NewMemory]) -> list[Added]: ...
+    def add_many(
+        self,
+        agent_id: str,
+        memories: list[NewMemory],
+        *,
+        duplicates: Literal["keep"],
+        check_compliance: bool,
+    ) -> list[Added]: ...
 
     def existing(self, agent_id: str, memory_ids: list[UUID]) -> set[UUID]: ...
 
@@ -41,6 +48,8 @@ class Imported:
 
     added: int
     already_there: int
+    duplicates: int = 0
+    """Lines that say what another active memory says; they are not stored."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,14 +69,16 @@ def import_file(
     path: Path,
     *,
     batch_size: int = BATCH_SIZE,
+    check_compliance: bool = True,
     on_progress: Callable[[Imported, int], None] = lambda done, position: None,
 ) -> Imported:
     """Stores every line of a .jsonl file, gzipped or not, as a memory of the agent.
 
     A line is an object with the fields of NewMemory; times are ISO 8601 with a zone. `id` may be
     any text: the memory's own id is derived from it, or from the whole line where there is none,
-    so that importing again finds what is there. `on_progress` is told after each batch how many
-    were stored and how many bytes of the file are read.
+    so that importing again finds what is there; a line that says what an active memory says is
+    passed over. `check_compliance=False` takes memories that are not compliant too. `on_progress`
+    is told after each batch how many were stored and how many bytes of the file are read.
 
     Raises InvalidLine with file and line number at the first line that cannot be stored; the
     lines before it are stored and stay.
@@ -91,7 +102,7 @@ def import_file(
         except InputError as error:
             problem = error
         if batch:
-            done = _stored(store, agent_id, path, batch, done)
+            done = _stored(store, agent_id, path, batch, done, check_compliance)
             on_progress(done, batch[-1].position)
         if problem is not None:
             raise problem
@@ -99,18 +110,38 @@ def import_file(
             return done
 
 
-def _stored(store: Store, agent_id: str, path: Path, batch: list[Line], done: Imported) -> Imported:
+def _stored(
+    store: Store,
+    agent_id: str,
+    path: Path,
+    batch: list[Line],
+    done: Imported,
+    check_compliance: bool,
+) -> Imported:
     known = store.existing(agent_id, [line.id for line in batch])
     new = {line.id: line for line in batch if line.id not in known}
+
+    def add(lines: list[Line]) -> list[Added]:
+        memories = [line.memory for line in lines]
+        return store.add_many(
+            agent_id, memories, duplicates="keep", check_compliance=check_compliance
+        )
+
+    added: list[Added] = []
     try:
-        store.add_many(agent_id, [line.memory for line in new.values()])
+        added = add(list(new.values()))
     except InputError:
         for line in new.values():  # one by one, to keep what is good and to name what is not
             try:
-                store.add_many(agent_id, [line.memory])
+                added += add([line])
             except InputError as error:
                 raise InvalidLine(f"{path}, line {line.number}: {error}") from error
-    return Imported(done.added + len(new), done.already_there + len(batch) - len(new))
+    inserted = sum(one.inserted for one in added)
+    return Imported(
+        done.added + inserted,
+        done.already_there + len(batch) - len(new),
+        done.duplicates + len(added) - inserted,
+    )
 
 
 def read_lines(path: Path, agent_id: str) -> Iterator[Line]:

@@ -29,6 +29,7 @@ def ids(repo: MemoryRepository, direction: Direction) -> list[Added]:
                 created_at=NOW - timedelta(days=1),
                 tags=["even"] if n % 2 == 0 else ["odd"],
                 metadata={"n": n},
+                trust=None,
             )
             for n in range(12)
         ],

@@ -17,7 +17,10 @@ STEPS = ["CREATE TEMPORARY TABLE", "INSERT INTO pgrecall.agent_memories", "DROP 
 
 
 class Killer:
-    """Ends the server's side of a connection right after it executed one kind of statement."""
+    """Ends the server's side of a connection right after it executed one kind of statement.
+
+    Known by words that no other statement has, be it at its beginning or in a WITH.
+    """
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
@@ -35,7 +38,7 @@ class Killer:
         context: Any,
         executemany: bool,
     ) -> None:
-        if self.armed_for and statement.strip().startswith(self.armed_for):
+        if self.armed_for and self.armed_for in statement:
             self.armed_for = None
             self.kill(connection)
 

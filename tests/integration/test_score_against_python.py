@@ -146,7 +146,7 @@ def rows_of(vectors: st.SearchStrategy[tuple[float, ...]]) -> st.SearchStrategy[
         st.none() | trusts,
         st.none() | usages,
     )
-    # A row, and how often it is there: ties are the rule and not the exception.
+    # A row, and how often it is there, each time with a text of its own: ties are the rule.
     repeated = st.lists(st.tuples(row, st.sampled_from([1, 1, 1, 2, 3])), min_size=1, max_size=8)
     return repeated.map(lambda found: [r for r, times in found for _ in range(times)][:MAX_ROWS])
 
@@ -232,7 +232,7 @@ def store(
         agent_id,
         [
             NewMemory(
-                "a memory",
+                f"memory {n}",
                 embedding=row.embedding,
                 created_at=ago(moment, row.days_old),
                 usefulness=row.usefulness,
@@ -240,7 +240,7 @@ def store(
                 importance=row.importance,
                 **trust_columns(row),
             )
-            for row in rows
+            for n, row in enumerate(rows)
         ],
     )
     used = [
@@ -265,7 +265,7 @@ def store(
 
 def trust_columns(row: Row) -> dict[str, Any]:
     if row.trusted is None:
-        return {}
+        return {"trust": None, "trust_curve": None, "trust_half_life_hours": None}
     return {
         "trust": row.trusted.trust,
         "trust_curve": row.trusted.curve,

@@ -54,7 +54,9 @@ class Desk:
 
     def store(self, memories: Sequence[Used | NewMemory]) -> None:
         all_used = [one if isinstance(one, Used) else Used(one) for one in memories]
-        ids = self.repository.add_many(self.agent, [used.memory for used in all_used])
+        ids = self.repository.add_many(
+            self.agent, [used.memory for used in all_used], check_compliance=False
+        )
         counters = [
             {
                 "agent_id": self.agent,
@@ -92,9 +94,14 @@ def close(expected: Mapping[str, float], tolerance: float = EXACT) -> Any:
     return pytest.approx(dict(expected), rel=0, abs=tolerance)
 
 
+UNDECIDED: dict[str, None] = dict.fromkeys(
+    ("trust", "trust_curve", "trust_half_life_hours", "expires_at")
+)
+
+
 def plain(content: object, **values: Any) -> NewMemory:
-    """A memory that is NOW's but for what is said."""
-    return NewMemory(str(content), **{"embedding": NORTH, "created_at": NOW, **values})
+    """A memory that is NOW's, not assessed, and lasts, but for what is said."""
+    return NewMemory(str(content), **{"embedding": NORTH, "created_at": NOW, **UNDECIDED, **values})
 
 
 @pytest.mark.parametrize("name", WEIGHTS)

@@ -112,13 +112,15 @@ def test_touching_writes_no_memory_row_and_no_event(
 ) -> None:
     memory_id = either.add("agent", NewMemory("a", embedding=NORTH))
     version = "SELECT ctid::text, xmin::text, xmax::text, updated_at FROM pgrecall.agent_memories"
-    first = sql(engine, version)
+    events = "SELECT ctid::text, xmin::text, xmax::text, event_type FROM pgrecall.memory_events"
+    first, told = sql(engine, version), sql(engine, events)
+    assert [row[-1] for row in told] == ["initial"]
 
     either.touch("agent", memory_id)
     either.search("agent", NORTH)
 
     assert sql(engine, version) == first
-    assert sql(engine, "SELECT * FROM pgrecall.memory_events") == []
+    assert sql(engine, events) == told
 
 
 def test_where_nothing_may_be_written_a_search_that_counts_says_so(

@@ -99,7 +99,7 @@ def add(connection: psycopg.Connection) -> Add:
 
     def added(table: str, owner: str, memory: Stored) -> UUID:
         id_ = new_id()
-        insert(table, {OWNERS[table]: owner, "id": id_, "content": "text", **memory.values})
+        insert(table, {OWNERS[table]: owner, "id": id_, "content": f"text {id_}", **memory.values})
         if memory.usage is not None:
             insert("memory_usage", {"agent_id": owner, "memory_id": id_, **memory.usage})
         return id_

@@ -3,16 +3,24 @@
 from __future__ import annotations
 
 import json as json_
+from enum import StrEnum
 from typing import Annotated, Any
 
 import typer
 
-from pgrecall.cli.database import Agent, AsJson, DatabaseUrl, Schema, repository
-from pgrecall.cli.output import console, print_json
+from pgrecall.cli.database import Agent, AsJson, DatabaseUrl, Schema
+from pgrecall.cli.memories import Actor, OfTeam, memories
+from pgrecall.cli.output import complaints, console, print_json
 from pgrecall.cli.times import When, moment
 from pgrecall.errors import InputError
 from pgrecall.memory import UNSET, NewMemory
 from pgrecall.schema import DEFAULT_SCHEMA
+
+
+class DuplicateHandling(StrEnum):
+    BUMP = "bump"
+    KEEP = "keep"
+    REPLACE = "replace"
 
 
 def add(
@@ -25,11 +33,38 @@ def add(
     entity: Annotated[list[str] | None, typer.Option(help="May be given several times.")] = None,
     metadata: Annotated[str, typer.Option(help="A JSON object.")] = "{}",
     created_at: When = None,
+    tier: Annotated[str | None, typer.Option(help="short, medium or long.")] = None,
+    subject: Annotated[str | None, typer.Option(help="What it is about.")] = None,
+    component: Annotated[str | None, typer.Option(help="What produced it; sets trust.")] = None,
+    output_type: Annotated[
+        str | None, typer.Option(help="Kind of output; sets how trust decays.")
+    ] = None,
+    compliant: Annotated[
+        bool | None, typer.Option(help="Whether it passed governance; sets trust.")
+    ] = None,
+    check_compliance: Annotated[
+        bool, typer.Option(help="Refuse a memory that is not compliant.")
+    ] = True,
+    key: Annotated[
+        str | None, typer.Option(help="Your name for this write; repeated, it adds nothing.")
+    ] = None,
+    duplicates: Annotated[
+        DuplicateHandling, typer.Option(help="What becomes of a memory that says the same.")
+    ] = DuplicateHandling.BUMP,
+    near_duplicates: Annotated[
+        float | None,
+        typer.Option(help="Also take what is more similar than this for the same, such as 0.92."),
+    ] = None,
+    actor: Actor = None,
+    of_team: OfTeam = False,
     database_url: DatabaseUrl = None,
     schema: Schema = DEFAULT_SCHEMA,
     json: AsJson = False,
 ) -> None:
-    """Store one memory, embedded by the local model, and print its id."""
+    """Store one memory, embedded by the local model, and print its id.
+
+    Text that a memory of the agent holds already is not stored twice; --json tells the outcome.
+    """
     created = moment("--created-at", created_at)
     memory = NewMemory(
         text,
@@ -40,13 +75,29 @@ def add(
         entities=entity or (),
         metadata=_object(metadata),
         created_at=UNSET if created is None else created,
+        tier=UNSET if tier is None else tier,
+        subject=subject,
+        component=component,
+        output_type=output_type,
+        compliant=compliant,
+        key=key,
     )
-    with repository(database_url, schema) as repo:
-        memory_id = repo.add(agent, memory)
+    with memories(database_url, schema, of_team) as repo:
+        added = repo.add(
+            agent,
+            memory,
+            duplicates=duplicates.value,
+            near_duplicates=near_duplicates,
+            check_compliance=check_compliance,
+            actor=actor,
+        )
     if json:
-        print_json({"id": str(memory_id)})
-    else:
-        console.print(str(memory_id), highlight=False)
+        print_json({"id": str(added), "outcome": added.outcome, "similarity": added.similarity})
+        return
+    console.print(str(added), highlight=False)
+    if not added.inserted:
+        how = "" if added.similarity is None else f" at {added.similarity:.3f}"
+        complaints.print(f"[dim]{added.outcome.replace('_', ' ')}{how}: nothing new is stored[/]")
 
 
 def _object(text: str) -> dict[str, Any]:

@@ -34,6 +34,7 @@ MemoryTypes = Annotated[
 Tiers = Annotated[list[str] | None, typer.Option("--tier", help="Any of these tiers.")]
 Tags = Annotated[list[str] | None, typer.Option("--tag", help="Any of these tags.")]
 Entities = Annotated[list[str] | None, typer.Option("--entity", help="Any of these entities.")]
+Labels = Annotated[list[str] | None, typer.Option("--label", help="Any of these labels.")]
 Teams = Annotated[
     list[str] | None, typer.Option("--team", help="Also the memories of these teams.")
 ]
@@ -52,6 +53,7 @@ def filters_of(
     entities: list[str] | None,
     created_after: str | None,
     created_before: str | None,
+    labels: list[str] | None = None,
 ) -> FilterArguments:
     """Only what was given."""
     filters: FilterArguments = {}
@@ -61,6 +63,8 @@ def filters_of(
         filters["tiers"] = tiers
     if tags:
         filters["tags"] = tags
+    if labels:
+        filters["labels"] = labels
     if entities:
         filters["entities"] = entities
     if (after := moment("--created-after", created_after)) is not None:

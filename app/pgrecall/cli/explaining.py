@@ -14,6 +14,7 @@ from pgrecall.cli.asking import (
     AsOf,
     Entities,
     K,
+    Labels,
     MemoryTypes,
     MinScore,
     MinSimilarity,
@@ -46,6 +47,7 @@ def explain(
     tier: Tiers = None,
     tag: Tags = None,
     entity: Entities = None,
+    label: Labels = None,
     team: Teams = None,
     query_entity: QueryEntities = None,
     created_after: When = None,
@@ -77,7 +79,7 @@ def explain(
             teams=team or (),
             query_entities=query_entity,
             as_of=at,
-            **filters_of(memory_type, tier, tag, entity, created_after, created_before),
+            **filters_of(memory_type, tier, tag, entity, created_after, created_before, label),
         )
     if json:
         print_json(found.record())

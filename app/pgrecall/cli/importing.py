@@ -25,6 +25,9 @@ from pgrecall.schema import DEFAULT_SCHEMA
 def import_(
     file: Annotated[Path, typer.Argument(help="JSON Lines, gzipped or not.")],
     agent: Agent,
+    check_compliance: Annotated[
+        bool, typer.Option(help="Refuse memories that are not compliant.")
+    ] = True,
     database_url: DatabaseUrl = None,
     schema: Schema = DEFAULT_SCHEMA,
     json: AsJson = False,
@@ -34,7 +37,7 @@ def import_(
     A line is an object: content, and if wanted id, created_at (ISO 8601 with a zone),
     memory_type, importance, confidence, entities, tags, metadata and the other fields of
     NewMemory; text without an embedding is embedded by the local model. Cut off, it can be
-    started again: what is there is not stored twice.
+    started again: what is there is not stored twice, nor is text that a memory holds already.
     """
     if not file.is_file():
         raise InputError(f"{file} is not a file")
@@ -54,23 +57,26 @@ def import_(
 
         def advance(done: Imported, position: int) -> None:
             seconds = time.monotonic() - start
-            rate = (done.added + done.already_there) / seconds
+            rate = (done.added + done.already_there + done.duplicates) / seconds
             progress.update(task, completed=position, rate=rate)
 
-        done = import_file(repo, agent, file, on_progress=advance)
+        done = import_file(
+            repo, agent, file, check_compliance=check_compliance, on_progress=advance
+        )
         seconds = time.monotonic() - start
     if json:
         print_json(
             {
                 "added": done.added,
                 "already_there": done.already_there,
+                "duplicates": done.duplicates,
                 "seconds": round(seconds, 3),
             }
         )
     else:
         console.print(
             f"{done.added:,} memories added for {agent} in {seconds:.1f} s, "
-            f"{done.already_there:,} were there already",
+            f"{done.already_there:,} were there already, {done.duplicates:,} said what others say",
             markup=False,
             highlight=False,
         )

@@ -5,19 +5,26 @@ from __future__ import annotations
 import os
 import signal
 import sys
+from collections.abc import Callable
 
 import typer
 from rich.markup import escape
 
 from pgrecall.cli import (
     adding,
+    collecting,
+    correcting,
+    curating,
     demonstrating,
     explaining,
     importing,
+    labelling,
+    linking,
     migrating,
     profiling,
     searching,
     status,
+    using,
 )
 from pgrecall.cli.output import complaints, plain
 from pgrecall.errors import (
@@ -58,14 +65,54 @@ app = typer.Typer(
         "unavailable, 4 schema missing or of another version, 5 database error, 1 anything else."
     ),
 )
-app.add_typer(migrating.app, name="migrate")
-app.add_typer(profiling.app, name="profiles")
-app.command("add")(adding.add)
-app.command("import")(importing.import_)
-app.command("search")(searching.search)
-app.command("explain")(explaining.explain)
-app.command("status")(status.status)
-app.command("demo")(demonstrating.demo)
+
+COMMANDS: dict[str, dict[str, Callable[..., None]]] = {
+    "Remember and recall": {
+        "add": adding.add,
+        "import": importing.import_,
+        "search": searching.search,
+        "explain": explaining.explain,
+    },
+    "Use": {
+        "outcome": using.outcome,
+        "trust": using.trust,
+        "feedback": using.feedback,
+        "history": using.history,
+    },
+    "Correct": {
+        "supersede": correcting.supersede,
+        "invalidate": correcting.invalidate,
+        "revive": correcting.revive,
+        "importance": correcting.importance,
+        "promote": correcting.promote,
+        "demote": correcting.demote,
+    },
+    "Curate": {
+        "duplicates": curating.duplicates,
+        "clusters": curating.clusters,
+        "consolidate": curating.consolidate,
+        "complete-tasks": curating.complete_tasks,
+        "prune": curating.prune,
+        "gc": collecting.gc,
+        "delete": curating.delete,
+        "clear": curating.clear,
+    },
+    "Labels and links": {
+        "label": labelling.label,
+        "unlabel": labelling.unlabel,
+        "labels": labelling.labels,
+        "labelled": labelling.labelled,
+        "link": linking.link,
+        "unlink": linking.unlink,
+        "links": linking.links,
+    },
+    "The database": {"status": status.status, "demo": demonstrating.demo},
+}
+for panel, commands in COMMANDS.items():
+    for name, command in commands.items():
+        app.command(name, rich_help_panel=panel)(command)
+app.add_typer(migrating.app, name="migrate", rich_help_panel="The database")
+app.add_typer(profiling.app, name="profiles", rich_help_panel="Remember and recall")
 
 
 def main() -> None:

@@ -11,6 +11,7 @@ from pgrecall.cli.asking import (
     AsOf,
     Entities,
     K,
+    Labels,
     MemoryTypes,
     MinScore,
     MinSimilarity,
@@ -40,10 +41,14 @@ def search(
     tier: Tiers = None,
     tag: Tags = None,
     entity: Entities = None,
+    label: Labels = None,
     team: Teams = None,
     query_entity: QueryEntities = None,
     created_after: When = None,
     created_before: When = None,
+    expand: Annotated[
+        int, typer.Option(help="Bring along what the hits are linked to, so many links away.")
+    ] = 0,
     touch: Annotated[bool, typer.Option(help="Count this retrieval of the hits.")] = True,
     database_url: DatabaseUrl = None,
     schema: Schema = DEFAULT_SCHEMA,
@@ -55,7 +60,7 @@ def search(
     are hidden.
     """
     at = moment("--as-of", as_of)
-    filters = filters_of(memory_type, tier, tag, entity, created_after, created_before)
+    filters = filters_of(memory_type, tier, tag, entity, created_after, created_before, label)
     chosen = named_or_loaded(profile)
     with repository(database_url, schema) as repo:
         hits = repo.search(
@@ -68,6 +73,7 @@ def search(
             teams=team or (),
             query_entities=query_entity,
             as_of=at,
+            expand=expand,
             touch=touch,
             **filters,
         )

@@ -1,0 +1,141 @@
+"""pgrecall supersede, invalidate, revive, importance, promote, demote"""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from pgrecall.cli.database import Agent, AsJson, DatabaseUrl, Schema
+from pgrecall.cli.memories import (
+    Actor,
+    MemoryId,
+    MemoryIds,
+    OfTeam,
+    Reason,
+    id_of,
+    memories,
+    print_changed,
+    print_number,
+)
+from pgrecall.cli.output import console, print_json
+from pgrecall.cli.times import When, moment
+from pgrecall.memory import NewMemory
+from pgrecall.schema import DEFAULT_SCHEMA
+
+
+def supersede(
+    memory: MemoryId,
+    text: Annotated[str, typer.Argument(help="What holds instead.")],
+    agent: Agent,
+    importance: Annotated[float, typer.Option(help="0 to 1; at least that of the old.")] = 0.5,
+    memory_type: Annotated[str, typer.Option("--type", help="Its kind.")] = "episodic",
+    valid_from: When = None,
+    force: Annotated[bool, typer.Option(help="Even if the two overlap in time.")] = False,
+    reason: Reason = None,
+    actor: Actor = None,
+    of_team: OfTeam = False,
+    database_url: DatabaseUrl = None,
+    schema: Schema = DEFAULT_SCHEMA,
+    json: AsJson = False,
+) -> None:
+    """Store what holds instead of a memory; the old one stays but is not recalled any longer."""
+    new = NewMemory(
+        text,
+        importance=importance,
+        memory_type=memory_type,
+        valid_from=moment("--valid-from", valid_from),
+    )
+    memory_id = id_of(memory)
+    with memories(database_url, schema, of_team) as repo:
+        added = repo.supersede(agent, memory_id, new, reason=reason, actor=actor, force=force)
+    if json:
+        print_json({"id": str(added), "outcome": added.outcome, "superseded": str(memory_id)})
+    else:
+        console.print(f"{memory_id} superseded by {added}", highlight=False)
+
+
+def invalidate(
+    memory: MemoryIds,
+    agent: Agent,
+    reason: Reason = None,
+    actor: Actor = None,
+    of_team: OfTeam = False,
+    database_url: DatabaseUrl = None,
+    schema: Schema = DEFAULT_SCHEMA,
+    json: AsJson = False,
+) -> None:
+    """Forget memories: they stay, but are not recalled from now on."""
+    ids = [id_of(text) for text in memory]
+    with memories(database_url, schema, of_team) as repo:
+        number = repo.invalidate(agent, ids, reason=reason, actor=actor)
+    print_number("invalidated", number, "invalidated", json=json)
+
+
+def revive(
+    memory: MemoryIds,
+    agent: Agent,
+    reason: Reason = None,
+    actor: Actor = None,
+    of_team: OfTeam = False,
+    database_url: DatabaseUrl = None,
+    schema: Schema = DEFAULT_SCHEMA,
+    json: AsJson = False,
+) -> None:
+    """Make memories recallable again that were forgotten, put away or have expired."""
+    ids = [id_of(text) for text in memory]
+    with memories(database_url, schema, of_team) as repo:
+        number = repo.revive(agent, ids, reason=reason, actor=actor)
+    print_number("revived", number, "revived", json=json)
+
+
+def importance(
+    memory: MemoryId,
+    value: Annotated[float, typer.Argument(help="0 to 1.")],
+    agent: Agent,
+    reason: Reason = None,
+    actor: Actor = None,
+    of_team: OfTeam = False,
+    database_url: DatabaseUrl = None,
+    schema: Schema = DEFAULT_SCHEMA,
+    json: AsJson = False,
+) -> None:
+    """Override a memory's importance."""
+    memory_id = id_of(memory)
+    with memories(database_url, schema, of_team) as repo:
+        changed = repo.set_importance(agent, memory_id, value, reason=reason, actor=actor)
+    print_changed(changed, "importance", json=json)
+
+
+def promote(
+    memory: MemoryIds,
+    agent: Agent,
+    reason: Reason = None,
+    actor: Actor = None,
+    of_team: OfTeam = False,
+    database_url: DatabaseUrl = None,
+    schema: Schema = DEFAULT_SCHEMA,
+    json: AsJson = False,
+) -> None:
+    """Move memories one tier up: short, medium, long."""
+    ids = [id_of(text) for text in memory]
+    with memories(database_url, schema, of_team) as repo:
+        number = repo.promote(agent, ids, reason=reason, actor=actor)
+    print_number("promoted", number, "promoted", json=json)
+
+
+def demote(
+    memory: MemoryIds,
+    agent: Agent,
+    reason: Reason = None,
+    actor: Actor = None,
+    of_team: OfTeam = False,
+    database_url: DatabaseUrl = None,
+    schema: Schema = DEFAULT_SCHEMA,
+    json: AsJson = False,
+) -> None:
+    """Move memories one tier down: long, medium, short."""
+    ids = [id_of(text) for text in memory]
+    with memories(database_url, schema, of_team) as repo:
+        number = repo.demote(agent, ids, reason=reason, actor=actor)
+    print_number("demoted", number, "demoted", json=json)

@@ -1,0 +1,88 @@
+"""pgrecall link, unlink, links"""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+from rich.text import Text
+
+from pgrecall.cli.database import Agent, AsJson, DatabaseUrl, Schema
+from pgrecall.cli.memories import Actor, MemoryId, OfTeam, id_of, memories
+from pgrecall.cli.output import console, plain, print_json
+from pgrecall.schema import DEFAULT_SCHEMA
+
+Source = Annotated[str, typer.Argument(help="The memory it starts from.", metavar="SOURCE")]
+Target = Annotated[str, typer.Argument(help="The memory it leads to.", metavar="TARGET")]
+LinkKind = Annotated[str, typer.Option(help="What the link means.")]
+
+
+def link(
+    source: Source,
+    target: Target,
+    agent: Agent,
+    kind: LinkKind = "related",
+    weight: Annotated[float, typer.Option(help="0 to 1.")] = 1.0,
+    actor: Actor = None,
+    of_team: OfTeam = False,
+    database_url: DatabaseUrl = None,
+    schema: Schema = DEFAULT_SCHEMA,
+    json: AsJson = False,
+) -> None:
+    """Link two memories; search --expand brings along what the hits are linked to."""
+    one, other = id_of(source), id_of(target)
+    with memories(database_url, schema, of_team) as repo:
+        repo.link(agent, one, other, kind, weight=weight, actor=actor)
+    if json:
+        print_json({"source": str(one), "target": str(other), "kind": kind, "weight": weight})
+    else:
+        console.print("linked")
+
+
+def unlink(
+    source: Source,
+    target: Target,
+    agent: Agent,
+    kind: LinkKind = "related",
+    actor: Actor = None,
+    of_team: OfTeam = False,
+    database_url: DatabaseUrl = None,
+    schema: Schema = DEFAULT_SCHEMA,
+    json: AsJson = False,
+) -> None:
+    """Take a link away."""
+    one, other = id_of(source), id_of(target)
+    with memories(database_url, schema, of_team) as repo:
+        there = repo.unlink(agent, one, other, kind, actor=actor)
+    if json:
+        print_json({"unlinked": there})
+    else:
+        console.print("unlinked" if there else "[yellow]there was no such link[/]")
+
+
+def links(
+    memory: MemoryId,
+    agent: Agent,
+    of_team: OfTeam = False,
+    database_url: DatabaseUrl = None,
+    schema: Schema = DEFAULT_SCHEMA,
+    json: AsJson = False,
+) -> None:
+    """Show the links from and to a memory."""
+    memory_id = id_of(memory)
+    with memories(database_url, schema, of_team) as repo:
+        found = repo.links(agent, memory_id)
+    for one in found:
+        if json:
+            print_json(
+                {
+                    "source": str(one.source_id),
+                    "target": str(one.target_id),
+                    "kind": one.kind,
+                    "weight": one.weight,
+                }
+            )
+        else:
+            console.print(
+                Text(f"{one.weight:.3f}  {plain(one.kind)}  {one.source_id} → {one.target_id}")
+            )
