@@ -73,10 +73,15 @@ def stored_vector(
 
 
 def _components(values: VectorLike) -> list[float]:
+    if isinstance(values, list):
+        return values
     if isinstance(values, Vector | HalfVector):
         return values.to_list()
-    if isinstance(values, SupportsToList):
-        values = values.tolist()
+    to_list = getattr(
+        values, "tolist", None
+    )  # a check of the Protocol would take many times longer
+    if callable(to_list):
+        values = to_list()
     if isinstance(values, str | bytes) or not isinstance(values, Sequence):
         raise InvalidVector(f"a vector is a sequence of numbers, got {type(values).__name__}")
     return list(values)

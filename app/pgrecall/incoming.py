@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import fields
+from dataclasses import MISSING, fields
 from functools import partial
 from typing import Any
 from uuid import UUID
 
 from pgrecall.errors import InvalidMemory, UnknownName
-from pgrecall.memory import NewMemory
+from pgrecall.memory import UNSET, NewMemory
 from pgrecall.schema.limits import MAX_CONTENT_BYTES, TIERS, TRUST_CURVES
 from pgrecall.validation import (
     require_aware,
@@ -169,6 +169,31 @@ _CHECKS: dict[str, Check] = {
     "valid_until": _moment,
     "expires_at": _moment,
 }
+
+_DEFAULTS = {
+    field.name: field.default
+    for field in fields(NewMemory)
+    if field.default is not MISSING and field.default is not UNSET
+}
+_STORED_DEFAULTS = {name: _CHECKS[name](name, value) for name, value in _DEFAULTS.items()}
+_NAMES = tuple(field.name for field in fields(NewMemory))
+
+
+def checked_memory(memory: NewMemory) -> tuple[dict[str, Any], list[str], dict[str, Any]]:
+    """What is not at its default, checked; what is unset; and the whole as it will be stored.
+
+    A default needs no check, and of the many fields most are at theirs.
+    """
+    unset, given = [], {}
+    for name in _NAMES:
+        value = getattr(memory, name)
+        if value is UNSET:
+            unset.append(name)
+        elif value is not _DEFAULTS.get(name, UNSET) and not (name == "metadata" and value == {}):
+            given[name] = value
+    changed = checked(given)
+    return changed, unset, _STORED_DEFAULTS | {"metadata": {}} | changed
+
 
 FIELDS = frozenset(field.name for field in fields(NewMemory))
 assert _CHECKS.keys() == FIELDS, _CHECKS.keys() ^ FIELDS

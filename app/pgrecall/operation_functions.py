@@ -19,6 +19,7 @@ from sqlalchemy.sql import ClauseElement
 
 from pgrecall import statements
 from pgrecall.schema import Tables, tables
+from pgrecall.schema.limits import TRUST_PARTS
 
 _CHANGED = "TABLE (id uuid, old_values jsonb, new_values jsonb)"
 _NOTE = {
@@ -36,10 +37,6 @@ _GC_NOTE = {
     "note_actor": ("text", "session_user"),
     "note_metadata": ("jsonb", "'{}'::jsonb"),
 }
-
-
-PARTS = ("provenance", "consensus", "governance", "usage")
-"""The four parts of trust."""
 
 
 class _Named(PGCompiler_psycopg):
@@ -165,7 +162,7 @@ def _told(of: Tables) -> str:
     def number(values: str, name: str) -> str:
         return f"(h.{values} ->> '{name}')::float8"
 
-    parts = ("trust", *(f"trust_{part}" for part in PARTS))
+    parts = ("trust", *(f"trust_{part}" for part in TRUST_PARTS))
     deltas = ",\n".join(
         f"       {number('new_values', name)} - {number('old_values', name)}" for name in parts
     )

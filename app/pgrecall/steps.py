@@ -6,7 +6,7 @@ synchronous and the asynchronous repository each carry out the steps in their ow
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Self, TypeVar
 
@@ -45,7 +45,7 @@ class Copy:
     """COPY FROM STDIN of rows in the order of the table's columns; answered with None."""
 
     table: Table
-    rows: Sequence[tuple[Any, ...]]
+    rows: Iterable[tuple[Any, ...]]
     embedding_oid: int
 
 

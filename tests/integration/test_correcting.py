@@ -65,7 +65,7 @@ def test_at_every_moment_one_of_the_two_is_recalled(
 
     shared_repo.supersede(agent, old, NewMemory("new", embedding=NORTH, valid_from=from_, **dated))
 
-    changeover = max(created or 0, begins or 0) if created is None else max(created, begins or 0)
+    changeover = max(created or 0, begins or 0)
     days = [-10, -5.01, -4.99, -4, -3.01, -2.99, -1, 1, 4.99, 5.01, 100]
     seen = {day: recalled(shared_repo, agent, now + day * DAY) for day in days}
     assert seen == {day: ["old" if day < changeover else "new"] for day in days}
@@ -309,16 +309,16 @@ def test_superseding_back_revives_what_was_superseded(
     assert read(shared_repo, agent, new).superseded_by == old
 
 
-def test_teams_supersede_their_own_memories(either: MemoryRepository) -> None:
-    mine = either.add("red", NewMemory("old", embedding=NORTH))
-    theirs = either.teams.add("red", NewMemory("old", embedding=NORTH))
+def test_teams_supersede_their_own_memories(shared_repo: MemoryRepository, agent: str) -> None:
+    mine = shared_repo.add(agent, NewMemory("old", embedding=NORTH))
+    theirs = shared_repo.teams.add(agent, NewMemory("old", embedding=NORTH))
 
-    either.teams.supersede("red", theirs, NewMemory("new", embedding=NORTH))
+    shared_repo.teams.supersede(agent, theirs, NewMemory("new", embedding=NORTH))
 
-    assert contents(either.teams.search("red", NORTH)) == ["new"]
-    assert contents(either.search("red", NORTH)) == ["old"]
+    assert contents(shared_repo.teams.search(agent, NORTH)) == ["new"]
+    assert contents(shared_repo.search(agent, NORTH)) == ["old"]
     with pytest.raises(MemoryNotFound):
-        either.teams.supersede("red", mine, NewMemory("newer", embedding=NORTH))
+        shared_repo.teams.supersede(agent, mine, NewMemory("newer", embedding=NORTH))
 
 
 BAD: dict[type[PgRecallError], NewMemory] = {

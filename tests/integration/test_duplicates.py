@@ -204,8 +204,10 @@ def test_replace_takes_on_every_field_as_if_it_was_stored_now(
 
     again = add(shared_repo, agent, RICH, duplicates="replace")
 
-    [old] = _with_vectors(shared_repo, agent)
-    [new] = _with_vectors(shared_repo, f"{agent} fresh")
+    old = shared_repo.get(agent, again, include_embedding=True)
+    new = shared_repo.get(f"{agent} fresh", fresh, include_embedding=True)
+    assert old is not None
+    assert new is not None
     assert (again, again.outcome) == (first, "duplicate")
     assert (old.id, old.retrieval_count, new.id) == (first, 1, fresh)
     assert _comparable(old) == _comparable(new)
@@ -451,12 +453,17 @@ def test_what_a_batch_revives_holds_as_if_added_one_after_the_other(
     many = shared_repo.add_many(owners[0], batch, duplicates=policy)
     each = [shared_repo.add(owners[1], memory, duplicates=policy) for memory in batch]
 
-    first, second = (read(shared_repo, owner, added[0]) for owner, added in zip(owners, (many, each), strict=True))
+    first, second = (
+        read(shared_repo, owner, added[0])
+        for owner, added in zip(owners, (many, each), strict=True)
+    )
     assert (first.expires_at, first.valid_until) == (second.expires_at, second.valid_until)
     assert outcomes(many) == outcomes(each)
 
 
-def test_the_same_id_twice_in_a_batch_is_stored_once(shared_repo: MemoryRepository, agent: str) -> None:
+def test_the_same_id_twice_in_a_batch_is_stored_once(
+    shared_repo: MemoryRepository, agent: str
+) -> None:
     mine = uuid4()
 
     added = shared_repo.add_many(agent, [plain("tea", id=mine), plain("coffee", id=mine)])
@@ -684,7 +691,9 @@ def test_the_most_similar_of_several_is_the_near_duplicate(either: MemoryReposit
     assert added.similarity == pytest.approx(0.99026806874157, abs=1e-7)  # cos 8°
 
 
-def test_the_same_text_comes_before_a_similar_one(shared_repo: MemoryRepository, agent: str) -> None:
+def test_the_same_text_comes_before_a_similar_one(
+    shared_repo: MemoryRepository, agent: str
+) -> None:
     shared_repo.add(agent, NewMemory("similar", embedding=NORTH))
     same = shared_repo.add(agent, NewMemory("same", embedding=at(90)))
     shared_repo.invalidate(agent, same)
@@ -987,11 +996,6 @@ def _set_status(engine: Engine, agent: str, memory_id: UUID, status: str) -> Non
         agent=agent,
         id=memory_id,
     )
-
-
-def _with_vectors(repo: MemoryRepository, owner: str) -> list[Memory]:
-    hits = repo.search(owner, NORTH, touch=False, with_embeddings=True)
-    return [hit.memory for hit in hits]
 
 
 def _comparable(memory: Memory) -> dict[str, Any]:

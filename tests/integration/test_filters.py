@@ -33,6 +33,7 @@ STOCK = [
         metadata={"n": 2, "deep": {"list": [2, 3]}},
         importance=0.2,
         created_at=before(5),
+        expires_at=None,
     ),
     NewMemory(
         "task",

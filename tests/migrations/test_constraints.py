@@ -20,16 +20,52 @@ from pgrecall.schema import tables
 from tests.conftest import new_database
 
 KEY = {"agent_id": "agent", "id": "00000000-0000-7000-8000-000000000001"}
-MINIMAL = {
+MINIMAL: dict[str, dict[str, Any]] = {
     "agent_memories": {**KEY, "content": "something"},
     "team_memories": {"team_id": "team", "id": KEY["id"], "content": "something"},
     "memory_usage": {"agent_id": "agent", "memory_id": KEY["id"]},
     "memory_events": {**KEY, "memory_id": KEY["id"], "event_type": "feedback"},
+    "memory_labels": {
+        "agent_id": "agent",
+        "memory_id": KEY["id"],
+        "kind": "keyword",
+        "value": "tea",
+    },
+    "memory_links": {
+        "agent_id": "agent",
+        "source_id": KEY["id"],
+        "target_id": "00000000-0000-7000-8000-000000000002",
+        "kind": "consolidates",
+    },
+    "gc_runs": {
+        **KEY,
+        "table_name": "agent_memories",
+        "policy": "default",
+        **dict.fromkeys(("scanned", "archived", "deleted", "swept"), 0),
+        "started_at": "2026-06-01Z",
+        "seconds": 0.5,
+        "finished": True,
+    },
+    "component_reputations": {"component": "newcomer", "reputation": 0.5},
+    "output_type_defaults": {
+        "output_type": "song",
+        "trust_curve": "linear",
+        "trust_half_life_hours": 24.0,
+    },
+    "tier_defaults": {"tier": "short"},
 }
-SHARES = (
-    *("importance", "usefulness", "confidence", "quality_score", "trust"),
-    *("trust_provenance", "trust_consensus", "trust_governance", "trust_usage"),
-)
+SHARES = [
+    *(
+        ("agent_memories", share)
+        for share in (
+            *("importance", "usefulness", "confidence", "quality_score", "trust"),
+            *("trust_provenance", "trust_consensus", "trust_governance", "trust_usage"),
+        )
+    ),
+    ("memory_labels", "weight"),
+    ("memory_links", "weight"),
+    ("component_reputations", "reputation"),
+]
 MOMENTS = [  # each comes back to Python, which knows the years 1 to 9999 only
     (table.name, column.name)
     for table in tables().metadata.sorted_tables
@@ -75,6 +111,11 @@ def of_each(request: pytest.FixtureRequest) -> Connection:
     return found
 
 
+def empty(connection: Connection, table: str) -> None:
+    """Some tables are born with rows."""
+    connection.execute(sql.SQL("DELETE FROM pgrecall.{}").format(sql.Identifier(table)))
+
+
 def insert(connection: Connection, table: str, **given: Any) -> None:
     values = {**MINIMAL[table], **given}
     connection.execute(
@@ -87,8 +128,9 @@ def insert(connection: Connection, table: str, **given: Any) -> None:
     )
 
 
-def stored(connection: Connection, column: str) -> Any:
-    query = sql.SQL("SELECT {} FROM pgrecall.agent_memories").format(sql.Identifier(column))
+def stored(connection: Connection, column: str, table: str = "agent_memories") -> Any:
+    names = sql.Identifier(column), sql.Identifier(table)
+    query = sql.SQL("SELECT {} FROM pgrecall.{}").format(*names)
     row = connection.execute(query).fetchone()
     assert row is not None
     return row[0]
@@ -104,26 +146,29 @@ def refused_by(
 
 @pytest.mark.parametrize("table", MINIMAL)
 def test_defaults_make_a_row(database: Connection, table: str) -> None:
+    empty(database, table)
     insert(database, table)
 
 
-@pytest.mark.parametrize("share", SHARES)
+def test_there_is_a_row_to_try_for_every_table() -> None:
+    assert MINIMAL.keys() == {table.name for table in tables().metadata.sorted_tables}
+
+
+@pytest.mark.parametrize(("table", "share"), SHARES)
 @pytest.mark.parametrize("number", [0.0, -0.0, 1e-100, 0.5, 1.0])
-def test_shares_from_0_to_1(database: Connection, share: str, number: float) -> None:
-    insert(database, "agent_memories", **{share: number})
-    assert stored(database, share) == number
+def test_shares_from_0_to_1(database: Connection, table: str, share: str, number: float) -> None:
+    empty(database, table)
+    insert(database, table, **{share: number})
+    assert stored(database, share, table) == number
 
 
-@pytest.mark.parametrize("share", SHARES)
+@pytest.mark.parametrize(("table", "share"), SHARES)
 @pytest.mark.parametrize(
     "number",
     [-0.1, -1e-100, 1.0000000000000002, float("nan"), float("inf"), float("-inf"), 5e-324, 1e-308],
 )
-def test_shares_that_are_none(database: Connection, share: str, number: float) -> None:
-    assert refused_by(database, "agent_memories", **{share: number}) == (
-        f"ck_agent_memories_{share}",
-        CheckViolation,
-    )
+def test_shares_that_are_none(database: Connection, table: str, share: str, number: float) -> None:
+    assert refused_by(database, table, **{share: number}) == (f"ck_{table}_{share}", CheckViolation)
 
 
 @pytest.mark.parametrize(("table", "column"), MOMENTS)
@@ -200,6 +245,21 @@ def test_creation_is_now_unless_told(database: Connection) -> None:
         ("memory_usage", {"retrieval_count": -1}, "retrieval_count"),
         ("memory_usage", {"success_count": -1}, "success_count"),
         ("memory_usage", {"failure_count": -1}, "failure_count"),
+        ("memory_usage", {"feedback_up": -1}, "feedback_up"),
+        ("memory_usage", {"feedback_down": -1}, "feedback_down"),
+        ("memory_labels", {"kind": "colour"}, "kind"),
+        ("memory_labels", {"value": ""}, "value"),
+        ("memory_labels", {"value": "v" * 201}, "value"),
+        ("memory_links", {"kind": ""}, "kind"),
+        ("memory_links", {"kind": "k" * 201}, "kind"),
+        ("memory_links", {"target_id": KEY["id"]}, "two_memories"),
+        ("output_type_defaults", {"trust_curve": "logarithmic"}, "trust_curve"),
+        ("output_type_defaults", {"trust_half_life_hours": 0}, "trust_half_life_hours"),
+        ("output_type_defaults", {"trust_half_life_hours": 2e9}, "trust_half_life_hours"),
+        ("output_type_defaults", {"trust_half_life_hours": float("nan")}, "trust_half_life_hours"),
+        ("tier_defaults", {"tier": "forever"}, "tier"),
+        ("tier_defaults", {"expires_after_hours": 0}, "expires_after_hours"),
+        ("tier_defaults", {"expires_after_hours": 2e7}, "expires_after_hours"),
     ],
 )
 def test_other_values_that_cannot_be(
@@ -267,7 +327,7 @@ def test_what_is_accepted_never_makes_a_distance_nan(
     database: Connection = request.getfixturevalue(fixture)
     for number, vector in enumerate(vectors):
         key = {"id": f"00000000-0000-7000-8000-{number:012}"}
-        insert(database, "agent_memories", **key, embedding=vector)
+        insert(database, "agent_memories", **key, content=vector, embedding=vector)
 
     distances = database.execute(
         "SELECT a.embedding <=> b.embedding FROM pgrecall.agent_memories a, "

@@ -19,6 +19,12 @@ from tests.migrations.asking import rows, run, value, values
 OURS = "c.relnamespace = 'pgrecall'::regnamespace AND c.relname <> 'alembic_version'"
 
 MEMORIES = ("agent_memories", "team_memories")
+REFERENCE = {
+    "component_reputations": "component",
+    "output_type_defaults": "output_type",
+    "tier_defaults": "tier",
+}
+"""Tables of defaults that belong to all, to be copied to each node, and what their keys are."""
 CONSTRAINTS = """
     SELECT c.relname, o.conname, pg_get_constraintdef(o.oid)
       FROM pg_constraint o JOIN pg_class c ON c.oid = o.conrelid
@@ -109,7 +115,9 @@ def test_the_embedding_stays_in_its_row(url: str, table: str) -> None:
     assert storage == "p", "PLAIN"
 
 
-def test_indexes_are_the_keys_and_the_ones_on_embeddings(url: str) -> None:
+def test_indexes_are_the_keys_those_on_embeddings_and_texts_and_two_to_find_others_by(
+    url: str,
+) -> None:
     found = rows(url, INDEXES)
 
     assert {table: index.split("btree ")[1] for table, primary, _, index in found if primary} == {
@@ -117,15 +125,30 @@ def test_indexes_are_the_keys_and_the_ones_on_embeddings(url: str) -> None:
         "team_memories": "(team_id, id)",
         "memory_usage": "(agent_id, memory_id)",
         "memory_events": "(agent_id, memory_id, id)",
+        "memory_labels": "(agent_id, memory_id, kind, value)",
+        "memory_links": "(agent_id, source_id, target_id, kind)",
+        "gc_runs": "(agent_id, id)",
+        **{table: f"({column})" for table, column in REFERENCE.items()},
     }
-    assert [(valid, index) for _, primary, valid, index in found if not primary] == [
-        (
-            True,
-            f"CREATE INDEX ix_{table}_embedding ON pgrecall.{table} USING hnsw "
-            "(embedding vector_cosine_ops) WITH (m='16', ef_construction='64')",
-        )
+    on_embeddings = [
+        f"CREATE INDEX ix_{table}_embedding ON pgrecall.{table} USING hnsw "
+        "(embedding vector_cosine_ops) WITH (m='16', ef_construction='64')"
         for table in MEMORIES
     ]
+    on_texts = [
+        f"CREATE UNIQUE INDEX ix_{table}_{owner}_content_hash ON pgrecall.{table} USING btree "
+        f"({owner}, content_hash) WHERE (status = 'active'::text)"
+        for table, owner in zip(MEMORIES, ("agent_id", "team_id"), strict=True)
+    ]
+    to_find_others_by = [
+        "CREATE INDEX ix_memory_labels_agent_id_value_kind ON pgrecall.memory_labels USING btree "
+        "(agent_id, value, kind)",
+        "CREATE INDEX ix_memory_links_agent_id_target_id ON pgrecall.memory_links USING btree "
+        "(agent_id, target_id)",
+    ]
+    assert sorted((valid, index) for _, primary, valid, index in found if not primary) == sorted(
+        (True, index) for index in (*on_embeddings, *on_texts, *to_find_others_by)
+    )
 
 
 def test_memory_usage_leaves_room_for_hot_updates(url: str) -> None:
@@ -152,8 +175,8 @@ def test_a_second_touch_moves_no_index_entry(url: str) -> None:
     ) == [(10, 10)]
 
 
-def test_every_key_starts_with_the_agent(url: str) -> None:
-    """So that the tables can be distributed."""
+def test_every_key_starts_with_the_agent_but_for_tables_of_defaults(url: str) -> None:
+    """So that the tables can be distributed, or, where they belong to nobody, copied."""
     first_columns = rows(
         url,
         "SELECT c.relname, a.attname FROM pg_index i JOIN pg_class c ON c.oid = i.indrelid "
@@ -161,12 +184,20 @@ def test_every_key_starts_with_the_agent(url: str) -> None:
         f"WHERE i.indisunique AND {OURS}",
     )
 
-    assert len(first_columns) == 4
+    assert len(first_columns) == 9 + len(REFERENCE)
     assert [
         (table, column)
         for table, column in first_columns
-        if column != ("team_id" if table == "team_memories" else "agent_id")
+        if column != REFERENCE.get(table, "team_id" if table == "team_memories" else "agent_id")
     ] == []
+
+
+def test_tables_of_defaults_are_small_and_know_no_agent(url: str) -> None:
+    columns = "SELECT count(*) FROM information_schema.columns WHERE table_schema = 'pgrecall'"
+    for table in REFERENCE:
+        of_table = f"{columns} AND table_name = %s AND column_name IN ('agent_id', 'team_id')"
+        assert value(url, of_table, table) == 0
+        assert 0 < value(url, f"SELECT count(*) FROM pgrecall.{table}") < 100
 
 
 def test_nothing_keeps_the_tables_from_being_distributed(url: str) -> None:

@@ -13,6 +13,8 @@ def _public(repository: type) -> set[str]:
 
 
 METHODS = sorted(_public(MemoryRepository))
+OF_ALL_AGENTS = ["collect_garbage"]
+"""What works on the memories of every agent unless one is named."""
 
 
 def test_what_one_repository_can_do_the_other_can() -> None:
@@ -36,11 +38,23 @@ def test_both_repositories_take_the_same_arguments(method: str) -> None:
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_every_method_takes_the_agent_first_and_is_documented(method: str) -> None:
-    function = getattr(MemoryRepository, method)
+def test_every_method_is_documented(method: str) -> None:
+    assert inspect.getdoc(getattr(MemoryRepository, method))
 
-    assert list(inspect.signature(function).parameters)[:2] == ["self", "agent_id"]
-    assert inspect.getdoc(function)
+
+@pytest.mark.parametrize("method", [name for name in METHODS if name not in OF_ALL_AGENTS])
+def test_every_method_takes_the_agent_first(method: str) -> None:
+    parameters = inspect.signature(getattr(MemoryRepository, method)).parameters
+
+    assert list(parameters)[:2] == ["self", "agent_id"]
+    assert parameters["agent_id"].default is inspect.Parameter.empty
+
+
+@pytest.mark.parametrize("method", OF_ALL_AGENTS)
+def test_what_works_on_all_agents_takes_one_by_name(method: str) -> None:
+    agent_id = inspect.signature(getattr(MemoryRepository, method)).parameters["agent_id"]
+
+    assert (agent_id.kind, agent_id.default) == (inspect.Parameter.KEYWORD_ONLY, None)
 
 
 @pytest.mark.parametrize("method", METHODS)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 from uuid import UUID
 
@@ -16,7 +16,7 @@ from pgrecall.memory import NewMemory
 from pgrecall.operations.preparing import DuplicatePolicy, Incoming, Policy, prepared
 from pgrecall.operations.storing import Rows, one_by_one, stored
 from pgrecall.schema import Layout, Tables
-from pgrecall.statements import staged_fields
+from pgrecall.statements import UNSET_FIELDS, Staged
 from pgrecall.steps import Copy, Execute, Inspect, Operation
 from pgrecall.validation import require_name
 
@@ -87,24 +87,41 @@ def add_many(
         added = yield from one_by_one(tables, agent_id, batch, policy)
         return added
     layout: Layout = yield Inspect()
-    rows = statements.staging(tables)
     firsts: dict[UUID, int] = {}
     for ordinal, memory in enumerate(batch):
         firsts.setdefault(memory.id, ordinal)
-    staged = {ordinal: batch[ordinal] for ordinal in firsts.values()}
-    yield Execute(statements.create_staging(tables))
-    yield Copy(rows, [_row(i, memory) for i, memory in staged.items()], layout.embedding_oid)
-    results = yield from stored(tables, agent_id, Rows(staged), policy)
-    yield Execute(DropTable(rows))
+    rows = _staged({ordinal: batch[ordinal] for ordinal in firsts.values()})
+    assert rows.staged is not None
+    table = statements.staging(tables, rows.staged)
+    yield Execute(statements.create_staging(tables, rows.staged))
+    yield Copy(table, _copied(rows.staged, rows.memories), layout.embedding_oid)
+    results = yield from stored(tables, agent_id, rows, policy)
+    yield Execute(DropTable(table))
     return [
         results[ordinal] if ordinal in results else Added(memory.id, "known")
         for ordinal, memory in enumerate(batch)
     ]
 
 
-def _row(ordinal: int, memory: Incoming) -> tuple[Any, ...]:
-    values = memory.values | {
-        "embedding": memory.vector,
-        "metadata": Jsonb(memory.values["metadata"]),
-    }
-    return (ordinal, memory.unset, *(values[name] for name in staged_fields()))
+def _staged(memories: Mapping[int, Incoming]) -> Rows:
+    """Only fields that are not at their defaults in all rows are copied."""
+    differing: set[str] = set().union(*(memory.differing for memory in memories.values()))
+    unset = {tuple(memory.unset) for memory in memories.values()}
+    if any(memory.values["embedding_model"] is not None for memory in memories.values()):
+        differing.add("embedding_model")  # by the embedder, where there is one
+    # A field that some leave unset and others give is given in all rows, as None or otherwise.
+    if len(unset) > 1:
+        return Rows(memories, statements.staged_fields({*differing, UNSET_FIELDS}), {})
+    [same] = unset
+    return Rows(memories, statements.staged_fields(differing), {UNSET_FIELDS: list(same)})
+
+
+def _copied(staged: Staged, memories: Mapping[int, Incoming]) -> Iterator[tuple[Any, ...]]:
+    """The rows in the order of the staging table's columns."""
+    for ordinal, memory in memories.items():
+        values = memory.values | {
+            UNSET_FIELDS: memory.unset,
+            "embedding": memory.vector,
+            "metadata": Jsonb(memory.values["metadata"]),
+        }
+        yield (ordinal, *(values[name] for name in staged))

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import Any, Literal, get_args
 from uuid import UUID
 
 from pgrecall.embedding import StoredVector, VectorLike
 from pgrecall.errors import InputError, InvalidMemory, NotCompliant, UnknownName
 from pgrecall.ids import id_of_key, new_id
-from pgrecall.incoming import checked
+from pgrecall.incoming import checked_memory
 from pgrecall.memory import UNSET, NewMemory, Unset
 from pgrecall.operations.noting import noted
 from pgrecall.schema import Layout
@@ -21,6 +21,7 @@ from pgrecall.validation import require_bool, require_share
 DuplicatePolicy = Literal["bump", "keep", "replace"]
 NEAR_DUPLICATE = 0.92
 """The similarity above which systems A and B take two memories for the same."""
+_DIFFERING = "differing"
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +58,8 @@ class Incoming:
 
     id: UUID
     values: dict[str, Any]
+    differing: frozenset[str]
+    """The fields that are not at their defaults."""
     unset: list[str]
     vector: StoredVector | None
 
@@ -92,15 +95,13 @@ def prepared(
         with _Position(position, len(memories), named):
             assert vector is not UNSET
             checked_vector = None if vector is None else layout.vector(vector)
-            unset = values.pop(UNSET_FIELDS)
-            prepared.append(Incoming(values["id"], values, unset, checked_vector))
+            unset, differing = values.pop(UNSET_FIELDS), values.pop(_DIFFERING)
+            prepared.append(Incoming(values["id"], values, differing, unset, checked_vector))
     return prepared
 
 
 def _checked(agent_id: str, memory: NewMemory, policy: Policy) -> dict[str, Any]:
-    given = {field.name: getattr(memory, field.name) for field in fields(memory)}
-    unset = [name for name, value in given.items() if value is UNSET]
-    values = checked({name: value for name, value in given.items() if value is not UNSET})
+    differing, unset, values = checked_memory(memory)
     if policy.check_compliance and values["compliant"] is False:
         raise NotCompliant()
     key = values.pop("key")
@@ -111,6 +112,7 @@ def _checked(agent_id: str, memory: NewMemory, policy: Policy) -> dict[str, Any]
     if "embedding" in unset:
         values["embedding"] = UNSET
     values[UNSET_FIELDS] = [name for name in unset if name != "embedding"]
+    values[_DIFFERING] = frozenset(differing)
     return values
 
 

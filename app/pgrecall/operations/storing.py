@@ -14,7 +14,7 @@ from pgrecall.errors import DatabaseConflict
 from pgrecall.operations.noting import noted
 from pgrecall.operations.preparing import Incoming, Policy
 from pgrecall.schema import Tables
-from pgrecall.statements import GIVEN, UNSET_FIELDS, staged_fields
+from pgrecall.statements import GIVEN, UNSET_FIELDS, Staged, memory_fields
 from pgrecall.steps import Execute, Operation
 
 _ATTEMPTS = 5
@@ -25,17 +25,15 @@ class Rows:
     """Memories by their ordinal, in the staging table or (one, with ordinal 0) as parameters."""
 
     memories: Mapping[int, Incoming]
-    parameters: Mapping[str, Any] | None = None
+    staged: Staged | None
+    """The fields in the staging table."""
+    parameters: Mapping[str, Any]
 
     @classmethod
     def given(cls, memory: Incoming) -> Rows:
         values = memory.values | {"embedding": memory.vector}
-        bound = {GIVEN + name: values[name] for name in staged_fields()}
-        return cls({0: memory}, bound | {UNSET_FIELDS: memory.unset})
-
-    @property
-    def staged(self) -> bool:
-        return self.parameters is None
+        bound = {GIVEN + name: values[name] for name in memory_fields()}
+        return cls({0: memory}, None, bound | {UNSET_FIELDS: memory.unset})
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,9 +69,9 @@ def stored(
 ) -> Operation[dict[int, Added]]:
     """Inserts what is new; what is there is looked up and met as the policy says."""
     results: dict[int, Added] = {}
-    bound = {"owner_id": agent_id, "note_actor": policy.actor, **(rows.parameters or {})}
+    bound = {"owner_id": agent_id, "note_actor": policy.actor, **rows.parameters}
     for _ in range(_ATTEMPTS):
-        inserted = yield Execute(statements.insert_incoming(tables, staged=rows.staged), bound)
+        inserted = yield Execute(statements.insert_incoming(tables, rows.staged), bound)
         ids = {row.id for row in inserted}
         for ordinal, memory in rows.memories.items():
             if memory.id in ids:
@@ -102,8 +100,8 @@ def _exact(
 ) -> Operation[list[_Said]]:
     """Those of the incoming memories that an active one says already, word by word."""
     found = yield Execute(
-        statements.duplicates(tables, staged=rows.staged),
-        {"owner_id": agent_id, "ordinals": ordinals, **(rows.parameters or {})},
+        statements.duplicates(tables, rows.staged),
+        {"owner_id": agent_id, "ordinals": ordinals, **rows.parameters},
     )
     return [
         _Said(
@@ -165,14 +163,14 @@ def _restated(
         )
     gone = {said.memory_id: said.ordinal for said in fresh if said.outcome == "revived"}
     if policy.duplicates == "replace":
-        change, chosen = statements.replace(tables, staged=rows.staged), targets
+        change, chosen = statements.replace(tables, rows.staged), targets
     else:
-        change, chosen = statements.revive_duplicates(tables, staged=rows.staged), gone
+        change, chosen = statements.revive_duplicates(tables, rows.staged), gone
     if chosen:
         yield Execute(
             change,
             bound
             | {"ids": list(chosen), "ordinals": list(chosen.values())}
-            | dict(rows.parameters or {}),
+            | dict(rows.parameters),
         )
     return {said.ordinal: Added(said.memory_id, said.outcome, said.similarity) for said in again}

@@ -38,7 +38,15 @@ from pgrecall.statements.linking import STEPS, link, links_of, neighbours, unlin
 from pgrecall.statements.outcomes import FEEDBACK, adjust_trust, record_feedback, record_outcome
 from pgrecall.statements.ranking import SIGNAL_PREFIX, Search, count, known_entities, search
 from pgrecall.statements.reading import existing, get
-from pgrecall.statements.staging import GIVEN, UNSET_FIELDS, create_staging, staged_fields, staging
+from pgrecall.statements.staging import (
+    GIVEN,
+    UNSET_FIELDS,
+    Staged,
+    create_staging,
+    memory_fields,
+    staged_fields,
+    staging,
+)
 from pgrecall.statements.validity import (
     invalidate,
     lock_for_supersession,
@@ -59,6 +67,7 @@ __all__ = [
     "STEPS",
     "UNSET_FIELDS",
     "Search",
+    "Staged",
     "adjust_trust",
     "archive_excess",
     "begin_run",
@@ -90,6 +99,7 @@ __all__ = [
     "lock",
     "lock_for_supersession",
     "lock_sources",
+    "memory_fields",
     "move_tier",
     "near_duplicates",
     "nearest",

@@ -20,7 +20,7 @@ from sqlalchemy import (
 
 from pgrecall import compiler
 from pgrecall.schema import Tables
-from pgrecall.statements.staging import ORDINAL, UNSET_FIELDS, staged_fields
+from pgrecall.statements.staging import ORDINAL, field_of, memory_fields, unset_fields
 
 ANY_OTHER = literal_column("'*'", Text())
 """The row of a table of defaults that stands for all that are not named."""
@@ -35,10 +35,10 @@ def assessed(tables: Tables, rows: FromClause) -> Select[Any]:
     Trust on write is 0.30 provenance + 0.25 consensus + 0.30 governance + 0.15 usage (system D);
     parts that are given are taken as they are, and usage begins at 0.
     """
-    given = rows.c
+    given = {name: field_of(tables, rows, name) for name in memory_fields()}
 
     def unset(name: str) -> Any:
-        return literal_column(f"'{name}'", Text()) == any_(given[UNSET_FIELDS])
+        return literal_column(f"'{name}'", Text()) == any_(unset_fields(rows))
 
     def decided(name: str, default: Any) -> Any:
         return case((unset(name), default), else_=given[name])
@@ -51,20 +51,21 @@ def assessed(tables: Tables, rows: FromClause) -> Select[Any]:
 
     flags = ("requires_approval", "has_errors", "violates_policy", "under_policy_review")
     reputation = func.coalesce(
-        _looked_up(tables.component_reputations, "reputation", given.component), UNKNOWN_REPUTATION
+        _looked_up(tables.component_reputations, "reputation", given["component"]),
+        UNKNOWN_REPUTATION,
     )
-    consensus = func.coalesce(given.quality_score, given.confidence)
-    governance = function("trust_governance", given.compliant, *(given[flag] for flag in flags))
+    consensus = func.coalesce(given["quality_score"], given["confidence"])
+    governance = function("trust_governance", given["compliant"], *(given[flag] for flag in flags))
     parts = {
         "trust_provenance": part(
-            "trust_provenance", function("trust_provenance", reputation, given.confidence)
+            "trust_provenance", function("trust_provenance", reputation, given["confidence"])
         ),
         "trust_consensus": part("trust_consensus", consensus),
         "trust_governance": part("trust_governance", governance),
         "trust_usage": part("trust_usage", literal_column("0::float8", Double())),
     }
     tier = case(
-        (unset("tier"), func.coalesce(_default_tier(tables), LAST_RESORT_TIER)), else_=given.tier
+        (unset("tier"), func.coalesce(_default_tier(tables), LAST_RESORT_TIER)), else_=given["tier"]
     )
     decays = tables.output_type_defaults
     values = parts | {
@@ -72,15 +73,17 @@ def assessed(tables: Tables, rows: FromClause) -> Select[Any]:
         "tier": tier,
         "expires_at": decided("expires_at", expiry(tables, tier)),
         "trust": decided("trust", function("initial_trust", *parts.values())),
-        "trust_curve": decided("trust_curve", _looked_up(decays, "trust_curve", given.output_type)),
+        "trust_curve": decided(
+            "trust_curve", _looked_up(decays, "trust_curve", given["output_type"])
+        ),
         "trust_half_life_hours": decided(
             "trust_half_life_hours",
-            _looked_up(decays, "trust_half_life_hours", given.output_type),
+            _looked_up(decays, "trust_half_life_hours", given["output_type"]),
         ),
     }
     return select(
-        given[ORDINAL],
-        *(values.get(name, given[name]).label(name) for name in staged_fields()),
+        rows.c[ORDINAL],
+        *(values.get(name, given[name]).label(name) for name in memory_fields()),
     )
 
 

@@ -1,4 +1,8 @@
-"""Inserting memories, and what happens to those that say what is there already."""
+"""Inserting memories, and what happens to those that say what is there already.
+
+The parameters of incoming rows are unset_fields, unless the rows have a column of that name, and
+new_<field> for the one bound row, where there is no staging table.
+"""
 
 from __future__ import annotations
 
@@ -29,34 +33,27 @@ from sqlalchemy.sql.dml import ReturningInsert
 
 from pgrecall import compiler
 from pgrecall.schema import Tables, owner
+from pgrecall.schema.limits import TRUST_PARTS
 from pgrecall.statements.assessing import assessed
 from pgrecall.statements.changing import Change, changed, event_id, named
 from pgrecall.statements.conditions import owned, rows_of_arrays, scope, valid
-from pgrecall.statements.staging import ORDINAL, given_row, staged_fields, staging
+from pgrecall.statements.staging import ORDINAL, Staged, memory_fields, rows_of
 
-_FIRST_NOTED = (
-    *("trust", "trust_provenance", "trust_consensus", "trust_governance", "trust_usage"),
-    *("importance", "tier", "expires_at"),
-)
+_FIRST_NOTED = ("trust", *(f"trust_{part}" for part in TRUST_PARTS))
 """What the first event of a memory tells."""
 
 
-def rows_of(tables: Tables, *, staged: bool) -> FromClause:
-    """Where incoming rows are: in the staging table, or bound one by one."""
-    return staging(tables) if staged else given_row(tables)
-
-
-@lru_cache
-def insert_incoming(tables: Tables, *, staged: bool) -> Select[Any]:
+@lru_cache(maxsize=256)
+def insert_incoming(tables: Tables, staged: Staged | None) -> Select[Any]:
     """Inserts the incoming rows with their first events, and returns the ids of those inserted.
 
     A row whose id or whose text is there already is left out. In the order of their hashes, so
     that two batches that share texts wait for each other and never form a circle.
-    Parameters: owner_id, note_actor, those of `given_row` unless staged.
+    Parameters: owner_id, note_actor, those of the incoming rows.
     """
     memories, events = tables.memories, tables.memory_events
-    ready = assessed(tables, rows_of(tables, staged=staged)).subquery("ready")
-    names = staged_fields()
+    ready = assessed(tables, rows_of(tables, staged)).subquery("ready")
+    names = memory_fields()
     inserted = (
         insert(memories)
         .from_select(
@@ -91,14 +88,14 @@ def insert_incoming(tables: Tables, *, staged: bool) -> Select[Any]:
     return select(inserted.c.id).add_cte(noted)
 
 
-@lru_cache
-def duplicates(tables: Tables, *, staged: bool) -> Select[Any]:
+@lru_cache(maxsize=256)
+def duplicates(tables: Tables, staged: Staged | None) -> Select[Any]:
     """Which active memory says the same as an incoming row.
 
     Columns: ordinal, memory_id, valid (now). The memories are kept from being deleted until the
-    transaction ends. Parameters: owner_id, ordinals, those of `given_row` unless staged.
+    transaction ends. Parameters: owner_id, ordinals, those of the incoming rows.
     """
-    memories, rows = tables.memories, rows_of(tables, staged=staged)
+    memories, rows = tables.memories, rows_of(tables, staged)
     same = and_(
         owned(memories),
         memories.c.content_hash == content_hash(tables, rows.c.content),
@@ -194,14 +191,14 @@ def restate(tables: Tables) -> ReturningInsert[Any]:
     )
 
 
-@lru_cache
-def replace(tables: Tables, *, staged: bool) -> Select[Any]:
+@lru_cache(maxsize=256)
+def replace(tables: Tables, staged: Staged | None) -> Select[Any]:
     """Gives the memories of `ids` all the fields of the incoming rows of `ordinals`.
 
     Their id, counters and history stay. Parameters beside those of `changed`: ids, ordinals (one
-    for each id), those of `given_row` unless staged.
+    for each id), those of the incoming rows.
     """
-    names = [name for name in staged_fields() if name != "id"]
+    names = [name for name in memory_fields() if name != "id"]
     cleared = ("invalidated_at", "invalidation_reason", "superseded_by")
     change = Change(
         event_type=named("replaced"),
@@ -212,11 +209,11 @@ def replace(tables: Tables, *, staged: bool) -> Select[Any]:
             | {"status": literal_column("'active'", Text())}
         ),
     )
-    return _from_incoming(tables, change, names, staged=staged)
+    return _from_incoming(tables, change, names, staged)
 
 
-@lru_cache
-def revive_duplicates(tables: Tables, *, staged: bool) -> Select[Any]:
+@lru_cache(maxsize=256)
+def revive_duplicates(tables: Tables, staged: Staged | None) -> Select[Any]:
     """Makes the memories of `ids` hold again, with the validity and expiry of the incoming rows.
 
     Parameters: as of `replace`.
@@ -230,15 +227,17 @@ def revive_duplicates(tables: Tables, *, staged: bool) -> Select[Any]:
             {name: locked[_CARRIED + name] for name in taken} | {name: null() for name in cleared}
         ),
     )
-    return _from_incoming(tables, change, taken, staged=staged)
+    return _from_incoming(tables, change, taken, staged)
 
 
 _CARRIED = "incoming_"
 
 
-def _from_incoming(tables: Tables, change: Change, taken: Any, *, staged: bool) -> Select[Any]:
+def _from_incoming(
+    tables: Tables, change: Change, taken: Any, staged: Staged | None
+) -> Select[Any]:
     memories = tables.memories
-    ready = assessed(tables, rows_of(tables, staged=staged)).subquery("ready")
+    ready = assessed(tables, rows_of(tables, staged)).subquery("ready")
     pairs = rows_of_arrays("pairs", id=("ids", Uuid()), ordinal=("ordinals", Integer()))
     source = (
         select(pairs.c.id.label("memory_id"), *(ready.c[name] for name in taken))

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import fields
 from functools import lru_cache
+from typing import Any
 
 from sqlalchemy import (
+    Column,
+    ColumnElement,
     CreateTableAs,
     FromClause,
     Integer,
@@ -16,6 +20,7 @@ from sqlalchemy import (
     cast,
     false,
     literal_column,
+    null,
     select,
     union_all,
 )
@@ -29,44 +34,75 @@ UNSET_FIELDS = "unset_fields"
 """Names of the fields that the database decides: None has a meaning of its own there."""
 GIVEN = "new_"
 """What the parameters of the one bound row begin with."""
+ALWAYS_STAGED = ("id", "content", "embedding")
+
+Staged = tuple[str, ...]
+"""The fields that a batch copies, in the order of the table's; the others are at their defaults."""
 
 
 @lru_cache
-def staged_fields() -> tuple[str, ...]:
-    """The columns that are copied: every field a caller may set."""
+def memory_fields() -> tuple[str, ...]:
+    """Every field that a caller may set and the database stores."""
     return tuple(field.name for field in fields(NewMemory) if field.name != "key")
 
 
-@lru_cache
-def create_staging(tables: Tables) -> CreateTableAs:
+def staged_fields(differing: Collection[str]) -> Staged:
+    """What a batch has to copy when these fields are not at their defaults in all its rows."""
+    chosen = {*ALWAYS_STAGED, *differing}
+    return tuple(name for name in (UNSET_FIELDS, *memory_fields()) if name in chosen)
+
+
+@lru_cache(maxsize=256)
+def create_staging(tables: Tables, staged: Staged) -> CreateTableAs:
     """A table for rows on their way in, its columns those of the memories they will become."""
-    return CreateTableAs(_nothing(tables), "pgrecall_staging", temporary=True)
+    return CreateTableAs(_nothing(tables, staged), "pgrecall_staging", temporary=True)
 
 
-def staging(tables: Tables) -> Table:
-    return create_staging(tables).table
+def staging(tables: Tables, staged: Staged) -> Table:
+    return create_staging(tables, staged).table
+
+
+def rows_of(tables: Tables, staged: Staged | None) -> FromClause:
+    """Where incoming rows are: in the staging table, or without one, bound one by one."""
+    return _given_row(tables) if staged is None else staging(tables, staged)
+
+
+def field_of(tables: Tables, rows: FromClause, name: str) -> ColumnElement[Any]:
+    """A field of incoming rows: as it was given, or what the table says by default."""
+    if name in rows.c:
+        return rows.c[name]
+    column: Column[Any] = tables.memories.c[name]
+    default: Any = getattr(column.server_default, "arg", None)
+    given = null() if default is None else literal_column(str(default))
+    return cast(given, column.type)
+
+
+def unset_fields(rows: FromClause) -> ColumnElement[Any]:
+    """The names of the fields that are unset, of each row or, bound, of all."""
+    if UNSET_FIELDS in rows.c:
+        return rows.c[UNSET_FIELDS]
+    return cast(bindparam(UNSET_FIELDS, type_=ARRAY(Text)), ARRAY(Text))
 
 
 @lru_cache
-def given_row(tables: Tables) -> FromClause:
-    """One row from the parameters `new_<field>` and `unset_fields`, with ordinal 0."""
+def _given_row(tables: Tables) -> FromClause:
+    """One row from the parameters `new_<field>`, with ordinal 0."""
     columns = tables.memories.c
     row = select(
         literal_column("0", Integer()).label(ORDINAL),
-        cast(bindparam(UNSET_FIELDS, type_=ARRAY(Text)), ARRAY(Text)).label(UNSET_FIELDS),
         *(
             bindparam(GIVEN + name, type_=columns[name].type).label(name)
-            for name in staged_fields()
+            for name in memory_fields()
         ),
     )
     # The empty half gives the parameters their types, vector or halfvec among them.
-    return union_all(_nothing(tables), row).subquery("incoming")
+    return union_all(_nothing(tables, memory_fields()), row).subquery("incoming")
 
 
-def _nothing(tables: Tables) -> Select[tuple[object, ...]]:
+def _nothing(tables: Tables, names: tuple[str, ...]) -> Select[tuple[object, ...]]:
     """No row, of the columns' own types wherever the extension of the vectors is installed."""
+    unset = literal_column("'{}'::text[]", ARRAY(Text)).label(UNSET_FIELDS)
     return select(
         literal_column("0", Integer()).label(ORDINAL),
-        literal_column("'{}'::text[]", ARRAY(Text)).label(UNSET_FIELDS),
-        *(tables.memories.c[name] for name in staged_fields()),
+        *(unset if name == UNSET_FIELDS else tables.memories.c[name] for name in names),
     ).where(false())

@@ -1,0 +1,435 @@
+"""A client that is cut off in the middle of an operation leaves all of it or nothing.
+
+Each operation is carried out once to the end, and what is in the database between its transactions
+is written down. Then it is cut off at every single moment: before and after each statement, and
+before each commit. What is left must be what was there when the interrupted transaction began.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+from uuid import UUID
+
+import pytest
+from sqlalchemy import Connection, Engine, create_engine, event
+from sqlalchemy.ext.asyncio import create_async_engine
+
+from pgrecall import AsyncMemoryRepository, MemoryRepository, NewMemory
+from pgrecall.errors import DatabaseUnavailable
+from pgrecall.garbage import GarbagePolicy
+from pgrecall.label import Label
+from tests.integration.conftest import OWNED
+from tests.integration.support import NORTH, at, awaited, sql
+
+A = "agent"
+OLD = datetime(2026, 1, 1, tzinfo=UTC)
+Work = Callable[[MemoryRepository], Any]
+
+
+def number(n: int) -> UUID:
+    return UUID(int=0x7000_8000_0000_0000_0000 + n)
+
+
+def memory(n: int, content: str, angle: float | None = None, **more: Any) -> NewMemory:
+    embedding = None if angle is None else at(angle)
+    return NewMemory(content, id=number(n), embedding=embedding, **more)
+
+
+@dataclass(frozen=True)
+class Case:
+    work: Work
+    prepare: Work = lambda repo: None
+    ignored: frozenset[str] = field(default_factory=frozenset)
+    """Tables that may tell that the work was done twice, once interrupted."""
+
+
+def some_memories(repo: MemoryRepository) -> None:
+    repo.add_many(A, [memory(n, f"memory {n}", 40.0 * n) for n in range(6)])
+    for n in range(6):
+        repo.label(A, number(n), [Label("x"), Label("y", "tag", 0.5)])
+        repo.link(A, number(n), number((n + 1) % 6), "next")
+        repo.link(A, number((n + 1) % 6), number(n), "before")
+    repo.touch(A, [number(n) for n in range(6)])
+    repo.feedback(A, number(1), "useful")
+    repo.record_outcome(A, number(1), "success")
+    repo.invalidate(A, [number(4), number(5)])
+
+
+def two_clusters(repo: MemoryRepository) -> None:
+    repo.add_many(
+        A,
+        [
+            memory(n, f"memory {n}", [0.0, 90.0][n % 2] + n, importance=n / 10, tags=[f"t{n}"])
+            for n in range(7)
+        ],
+    )
+
+
+def garbage(repo: MemoryRepository) -> None:
+    """To be deleted, archived by each rule, kept, and what was left of memories that are gone."""
+    trusts = [0.05, 0.15, 0.9, 0.5, 0.02, 0.9, 0.7, 0.6, 0.8]
+    repo.add_many(
+        A,
+        [
+            memory(n, f"memory {n}", trust=trust, created_at=OLD if n == 5 else datetime.now(UTC))
+            for n, trust in enumerate(trusts)
+        ],
+    )
+    repo.touch(A, [number(n) for n in range(9)])
+    for n in range(9):
+        repo.label(A, number(n), "x")
+        repo.link(A, number(n), number((n + 4) % 9))
+
+
+def orphans(engine: Engine) -> None:
+    for n in range(100, 103):
+        bound = {"gone": number(n), "here": number(2)}
+        for statement in (
+            "INSERT INTO pgrecall.memory_usage VALUES (:a, :gone)",
+            "INSERT INTO pgrecall.memory_labels VALUES (:a, :gone, 'tag', 'x')",
+            "INSERT INTO pgrecall.memory_links VALUES (:a, :gone, :here, 'x')",
+        ):
+            sql(engine, statement.replace("VALUES (:a, :gone)", "(agent_id, memory_id) "
+                "VALUES (:a, :gone)"), a=A, **{k: v for k, v in bound.items() if f":{k}" in statement})
+
+
+BATCH = [
+    memory(20, "new", 10),
+    memory(21, "MEMORY 1"),
+    memory(22, "memory   1"),
+    memory(23, "newer"),
+    memory(24, "New"),
+    memory(25, "memory 4", 99),
+    memory(0, "known already"),
+]
+POLICY = GarbagePolicy(max_live=3)
+
+
+def shorter(texts: Sequence[str]) -> str:
+    return " and ".join(sorted(texts))
+
+
+CASES = {
+    "add": Case(lambda repo: repo.add(A, BATCH[0]), some_memories),
+    "add, a duplicate": Case(lambda repo: repo.add(A, BATCH[1]), some_memories),
+    "add, revived": Case(lambda repo: repo.add(A, BATCH[5]), some_memories),
+    "add, replaced": Case(
+        lambda repo: repo.add(A, BATCH[5], duplicates="replace"), some_memories
+    ),
+    "add, compared": Case(
+        lambda repo: repo.add(A, memory(30, "other", 200), near_duplicates=0.92), some_memories
+    ),
+    "add, a near duplicate": Case(
+        lambda repo: repo.add(A, memory(30, "other", 41), near_duplicates=0.92), some_memories
+    ),
+    "add, a near duplicate replaced": Case(
+        lambda repo: repo.add(
+            A, memory(30, "other", 41), near_duplicates=0.92, duplicates="replace"
+        ),
+        some_memories,
+    ),
+    "add_many": Case(lambda repo: repo.add_many(A, BATCH), some_memories),
+    "add_many, replaced": Case(
+        lambda repo: repo.add_many(A, BATCH, duplicates="replace"), some_memories
+    ),
+    "add_many, compared": Case(
+        lambda repo: repo.add_many(A, [*BATCH, memory(31, "n", 42)], near_duplicates=0.92),
+        some_memories,
+    ),
+    "update": Case(
+        lambda repo: repo.update(A, number(1), content="changed", embedding=NORTH), some_memories
+    ),
+    "supersede": Case(
+        lambda repo: repo.supersede(A, number(1), memory(20, "new", 10)), some_memories
+    ),
+    "supersede by what is there": Case(
+        lambda repo: repo.supersede(A, number(1), memory(20, "memory 2", importance=0.9)),
+        some_memories,
+    ),
+    "supersede by what was forgotten": Case(
+        lambda repo: repo.supersede(A, number(1), memory(20, "memory 4", importance=0.9)),
+        some_memories,
+    ),
+    "revive": Case(lambda repo: repo.revive(A, [number(4), number(5)]), some_memories),
+    "record_outcome": Case(
+        lambda repo: repo.record_outcome(A, number(1), "failure"), some_memories
+    ),
+    "feedback": Case(lambda repo: repo.feedback(A, number(1), "outdated"), some_memories),
+    "promote": Case(lambda repo: repo.demote(A, [number(1), number(2)]), some_memories),
+    "label": Case(
+        lambda repo: repo.label(A, number(1), [Label("x", weight=0.1), Label("new")]),
+        some_memories,
+    ),
+    "unlabel": Case(
+        lambda repo: repo.unlabel(A, number(1), ["x", Label("y", "tag")]), some_memories
+    ),
+    "link": Case(lambda repo: repo.link(A, number(1), number(4), weight=0.2), some_memories),
+    "unlink": Case(lambda repo: repo.unlink(A, number(1), number(2), "next"), some_memories),
+    "delete": Case(lambda repo: repo.delete(A, [number(1), number(2)]), some_memories),
+    "clear": Case(lambda repo: repo.clear(A), some_memories),
+    "prune": Case(lambda repo: repo.prune(A, older_than=timedelta(0)), some_memories),
+    "consolidate": Case(lambda repo: repo.consolidate(A, more_than=3), two_clusters),
+    "consolidate with a summariser": Case(
+        lambda repo: repo.consolidate(A, summarise_of(repo), more_than=3, actor="me"), two_clusters
+    ),
+    "collect_garbage": Case(
+        lambda repo: repo.collect_garbage(POLICY, agent_id=A, batch_size=4),
+        garbage,
+        frozenset({"gc_runs"}),
+    ),
+}
+ASYNCHRONOUS = ("add_many", "supersede", "delete", "consolidate", "collect_garbage")
+
+
+def summarise_of(repo: MemoryRepository) -> Any:
+    return shorter
+
+
+class Reaper:
+    """Ends the server's side of the victims' connection at one moment of an operation."""
+
+    def __init__(self, engine: Engine, victims: Engine) -> None:
+        self.engine = engine
+        self.moment = 0
+        self.dies_at: int | None = None
+        self.watching = False
+        self.begun: Callable[[], None] | None = None
+        event.listen(victims, "begin", self._begin)
+        event.listen(victims, "before_cursor_execute", self._statement)
+        event.listen(victims, "after_cursor_execute", self._statement)
+        event.listen(victims, "commit", self._pass)
+
+    def watch(self, dies_at: int | None = None, begun: Callable[[], None] | None = None) -> None:
+        self.moment, self.dies_at, self.begun, self.watching = 0, dies_at, begun, True
+
+    def _begin(self, connection: Connection) -> None:
+        if self.watching and self.begun:
+            self.begun()
+
+    def _statement(self, connection: Connection, *_: Any) -> None:
+        self._pass(connection)
+
+    def _pass(self, connection: Connection) -> None:
+        if not self.watching:
+            return
+        if self.moment == self.dies_at:
+            self.watching = False
+            driver = connection.connection.driver_connection
+            assert driver is not None
+            victim = driver.info.backend_pid
+            sql(self.engine, "SELECT pg_terminate_backend(:victim, 5000)", victim=victim)
+        self.moment += 1
+
+
+@dataclass
+class Stage:
+    repo: MemoryRepository
+    reaper: Reaper
+    engine: Engine
+
+    def set(self, case: Case) -> None:
+        self.reaper.watching = False
+        for table in OWNED:
+            sql(self.engine, f"DELETE FROM pgrecall.{table}")
+        plain = MemoryRepository(self.engine)
+        case.prepare(plain)
+        if case.prepare is garbage:
+            orphans(self.engine)
+
+
+@pytest.fixture(params=["sync", "async"])
+def stage(request: pytest.FixtureRequest, database_url: str, engine: Engine) -> Iterator[Stage]:
+    if request.param == "sync":
+        victims = create_engine(database_url, pool_size=1, max_overflow=0)
+        repo = MemoryRepository(victims)
+        repo.count(A)
+        yield Stage(repo, Reaper(engine, victims), engine)
+        victims.dispose()
+        return
+    with asyncio.Runner() as runner:
+        others = create_async_engine(database_url, pool_size=1, max_overflow=0)
+        repo = awaited(AsyncMemoryRepository(others), runner.run)
+        repo.count(A)
+        yield Stage(repo, Reaper(engine, others.sync_engine), engine)
+        runner.run(others.dispose())
+
+
+CHOSEN = [
+    pytest.param(kind, name, id=f"{name}, {kind}")
+    for kind, names in (("sync", tuple(CASES)), ("async", ASYNCHRONOUS))
+    for name in names
+]
+
+
+@pytest.mark.parametrize(("stage", "name"), CHOSEN, indirect=["stage"])
+def test_an_operation_cut_off_at_any_moment_leaves_whole_transactions(
+    stage: Stage, engine: Engine, name: str
+) -> None:
+    case = CASES[name]
+    stage.set(case)
+    found: list[dict[str, list[str]]] = []
+    begun_at: list[int] = []
+
+    def begun() -> None:
+        found.append(dump(engine))
+        begun_at.append(stage.reaper.moment)
+
+    stage.reaper.watch(begun=begun)
+    case.work(stage.repo)
+    stage.reaper.watching = False
+    moments = stage.reaper.moment
+    complete = dump(engine)
+
+    assert moments >= 3
+    assert found[0] != complete
+    for moment in range(moments):
+        stage.set(case)
+        stage.reaper.watch(dies_at=moment)
+        with pytest.raises(DatabaseUnavailable):
+            case.work(stage.repo)
+        left = found[max(i for i, start in enumerate(begun_at) if start <= moment)]
+        assert dump(engine) == left, f"{name}, cut off at moment {moment} of {moments}"
+        case.work(stage.repo)
+        assert dump(engine, case.ignored) == without(complete, case.ignored), (
+            f"{name}, repeated after it was cut off at moment {moment} of {moments}"
+        )
+
+
+def test_each_cluster_and_each_batch_is_a_transaction_of_its_own(
+    database_url: str, engine: Engine
+) -> None:
+    commits = {}
+    for name in ("consolidate", "collect_garbage"):
+        victims = create_engine(database_url)
+        stage = Stage(MemoryRepository(victims), Reaper(engine, victims), engine)
+        stage.set(CASES[name])
+        counted: list[int] = []
+        event.listen(victims, "commit", lambda _, counted=counted: counted.append(1))
+        CASES[name].work(stage.repo)
+        commits[name] = len(counted)
+        victims.dispose()
+
+    # Finding, and two clusters; beginning, 4 + 4 + 1 memories and none left, the cap and none
+    # left, sweeping and none left, ending.
+    assert commits == {"consolidate": 3, "collect_garbage": 1 + 4 + 2 + 2 + 1}
+
+
+KILLED = """
+import os, signal, sys
+from sqlalchemy import create_engine, event
+from pgrecall import MemoryRepository
+from tests.integration.test_killed_clients import CASES
+
+url, name, moment = sys.argv[1], sys.argv[2], int(sys.argv[3])
+engine = create_engine(url)
+repo = MemoryRepository(engine)
+repo.count("agent")
+passed = 0
+
+def statement(*_):
+    global passed
+    if passed == moment:
+        os.kill(os.getpid(), signal.SIGKILL)
+    passed += 1
+
+event.listen(engine, "after_cursor_execute", statement)
+CASES[name].work(repo)
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "moment", "transactions"),
+    [
+        ("supersede", 3, 0),
+        ("add_many", 1, 0),  # the temporary table is there, nothing is in it yet
+        ("add_many", 2, 0),
+        ("collect_garbage", 2, 1),  # in the first batch: the run has begun, nothing more
+        ("collect_garbage", 9, 3),
+    ],
+)
+def test_a_client_that_is_killed_leaves_whole_transactions(
+    stage_of_one: Stage, engine: Engine, database_url: str, name: str, moment: int, transactions: int
+) -> None:
+    case, stage = CASES[name], stage_of_one
+    stage.set(case)
+    found: list[dict[str, list[str]]] = []
+    stage.reaper.watch(begun=lambda: found.append(dump(engine)))
+    case.work(stage.repo)
+    stage.set(case)
+
+    ended = subprocess.run(
+        [sys.executable, "-c", KILLED, database_url, name, str(moment)],
+        cwd=Path(__file__).parents[2],
+        capture_output=True,
+        check=False,
+    )
+
+    assert ended.returncode == -signal.SIGKILL, ended.stderr.decode()
+    wait_until_the_server_has_noticed(engine)
+    assert dump(engine) == found[transactions]
+
+
+@pytest.fixture
+def stage_of_one(database_url: str, engine: Engine) -> Iterator[Stage]:
+    victims = create_engine(database_url, pool_size=1, max_overflow=0)
+    repo = MemoryRepository(victims)
+    repo.count(A)
+    yield Stage(repo, Reaper(engine, victims), engine)
+    victims.dispose()
+
+
+def wait_until_the_server_has_noticed(engine: Engine) -> None:
+    """A killed client's transaction is rolled back once its backend sees that it is gone."""
+    busy = (
+        "SELECT FROM pg_stat_activity WHERE datname = current_database() "
+        "AND pid <> pg_backend_pid() AND state LIKE '%in transaction%' OR state = 'active' "
+        "AND datname = current_database() AND pid <> pg_backend_pid()"
+    )
+    for _ in range(20_000):
+        if not sql(engine, busy):
+            return
+    raise AssertionError("the killed client's transaction is still open")
+
+
+UUIDS = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+TIMES = re.compile(r"\d{4}-\d\d-\d\d[T ][\d:.]+(?:\+\d\d:?\d\d|\+00|Z)?")
+
+
+def dump(engine: Engine, ignored: frozenset[str] = frozenset()) -> dict[str, list[str]]:
+    """All rows of all tables; ids made on the way by what they say, times only as there or not."""
+    names = {
+        str(id_): f"{content!r} {status}"
+        for id_, content, status in sql(
+            engine, "SELECT id, content, status FROM pgrecall.agent_memories"
+        )
+    }
+    ours = {str(number(n)): f"number {n}" for n in range(200)}
+
+    def named(match: re.Match[str]) -> str:
+        found = match.group()
+        return ours.get(found) or names.get(found, "<made>")
+
+    tables: dict[str, list[str]] = {}
+    for table in OWNED:
+        if table not in ignored:
+            lines = [
+                json.dumps(row, sort_keys=True)
+                for (row,) in sql(engine, f"SELECT to_jsonb(t) FROM pgrecall.{table} t")
+            ]
+            plain = [re.sub(r'"seconds": [\d.e-]+', "", line) for line in lines]
+            tables[table] = sorted(TIMES.sub("<time>", UUIDS.sub(named, line)) for line in plain)
+    return tables
+
+
+def without(found: dict[str, list[str]], ignored: frozenset[str]) -> dict[str, list[str]]:
+    return {table: rows for table, rows in found.items() if table not in ignored}
