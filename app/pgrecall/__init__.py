@@ -2,6 +2,10 @@
 
 from pgrecall import embedded, migrate, profiles
 from pgrecall.added import Added
+from pgrecall.event import Event
+from pgrecall.garbage import GarbagePolicy, GarbageRun
+from pgrecall.label import Label
+from pgrecall.link import Link
 from pgrecall.memory import Memory, NewMemory
 from pgrecall.profile import Profile
 from pgrecall.repository import AsyncMemoryRepository, MemoryRepository
@@ -11,6 +15,11 @@ from pgrecall.scorer import score
 __all__ = [
     "Added",
     "AsyncMemoryRepository",
+    "Event",
+    "GarbagePolicy",
+    "GarbageRun",
+    "Label",
+    "Link",
     "Memory",
     "MemoryRepository",
     "NewMemory",

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import asyncio
 import random
+from collections.abc import Sequence
 from dataclasses import fields
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -220,7 +221,7 @@ POLICIES = {
     "default": GarbagePolicy(),
     "off": GarbagePolicy(**OFF),
     "capped": GarbagePolicy(max_live=20),
-    "cap alone": GarbagePolicy(**OFF | {"max_live": 35}),
+    "cap alone": GarbagePolicy(**OFF | {"max_live": 25}),
     "strict": GarbagePolicy(
         name="strict", min_trust_threshold=0.6, delete_threshold=0.3, max_age_hours=100, max_live=7
     ),
@@ -228,15 +229,20 @@ POLICIES = {
 }
 
 
-@pytest.mark.parametrize("policy", POLICIES.values(), ids=POLICIES)
-@pytest.mark.parametrize("batch_size", [1, 7, 1_000])
+@pytest.mark.parametrize(
+    ("policy", "batch_size"),
+    [
+        *((name, size) for name in POLICIES for size in (7, 1_000)),
+        *(("strict", 1), ("cap alone", 1)),
+    ],
+)
 def test_a_run_does_what_an_independent_judge_would(
-    repo: MemoryRepository, engine: Engine, policy: GarbagePolicy, batch_size: int
+    repo: MemoryRepository, engine: Engine, policy: str, batch_size: int
 ) -> None:
     memories = fill(repo, engine)
-    expected = judged(memories, policy, datetime.now(UTC))
+    expected = judged(memories, POLICIES[policy], datetime.now(UTC))
 
-    run = repo.collect_garbage(policy, batch_size=batch_size)
+    run = repo.collect_garbage(POLICIES[policy], batch_size=batch_size)
 
     ids = [memory.id for memory in memories]
     assert dict(zip(ids, becomes_of(repo, "agent", ids), strict=True)) == expected
@@ -404,7 +410,7 @@ def test_a_coroutine_may_be_told_of_progress(database_url: str) -> None:
 
 def test_one_agent_or_all_of_them(either: MemoryRepository) -> None:
     for agent in ("a", "b", "Ω'; --"):
-        either.add("a" if agent == "a" else agent, garbage("x", trust=0.0))
+        either.add(agent, garbage("x", trust=0.0))
 
     one = either.collect_garbage(agent_id="Ω'; --")
     assert (one.owners, one.deleted) == (1, 1)
@@ -435,7 +441,7 @@ def test_what_was_left_behind_is_swept(either: MemoryRepository, engine: Engine)
     for owner, ids in (("agent", kept), ("red", team)):
         either.touch(owner, ids)
         either.label(owner, ids[0], "x")
-        either.link(owner, *ids)
+        either.link(owner, ids[0], ids[1])
     stored = everything(engine)
     gone = uuid4()
     leave_behind(engine, "agent", gone)
@@ -453,7 +459,7 @@ def test_what_belongs_to_teams_is_not_swept(repo: MemoryRepository, engine: Engi
     theirs = [repo.teams.add("red", garbage(text)) for text in ("a", "b")]
     repo.teams.touch("red", theirs)
     repo.teams.label("red", theirs[0], "x")
-    repo.teams.link("red", *theirs)
+    repo.teams.link("red", theirs[0], theirs[1])
 
     runs = [repo.collect_garbage(), repo.collect_garbage(agent_id="red")]
 
@@ -599,7 +605,7 @@ def test_a_run_that_makes_no_sense_is_refused(
 
 
 def fill(repo: MemoryRepository, engine: Engine) -> list[Memory]:
-    """Fifty memories of every kind, some put away already, of two more agents a few."""
+    """Forty memories of every kind, some put away already."""
     around = random.Random(3)
     now = datetime.now(UTC)
     ids = repo.add_many(
@@ -611,7 +617,7 @@ def fill(repo: MemoryRepository, engine: Engine) -> list[Memory]:
                 created_at=None if n % 11 == 0 else now - around.uniform(0, 1_500) * HOUR,
                 expires_at=None if n % 3 else now + around.uniform(-5, 5) * HOUR,
             )
-            for n in range(50)
+            for n in range(40)
         ],
     )
     for status, some in (("archived", ids[::10]), ("completed", ids[3::10])):
@@ -621,8 +627,7 @@ def fill(repo: MemoryRepository, engine: Engine) -> list[Memory]:
             status=status,
             ids=[UUID(int=one.int) for one in some],
         )
-    memories = [repo.get("agent", memory_id) for memory_id in ids]
-    return [memory for memory in memories if memory is not None]
+    return all_of(repo, "agent")
 
 
 def judged(memories: list[Memory], policy: GarbagePolicy, now: datetime) -> dict[UUID, str]:
@@ -642,11 +647,10 @@ def judged(memories: list[Memory], policy: GarbagePolicy, now: datetime) -> dict
         verdicts[memory.id] = memory.status
         if memory.status == "archived":
             continue
-        if trust is not None and policy.delete_threshold is not None:
-            if trust < policy.delete_threshold:
-                verdicts[memory.id] = "deleted"
-                continue
-        if any(archive):
+        delete_below = policy.delete_threshold
+        if trust is not None and delete_below is not None and trust < delete_below:
+            verdicts[memory.id] = "deleted"
+        elif any(archive):
             verdicts[memory.id] = "archived"
     if policy.max_live is not None:
         live = [m for m in memories if verdicts[m.id] not in ("archived", "deleted")]
@@ -668,10 +672,17 @@ def garbage(content: str, **fields_: Any) -> NewMemory:
     return NewMemory(content, embedding=None, **{"trust": 0.5, "expires_at": None} | fields_)
 
 
-def becomes_of(repo: MemoryRepository, owner: str, ids: list[UUID]) -> list[str]:
+def becomes_of(repo: MemoryRepository, owner: str, ids: Sequence[UUID]) -> list[str]:
     """The status of each, or that it is deleted."""
-    memories = [repo.get(owner, memory_id) for memory_id in ids]
-    return ["deleted" if memory is None else memory.status for memory in memories]
+    status = {memory.id: memory.status for memory in all_of(repo, owner)}
+    return [status.get(memory_id, "deleted") for memory_id in ids]
+
+
+def all_of(repo: MemoryRepository, owner: str) -> list[Memory]:
+    """Every memory whatever its state."""
+    statuses = ("active", "consolidated", "completed", "archived")
+    hits = repo.search(owner, k=1_000, statuses=statuses, include_invalid=True, touch=False)
+    return [hit.memory for hit in hits]
 
 
 def numbers(run: GarbageRun) -> dict[str, Any]:

@@ -14,10 +14,19 @@ import pytest
 from sqlalchemy import Engine, NullPool, create_engine
 from sqlalchemy.ext.asyncio import create_async_engine
 
-from pgrecall import AsyncMemoryRepository, Memory, MemoryRepository, NewMemory, profiles, score
+from pgrecall import (
+    AsyncMemoryRepository,
+    Memory,
+    MemoryRepository,
+    NewMemory,
+    migrate,
+    profiles,
+    score,
+)
 from pgrecall.cluster import Consolidation
 from pgrecall.errors import InputError, InvalidProfile, UnknownName
 from pgrecall.event import Event
+from pgrecall.garbage import GarbagePolicy
 from pgrecall.link import Link
 from tests.conftest import DIMENSIONS, new_database
 from tests.integration.compass import Compass
@@ -752,7 +761,7 @@ def test_clearing_leaves_the_namesake_of_the_other_kind(
     there = [kept.add("red", NewMemory(text, embedding=NORTH)) for text in ("a", "b")]
     kept.search("red", NORTH)
     kept.label("red", there[0], ["x", "y"])
-    kept.link("red", *there)
+    kept.link("red", there[0], there[1])
     stored = everything(engine, "red")
     live_through_everything(cleared, "red")
 
@@ -795,6 +804,26 @@ def test_clearing_an_agent_that_has_nothing_deletes_nothing(
 
     assert either.clear("nobody") == 0
     assert either.count("agent") == 1
+
+
+def test_curating_works_on_the_oldest_postgresql_and_with_halfvec(postgres_16: str) -> None:
+    with new_database(postgres_16) as url:
+        migrate.upgrade(url, dimensions=DIMENSIONS, embedding_type="halfvec")
+        repo = MemoryRepository(create_engine(url, poolclass=NullPool))
+        ids = alike(repo, 4)
+        live_through_everything(repo, "another")
+
+        assert len(repo.near_duplicates("agent")) == 6
+        [cluster] = repo.clusters("agent", more_than=0)
+        [done] = repo.consolidate("agent", more_than=0)
+        hits = repo.search("agent", at(0), k=1, expand=2, statuses=["active", "consolidated"])
+        pruned = repo.prune("agent", below_score=1.0)
+        collected = repo.collect_garbage(GarbagePolicy(max_live=0))
+
+        assert {one.id for one in cluster.memories} == set(done.source_ids) == set(ids)
+        assert [hit.steps for hit in hits] in ([0, 1], [0, 2])
+        assert (pruned, collected.archived, collected.deleted) == (1, 4 + 4, 0)
+        assert (repo.clear("agent"), repo.clear("another")) == (5, 4)
 
 
 def greedy(similarities: Similarities, least: float, min_size: int) -> list[list[Member]]:

@@ -8,7 +8,7 @@ import pickle
 import random
 import re
 import unicodedata
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import asdict, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -20,7 +20,7 @@ from sqlalchemy import Engine, NullPool, create_engine
 from pgrecall import Memory, MemoryRepository, NewMemory, migrate
 from pgrecall.added import Added
 from pgrecall.errors import InputError, InvalidMemory, UnknownName
-from tests.conftest import DIMENSIONS
+from tests.conftest import DIMENSIONS, new_database
 from tests.integration.support import NORTH, at, sql, stored
 
 PAST = datetime(2020, 1, 1, tzinfo=UTC)
@@ -213,6 +213,21 @@ def test_replace_takes_on_every_field_as_if_it_was_stored_now(
     assert _comparable(old) == _comparable(new)
 
 
+def test_what_feedback_taught_fits_the_votes_after_a_replacement(
+    shared_repo: MemoryRepository, agent: str, add: Callable[..., Added]
+) -> None:
+    tea = shared_repo.add(agent, plain("tea"))
+    for _ in range(8):
+        shared_repo.feedback(agent, tea, "useful")
+
+    add(shared_repo, agent, plain("TEA"), duplicates="replace")
+    memory = shared_repo.feedback(agent, tea, "useful")
+
+    votes = memory.feedback_up + memory.feedback_down
+    mean = (2 * 0.5 + memory.feedback_up) / (2 + votes)
+    assert memory.usefulness == pytest.approx(mean)
+
+
 def test_replace_notes_the_old_and_the_new_values(
     shared_repo: MemoryRepository, agent: str, add: Callable[..., Added]
 ) -> None:
@@ -373,6 +388,19 @@ def test_saying_again_what_will_be_invalidated_later_does_not_revive_it(
 
     assert (again, again.outcome) == (tea, "duplicate")
     assert read(shared_repo, agent, tea).invalidated_at == FUTURE
+
+
+@pytest.mark.parametrize("old", [{"valid_until": PAST}, {"expires_at": PAST}], ids=str)
+def test_what_does_not_hold_itself_revives_nothing(
+    shared_repo: MemoryRepository, agent: str, add: Callable[..., Added], old: dict[str, Any]
+) -> None:
+    tea = _forgotten(shared_repo, agent)
+
+    again = add(shared_repo, agent, NewMemory("tea", embedding=NORTH, **old))
+
+    recalled = shared_repo.search(agent, NORTH, touch=False) != []
+    assert again == tea
+    assert (again.outcome == "revived") == recalled
 
 
 def test_a_retry_does_not_say_that_it_revived_what_stays_forgotten(
@@ -834,6 +862,8 @@ def test_what_add_returns_serves_wherever_an_id_does(either: MemoryRepository) -
     a = either.add("agent", NewMemory("a", embedding=NORTH))
     b = either.add("agent", NewMemory("b", embedding=at(40)))
 
+    is_a = either.memories.c.id == a
+    assert [hit.memory.id for hit in either.search("agent", where=is_a)] == [a]
     assert either.existing("agent", [a, b]) == {a, b}
     assert either.touch("agent", a) == 1
     assert either.touch("agent", [a, b]) == 2
@@ -854,6 +884,18 @@ def test_what_add_returns_serves_wherever_an_id_does(either: MemoryRepository) -
     assert either.delete("agent", [a, b]) == 2
 
 
+def test_ids_of_both_kinds_go_together(shared_repo: MemoryRepository, agent: str) -> None:
+    a, b = shared_repo.add_many(agent, [plain("a"), plain("b")])
+    mixed = [a, UUID(int=b.int)]
+    elsewhere = shared_repo.add(f"{agent} other", plain("a"))
+
+    assert shared_repo.touch(agent, mixed) == 2
+    assert shared_repo.existing(agent, mixed) == {a, b}
+    batch = [plain("a", id=elsewhere), plain("b", id=uuid4()), plain("c", id=uuid4())]
+    assert shared_repo.add_many(agent, batch)[:2] == mixed
+    assert shared_repo.delete(agent, mixed) == 2
+
+
 # The upgrade of a schema that let duplicates in
 
 INSERT = """
@@ -862,11 +904,12 @@ VALUES (:owner, :id, :content, :created_at, :status, :expires_at, :invalidated_a
 """
 
 
-@pytest.fixture
-def old_url(empty_url: str) -> str:
-    """A database whose schema does not keep duplicates out yet."""
-    migrate.upgrade(empty_url, dimensions=DIMENSIONS, revision="0004")
-    return empty_url
+@pytest.fixture(params=["postgres_16", "server_url"])
+def old_url(request: pytest.FixtureRequest) -> Iterator[str]:
+    """A database whose schema does not keep duplicates out yet, on each PostgreSQL supported."""
+    with new_database(request.getfixturevalue(request.param)) as url:
+        migrate.upgrade(url, dimensions=DIMENSIONS, revision="0004")
+        yield url
 
 
 def _insert(
@@ -985,7 +1028,7 @@ def _statuses(engine: Engine) -> dict[UUID, str]:
         "SELECT id, status FROM pgrecall.agent_memories "
         "UNION ALL SELECT id, status FROM pgrecall.team_memories",
     )
-    return {memory_id: status for memory_id, status in rows}
+    return {row[0]: row[1] for row in rows}
 
 
 def _set_status(engine: Engine, agent: str, memory_id: UUID, status: str) -> None:

@@ -34,14 +34,16 @@ def test_the_code_runs_in_python_and_in_psql(
         exec(compile(code, "README.md", "exec"), names)
     names["repo"]._bind.dispose()
     printed = capsys.readouterr().out
-    [query] = blocks("sql")
+    queries = "\n".join(blocks("sql"))
     ranked = subprocess.run(
         [embedded.binaries() / "psql", "--no-psqlrc", "--set=ON_ERROR_STOP=1", empty_url],
-        input=query,
+        input=queries,
         capture_output=True,
         text=True,
         check=True,
     )
 
     assert "Ines drinks her tea without milk." in printed
+    assert "True duplicate" in printed
     assert "Quaybook 4.19 ships on Monday." in ranked.stdout
+    assert "reinforcement" in ranked.stdout

@@ -196,7 +196,9 @@ def test_consensus_is_the_quality_and_otherwise_the_confidence(
 def test_the_largest_trust_is_that_of_parts_of_1(
     shared_repo: MemoryRepository, agent: str, add: Callable[..., list[Added]]
 ) -> None:
-    [memory_id] = add(shared_repo, agent, [plain(**dict.fromkeys(PARTS, 1.0))])
+    parts: dict[str, Any] = dict.fromkeys(PARTS, 1.0)
+
+    [memory_id] = add(shared_repo, agent, [plain(**parts)])
 
     assert read(shared_repo, agent, memory_id).trust == 1
 

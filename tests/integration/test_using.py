@@ -89,16 +89,16 @@ def test_the_first_failure_takes_eight_hundredths_over_one_point_oh_five(
 
 
 SEQUENCES = {
-    "only successes": "s" * 30,
-    "only failures": "f" * 15,
-    "alternating": "sf" * 12,
+    "only successes": "s" * 20,
+    "only failures": "f" * 12,
+    "alternating": "sf" * 8,
     "exactly four of five": "ssssfssssf" + "ssssf" * 3,
     "from above four of five to it": "s" * 12 + "f" * 5,
-    "five failures then successes": "f" * 5 + "s" * 25,
+    "five failures then successes": "f" * 3 + "s" * 16,
 }
 
 
-@pytest.mark.parametrize("trust", [0.0, 0.3, 0.78, 0.99, 1.0])
+@pytest.mark.parametrize("trust", [0.0, 0.78, 0.99])
 @pytest.mark.parametrize("sequence", SEQUENCES)
 def test_trust_follows_each_outcome(
     shared_repo: MemoryRepository, agent: str, sequence: str, trust: float
@@ -112,12 +112,12 @@ def test_trust_follows_each_outcome(
         assert_used(shared_repo.record_outcome(agent, memory_id, outcome), use)  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", range(4))
 def test_trust_follows_any_order_of_outcomes_and_retrievals(
     shared_repo: MemoryRepository, agent: str, seed: int
 ) -> None:
     chance = random.Random(seed)
-    good = 0.5 + seed / 10
+    good = 0.6 + seed / 10
     use = Use(chance.random())
     memory_id = remembered(shared_repo, agent, trust=use.trust)
 
@@ -151,8 +151,11 @@ def test_two_hundredths_more_from_six_retrievals_and_over_four_of_five_on(
         "INSERT INTO pgrecall.memory_usage "
         "(agent_id, memory_id, retrieval_count, success_count, failure_count) "
         "VALUES (:agent, :id, :retrievals, :successes, :failures)",
-        **{"agent": agent, "id": memory_id, "retrievals": retrievals},
-        **{"successes": successes, "failures": failures},
+        agent=agent,
+        id=memory_id,
+        retrievals=retrievals,
+        successes=successes,
+        failures=failures,
     )
 
     memory = shared_repo.record_outcome(agent, memory_id, "success", touch=False)
@@ -223,7 +226,8 @@ def test_the_usage_part_is_stored_and_the_others_stay(
     after = shared_repo.record_outcome(agent, memory_id, "success")
 
     assert before.trust is not None
-    assert (before.trust_usage, after.trust_usage) == (0, pytest.approx(0.7 + 0.3 / 20))
+    assert before.trust_usage == 0
+    assert after.trust_usage == pytest.approx(0.7 + 0.3 / 20)
     assert after.trust == pytest.approx(before.trust + 0.05 / 1.1)
     assert after == replace(
         before,
@@ -314,8 +318,8 @@ def test_the_first_feedback_by_hand(either: MemoryRepository, kind: Any) -> None
     )
 
 
-@pytest.mark.parametrize("initial", [0.0, 0.13, 0.5, 0.9, 1.0])
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("initial", [0.0, 0.13, 0.5, 1.0])
+@pytest.mark.parametrize("seed", range(2))
 def test_usefulness_is_the_posterior_mean_of_all_feedback(
     shared_repo: MemoryRepository, agent: str, initial: float, seed: int
 ) -> None:
@@ -323,7 +327,7 @@ def test_usefulness_is_the_posterior_mean_of_all_feedback(
     memory_id = remembered(shared_repo, agent, usefulness=initial)
     ups = downs = 0
 
-    for _ in range(25):
+    for _ in range(20):
         kind: Any = chance.choice(["useful", "useful", *VOTES])
         up, down = VOTES[kind]
         ups, downs = ups + up, downs + down
@@ -497,7 +501,9 @@ def test_nothing_happened_to_an_unknown_memory(either: MemoryRepository) -> None
 
 
 def test_an_event_as_a_record_is_json(shared_repo: MemoryRepository, agent: str) -> None:
-    memory_id = remembered(shared_repo, agent, trust=0.5, expires_at=datetime(2900, 1, 1, tzinfo=UTC))
+    memory_id = remembered(
+        shared_repo, agent, trust=0.5, expires_at=datetime(2900, 1, 1, tzinfo=UTC)
+    )
     shared_repo.adjust_trust(agent, memory_id, 0.25, "reason", "actor", metadata={"a": None})
 
     event = shared_repo.history(agent, memory_id)[-1]
@@ -739,7 +745,19 @@ def test_touch_is_true_or_false(shared_repo: MemoryRepository, agent: str, touch
 
 @pytest.mark.parametrize(
     "delta",
-    [1.000001, -1.000001, float("nan"), float("inf"), "0.1", None, True, 10**400, -(10**400), [], 1j],
+    [
+        1.000001,
+        -1.000001,
+        float("nan"),
+        float("inf"),
+        "0.1",
+        None,
+        True,
+        10**400,
+        -(10**400),
+        [],
+        1j,
+    ],
     ids=lambda delta: f"{delta!s:.12}",
 )
 def test_a_change_of_trust_that_is_none_is_refused(
