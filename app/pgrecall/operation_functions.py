@@ -272,7 +272,7 @@ FUNCTIONS = (
             "note_actor": ("text", "coalesce(actor, session_user)"),
             "note_metadata": (
                 "jsonb",
-                "jsonb_build_object('kind', kind) || coalesce(metadata, '{}'::jsonb)",
+                "coalesce(metadata, '{}'::jsonb) || jsonb_build_object('kind', kind)",
             ),
         },
         "Counts feedback on a memory (useful, not_useful, outdated, incorrect) and moves its "

@@ -97,10 +97,10 @@ def require_change(name: str, value: object) -> float:
     """A number in [-1, 1]: by how much a share is to change."""
     if isinstance(value, bool) or not isinstance(value, Real):
         raise InputError(f"{name} must be a number, got {type(value).__name__} {value!r:.60}")
-    number = float(value)
+    number = Fraction(value) if isinstance(value, Rational) else float(value)
     if not -1 <= number <= 1:
         raise InputError(f"{name} must lie within -1 and 1, got {value!s:.80}")
-    return number
+    return float(number)
 
 
 def require_hours(name: str, value: object) -> float:
@@ -108,9 +108,10 @@ def require_hours(name: str, value: object) -> float:
     if isinstance(value, bool) or not isinstance(value, Real):
         raise InputError(f"{name} must be a number, got {type(value).__name__} {value!r:.60}")
     longest = LONGEST_DURATION / timedelta(hours=1)
-    if not 0 <= float(value) <= longest:
+    number = Fraction(value) if isinstance(value, Rational) else float(value)
+    if not 0 <= number <= longest:
         raise InputError(f"{name} must lie within 0 and {longest:,.0f} hours, got {value!s:.60}")
-    return float(value)
+    return float(number)
 
 
 def require_duration(name: str, value: object) -> float:

@@ -29,7 +29,7 @@ SIGNATURES = (
     "trust_usage(integer, integer, integer)",
     "initial_trust(float8, float8, float8, float8)",
     "trust_after_outcome(float8, boolean, integer, integer, integer)",
-    "usefulness_after_feedback(float8, integer, integer, integer)",
+    "usefulness_after_feedback(float8, integer, integer, integer, integer)",
 )
 TABLES = (
     *("memory_labels", "memory_links", "gc_runs"),

@@ -1,8 +1,8 @@
 """Keep one active memory of each text and owner: archive copies, then a unique index.
 
 The index is built concurrently, so this is a revision of its own. What stays active is the copy
-created first; each other one is archived and leaves an event that names it. A copy written while
-this runs makes the build fail: run it again.
+that is recalled now, of several the one created first; each other one is archived and leaves an
+event that names it. A copy written while this runs makes the build fail: run it again.
 
 Revision: 0005, after 0004, 2026-11-21
 """
@@ -29,7 +29,9 @@ WITH ranked AS (
       FROM "{schema}".{table} m
      WHERE m.status = 'active'
     WINDOW copies AS (PARTITION BY m.{owner}, m.content_hash
-                      ORDER BY m.created_at NULLS FIRST, m.id)
+                      ORDER BY "{schema}".is_valid(m.valid_from, m.valid_until, m.invalidated_at,
+                                                   m.expires_at, now()) DESC,
+                               m.created_at NULLS FIRST, m.id)
 ), archived AS (
     UPDATE "{schema}".{table} m SET status = 'archived', updated_at = now()
       FROM ranked r

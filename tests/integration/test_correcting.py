@@ -378,7 +378,7 @@ def test_a_supersession_is_told_with_old_and_new_values(
     assert told.new_values == {"invalidation_reason": "superseded", "superseded_by": str(new)}
     assert (told.reason, told.actor) == ("moved", "ines")
     initial = event(shared_repo, agent, new, "initial")
-    assert (initial.new_values["importance"], initial.actor) == (0.7, "ines")
+    assert (initial.reason, initial.actor) == (None, "ines")
 
 
 def test_an_invalidated_memory_is_recalled_when_asked_for_only(either: MemoryRepository) -> None:

@@ -9,7 +9,7 @@ import pytest
 from sqlalchemy import Engine, NullPool, create_engine
 
 from pgrecall import MemoryRepository, NewMemory, ScoredMemory, profiles
-from tests.integration.support import NORTH, contents
+from tests.integration.support import NORTH
 
 LARGE = 1_000_000
 HOSTILE = [
@@ -47,8 +47,14 @@ def repo(shared_engine: Engine) -> MemoryRepository:
 
 
 def know(repo: MemoryRepository, agent: str, entities: Sequence[str]) -> None:
-    """One memory for each, whose content is the entity."""
-    repo.add_many(agent, [NewMemory(name, embedding=NORTH, entities=[name]) for name in entities])
+    """One memory for each, with a text of its own even where two differ in case alone."""
+    repo.add_many(
+        agent,
+        [
+            NewMemory(f"memory {number}", embedding=NORTH, entities=[name])
+            for number, name in enumerate(entities)
+        ],
+    )
 
 
 def asked(
@@ -63,7 +69,7 @@ def found(repo: MemoryRepository, agent: str, text: str, teams: Sequence[str] = 
     Each memory's signal is one share of all that were found, so none is found but these.
     """
     hits = [hit for hit in asked(repo, agent, text, teams) if hit.signals["entity_overlap"] > 0]
-    names = set(contents(hits))
+    names = {name for hit in hits for name in hit.memory.entities}
     assert len(names) == len(hits)
     for hit in hits:
         assert hit.signals["entity_overlap"] == pytest.approx(1 / len(hits), abs=1e-12)
@@ -171,7 +177,7 @@ def test_an_entity_of_many_memories_counts_once(repo: MemoryRepository, agent: s
     repo.add_many(
         agent,
         [
-            *[NewMemory("both", embedding=NORTH, entities=["Ann", "Bob"])] * 3,
+            *(NewMemory(f"both {n}", embedding=NORTH, entities=["Ann", "Bob"]) for n in range(3)),
             NewMemory("half", embedding=NORTH, entities=["Ann", "Nemo"]),
             NewMemory("none", embedding=NORTH, entities=["Nemo"]),
             NewMemory("nothing", embedding=NORTH),
@@ -181,7 +187,8 @@ def test_an_entity_of_many_memories_counts_once(repo: MemoryRepository, agent: s
     hits = asked(repo, agent, "Ann met Bob")
 
     signals = {hit.memory.content: hit.signals["entity_overlap"] for hit in hits}
-    assert signals == {"both": 1.0, "half": 0.5, "none": 0.0, "nothing": 0.0}
+    both = {f"both {n}": 1.0 for n in range(3)}
+    assert signals == {**both, "half": 0.5, "none": 0.0, "nothing": 0.0}
 
 
 def test_an_empty_entity_is_found_nowhere(repo: MemoryRepository, agent: str) -> None:
@@ -234,7 +241,7 @@ def test_entities_given_are_taken_instead(repo: MemoryRepository, agent: str) ->
 
     def signals(entities: Sequence[str] | None) -> dict[str, float]:
         hits = repo.search(agent, "Ann", profile="tiered", query_entities=entities, touch=False)
-        return {hit.memory.content: hit.signals["entity_overlap"] for hit in hits}
+        return {hit.memory.entities[0]: hit.signals["entity_overlap"] for hit in hits}
 
     assert signals(None) == {"Ann": 1, "Bob": 0}
     assert signals(["Bob"]) == {"Ann": 0, "Bob": 1}

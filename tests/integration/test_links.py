@@ -275,8 +275,10 @@ class Web:
                 for near, far_end in ((source, target), (target, source)):
                     if near in reached:
                         distance.setdefault(far_end, step)
-        near = [hit for hit in every[k:] if hit.memory.id in distance][:k]
-        return [(hit.memory.id, distance[hit.memory.id], hit.score) for hit in [*every[:k], *near]]
+        brought = [hit for hit in every[k:] if hit.memory.id in distance][:k]
+        return [
+            (hit.memory.id, distance[hit.memory.id], hit.score) for hit in [*every[:k], *brought]
+        ]
 
 
 @pytest.fixture(scope="module")

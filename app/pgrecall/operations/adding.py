@@ -52,7 +52,7 @@ def add(
     """
     policy = Policy.of(duplicates, near_duplicates, check_compliance, actor)
     require_name("agent_id", agent_id)
-    batch = yield from prepared(agent_id, [memory], policy, named=False)
+    batch = yield from prepared(tables, agent_id, [memory], policy, named=False)
     [added] = yield from one_by_one(tables, agent_id, batch, policy)
     return added
 
@@ -80,7 +80,7 @@ def add_many(
     require_name("agent_id", agent_id)
     if isinstance(memories, str | bytes | Mapping) or not isinstance(memories, Iterable):
         raise InvalidMemory(f"a batch is a list of memories, got {type(memories).__name__}")
-    batch = yield from prepared(agent_id, list(memories), policy, named=True)
+    batch = yield from prepared(tables, agent_id, list(memories), policy, named=True)
     if not batch:
         return []
     if near_duplicates is not None:
@@ -98,9 +98,14 @@ def add_many(
     results = yield from stored(tables, agent_id, rows, policy)
     yield Execute(DropTable(table))
     return [
-        results[ordinal] if ordinal in results else Added(memory.id, "known")
+        results[ordinal] if ordinal in results else _repeated(results[firsts[memory.id]])
         for ordinal, memory in enumerate(batch)
     ]
+
+
+def _repeated(first: Added) -> Added:
+    """What becomes of a row whose id came before in the same batch."""
+    return Added(first, "known") if first.inserted else first
 
 
 def _staged(memories: Mapping[int, Incoming]) -> Rows:

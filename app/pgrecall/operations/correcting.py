@@ -49,7 +49,7 @@ def supersede(
     require_bool("force", force)
     note = noted(reason=reason, actor=actor)
     policy = Policy.of("keep", None, check_compliance, actor)
-    [incoming] = yield from prepared(agent_id, [new], policy, named=False)
+    [incoming] = yield from prepared(tables, agent_id, [new], policy, named=False)
     values = incoming.values
     rows = yield Execute(
         statements.lock_for_supersession(tables),

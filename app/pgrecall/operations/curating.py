@@ -128,7 +128,7 @@ def consolidate_cluster(
         if whole is None or whole.embedding is None:
             return None
         new = replace(new, embedding=whole.embedding, embedding_model=whole.embedding_model)
-    [incoming] = yield from prepared(agent_id, [new], policy, named=False)
+    [incoming] = yield from prepared(tables, agent_id, [new], policy, named=False)
     seen = max(member.updated_at for member in cluster.memories)
     bound = {"owner_id": agent_id, "ids": ids}
     locked = yield Execute(statements.lock_sources(tables), bound | {"seen": seen})

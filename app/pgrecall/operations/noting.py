@@ -19,5 +19,7 @@ def noted(
     return {
         "note_reason": reason,
         "note_actor": actor,
-        "note_metadata": dict(require_json_object("metadata", metadata or {})),
+        "note_metadata": dict(
+            require_json_object("metadata", {} if metadata is None else metadata)
+        ),
     }

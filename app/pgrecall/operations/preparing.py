@@ -13,7 +13,7 @@ from pgrecall.ids import id_of_key, new_id
 from pgrecall.incoming import checked_memory
 from pgrecall.memory import UNSET, NewMemory, Unset
 from pgrecall.operations.noting import noted
-from pgrecall.schema import Layout
+from pgrecall.schema import Layout, Tables
 from pgrecall.statements import UNSET_FIELDS
 from pgrecall.steps import Embed, Embedded, Inspect, Operation
 from pgrecall.validation import require_bool, require_share
@@ -73,13 +73,18 @@ def _as_new(memory: NewMemory | str) -> NewMemory:
 
 
 def prepared(
-    agent_id: str, memories: Sequence[NewMemory | str], policy: Policy, *, named: bool
+    tables: Tables,
+    agent_id: str,
+    memories: Sequence[NewMemory | str],
+    policy: Policy,
+    *,
+    named: bool,
 ) -> Operation[list[Incoming]]:
     """Checks all fields, embeds what has no vector yet, then checks all vectors."""
     stored: list[dict[str, Any]] = []
     for position, memory in enumerate(memories):
         with _Position(position, len(memories), named):
-            stored.append(_checked(agent_id, _as_new(memory), policy))
+            stored.append(_checked(tables, agent_id, _as_new(memory), policy))
     vectors: list[VectorLike | Literal[Unset.UNSET] | None] = [
         values.pop("embedding") for values in stored
     ]
@@ -100,13 +105,13 @@ def prepared(
     return prepared
 
 
-def _checked(agent_id: str, memory: NewMemory, policy: Policy) -> dict[str, Any]:
+def _checked(tables: Tables, agent_id: str, memory: NewMemory, policy: Policy) -> dict[str, Any]:
     differing, unset, values = checked_memory(memory)
     if policy.check_compliance and values["compliant"] is False:
         raise NotCompliant()
     key = values.pop("key")
     if key is not None:
-        values["id"] = id_of_key(agent_id, key)
+        values["id"] = id_of_key(tables.memories.name, agent_id, key)
     values["id"] = values["id"] or new_id()
     values |= dict.fromkeys(unset)
     if "embedding" in unset:

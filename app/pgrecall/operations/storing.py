@@ -103,16 +103,15 @@ def _exact(
         statements.duplicates(tables, rows.staged),
         {"owner_id": agent_id, "ordinals": ordinals, **rows.parameters},
     )
-    return [
-        _Said(
-            row.ordinal,
-            rows.memories[row.ordinal].id,
-            row.memory_id,
-            "duplicate" if row.valid else "revived",
-            1.0,
-        )
-        for row in found
-    ]
+    said = []
+    revived: set[UUID] = set()
+    for row in found:
+        revives = not row.valid and row.holds and row.memory_id not in revived
+        if revives:
+            revived.add(row.memory_id)  # for those after it in the batch it is there
+        outcome: Outcome = "revived" if revives else "duplicate"
+        said.append(_Said(row.ordinal, rows.memories[row.ordinal].id, row.memory_id, outcome, 1.0))
+    return said
 
 
 def _near(
@@ -126,7 +125,12 @@ def _near(
         return None
     found = yield Execute(
         statements.nearest(tables),
-        {"owner_id": agent_id, "query": memory.vector, "threshold": policy.near_duplicates},
+        {
+            "owner_id": agent_id,
+            "query": memory.vector,
+            "threshold": policy.near_duplicates,
+            "incoming_id": memory.id,
+        },
     )
     if not found:
         return None
@@ -173,4 +177,9 @@ def _restated(
             | {"ids": list(chosen), "ordinals": list(chosen.values())}
             | dict(rows.parameters),
         )
-    return {said.ordinal: Added(said.memory_id, said.outcome, said.similarity) for said in again}
+    return {
+        said.ordinal: Added(said.memory_id, "known")
+        if said.outcome == "revived" and said.id not in first_time  # a repeated write revives not
+        else Added(said.memory_id, said.outcome, said.similarity)
+        for said in again
+    }

@@ -105,12 +105,13 @@ def feedback(
 
     Raises MemoryNotFound or InputError.
     """
-    if kind not in statements.FEEDBACK:
+    if kind not in tuple(statements.FEEDBACK):
         raise UnknownName(
             f"feedback: unknown {kind!r:.80}; known are {', '.join(statements.FEEDBACK)}"
         )
     up, down = statements.FEEDBACK[kind]
-    parameters = noted(reason=context, actor=actor, metadata={"kind": kind, **(metadata or {})})
+    parameters = noted(reason=context, actor=actor, metadata=metadata)
+    parameters["note_metadata"]["kind"] = kind
     parameters |= {"up": up, "down": down, "outdated": kind == "outdated"}
     statement = statements.record_feedback(tables)
     return (yield from _changed(tables, agent_id, memory_id, statement, parameters))

@@ -20,6 +20,7 @@ from sqlalchemy import (
 
 from pgrecall import compiler
 from pgrecall.schema import Tables
+from pgrecall.statements.shares import flushed
 from pgrecall.statements.staging import ORDINAL, field_of, memory_fields, unset_fields
 
 ANY_OTHER = literal_column("'*'", Text())
@@ -54,11 +55,13 @@ def assessed(tables: Tables, rows: FromClause) -> Select[Any]:
         _looked_up(tables.component_reputations, "reputation", given["component"]),
         UNKNOWN_REPUTATION,
     )
+    provenance = function("trust_provenance", reputation, given["confidence"])
     consensus = func.coalesce(given["quality_score"], given["confidence"])
     governance = function("trust_governance", given["compliant"], *(given[flag] for flag in flags))
     parts = {
         "trust_provenance": part(
-            "trust_provenance", function("trust_provenance", reputation, given["confidence"])
+            "trust_provenance",
+            flushed(function("trust_provenance", reputation, given["confidence"])),
         ),
         "trust_consensus": part("trust_consensus", consensus),
         "trust_governance": part("trust_governance", governance),
@@ -72,7 +75,7 @@ def assessed(tables: Tables, rows: FromClause) -> Select[Any]:
         "created_at": decided("created_at", func.now()),
         "tier": tier,
         "expires_at": decided("expires_at", expiry(tables, tier)),
-        "trust": decided("trust", function("initial_trust", *parts.values())),
+        "trust": decided("trust", flushed(function("initial_trust", *parts.values()))),
         "trust_curve": decided(
             "trust_curve", _looked_up(decays, "trust_curve", given["output_type"])
         ),

@@ -15,7 +15,6 @@ from sqlalchemy import (
     Text,
     Uuid,
     bindparam,
-    case,
     func,
     insert,
     literal_column,
@@ -139,11 +138,6 @@ def named(event_type: str) -> ColumnElement[str]:
     """An event type of ours as a literal."""
     assert event_type.replace("_", "").isalpha()
     return literal_column(f"'{event_type}'", Text())
-
-
-def flushed(value: ColumnElement[Any]) -> ColumnElement[Any]:
-    """A share, with what is too small to be stored as 0."""
-    return case((value < literal_column("1e-100::float8"), 0.0), else_=value)
 
 
 def _object(values: Values) -> ColumnElement[Any]:

@@ -10,6 +10,7 @@ from functools import lru_cache
 from typing import Any
 
 from sqlalchemy import (
+    Boolean,
     ColumnElement,
     DateTime,
     Double,
@@ -22,8 +23,8 @@ from sqlalchemy import (
     and_,
     any_,
     bindparam,
+    case,
     cast,
-    collate,
     func,
     literal_column,
     null,
@@ -38,7 +39,14 @@ from pgrecall.schema.limits import TRUST_PARTS
 from pgrecall.statements.assessing import assessed
 from pgrecall.statements.changing import Change, changed, event_id, named
 from pgrecall.statements.conditions import owned, rows_of_arrays, scope, valid
-from pgrecall.statements.staging import ORDINAL, Staged, memory_fields, rows_of
+from pgrecall.statements.staging import (
+    ORDINAL,
+    Staged,
+    field_of,
+    memory_fields,
+    rows_of,
+    unset_fields,
+)
 
 _FIRST_NOTED = ("trust", *(f"trust_{part}" for part in TRUST_PARTS))
 """What the first event of a memory tells."""
@@ -48,9 +56,8 @@ _FIRST_NOTED = ("trust", *(f"trust_{part}" for part in TRUST_PARTS))
 def insert_incoming(tables: Tables, staged: Staged | None) -> Select[Any]:
     """Inserts the incoming rows with their first events, and returns the ids of those inserted.
 
-    A row whose id or whose text is there already is left out. In an order of the texts, so that
-    two batches that share some wait for each other and form no circle; the hash itself would be an
-    order too, but takes a third of the insert's time to compute once more.
+    A row whose id or whose text is there already is left out. In the order of their hashes, so
+    that two batches that share texts wait for each other and form no circle.
     Parameters: owner_id, note_actor, those of the incoming rows.
     """
     memories, events = tables.memories, tables.memory_events
@@ -62,7 +69,7 @@ def insert_incoming(tables: Tables, staged: Staged | None) -> Select[Any]:
             [owner(memories).name, *names],
             select(
                 bindparam("owner_id", type_=Text()), *(ready.c[name] for name in names)
-            ).order_by(collate(func.lower(ready.c.content), "C"), ready.c[ORDINAL]),
+            ).order_by(content_hash(tables, ready.c.content), ready.c[ORDINAL]),
         )
         .on_conflict_do_nothing()
         .returning(memories.c.id, *(memories.c[name] for name in _FIRST_NOTED))
@@ -94,8 +101,9 @@ def insert_incoming(tables: Tables, staged: Staged | None) -> Select[Any]:
 def duplicates(tables: Tables, staged: Staged | None) -> Select[Any]:
     """Which active memory says the same as an incoming row.
 
-    Columns: ordinal, memory_id, valid (now). The memories are kept from being deleted until the
-    transaction ends. Parameters: owner_id, ordinals, those of the incoming rows.
+    Columns: ordinal, memory_id, valid (now), holds (whether the incoming row would be). The
+    memories are kept from being deleted until the transaction ends. Parameters: owner_id,
+    ordinals, those of the incoming rows.
     """
     memories, rows = tables.memories, rows_of(tables, staged)
     same = and_(
@@ -109,6 +117,7 @@ def duplicates(tables: Tables, staged: Staged | None) -> Select[Any]:
             rows.c[ORDINAL],
             memories.c.id.label("memory_id"),
             valid(scope(tables, memories, as_of=False)).label("valid"),
+            _holds(tables, rows).label("holds"),
         )
         .select_from(rows.join(memories, same))
         .where(rows.c[ORDINAL] == any_(wanted))
@@ -117,13 +126,29 @@ def duplicates(tables: Tables, staged: Staged | None) -> Select[Any]:
     )
 
 
+def _holds(tables: Tables, rows: FromClause) -> ColumnElement[bool]:
+    """Whether an incoming row is valid now; an expiry left unset lies ahead."""
+    is_unset = literal_column("'expires_at'", Text()) == any_(unset_fields(rows))
+    return compiler.schema_function(
+        tables.schema,
+        "is_valid",
+        field_of(tables, rows, "valid_from"),
+        field_of(tables, rows, "valid_until"),
+        null().cast(DateTime(timezone=True)),
+        case((is_unset, null()), else_=field_of(tables, rows, "expires_at")),
+        func.now(),
+        type_=Boolean(),
+    )
+
+
 @lru_cache
 def nearest(tables: Tables) -> Select[Any]:
     """The active, valid memory most similar to `query`, if it is more than `threshold` so.
 
-    Exact: every memory of the owner is compared. Columns: memory_id, similarity.
+    Exact: every memory of the owner is compared. One that `incoming_id` was found near to before
+    comes first, so that a repeated write meets the same one. Columns: memory_id, similarity.
     """
-    memories = tables.memories
+    memories, events = tables.memories, tables.memory_events
     within = scope(tables, memories, as_of=False)
     found = (
         select(memories.c.id.label("memory_id"), compiler.similarity(within).label("similarity"))
@@ -131,10 +156,19 @@ def nearest(tables: Tables) -> Select[Any]:
         .subquery("found")
     )
     threshold: Any = bindparam("threshold", type_=Double())
+    met_before = (
+        select(literal_column("1"))
+        .where(
+            owned(events),
+            events.c.memory_id == found.c.memory_id,
+            events.c.id == bindparam("incoming_id", type_=Uuid()),
+        )
+        .exists()
+    )
     best = (
         select(found)
         .where(found.c.similarity > threshold)
-        .order_by(found.c.similarity.desc(), found.c.memory_id)
+        .order_by(met_before.desc(), found.c.similarity.desc(), found.c.memory_id)
         .limit(literal_column("1"))
         .subquery("best")
     )
@@ -197,8 +231,8 @@ def restate(tables: Tables) -> ReturningInsert[Any]:
 def replace(tables: Tables, staged: Staged | None) -> Select[Any]:
     """Gives the memories of `ids` all the fields of the incoming rows of `ordinals`.
 
-    Their id, counters and history stay. Parameters beside those of `changed`: ids, ordinals (one
-    for each id), those of the incoming rows.
+    Their id, counters and history stay, and usefulness that feedback has moved. Parameters beside
+    those of `changed`: ids, ordinals (one for each id), those of the incoming rows.
     """
     names = [name for name in memory_fields() if name != "id"]
     cleared = ("invalidated_at", "invalidation_reason", "superseded_by")
@@ -207,6 +241,7 @@ def replace(tables: Tables, staged: Staged | None) -> Select[Any]:
         reads=(*names, *cleared, "status"),
         assign=lambda locked, _: (
             {name: locked[_CARRIED + name] for name in names}
+            | {"usefulness": _earned(tables, locked)}
             | {name: null() for name in cleared}
             | {"status": literal_column("'active'", Text())}
         ),
@@ -233,6 +268,21 @@ def revive_duplicates(tables: Tables, staged: Staged | None) -> Select[Any]:
 
 
 _CARRIED = "incoming_"
+
+
+def _earned(tables: Tables, locked: Any) -> ColumnElement[Any]:
+    """The stored usefulness where there was feedback, else the incoming row's."""
+    usage = tables.memory_usage
+    voted = (
+        select(literal_column("1"))
+        .where(
+            owned(usage),
+            usage.c.memory_id == locked.id,
+            usage.c.feedback_up + usage.c.feedback_down > literal_column("0"),
+        )
+        .exists()
+    )
+    return case((voted, locked.usefulness), else_=locked[_CARRIED + "usefulness"])
 
 
 def _from_incoming(

@@ -27,8 +27,9 @@ from sqlalchemy.dialects.postgresql import insert
 
 from pgrecall import compiler
 from pgrecall.schema import Tables
-from pgrecall.statements.changing import Change, Values, changed, flushed, named
+from pgrecall.statements.changing import Change, Values, changed, named
 from pgrecall.statements.conditions import Condition
+from pgrecall.statements.shares import flushed
 
 FEEDBACK = {"useful": (1, 0), "not_useful": (0, 1), "outdated": (0, 1), "incorrect": (0, 3)}
 """Votes up and down by kind of feedback."""
@@ -94,10 +95,15 @@ def record_feedback(tables: Tables) -> Select[Any]:
     outdated = bindparam("outdated", type_=Boolean())
 
     def assign(locked: Any, counters: Any) -> Values:
-        # The votes are counted already, the earlier ones are all but these.
-        earlier = counters.feedback_up + counters.feedback_down - up - down
+        # The votes are counted already: those before were fewer by these.
         usefulness = _function(
-            tables, "usefulness_after_feedback", locked.usefulness, earlier, up, down
+            tables,
+            "usefulness_after_feedback",
+            locked.usefulness,
+            counters.feedback_up - up,
+            counters.feedback_down - down,
+            up,
+            down,
         )
         return {"usefulness": usefulness, "needs_review": or_(locked.needs_review, outdated)}
 

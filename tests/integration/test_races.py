@@ -1,0 +1,545 @@
+"""Eight clients at once, each with a connection of its own, on the same few memories.
+
+What must hold however they interleave: no conflict reaches a caller, every count and every event
+is there, and each event of a memory begins with the values that the one before it left.
+"""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+from uuid import UUID
+
+import pytest
+from sqlalchemy import Engine, create_engine, event
+
+from pgrecall import Added, MemoryRepository, NewMemory
+from pgrecall.errors import MemoryNotFound, SupersessionConflict
+from pgrecall.event import Event
+from pgrecall.garbage import GarbagePolicy
+from pgrecall.label import Label
+from tests.integration.support import at, sql
+
+CLIENTS, OPERATIONS = 8, 1_000
+A = "agent"
+Client = Callable[[int], Any]
+
+
+@pytest.fixture
+def crowd(database_url: str) -> Iterator[Engine]:
+    """A connection for each client."""
+    made = create_engine(database_url, pool_size=CLIENTS, max_overflow=0)
+    yield made
+    made.dispose()
+
+
+@pytest.fixture
+def shared(crowd: Engine) -> MemoryRepository:
+    return MemoryRepository(crowd)
+
+
+def new(content: str, **more: Any) -> NewMemory:
+    return NewMemory(content, **({"embedding": None} | more))
+
+
+def at_once(client: Client, clients: int = CLIENTS) -> list[Any]:
+    """What each of the clients returns; an error of any of them is raised."""
+    with ThreadPoolExecutor(clients) as threads:
+        return [done.result() for done in [threads.submit(client, n) for n in range(clients)]]
+
+
+# The same text
+
+
+def test_the_same_text_added_by_all_is_one_row_and_every_hit_is_counted(
+    shared: MemoryRepository, engine: Engine
+) -> None:
+    spellings = ["Red tea", "red  TEA", " RED tea\n"]
+    each = OPERATIONS // CLIENTS
+
+    added = at_once(lambda n: [shared.add(A, new(spellings[(n + i) % 3])) for i in range(each)])
+
+    flat = [one for several in added for one in several]
+    assert Counter(one.outcome for one in flat) == {
+        "inserted": 1,
+        "duplicate": len(flat) - 1,
+    }
+    [memory_id] = set(flat)
+    memory = shared.get(A, UUID(int=memory_id.int))
+    assert memory is not None
+    assert memory.retrieval_count == len(flat) - 1
+    assert types(shared, memory_id) == {"initial": 1, "restated": len(flat) - 1}
+    assert_nothing_is_left_over(shared, engine)
+
+
+def test_batches_of_the_same_texts_in_any_order_make_each_a_row(
+    shared: MemoryRepository, engine: Engine
+) -> None:
+    texts, batches = [f"text {n}" for n in range(12)], 100
+
+    def client(n: int) -> list[Added]:
+        mine = random.Random(n)
+        added: list[Added] = []
+        for _ in range(batches):
+            chosen = mine.sample(texts, 10)
+            added += shared.add_many(A, [new(text) for text in chosen])
+        return added
+
+    flat = [one for several in at_once(client) for one in several]
+
+    assert len(flat) == CLIENTS * batches * 10
+    outcomes = Counter(one.outcome for one in flat)
+    assert outcomes == {"inserted": len(texts), "duplicate": len(flat) - len(texts)}
+    assert sorted(rows(engine, "content")) == sorted(texts)
+    said = Counter(UUID(int=one.int) for one in flat)
+    assert counts(engine) == {memory_id: times - 1 for memory_id, times in said.items()}
+    for memory_id, times in said.items():
+        assert types(shared, memory_id) == {"initial": 1, "restated": times - 1}
+
+
+def test_a_key_written_by_all_is_one_row_and_counts_nothing(
+    shared: MemoryRepository, engine: Engine
+) -> None:
+    added = at_once(lambda n: [shared.add(A, new(f"text {i}", key=f"key {i}")) for i in range(25)])
+
+    outcomes = Counter(one.outcome for several in added for one in several)
+    assert outcomes == {"inserted": 25, "known": 25 * (CLIENTS - 1)}
+    assert counts(engine) == {}
+    assert Counter(event_types(engine)) == {"initial": 25}
+
+
+def test_rivals_that_look_for_near_duplicates_store_one_of_each(
+    shared: MemoryRepository, engine: Engine
+) -> None:
+    angles = [0.0, 60.0, 120.0, 180.0]
+
+    def client(n: int) -> list[Added]:
+        mine = random.Random(n)
+        return [
+            shared.add(
+                A,
+                new(f"text {n} {i}", embedding=at(mine.choice(angles) + mine.uniform(-9, 9))),
+                near_duplicates=0.92,
+            )
+            for i in range(20)
+        ]
+
+    flat = [one for several in at_once(client) for one in several]
+
+    outcomes = Counter(one.outcome for one in flat)
+    assert outcomes == {"inserted": 4, "near_duplicate": len(flat) - 4}
+    assert sum(counts(engine).values()) == len(flat) - 4
+    assert Counter(event_types(engine)) == {"initial": 4, "restated": len(flat) - 4}
+
+
+def test_a_forgotten_text_said_again_by_all_is_one_row_that_holds(
+    shared: MemoryRepository, engine: Engine
+) -> None:
+    for round_ in range(10):
+        memory_id = shared.add(A, new("said", subject=str(round_)))
+        shared.invalidate(A, memory_id)
+
+        at_once(lambda _: shared.add(A, new("said")))
+
+        memory = shared.get(A, memory_id)
+        assert memory is not None
+        assert (memory.status, memory.invalidated_at) == ("active", None)
+        assert_chained(shared.history(A, memory_id))
+    assert rows(engine, "content") == ["said"]
+
+
+# Use
+
+
+def test_touches_of_overlapping_sets_lose_no_count(
+    shared: MemoryRepository, engine: Engine
+) -> None:
+    ids = [UUID(int=one.int) for one in shared.add_many(A, [new(str(n)) for n in range(20)])]
+
+    def client(n: int) -> Counter[UUID]:
+        mine, counted = random.Random(n), Counter[UUID]()
+        for _ in range(OPERATIONS):
+            chosen = mine.sample(ids, mine.randint(1, 10))
+            assert shared.touch(A, chosen) == len(chosen)
+            counted.update(chosen)
+        return counted
+
+    told = sum(at_once(client), Counter[UUID]())
+
+    assert counts(engine) == told
+    assert Counter(event_types(engine)) == {"initial": 20}
+
+
+def test_feedback_and_outcomes_on_one_memory_are_all_counted_and_noted_in_order(
+    shared: MemoryRepository, engine: Engine
+) -> None:
+    memory_id = UUID(int=shared.add(A, new("one", trust=0.5)).int)
+    votes = {"useful": (1, 0), "not_useful": (0, 1), "outdated": (0, 1), "incorrect": (0, 3)}
+
+    def client(n: int) -> Counter[str]:
+        mine, done = random.Random(n), Counter[str]()
+        for _ in range(OPERATIONS):
+            what = mine.choice(["success", "failure", *votes])
+            if what in votes:
+                shared.feedback(A, memory_id, what)  # type: ignore[arg-type]
+            else:
+                shared.record_outcome(A, memory_id, what)  # type: ignore[arg-type]
+            done[what] += 1
+        return done
+
+    done = sum(at_once(client), Counter[str]())
+
+    up = sum(votes[kind][0] * done[kind] for kind in votes)
+    down = sum(votes[kind][1] * done[kind] for kind in votes)
+    memory = shared.get(A, memory_id)
+    assert memory is not None
+    assert (memory.success_count, memory.failure_count) == (done["success"], done["failure"])
+    assert memory.retrieval_count == done["success"] + done["failure"]
+    assert (memory.feedback_up, memory.feedback_down) == (up, down)
+    assert memory.usefulness == pytest.approx((2 * 0.5 + up) / (2 + up + down), abs=1e-9)
+    history = shared.history(A, memory_id)
+    assert Counter(one.event_type for one in history) == {
+        "initial": 1,
+        "reinforcement": done["success"],
+        "penalty": done["failure"],
+        "feedback": sum(done[kind] for kind in votes),
+    }
+    assert_chained(history)
+    assert memory.trust == pytest.approx(trust_told_by(history), abs=1e-9)
+
+
+def trust_told_by(history: Sequence[Event]) -> float:
+    """System D's arithmetic, one outcome of the history after the other."""
+    trust, won, lost = 0.5, 0, 0
+    for one in history:
+        if one.event_type not in ("reinforcement", "penalty"):
+            continue
+        if one.event_type == "reinforcement":
+            won += 1
+            trust += 0.05 / (1 + 0.1 * won)
+        else:
+            lost += 1
+            trust -= 0.08 / (1 + 0.05 * lost)
+        if won + lost > 5 and won / (won + lost) > 0.8:
+            trust += 0.02
+        trust = min(max(trust, 0.0), 1.0)
+        assert one.new_values["success_count"] == won
+        assert one.new_values["failure_count"] == lost
+        assert one.new_values["trust"] == pytest.approx(trust, abs=1e-9)
+    return trust
+
+
+# Correcting
+
+
+def test_of_rivals_that_supersede_one_memory_exactly_one_wins(
+    shared: MemoryRepository, engine: Engine
+) -> None:
+    current, rounds = UUID(int=shared.add(A, new("start", importance=0.7)).int), 125
+    chain = [current]
+
+    for round_ in range(rounds):
+
+        def client(n: int, round_: int = round_, old: UUID = current) -> Added | None:
+            try:
+                return shared.supersede(A, old, new(f"round {round_} of {n}"))
+            except SupersessionConflict:
+                return None
+
+        winners = [one for one in at_once(client) if one is not None]
+        assert len(winners) == 1
+        current = UUID(int=winners[0].int)
+        chain.append(current)
+
+    assert sorted(rows(engine, "id")) == sorted(chain)
+    followed = dict(
+        sql(
+            engine,
+            "SELECT id, superseded_by FROM pgrecall.agent_memories "
+            "WHERE importance = 0.7 AND (superseded_by IS NULL) = (invalidated_at IS NULL)",
+        )
+    )
+    assert followed == dict(zip(chain, [*chain[1:], None], strict=True))
+    assert Counter(event_types(engine)) == {"initial": rounds + 1, "superseded": rounds}
+
+
+def test_memories_that_supersede_each_other_at_once_meet_no_deadlock(
+    shared: MemoryRepository, engine: Engine
+) -> None:
+    texts = [f"text {n}" for n in range(4)]
+    shared.add_many(A, [new(text) for text in texts])
+    ids = dict(zip(texts, rows(engine, "id"), strict=True))
+
+    def client(n: int) -> int:
+        mine, done = random.Random(n), 0
+        for _ in range(15):
+            old, other = mine.sample(texts, 2)
+            shared.supersede(A, ids[old], new(other, importance=mine.random()), force=True)
+            done += 1
+        return done
+
+    done = sum(at_once(client))
+
+    assert len(rows(engine, "id")) == 4
+    noted = Counter(event_types(engine))
+    assert noted["superseded"] == done
+    assert noted["restated"] == done
+    for memory_id in ids.values():
+        assert_chained(shared.history(A, memory_id))
+
+
+# Everything beside the garbage collection
+
+
+def test_garbage_is_collected_beside_writers_and_twice_at_once(
+    shared: MemoryRepository, engine: Engine
+) -> None:
+    each = OPERATIONS // 2
+    bad = [new(f"bad {n}", trust=0.01) for n in range(150)]
+    poor = [new(f"poor {n}", trust=0.15) for n in range(150)]
+    good = [new(f"good {n}", trust=0.9) for n in range(30)]
+    ids = [UUID(int=one.int) for one in shared.add_many(A, [*bad, *poor, *good])]
+    runs = []
+
+    def collector() -> Counter[str]:
+        for _ in range(4):
+            runs.append(shared.collect_garbage(agent_id=A, batch_size=7))
+        return Counter()
+
+    def writer(n: int) -> Counter[str]:
+        mine, done = random.Random(n), Counter[str]()
+        for i in range(each):
+            chosen = mine.sample(ids, 5)
+            match mine.choice(["add", "touch", "touch", "outcome", "delete", "label", "feedback"]):
+                case "add":
+                    done["initial"] += shared.add(A, new(f"{n} {i}", trust=0.05)).inserted
+                case "touch":
+                    shared.touch(A, chosen)
+                case "delete":
+                    done["deleted"] += shared.delete(A, chosen[:1])
+                case kind:
+                    try:
+                        if kind == "label":
+                            done["labelled"] += shared.label(A, chosen[0], f"{n} {i}")
+                        elif kind == "feedback":
+                            done["feedback"] += bool(shared.feedback(A, chosen[0], "useful"))
+                        else:
+                            shared.record_outcome(A, chosen[0], "failure")
+                            done["penalty"] += 1
+                    except MemoryNotFound:
+                        pass  # it may have been deleted after it was noted
+        return done
+
+    done: Counter[str] = sum(at_once(lambda n: collector() if n < 2 else writer(n)), Counter[str]())
+    last = shared.collect_garbage(agent_id=A)
+
+    runs.append(last)
+    noted = Counter(event_types(engine))
+    assert noted["initial"] == len(ids) + done["initial"]
+    assert noted["labelled"] == done["labelled"]
+    assert noted["deleted"] == done["deleted"] + sum(run.deleted for run in runs)
+    assert noted["archived"] == sum(run.archived for run in runs)
+    # A memory that is deleted between the change and the look at it is changed and not found.
+    assert noted["feedback"] >= done["feedback"]
+    assert noted["penalty"] >= done["penalty"]
+    assert noted["deleted"] + len(rows(engine, "id")) == noted["initial"]
+    twice = (
+        "SELECT memory_id FROM pgrecall.memory_events WHERE event_type IN ('deleted', 'archived') "
+        "GROUP BY memory_id, event_type HAVING count(*) > 1"
+    )
+    assert sql(engine, twice) == []
+    left = "SELECT FROM pgrecall.agent_memories WHERE status <> 'archived' AND trust < 0.2"
+    assert sql(engine, left) == []
+    logged = sql(
+        engine,
+        "SELECT sum(scanned), sum(archived), sum(deleted), sum(swept), bool_and(finished) "
+        "FROM pgrecall.gc_runs",
+    )
+    assert logged == [
+        (
+            sum(run.scanned for run in runs),
+            sum(run.archived for run in runs),
+            sum(run.deleted for run in runs),
+            sum(run.swept for run in runs),
+            True,
+        )
+    ]
+    assert_nothing_is_left_over(shared, engine)
+
+
+def test_two_collections_at_once_keep_as_many_as_the_cap_says(
+    shared: MemoryRepository, engine: Engine
+) -> None:
+    trusts = [(n + 1) / 400 + 0.3 for n in range(200)]
+    shared.add_many(A, [new(str(n), trust=trust) for n, trust in enumerate(trusts)])
+    policy = GarbagePolicy(max_live=60)
+
+    at_once(lambda _: shared.collect_garbage(policy, agent_id=A, batch_size=9))
+
+    live = sql(engine, "SELECT trust FROM pgrecall.agent_memories WHERE status = 'active'")
+    assert sorted(trust for (trust,) in live) == trusts[-60:]
+    assert Counter(event_types(engine)) == {"initial": 200, "archived": 140}
+
+
+# A bit of everything
+
+
+def test_a_mix_of_all_changes_meets_no_conflict_and_leaves_every_event(
+    shared: MemoryRepository, engine: Engine
+) -> None:
+    ids = [UUID(int=one.int) for one in shared.add_many(A, [new(str(n)) for n in range(12)])]
+
+    def client(n: int) -> Counter[str]:
+        mine, done = random.Random(n), Counter[str]()
+        for i in range(OPERATIONS // CLIENTS):
+            chosen = mine.sample(ids, 4)
+            match mine.randrange(10):
+                case 0:
+                    done["promoted"] += shared.promote(A, chosen)
+                case 1:
+                    done["demoted"] += shared.demote(A, chosen)
+                case 2:
+                    given = [Label(str(mine.randrange(5)), "tag", mine.random()) for _ in range(3)]
+                    shared.label(A, chosen[0], given)
+                    done["labelled"] += 1
+                case 3:
+                    done["unlabelled"] += bool(shared.unlabel(A, chosen[0], Label("1", "tag")))
+                case 4:
+                    shared.link(A, chosen[0], chosen[1], weight=mine.random())
+                    done["linked"] += 1
+                case 5:
+                    done["unlinked"] += shared.unlink(A, chosen[0], chosen[1])
+                case 6:
+                    shared.set_importance(A, chosen[0], mine.random())
+                    done["importance"] += 1
+                case 7:
+                    done["forgotten"] += shared.invalidate(A, chosen)
+                case 8:
+                    done["revived"] += shared.revive(A, chosen)
+                case 9:
+                    shared.update(A, chosen[0], subject=f"{n} {i}", importance=mine.random())
+                    done["updated"] += 1
+        return done
+
+    done = sum(at_once(client), Counter[str]())
+
+    assert Counter(event_types(engine)) == done + Counter(initial=12)
+    for memory_id in ids:
+        history = shared.history(A, memory_id)
+        beside = ("labelled", "unlabelled", "linked", "unlinked")  # tell of several things
+        assert_chained([one for one in history if one.event_type not in beside])
+        memory = shared.get(A, memory_id)
+        assert memory is not None
+        last = {name: value for one in history for name, value in one.new_values.items()}
+        assert memory.importance == last["importance"]
+        assert memory.tier == last["tier"]
+
+
+def test_deletes_against_all_that_needs_the_memory_leave_no_trace_behind(
+    shared: MemoryRepository, engine: Engine
+) -> None:
+    texts = [f"text {n}" for n in range(10)]
+
+    def client(n: int) -> Counter[str]:
+        mine, done = random.Random(n), Counter[str]()
+        for _ in range(OPERATIONS // CLIENTS):
+            there = rows(engine, "id") or [UUID(int=1)]
+            memory_id, other = mine.choice(there), mine.choice(there)
+            try:
+                match mine.randrange(7):
+                    case 0:
+                        done["deleted"] += shared.delete(A, [memory_id, other])
+                    case 1:
+                        shared.touch(A, there)
+                    case 2:
+                        shared.record_outcome(A, memory_id, "success")
+                    case 3:
+                        shared.label(A, memory_id, mine.choice("abc"))
+                    case 4 if other != memory_id:
+                        shared.link(A, memory_id, other, mine.choice("abc"))
+                    case _:
+                        batch = [new(text) for text in mine.sample(texts, 4)]
+                        done["initial"] += sum(o.inserted for o in shared.add_many(A, batch))
+            except MemoryNotFound:
+                pass
+        return done
+
+    done = sum(at_once(client), Counter[str]())
+
+    noted = Counter(event_types(engine))
+    assert noted["initial"] == done["initial"]
+    assert noted["deleted"] == done["deleted"]
+    assert len(rows(engine, "id")) == done["initial"] - done["deleted"]
+    shared.collect_garbage(GarbagePolicy(max_age_hours=None), agent_id=A)
+    assert_nothing_is_left_over(shared, engine)
+
+
+def test_what_is_added_while_all_is_cleared_keeps_its_history_and_its_counters(
+    repo: MemoryRepository, crowd: Engine
+) -> None:
+    added: list[Added] = []
+
+    def add_beside(_connection: Any, _cursor: Any, statement: str, *_: Any) -> None:
+        if "DELETE FROM pgrecall.agent_memories" in statement and not added:
+            added.append(repo.add(A, new("new")))
+            repo.touch(A, added[0])
+            repo.feedback(A, added[0], "useful")
+            repo.label(A, added[0], "label")
+
+    repo.add(A, new("old"))
+    event.listen(crowd, "after_cursor_execute", add_beside)
+    MemoryRepository(crowd).clear(A)
+
+    [memory_id] = added
+    memory = repo.get(A, memory_id)
+    assert memory is not None
+    assert [one.event_type for one in repo.history(A, memory_id)] == [
+        *("initial", "feedback", "labelled")
+    ]
+    assert (memory.retrieval_count, memory.feedback_up) == (1, 1)
+    assert repo.labels(A, memory_id) == [Label("label")]
+
+
+def rows(engine: Engine, column: str) -> list[Any]:
+    found = sql(engine, f"SELECT {column} FROM pgrecall.agent_memories ORDER BY id")
+    return [value for (value,) in found]
+
+
+def counts(engine: Engine) -> dict[UUID, int]:
+    return dict(sql(engine, "SELECT memory_id, retrieval_count FROM pgrecall.memory_usage"))
+
+
+def event_types(engine: Engine) -> list[str]:
+    return [kind for (kind,) in sql(engine, "SELECT event_type FROM pgrecall.memory_events")]
+
+
+def types(repo: MemoryRepository, memory_id: UUID) -> Counter[str]:
+    return Counter(one.event_type for one in repo.history(A, UUID(int=memory_id.int)))
+
+
+def assert_chained(history: Sequence[Event]) -> None:
+    """Every event begins with what the one before it left."""
+    known: dict[str, Any] = {}
+    for number, one in enumerate(history):
+        for name, value in one.old_values.items():
+            if name in known:
+                assert known[name] == value, f"event {number}, {one.event_type}: {name}"
+        known |= one.new_values
+
+
+def assert_nothing_is_left_over(repo: MemoryRepository, engine: Engine) -> None:
+    """No counter, label or link without its memory once the garbage has been collected."""
+    keep_all = GarbagePolicy(min_trust_threshold=None, delete_threshold=None, max_age_hours=None)
+    repo.collect_garbage(keep_all, agent_id=A)
+    there = "SELECT id FROM pgrecall.agent_memories"
+    for table, column in (
+        ("memory_usage", "memory_id"),
+        ("memory_labels", "memory_id"),
+        ("memory_links", "source_id"),
+        ("memory_links", "target_id"),
+    ):
+        lost = f"SELECT {column} FROM pgrecall.{table} WHERE {column} NOT IN ({there})"
+        assert sql(engine, lost) == [], table
