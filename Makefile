@@ -46,8 +46,8 @@ schema: .venv/test  ## Write migrations/schema.sql anew
 clean:  ## Remove .venv and caches
 	rm -rf .venv build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
 
-profiles: .venv/test  ## Write sql/profiles anew from the built-in profiles
-	$(BIN)/python -m pgrecall.recall_function sql/profiles
+profiles: .venv/test  ## Write the newest edition in sql/profiles from the built-in profiles
+	$(BIN)/python -m pgrecall.recall_function sql/profiles/0006
 
 operations: .venv/test  ## Write sql/operations anew from the repository's statements
 	$(BIN)/python -m pgrecall.operation_functions sql/operations

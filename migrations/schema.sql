@@ -21,6 +21,576 @@ SET row_security = off;
 CREATE SCHEMA pgrecall;
 
 --
+-- Name: adjust_trust(text, uuid, double precision, text, text, jsonb, boolean); Type: FUNCTION; Schema: pgrecall; Owner: -
+--
+
+CREATE FUNCTION pgrecall.adjust_trust(agent text, memory_id uuid, delta double precision, reason text, actor text DEFAULT NULL::text, metadata jsonb DEFAULT '{}'::jsonb, of_team boolean DEFAULT false) RETURNS TABLE(id uuid, old_values jsonb, new_values jsonb)
+    LANGUAGE plpgsql
+    SET search_path TO 'pgrecall', 'public', 'pg_temp'
+    AS $$
+#variable_conflict use_column
+DECLARE
+    owner_id text := agent;
+    this_id uuid := adjust_trust.memory_id;
+    note_reason text := reason;
+    note_actor text := coalesce(actor, session_user);
+    note_metadata jsonb := coalesce(metadata, '{}'::jsonb);
+BEGIN
+    IF (agent IS NULL OR agent = '') IS NOT FALSE THEN
+        RAISE EXCEPTION 'agent must be given, got %', agent
+            USING ERRCODE = 'invalid_parameter_value';
+    END IF;
+    IF (of_team IS NULL) IS NOT FALSE THEN
+        RAISE EXCEPTION 'of_team must be true or false'
+            USING ERRCODE = 'invalid_parameter_value';
+    END IF;
+    IF (actor = '' IS TRUE OR jsonb_typeof(coalesce(metadata, '{}'::jsonb)) <> 'object') IS NOT FALSE THEN
+        RAISE EXCEPTION 'actor must not be empty and metadata must be a JSON object, got % and %', actor, metadata
+            USING ERRCODE = 'invalid_parameter_value';
+    END IF;
+    IF (NOT delta BETWEEN -1 AND 1 OR reason = '') IS NOT FALSE THEN
+        RAISE EXCEPTION 'delta lies within -1 and 1 and needs a reason, got % and %', delta, reason
+            USING ERRCODE = 'invalid_parameter_value';
+    END IF;
+    IF of_team THEN
+        RETURN QUERY
+        WITH locked AS
+        (SELECT team_memories.id AS id, team_memories.trust AS trust
+        FROM team_memories
+        WHERE team_memories.team_id = owner_id AND team_memories.id = this_id AND team_memories.trust IS NOT NULL ORDER BY team_memories.id FOR NO KEY UPDATE OF team_memories),
+        changed AS
+        (UPDATE team_memories SET trust=CASE WHEN (least(greatest(locked.trust + delta, 0.0), 1.0) < 1e-100::float8) THEN 0.0 ELSE least(greatest(locked.trust + delta, 0.0), 1.0) END, updated_at=now() FROM locked WHERE team_memories.team_id = owner_id AND team_memories.id = locked.id RETURNING team_memories.id, jsonb_build_object('trust', locked.trust) AS old_values, jsonb_build_object('trust', team_memories.trust) AS new_values, 'manual' AS event_type),
+        noted AS
+        (INSERT INTO memory_events (agent_id, memory_id, id, event_type, reason, actor, old_values, new_values, metadata, occurred_at) SELECT owner_id AS anon_1, changed.id AS id, event_id() AS event_id_1, changed.event_type AS event_type, note_reason AS anon_2, note_actor AS anon_3, changed.old_values AS old_values, changed.new_values AS new_values, note_metadata AS anon_4, clock_timestamp() AS clock_timestamp_1
+        FROM changed)
+         SELECT changed.id, changed.old_values, changed.new_values
+        FROM changed;
+        IF NOT FOUND THEN
+            RAISE EXCEPTION '% has no memory % that adjust_trust could change', agent, adjust_trust.memory_id
+                USING ERRCODE = 'no_data_found';
+        END IF;
+    ELSE
+        RETURN QUERY
+        WITH locked AS
+        (SELECT agent_memories.id AS id, agent_memories.trust AS trust
+        FROM agent_memories
+        WHERE agent_memories.agent_id = owner_id AND agent_memories.id = this_id AND agent_memories.trust IS NOT NULL ORDER BY agent_memories.id FOR NO KEY UPDATE OF agent_memories),
+        changed AS
+        (UPDATE agent_memories SET trust=CASE WHEN (least(greatest(locked.trust + delta, 0.0), 1.0) < 1e-100::float8) THEN 0.0 ELSE least(greatest(locked.trust + delta, 0.0), 1.0) END, updated_at=now() FROM locked WHERE agent_memories.agent_id = owner_id AND agent_memories.id = locked.id RETURNING agent_memories.id, jsonb_build_object('trust', locked.trust) AS old_values, jsonb_build_object('trust', agent_memories.trust) AS new_values, 'manual' AS event_type),
+        noted AS
+        (INSERT INTO memory_events (agent_id, memory_id, id, event_type, reason, actor, old_values, new_values, metadata, occurred_at) SELECT owner_id AS anon_1, changed.id AS id, event_id() AS event_id_1, changed.event_type AS event_type, note_reason AS anon_2, note_actor AS anon_3, changed.old_values AS old_values, changed.new_values AS new_values, note_metadata AS anon_4, clock_timestamp() AS clock_timestamp_1
+        FROM changed)
+         SELECT changed.id, changed.old_values, changed.new_values
+        FROM changed;
+        IF NOT FOUND THEN
+            RAISE EXCEPTION '% has no memory % that adjust_trust could change', agent, adjust_trust.memory_id
+                USING ERRCODE = 'no_data_found';
+        END IF;
+    END IF;
+END
+$$;
+
+--
+-- Name: FUNCTION adjust_trust(agent text, memory_id uuid, delta double precision, reason text, actor text, metadata jsonb, of_team boolean); Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON FUNCTION pgrecall.adjust_trust(agent text, memory_id uuid, delta double precision, reason text, actor text, metadata jsonb, of_team boolean) IS 'Adds delta to the stored trust of a memory, within 0 and 1, for a reason.';
+
+--
+-- Name: archive_excess_batch(text, bigint, text, integer, boolean); Type: FUNCTION; Schema: pgrecall; Owner: -
+--
+
+CREATE FUNCTION pgrecall.archive_excess_batch(agent text, max_live bigint, policy text DEFAULT 'default'::text, batch_size integer DEFAULT 1000, of_team boolean DEFAULT false) RETURNS TABLE(id uuid, old_values jsonb, new_values jsonb)
+    LANGUAGE plpgsql
+    SET search_path TO 'pgrecall', 'public', 'pg_temp'
+    AS $$
+#variable_conflict use_column
+DECLARE
+    owner_id text := agent;
+    note_reason text := 'garbage collection by policy ' || coalesce(policy, 'default');
+    note_actor text := session_user;
+    note_metadata jsonb := '{}'::jsonb;
+BEGIN
+    IF (agent IS NULL OR agent = '') IS NOT FALSE THEN
+        RAISE EXCEPTION 'agent must be given, got %', agent
+            USING ERRCODE = 'invalid_parameter_value';
+    END IF;
+    IF (of_team IS NULL) IS NOT FALSE THEN
+        RAISE EXCEPTION 'of_team must be true or false'
+            USING ERRCODE = 'invalid_parameter_value';
+    END IF;
+    IF (max_live < 0 IS TRUE) IS NOT FALSE THEN
+        RAISE EXCEPTION 'max_live must not be negative, got %', max_live
+            USING ERRCODE = 'invalid_parameter_value';
+    END IF;
+    IF (policy IS NULL OR policy = '') IS NOT FALSE THEN
+        RAISE EXCEPTION 'policy must be named'
+            USING ERRCODE = 'invalid_parameter_value';
+    END IF;
+    IF (batch_size IS NULL OR NOT batch_size BETWEEN 1 AND 100000) IS NOT FALSE THEN
+        RAISE EXCEPTION 'batch_size lies within 1 and 100000, got %', batch_size
+            USING ERRCODE = 'invalid_parameter_value';
+    END IF;
+    IF of_team THEN
+        RETURN QUERY
+        WITH least AS
+        (SELECT rival.id AS id
+        FROM team_memories AS rival
+        WHERE rival.team_id = owner_id AND rival.status != 'archived' ORDER BY coalesce(rival.trust, 0.5::float8), rival.created_at NULLS FIRST, rival.id
+         LIMIT least(batch_size, greatest((SELECT count(*) AS count_1
+        FROM team_memories AS rival
+        WHERE rival.team_id = owner_id AND rival.status != 'archived') - max_live, 0))),
+        locked AS
+        (SELECT team_memories.id AS id, team_memories.status AS status
+        FROM team_memories
+        WHERE team_memories.team_id = owner_id AND team_memories.status != 'archived' AND team_memories.id IN (SELECT least.id
+        FROM least) ORDER BY team_memories.id FOR NO KEY UPDATE OF team_memories),
+        changed AS
+        (UPDATE team_memories SET updated_at=now(), status='archived' FROM locked WHERE team_memories.team_id = owner_id AND team_memories.id = locked.id RETURNING team_memories.id, jsonb_build_object('status', locked.status) AS old_values, jsonb_build_object('status', team_memories.status, 'rule', 'max_live') AS new_values, 'archived' AS event_type),
+        noted AS
+        (INSERT INTO memory_events (agent_id, memory_id, id, event_type, reason, actor, old_values, new_values, metadata, occurred_at) SELECT owner_id AS anon_1, changed.id AS id, event_id() AS event_id_1, changed.event_type AS event_type, note_reason AS anon_2, note_actor AS anon_3, changed.old_values AS old_values, changed.new_values AS new_values, note_metadata AS anon_4, clock_timestamp() AS clock_timestamp_1
+        FROM changed)
+         SELECT changed.id, changed.old_values, changed.new_values
+        FROM changed;
+    ELSE
+        RETURN QUERY
+        WITH least AS
+        (SELECT rival.id AS id
+        FROM agent_memories AS rival
+        WHERE rival.agent_id = owner_id AND rival.status != 'archived' ORDER BY coalesce(rival.trust, 0.5::float8), rival.created_at NULLS FIRST, rival.id
+         LIMIT least(batch_size, greatest((SELECT count(*) AS count_1
+        FROM agent_memories AS rival
+        WHERE rival.agent_id = owner_id AND rival.status != 'archived') - max_live, 0))),
+        locked AS
+        (SELECT agent_memories.id AS id, agent_memories.status AS status
+        FROM agent_memories
+        WHERE agent_memories.agent_id = owner_id AND agent_memories.status != 'archived' AND agent_memories.id IN (SELECT least.id
+        FROM least) ORDER BY agent_memories.id FOR NO KEY UPDATE OF agent_memories),
+        changed AS
+        (UPDATE agent_memories SET updated_at=now(), status='archived' FROM locked WHERE agent_memories.agent_id = owner_id AND agent_memories.id = locked.id RETURNING agent_memories.id, jsonb_build_object('status', locked.status) AS old_values, jsonb_build_object('status', agent_memories.status, 'rule', 'max_live') AS new_values, 'archived' AS event_type),
+        noted AS
+        (INSERT INTO memory_events (agent_id, memory_id, id, event_type, reason, actor, old_values, new_values, metadata, occurred_at) SELECT owner_id AS anon_1, changed.id AS id, event_id() AS event_id_1, changed.event_type AS event_type, note_reason AS anon_2, note_actor AS anon_3, changed.old_values AS old_values, changed.new_values AS new_values, note_metadata AS anon_4, clock_timestamp() AS clock_timestamp_1
+        FROM changed)
+         SELECT changed.id, changed.old_values, changed.new_values
+        FROM changed;
+    END IF;
+END
+$$;
+
+--
+-- Name: FUNCTION archive_excess_batch(agent text, max_live bigint, policy text, batch_size integer, of_team boolean); Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON FUNCTION pgrecall.archive_excess_batch(agent text, max_live bigint, policy text, batch_size integer, of_team boolean) IS 'One batch of the garbage collection: the least trusted beyond the cap are archived.';
+
+--
+-- Name: clear_memories(text, boolean); Type: FUNCTION; Schema: pgrecall; Owner: -
+--
+
+CREATE FUNCTION pgrecall.clear_memories(agent text, of_team boolean DEFAULT false) RETURNS bigint
+    LANGUAGE plpgsql
+    SET search_path TO 'pgrecall', 'public', 'pg_temp'
+    AS $$
+#variable_conflict use_column
+DECLARE
+    owner_id text := agent;
+    cleared bigint := 0;
+BEGIN
+    IF (agent IS NULL OR agent = '') IS NOT FALSE THEN
+        RAISE EXCEPTION 'agent must be given, got %', agent
+            USING ERRCODE = 'invalid_parameter_value';
+    END IF;
+    IF (of_team IS NULL) IS NOT FALSE THEN
+        RAISE EXCEPTION 'of_team must be true or false'
+            USING ERRCODE = 'invalid_parameter_value';
+    END IF;
+    IF of_team THEN
+        WITH gone AS
+        (DELETE FROM team_memories WHERE team_memories.team_id = owner_id RETURNING team_memories.id)
+         SELECT count(*) AS cleared
+        FROM gone
+        INTO cleared;
+        DELETE FROM memory_usage WHERE memory_usage.agent_id = owner_id AND NOT (EXISTS (SELECT 1
+        FROM agent_memories
+        WHERE agent_memories.agent_id = owner_id AND agent_memories.id = memory_usage.memory_id));
+        DELETE FROM memory_labels WHERE memory_labels.agent_id = owner_id AND NOT (EXISTS (SELECT 1
+        FROM agent_memories
+        WHERE agent_memories.agent_id = owner_id AND agent_memories.id = memory_labels.memory_id));
+        DELETE FROM memory_links WHERE memory_links.agent_id = owner_id AND NOT (EXISTS (SELECT 1
+        FROM agent_memories
+        WHERE agent_memories.agent_id = owner_id AND agent_memories.id = memory_links.source_id));
+        DELETE FROM memory_events WHERE memory_events.agent_id = owner_id AND NOT (EXISTS (SELECT 1
+        FROM agent_memories
+        WHERE agent_memories.agent_id = owner_id AND agent_memories.id = memory_events.memory_id)) AND NOT (EXISTS (SELECT 1
+        FROM memory_events AS last
+        WHERE last.agent_id = owner_id AND last.memory_id = memory_events.memory_id AND last.event_type = 'deleted' AND (last.old_values ->> 'table_name') = 'agent_memories'));
+        DELETE FROM gc_runs WHERE gc_runs.agent_id = owner_id AND gc_runs.table_name = 'team_memories';
+        RETURN cleared;
+    ELSE
+        WITH gone AS
+        (DELETE FROM agent_memories WHERE agent_memories.agent_id = owner_id RETURNING agent_memories.id)
+         SELECT count(*) AS cleared
+        FROM gone
+        INTO cleared;
+        DELETE FROM memory_usage WHERE memory_usage.agent_id = owner_id AND NOT (EXISTS (SELECT 1
+        FROM team_memories
+        WHERE team_memories.team_id = owner_id AND team_memories.id = memory_usage.memory_id));
+        DELETE FROM memory_labels WHERE memory_labels.agent_id = owner_id AND NOT (EXISTS (SELECT 1
+        FROM team_memories
+        WHERE team_memories.team_id = owner_id AND team_memories.id = memory_labels.memory_id));
+        DELETE FROM memory_links WHERE memory_links.agent_id = owner_id AND NOT (EXISTS (SELECT 1
+        FROM team_memories
+        WHERE team_memories.team_id = owner_id AND team_memories.id = memory_links.source_id));
+        DELETE FROM memory_events WHERE memory_events.agent_id = owner_id AND NOT (EXISTS (SELECT 1
+        FROM team_memories
+        WHERE team_memories.team_id = owner_id AND team_memories.id = memory_events.memory_id)) AND NOT (EXISTS (SELECT 1
+        FROM memory_events AS last
+        WHERE last.agent_id = owner_id AND last.memory_id = memory_events.memory_id AND last.event_type = 'deleted' AND (last.old_values ->> 'table_name') = 'team_memories'));
+        DELETE FROM gc_runs WHERE gc_runs.agent_id = owner_id AND gc_runs.table_name = 'agent_memories';
+        RETURN cleared;
+    END IF;
+END
+$$;
+
+--
+-- Name: FUNCTION clear_memories(agent text, of_team boolean); Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON FUNCTION pgrecall.clear_memories(agent text, of_team boolean) IS 'Deletes everything of an agent, memories, counters, labels, links and history; returns how many memories there were.';
+
+--
+-- Name: collect_garbage(text, double precision, double precision, double precision, bigint, boolean, text, integer, boolean, bigint, bigint, bigint, bigint); Type: PROCEDURE; Schema: pgrecall; Owner: -
+--
+
+CREATE PROCEDURE pgrecall.collect_garbage(IN agent text DEFAULT NULL::text, IN min_trust_threshold double precision DEFAULT 0.2, IN max_age_hours double precision DEFAULT 720, IN delete_threshold double precision DEFAULT 0.1, IN max_live bigint DEFAULT NULL::bigint, IN dry_run boolean DEFAULT false, IN policy text DEFAULT 'default'::text, IN batch_size integer DEFAULT 1000, IN of_team boolean DEFAULT false, INOUT scanned bigint DEFAULT 0, INOUT archived bigint DEFAULT 0, INOUT deleted bigint DEFAULT 0, INOUT swept bigint DEFAULT 0)
+    LANGUAGE plpgsql
+    AS $$
+#variable_conflict use_variable
+DECLARE
+    routine oid;
+    ours text;
+    theirs text;
+    owners text[];
+    whose text;
+    run uuid;
+    log_owner text := coalesce(agent, '*');
+    began timestamptz := now();
+    last uuid;
+    step record;
+    changed bigint;
+BEGIN
+    GET DIAGNOSTICS routine = PG_ROUTINE_OID;
+    SELECT pg_catalog.quote_ident(n.nspname) || ', pg_temp' INTO ours
+      FROM pg_catalog.pg_proc p JOIN pg_catalog.pg_namespace n ON n.oid = p.pronamespace
+     WHERE p.oid = routine;
+    IF dry_run IS NULL OR of_team IS NULL OR agent = '' IS TRUE OR policy IS NULL OR policy = ''
+       OR batch_size IS NULL OR NOT batch_size BETWEEN 1 AND 100000 THEN
+        RAISE EXCEPTION 'dry_run and of_team are true or false, agent and policy must not be empty, '
+            'and batch_size lies within 1 and 100000; got %, %, %, % and %',
+            dry_run, of_team, agent, policy, batch_size
+            USING ERRCODE = 'invalid_parameter_value';
+    END IF;
+    IF (coalesce(min_trust_threshold, 0) BETWEEN 0 AND 1
+        AND coalesce(delete_threshold, 0) BETWEEN 0 AND 1
+        AND coalesce(max_age_hours, 0) BETWEEN 0 AND 8766000
+        AND coalesce(max_live, 0) >= 0) IS NOT TRUE THEN
+        RAISE EXCEPTION 'thresholds lie within 0 and 1, max_age_hours within 0 and 8766000, and '
+            'max_live is not negative; got %, %, % and %',
+            min_trust_threshold, delete_threshold, max_age_hours, max_live
+            USING ERRCODE = 'invalid_parameter_value';
+    END IF;
+    theirs := pg_catalog.current_setting('search_path');
+    scanned := 0; archived := 0; deleted := 0; swept := 0;
+    PERFORM pg_catalog.set_config('search_path', ours, true);
+    owners := CASE WHEN agent IS NULL THEN owners_of_memories(of_team, true)
+                   ELSE ARRAY[agent] END;
+    IF NOT dry_run THEN
+        run := event_id();
+        INSERT INTO gc_runs AS r
+               (agent_id, id, table_name, policy, min_trust_threshold, delete_threshold,
+                max_age_hours, max_live, scanned, archived, deleted, swept, started_at, seconds,
+                finished)
+        VALUES (log_owner, run,
+                CASE WHEN of_team THEN 'team_memories' ELSE 'agent_memories' END, policy,
+                min_trust_threshold, delete_threshold, max_age_hours, max_live, 0, 0, 0, 0, began,
+                0, false);
+        COMMIT;
+    END IF;
+    FOREACH whose IN ARRAY owners LOOP
+        PERFORM pg_catalog.set_config('search_path', ours, true);
+        IF dry_run THEN
+            SELECT * INTO step FROM count_garbage(
+                whose, min_trust_threshold, max_age_hours, delete_threshold, max_live, of_team) g;
+            scanned := scanned + step.scanned;
+            archived := archived + step.archived;
+            deleted := deleted + step.deleted;
+            swept := swept + step.swept;
+            CONTINUE;
+        END IF;
+        last := NULL;
+        LOOP
+            PERFORM pg_catalog.set_config('search_path', ours, true);
+            SELECT * INTO step FROM collect_garbage_batch(
+                whose, last, min_trust_threshold, max_age_hours, delete_threshold, policy,
+                batch_size, of_team) b;
+            EXIT WHEN step.last_id IS NULL;
+            last := step.last_id;
+            scanned := scanned + step.scanned;
+            archived := archived + step.archived;
+            deleted := deleted + step.deleted;
+            UPDATE gc_runs r SET scanned = collect_garbage.scanned,
+                   archived = collect_garbage.archived, deleted = collect_garbage.deleted,
+                   swept = collect_garbage.swept, seconds = date_part('epoch', now() - began)
+             WHERE r.agent_id = log_owner AND r.id = run;
+            COMMIT;
+        END LOOP;
+        LOOP
+            EXIT WHEN max_live IS NULL;
+            PERFORM pg_catalog.set_config('search_path', ours, true);
+            SELECT count(*) INTO changed
+              FROM archive_excess_batch(whose, max_live, policy, batch_size, of_team) e;
+            archived := archived + changed;
+            UPDATE gc_runs r SET scanned = collect_garbage.scanned,
+                   archived = collect_garbage.archived, deleted = collect_garbage.deleted,
+                   swept = collect_garbage.swept, seconds = date_part('epoch', now() - began)
+             WHERE r.agent_id = log_owner AND r.id = run;
+            COMMIT;
+            EXIT WHEN changed = 0;
+        END LOOP;
+        LOOP
+            PERFORM pg_catalog.set_config('search_path', ours, true);
+            changed := sweep_orphans_batch(whose, batch_size);
+            swept := swept + changed;
+            UPDATE gc_runs r SET scanned = collect_garbage.scanned,
+                   archived = collect_garbage.archived, deleted = collect_garbage.deleted,
+                   swept = collect_garbage.swept, seconds = date_part('epoch', now() - began)
+             WHERE r.agent_id = log_owner AND r.id = run;
+            COMMIT;
+            EXIT WHEN changed = 0;
+        END LOOP;
+    END LOOP;
+    IF NOT dry_run THEN
+        PERFORM pg_catalog.set_config('search_path', ours, true);
+        UPDATE gc_runs r SET scanned = collect_garbage.scanned,
+               archived = collect_garbage.archived, deleted = collect_garbage.deleted,
+               swept = collect_garbage.swept, finished = true,
+               seconds = date_part('epoch', clock_timestamp() - began)
+         WHERE r.agent_id = log_owner AND r.id = run;
+    END IF;
+    PERFORM pg_catalog.set_config('search_path', theirs, true);
+END
+$$;
+
+--
+-- Name: PROCEDURE collect_garbage(IN agent text, IN min_trust_threshold double precision, IN max_age_hours double precision, IN delete_threshold double precision, IN max_live bigint, IN dry_run boolean, IN policy text, IN batch_size integer, IN of_team boolean, INOUT scanned bigint, INOUT archived bigint, INOUT deleted bigint, INOUT swept bigint); Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON PROCEDURE pgrecall.collect_garbage(IN agent text, IN min_trust_threshold double precision, IN max_age_hours double precision, IN delete_threshold double precision, IN max_live bigint, IN dry_run boolean, IN policy text, IN batch_size integer, IN of_team boolean, INOUT scanned bigint, INOUT archived bigint, INOUT deleted bigint, INOUT swept bigint) IS 'Archives and deletes live memories by a policy, of one agent or of all, in batches that commit; a row in gc_runs tells how it went.';
+
+--
+-- Name: collect_garbage_batch(text, uuid, double precision, double precision, double precision, text, integer, boolean); Type: FUNCTION; Schema: pgrecall; Owner: -
+--
+
+CREATE FUNCTION pgrecall.collect_garbage_batch(agent text, after uuid DEFAULT NULL::uuid, min_trust_threshold double precision DEFAULT 0.2, max_age_hours double precision DEFAULT 720, delete_threshold double precision DEFAULT 0.1, policy text DEFAULT 'default'::text, batch_size integer DEFAULT 1000, of_team boolean DEFAULT false) RETURNS TABLE(scanned bigint, last_id uuid, archived bigint, deleted bigint)
+    LANGUAGE plpgsql
+    SET search_path TO 'pgrecall', 'public', 'pg_temp'
+    AS $$
+#variable_conflict use_column
+DECLARE
+    owner_id text := agent;
+    ids uuid[] := '{}';
+    batch record := NULL;
+    note_reason text := 'garbage collection by policy ' || coalesce(policy, 'default');
+    note_actor text := session_user;
+    note_metadata jsonb := '{}'::jsonb;
+BEGIN
+    IF (agent IS NULL OR agent = '') IS NOT FALSE THEN
+        RAISE EXCEPTION 'agent must be given, got %', agent
+            USING ERRCODE = 'invalid_parameter_value';
+    END IF;
+    IF (of_team IS NULL) IS NOT FALSE THEN
+        RAISE EXCEPTION 'of_team must be true or false'
+            USING ERRCODE = 'invalid_parameter_value';
+    END IF;
+    IF (NOT (coalesce(min_trust_threshold, 0) BETWEEN 0 AND 1 AND coalesce(delete_threshold, 0) BETWEEN 0 AND 1 AND coalesce(max_age_hours, 0) BETWEEN 0 AND 8766000)) IS NOT FALSE THEN
+        RAISE EXCEPTION 'thresholds lie within 0 and 1 and max_age_hours within 0 and 8766000, got %, % and %', min_trust_threshold, delete_threshold, max_age_hours
+            USING ERRCODE = 'invalid_parameter_value';
+    END IF;
+    IF (policy IS NULL OR policy = '') IS NOT FALSE THEN
+        RAISE EXCEPTION 'policy must be named'
+            USING ERRCODE = 'invalid_parameter_value';
+    END IF;
+    IF (batch_size IS NULL OR NOT batch_size BETWEEN 1 AND 100000) IS NOT FALSE THEN
+        RAISE EXCEPTION 'batch_size lies within 1 and 100000, got %', batch_size
+            USING ERRCODE = 'invalid_parameter_value';
+    END IF;
+    IF of_team THEN
+        IF after IS NULL THEN
+            WITH scanned AS
+            (SELECT team_memories.id AS id, CASE WHEN (team_memories.trust < delete_threshold) THEN 'delete' WHEN (team_memories.expires_at <= now()) THEN 'expires_at' WHEN (team_memories.trust < min_trust_threshold) THEN 'min_trust_threshold' WHEN (team_memories.created_at < CAST(now() AS TIMESTAMP WITH TIME ZONE) - CAST(max_age_hours AS DOUBLE PRECISION) * interval '1 hour') THEN 'max_age_hours' END AS verdict
+            FROM team_memories
+            WHERE team_memories.team_id = owner_id AND team_memories.status != 'archived' ORDER BY team_memories.id
+             LIMIT batch_size),
+            locked AS
+            (SELECT team_memories.id AS id, team_memories.status AS status, CASE WHEN (team_memories.trust < delete_threshold) THEN 'delete' WHEN (team_memories.expires_at <= now()) THEN 'expires_at' WHEN (team_memories.trust < min_trust_threshold) THEN 'min_trust_threshold' WHEN (team_memories.created_at < CAST(now() AS TIMESTAMP WITH TIME ZONE) - CAST(max_age_hours AS DOUBLE PRECISION) * interval '1 hour') THEN 'max_age_hours' END AS verdict
+            FROM team_memories
+            WHERE team_memories.team_id = owner_id AND team_memories.status != 'archived' AND team_memories.id IN (SELECT scanned.id
+            FROM scanned
+            WHERE scanned.verdict IS NOT NULL) ORDER BY team_memories.id FOR UPDATE),
+            archived AS
+            (UPDATE team_memories SET updated_at=now(), status='archived' FROM locked WHERE team_memories.team_id = owner_id AND team_memories.id = locked.id AND locked.verdict != 'delete' RETURNING team_memories.id, 'archived' AS event_type, jsonb_build_object('status', locked.status) AS old_values, jsonb_build_object('status', team_memories.status, 'rule', locked.verdict) AS new_values),
+            deleted AS
+            (DELETE FROM team_memories WHERE team_memories.team_id = owner_id AND team_memories.id IN (SELECT locked.id
+            FROM locked
+            WHERE locked.verdict = 'delete') RETURNING team_memories.id, 'deleted' AS event_type, jsonb_build_object('table_name', 'team_memories', 'status', team_memories.status, 'trust', team_memories.trust, 'importance', team_memories.importance, 'usefulness', team_memories.usefulness, 'created_at', team_memories.created_at) AS old_values, NULL::jsonb AS new_values),
+            noted AS
+            (INSERT INTO memory_events (agent_id, memory_id, id, event_type, reason, actor, old_values, new_values, metadata, occurred_at) SELECT owner_id AS anon_1, happened.id AS id, event_id() AS event_id_1, happened.event_type AS event_type, note_reason AS anon_2, note_actor AS anon_3, happened.old_values AS old_values, happened.new_values AS new_values, note_metadata AS anon_4, clock_timestamp() AS clock_timestamp_1
+            FROM (SELECT archived.id AS id, archived.event_type AS event_type, archived.old_values AS old_values, archived.new_values AS new_values
+            FROM archived UNION ALL SELECT deleted.id AS id, deleted.event_type AS event_type, deleted.old_values AS old_values, deleted.new_values AS new_values
+            FROM deleted) AS happened)
+             SELECT (SELECT count(*) AS count_1
+            FROM scanned) AS scanned, (SELECT scanned.id
+            FROM scanned ORDER BY scanned.id DESC
+             LIMIT 1) AS last_id, (SELECT count(*) AS count_2
+            FROM archived) AS archived, array((SELECT deleted.id
+            FROM deleted)) AS deleted_ids
+            INTO batch;
+        ELSE
+            WITH scanned AS
+            (SELECT team_memories.id AS id, CASE WHEN (team_memories.trust < delete_threshold) THEN 'delete' WHEN (team_memories.expires_at <= now()) THEN 'expires_at' WHEN (team_memories.trust < min_trust_threshold) THEN 'min_trust_threshold' WHEN (team_memories.created_at < CAST(now() AS TIMESTAMP WITH TIME ZONE) - CAST(max_age_hours AS DOUBLE PRECISION) * interval '1 hour') THEN 'max_age_hours' END AS verdict
+            FROM team_memories
+            WHERE team_memories.team_id = owner_id AND team_memories.status != 'archived' AND team_memories.id > after ORDER BY team_memories.id
+             LIMIT batch_size),
+            locked AS
+            (SELECT team_memories.id AS id, team_memories.status AS status, CASE WHEN (team_memories.trust < delete_threshold) THEN 'delete' WHEN (team_memories.expires_at <= now()) THEN 'expires_at' WHEN (team_memories.trust < min_trust_threshold) THEN 'min_trust_threshold' WHEN (team_memories.created_at < CAST(now() AS TIMESTAMP WITH TIME ZONE) - CAST(max_age_hours AS DOUBLE PRECISION) * interval '1 hour') THEN 'max_age_hours' END AS verdict
+            FROM team_memories
+            WHERE team_memories.team_id = owner_id AND team_memories.status != 'archived' AND team_memories.id IN (SELECT scanned.id
+            FROM scanned
+            WHERE scanned.verdict IS NOT NULL) ORDER BY team_memories.id FOR UPDATE),
+            archived AS
+            (UPDATE team_memories SET updated_at=now(), status='archived' FROM locked WHERE team_memories.team_id = owner_id AND team_memories.id = locked.id AND locked.verdict != 'delete' RETURNING team_memories.id, 'archived' AS event_type, jsonb_build_object('status', locked.status) AS old_values, jsonb_build_object('status', team_memories.status, 'rule', locked.verdict) AS new_values),
+            deleted AS
+            (DELETE FROM team_memories WHERE team_memories.team_id = owner_id AND team_memories.id IN (SELECT locked.id
+            FROM locked
+            WHERE locked.verdict = 'delete') RETURNING team_memories.id, 'deleted' AS event_type, jsonb_build_object('table_name', 'team_memories', 'status', team_memories.status, 'trust', team_memories.trust, 'importance', team_memories.importance, 'usefulness', team_memories.usefulness, 'created_at', team_memories.created_at) AS old_values, NULL::jsonb AS new_values),
+            noted AS
+            (INSERT INTO memory_events (agent_id, memory_id, id, event_type, reason, actor, old_values, new_values, metadata, occurred_at) SELECT owner_id AS anon_1, happened.id AS id, event_id() AS event_id_1, happened.event_type AS event_type, note_reason AS anon_2, note_actor AS anon_3, happened.old_values AS old_values, happened.new_values AS new_values, note_metadata AS anon_4, clock_timestamp() AS clock_timestamp_1
+            FROM (SELECT archived.id AS id, archived.event_type AS event_type, archived.old_values AS old_values, archived.new_values AS new_values
+            FROM archived UNION ALL SELECT deleted.id AS id, deleted.event_type AS event_type, deleted.old_values AS old_values, deleted.new_values AS new_values
+            FROM deleted) AS happened)
+             SELECT (SELECT count(*) AS count_1
+            FROM scanned) AS scanned, (SELECT scanned.id
+            FROM scanned ORDER BY scanned.id DESC
+             LIMIT 1) AS last_id, (SELECT count(*) AS count_2
+            FROM archived) AS archived, array((SELECT deleted.id
+            FROM deleted)) AS deleted_ids
+            INTO batch;
+        END IF;
+        IF cardinality(batch.deleted_ids) > 0 THEN
+            ids := batch.deleted_ids;
+            WITH locked AS
+        (SELECT memory_usage.memory_id AS memory_id
+        FROM memory_usage
+        WHERE memory_usage.agent_id = owner_id AND memory_usage.memory_id = ANY (CAST(ids AS UUID[])) ORDER BY memory_usage.memory_id FOR UPDATE)
+         DELETE FROM memory_usage WHERE memory_usage.agent_id = owner_id AND memory_usage.memory_id IN (SELECT locked.memory_id
+        FROM locked);
+            DELETE FROM memory_labels WHERE memory_labels.agent_id = owner_id AND memory_labels.memory_id = ANY (CAST(ids AS UUID[]));
+            DELETE FROM memory_links WHERE memory_links.agent_id = owner_id AND (memory_links.source_id = ANY (CAST(ids AS UUID[])) OR memory_links.target_id = ANY (CAST(ids AS UUID[])));
+        END IF;
+        scanned := batch.scanned;
+        last_id := batch.last_id;
+        archived := batch.archived;
+        deleted := cardinality(batch.deleted_ids);
+        RETURN NEXT;
+    ELSE
+        IF after IS NULL THEN
+            WITH scanned AS
+            (SELECT agent_memories.id AS id, CASE WHEN (agent_memories.trust < delete_threshold) THEN 'delete' WHEN (agent_memories.expires_at <= now()) THEN 'expires_at' WHEN (agent_memories.trust < min_trust_threshold) THEN 'min_trust_threshold' WHEN (agent_memories.created_at < CAST(now() AS TIMESTAMP WITH TIME ZONE) - CAST(max_age_hours AS DOUBLE PRECISION) * interval '1 hour') THEN 'max_age_hours' END AS verdict
+            FROM agent_memories
+            WHERE agent_memories.agent_id = owner_id AND agent_memories.status != 'archived' ORDER BY agent_memories.id
+             LIMIT batch_size),
+            locked AS
+            (SELECT agent_memories.id AS id, agent_memories.status AS status, CASE WHEN (agent_memories.trust < delete_threshold) THEN 'delete' WHEN (agent_memories.expires_at <= now()) THEN 'expires_at' WHEN (agent_memories.trust < min_trust_threshold) THEN 'min_trust_threshold' WHEN (agent_memories.created_at < CAST(now() AS TIMESTAMP WITH TIME ZONE) - CAST(max_age_hours AS DOUBLE PRECISION) * interval '1 hour') THEN 'max_age_hours' END AS verdict
+            FROM agent_memories
+            WHERE agent_memories.agent_id = owner_id AND agent_memories.status != 'archived' AND agent_memories.id IN (SELECT scanned.id
+            FROM scanned
+            WHERE scanned.verdict IS NOT NULL) ORDER BY agent_memories.id FOR UPDATE),
+            archived AS
+            (UPDATE agent_memories SET updated_at=now(), status='archived' FROM locked WHERE agent_memories.agent_id = owner_id AND agent_memories.id = locked.id AND locked.verdict != 'delete' RETURNING agent_memories.id, 'archived' AS event_type, jsonb_build_object('status', locked.status) AS old_values, jsonb_build_object('status', agent_memories.status, 'rule', locked.verdict) AS new_values),
+            deleted AS
+            (DELETE FROM agent_memories WHERE agent_memories.agent_id = owner_id AND agent_memories.id IN (SELECT locked.id
+            FROM locked
+            WHERE locked.verdict = 'delete') RETURNING agent_memories.id, 'deleted' AS event_type, jsonb_build_object('table_name', 'agent_memories', 'status', agent_memories.status, 'trust', agent_memories.trust, 'importance', agent_memories.importance, 'usefulness', agent_memories.usefulness, 'created_at', agent_memories.created_at) AS old_values, NULL::jsonb AS new_values),
+            noted AS
+            (INSERT INTO memory_events (agent_id, memory_id, id, event_type, reason, actor, old_values, new_values, metadata, occurred_at) SELECT owner_id AS anon_1, happened.id AS id, event_id() AS event_id_1, happened.event_type AS event_type, note_reason AS anon_2, note_actor AS anon_3, happened.old_values AS old_values, happened.new_values AS new_values, note_metadata AS anon_4, clock_timestamp() AS clock_timestamp_1
+            FROM (SELECT archived.id AS id, archived.event_type AS event_type, archived.old_values AS old_values, archived.new_values AS new_values
+            FROM archived UNION ALL SELECT deleted.id AS id, deleted.event_type AS event_type, deleted.old_values AS old_values, deleted.new_values AS new_values
+            FROM deleted) AS happened)
+             SELECT (SELECT count(*) AS count_1
+            FROM scanned) AS scanned, (SELECT scanned.id
+            FROM scanned ORDER BY scanned.id DESC
+             LIMIT 1) AS last_id, (SELECT count(*) AS count_2
+            FROM archived) AS archived, array((SELECT deleted.id
+            FROM deleted)) AS deleted_ids
+            INTO batch;
+        ELSE
+            WITH scanned AS
+            (SELECT agent_memories.id AS id, CASE WHEN (agent_memories.trust < delete_threshold) THEN 'delete' WHEN (agent_memories.expires_at <= now()) THEN 'expires_at' WHEN (agent_memories.trust < min_trust_threshold) THEN 'min_trust_threshold' WHEN (agent_memories.created_at < CAST(now() AS TIMESTAMP WITH TIME ZONE) - CAST(max_age_hours AS DOUBLE PRECISION) * interval '1 hour') THEN 'max_age_hours' END AS verdict
+            FROM agent_memories
+            WHERE agent_memories.agent_id = owner_id AND agent_memories.status != 'archived' AND agent_memories.id > after ORDER BY agent_memories.id
+             LIMIT batch_size),
+            locked AS
+            (SELECT agent_memories.id AS id, agent_memories.status AS status, CASE WHEN (agent_memories.trust < delete_threshold) THEN 'delete' WHEN (agent_memories.expires_at <= now()) THEN 'expires_at' WHEN (agent_memories.trust < min_trust_threshold) THEN 'min_trust_threshold' WHEN (agent_memories.created_at < CAST(now() AS TIMESTAMP WITH TIME ZONE) - CAST(max_age_hours AS DOUBLE PRECISION) * interval '1 hour') THEN 'max_age_hours' END AS verdict
+            FROM agent_memories
+            WHERE agent_memories.agent_id = owner_id AND agent_memories.status != 'archived' AND agent_memories.id IN (SELECT scanned.id
+            FROM scanned
+            WHERE scanned.verdict IS NOT NULL) ORDER BY agent_memories.id FOR UPDATE),
+            archived AS
+            (UPDATE agent_memories SET updated_at=now(), status='archived' FROM locked WHERE agent_memories.agent_id = owner_id AND agent_memories.id = locked.id AND locked.verdict != 'delete' RETURNING agent_memories.id, 'archived' AS event_type, jsonb_build_object('status', locked.status) AS old_values, jsonb_build_object('status', agent_memories.status, 'rule', locked.verdict) AS new_values),
+            deleted AS
+            (DELETE FROM agent_memories WHERE agent_memories.agent_id = owner_id AND agent_memories.id IN (SELECT locked.id
+            FROM locked
+            WHERE locked.verdict = 'delete') RETURNING agent_memories.id, 'deleted' AS event_type, jsonb_build_object('table_name', 'agent_memories', 'status', agent_memories.status, 'trust', agent_memories.trust, 'importance', agent_memories.importance, 'usefulness', agent_memories.usefulness, 'created_at', agent_memories.created_at) AS old_values, NULL::jsonb AS new_values),
+            noted AS
+            (INSERT INTO memory_events (agent_id, memory_id, id, event_type, reason, actor, old_values, new_values, metadata, occurred_at) SELECT owner_id AS anon_1, happened.id AS id, event_id() AS event_id_1, happened.event_type AS event_type, note_reason AS anon_2, note_actor AS anon_3, happened.old_values AS old_values, happened.new_values AS new_values, note_metadata AS anon_4, clock_timestamp() AS clock_timestamp_1
+            FROM (SELECT archived.id AS id, archived.event_type AS event_type, archived.old_values AS old_values, archived.new_values AS new_values
+            FROM archived UNION ALL SELECT deleted.id AS id, deleted.event_type AS event_type, deleted.old_values AS old_values, deleted.new_values AS new_values
+            FROM deleted) AS happened)
+             SELECT (SELECT count(*) AS count_1
+            FROM scanned) AS scanned, (SELECT scanned.id
+            FROM scanned ORDER BY scanned.id DESC
+             LIMIT 1) AS last_id, (SELECT count(*) AS count_2
+            FROM archived) AS archived, array((SELECT deleted.id
+            FROM deleted)) AS deleted_ids
+            INTO batch;
+        END IF;
+        IF cardinality(batch.deleted_ids) > 0 THEN
+            ids := batch.deleted_ids;
+            WITH locked AS
+        (SELECT memory_usage.memory_id AS memory_id
+        FROM memory_usage
+        WHERE memory_usage.agent_id = owner_id AND memory_usage.memory_id = ANY (CAST(ids AS UUID[])) ORDER BY memory_usage.memory_id FOR UPDATE)
+         DELETE FROM memory_usage WHERE memory_usage.agent_id = owner_id AND memory_usage.memory_id IN (SELECT locked.memory_id
+        FROM locked);
+            DELETE FROM memory_labels WHERE memory_labels.agent_id = owner_id AND memory_labels.memory_id = ANY (CAST(ids AS UUID[]));
+            DELETE FROM memory_links WHERE memory_links.agent_id = owner_id AND (memory_links.source_id = ANY (CAST(ids AS UUID[])) OR memory_links.target_id = ANY (CAST(ids AS UUID[])));
+        END IF;
+        scanned := batch.scanned;
+        last_id := batch.last_id;
+        archived := batch.archived;
+        deleted := cardinality(batch.deleted_ids);
+        RETURN NEXT;
+    END IF;
+END
+$$;
+
+--
+-- Name: FUNCTION collect_garbage_batch(agent text, after uuid, min_trust_threshold double precision, max_age_hours double precision, delete_threshold double precision, policy text, batch_size integer, of_team boolean); Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON FUNCTION pgrecall.collect_garbage_batch(agent text, after uuid, min_trust_threshold double precision, max_age_hours double precision, delete_threshold double precision, policy text, batch_size integer, of_team boolean) IS 'One batch of the garbage collection: the next memories of an agent after an id.';
+
+--
 -- Name: content_hash(text); Type: FUNCTION; Schema: pgrecall; Owner: -
 --
 
@@ -33,6 +603,102 @@ CREATE FUNCTION pgrecall.content_hash(content text) RETURNS bytea
 --
 
 COMMENT ON FUNCTION pgrecall.content_hash(content text) IS 'SHA-256 of the normalised text: NFC, lower case, white space collapsed and trimmed.';
+
+--
+-- Name: count_garbage(text, double precision, double precision, double precision, bigint, boolean); Type: FUNCTION; Schema: pgrecall; Owner: -
+--
+
+CREATE FUNCTION pgrecall.count_garbage(agent text, min_trust_threshold double precision DEFAULT 0.2, max_age_hours double precision DEFAULT 720, delete_threshold double precision DEFAULT 0.1, max_live bigint DEFAULT NULL::bigint, of_team boolean DEFAULT false) RETURNS TABLE(scanned bigint, archived bigint, deleted bigint, swept bigint)
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pgrecall', 'public', 'pg_temp'
+    AS $$
+#variable_conflict use_column
+DECLARE
+    owner_id text := agent;
+BEGIN
+    IF (agent IS NULL OR agent = '') IS NOT FALSE THEN
+        RAISE EXCEPTION 'agent must be given, got %', agent
+            USING ERRCODE = 'invalid_parameter_value';
+    END IF;
+    IF (of_team IS NULL) IS NOT FALSE THEN
+        RAISE EXCEPTION 'of_team must be true or false'
+            USING ERRCODE = 'invalid_parameter_value';
+    END IF;
+    IF (NOT (coalesce(min_trust_threshold, 0) BETWEEN 0 AND 1 AND coalesce(delete_threshold, 0) BETWEEN 0 AND 1 AND coalesce(max_age_hours, 0) BETWEEN 0 AND 8766000)) IS NOT FALSE THEN
+        RAISE EXCEPTION 'thresholds lie within 0 and 1 and max_age_hours within 0 and 8766000, got %, % and %', min_trust_threshold, delete_threshold, max_age_hours
+            USING ERRCODE = 'invalid_parameter_value';
+    END IF;
+    IF (max_live < 0 IS TRUE) IS NOT FALSE THEN
+        RAISE EXCEPTION 'max_live must not be negative, got %', max_live
+            USING ERRCODE = 'invalid_parameter_value';
+    END IF;
+    IF of_team THEN
+        RETURN QUERY
+        SELECT numbers.scanned, numbers.chosen + CASE WHEN (max_live IS NULL) THEN 0 ELSE coalesce(greatest(((numbers.scanned - numbers.chosen) - numbers.deleted) - max_live, 0), 0) END AS archived, numbers.deleted, (SELECT count(*) AS count_1
+        FROM memory_usage
+        WHERE memory_usage.agent_id = owner_id AND NOT (EXISTS (SELECT 1
+        FROM agent_memories
+        WHERE agent_memories.agent_id = memory_usage.agent_id AND agent_memories.id = memory_usage.memory_id)) AND NOT (EXISTS (SELECT 1
+        FROM team_memories
+        WHERE team_memories.team_id = memory_usage.agent_id AND team_memories.id = memory_usage.memory_id))) + (SELECT count(*) AS count_2
+        FROM memory_labels
+        WHERE memory_labels.agent_id = owner_id AND NOT (EXISTS (SELECT 1
+        FROM agent_memories
+        WHERE agent_memories.agent_id = memory_labels.agent_id AND agent_memories.id = memory_labels.memory_id)) AND NOT (EXISTS (SELECT 1
+        FROM team_memories
+        WHERE team_memories.team_id = memory_labels.agent_id AND team_memories.id = memory_labels.memory_id))) + (SELECT count(*) AS count_3
+        FROM memory_links
+        WHERE memory_links.agent_id = owner_id AND (NOT (EXISTS (SELECT 1
+        FROM agent_memories
+        WHERE agent_memories.agent_id = memory_links.agent_id AND agent_memories.id = memory_links.source_id)) AND NOT (EXISTS (SELECT 1
+        FROM team_memories
+        WHERE team_memories.team_id = memory_links.agent_id AND team_memories.id = memory_links.source_id)) OR NOT (EXISTS (SELECT 1
+        FROM agent_memories
+        WHERE agent_memories.agent_id = memory_links.agent_id AND agent_memories.id = memory_links.target_id)) AND NOT (EXISTS (SELECT 1
+        FROM team_memories
+        WHERE team_memories.team_id = memory_links.agent_id AND team_memories.id = memory_links.target_id)))) AS swept
+        FROM (SELECT count(*) AS scanned, count(*) FILTER (WHERE verdicts.verdict != 'delete') AS chosen, count(*) FILTER (WHERE verdicts.verdict = 'delete') AS deleted
+        FROM (SELECT CASE WHEN (team_memories.trust < delete_threshold) THEN 'delete' WHEN (team_memories.expires_at <= now()) THEN 'expires_at' WHEN (team_memories.trust < min_trust_threshold) THEN 'min_trust_threshold' WHEN (team_memories.created_at < CAST(now() AS TIMESTAMP WITH TIME ZONE) - CAST(max_age_hours AS DOUBLE PRECISION) * interval '1 hour') THEN 'max_age_hours' END AS verdict
+        FROM team_memories
+        WHERE team_memories.team_id = owner_id AND team_memories.status != 'archived') AS verdicts) AS numbers;
+    ELSE
+        RETURN QUERY
+        SELECT numbers.scanned, numbers.chosen + CASE WHEN (max_live IS NULL) THEN 0 ELSE coalesce(greatest(((numbers.scanned - numbers.chosen) - numbers.deleted) - max_live, 0), 0) END AS archived, numbers.deleted, (SELECT count(*) AS count_1
+        FROM memory_usage
+        WHERE memory_usage.agent_id = owner_id AND NOT (EXISTS (SELECT 1
+        FROM agent_memories
+        WHERE agent_memories.agent_id = memory_usage.agent_id AND agent_memories.id = memory_usage.memory_id)) AND NOT (EXISTS (SELECT 1
+        FROM team_memories
+        WHERE team_memories.team_id = memory_usage.agent_id AND team_memories.id = memory_usage.memory_id))) + (SELECT count(*) AS count_2
+        FROM memory_labels
+        WHERE memory_labels.agent_id = owner_id AND NOT (EXISTS (SELECT 1
+        FROM agent_memories
+        WHERE agent_memories.agent_id = memory_labels.agent_id AND agent_memories.id = memory_labels.memory_id)) AND NOT (EXISTS (SELECT 1
+        FROM team_memories
+        WHERE team_memories.team_id = memory_labels.agent_id AND team_memories.id = memory_labels.memory_id))) + (SELECT count(*) AS count_3
+        FROM memory_links
+        WHERE memory_links.agent_id = owner_id AND (NOT (EXISTS (SELECT 1
+        FROM agent_memories
+        WHERE agent_memories.agent_id = memory_links.agent_id AND agent_memories.id = memory_links.source_id)) AND NOT (EXISTS (SELECT 1
+        FROM team_memories
+        WHERE team_memories.team_id = memory_links.agent_id AND team_memories.id = memory_links.source_id)) OR NOT (EXISTS (SELECT 1
+        FROM agent_memories
+        WHERE agent_memories.agent_id = memory_links.agent_id AND agent_memories.id = memory_links.target_id)) AND NOT (EXISTS (SELECT 1
+        FROM team_memories
+        WHERE team_memories.team_id = memory_links.agent_id AND team_memories.id = memory_links.target_id)))) AS swept
+        FROM (SELECT count(*) AS scanned, count(*) FILTER (WHERE verdicts.verdict != 'delete') AS chosen, count(*) FILTER (WHERE verdicts.verdict = 'delete') AS deleted
+        FROM (SELECT CASE WHEN (agent_memories.trust < delete_threshold) THEN 'delete' WHEN (agent_memories.expires_at <= now()) THEN 'expires_at' WHEN (agent_memories.trust < min_trust_threshold) THEN 'min_trust_threshold' WHEN (agent_memories.created_at < CAST(now() AS TIMESTAMP WITH TIME ZONE) - CAST(max_age_hours AS DOUBLE PRECISION) * interval '1 hour') THEN 'max_age_hours' END AS verdict
+        FROM agent_memories
+        WHERE agent_memories.agent_id = owner_id AND agent_memories.status != 'archived') AS verdicts) AS numbers;
+    END IF;
+END
+$$;
+
+--
+-- Name: FUNCTION count_garbage(agent text, min_trust_threshold double precision, max_age_hours double precision, delete_threshold double precision, max_live bigint, of_team boolean); Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON FUNCTION pgrecall.count_garbage(agent text, min_trust_threshold double precision, max_age_hours double precision, delete_threshold double precision, max_live bigint, of_team boolean) IS 'What a garbage collection would do to the memories of an agent; changes nothing.';
 
 --
 -- Name: decayed_trust(double precision, timestamp with time zone, timestamp with time zone, text, double precision, double precision); Type: FUNCTION; Schema: pgrecall; Owner: -
@@ -63,6 +729,20 @@ CREATE FUNCTION pgrecall.entity_overlap(entities text[], query text[]) RETURNS d
 COMMENT ON FUNCTION pgrecall.entity_overlap(entities text[], query text[]) IS 'Share of the query''s entities that the memory has; the query holds at most 32, each once; 0 without any.';
 
 --
+-- Name: event_id(); Type: FUNCTION; Schema: pgrecall; Owner: -
+--
+
+CREATE FUNCTION pgrecall.event_id() RETURNS uuid
+    LANGUAGE sql PARALLEL SAFE
+    RETURN (encode(set_bit(set_bit(OVERLAY(uuid_send(gen_random_uuid()) PLACING SUBSTRING(int8send((floor((date_part('epoch'::text, clock_timestamp()) * (1000)::double precision)))::bigint) FROM 3) FROM 1 FOR 6), (52)::bigint, 1), (53)::bigint, 1), 'hex'::text))::uuid;
+
+--
+-- Name: FUNCTION event_id(); Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON FUNCTION pgrecall.event_id() IS 'A new id for an event made by the server: a UUID of version 7, so that later ones sort later.';
+
+--
 -- Name: frequency(integer, double precision); Type: FUNCTION; Schema: pgrecall; Owner: -
 --
 
@@ -75,6 +755,124 @@ CREATE FUNCTION pgrecall.frequency(retrieval_count integer, cap double precision
 --
 
 COMMENT ON FUNCTION pgrecall.frequency(retrieval_count integer, cap double precision) IS 'Retrievals as a share of cap, at most 1; a memory never retrieved has 0.';
+
+--
+-- Name: history(text, uuid); Type: FUNCTION; Schema: pgrecall; Owner: -
+--
+
+CREATE FUNCTION pgrecall.history(agent text, memory_id uuid) RETURNS TABLE(id uuid, occurred_at timestamp with time zone, event_type text, reason text, actor text, old_trust double precision, new_trust double precision, trust_delta double precision, provenance_delta double precision, consensus_delta double precision, governance_delta double precision, usage_delta double precision, old_values jsonb, new_values jsonb, metadata jsonb)
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pgrecall', 'public', 'pg_temp'
+    AS $$
+#variable_conflict use_column
+DECLARE
+    owner_id text := agent;
+    this_id uuid := history.memory_id;
+BEGIN
+    IF (agent IS NULL OR agent = '') IS NOT FALSE THEN
+        RAISE EXCEPTION 'agent must be given, got %', agent
+            USING ERRCODE = 'invalid_parameter_value';
+    END IF;
+    RETURN QUERY
+    SELECT h.id, h.occurred_at, h.event_type, h.reason, h.actor,
+           (h.old_values ->> 'trust')::float8, (h.new_values ->> 'trust')::float8,
+           (h.new_values ->> 'trust')::float8 - (h.old_values ->> 'trust')::float8,
+           (h.new_values ->> 'trust_provenance')::float8 - (h.old_values ->> 'trust_provenance')::float8,
+           (h.new_values ->> 'trust_consensus')::float8 - (h.old_values ->> 'trust_consensus')::float8,
+           (h.new_values ->> 'trust_governance')::float8 - (h.old_values ->> 'trust_governance')::float8,
+           (h.new_values ->> 'trust_usage')::float8 - (h.old_values ->> 'trust_usage')::float8,
+           h.old_values, h.new_values, h.metadata
+      FROM (
+    SELECT memory_events.id, memory_events.memory_id, memory_events.event_type, memory_events.reason, memory_events.actor, coalesce(memory_events.old_values, '{}'::jsonb) AS old_values, coalesce(memory_events.new_values, '{}'::jsonb) AS new_values, memory_events.metadata, memory_events.occurred_at
+    FROM memory_events
+    WHERE memory_events.agent_id = owner_id AND memory_events.memory_id = this_id ORDER BY memory_events.occurred_at, memory_events.id) h
+     ORDER BY h.occurred_at, h.id;
+END
+$$;
+
+--
+-- Name: FUNCTION history(agent text, memory_id uuid); Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON FUNCTION pgrecall.history(agent text, memory_id uuid) IS 'What happened to a memory of an agent (or a team), oldest first, with what it did to trust.';
+
+--
+-- Name: initial_trust(double precision, double precision, double precision, double precision); Type: FUNCTION; Schema: pgrecall; Owner: -
+--
+
+CREATE FUNCTION pgrecall.initial_trust(provenance double precision, consensus double precision, governance double precision, usage double precision) RETURNS double precision
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    RETURN LEAST((((((0.3)::double precision * provenance) + ((0.25)::double precision * consensus)) + ((0.3)::double precision * governance)) + ((0.15)::double precision * usage)), (1)::double precision);
+
+--
+-- Name: FUNCTION initial_trust(provenance double precision, consensus double precision, governance double precision, usage double precision); Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON FUNCTION pgrecall.initial_trust(provenance double precision, consensus double precision, governance double precision, usage double precision) IS 'Trust on write: 0.30 provenance + 0.25 consensus + 0.30 governance + 0.15 usage.';
+
+--
+-- Name: invalidate_memories(text, uuid[], text, text, jsonb, boolean); Type: FUNCTION; Schema: pgrecall; Owner: -
+--
+
+CREATE FUNCTION pgrecall.invalidate_memories(agent text, memory_ids uuid[], reason text DEFAULT NULL::text, actor text DEFAULT NULL::text, metadata jsonb DEFAULT '{}'::jsonb, of_team boolean DEFAULT false) RETURNS TABLE(id uuid, old_values jsonb, new_values jsonb)
+    LANGUAGE plpgsql
+    SET search_path TO 'pgrecall', 'public', 'pg_temp'
+    AS $$
+#variable_conflict use_column
+DECLARE
+    owner_id text := agent;
+    ids uuid[] := memory_ids;
+    note_reason text := reason;
+    note_actor text := coalesce(actor, session_user);
+    note_metadata jsonb := coalesce(metadata, '{}'::jsonb);
+BEGIN
+    IF (agent IS NULL OR agent = '') IS NOT FALSE THEN
+        RAISE EXCEPTION 'agent must be given, got %', agent
+            USING ERRCODE = 'invalid_parameter_value';
+    END IF;
+    IF (of_team IS NULL) IS NOT FALSE THEN
+        RAISE EXCEPTION 'of_team must be true or false'
+            USING ERRCODE = 'invalid_parameter_value';
+    END IF;
+    IF (actor = '' IS TRUE OR jsonb_typeof(coalesce(metadata, '{}'::jsonb)) <> 'object') IS NOT FALSE THEN
+        RAISE EXCEPTION 'actor must not be empty and metadata must be a JSON object, got % and %', actor, metadata
+            USING ERRCODE = 'invalid_parameter_value';
+    END IF;
+    IF of_team THEN
+        RETURN QUERY
+        WITH locked AS
+        (SELECT team_memories.id AS id, team_memories.invalidated_at AS invalidated_at, team_memories.invalidation_reason AS invalidation_reason
+        FROM team_memories
+        WHERE team_memories.team_id = owner_id AND team_memories.id = ANY (CAST(ids AS UUID[])) AND (team_memories.invalidated_at IS NULL OR team_memories.invalidated_at > now()) ORDER BY team_memories.id FOR NO KEY UPDATE OF team_memories),
+        changed AS
+        (UPDATE team_memories SET updated_at=now(), invalidated_at=now(), invalidation_reason='forgotten' FROM locked WHERE team_memories.team_id = owner_id AND team_memories.id = locked.id RETURNING team_memories.id, jsonb_build_object('invalidated_at', locked.invalidated_at, 'invalidation_reason', locked.invalidation_reason) AS old_values, jsonb_build_object('invalidated_at', team_memories.invalidated_at, 'invalidation_reason', team_memories.invalidation_reason) AS new_values, 'forgotten' AS event_type),
+        noted AS
+        (INSERT INTO memory_events (agent_id, memory_id, id, event_type, reason, actor, old_values, new_values, metadata, occurred_at) SELECT owner_id AS anon_1, changed.id AS id, event_id() AS event_id_1, changed.event_type AS event_type, note_reason AS anon_2, note_actor AS anon_3, changed.old_values AS old_values, changed.new_values AS new_values, note_metadata AS anon_4, clock_timestamp() AS clock_timestamp_1
+        FROM changed)
+         SELECT changed.id, changed.old_values, changed.new_values
+        FROM changed;
+    ELSE
+        RETURN QUERY
+        WITH locked AS
+        (SELECT agent_memories.id AS id, agent_memories.invalidated_at AS invalidated_at, agent_memories.invalidation_reason AS invalidation_reason
+        FROM agent_memories
+        WHERE agent_memories.agent_id = owner_id AND agent_memories.id = ANY (CAST(ids AS UUID[])) AND (agent_memories.invalidated_at IS NULL OR agent_memories.invalidated_at > now()) ORDER BY agent_memories.id FOR NO KEY UPDATE OF agent_memories),
+        changed AS
+        (UPDATE agent_memories SET updated_at=now(), invalidated_at=now(), invalidation_reason='forgotten' FROM locked WHERE agent_memories.agent_id = owner_id AND agent_memories.id = locked.id RETURNING agent_memories.id, jsonb_build_object('invalidated_at', locked.invalidated_at, 'invalidation_reason', locked.invalidation_reason) AS old_values, jsonb_build_object('invalidated_at', agent_memories.invalidated_at, 'invalidation_reason', agent_memories.invalidation_reason) AS new_values, 'forgotten' AS event_type),
+        noted AS
+        (INSERT INTO memory_events (agent_id, memory_id, id, event_type, reason, actor, old_values, new_values, metadata, occurred_at) SELECT owner_id AS anon_1, changed.id AS id, event_id() AS event_id_1, changed.event_type AS event_type, note_reason AS anon_2, note_actor AS anon_3, changed.old_values AS old_values, changed.new_values AS new_values, note_metadata AS anon_4, clock_timestamp() AS clock_timestamp_1
+        FROM changed)
+         SELECT changed.id, changed.old_values, changed.new_values
+        FROM changed;
+    END IF;
+END
+$$;
+
+--
+-- Name: FUNCTION invalidate_memories(agent text, memory_ids uuid[], reason text, actor text, metadata jsonb, of_team boolean); Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON FUNCTION pgrecall.invalidate_memories(agent text, memory_ids uuid[], reason text, actor text, metadata jsonb, of_team boolean) IS 'Forgets memories of an agent: they stay, but are not recalled from now on.';
 
 --
 -- Name: is_valid(timestamp with time zone, timestamp with time zone, timestamp with time zone, timestamp with time zone, timestamp with time zone); Type: FUNCTION; Schema: pgrecall; Owner: -
@@ -91,12 +889,162 @@ CREATE FUNCTION pgrecall.is_valid(valid_from timestamp with time zone, valid_unt
 COMMENT ON FUNCTION pgrecall.is_valid(valid_from timestamp with time zone, valid_until timestamp with time zone, invalidated_at timestamp with time zone, expires_at timestamp with time zone, as_of timestamp with time zone) IS 'Whether a memory holds at as_of: inside [valid_from, valid_until), not invalidated, not expired.';
 
 --
--- Name: recall_five_factor(text, public.vector, integer, timestamp with time zone, double precision, double precision, text[], text[], text[], text[], text[], text[], jsonb, timestamp with time zone, timestamp with time zone, text[], text[], text[], text[], text[], boolean, double precision, text[], boolean, text[], text[], boolean, double precision, double precision, double precision, double precision, double precision); Type: FUNCTION; Schema: pgrecall; Owner: -
+-- Name: owners_of_memories(boolean, boolean); Type: FUNCTION; Schema: pgrecall; Owner: -
 --
 
-CREATE FUNCTION pgrecall.recall_five_factor(agent text, query public.vector DEFAULT NULL::public.vector, k integer DEFAULT 10, as_of timestamp with time zone DEFAULT NULL::timestamp with time zone, min_score double precision DEFAULT NULL::double precision, min_similarity double precision DEFAULT NULL::double precision, memory_types text[] DEFAULT NULL::text[], tiers text[] DEFAULT NULL::text[], tags text[] DEFAULT NULL::text[], all_tags text[] DEFAULT NULL::text[], entities text[] DEFAULT NULL::text[], all_entities text[] DEFAULT NULL::text[], metadata jsonb DEFAULT NULL::jsonb, created_after timestamp with time zone DEFAULT NULL::timestamp with time zone, created_before timestamp with time zone DEFAULT NULL::timestamp with time zone, components text[] DEFAULT NULL::text[], output_types text[] DEFAULT NULL::text[], domains text[] DEFAULT NULL::text[], categories text[] DEFAULT NULL::text[], loops text[] DEFAULT NULL::text[], compliant boolean DEFAULT NULL::boolean, min_trust double precision DEFAULT NULL::double precision, statuses text[] DEFAULT '{active}'::text[], include_invalid boolean DEFAULT false, teams text[] DEFAULT NULL::text[], query_entities text[] DEFAULT NULL::text[], apply_decay boolean DEFAULT true, similarity_weight double precision DEFAULT 0.4, recency_weight double precision DEFAULT 0.25, usefulness_weight double precision DEFAULT 0.2, confidence_weight double precision DEFAULT 0.1, frequency_weight double precision DEFAULT 0.05) RETURNS TABLE(agent_id text, team_id text, id uuid, content text, memory_type text, created_at timestamp with time zone, score double precision, similarity double precision, signal_similarity double precision, signal_recency double precision, signal_usefulness double precision, signal_confidence double precision, signal_frequency double precision)
+CREATE FUNCTION pgrecall.owners_of_memories(of_team boolean DEFAULT false, with_leftovers boolean DEFAULT false) RETURNS text[]
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pgrecall', 'public', 'pg_temp'
+    AS $$
+#variable_conflict use_column
+DECLARE
+    found_owners text[] := '{}';
+BEGIN
+    IF (of_team IS NULL) IS NOT FALSE THEN
+        RAISE EXCEPTION 'of_team must be true or false'
+            USING ERRCODE = 'invalid_parameter_value';
+    END IF;
+    IF of_team THEN
+        found_owners := ARRAY(
+        WITH RECURSIVE found(owner_id) AS
+        (SELECT first.owner_id AS owner_id
+        FROM (SELECT team_memories.team_id AS owner_id
+        FROM team_memories ORDER BY team_memories.team_id
+         LIMIT 1) AS first UNION ALL SELECT (SELECT team_memories.team_id
+        FROM team_memories
+        WHERE team_memories.team_id > found.owner_id ORDER BY team_memories.team_id
+         LIMIT 1) AS anon_1
+        FROM found
+        WHERE found.owner_id IS NOT NULL)
+         SELECT found.owner_id
+        FROM found
+        WHERE found.owner_id IS NOT NULL ORDER BY found.owner_id);
+        IF with_leftovers THEN
+            found_owners := found_owners || ARRAY(
+        WITH RECURSIVE names_of_memory_usage(owner_id) AS
+        (SELECT first.owner_id AS owner_id
+        FROM (SELECT memory_usage.agent_id AS owner_id
+        FROM memory_usage ORDER BY memory_usage.agent_id
+         LIMIT 1) AS first UNION ALL SELECT (SELECT memory_usage.agent_id
+        FROM memory_usage
+        WHERE memory_usage.agent_id > names_of_memory_usage.owner_id ORDER BY memory_usage.agent_id
+         LIMIT 1) AS anon_1
+        FROM names_of_memory_usage
+        WHERE names_of_memory_usage.owner_id IS NOT NULL),
+        names_of_memory_labels(owner_id) AS
+        (SELECT first.owner_id AS owner_id
+        FROM (SELECT memory_labels.agent_id AS owner_id
+        FROM memory_labels ORDER BY memory_labels.agent_id
+         LIMIT 1) AS first UNION ALL SELECT (SELECT memory_labels.agent_id
+        FROM memory_labels
+        WHERE memory_labels.agent_id > names_of_memory_labels.owner_id ORDER BY memory_labels.agent_id
+         LIMIT 1) AS anon_2
+        FROM names_of_memory_labels
+        WHERE names_of_memory_labels.owner_id IS NOT NULL),
+        names_of_memory_links(owner_id) AS
+        (SELECT first.owner_id AS owner_id
+        FROM (SELECT memory_links.agent_id AS owner_id
+        FROM memory_links ORDER BY memory_links.agent_id
+         LIMIT 1) AS first UNION ALL SELECT (SELECT memory_links.agent_id
+        FROM memory_links
+        WHERE memory_links.agent_id > names_of_memory_links.owner_id ORDER BY memory_links.agent_id
+         LIMIT 1) AS anon_3
+        FROM names_of_memory_links
+        WHERE names_of_memory_links.owner_id IS NOT NULL)
+         SELECT names.owner_id
+        FROM ((SELECT names_of_memory_usage.owner_id AS owner_id
+        FROM names_of_memory_usage
+        WHERE names_of_memory_usage.owner_id IS NOT NULL ORDER BY names_of_memory_usage.owner_id) UNION (SELECT names_of_memory_labels.owner_id AS owner_id
+        FROM names_of_memory_labels
+        WHERE names_of_memory_labels.owner_id IS NOT NULL ORDER BY names_of_memory_labels.owner_id) UNION (SELECT names_of_memory_links.owner_id AS owner_id
+        FROM names_of_memory_links
+        WHERE names_of_memory_links.owner_id IS NOT NULL ORDER BY names_of_memory_links.owner_id)) AS names
+        WHERE NOT (EXISTS (SELECT 1
+        FROM agent_memories
+        WHERE agent_memories.agent_id = names.owner_id)) AND NOT (EXISTS (SELECT 1
+        FROM team_memories
+        WHERE team_memories.team_id = names.owner_id)) ORDER BY names.owner_id);
+        END IF;
+        RETURN found_owners;
+    ELSE
+        found_owners := ARRAY(
+        WITH RECURSIVE found(owner_id) AS
+        (SELECT first.owner_id AS owner_id
+        FROM (SELECT agent_memories.agent_id AS owner_id
+        FROM agent_memories ORDER BY agent_memories.agent_id
+         LIMIT 1) AS first UNION ALL SELECT (SELECT agent_memories.agent_id
+        FROM agent_memories
+        WHERE agent_memories.agent_id > found.owner_id ORDER BY agent_memories.agent_id
+         LIMIT 1) AS anon_1
+        FROM found
+        WHERE found.owner_id IS NOT NULL)
+         SELECT found.owner_id
+        FROM found
+        WHERE found.owner_id IS NOT NULL ORDER BY found.owner_id);
+        IF with_leftovers THEN
+            found_owners := found_owners || ARRAY(
+        WITH RECURSIVE names_of_memory_usage(owner_id) AS
+        (SELECT first.owner_id AS owner_id
+        FROM (SELECT memory_usage.agent_id AS owner_id
+        FROM memory_usage ORDER BY memory_usage.agent_id
+         LIMIT 1) AS first UNION ALL SELECT (SELECT memory_usage.agent_id
+        FROM memory_usage
+        WHERE memory_usage.agent_id > names_of_memory_usage.owner_id ORDER BY memory_usage.agent_id
+         LIMIT 1) AS anon_1
+        FROM names_of_memory_usage
+        WHERE names_of_memory_usage.owner_id IS NOT NULL),
+        names_of_memory_labels(owner_id) AS
+        (SELECT first.owner_id AS owner_id
+        FROM (SELECT memory_labels.agent_id AS owner_id
+        FROM memory_labels ORDER BY memory_labels.agent_id
+         LIMIT 1) AS first UNION ALL SELECT (SELECT memory_labels.agent_id
+        FROM memory_labels
+        WHERE memory_labels.agent_id > names_of_memory_labels.owner_id ORDER BY memory_labels.agent_id
+         LIMIT 1) AS anon_2
+        FROM names_of_memory_labels
+        WHERE names_of_memory_labels.owner_id IS NOT NULL),
+        names_of_memory_links(owner_id) AS
+        (SELECT first.owner_id AS owner_id
+        FROM (SELECT memory_links.agent_id AS owner_id
+        FROM memory_links ORDER BY memory_links.agent_id
+         LIMIT 1) AS first UNION ALL SELECT (SELECT memory_links.agent_id
+        FROM memory_links
+        WHERE memory_links.agent_id > names_of_memory_links.owner_id ORDER BY memory_links.agent_id
+         LIMIT 1) AS anon_3
+        FROM names_of_memory_links
+        WHERE names_of_memory_links.owner_id IS NOT NULL)
+         SELECT names.owner_id
+        FROM ((SELECT names_of_memory_usage.owner_id AS owner_id
+        FROM names_of_memory_usage
+        WHERE names_of_memory_usage.owner_id IS NOT NULL ORDER BY names_of_memory_usage.owner_id) UNION (SELECT names_of_memory_labels.owner_id AS owner_id
+        FROM names_of_memory_labels
+        WHERE names_of_memory_labels.owner_id IS NOT NULL ORDER BY names_of_memory_labels.owner_id) UNION (SELECT names_of_memory_links.owner_id AS owner_id
+        FROM names_of_memory_links
+        WHERE names_of_memory_links.owner_id IS NOT NULL ORDER BY names_of_memory_links.owner_id)) AS names
+        WHERE NOT (EXISTS (SELECT 1
+        FROM agent_memories
+        WHERE agent_memories.agent_id = names.owner_id)) AND NOT (EXISTS (SELECT 1
+        FROM team_memories
+        WHERE team_memories.team_id = names.owner_id)) ORDER BY names.owner_id);
+        END IF;
+        RETURN found_owners;
+    END IF;
+END
+$$;
+
+--
+-- Name: FUNCTION owners_of_memories(of_team boolean, with_leftovers boolean); Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON FUNCTION pgrecall.owners_of_memories(of_team boolean, with_leftovers boolean) IS 'Which agents (or teams) have memories, in order; with_leftovers: also who only has what memories left behind.';
+
+--
+-- Name: recall_five_factor(text, public.vector, integer, timestamp with time zone, double precision, double precision, text[], text[], text[], text[], text[], text[], text[], text[], jsonb, timestamp with time zone, timestamp with time zone, text[], text[], text[], text[], text[], boolean, double precision, text[], boolean, text[], text[], boolean, double precision, double precision, double precision, double precision, double precision); Type: FUNCTION; Schema: pgrecall; Owner: -
+--
+
+CREATE FUNCTION pgrecall.recall_five_factor(agent text, query public.vector DEFAULT NULL::public.vector, k integer DEFAULT 10, as_of timestamp with time zone DEFAULT NULL::timestamp with time zone, min_score double precision DEFAULT NULL::double precision, min_similarity double precision DEFAULT NULL::double precision, memory_types text[] DEFAULT NULL::text[], tiers text[] DEFAULT NULL::text[], tags text[] DEFAULT NULL::text[], all_tags text[] DEFAULT NULL::text[], entities text[] DEFAULT NULL::text[], all_entities text[] DEFAULT NULL::text[], labels text[] DEFAULT NULL::text[], label_kinds text[] DEFAULT NULL::text[], metadata jsonb DEFAULT NULL::jsonb, created_after timestamp with time zone DEFAULT NULL::timestamp with time zone, created_before timestamp with time zone DEFAULT NULL::timestamp with time zone, components text[] DEFAULT NULL::text[], output_types text[] DEFAULT NULL::text[], domains text[] DEFAULT NULL::text[], categories text[] DEFAULT NULL::text[], loops text[] DEFAULT NULL::text[], compliant boolean DEFAULT NULL::boolean, min_trust double precision DEFAULT NULL::double precision, statuses text[] DEFAULT '{active}'::text[], include_invalid boolean DEFAULT false, teams text[] DEFAULT NULL::text[], query_entities text[] DEFAULT NULL::text[], apply_decay boolean DEFAULT true, similarity_weight double precision DEFAULT 0.4, recency_weight double precision DEFAULT 0.25, usefulness_weight double precision DEFAULT 0.2, confidence_weight double precision DEFAULT 0.1, frequency_weight double precision DEFAULT 0.05) RETURNS TABLE(agent_id text, team_id text, id uuid, content text, memory_type text, created_at timestamp with time zone, score double precision, similarity double precision, signal_similarity double precision, signal_recency double precision, signal_usefulness double precision, signal_confidence double precision, signal_frequency double precision)
     LANGUAGE plpgsql STABLE PARALLEL SAFE
-    SET search_path TO 'pgrecall', 'public'
+    SET search_path TO 'pgrecall', 'public', 'pg_temp'
     AS $$
 #variable_conflict use_column
 DECLARE
@@ -110,6 +1058,12 @@ BEGIN
        OR NOT coalesce(tiers, '{}') <@ '{short,medium,long}'::text[] THEN
         RAISE EXCEPTION 'statuses may be active, consolidated, completed, archived, got %; '
             'tiers short, medium, long, got %', statuses, tiers
+            USING ERRCODE = 'invalid_parameter_value';
+    END IF;
+    IF NOT coalesce(label_kinds, '{}') <@ '{keyword,tag,concept,component}'::text[]
+       OR label_kinds IS NOT NULL AND labels IS NULL THEN
+        RAISE EXCEPTION 'label_kinds may be keyword, tag, concept, component and need labels, got %',
+            label_kinds
             USING ERRCODE = 'invalid_parameter_value';
     END IF;
     IF NOT (coalesce(min_score, 0) BETWEEN 0 AND 1 AND coalesce(min_similarity, 0) BETWEEN 0 AND 1
@@ -165,6 +1119,10 @@ BEGIN
                AND (all_tags IS NULL OR m.tags @> all_tags)
                AND (recall_five_factor.entities IS NULL OR m.entities && recall_five_factor.entities)
                AND (all_entities IS NULL OR m.entities @> all_entities)
+               AND (labels IS NULL OR EXISTS (
+                      SELECT FROM memory_labels l
+                       WHERE l.agent_id = m.agent_id AND l.memory_id = m.id AND l.value = ANY (labels)
+                         AND (label_kinds IS NULL OR l.kind = ANY (label_kinds))))
                AND (recall_five_factor.metadata IS NULL OR m.metadata @> recall_five_factor.metadata)
                AND (created_after IS NULL OR m.created_at >= created_after)
                AND (created_before IS NULL OR m.created_at < created_before)
@@ -200,6 +1158,10 @@ BEGIN
                AND (all_tags IS NULL OR m.tags @> all_tags)
                AND (recall_five_factor.entities IS NULL OR m.entities && recall_five_factor.entities)
                AND (all_entities IS NULL OR m.entities @> all_entities)
+               AND (labels IS NULL OR EXISTS (
+                      SELECT FROM memory_labels l
+                       WHERE l.agent_id = m.team_id AND l.memory_id = m.id AND l.value = ANY (labels)
+                         AND (label_kinds IS NULL OR l.kind = ANY (label_kinds))))
                AND (recall_five_factor.metadata IS NULL OR m.metadata @> recall_five_factor.metadata)
                AND (created_after IS NULL OR m.created_at >= created_after)
                AND (created_before IS NULL OR m.created_at < created_before)
@@ -244,18 +1206,18 @@ END
 $$;
 
 --
--- Name: FUNCTION recall_five_factor(agent text, query public.vector, k integer, as_of timestamp with time zone, min_score double precision, min_similarity double precision, memory_types text[], tiers text[], tags text[], all_tags text[], entities text[], all_entities text[], metadata jsonb, created_after timestamp with time zone, created_before timestamp with time zone, components text[], output_types text[], domains text[], categories text[], loops text[], compliant boolean, min_trust double precision, statuses text[], include_invalid boolean, teams text[], query_entities text[], apply_decay boolean, similarity_weight double precision, recency_weight double precision, usefulness_weight double precision, confidence_weight double precision, frequency_weight double precision); Type: COMMENT; Schema: pgrecall; Owner: -
+-- Name: FUNCTION recall_five_factor(agent text, query public.vector, k integer, as_of timestamp with time zone, min_score double precision, min_similarity double precision, memory_types text[], tiers text[], tags text[], all_tags text[], entities text[], all_entities text[], labels text[], label_kinds text[], metadata jsonb, created_after timestamp with time zone, created_before timestamp with time zone, components text[], output_types text[], domains text[], categories text[], loops text[], compliant boolean, min_trust double precision, statuses text[], include_invalid boolean, teams text[], query_entities text[], apply_decay boolean, similarity_weight double precision, recency_weight double precision, usefulness_weight double precision, confidence_weight double precision, frequency_weight double precision); Type: COMMENT; Schema: pgrecall; Owner: -
 --
 
-COMMENT ON FUNCTION pgrecall.recall_five_factor(agent text, query public.vector, k integer, as_of timestamp with time zone, min_score double precision, min_similarity double precision, memory_types text[], tiers text[], tags text[], all_tags text[], entities text[], all_entities text[], metadata jsonb, created_after timestamp with time zone, created_before timestamp with time zone, components text[], output_types text[], domains text[], categories text[], loops text[], compliant boolean, min_trust double precision, statuses text[], include_invalid boolean, teams text[], query_entities text[], apply_decay boolean, similarity_weight double precision, recency_weight double precision, usefulness_weight double precision, confidence_weight double precision, frequency_weight double precision) IS 'The k best memories of an agent by the profile five_factor: 0.4 similarity + 0.25 recency + 0.2 usefulness + 0.1 confidence + 0.05 frequency.';
+COMMENT ON FUNCTION pgrecall.recall_five_factor(agent text, query public.vector, k integer, as_of timestamp with time zone, min_score double precision, min_similarity double precision, memory_types text[], tiers text[], tags text[], all_tags text[], entities text[], all_entities text[], labels text[], label_kinds text[], metadata jsonb, created_after timestamp with time zone, created_before timestamp with time zone, components text[], output_types text[], domains text[], categories text[], loops text[], compliant boolean, min_trust double precision, statuses text[], include_invalid boolean, teams text[], query_entities text[], apply_decay boolean, similarity_weight double precision, recency_weight double precision, usefulness_weight double precision, confidence_weight double precision, frequency_weight double precision) IS 'The k best memories of an agent by the profile five_factor: 0.4 similarity + 0.25 recency + 0.2 usefulness + 0.1 confidence + 0.05 frequency.';
 
 --
--- Name: recall_half_life(text, public.vector, integer, timestamp with time zone, double precision, double precision, text[], text[], text[], text[], text[], text[], jsonb, timestamp with time zone, timestamp with time zone, text[], text[], text[], text[], text[], boolean, double precision, text[], boolean, text[], text[], boolean, double precision, double precision, double precision); Type: FUNCTION; Schema: pgrecall; Owner: -
+-- Name: recall_half_life(text, public.vector, integer, timestamp with time zone, double precision, double precision, text[], text[], text[], text[], text[], text[], text[], text[], jsonb, timestamp with time zone, timestamp with time zone, text[], text[], text[], text[], text[], boolean, double precision, text[], boolean, text[], text[], boolean, double precision, double precision, double precision); Type: FUNCTION; Schema: pgrecall; Owner: -
 --
 
-CREATE FUNCTION pgrecall.recall_half_life(agent text, query public.vector DEFAULT NULL::public.vector, k integer DEFAULT 10, as_of timestamp with time zone DEFAULT NULL::timestamp with time zone, min_score double precision DEFAULT NULL::double precision, min_similarity double precision DEFAULT NULL::double precision, memory_types text[] DEFAULT NULL::text[], tiers text[] DEFAULT NULL::text[], tags text[] DEFAULT NULL::text[], all_tags text[] DEFAULT NULL::text[], entities text[] DEFAULT NULL::text[], all_entities text[] DEFAULT NULL::text[], metadata jsonb DEFAULT NULL::jsonb, created_after timestamp with time zone DEFAULT NULL::timestamp with time zone, created_before timestamp with time zone DEFAULT NULL::timestamp with time zone, components text[] DEFAULT NULL::text[], output_types text[] DEFAULT NULL::text[], domains text[] DEFAULT NULL::text[], categories text[] DEFAULT NULL::text[], loops text[] DEFAULT NULL::text[], compliant boolean DEFAULT NULL::boolean, min_trust double precision DEFAULT NULL::double precision, statuses text[] DEFAULT '{active}'::text[], include_invalid boolean DEFAULT false, teams text[] DEFAULT NULL::text[], query_entities text[] DEFAULT NULL::text[], apply_decay boolean DEFAULT true, similarity_weight double precision DEFAULT 0.4, recency_weight double precision DEFAULT 0.3, importance_weight double precision DEFAULT 0.3) RETURNS TABLE(agent_id text, team_id text, id uuid, content text, memory_type text, created_at timestamp with time zone, score double precision, similarity double precision, signal_similarity double precision, signal_recency double precision, signal_importance double precision)
+CREATE FUNCTION pgrecall.recall_half_life(agent text, query public.vector DEFAULT NULL::public.vector, k integer DEFAULT 10, as_of timestamp with time zone DEFAULT NULL::timestamp with time zone, min_score double precision DEFAULT NULL::double precision, min_similarity double precision DEFAULT NULL::double precision, memory_types text[] DEFAULT NULL::text[], tiers text[] DEFAULT NULL::text[], tags text[] DEFAULT NULL::text[], all_tags text[] DEFAULT NULL::text[], entities text[] DEFAULT NULL::text[], all_entities text[] DEFAULT NULL::text[], labels text[] DEFAULT NULL::text[], label_kinds text[] DEFAULT NULL::text[], metadata jsonb DEFAULT NULL::jsonb, created_after timestamp with time zone DEFAULT NULL::timestamp with time zone, created_before timestamp with time zone DEFAULT NULL::timestamp with time zone, components text[] DEFAULT NULL::text[], output_types text[] DEFAULT NULL::text[], domains text[] DEFAULT NULL::text[], categories text[] DEFAULT NULL::text[], loops text[] DEFAULT NULL::text[], compliant boolean DEFAULT NULL::boolean, min_trust double precision DEFAULT NULL::double precision, statuses text[] DEFAULT '{active}'::text[], include_invalid boolean DEFAULT false, teams text[] DEFAULT NULL::text[], query_entities text[] DEFAULT NULL::text[], apply_decay boolean DEFAULT true, similarity_weight double precision DEFAULT 0.4, recency_weight double precision DEFAULT 0.3, importance_weight double precision DEFAULT 0.3) RETURNS TABLE(agent_id text, team_id text, id uuid, content text, memory_type text, created_at timestamp with time zone, score double precision, similarity double precision, signal_similarity double precision, signal_recency double precision, signal_importance double precision)
     LANGUAGE plpgsql STABLE PARALLEL SAFE
-    SET search_path TO 'pgrecall', 'public'
+    SET search_path TO 'pgrecall', 'public', 'pg_temp'
     AS $$
 #variable_conflict use_column
 DECLARE
@@ -269,6 +1231,12 @@ BEGIN
        OR NOT coalesce(tiers, '{}') <@ '{short,medium,long}'::text[] THEN
         RAISE EXCEPTION 'statuses may be active, consolidated, completed, archived, got %; '
             'tiers short, medium, long, got %', statuses, tiers
+            USING ERRCODE = 'invalid_parameter_value';
+    END IF;
+    IF NOT coalesce(label_kinds, '{}') <@ '{keyword,tag,concept,component}'::text[]
+       OR label_kinds IS NOT NULL AND labels IS NULL THEN
+        RAISE EXCEPTION 'label_kinds may be keyword, tag, concept, component and need labels, got %',
+            label_kinds
             USING ERRCODE = 'invalid_parameter_value';
     END IF;
     IF NOT (coalesce(min_score, 0) BETWEEN 0 AND 1 AND coalesce(min_similarity, 0) BETWEEN 0 AND 1
@@ -320,6 +1288,10 @@ BEGIN
                AND (all_tags IS NULL OR m.tags @> all_tags)
                AND (recall_half_life.entities IS NULL OR m.entities && recall_half_life.entities)
                AND (all_entities IS NULL OR m.entities @> all_entities)
+               AND (labels IS NULL OR EXISTS (
+                      SELECT FROM memory_labels l
+                       WHERE l.agent_id = m.agent_id AND l.memory_id = m.id AND l.value = ANY (labels)
+                         AND (label_kinds IS NULL OR l.kind = ANY (label_kinds))))
                AND (recall_half_life.metadata IS NULL OR m.metadata @> recall_half_life.metadata)
                AND (created_after IS NULL OR m.created_at >= created_after)
                AND (created_before IS NULL OR m.created_at < created_before)
@@ -353,6 +1325,10 @@ BEGIN
                AND (all_tags IS NULL OR m.tags @> all_tags)
                AND (recall_half_life.entities IS NULL OR m.entities && recall_half_life.entities)
                AND (all_entities IS NULL OR m.entities @> all_entities)
+               AND (labels IS NULL OR EXISTS (
+                      SELECT FROM memory_labels l
+                       WHERE l.agent_id = m.team_id AND l.memory_id = m.id AND l.value = ANY (labels)
+                         AND (label_kinds IS NULL OR l.kind = ANY (label_kinds))))
                AND (recall_half_life.metadata IS NULL OR m.metadata @> recall_half_life.metadata)
                AND (created_after IS NULL OR m.created_at >= created_after)
                AND (created_before IS NULL OR m.created_at < created_before)
@@ -393,18 +1369,18 @@ END
 $$;
 
 --
--- Name: FUNCTION recall_half_life(agent text, query public.vector, k integer, as_of timestamp with time zone, min_score double precision, min_similarity double precision, memory_types text[], tiers text[], tags text[], all_tags text[], entities text[], all_entities text[], metadata jsonb, created_after timestamp with time zone, created_before timestamp with time zone, components text[], output_types text[], domains text[], categories text[], loops text[], compliant boolean, min_trust double precision, statuses text[], include_invalid boolean, teams text[], query_entities text[], apply_decay boolean, similarity_weight double precision, recency_weight double precision, importance_weight double precision); Type: COMMENT; Schema: pgrecall; Owner: -
+-- Name: FUNCTION recall_half_life(agent text, query public.vector, k integer, as_of timestamp with time zone, min_score double precision, min_similarity double precision, memory_types text[], tiers text[], tags text[], all_tags text[], entities text[], all_entities text[], labels text[], label_kinds text[], metadata jsonb, created_after timestamp with time zone, created_before timestamp with time zone, components text[], output_types text[], domains text[], categories text[], loops text[], compliant boolean, min_trust double precision, statuses text[], include_invalid boolean, teams text[], query_entities text[], apply_decay boolean, similarity_weight double precision, recency_weight double precision, importance_weight double precision); Type: COMMENT; Schema: pgrecall; Owner: -
 --
 
-COMMENT ON FUNCTION pgrecall.recall_half_life(agent text, query public.vector, k integer, as_of timestamp with time zone, min_score double precision, min_similarity double precision, memory_types text[], tiers text[], tags text[], all_tags text[], entities text[], all_entities text[], metadata jsonb, created_after timestamp with time zone, created_before timestamp with time zone, components text[], output_types text[], domains text[], categories text[], loops text[], compliant boolean, min_trust double precision, statuses text[], include_invalid boolean, teams text[], query_entities text[], apply_decay boolean, similarity_weight double precision, recency_weight double precision, importance_weight double precision) IS 'The k best memories of an agent by the profile half_life: 0.4 similarity + 0.3 recency + 0.3 importance.';
+COMMENT ON FUNCTION pgrecall.recall_half_life(agent text, query public.vector, k integer, as_of timestamp with time zone, min_score double precision, min_similarity double precision, memory_types text[], tiers text[], tags text[], all_tags text[], entities text[], all_entities text[], labels text[], label_kinds text[], metadata jsonb, created_after timestamp with time zone, created_before timestamp with time zone, components text[], output_types text[], domains text[], categories text[], loops text[], compliant boolean, min_trust double precision, statuses text[], include_invalid boolean, teams text[], query_entities text[], apply_decay boolean, similarity_weight double precision, recency_weight double precision, importance_weight double precision) IS 'The k best memories of an agent by the profile half_life: 0.4 similarity + 0.3 recency + 0.3 importance.';
 
 --
--- Name: recall_last_access(text, public.vector, integer, timestamp with time zone, double precision, double precision, text[], text[], text[], text[], text[], text[], jsonb, timestamp with time zone, timestamp with time zone, text[], text[], text[], text[], text[], boolean, double precision, text[], boolean, text[], text[], boolean, double precision, double precision, double precision); Type: FUNCTION; Schema: pgrecall; Owner: -
+-- Name: recall_last_access(text, public.vector, integer, timestamp with time zone, double precision, double precision, text[], text[], text[], text[], text[], text[], text[], text[], jsonb, timestamp with time zone, timestamp with time zone, text[], text[], text[], text[], text[], boolean, double precision, text[], boolean, text[], text[], boolean, double precision, double precision, double precision); Type: FUNCTION; Schema: pgrecall; Owner: -
 --
 
-CREATE FUNCTION pgrecall.recall_last_access(agent text, query public.vector DEFAULT NULL::public.vector, k integer DEFAULT 10, as_of timestamp with time zone DEFAULT NULL::timestamp with time zone, min_score double precision DEFAULT NULL::double precision, min_similarity double precision DEFAULT NULL::double precision, memory_types text[] DEFAULT NULL::text[], tiers text[] DEFAULT NULL::text[], tags text[] DEFAULT NULL::text[], all_tags text[] DEFAULT NULL::text[], entities text[] DEFAULT NULL::text[], all_entities text[] DEFAULT NULL::text[], metadata jsonb DEFAULT NULL::jsonb, created_after timestamp with time zone DEFAULT NULL::timestamp with time zone, created_before timestamp with time zone DEFAULT NULL::timestamp with time zone, components text[] DEFAULT NULL::text[], output_types text[] DEFAULT NULL::text[], domains text[] DEFAULT NULL::text[], categories text[] DEFAULT NULL::text[], loops text[] DEFAULT NULL::text[], compliant boolean DEFAULT NULL::boolean, min_trust double precision DEFAULT NULL::double precision, statuses text[] DEFAULT '{active}'::text[], include_invalid boolean DEFAULT false, teams text[] DEFAULT NULL::text[], query_entities text[] DEFAULT NULL::text[], apply_decay boolean DEFAULT true, similarity_weight double precision DEFAULT 0.5, importance_weight double precision DEFAULT 0.3, recency_weight double precision DEFAULT 0.2) RETURNS TABLE(agent_id text, team_id text, id uuid, content text, memory_type text, created_at timestamp with time zone, score double precision, similarity double precision, signal_similarity double precision, signal_importance double precision, signal_recency double precision)
+CREATE FUNCTION pgrecall.recall_last_access(agent text, query public.vector DEFAULT NULL::public.vector, k integer DEFAULT 10, as_of timestamp with time zone DEFAULT NULL::timestamp with time zone, min_score double precision DEFAULT NULL::double precision, min_similarity double precision DEFAULT NULL::double precision, memory_types text[] DEFAULT NULL::text[], tiers text[] DEFAULT NULL::text[], tags text[] DEFAULT NULL::text[], all_tags text[] DEFAULT NULL::text[], entities text[] DEFAULT NULL::text[], all_entities text[] DEFAULT NULL::text[], labels text[] DEFAULT NULL::text[], label_kinds text[] DEFAULT NULL::text[], metadata jsonb DEFAULT NULL::jsonb, created_after timestamp with time zone DEFAULT NULL::timestamp with time zone, created_before timestamp with time zone DEFAULT NULL::timestamp with time zone, components text[] DEFAULT NULL::text[], output_types text[] DEFAULT NULL::text[], domains text[] DEFAULT NULL::text[], categories text[] DEFAULT NULL::text[], loops text[] DEFAULT NULL::text[], compliant boolean DEFAULT NULL::boolean, min_trust double precision DEFAULT NULL::double precision, statuses text[] DEFAULT '{active}'::text[], include_invalid boolean DEFAULT false, teams text[] DEFAULT NULL::text[], query_entities text[] DEFAULT NULL::text[], apply_decay boolean DEFAULT true, similarity_weight double precision DEFAULT 0.5, importance_weight double precision DEFAULT 0.3, recency_weight double precision DEFAULT 0.2) RETURNS TABLE(agent_id text, team_id text, id uuid, content text, memory_type text, created_at timestamp with time zone, score double precision, similarity double precision, signal_similarity double precision, signal_importance double precision, signal_recency double precision)
     LANGUAGE plpgsql STABLE PARALLEL SAFE
-    SET search_path TO 'pgrecall', 'public'
+    SET search_path TO 'pgrecall', 'public', 'pg_temp'
     AS $$
 #variable_conflict use_column
 DECLARE
@@ -418,6 +1394,12 @@ BEGIN
        OR NOT coalesce(tiers, '{}') <@ '{short,medium,long}'::text[] THEN
         RAISE EXCEPTION 'statuses may be active, consolidated, completed, archived, got %; '
             'tiers short, medium, long, got %', statuses, tiers
+            USING ERRCODE = 'invalid_parameter_value';
+    END IF;
+    IF NOT coalesce(label_kinds, '{}') <@ '{keyword,tag,concept,component}'::text[]
+       OR label_kinds IS NOT NULL AND labels IS NULL THEN
+        RAISE EXCEPTION 'label_kinds may be keyword, tag, concept, component and need labels, got %',
+            label_kinds
             USING ERRCODE = 'invalid_parameter_value';
     END IF;
     IF NOT (coalesce(min_score, 0) BETWEEN 0 AND 1 AND coalesce(min_similarity, 0) BETWEEN 0 AND 1
@@ -469,6 +1451,10 @@ BEGIN
                AND (all_tags IS NULL OR m.tags @> all_tags)
                AND (recall_last_access.entities IS NULL OR m.entities && recall_last_access.entities)
                AND (all_entities IS NULL OR m.entities @> all_entities)
+               AND (labels IS NULL OR EXISTS (
+                      SELECT FROM memory_labels l
+                       WHERE l.agent_id = m.agent_id AND l.memory_id = m.id AND l.value = ANY (labels)
+                         AND (label_kinds IS NULL OR l.kind = ANY (label_kinds))))
                AND (recall_last_access.metadata IS NULL OR m.metadata @> recall_last_access.metadata)
                AND (created_after IS NULL OR m.created_at >= created_after)
                AND (created_before IS NULL OR m.created_at < created_before)
@@ -503,6 +1489,10 @@ BEGIN
                AND (all_tags IS NULL OR m.tags @> all_tags)
                AND (recall_last_access.entities IS NULL OR m.entities && recall_last_access.entities)
                AND (all_entities IS NULL OR m.entities @> all_entities)
+               AND (labels IS NULL OR EXISTS (
+                      SELECT FROM memory_labels l
+                       WHERE l.agent_id = m.team_id AND l.memory_id = m.id AND l.value = ANY (labels)
+                         AND (label_kinds IS NULL OR l.kind = ANY (label_kinds))))
                AND (recall_last_access.metadata IS NULL OR m.metadata @> recall_last_access.metadata)
                AND (created_after IS NULL OR m.created_at >= created_after)
                AND (created_before IS NULL OR m.created_at < created_before)
@@ -544,18 +1534,18 @@ END
 $$;
 
 --
--- Name: FUNCTION recall_last_access(agent text, query public.vector, k integer, as_of timestamp with time zone, min_score double precision, min_similarity double precision, memory_types text[], tiers text[], tags text[], all_tags text[], entities text[], all_entities text[], metadata jsonb, created_after timestamp with time zone, created_before timestamp with time zone, components text[], output_types text[], domains text[], categories text[], loops text[], compliant boolean, min_trust double precision, statuses text[], include_invalid boolean, teams text[], query_entities text[], apply_decay boolean, similarity_weight double precision, importance_weight double precision, recency_weight double precision); Type: COMMENT; Schema: pgrecall; Owner: -
+-- Name: FUNCTION recall_last_access(agent text, query public.vector, k integer, as_of timestamp with time zone, min_score double precision, min_similarity double precision, memory_types text[], tiers text[], tags text[], all_tags text[], entities text[], all_entities text[], labels text[], label_kinds text[], metadata jsonb, created_after timestamp with time zone, created_before timestamp with time zone, components text[], output_types text[], domains text[], categories text[], loops text[], compliant boolean, min_trust double precision, statuses text[], include_invalid boolean, teams text[], query_entities text[], apply_decay boolean, similarity_weight double precision, importance_weight double precision, recency_weight double precision); Type: COMMENT; Schema: pgrecall; Owner: -
 --
 
-COMMENT ON FUNCTION pgrecall.recall_last_access(agent text, query public.vector, k integer, as_of timestamp with time zone, min_score double precision, min_similarity double precision, memory_types text[], tiers text[], tags text[], all_tags text[], entities text[], all_entities text[], metadata jsonb, created_after timestamp with time zone, created_before timestamp with time zone, components text[], output_types text[], domains text[], categories text[], loops text[], compliant boolean, min_trust double precision, statuses text[], include_invalid boolean, teams text[], query_entities text[], apply_decay boolean, similarity_weight double precision, importance_weight double precision, recency_weight double precision) IS 'The k best memories of an agent by the profile last_access: 0.5 similarity + 0.3 importance + 0.2 recency.';
+COMMENT ON FUNCTION pgrecall.recall_last_access(agent text, query public.vector, k integer, as_of timestamp with time zone, min_score double precision, min_similarity double precision, memory_types text[], tiers text[], tags text[], all_tags text[], entities text[], all_entities text[], labels text[], label_kinds text[], metadata jsonb, created_after timestamp with time zone, created_before timestamp with time zone, components text[], output_types text[], domains text[], categories text[], loops text[], compliant boolean, min_trust double precision, statuses text[], include_invalid boolean, teams text[], query_entities text[], apply_decay boolean, similarity_weight double precision, importance_weight double precision, recency_weight double precision) IS 'The k best memories of an agent by the profile last_access: 0.5 similarity + 0.3 importance + 0.2 recency.';
 
 --
--- Name: recall_tiered(text, public.vector, integer, timestamp with time zone, double precision, double precision, text[], text[], text[], text[], text[], text[], jsonb, timestamp with time zone, timestamp with time zone, text[], text[], text[], text[], text[], boolean, double precision, text[], boolean, text[], text[], boolean, double precision, double precision, double precision, double precision, double precision, double precision); Type: FUNCTION; Schema: pgrecall; Owner: -
+-- Name: recall_tiered(text, public.vector, integer, timestamp with time zone, double precision, double precision, text[], text[], text[], text[], text[], text[], text[], text[], jsonb, timestamp with time zone, timestamp with time zone, text[], text[], text[], text[], text[], boolean, double precision, text[], boolean, text[], text[], boolean, double precision, double precision, double precision, double precision, double precision, double precision); Type: FUNCTION; Schema: pgrecall; Owner: -
 --
 
-CREATE FUNCTION pgrecall.recall_tiered(agent text, query public.vector DEFAULT NULL::public.vector, k integer DEFAULT 10, as_of timestamp with time zone DEFAULT NULL::timestamp with time zone, min_score double precision DEFAULT NULL::double precision, min_similarity double precision DEFAULT NULL::double precision, memory_types text[] DEFAULT NULL::text[], tiers text[] DEFAULT NULL::text[], tags text[] DEFAULT NULL::text[], all_tags text[] DEFAULT NULL::text[], entities text[] DEFAULT NULL::text[], all_entities text[] DEFAULT NULL::text[], metadata jsonb DEFAULT NULL::jsonb, created_after timestamp with time zone DEFAULT NULL::timestamp with time zone, created_before timestamp with time zone DEFAULT NULL::timestamp with time zone, components text[] DEFAULT NULL::text[], output_types text[] DEFAULT NULL::text[], domains text[] DEFAULT NULL::text[], categories text[] DEFAULT NULL::text[], loops text[] DEFAULT NULL::text[], compliant boolean DEFAULT NULL::boolean, min_trust double precision DEFAULT NULL::double precision, statuses text[] DEFAULT '{active}'::text[], include_invalid boolean DEFAULT false, teams text[] DEFAULT NULL::text[], query_entities text[] DEFAULT NULL::text[], apply_decay boolean DEFAULT true, similarity_weight double precision DEFAULT 0.4, recency_weight double precision DEFAULT 0.2, importance_weight double precision DEFAULT 0.15, frequency_weight double precision DEFAULT 0.1, usefulness_weight double precision DEFAULT 0.1, entity_overlap_weight double precision DEFAULT 0.05) RETURNS TABLE(agent_id text, team_id text, id uuid, content text, memory_type text, created_at timestamp with time zone, score double precision, similarity double precision, signal_similarity double precision, signal_recency double precision, signal_importance double precision, signal_frequency double precision, signal_usefulness double precision, signal_entity_overlap double precision)
+CREATE FUNCTION pgrecall.recall_tiered(agent text, query public.vector DEFAULT NULL::public.vector, k integer DEFAULT 10, as_of timestamp with time zone DEFAULT NULL::timestamp with time zone, min_score double precision DEFAULT NULL::double precision, min_similarity double precision DEFAULT NULL::double precision, memory_types text[] DEFAULT NULL::text[], tiers text[] DEFAULT NULL::text[], tags text[] DEFAULT NULL::text[], all_tags text[] DEFAULT NULL::text[], entities text[] DEFAULT NULL::text[], all_entities text[] DEFAULT NULL::text[], labels text[] DEFAULT NULL::text[], label_kinds text[] DEFAULT NULL::text[], metadata jsonb DEFAULT NULL::jsonb, created_after timestamp with time zone DEFAULT NULL::timestamp with time zone, created_before timestamp with time zone DEFAULT NULL::timestamp with time zone, components text[] DEFAULT NULL::text[], output_types text[] DEFAULT NULL::text[], domains text[] DEFAULT NULL::text[], categories text[] DEFAULT NULL::text[], loops text[] DEFAULT NULL::text[], compliant boolean DEFAULT NULL::boolean, min_trust double precision DEFAULT NULL::double precision, statuses text[] DEFAULT '{active}'::text[], include_invalid boolean DEFAULT false, teams text[] DEFAULT NULL::text[], query_entities text[] DEFAULT NULL::text[], apply_decay boolean DEFAULT true, similarity_weight double precision DEFAULT 0.4, recency_weight double precision DEFAULT 0.2, importance_weight double precision DEFAULT 0.15, frequency_weight double precision DEFAULT 0.1, usefulness_weight double precision DEFAULT 0.1, entity_overlap_weight double precision DEFAULT 0.05) RETURNS TABLE(agent_id text, team_id text, id uuid, content text, memory_type text, created_at timestamp with time zone, score double precision, similarity double precision, signal_similarity double precision, signal_recency double precision, signal_importance double precision, signal_frequency double precision, signal_usefulness double precision, signal_entity_overlap double precision)
     LANGUAGE plpgsql STABLE PARALLEL SAFE
-    SET search_path TO 'pgrecall', 'public'
+    SET search_path TO 'pgrecall', 'public', 'pg_temp'
     AS $$
 #variable_conflict use_column
 DECLARE
@@ -569,6 +1559,12 @@ BEGIN
        OR NOT coalesce(tiers, '{}') <@ '{short,medium,long}'::text[] THEN
         RAISE EXCEPTION 'statuses may be active, consolidated, completed, archived, got %; '
             'tiers short, medium, long, got %', statuses, tiers
+            USING ERRCODE = 'invalid_parameter_value';
+    END IF;
+    IF NOT coalesce(label_kinds, '{}') <@ '{keyword,tag,concept,component}'::text[]
+       OR label_kinds IS NOT NULL AND labels IS NULL THEN
+        RAISE EXCEPTION 'label_kinds may be keyword, tag, concept, component and need labels, got %',
+            label_kinds
             USING ERRCODE = 'invalid_parameter_value';
     END IF;
     IF NOT (coalesce(min_score, 0) BETWEEN 0 AND 1 AND coalesce(min_similarity, 0) BETWEEN 0 AND 1
@@ -626,6 +1622,10 @@ BEGIN
                AND (all_tags IS NULL OR m.tags @> all_tags)
                AND (recall_tiered.entities IS NULL OR m.entities && recall_tiered.entities)
                AND (all_entities IS NULL OR m.entities @> all_entities)
+               AND (labels IS NULL OR EXISTS (
+                      SELECT FROM memory_labels l
+                       WHERE l.agent_id = m.agent_id AND l.memory_id = m.id AND l.value = ANY (labels)
+                         AND (label_kinds IS NULL OR l.kind = ANY (label_kinds))))
                AND (recall_tiered.metadata IS NULL OR m.metadata @> recall_tiered.metadata)
                AND (created_after IS NULL OR m.created_at >= created_after)
                AND (created_before IS NULL OR m.created_at < created_before)
@@ -662,6 +1662,10 @@ BEGIN
                AND (all_tags IS NULL OR m.tags @> all_tags)
                AND (recall_tiered.entities IS NULL OR m.entities && recall_tiered.entities)
                AND (all_entities IS NULL OR m.entities @> all_entities)
+               AND (labels IS NULL OR EXISTS (
+                      SELECT FROM memory_labels l
+                       WHERE l.agent_id = m.team_id AND l.memory_id = m.id AND l.value = ANY (labels)
+                         AND (label_kinds IS NULL OR l.kind = ANY (label_kinds))))
                AND (recall_tiered.metadata IS NULL OR m.metadata @> recall_tiered.metadata)
                AND (created_after IS NULL OR m.created_at >= created_after)
                AND (created_before IS NULL OR m.created_at < created_before)
@@ -708,18 +1712,18 @@ END
 $$;
 
 --
--- Name: FUNCTION recall_tiered(agent text, query public.vector, k integer, as_of timestamp with time zone, min_score double precision, min_similarity double precision, memory_types text[], tiers text[], tags text[], all_tags text[], entities text[], all_entities text[], metadata jsonb, created_after timestamp with time zone, created_before timestamp with time zone, components text[], output_types text[], domains text[], categories text[], loops text[], compliant boolean, min_trust double precision, statuses text[], include_invalid boolean, teams text[], query_entities text[], apply_decay boolean, similarity_weight double precision, recency_weight double precision, importance_weight double precision, frequency_weight double precision, usefulness_weight double precision, entity_overlap_weight double precision); Type: COMMENT; Schema: pgrecall; Owner: -
+-- Name: FUNCTION recall_tiered(agent text, query public.vector, k integer, as_of timestamp with time zone, min_score double precision, min_similarity double precision, memory_types text[], tiers text[], tags text[], all_tags text[], entities text[], all_entities text[], labels text[], label_kinds text[], metadata jsonb, created_after timestamp with time zone, created_before timestamp with time zone, components text[], output_types text[], domains text[], categories text[], loops text[], compliant boolean, min_trust double precision, statuses text[], include_invalid boolean, teams text[], query_entities text[], apply_decay boolean, similarity_weight double precision, recency_weight double precision, importance_weight double precision, frequency_weight double precision, usefulness_weight double precision, entity_overlap_weight double precision); Type: COMMENT; Schema: pgrecall; Owner: -
 --
 
-COMMENT ON FUNCTION pgrecall.recall_tiered(agent text, query public.vector, k integer, as_of timestamp with time zone, min_score double precision, min_similarity double precision, memory_types text[], tiers text[], tags text[], all_tags text[], entities text[], all_entities text[], metadata jsonb, created_after timestamp with time zone, created_before timestamp with time zone, components text[], output_types text[], domains text[], categories text[], loops text[], compliant boolean, min_trust double precision, statuses text[], include_invalid boolean, teams text[], query_entities text[], apply_decay boolean, similarity_weight double precision, recency_weight double precision, importance_weight double precision, frequency_weight double precision, usefulness_weight double precision, entity_overlap_weight double precision) IS 'The k best memories of an agent by the profile tiered: 0.4 similarity + 0.2 recency + 0.15 importance + 0.1 frequency + 0.1 usefulness + 0.05 entity_overlap.';
+COMMENT ON FUNCTION pgrecall.recall_tiered(agent text, query public.vector, k integer, as_of timestamp with time zone, min_score double precision, min_similarity double precision, memory_types text[], tiers text[], tags text[], all_tags text[], entities text[], all_entities text[], labels text[], label_kinds text[], metadata jsonb, created_after timestamp with time zone, created_before timestamp with time zone, components text[], output_types text[], domains text[], categories text[], loops text[], compliant boolean, min_trust double precision, statuses text[], include_invalid boolean, teams text[], query_entities text[], apply_decay boolean, similarity_weight double precision, recency_weight double precision, importance_weight double precision, frequency_weight double precision, usefulness_weight double precision, entity_overlap_weight double precision) IS 'The k best memories of an agent by the profile tiered: 0.4 similarity + 0.2 recency + 0.15 importance + 0.1 frequency + 0.1 usefulness + 0.05 entity_overlap.';
 
 --
--- Name: recall_trust(text, public.vector, integer, timestamp with time zone, double precision, double precision, text[], text[], text[], text[], text[], text[], jsonb, timestamp with time zone, timestamp with time zone, text[], text[], text[], text[], text[], boolean, double precision, text[], boolean, text[], text[], boolean, double precision, double precision, double precision, double precision); Type: FUNCTION; Schema: pgrecall; Owner: -
+-- Name: recall_trust(text, public.vector, integer, timestamp with time zone, double precision, double precision, text[], text[], text[], text[], text[], text[], text[], text[], jsonb, timestamp with time zone, timestamp with time zone, text[], text[], text[], text[], text[], boolean, double precision, text[], boolean, text[], text[], boolean, double precision, double precision, double precision, double precision); Type: FUNCTION; Schema: pgrecall; Owner: -
 --
 
-CREATE FUNCTION pgrecall.recall_trust(agent text, query public.vector DEFAULT NULL::public.vector, k integer DEFAULT 10, as_of timestamp with time zone DEFAULT NULL::timestamp with time zone, min_score double precision DEFAULT NULL::double precision, min_similarity double precision DEFAULT NULL::double precision, memory_types text[] DEFAULT NULL::text[], tiers text[] DEFAULT NULL::text[], tags text[] DEFAULT NULL::text[], all_tags text[] DEFAULT NULL::text[], entities text[] DEFAULT NULL::text[], all_entities text[] DEFAULT NULL::text[], metadata jsonb DEFAULT NULL::jsonb, created_after timestamp with time zone DEFAULT NULL::timestamp with time zone, created_before timestamp with time zone DEFAULT NULL::timestamp with time zone, components text[] DEFAULT NULL::text[], output_types text[] DEFAULT NULL::text[], domains text[] DEFAULT NULL::text[], categories text[] DEFAULT NULL::text[], loops text[] DEFAULT NULL::text[], compliant boolean DEFAULT NULL::boolean, min_trust double precision DEFAULT NULL::double precision, statuses text[] DEFAULT '{active}'::text[], include_invalid boolean DEFAULT false, teams text[] DEFAULT NULL::text[], query_entities text[] DEFAULT NULL::text[], apply_decay boolean DEFAULT true, trust_weight double precision DEFAULT 0.4, similarity_weight double precision DEFAULT 0.35, recency_weight double precision DEFAULT 0.15, importance_weight double precision DEFAULT 0.1) RETURNS TABLE(agent_id text, team_id text, id uuid, content text, memory_type text, created_at timestamp with time zone, score double precision, similarity double precision, signal_trust double precision, signal_similarity double precision, signal_recency double precision, signal_importance double precision)
+CREATE FUNCTION pgrecall.recall_trust(agent text, query public.vector DEFAULT NULL::public.vector, k integer DEFAULT 10, as_of timestamp with time zone DEFAULT NULL::timestamp with time zone, min_score double precision DEFAULT NULL::double precision, min_similarity double precision DEFAULT NULL::double precision, memory_types text[] DEFAULT NULL::text[], tiers text[] DEFAULT NULL::text[], tags text[] DEFAULT NULL::text[], all_tags text[] DEFAULT NULL::text[], entities text[] DEFAULT NULL::text[], all_entities text[] DEFAULT NULL::text[], labels text[] DEFAULT NULL::text[], label_kinds text[] DEFAULT NULL::text[], metadata jsonb DEFAULT NULL::jsonb, created_after timestamp with time zone DEFAULT NULL::timestamp with time zone, created_before timestamp with time zone DEFAULT NULL::timestamp with time zone, components text[] DEFAULT NULL::text[], output_types text[] DEFAULT NULL::text[], domains text[] DEFAULT NULL::text[], categories text[] DEFAULT NULL::text[], loops text[] DEFAULT NULL::text[], compliant boolean DEFAULT NULL::boolean, min_trust double precision DEFAULT NULL::double precision, statuses text[] DEFAULT '{active}'::text[], include_invalid boolean DEFAULT false, teams text[] DEFAULT NULL::text[], query_entities text[] DEFAULT NULL::text[], apply_decay boolean DEFAULT true, trust_weight double precision DEFAULT 0.4, similarity_weight double precision DEFAULT 0.35, recency_weight double precision DEFAULT 0.15, importance_weight double precision DEFAULT 0.1) RETURNS TABLE(agent_id text, team_id text, id uuid, content text, memory_type text, created_at timestamp with time zone, score double precision, similarity double precision, signal_trust double precision, signal_similarity double precision, signal_recency double precision, signal_importance double precision)
     LANGUAGE plpgsql STABLE PARALLEL SAFE
-    SET search_path TO 'pgrecall', 'public'
+    SET search_path TO 'pgrecall', 'public', 'pg_temp'
     AS $$
 #variable_conflict use_column
 DECLARE
@@ -733,6 +1737,12 @@ BEGIN
        OR NOT coalesce(tiers, '{}') <@ '{short,medium,long}'::text[] THEN
         RAISE EXCEPTION 'statuses may be active, consolidated, completed, archived, got %; '
             'tiers short, medium, long, got %', statuses, tiers
+            USING ERRCODE = 'invalid_parameter_value';
+    END IF;
+    IF NOT coalesce(label_kinds, '{}') <@ '{keyword,tag,concept,component}'::text[]
+       OR label_kinds IS NOT NULL AND labels IS NULL THEN
+        RAISE EXCEPTION 'label_kinds may be keyword, tag, concept, component and need labels, got %',
+            label_kinds
             USING ERRCODE = 'invalid_parameter_value';
     END IF;
     IF NOT (coalesce(min_score, 0) BETWEEN 0 AND 1 AND coalesce(min_similarity, 0) BETWEEN 0 AND 1
@@ -786,6 +1796,10 @@ BEGIN
                AND (all_tags IS NULL OR m.tags @> all_tags)
                AND (recall_trust.entities IS NULL OR m.entities && recall_trust.entities)
                AND (all_entities IS NULL OR m.entities @> all_entities)
+               AND (labels IS NULL OR EXISTS (
+                      SELECT FROM memory_labels l
+                       WHERE l.agent_id = m.agent_id AND l.memory_id = m.id AND l.value = ANY (labels)
+                         AND (label_kinds IS NULL OR l.kind = ANY (label_kinds))))
                AND (recall_trust.metadata IS NULL OR m.metadata @> recall_trust.metadata)
                AND (created_after IS NULL OR m.created_at >= created_after)
                AND (created_before IS NULL OR m.created_at < created_before)
@@ -820,6 +1834,10 @@ BEGIN
                AND (all_tags IS NULL OR m.tags @> all_tags)
                AND (recall_trust.entities IS NULL OR m.entities && recall_trust.entities)
                AND (all_entities IS NULL OR m.entities @> all_entities)
+               AND (labels IS NULL OR EXISTS (
+                      SELECT FROM memory_labels l
+                       WHERE l.agent_id = m.team_id AND l.memory_id = m.id AND l.value = ANY (labels)
+                         AND (label_kinds IS NULL OR l.kind = ANY (label_kinds))))
                AND (recall_trust.metadata IS NULL OR m.metadata @> recall_trust.metadata)
                AND (created_after IS NULL OR m.created_at >= created_after)
                AND (created_before IS NULL OR m.created_at < created_before)
@@ -862,10 +1880,10 @@ END
 $$;
 
 --
--- Name: FUNCTION recall_trust(agent text, query public.vector, k integer, as_of timestamp with time zone, min_score double precision, min_similarity double precision, memory_types text[], tiers text[], tags text[], all_tags text[], entities text[], all_entities text[], metadata jsonb, created_after timestamp with time zone, created_before timestamp with time zone, components text[], output_types text[], domains text[], categories text[], loops text[], compliant boolean, min_trust double precision, statuses text[], include_invalid boolean, teams text[], query_entities text[], apply_decay boolean, trust_weight double precision, similarity_weight double precision, recency_weight double precision, importance_weight double precision); Type: COMMENT; Schema: pgrecall; Owner: -
+-- Name: FUNCTION recall_trust(agent text, query public.vector, k integer, as_of timestamp with time zone, min_score double precision, min_similarity double precision, memory_types text[], tiers text[], tags text[], all_tags text[], entities text[], all_entities text[], labels text[], label_kinds text[], metadata jsonb, created_after timestamp with time zone, created_before timestamp with time zone, components text[], output_types text[], domains text[], categories text[], loops text[], compliant boolean, min_trust double precision, statuses text[], include_invalid boolean, teams text[], query_entities text[], apply_decay boolean, trust_weight double precision, similarity_weight double precision, recency_weight double precision, importance_weight double precision); Type: COMMENT; Schema: pgrecall; Owner: -
 --
 
-COMMENT ON FUNCTION pgrecall.recall_trust(agent text, query public.vector, k integer, as_of timestamp with time zone, min_score double precision, min_similarity double precision, memory_types text[], tiers text[], tags text[], all_tags text[], entities text[], all_entities text[], metadata jsonb, created_after timestamp with time zone, created_before timestamp with time zone, components text[], output_types text[], domains text[], categories text[], loops text[], compliant boolean, min_trust double precision, statuses text[], include_invalid boolean, teams text[], query_entities text[], apply_decay boolean, trust_weight double precision, similarity_weight double precision, recency_weight double precision, importance_weight double precision) IS 'The k best memories of an agent by the profile trust: 0.4 trust + 0.35 similarity + 0.15 recency + 0.1 importance.';
+COMMENT ON FUNCTION pgrecall.recall_trust(agent text, query public.vector, k integer, as_of timestamp with time zone, min_score double precision, min_similarity double precision, memory_types text[], tiers text[], tags text[], all_tags text[], entities text[], all_entities text[], labels text[], label_kinds text[], metadata jsonb, created_after timestamp with time zone, created_before timestamp with time zone, components text[], output_types text[], domains text[], categories text[], loops text[], compliant boolean, min_trust double precision, statuses text[], include_invalid boolean, teams text[], query_entities text[], apply_decay boolean, trust_weight double precision, similarity_weight double precision, recency_weight double precision, importance_weight double precision) IS 'The k best memories of an agent by the profile trust: 0.4 trust + 0.35 similarity + 0.15 recency + 0.1 importance.';
 
 --
 -- Name: recency_exponential(timestamp with time zone, timestamp with time zone, double precision, double precision); Type: FUNCTION; Schema: pgrecall; Owner: -
@@ -910,6 +1928,242 @@ CREATE FUNCTION pgrecall.recency_linear(clock timestamp with time zone, as_of ti
 COMMENT ON FUNCTION pgrecall.recency_linear(clock timestamp with time zone, as_of timestamp with time zone, half_life double precision, unknown double precision) IS '1 - days since clock / (2 * half_life), at least 0; 1 for a clock after as_of; unknown without a clock.';
 
 --
+-- Name: record_feedback(text, uuid, text, text, text, jsonb, boolean); Type: FUNCTION; Schema: pgrecall; Owner: -
+--
+
+CREATE FUNCTION pgrecall.record_feedback(agent text, memory_id uuid, kind text, context text DEFAULT NULL::text, actor text DEFAULT NULL::text, metadata jsonb DEFAULT '{}'::jsonb, of_team boolean DEFAULT false) RETURNS TABLE(id uuid, old_values jsonb, new_values jsonb)
+    LANGUAGE plpgsql
+    SET search_path TO 'pgrecall', 'public', 'pg_temp'
+    AS $$
+#variable_conflict use_column
+DECLARE
+    owner_id text := agent;
+    this_id uuid := record_feedback.memory_id;
+    up integer := CASE kind WHEN 'useful' THEN 1 ELSE 0 END;
+    down integer := CASE kind WHEN 'useful' THEN 0 WHEN 'incorrect' THEN 3 ELSE 1 END;
+    outdated boolean := kind = 'outdated';
+    note_reason text := context;
+    note_actor text := coalesce(actor, session_user);
+    note_metadata jsonb := coalesce(metadata, '{}'::jsonb) || jsonb_build_object('kind', kind);
+BEGIN
+    IF (agent IS NULL OR agent = '') IS NOT FALSE THEN
+        RAISE EXCEPTION 'agent must be given, got %', agent
+            USING ERRCODE = 'invalid_parameter_value';
+    END IF;
+    IF (of_team IS NULL) IS NOT FALSE THEN
+        RAISE EXCEPTION 'of_team must be true or false'
+            USING ERRCODE = 'invalid_parameter_value';
+    END IF;
+    IF (actor = '' IS TRUE OR jsonb_typeof(coalesce(metadata, '{}'::jsonb)) <> 'object') IS NOT FALSE THEN
+        RAISE EXCEPTION 'actor must not be empty and metadata must be a JSON object, got % and %', actor, metadata
+            USING ERRCODE = 'invalid_parameter_value';
+    END IF;
+    IF (kind NOT IN ('useful', 'not_useful', 'outdated', 'incorrect')) IS NOT FALSE THEN
+        RAISE EXCEPTION 'feedback is useful, not_useful, outdated or incorrect, got %', kind
+            USING ERRCODE = 'invalid_parameter_value';
+    END IF;
+    IF of_team THEN
+        RETURN QUERY
+        WITH locked AS
+        (SELECT team_memories.id AS id, team_memories.usefulness AS usefulness, team_memories.needs_review AS needs_review
+        FROM team_memories
+        WHERE team_memories.team_id = owner_id AND team_memories.id = this_id ORDER BY team_memories.id FOR NO KEY UPDATE OF team_memories),
+        counted AS
+        (INSERT INTO memory_usage (agent_id, memory_id, feedback_up, feedback_down, last_accessed_at) SELECT owner_id AS anon_5, locked.id AS id, up AS anon_6, down AS anon_7, CAST(NULL AS TIMESTAMP WITH TIME ZONE) AS "NULL"
+        FROM locked
+        WHERE true ON CONFLICT (agent_id, memory_id) DO UPDATE SET last_accessed_at = greatest(memory_usage.last_accessed_at, excluded.last_accessed_at), feedback_up = (memory_usage.feedback_up + excluded.feedback_up), feedback_down = (memory_usage.feedback_down + excluded.feedback_down) RETURNING memory_usage.agent_id, memory_usage.memory_id, memory_usage.retrieval_count, memory_usage.last_accessed_at, memory_usage.success_count, memory_usage.failure_count, memory_usage.feedback_up, memory_usage.feedback_down),
+        changed AS
+        (UPDATE team_memories SET usefulness=usefulness_after_feedback(locked.usefulness, counted.feedback_up - up, counted.feedback_down - down, up, down), updated_at=now(), needs_review=(locked.needs_review OR outdated) FROM locked, counted WHERE team_memories.team_id = owner_id AND team_memories.id = locked.id AND counted.memory_id = locked.id RETURNING team_memories.id, jsonb_build_object('usefulness', locked.usefulness, 'needs_review', locked.needs_review) AS old_values, jsonb_build_object('usefulness', team_memories.usefulness, 'needs_review', team_memories.needs_review, 'feedback_up', counted.feedback_up, 'feedback_down', counted.feedback_down) AS new_values, 'feedback' AS event_type),
+        noted AS
+        (INSERT INTO memory_events (agent_id, memory_id, id, event_type, reason, actor, old_values, new_values, metadata, occurred_at) SELECT owner_id AS anon_1, changed.id AS id, event_id() AS event_id_1, changed.event_type AS event_type, note_reason AS anon_2, note_actor AS anon_3, changed.old_values AS old_values, changed.new_values AS new_values, note_metadata AS anon_4, clock_timestamp() AS clock_timestamp_1
+        FROM changed)
+         SELECT changed.id, changed.old_values, changed.new_values
+        FROM changed;
+        IF NOT FOUND THEN
+            RAISE EXCEPTION '% has no memory % that record_feedback could change', agent, record_feedback.memory_id
+                USING ERRCODE = 'no_data_found';
+        END IF;
+    ELSE
+        RETURN QUERY
+        WITH locked AS
+        (SELECT agent_memories.id AS id, agent_memories.usefulness AS usefulness, agent_memories.needs_review AS needs_review
+        FROM agent_memories
+        WHERE agent_memories.agent_id = owner_id AND agent_memories.id = this_id ORDER BY agent_memories.id FOR NO KEY UPDATE OF agent_memories),
+        counted AS
+        (INSERT INTO memory_usage (agent_id, memory_id, feedback_up, feedback_down, last_accessed_at) SELECT owner_id AS anon_5, locked.id AS id, up AS anon_6, down AS anon_7, CAST(NULL AS TIMESTAMP WITH TIME ZONE) AS "NULL"
+        FROM locked
+        WHERE true ON CONFLICT (agent_id, memory_id) DO UPDATE SET last_accessed_at = greatest(memory_usage.last_accessed_at, excluded.last_accessed_at), feedback_up = (memory_usage.feedback_up + excluded.feedback_up), feedback_down = (memory_usage.feedback_down + excluded.feedback_down) RETURNING memory_usage.agent_id, memory_usage.memory_id, memory_usage.retrieval_count, memory_usage.last_accessed_at, memory_usage.success_count, memory_usage.failure_count, memory_usage.feedback_up, memory_usage.feedback_down),
+        changed AS
+        (UPDATE agent_memories SET usefulness=usefulness_after_feedback(locked.usefulness, counted.feedback_up - up, counted.feedback_down - down, up, down), updated_at=now(), needs_review=(locked.needs_review OR outdated) FROM locked, counted WHERE agent_memories.agent_id = owner_id AND agent_memories.id = locked.id AND counted.memory_id = locked.id RETURNING agent_memories.id, jsonb_build_object('usefulness', locked.usefulness, 'needs_review', locked.needs_review) AS old_values, jsonb_build_object('usefulness', agent_memories.usefulness, 'needs_review', agent_memories.needs_review, 'feedback_up', counted.feedback_up, 'feedback_down', counted.feedback_down) AS new_values, 'feedback' AS event_type),
+        noted AS
+        (INSERT INTO memory_events (agent_id, memory_id, id, event_type, reason, actor, old_values, new_values, metadata, occurred_at) SELECT owner_id AS anon_1, changed.id AS id, event_id() AS event_id_1, changed.event_type AS event_type, note_reason AS anon_2, note_actor AS anon_3, changed.old_values AS old_values, changed.new_values AS new_values, note_metadata AS anon_4, clock_timestamp() AS clock_timestamp_1
+        FROM changed)
+         SELECT changed.id, changed.old_values, changed.new_values
+        FROM changed;
+        IF NOT FOUND THEN
+            RAISE EXCEPTION '% has no memory % that record_feedback could change', agent, record_feedback.memory_id
+                USING ERRCODE = 'no_data_found';
+        END IF;
+    END IF;
+END
+$$;
+
+--
+-- Name: FUNCTION record_feedback(agent text, memory_id uuid, kind text, context text, actor text, metadata jsonb, of_team boolean); Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON FUNCTION pgrecall.record_feedback(agent text, memory_id uuid, kind text, context text, actor text, metadata jsonb, of_team boolean) IS 'Counts feedback on a memory (useful, not_useful, outdated, incorrect) and moves its usefulness.';
+
+--
+-- Name: record_outcome(text, uuid, text, text, text, jsonb, boolean, boolean); Type: FUNCTION; Schema: pgrecall; Owner: -
+--
+
+CREATE FUNCTION pgrecall.record_outcome(agent text, memory_id uuid, outcome text, reason text DEFAULT NULL::text, actor text DEFAULT NULL::text, metadata jsonb DEFAULT '{}'::jsonb, touch boolean DEFAULT true, of_team boolean DEFAULT false) RETURNS TABLE(id uuid, old_values jsonb, new_values jsonb)
+    LANGUAGE plpgsql
+    SET search_path TO 'pgrecall', 'public', 'pg_temp'
+    AS $$
+#variable_conflict use_column
+DECLARE
+    owner_id text := agent;
+    this_id uuid := record_outcome.memory_id;
+    success boolean := outcome = 'success';
+    note_reason text := reason;
+    note_actor text := coalesce(actor, session_user);
+    note_metadata jsonb := coalesce(metadata, '{}'::jsonb);
+BEGIN
+    IF (agent IS NULL OR agent = '') IS NOT FALSE THEN
+        RAISE EXCEPTION 'agent must be given, got %', agent
+            USING ERRCODE = 'invalid_parameter_value';
+    END IF;
+    IF (of_team IS NULL) IS NOT FALSE THEN
+        RAISE EXCEPTION 'of_team must be true or false'
+            USING ERRCODE = 'invalid_parameter_value';
+    END IF;
+    IF (actor = '' IS TRUE OR jsonb_typeof(coalesce(metadata, '{}'::jsonb)) <> 'object') IS NOT FALSE THEN
+        RAISE EXCEPTION 'actor must not be empty and metadata must be a JSON object, got % and %', actor, metadata
+            USING ERRCODE = 'invalid_parameter_value';
+    END IF;
+    IF (outcome NOT IN ('success', 'failure')) IS NOT FALSE THEN
+        RAISE EXCEPTION 'outcome is success or failure, got %', outcome
+            USING ERRCODE = 'invalid_parameter_value';
+    END IF;
+    IF of_team THEN
+        RETURN QUERY
+        WITH locked AS
+        (SELECT team_memories.id AS id, team_memories.trust AS trust, team_memories.trust_usage AS trust_usage
+        FROM team_memories
+        WHERE team_memories.team_id = owner_id AND team_memories.id = this_id ORDER BY team_memories.id FOR NO KEY UPDATE OF team_memories),
+        counted AS
+        (INSERT INTO memory_usage (agent_id, memory_id, retrieval_count, success_count, failure_count, last_accessed_at) SELECT owner_id AS anon_5, locked.id AS id, CASE WHEN touch THEN 1 ELSE 0 END AS anon_6, CASE WHEN success THEN 1 ELSE 0 END AS anon_7, 1 - CASE WHEN success THEN 1 ELSE 0 END AS anon_8, CASE WHEN touch THEN now() ELSE CAST(NULL AS TIMESTAMP WITH TIME ZONE) END AS anon_9
+        FROM locked
+        WHERE true ON CONFLICT (agent_id, memory_id) DO UPDATE SET retrieval_count = (memory_usage.retrieval_count + excluded.retrieval_count), last_accessed_at = greatest(memory_usage.last_accessed_at, excluded.last_accessed_at), success_count = (memory_usage.success_count + excluded.success_count), failure_count = (memory_usage.failure_count + excluded.failure_count) RETURNING memory_usage.agent_id, memory_usage.memory_id, memory_usage.retrieval_count, memory_usage.last_accessed_at, memory_usage.success_count, memory_usage.failure_count, memory_usage.feedback_up, memory_usage.feedback_down),
+        changed AS
+        (UPDATE team_memories SET trust=CASE WHEN (trust_after_outcome(locked.trust, success, counted.success_count, counted.failure_count, counted.retrieval_count) < 1e-100::float8) THEN 0.0 ELSE trust_after_outcome(locked.trust, success, counted.success_count, counted.failure_count, counted.retrieval_count) END, updated_at=now(), trust_usage=trust_usage(counted.success_count, counted.failure_count, counted.retrieval_count) FROM locked, counted WHERE team_memories.team_id = owner_id AND team_memories.id = locked.id AND counted.memory_id = locked.id RETURNING team_memories.id, jsonb_build_object('trust', locked.trust, 'trust_usage', locked.trust_usage) AS old_values, jsonb_build_object('trust', team_memories.trust, 'trust_usage', team_memories.trust_usage, 'success_count', counted.success_count, 'failure_count', counted.failure_count, 'retrieval_count', counted.retrieval_count) AS new_values, CASE WHEN success THEN 'reinforcement' ELSE 'penalty' END AS event_type),
+        noted AS
+        (INSERT INTO memory_events (agent_id, memory_id, id, event_type, reason, actor, old_values, new_values, metadata, occurred_at) SELECT owner_id AS anon_1, changed.id AS id, event_id() AS event_id_1, changed.event_type AS event_type, note_reason AS anon_2, note_actor AS anon_3, changed.old_values AS old_values, changed.new_values AS new_values, note_metadata AS anon_4, clock_timestamp() AS clock_timestamp_1
+        FROM changed)
+         SELECT changed.id, changed.old_values, changed.new_values
+        FROM changed;
+        IF NOT FOUND THEN
+            RAISE EXCEPTION '% has no memory % that record_outcome could change', agent, record_outcome.memory_id
+                USING ERRCODE = 'no_data_found';
+        END IF;
+    ELSE
+        RETURN QUERY
+        WITH locked AS
+        (SELECT agent_memories.id AS id, agent_memories.trust AS trust, agent_memories.trust_usage AS trust_usage
+        FROM agent_memories
+        WHERE agent_memories.agent_id = owner_id AND agent_memories.id = this_id ORDER BY agent_memories.id FOR NO KEY UPDATE OF agent_memories),
+        counted AS
+        (INSERT INTO memory_usage (agent_id, memory_id, retrieval_count, success_count, failure_count, last_accessed_at) SELECT owner_id AS anon_5, locked.id AS id, CASE WHEN touch THEN 1 ELSE 0 END AS anon_6, CASE WHEN success THEN 1 ELSE 0 END AS anon_7, 1 - CASE WHEN success THEN 1 ELSE 0 END AS anon_8, CASE WHEN touch THEN now() ELSE CAST(NULL AS TIMESTAMP WITH TIME ZONE) END AS anon_9
+        FROM locked
+        WHERE true ON CONFLICT (agent_id, memory_id) DO UPDATE SET retrieval_count = (memory_usage.retrieval_count + excluded.retrieval_count), last_accessed_at = greatest(memory_usage.last_accessed_at, excluded.last_accessed_at), success_count = (memory_usage.success_count + excluded.success_count), failure_count = (memory_usage.failure_count + excluded.failure_count) RETURNING memory_usage.agent_id, memory_usage.memory_id, memory_usage.retrieval_count, memory_usage.last_accessed_at, memory_usage.success_count, memory_usage.failure_count, memory_usage.feedback_up, memory_usage.feedback_down),
+        changed AS
+        (UPDATE agent_memories SET trust=CASE WHEN (trust_after_outcome(locked.trust, success, counted.success_count, counted.failure_count, counted.retrieval_count) < 1e-100::float8) THEN 0.0 ELSE trust_after_outcome(locked.trust, success, counted.success_count, counted.failure_count, counted.retrieval_count) END, updated_at=now(), trust_usage=trust_usage(counted.success_count, counted.failure_count, counted.retrieval_count) FROM locked, counted WHERE agent_memories.agent_id = owner_id AND agent_memories.id = locked.id AND counted.memory_id = locked.id RETURNING agent_memories.id, jsonb_build_object('trust', locked.trust, 'trust_usage', locked.trust_usage) AS old_values, jsonb_build_object('trust', agent_memories.trust, 'trust_usage', agent_memories.trust_usage, 'success_count', counted.success_count, 'failure_count', counted.failure_count, 'retrieval_count', counted.retrieval_count) AS new_values, CASE WHEN success THEN 'reinforcement' ELSE 'penalty' END AS event_type),
+        noted AS
+        (INSERT INTO memory_events (agent_id, memory_id, id, event_type, reason, actor, old_values, new_values, metadata, occurred_at) SELECT owner_id AS anon_1, changed.id AS id, event_id() AS event_id_1, changed.event_type AS event_type, note_reason AS anon_2, note_actor AS anon_3, changed.old_values AS old_values, changed.new_values AS new_values, note_metadata AS anon_4, clock_timestamp() AS clock_timestamp_1
+        FROM changed)
+         SELECT changed.id, changed.old_values, changed.new_values
+        FROM changed;
+        IF NOT FOUND THEN
+            RAISE EXCEPTION '% has no memory % that record_outcome could change', agent, record_outcome.memory_id
+                USING ERRCODE = 'no_data_found';
+        END IF;
+    END IF;
+END
+$$;
+
+--
+-- Name: FUNCTION record_outcome(agent text, memory_id uuid, outcome text, reason text, actor text, metadata jsonb, touch boolean, of_team boolean); Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON FUNCTION pgrecall.record_outcome(agent text, memory_id uuid, outcome text, reason text, actor text, metadata jsonb, touch boolean, of_team boolean) IS 'Counts a success or failure of a memory''s use and moves its trust; touch counts a retrieval too.';
+
+--
+-- Name: revive_memories(text, uuid[], text, text, jsonb, boolean); Type: FUNCTION; Schema: pgrecall; Owner: -
+--
+
+CREATE FUNCTION pgrecall.revive_memories(agent text, memory_ids uuid[], reason text DEFAULT NULL::text, actor text DEFAULT NULL::text, metadata jsonb DEFAULT '{}'::jsonb, of_team boolean DEFAULT false) RETURNS TABLE(id uuid, old_values jsonb, new_values jsonb)
+    LANGUAGE plpgsql
+    SET search_path TO 'pgrecall', 'public', 'pg_temp'
+    AS $$
+#variable_conflict use_column
+DECLARE
+    owner_id text := agent;
+    ids uuid[] := memory_ids;
+    note_reason text := reason;
+    note_actor text := coalesce(actor, session_user);
+    note_metadata jsonb := coalesce(metadata, '{}'::jsonb);
+BEGIN
+    IF (agent IS NULL OR agent = '') IS NOT FALSE THEN
+        RAISE EXCEPTION 'agent must be given, got %', agent
+            USING ERRCODE = 'invalid_parameter_value';
+    END IF;
+    IF (of_team IS NULL) IS NOT FALSE THEN
+        RAISE EXCEPTION 'of_team must be true or false'
+            USING ERRCODE = 'invalid_parameter_value';
+    END IF;
+    IF (actor = '' IS TRUE OR jsonb_typeof(coalesce(metadata, '{}'::jsonb)) <> 'object') IS NOT FALSE THEN
+        RAISE EXCEPTION 'actor must not be empty and metadata must be a JSON object, got % and %', actor, metadata
+            USING ERRCODE = 'invalid_parameter_value';
+    END IF;
+    IF of_team THEN
+        RETURN QUERY
+        WITH locked AS
+        (SELECT team_memories.id AS id, team_memories.status AS status, team_memories.invalidated_at AS invalidated_at, team_memories.invalidation_reason AS invalidation_reason, team_memories.superseded_by AS superseded_by, team_memories.expires_at AS expires_at
+        FROM team_memories
+        WHERE team_memories.team_id = owner_id AND team_memories.id = ANY (CAST(ids AS UUID[])) AND (team_memories.invalidated_at IS NOT NULL OR team_memories.status != 'active' OR team_memories.expires_at <= now()) ORDER BY team_memories.id FOR NO KEY UPDATE OF team_memories),
+        changed AS
+        (UPDATE team_memories SET updated_at=now(), expires_at=CASE WHEN (locked.expires_at > now()) THEN locked.expires_at END, invalidated_at=NULL, status='active', invalidation_reason=NULL, superseded_by=NULL FROM locked WHERE team_memories.team_id = owner_id AND team_memories.id = locked.id RETURNING team_memories.id, jsonb_build_object('status', locked.status, 'invalidated_at', locked.invalidated_at, 'invalidation_reason', locked.invalidation_reason, 'superseded_by', locked.superseded_by, 'expires_at', locked.expires_at) AS old_values, jsonb_build_object('status', team_memories.status, 'invalidated_at', team_memories.invalidated_at, 'invalidation_reason', team_memories.invalidation_reason, 'superseded_by', team_memories.superseded_by, 'expires_at', team_memories.expires_at) AS new_values, 'revived' AS event_type),
+        noted AS
+        (INSERT INTO memory_events (agent_id, memory_id, id, event_type, reason, actor, old_values, new_values, metadata, occurred_at) SELECT owner_id AS anon_1, changed.id AS id, event_id() AS event_id_1, changed.event_type AS event_type, note_reason AS anon_2, note_actor AS anon_3, changed.old_values AS old_values, changed.new_values AS new_values, note_metadata AS anon_4, clock_timestamp() AS clock_timestamp_1
+        FROM changed)
+         SELECT changed.id, changed.old_values, changed.new_values
+        FROM changed;
+    ELSE
+        RETURN QUERY
+        WITH locked AS
+        (SELECT agent_memories.id AS id, agent_memories.status AS status, agent_memories.invalidated_at AS invalidated_at, agent_memories.invalidation_reason AS invalidation_reason, agent_memories.superseded_by AS superseded_by, agent_memories.expires_at AS expires_at
+        FROM agent_memories
+        WHERE agent_memories.agent_id = owner_id AND agent_memories.id = ANY (CAST(ids AS UUID[])) AND (agent_memories.invalidated_at IS NOT NULL OR agent_memories.status != 'active' OR agent_memories.expires_at <= now()) ORDER BY agent_memories.id FOR NO KEY UPDATE OF agent_memories),
+        changed AS
+        (UPDATE agent_memories SET updated_at=now(), expires_at=CASE WHEN (locked.expires_at > now()) THEN locked.expires_at END, invalidated_at=NULL, status='active', invalidation_reason=NULL, superseded_by=NULL FROM locked WHERE agent_memories.agent_id = owner_id AND agent_memories.id = locked.id RETURNING agent_memories.id, jsonb_build_object('status', locked.status, 'invalidated_at', locked.invalidated_at, 'invalidation_reason', locked.invalidation_reason, 'superseded_by', locked.superseded_by, 'expires_at', locked.expires_at) AS old_values, jsonb_build_object('status', agent_memories.status, 'invalidated_at', agent_memories.invalidated_at, 'invalidation_reason', agent_memories.invalidation_reason, 'superseded_by', agent_memories.superseded_by, 'expires_at', agent_memories.expires_at) AS new_values, 'revived' AS event_type),
+        noted AS
+        (INSERT INTO memory_events (agent_id, memory_id, id, event_type, reason, actor, old_values, new_values, metadata, occurred_at) SELECT owner_id AS anon_1, changed.id AS id, event_id() AS event_id_1, changed.event_type AS event_type, note_reason AS anon_2, note_actor AS anon_3, changed.old_values AS old_values, changed.new_values AS new_values, note_metadata AS anon_4, clock_timestamp() AS clock_timestamp_1
+        FROM changed)
+         SELECT changed.id, changed.old_values, changed.new_values
+        FROM changed;
+    END IF;
+END
+$$;
+
+--
+-- Name: FUNCTION revive_memories(agent text, memory_ids uuid[], reason text, actor text, metadata jsonb, of_team boolean); Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON FUNCTION pgrecall.revive_memories(agent text, memory_ids uuid[], reason text, actor text, metadata jsonb, of_team boolean) IS 'Makes memories recallable again that were invalidated, put away or have expired.';
+
+--
 -- Name: similarity(public.halfvec, public.halfvec, double precision); Type: FUNCTION; Schema: pgrecall; Owner: -
 --
 
@@ -936,6 +2190,148 @@ CREATE FUNCTION pgrecall.similarity(embedding public.vector, query public.vector
 --
 
 COMMENT ON FUNCTION pgrecall.similarity(embedding public.vector, query public.vector, missing double precision) IS 'Cosine similarity in [0, 1]; missing where there is no embedding or no query.';
+
+--
+-- Name: sweep_orphans_batch(text, integer); Type: FUNCTION; Schema: pgrecall; Owner: -
+--
+
+CREATE FUNCTION pgrecall.sweep_orphans_batch(agent text, batch_size integer DEFAULT 1000) RETURNS bigint
+    LANGUAGE plpgsql
+    SET search_path TO 'pgrecall', 'public', 'pg_temp'
+    AS $$
+#variable_conflict use_column
+DECLARE
+    owner_id text := agent;
+    swept bigint := 0;
+    rows_gone bigint := 0;
+BEGIN
+    IF (agent IS NULL OR agent = '') IS NOT FALSE THEN
+        RAISE EXCEPTION 'agent must be given, got %', agent
+            USING ERRCODE = 'invalid_parameter_value';
+    END IF;
+    IF (batch_size IS NULL OR NOT batch_size BETWEEN 1 AND 100000) IS NOT FALSE THEN
+        RAISE EXCEPTION 'batch_size lies within 1 and 100000, got %', batch_size
+            USING ERRCODE = 'invalid_parameter_value';
+    END IF;
+    WITH orphans AS
+    (SELECT memory_usage.agent_id AS agent_id, memory_usage.memory_id AS memory_id
+    FROM memory_usage
+    WHERE memory_usage.agent_id = owner_id AND NOT (EXISTS (SELECT 1
+    FROM agent_memories
+    WHERE agent_memories.agent_id = memory_usage.agent_id AND agent_memories.id = memory_usage.memory_id)) AND NOT (EXISTS (SELECT 1
+    FROM team_memories
+    WHERE team_memories.team_id = memory_usage.agent_id AND team_memories.id = memory_usage.memory_id)) ORDER BY memory_usage.agent_id, memory_usage.memory_id
+     LIMIT batch_size FOR UPDATE SKIP LOCKED)
+     DELETE FROM memory_usage USING orphans WHERE memory_usage.agent_id = owner_id AND memory_usage.agent_id = orphans.agent_id AND memory_usage.memory_id = orphans.memory_id;
+    GET DIAGNOSTICS rows_gone = ROW_COUNT;
+    swept := swept + rows_gone;
+    WITH orphans AS
+    (SELECT memory_labels.agent_id AS agent_id, memory_labels.memory_id AS memory_id, memory_labels.kind AS kind, memory_labels.value AS value
+    FROM memory_labels
+    WHERE memory_labels.agent_id = owner_id AND NOT (EXISTS (SELECT 1
+    FROM agent_memories
+    WHERE agent_memories.agent_id = memory_labels.agent_id AND agent_memories.id = memory_labels.memory_id)) AND NOT (EXISTS (SELECT 1
+    FROM team_memories
+    WHERE team_memories.team_id = memory_labels.agent_id AND team_memories.id = memory_labels.memory_id)) ORDER BY memory_labels.agent_id, memory_labels.memory_id, memory_labels.kind, memory_labels.value
+     LIMIT batch_size FOR UPDATE SKIP LOCKED)
+     DELETE FROM memory_labels USING orphans WHERE memory_labels.agent_id = owner_id AND memory_labels.agent_id = orphans.agent_id AND memory_labels.memory_id = orphans.memory_id AND memory_labels.kind = orphans.kind AND memory_labels.value = orphans.value;
+    GET DIAGNOSTICS rows_gone = ROW_COUNT;
+    swept := swept + rows_gone;
+    WITH orphans AS
+    (SELECT memory_links.agent_id AS agent_id, memory_links.source_id AS source_id, memory_links.target_id AS target_id, memory_links.kind AS kind
+    FROM memory_links
+    WHERE memory_links.agent_id = owner_id AND (NOT (EXISTS (SELECT 1
+    FROM agent_memories
+    WHERE agent_memories.agent_id = memory_links.agent_id AND agent_memories.id = memory_links.source_id)) AND NOT (EXISTS (SELECT 1
+    FROM team_memories
+    WHERE team_memories.team_id = memory_links.agent_id AND team_memories.id = memory_links.source_id)) OR NOT (EXISTS (SELECT 1
+    FROM agent_memories
+    WHERE agent_memories.agent_id = memory_links.agent_id AND agent_memories.id = memory_links.target_id)) AND NOT (EXISTS (SELECT 1
+    FROM team_memories
+    WHERE team_memories.team_id = memory_links.agent_id AND team_memories.id = memory_links.target_id))) ORDER BY memory_links.agent_id, memory_links.source_id, memory_links.target_id, memory_links.kind
+     LIMIT batch_size FOR UPDATE SKIP LOCKED)
+     DELETE FROM memory_links USING orphans WHERE memory_links.agent_id = owner_id AND memory_links.agent_id = orphans.agent_id AND memory_links.source_id = orphans.source_id AND memory_links.target_id = orphans.target_id AND memory_links.kind = orphans.kind;
+    GET DIAGNOSTICS rows_gone = ROW_COUNT;
+    swept := swept + rows_gone;
+    RETURN swept;
+END
+$$;
+
+--
+-- Name: FUNCTION sweep_orphans_batch(agent text, batch_size integer); Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON FUNCTION pgrecall.sweep_orphans_batch(agent text, batch_size integer) IS 'One batch of the garbage collection: what is left of memories that are gone.';
+
+--
+-- Name: trust_after_outcome(double precision, boolean, integer, integer, integer); Type: FUNCTION; Schema: pgrecall; Owner: -
+--
+
+CREATE FUNCTION pgrecall.trust_after_outcome(trust double precision, success boolean, success_count integer, failure_count integer, access_count integer) RETURNS double precision
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    RETURN CASE WHEN (trust IS NOT NULL) THEN LEAST(GREATEST(((trust + CASE WHEN success THEN ((0.05)::double precision / ((1)::double precision + ((0.1)::double precision * (success_count)::double precision))) ELSE ((- (0.08)::double precision) / ((1)::double precision + ((0.05)::double precision * (failure_count)::double precision))) END) + CASE WHEN ((access_count > 5) AND (success_count > 0) AND (((success_count)::double precision / ((success_count)::double precision + (failure_count)::double precision)) > (0.8)::double precision)) THEN (0.02)::double precision ELSE (0)::double precision END), (0)::double precision), (1)::double precision) ELSE NULL::double precision END;
+
+--
+-- Name: FUNCTION trust_after_outcome(trust double precision, success boolean, success_count integer, failure_count integer, access_count integer); Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON FUNCTION pgrecall.trust_after_outcome(trust double precision, success boolean, success_count integer, failure_count integer, access_count integer) IS 'Trust after a use, counters counted first: success +0.05/(1 + 0.1 successes), failure -0.08/(1 + 0.05 failures), +0.02 once over 5 accesses with a success rate over 0.8.';
+
+--
+-- Name: trust_governance(boolean, boolean, boolean, boolean, boolean); Type: FUNCTION; Schema: pgrecall; Owner: -
+--
+
+CREATE FUNCTION pgrecall.trust_governance(compliant boolean, requires_approval boolean, has_errors boolean, violates_policy boolean, under_policy_review boolean) RETURNS double precision
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    RETURN ((((CASE WHEN (compliant IS FALSE) THEN (0.3)::double precision ELSE (1)::double precision END * CASE WHEN requires_approval THEN (0.8)::double precision ELSE (1)::double precision END) * CASE WHEN has_errors THEN (0.7)::double precision ELSE (1)::double precision END) * CASE WHEN violates_policy THEN (0.5)::double precision ELSE (1)::double precision END) * CASE WHEN under_policy_review THEN (0.8)::double precision ELSE (1)::double precision END);
+
+--
+-- Name: FUNCTION trust_governance(compliant boolean, requires_approval boolean, has_errors boolean, violates_policy boolean, under_policy_review boolean); Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON FUNCTION pgrecall.trust_governance(compliant boolean, requires_approval boolean, has_errors boolean, violates_policy boolean, under_policy_review boolean) IS 'Trust''s part from compliance: 1, or 0.3 if not compliant; × 0.8 approval, × 0.7 errors, × 0.5 violation, × 0.8 review.';
+
+--
+-- Name: trust_provenance(double precision, double precision); Type: FUNCTION; Schema: pgrecall; Owner: -
+--
+
+CREATE FUNCTION pgrecall.trust_provenance(reputation double precision, confidence double precision) RETURNS double precision
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    RETURN (((0.6)::double precision * reputation) + ((0.4)::double precision * confidence));
+
+--
+-- Name: FUNCTION trust_provenance(reputation double precision, confidence double precision); Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON FUNCTION pgrecall.trust_provenance(reputation double precision, confidence double precision) IS 'Trust''s part from where a memory comes from: 0.6 reputation of its component + 0.4 confidence.';
+
+--
+-- Name: trust_usage(integer, integer, integer); Type: FUNCTION; Schema: pgrecall; Owner: -
+--
+
+CREATE FUNCTION pgrecall.trust_usage(success_count integer, failure_count integer, access_count integer) RETURNS double precision
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    RETURN (CASE WHEN (success_count = 0) THEN (0)::double precision ELSE (((0.7)::double precision * (success_count)::double precision) / ((success_count)::double precision + (failure_count)::double precision)) END + ((0.3)::double precision * LEAST(((access_count)::double precision / (20)::double precision), (1)::double precision)));
+
+--
+-- Name: FUNCTION trust_usage(success_count integer, failure_count integer, access_count integer); Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON FUNCTION pgrecall.trust_usage(success_count integer, failure_count integer, access_count integer) IS 'Trust''s part from use: 0.7 success rate + 0.3 least(access_count / 20, 1).';
+
+--
+-- Name: usefulness_after_feedback(double precision, integer, integer, integer, integer); Type: FUNCTION; Schema: pgrecall; Owner: -
+--
+
+CREATE FUNCTION pgrecall.usefulness_after_feedback(usefulness double precision, earlier_up integer, earlier_down integer, up integer, down integer) RETURNS double precision
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    RETURN CASE WHEN (abs((usefulness - (((1)::double precision + (earlier_up)::double precision) / (((2)::double precision + (earlier_up)::double precision) + (earlier_down)::double precision)))) < (0.000000001)::double precision) THEN ((((1)::double precision + (earlier_up)::double precision) + (up)::double precision) / (((((2)::double precision + (earlier_up)::double precision) + (earlier_down)::double precision) + (up)::double precision) + (down)::double precision)) WHEN ((usefulness < (0.00000000000000000000000000000000000000000000000000000000000000000000000000000001)::double precision) AND (up = 0)) THEN (0)::double precision ELSE (((usefulness * (((2)::double precision + (earlier_up)::double precision) + (earlier_down)::double precision)) + (up)::double precision) / (((((2)::double precision + (earlier_up)::double precision) + (earlier_down)::double precision) + (up)::double precision) + (down)::double precision)) END;
+
+--
+-- Name: FUNCTION usefulness_after_feedback(usefulness double precision, earlier_up integer, earlier_down integer, up integer, down integer); Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON FUNCTION pgrecall.usefulness_after_feedback(usefulness double precision, earlier_up integer, earlier_down integer, up integer, down integer) IS 'Posterior mean of helpfulness after up and down votes, given the mean after earlier ones; prior strength 2.';
 
 SET default_tablespace = '';
 
@@ -1332,6 +2728,153 @@ COMMENT ON TABLE pgrecall.alembic_version IS 'The migration this schema is at.';
 COMMENT ON COLUMN pgrecall.alembic_version.version_num IS 'Its revision.';
 
 --
+-- Name: component_reputations; Type: TABLE; Schema: pgrecall; Owner: -
+--
+
+CREATE TABLE pgrecall.component_reputations (
+    component text NOT NULL,
+    reputation double precision NOT NULL,
+    CONSTRAINT ck_component_reputations_reputation CHECK (((reputation = (0)::double precision) OR ((reputation >= '1e-100'::double precision) AND (reputation <= (1)::double precision))))
+);
+
+--
+-- Name: TABLE component_reputations; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON TABLE pgrecall.component_reputations IS 'Reputations that trust on write starts from; to be edited.';
+
+--
+-- Name: COLUMN component_reputations.component; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON COLUMN pgrecall.component_reputations.component IS 'The component that produces memories; *: any other.';
+
+--
+-- Name: COLUMN component_reputations.reputation; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON COLUMN pgrecall.component_reputations.reputation IS 'How far it is trusted, 0 to 1.';
+
+--
+-- Name: gc_runs; Type: TABLE; Schema: pgrecall; Owner: -
+--
+
+CREATE TABLE pgrecall.gc_runs (
+    agent_id text NOT NULL,
+    id uuid NOT NULL,
+    table_name text NOT NULL,
+    policy text NOT NULL,
+    min_trust_threshold double precision,
+    delete_threshold double precision,
+    max_age_hours double precision,
+    max_live bigint,
+    scanned bigint NOT NULL,
+    archived bigint NOT NULL,
+    deleted bigint NOT NULL,
+    swept bigint NOT NULL,
+    started_at timestamp with time zone NOT NULL,
+    seconds double precision NOT NULL,
+    finished boolean NOT NULL,
+    CONSTRAINT ck_gc_runs_started_at CHECK (((started_at >= '0001-01-02 00:00:00+00'::timestamp with time zone) AND (started_at <= '9999-12-30 00:00:00+00'::timestamp with time zone)))
+);
+
+--
+-- Name: TABLE gc_runs; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON TABLE pgrecall.gc_runs IS 'Runs of the garbage collection; a dry run leaves none.';
+
+--
+-- Name: COLUMN gc_runs.agent_id; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON COLUMN pgrecall.gc_runs.agent_id IS 'Whose memories were looked at; *: those of every owner.';
+
+--
+-- Name: COLUMN gc_runs.id; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON COLUMN pgrecall.gc_runs.id IS 'The run, a UUID of version 7.';
+
+--
+-- Name: COLUMN gc_runs.table_name; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON COLUMN pgrecall.gc_runs.table_name IS 'agent_memories or team_memories.';
+
+--
+-- Name: COLUMN gc_runs.policy; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON COLUMN pgrecall.gc_runs.policy IS 'The policy''s name.';
+
+--
+-- Name: COLUMN gc_runs.min_trust_threshold; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON COLUMN pgrecall.gc_runs.min_trust_threshold IS 'Trust below which it archived.';
+
+--
+-- Name: COLUMN gc_runs.delete_threshold; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON COLUMN pgrecall.gc_runs.delete_threshold IS 'Trust below which it deleted.';
+
+--
+-- Name: COLUMN gc_runs.max_age_hours; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON COLUMN pgrecall.gc_runs.max_age_hours IS 'Age above which it archived.';
+
+--
+-- Name: COLUMN gc_runs.max_live; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON COLUMN pgrecall.gc_runs.max_live IS 'Live memories an owner could keep.';
+
+--
+-- Name: COLUMN gc_runs.scanned; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON COLUMN pgrecall.gc_runs.scanned IS 'Live memories looked at.';
+
+--
+-- Name: COLUMN gc_runs.archived; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON COLUMN pgrecall.gc_runs.archived IS 'Memories archived.';
+
+--
+-- Name: COLUMN gc_runs.deleted; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON COLUMN pgrecall.gc_runs.deleted IS 'Memories deleted.';
+
+--
+-- Name: COLUMN gc_runs.swept; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON COLUMN pgrecall.gc_runs.swept IS 'Counters, labels and links of memories that are gone, removed.';
+
+--
+-- Name: COLUMN gc_runs.started_at; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON COLUMN pgrecall.gc_runs.started_at IS 'When it began.';
+
+--
+-- Name: COLUMN gc_runs.seconds; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON COLUMN pgrecall.gc_runs.seconds IS 'How long it took.';
+
+--
+-- Name: COLUMN gc_runs.finished; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON COLUMN pgrecall.gc_runs.finished IS 'Whether it came to its end.';
+
+--
 -- Name: memory_events; Type: TABLE; Schema: pgrecall; Owner: -
 --
 
@@ -1416,6 +2959,108 @@ COMMENT ON COLUMN pgrecall.memory_events.metadata IS 'The caller''s own fields, 
 COMMENT ON COLUMN pgrecall.memory_events.occurred_at IS 'When.';
 
 --
+-- Name: memory_labels; Type: TABLE; Schema: pgrecall; Owner: -
+--
+
+CREATE TABLE pgrecall.memory_labels (
+    agent_id text NOT NULL,
+    memory_id uuid NOT NULL,
+    kind text NOT NULL,
+    value text NOT NULL,
+    weight double precision DEFAULT 1 NOT NULL,
+    CONSTRAINT ck_memory_labels_kind CHECK ((kind = ANY (ARRAY['keyword'::text, 'tag'::text, 'concept'::text, 'component'::text]))),
+    CONSTRAINT ck_memory_labels_value CHECK (((value <> ''::text) AND (length(value) <= 200))),
+    CONSTRAINT ck_memory_labels_weight CHECK (((weight = (0)::double precision) OR ((weight >= '1e-100'::double precision) AND (weight <= (1)::double precision))))
+);
+
+--
+-- Name: TABLE memory_labels; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON TABLE pgrecall.memory_labels IS 'Labels of memories with a kind and a weight, to find memories by.';
+
+--
+-- Name: COLUMN memory_labels.agent_id; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON COLUMN pgrecall.memory_labels.agent_id IS 'Whose memory it labels: an agent, or a team.';
+
+--
+-- Name: COLUMN memory_labels.memory_id; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON COLUMN pgrecall.memory_labels.memory_id IS 'The memory it labels.';
+
+--
+-- Name: COLUMN memory_labels.kind; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON COLUMN pgrecall.memory_labels.kind IS 'keyword, tag, concept or component.';
+
+--
+-- Name: COLUMN memory_labels.value; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON COLUMN pgrecall.memory_labels.value IS 'The label itself.';
+
+--
+-- Name: COLUMN memory_labels.weight; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON COLUMN pgrecall.memory_labels.weight IS 'How much it says of the memory, 0 to 1.';
+
+--
+-- Name: memory_links; Type: TABLE; Schema: pgrecall; Owner: -
+--
+
+CREATE TABLE pgrecall.memory_links (
+    agent_id text NOT NULL,
+    source_id uuid NOT NULL,
+    target_id uuid NOT NULL,
+    kind text NOT NULL,
+    weight double precision DEFAULT 1 NOT NULL,
+    CONSTRAINT ck_memory_links_kind CHECK (((kind <> ''::text) AND (length(kind) <= 200))),
+    CONSTRAINT ck_memory_links_two_memories CHECK ((source_id <> target_id)),
+    CONSTRAINT ck_memory_links_weight CHECK (((weight = (0)::double precision) OR ((weight >= '1e-100'::double precision) AND (weight <= (1)::double precision))))
+);
+
+--
+-- Name: TABLE memory_links; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON TABLE pgrecall.memory_links IS 'Links between two memories of the same owner; followed in both directions.';
+
+--
+-- Name: COLUMN memory_links.agent_id; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON COLUMN pgrecall.memory_links.agent_id IS 'Whose memories it links: an agent''s, or a team''s.';
+
+--
+-- Name: COLUMN memory_links.source_id; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON COLUMN pgrecall.memory_links.source_id IS 'The memory it starts from.';
+
+--
+-- Name: COLUMN memory_links.target_id; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON COLUMN pgrecall.memory_links.target_id IS 'The memory it leads to.';
+
+--
+-- Name: COLUMN memory_links.kind; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON COLUMN pgrecall.memory_links.kind IS 'What the link means: consolidates, or a caller''s own word.';
+
+--
+-- Name: COLUMN memory_links.weight; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON COLUMN pgrecall.memory_links.weight IS 'How strong it is, 0 to 1.';
+
+--
 -- Name: memory_usage; Type: TABLE; Schema: pgrecall; Owner: -
 --
 
@@ -1426,7 +3071,11 @@ CREATE TABLE pgrecall.memory_usage (
     last_accessed_at timestamp with time zone,
     success_count integer DEFAULT 0 NOT NULL,
     failure_count integer DEFAULT 0 NOT NULL,
+    feedback_up integer DEFAULT 0 NOT NULL,
+    feedback_down integer DEFAULT 0 NOT NULL,
     CONSTRAINT ck_memory_usage_failure_count CHECK ((failure_count >= 0)),
+    CONSTRAINT ck_memory_usage_feedback_down CHECK ((feedback_down >= 0)),
+    CONSTRAINT ck_memory_usage_feedback_up CHECK ((feedback_up >= 0)),
     CONSTRAINT ck_memory_usage_last_accessed_at CHECK (((last_accessed_at >= '0001-01-02 00:00:00+00'::timestamp with time zone) AND (last_accessed_at <= '9999-12-30 00:00:00+00'::timestamp with time zone))),
     CONSTRAINT ck_memory_usage_retrieval_count CHECK ((retrieval_count >= 0)),
     CONSTRAINT ck_memory_usage_success_count CHECK ((success_count >= 0))
@@ -1474,6 +3123,18 @@ COMMENT ON COLUMN pgrecall.memory_usage.success_count IS 'Uses that went well.';
 --
 
 COMMENT ON COLUMN pgrecall.memory_usage.failure_count IS 'Uses that went wrong.';
+
+--
+-- Name: COLUMN memory_usage.feedback_up; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON COLUMN pgrecall.memory_usage.feedback_up IS 'Feedback for it, weighed: useful 1.';
+
+--
+-- Name: COLUMN memory_usage.feedback_down; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON COLUMN pgrecall.memory_usage.feedback_down IS 'Feedback against it, weighed: not_useful 1, outdated 1, incorrect 3.';
 
 --
 -- Name: team_memories; Type: TABLE; Schema: pgrecall; Owner: -
@@ -2085,6 +3746,78 @@ COMMENT ON COLUMN pgrecall.memory_signals.trust IS 'Trust as stored, before deca
 COMMENT ON COLUMN pgrecall.memory_signals.decayed_trust IS 'Trust now, decayed since the last access by the row''s own curve; NULL: never assessed.';
 
 --
+-- Name: output_type_defaults; Type: TABLE; Schema: pgrecall; Owner: -
+--
+
+CREATE TABLE pgrecall.output_type_defaults (
+    output_type text NOT NULL,
+    trust_curve text NOT NULL,
+    trust_half_life_hours double precision NOT NULL,
+    CONSTRAINT ck_output_type_defaults_trust_curve CHECK ((trust_curve = ANY (ARRAY['hyperbolic'::text, 'exponential'::text, 'linear'::text]))),
+    CONSTRAINT ck_output_type_defaults_trust_half_life_hours CHECK (((trust_half_life_hours >= '0.001'::double precision) AND (trust_half_life_hours <= '1000000000'::double precision)))
+);
+
+--
+-- Name: TABLE output_type_defaults; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON TABLE pgrecall.output_type_defaults IS 'Decay of trust where a memory says nothing of it; to be edited.';
+
+--
+-- Name: COLUMN output_type_defaults.output_type; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON COLUMN pgrecall.output_type_defaults.output_type IS 'A kind of output; *: any other.';
+
+--
+-- Name: COLUMN output_type_defaults.trust_curve; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON COLUMN pgrecall.output_type_defaults.trust_curve IS 'How its trust decays.';
+
+--
+-- Name: COLUMN output_type_defaults.trust_half_life_hours; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON COLUMN pgrecall.output_type_defaults.trust_half_life_hours IS 'Half-life of its trust in hours.';
+
+--
+-- Name: tier_defaults; Type: TABLE; Schema: pgrecall; Owner: -
+--
+
+CREATE TABLE pgrecall.tier_defaults (
+    tier text NOT NULL,
+    expires_after_hours double precision,
+    is_default boolean DEFAULT false NOT NULL,
+    CONSTRAINT ck_tier_defaults_expires_after_hours CHECK (((expires_after_hours >= '0.001'::double precision) AND (expires_after_hours <= '10000000'::double precision))),
+    CONSTRAINT ck_tier_defaults_tier CHECK ((tier = ANY (ARRAY['short'::text, 'medium'::text, 'long'::text])))
+);
+
+--
+-- Name: TABLE tier_defaults; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON TABLE pgrecall.tier_defaults IS 'Expiry by tier where a memory says nothing of it; to be edited.';
+
+--
+-- Name: COLUMN tier_defaults.tier; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON COLUMN pgrecall.tier_defaults.tier IS 'short, medium or long.';
+
+--
+-- Name: COLUMN tier_defaults.expires_after_hours; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON COLUMN pgrecall.tier_defaults.expires_after_hours IS 'How long after being written a memory of this tier expires; NULL: never.';
+
+--
+-- Name: COLUMN tier_defaults.is_default; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON COLUMN pgrecall.tier_defaults.is_default IS 'The tier of a memory that names none.';
+
+--
 -- Name: alembic_version alembic_version_pkc; Type: CONSTRAINT; Schema: pgrecall; Owner: -
 --
 
@@ -2099,11 +3832,39 @@ ALTER TABLE ONLY pgrecall.agent_memories
     ADD CONSTRAINT pk_agent_memories PRIMARY KEY (agent_id, id);
 
 --
+-- Name: component_reputations pk_component_reputations; Type: CONSTRAINT; Schema: pgrecall; Owner: -
+--
+
+ALTER TABLE ONLY pgrecall.component_reputations
+    ADD CONSTRAINT pk_component_reputations PRIMARY KEY (component);
+
+--
+-- Name: gc_runs pk_gc_runs; Type: CONSTRAINT; Schema: pgrecall; Owner: -
+--
+
+ALTER TABLE ONLY pgrecall.gc_runs
+    ADD CONSTRAINT pk_gc_runs PRIMARY KEY (agent_id, id);
+
+--
 -- Name: memory_events pk_memory_events; Type: CONSTRAINT; Schema: pgrecall; Owner: -
 --
 
 ALTER TABLE ONLY pgrecall.memory_events
     ADD CONSTRAINT pk_memory_events PRIMARY KEY (agent_id, memory_id, id);
+
+--
+-- Name: memory_labels pk_memory_labels; Type: CONSTRAINT; Schema: pgrecall; Owner: -
+--
+
+ALTER TABLE ONLY pgrecall.memory_labels
+    ADD CONSTRAINT pk_memory_labels PRIMARY KEY (agent_id, memory_id, kind, value);
+
+--
+-- Name: memory_links pk_memory_links; Type: CONSTRAINT; Schema: pgrecall; Owner: -
+--
+
+ALTER TABLE ONLY pgrecall.memory_links
+    ADD CONSTRAINT pk_memory_links PRIMARY KEY (agent_id, source_id, target_id, kind);
 
 --
 -- Name: memory_usage pk_memory_usage; Type: CONSTRAINT; Schema: pgrecall; Owner: -
@@ -2113,11 +3874,31 @@ ALTER TABLE ONLY pgrecall.memory_usage
     ADD CONSTRAINT pk_memory_usage PRIMARY KEY (agent_id, memory_id);
 
 --
+-- Name: output_type_defaults pk_output_type_defaults; Type: CONSTRAINT; Schema: pgrecall; Owner: -
+--
+
+ALTER TABLE ONLY pgrecall.output_type_defaults
+    ADD CONSTRAINT pk_output_type_defaults PRIMARY KEY (output_type);
+
+--
 -- Name: team_memories pk_team_memories; Type: CONSTRAINT; Schema: pgrecall; Owner: -
 --
 
 ALTER TABLE ONLY pgrecall.team_memories
     ADD CONSTRAINT pk_team_memories PRIMARY KEY (team_id, id);
+
+--
+-- Name: tier_defaults pk_tier_defaults; Type: CONSTRAINT; Schema: pgrecall; Owner: -
+--
+
+ALTER TABLE ONLY pgrecall.tier_defaults
+    ADD CONSTRAINT pk_tier_defaults PRIMARY KEY (tier);
+
+--
+-- Name: ix_agent_memories_agent_id_content_hash; Type: INDEX; Schema: pgrecall; Owner: -
+--
+
+CREATE UNIQUE INDEX ix_agent_memories_agent_id_content_hash ON pgrecall.agent_memories USING btree (agent_id, content_hash) WHERE (status = 'active'::text);
 
 --
 -- Name: ix_agent_memories_embedding; Type: INDEX; Schema: pgrecall; Owner: -
@@ -2126,10 +3907,28 @@ ALTER TABLE ONLY pgrecall.team_memories
 CREATE INDEX ix_agent_memories_embedding ON pgrecall.agent_memories USING hnsw (embedding public.vector_cosine_ops) WITH (m='16', ef_construction='64');
 
 --
+-- Name: ix_memory_labels_agent_id_value_kind; Type: INDEX; Schema: pgrecall; Owner: -
+--
+
+CREATE INDEX ix_memory_labels_agent_id_value_kind ON pgrecall.memory_labels USING btree (agent_id, value, kind);
+
+--
+-- Name: ix_memory_links_agent_id_target_id; Type: INDEX; Schema: pgrecall; Owner: -
+--
+
+CREATE INDEX ix_memory_links_agent_id_target_id ON pgrecall.memory_links USING btree (agent_id, target_id);
+
+--
 -- Name: ix_team_memories_embedding; Type: INDEX; Schema: pgrecall; Owner: -
 --
 
 CREATE INDEX ix_team_memories_embedding ON pgrecall.team_memories USING hnsw (embedding public.vector_cosine_ops) WITH (m='16', ef_construction='64');
+
+--
+-- Name: ix_team_memories_team_id_content_hash; Type: INDEX; Schema: pgrecall; Owner: -
+--
+
+CREATE UNIQUE INDEX ix_team_memories_team_id_content_hash ON pgrecall.team_memories USING btree (team_id, content_hash) WHERE (status = 'active'::text);
 
 --
 -- PostgreSQL database dump complete

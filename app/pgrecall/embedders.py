@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
@@ -43,11 +44,15 @@ class LocalEmbedder:
     dimensions = 256
 
     def __init__(self) -> None:
-        wordllama = _wordllama()
+        self._wordllama = _wordllama()
+
+    @cached_property
+    def _model(self) -> Any:
+        """Loaded at first use, a quarter of a second, which many commands do without."""
         # Its loader looks for the tokenizer in the wrong folder of the package and would go to
         # the network; as cache_dir the package's own folder is searched correctly.
-        self._model: Any = wordllama.WordLlama.load(
-            cache_dir=Path(wordllama.__file__).parent,
+        return self._wordllama.WordLlama.load(
+            cache_dir=Path(self._wordllama.__file__).parent,
             dim=self.dimensions,
             disable_download=True,
         )

@@ -39,6 +39,30 @@ _GC_NOTE = {
 }
 
 
+Check = tuple[str, str]
+"""A condition that must be false, and the message where it is not."""
+
+_NAMED: Check = ("agent IS NULL OR agent = ''", "'agent must be given, got %', agent")
+_ONE_STORE: Check = ("of_team IS NULL", "'of_team must be true or false'")
+_SIGNED: Check = (
+    "actor = '' IS TRUE OR jsonb_typeof(coalesce(metadata, '{}'::jsonb)) <> 'object'",
+    "'actor must not be empty and metadata must be a JSON object, got % and %', actor, metadata",
+)
+_JUDGED: Check = (
+    "NOT (coalesce(min_trust_threshold, 0) BETWEEN 0 AND 1"
+    " AND coalesce(delete_threshold, 0) BETWEEN 0 AND 1"
+    " AND coalesce(max_age_hours, 0) BETWEEN 0 AND 8766000)",
+    "'thresholds lie within 0 and 1 and max_age_hours within 0 and 8766000, got %, % and %',"
+    " min_trust_threshold, delete_threshold, max_age_hours",
+)
+_CAPPED: Check = ("max_live < 0 IS TRUE", "'max_live must not be negative, got %', max_live")
+_BATCHED: Check = (
+    "batch_size IS NULL OR NOT batch_size BETWEEN 1 AND 100000",
+    "'batch_size lies within 1 and 100000, got %', batch_size",
+)
+_UNDER_A_NAME: Check = ("policy IS NULL OR policy = ''", "'policy must be named'")
+
+
 class _Named(PGCompiler_psycopg):
     """Writes a bound parameter as the name of a variable."""
 
@@ -64,7 +88,7 @@ class OperationFunction:
     """Parameter of the statements → its type and what it is."""
     body: Callable[[Tables], str]
     comment: str
-    checks: Sequence[tuple[str, str]] = field(default=())
+    checks: Sequence[Check] = field(default=())
     """What is refused, and the message."""
     volatility: str = "VOLATILE"
 
@@ -120,7 +144,7 @@ def _one_memory(
     arguments: str,
     variables: Mapping[str, tuple[str, str]],
     comment: str,
-    checks: Sequence[tuple[str, str]] = (),
+    checks: Sequence[Check] = (),
 ) -> OperationFunction:
     """A function that changes one memory, and refuses one that is not there."""
 
@@ -141,7 +165,7 @@ def _one_memory(
         {"owner_id": ("text", "agent"), "this_id": ("uuid", f"{name}.memory_id")} | dict(variables),
         body,
         comment,
-        checks,
+        (_NAMED, _ONE_STORE, _SIGNED, *checks),
     )
 
 
@@ -155,6 +179,7 @@ def _several(name: str, statement: Callable[[Tables], ClauseElement], comment: s
         {"owner_id": ("text", "agent"), "ids": ("uuid[]", "memory_ids")} | _NOTE,
         lambda of: f"RETURN QUERY\n{written(statement(of))};",
         comment,
+        (_NAMED, _ONE_STORE, _SIGNED),
     )
 
 
@@ -306,6 +331,7 @@ FUNCTIONS = (
         "What happened to a memory of an agent (or a team), oldest first, with what it did to "
         "trust.",
         volatility="STABLE",
+        checks=(_NAMED,),
     ),
     OperationFunction(
         "clear_memories",
@@ -315,27 +341,41 @@ FUNCTIONS = (
         _cleared,
         "Deletes everything of an agent, memories, counters, labels, links and history; returns "
         "how many memories there were.",
+        checks=(
+            _NAMED,
+            _ONE_STORE,
+        ),
     ),
     OperationFunction(
         "owners_of_memories",
-        "    of_team boolean DEFAULT false",
+        "    of_team boolean DEFAULT false,\n    with_leftovers boolean DEFAULT false",
         "text[]",
         {"found_owners": ("text[]", "'{}'")},
         lambda of: (
-            "found_owners := ARRAY(\n" + written(statements.owners(of)) + ");\nRETURN found_owners;"
+            f"found_owners := ARRAY(\n{written(statements.owners(of))});\n"
+            f"IF with_leftovers THEN\n    found_owners := found_owners || ARRAY(\n"
+            f"{written(statements.owners_of_orphans(of))});\nEND IF;\nRETURN found_owners;"
         ),
-        "Which agents (or teams) have memories, in order.",
+        "Which agents (or teams) have memories, in order; with_leftovers: also who only has what "
+        "memories left behind.",
         volatility="STABLE",
+        checks=(_ONE_STORE,),
     ),
     OperationFunction(
         "count_garbage",
         f"    agent text,\n{_POLICY}    max_live bigint DEFAULT NULL,\n"
         "    of_team boolean DEFAULT false",
-        "TABLE (scanned bigint, archived bigint, deleted bigint)",
+        "TABLE (scanned bigint, archived bigint, deleted bigint, swept bigint)",
         {"owner_id": ("text", "agent")},
         lambda of: f"RETURN QUERY\n{written(statements.count_garbage(of))};",
         "What a garbage collection would do to the memories of an agent; changes nothing.",
         volatility="STABLE",
+        checks=(
+            _NAMED,
+            _ONE_STORE,
+            _JUDGED,
+            _CAPPED,
+        ),
     ),
     OperationFunction(
         "collect_garbage_batch",
@@ -347,6 +387,13 @@ FUNCTIONS = (
         | _GC_NOTE,
         _batch,
         "One batch of the garbage collection: the next memories of an agent after an id.",
+        checks=(
+            _NAMED,
+            _ONE_STORE,
+            _JUDGED,
+            _UNDER_A_NAME,
+            _BATCHED,
+        ),
     ),
     OperationFunction(
         "archive_excess_batch",
@@ -356,6 +403,13 @@ FUNCTIONS = (
         {"owner_id": ("text", "agent")} | _GC_NOTE,
         lambda of: f"RETURN QUERY\n{written(statements.archive_excess(of))};",
         "One batch of the garbage collection: the least trusted beyond the cap are archived.",
+        checks=(
+            _NAMED,
+            _ONE_STORE,
+            _CAPPED,
+            _UNDER_A_NAME,
+            _BATCHED,
+        ),
     ),
     OperationFunction(
         "sweep_orphans_batch",
@@ -364,6 +418,10 @@ FUNCTIONS = (
         {"owner_id": ("text", "agent"), "swept": ("bigint", "0"), "rows_gone": ("bigint", "0")},
         _swept,
         "One batch of the garbage collection: what is left of memories that are gone.",
+        checks=(
+            _NAMED,
+            _BATCHED,
+        ),
     ),
 )
 

@@ -18,7 +18,7 @@ from pgrecall.errors import InvalidProfile
 from pgrecall.profile import SMALLEST_WEIGHT, WEIGHT_SUM_TOLERANCE, Profile
 from pgrecall.profiles import BUILT_IN
 from pgrecall.schema import tables
-from pgrecall.schema.limits import STATUSES, TIERS
+from pgrecall.schema.limits import LABEL_KINDS, STATUSES, TIERS
 from pgrecall.signals import Similarity, Trust
 
 _POSTGRESQL = dialect(paramstyle="named")  # type: ignore[no-untyped-call]
@@ -30,6 +30,8 @@ FILTERS = """\
     all_tags text[] DEFAULT NULL,
     entities text[] DEFAULT NULL,
     all_entities text[] DEFAULT NULL,
+    labels text[] DEFAULT NULL,
+    label_kinds text[] DEFAULT NULL,
     metadata jsonb DEFAULT NULL,
     created_after timestamptz DEFAULT NULL,
     created_before timestamptz DEFAULT NULL,
@@ -56,6 +58,10 @@ AND (ARGS.tags IS NULL OR m.tags && ARGS.tags)
 AND (all_tags IS NULL OR m.tags @> all_tags)
 AND (ARGS.entities IS NULL OR m.entities && ARGS.entities)
 AND (all_entities IS NULL OR m.entities @> all_entities)
+AND (labels IS NULL OR EXISTS (
+       SELECT FROM memory_labels l
+        WHERE l.agent_id = m.OWNER AND l.memory_id = m.id AND l.value = ANY (labels)
+          AND (label_kinds IS NULL OR l.kind = ANY (label_kinds))))
 AND (ARGS.metadata IS NULL OR m.metadata @> ARGS.metadata)
 AND (created_after IS NULL OR m.created_at >= created_after)
 AND (created_before IS NULL OR m.created_at < created_before)
@@ -111,6 +117,12 @@ BEGIN
        OR NOT coalesce(tiers, '{{}}') <@ '{{{",".join(TIERS)}}}'::text[] THEN
         RAISE EXCEPTION 'statuses may be {", ".join(STATUSES)}, got %; '
             'tiers {", ".join(TIERS)}, got %', statuses, tiers
+            USING ERRCODE = 'invalid_parameter_value';
+    END IF;
+    IF NOT coalesce(label_kinds, '{{}}') <@ '{{{",".join(LABEL_KINDS)}}}'::text[]
+       OR label_kinds IS NOT NULL AND labels IS NULL THEN
+        RAISE EXCEPTION 'label_kinds may be {", ".join(LABEL_KINDS)} and need labels, got %',
+            label_kinds
             USING ERRCODE = 'invalid_parameter_value';
     END IF;
     IF NOT (coalesce(min_score, 0) BETWEEN 0 AND 1 AND coalesce(min_similarity, 0) BETWEEN 0 AND 1
@@ -198,7 +210,8 @@ def readable(profile: Profile) -> str:
 
 
 def _ranked(profile: Profile, name: str, table: str, owner: str, whose: str, of_team: str) -> str:
-    conditions = CONDITIONS.replace("ARGS.", f"{name}.").replace("TRUST", _trust(table))
+    conditions = CONDITIONS.replace("ARGS.", f"{name}.").replace("OWNER", owner)
+    conditions = conditions.replace("TRUST", _trust(table))
     if any(isinstance(s, Similarity) and s.required for s in profile.signals):
         conditions += "\nAND (query IS NULL OR m.embedding IS NOT NULL)"
     return f"""\

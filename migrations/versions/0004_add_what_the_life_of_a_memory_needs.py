@@ -171,6 +171,10 @@ def _create_gc_runs(schema: str) -> None:
         ),
         sa.Column("seconds", sa.Double(), nullable=False, comment="How long it took."),
         sa.Column("finished", sa.Boolean(), nullable=False, comment="Whether it came to its end."),
+        sa.CheckConstraint(
+            "started_at BETWEEN '0001-01-02 00:00:00+00:00' AND '9999-12-30 00:00:00+00:00'",
+            name=op.f("ck_gc_runs_started_at"),
+        ),
         sa.PrimaryKeyConstraint("agent_id", "id", name=op.f("pk_gc_runs")),
         schema=schema,
         comment="Runs of the garbage collection; a dry run leaves none.",

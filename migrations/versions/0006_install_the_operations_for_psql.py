@@ -1,4 +1,4 @@
-"""Install what a DBA runs as functions and one procedure: outcomes, history, clearing, garbage.
+"""Install what a DBA runs as functions and one procedure; the profiles' functions take labels.
 
 Revision: 0006, after 0005, 2026-11-21
 """
@@ -26,16 +26,27 @@ FUNCTIONS = (
     "archive_excess_batch",
     "sweep_orphans_batch",
 )
+PROFILES = ("five_factor", "last_access", "half_life", "trust", "tiered")
 
 
 def upgrade() -> None:
+    # The functions keep this path; without pg_temp at its end, temporary tables would come first.
+    op.execute(
+        "SELECT set_config('search_path', current_setting('search_path') || ', pg_temp', true)"
+    )
     for function in FUNCTIONS:
         install(f"operations/{function}.sql")
     install("operations/collect_garbage.sql")
+    for profile in PROFILES:
+        op.execute(f'DROP FUNCTION "{settings().schema}".recall_{profile}')
+        install(f"profiles/0006/{profile}.sql")
 
 
 def downgrade() -> None:
     schema = settings().schema
+    for profile in PROFILES:
+        op.execute(f'DROP FUNCTION "{schema}".recall_{profile}')
+        install(f"profiles/{profile}.sql")
     op.execute(f'DROP PROCEDURE "{schema}".collect_garbage')
     for function in reversed(FUNCTIONS):
         op.execute(f'DROP FUNCTION "{schema}".{function}')

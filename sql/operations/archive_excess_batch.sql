@@ -15,6 +15,26 @@ DECLARE
     note_actor text := session_user;
     note_metadata jsonb := '{}'::jsonb;
 BEGIN
+    IF (agent IS NULL OR agent = '') IS NOT FALSE THEN
+        RAISE EXCEPTION 'agent must be given, got %', agent
+            USING ERRCODE = 'invalid_parameter_value';
+    END IF;
+    IF (of_team IS NULL) IS NOT FALSE THEN
+        RAISE EXCEPTION 'of_team must be true or false'
+            USING ERRCODE = 'invalid_parameter_value';
+    END IF;
+    IF (max_live < 0 IS TRUE) IS NOT FALSE THEN
+        RAISE EXCEPTION 'max_live must not be negative, got %', max_live
+            USING ERRCODE = 'invalid_parameter_value';
+    END IF;
+    IF (policy IS NULL OR policy = '') IS NOT FALSE THEN
+        RAISE EXCEPTION 'policy must be named'
+            USING ERRCODE = 'invalid_parameter_value';
+    END IF;
+    IF (batch_size IS NULL OR NOT batch_size BETWEEN 1 AND 100000) IS NOT FALSE THEN
+        RAISE EXCEPTION 'batch_size lies within 1 and 100000, got %', batch_size
+            USING ERRCODE = 'invalid_parameter_value';
+    END IF;
     IF of_team THEN
         RETURN QUERY
         WITH least AS

@@ -10,6 +10,14 @@ DECLARE
     owner_id text := agent;
     cleared bigint := 0;
 BEGIN
+    IF (agent IS NULL OR agent = '') IS NOT FALSE THEN
+        RAISE EXCEPTION 'agent must be given, got %', agent
+            USING ERRCODE = 'invalid_parameter_value';
+    END IF;
+    IF (of_team IS NULL) IS NOT FALSE THEN
+        RAISE EXCEPTION 'of_team must be true or false'
+            USING ERRCODE = 'invalid_parameter_value';
+    END IF;
     IF of_team THEN
         WITH gone AS
         (DELETE FROM team_memories WHERE team_memories.team_id = owner_id RETURNING team_memories.id)
@@ -27,7 +35,10 @@ BEGIN
         WHERE agent_memories.agent_id = owner_id AND agent_memories.id = memory_links.source_id));
         DELETE FROM memory_events WHERE memory_events.agent_id = owner_id AND NOT (EXISTS (SELECT 1
         FROM agent_memories
-        WHERE agent_memories.agent_id = owner_id AND agent_memories.id = memory_events.memory_id));
+        WHERE agent_memories.agent_id = owner_id AND agent_memories.id = memory_events.memory_id)) AND NOT (EXISTS (SELECT 1
+        FROM memory_events AS last
+        WHERE last.agent_id = owner_id AND last.memory_id = memory_events.memory_id AND last.event_type = 'deleted' AND (last.old_values ->> 'table_name') = 'agent_memories'));
+        DELETE FROM gc_runs WHERE gc_runs.agent_id = owner_id AND gc_runs.table_name = 'team_memories';
         RETURN cleared;
     ELSE
         WITH gone AS
@@ -46,7 +57,10 @@ BEGIN
         WHERE team_memories.team_id = owner_id AND team_memories.id = memory_links.source_id));
         DELETE FROM memory_events WHERE memory_events.agent_id = owner_id AND NOT (EXISTS (SELECT 1
         FROM team_memories
-        WHERE team_memories.team_id = owner_id AND team_memories.id = memory_events.memory_id));
+        WHERE team_memories.team_id = owner_id AND team_memories.id = memory_events.memory_id)) AND NOT (EXISTS (SELECT 1
+        FROM memory_events AS last
+        WHERE last.agent_id = owner_id AND last.memory_id = memory_events.memory_id AND last.event_type = 'deleted' AND (last.old_values ->> 'table_name') = 'team_memories'));
+        DELETE FROM gc_runs WHERE gc_runs.agent_id = owner_id AND gc_runs.table_name = 'agent_memories';
         RETURN cleared;
     END IF;
 END

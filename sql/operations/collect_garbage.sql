@@ -22,6 +22,7 @@ AS $operation$
 DECLARE
     routine oid;
     ours text;
+    theirs text;
     owners text[];
     whose text;
     run uuid;
@@ -35,20 +36,27 @@ BEGIN
     SELECT pg_catalog.quote_ident(n.nspname) || ', pg_temp' INTO ours
       FROM pg_catalog.pg_proc p JOIN pg_catalog.pg_namespace n ON n.oid = p.pronamespace
      WHERE p.oid = routine;
-    IF (batch_size BETWEEN 1 AND 100000) IS NOT TRUE THEN
-        RAISE EXCEPTION 'batch_size lies within 1 and 100000, got %', batch_size
+    IF dry_run IS NULL OR of_team IS NULL OR agent = '' IS TRUE OR policy IS NULL OR policy = ''
+       OR batch_size IS NULL OR NOT batch_size BETWEEN 1 AND 100000 THEN
+        RAISE EXCEPTION 'dry_run and of_team are true or false, agent and policy must not be empty, '
+            'and batch_size lies within 1 and 100000; got %, %, %, % and %',
+            dry_run, of_team, agent, policy, batch_size
             USING ERRCODE = 'invalid_parameter_value';
     END IF;
-    IF NOT (coalesce(min_trust_threshold, 0) BETWEEN 0 AND 1
-            AND coalesce(delete_threshold, 0) BETWEEN 0 AND 1
-            AND coalesce(max_age_hours, 0) BETWEEN 0 AND 8766000 AND coalesce(max_live, 0) >= 0) THEN
+    IF (coalesce(min_trust_threshold, 0) BETWEEN 0 AND 1
+        AND coalesce(delete_threshold, 0) BETWEEN 0 AND 1
+        AND coalesce(max_age_hours, 0) BETWEEN 0 AND 8766000
+        AND coalesce(max_live, 0) >= 0) IS NOT TRUE THEN
         RAISE EXCEPTION 'thresholds lie within 0 and 1, max_age_hours within 0 and 8766000, and '
-            'max_live is not negative'
+            'max_live is not negative; got %, %, % and %',
+            min_trust_threshold, delete_threshold, max_age_hours, max_live
             USING ERRCODE = 'invalid_parameter_value';
     END IF;
+    theirs := pg_catalog.current_setting('search_path');
     scanned := 0; archived := 0; deleted := 0; swept := 0;
     PERFORM pg_catalog.set_config('search_path', ours, true);
-    owners := CASE WHEN agent IS NULL THEN owners_of_memories(of_team) ELSE ARRAY[agent] END;
+    owners := CASE WHEN agent IS NULL THEN owners_of_memories(of_team, true)
+                   ELSE ARRAY[agent] END;
     IF NOT dry_run THEN
         run := event_id();
         INSERT INTO gc_runs AS r
@@ -69,6 +77,7 @@ BEGIN
             scanned := scanned + step.scanned;
             archived := archived + step.archived;
             deleted := deleted + step.deleted;
+            swept := swept + step.swept;
             CONTINUE;
         END IF;
         last := NULL;
@@ -84,7 +93,7 @@ BEGIN
             deleted := deleted + step.deleted;
             UPDATE gc_runs r SET scanned = collect_garbage.scanned,
                    archived = collect_garbage.archived, deleted = collect_garbage.deleted,
-                   seconds = date_part('epoch', now() - began)
+                   swept = collect_garbage.swept, seconds = date_part('epoch', now() - began)
              WHERE r.agent_id = log_owner AND r.id = run;
             COMMIT;
         END LOOP;
@@ -94,6 +103,10 @@ BEGIN
             SELECT count(*) INTO changed
               FROM archive_excess_batch(whose, max_live, policy, batch_size, of_team) e;
             archived := archived + changed;
+            UPDATE gc_runs r SET scanned = collect_garbage.scanned,
+                   archived = collect_garbage.archived, deleted = collect_garbage.deleted,
+                   swept = collect_garbage.swept, seconds = date_part('epoch', now() - began)
+             WHERE r.agent_id = log_owner AND r.id = run;
             COMMIT;
             EXIT WHEN changed = 0;
         END LOOP;
@@ -101,6 +114,10 @@ BEGIN
             PERFORM pg_catalog.set_config('search_path', ours, true);
             changed := sweep_orphans_batch(whose, batch_size);
             swept := swept + changed;
+            UPDATE gc_runs r SET scanned = collect_garbage.scanned,
+                   archived = collect_garbage.archived, deleted = collect_garbage.deleted,
+                   swept = collect_garbage.swept, seconds = date_part('epoch', now() - began)
+             WHERE r.agent_id = log_owner AND r.id = run;
             COMMIT;
             EXIT WHEN changed = 0;
         END LOOP;
@@ -113,6 +130,7 @@ BEGIN
                seconds = date_part('epoch', clock_timestamp() - began)
          WHERE r.agent_id = log_owner AND r.id = run;
     END IF;
+    PERFORM pg_catalog.set_config('search_path', theirs, true);
 END
 $operation$;
 

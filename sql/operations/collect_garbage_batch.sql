@@ -20,6 +20,26 @@ DECLARE
     note_actor text := session_user;
     note_metadata jsonb := '{}'::jsonb;
 BEGIN
+    IF (agent IS NULL OR agent = '') IS NOT FALSE THEN
+        RAISE EXCEPTION 'agent must be given, got %', agent
+            USING ERRCODE = 'invalid_parameter_value';
+    END IF;
+    IF (of_team IS NULL) IS NOT FALSE THEN
+        RAISE EXCEPTION 'of_team must be true or false'
+            USING ERRCODE = 'invalid_parameter_value';
+    END IF;
+    IF (NOT (coalesce(min_trust_threshold, 0) BETWEEN 0 AND 1 AND coalesce(delete_threshold, 0) BETWEEN 0 AND 1 AND coalesce(max_age_hours, 0) BETWEEN 0 AND 8766000)) IS NOT FALSE THEN
+        RAISE EXCEPTION 'thresholds lie within 0 and 1 and max_age_hours within 0 and 8766000, got %, % and %', min_trust_threshold, delete_threshold, max_age_hours
+            USING ERRCODE = 'invalid_parameter_value';
+    END IF;
+    IF (policy IS NULL OR policy = '') IS NOT FALSE THEN
+        RAISE EXCEPTION 'policy must be named'
+            USING ERRCODE = 'invalid_parameter_value';
+    END IF;
+    IF (batch_size IS NULL OR NOT batch_size BETWEEN 1 AND 100000) IS NOT FALSE THEN
+        RAISE EXCEPTION 'batch_size lies within 1 and 100000, got %', batch_size
+            USING ERRCODE = 'invalid_parameter_value';
+    END IF;
     IF of_team THEN
         IF after IS NULL THEN
             WITH scanned AS
@@ -38,7 +58,7 @@ BEGIN
             deleted AS
             (DELETE FROM team_memories WHERE team_memories.team_id = owner_id AND team_memories.id IN (SELECT locked.id
             FROM locked
-            WHERE locked.verdict = 'delete') RETURNING team_memories.id, 'deleted' AS event_type, jsonb_build_object('status', team_memories.status, 'trust', team_memories.trust, 'importance', team_memories.importance, 'usefulness', team_memories.usefulness, 'created_at', team_memories.created_at) AS old_values, NULL::jsonb AS new_values),
+            WHERE locked.verdict = 'delete') RETURNING team_memories.id, 'deleted' AS event_type, jsonb_build_object('table_name', 'team_memories', 'status', team_memories.status, 'trust', team_memories.trust, 'importance', team_memories.importance, 'usefulness', team_memories.usefulness, 'created_at', team_memories.created_at) AS old_values, NULL::jsonb AS new_values),
             noted AS
             (INSERT INTO memory_events (agent_id, memory_id, id, event_type, reason, actor, old_values, new_values, metadata, occurred_at) SELECT owner_id AS anon_1, happened.id AS id, event_id() AS event_id_1, happened.event_type AS event_type, note_reason AS anon_2, note_actor AS anon_3, happened.old_values AS old_values, happened.new_values AS new_values, note_metadata AS anon_4, clock_timestamp() AS clock_timestamp_1
             FROM (SELECT archived.id AS id, archived.event_type AS event_type, archived.old_values AS old_values, archived.new_values AS new_values
@@ -68,7 +88,7 @@ BEGIN
             deleted AS
             (DELETE FROM team_memories WHERE team_memories.team_id = owner_id AND team_memories.id IN (SELECT locked.id
             FROM locked
-            WHERE locked.verdict = 'delete') RETURNING team_memories.id, 'deleted' AS event_type, jsonb_build_object('status', team_memories.status, 'trust', team_memories.trust, 'importance', team_memories.importance, 'usefulness', team_memories.usefulness, 'created_at', team_memories.created_at) AS old_values, NULL::jsonb AS new_values),
+            WHERE locked.verdict = 'delete') RETURNING team_memories.id, 'deleted' AS event_type, jsonb_build_object('table_name', 'team_memories', 'status', team_memories.status, 'trust', team_memories.trust, 'importance', team_memories.importance, 'usefulness', team_memories.usefulness, 'created_at', team_memories.created_at) AS old_values, NULL::jsonb AS new_values),
             noted AS
             (INSERT INTO memory_events (agent_id, memory_id, id, event_type, reason, actor, old_values, new_values, metadata, occurred_at) SELECT owner_id AS anon_1, happened.id AS id, event_id() AS event_id_1, happened.event_type AS event_type, note_reason AS anon_2, note_actor AS anon_3, happened.old_values AS old_values, happened.new_values AS new_values, note_metadata AS anon_4, clock_timestamp() AS clock_timestamp_1
             FROM (SELECT archived.id AS id, archived.event_type AS event_type, archived.old_values AS old_values, archived.new_values AS new_values
@@ -116,7 +136,7 @@ BEGIN
             deleted AS
             (DELETE FROM agent_memories WHERE agent_memories.agent_id = owner_id AND agent_memories.id IN (SELECT locked.id
             FROM locked
-            WHERE locked.verdict = 'delete') RETURNING agent_memories.id, 'deleted' AS event_type, jsonb_build_object('status', agent_memories.status, 'trust', agent_memories.trust, 'importance', agent_memories.importance, 'usefulness', agent_memories.usefulness, 'created_at', agent_memories.created_at) AS old_values, NULL::jsonb AS new_values),
+            WHERE locked.verdict = 'delete') RETURNING agent_memories.id, 'deleted' AS event_type, jsonb_build_object('table_name', 'agent_memories', 'status', agent_memories.status, 'trust', agent_memories.trust, 'importance', agent_memories.importance, 'usefulness', agent_memories.usefulness, 'created_at', agent_memories.created_at) AS old_values, NULL::jsonb AS new_values),
             noted AS
             (INSERT INTO memory_events (agent_id, memory_id, id, event_type, reason, actor, old_values, new_values, metadata, occurred_at) SELECT owner_id AS anon_1, happened.id AS id, event_id() AS event_id_1, happened.event_type AS event_type, note_reason AS anon_2, note_actor AS anon_3, happened.old_values AS old_values, happened.new_values AS new_values, note_metadata AS anon_4, clock_timestamp() AS clock_timestamp_1
             FROM (SELECT archived.id AS id, archived.event_type AS event_type, archived.old_values AS old_values, archived.new_values AS new_values
@@ -146,7 +166,7 @@ BEGIN
             deleted AS
             (DELETE FROM agent_memories WHERE agent_memories.agent_id = owner_id AND agent_memories.id IN (SELECT locked.id
             FROM locked
-            WHERE locked.verdict = 'delete') RETURNING agent_memories.id, 'deleted' AS event_type, jsonb_build_object('status', agent_memories.status, 'trust', agent_memories.trust, 'importance', agent_memories.importance, 'usefulness', agent_memories.usefulness, 'created_at', agent_memories.created_at) AS old_values, NULL::jsonb AS new_values),
+            WHERE locked.verdict = 'delete') RETURNING agent_memories.id, 'deleted' AS event_type, jsonb_build_object('table_name', 'agent_memories', 'status', agent_memories.status, 'trust', agent_memories.trust, 'importance', agent_memories.importance, 'usefulness', agent_memories.usefulness, 'created_at', agent_memories.created_at) AS old_values, NULL::jsonb AS new_values),
             noted AS
             (INSERT INTO memory_events (agent_id, memory_id, id, event_type, reason, actor, old_values, new_values, metadata, occurred_at) SELECT owner_id AS anon_1, happened.id AS id, event_id() AS event_id_1, happened.event_type AS event_type, note_reason AS anon_2, note_actor AS anon_3, happened.old_values AS old_values, happened.new_values AS new_values, note_metadata AS anon_4, clock_timestamp() AS clock_timestamp_1
             FROM (SELECT archived.id AS id, archived.event_type AS event_type, archived.old_values AS old_values, archived.new_values AS new_values

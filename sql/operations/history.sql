@@ -14,6 +14,10 @@ DECLARE
     owner_id text := agent;
     this_id uuid := history.memory_id;
 BEGIN
+    IF (agent IS NULL OR agent = '') IS NOT FALSE THEN
+        RAISE EXCEPTION 'agent must be given, got %', agent
+            USING ERRCODE = 'invalid_parameter_value';
+    END IF;
     RETURN QUERY
     SELECT h.id, h.occurred_at, h.event_type, h.reason, h.actor,
            (h.old_values ->> 'trust')::float8, (h.new_values ->> 'trust')::float8,

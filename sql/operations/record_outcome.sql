@@ -20,6 +20,18 @@ DECLARE
     note_actor text := coalesce(actor, session_user);
     note_metadata jsonb := coalesce(metadata, '{}'::jsonb);
 BEGIN
+    IF (agent IS NULL OR agent = '') IS NOT FALSE THEN
+        RAISE EXCEPTION 'agent must be given, got %', agent
+            USING ERRCODE = 'invalid_parameter_value';
+    END IF;
+    IF (of_team IS NULL) IS NOT FALSE THEN
+        RAISE EXCEPTION 'of_team must be true or false'
+            USING ERRCODE = 'invalid_parameter_value';
+    END IF;
+    IF (actor = '' IS TRUE OR jsonb_typeof(coalesce(metadata, '{}'::jsonb)) <> 'object') IS NOT FALSE THEN
+        RAISE EXCEPTION 'actor must not be empty and metadata must be a JSON object, got % and %', actor, metadata
+            USING ERRCODE = 'invalid_parameter_value';
+    END IF;
     IF (outcome NOT IN ('success', 'failure')) IS NOT FALSE THEN
         RAISE EXCEPTION 'outcome is success or failure, got %', outcome
             USING ERRCODE = 'invalid_parameter_value';

@@ -11,6 +11,14 @@ DECLARE
     swept bigint := 0;
     rows_gone bigint := 0;
 BEGIN
+    IF (agent IS NULL OR agent = '') IS NOT FALSE THEN
+        RAISE EXCEPTION 'agent must be given, got %', agent
+            USING ERRCODE = 'invalid_parameter_value';
+    END IF;
+    IF (batch_size IS NULL OR NOT batch_size BETWEEN 1 AND 100000) IS NOT FALSE THEN
+        RAISE EXCEPTION 'batch_size lies within 1 and 100000, got %', batch_size
+            USING ERRCODE = 'invalid_parameter_value';
+    END IF;
     WITH orphans AS
     (SELECT memory_usage.agent_id AS agent_id, memory_usage.memory_id AS memory_id
     FROM memory_usage

@@ -156,10 +156,11 @@ def test_a_refusal_in_the_asynchronous_repository_is_the_same(either: MemoryRepo
 def test_the_largest_content_is_stored(
     shared_repo: MemoryRepository, agent: str, content: str
 ) -> None:
-    ids = [shared_repo.add(agent, content_of(content))]
-    ids += shared_repo.add_many(agent, [content_of(content)])
+    another = f"{agent} through COPY"
+    one = shared_repo.add(agent, content_of(content))
+    [other] = shared_repo.add_many(another, [content_of(content)])
 
-    found = [shared_repo.get(agent, memory_id) for memory_id in ids]
+    found = [shared_repo.get(agent, one), shared_repo.get(another, other)]
     assert [memory.content == content for memory in found if memory] == [True, True]
 
 

@@ -2,7 +2,8 @@
 
 Each operation is carried out once to the end, and what is in the database between its transactions
 is written down. Then it is cut off at every single moment: before each statement, before what is
-copied, and before each commit. What is left must be what was there when the interrupted transaction began.
+copied, and before each commit. What is left must be what was there when the interrupted transaction
+began.
 """
 
 from __future__ import annotations
@@ -258,7 +259,7 @@ class Stage:
     def set(self, case: Case) -> None:
         self.reaper.watching = False
         if self.again:
-            self.keeper.execute(self.again)  # type: ignore[call-overload]
+            self.keeper.execute(self.again)
             return
         case.prepare(MemoryRepository(self.engine))
         if case.prepare is garbage:
@@ -271,7 +272,7 @@ class Stage:
             whole = f"pgrecall.{table}"
             [(names,)] = self.keeper.execute(columns, (whole,)).fetchall()
             keep = f"CREATE TEMPORARY TABLE saved_{table} AS SELECT {names} FROM {whole}"
-            self.keeper.execute(keep)  # type: ignore[call-overload]
+            self.keeper.execute(keep)
             self.again += f"DELETE FROM {whole};"
             self.again += f"INSERT INTO {whole} ({names}) SELECT {names} FROM saved_{table};"
 

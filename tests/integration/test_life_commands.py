@@ -26,6 +26,7 @@ from tests.integration.test_command_line import Finished
 
 Run = Callable[..., Finished]
 
+BUILT: Any = typer.main.get_command(app)
 UNKNOWN = "00000000-0000-7000-8000-000000000000"
 EVIL = "evil \033[31mred\033]0;title\007 \x9b1m [bold]x[/bold] [/nothing]"
 CONTROLS = set("\033\007\x9b\x7f")
@@ -57,8 +58,9 @@ def run(
 ) -> Run:
     """Runs a command through the entry point; `answer` is typed in."""
     monkeypatch.setenv("PGRECALL_DATABASE_URL", url)
-    # The real embedder, loaded once: loading it takes longer than any of the commands.
+    # The real ones, made once: making them takes longer than any of the commands.
     monkeypatch.setattr("pgrecall.cli.database.LocalEmbedder", lambda: embedder)
+    monkeypatch.setattr(sys.modules["pgrecall.cli.main"], "app", BUILT)
 
     def command(*arguments: object, answer: str = "") -> Finished:
         monkeypatch.setattr(sys, "argv", ["pgrecall", *map(str, arguments)])
@@ -920,13 +922,10 @@ def test_the_help_of_a_command_tells_what_it_does(run: Run, name: str) -> None:
 
 
 def test_every_argument_and_option_has_its_help() -> None:
-    group = typer.main.get_command(app)
-    commands: dict[str, Any] = group.commands  # type: ignore[attr-defined]
-
     silent = [
         (name, parameter.name)
         for name in EVERY
-        for parameter in commands[name].params
+        for parameter in BUILT.commands[name].params
         if not parameter.help
     ]
 

@@ -78,7 +78,7 @@ def test_the_same_text_added_by_all_is_one_row_and_every_hit_is_counted(
 def test_batches_of_the_same_texts_in_any_order_make_each_a_row(
     shared: MemoryRepository, engine: Engine
 ) -> None:
-    texts, batches = [f"text {n}" for n in range(12)], 100
+    texts, batches = [f"text {n}" for n in range(12)], 60
 
     def client(n: int) -> list[Added]:
         mine = random.Random(n)
@@ -275,7 +275,7 @@ def test_memories_that_supersede_each_other_at_once_meet_no_deadlock(
 
     def client(n: int) -> int:
         mine, done = random.Random(n), 0
-        for _ in range(15):
+        for _ in range(5):
             old, other = mine.sample(texts, 2)
             shared.supersede(A, ids[old], new(other, importance=mine.random()), force=True)
             done += 1
@@ -445,7 +445,7 @@ def test_deletes_against_all_that_needs_the_memory_leave_no_trace_behind(
 
     def client(n: int) -> Counter[str]:
         mine, done = random.Random(n), Counter[str]()
-        for _ in range(OPERATIONS // CLIENTS):
+        for _ in range(OPERATIONS // CLIENTS // 2):
             there = rows(engine, "id") or [UUID(int=1)]
             memory_id, other = mine.choice(there), mine.choice(there)
             try:

@@ -217,7 +217,8 @@ def clear(
 ) -> None:
     """Delete everything of an agent: memories, counters, labels, links and history."""
     if not yes:
-        typer.confirm(f"Delete everything of {plain(agent)}? It cannot be undone.", abort=True)
+        question = f"Delete everything of {plain(agent)}? It cannot be undone."
+        typer.confirm(question, abort=True, err=True)
     with memories(database_url, schema, of_team) as repo:
         number = repo.clear(agent)
     print_number("cleared", number, "memories deleted, nothing is left of them", json=json)

@@ -16,7 +16,7 @@ from rich.progress import (
 )
 
 from pgrecall.cli.database import Agent, AsJson, DatabaseUrl, Schema, repository
-from pgrecall.cli.output import complaints, console, print_json
+from pgrecall.cli.output import complaints, console, plain, print_json
 from pgrecall.errors import InputError
 from pgrecall.importing import Imported, import_file
 from pgrecall.schema import DEFAULT_SCHEMA
@@ -42,7 +42,7 @@ def import_(
     if not file.is_file():
         raise InputError(f"{file} is not a file")
     columns = (
-        TextColumn("{task.description}"),
+        TextColumn("{task.description}", markup=False),
         BarColumn(),
         TaskProgressColumn(),
         TextColumn("{task.fields[rate]:,.0f} memories/s"),
@@ -52,7 +52,7 @@ def import_(
         repository(database_url, schema) as repo,
         Progress(*columns, console=complaints) as progress,
     ):
-        task = progress.add_task(file.name, total=file.stat().st_size, rate=0.0)
+        task = progress.add_task(plain(file.name), total=file.stat().st_size, rate=0.0)
         start = time.monotonic()
 
         def advance(done: Imported, position: int) -> None:
@@ -75,7 +75,7 @@ def import_(
         )
     else:
         console.print(
-            f"{done.added:,} memories added for {agent} in {seconds:.1f} s, "
+            f"{done.added:,} memories added for {plain(agent)} in {seconds:.1f} s, "
             f"{done.already_there:,} were there already, {done.duplicates:,} said what others say",
             markup=False,
             highlight=False,

@@ -72,6 +72,8 @@ def labels(
             print_json({"value": one.value, "kind": one.kind, "weight": one.weight})
         else:
             console.print(Text(f"{one.weight:.3f}  {one.kind:<9}  {plain(one.value)}"))
+    if not found and not json:
+        console.print("[yellow]none[/]")
 
 
 def labelled(
@@ -93,3 +95,5 @@ def labelled(
             print_json({"id": str(memory.id), "weight": weight, "content": memory.content})
         else:
             console.print(Text(f"{weight:.3f}  {memory.id}  {plain(memory.content)}"))
+    if not found and not json:
+        console.print("[yellow]none[/]")

@@ -86,3 +86,5 @@ def links(
             console.print(
                 Text(f"{one.weight:.3f}  {plain(one.kind)}  {one.source_id} → {one.target_id}")
             )
+    if not found and not json:
+        console.print("[yellow]none[/]")

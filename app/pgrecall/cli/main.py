@@ -127,7 +127,7 @@ def main() -> None:
     except BrokenPipeError:  # whoever read our output has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     except OSError as error:
-        complaints.print(f"[bold red]error:[/] {escape(str(error))}", soft_wrap=True)
+        complaints.print(f"[bold red]error:[/] {escape(plain(str(error)))}", soft_wrap=True)
         sys.exit(1)
 
 

@@ -17,6 +17,7 @@ from pgrecall.steps import Call, Job, Transact
 from pgrecall.validation import require_bool, require_count, require_name
 
 BATCH_SIZE = 1_000
+NUMBERS = ("scanned", "archived", "deleted", "swept")
 
 
 def collect_garbage(
@@ -45,10 +46,14 @@ def collect_garbage(
     if agent_id is not None:
         require_name("agent_id", agent_id)
     run = _Run(policy, agent_id, dry_run, batch_size, on_progress)
-    owners: list[str] = [agent_id] if agent_id is not None else (yield Transact(collecting.owners))
+    owners: list[str] = [] if agent_id is None else [agent_id]
+    leftovers: list[str] = []
+    if agent_id is None:
+        owners = yield Transact(collecting.owners)
+        leftovers = yield Transact(collecting.owners_of_orphans)
     if dry_run:
-        return (yield from run.counted(owners))
-    return (yield from run.collected(owners))
+        return (yield from run.counted(owners, leftovers))
+    return (yield from run.collected(owners, leftovers))
 
 
 class _Run:
@@ -70,22 +75,22 @@ class _Run:
         self._numbers: Counter[str] = Counter()
         self._start = time.monotonic()
 
-    def counted(self, owners: list[str]) -> Job[GarbageRun]:
-        for owner_id in owners:
+    def counted(self, owners: list[str], leftovers: list[str]) -> Job[GarbageRun]:
+        for owner_id in [*owners, *leftovers]:
             row = yield Transact(
                 partial(collecting.count_garbage, owner_id=owner_id, policy=self._policy)
             )
-            found = {"scanned": row.scanned, "archived": row.archived, "deleted": row.deleted}
-            yield from self._add(found | {"owners": 1})
-        return self._so_far(None)
+            yield from self._add(
+                {name: getattr(row, name) for name in NUMBERS}
+                | {"owners": int(owner_id not in leftovers)}
+            )
+        return self._so_far()
 
-    def collected(self, owners: list[str]) -> Job[GarbageRun]:
+    def collected(self, owners: list[str], leftovers: list[str]) -> Job[GarbageRun]:
         assert self._id is not None
-        run = (collecting.EVERY_OWNER if self._agent_id is None else self._agent_id, self._id)
+        run = collecting.Run(self._id, self._agent_id, self._start)
         policy, size = self._policy, self._batch_size
-        yield Transact(
-            partial(collecting.begin_run, run_id=self._id, agent_id=self._agent_id, policy=policy)
-        )
+        yield Transact(partial(collecting.begin_run, run=run, policy=policy))
         for owner_id in owners:
             self._numbers["owners"] += 1
             common: dict[str, Any] = {"run": run, "owner_id": owner_id, "batch_size": size}
@@ -102,8 +107,12 @@ class _Run:
                     partial(collecting.archive_excess, policy=policy, **common)
                 )
             yield from self._until_done(partial(collecting.sweep, **common))
-        seconds = yield Transact(partial(collecting.end_run, run=run))
-        return self._so_far(seconds)
+        for owner_id in leftovers:
+            yield from self._until_done(
+                partial(collecting.sweep, run=run, owner_id=owner_id, batch_size=size)
+            )
+        yield Transact(partial(collecting.end_run, run=run))
+        return self._so_far()
 
     def _until_done(self, step: Callable[..., Any]) -> Job[None]:
         while True:
@@ -115,9 +124,9 @@ class _Run:
     def _add(self, numbers: dict[str, int]) -> Job[None]:
         self._numbers.update(numbers)
         if self._on_progress is not None:
-            yield Call(self._on_progress, (self._so_far(None),))
+            yield Call(self._on_progress, (self._so_far(),))
 
-    def _so_far(self, seconds: float | None) -> GarbageRun:
+    def _so_far(self) -> GarbageRun:
         return GarbageRun(
             id=self._id,
             dry_run=self._id is None,
@@ -126,5 +135,5 @@ class _Run:
             archived=self._numbers["archived"],
             deleted=self._numbers["deleted"],
             swept=self._numbers["swept"],
-            seconds=time.monotonic() - self._start if seconds is None else seconds,
+            seconds=time.monotonic() - self._start,
         )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
@@ -14,29 +16,47 @@ from pgrecall.steps import Execute, Operation
 EVERY_OWNER = "*"
 
 
+@dataclass(frozen=True, slots=True)
+class Run:
+    """A run of the garbage collection that is under way."""
+
+    id: UUID
+    agent_id: str | None
+    start: float
+    """By the monotonic clock of the client."""
+
+    @property
+    def seconds(self) -> float:
+        return time.monotonic() - self.start
+
+
 def owners(tables: Tables) -> Operation[list[str]]:
     """Who has memories, in order."""
     rows = yield Execute(statements.owners(tables))
     return [row.owner_id for row in rows]
 
 
+def owners_of_orphans(tables: Tables) -> Operation[list[str]]:
+    """Who has counters, labels or links but no memory at all."""
+    rows = yield Execute(statements.owners_of_orphans(tables))
+    return [row.owner_id for row in rows]
+
+
 def count_garbage(tables: Tables, owner_id: str, policy: GarbagePolicy) -> Operation[Any]:
-    """What a run would do to the owner's memories: scanned, archived, deleted."""
+    """What a run would do to the owner's memories: scanned, archived, deleted, swept."""
     [row] = yield Execute(
         statements.count_garbage(tables), {"owner_id": owner_id, **policy.parameters}
     )
     return row
 
 
-def begin_run(
-    tables: Tables, run_id: UUID, agent_id: str | None, policy: GarbagePolicy
-) -> Operation[None]:
+def begin_run(tables: Tables, run: Run, policy: GarbagePolicy) -> Operation[None]:
     """Opens the log's row, so that a run that is cut off can be seen."""
     yield Execute(
         statements.begin_run(tables),
         {
-            "owner_id": EVERY_OWNER if agent_id is None else agent_id,
-            "run_id": run_id,
+            "owner_id": EVERY_OWNER if run.agent_id is None else run.agent_id,
+            "run_id": run.id,
             "policy_name": policy.name,
             **{f"run_{name}": value for name, value in policy.parameters.items()},
         },
@@ -45,7 +65,7 @@ def begin_run(
 
 def collect_batch(
     tables: Tables,
-    run: tuple[str, UUID],
+    run: Run,
     owner_id: str,
     policy: GarbagePolicy,
     after: UUID | None,
@@ -72,7 +92,7 @@ def collect_batch(
 
 
 def archive_excess(
-    tables: Tables, run: tuple[str, UUID], owner_id: str, policy: GarbagePolicy, batch_size: int
+    tables: Tables, run: Run, owner_id: str, policy: GarbagePolicy, batch_size: int
 ) -> Operation[dict[str, int]]:
     """Archives the least trusted beyond the policy's max_live."""
     rows = yield Execute(
@@ -89,9 +109,7 @@ def archive_excess(
     return numbers
 
 
-def sweep(
-    tables: Tables, run: tuple[str, UUID], owner_id: str, batch_size: int
-) -> Operation[dict[str, int]]:
+def sweep(tables: Tables, run: Run, owner_id: str, batch_size: int) -> Operation[dict[str, int]]:
     """Removes what is left of memories that are gone."""
     swept = 0
     for statement in statements.sweep(tables):
@@ -102,10 +120,9 @@ def sweep(
     return numbers
 
 
-def end_run(tables: Tables, run: tuple[str, UUID]) -> Operation[float]:
-    """Closes the log's row and returns how many seconds the run took."""
-    seconds = yield from _note(tables, run, {}, finished=True)
-    return seconds
+def end_run(tables: Tables, run: Run) -> Operation[None]:
+    """Closes the log's row."""
+    yield from _note(tables, run, {}, finished=True)
 
 
 def _by(policy: GarbagePolicy) -> dict[str, Any]:
@@ -113,14 +130,14 @@ def _by(policy: GarbagePolicy) -> dict[str, Any]:
 
 
 def _note(
-    tables: Tables, run: tuple[str, UUID], numbers: dict[str, int], *, finished: bool = False
-) -> Operation[float]:
-    agent_id, run_id = run
-    rows = yield Execute(
+    tables: Tables, run: Run, numbers: dict[str, int], *, finished: bool = False
+) -> Operation[None]:
+    yield Execute(
         statements.note_run(tables),
         {
-            "owner_id": agent_id,
-            "run_id": run_id,
+            "owner_id": EVERY_OWNER if run.agent_id is None else run.agent_id,
+            "run_id": run.id,
+            "run_seconds": run.seconds,
             "is_finished": finished,
             **{
                 f"more_{name}": numbers.get(name, 0)
@@ -128,4 +145,3 @@ def _note(
             },
         },
     )
-    return float(rows[0].seconds) if rows else 0.0

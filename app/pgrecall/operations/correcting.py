@@ -38,7 +38,8 @@ def supersede(
     The old memory is invalidated from the moment the new one begins to hold (its valid_from, by
     default now), with the reason superseded and the new one as its successor. The new memory's
     importance is at least the old one's, and it takes over the subject where it names none. If
-    its text is that of another active memory, that one becomes the successor.
+    its text is that of another active memory, that one becomes the successor. Repeated with the
+    same id or key, it changes nothing.
 
     Raises SupersessionConflict where the two overlap in time (the old one says that it holds until
     later than the new one begins, or begins no earlier), or the old one has been superseded or
@@ -53,11 +54,20 @@ def supersede(
     values = incoming.values
     rows = yield Execute(
         statements.lock_for_supersession(tables),
-        {"owner_id": agent_id, "this_id": memory_id, "start": values["valid_from"]},
+        {
+            "owner_id": agent_id,
+            "this_id": memory_id,
+            "start": values["valid_from"],
+            "content": values["content"],
+        },
     )
     if not rows:
         raise MemoryNotFound(f"agent {agent_id!r} has no memory {memory_id}")
     [old] = rows
+    if old.superseded_by == incoming.id:
+        return Added(incoming.id, "known")
+    if old.same or incoming.id == memory_id:
+        raise InvalidMemory(f"memory {memory_id} says the same: there is nothing to supersede")
     if not force:
         _require_no_conflict(memory_id, old)
     if values["valid_until"] is not None and values["valid_until"] <= old.moment:
@@ -69,8 +79,6 @@ def supersede(
     if values["subject"] is None:
         values["subject"] = old.subject
     [added] = yield from one_by_one(tables, agent_id, [incoming], policy)
-    if added == memory_id:
-        raise InvalidMemory(f"memory {memory_id} says the same: there is nothing to supersede")
     changed = {"owner_id": agent_id, **note}
     if not added.inserted:
         yield Execute(

@@ -121,6 +121,13 @@ def consolidate_cluster(
         tags=_together([member.tags for member in cluster.memories]),
         entities=_together([member.entities for member in cluster.memories]),
         confidence=max(member.confidence for member in cluster.memories),
+        component=central.component,
+        output_type=central.output_type,
+        compliant=_compliant(cluster),
+        requires_approval=any(member.requires_approval for member in cluster.memories),
+        has_errors=any(member.has_errors for member in cluster.memories),
+        violates_policy=any(member.violates_policy for member in cluster.memories),
+        under_policy_review=any(member.under_policy_review for member in cluster.memories),
         metadata={"consolidates": len(ids)},
     )
     if text is None:
@@ -129,9 +136,11 @@ def consolidate_cluster(
             return None
         new = replace(new, embedding=whole.embedding, embedding_model=whole.embedding_model)
     [incoming] = yield from prepared(tables, agent_id, [new], policy, named=False)
-    seen = max(member.updated_at for member in cluster.memories)
+    seen = {member.id: member.updated_at for member in cluster.memories}
     bound = {"owner_id": agent_id, "ids": ids}
-    locked = yield Execute(statements.lock_sources(tables), bound | {"seen": seen})
+    locked = yield Execute(
+        statements.lock_sources(tables), bound | {"seen": [seen[id_] for id_ in ids]}
+    )
     if len(locked) < len(ids):
         return None
     importance = min(max(row.importance for row in locked) + 0.1, 1.0)
@@ -235,6 +244,12 @@ def clear(tables: Tables, /, agent_id: str) -> Operation[int]:
     for trace in traces:
         yield Execute(trace, {"owner_id": agent_id})
     return int(row.cleared)
+
+
+def _compliant(cluster: Cluster) -> bool | None:
+    """Not compliant if one of them is not; judged only if all are."""
+    judged = {member.compliant for member in cluster.memories}
+    return False if False in judged else None if None in judged else True
 
 
 def _given(name: str, value: float) -> float:

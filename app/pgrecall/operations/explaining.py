@@ -172,6 +172,9 @@ def _reason(name: str, wanted: Search, found: ScoredMemory) -> str:
             return f"it has no embedding, which profile {wanted.profile.name} requires"
         case "min_similarity":
             return f"its similarity {found.similarity} is below {wanted.min_similarity:g}"
+        case "labels":
+            asked_for = [*(filters.labels or ()), *(filters.label_kinds or ())]
+            return f"filtered by labels: it carries none of those asked for: {asked_for!r:.200}"
         case _ if name.startswith("metadata"):
             asked = MetadataFilter.of(filters.metadata or {})
             number = name.removeprefix("metadata").strip()

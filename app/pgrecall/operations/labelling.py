@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from typing import get_args
 from uuid import UUID
 
@@ -140,7 +140,9 @@ def require_kinds(kinds: Sequence[str] | None) -> list[str] | None:
 
 
 def _several(labels: Label | str | Sequence[Label | str]) -> list[Label]:
-    several = [labels] if isinstance(labels, Label | str) else list(labels)
+    several = [labels] if isinstance(labels, Label | str) else labels
+    if not isinstance(several, Sequence | Set):
+        raise InputError(f"labels must be a list of labels, got {type(labels).__name__}")
     return [Label(one) if isinstance(one, str) else one for one in several]
 
 

@@ -366,6 +366,7 @@ def _gc_runs(metadata: MetaData) -> Table:
         Column("seconds", Double, nullable=False, comment="How long it took."),
         Column("finished", Boolean, nullable=False, comment="Whether it came to its end."),
         PrimaryKeyConstraint("agent_id", "id"),
+        _moment_check("started_at"),
         comment="Runs of the garbage collection; a dry run leaves none.",
     )
 

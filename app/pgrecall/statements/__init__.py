@@ -7,6 +7,7 @@ from pgrecall.statements.collecting import (
     count_garbage,
     note_run,
     owners,
+    owners_of_orphans,
     sweep,
 )
 from pgrecall.statements.counters import count_retrievals, touch
@@ -106,6 +107,7 @@ __all__ = [
     "neighbours",
     "note_run",
     "owners",
+    "owners_of_orphans",
     "prune",
     "raise_importance",
     "record_feedback",

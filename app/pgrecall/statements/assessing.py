@@ -61,7 +61,7 @@ def assessed(tables: Tables, rows: FromClause) -> Select[Any]:
     parts = {
         "trust_provenance": part(
             "trust_provenance",
-            flushed(function("trust_provenance", reputation, given["confidence"])),
+            flushed(provenance),
         ),
         "trust_consensus": part("trust_consensus", consensus),
         "trust_governance": part("trust_governance", governance),

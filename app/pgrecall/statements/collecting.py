@@ -15,7 +15,9 @@ from sqlalchemy import (
     Insert,
     Integer,
     Select,
+    Table,
     Text,
+    Update,
     Uuid,
     and_,
     bindparam,
@@ -26,12 +28,13 @@ from sqlalchemy import (
     literal_column,
     or_,
     select,
+    union,
     union_all,
 )
 from sqlalchemy import delete as delete_
 from sqlalchemy import update as update_
 from sqlalchemy.dialects.postgresql import JSONB
-from sqlalchemy.sql.dml import ReturningDelete, ReturningUpdate
+from sqlalchemy.sql.dml import ReturningDelete
 
 from pgrecall.schema import Tables, owner
 from pgrecall.statements.assessing import HOUR
@@ -49,14 +52,18 @@ def owners(tables: Tables) -> Select[Any]:
 
     The one statement that does not ask for an owner, since it asks who there is.
     """
-    column = owner(tables.memories)
+    return _names(owner(tables.memories), "found")
+
+
+def _names(column: ColumnElement[Any], name: str) -> Select[Any]:
+    """The distinct values of a key's first column, one look into the key for each."""
     first: Any = (
         select(column.label("owner_id"))
         .order_by(column)
         .limit(literal_column("1"))
         .subquery("first")
     )
-    found = select(first.c.owner_id).cte("found", recursive=True)
+    found = select(first.c.owner_id).cte(name, recursive=True)
     after = (
         select(column)
         .where(column > found.c.owner_id)
@@ -65,7 +72,8 @@ def owners(tables: Tables) -> Select[Any]:
         .scalar_subquery()
     )
     found = found.union_all(select(after).where(found.c.owner_id.is_not(None)))
-    return select(found.c.owner_id).where(found.c.owner_id.is_not(None)).order_by(found.c.owner_id)
+    owner_id = found.c.owner_id
+    return select(owner_id).where(owner_id.is_not(None)).order_by(owner_id)
 
 
 @lru_cache
@@ -177,7 +185,7 @@ def archive_excess(tables: Tables) -> Select[Any]:
 
 @lru_cache
 def count_garbage(tables: Tables) -> Select[Any]:
-    """What a run would do to the owner's memories; columns: scanned, archived, deleted."""
+    """What a run would do to the owner's memories; columns: scanned, archived, deleted, swept."""
     memories = tables.memories
     verdicts = (
         select(_verdict(memories).label("verdict"))
@@ -200,6 +208,7 @@ def count_garbage(tables: Tables) -> Select[Any]:
             + case((bindparam("max_live", type_=BigInteger()).is_(None), 0), else_=excess)
         ).label("archived"),
         numbers.c.deleted,
+        _count_orphans(tables).label("swept"),
     )
 
 
@@ -207,13 +216,8 @@ def count_garbage(tables: Tables) -> Select[Any]:
 def sweep(tables: Tables) -> tuple[ReturningDelete[Any], ...]:
     """Removes counters, labels and links whose memory is gone, `batch_size` of each at most."""
     statements: list[ReturningDelete[Any]] = []
-    for table, references in (
-        (tables.memory_usage, ("memory_id",)),
-        (tables.memory_labels, ("memory_id",)),
-        (tables.memory_links, ("source_id", "target_id")),
-    ):
+    for table, lost in _orphans(tables):
         key = table.primary_key.columns
-        lost = or_(*(_gone(tables, table, table.c[name]) for name in references))
         orphans = (
             select(*key)
             .where(owned(table), lost)
@@ -225,6 +229,43 @@ def sweep(tables: Tables) -> tuple[ReturningDelete[Any], ...]:
         same = and_(*(table.c[column.name] == orphans.c[column.name] for column in key))
         statements.append(delete_(table).where(owned(table), same).returning(literal_column("1")))
     return tuple(statements)
+
+
+def _count_orphans(tables: Tables) -> ColumnElement[Any]:
+    counts = [
+        select(func.count()).select_from(table).where(owned(table), lost).scalar_subquery()
+        for table, lost in _orphans(tables)
+    ]
+    return counts[0] + counts[1] + counts[2]
+
+
+@lru_cache
+def owners_of_orphans(tables: Tables) -> Select[Any]:
+    """Who has counters, labels or links but no memory at all."""
+    names = union(
+        *(
+            _names(table.c.agent_id, f"names_of_{table.name}")
+            for table in (tables.memory_usage, tables.memory_labels, tables.memory_links)
+        )
+    ).subquery("names")
+    without = (
+        ~select(literal_column("1")).where(owner(memories) == names.c.owner_id).exists()
+        for memories in (tables.agent_memories, tables.team_memories)
+    )
+    return select(names.c.owner_id).where(*without).order_by(names.c.owner_id)
+
+
+def _orphans(tables: Tables) -> list[tuple[Table, ColumnElement[bool]]]:
+    """What tells of memories, and whether a row of it tells of one that is gone."""
+    usage, labels, links = tables.memory_usage, tables.memory_labels, tables.memory_links
+    return [
+        (usage, _gone(tables, usage, usage.c.memory_id)),
+        (labels, _gone(tables, labels, labels.c.memory_id)),
+        (
+            links,
+            or_(_gone(tables, links, links.c.source_id), _gone(tables, links, links.c.target_id)),
+        ),
+    ]
 
 
 def _gone(tables: Tables, table: FromClause, memory_id: Any) -> Any:
@@ -262,8 +303,9 @@ def begin_run(tables: Tables) -> Insert:
 
 
 @lru_cache
-def note_run(tables: Tables) -> ReturningUpdate[Any]:
-    """Adds a batch's numbers to the log's row; parameters: run_id, more_…, is_finished."""
+def note_run(tables: Tables) -> Update:
+    """Adds a batch's numbers to the log's row; parameters: run_id, more_…, run_seconds,
+    is_finished."""
     runs = tables.gc_runs
     return (
         update_(runs)
@@ -273,10 +315,9 @@ def note_run(tables: Tables) -> ReturningUpdate[Any]:
             archived=runs.c.archived + bindparam("more_archived", type_=BigInteger()),
             deleted=runs.c.deleted + bindparam("more_deleted", type_=BigInteger()),
             swept=runs.c.swept + bindparam("more_swept", type_=BigInteger()),
-            seconds=func.date_part("epoch", func.now() - runs.c.started_at),
+            seconds=bindparam("run_seconds", type_=Double()),
             finished=bindparam("is_finished", type_=Boolean()),
         )
-        .returning(runs.c.seconds)
     )
 
 

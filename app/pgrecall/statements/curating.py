@@ -9,9 +9,12 @@ from sqlalchemy import (
     CTE,
     ColumnElement,
     DateTime,
+    Delete,
     Double,
+    FromClause,
     Integer,
     Select,
+    Table,
     Text,
     Uuid,
     and_,
@@ -33,7 +36,7 @@ from pgrecall import compiler
 from pgrecall.schema import Tables, owner
 from pgrecall.statements.assessing import HOUR
 from pgrecall.statements.changing import Change, changed, named
-from pgrecall.statements.conditions import owned, scope, uuids, valid
+from pgrecall.statements.conditions import owned, rows_of_arrays, scope, uuids, valid
 from pgrecall.statements.ranking import Search, scored
 from pgrecall.statements.reading import memory_columns, with_usage
 
@@ -45,15 +48,17 @@ CONSOLIDATES = "consolidates"
 def _newest(tables: Tables) -> CTE:
     """The owner's `newest` active, valid memories that have an embedding."""
     memories = tables.memories
+    newest_first: Any = (memories.c.created_at.desc().nulls_last(), memories.c.id.desc())
+    place = func.row_number().over(order_by=newest_first).label("place")
     return (
-        select(memories.c.id, memories.c.embedding, memories.c.created_at)
+        select(memories.c.id, memories.c.embedding, place)
         .where(
             owned(memories),
             memories.c.status == _ACTIVE,
             memories.c.embedding.is_not(None),
             valid(scope(tables, memories, as_of=False)),
         )
-        .order_by(memories.c.created_at.desc().nulls_last(), memories.c.id.desc())
+        .order_by(*newest_first)
         .limit(bindparam("newest", type_=Integer()))
         .cte("newest")
         .prefix_with("MATERIALIZED")
@@ -79,10 +84,11 @@ def near_duplicates(tables: Tables) -> Select[Any]:
     one, other = newest.alias("one"), newest.alias("other")
     threshold: Any = bindparam("threshold", type_=Double())
     similarity = _similarity(tables, one.c.embedding, other.c.embedding)
+    one_is_older = one.c.place > other.c.place
     pairs = (
         select(
-            func.least(one.c.id, other.c.id, type_=Uuid()).label("older_id"),
-            func.greatest(one.c.id, other.c.id, type_=Uuid()).label("newer_id"),
+            case((one_is_older, one.c.id), else_=other.c.id).label("older_id"),
+            case((one_is_older, other.c.id), else_=one.c.id).label("newer_id"),
             similarity.label("similarity"),
         )
         .select_from(one.join(other, one.c.id < other.c.id))
@@ -232,22 +238,25 @@ def get_many(tables: Tables) -> Select[Any]:
 
 @lru_cache
 def lock_sources(tables: Tables) -> Select[Any]:
-    """Those of `ids` that are still active, valid and unchanged since `seen`, locked.
+    """Those of `ids` that are still active, valid and as they were `seen`, locked.
 
-    Columns: id, importance. Parameters: owner_id, ids, seen (their latest updated_at).
+    Columns: id, importance. Parameters: owner_id, ids, seen (the updated_at of each).
     """
     memories = tables.memories
+    known = rows_of_arrays(
+        "known", id=("ids", Uuid()), updated_at=("seen", DateTime(timezone=True))
+    )
     return (
         select(memories.c.id, memories.c.importance)
+        .select_from(memories.join(known, memories.c.id == known.c.id))
         .where(
             owned(memories),
-            memories.c.id == any_(uuids()),
             memories.c.status == _ACTIVE,
-            memories.c.updated_at <= bindparam("seen", type_=DateTime(timezone=True)),
+            memories.c.updated_at == known.c.updated_at,
             valid(scope(tables, memories, as_of=False)),
         )
         .order_by(memories.c.id)
-        .with_for_update(key_share=True)
+        .with_for_update(key_share=True, of=memories)
     )
 
 
@@ -321,17 +330,39 @@ def clear(tables: Tables) -> tuple[Any, ...]:
     memories = tables.memories
     others = tables.team_memories if memories is tables.agent_memories else tables.agent_memories
     gone = delete_(memories).where(owned(memories)).returning(memories.c.id).cte("gone")
-    traces = []
-    for table, references in (
-        (tables.memory_usage, ("memory_id",)),
-        (tables.memory_labels, ("memory_id",)),
-        (tables.memory_links, ("source_id",)),
-        (tables.memory_events, ("memory_id",)),
+    traces: list[Delete] = []
+    for table, memory_id in (
+        (tables.memory_usage, tables.memory_usage.c.memory_id),
+        (tables.memory_labels, tables.memory_labels.c.memory_id),
+        (tables.memory_links, tables.memory_links.c.source_id),
+        (tables.memory_events, tables.memory_events.c.memory_id),
     ):
         # A team may bear the name of an agent: what belongs to its memories stays.
-        of_others = [
-            select(literal_column("1")).where(owned(others), others.c.id == table.c[name]).exists()
-            for name in references
-        ]
-        traces.append(delete_(table).where(owned(table), not_(or_(*of_others))))
+        statement = delete_(table).where(owned(table), ~_exists(others, memory_id))
+        if table is tables.memory_events:
+            statement = statement.where(~_was_deleted(tables, others))
+        traces.append(statement)
+    runs = tables.gc_runs
+    of_table = literal_column(f"'{memories.name}'", Text())
+    traces.append(delete_(runs).where(owned(runs), runs.c.table_name == of_table))
     return (select(func.count().label("cleared")).select_from(gone), *traces)
+
+
+def _exists(memories: FromClause, memory_id: ColumnElement[Any]) -> ColumnElement[bool]:
+    return select(literal_column("1")).where(owned(memories), memories.c.id == memory_id).exists()
+
+
+def _was_deleted(tables: Tables, memories: Table) -> ColumnElement[bool]:
+    """Whether an event is of a memory that was deleted from this table."""
+    events, last = tables.memory_events, tables.memory_events.alias("last")
+    noted: Any = last.c.old_values[literal_column("'table_name'", Text())].astext
+    return (
+        select(literal_column("1"))
+        .where(
+            owned(last),
+            last.c.memory_id == events.c.memory_id,
+            last.c.event_type == named("deleted"),
+            noted == literal_column(f"'{memories.name}'", Text()),
+        )
+        .exists()
+    )

@@ -28,6 +28,7 @@ from pgrecall.schema.limits import TIERS
 from pgrecall.statements.assessing import expiry
 from pgrecall.statements.changing import Change, changed, named
 from pgrecall.statements.conditions import Condition, owned, uuids
+from pgrecall.statements.inserting import content_hash
 
 
 @lru_cache
@@ -73,10 +74,12 @@ def revive(tables: Tables) -> Select[Any]:
 def lock_for_supersession(tables: Tables) -> Select[Any]:
     """The memory `this_id`, locked, with what decides whether another may succeed it at `start`.
 
-    Columns: importance, subject, invalidated_at, superseded_by, valid_from, valid_until, moment
-    (when the other begins to hold), overlaps (whether it claims to hold at that moment or after).
+    Columns: importance, subject, invalidated_at, superseded_by, valid_from, valid_until, same
+    (whether it says the same as `content`), moment (when the other begins to hold), overlaps
+    (whether it claims to hold at that moment or after).
     """
     columns = tables.memories.c
+    content = bindparam("content", type_=Text())
     moment = func.coalesce(
         bindparam("start", type_=DateTime(timezone=True)),
         func.now(),
@@ -94,6 +97,7 @@ def lock_for_supersession(tables: Tables) -> Select[Any]:
             columns.superseded_by,
             columns.valid_from,
             columns.valid_until,
+            (columns.content_hash == content_hash(tables, content)).label("same"),
             moment.label("moment"),
             overlaps.label("overlaps"),
         )
@@ -104,14 +108,23 @@ def lock_for_supersession(tables: Tables) -> Select[Any]:
 
 @lru_cache
 def supersede(tables: Tables) -> Select[Any]:
-    """Invalidates the memory `this_id` from `moment` on, in favour of `successor`."""
+    """Invalidates the memory `this_id` in favour of `successor`.
+
+    From `moment` on, when the successor begins to hold, or from when that was created if it is
+    later: at every moment asked about, one of the two is recalled.
+    """
+    others = tables.memories.alias("others")
+    moment = bindparam("moment", type_=DateTime(timezone=True))
+    created_at = (
+        select(others.c.created_at)
+        .where(owned(others), others.c.id == bindparam("successor", type_=Uuid()))
+        .scalar_subquery()
+    )
     change = Change(
         event_type=named("superseded"),
         reads=("invalidated_at", "invalidation_reason", "superseded_by"),
         assign=lambda *_: {
-            "invalidated_at": func.greatest(
-                func.now(), bindparam("moment", type_=DateTime(timezone=True))
-            ),
+            "invalidated_at": func.greatest(created_at, moment),
             "invalidation_reason": literal_column("'superseded'", Text()),
             "superseded_by": bindparam("successor", type_=Uuid()),
         },

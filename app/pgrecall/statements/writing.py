@@ -74,8 +74,9 @@ def deleted(tables: Tables, locked: Any) -> Any:
 
 
 def told(memories: Table) -> Any:
-    """What the last event says: not the text, which is to be gone."""
-    pairs: list[Any] = []
+    """What the last event says: whose it was, and not the text, which is to be gone."""
+    table_name = literal_column(f"'{memories.name}'", Text())
+    pairs: list[Any] = [literal_column("'table_name'", Text()), table_name]
     for name in ("status", "trust", "importance", "usefulness", "created_at"):
         pairs += [literal_column(f"'{name}'", Text()), memories.c[name]]
     return func.jsonb_build_object(*pairs, type_=JSONB())

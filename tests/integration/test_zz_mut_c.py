@@ -1,0 +1,981 @@
+"""A random life of memories, in the database and in a small model of the rules beside it.
+
+The model is written from the rules, in plain Python; it shares nothing with the package but the
+names of the operations. After every step all rows are compared with it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from copy import deepcopy
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime, timedelta
+from functools import partial
+from typing import Any
+from uuid import UUID, uuid4
+
+import psycopg
+import pytest
+from hypothesis import HealthCheck, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, invariant, rule, run_state_machine_as_test
+from psycopg.rows import dict_row
+from sqlalchemy import Engine, create_engine
+
+from pgrecall import MemoryRepository, NewMemory
+from pgrecall.errors import (
+    DuplicateMemory,
+    InputError,
+    InvalidMemory,
+    MemoryNotFound,
+    NotCompliant,
+    SupersessionConflict,
+)
+from pgrecall.garbage import GarbagePolicy
+from pgrecall.label import Label
+from pgrecall.memory import UNSET
+from tests.integration.conftest import OWNED
+from tests.integration.support import at
+
+SEQUENCES, STEPS = 60, 40
+CLOSE = timedelta(minutes=5)
+NEAR = 0.92
+UNTOLD: Any = object()
+
+Owner = tuple[str, str]
+OWNERS: list[Owner] = [("agent", "twin"), ("agent", "other"), ("team", "twin")]
+"""A team that bears the name of an agent is somebody else."""
+
+owners = st.sampled_from([*[OWNERS[0]] * 4, *OWNERS[1:]])
+picks = st.integers(0, 1_000)
+actors = st.sampled_from([None, "curator"])
+
+
+@dataclass
+class Wanted:
+    """A memory to be written, as the test tells of it."""
+
+    text: str
+    spelling: int
+    key: str | None
+    angle: float | None
+    importance: float
+    usefulness: float
+    confidence: float
+    quality: float | None
+    component: str | None
+    compliant: bool | None
+    has_errors: bool
+    under_review: bool
+    trust: Any
+    tier: str | None
+    memory_type: str
+    days: int
+    ends: str | None
+    expires: str | None
+
+    @property
+    def content(self) -> str:
+        return [self.text, self.text.upper(), f"  {self.text.replace(' ', '   ')}\n"][self.spelling]
+
+
+wishes = st.builds(
+    Wanted,
+    text=st.sampled_from(["red tea", "green tea", "no milk", "two cups"]),
+    spelling=st.integers(0, 2),
+    key=st.sampled_from([None, None, None, "first", "second"]),
+    angle=st.sampled_from([None, 0.0, 7.0, 18.0, 50.0]),
+    importance=st.sampled_from([0.0, 0.2, 0.5, 0.95]),
+    usefulness=st.sampled_from([0.5, 0.5, 0.9]),
+    confidence=st.sampled_from([0.8, 0.3]),
+    quality=st.sampled_from([None, 0.9, 0.1]),
+    component=st.sampled_from([None, "governance", "temporal", "elsewhere"]),
+    compliant=st.sampled_from([None, True, False]),
+    has_errors=st.booleans(),
+    under_review=st.booleans(),
+    trust=st.sampled_from([UNSET, UNSET, UNSET, None, 0.05, 0.15, 0.98]),
+    tier=st.sampled_from([None, "short", "medium", "long"]),
+    memory_type=st.sampled_from(["episodic", "task"]),
+    days=st.sampled_from([0, 8, 40]),
+    ends=st.sampled_from([None, None, "past", "future"]),
+    expires=st.sampled_from(["unset", "unset", "never", "past", "future"]),
+)
+
+
+@dataclass
+class Remembered:
+    """A memory, as the rules say it must be."""
+
+    text: str
+    content: str
+    angle: float | None
+    importance: float
+    usefulness: float
+    prior: float
+    trust: float | None
+    trust_usage: float | None
+    tier: str
+    memory_type: str
+    confidence: float
+    created_at: datetime
+    valid_from: datetime | None = None
+    valid_until: datetime | None = None
+    expires_at: datetime | None = None
+    status: str = "active"
+    invalidated: str | None = None
+    superseded_by: UUID | None = None
+    needs_review: bool = False
+    retrieved: int = 0
+    succeeded: int = 0
+    failed: int = 0
+    up: int = 0
+    down: int = 0
+    accessed: bool = False
+    said_under: set[str] = field(default_factory=set)
+
+    @property
+    def recalled(self) -> bool:
+        now = datetime.now(UTC)
+        return (
+            self.invalidated is None
+            and (self.valid_from is None or self.valid_from <= now)
+            and (self.valid_until is None or self.valid_until > now)
+            and (self.expires_at is None or self.expires_at > now)
+        )
+
+
+@dataclass
+class Life:
+    """All of one owner."""
+
+    memories: dict[UUID, Remembered] = field(default_factory=dict)
+    events: dict[UUID, list[str]] = field(default_factory=dict)
+    labels: dict[tuple[UUID, str, str], float] = field(default_factory=dict)
+    links: dict[tuple[UUID, UUID, str], float] = field(default_factory=dict)
+    keys: dict[str, UUID] = field(default_factory=dict)
+
+    def note(self, memory_id: UUID, event_type: str) -> None:
+        self.events.setdefault(memory_id, []).append(event_type)
+
+    def forget(self, memory_id: UUID) -> None:
+        del self.memories[memory_id]
+        self.labels = {key: w for key, w in self.labels.items() if key[0] != memory_id}
+        self.links = {key: w for key, w in self.links.items() if memory_id not in key[:2]}
+
+    def active(self) -> dict[UUID, Remembered]:
+        return {i: m for i, m in self.memories.items() if m.status == "active"}
+
+    def live(self) -> dict[UUID, Remembered]:
+        return {i: m for i, m in self.memories.items() if m.status != "archived"}
+
+    def saying(self, text: str, *, but: UUID | None = None) -> UUID | None:
+        found = [i for i, m in self.active().items() if m.text == text and i != but]
+        assert len(found) < 2
+        return found[0] if found else None
+
+    def most_similar(self, angle: float, threshold: float, key: str | None) -> UUID | None:
+        """A write that is repeated under its key meets the one that it met before."""
+        similar = [
+            (-math.cos(math.radians(abs(m.angle - angle))), i)
+            for i, m in self.active().items()
+            if m.angle is not None and m.recalled
+        ]
+        close = [
+            (key not in self.memories[i].said_under, round(s, 9), i)
+            for s, i in similar
+            if -s > threshold
+        ]
+        return min(close)[2] if close else None
+
+
+def assessed(wanted: Wanted) -> tuple[float | None, float | None]:
+    """Trust on write by system D, and its part from use."""
+    if wanted.trust is not UNSET:
+        return wanted.trust, None
+    reputation = {"governance": 0.95, "temporal": 0.75}.get(wanted.component or "", 0.70)
+    provenance = 0.6 * reputation + 0.4 * wanted.confidence
+    consensus = wanted.confidence if wanted.quality is None else wanted.quality
+    governance = 0.3 if wanted.compliant is False else 1.0
+    governance *= 0.7 if wanted.has_errors else 1.0
+    governance *= 0.8 if wanted.under_review else 1.0
+    return 0.30 * provenance + 0.25 * consensus + 0.30 * governance + 0.15 * 0.0, 0.0
+
+
+def tier_expiry(tier: str) -> datetime | None:
+    return datetime.now(UTC) + timedelta(hours=24) if tier == "short" else None
+
+
+def share(value: float) -> float:
+    return min(max(value, 0.0), 1.0)
+
+
+class Lives(RuleBasedStateMachine):
+    """Each rule does one thing to the database and to the model, and compares what they say."""
+
+    def __init__(self, engine: Engine, connection: psycopg.Connection[dict[str, Any]]) -> None:
+        super().__init__()
+        for table in OWNED:
+            connection.execute(f"DELETE FROM pgrecall.{table}")
+        self.connection = connection
+        self.agents = MemoryRepository(engine)
+        self.lives = {owner: Life() for owner in OWNERS}
+        self.written = 0
+
+    def repository(self, owner: Owner) -> MemoryRepository:
+        return self.agents if owner[0] == "agent" else self.agents.teams
+
+    def one(self, owner: Owner, pick: int) -> UUID:
+        """An id of the owner's, sometimes of a memory that is gone, sometimes of nobody's."""
+        here = [*self.lives[owner].memories, *self.lives[owner].memories]
+        gone = [i for i in self.lives[owner].events if i not in self.lives[owner].memories]
+        known = [*here, *gone[:1]]
+        return known[pick % len(known)] if known else uuid4()
+
+    def some(self, owner: Owner, chosen: Iterable[int]) -> list[UUID]:
+        return [self.one(owner, pick) for pick in chosen]
+
+    def refused(
+        self, owner: Owner, error: type[Exception] | tuple[type[Exception], ...], work: Any
+    ) -> None:
+        with pytest.raises(error):
+            work()
+
+    # Writing
+
+    def incoming(self, owner: Owner, wanted: Wanted) -> tuple[NewMemory, Remembered]:
+        self.written += 1
+        now = datetime.now(UTC)
+        created = now - timedelta(days=wanted.days, milliseconds=self.written)
+        tier = wanted.tier or "long"
+        ends: dict[str | None, Any] = {
+            None: None,
+            "past": now - timedelta(days=1),
+            "future": now + timedelta(days=30),
+        }
+        expires: dict[str | None, Any] = {"unset": UNSET, "never": None, **ends}
+        trust, trust_usage = assessed(wanted)
+        new = NewMemory(
+            wanted.content,
+            key=None if wanted.key is None else f"{owner[0]} {wanted.key}",
+            embedding=None if wanted.angle is None else at(wanted.angle),
+            importance=wanted.importance,
+            usefulness=wanted.usefulness,
+            confidence=wanted.confidence,
+            quality_score=wanted.quality,
+            component=wanted.component,
+            compliant=wanted.compliant,
+            has_errors=wanted.has_errors,
+            under_policy_review=wanted.under_review,
+            trust=wanted.trust,
+            tier=wanted.tier or UNSET,
+            memory_type=wanted.memory_type,
+            created_at=created,
+            valid_until=ends[wanted.ends],
+            expires_at=expires[wanted.expires],
+        )
+        is_unset = wanted.expires == "unset"
+        memory = Remembered(
+            text=wanted.text,
+            content=wanted.content,
+            angle=wanted.angle,
+            importance=wanted.importance,
+            usefulness=wanted.usefulness,
+            prior=wanted.usefulness,
+            trust=trust,
+            trust_usage=trust_usage,
+            tier=tier,
+            memory_type=wanted.memory_type,
+            confidence=wanted.confidence,
+            created_at=created,
+            valid_until=ends[wanted.ends],
+            expires_at=tier_expiry(tier) if is_unset else expires[wanted.expires],
+        )
+        return new, memory
+
+    def take(
+        self,
+        life: Life,
+        memory: Remembered,
+        key: str | None,
+        policy: str,
+        near: float | None,
+        added: Any,
+    ) -> str:
+        """Does to the model what adding does, and says how it must have gone."""
+        if key is not None and life.keys.get(key) in life.memories:
+            assert added == life.keys[key]
+            return "known"
+        there = life.saying(memory.text)
+        outcome = "duplicate"
+        if there is None and near is not None and memory.angle is not None:
+            there = life.most_similar(memory.angle, near, key)
+            outcome = "near_duplicate"
+        if there is None:
+            assert added not in life.memories
+            life.memories[UUID(int=added.int)] = memory
+            life.note(UUID(int=added.int), "initial")
+            if key is not None:
+                life.keys[key] = UUID(int=added.int)
+            return "inserted"
+        assert added == there
+        old = life.memories[there]
+        if not old.recalled and memory.recalled:
+            outcome = "revived"
+        if key is not None and key in old.said_under:
+            return UNTOLD  # type: ignore[no-any-return]  # a repeated write: nothing happens
+        if key is not None:
+            old.said_under.add(key)
+        life.note(there, "restated")
+        if policy == "bump":
+            old.retrieved += 1
+            old.accessed = True
+        if policy == "replace":
+            voted = old.up + old.down > 0  # what feedback has made of it stays
+            life.memories[there] = replace(
+                memory,
+                usefulness=old.usefulness if voted else memory.usefulness,
+                prior=old.prior if voted else memory.prior,
+                needs_review=old.needs_review,
+                said_under=old.said_under,
+                accessed=old.accessed,
+                **{n: getattr(old, n) for n in ("retrieved", "succeeded", "failed", "up", "down")},
+            )
+            life.note(there, "replaced")
+        elif outcome == "revived":
+            old.invalidated = old.superseded_by = None
+            old.valid_from, old.valid_until = memory.valid_from, memory.valid_until
+            old.expires_at = memory.expires_at
+            life.note(there, "revived")
+        return outcome
+
+    @rule(
+        owner=owners,
+        wanted=wishes,
+        policy=st.sampled_from(["bump", "keep", "replace"]),
+        near=st.sampled_from([None, None, NEAR]),
+        unchecked=st.booleans(),
+        actor=actors,
+    )
+    def add(
+        self,
+        owner: Owner,
+        wanted: Wanted,
+        policy: Any,
+        near: float | None,
+        unchecked: bool,
+        actor: str | None,
+    ) -> None:
+        new, memory = self.incoming(owner, wanted)
+
+        def work() -> Any:
+            return self.repository(owner).add(
+                owner[1],
+                new,
+                duplicates=policy,
+                near_duplicates=near,
+                check_compliance=not unchecked,
+                actor=actor,
+            )
+
+        if wanted.compliant is False and not unchecked:
+            self.refused(owner, NotCompliant, work)
+            return
+        added = work()
+        outcome = self.take(self.lives[owner], memory, wanted.key, policy, near, added)
+        assert outcome is UNTOLD or added.outcome == outcome
+
+    @rule(
+        owner=owners,
+        several=st.lists(wishes, min_size=1, max_size=4),
+        policy=st.sampled_from(["bump", "keep"]),
+    )
+    def add_many(self, owner: Owner, several: list[Wanted], policy: Any) -> None:
+        for wanted in several:
+            wanted.key = None
+        pairs = [self.incoming(owner, wanted) for wanted in several]
+
+        added = self.repository(owner).add_many(
+            owner[1], [new for new, _ in pairs], duplicates=policy, check_compliance=False
+        )
+
+        # What is new is stored first, then what is there is met; what is revived, at the end.
+        life = self.lives[owner]
+        again = []
+        for one, (_, memory) in zip(added, pairs, strict=True):
+            if life.saying(memory.text) is None:
+                assert self.take(life, memory, None, policy, None, one) == "inserted"
+                assert one.outcome == "inserted"
+            else:
+                again.append((one, memory))
+        revived: dict[UUID, Remembered] = {}
+        for one, memory in again:
+            there = life.saying(memory.text)
+            assert there == one
+            assert there is not None
+            old = life.memories[there]
+            revives = not old.recalled and memory.recalled and there not in revived
+            assert one.outcome == ("revived" if revives else "duplicate")
+            life.note(there, "restated")
+            if policy == "bump":
+                old.retrieved += 1
+                old.accessed = True
+            if revives:
+                revived[there] = memory
+        for there, memory in revived.items():
+            old = life.memories[there]
+            old.invalidated = old.superseded_by = None
+            old.valid_from, old.valid_until = memory.valid_from, memory.valid_until
+            old.expires_at = memory.expires_at
+            life.note(there, "revived")
+
+    @rule(owner=owners, pick=picks, what=st.integers(0, 6), wanted=wishes)
+    def update(self, owner: Owner, pick: int, what: int, wanted: Wanted) -> None:
+        life, memory_id = self.lives[owner], self.one(owner, pick)
+        new, memory = self.incoming(owner, wanted)
+        trust = 0.05 if wanted.trust is UNSET else wanted.trust
+        options: list[dict[str, Any]] = [
+            {"content": new.content, "embedding": new.embedding},
+            {"importance": memory.importance},
+            {"memory_type": memory.memory_type, "tier": memory.tier},
+            {"trust": trust},
+            {"valid_until": memory.valid_until},
+            {"expires_at": None if new.expires_at is UNSET else new.expires_at},
+            {"created_at": memory.created_at, "confidence": memory.confidence},
+        ]
+        changes = options[what]
+
+        def work() -> Any:
+            return self.repository(owner).update(owner[1], memory_id, **changes)
+
+        old = life.memories.get(memory_id)
+        if what == 0 and life.saying(memory.text, but=memory_id) is not None:
+            self.refused(owner, (DuplicateMemory, MemoryNotFound), work)
+        elif old is None:
+            self.refused(owner, MemoryNotFound, work)
+        elif (
+            what == 4
+            and old.valid_from is not None
+            and memory.valid_until is not None
+            and memory.valid_until <= old.valid_from
+        ):
+            self.refused(owner, InvalidMemory, work)
+        else:
+            work()
+            if what == 0:
+                old.text, old.content, old.angle = memory.text, memory.content, memory.angle
+            else:
+                for name, value in changes.items():
+                    setattr(old, name, value)
+            life.note(memory_id, "updated")
+
+    @rule(owner=owners, chosen=st.lists(picks, max_size=2), reason=st.sampled_from([None, "old"]))
+    def delete(self, owner: Owner, chosen: list[int], reason: str | None) -> None:
+        life, ids = self.lives[owner], set(self.some(owner, chosen))
+
+        deleted = self.repository(owner).delete(owner[1], ids, reason=reason)
+
+        there = [i for i in ids if i in life.memories]
+        assert deleted == len(there)
+        for memory_id in there:
+            life.forget(memory_id)
+            life.note(memory_id, "deleted")
+
+    # Use
+
+    @rule(owner=owners, chosen=st.lists(picks, max_size=4))
+    def touch(self, owner: Owner, chosen: list[int]) -> None:
+        life, ids = self.lives[owner], set(self.some(owner, chosen))
+
+        touched = self.repository(owner).touch(owner[1], ids)
+
+        there = [life.memories[i] for i in ids if i in life.memories]
+        assert touched == len(there)
+        for memory in there:
+            memory.retrieved += 1
+            memory.accessed = True
+
+    @rule(owner=owners, pick=picks, wins=st.lists(st.booleans(), min_size=1, max_size=5))
+    def record_outcome(self, owner: Owner, pick: int, wins: list[bool]) -> None:
+        life, memory_id = self.lives[owner], self.one(owner, pick)
+        memory = life.memories.get(memory_id)
+
+        def work(success: bool, touch: bool) -> Any:
+            return self.repository(owner).record_outcome(
+                owner[1], memory_id, "success" if success else "failure", touch=touch
+            )
+
+        if memory is None:
+            self.refused(owner, MemoryNotFound, lambda: work(True, True))
+            return
+        for success in wins:
+            touch = pick % 3 != 0
+            work(success, touch)
+            memory.retrieved += touch
+            memory.accessed |= touch
+            memory.succeeded += success
+            memory.failed += not success
+            rate = memory.succeeded / (memory.succeeded + memory.failed)
+            if memory.trust is not None:
+                moved = (
+                    0.05 / (1 + 0.1 * memory.succeeded)
+                    if success
+                    else -0.08 / (1 + 0.05 * memory.failed)
+                )
+                often_good = memory.retrieved > 6 and rate > 0.8
+                memory.trust = share(memory.trust + moved + (0.02 if often_good else 0.0))
+            memory.trust_usage = 0.7 * rate + 0.3 * min(memory.retrieved / 20, 1.0)
+            life.note(memory_id, "reinforcement" if success else "penalty")
+
+    @rule(owner=owners, pick=picks, delta=st.sampled_from([-1.0, -0.6, -0.1, 0.2, 1.0]))
+    def adjust_trust(self, owner: Owner, pick: int, delta: float) -> None:
+        life, memory_id = self.lives[owner], self.one(owner, pick)
+        memory = life.memories.get(memory_id)
+
+        def work() -> Any:
+            return self.repository(owner).adjust_trust(owner[1], memory_id, delta, "seen", "me")
+
+        if memory is None:
+            self.refused(owner, MemoryNotFound, work)
+        elif memory.trust is None:
+            self.refused(owner, InvalidMemory, work)
+        else:
+            work()
+            memory.trust = share(memory.trust + delta)
+            life.note(memory_id, "manual")
+
+    @rule(
+        owner=owners,
+        pick=picks,
+        kinds=st.lists(
+            st.sampled_from(["useful", "not_useful", "outdated", "incorrect"]),
+            min_size=1,
+            max_size=3,
+        ),
+    )
+    def feedback(self, owner: Owner, pick: int, kinds: list[Any]) -> None:
+        life, memory_id = self.lives[owner], self.one(owner, pick)
+        memory = life.memories.get(memory_id)
+
+        def work(kind: Any) -> Any:
+            return self.repository(owner).feedback(owner[1], memory_id, kind, "because")
+
+        if memory is None:
+            self.refused(owner, MemoryNotFound, lambda: work("useful"))
+            return
+        for kind in kinds:
+            work(kind)
+            memory.up += kind == "useful"
+            memory.down += {"useful": 0, "incorrect": 3}.get(kind, 1)
+            memory.needs_review |= kind == "outdated"
+            votes = memory.up + memory.down
+            memory.usefulness = (2 * memory.prior + memory.up) / (2 + votes)
+            life.note(memory_id, "feedback")
+
+    # Correcting
+
+    @rule(owner=owners, pick=picks, wanted=wishes, force=st.booleans())
+    def supersede(self, owner: Owner, pick: int, wanted: Wanted, force: bool) -> None:
+        life, memory_id = self.lives[owner], self.one(owner, pick)
+        new, memory = self.incoming(owner, wanted)
+        now = datetime.now(UTC)
+        old = life.memories.get(memory_id)
+
+        def work() -> Any:
+            return self.repository(owner).supersede(owner[1], memory_id, new, force=force)
+
+        if wanted.compliant is False:
+            self.refused(owner, NotCompliant, work)
+        elif old is None:
+            self.refused(owner, MemoryNotFound, work)
+        elif not force and (
+            old.invalidated is not None or (old.valid_until is not None and old.valid_until > now)
+        ):
+            self.refused(owner, SupersessionConflict, work)
+        elif wanted.ends == "past" or self.says_the_same(life, memory_id, wanted):
+            self.refused(owner, InvalidMemory, work)
+        else:
+            memory.importance = max(memory.importance, old.importance)
+            memory.valid_from = now
+            added = work()
+            successor = UUID(int=added.int)
+            outcome = self.take(life, memory, wanted.key, "keep", None, added)
+            assert outcome is UNTOLD or added.outcome == outcome
+            if outcome != "inserted" and life.memories[successor].importance < memory.importance:
+                life.memories[successor].importance = memory.importance
+                life.note(successor, "importance")
+            old.invalidated, old.superseded_by = "superseded", successor
+            life.note(memory_id, "superseded")
+
+    def says_the_same(self, life: Life, memory_id: UUID, wanted: Wanted) -> bool:
+        known = life.keys.get(wanted.key or "")
+        if known in life.memories:
+            return known == memory_id
+        return life.saying(wanted.text) == memory_id
+
+    @rule(owner=owners, chosen=st.lists(picks, max_size=2))
+    def invalidate(self, owner: Owner, chosen: list[int]) -> None:
+        life, ids = self.lives[owner], set(self.some(owner, chosen))
+
+        count = self.repository(owner).invalidate(owner[1], ids)
+
+        there = [i for i in ids if i in life.memories and life.memories[i].invalidated is None]
+        assert count == len(there)
+        for memory_id in there:
+            life.memories[memory_id].invalidated = "forgotten"
+            life.note(memory_id, "forgotten")
+
+    @rule(owner=owners, chosen=st.lists(picks, max_size=3))
+    def revive(self, owner: Owner, chosen: list[int]) -> None:
+        life, ids = self.lives[owner], set(self.some(owner, chosen))
+        now = datetime.now(UTC)
+        after = deepcopy(life)
+        away = []
+        for memory_id in ids & life.memories.keys():
+            memory = after.memories[memory_id]
+            expired = memory.expires_at is not None and memory.expires_at <= now
+            if memory.status == "active" and memory.invalidated is None and not expired:
+                continue
+            away.append(memory_id)
+            memory.status, memory.invalidated, memory.superseded_by = "active", None, None
+            memory.expires_at = None if expired else memory.expires_at
+            after.note(memory_id, "revived")
+        texts = [memory.text for memory in after.active().values()]
+
+        def work() -> Any:
+            return self.repository(owner).revive(owner[1], ids)
+
+        if len(texts) > len(set(texts)):
+            self.refused(owner, DuplicateMemory, work)
+        else:
+            assert work() == len(away)
+            self.lives[owner] = after
+
+    @rule(owner=owners, pick=picks, importance=st.sampled_from([0.0, 0.4, 1.0]))
+    def set_importance(self, owner: Owner, pick: int, importance: float) -> None:
+        life, memory_id = self.lives[owner], self.one(owner, pick)
+
+        def work() -> Any:
+            return self.repository(owner).set_importance(owner[1], memory_id, importance)
+
+        if memory_id not in life.memories:
+            self.refused(owner, MemoryNotFound, work)
+        else:
+            work()
+            life.memories[memory_id].importance = importance
+            life.note(memory_id, "importance")
+
+    @rule(owner=owners, chosen=st.lists(picks, max_size=3), up=st.booleans())
+    def change_tier(self, owner: Owner, chosen: list[int], up: bool) -> None:
+        life, ids = self.lives[owner], set(self.some(owner, chosen))
+        repo = self.repository(owner)
+        tiers = ["short", "medium", "long"]
+
+        count = (repo.promote if up else repo.demote)(owner[1], ids)
+
+        moved = 0
+        for memory_id in ids & life.memories.keys():
+            memory = life.memories[memory_id]
+            place = tiers.index(memory.tier) + (1 if up else -1)
+            if 0 <= place < len(tiers):
+                moved += 1
+                memory.tier = tiers[place]
+                memory.expires_at = tier_expiry(memory.tier)
+                life.note(memory_id, "promoted" if up else "demoted")
+        assert count == moved
+
+    # Labels and links
+
+    @rule(
+        owner=owners,
+        pick=picks,
+        given=st.dictionaries(
+            st.tuples(st.sampled_from(["keyword", "tag"]), st.sampled_from(["x", "y", "z"])),
+            st.sampled_from([0.0, 0.3, 1.0]),
+            max_size=3,
+        ),
+        taken=st.booleans(),
+    )
+    def label(
+        self, owner: Owner, pick: int, given: dict[tuple[Any, str], float], taken: bool
+    ) -> None:
+        life, memory_id = self.lives[owner], self.one(owner, pick)
+        labels = [Label(value, kind, weight) for (kind, value), weight in given.items()]
+        repo = self.repository(owner)
+
+        def work() -> Any:
+            return (repo.unlabel if taken else repo.label)(owner[1], memory_id, labels)
+
+        if given and memory_id not in life.memories:
+            self.refused(owner, MemoryNotFound, work)
+            return
+        count = work()
+        if taken:
+            there = [k for k in given if (memory_id, *k) in life.labels]
+            assert count == len(there)
+            for kind, value in there:
+                del life.labels[memory_id, kind, value]
+            if there:
+                life.note(memory_id, "unlabelled")
+        else:
+            assert count == len(given)
+            for (kind, value), weight in given.items():
+                life.labels[memory_id, kind, value] = weight
+            if given:
+                life.note(memory_id, "labelled")
+
+    @rule(
+        owner=owners,
+        pick=picks,
+        other=picks,
+        kind=st.sampled_from(["related", "cites"]),
+        weight=st.sampled_from([0.2, 1.0]),
+    )
+    def link(self, owner: Owner, pick: int, other: int, kind: str, weight: float) -> None:
+        life, source, target = self.lives[owner], self.one(owner, pick), self.one(owner, other)
+
+        def work() -> Any:
+            return self.repository(owner).link(owner[1], source, target, kind, weight=weight)
+
+        if source == target:
+            self.refused(owner, InputError, work)
+        elif not {source, target} <= life.memories.keys():
+            self.refused(owner, MemoryNotFound, work)
+        else:
+            work()
+            life.links[source, target, kind] = weight
+            life.note(source, "linked")
+
+    @rule(owner=owners, pick=picks)
+    def unlink(self, owner: Owner, pick: int) -> None:
+        life = self.lives[owner]
+        if not life.links:
+            return
+        source, target, kind = sorted(life.links)[pick % len(life.links)]
+        repo = self.repository(owner)
+
+        assert not repo.unlink(owner[1], target, source, f"not {kind}")
+        assert repo.unlink(owner[1], source, target, kind)
+
+        del life.links[source, target, kind]
+        life.note(source, "unlinked")
+
+    # Curating and collecting
+
+    @rule(owner=owners, days=st.sampled_from([7, 30]))
+    def complete_stale_tasks(self, owner: Owner, days: int) -> None:
+        life = self.lives[owner]
+        cutoff = datetime.now(UTC) - timedelta(days=days)
+
+        count = self.repository(owner).complete_stale_tasks(
+            owner[1], older_than=timedelta(days=days)
+        )
+
+        stale = [
+            i
+            for i, m in life.active().items()
+            if m.memory_type == "task" and m.created_at < cutoff and not m.accessed
+        ]
+        assert count == len(stale)
+        self.put_away(life, stale, "completed", "completed")
+
+    @rule(
+        owner=owners,
+        days=st.sampled_from([None, 5, 20]),
+        below=st.sampled_from([None, 0.1871, 0.2613, 0.4107]),
+    )
+    def prune(self, owner: Owner, days: int | None, below: float | None) -> None:
+        life = self.lives[owner]
+        age = None if days is None else timedelta(days=days)
+
+        def work() -> Any:
+            return self.repository(owner).prune(owner[1], older_than=age, below_score=below)
+
+        if age is None and below is None:
+            self.refused(owner, InputError, work)
+            return
+        now = datetime.now(UTC)
+        chosen = [
+            i
+            for i, m in life.active().items()
+            if (age is None or m.created_at < now - age)
+            and (below is None or self.score_without_query(m, now) < below)
+        ]
+        assert work() == len(chosen)
+        self.put_away(life, chosen, "archived", "archived")
+
+    def score_without_query(self, memory: Remembered, now: datetime) -> float:
+        days = max((now - memory.created_at) / timedelta(days=1), 0.0)
+        return (
+            0.25 * math.exp(-0.05 * days)
+            + 0.20 * memory.usefulness
+            + 0.10 * memory.confidence
+            + 0.05 * min(memory.retrieved / 50, 1.0)
+        )
+
+    @rule(
+        owner=owners,
+        thresholds=st.sampled_from([(0.2, 0.1), (0.5, 0.3), (None, 0.1), (0.2, None)]),
+        hours=st.sampled_from([720.0, 100.0, None]),
+        max_live=st.sampled_from([None, 3, 5]),
+        batch_size=st.sampled_from([1, 2, 1_000]),
+        dry=st.booleans(),
+    )
+    def collect_garbage(
+        self,
+        owner: Owner,
+        thresholds: tuple[float | None, float | None],
+        hours: float | None,
+        max_live: int | None,
+        batch_size: int,
+        dry: bool,
+    ) -> None:
+        life, (archive_below, delete_below) = self.lives[owner], thresholds
+        policy = GarbagePolicy(
+            min_trust_threshold=archive_below,
+            delete_threshold=delete_below,
+            max_age_hours=hours,
+            max_live=max_live,
+        )
+
+        run = self.repository(owner).collect_garbage(
+            policy, agent_id=owner[1], dry_run=dry, batch_size=batch_size
+        )
+
+        now = datetime.now(UTC)
+        deleted, archived = [], []
+        for memory_id, memory in life.live().items():
+            trust = memory.trust
+            if trust is not None and delete_below is not None and trust < delete_below:
+                deleted.append(memory_id)
+            elif (
+                (memory.expires_at is not None and memory.expires_at <= now)
+                or (trust is not None and archive_below is not None and trust < archive_below)
+                or (hours is not None and memory.created_at < now - timedelta(hours=hours))
+            ):
+                archived.append(memory_id)
+        scanned = len(life.live())
+        if max_live is not None:
+            left = [(m, i) for i, m in life.live().items() if i not in {*deleted, *archived}]
+            left.sort(key=lambda one: (trusted(one[0]), one[0].created_at, one[1]))
+            archived += [i for _, i in left[: max(len(left) - max_live, 0)]]
+        assert (run.scanned, run.archived, run.deleted) == (scanned, len(archived), len(deleted))
+        assert (run.swept, run.dry_run) == (0, dry)
+        if not dry:
+            for memory_id in deleted:
+                life.forget(memory_id)
+                life.note(memory_id, "deleted")
+            self.put_away(life, archived, "archived", "archived")
+
+    @rule(owner=owners)
+    def clear(self, owner: Owner) -> None:
+        count = self.repository(owner).clear(owner[1])
+
+        assert count == len(self.lives[owner].memories)
+        self.lives[owner] = Life()
+        for other, life in self.lives.items():
+            if other[1] == owner[1]:  # the history of what is gone does not tell whose it was
+                life.events = {i: e for i, e in life.events.items() if i in life.memories}
+
+    def put_away(self, life: Life, ids: Sequence[UUID], status: str, event_type: str) -> None:
+        for memory_id in ids:
+            life.memories[memory_id].status = status
+            life.note(memory_id, event_type)
+
+    # Comparing
+
+    @invariant()
+    def all_is_as_the_rules_say(self) -> None:
+        for owner, life in self.lives.items():
+            rows = self.rows(owner)
+            assert rows.keys() == life.memories.keys()
+            for memory_id, row in rows.items():
+                compare(row, life.memories[memory_id])
+        for table, told in {
+            "labels": {
+                (owner[1], *key): weight
+                for owner, life in self.lives.items()
+                for key, weight in life.labels.items()
+            },
+            "links": {
+                (owner[1], *key): weight
+                for owner, life in self.lives.items()
+                for key, weight in life.links.items()
+            },
+        }.items():
+            key = {"labels": "memory_id, kind, value", "links": "source_id, target_id, kind"}[table]
+            found = {
+                tuple(row.values())[:-1]: row["weight"]
+                for row in self.sql(f"SELECT agent_id, {key}, weight FROM pgrecall.memory_{table}")
+            }
+            assert found == told, table
+        events: dict[tuple[str, UUID], list[str]] = {}
+        for row in self.sql(
+            "SELECT agent_id, memory_id, event_type FROM pgrecall.memory_events "
+            "ORDER BY occurred_at, id"
+        ):
+            events.setdefault((row["agent_id"], row["memory_id"]), []).append(row["event_type"])
+        assert events == {
+            (owner[1], memory_id): told
+            for owner, life in self.lives.items()
+            for memory_id, told in life.events.items()
+        }
+
+    def rows(self, owner: Owner) -> dict[UUID, dict[str, Any]]:
+        kind, name = owner
+        found = self.sql(
+            f"SELECT m.*, u.* FROM pgrecall.{kind}_memories m LEFT JOIN pgrecall.memory_usage u "
+            f"ON u.agent_id = m.{kind}_id AND u.memory_id = m.id WHERE m.{kind}_id = %s",
+            name,
+        )
+        return {row["id"]: row for row in found}
+
+    def sql(self, statement: str, *values: Any) -> list[dict[str, Any]]:
+        return self.connection.execute(statement, values).fetchall()
+
+
+def trusted(memory: Remembered) -> float:
+    return 0.5 if memory.trust is None else memory.trust
+
+
+def compare(row: dict[str, Any], memory: Remembered) -> None:
+    for name in ("content", "status", "tier", "memory_type", "superseded_by", "needs_review"):
+        assert row[name] == getattr(memory, name), name
+    assert row["invalidation_reason"] == memory.invalidated
+    assert (row["invalidated_at"] is None) == (memory.invalidated is None)
+    assert (row["embedding"] is None) == (memory.angle is None)
+    assert (row["last_accessed_at"] is None) != memory.accessed
+    for name in ("importance", "usefulness", "confidence", "trust", "trust_usage"):
+        told = getattr(memory, name)
+        assert row[name] == (None if told is None else pytest.approx(told, abs=1e-9)), name
+    for name, counter in {
+        "retrieval_count": memory.retrieved,
+        "success_count": memory.succeeded,
+        "failure_count": memory.failed,
+        "feedback_up": memory.up,
+        "feedback_down": memory.down,
+    }.items():
+        assert (row[name] or 0) == counter, name
+    assert row["created_at"] == memory.created_at
+    for name in ("valid_from", "valid_until", "expires_at"):
+        told = getattr(memory, name)
+        assert (row[name] is None) == (told is None), name
+        assert told is None or abs(row[name] - told) < CLOSE, name
+
+
+def test_a_random_life_goes_as_the_rules_say(database_url: str) -> None:
+    engine = create_engine(database_url, pool_size=1, max_overflow=0)
+    with psycopg.connect(database_url, autocommit=True, row_factory=dict_row) as connection:
+        make: Any = partial(Lives, engine, connection)
+        run_state_machine_as_test(
+            make,
+            settings=settings(
+                max_examples=SEQUENCES,
+                stateful_step_count=STEPS,
+                derandomize=True,phases=[__import__("hypothesis").Phase.generate],
+                deadline=None,
+                database=None,
+                suppress_health_check=list(HealthCheck),
+            ),
+        )
+    engine.dispose()
