@@ -154,6 +154,17 @@ def fill(repository: MemoryRepository, connection: psycopg.Connection[Any]) -> N
                     if dice.random() < 0.5
                 ],
             )
+            cursor.executemany(
+                "INSERT INTO pgrecall.memory_labels (agent_id, memory_id, kind, value) "
+                "VALUES (%s, %s, %s, %s)",
+                [
+                    (owner, id_, kind, value)
+                    for id_ in ids
+                    for kind in ("keyword", "concept")
+                    for value in ("tea", "%s")
+                    if dice.random() < 0.2
+                ],
+            )
             table = sql.Identifier("team_memories" if teams else "agent_memories")
             cursor.executemany(
                 sql.SQL("UPDATE pgrecall.{} SET status = %s, invalidated_at = %s WHERE id = %s")
@@ -174,7 +185,9 @@ def fill(repository: MemoryRepository, connection: psycopg.Connection[Any]) -> N
 
 READ = """
 SELECT m.{owner} AS owner, m.*, m.embedding::text AS vector,
-       u.retrieval_count, u.last_accessed_at
+       u.retrieval_count, u.last_accessed_at,
+       ARRAY(SELECT l.kind || ':' || l.value FROM pgrecall.memory_labels l
+              WHERE l.agent_id = m.{owner} AND l.memory_id = m.id) AS labels
   FROM pgrecall.{table} m
   LEFT JOIN pgrecall.memory_usage u ON u.agent_id = m.{owner} AND u.memory_id = m.id
 """
@@ -293,6 +306,11 @@ def passes(row: Row, arguments: Mapping[str, Any], moment: datetime) -> bool:
         "all_tags": lambda w: set(row["tags"]) >= set(w),
         "entities": lambda w: bool(set(row["entities"]) & set(w)),
         "all_entities": lambda w: set(row["entities"]) >= set(w),
+        "labels": lambda w: any(
+            f"{kind}:{value}" in row["labels"]
+            for kind in arguments.get("label_kinds", ["keyword", "tag", "concept", "component"])
+            for value in w
+        ),
         "metadata": lambda w: contains(row["metadata"], w),
         "created_after": lambda w: created is not None and created >= w,
         "created_before": lambda w: created is not None and created < w,
@@ -509,6 +527,8 @@ def questions() -> dict[str, Question]:
         "memory_types": about(memory_types=["factual", "note"], k=EVERYTHING),
         "tiers": about(tiers=["short", "medium"], k=EVERYTHING),
         "tags": about(tags=["a", "%s"], k=EVERYTHING),
+        "labels": about(labels=["tea"], k=EVERYTHING),
+        "labels of a kind": about(labels=["%s", "tea"], label_kinds=["concept"], k=EVERYTHING),
         "all_tags": about(all_tags=["a", "b"], k=EVERYTHING),
         "entities": about(entities=["Ann", ""], k=EVERYTHING),
         "all_entities": about(all_entities=["Ann", 'C++ "lib"'], k=EVERYTHING),

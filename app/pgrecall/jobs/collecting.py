@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from typing import Any
 from uuid import UUID
@@ -111,8 +112,8 @@ class _Run:
             yield from self._until_done(
                 partial(collecting.sweep, run=run, owner_id=owner_id, batch_size=size)
             )
-        yield Transact(partial(collecting.end_run, run=run))
-        return self._so_far()
+        seconds: float = yield Transact(partial(collecting.end_run, run=run))
+        return replace(self._so_far(), seconds=seconds)
 
     def _until_done(self, step: Callable[..., Any]) -> Job[None]:
         while True:

@@ -120,9 +120,9 @@ def sweep(tables: Tables, run: Run, owner_id: str, batch_size: int) -> Operation
     return numbers
 
 
-def end_run(tables: Tables, run: Run) -> Operation[None]:
-    """Closes the log's row."""
-    yield from _note(tables, run, {}, finished=True)
+def end_run(tables: Tables, run: Run) -> Operation[float]:
+    """Closes the log's row and returns the seconds it tells."""
+    return (yield from _note(tables, run, {}, finished=True))
 
 
 def _by(policy: GarbagePolicy) -> dict[str, Any]:
@@ -131,13 +131,14 @@ def _by(policy: GarbagePolicy) -> dict[str, Any]:
 
 def _note(
     tables: Tables, run: Run, numbers: dict[str, int], *, finished: bool = False
-) -> Operation[None]:
+) -> Operation[float]:
+    seconds = run.seconds
     yield Execute(
         statements.note_run(tables),
         {
             "owner_id": EVERY_OWNER if run.agent_id is None else run.agent_id,
             "run_id": run.id,
-            "run_seconds": run.seconds,
+            "run_seconds": seconds,
             "is_finished": finished,
             **{
                 f"more_{name}": numbers.get(name, 0)
@@ -145,3 +146,4 @@ def _note(
             },
         },
     )
+    return seconds
