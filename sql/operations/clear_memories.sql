@@ -26,16 +26,24 @@ BEGIN
         INTO cleared;
         DELETE FROM memory_usage WHERE memory_usage.agent_id = owner_id AND NOT (EXISTS (SELECT 1
         FROM agent_memories
-        WHERE agent_memories.agent_id = owner_id AND agent_memories.id = memory_usage.memory_id));
+        WHERE agent_memories.agent_id = owner_id AND agent_memories.id = memory_usage.memory_id)) AND NOT (EXISTS (SELECT 1
+        FROM team_memories
+        WHERE team_memories.team_id = owner_id AND team_memories.id = memory_usage.memory_id));
         DELETE FROM memory_labels WHERE memory_labels.agent_id = owner_id AND NOT (EXISTS (SELECT 1
         FROM agent_memories
-        WHERE agent_memories.agent_id = owner_id AND agent_memories.id = memory_labels.memory_id));
+        WHERE agent_memories.agent_id = owner_id AND agent_memories.id = memory_labels.memory_id)) AND NOT (EXISTS (SELECT 1
+        FROM team_memories
+        WHERE team_memories.team_id = owner_id AND team_memories.id = memory_labels.memory_id));
         DELETE FROM memory_links WHERE memory_links.agent_id = owner_id AND NOT (EXISTS (SELECT 1
         FROM agent_memories
-        WHERE agent_memories.agent_id = owner_id AND agent_memories.id = memory_links.source_id));
+        WHERE agent_memories.agent_id = owner_id AND agent_memories.id = memory_links.source_id)) AND NOT (EXISTS (SELECT 1
+        FROM team_memories
+        WHERE team_memories.team_id = owner_id AND team_memories.id = memory_links.source_id));
         DELETE FROM memory_events WHERE memory_events.agent_id = owner_id AND NOT (EXISTS (SELECT 1
         FROM agent_memories
         WHERE agent_memories.agent_id = owner_id AND agent_memories.id = memory_events.memory_id)) AND NOT (EXISTS (SELECT 1
+        FROM team_memories
+        WHERE team_memories.team_id = owner_id AND team_memories.id = memory_events.memory_id)) AND NOT (EXISTS (SELECT 1
         FROM memory_events AS last
         WHERE last.agent_id = owner_id AND last.memory_id = memory_events.memory_id AND last.event_type = 'deleted' AND (last.old_values ->> 'table_name') = 'agent_memories'));
         DELETE FROM gc_runs WHERE gc_runs.agent_id = owner_id AND gc_runs.table_name = 'team_memories';
@@ -48,16 +56,24 @@ BEGIN
         INTO cleared;
         DELETE FROM memory_usage WHERE memory_usage.agent_id = owner_id AND NOT (EXISTS (SELECT 1
         FROM team_memories
-        WHERE team_memories.team_id = owner_id AND team_memories.id = memory_usage.memory_id));
+        WHERE team_memories.team_id = owner_id AND team_memories.id = memory_usage.memory_id)) AND NOT (EXISTS (SELECT 1
+        FROM agent_memories
+        WHERE agent_memories.agent_id = owner_id AND agent_memories.id = memory_usage.memory_id));
         DELETE FROM memory_labels WHERE memory_labels.agent_id = owner_id AND NOT (EXISTS (SELECT 1
         FROM team_memories
-        WHERE team_memories.team_id = owner_id AND team_memories.id = memory_labels.memory_id));
+        WHERE team_memories.team_id = owner_id AND team_memories.id = memory_labels.memory_id)) AND NOT (EXISTS (SELECT 1
+        FROM agent_memories
+        WHERE agent_memories.agent_id = owner_id AND agent_memories.id = memory_labels.memory_id));
         DELETE FROM memory_links WHERE memory_links.agent_id = owner_id AND NOT (EXISTS (SELECT 1
         FROM team_memories
-        WHERE team_memories.team_id = owner_id AND team_memories.id = memory_links.source_id));
+        WHERE team_memories.team_id = owner_id AND team_memories.id = memory_links.source_id)) AND NOT (EXISTS (SELECT 1
+        FROM agent_memories
+        WHERE agent_memories.agent_id = owner_id AND agent_memories.id = memory_links.source_id));
         DELETE FROM memory_events WHERE memory_events.agent_id = owner_id AND NOT (EXISTS (SELECT 1
         FROM team_memories
         WHERE team_memories.team_id = owner_id AND team_memories.id = memory_events.memory_id)) AND NOT (EXISTS (SELECT 1
+        FROM agent_memories
+        WHERE agent_memories.agent_id = owner_id AND agent_memories.id = memory_events.memory_id)) AND NOT (EXISTS (SELECT 1
         FROM memory_events AS last
         WHERE last.agent_id = owner_id AND last.memory_id = memory_events.memory_id AND last.event_type = 'deleted' AND (last.old_values ->> 'table_name') = 'team_memories'));
         DELETE FROM gc_runs WHERE gc_runs.agent_id = owner_id AND gc_runs.table_name = 'agent_memories';

@@ -1,4 +1,4 @@
-"""pgrecall supersede, invalidate, revive, importance, promote, demote"""
+"""pgrecall supersede, importance"""
 
 from __future__ import annotations
 
@@ -10,13 +10,11 @@ from pgrecall.cli.database import Agent, AsJson, DatabaseUrl, Schema
 from pgrecall.cli.memories import (
     Actor,
     MemoryId,
-    MemoryIds,
     OfTeam,
     Reason,
     id_of,
     memories,
     print_changed,
-    print_number,
 )
 from pgrecall.cli.output import console, print_json
 from pgrecall.cli.times import When, moment
@@ -55,40 +53,6 @@ def supersede(
         console.print(f"{memory_id} superseded by {added}", highlight=False)
 
 
-def invalidate(
-    memory: MemoryIds,
-    agent: Agent,
-    reason: Reason = None,
-    actor: Actor = None,
-    of_team: OfTeam = False,
-    database_url: DatabaseUrl = None,
-    schema: Schema = DEFAULT_SCHEMA,
-    json: AsJson = False,
-) -> None:
-    """Forget memories: they stay, but are not recalled from now on."""
-    ids = [id_of(text) for text in memory]
-    with memories(database_url, schema, of_team) as repo:
-        number = repo.invalidate(agent, ids, reason=reason, actor=actor)
-    print_number("invalidated", number, "invalidated", json=json)
-
-
-def revive(
-    memory: MemoryIds,
-    agent: Agent,
-    reason: Reason = None,
-    actor: Actor = None,
-    of_team: OfTeam = False,
-    database_url: DatabaseUrl = None,
-    schema: Schema = DEFAULT_SCHEMA,
-    json: AsJson = False,
-) -> None:
-    """Make memories recallable again that were forgotten, put away or have expired."""
-    ids = [id_of(text) for text in memory]
-    with memories(database_url, schema, of_team) as repo:
-        number = repo.revive(agent, ids, reason=reason, actor=actor)
-    print_number("revived", number, "revived", json=json)
-
-
 def importance(
     memory: MemoryId,
     value: Annotated[float, typer.Argument(help="0 to 1.")],
@@ -105,37 +69,3 @@ def importance(
     with memories(database_url, schema, of_team) as repo:
         changed = repo.set_importance(agent, memory_id, value, reason=reason, actor=actor)
     print_changed(changed, "importance", json=json)
-
-
-def promote(
-    memory: MemoryIds,
-    agent: Agent,
-    reason: Reason = None,
-    actor: Actor = None,
-    of_team: OfTeam = False,
-    database_url: DatabaseUrl = None,
-    schema: Schema = DEFAULT_SCHEMA,
-    json: AsJson = False,
-) -> None:
-    """Move memories one tier up: short, medium, long."""
-    ids = [id_of(text) for text in memory]
-    with memories(database_url, schema, of_team) as repo:
-        number = repo.promote(agent, ids, reason=reason, actor=actor)
-    print_number("promoted", number, "promoted", json=json)
-
-
-def demote(
-    memory: MemoryIds,
-    agent: Agent,
-    reason: Reason = None,
-    actor: Actor = None,
-    of_team: OfTeam = False,
-    database_url: DatabaseUrl = None,
-    schema: Schema = DEFAULT_SCHEMA,
-    json: AsJson = False,
-) -> None:
-    """Move memories one tier down: long, medium, short."""
-    ids = [id_of(text) for text in memory]
-    with memories(database_url, schema, of_team) as repo:
-        number = repo.demote(agent, ids, reason=reason, actor=actor)
-    print_number("demoted", number, "demoted", json=json)

@@ -1,4 +1,4 @@
-"""pgrecall duplicates, clusters, consolidate, complete-tasks, prune, delete, clear"""
+"""pgrecall duplicates, clusters, consolidate, complete-tasks, prune, clear"""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from rich.text import Text
 
 from pgrecall.cli.asking import ProfileName
 from pgrecall.cli.database import Agent, AsJson, DatabaseUrl, Schema
-from pgrecall.cli.memories import Actor, MemoryIds, OfTeam, Reason, id_of, memories, print_number
+from pgrecall.cli.memories import Actor, OfTeam, Reason, memories, print_number
 from pgrecall.cli.output import complaints, console, plain, print_json
 from pgrecall.cli.profiling import named_or_loaded
 from pgrecall.errors import InputError
@@ -188,23 +188,6 @@ def prune(
             actor=actor,
         )
     print_number("archived", number, "archived", json=json)
-
-
-def delete(
-    memory: MemoryIds,
-    agent: Agent,
-    reason: Reason = None,
-    actor: Actor = None,
-    of_team: OfTeam = False,
-    database_url: DatabaseUrl = None,
-    schema: Schema = DEFAULT_SCHEMA,
-    json: AsJson = False,
-) -> None:
-    """Delete memories; what happened to them stays in the history."""
-    ids = [id_of(text) for text in memory]
-    with memories(database_url, schema, of_team) as repo:
-        number = repo.delete(agent, ids, reason=reason, actor=actor)
-    print_number("deleted", number, "deleted", json=json)
 
 
 def clear(

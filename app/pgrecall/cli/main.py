@@ -23,6 +23,7 @@ from pgrecall.cli import (
     migrating,
     profiling,
     searching,
+    several,
     status,
     using,
 )
@@ -81,11 +82,11 @@ COMMANDS: dict[str, dict[str, Callable[..., None]]] = {
     },
     "Correct": {
         "supersede": correcting.supersede,
-        "invalidate": correcting.invalidate,
-        "revive": correcting.revive,
+        "invalidate": several.invalidate,
+        "revive": several.revive,
         "importance": correcting.importance,
-        "promote": correcting.promote,
-        "demote": correcting.demote,
+        "promote": several.promote,
+        "demote": several.demote,
     },
     "Curate": {
         "duplicates": curating.duplicates,
@@ -94,7 +95,7 @@ COMMANDS: dict[str, dict[str, Callable[..., None]]] = {
         "complete-tasks": curating.complete_tasks,
         "prune": curating.prune,
         "gc": collecting.gc,
-        "delete": curating.delete,
+        "delete": several.delete,
         "clear": curating.clear,
     },
     "Labels and links": {

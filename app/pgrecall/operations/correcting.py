@@ -59,13 +59,14 @@ def supersede(
             "this_id": memory_id,
             "start": values["valid_from"],
             "content": values["content"],
+            "incoming_id": incoming.id,
         },
     )
-    if not rows:
+    old = next((row for row in rows if row.id == memory_id), None)
+    if old is None:
         raise MemoryNotFound(f"agent {agent_id!r} has no memory {memory_id}")
-    [old] = rows
-    if old.superseded_by == incoming.id:
-        return Added(incoming.id, "known")
+    if old.repeated:
+        return Added(old.superseded_by, "known")
     if old.same or incoming.id == memory_id:
         raise InvalidMemory(f"memory {memory_id} says the same: there is nothing to supersede")
     if not force:

@@ -67,8 +67,13 @@ def one_by_one(
 def stored(
     tables: Tables, agent_id: str, rows: Rows, policy: Policy
 ) -> Operation[dict[int, Added]]:
-    """Inserts what is new; what is there is looked up and met as the policy says."""
+    """Inserts what is new; what is there is looked up and met as the policy says.
+
+    Looked up until all is known, and only then met: a counter that is raised is locked, and
+    whoever waits for it may be whom the next insert would wait for.
+    """
     results: dict[int, Added] = {}
+    again: dict[int, _Said] = {}
     bound = {"owner_id": agent_id, "note_actor": policy.actor, **rows.parameters}
     for _ in range(_ATTEMPTS):
         inserted = yield Execute(statements.insert_incoming(tables, rows.staged), bound)
@@ -76,23 +81,32 @@ def stored(
         for ordinal, memory in rows.memories.items():
             if memory.id in ids:
                 results[ordinal] = Added(memory.id, "inserted")
-        waiting = {o: memory for o, memory in rows.memories.items() if o not in results}
+        waiting = _not_in(rows.memories, results, again)
         if waiting:
             asked = [memory.id for memory in waiting.values()]
             known = yield Execute(statements.existing(tables, agent_id, asked))
             known_ids = {row.id for row in known}
-            for ordinal, memory in list(waiting.items()):
+            for ordinal, memory in waiting.items():
                 if memory.id in known_ids:
                     results[ordinal] = Added(memory.id, "known")
-                    del waiting[ordinal]
+        waiting = _not_in(rows.memories, results, again)
         if waiting:
-            again = yield from _exact(tables, agent_id, rows, list(waiting))
-            results |= yield from _restated(tables, agent_id, rows, again, policy)
-        if len(results) == len(rows.memories):
-            return results
+            said = yield from _exact(tables, agent_id, rows, list(waiting))
+            again |= {one.ordinal: one for one in said}
+        if not _not_in(rows.memories, results, again):
+            met = yield from _restated(tables, agent_id, rows, list(again.values()), policy)
+            return results | met
     raise DatabaseConflict(
         "memories that say the same come and go while these are added; the same call may succeed"
     )
+
+
+def _not_in(memories: Mapping[int, Incoming], *known: Mapping[int, object]) -> dict[int, Incoming]:
+    return {
+        ordinal: memory
+        for ordinal, memory in memories.items()
+        if not any(ordinal in one for one in known)
+    }
 
 
 def _exact(

@@ -337,8 +337,11 @@ def clear(tables: Tables) -> tuple[Any, ...]:
         (tables.memory_links, tables.memory_links.c.source_id),
         (tables.memory_events, tables.memory_events.c.memory_id),
     ):
-        # A team may bear the name of an agent: what belongs to its memories stays.
-        statement = delete_(table).where(owned(table), ~_exists(others, memory_id))
+        # A team may bear the name of an agent: what belongs to its memories stays, and so does what
+        # belongs to a memory that was added while those before were deleted.
+        statement = delete_(table).where(
+            owned(table), ~_exists(others, memory_id), ~_exists(memories, memory_id)
+        )
         if table is tables.memory_events:
             statement = statement.where(~_was_deleted(tables, others))
         traces.append(statement)

@@ -102,7 +102,7 @@ def duplicates(tables: Tables, staged: Staged | None) -> Select[Any]:
     """Which active memory says the same as an incoming row.
 
     Columns: ordinal, memory_id, valid (now), holds (whether the incoming row would be). The
-    memories are kept from being deleted until the transaction ends. Parameters: owner_id,
+    memories are kept as they are until the transaction ends. Parameters: owner_id,
     ordinals, those of the incoming rows.
     """
     memories, rows = tables.memories, rows_of(tables, staged)
@@ -122,7 +122,7 @@ def duplicates(tables: Tables, staged: Staged | None) -> Select[Any]:
         .select_from(rows.join(memories, same))
         .where(rows.c[ORDINAL] == any_(wanted))
         .order_by(memories.c.id, rows.c[ORDINAL])
-        .with_for_update(read=True, key_share=True, of=memories)
+        .with_for_update(key_share=True, of=memories)
     )
 
 
@@ -176,7 +176,7 @@ def nearest(tables: Tables) -> Select[Any]:
         select(best)
         .select_from(best.join(memories, memories.c.id == best.c.memory_id))
         .where(owned(memories))
-        .with_for_update(read=True, key_share=True, of=memories)
+        .with_for_update(key_share=True, of=memories)
     )
 
 

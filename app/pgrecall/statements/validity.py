@@ -13,6 +13,7 @@ from sqlalchemy import (
     Select,
     Text,
     Uuid,
+    and_,
     any_,
     bindparam,
     case,
@@ -72,37 +73,62 @@ def revive(tables: Tables) -> Select[Any]:
 
 @lru_cache
 def lock_for_supersession(tables: Tables) -> Select[Any]:
-    """The memory `this_id`, locked, with what decides whether another may succeed it at `start`.
+    """The memory `this_id` and the active one that says `content`, locked in the order of the key.
 
-    Columns: importance, subject, invalidated_at, superseded_by, valid_from, valid_until, same
+    With what decides whether the first may be superseded by `incoming_id` from `start` on.
+    Columns: id, importance, subject, invalidated_at, superseded_by, valid_from, valid_until, same
     (whether it says the same as `content`), moment (when the other begins to hold), overlaps
-    (whether it claims to hold at that moment or after).
+    (whether it claims to hold at that moment or after, or begins no earlier), repeated (whether it was
+    superseded by this very write).
     """
-    columns = tables.memories.c
+    memories, events = tables.memories, tables.memory_events
+    columns = memories.c
     content = bindparam("content", type_=Text())
-    moment = func.coalesce(
-        bindparam("start", type_=DateTime(timezone=True)),
-        func.now(),
-        type_=DateTime(timezone=True),
-    )
+    incoming_id = bindparam("incoming_id", type_=Uuid())
+    start: Any = bindparam("start", type_=DateTime(timezone=True))
+    moment = func.coalesce(start, func.now(), type_=DateTime(timezone=True))
     overlaps = or_(
         func.coalesce(columns.valid_until > moment, False),
-        func.coalesce(columns.valid_from >= moment, False),
+        # What is superseded twice within a transaction begins and ends at the same now().
+        func.coalesce(columns.valid_from >= start, columns.valid_from > func.now(), False),
     )
+    successor = memories.alias("successor")
+    said = (
+        select(literal_column("1"))
+        .where(owned(events), events.c.memory_id == successor.c.id, events.c.id == incoming_id)
+        .exists()
+    )
+    repeated = (
+        select(literal_column("1"))
+        .where(
+            owned(successor),
+            successor.c.id == columns.superseded_by,
+            or_(successor.c.id == incoming_id, said),
+        )
+        .exists()
+    )
+    same = columns.content_hash == content_hash(tables, content)
+    active = columns.status == literal_column("'active'", Text())
     return (
         select(
+            columns.id,
             columns.importance,
             columns.subject,
             columns.invalidated_at,
             columns.superseded_by,
             columns.valid_from,
             columns.valid_until,
-            (columns.content_hash == content_hash(tables, content)).label("same"),
+            same.label("same"),
             moment.label("moment"),
             overlaps.label("overlaps"),
+            repeated.label("repeated"),
         )
-        .where(owned(tables.memories), columns.id == bindparam("this_id", type_=Uuid()))
-        .with_for_update(key_share=True)
+        .where(
+            owned(memories),
+            or_(columns.id == bindparam("this_id", type_=Uuid()), and_(same, active)),
+        )
+        .order_by(columns.id)
+        .with_for_update(key_share=True, of=memories)
     )
 
 

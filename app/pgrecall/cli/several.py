@@ -1,0 +1,55 @@
+"""pgrecall invalidate, revive, promote, demote, delete: what is done to several memories alike."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from pgrecall.cli.database import Agent, AsJson, DatabaseUrl, Schema
+from pgrecall.cli.memories import Actor, MemoryIds, OfTeam, Reason, id_of, memories, print_number
+from pgrecall.repository import MemoryRepository
+from pgrecall.schema import DEFAULT_SCHEMA
+
+
+def _command(change: Callable[..., int], done: str, help_: str) -> Callable[..., None]:
+    """A command that carries out such a method of the repository and says how many there were."""
+
+    def command(
+        memory: MemoryIds,
+        agent: Agent,
+        reason: Reason = None,
+        actor: Actor = None,
+        of_team: OfTeam = False,
+        database_url: DatabaseUrl = None,
+        schema: Schema = DEFAULT_SCHEMA,
+        json: AsJson = False,
+    ) -> None:
+        ids = [id_of(text) for text in memory]
+        with memories(database_url, schema, of_team) as repo:
+            number = change(repo, agent, ids, reason=reason, actor=actor)
+        print_number(done, number, done, json=json)
+
+    command.__doc__ = help_
+    return command
+
+
+invalidate = _command(
+    MemoryRepository.invalidate,
+    "invalidated",
+    "Forget memories: they stay, but are not recalled from now on.",
+)
+revive = _command(
+    MemoryRepository.revive,
+    "revived",
+    "Make memories recallable again that were forgotten, put away or have expired.",
+)
+promote = _command(
+    MemoryRepository.promote, "promoted", "Move memories one tier up: short, medium, long."
+)
+demote = _command(
+    MemoryRepository.demote, "demoted", "Move memories one tier down: long, medium, short."
+)
+delete = _command(
+    MemoryRepository.delete,
+    "deleted",
+    "Delete memories; what happened to them stays in the history.",
+)
