@@ -1,32 +1,19 @@
 """Pure functions that return SQLAlchemy Core statements; nothing here executes anything."""
 
-from pgrecall.statements.collecting import (
-    archive_excess,
-    begin_run,
-    collect_batch,
-    count_garbage,
-    note_run,
-    owners,
-    owners_of_orphans,
-    sweep,
-)
+from pgrecall.statements.clearing import clear
+from pgrecall.statements.collecting import archive_excess, collect_batch, count_garbage
+from pgrecall.statements.comparing import clusters, near_duplicates
 from pgrecall.statements.counters import count_retrievals, touch
 from pgrecall.statements.curating import (
     CONSOLIDATES,
-    clear,
-    clusters,
     complete_stale_tasks,
     consolidate,
     get_many,
     lock_sources,
-    near_duplicates,
     prune,
 )
-from pgrecall.statements.explaining import CONDITION_PREFIX, described, standing
-from pgrecall.statements.history import history
-from pgrecall.statements.inserting import (
+from pgrecall.statements.duplicates import (
     duplicates,
-    insert_incoming,
     nearest,
     replace,
     restate,
@@ -34,11 +21,16 @@ from pgrecall.statements.inserting import (
     text_taken,
     wait_for_rivals,
 )
+from pgrecall.statements.explaining import CONDITION_PREFIX, described, standing
+from pgrecall.statements.history import history
+from pgrecall.statements.inserting import insert_incoming
 from pgrecall.statements.labelling import label, labelled, labels_of, lock, unlabel
 from pgrecall.statements.linking import STEPS, link, links_of, neighbours, unlink
 from pgrecall.statements.outcomes import FEEDBACK, adjust_trust, record_feedback, record_outcome
+from pgrecall.statements.owners import owners, owners_of_orphans
 from pgrecall.statements.ranking import SIGNAL_PREFIX, Search, count, known_entities, search
 from pgrecall.statements.reading import existing, get
+from pgrecall.statements.run_log import begin_run, note_run
 from pgrecall.statements.staging import (
     GIVEN,
     UNSET_FIELDS,
@@ -48,6 +40,7 @@ from pgrecall.statements.staging import (
     staged_fields,
     staging,
 )
+from pgrecall.statements.sweeping import sweep
 from pgrecall.statements.validity import (
     invalidate,
     lock_for_supersession,

@@ -7,73 +7,35 @@ from typing import Any
 
 from sqlalchemy import (
     BigInteger,
-    Boolean,
     ColumnElement,
     DateTime,
     Double,
     FromClause,
-    Insert,
     Integer,
     Select,
-    Table,
     Text,
-    Update,
     Uuid,
-    and_,
     bindparam,
     case,
     cast,
     func,
-    insert,
     literal_column,
-    or_,
     select,
-    union,
     union_all,
 )
 from sqlalchemy import delete as delete_
 from sqlalchemy import update as update_
 from sqlalchemy.dialects.postgresql import JSONB
-from sqlalchemy.sql.dml import ReturningDelete
 
-from pgrecall.schema import Tables, owner
+from pgrecall.schema import Tables
 from pgrecall.statements.assessing import HOUR
 from pgrecall.statements.changing import Change, changed, named, noted_as
 from pgrecall.statements.conditions import owned
+from pgrecall.statements.sweeping import count_orphans
 from pgrecall.statements.writing import told
 
 _ARCHIVED = literal_column("'archived'", Text())
 _NEUTRAL_TRUST: ColumnElement[Any] = literal_column("0.5::float8", Double())
-
-
-@lru_cache
-def owners(tables: Tables) -> Select[Any]:
-    """Who has memories, in order; one look into the key for each.
-
-    The one statement that does not ask for an owner, since it asks who there is.
-    """
-    return _names(owner(tables.memories), "found")
-
-
-def _names(column: ColumnElement[Any], name: str) -> Select[Any]:
-    """The distinct values of a key's first column, one look into the key for each."""
-    first: Any = (
-        select(column.label("owner_id"))
-        .order_by(column)
-        .limit(literal_column("1"))
-        .subquery("first")
-    )
-    found = select(first.c.owner_id).cte(name, recursive=True)
-    after = (
-        select(column)
-        .where(column > found.c.owner_id)
-        .order_by(column)
-        .limit(literal_column("1"))
-        .scalar_subquery()
-    )
-    found = found.union_all(select(after).where(found.c.owner_id.is_not(None)))
-    owner_id = found.c.owner_id
-    return select(owner_id).where(owner_id.is_not(None)).order_by(owner_id)
 
 
 @lru_cache
@@ -208,116 +170,7 @@ def count_garbage(tables: Tables) -> Select[Any]:
             + case((bindparam("max_live", type_=BigInteger()).is_(None), 0), else_=excess)
         ).label("archived"),
         numbers.c.deleted,
-        _count_orphans(tables).label("swept"),
-    )
-
-
-@lru_cache
-def sweep(tables: Tables) -> tuple[ReturningDelete[Any], ...]:
-    """Removes counters, labels and links whose memory is gone, `batch_size` of each at most."""
-    statements: list[ReturningDelete[Any]] = []
-    for table, lost in _orphans(tables):
-        key = table.primary_key.columns
-        orphans = (
-            select(*key)
-            .where(owned(table), lost)
-            .order_by(*key)
-            .limit(bindparam("batch_size", type_=Integer()))
-            .with_for_update(skip_locked=True)
-            .cte("orphans")
-        )
-        same = and_(*(table.c[column.name] == orphans.c[column.name] for column in key))
-        statements.append(delete_(table).where(owned(table), same).returning(literal_column("1")))
-    return tuple(statements)
-
-
-def _count_orphans(tables: Tables) -> ColumnElement[Any]:
-    counts = [
-        select(func.count()).select_from(table).where(owned(table), lost).scalar_subquery()
-        for table, lost in _orphans(tables)
-    ]
-    return counts[0] + counts[1] + counts[2]
-
-
-@lru_cache
-def owners_of_orphans(tables: Tables) -> Select[Any]:
-    """Who has counters, labels or links but no memory at all."""
-    names = union(
-        *(
-            _names(table.c.agent_id, f"names_of_{table.name}")
-            for table in (tables.memory_usage, tables.memory_labels, tables.memory_links)
-        )
-    ).subquery("names")
-    without = (
-        ~select(literal_column("1")).where(owner(memories) == names.c.owner_id).exists()
-        for memories in (tables.agent_memories, tables.team_memories)
-    )
-    return select(names.c.owner_id).where(*without).order_by(names.c.owner_id)
-
-
-def _orphans(tables: Tables) -> list[tuple[Table, ColumnElement[bool]]]:
-    """What tells of memories, and whether a row of it tells of one that is gone."""
-    usage, labels, links = tables.memory_usage, tables.memory_labels, tables.memory_links
-    return [
-        (usage, _gone(tables, usage, usage.c.memory_id)),
-        (labels, _gone(tables, labels, labels.c.memory_id)),
-        (
-            links,
-            or_(_gone(tables, links, links.c.source_id), _gone(tables, links, links.c.target_id)),
-        ),
-    ]
-
-
-def _gone(tables: Tables, table: FromClause, memory_id: Any) -> Any:
-    return and_(
-        *(
-            ~select(literal_column("1"))
-            .where(owner(memories) == table.c.agent_id, memories.c.id == memory_id)
-            .exists()
-            for memories in (tables.agent_memories, tables.team_memories)
-        )
-    )
-
-
-@lru_cache
-def begin_run(tables: Tables) -> Insert:
-    """A row in the log for the run `run_id` that begins now."""
-    runs = tables.gc_runs
-    return insert(runs).values(
-        agent_id=bindparam("owner_id", type_=Text()),
-        id=bindparam("run_id", type_=Uuid()),
-        table_name=literal_column(f"'{tables.memories.name}'", Text()),
-        policy=bindparam("policy_name", type_=Text()),
-        min_trust_threshold=bindparam("run_min_trust_threshold", type_=Double()),
-        delete_threshold=bindparam("run_delete_threshold", type_=Double()),
-        max_age_hours=bindparam("run_max_age_hours", type_=Double()),
-        max_live=bindparam("run_max_live", type_=BigInteger()),
-        scanned=literal_column("0"),
-        archived=literal_column("0"),
-        deleted=literal_column("0"),
-        swept=literal_column("0"),
-        started_at=func.now(),
-        seconds=literal_column("0"),
-        finished=literal_column("false", Boolean()),
-    )
-
-
-@lru_cache
-def note_run(tables: Tables) -> Update:
-    """Adds a batch's numbers to the log's row; parameters: run_id, more_…, run_seconds,
-    is_finished."""
-    runs = tables.gc_runs
-    return (
-        update_(runs)
-        .where(owned(runs), runs.c.id == bindparam("run_id", type_=Uuid()))
-        .values(
-            scanned=runs.c.scanned + bindparam("more_scanned", type_=BigInteger()),
-            archived=runs.c.archived + bindparam("more_archived", type_=BigInteger()),
-            deleted=runs.c.deleted + bindparam("more_deleted", type_=BigInteger()),
-            swept=runs.c.swept + bindparam("more_swept", type_=BigInteger()),
-            seconds=bindparam("run_seconds", type_=Double()),
-            finished=bindparam("is_finished", type_=Boolean()),
-        )
+        count_orphans(tables).label("swept"),
     )
 
 

@@ -29,7 +29,7 @@ from pgrecall.schema.limits import TIERS
 from pgrecall.statements.assessing import expiry
 from pgrecall.statements.changing import Change, changed, named
 from pgrecall.statements.conditions import Condition, owned, uuids
-from pgrecall.statements.inserting import content_hash
+from pgrecall.statements.duplicates import content_hash
 
 
 @lru_cache
@@ -78,8 +78,8 @@ def lock_for_supersession(tables: Tables) -> Select[Any]:
     With what decides whether the first may be superseded by `incoming_id` from `start` on.
     Columns: id, importance, subject, invalidated_at, superseded_by, valid_from, valid_until, same
     (whether it says the same as `content`), moment (when the other begins to hold), overlaps
-    (whether it claims to hold at that moment or after, or begins no earlier), repeated (whether it was
-    superseded by this very write).
+    (whether it claims to hold at that moment or after, or begins no earlier), repeated (whether it
+    was superseded by this very write).
     """
     memories, events = tables.memories, tables.memory_events
     columns = memories.c

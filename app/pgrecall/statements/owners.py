@@ -1,0 +1,62 @@
+"""Who has memories, or only what memories left behind."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any
+
+from sqlalchemy import (
+    ColumnElement,
+    Select,
+    literal_column,
+    select,
+    union,
+)
+
+from pgrecall.schema import Tables, owner
+
+
+@lru_cache
+def owners(tables: Tables) -> Select[Any]:
+    """Who has memories, in order; one look into the key for each.
+
+    The one statement that does not ask for an owner, since it asks who there is.
+    """
+    return _names(owner(tables.memories), "found")
+
+
+def _names(column: ColumnElement[Any], name: str) -> Select[Any]:
+    """The distinct values of a key's first column, one look into the key for each."""
+    first: Any = (
+        select(column.label("owner_id"))
+        .order_by(column)
+        .limit(literal_column("1"))
+        .subquery("first")
+    )
+    found = select(first.c.owner_id).cte(name, recursive=True)
+    after = (
+        select(column)
+        .where(column > found.c.owner_id)
+        .order_by(column)
+        .limit(literal_column("1"))
+        .scalar_subquery()
+    )
+    found = found.union_all(select(after).where(found.c.owner_id.is_not(None)))
+    owner_id = found.c.owner_id
+    return select(owner_id).where(owner_id.is_not(None)).order_by(owner_id)
+
+
+@lru_cache
+def owners_of_orphans(tables: Tables) -> Select[Any]:
+    """Who has counters, labels or links but no memory at all."""
+    names = union(
+        *(
+            _names(table.c.agent_id, f"names_of_{table.name}")
+            for table in (tables.memory_usage, tables.memory_labels, tables.memory_links)
+        )
+    ).subquery("names")
+    without = (
+        ~select(literal_column("1")).where(owner(memories) == names.c.owner_id).exists()
+        for memories in (tables.agent_memories, tables.team_memories)
+    )
+    return select(names.c.owner_id).where(*without).order_by(names.c.owner_id)
