@@ -1,5 +1,6 @@
 -- Memories of an agent that say the same: exactly (equal after normalising case and white space),
--- and nearly (similarity above a threshold), among those active and valid now.
+-- and nearly (similarity above a threshold), among those active and valid now. Exact ones there are
+-- none while the unique index on the hash stands: that part is for finding out when it does not.
 --   psql -v agent=agent-1 -f duplicates.sql
 --   psql -v agent=agent-1 -v threshold=0.85 -v newest=20000 -v limit=200 -f duplicates.sql
 -- threshold: 0.92; newest: 1000; limit: 50; schema: pgrecall. Near duplicates are looked for from
