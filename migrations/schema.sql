@@ -55,11 +55,11 @@ BEGIN
     IF of_team THEN
         RETURN QUERY
         WITH locked AS
-        (SELECT team_memories.id AS id, team_memories.trust AS trust
+        (SELECT team_memories.id AS id, team_memories.trust AS trust, team_memories.trust_provenance AS trust_provenance, team_memories.trust_consensus AS trust_consensus, team_memories.trust_governance AS trust_governance, team_memories.trust_usage AS trust_usage
         FROM team_memories
         WHERE team_memories.team_id = owner_id AND team_memories.id = this_id AND team_memories.trust IS NOT NULL ORDER BY team_memories.id FOR NO KEY UPDATE OF team_memories),
         changed AS
-        (UPDATE team_memories SET trust=CASE WHEN (least(greatest(locked.trust + delta, 0.0), 1.0) < 1e-100::float8) THEN 0.0 ELSE least(greatest(locked.trust + delta, 0.0), 1.0) END, updated_at=now() FROM locked WHERE team_memories.team_id = owner_id AND team_memories.id = locked.id RETURNING team_memories.id, jsonb_build_object('trust', locked.trust) AS old_values, jsonb_build_object('trust', team_memories.trust) AS new_values, 'manual' AS event_type),
+        (UPDATE team_memories SET trust=CASE WHEN (least(greatest(locked.trust + delta, 0.0), 1.0) < 1e-100::float8) THEN 0.0 ELSE least(greatest(locked.trust + delta, 0.0), 1.0) END, updated_at=now() FROM locked WHERE team_memories.team_id = owner_id AND team_memories.id = locked.id RETURNING team_memories.id, jsonb_build_object('trust', locked.trust, 'trust_provenance', locked.trust_provenance, 'trust_consensus', locked.trust_consensus, 'trust_governance', locked.trust_governance, 'trust_usage', locked.trust_usage) AS old_values, jsonb_build_object('trust', team_memories.trust, 'trust_provenance', team_memories.trust_provenance, 'trust_consensus', team_memories.trust_consensus, 'trust_governance', team_memories.trust_governance, 'trust_usage', team_memories.trust_usage) AS new_values, 'manual' AS event_type),
         noted AS
         (INSERT INTO memory_events (agent_id, memory_id, id, event_type, reason, actor, old_values, new_values, metadata, occurred_at) SELECT owner_id AS anon_1, changed.id AS id, event_id() AS event_id_1, changed.event_type AS event_type, note_reason AS anon_2, note_actor AS anon_3, changed.old_values AS old_values, changed.new_values AS new_values, note_metadata AS anon_4, clock_timestamp() AS clock_timestamp_1
         FROM changed)
@@ -72,11 +72,11 @@ BEGIN
     ELSE
         RETURN QUERY
         WITH locked AS
-        (SELECT agent_memories.id AS id, agent_memories.trust AS trust
+        (SELECT agent_memories.id AS id, agent_memories.trust AS trust, agent_memories.trust_provenance AS trust_provenance, agent_memories.trust_consensus AS trust_consensus, agent_memories.trust_governance AS trust_governance, agent_memories.trust_usage AS trust_usage
         FROM agent_memories
         WHERE agent_memories.agent_id = owner_id AND agent_memories.id = this_id AND agent_memories.trust IS NOT NULL ORDER BY agent_memories.id FOR NO KEY UPDATE OF agent_memories),
         changed AS
-        (UPDATE agent_memories SET trust=CASE WHEN (least(greatest(locked.trust + delta, 0.0), 1.0) < 1e-100::float8) THEN 0.0 ELSE least(greatest(locked.trust + delta, 0.0), 1.0) END, updated_at=now() FROM locked WHERE agent_memories.agent_id = owner_id AND agent_memories.id = locked.id RETURNING agent_memories.id, jsonb_build_object('trust', locked.trust) AS old_values, jsonb_build_object('trust', agent_memories.trust) AS new_values, 'manual' AS event_type),
+        (UPDATE agent_memories SET trust=CASE WHEN (least(greatest(locked.trust + delta, 0.0), 1.0) < 1e-100::float8) THEN 0.0 ELSE least(greatest(locked.trust + delta, 0.0), 1.0) END, updated_at=now() FROM locked WHERE agent_memories.agent_id = owner_id AND agent_memories.id = locked.id RETURNING agent_memories.id, jsonb_build_object('trust', locked.trust, 'trust_provenance', locked.trust_provenance, 'trust_consensus', locked.trust_consensus, 'trust_governance', locked.trust_governance, 'trust_usage', locked.trust_usage) AS old_values, jsonb_build_object('trust', agent_memories.trust, 'trust_provenance', agent_memories.trust_provenance, 'trust_consensus', agent_memories.trust_consensus, 'trust_governance', agent_memories.trust_governance, 'trust_usage', agent_memories.trust_usage) AS new_values, 'manual' AS event_type),
         noted AS
         (INSERT INTO memory_events (agent_id, memory_id, id, event_type, reason, actor, old_values, new_values, metadata, occurred_at) SELECT owner_id AS anon_1, changed.id AS id, event_id() AS event_id_1, changed.event_type AS event_type, note_reason AS anon_2, note_actor AS anon_3, changed.old_values AS old_values, changed.new_values AS new_values, note_metadata AS anon_4, clock_timestamp() AS clock_timestamp_1
         FROM changed)
@@ -205,8 +205,13 @@ BEGIN
             USING ERRCODE = 'invalid_parameter_value';
     END IF;
     IF of_team THEN
-        WITH gone AS
-        (DELETE FROM team_memories WHERE team_memories.team_id = owner_id RETURNING team_memories.id)
+        WITH locked AS
+        (SELECT team_memories.id AS id
+        FROM team_memories
+        WHERE team_memories.team_id = owner_id ORDER BY team_memories.id FOR UPDATE),
+        gone AS
+        (DELETE FROM team_memories WHERE team_memories.team_id = owner_id AND team_memories.id IN (SELECT locked.id
+        FROM locked) RETURNING team_memories.id)
          SELECT count(*) AS cleared
         FROM gone
         INTO cleared;
@@ -235,8 +240,13 @@ BEGIN
         DELETE FROM gc_runs WHERE gc_runs.agent_id = owner_id AND gc_runs.table_name = 'team_memories';
         RETURN cleared;
     ELSE
-        WITH gone AS
-        (DELETE FROM agent_memories WHERE agent_memories.agent_id = owner_id RETURNING agent_memories.id)
+        WITH locked AS
+        (SELECT agent_memories.id AS id
+        FROM agent_memories
+        WHERE agent_memories.agent_id = owner_id ORDER BY agent_memories.id FOR UPDATE),
+        gone AS
+        (DELETE FROM agent_memories WHERE agent_memories.agent_id = owner_id AND agent_memories.id IN (SELECT locked.id
+        FROM locked) RETURNING agent_memories.id)
          SELECT count(*) AS cleared
         FROM gone
         INTO cleared;
@@ -289,7 +299,7 @@ DECLARE
     owners text[];
     whose text;
     run uuid;
-    log_owner text := coalesce(agent, '*');
+    log_owner text := coalesce(agent, '');
     began timestamptz := now();
     last uuid;
     step record;
@@ -349,7 +359,6 @@ BEGIN
             SELECT * INTO step FROM collect_garbage_batch(
                 whose, last, min_trust_threshold, max_age_hours, delete_threshold, policy,
                 batch_size, of_team) b;
-            EXIT WHEN step.last_id IS NULL;
             last := step.last_id;
             scanned := scanned + step.scanned;
             archived := archived + step.archived;
@@ -359,6 +368,7 @@ BEGIN
                    swept = collect_garbage.swept, seconds = date_part('epoch', now() - began)
              WHERE r.agent_id = log_owner AND r.id = run;
             COMMIT;
+            EXIT WHEN step.scanned < batch_size;
         END LOOP;
         LOOP
             EXIT WHEN max_live IS NULL;
@@ -371,7 +381,7 @@ BEGIN
                    swept = collect_garbage.swept, seconds = date_part('epoch', now() - began)
              WHERE r.agent_id = log_owner AND r.id = run;
             COMMIT;
-            EXIT WHEN changed = 0;
+            EXIT WHEN changed < batch_size;
         END LOOP;
         LOOP
             PERFORM pg_catalog.set_config('search_path', ours, true);
@@ -382,7 +392,7 @@ BEGIN
                    swept = collect_garbage.swept, seconds = date_part('epoch', now() - began)
              WHERE r.agent_id = log_owner AND r.id = run;
             COMMIT;
-            EXIT WHEN changed = 0;
+            EXIT WHEN changed < batch_size;
         END LOOP;
     END LOOP;
     IF NOT dry_run THEN
@@ -771,6 +781,51 @@ CREATE FUNCTION pgrecall.frequency(retrieval_count integer, cap double precision
 --
 
 COMMENT ON FUNCTION pgrecall.frequency(retrieval_count integer, cap double precision) IS 'Retrievals as a share of cap, at most 1; a memory never retrieved has 0.';
+
+--
+-- Name: greedy_clusters(integer[], integer[], integer[], integer); Type: FUNCTION; Schema: pgrecall; Owner: -
+--
+
+CREATE FUNCTION pgrecall.greedy_clusters(centres integer[], counts integer[], near integer[], min_size integer) RETURNS TABLE(cluster integer, place integer, member integer)
+    LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
+    AS $$
+DECLARE
+    many integer := coalesce(cardinality(centres), 0);
+    taken boolean[];
+    first integer := 1;
+    found integer[];
+BEGIN
+    cluster := 0;
+    taken := array_fill(false, ARRAY[coalesce((SELECT max(c) FROM unnest(centres) c), 0)]);
+    FOR n IN 1 .. many LOOP
+        EXIT WHEN counts[n] + 1 < min_size;
+        IF NOT taken[centres[n]] THEN
+            found := ARRAY[centres[n]];
+            FOR i IN first .. first + counts[n] - 1 LOOP
+                IF NOT taken[near[i]] THEN
+                    found := found || near[i];
+                END IF;
+            END LOOP;
+            IF cardinality(found) >= min_size THEN
+                cluster := cluster + 1;
+                FOR i IN 1 .. cardinality(found) LOOP
+                    taken[found[i]] := true;
+                    place := i;
+                    member := found[i];
+                    RETURN NEXT;
+                END LOOP;
+            END IF;
+        END IF;
+        first := first + counts[n];
+    END LOOP;
+END
+$$;
+
+--
+-- Name: FUNCTION greedy_clusters(centres integer[], counts integer[], near integer[], min_size integer); Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON FUNCTION pgrecall.greedy_clusters(centres integer[], counts integer[], near integer[], min_size integer) IS 'Groups of at least min_size: each centre in order, with those of its neighbours that no earlier one took. counts: how many neighbours each centre has, most first; near: the neighbours of the first centre, then of the second, ….';
 
 --
 -- Name: history(text, uuid); Type: FUNCTION; Schema: pgrecall; Owner: -
@@ -2066,7 +2121,7 @@ BEGIN
     IF of_team THEN
         RETURN QUERY
         WITH locked AS
-        (SELECT team_memories.id AS id, team_memories.trust AS trust, team_memories.trust_usage AS trust_usage
+        (SELECT team_memories.id AS id, team_memories.trust AS trust, team_memories.trust_provenance AS trust_provenance, team_memories.trust_consensus AS trust_consensus, team_memories.trust_governance AS trust_governance, team_memories.trust_usage AS trust_usage
         FROM team_memories
         WHERE team_memories.team_id = owner_id AND team_memories.id = this_id ORDER BY team_memories.id FOR NO KEY UPDATE OF team_memories),
         counted AS
@@ -2074,7 +2129,7 @@ BEGIN
         FROM locked
         WHERE true ON CONFLICT (agent_id, memory_id) DO UPDATE SET retrieval_count = (memory_usage.retrieval_count + excluded.retrieval_count), last_accessed_at = greatest(memory_usage.last_accessed_at, excluded.last_accessed_at), success_count = (memory_usage.success_count + excluded.success_count), failure_count = (memory_usage.failure_count + excluded.failure_count) RETURNING memory_usage.agent_id, memory_usage.memory_id, memory_usage.retrieval_count, memory_usage.last_accessed_at, memory_usage.success_count, memory_usage.failure_count, memory_usage.feedback_up, memory_usage.feedback_down),
         changed AS
-        (UPDATE team_memories SET trust=CASE WHEN (trust_after_outcome(locked.trust, success, counted.success_count, counted.failure_count, counted.retrieval_count) < 1e-100::float8) THEN 0.0 ELSE trust_after_outcome(locked.trust, success, counted.success_count, counted.failure_count, counted.retrieval_count) END, updated_at=now(), trust_usage=trust_usage(counted.success_count, counted.failure_count, counted.retrieval_count) FROM locked, counted WHERE team_memories.team_id = owner_id AND team_memories.id = locked.id AND counted.memory_id = locked.id RETURNING team_memories.id, jsonb_build_object('trust', locked.trust, 'trust_usage', locked.trust_usage) AS old_values, jsonb_build_object('trust', team_memories.trust, 'trust_usage', team_memories.trust_usage, 'success_count', counted.success_count, 'failure_count', counted.failure_count, 'retrieval_count', counted.retrieval_count) AS new_values, CASE WHEN success THEN 'reinforcement' ELSE 'penalty' END AS event_type),
+        (UPDATE team_memories SET trust=CASE WHEN (trust_after_outcome(locked.trust, success, counted.success_count, counted.failure_count, counted.retrieval_count) < 1e-100::float8) THEN 0.0 ELSE trust_after_outcome(locked.trust, success, counted.success_count, counted.failure_count, counted.retrieval_count) END, updated_at=now(), trust_usage=trust_usage(counted.success_count, counted.failure_count, counted.retrieval_count) FROM locked, counted WHERE team_memories.team_id = owner_id AND team_memories.id = locked.id AND counted.memory_id = locked.id RETURNING team_memories.id, jsonb_build_object('trust', locked.trust, 'trust_provenance', locked.trust_provenance, 'trust_consensus', locked.trust_consensus, 'trust_governance', locked.trust_governance, 'trust_usage', locked.trust_usage) AS old_values, jsonb_build_object('trust', team_memories.trust, 'trust_provenance', team_memories.trust_provenance, 'trust_consensus', team_memories.trust_consensus, 'trust_governance', team_memories.trust_governance, 'trust_usage', team_memories.trust_usage, 'success_count', counted.success_count, 'failure_count', counted.failure_count, 'retrieval_count', counted.retrieval_count) AS new_values, CASE WHEN success THEN 'reinforcement' ELSE 'penalty' END AS event_type),
         noted AS
         (INSERT INTO memory_events (agent_id, memory_id, id, event_type, reason, actor, old_values, new_values, metadata, occurred_at) SELECT owner_id AS anon_1, changed.id AS id, event_id() AS event_id_1, changed.event_type AS event_type, note_reason AS anon_2, note_actor AS anon_3, changed.old_values AS old_values, changed.new_values AS new_values, note_metadata AS anon_4, clock_timestamp() AS clock_timestamp_1
         FROM changed)
@@ -2087,7 +2142,7 @@ BEGIN
     ELSE
         RETURN QUERY
         WITH locked AS
-        (SELECT agent_memories.id AS id, agent_memories.trust AS trust, agent_memories.trust_usage AS trust_usage
+        (SELECT agent_memories.id AS id, agent_memories.trust AS trust, agent_memories.trust_provenance AS trust_provenance, agent_memories.trust_consensus AS trust_consensus, agent_memories.trust_governance AS trust_governance, agent_memories.trust_usage AS trust_usage
         FROM agent_memories
         WHERE agent_memories.agent_id = owner_id AND agent_memories.id = this_id ORDER BY agent_memories.id FOR NO KEY UPDATE OF agent_memories),
         counted AS
@@ -2095,7 +2150,7 @@ BEGIN
         FROM locked
         WHERE true ON CONFLICT (agent_id, memory_id) DO UPDATE SET retrieval_count = (memory_usage.retrieval_count + excluded.retrieval_count), last_accessed_at = greatest(memory_usage.last_accessed_at, excluded.last_accessed_at), success_count = (memory_usage.success_count + excluded.success_count), failure_count = (memory_usage.failure_count + excluded.failure_count) RETURNING memory_usage.agent_id, memory_usage.memory_id, memory_usage.retrieval_count, memory_usage.last_accessed_at, memory_usage.success_count, memory_usage.failure_count, memory_usage.feedback_up, memory_usage.feedback_down),
         changed AS
-        (UPDATE agent_memories SET trust=CASE WHEN (trust_after_outcome(locked.trust, success, counted.success_count, counted.failure_count, counted.retrieval_count) < 1e-100::float8) THEN 0.0 ELSE trust_after_outcome(locked.trust, success, counted.success_count, counted.failure_count, counted.retrieval_count) END, updated_at=now(), trust_usage=trust_usage(counted.success_count, counted.failure_count, counted.retrieval_count) FROM locked, counted WHERE agent_memories.agent_id = owner_id AND agent_memories.id = locked.id AND counted.memory_id = locked.id RETURNING agent_memories.id, jsonb_build_object('trust', locked.trust, 'trust_usage', locked.trust_usage) AS old_values, jsonb_build_object('trust', agent_memories.trust, 'trust_usage', agent_memories.trust_usage, 'success_count', counted.success_count, 'failure_count', counted.failure_count, 'retrieval_count', counted.retrieval_count) AS new_values, CASE WHEN success THEN 'reinforcement' ELSE 'penalty' END AS event_type),
+        (UPDATE agent_memories SET trust=CASE WHEN (trust_after_outcome(locked.trust, success, counted.success_count, counted.failure_count, counted.retrieval_count) < 1e-100::float8) THEN 0.0 ELSE trust_after_outcome(locked.trust, success, counted.success_count, counted.failure_count, counted.retrieval_count) END, updated_at=now(), trust_usage=trust_usage(counted.success_count, counted.failure_count, counted.retrieval_count) FROM locked, counted WHERE agent_memories.agent_id = owner_id AND agent_memories.id = locked.id AND counted.memory_id = locked.id RETURNING agent_memories.id, jsonb_build_object('trust', locked.trust, 'trust_provenance', locked.trust_provenance, 'trust_consensus', locked.trust_consensus, 'trust_governance', locked.trust_governance, 'trust_usage', locked.trust_usage) AS old_values, jsonb_build_object('trust', agent_memories.trust, 'trust_provenance', agent_memories.trust_provenance, 'trust_consensus', agent_memories.trust_consensus, 'trust_governance', agent_memories.trust_governance, 'trust_usage', agent_memories.trust_usage, 'success_count', counted.success_count, 'failure_count', counted.failure_count, 'retrieval_count', counted.retrieval_count) AS new_values, CASE WHEN success THEN 'reinforcement' ELSE 'penalty' END AS event_type),
         noted AS
         (INSERT INTO memory_events (agent_id, memory_id, id, event_type, reason, actor, old_values, new_values, metadata, occurred_at) SELECT owner_id AS anon_1, changed.id AS id, event_id() AS event_id_1, changed.event_type AS event_type, note_reason AS anon_2, note_actor AS anon_3, changed.old_values AS old_values, changed.new_values AS new_values, note_metadata AS anon_4, clock_timestamp() AS clock_timestamp_1
         FROM changed)
@@ -2804,7 +2859,7 @@ COMMENT ON TABLE pgrecall.gc_runs IS 'Runs of the garbage collection; a dry run 
 -- Name: COLUMN gc_runs.agent_id; Type: COMMENT; Schema: pgrecall; Owner: -
 --
 
-COMMENT ON COLUMN pgrecall.gc_runs.agent_id IS 'Whose memories were looked at; *: those of every owner.';
+COMMENT ON COLUMN pgrecall.gc_runs.agent_id IS 'Whose memories were looked at; empty: those of every owner.';
 
 --
 -- Name: COLUMN gc_runs.id; Type: COMMENT; Schema: pgrecall; Owner: -

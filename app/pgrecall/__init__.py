@@ -2,11 +2,13 @@
 
 from pgrecall import embedded, migrate, profiles
 from pgrecall.added import Added
+from pgrecall.cluster import Cluster, Consolidation
 from pgrecall.event import Event
 from pgrecall.garbage import GarbagePolicy, GarbageRun
 from pgrecall.label import Label
 from pgrecall.link import Link
 from pgrecall.memory import Memory, NewMemory
+from pgrecall.near_duplicate import NearDuplicate
 from pgrecall.profile import Profile
 from pgrecall.repository import AsyncMemoryRepository, MemoryRepository
 from pgrecall.scored_memory import ScoredMemory
@@ -15,6 +17,8 @@ from pgrecall.scorer import score
 __all__ = [
     "Added",
     "AsyncMemoryRepository",
+    "Cluster",
+    "Consolidation",
     "Event",
     "GarbagePolicy",
     "GarbageRun",
@@ -22,6 +26,7 @@ __all__ = [
     "Link",
     "Memory",
     "MemoryRepository",
+    "NearDuplicate",
     "NewMemory",
     "Profile",
     "ScoredMemory",

@@ -15,8 +15,10 @@ MAX_LIVE = 2**53
 class GarbagePolicy:
     """When a live memory, one not archived yet, is archived or deleted; the defaults are D's.
 
-    It is judged by its stored, undecayed trust; one whose trust was never assessed is not judged
-    by it. Deletion wins over archiving. None switches a rule off. Raises InputError.
+    With the defaults, what is older than 30 days is archived. A memory is judged by its stored,
+    undecayed trust; one whose trust was never assessed is not judged by it. Deletion wins over
+    archiving; what is archived already is left alone, and deleted by `delete` or `clear` only.
+    None switches a rule off. Raises InputError.
     """
 
     name: str = "default"

@@ -21,6 +21,7 @@ FUNCTIONS = (
     "initial_trust",
     "trust_after_outcome",
     "usefulness_after_feedback",
+    "greedy_clusters",
 )
 SIGNATURES = (
     "event_id()",
@@ -30,6 +31,7 @@ SIGNATURES = (
     "initial_trust(float8, float8, float8, float8)",
     "trust_after_outcome(float8, boolean, integer, integer, integer)",
     "usefulness_after_feedback(float8, integer, integer, integer, integer)",
+    "greedy_clusters(integer[], integer[], integer[], integer)",
 )
 TABLES = (
     *("memory_labels", "memory_links", "gc_runs"),
@@ -154,7 +156,7 @@ def _create_links(schema: str) -> None:
 def _create_gc_runs(schema: str) -> None:
     op.create_table(
         "gc_runs",
-        _name("agent_id", "Whose memories were looked at; *: those of every owner."),
+        _name("agent_id", "Whose memories were looked at; empty: those of every owner."),
         sa.Column("id", sa.Uuid(), nullable=False, comment="The run, a UUID of version 7."),
         _name("table_name", "agent_memories or team_memories."),
         _name("policy", "The policy's name."),

@@ -2,7 +2,7 @@
 
 The index is built concurrently, so this is a revision of its own. What stays active is the copy
 that is recalled now, of several the one created first; each other one is archived and leaves an
-event that names it. A copy written while this runs makes the build fail: run it again.
+event that names it and its counters to the one that stays. A copy written while this runs makes the build fail: run it again.
 
 Revision: 0005, after 0004, 2026-11-21
 """
@@ -31,7 +31,23 @@ WITH ranked AS (
     WINDOW copies AS (PARTITION BY m.{owner}, m.content_hash
                       ORDER BY "{schema}".is_valid(m.valid_from, m.valid_until, m.invalidated_at,
                                                    m.expires_at, now()) DESC,
-                               m.created_at NULLS FIRST, m.id)
+                               m.created_at NULLS LAST, m.id)
+), counted AS (
+    INSERT INTO "{schema}".memory_usage AS u (agent_id, memory_id, retrieval_count,
+           success_count, failure_count, feedback_up, feedback_down, last_accessed_at)
+    SELECT r.owner_id, r.kept, sum(c.retrieval_count), sum(c.success_count), sum(c.failure_count),
+           sum(c.feedback_up), sum(c.feedback_down), max(c.last_accessed_at)
+      FROM ranked r
+      JOIN "{schema}".memory_usage c ON c.agent_id = r.owner_id AND c.memory_id = r.id
+     WHERE r.number > 1
+     GROUP BY r.owner_id, r.kept
+        ON CONFLICT (agent_id, memory_id) DO UPDATE SET
+           retrieval_count = u.retrieval_count + excluded.retrieval_count,
+           success_count = u.success_count + excluded.success_count,
+           failure_count = u.failure_count + excluded.failure_count,
+           feedback_up = u.feedback_up + excluded.feedback_up,
+           feedback_down = u.feedback_down + excluded.feedback_down,
+           last_accessed_at = greatest(u.last_accessed_at, excluded.last_accessed_at)
 ), archived AS (
     UPDATE "{schema}".{table} m SET status = 'archived', updated_at = now()
       FROM ranked r

@@ -19,8 +19,13 @@ BEGIN
             USING ERRCODE = 'invalid_parameter_value';
     END IF;
     IF of_team THEN
-        WITH gone AS
-        (DELETE FROM team_memories WHERE team_memories.team_id = owner_id RETURNING team_memories.id)
+        WITH locked AS
+        (SELECT team_memories.id AS id
+        FROM team_memories
+        WHERE team_memories.team_id = owner_id ORDER BY team_memories.id FOR UPDATE),
+        gone AS
+        (DELETE FROM team_memories WHERE team_memories.team_id = owner_id AND team_memories.id IN (SELECT locked.id
+        FROM locked) RETURNING team_memories.id)
          SELECT count(*) AS cleared
         FROM gone
         INTO cleared;
@@ -49,8 +54,13 @@ BEGIN
         DELETE FROM gc_runs WHERE gc_runs.agent_id = owner_id AND gc_runs.table_name = 'team_memories';
         RETURN cleared;
     ELSE
-        WITH gone AS
-        (DELETE FROM agent_memories WHERE agent_memories.agent_id = owner_id RETURNING agent_memories.id)
+        WITH locked AS
+        (SELECT agent_memories.id AS id
+        FROM agent_memories
+        WHERE agent_memories.agent_id = owner_id ORDER BY agent_memories.id FOR UPDATE),
+        gone AS
+        (DELETE FROM agent_memories WHERE agent_memories.agent_id = owner_id AND agent_memories.id IN (SELECT locked.id
+        FROM locked) RETURNING agent_memories.id)
          SELECT count(*) AS cleared
         FROM gone
         INTO cleared;

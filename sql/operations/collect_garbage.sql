@@ -26,7 +26,7 @@ DECLARE
     owners text[];
     whose text;
     run uuid;
-    log_owner text := coalesce(agent, '*');
+    log_owner text := coalesce(agent, '');
     began timestamptz := now();
     last uuid;
     step record;
@@ -86,7 +86,6 @@ BEGIN
             SELECT * INTO step FROM collect_garbage_batch(
                 whose, last, min_trust_threshold, max_age_hours, delete_threshold, policy,
                 batch_size, of_team) b;
-            EXIT WHEN step.last_id IS NULL;
             last := step.last_id;
             scanned := scanned + step.scanned;
             archived := archived + step.archived;
@@ -96,6 +95,7 @@ BEGIN
                    swept = collect_garbage.swept, seconds = date_part('epoch', now() - began)
              WHERE r.agent_id = log_owner AND r.id = run;
             COMMIT;
+            EXIT WHEN step.scanned < batch_size;
         END LOOP;
         LOOP
             EXIT WHEN max_live IS NULL;
@@ -108,7 +108,7 @@ BEGIN
                    swept = collect_garbage.swept, seconds = date_part('epoch', now() - began)
              WHERE r.agent_id = log_owner AND r.id = run;
             COMMIT;
-            EXIT WHEN changed = 0;
+            EXIT WHEN changed < batch_size;
         END LOOP;
         LOOP
             PERFORM pg_catalog.set_config('search_path', ours, true);
@@ -119,7 +119,7 @@ BEGIN
                    swept = collect_garbage.swept, seconds = date_part('epoch', now() - began)
              WHERE r.agent_id = log_owner AND r.id = run;
             COMMIT;
-            EXIT WHEN changed = 0;
+            EXIT WHEN changed < batch_size;
         END LOOP;
     END LOOP;
     IF NOT dry_run THEN

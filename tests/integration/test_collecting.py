@@ -291,7 +291,7 @@ def test_a_run_is_logged_with_its_thresholds_and_numbers(
 
     [logged] = runs(engine)
     assert logged == {
-        "agent_id": "*",
+        "agent_id": "",
         "id": run.id,
         "table_name": "agent_memories",
         "policy": "nightly",
@@ -327,7 +327,7 @@ def test_each_run_leaves_a_row_that_names_whose_memories(
 
     logged = {row["id"]: row for row in runs(engine)}
     assert [(logged[run.id]["agent_id"], logged[run.id]["table_name"]) for run in made] == [
-        *(("agent", "agent_memories"), ("*", "team_memories"), ("nobody", "agent_memories"))
+        *(("agent", "agent_memories"), ("", "team_memories"), ("nobody", "agent_memories"))
     ]
     assert [logged[made[2].id][name] for name in OFF] == [None] * 4
 

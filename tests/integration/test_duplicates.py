@@ -15,7 +15,7 @@ from typing import Any
 from uuid import UUID, uuid4
 
 import pytest
-from sqlalchemy import Engine, NullPool, create_engine
+from sqlalchemy import Engine, NullPool, create_engine, text
 
 from pgrecall import Memory, MemoryRepository, NewMemory, migrate
 from pgrecall.added import Added
@@ -987,13 +987,35 @@ def test_the_upgrade_notes_what_it_archived_and_why(old_url: str) -> None:
         assert event.id.version == 7
 
 
-def test_the_upgrade_takes_an_unknown_time_for_the_oldest(old_url: str) -> None:
+def test_the_upgrade_keeps_a_dated_copy_rather_than_one_of_unknown_time(old_url: str) -> None:
     engine = create_engine(old_url, poolclass=NullPool)
     dated, unknown = _insert(engine, "tea", days=1), _insert(engine, "tea", days=None)
 
     migrate.upgrade(old_url)
 
-    assert _statuses(engine) == {dated: "archived", unknown: "active"}
+    assert _statuses(engine) == {dated: "active", unknown: "archived"}
+
+
+def test_the_upgrade_adds_the_counters_of_the_copies_to_what_stays(old_url: str) -> None:
+    engine = create_engine(old_url, poolclass=NullPool)
+    _insert(engine, "tea", days=3)
+    second, third = (_insert(engine, "tea", days=days) for days in (2, 1))
+    with engine.begin() as connection:
+        for memory_id, count in ((second, 2), (third, 5)):
+            connection.execute(
+                text(
+                    "INSERT INTO pgrecall.memory_usage (agent_id, memory_id, retrieval_count, "
+                    "success_count) VALUES ('agent', :memory_id, :count, 1)"
+                ),
+                {"memory_id": memory_id, "count": count},
+            )
+
+    migrate.upgrade(old_url)
+
+    kept = next(id_ for id_, status in _statuses(engine).items() if status == "active")
+    memory = MemoryRepository(engine).get("agent", kept)
+    assert memory is not None
+    assert (memory.retrieval_count, memory.success_count) == (7, 2)
 
 
 @pytest.mark.parametrize("end", [{"expires_at": PAST}, {"invalidated_at": PAST}], ids=str)

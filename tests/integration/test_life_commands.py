@@ -261,9 +261,9 @@ def test_pairs_that_say_nearly_the_same_are_listed(
     older, newer = repo.add_many(agent, SAME[:2])
     repo.add(agent, "The build is broken")
 
-    [pair] = run("duplicates", "-a", agent, "--threshold", "0.8", "--json").records
-    shown = run("duplicates", "-a", agent, "--threshold", "0.8")
-    none = run("duplicates", "-a", agent, "--threshold", "1")
+    [pair] = run("near-duplicates", "-a", agent, "--threshold", "0.8", "--json").records
+    shown = run("near-duplicates", "-a", agent, "--threshold", "0.8")
+    none = run("near-duplicates", "-a", agent, "--threshold", "1")
 
     assert list(pair) == [
         *("similarity", "older_id", "newer_id", "older_content", "newer_content"),
@@ -672,7 +672,7 @@ def test_every_command_works_on_a_team_and_leaves_the_agent_alone(
         ("link", one, other),
         ("links", one),
         ("unlink", one, other),
-        ("duplicates", "--threshold", "0"),
+        ("near-duplicates", "--threshold", "0"),
         ("clusters", "--min-size", "2", "--min-similarity", "0", "--more-than", "1"),
         ("complete-tasks",),
         ("prune", "--days", "1"),
@@ -758,10 +758,10 @@ REFUSED: list[tuple[tuple[str, ...], str]] = [
     (("invalidate",), "ID"),
     (("invalidate", ID, "--actor", ""), "actor must not be empty"),
     (("promote", ID, "--actor", "x" * 201), "at most 200"),
-    (("duplicates", "--threshold", "1.1"), "threshold must lie within 0 and 1"),
-    (("duplicates", "--threshold", "nan"), "threshold must lie within 0 and 1"),
-    (("duplicates", "--limit", "0"), "limit must lie within 1"),
-    (("duplicates", "--newest", "1"), "newest must lie within 2"),
+    (("near-duplicates", "--threshold", "1.1"), "threshold must lie within 0 and 1"),
+    (("near-duplicates", "--threshold", "nan"), "threshold must lie within 0 and 1"),
+    (("near-duplicates", "--limit", "0"), "limit must lie within 1"),
+    (("near-duplicates", "--newest", "1"), "newest must lie within 2"),
     (("clusters", "--min-size", "1"), "min_size must lie within 2"),
     (("clusters", "--min-similarity", "-1"), "min_similarity must lie within 0 and 1"),
     (("consolidate", "--more-than", "-1"), "more_than must lie within 0"),
@@ -825,7 +825,7 @@ def test_an_agent_without_a_name_is_refused(run: Run, name: str) -> None:
         "importance": (UNKNOWN, "0"),
         "prune": ("--days", "1"),
         "clear": ("--yes",),
-        **dict.fromkeys(("duplicates", "clusters", "consolidate", "complete-tasks", "gc"), ()),
+        **dict.fromkeys(("near-duplicates", "clusters", "consolidate", "complete-tasks", "gc"), ()),
     }
 
     done = run(name, *arguments.get(name, (UNKNOWN,)), "-a", "")
@@ -855,7 +855,7 @@ def test_what_was_written_cannot_speak_to_the_terminal(
         "labels": run("labels", ids[0], "-a", evil),
         "labelled": run("labelled", EVIL, "-a", evil),
         "links": run("links", ids[0], "-a", evil),
-        "duplicates": run("duplicates", "-a", evil, "--threshold", "0.5"),
+        "near-duplicates": run("near-duplicates", "-a", evil, "--threshold", "0.5"),
         "clusters": run("clusters", *cluster),
         "add": run("add", f"{EVIL} {SAME[0]}", *note[2:]),
         "unknown": run("outcome", UNKNOWN, "success", "-a", evil),
@@ -869,7 +869,7 @@ def test_what_was_written_cannot_speak_to_the_terminal(
     assert [name for name, text in said.items() if CONTROLS & set(text)] == []
     codes = {name: done.code for name, done in shown.items() if done.code}
     assert codes == {"unknown": 2}
-    for name in ("history", "labels", "labelled", "links", "duplicates", "clusters"):
+    for name in ("history", "labels", "labelled", "links", "near-duplicates", "clusters"):
         assert "[bold]x[/bold] [/nothing]" in " ".join(said[name].split()), name
 
 

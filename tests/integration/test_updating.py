@@ -75,7 +75,8 @@ def test_update_takes_none_for_unknown(either: MemoryRepository, field: str) -> 
         ),
     )
 
-    either.update("agent", memory_id, **{field: None})
+    emptied: dict[str, Any] = {field: None}
+    either.update("agent", memory_id, **emptied)
 
     memory = either.get("agent", memory_id, include_embedding=True)
     assert memory is not None

@@ -280,7 +280,9 @@ def test_a_manual_change_is_added_and_stays_between_0_and_1(
     assert memory == replace(before, trust=after, updated_at=memory.updated_at)
     event = shared_repo.history(agent, memory_id)[-1]
     assert (event.event_type, event.reason, event.actor) == ("manual", "reviewed", "Ines")
-    assert (event.old_values, event.new_values) == ({"trust": trust}, {"trust": after})
+    parts = {part: getattr(before, part) for part in PARTS}
+    assert event.old_values == {"trust": trust, **parts}
+    assert event.new_values == {"trust": after, **parts}
     assert event.delta() == pytest.approx(after - trust)
 
 
@@ -462,7 +464,8 @@ def test_an_outcome_notes_the_usage_part_and_the_counters(
     shared_repo.record_outcome(agent, memory_id, "success")
 
     event = shared_repo.history(agent, memory_id)[-1]
-    assert event.old_values == {"trust": 0.5, "trust_usage": 0.1}
+    others = {part: None for part in PARTS if part != "trust_usage"}
+    assert event.old_values == {"trust": 0.5, "trust_usage": 0.1, **others}
     assert event.delta() == pytest.approx(0.05 / 1.1)
     assert event.delta("trust_usage") == pytest.approx(0.7 + 0.3 / 20 - 0.1)
     counters = ("success_count", "failure_count", "retrieval_count")
@@ -475,7 +478,8 @@ def test_a_change_of_each_part_of_trust_is_told(
 ) -> None:
     memory_id = remembered(shared_repo, agent, **{part: 0.25})
 
-    shared_repo.update(agent, memory_id, **{part: 0.75}, reason="audit", actor="Ines")
+    changes: dict[str, Any] = {part: 0.75, "reason": "audit", "actor": "Ines"}
+    shared_repo.update(agent, memory_id, **changes)
 
     event = shared_repo.history(agent, memory_id)[-1]
     assert (event.delta(part), event.delta(), event.reason) == (0.5, None, "audit")
@@ -514,8 +518,8 @@ def test_an_event_as_a_record_is_json(shared_repo: MemoryRepository, agent: str)
         "event_type": "manual",
         "reason": "reason",
         "actor": "actor",
-        "old_values": {"trust": 0.5},
-        "new_values": {"trust": 0.75},
+        "old_values": {"trust": 0.5, **dict.fromkeys(PARTS)},
+        "new_values": {"trust": 0.75, **dict.fromkeys(PARTS)},
         "trust_delta": 0.25,
         "metadata": {"a": None},
         "occurred_at": event.occurred_at.isoformat(),

@@ -1,4 +1,4 @@
-"""pgrecall duplicates, clusters, consolidate, complete-tasks, prune, clear"""
+"""pgrecall near-duplicates, clusters, consolidate, complete-tasks, prune, clear"""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ MinSize = Annotated[int, typer.Option(help="Memories that a cluster needs.")]
 MoreThan = Annotated[int, typer.Option(help="Active memories that an agent needs more than.")]
 
 
-def duplicates(
+def near_duplicates(
     agent: Agent,
     threshold: Annotated[float, typer.Option(help="More similar than this.")] = NEAR_DUPLICATE,
     limit: Annotated[int, typer.Option(help="At most so many pairs.")] = 100,

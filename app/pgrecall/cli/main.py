@@ -89,7 +89,7 @@ COMMANDS: dict[str, dict[str, Callable[..., None]]] = {
         "demote": several.demote,
     },
     "Curate": {
-        "duplicates": curating.duplicates,
+        "near-duplicates": curating.near_duplicates,
         "clusters": curating.clusters,
         "consolidate": curating.consolidate,
         "complete-tasks": curating.complete_tasks,

@@ -100,14 +100,15 @@ class _Run:
                 after, numbers = yield Transact(
                     partial(collecting.collect_batch, policy=policy, after=after, **common)
                 )
+                yield from self._add(numbers)
                 if after is None:
                     break
-                yield from self._add(numbers)
             if policy.max_live is not None:
                 yield from self._until_done(
                     partial(collecting.archive_excess, policy=policy, **common)
                 )
-            yield from self._until_done(partial(collecting.sweep, **common))
+            if numbers["swept"] >= size:  # of one kind or another there may be more
+                yield from self._until_done(partial(collecting.sweep, **common))
         for owner_id in leftovers:
             yield from self._until_done(
                 partial(collecting.sweep, run=run, owner_id=owner_id, batch_size=size)
@@ -119,7 +120,7 @@ class _Run:
         while True:
             numbers: dict[str, int] = yield Transact(step)
             yield from self._add(numbers)
-            if not any(numbers.values()):
+            if sum(numbers.values()) < self._batch_size:
                 return
 
     def _add(self, numbers: dict[str, int]) -> Job[None]:

@@ -30,10 +30,12 @@ def consolidate(
 
     `summarise` makes a text from the cluster's texts, the most central first; without it the most
     central memory's own text and vector stand for all. The sources' status becomes consolidated;
-    the new memory's importance is min(the greatest of theirs + 0.1, 1), it carries their tags and
-    entities, and links of the kind consolidates lead back to them. Each cluster is a transaction
-    of its own, and `summarise` runs outside of any; a cluster that was changed meanwhile is left
-    as it is. `on_progress(done, of)` is called after each. Returns what was consolidated.
+    the new memory's importance is min(the greatest of theirs + 0.1, 1), it carries their tags,
+    entities and labels, holds while all of them do, has their mean trust and usefulness, and
+    links of the kind consolidates lead back to them; their metadata is not taken over. Each
+    cluster is a transaction of its own, and `summarise` runs outside of any; a cluster that was
+    changed meanwhile is left as it is. `on_progress(done, of)` is called after each. Returns what
+    was consolidated.
     """
     found: list[Cluster] = yield Transact(
         lambda tables: operations.clusters(

@@ -42,13 +42,11 @@ def create_index_concurrently(name: str, table: str, columns: list[str], **optio
     """
     schema = settings().schema
     with op.get_context().autocommit_block():
+        if not context.is_offline_mode() and _is_valid(schema, name):
+            return
         op.execute("SET lock_timeout = 0")  # waiting for older transactions is part of the build
-        if not context.is_offline_mode():
-            valid = _is_valid(schema, name)
-            if valid:
-                return
-            if valid is False:
-                _drop_index(name, table)
+        if not context.is_offline_mode() and _is_valid(schema, name) is False:
+            _drop_index(name, table)
         op.create_index(
             name, table, columns, schema=schema, postgresql_concurrently=True, **options
         )

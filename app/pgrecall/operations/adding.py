@@ -43,7 +43,8 @@ def add(
     all the fields of the new one. If it is no longer recalled (invalidated, expired), it is
     revived with the new one's validity and expiry. With `near_duplicates`, say 0.92, the same
     holds for the most similar active memory if its similarity is greater than that: exact, and
-    safe against rivals that check too, at the cost of comparing all the agent's memories.
+    safe against rivals that check too (but refused at isolation level REPEATABLE READ, which
+    cannot see them), at the cost of comparing all the agent's memories.
 
     A memory with `compliant=False` is refused unless `check_compliance=False`. `actor` is noted
     in the memory's history.

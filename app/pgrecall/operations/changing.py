@@ -8,14 +8,14 @@ from uuid import UUID
 
 from pgrecall import statements
 from pgrecall.embedding import VectorLike
-from pgrecall.errors import DuplicateMemory, InvalidMemory, MemoryNotFound
+from pgrecall.errors import DuplicateMemory, InvalidMemory, MemoryNotFound, NotCompliant
 from pgrecall.incoming import checked
 from pgrecall.memory import UNSET, Memory
 from pgrecall.operations.noting import noted
 from pgrecall.operations.reading import get
 from pgrecall.schema import Layout, Tables
 from pgrecall.steps import Embed, Embedded, Execute, Inspect, Operation
-from pgrecall.validation import require_ids, require_name
+from pgrecall.validation import require_bool, require_ids, require_name
 
 
 def update(
@@ -26,13 +26,16 @@ def update(
     *,
     reason: str | None = None,
     actor: str | None = None,
+    check_compliance: bool = True,
     **changes: Any,
 ) -> Operation[Memory]:
     """Changes fields of a memory and returns it as it is afterwards.
 
     Takes the fields of NewMemory but `id` and `key`. New content is embedded anew, so that text
     and vector never disagree; pass `embedding` with it where there is no embedder. The history
-    keeps the old and the new values (of all but the vector), with `reason` and `actor`.
+    keeps the old and the new values (of all but the vector), with `reason` and `actor`. Trust is
+    not assessed anew: give `trust` with what it should follow from. `compliant=False` is refused
+    unless `check_compliance=False`.
 
     Raises MemoryNotFound, InvalidMemory, InvalidVector, UnknownName, EmbedderRequired, or
     DuplicateMemory when another active memory of the agent has this content; nothing is changed
@@ -45,6 +48,8 @@ def update(
         if name in changes:
             raise InvalidMemory(f"the {name} of a memory cannot be changed")
     values = checked({name: value for name, value in changes.items() if value is not UNSET})
+    if require_bool("check_compliance", check_compliance) and values.get("compliant") is False:
+        raise NotCompliant()
     if not values:
         raise InvalidMemory("update needs at least one field to change")
     if "embedding" in values:

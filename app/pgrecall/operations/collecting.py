@@ -13,7 +13,8 @@ from pgrecall.operations.noting import noted
 from pgrecall.schema import Tables
 from pgrecall.steps import Execute, Operation
 
-EVERY_OWNER = "*"
+EVERY_OWNER = ""
+"""In the log: no owner is called so."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,9 +72,9 @@ def collect_batch(
     after: UUID | None,
     batch_size: int,
 ) -> Operation[tuple[UUID | None, dict[str, int]]]:
-    """Goes through the next memories after an id, or the first; returns the last one's id.
+    """Goes through the next memories after an id, or the first; the last batch sweeps too.
 
-    And the numbers. Without a last id, none were left.
+    Returns the last one's id, None after the last batch, and the numbers.
     """
     parameters = {
         "owner_id": owner_id,
@@ -87,8 +88,12 @@ def collect_batch(
         for trace in statements.delete_traces(tables):
             yield Execute(trace, {"owner_id": owner_id, "ids": row.deleted_ids})
     numbers = {"scanned": row.scanned, "archived": row.archived, "deleted": len(row.deleted_ids)}
+    last_id: UUID | None = row.last_id
+    if row.scanned < batch_size:
+        last_id = None
+        numbers["swept"] = yield from _swept(tables, owner_id, batch_size)
     yield from _note(tables, run, numbers)
-    return row.last_id, numbers
+    return last_id, numbers
 
 
 def archive_excess(
@@ -111,11 +116,7 @@ def archive_excess(
 
 def sweep(tables: Tables, run: Run, owner_id: str, batch_size: int) -> Operation[dict[str, int]]:
     """Removes what is left of memories that are gone."""
-    swept = 0
-    for statement in statements.sweep(tables):
-        rows = yield Execute(statement, {"owner_id": owner_id, "batch_size": batch_size})
-        swept += len(rows)
-    numbers = {"swept": swept}
+    numbers = {"swept": (yield from _swept(tables, owner_id, batch_size))}
     yield from _note(tables, run, numbers)
     return numbers
 
@@ -147,3 +148,11 @@ def _note(
         },
     )
     return seconds
+
+
+def _swept(tables: Tables, owner_id: str, batch_size: int) -> Operation[int]:
+    swept = 0
+    for statement in statements.sweep(tables):
+        rows = yield Execute(statement, {"owner_id": owner_id, "batch_size": batch_size})
+        swept += len(rows)
+    return swept

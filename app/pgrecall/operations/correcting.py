@@ -10,7 +10,7 @@ from sqlalchemy import Row, Select
 
 from pgrecall import statements
 from pgrecall.added import Added
-from pgrecall.errors import InvalidMemory, MemoryNotFound, SupersessionConflict
+from pgrecall.errors import DuplicateMemory, InvalidMemory, MemoryNotFound, SupersessionConflict
 from pgrecall.memory import Memory, NewMemory
 from pgrecall.operations.noting import noted
 from pgrecall.operations.preparing import Policy, prepared
@@ -80,6 +80,13 @@ def supersede(
     if values["subject"] is None:
         values["subject"] = old.subject
     [added] = yield from one_by_one(tables, agent_id, [incoming], policy)
+    if added.outcome == "known":
+        successor = yield from existing_memory(tables, agent_id, UUID(int=added.int))
+        if successor.status != "active" or successor.invalidated_at is not None:
+            raise SupersessionConflict(
+                f"memory {added} was stored before and is not recalled any longer, so it cannot "
+                f"take the place of {memory_id}; give the new one another id or key"
+            )
     changed = {"owner_id": agent_id, **note}
     if not added.inserted:
         yield Execute(
@@ -145,8 +152,17 @@ def revive(
     valid_until stay. Returns how many there were. Raises DuplicateMemory where another active
     memory says the same by now; nothing is changed then.
     """
+    require_name("agent_id", agent_id)
+    ids = require_ids(memory_ids)
+    taken = []
+    if ids:
+        taken = yield Execute(statements.texts_taken(tables), {"owner_id": agent_id, "ids": ids})
+    if taken:
+        raise DuplicateMemory(
+            f"memory {taken[0].id} cannot be revived: memory {taken[0].other_id} says the same"
+        )
     statement = statements.revive(tables)
-    return (yield from _several(tables, statement, agent_id, memory_ids, reason, actor))
+    return (yield from _several(tables, statement, agent_id, ids, reason, actor))
 
 
 def set_importance(

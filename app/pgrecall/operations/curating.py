@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from datetime import timedelta
+from datetime import datetime, timedelta
+from statistics import mean
 from uuid import UUID
 
 from pgrecall import profiles, statements
 from pgrecall.cluster import Cluster, Consolidation
 from pgrecall.errors import InputError
 from pgrecall.filters import Filters
-from pgrecall.memory import NewMemory
+from pgrecall.memory import Memory, NewMemory
 from pgrecall.near_duplicate import NearDuplicate
 from pgrecall.operations.noting import noted
 from pgrecall.operations.preparing import NEAR_DUPLICATE, Policy, prepared
@@ -102,10 +103,12 @@ def consolidate_cluster(
 ) -> Operation[Consolidation | None]:
     """Stores one memory in the place of a cluster's, in one transaction.
 
-    None, and nothing is changed, where one of them has changed or gone since it was read.
+    It holds as long as all of them do, is as trusted and useful as they are on average, and bears
+    their labels. None, and nothing is changed, where one of them has changed or gone since it was
+    read.
     """
-    central = cluster.central
-    ids = sorted(member.id for member in cluster.memories)
+    central, members = cluster.central, cluster.memories
+    ids = sorted(member.id for member in members)
     note = noted(reason=None, actor=actor)
     policy = Policy.of("keep", None, False, actor)
     new = NewMemory(
@@ -118,16 +121,21 @@ def consolidate_cluster(
         subject=central.subject,
         domain=central.domain,
         category=central.category,
-        tags=_together([member.tags for member in cluster.memories]),
-        entities=_together([member.entities for member in cluster.memories]),
-        confidence=max(member.confidence for member in cluster.memories),
+        tags=_together([member.tags for member in members]),
+        entities=_together([member.entities for member in members]),
+        confidence=max(member.confidence for member in members),
+        usefulness=mean(member.usefulness for member in members),
+        trust=_mean_trust(members),
+        valid_from=max(_given_times(members, "valid_from"), default=None),
+        valid_until=min(_given_times(members, "valid_until"), default=None),
+        expires_at=min(_given_times(members, "expires_at"), default=None),
         component=central.component,
         output_type=central.output_type,
         compliant=_compliant(cluster),
-        requires_approval=any(member.requires_approval for member in cluster.memories),
-        has_errors=any(member.has_errors for member in cluster.memories),
-        violates_policy=any(member.violates_policy for member in cluster.memories),
-        under_policy_review=any(member.under_policy_review for member in cluster.memories),
+        requires_approval=any(member.requires_approval for member in members),
+        has_errors=any(member.has_errors for member in members),
+        violates_policy=any(member.violates_policy for member in members),
+        under_policy_review=any(member.under_policy_review for member in members),
         metadata={"consolidates": len(ids)},
     )
     if text is None:
@@ -136,7 +144,7 @@ def consolidate_cluster(
             return None
         new = replace(new, embedding=whole.embedding, embedding_model=whole.embedding_model)
     [incoming] = yield from prepared(tables, agent_id, [new], policy, named=False)
-    seen = {member.id: member.updated_at for member in cluster.memories}
+    seen = {member.id: member.updated_at for member in members}
     bound = {"owner_id": agent_id, "ids": ids}
     locked = yield Execute(
         statements.lock_sources(tables), bound | {"seen": [seen[id_] for id_ in ids]}
@@ -152,18 +160,9 @@ def consolidate_cluster(
     if not added.inserted:
         raised = {"owner_id": agent_id, "this_id": memory_id, "new_importance": importance}
         yield Execute(statements.raise_importance(tables), raised | note)
-    for source_id in ids:
-        yield Execute(
-            statements.link(tables),
-            {
-                "owner_id": agent_id,
-                "this_id": memory_id,
-                "that_id": source_id,
-                "link_kind": statements.CONSOLIDATES,
-                "link_weight": 1.0,
-                **note,
-            },
-        )
+    written = bound | {"this_id": memory_id}
+    yield Execute(statements.inherit_labels(tables), written)
+    yield Execute(statements.link_all(tables), written | {"link_kind": statements.CONSOLIDATES})
     return Consolidation(memory_id, ids, importance)
 
 
@@ -244,6 +243,17 @@ def clear(tables: Tables, /, agent_id: str) -> Operation[int]:
     for trace in traces:
         yield Execute(trace, {"owner_id": agent_id})
     return int(row.cleared)
+
+
+def _mean_trust(members: Sequence[Memory]) -> float | None:
+    """None where none of them was ever assessed."""
+    assessed = [member.trust for member in members if member.trust is not None]
+    return mean(assessed) if assessed else None
+
+
+def _given_times(members: Sequence[Memory], name: str) -> list[datetime]:
+    times = (getattr(member, name) for member in members)
+    return [time for time in times if time is not None]
 
 
 def _compliant(cluster: Cluster) -> bool | None:

@@ -10,7 +10,7 @@ from uuid import UUID
 
 from pgrecall import statements
 from pgrecall.added import Added, Outcome
-from pgrecall.errors import DatabaseConflict
+from pgrecall.errors import DatabaseConflict, InputError
 from pgrecall.operations.noting import noted
 from pgrecall.operations.preparing import Incoming, Policy
 from pgrecall.schema import Tables
@@ -52,7 +52,12 @@ def one_by_one(
 ) -> Operation[list[Added]]:
     added: list[Added] = []
     if policy.near_duplicates is not None:
-        yield Execute(statements.wait_for_rivals(tables), {"owner_id": agent_id})
+        [row] = yield Execute(statements.wait_for_rivals(tables), {"owner_id": agent_id})
+        if row.isolation == "repeatable read":
+            raise InputError(
+                "near_duplicates cannot see what rivals store in a transaction of isolation level "
+                "REPEATABLE READ; use READ COMMITTED or SERIALIZABLE"
+            )
     for memory in batch:
         rows = Rows.given(memory)
         result: dict[int, Added] | None = None

@@ -350,7 +350,7 @@ def _gc_runs(metadata: MetaData) -> Table:
     return Table(
         "gc_runs",
         metadata,
-        name_column("agent_id", "Whose memories were looked at; *: those of every owner."),
+        name_column("agent_id", "Whose memories were looked at; empty: those of every owner."),
         Column("id", Uuid, nullable=False, comment="The run, a UUID of version 7."),
         name_column("table_name", "agent_memories or team_memories."),
         name_column("policy", "The policy's name."),

@@ -24,8 +24,8 @@ from pgrecall.statements.duplicates import (
 from pgrecall.statements.explaining import CONDITION_PREFIX, described, standing
 from pgrecall.statements.history import history
 from pgrecall.statements.inserting import insert_incoming
-from pgrecall.statements.labelling import label, labelled, labels_of, lock, unlabel
-from pgrecall.statements.linking import STEPS, link, links_of, neighbours, unlink
+from pgrecall.statements.labelling import inherit_labels, label, labelled, labels_of, lock, unlabel
+from pgrecall.statements.linking import STEPS, link, link_all, links_of, neighbours, unlink
 from pgrecall.statements.outcomes import FEEDBACK, adjust_trust, record_feedback, record_outcome
 from pgrecall.statements.owners import owners, owners_of_orphans
 from pgrecall.statements.ranking import SIGNAL_PREFIX, Search, count, known_entities, search
@@ -49,6 +49,7 @@ from pgrecall.statements.validity import (
     revive,
     set_importance,
     supersede,
+    texts_taken,
 )
 from pgrecall.statements.writing import delete, delete_traces, update
 
@@ -82,6 +83,7 @@ __all__ = [
     "get",
     "get_many",
     "history",
+    "inherit_labels",
     "insert_incoming",
     "invalidate",
     "known_entities",
@@ -89,6 +91,7 @@ __all__ = [
     "labelled",
     "labels_of",
     "link",
+    "link_all",
     "links_of",
     "lock",
     "lock_for_supersession",
@@ -117,6 +120,7 @@ __all__ = [
     "supersede",
     "sweep",
     "text_taken",
+    "texts_taken",
     "touch",
     "unlabel",
     "unlink",

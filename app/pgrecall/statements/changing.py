@@ -47,6 +47,8 @@ class Change:
     """A further CTE, with a column memory_id, that is carried out for the locked rows."""
     note: Callable[[Any, Any], Values] = field(default=lambda locked, beside: {})
     """Further new values for the event."""
+    told: Sequence[str] = ()
+    """Further columns for the event, changed or not; they are among `reads`."""
     unnoted: frozenset[str] = frozenset({"embedding"})
 
 
@@ -56,7 +58,6 @@ def changed(
     *which: Condition,
     source: FromClause | None = None,
     carried: Sequence[ColumnElement[Any]] = (),
-    limit: ColumnElement[Any] | None = None,
 ) -> Select[Any]:
     """The ids of the memories that were changed, with their old and new values.
 
@@ -75,13 +76,12 @@ def changed(
         .order_by(memories.c.id)
         .with_for_update(key_share=True, of=memories)
     )
-    if limit is not None:
-        locked = locked.limit(limit)
     rows = locked.cte("locked")
     beside = change.beside(rows) if change.beside else None
     besides = None if beside is None else beside.c
     values = change.assign(rows.c, besides)
-    noted = [name for name in values if name not in change.unnoted]
+    noted = [name for name in (*change.told, *values) if name not in change.unnoted]
+    noted = list(dict.fromkeys(noted))
     further = change.note(rows.c, besides)
     done = (
         update_(memories)

@@ -27,7 +27,19 @@ def clear(tables: Tables) -> tuple[Any, ...]:
     """Deletes all of an owner: memories first, then every trace of them; the first counts."""
     memories = tables.memories
     others = tables.team_memories if memories is tables.agent_memories else tables.agent_memories
-    gone = delete_(memories).where(owned(memories)).returning(memories.c.id).cte("gone")
+    locked = (
+        select(memories.c.id)
+        .where(owned(memories))
+        .order_by(memories.c.id)
+        .with_for_update()
+        .cte("locked")
+    )
+    gone = (
+        delete_(memories)
+        .where(owned(memories), memories.c.id.in_(select(locked.c.id)))
+        .returning(memories.c.id)
+        .cte("gone")
+    )
     traces: list[Delete] = []
     for table, memory_id in (
         (tables.memory_usage, tables.memory_usage.c.memory_id),

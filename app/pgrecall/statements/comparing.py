@@ -14,13 +14,11 @@ from sqlalchemy import (
     Text,
     Uuid,
     and_,
-    any_,
     bindparam,
     case,
     cast,
     func,
     literal_column,
-    not_,
     select,
     union_all,
 )
@@ -38,8 +36,9 @@ def _newest(tables: Tables) -> CTE:
     memories = tables.memories
     newest_first: Any = (memories.c.created_at.desc().nulls_last(), memories.c.id.desc())
     place = func.row_number().over(order_by=newest_first).label("place")
+    number = func.row_number().over(order_by=memories.c.id).label("number")
     return (
-        select(memories.c.id, memories.c.embedding, place)
+        select(memories.c.id, memories.c.embedding, place, number)
         .where(
             owned(memories),
             memories.c.status == _ACTIVE,
@@ -108,9 +107,9 @@ def clusters(tables: Tables) -> Select[Any]:
     """Groups of at least `min_size` memories that are all `min_similarity` similar to one of them.
 
     Greedy: centres in the order of how many others are as similar to them, then of how similar
-    those are; each memory is in one cluster at most. A member is like the centre, not only like
-    another member, so that a chain of small steps does not join what is unlike. Nothing for an
-    owner without more than `more_than` active memories. Columns: number, members, similarities
+    those are, then by id; each memory is in one cluster at most. A member is like the centre, not
+    only like another member, so that a chain of small steps does not join what is unlike. Nothing
+    for an owner without more than `more_than` active memories. Columns: members, similarities
     (arrays, the centre first). Parameters: owner_id, newest, min_similarity, min_size, more_than.
     """
     memories = tables.memories
@@ -129,84 +128,82 @@ def clusters(tables: Tables) -> Select[Any]:
     )
     similarity = _similarity(tables, one.c.embedding, other.c.embedding)
     pairs = (
-        select(one.c.id.label("a"), other.c.id.label("b"), similarity.label("similarity"))
-        .select_from(one.join(other, one.c.id < other.c.id))
+        select(one.c.number.label("a"), other.c.number.label("b"), similarity.label("similarity"))
+        .select_from(one.join(other, one.c.number < other.c.number))
         .where(similarity >= min_similarity, active > bindparam("more_than", type_=Integer()))
         .cte("pairs")
     )
     both = union_all(
-        select(pairs.c.a.label("id"), pairs.c.b.label("near"), pairs.c.similarity),
+        select(pairs.c.a.label("centre"), pairs.c.b.label("near"), pairs.c.similarity),
         select(pairs.c.b, pairs.c.a, pairs.c.similarity),
     ).subquery("both_ways")
-    order: Any = (both.c.similarity.desc(), both.c.near)
-    centres = (
-        select(
-            both.c.id,
-            func.array_agg(aggregate_order_by(both.c.near, *order)).label("near"),
-            func.array_agg(aggregate_order_by(both.c.similarity, *order)).label("similarities"),
-            func.row_number()
-            .over(order_by=(func.count().desc(), func.sum(both.c.similarity).desc(), both.c.id))
-            .label("place"),
-        )
-        .group_by(both.c.id)
-        .having(func.count() + 1 >= min_size)
-        .cte("centres")
+    counted = select(
+        both,
+        func.count().over(partition_by=both.c.centre).label("count"),
+        func.sum(both.c.similarity).over(partition_by=both.c.centre).label("closeness"),
+    ).cte("counted")
+    return _grouped(tables, newest, counted, min_size)
+
+
+def _grouped(tables: Tables, newest: CTE, counted: CTE, min_size: Any) -> Select[Any]:
+    """What the greedy function makes of the pairs; numbers are those of the newest.
+
+    Without a join of the pairs, of which there may be millions: the planner does not know.
+    """
+    columns = (counted.c.centre, counted.c.count, counted.c.closeness)
+    centres = select(*columns).distinct().subquery("centres")
+
+    def together(value: Any, *order: Any) -> Any:
+        ordered = aggregate_order_by(cast(value, Integer), *order)
+        return func.array_agg(ordered, type_=ARRAY(Integer))
+
+    def best_first(rows: Any) -> tuple[Any, ...]:
+        return rows.c.count.desc(), rows.c.closeness.desc(), rows.c.centre
+
+    near = together(
+        counted.c.near, *best_first(counted), counted.c.similarity.desc(), counted.c.near
     )
-    return _greedy(centres, min_size)
-
-
-def _greedy(centres: CTE, min_size: Any) -> Select[Any]:
-    """Goes through the centres in order; a cluster takes what no earlier one has taken."""
-    no_ids: Any = cast(literal_column("'{}'"), ARRAY(Uuid))
-    no_shares: Any = cast(literal_column("'{}'"), ARRAY(Double))
-    start = select(
-        literal_column("0::bigint").label("place"),
-        no_ids.label("taken"),
-        no_ids.label("members"),
-        no_shares.label("similarities"),
-    ).cte("step", recursive=True)
-    near = (
-        func.unnest(centres.c.near, centres.c.similarities)
-        .table_valued("id", "similarity", with_ordinality="n", name="near")
+    found = (
+        compiler.schema_function(
+            tables.schema,
+            "greedy_clusters",
+            select(together(centres.c.centre, *best_first(centres))).scalar_subquery(),
+            select(together(centres.c.count, *best_first(centres))).scalar_subquery(),
+            select(near).scalar_subquery(),
+            min_size,
+            type_=Integer(),
+        )
+        .table_valued("cluster", "place", "member", name="found")
         .render_derived()
     )
-    free = not_(near.c.id == any_(start.c.taken))
-    ids: Any = func.array(
-        select(near.c.id).where(free).order_by(near.c.n).scalar_subquery(), type_=ARRAY(Uuid)
+    members = (
+        select(found.c.cluster, found.c.place, newest.c.id, newest.c.embedding)
+        .select_from(found.join(newest, newest.c.number == found.c.member))
+        .cte("members")
     )
-    shares: Any = func.array(
-        select(near.c.similarity).where(free).order_by(near.c.n).scalar_subquery(),
-        type_=ARRAY(Double),
+    central = members.alias("central")
+    similarity = case(
+        (members.c.place == central.c.place, literal_column("1::float8")),
+        else_=_similarity(tables, members.c.embedding, central.c.embedding),
     )
-    taking = (
-        select(
-            centres.c.place,
-            start.c.taken.label("taken"),
-            centres.c.id,
-            ids.label("ids"),
-            shares.label("shares"),
-        )
-        .select_from(start.join(centres, centres.c.place == start.c.place + 1))
-        .subquery("taking")
-    )
-    enough = and_(
-        not_(taking.c.id == any_(taking.c.taken)), func.cardinality(taking.c.ids) + 1 >= min_size
-    )
-    members = func.array_prepend(taking.c.id, taking.c.ids, type_=ARRAY(Uuid))
-    similarities = func.array_prepend(literal_column("1::float8"), taking.c.shares)
-    steps = start.union_all(
-        select(
-            taking.c.place,
-            case(
-                (enough, func.array_cat(taking.c.taken, members, type_=ARRAY(Uuid))),
-                else_=taking.c.taken,
-            ),
-            case((enough, members), else_=no_ids),
-            case((enough, similarities), else_=no_shares),
-        )
-    )
+
+    def in_order(value: Any, type_: Any) -> Any:
+        return func.array_agg(aggregate_order_by(value, members.c.place), type_=ARRAY(type_))
+
     return (
-        select(steps.c.members, steps.c.similarities)
-        .where(func.cardinality(steps.c.members) > 0)
-        .order_by(steps.c.place)
+        select(
+            in_order(members.c.id, Uuid()).label("members"),
+            in_order(similarity, Double()).label("similarities"),
+        )
+        .select_from(
+            members.join(
+                central,
+                and_(
+                    central.c.cluster == members.c.cluster,
+                    central.c.place == literal_column("1"),
+                ),
+            )
+        )
+        .group_by(members.c.cluster)
+        .order_by(members.c.cluster)
     )

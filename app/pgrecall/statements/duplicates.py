@@ -133,12 +133,16 @@ def nearest(tables: Tables) -> Select[Any]:
 
 @lru_cache
 def wait_for_rivals(tables: Tables) -> Select[Any]:
-    """Waits until no other transaction looks for near duplicates of this owner's memories."""
+    """Waits until no other transaction looks for near duplicates of this owner's memories.
+
+    Its column isolation tells whether what that one stored can be seen afterwards.
+    """
     name = literal_column(f"'{tables.memories.name} '", Text()) + bindparam(
         "owner_id", type_=Text()
     )
+    waited = func.pg_advisory_xact_lock(func.hashtextextended(name, literal_column("8741")))
     return select(
-        func.pg_advisory_xact_lock(func.hashtextextended(name, literal_column("8741"))).is_(None)
+        waited.is_(None), func.current_setting("transaction_isolation").label("isolation")
     )
 
 
@@ -255,12 +259,18 @@ def _from_incoming(
 
 @lru_cache
 def text_taken(tables: Tables) -> Select[Any]:
-    """The active memory other than `id` that says the same as `content`, if there is one."""
+    """The other active memory that says `content`, if there is one and `this_id` is active."""
     memories = tables.memories
+    this = memories.alias("this")
+    is_active = (
+        select(literal_column("1"))
+        .where(owned(this), this.c.id == bindparam("this_id", type_=Uuid()), _active(this))
+        .exists()
+    )
     hashed = content_hash(tables, bindparam("content", type_=Text()))
     other = memories.c.id != bindparam("this_id", type_=Uuid())
     return select(memories.c.id).where(
-        owned(memories), memories.c.content_hash == hashed, _active(memories), other
+        owned(memories), memories.c.content_hash == hashed, _active(memories), other, is_active
     )
 
 

@@ -16,7 +16,7 @@ _EMPTY = literal_column("'{}'::jsonb", JSONB())
 
 @lru_cache
 def history(tables: Tables) -> Select[Any]:
-    """The events of the memory `id` of `owner_id`, oldest first; the memory may be gone."""
+    """The events of the memory `this_id` of `owner_id`, oldest first; the memory may be gone."""
     events = tables.memory_events
     return (
         select(

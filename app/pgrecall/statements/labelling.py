@@ -7,6 +7,7 @@ from typing import Any
 
 from sqlalchemy import (
     Double,
+    Insert,
     Integer,
     Select,
     Text,
@@ -90,6 +91,29 @@ def label(tables: Tables) -> Select[Any]:
         select(func.count())
         .select_from(written)
         .add_cte(noted_as(tables, happened.subquery("happened")))
+    )
+
+
+@lru_cache
+def inherit_labels(tables: Tables) -> Insert:
+    """Gives `this_id` the labels of all of `ids`, each with its greatest weight."""
+    labels = tables.memory_labels
+    theirs = (
+        select(
+            bindparam("owner_id", type_=Text()),
+            bindparam("this_id", type_=Uuid()),
+            labels.c.kind,
+            labels.c.value,
+            func.max(labels.c.weight),
+        )
+        .where(owned(labels), labels.c.memory_id == any_(uuids()))
+        .group_by(labels.c.kind, labels.c.value)
+        .order_by(labels.c.kind, labels.c.value)
+    )
+    return (
+        insert(labels)
+        .from_select(["agent_id", "memory_id", "kind", "value", "weight"], theirs)
+        .on_conflict_do_nothing()
     )
 
 

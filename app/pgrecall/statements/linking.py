@@ -9,6 +9,7 @@ from typing import Any
 from sqlalchemy import (
     CTE,
     Double,
+    Insert,
     Integer,
     Select,
     Text,
@@ -79,6 +80,26 @@ def link(tables: Tables) -> Select[Any]:
         select(func.count())
         .select_from(written)
         .add_cte(noted_as(tables, happened.subquery("happened")))
+    )
+
+
+@lru_cache
+def link_all(tables: Tables) -> Insert:
+    """Links `this_id` to each of `ids` by `link_kind`, with weight 1; one that is there stays."""
+    links = tables.memory_links
+    targets = rows_of_arrays("targets", id=("ids", Uuid()))
+    return (
+        insert(links)
+        .from_select(
+            ["agent_id", "source_id", "target_id", "kind"],
+            select(
+                bindparam("owner_id", type_=Text()),
+                bindparam("this_id", type_=Uuid()),
+                targets.c.id,
+                bindparam("link_kind", type_=Text()),
+            ).order_by(targets.c.id),
+        )
+        .on_conflict_do_nothing()
     )
 
 

@@ -27,6 +27,7 @@ from sqlalchemy.dialects.postgresql import insert
 
 from pgrecall import compiler
 from pgrecall.schema import Tables
+from pgrecall.schema.limits import TRUST_PARTS
 from pgrecall.statements.changing import Change, Values, changed, named
 from pgrecall.statements.conditions import Condition
 from pgrecall.statements.shares import flushed
@@ -34,12 +35,15 @@ from pgrecall.statements.shares import flushed
 FEEDBACK = {"useful": (1, 0), "not_useful": (0, 1), "outdated": (0, 1), "incorrect": (0, 3)}
 """Votes up and down by kind of feedback."""
 
+_TRUST = ("trust", *(f"trust_{part}" for part in TRUST_PARTS))
+"""What an event of trust tells: itself and its four parts."""
+
 
 @lru_cache
 def record_outcome(tables: Tables) -> Select[Any]:
-    """Counts one success or failure of the memory `id` and moves its trust.
+    """Counts one success or failure of the memory `this_id` and moves its trust.
 
-    Parameters beside those of `changed`: id, success, touch (whether it counts as a retrieval).
+    Parameters beside those of `changed`: this_id, success, touch (count a retrieval too).
     """
     success = bindparam("success", type_=Boolean())
     touched = case((bindparam("touch", type_=Boolean()), 1), else_=0)
@@ -60,7 +64,8 @@ def record_outcome(tables: Tables) -> Select[Any]:
 
     change = Change(
         event_type=case((success, named("reinforcement")), else_=named("penalty")),
-        reads=("trust", "trust_usage"),
+        reads=_TRUST,
+        told=_TRUST,
         assign=assign,
         beside=counted,
         note=lambda _, counters: {
@@ -72,11 +77,12 @@ def record_outcome(tables: Tables) -> Select[Any]:
 
 @lru_cache
 def adjust_trust(tables: Tables) -> Select[Any]:
-    """Adds `delta` to the trust of the memory `id`, within [0, 1]; one never assessed is left."""
+    """Adds `delta` to the trust of the memory `this_id`; trust never assessed is left."""
     delta: Any = bindparam("delta", type_=Double())
     change = Change(
         event_type=named("manual"),
-        reads=("trust",),
+        reads=_TRUST,
+        told=_TRUST,
         assign=lambda locked, _: {
             "trust": flushed(func.least(func.greatest(locked.trust + delta, 0.0), 1.0))
         },
@@ -86,9 +92,9 @@ def adjust_trust(tables: Tables) -> Select[Any]:
 
 @lru_cache
 def record_feedback(tables: Tables) -> Select[Any]:
-    """Counts the votes of one feedback on the memory `id` and moves its usefulness.
+    """Counts the votes of one feedback on the memory `this_id` and moves its usefulness.
 
-    Parameters beside those of `changed`: id, up, down, outdated.
+    Parameters beside those of `changed`: this_id, up, down, outdated.
     """
     up: Any = bindparam("up", type_=Integer())
     down: Any = bindparam("down", type_=Integer())

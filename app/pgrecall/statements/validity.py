@@ -72,6 +72,37 @@ def revive(tables: Tables) -> Select[Any]:
 
 
 @lru_cache
+def texts_taken(tables: Tables) -> Select[Any]:
+    """Which of `ids` would be active beside another memory that says the same.
+
+    Columns: id, other_id (active, or one of `ids` too). The rows are locked.
+    """
+    memories = tables.memories
+    others = memories.alias("others")
+    active = literal_column("'active'", Text())
+    return (
+        select(memories.c.id, others.c.id.label("other_id"))
+        .select_from(
+            memories.join(
+                others,
+                and_(
+                    others.c.content_hash == memories.c.content_hash, others.c.id != memories.c.id
+                ),
+            )
+        )
+        .where(
+            owned(memories),
+            owned(others),
+            memories.c.id == any_(uuids()),
+            memories.c.status != active,
+            or_(others.c.status == active, others.c.id == any_(uuids())),
+        )
+        .order_by(memories.c.id, others.c.id)
+        .with_for_update(key_share=True, of=memories)
+    )
+
+
+@lru_cache
 def lock_for_supersession(tables: Tables) -> Select[Any]:
     """The memory `this_id` and the active one that says `content`, locked in the order of the key.
 
