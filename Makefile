@@ -12,7 +12,7 @@ demo: .venv/local  ## Store realistic memories in an embedded PostgreSQL and sea
 	@$(BIN)/pgrecall demo
 
 test: .venv/test  ## Run the whole suite
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest --numprocesses 2 --dist loadfile
 
 lint: .venv/test  ## Check style and formatting
 	$(BIN)/ruff check .
