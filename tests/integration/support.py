@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Callable, Coroutine, Iterable
 from datetime import UTC, datetime, timedelta
 from math import cos, radians, sin
@@ -15,6 +16,13 @@ from tests.conftest import DIMENSIONS
 
 NOW = datetime(2026, 6, 1, 12, tzinfo=UTC)
 NORTH = [1.0, *[0.0] * (DIMENSIONS - 1)]
+
+
+def shown(value: object) -> str:
+    """A value in a test's name, the same in every process: without addresses, sets in order."""
+    if isinstance(value, set | frozenset):
+        return f"{{{', '.join(sorted(map(repr, value)))}}}"
+    return re.sub(r" at 0x[0-9a-f]+", "", repr(value))
 
 
 def at(degrees: float) -> list[float]:

@@ -8,7 +8,7 @@ from sqlalchemy import Engine
 
 from pgrecall import MemoryRepository, NewMemory
 from pgrecall.errors import InputError, InvalidMemory
-from tests.integration.support import NORTH, NOW, before, stored
+from tests.integration.support import NORTH, NOW, before, shown, stored
 
 GOOD = NewMemory("good", embedding=NORTH)
 NAIVE = NOW.replace(tzinfo=None)
@@ -41,7 +41,7 @@ def _name(value: Any) -> str:
     if not isinstance(value, dict):
         return ""
     [(field, given), *_] = value.items()
-    return f"{field}={given!r:.40}" if given is not DEEP else "metadata=deep"
+    return f"{field}={shown(given):.40}" if given is not DEEP else "metadata=deep"
 
 
 BAD: list[tuple[dict[str, Any], str]] = [

@@ -10,7 +10,7 @@ from sqlalchemy import Engine
 
 from pgrecall import MemoryRepository, NewMemory
 from pgrecall.errors import InvalidVector
-from tests.integration.support import NORTH, at, contents, stored
+from tests.integration.support import NORTH, at, contents, shown, stored
 
 NAN, INF = float("nan"), float("inf")
 Use = Callable[[MemoryRepository, str, Any], Any]
@@ -49,7 +49,7 @@ USES: dict[str, Use] = {
 }
 
 
-@pytest.mark.parametrize(("vector", "message"), BAD, ids=lambda value: f"{value!r:.40}")
+@pytest.mark.parametrize(("vector", "message"), BAD, ids=lambda value: f"{shown(value):.40}")
 @pytest.mark.parametrize("use", USES)
 def test_a_vector_that_cannot_be_used_is_refused(
     shared_repo: MemoryRepository,

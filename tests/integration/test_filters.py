@@ -8,7 +8,7 @@ from sqlalchemy import Engine, NullPool, Table, and_, create_engine, exists, fun
 
 from pgrecall import MemoryRepository, NewMemory
 from tests.conftest import new_database
-from tests.integration.support import NORTH, before, contents, sql
+from tests.integration.support import NORTH, before, contents, shown, sql
 
 STOCK = [
     NewMemory(
@@ -122,7 +122,7 @@ def _assert_found(repo: MemoryRepository, filters: dict[str, Any], expected: set
         ({"statuses": None}, ACTIVE),
         ({"tags": None, "memory_types": None, "metadata": None, "where": None}, ACTIVE),
     ],
-    ids=repr,
+    ids=shown,
 )
 def test_a_filter_passes_what_it_says(
     stocked: MemoryRepository, filters: dict[str, Any], expected: set[str]

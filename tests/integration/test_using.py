@@ -16,7 +16,7 @@ from pgrecall import Memory, MemoryRepository, NewMemory
 from pgrecall.errors import InputError, InvalidMemory, MemoryNotFound, UnknownName
 from pgrecall.event import Event
 from tests.integration.conftest import Transaction
-from tests.integration.support import sql
+from tests.integration.support import shown, sql
 
 PARTS = ("trust_provenance", "trust_consensus", "trust_governance", "trust_usage")
 VOTES = {"useful": (1, 0), "not_useful": (0, 1), "outdated": (0, 1), "incorrect": (0, 3)}
@@ -694,7 +694,7 @@ def test_reasons_actors_and_metadata_are_kept_verbatim(
         {"metadata": {"a": object()}},
         {"metadata": {"a": "\udfff"}},
     ],
-    ids=ascii,
+    ids=lambda value: ascii(shown(value)),
 )
 def test_what_cannot_be_noted_is_refused(
     shared_repo: MemoryRepository, agent: str, act: Act, more: dict[str, Any]
@@ -707,7 +707,9 @@ def test_what_cannot_be_noted_is_refused(
     assert read(shared_repo, agent, memory_id) == before
 
 
-@pytest.mark.parametrize("memory_id", ["text", None, 5, str(uuid4()), []], ids=str)
+@pytest.mark.parametrize(
+    "memory_id", ["text", None, 5, str(uuid4()), []], ids=["text", "None", "5", "its text", "[]"]
+)
 def test_an_id_that_is_none_is_refused(
     shared_repo: MemoryRepository, agent: str, act: Act, memory_id: Any
 ) -> None:
