@@ -370,9 +370,7 @@ SELECT ARRAY(SELECT format_type(argument, NULL) FROM unnest(proargtypes) AS argu
 """
 
 
-@pytest.mark.parametrize(
-    "name", [name for name in function_names() if name not in ON_WRITE | LOOPS]
-)
+@pytest.mark.parametrize("name", sorted({*function_names()} - ON_WRITE - LOOPS))
 def test_every_function_is_inlined(database: Database, name: str) -> None:
     """Each alone and for each type it takes, so that one that is not can be told by name."""
     with database.engine.connect() as connection:
