@@ -31,7 +31,7 @@ Client = Callable[[int], Any]
 @pytest.fixture
 def crowd(database_url: str) -> Iterator[Engine]:
     """A connection for each client."""
-    made = create_engine(database_url, pool_size=CLIENTS, max_overflow=0)
+    made = create_engine(database_url, pool_size=CLIENTS + 2, max_overflow=0)
     yield made
     made.dispose()
 
@@ -58,9 +58,11 @@ def test_the_same_text_added_by_all_is_one_row_and_every_hit_is_counted(
     shared: MemoryRepository, engine: Engine
 ) -> None:
     spellings = ["Red tea", "red  TEA", " RED tea\n"]
-    each = OPERATIONS // CLIENTS
 
-    added = at_once(lambda n: [shared.add(A, new(spellings[(n + i) % 3])) for i in range(each)])
+    def client(n: int) -> list[Added]:
+        return [shared.add(A, new(spellings[(n + i) % 3])) for i in range(OPERATIONS)]
+
+    added = at_once(client)
 
     flat = [one for several in added for one in several]
     assert Counter(one.outcome for one in flat) == {
@@ -238,7 +240,7 @@ def trust_told_by(history: Sequence[Event]) -> float:
 def test_of_rivals_that_supersede_one_memory_exactly_one_wins(
     shared: MemoryRepository, engine: Engine
 ) -> None:
-    current, rounds = UUID(int=shared.add(A, new("start", importance=0.7)).int), 125
+    current, rounds = UUID(int=shared.add(A, new("start", importance=0.7)).int), OPERATIONS
     chain = [current]
 
     for round_ in range(rounds):
@@ -297,7 +299,6 @@ def test_memories_that_supersede_each_other_at_once_meet_no_deadlock(
 def test_garbage_is_collected_beside_writers_and_twice_at_once(
     shared: MemoryRepository, engine: Engine
 ) -> None:
-    each = OPERATIONS // 2
     bad = [new(f"bad {n}", trust=0.01) for n in range(150)]
     poor = [new(f"poor {n}", trust=0.15) for n in range(150)]
     good = [new(f"good {n}", trust=0.9) for n in range(30)]
@@ -311,7 +312,7 @@ def test_garbage_is_collected_beside_writers_and_twice_at_once(
 
     def writer(n: int) -> Counter[str]:
         mine, done = random.Random(n), Counter[str]()
-        for i in range(each):
+        for i in range(OPERATIONS):
             chosen = mine.sample(ids, 5)
             match mine.choice(["add", "touch", "touch", "outcome", "delete", "label", "feedback"]):
                 case "add":
@@ -333,7 +334,8 @@ def test_garbage_is_collected_beside_writers_and_twice_at_once(
                         pass  # it may have been deleted after it was noted
         return done
 
-    done: Counter[str] = sum(at_once(lambda n: collector() if n < 2 else writer(n)), Counter[str]())
+    every = at_once(lambda n: collector() if n < 2 else writer(n), 2 + CLIENTS)
+    done: Counter[str] = sum(every, Counter[str]())
     last = shared.collect_garbage(agent_id=A)
 
     runs.append(last)
