@@ -7,12 +7,12 @@ from typing import Annotated
 
 import typer
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from benchmarks.contenders import contenders, profile_contenders
 from benchmarks.data import AGENTS, DIMENSIONS, Corpus
 from benchmarks.loading import Order, load
 from benchmarks.measuring import Timing, measured
+from benchmarks.progress import progress_bar
 from benchmarks.report import as_json, print_tables
 from benchmarks.server import server
 
@@ -31,13 +31,13 @@ def main(
     console = Console()
     corpus = Corpus.of(rows, seed)
     results: dict[str, dict[str, Timing]] = {}
-    with _progress() as progress:
+    with progress_bar() as progress:
         for order in Order:
             with server() as url:
                 load(url, corpus, order, progress)
                 with contenders(url) as entered:
                     results[order] = measured(entered, corpus.queries(QUERIES), rounds, progress)
-    with _progress() as progress, server() as url:
+    with progress_bar() as progress, server() as url:
         load(url, Corpus.of(rows // AGENTS, seed), Order.INTERLEAVED, progress)
         with profile_contenders(url) as entered:
             few = f"{rows // AGENTS // AGENTS:,} memories of one agent"
@@ -51,17 +51,6 @@ def main(
             f"{rounds} rounds"
         )
         print_tables(console, results)
-
-
-def _progress() -> Progress:
-    return Progress(
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeElapsedColumn(),
-        console=Console(stderr=True),
-        transient=True,
-    )
 
 
 if __name__ == "__main__":

@@ -13,6 +13,7 @@ from pgrecall.memory import UNSET, NewMemory
 from pgrecall.schema.limits import MAX_CONTENT_BYTES, TIERS, TRUST_CURVES
 from pgrecall.validation import (
     require_aware,
+    require_given_share,
     require_json_object,
     require_name,
     require_share,
@@ -70,13 +71,6 @@ def _texts(name: str, value: Any) -> list[str]:
     return list(texts)
 
 
-def _share(name: str, value: Any) -> float:
-    share = require_share(name, value, error=InvalidMemory)
-    if share is None:
-        raise InvalidMemory(f"{name} must be a number, got None")
-    return share
-
-
 def _hours(name: str, value: Any) -> float | None:
     if value is None:
         return None
@@ -125,6 +119,7 @@ def _unchecked(name: str, value: Any) -> Any:
 
 
 _short = partial(require_name, error=InvalidMemory)
+_share = partial(require_given_share, error=InvalidMemory)
 _optional_share = partial(require_share, error=InvalidMemory)
 
 _CHECKS: dict[str, Check] = {

@@ -93,6 +93,14 @@ def require_share(
     return 0.0 if number < SMALLEST_SHARE else float(number)
 
 
+def require_given_share(name: str, value: object, *, error: type[InputError] = InputError) -> float:
+    """As `require_share`, but None does not pass."""
+    share = require_share(name, value, error=error)
+    if share is None:
+        raise error(f"{name} must be a number, got None")
+    return share
+
+
 def require_change(name: str, value: object) -> float:
     """A number in [-1, 1]: by how much a share is to change."""
     if isinstance(value, bool) or not isinstance(value, Real):

@@ -6,13 +6,13 @@ from typing import Annotated
 
 import typer
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from benchmarks.data import DIMENSIONS, Corpus
 from benchmarks.life.adding import BATCH, adding
 from benchmarks.life.collecting import collecting
 from benchmarks.life.measurement import print_table
 from benchmarks.life.touching import touching
+from benchmarks.progress import progress_bar
 from benchmarks.server import server
 
 
@@ -22,29 +22,18 @@ def main(
 ) -> None:
     """Measures the life of memories on an embedded server, with the goals where there are any."""
     console = Console()
-    with _progress() as progress, server() as url:
+    with progress_bar() as progress, server() as url:
         found = touching(url, Corpus.of(rows, seed), progress)
     title = f"touching 10 of {rows:,} memories, {DIMENSIONS} dimensions, HNSW on both tables"
     print_table(console, title, found)
     for index in (False, True):
-        with _progress() as progress, server() as url:
+        with progress_bar() as progress, server() as url:
             found = adding(url, progress, index=index, seed=seed)
         what = "with" if index else "without"
         print_table(console, f"adding {BATCH:,} memories {what} the HNSW index", found)
-    with _progress() as progress, server() as url:
+    with progress_bar() as progress, server() as url:
         found = collecting(url, rows, progress)
     print_table(console, f"garbage collection of {rows:,} memories of one agent, HNSW there", found)
-
-
-def _progress() -> Progress:
-    return Progress(
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeElapsedColumn(),
-        console=Console(stderr=True),
-        transient=True,
-    )
 
 
 if __name__ == "__main__":

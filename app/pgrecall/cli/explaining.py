@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 from typing import Annotated
-from uuid import UUID
 
 import typer
 from rich.table import Table
@@ -26,10 +25,10 @@ from pgrecall.cli.asking import (
     filters_of,
 )
 from pgrecall.cli.database import Agent, AsJson, DatabaseUrl, Schema, repository
+from pgrecall.cli.memories import id_of
 from pgrecall.cli.output import age, console, plain, print_json
 from pgrecall.cli.profiling import named_or_loaded
 from pgrecall.cli.times import When, moment
-from pgrecall.errors import InputError
 from pgrecall.explanation import Explanation
 from pgrecall.schema import DEFAULT_SCHEMA
 
@@ -62,10 +61,7 @@ def explain(
     share, and if it is not among the k: which filter or threshold keeps it out, or what score it
     would have needed and where it falls behind.
     """
-    try:
-        memory_id = UUID(memory)
-    except ValueError:
-        raise InputError(f"{memory!r} is not the id of a memory; search --json shows ids") from None
+    memory_id = id_of(memory)
     at = moment("--as-of", as_of)
     with repository(database_url, schema) as repo:
         found = repo.explain(

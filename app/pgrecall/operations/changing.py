@@ -8,11 +8,11 @@ from uuid import UUID
 
 from pgrecall import statements
 from pgrecall.embedding import VectorLike
-from pgrecall.errors import DuplicateMemory, InvalidMemory, MemoryNotFound, NotCompliant
+from pgrecall.errors import DuplicateMemory, InvalidMemory, NotCompliant
 from pgrecall.incoming import checked
 from pgrecall.memory import UNSET, Memory
 from pgrecall.operations.noting import noted
-from pgrecall.operations.reading import get
+from pgrecall.operations.reading import existing_memory
 from pgrecall.schema import Layout, Tables
 from pgrecall.steps import Embed, Embedded, Execute, Inspect, Operation
 from pgrecall.validation import require_bool, require_ids, require_name
@@ -72,13 +72,8 @@ def update(
             raise DuplicateMemory(
                 f"agent {agent_id!r} has an active memory of this content already: {taken[0].id}"
             )
-    changed = yield Execute(statements.update(tables, memory_id, values), bound)
-    memory: Memory | None = None
-    if changed:
-        memory = yield from get(tables, agent_id, memory_id)
-    if memory is None:
-        raise MemoryNotFound(f"agent {agent_id!r} has no memory {memory_id}")
-    return memory
+    yield Execute(statements.update(tables, memory_id, values), bound)
+    return (yield from existing_memory(tables, agent_id, memory_id))
 
 
 def delete(

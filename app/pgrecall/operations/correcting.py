@@ -14,11 +14,11 @@ from pgrecall.errors import DuplicateMemory, InvalidMemory, MemoryNotFound, Supe
 from pgrecall.memory import Memory, NewMemory
 from pgrecall.operations.noting import noted
 from pgrecall.operations.preparing import Policy, prepared
+from pgrecall.operations.reading import existing_memory
 from pgrecall.operations.storing import one_by_one
-from pgrecall.operations.using import existing_memory
 from pgrecall.schema import Tables
 from pgrecall.steps import Execute, Operation
-from pgrecall.validation import require_bool, require_ids, require_name, require_share
+from pgrecall.validation import require_bool, require_given_share, require_ids, require_name
 
 
 def supersede(
@@ -179,9 +179,7 @@ def set_importance(
 
     Raises MemoryNotFound or InvalidMemory.
     """
-    share = require_share("importance", importance, error=InvalidMemory)
-    if share is None:
-        raise InvalidMemory("importance must be a number, got None")
+    share = require_given_share("importance", importance, error=InvalidMemory)
     require_name("agent_id", agent_id)
     [memory_id] = require_ids([memory_id])
     yield Execute(

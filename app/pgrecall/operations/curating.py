@@ -22,7 +22,7 @@ from pgrecall.profile import Profile
 from pgrecall.schema import Tables
 from pgrecall.statements import Search
 from pgrecall.steps import Execute, Operation
-from pgrecall.validation import require_count, require_duration, require_name, require_share
+from pgrecall.validation import require_count, require_duration, require_given_share, require_name
 
 NEWEST = 2_000
 """How many memories are compared with each other by default: two million pairs."""
@@ -48,7 +48,7 @@ def near_duplicates(
         statements.near_duplicates(tables),
         {
             "owner_id": agent_id,
-            "threshold": _given("threshold", threshold),
+            "threshold": require_given_share("threshold", threshold),
             "limit": require_count("limit", limit, at_least=1, at_most=MOST),
             "newest": require_count("newest", newest, at_least=2, at_most=MOST),
         },
@@ -76,7 +76,7 @@ def clusters(
         statements.clusters(tables),
         {
             "owner_id": agent_id,
-            "min_similarity": _given("min_similarity", min_similarity),
+            "min_similarity": require_given_share("min_similarity", min_similarity),
             "min_size": require_count("min_size", min_size, at_least=2, at_most=MOST),
             "more_than": require_count("more_than", more_than, at_least=0, at_most=MOST),
             "newest": require_count("newest", newest, at_least=2, at_most=MOST),
@@ -224,7 +224,7 @@ def prune(
     if older_than is not None:
         parameters["max_age_hours"] = require_duration("older_than", older_than)
     if below_score is not None:
-        parameters["below_score"] = _given("below_score", below_score)
+        parameters["below_score"] = require_given_share("below_score", below_score)
     statement = statements.prune(
         tables, wanted, by_age=older_than is not None, by_score=below_score is not None
     )
@@ -260,13 +260,6 @@ def _compliant(cluster: Cluster) -> bool | None:
     """Not compliant if one of them is not; judged only if all are."""
     judged = {member.compliant for member in cluster.memories}
     return False if False in judged else None if None in judged else True
-
-
-def _given(name: str, value: float) -> float:
-    share = require_share(name, value)
-    if share is None:
-        raise InputError(f"{name} must be a number, got None")
-    return share
 
 
 def _together(texts: Sequence[Sequence[str]]) -> list[str]:

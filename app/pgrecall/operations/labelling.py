@@ -16,9 +16,9 @@ from pgrecall.schema import Tables
 from pgrecall.steps import Execute, Operation
 from pgrecall.validation import (
     require_count,
+    require_given_share,
     require_ids,
     require_name,
-    require_share,
     require_texts,
 )
 
@@ -150,7 +150,5 @@ def _checked(one: Label) -> Label:
     if not isinstance(one, Label):
         raise InputError(f"a label is a Label or text, got {type(one).__name__}")
     require_kinds([one.kind])
-    weight = require_share("weight", one.weight)
-    if weight is None:
-        raise InputError("weight must be a number, got None")
+    weight = require_given_share("weight", one.weight)
     return Label(require_name("label", one.value), one.kind, weight)

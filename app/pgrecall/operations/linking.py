@@ -11,7 +11,7 @@ from pgrecall.operations.labelling import locked
 from pgrecall.operations.noting import noted
 from pgrecall.schema import Tables
 from pgrecall.steps import Execute, Operation
-from pgrecall.validation import require_ids, require_name, require_share
+from pgrecall.validation import require_given_share, require_ids, require_name
 
 
 def link(
@@ -30,9 +30,7 @@ def link(
     Raises MemoryNotFound where one of the two is not there, InputError for a memory and itself.
     """
     bound = _pair(agent_id, source_id, target_id, kind) | noted(reason=None, actor=actor)
-    share = require_share("weight", weight)
-    if share is None:
-        raise InputError("weight must be a number, got None")
+    share = require_given_share("weight", weight)
     yield from locked(tables, agent_id, [source_id, target_id])
     yield Execute(statements.link(tables), bound | {"link_weight": share})
 

@@ -14,14 +14,12 @@ from pgrecall.incoming import checked_memory
 from pgrecall.memory import UNSET, NewMemory, Unset
 from pgrecall.operations.noting import noted
 from pgrecall.schema import Layout, Tables
-from pgrecall.statements import UNSET_FIELDS
 from pgrecall.steps import Embed, Embedded, Inspect, Operation
 from pgrecall.validation import require_bool, require_share
 
 DuplicatePolicy = Literal["bump", "keep", "replace"]
 NEAR_DUPLICATE = 0.92
 """The similarity above which systems A and B take two memories for the same."""
-_DIFFERING = "differing"
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,31 +79,37 @@ def prepared(
     named: bool,
 ) -> Operation[list[Incoming]]:
     """Checks all fields, embeds what has no vector yet, then checks all vectors."""
-    stored: list[dict[str, Any]] = []
+    checked: list[_Checked] = []
     for position, memory in enumerate(memories):
         with _Position(position, len(memories), named):
-            stored.append(_checked(tables, agent_id, _as_new(memory), policy))
-    vectors: list[VectorLike | Literal[Unset.UNSET] | None] = [
-        values.pop("embedding") for values in stored
-    ]
-    to_embed = [i for i, vector in enumerate(vectors) if vector is UNSET]
+            checked.append(_checked(tables, agent_id, _as_new(memory), policy))
+    to_embed = [one for one in checked if one.vector is UNSET]
     if to_embed:
-        embedded: Embedded = yield Embed(tuple(stored[i]["content"] for i in to_embed))
-        for i, made in zip(to_embed, embedded.vectors, strict=True):
-            vectors[i] = made
-            stored[i]["embedding_model"] = stored[i]["embedding_model"] or embedded.model
+        embedded: Embedded = yield Embed(tuple(one.values["content"] for one in to_embed))
+        for one, made in zip(to_embed, embedded.vectors, strict=True):
+            one.vector = made
+            one.values["embedding_model"] = one.values["embedding_model"] or embedded.model
     layout: Layout = yield Inspect()
-    prepared = []
-    for position, (values, vector) in enumerate(zip(stored, vectors, strict=True)):
+    ready = []
+    for position, one in enumerate(checked):
         with _Position(position, len(memories), named):
-            assert vector is not UNSET
-            checked_vector = None if vector is None else layout.vector(vector)
-            unset, differing = values.pop(UNSET_FIELDS), values.pop(_DIFFERING)
-            prepared.append(Incoming(values["id"], values, differing, unset, checked_vector))
-    return prepared
+            assert one.vector is not UNSET
+            vector = None if one.vector is None else layout.vector(one.vector)
+            ready.append(Incoming(one.values["id"], one.values, one.differing, one.unset, vector))
+    return ready
 
 
-def _checked(tables: Tables, agent_id: str, memory: NewMemory, policy: Policy) -> dict[str, Any]:
+@dataclass(slots=True)
+class _Checked:
+    """A memory whose fields have been checked, and whose vector has not."""
+
+    values: dict[str, Any]
+    differing: frozenset[str]
+    unset: list[str]
+    vector: VectorLike | Literal[Unset.UNSET] | None
+
+
+def _checked(tables: Tables, agent_id: str, memory: NewMemory, policy: Policy) -> _Checked:
     differing, unset, values = checked_memory(memory)
     if policy.check_compliance and values["compliant"] is False:
         raise NotCompliant()
@@ -114,11 +118,9 @@ def _checked(tables: Tables, agent_id: str, memory: NewMemory, policy: Policy) -
         values["id"] = id_of_key(tables.memories.name, agent_id, key)
     values["id"] = values["id"] or new_id()
     values |= dict.fromkeys(unset)
-    if "embedding" in unset:
-        values["embedding"] = UNSET
-    values[UNSET_FIELDS] = [name for name in unset if name != "embedding"]
-    values[_DIFFERING] = frozenset(differing)
-    return values
+    del values["embedding"]
+    decided = [name for name in unset if name != "embedding"]
+    return _Checked(values, frozenset(differing), decided, memory.embedding)
 
 
 class _Position:

@@ -9,6 +9,7 @@ from typing import Any, Unpack
 from uuid import UUID
 
 from pgrecall import statements
+from pgrecall.errors import MemoryNotFound
 from pgrecall.filters import FilterArguments, Filters
 from pgrecall.memory import Memory
 from pgrecall.schema import Tables
@@ -29,6 +30,14 @@ def get(
     [memory_id] = require_ids([memory_id])
     rows = yield Execute(statements.get(tables, agent_id, memory_id, embedding=include_embedding))
     return memory(rows[0]._mapping) if rows else None
+
+
+def existing_memory(tables: Tables, agent_id: str, memory_id: UUID) -> Operation[Memory]:
+    """As `get`, but raises MemoryNotFound where there is none."""
+    memory = yield from get(tables, agent_id, memory_id)
+    if memory is None:
+        raise MemoryNotFound(f"agent {agent_id!r} has no memory {memory_id}")
+    return memory
 
 
 def count(

@@ -79,7 +79,7 @@ def stored(
     """
     results: dict[int, Added] = {}
     again: dict[int, _Said] = {}
-    bound = {"owner_id": agent_id, "note_actor": policy.actor, **rows.parameters}
+    bound = {"owner_id": agent_id, **noted(reason=None, actor=policy.actor), **rows.parameters}
     for _ in range(_ATTEMPTS):
         inserted = yield Execute(statements.insert_incoming(tables, rows.staged), bound)
         ids = {row.id for row in inserted}

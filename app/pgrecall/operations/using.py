@@ -7,11 +7,11 @@ from typing import Any, Literal
 from uuid import UUID
 
 from pgrecall import statements
-from pgrecall.errors import InputError, InvalidMemory, MemoryNotFound, UnknownName
+from pgrecall.errors import InputError, InvalidMemory, UnknownName
 from pgrecall.event import Event
 from pgrecall.memory import Memory
 from pgrecall.operations.noting import noted
-from pgrecall.operations.reading import get
+from pgrecall.operations.reading import existing_memory
 from pgrecall.schema import Tables
 from pgrecall.steps import Execute, Operation
 from pgrecall.validation import require_bool, require_change, require_ids, require_name
@@ -123,14 +123,6 @@ def history(tables: Tables, /, agent_id: str, memory_id: UUID) -> Operation[list
     [memory_id] = require_ids([memory_id])
     rows = yield Execute(statements.history(tables), {"owner_id": agent_id, "this_id": memory_id})
     return [Event(**row._mapping) for row in rows]
-
-
-def existing_memory(tables: Tables, agent_id: str, memory_id: UUID) -> Operation[Memory]:
-    """Raises MemoryNotFound."""
-    memory = yield from get(tables, agent_id, memory_id)
-    if memory is None:
-        raise MemoryNotFound(f"agent {agent_id!r} has no memory {memory_id}")
-    return memory
 
 
 def _changed(

@@ -27,8 +27,11 @@ from sqlalchemy.dialects.postgresql import JSONB
 from pgrecall import compiler
 from pgrecall.schema import Tables
 from pgrecall.statements.conditions import Condition, owned
+from pgrecall.statements.json_objects import json_object
 
 Values = Mapping[str, ColumnElement[Any]]
+NOTHING: ColumnElement[Any] = literal_column("NULL::jsonb", JSONB())
+"""The old values of what was not there, the new ones of what is gone."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,17 +83,17 @@ def changed(
     beside = change.beside(rows) if change.beside else None
     besides = None if beside is None else beside.c
     values = change.assign(rows.c, besides)
-    noted = [name for name in (*change.told, *values) if name not in change.unnoted]
-    noted = list(dict.fromkeys(noted))
-    further = change.note(rows.c, besides)
+    noted = [n for n in dict.fromkeys((*change.told, *values)) if n not in change.unnoted]
+    old_values = {name: rows.c[name] for name in noted}
+    new_values = {name: memories.c[name] for name in noted} | dict(change.note(rows.c, besides))
     done = (
         update_(memories)
         .where(owned(memories), memories.c.id == rows.c.id)
         .values(**values, updated_at=func.now())
         .returning(
             memories.c.id,
-            _object({name: rows.c[name] for name in noted}).label("old_values"),
-            _object({name: memories.c[name] for name in noted} | dict(further)).label("new_values"),
+            json_object(old_values).label("old_values"),
+            json_object(new_values).label("new_values"),
             change.event_type.label("event_type"),
         )
     )
@@ -115,7 +118,7 @@ def noted_as(tables: Tables, happened: FromClause) -> CTE:
             select(
                 bindparam("owner_id", type_=Text()),
                 happened.c.id,
-                event_id(tables),
+                compiler.schema_function(tables.schema, "event_id", type_=Uuid()),
                 happened.c.event_type,
                 bindparam("note_reason", type_=Text()),
                 bindparam("note_actor", type_=Text()),
@@ -130,18 +133,7 @@ def noted_as(tables: Tables, happened: FromClause) -> CTE:
     )
 
 
-def event_id(tables: Tables) -> ColumnElement[Any]:
-    return compiler.schema_function(tables.schema, "event_id", type_=Uuid())
-
-
 def named(event_type: str) -> ColumnElement[str]:
     """An event type of ours as a literal."""
     assert event_type.replace("_", "").isalpha()
     return literal_column(f"'{event_type}'", Text())
-
-
-def _object(values: Values) -> ColumnElement[Any]:
-    pairs: list[Any] = []
-    for name, value in values.items():
-        pairs += [literal_column(f"'{name}'", Text()), value]
-    return func.jsonb_build_object(*pairs, type_=JSONB())

@@ -23,16 +23,15 @@ from sqlalchemy import (
     select,
     union_all,
 )
-from sqlalchemy import delete as delete_
 from sqlalchemy import update as update_
-from sqlalchemy.dialects.postgresql import JSONB
 
 from pgrecall.schema import Tables
 from pgrecall.statements.assessing import HOUR
 from pgrecall.statements.changing import Change, changed, named, noted_as
 from pgrecall.statements.conditions import owned
+from pgrecall.statements.json_objects import json_object
 from pgrecall.statements.sweeping import count_orphans
-from pgrecall.statements.writing import told
+from pgrecall.statements.writing import deleted
 
 _ARCHIVED = literal_column("'archived'", Text())
 _NEUTRAL_TRUST: ColumnElement[Any] = literal_column("0.5::float8", Double())
@@ -79,28 +78,18 @@ def collect_batch(tables: Tables, *, first: bool) -> Select[Any]:
         .returning(
             memories.c.id,
             named("archived").label("event_type"),
-            _status(locked.c.status).label("old_values"),
-            _status(memories.c.status, locked.c.verdict).label("new_values"),
+            json_object({"status": locked.c.status}).label("old_values"),
+            json_object({"status": memories.c.status, "rule": locked.c.verdict}).label(
+                "new_values"
+            ),
         )
         .cte("archived")
     )
-    deleted = (
-        delete_(memories)
-        .where(
-            owned(memories),
-            memories.c.id.in_(
-                select(locked.c.id).where(locked.c.verdict == literal_column("'delete'", Text()))
-            ),
-        )
-        .returning(
-            memories.c.id,
-            named("deleted").label("event_type"),
-            told(memories).label("old_values"),
-            literal_column("NULL::jsonb", JSONB()).label("new_values"),
-        )
-        .cte("deleted")
+    gone = deleted(
+        tables,
+        select(locked.c.id).where(locked.c.verdict == literal_column("'delete'", Text())),
     )
-    happened = union_all(select(archived), select(deleted)).subquery("happened")
+    happened = union_all(select(archived), select(gone)).subquery("happened")
     last = (
         select(scanned.c.id).order_by(scanned.c.id.desc()).limit(literal_column("1"))
     ).scalar_subquery()
@@ -108,7 +97,7 @@ def collect_batch(tables: Tables, *, first: bool) -> Select[Any]:
         select(func.count()).select_from(scanned).scalar_subquery().label("scanned"),
         last.label("last_id"),
         select(func.count()).select_from(archived).scalar_subquery().label("archived"),
-        func.array(select(deleted.c.id).scalar_subquery()).label("deleted_ids"),
+        func.array(select(gone.c.id).scalar_subquery()).label("deleted_ids"),
     ).add_cte(noted_as(tables, happened))
 
 
@@ -192,10 +181,3 @@ def _verdict(memories: FromClause) -> ColumnElement[Any]:
         (columns.trust < min_trust, literal_column("'min_trust_threshold'", Text())),
         (columns.created_at < oldest, literal_column("'max_age_hours'", Text())),
     )
-
-
-def _status(status: Any, rule: Any = None) -> Any:
-    pairs = [literal_column("'status'", Text()), status]
-    if rule is not None:
-        pairs += [literal_column("'rule'", Text()), rule]
-    return func.jsonb_build_object(*pairs, type_=JSONB())

@@ -11,7 +11,6 @@ from sqlalchemy import (
     Double,
     Integer,
     Select,
-    Text,
     Uuid,
     and_,
     bindparam,
@@ -26,30 +25,34 @@ from sqlalchemy.dialects.postgresql import ARRAY, aggregate_order_by
 
 from pgrecall import compiler
 from pgrecall.schema import Tables
-from pgrecall.statements.conditions import owned, scope, valid
-
-_ACTIVE: ColumnElement[Any] = literal_column("'active'", Text())
+from pgrecall.statements.conditions import active, owned, scope, valid
 
 
-def _newest(tables: Tables) -> CTE:
-    """The owner's `newest` active, valid memories that have an embedding."""
+def _newest(tables: Tables, *, by_id: bool) -> CTE:
+    """The owner's `newest` active, valid memories that have an embedding.
+
+    `number` counts them, by id or from the newest on.
+    """
     memories = tables.memories
-    newest_first: Any = (memories.c.created_at.desc().nulls_last(), memories.c.id.desc())
-    place = func.row_number().over(order_by=newest_first).label("place")
-    number = func.row_number().over(order_by=memories.c.id).label("number")
-    return (
-        select(memories.c.id, memories.c.embedding, place, number)
+    chosen = (
+        select(memories.c.id, memories.c.embedding, memories.c.created_at)
         .where(
             owned(memories),
-            memories.c.status == _ACTIVE,
+            active(memories),
             memories.c.embedding.is_not(None),
             valid(scope(tables, memories, as_of=False)),
         )
-        .order_by(*newest_first)
+        .order_by(*_newest_first(memories))
         .limit(bindparam("newest", type_=Integer()))
-        .cte("newest")
-        .prefix_with("MATERIALIZED")
+        .subquery("chosen")
     )
+    order = [chosen.c.id] if by_id else _newest_first(chosen)
+    number = func.row_number().over(order_by=order).label("number")
+    return select(chosen.c.id, chosen.c.embedding, number).cte("newest").prefix_with("MATERIALIZED")
+
+
+def _newest_first(memories: Any) -> list[Any]:
+    return [memories.c.created_at.desc().nulls_last(), memories.c.id.desc()]
 
 
 def _similarity(tables: Tables, one: Any, other: Any) -> ColumnElement[float]:
@@ -67,11 +70,11 @@ def near_duplicates(tables: Tables) -> Select[Any]:
     owner_id, newest, threshold, limit.
     """
     memories = tables.memories
-    newest = _newest(tables)
+    newest = _newest(tables, by_id=False)
     one, other = newest.alias("one"), newest.alias("other")
     threshold: Any = bindparam("threshold", type_=Double())
     similarity = _similarity(tables, one.c.embedding, other.c.embedding)
-    one_is_older = one.c.place > other.c.place
+    one_is_older = one.c.number > other.c.number
     pairs = (
         select(
             case((one_is_older, one.c.id), else_=other.c.id).label("older_id"),
@@ -113,15 +116,15 @@ def clusters(tables: Tables) -> Select[Any]:
     (arrays, the centre first). Parameters: owner_id, newest, min_similarity, min_size, more_than.
     """
     memories = tables.memories
-    newest = _newest(tables)
+    newest = _newest(tables, by_id=True)
     one, other = newest.alias("one"), newest.alias("other")
     min_similarity: Any = bindparam("min_similarity", type_=Double())
     min_size: Any = bindparam("min_size", type_=Integer())
-    active = (
+    number_active = (
         select(func.count())
         .where(
             owned(memories),
-            memories.c.status == _ACTIVE,
+            active(memories),
             valid(scope(tables, memories, as_of=False)),
         )
         .scalar_subquery()
@@ -130,7 +133,9 @@ def clusters(tables: Tables) -> Select[Any]:
     pairs = (
         select(one.c.number.label("a"), other.c.number.label("b"), similarity.label("similarity"))
         .select_from(one.join(other, one.c.number < other.c.number))
-        .where(similarity >= min_similarity, active > bindparam("more_than", type_=Integer()))
+        .where(
+            similarity >= min_similarity, number_active > bindparam("more_than", type_=Integer())
+        )
         .cte("pairs")
     )
     both = union_all(

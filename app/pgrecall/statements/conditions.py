@@ -68,6 +68,15 @@ def owned(rows: FromClause, owner_id: str | None = None) -> Condition:
     return condition
 
 
+ACTIVE: ColumnElement[Any] = literal_column("'active'", Text())
+
+
+def active(memories: FromClause) -> Condition:
+    """As a literal, so that the partial index on active memories can be used."""
+    condition: Condition = memories.c.status == ACTIVE
+    return condition
+
+
 def owned_by_any(memories: FromClause) -> Condition:
     """Rows of any of the `teams`."""
     return _any_of(owner(memories), "teams")

@@ -23,11 +23,10 @@ from sqlalchemy import (
 from pgrecall.schema import Tables, owner
 from pgrecall.statements.assessing import HOUR
 from pgrecall.statements.changing import Change, changed, named
-from pgrecall.statements.conditions import owned, rows_of_arrays, scope, uuids, valid
+from pgrecall.statements.conditions import active, owned, rows_of_arrays, scope, uuids, valid
 from pgrecall.statements.ranking import Search, scored
 from pgrecall.statements.reading import memory_columns, with_usage
 
-_ACTIVE = literal_column("'active'", Text())
 CONSOLIDATES = "consolidates"
 """The kind of the links from a consolidated memory to its sources."""
 
@@ -59,7 +58,7 @@ def lock_sources(tables: Tables) -> Select[Any]:
         .select_from(memories.join(known, memories.c.id == known.c.id))
         .where(
             owned(memories),
-            memories.c.status == _ACTIVE,
+            active(memories),
             memories.c.updated_at == known.c.updated_at,
             valid(scope(tables, memories, as_of=False)),
         )
@@ -102,7 +101,7 @@ def complete_stale_tasks(tables: Tables) -> Select[Any]:
     return changed(
         tables,
         change,
-        memories.c.status == _ACTIVE,
+        active(memories),
         or_(memories.c.memory_type == task, task == any_(memories.c.additional_types)),
         memories.c.created_at < cutoff,
         ~used_since,
@@ -116,7 +115,7 @@ def prune(tables: Tables, wanted: Search, *, by_age: bool, by_score: bool) -> Se
     `changed`, and the two limits where asked for.
     """
     memories = tables.memories
-    which: list[ColumnElement[bool]] = [memories.c.status == _ACTIVE]
+    which: list[ColumnElement[bool]] = [active(memories)]
     if by_age:
         hours: Any = bindparam("max_age_hours", type_=Double())
         which.append(memories.c.created_at < func.now() - hours * HOUR)

@@ -30,14 +30,15 @@ from sqlalchemy import (
     null,
     select,
 )
-from sqlalchemy.dialects.postgresql import ARRAY, JSONB, insert
+from sqlalchemy.dialects.postgresql import ARRAY, insert
 from sqlalchemy.sql.dml import ReturningInsert
 
 from pgrecall import compiler
 from pgrecall.schema import Tables
 from pgrecall.statements.assessing import assessed
 from pgrecall.statements.changing import Change, changed, named
-from pgrecall.statements.conditions import owned, rows_of_arrays, scope, valid
+from pgrecall.statements.conditions import ACTIVE, active, owned, rows_of_arrays, scope, valid
+from pgrecall.statements.json_objects import json_object
 from pgrecall.statements.staging import (
     ORDINAL,
     Staged,
@@ -60,7 +61,7 @@ def duplicates(tables: Tables, staged: Staged | None) -> Select[Any]:
     same = and_(
         owned(memories),
         memories.c.content_hash == content_hash(tables, rows.c.content),
-        _active(memories),
+        active(memories),
     )
     wanted = cast(bindparam("ordinals", type_=ARRAY(Integer)), ARRAY(Integer))
     return (
@@ -103,7 +104,7 @@ def nearest(tables: Tables) -> Select[Any]:
     within = scope(tables, memories, as_of=False)
     found = (
         select(memories.c.id.label("memory_id"), compiler.similarity(within).label("similarity"))
-        .where(owned(memories), _active(memories), memories.c.embedding.is_not(None), valid(within))
+        .where(owned(memories), active(memories), memories.c.embedding.is_not(None), valid(within))
         .subquery("found")
     )
     threshold: Any = bindparam("threshold", type_=Double())
@@ -171,9 +172,7 @@ def restate(tables: Tables) -> ReturningInsert[Any]:
                 said.c.event_id,
                 named("restated"),
                 bindparam("note_actor", type_=Text()),
-                func.jsonb_build_object(
-                    literal_column("'similarity'", Text()), said.c.similarity, type_=JSONB()
-                ),
+                json_object({"similarity": said.c.similarity}),
                 func.clock_timestamp(type_=DateTime(timezone=True)),
             ).order_by(said.c.memory_id, said.c.event_id),
         )
@@ -198,7 +197,7 @@ def replace(tables: Tables, staged: Staged | None) -> Select[Any]:
             {name: locked[_CARRIED + name] for name in names}
             | {"usefulness": _earned(tables, locked)}
             | {name: null() for name in cleared}
-            | {"status": literal_column("'active'", Text())}
+            | {"status": ACTIVE}
         ),
     )
     return _from_incoming(tables, change, names, staged)
@@ -264,21 +263,15 @@ def text_taken(tables: Tables) -> Select[Any]:
     this = memories.alias("this")
     is_active = (
         select(literal_column("1"))
-        .where(owned(this), this.c.id == bindparam("this_id", type_=Uuid()), _active(this))
+        .where(owned(this), this.c.id == bindparam("this_id", type_=Uuid()), active(this))
         .exists()
     )
     hashed = content_hash(tables, bindparam("content", type_=Text()))
     other = memories.c.id != bindparam("this_id", type_=Uuid())
     return select(memories.c.id).where(
-        owned(memories), memories.c.content_hash == hashed, _active(memories), other, is_active
+        owned(memories), memories.c.content_hash == hashed, active(memories), other, is_active
     )
 
 
 def content_hash(tables: Tables, content: ColumnElement[str]) -> ColumnElement[Any]:
     return compiler.schema_function(tables.schema, "content_hash", content, type_=LargeBinary())
-
-
-def _active(memories: FromClause) -> ColumnElement[bool]:
-    """As a literal, so that the partial index on active memories can be used."""
-    condition: ColumnElement[bool] = memories.c.status == literal_column("'active'", Text())
-    return condition

@@ -6,21 +6,19 @@ from functools import lru_cache
 from typing import Any
 
 from sqlalchemy import (
-    DateTime,
     Select,
     Text,
     bindparam,
-    func,
-    literal_column,
     select,
 )
-from sqlalchemy.dialects.postgresql import JSONB, insert
+from sqlalchemy.dialects.postgresql import insert
 
 from pgrecall.schema import Tables, owner
 from pgrecall.schema.limits import TRUST_PARTS
 from pgrecall.statements.assessing import assessed
-from pgrecall.statements.changing import event_id, named
+from pgrecall.statements.changing import NOTHING, named, noted_as
 from pgrecall.statements.duplicates import content_hash
+from pgrecall.statements.json_objects import json_object
 from pgrecall.statements.staging import (
     ORDINAL,
     Staged,
@@ -38,9 +36,9 @@ def insert_incoming(tables: Tables, staged: Staged | None) -> Select[Any]:
 
     A row whose id or whose text is there already is left out. In the order of their hashes, so
     that two batches that share texts wait for each other and form no circle.
-    Parameters: owner_id, note_actor, those of the incoming rows.
+    Parameters: owner_id, note_reason, note_actor, note_metadata, those of the incoming rows.
     """
-    memories, events = tables.memories, tables.memory_events
+    memories = tables.memories
     ready = assessed(tables, rows_of(tables, staged)).subquery("ready")
     names = memory_fields()
     inserted = (
@@ -55,23 +53,10 @@ def insert_incoming(tables: Tables, staged: Staged | None) -> Select[Any]:
         .returning(memories.c.id, *(memories.c[name] for name in _FIRST_NOTED))
         .cte("inserted")
     )
-    pairs: list[Any] = []
-    for name in _FIRST_NOTED:
-        pairs += [literal_column(f"'{name}'", Text()), inserted.c[name]]
-    noted = (
-        insert(events)
-        .from_select(
-            ["agent_id", "memory_id", "id", "event_type", "actor", "new_values", "occurred_at"],
-            select(
-                bindparam("owner_id", type_=Text()),
-                inserted.c.id,
-                event_id(tables),
-                named("initial"),
-                bindparam("note_actor", type_=Text()),
-                func.jsonb_build_object(*pairs, type_=JSONB()),
-                func.clock_timestamp(type_=DateTime(timezone=True)),
-            ),
-        )
-        .cte("noted")
-    )
-    return select(inserted.c.id).add_cte(noted)
+    happened = select(
+        inserted.c.id,
+        named("initial").label("event_type"),
+        NOTHING.label("old_values"),
+        json_object({name: inserted.c[name] for name in _FIRST_NOTED}).label("new_values"),
+    ).subquery("happened")
+    return select(inserted.c.id).add_cte(noted_as(tables, happened))

@@ -25,7 +25,8 @@ from sqlalchemy.dialects.postgresql import ARRAY, JSONB, insert
 
 from pgrecall.schema import Tables
 from pgrecall.statements.changing import named, noted_as
-from pgrecall.statements.conditions import owned, rows_of_arrays, scope, uuids, valid
+from pgrecall.statements.conditions import active, owned, rows_of_arrays, scope, uuids, valid
+from pgrecall.statements.json_objects import json_object
 from pgrecall.statements.reading import memory_columns, with_usage
 
 
@@ -179,7 +180,7 @@ def labelled(tables: Tables, *, of_kind: bool) -> Select[Any]:
         )
         .where(
             owned(memories),
-            memories.c.status == literal_column("'active'", Text()),
+            active(memories),
             valid(scope(tables, memories, as_of=False)),
         )
         .order_by(carrying.c.weight.desc(), memories.c.id)
@@ -199,18 +200,12 @@ def _in_given(labels: Any) -> Any:
 
 def _several(labels: Any) -> Any:
     """Labels as one JSON array."""
-    one = func.jsonb_build_object(
-        *(
-            part
-            for name in ("kind", "value", "weight")
-            for part in (literal_column(f"'{name}'", Text()), labels.c[name])
-        )
-    )
+    one = json_object({name: labels.c[name] for name in ("kind", "value", "weight")})
     return func.coalesce(func.jsonb_agg(one), literal_column("'[]'::jsonb"), type_=JSONB())
 
 
 def _object(labels: Any) -> Any:
-    return func.jsonb_build_object(literal_column("'labels'", Text()), labels, type_=JSONB())
+    return json_object({"labels": labels})
 
 
 def _texts(name: str) -> Any:

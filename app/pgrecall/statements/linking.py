@@ -32,6 +32,7 @@ from pgrecall.custom_condition import Expression
 from pgrecall.schema import Tables, owner
 from pgrecall.statements.changing import named, noted_as
 from pgrecall.statements.conditions import owned, owned_by_any, rows_of_arrays, scope
+from pgrecall.statements.json_objects import json_object
 from pgrecall.statements.ranking import Search, Shape, passing, signal_columns
 from pgrecall.statements.reading import memory_columns, with_usage
 
@@ -220,11 +221,4 @@ def _this_link(tables: Tables) -> Sequence[Any]:
 
 
 def _told(links: Any) -> Any:
-    return func.jsonb_build_object(
-        *(
-            part
-            for name in ("target_id", "kind", "weight")
-            for part in (literal_column(f"'{name}'", Text()), links.c[name])
-        ),
-        type_=JSONB(),
-    )
+    return json_object({name: links.c[name] for name in ("target_id", "kind", "weight")})

@@ -28,7 +28,7 @@ from pgrecall.schema import Tables
 from pgrecall.schema.limits import TIERS
 from pgrecall.statements.assessing import expiry
 from pgrecall.statements.changing import Change, changed, named
-from pgrecall.statements.conditions import Condition, owned, uuids
+from pgrecall.statements.conditions import ACTIVE, Condition, active, owned, uuids
 from pgrecall.statements.duplicates import content_hash
 
 
@@ -56,7 +56,7 @@ def revive(tables: Tables) -> Select[Any]:
         event_type=named("revived"),
         reads=("status", "invalidated_at", "invalidation_reason", "superseded_by", "expires_at"),
         assign=lambda locked, _: {
-            "status": literal_column("'active'", Text()),
+            "status": ACTIVE,
             "invalidated_at": null(),
             "invalidation_reason": null(),
             "superseded_by": null(),
@@ -65,7 +65,7 @@ def revive(tables: Tables) -> Select[Any]:
     )
     away = or_(
         memories.c.invalidated_at.is_not(None),
-        memories.c.status != literal_column("'active'"),
+        memories.c.status != ACTIVE,
         memories.c.expires_at <= func.now(),
     )
     return changed(tables, change, memories.c.id == any_(uuids()), away)
@@ -79,7 +79,6 @@ def texts_taken(tables: Tables) -> Select[Any]:
     """
     memories = tables.memories
     others = memories.alias("others")
-    active = literal_column("'active'", Text())
     return (
         select(memories.c.id, others.c.id.label("other_id"))
         .select_from(
@@ -94,8 +93,8 @@ def texts_taken(tables: Tables) -> Select[Any]:
             owned(memories),
             owned(others),
             memories.c.id == any_(uuids()),
-            memories.c.status != active,
-            or_(others.c.status == active, others.c.id == any_(uuids())),
+            memories.c.status != ACTIVE,
+            or_(active(others), others.c.id == any_(uuids())),
         )
         .order_by(memories.c.id, others.c.id)
         .with_for_update(key_share=True, of=memories)
@@ -139,7 +138,6 @@ def lock_for_supersession(tables: Tables) -> Select[Any]:
         .exists()
     )
     same = columns.content_hash == content_hash(tables, content)
-    active = columns.status == literal_column("'active'", Text())
     return (
         select(
             columns.id,
@@ -156,7 +154,7 @@ def lock_for_supersession(tables: Tables) -> Select[Any]:
         )
         .where(
             owned(memories),
-            or_(columns.id == bindparam("this_id", type_=Uuid()), and_(same, active)),
+            or_(columns.id == bindparam("this_id", type_=Uuid()), and_(same, active(memories))),
         )
         .order_by(columns.id)
         .with_for_update(key_share=True, of=memories)

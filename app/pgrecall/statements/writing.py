@@ -8,24 +8,23 @@ from typing import Any
 from uuid import UUID
 
 from sqlalchemy import (
+    CTE,
     Delete,
     Select,
     Table,
     Text,
     any_,
     bindparam,
-    func,
     literal_column,
-    null,
     or_,
     select,
 )
 from sqlalchemy import delete as delete_
-from sqlalchemy.dialects.postgresql import JSONB
 
 from pgrecall.schema import Tables
-from pgrecall.statements.changing import Change, changed, named, noted_as
+from pgrecall.statements.changing import NOTHING, Change, changed, named, noted_as
 from pgrecall.statements.conditions import owned, uuids
+from pgrecall.statements.json_objects import json_object
 
 
 def update(tables: Tables, memory_id: UUID, changes: Mapping[str, Any]) -> Select[Any]:
@@ -53,33 +52,31 @@ def delete(tables: Tables) -> Select[Any]:
         .with_for_update()
         .cte("locked")
     )
-    gone = deleted(tables, locked)
+    gone = deleted(tables, select(locked.c.id))
     return select(gone.c.id).add_cte(noted_as(tables, gone))
 
 
-def deleted(tables: Tables, locked: Any) -> Any:
-    """Deletes the locked rows, as a CTE that can be noted."""
+def deleted(tables: Tables, ids: Select[Any]) -> CTE:
+    """Deletes the rows of these ids, which are locked, as a CTE that can be noted."""
     memories = tables.memories
     return (
         delete_(memories)
-        .where(owned(memories), memories.c.id.in_(select(locked.c.id)))
+        .where(owned(memories), memories.c.id.in_(ids))
         .returning(
             memories.c.id,
             named("deleted").label("event_type"),
-            told(memories).label("old_values"),
-            null().cast(JSONB(none_as_null=True)).label("new_values"),
+            _told(memories).label("old_values"),
+            NOTHING.label("new_values"),
         )
         .cte("deleted")
     )
 
 
-def told(memories: Table) -> Any:
+def _told(memories: Table) -> Any:
     """What the last event says: whose it was, and not the text, which is to be gone."""
+    names = ("status", "trust", "importance", "usefulness", "created_at")
     table_name = literal_column(f"'{memories.name}'", Text())
-    pairs: list[Any] = [literal_column("'table_name'", Text()), table_name]
-    for name in ("status", "trust", "importance", "usefulness", "created_at"):
-        pairs += [literal_column(f"'{name}'", Text()), memories.c[name]]
-    return func.jsonb_build_object(*pairs, type_=JSONB())
+    return json_object({"table_name": table_name} | {name: memories.c[name] for name in names})
 
 
 @lru_cache
