@@ -5,11 +5,13 @@ from pgrecall.added import Added
 from pgrecall.cluster import Cluster, Consolidation
 from pgrecall.event import Event
 from pgrecall.garbage import GarbagePolicy, GarbageRun
+from pgrecall.hits import Hits
 from pgrecall.label import Label
 from pgrecall.link import Link
 from pgrecall.memory import Memory, NewMemory
 from pgrecall.near_duplicate import NearDuplicate
 from pgrecall.profile import Profile
+from pgrecall.rank_index import RankIndex, RankIndexCheck, RankIndexStatus
 from pgrecall.repository import AsyncMemoryRepository, MemoryRepository
 from pgrecall.scored_memory import ScoredMemory
 from pgrecall.scorer import score
@@ -22,6 +24,7 @@ __all__ = [
     "Event",
     "GarbagePolicy",
     "GarbageRun",
+    "Hits",
     "Label",
     "Link",
     "Memory",
@@ -29,6 +32,9 @@ __all__ = [
     "NearDuplicate",
     "NewMemory",
     "Profile",
+    "RankIndex",
+    "RankIndexCheck",
+    "RankIndexStatus",
     "ScoredMemory",
     "embedded",
     "migrate",

@@ -18,6 +18,7 @@ from pgrecall.cli import (
     demonstrating,
     explaining,
     importing,
+    indexing,
     labelling,
     linking,
     migrating,
@@ -113,6 +114,7 @@ for panel, commands in COMMANDS.items():
     for name, command in commands.items():
         app.command(name, rich_help_panel=panel)(command)
 app.add_typer(migrating.app, name="migrate", rich_help_panel="The database")
+app.add_typer(indexing.app, name="index", rich_help_panel="The database")
 app.add_typer(profiling.app, name="profiles", rich_help_panel="Remember and recall")
 
 

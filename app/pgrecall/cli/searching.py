@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
-from typing import Annotated
+from typing import Annotated, cast
 
 import typer
 
@@ -26,6 +26,7 @@ from pgrecall.cli.database import Agent, AsJson, DatabaseUrl, Schema, repository
 from pgrecall.cli.output import print_hits, print_json
 from pgrecall.cli.profiling import named_or_loaded
 from pgrecall.cli.times import When, moment
+from pgrecall.hits import Strategy
 from pgrecall.schema import DEFAULT_SCHEMA
 
 
@@ -49,6 +50,9 @@ def search(
     expand: Annotated[
         int, typer.Option(help="Bring along what the hits are linked to, so many links away.")
     ] = 0,
+    strategy: Annotated[
+        str, typer.Option(help="auto, exact, or index: through the agent's rank index.")
+    ] = "auto",
     touch: Annotated[bool, typer.Option(help="Count this retrieval of the hits.")] = True,
     database_url: DatabaseUrl = None,
     schema: Schema = DEFAULT_SCHEMA,
@@ -74,6 +78,7 @@ def search(
             query_entities=query_entity,
             as_of=at,
             expand=expand,
+            strategy=cast("Strategy", strategy),  # checked there
             touch=touch,
             **filters,
         )
@@ -81,4 +86,6 @@ def search(
         for hit in hits:
             print_json(hit.record())
     else:
-        print_hits(hits, at or datetime.now(UTC), f"“{text}” for {agent}, by {chosen.name}")
+        how = "" if hits.candidates is None else f", {hits.candidates:,} scored of the rank index"
+        title = f"“{text}” for {agent}, by {chosen.name}{how}"
+        print_hits(hits, at or datetime.now(UTC), title)

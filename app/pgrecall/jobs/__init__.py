@@ -2,5 +2,12 @@
 
 from pgrecall.jobs.collecting import collect_garbage
 from pgrecall.jobs.consolidating import consolidate
+from pgrecall.jobs.indexing import build_rank_indexes, check_rank_index, maintain_rank_indexes
 
-__all__ = ["collect_garbage", "consolidate"]
+__all__ = [
+    "build_rank_indexes",
+    "check_rank_index",
+    "collect_garbage",
+    "consolidate",
+    "maintain_rank_indexes",
+]

@@ -22,6 +22,7 @@ from pgrecall.operations.curating import (
     prune,
 )
 from pgrecall.operations.explaining import explain
+from pgrecall.operations.indexing import drop_rank_index, rank_index_progress, rank_indexes
 from pgrecall.operations.labelling import label, labelled, labels, unlabel
 from pgrecall.operations.linking import link, links, unlink
 from pgrecall.operations.ranking import search
@@ -38,6 +39,7 @@ __all__ = [
     "count",
     "delete",
     "demote",
+    "drop_rank_index",
     "existing",
     "explain",
     "feedback",
@@ -52,6 +54,8 @@ __all__ = [
     "near_duplicates",
     "promote",
     "prune",
+    "rank_index_progress",
+    "rank_indexes",
     "record_outcome",
     "revive",
     "search",

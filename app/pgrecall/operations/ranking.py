@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from datetime import datetime
-from typing import Any, Unpack
+from typing import Any, Unpack, get_args
 from uuid import UUID
 
 from pgrecall import profiles, statements
 from pgrecall.embedding import VectorLike
+from pgrecall.errors import InputError
 from pgrecall.filters import FilterArguments
+from pgrecall.hits import Hits, Strategy
+from pgrecall.operations.candidates import through_indexes
 from pgrecall.operations.changing import touch as touch_
 from pgrecall.operations.question import Question
 from pgrecall.operations.reading import memory
@@ -42,9 +45,10 @@ def search(
     apply_decay: bool = True,
     as_of: datetime | None = None,
     expand: int = 0,
+    strategy: Strategy = "auto",
     touch: bool = True,
     **filters: Unpack[FilterArguments],
-) -> Operation[list[ScoredMemory]]:
+) -> Operation[Hits]:
     """The agent's k best memories for a query, best first, ties by id.
 
     `embedding` is the query's vector, its text when the repository has an embedder, or None to
@@ -64,10 +68,20 @@ def search(
     counts the retrieval of each memory returned, in the same transaction. Filters: see
     FilterArguments.
 
+    `strategy` is how to look: "exact" scores every memory; "index" scores the candidates of the
+    agent's rank index (`build_rank_indexes`) and what was written, changed or used since, and
+    every memory where that could not answer as well; "auto" takes the index of an agent that has
+    enough memories unless signals that it does not know weigh more than a tenth. The list that
+    is returned tells by its `strategy` how it was answered.
+
     Raises InputError and its children for a value that cannot be used, DatabaseReadOnly when
     touching where nothing may be written.
     """
     require_bool("touch", touch)
+    if strategy not in get_args(Strategy):
+        raise InputError(
+            f"strategy must be one of {', '.join(get_args(Strategy))}, got {strategy!r:.80}"
+        )
     require_count("expand", expand, at_least=0, at_most=MAX_STEPS)
     asked = Question.of(
         agent_id,
@@ -85,10 +99,15 @@ def search(
         filters=filters,
     )
     wanted = yield from asked.resolved(tables)
-    rows = yield Execute(statements.search(tables, wanted), wanted.parameters)
-    hits = [hit(wanted.profile, row._mapping) for row in rows]
+    found = yield from through_indexes(tables, wanted, strategy)
+    if found is None:
+        rows = yield Execute(statements.search(tables, wanted), wanted.parameters)
+        hits = Hits(hit(wanted.profile, row._mapping) for row in rows)
+    else:
+        scored = (hit(wanted.profile, row._mapping) for row in found.rows)
+        hits = Hits(scored, strategy="index", candidates=found.total)
     if expand and hits:
-        hits = yield from _with_neighbours(tables, wanted, hits, expand)
+        hits[:] = yield from _with_neighbours(tables, wanted, hits, expand)
     if touch:
         yield from _touched(tables, hits)
     return hits

@@ -123,6 +123,12 @@ class AsyncMemoryRepository:
     links = _awaiting(operations.links)
     consolidate = _awaiting_job(jobs.consolidate)
     collect_garbage = _awaiting_job(jobs.collect_garbage)
+    build_rank_indexes = _awaiting_job(jobs.build_rank_indexes)
+    maintain_rank_indexes = _awaiting_job(jobs.maintain_rank_indexes)
+    check_rank_index = _awaiting_job(jobs.check_rank_index)
+    rank_indexes = _awaiting(operations.rank_indexes)
+    rank_index_progress = _awaiting(operations.rank_index_progress)
+    drop_rank_index = _awaiting(operations.drop_rank_index)
 
     async def _work(self, start: Callable[[], Job[T]]) -> T:
         job = start()

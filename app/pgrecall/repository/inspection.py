@@ -26,7 +26,8 @@ _CATALOGUE = text(
     """
     SELECT t.typname, a.atttypid::bigint, a.atttypmod,
            (SELECT extversion FROM pg_extension WHERE extname = 'vector'),
-           EXISTS (SELECT FROM pg_class v WHERE v.relnamespace = n.oid AND v.relname = :versions)
+           EXISTS (SELECT FROM pg_class v WHERE v.relnamespace = n.oid AND v.relname = :versions),
+           (SELECT e.nspname FROM pg_namespace e WHERE e.oid = t.typnamespace)
       FROM pg_namespace n
       JOIN pg_class c ON c.relnamespace = n.oid AND c.relname = 'agent_memories'
       JOIN pg_attribute a ON a.attrelid = c.oid AND a.attname = 'embedding'
@@ -56,7 +57,7 @@ def inspect(schema: str) -> Generator[Execute, Any, Layout]:
         raise SchemaMissing(
             f"the database has no pgrecall tables in schema {schema!r}: run `pgrecall migrate up`"
         )
-    type_name, oid, dimensions, pgvector, _ = rows[0]
+    type_name, oid, dimensions, pgvector, _, extension_schema = rows[0]
     require_pgvector(pgvector)
     versions = table(VERSION_TABLE, column("version_num", String()), schema=schema)
     found = yield Execute(select(versions.c.version_num))
@@ -71,7 +72,7 @@ def inspect(schema: str) -> Generator[Execute, Any, Layout]:
             f"schema {schema!r} is at revision {revision}, this pgrecall knows {REVISION}: "
             "run `pip install --upgrade pgrecall`"
         )
-    return Layout(revision, EmbeddingType(type_name), oid, dimensions)
+    return Layout(revision, EmbeddingType(type_name), oid, dimensions, extension_schema)
 
 
 def require_pgvector(version: str | None) -> None:

@@ -126,6 +126,12 @@ class MemoryRepository:
     links = _blocking(operations.links)
     consolidate = _blocking_job(jobs.consolidate)
     collect_garbage = _blocking_job(jobs.collect_garbage)
+    build_rank_indexes = _blocking_job(jobs.build_rank_indexes)
+    maintain_rank_indexes = _blocking_job(jobs.maintain_rank_indexes)
+    check_rank_index = _blocking_job(jobs.check_rank_index)
+    rank_indexes = _blocking(operations.rank_indexes)
+    rank_index_progress = _blocking(operations.rank_index_progress)
+    drop_rank_index = _blocking(operations.drop_rank_index)
 
     def _work(self, start: Callable[[], Job[T]]) -> T:
         job = start()

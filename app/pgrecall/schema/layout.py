@@ -15,6 +15,8 @@ class Layout:
     embedding_type: EmbeddingType
     embedding_oid: int
     dimensions: int
+    extension_schema: str
+    """Where pgvector is installed."""
 
     def vector(self, values: VectorLike) -> StoredVector:
         """`values` as this database stores them; raises InvalidVector."""

@@ -2,4 +2,4 @@
 
 from typing import Final
 
-REVISION: Final = "0006"
+REVISION: Final = "0008"

@@ -20,6 +20,7 @@ from sqlalchemy import (
     Double,
     FromClause,
     Index,
+    Integer,
     LargeBinary,
     MetaData,
     PrimaryKeyConstraint,
@@ -86,6 +87,7 @@ class Tables:
     memory_labels: Table
     memory_links: Table
     gc_runs: Table
+    rank_indexes: Table
     component_reputations: Table
     output_type_defaults: Table
     tier_defaults: Table
@@ -132,6 +134,7 @@ def tables(schema: str = DEFAULT_SCHEMA) -> Tables:
         memory_labels=_labels(metadata),
         memory_links=_links(metadata),
         gc_runs=_gc_runs(metadata),
+        rank_indexes=_rank_indexes(metadata),
         component_reputations=_component_reputations(metadata),
         output_type_defaults=_output_type_defaults(metadata),
         tier_defaults=_tier_defaults(metadata),
@@ -204,6 +207,11 @@ def _memories(name: str, metadata: MetaData, owner: Column[Any], comment: str) -
         moment_column("observed_at", "When it was observed, where that differs."),
         text_column("invalidation_reason", "superseded or forgotten."),
         Column("superseded_by", Uuid, comment="The memory that took its place."),
+        moment_column(
+            "inserted_at",
+            "When this row was written by the server's clock; NULL: before revision 0007.",
+            default=text("clock_timestamp()"),
+        ),
         PrimaryKeyConstraint(owner.name, "id"),
         *_memory_checks(owner.name),
         Index(None, "embedding", postgresql_using="hnsw"),
@@ -214,6 +222,7 @@ def _memories(name: str, metadata: MetaData, owner: Column[Any], comment: str) -
             unique=True,
             postgresql_where=text("status = 'active'"),
         ),
+        Index(None, owner.name, "inserted_at"),
         comment=comment,
     )
 
@@ -293,6 +302,7 @@ def _events(metadata: MetaData) -> Table:
         ),
         moment_column("occurred_at", "When.", default=text("now()"), nullable=False),
         PrimaryKeyConstraint("agent_id", "memory_id", "id"),
+        Index(None, "agent_id", "occurred_at", postgresql_where=text("event_type <> 'initial'")),
         _moment_check("occurred_at"),
         comment="What happened to memories, append-only; a retrieval leaves no row.",
     )
@@ -368,6 +378,37 @@ def _gc_runs(metadata: MetaData) -> Table:
         PrimaryKeyConstraint("agent_id", "id"),
         _moment_check("started_at"),
         comment="Runs of the garbage collection; a dry run leaves none.",
+    )
+
+
+def _rank_indexes(metadata: MetaData) -> Table:
+    return Table(
+        "rank_indexes",
+        metadata,
+        name_column("agent_id", "Whose memories it ranks: an agent, or a team."),
+        name_column("table_name", "agent_memories or team_memories."),
+        name_column("relation", "The table of positions that is in use, in this schema."),
+        Column("space", Integer, nullable=False, comment="Version of the space they lie in."),
+        moment_column("as_of", "The moment the positions are of.", nullable=False),
+        moment_column(
+            "built_at",
+            "What is written or changed from here on is not in it and is scored beside it.",
+            nullable=False,
+        ),
+        total_column("memories", "Memories in it."),
+        total_column("at_least", "Used for searches from so many memories on."),
+        Column("m", Integer, nullable=False, comment="Links of a node of the HNSW graph."),
+        Column(
+            "ef_construction",
+            Integer,
+            nullable=False,
+            comment="Candidates looked at for each node when it was built.",
+        ),
+        Column("seconds", Double, nullable=False, comment="How long the build took."),
+        PrimaryKeyConstraint("agent_id", "table_name"),
+        check("table_name", one_of("table_name", MEMORY_TABLES)),
+        _moment_check("as_of"),
+        comment="Rank indexes, one of an owner with many memories; derived and disposable.",
     )
 
 

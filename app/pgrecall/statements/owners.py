@@ -7,7 +7,10 @@ from typing import Any
 
 from sqlalchemy import (
     ColumnElement,
+    Integer,
     Select,
+    bindparam,
+    func,
     literal_column,
     select,
     union,
@@ -23,6 +26,22 @@ def owners(tables: Tables) -> Select[Any]:
     The one statement that does not ask for an owner, since it asks who there is.
     """
     return _names(owner(tables.memories), "found")
+
+
+@lru_cache
+def large_owners(tables: Tables) -> Select[Any]:
+    """Who has at least `at_least` memories, in order; so many entries of the key are looked at."""
+    memories = tables.memories
+    found = owners(tables).subquery("owners")
+    at_least: Any = bindparam("at_least", type_=Integer())
+    some = (
+        select(literal_column("1"))
+        .where(owner(memories) == found.c.owner_id)
+        .limit(at_least)
+        .subquery("some")
+    )
+    many = select(func.count()).select_from(some).scalar_subquery()
+    return select(found.c.owner_id).where(many >= at_least).order_by(found.c.owner_id)
 
 
 def _names(column: ColumnElement[Any], name: str) -> Select[Any]:

@@ -13,6 +13,7 @@ from sqlalchemy import (
     ColumnElement,
     CompoundSelect,
     Double,
+    FromClause,
     Integer,
     Select,
     Text,
@@ -37,7 +38,7 @@ from pgrecall.filters import Filters, FilterShape
 from pgrecall.profile import Profile
 from pgrecall.schema import Tables, owner
 from pgrecall.schema.limits import MAX_NAME_LENGTH
-from pgrecall.signals import Signal, Similarity
+from pgrecall.signals import Frequency, Signal, Similarity
 from pgrecall.statements.conditions import (
     Condition,
     conditions,
@@ -111,6 +112,13 @@ class Shape:
     has_as_of: bool
 
     @property
+    def follows_use(self) -> bool:
+        """Whether one retrieval can move a memory far: not where only frequency counts them."""
+        return any(
+            signal.reads_usage and not isinstance(signal, Frequency) for signal in self.signals
+        )
+
+    @property
     def reads_usage(self) -> bool:
         return self.filters.reads_usage or any(signal.reads_usage for signal in self.signals)
 
@@ -139,8 +147,8 @@ def _search(tables: Tables, shape: Shape, where: Sequence[Expression]) -> Rankin
     own = _ranked(tables, tables.memories, owned(tables.memories), shape, where)
     if not shape.has_teams:
         ranked = own.subquery("ranked")
-        described = _described(tables, tables.memories, ranked, shape)
-        return described.where(owned(tables.memories)).order_by(ranked.c.score.desc(), ranked.c.id)
+        full = in_full(tables, tables.memories, ranked, shape)
+        return full.where(owned(tables.memories)).order_by(ranked.c.score.desc(), ranked.c.id)
     of_teams = owned_by_any(tables.team_memories)
     theirs = _ranked(tables, tables.team_memories, of_teams, shape, where)
     merged = union_all(
@@ -155,10 +163,10 @@ def _search(tables: Tables, shape: Shape, where: Sequence[Expression]) -> Rankin
     )
     return union_all(
         # Owners once more: no expression of the caller's stands in this query.
-        _described(tables, tables.memories, best, shape).where(
+        in_full(tables, tables.memories, best, shape).where(
             ~best.c.of_team, owned(tables.memories)
         ),
-        _described(tables, tables.team_memories, best, shape).where(best.c.of_team, of_teams),
+        in_full(tables, tables.team_memories, best, shape).where(best.c.of_team, of_teams),
     ).order_by(literal_column("score").desc(), literal_column("id"))
 
 
@@ -183,19 +191,28 @@ def scored(
     whose: Condition,
     shape: Shape,
     where: Sequence[Expression],
+    *,
+    among: FromClause | None = None,
 ) -> Select[Any]:
-    """Owner, id and score of every memory that passes, and nothing else."""
+    """Owner, id and score of every memory that passes, and nothing else.
+
+    `among` are the rows to be scored (owner_id, id, indexed); its `indexed` comes along.
+    """
     within = scope(tables, memories, as_of=shape.has_as_of)
-    joined = with_usage(memories, tables.memory_usage) if shape.reads_usage else memories
-    return (
+    rows: Any = memories
+    if among is not None:
+        same = and_(owner(memories) == among.c.owner_id, memories.c.id == among.c.id)
+        rows = among.join(memories, same)
+    statement = (
         select(
             owner(memories).label("owner_id"),
             memories.c.id,
             compiler.score(shape.signals, within).label("score"),
         )
-        .select_from(joined)
+        .select_from(with_usage(memories, tables.memory_usage, rows) if shape.reads_usage else rows)
         .where(whose, *passing(within, memories, shape, where).values())
     )
+    return statement if among is None else statement.add_columns(among.c.indexed)
 
 
 def _ranked(
@@ -210,7 +227,8 @@ def _ranked(
     return statement.order_by(score.desc(), memories.c.id).limit(bindparam("k", type_=Integer()))
 
 
-def _described(tables: Tables, memories: MemoryTable, ranked: Any, shape: Shape) -> Select[Any]:
+def in_full(tables: Tables, memories: MemoryTable, ranked: Any, shape: Shape) -> Select[Any]:
+    """The ranked memories of this table in full, with every signal's value."""
     usage = tables.memory_usage
     within = scope(tables, memories, as_of=shape.has_as_of)
     statement = select(

@@ -24,12 +24,15 @@ from pgrecall.schema import Tables, owner
 from pgrecall.schema.tables import COUNTERS
 from pgrecall.statements.conditions import owned, uuids
 
+INTERNAL = ("content_hash", "inserted_at")
+"""Columns that are the database's own affair."""
+
 
 def memory_columns(
     memories: FromClause, usage: FromClause, *, embedding: bool = False
 ) -> list[ColumnElement[Any]]:
     """The fields of `Memory`, under its names; the vector only when it is asked for."""
-    columns = {column.name: column for column in memories.c if column.name != "content_hash"}
+    columns = {column.name: column for column in memories.c if column.name not in INTERNAL}
     nobody = null().cast(Text)
     owners = [columns.pop(name, nobody).label(name) for name in ("agent_id", "team_id")]
     if not embedding:
@@ -43,9 +46,12 @@ def memory_columns(
     ]
 
 
-def with_usage(memories: FromClause, usage: FromClause) -> Join:
-    """Every memory beside its counters; those never retrieved have none."""
-    return memories.outerjoin(
+def with_usage(memories: FromClause, usage: FromClause, rows: FromClause | None = None) -> Join:
+    """Every memory beside its counters; those never retrieved have none.
+
+    `rows` are the memories joined to something else already.
+    """
+    return (memories if rows is None else rows).outerjoin(
         usage,
         and_(usage.c.agent_id == owner(memories), usage.c.memory_id == memories.c.id),
     )

@@ -1,0 +1,198 @@
+"""Building, maintaining and checking rank indexes."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime
+from functools import partial
+from statistics import fmean, median
+from typing import Any
+
+from pgrecall import profiles
+from pgrecall.embedding import VectorLike
+from pgrecall.errors import DatabaseConflict, InputError
+from pgrecall.hits import Hits, Strategy
+from pgrecall.operations import indexing
+from pgrecall.operations.ranking import search
+from pgrecall.profile import Profile
+from pgrecall.rank_index import (
+    AT_LEAST,
+    EF_CONSTRUCTION,
+    M,
+    RankIndex,
+    RankIndexCheck,
+    RankIndexStatus,
+)
+from pgrecall.steps import Call, Job, Transact
+from pgrecall.validation import require_aware, require_count, require_name
+
+PATIENCE = 60.0
+"""Seconds to wait for transactions that were writing when a build began."""
+SAMPLE = 50
+
+Progress = Callable[[str, int, int], Any]
+"""Called with the agent whose index is next, how many are done, and of how many."""
+
+
+def build_rank_indexes(
+    agent_id: str | None = None,
+    *,
+    at_least: int = AT_LEAST,
+    m: int = M,
+    ef_construction: int = EF_CONSTRUCTION,
+    as_of: datetime | None = None,
+    on_progress: Progress | None = None,
+) -> Job[list[RankIndex]]:
+    """Builds the rank index of one agent, or of every agent of at least `at_least` memories.
+
+    Each is built beside the one there is, from what is committed, by a transaction of its own
+    that locks nothing that readers or writers need, and then takes its place. `at_least` is kept
+    with it: searches use it from so many memories on, unless they are told to. `m` and
+    `ef_construction` are those of HNSW: more finds more and takes longer to build. `as_of` is
+    the moment that decays are taken at, by default the newest that the memories know of;
+    questions about earlier ones are ranked exactly. `on_progress(agent_id, done, total)` is called
+    before each and at the end.
+
+    Raises InputError, and DatabaseConflict when a transaction that was writing memories does not
+    end within a minute.
+    """
+    how = _how(at_least, m, ef_construction, as_of)
+    owners = [agent_id] if agent_id is not None else None
+    if agent_id is not None:
+        require_name("agent_id", agent_id)
+    if owners is None:
+        owners = yield Transact(partial(indexing.large_owners, at_least=at_least))
+    return (yield from _built(dict.fromkeys(owners or ()), how, on_progress))
+
+
+def maintain_rank_indexes(
+    *,
+    at_least: int = AT_LEAST,
+    m: int = M,
+    ef_construction: int = EF_CONSTRUCTION,
+    on_progress: Progress | None = None,
+) -> Job[list[RankIndex]]:
+    """Builds anew every rank index that is due, and those of agents that have grown large.
+
+    `rank_indexes` says which are due and why. Searches go on in the old one until the new one is
+    there. Indexes of agents that no longer have half of `at_least` memories are dropped. Raises as
+    `build_rank_indexes` does.
+    """
+    how = _how(at_least, m, ef_construction, None)
+    known: list[RankIndexStatus] = yield Transact(partial(indexing.rank_indexes, at_least=at_least))
+    large: list[str] = yield Transact(
+        partial(indexing.large_owners, at_least=max(at_least // 2, 1))
+    )
+    due = {}
+    for status in known:
+        if status.index is not None and status.agent_id not in large:
+            yield Transact(partial(indexing.drop_rank_index, agent_id=status.agent_id))
+        elif status.due:
+            due[status.agent_id] = None if status.index is None else status.index.built_at
+    built = yield from _built(due, how, on_progress)
+    for relation in (yield Transact(indexing.unused_relations)):
+        yield Transact(partial(indexing.drop_relation, relation=relation))
+    return built
+
+
+def check_rank_index(
+    agent_id: str,
+    *,
+    sample: int = SAMPLE,
+    queries: Sequence[VectorLike | str] | None = None,
+    k: int = 10,
+    profile: Profile | str = profiles.five_factor,
+    weights: Mapping[str, float] | None = None,
+    on_progress: Callable[[int, int], Any] | None = None,
+) -> Job[RankIndexCheck]:
+    """Compares searches through an agent's rank index with exact ones, and times both.
+
+    The queries are those given, or the embeddings of `sample` of its memories. Counts no
+    retrievals. `on_progress(done, total)` is called after each. Raises InputError where there is
+    nothing to ask.
+    """
+    require_count("sample", sample, at_least=1, at_most=10_000)
+    asked: Sequence[Any] = [] if queries is None else list(queries)
+    if queries is None:
+        asked = yield Transact(partial(indexing.sampled, owner_id=agent_id, number=sample))
+    if not asked:
+        raise InputError(f"agent {agent_id!r} has no embedded memories to draw queries from")
+    recalls: list[float] = []
+    times: dict[Strategy, list[float]] = {"exact": [], "index": []}
+    in_index = 0
+    for number, query in enumerate(asked, start=1):
+        hits: dict[Strategy, Hits] = {}
+        for strategy in ("exact", "index") if number % 2 else ("index", "exact"):
+            start = time.perf_counter()
+            hits[strategy] = yield Transact(
+                partial(
+                    search,
+                    agent_id=agent_id,
+                    embedding=query,
+                    k=k,
+                    profile=profile,
+                    weights=weights,
+                    strategy=strategy,
+                    touch=False,
+                )
+            )
+            times[strategy].append(1e3 * (time.perf_counter() - start))
+        exact, index = ({hit.memory.id for hit in hits[s]} for s in ("exact", "index"))
+        recalls.append(len(exact & index) / len(exact) if exact else 1.0)
+        in_index += hits["index"].strategy == "index"
+        if on_progress is not None:
+            yield Call(on_progress, (number, len(asked)))
+    return RankIndexCheck(
+        agent_id=agent_id,
+        profile=profile if isinstance(profile, str) else profile.name,
+        k=k,
+        queries=len(asked),
+        recall=fmean(recalls),
+        worst=min(recalls),
+        exact_ms=median(times["exact"]),
+        index_ms=median(times["index"]),
+        in_index=in_index,
+    )
+
+
+def _how(at_least: int, m: int, ef_construction: int, as_of: datetime | None) -> indexing.Build:
+    require_count("at_least", at_least, at_least=1, at_most=2**31 - 1)
+    require_count("m", m, at_least=2, at_most=100)
+    require_count("ef_construction", ef_construction, at_least=4, at_most=1_000)
+    if ef_construction < 2 * m:
+        raise InputError(
+            f"ef_construction must be at least twice m, got {ef_construction} for m = {m}"
+        )
+    require_aware("as_of", as_of)
+    return indexing.Build(at_least, m, ef_construction, as_of)
+
+
+def _built(
+    owners: Mapping[str, datetime | None], how: indexing.Build, on_progress: Progress | None
+) -> Job[list[RankIndex]]:
+    """Owner → when the index it replaces was built, where that matters."""
+    built = []
+    for done, (owner_id, replaces) in enumerate(owners.items()):
+        if on_progress is not None:
+            yield Call(on_progress, (owner_id, done, len(owners)))
+        built_at: datetime | None = yield Transact(
+            partial(indexing.writers_are_done, seconds=PATIENCE)
+        )
+        if built_at is None:
+            raise DatabaseConflict(
+                f"a transaction that wrote memories has not ended within {PATIENCE:.0f} seconds: "
+                "end it and build again, so that what it wrote is not missed"
+            )
+        index, former = yield Transact(
+            partial(
+                indexing.build, owner_id=owner_id, how=how, built_at=built_at, replaces=replaces
+            )
+        )
+        if former is not None:
+            yield Transact(partial(indexing.drop_relation, relation=former))
+        if index is not None:
+            built.append(index)
+    if on_progress is not None:
+        yield Call(on_progress, ("", len(owners), len(owners)))
+    return built

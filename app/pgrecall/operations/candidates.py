@@ -1,0 +1,143 @@
+"""Searching in rank indexes: when it is worth it, with how many candidates, and when to give up."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from typing import Any
+
+from pgrecall import rank_space, statements
+from pgrecall.hits import Strategy
+from pgrecall.rank_index import EF_SEARCH, MAX_EF_SEARCH, RankIndex
+from pgrecall.schema import Layout, Tables
+from pgrecall.signals import Similarity
+from pgrecall.statements import Search, Source, Sources
+from pgrecall.steps import Execute, Inspect, Operation
+
+MAX_UNCOVERED = 0.1
+"""The weight of signals that the index knows nothing of, up to which auto takes it."""
+CANDIDATES, PER_HIT = 100, 8
+"""Candidates that are scored at first: so many in all and for each hit at least."""
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """The rows of a search through indexes, and how many memories were scored for them."""
+
+    rows: Sequence[Any]
+    total: int
+
+
+def through_indexes(tables: Tables, wanted: Search, strategy: Strategy) -> Operation[Found | None]:
+    """The k best by way of rank indexes; None where all memories have to be scored.
+
+    With fewer than enough candidates that pass the filters it asks for more, as many as should do
+    by what has passed so far; where that would be too many, or fewer than k were found, all.
+    """
+    if strategy == "exact" or not _suits(wanted, strategy):
+        return None
+    rows = yield Execute(
+        statements.rank_indexes(tables), {"owner_id": wanted.agent_id, "teams": list(wanted.teams)}
+    )
+    usable = [row for row in rows if _is_usable(row, wanted, strategy)]
+    if not usable:
+        return None
+    layout: Layout = yield Inspect()
+    sources = _sources(tables, wanted, usable, layout)
+    candidates = _at_first(wanted)
+    enough = candidates // 2
+    without_floor = replace(wanted, min_score=None)
+    statement = statements.search_candidates(tables, without_floor, sources)
+    while True:
+        found = yield Execute(
+            statement,
+            without_floor.parameters
+            | sources.parameters(
+                candidates=candidates, ef_search=min(int(EF_SEARCH * candidates), MAX_EF_SEARCH)
+            ),
+        )
+        passed, total = (found[0].passed, found[0].total) if found else (0, 0)
+        if total < wanted.k:
+            return None
+        exhausted = all(row.memories <= candidates for row in usable)
+        needed = enough * len(usable)
+        if passed >= needed or exhausted:
+            break
+        more = 2 * candidates * needed // max(passed, 1)
+        if candidates == MAX_EF_SEARCH or more > 2 * MAX_EF_SEARCH:
+            return None
+        candidates = min(more, MAX_EF_SEARCH)
+    floor = wanted.min_score
+    return Found([row for row in found if floor is None or row.score >= floor], total)
+
+
+def _at_first(wanted: Search) -> int:
+    return max(CANDIDATES, PER_HIT * wanted.k)
+
+
+def _suits(wanted: Search, strategy: Strategy) -> bool:
+    """Whether an index could answer at all, whichever there is."""
+    filters = wanted.filters
+    if filters.include_invalid or list(filters.statuses) != ["active"]:
+        return False  # what is not recalled is not in it
+    if _at_first(wanted) > MAX_EF_SEARCH:
+        return False
+    if strategy == "index":
+        return True
+    leans = sum(weight for signal, weight in wanted.profile if isinstance(signal, Similarity))
+    if wanted.query is None or not leans:
+        return False  # without a vector, scoring everything is cheap
+    beyond = rank_space.uncovered(wanted.profile, with_entities=bool(wanted.query_entities))
+    return beyond <= MAX_UNCOVERED
+
+
+def _is_usable(row: Any, wanted: Search, strategy: Strategy) -> bool:
+    if row.space != rank_space.VERSION or (wanted.as_of or row.now) < row.as_of:
+        return False
+    return strategy == "index" or bool(row.memories >= row.at_least)
+
+
+def _sources(tables: Tables, wanted: Search, usable: Sequence[Any], layout: Layout) -> Sources:
+    team_table = tables.team_memories.name
+    of_teams = {row.agent_id for row in usable if row.table_name == team_table}
+    own = [row for row in usable if row.table_name == tables.memories.name]
+    if tables.memories is tables.team_memories:
+        own = [row for row in own if row.agent_id == wanted.agent_id]
+    theirs = [row for row in usable if row not in own and row.agent_id in of_teams]
+    return Sources(
+        indexes=[_source(row, row in theirs, wanted, layout) for row in (*own, *theirs)],
+        whole_own=not own,
+        whole_teams=[team for team in wanted.teams if team not in {r.agent_id for r in theirs}],
+    )
+
+
+def _source(row: Any, of_team: bool, wanted: Search, layout: Layout) -> Source:
+    at: datetime = wanted.as_of or row.now
+    return Source(
+        owner_id=row.agent_id,
+        of_team=of_team,
+        relation=row.relation,
+        built_at=row.built_at,
+        as_of=row.as_of,
+        direction=_direction(wanted, (at - row.as_of) / timedelta(days=1), layout),
+    )
+
+
+def _direction(wanted: Search, elapsed: float, layout: Layout) -> str:
+    """The query in the rank space; the axis that evens out lengths has nothing to say."""
+    similarity, coordinates = rank_space.direction(wanted.profile, elapsed)
+    meaning = [0.0] * layout.dimensions
+    if wanted.query is not None:
+        values = wanted.query.to_list()
+        scale = similarity / math.hypot(*values)
+        meaning = [value * scale for value in values]
+    numbers = (*meaning, *coordinates, 0.0)
+    return f"[{','.join(['%.5g'] * len(numbers))}]" % numbers
+
+
+def index_of(row: Any) -> RankIndex:
+    """A row of the list of rank indexes as a record."""
+    fields = RankIndex.__dataclass_fields__
+    return RankIndex(**{name: getattr(row, name) for name in fields})

@@ -1,0 +1,187 @@
+"""Rank indexes: building one, replacing it, telling what there is."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from pgrecall import statements
+from pgrecall.operations.candidates import index_of
+from pgrecall.rank_index import AT_LEAST, RankIndex, RankIndexStatus
+from pgrecall.rank_space import AXES, VERSION
+from pgrecall.schema import Layout, Tables
+from pgrecall.steps import Execute, Inspect, Operation
+from pgrecall.validation import require_count, require_name
+
+MAX_MEGABYTES = 1_024
+"""Of memory that a build asks the server for at most."""
+
+
+@dataclass(frozen=True, slots=True)
+class Build:
+    """How an index is to be built."""
+
+    at_least: int
+    m: int
+    ef_construction: int
+    as_of: datetime | None
+
+
+def rank_indexes(
+    tables: Tables, /, agent_id: str | None = None, *, at_least: int = AT_LEAST
+) -> Operation[list[RankIndexStatus]]:
+    """The rank indexes there are, and those that are due: of one agent, or of all, by name.
+
+    Each tells what has been written, changed and used since it was built, and by `due` why
+    maintenance is wanted, if it is. An agent of at least `at_least` memories without an index is
+    listed as due; other agents without one are not listed. Raises InputError.
+    """
+    require_count("at_least", at_least, at_least=1, at_most=2**31 - 1)
+    if agent_id is not None:
+        require_name("agent_id", agent_id)
+    rows = yield Execute(statements.all_rank_indexes(tables))
+    known = {row.agent_id: index_of(row) for row in rows if agent_id in (None, row.agent_id)}
+    found = []
+    for index in known.values():
+        [since] = yield Execute(
+            statements.since_built(tables),
+            {
+                "owner_id": index.agent_id,
+                "built_at": index.built_at,
+                "as_of": index.as_of,
+                "relation": index.relation,
+            },
+        )
+        numbers = {name: getattr(since, name) for name in ("written", "changed", "used", "at")}
+        found.append(RankIndexStatus(index.agent_id, index, bytes=since.bytes or 0, **numbers))
+    owners = [agent_id]
+    if agent_id is None:
+        rows = yield Execute(statements.large_owners(tables), {"at_least": at_least})
+        owners = [row.owner_id for row in rows]
+    for owner_id in owners:
+        if owner_id in known:
+            continue
+        [row] = yield Execute(
+            statements.count_up_to(tables), {"owner_id": owner_id, "most": 2**31 - 1}
+        )
+        if row.memories >= at_least:
+            assert owner_id is not None
+            found.append(
+                RankIndexStatus(owner_id, None, 0, 0, 0, bytes=0, at=row.at, memories=row.memories)
+            )
+    return sorted(found, key=lambda status: status.agent_id)
+
+
+def rank_index_progress(tables: Tables, /) -> Operation[float | None]:
+    """How far the server is with the graph of a rank index, 0 to 1; None when it builds none."""
+    [row] = yield Execute(statements.build_progress(tables))
+    share: float | None = row.share
+    return share
+
+
+def drop_rank_index(tables: Tables, /, agent_id: str) -> Operation[bool]:
+    """Drops an agent's rank index: its searches are exact from then on. False without one."""
+    require_name("agent_id", agent_id)
+    rows = yield Execute(statements.forget_rank_index(tables), {"owner_id": agent_id})
+    for row in rows:
+        yield from drop_relation(tables, row.relation)
+    return bool(rows)
+
+
+def drop_relation(tables: Tables, relation: str) -> Operation[bool]:
+    """Drops a table of positions; False where it is still read and stays for the next time."""
+    [row] = yield Execute(statements.drop_positions(tables), {"relation": relation})
+    dropped: bool = row.dropped
+    return dropped
+
+
+def unused_relations(tables: Tables) -> Operation[list[str]]:
+    rows = yield Execute(statements.unused_relations(tables))
+    return [row.relation for row in rows]
+
+
+def large_owners(tables: Tables, at_least: int) -> Operation[list[str]]:
+    """Who has at least so many memories, in order."""
+    rows = yield Execute(statements.large_owners(tables), {"at_least": at_least})
+    return [row.owner_id for row in rows]
+
+
+def writers_are_done(tables: Tables, seconds: float) -> Operation[datetime | None]:
+    """Waits for all who have written by now; the moment, or None if some take longer."""
+    [row] = yield Execute(statements.await_writers(tables), {"seconds": seconds})
+    return row.built_at if row.all_done else None
+
+
+def build(
+    tables: Tables,
+    owner_id: str,
+    how: Build,
+    built_at: datetime,
+    *,
+    replaces: datetime | None = None,
+) -> Operation[tuple[RankIndex | None, str | None]]:
+    """Builds the owner's index in a table of its own and takes it into use, all or nothing.
+
+    Returns it and the table it replaces. Nothing is built where no memory is active, or where the
+    one there was not built at `replaces`: another client was faster.
+    """
+    start = time.monotonic()
+    layout: Layout = yield Inspect()
+    yield Execute(statements.lock_build(tables), {"owner_id": owner_id})
+    former: RankIndex | None = None
+    rows = yield Execute(statements.rank_indexes(tables), {"owner_id": owner_id, "teams": []})
+    for row in rows:
+        former = index_of(row)
+    if replaces is not None and (former is None or former.built_at != replaces):
+        return None, None
+    [there] = yield Execute(statements.newest(tables), {"owner_id": owner_id})
+    if not there.memories:
+        return None, None
+    relation = statements.relation_name()
+    positions = statements.positions_table(tables, layout, relation)
+    yield Execute(
+        statements.build_settings(), {"megabytes": _megabytes(layout, there.memories, how.m)}
+    )
+    for statement in statements.create_positions(positions):
+        yield Execute(statement)
+    for row in (yield Execute(statements.readers(tables))):
+        yield Execute(statements.let_read(positions, row.role))
+    as_of = how.as_of or there.as_of or built_at
+    yield Execute(
+        statements.fill_positions(tables, layout, positions),
+        {"owner_id": owner_id, "as_of": as_of},
+    )
+    for statement in statements.index_positions(
+        layout, positions, m=how.m, ef_construction=how.ef_construction
+    ):
+        yield Execute(statement)
+    index = RankIndex(
+        agent_id=owner_id,
+        table_name=tables.memories.name,
+        relation=relation,
+        space=VERSION,
+        as_of=as_of,
+        built_at=built_at,
+        memories=there.memories,
+        at_least=how.at_least,
+        m=how.m,
+        ef_construction=how.ef_construction,
+        seconds=time.monotonic() - start,
+    )
+    its: dict[str, Any] = {f"its_{name}": getattr(index, name) for name in statements.FIELDS}
+    yield Execute(statements.note_rank_index(tables), {"owner_id": owner_id, **its})
+    return index, former.relation if former else None
+
+
+def sampled(tables: Tables, owner_id: str, number: int) -> Operation[list[list[float]]]:
+    """Embeddings of memories drawn at random, the same each time."""
+    rows = yield Execute(statements.sample(tables), {"owner_id": owner_id, "number": number})
+    return [row.embedding for row in rows]
+
+
+def _megabytes(layout: Layout, memories: int, m: int) -> int:
+    """What the graph takes while it is built: beyond that, pgvector goes on many times slower."""
+    each = 2 * (layout.dimensions + len(AXES) + 1) + 2 * m * 16 + 256
+    return min(64 + memories * each * 3 // 2 // 2**20, MAX_MEGABYTES)

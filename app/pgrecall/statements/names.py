@@ -1,0 +1,12 @@
+"""Names of schemas and tables, as they are written in a statement."""
+
+from __future__ import annotations
+
+from sqlalchemy.dialects.postgresql import dialect
+
+_preparer = dialect().identifier_preparer  # type: ignore[no-untyped-call]
+
+
+def quoted(name: str) -> str:
+    """The name, in quotes where it has to be."""
+    return str(_preparer.quote(name))

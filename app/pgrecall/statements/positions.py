@@ -1,0 +1,273 @@
+"""Positions of memories in the rank space, and the tables and indexes that hold them."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from functools import lru_cache
+from typing import Any
+
+from sqlalchemy import (
+    BigInteger,
+    Boolean,
+    Column,
+    ColumnElement,
+    DateTime,
+    Double,
+    Executable,
+    Index,
+    Insert,
+    Integer,
+    MetaData,
+    Select,
+    Table,
+    Text,
+    TextClause,
+    Uuid,
+    bindparam,
+    case,
+    cast,
+    func,
+    insert,
+    literal,
+    literal_column,
+    select,
+    text,
+)
+from sqlalchemy.dialects.postgresql import ARRAY, REGCLASS, array
+from sqlalchemy.schema import CreateIndex, CreateTable, SetTableComment
+from sqlalchemy.types import UserDefinedType
+
+from pgrecall import compiler
+from pgrecall.compiler import Scope
+from pgrecall.ids import new_id
+from pgrecall.rank_space import AXES, EVENNESS, Axis, Missing
+from pgrecall.schema import Layout, Tables
+from pgrecall.schema.types import Embedding
+from pgrecall.statements.conditions import active, owned, valid
+from pgrecall.statements.names import quoted
+from pgrecall.statements.reading import with_usage
+
+SEED = 42
+"""Of the order in which positions are put into the graph."""
+
+
+class _Type(UserDefinedType[Any]):
+    """A type of pgvector, wherever the extension is installed."""
+
+    cache_ok = True
+
+    def __init__(self, schema: str, name: str, dimensions: int | None = None) -> None:
+        self.schema = schema
+        self.name = name
+        self.dimensions = dimensions
+
+    def get_col_spec(self, **_: Any) -> str:
+        length = "" if self.dimensions is None else f"({self.dimensions})"
+        return f"{quoted(self.schema)}.{self.name}{length}"
+
+
+def relation_name() -> str:
+    """A name for a table of positions that no other has."""
+    return f"ranks_{new_id().hex}"
+
+
+def positions_table(tables: Tables, layout: Layout, relation: str) -> Table:
+    """The table of this name; each build has a new one, so it is not in our metadata."""
+    return Table(
+        relation,
+        MetaData(schema=tables.schema),
+        Column("memory_id", Uuid, nullable=False),
+        Column(
+            "position",
+            _Type(layout.extension_schema, "halfvec", layout.dimensions + len(AXES) + 1),
+            nullable=False,
+        ),
+        comment="Positions of an owner's memories in the rank space: see rank_indexes.",
+    )
+
+
+def create_positions(positions: Table) -> tuple[Executable, ...]:
+    return CreateTable(positions), SetTableComment(positions)
+
+
+@lru_cache
+def drop_positions(tables: Tables) -> Select[Any]:
+    """Whether the table `relation` is gone; False where somebody still reads it."""
+    dropped = compiler.schema_function(
+        tables.schema, "drop_ranks", bindparam("relation", type_=Text()), type_=Boolean()
+    )
+    return select(dropped.label("dropped"))
+
+
+@lru_cache
+def sample(tables: Tables) -> Select[Any]:
+    """The embeddings of `number` active memories, the same each time and else at random."""
+    memories = tables.memories
+    return (
+        select(memories.c.embedding)
+        .where(owned(memories), active(memories), memories.c.embedding.is_not(None))
+        .order_by(func.uuid_hash_extended(memories.c.id, literal_column(f"{SEED + 1}::bigint")))
+        .limit(bindparam("number", type_=Integer()))
+    )
+
+
+@lru_cache
+def readers(tables: Tables) -> TextClause:
+    """Roles that were granted to read the memories, as they are written in a GRANT."""
+    name = _full_name(tables.memories)
+    return text(
+        "SELECT DISTINCT CASE g.grantee WHEN 0 THEN 'PUBLIC' "
+        "ELSE quote_ident(pg_get_userbyid(g.grantee)) END AS role "
+        "FROM pg_class c, aclexplode(c.relacl) g "
+        "WHERE c.oid = to_regclass(:name) AND g.privilege_type = 'SELECT' "
+        "AND g.grantee <> c.relowner"
+    ).bindparams(name=name)
+
+
+def let_read(positions: Table, role: str) -> Executable:
+    """`role` as `readers` tells it."""
+    return text(f"GRANT SELECT ON {_full_name(positions)} TO {role}")
+
+
+@lru_cache
+def await_writers(tables: Tables) -> Select[Any]:
+    """The moment, and whether all who had written by then are done within `seconds`."""
+    now = (
+        select(func.clock_timestamp(type_=DateTime(timezone=True)).label("built_at"))
+        .cte("now")
+        .prefix_with("MATERIALIZED")
+    )
+    waited = compiler.schema_function(
+        tables.schema,
+        "await_writers",
+        _regclass(tables),
+        bindparam("seconds", type_=Double()),
+        type_=Boolean(),
+    )
+    # The CASE needs the moment and so takes it before it waits.
+    return select(now.c.built_at, case((now.c.built_at.is_not(None), waited)).label("all_done"))
+
+
+@lru_cache
+def newest(tables: Tables) -> Select[Any]:
+    """The newest moment that the owner's memories know of, not after now; and how many they are."""
+    memories, usage = tables.memories, tables.memory_usage
+    moment = func.max(func.greatest(memories.c.created_at, usage.c.last_accessed_at))
+    number: Any = func.count().label("memories")
+    return (
+        select(
+            func.least(moment, func.now(), type_=DateTime(timezone=True)).label("as_of"),
+            number,
+        )
+        .select_from(with_usage(memories, usage))
+        .where(owned(memories), active(memories))
+    )
+
+
+def fill_positions(tables: Tables, layout: Layout, positions: Table) -> Insert:
+    """Puts in the positions of the owner's active memories; parameters: owner_id, as_of.
+
+    In an order that has nothing to do with time or topic: with rows from old to new in it, the
+    graph of the same index found 0.88 of what it finds so (benchmarks/RESULTS.md).
+    """
+    return insert(positions).from_select(["memory_id", "position"], _placed(tables, layout))
+
+
+def index_positions(
+    layout: Layout, positions: Table, *, m: int, ef_construction: int
+) -> tuple[Executable, ...]:
+    index = Index(
+        f"{positions.name}_position",
+        positions.c.position,
+        postgresql_using="hnsw",
+        postgresql_ops={"position": f"{quoted(layout.extension_schema)}.halfvec_ip_ops"},
+        postgresql_with={"m": m, "ef_construction": ef_construction},
+    )
+    return CreateIndex(index), text(f"ANALYZE {_full_name(positions)}")
+
+
+@lru_cache
+def build_settings() -> Select[Any]:
+    """For the rest of the transaction: memory for a graph of `megabytes`, one worker, no hurry.
+
+    Several workers would build a graph that finds several points less (pgvector, issue 1010).
+    """
+    asked: Any = bindparam("megabytes", type_=BigInteger())
+    there = func.pg_size_bytes(func.current_setting("maintenance_work_mem"))
+    kilobytes = func.greatest(there / literal_column("1024"), asked * literal_column("1024"))
+    return select(
+        func.set_config("maintenance_work_mem", func.concat(kilobytes, "kB"), True),
+        func.set_config("max_parallel_maintenance_workers", "0", True),
+        func.set_config("statement_timeout", "0", True),
+    )
+
+
+def _placed(tables: Tables, layout: Layout) -> Select[Any]:
+    memories, usage = tables.memories, tables.memory_usage
+    vector, halfvec = (_Type(layout.extension_schema, name) for name in ("vector", "halfvec"))
+    unit = compiler.schema_function(
+        layout.extension_schema, "l2_normalize", memories.c.embedding, type_=vector
+    )
+    nowhere = func.array_fill(
+        literal(0.0, Double()), array([literal_column(str(layout.dimensions))])
+    )
+    origin = (
+        select(
+            memories.c.id,
+            func.coalesce(cast(unit, vector), _vector(nowhere, vector), type_=vector).label(
+                "meaning"
+            ),
+            _vector(array([_coordinate(tables, axis) for axis in AXES]), vector).label("signals"),
+        )
+        .select_from(with_usage(memories, usage))
+        .where(owned(memories), active(memories), valid(_scope(tables, 0.0)))
+        .subquery("origin")
+    )
+    operator = f"OPERATOR({quoted(layout.extension_schema)}.%s)"
+    negative: Any = origin.c.signals.op(operator % "<#>", return_type=Double())(origin.c.signals)
+    sized = select(origin, (-negative).label("squared")).subquery("sized")
+    rest: Any = literal(EVENNESS, Double()) * func.sqrt(
+        func.max(sized.c.squared).over() - sized.c.squared
+    )
+    position: Any = sized.c.meaning.op(operator % "||")(sized.c.signals)
+    position = position.op(operator % "||")(_vector(array([rest]), vector))
+    return select(sized.c.id, cast(position, halfvec)).order_by(
+        func.uuid_hash_extended(sized.c.id, literal_column(f"{SEED}::bigint"))
+    )
+
+
+def _vector(numbers: Any, vector: _Type) -> ColumnElement[Any]:
+    return cast(cast(numbers, ARRAY(Double)), vector)
+
+
+def _coordinate(tables: Tables, axis: Axis) -> ColumnElement[Any]:
+    return _value(tables, axis) * literal(axis.scale, Double())
+
+
+def _value(tables: Tables, axis: Axis) -> ColumnElement[Any]:
+    if isinstance(axis.what, Missing):
+        lacks = tables.memories.c[axis.what].is_(None)
+        return case((lacks, literal(1.0, Double())), else_=literal(0.0, Double()))
+    return compiler.value(axis.what, _scope(tables, axis.after))
+
+
+def _scope(tables: Tables, after: float) -> Scope:
+    moment: Any = bindparam("as_of", type_=DateTime(timezone=True))
+    return Scope(
+        schema=tables.schema,
+        memories=tables.memories,
+        usage=tables.memory_usage,
+        query=literal(None, Embedding()),
+        as_of=moment + literal(timedelta(days=after)) if after else moment,
+        query_entities=literal([], ARRAY(Text)),
+        parameter=lambda name, value, type_: literal(value, type_),  # the names repeat
+    )
+
+
+def _regclass(tables: Tables) -> ColumnElement[Any]:
+    return cast(literal(_full_name(tables.memories), Text()), REGCLASS)
+
+
+def _full_name(table: Table) -> str:
+    assert table.schema is not None
+    return f"{quoted(table.schema)}.{quoted(table.name)}"
