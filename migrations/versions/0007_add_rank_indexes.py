@@ -16,7 +16,7 @@ branch_labels = None
 depends_on = None
 
 TABLES = ("agent_memories", "team_memories")
-FUNCTIONS = ("rank_candidates", "await_writers", "drop_ranks")
+FUNCTIONS = ("rank_candidates", "await_writers", "drop_ranks", "forget_positions")
 
 _DROP_POSITIONS = """
     DO $$

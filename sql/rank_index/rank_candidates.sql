@@ -1,6 +1,6 @@
 -- The settings hold inside the function and return to what they were when it ends. A table that is
--- gone was replaced by maintenance since its name was read: there is nothing then, and whoever
--- asked ranks exactly.
+-- gone was replaced by maintenance since its name was read, one that may not be read was built
+-- before the role was granted to: there is nothing then, and whoever asked ranks exactly.
 CREATE FUNCTION rank_candidates(
     relation text, query text, candidates integer, ef_search integer) RETURNS SETOF uuid
     LANGUAGE plpgsql VOLATILE ROWS 200
@@ -18,7 +18,7 @@ BEGIN
     RETURN QUERY EXECUTE format(
         'SELECT memory_id FROM %I ORDER BY position <#> $1 LIMIT $2', relation)
         USING query::halfvec, candidates;
-EXCEPTION WHEN undefined_table THEN
+EXCEPTION WHEN undefined_table OR insufficient_privilege THEN
     RETURN;
 END
 $function$;

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from rich.table import Table
+from sqlalchemy import Connection
 
 from pgrecall import migrate
 from pgrecall.cli.database import AsJson, DatabaseUrl, Schema, located
 from pgrecall.cli.migrating import record
-from pgrecall.cli.output import console, print_json
+from pgrecall.cli.output import console, plain, print_json
 from pgrecall.migrate.connecting import engine_of
 from pgrecall.overview import Overview, overview
+from pgrecall.rank_index import RankIndexStatus
+from pgrecall.repository import MemoryRepository
 from pgrecall.schema import DEFAULT_SCHEMA
 
 
@@ -21,8 +24,9 @@ def status(
         found = migrate.status(url, schema=schema)
         with engine_of(url).connect() as connection:
             held = overview(connection, schema) if found.dimensions else None
+            indexes = [] if found.pending or held is None else _rank_indexes(connection, schema)
     if json:
-        print_json(record(found) | (_numbers(held) if held else {}))
+        print_json(record(found) | (_numbers(held, indexes) if held else {}))
         return
     table = Table(show_header=False, show_edge=False)
     table.add_row("PostgreSQL, pgvector", f"{found.postgres}, {found.pgvector or 'none'}")
@@ -39,12 +43,25 @@ def status(
             "size",
             f"{held.bytes / 2**20:,.1f} MiB, of it indexes {held.index_bytes / 2**20:,.1f} MiB",
         )
+        if indexes:
+            built = sum(status.index is not None for status in indexes)
+            table.add_row("rank indexes", f"{built:,}")
+        for status in indexes:
+            if status.due:
+                said = f"{plain(status.agent_id)}: {status.due}; run `pgrecall index maintain`"
+                table.add_row("rank index due", said)
         for index in found.invalid_indexes:
             table.add_row("invalid index", f"{index}: run `pgrecall migrate up`")
     console.print(table)
 
 
-def _numbers(held: Overview) -> dict[str, object]:
+def _rank_indexes(connection: Connection, schema: str) -> list[RankIndexStatus]:
+    """Of agents, then of teams."""
+    repo = MemoryRepository(connection, schema=schema)
+    return [*repo.rank_indexes(), *repo.teams.rank_indexes()]
+
+
+def _numbers(held: Overview, indexes: list[RankIndexStatus]) -> dict[str, object]:
     return {
         "memories": held.memories,
         "agents": held.agents,
@@ -52,4 +69,6 @@ def _numbers(held: Overview) -> dict[str, object]:
         "estimated": held.estimated,
         "bytes": held.bytes,
         "index_bytes": held.index_bytes,
+        "rank_indexes": sum(status.index is not None for status in indexes),
+        "rank_indexes_due": {status.agent_id: status.due for status in indexes if status.due},
     }

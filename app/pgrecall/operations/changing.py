@@ -97,6 +97,7 @@ def delete(
     deleted = yield Execute(statements.delete(tables), bound | {"ids": ids})
     for trace in statements.delete_traces(tables):
         yield Execute(trace, {"owner_id": agent_id, "ids": ids})
+    yield Execute(statements.forget_positions(tables), {"owner_id": agent_id, "ids": ids})
     return len(deleted)
 
 

@@ -87,6 +87,9 @@ def collect_batch(
     if row.deleted_ids:
         for trace in statements.delete_traces(tables):
             yield Execute(trace, {"owner_id": owner_id, "ids": row.deleted_ids})
+        yield Execute(
+            statements.forget_positions(tables), {"owner_id": owner_id, "ids": row.deleted_ids}
+        )
     numbers = {"scanned": row.scanned, "archived": row.archived, "deleted": len(row.deleted_ids)}
     last_id: UUID | None = row.last_id
     if row.scanned < batch_size:

@@ -242,6 +242,7 @@ def clear(tables: Tables, /, agent_id: str) -> Operation[int]:
     [row] = yield Execute(first, {"owner_id": agent_id})
     for trace in traces:
         yield Execute(trace, {"owner_id": agent_id})
+    yield Execute(statements.forget_positions(tables), {"owner_id": agent_id, "ids": None})
     return int(row.cleared)
 
 

@@ -146,8 +146,8 @@ def build(
     )
     for statement in statements.create_positions(positions):
         yield Execute(statement)
-    for row in (yield Execute(statements.readers(tables))):
-        yield Execute(statements.let_read(positions, row.role))
+    for row in (yield Execute(statements.grants(tables))):
+        yield Execute(statements.grant(positions, row.privilege_type, row.role))
     as_of = how.as_of or there.as_of or built_at
     yield Execute(
         statements.fill_positions(tables, layout, positions),

@@ -43,7 +43,7 @@ from pgrecall.ids import new_id
 from pgrecall.rank_space import AXES, EVENNESS, Axis, Missing
 from pgrecall.schema import Layout, Tables
 from pgrecall.schema.types import Embedding
-from pgrecall.statements.conditions import active, owned, valid
+from pgrecall.statements.conditions import active, owned, uuids, valid
 from pgrecall.statements.names import quoted
 from pgrecall.statements.reading import with_usage
 
@@ -76,7 +76,7 @@ def positions_table(tables: Tables, layout: Layout, relation: str) -> Table:
     return Table(
         relation,
         MetaData(schema=tables.schema),
-        Column("memory_id", Uuid, nullable=False),
+        Column("memory_id", Uuid, primary_key=True),
         Column(
             "position",
             _Type(layout.extension_schema, "halfvec", layout.dimensions + len(AXES) + 1),
@@ -112,21 +112,36 @@ def sample(tables: Tables) -> Select[Any]:
 
 
 @lru_cache
-def readers(tables: Tables) -> TextClause:
-    """Roles that were granted to read the memories, as they are written in a GRANT."""
+def grants(tables: Tables) -> TextClause:
+    """What roles were granted on the memories, as it is written in a GRANT."""
     name = _full_name(tables.memories)
     return text(
         "SELECT DISTINCT CASE g.grantee WHEN 0 THEN 'PUBLIC' "
-        "ELSE quote_ident(pg_get_userbyid(g.grantee)) END AS role "
+        "ELSE quote_ident(pg_get_userbyid(g.grantee)) END AS role, g.privilege_type "
         "FROM pg_class c, aclexplode(c.relacl) g "
-        "WHERE c.oid = to_regclass(:name) AND g.privilege_type = 'SELECT' "
+        "WHERE c.oid = to_regclass(:name) AND g.privilege_type IN ('SELECT', 'DELETE') "
         "AND g.grantee <> c.relowner"
     ).bindparams(name=name)
 
 
-def let_read(positions: Table, role: str) -> Executable:
-    """`role` as `readers` tells it."""
-    return text(f"GRANT SELECT ON {_full_name(positions)} TO {role}")
+def grant(positions: Table, privilege: str, role: str) -> Executable:
+    """`privilege` and `role` as `grants` tells them."""
+    return text(f"GRANT {privilege} ON {_full_name(positions)} TO {role}")
+
+
+@lru_cache
+def forget_positions(tables: Tables) -> Select[Any]:
+    """Deletes the positions of `ids` from the owner's rank index, if there is one; NULL: all."""
+    return select(
+        compiler.schema_function(
+            tables.schema,
+            "forget_positions",
+            bindparam("owner_id", type_=Text()),
+            literal(tables.memories.name, Text()),
+            uuids(),
+            type_=BigInteger(),
+        ).label("forgotten")
+    )
 
 
 @lru_cache
