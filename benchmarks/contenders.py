@@ -51,7 +51,8 @@ def contenders(url: str) -> Iterator[dict[str, Contender]]:
 
         ours = engine()
         repository = MemoryRepository(ours)
-        search, touch = sent_by(ours, lambda query: repository.search(AGENT, query, k=K))
+        # Before these two it asks whether there is a rank index.
+        *_, search, touch = sent_by(ours, lambda query: repository.search(AGENT, query, k=K))
         exact = engine(options=BITMAPS_ONLY)
         yield {
             COMPOSITE: lambda query: repository.search(AGENT, query, k=K, touch=False),

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
+from typing import Any
 from uuid import UUID
 
 import numpy as np
 import numpy.typing as npt
+from pgvector import HalfVector
 
 DIMENSIONS = 384
 AGENTS = 10
@@ -25,7 +27,7 @@ DAYS = 180
 
 Floats = npt.NDArray[np.float32]
 
-_VOCABULARY = """
+_TEXT = """
 about after agent answer asked because before budget build called change client code customer
 data database day deadline decided deploy design did during error every failed file first fixed
 found from git help index invoice issue later list looked mail meeting memory message migration
@@ -35,6 +37,7 @@ should since some still table team test than that their there they thing this ti
 took track travel under update used user version wanted was week were when which while will with
 work wrote
 """
+VOCABULARY = _TEXT.split()
 
 
 @dataclass(frozen=True)
@@ -44,7 +47,7 @@ class Row:
     agent_id: str
     id: UUID
     content: str
-    embedding: Floats
+    embedding: Floats | HalfVector
     created_at: datetime
     usefulness: float
     confidence: float
@@ -55,6 +58,10 @@ class Row:
     tier: str
     entities: list[str]
     retrieval_count: int | None
+    last_accessed_at: datetime | None = None
+    """Of what was retrieved; by default when it was created."""
+    memory_type: str = "episodic"
+    metadata: dict[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -72,14 +79,14 @@ class Corpus:
     def __iter__(self) -> Iterator[Row]:
         """Oldest first, the agents taking turns."""
         random = np.random.default_rng(self.seed)
-        topics, vocabulary = self._topics(), _VOCABULARY.split()
+        topics = self._topics()
         oldest = self.newest - timedelta(days=DAYS)
         for number in range(self.rows):
             created_at = oldest + timedelta(days=DAYS) * (number / self.rows)
             yield Row(
                 agent_id=f"agent {number % AGENTS}",
-                id=_id(created_at, random),
-                content=" ".join(random.choice(vocabulary, WORDS)),
+                id=id_at(created_at, random),
+                content=" ".join(random.choice(VOCABULARY, WORDS)),
                 embedding=_near(topics[random.integers(TOPICS)], random),
                 created_at=created_at,
                 usefulness=float(random.beta(2, 2)),
@@ -111,7 +118,7 @@ def _near(topic: Floats, random: np.random.Generator) -> Floats:
     return unit
 
 
-def _id(moment: datetime, random: np.random.Generator) -> UUID:
+def id_at(moment: datetime, random: np.random.Generator) -> UUID:
     """A UUID of version 7 for this moment, as a client would have made it then."""
     milliseconds = int(moment.timestamp() * 1000)
     low = int.from_bytes(random.bytes(10))

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from datetime import datetime
 from enum import StrEnum
+from uuid import UUID
 
 import psycopg
 from pgvector.psycopg import register_vector
-from rich.progress import Progress, TaskID
+from rich.progress import Progress
 
 from benchmarks.data import DIMENSIONS, Corpus, Row
+from benchmarks.progress import index_builds, tracked
 from pgrecall import migrate
 
 WITHOUT_INDEX, WITH_INDEX = "0001", "head"
@@ -27,9 +30,13 @@ TYPES = {
     "trust_curve": "text",
     "trust_half_life_hours": "float8",
     "tier": "text",
+    "memory_type": "text",
     "entities": "text[]",
+    "metadata": "jsonb",
 }
 """The columns that are copied."""
+
+Usage = tuple[str, UUID, int, datetime]
 
 
 class Order(StrEnum):
@@ -46,43 +53,65 @@ class Order(StrEnum):
 
 def load(url: str, corpus: Corpus, order: Order, progress: Progress) -> None:
     """Creates the schema with these rows in it, the index built last, and vacuums it."""
-    task = progress.add_task(f"loading: {order}", total=corpus.rows)
-    migrate.upgrade(url, dimensions=DIMENSIONS, revision=WITHOUT_INDEX)
+    rows = tracked(progress, order.arranged(corpus), corpus.rows, f"loading: {order}")
+    load_rows(url, rows, progress)
+
+
+def load_rows(
+    url: str,
+    rows: Iterable[Row],
+    progress: Progress,
+    *,
+    dimensions: int = DIMENSIONS,
+    embedding_type: str = "vector",
+) -> None:
+    """The same with rows that need not be of a corpus, stored in the order given."""
+    migrate.upgrade(
+        url, dimensions=dimensions, embedding_type=embedding_type, revision=WITHOUT_INDEX
+    )
     with psycopg.connect(url) as connection:
-        register_vector(connection)
-        counted = _copy_memories(connection, order.arranged(corpus), progress, task)
-        _copy_usage(connection, counted)
-    progress.update(task, description="building the HNSW index", total=None)
-    migrate.upgrade(url, revision=WITH_INDEX)
-    with psycopg.connect(url, autocommit=True) as connection:
-        connection.execute("VACUUM (ANALYZE, FREEZE) pgrecall.agent_memories")
-        connection.execute("VACUUM (ANALYZE, FREEZE) pgrecall.memory_usage")
-        connection.execute("CHECKPOINT")
-    progress.remove_task(task)
+        copy_rows(connection, rows, embedding_type=embedding_type)
+    with index_builds(url, progress, "building the HNSW index"):
+        migrate.upgrade(url, revision=WITH_INDEX)
+    vacuum(url, "agent_memories", "memory_usage")
 
 
-def _copy_memories(
-    connection: psycopg.Connection, rows: Iterable[Row], progress: Progress, task: TaskID
-) -> list[Row]:
-    """Returns the rows that have counters."""
-    counted = []
-    statement = f"COPY pgrecall.agent_memories ({', '.join(TYPES)}) FROM STDIN (FORMAT BINARY)"
+def copy_rows(
+    connection: psycopg.Connection,
+    rows: Iterable[Row],
+    *,
+    embedding_type: str = "vector",
+    table: str = "agent_memories",
+    owner: str = "agent_id",
+) -> None:
+    """The memories, and counters for those that were retrieved."""
+    register_vector(connection)
+    columns = ", ".join(TYPES).replace("agent_id", owner, 1)
+    statement = f"COPY pgrecall.{table} ({columns}) FROM STDIN (FORMAT BINARY)"
+    counted: list[Usage] = []
     with connection.cursor() as cursor, cursor.copy(statement) as copy:
-        copy.set_types(list(TYPES.values()))
+        copy.set_types(list((TYPES | {"embedding": embedding_type}).values()))
         for row in rows:
             copy.write_row([getattr(row, column) for column in TYPES])
-            progress.advance(task)
             if row.retrieval_count is not None:
-                counted.append(row)
-    return counted
+                last = row.last_accessed_at or row.created_at
+                counted.append((row.agent_id, row.id, row.retrieval_count, last))
+    _copy_usage(connection, counted)
 
 
-def _copy_usage(connection: psycopg.Connection, rows: Iterable[Row]) -> None:
+def vacuum(url: str, *tables: str) -> None:
+    with psycopg.connect(url, autocommit=True) as connection:
+        for table in tables:
+            connection.execute(f"VACUUM (ANALYZE, FREEZE) pgrecall.{table}")
+        connection.execute("CHECKPOINT")
+
+
+def _copy_usage(connection: psycopg.Connection, counted: Iterable[Usage]) -> None:
     statement = (
         "COPY pgrecall.memory_usage (agent_id, memory_id, retrieval_count, last_accessed_at) "
         "FROM STDIN (FORMAT BINARY)"
     )
     with connection.cursor() as cursor, cursor.copy(statement) as copy:
         copy.set_types(("text", "uuid", "int4", "timestamptz"))
-        for row in rows:
-            copy.write_row((row.agent_id, row.id, row.retrieval_count, row.created_at))
+        for row in counted:
+            copy.write_row(row)

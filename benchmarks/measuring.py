@@ -6,13 +6,13 @@ import gc
 import random
 import statistics
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any, TypeVar
 
 from rich.progress import Progress
 
-from benchmarks.contenders import Contender
-from benchmarks.data import Floats
+Q = TypeVar("Q")
 
 WARM_UP_ROUNDS = 12
 """psycopg prepares a statement at its sixth use, PostgreSQL then plans it five times more before
@@ -40,27 +40,34 @@ class Timing:
 
 
 def measured(
-    contenders: Mapping[str, Contender],
-    queries: Sequence[Floats],
+    contenders: Mapping[str, Callable[[Q], Any]],
+    queries: Sequence[Q],
     rounds: int,
     progress: Progress,
     *,
     seed: int = 0,
+    note: Callable[[str, int, Any], None] | None = None,
+    what: str = "measuring",
 ) -> dict[str, Timing]:
-    """Every round asks each contender the same query once, in a new order."""
+    """Every round asks each contender the same query once, in a new order.
+
+    `note` is told what each answered in which round.
+    """
     orders = random.Random(seed)
     names = list(contenders)
     seconds: dict[str, list[float]] = {name: [] for name in names}
-    task = progress.add_task("measuring", total=WARM_UP_ROUNDS + rounds)
+    task = progress.add_task(what, total=WARM_UP_ROUNDS + rounds)
     gc.collect()
     gc.disable()  # as timeit does: what one contender leaves behind is not another's cost
     try:
         for number in range(-WARM_UP_ROUNDS, rounds):
             orders.shuffle(names)
             for name in names:
-                taken = _timed(contenders[name], queries[number % len(queries)])
+                taken, answer = _timed(contenders[name], queries[number % len(queries)])
                 if number >= 0:
                     seconds[name].append(taken)
+                    if note is not None:
+                        note(name, number, answer)
             progress.advance(task)
     finally:
         gc.enable()
@@ -68,7 +75,7 @@ def measured(
     return {name: Timing(tuple(taken)) for name, taken in seconds.items()}
 
 
-def _timed(contender: Contender, query: Floats) -> float:
+def _timed(contender: Callable[[Q], Any], query: Q) -> tuple[float, Any]:
     start = time.perf_counter()
-    contender(query)
-    return time.perf_counter() - start
+    answer = contender(query)
+    return time.perf_counter() - start, answer

@@ -17,13 +17,13 @@ autovacuum = off  # tables are vacuumed once loaded; nothing may disturb what is
 
 
 @contextmanager
-def server() -> Iterator[str]:
+def server(settings: str = SETTINGS) -> Iterator[str]:
     """The URL of an empty database, gone afterwards."""
     with tempfile.TemporaryDirectory(prefix="pgrecall-bench-") as folder:
         data = Path(folder) / "data"
         with embedded.database(data):
             pass  # the first start writes the configuration that is added to here
         with (data / "postgresql.conf").open("a", encoding="utf-8") as file:
-            file.write(SETTINGS)
+            file.write(settings)
         with embedded.database(data) as url:
             yield url

@@ -184,6 +184,39 @@ $$;
 COMMENT ON FUNCTION pgrecall.archive_excess_batch(agent text, max_live bigint, policy text, batch_size integer, of_team boolean) IS 'One batch of the garbage collection: the least trusted beyond the cap are archived.';
 
 --
+-- Name: await_writers(regclass, double precision); Type: FUNCTION; Schema: pgrecall; Owner: -
+--
+
+CREATE FUNCTION pgrecall.await_writers(memories regclass, seconds double precision) RETURNS boolean
+    LANGUAGE plpgsql
+    SET search_path TO 'pgrecall', 'public', 'pg_temp'
+    AS $$
+DECLARE
+    until timestamptz := clock_timestamp() + seconds * interval '1 second';
+    writers text[] := ARRAY(
+        SELECT DISTINCT virtualtransaction FROM pg_locks
+         WHERE locktype = 'relation' AND relation = memories AND granted
+           AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
+           AND mode = 'RowExclusiveLock' AND pid IS DISTINCT FROM pg_backend_pid());
+BEGIN
+    WHILE EXISTS (SELECT FROM pg_locks WHERE virtualtransaction = ANY (writers)
+                     AND locktype = 'virtualxid') LOOP
+        IF clock_timestamp() >= until THEN
+            RETURN false;
+        END IF;
+        PERFORM pg_sleep(0.02);
+    END LOOP;
+    RETURN true;
+END
+$$;
+
+--
+-- Name: FUNCTION await_writers(memories regclass, seconds double precision); Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON FUNCTION pgrecall.await_writers(memories regclass, seconds double precision) IS 'Waits until every transaction that has written to the table by now has ended, without a lock of its own; false when some have not after so many seconds.';
+
+--
 -- Name: clear_memories(text, boolean); Type: FUNCTION; Schema: pgrecall; Owner: -
 --
 
@@ -741,6 +774,33 @@ CREATE FUNCTION pgrecall.decayed_trust(trust double precision, clock timestamp w
 COMMENT ON FUNCTION pgrecall.decayed_trust(trust double precision, clock timestamp with time zone, as_of timestamp with time zone, curve text, half_life_hours double precision, missing double precision) IS 'Trust after decay since clock by the row''s curve (hyperbolic, 168 hours where unknown); no clock, no decay; missing where never assessed.';
 
 --
+-- Name: drop_ranks(text); Type: FUNCTION; Schema: pgrecall; Owner: -
+--
+
+CREATE FUNCTION pgrecall.drop_ranks(relation text) RETURNS boolean
+    LANGUAGE plpgsql
+    SET search_path TO 'pgrecall', 'public', 'pg_temp'
+    SET lock_timeout TO '2s'
+    AS $_$
+BEGIN
+    IF relation !~ '^ranks_[0-9a-f]{32}$' THEN
+        RAISE EXCEPTION 'relation must be the table of a rank index, got %', relation
+            USING ERRCODE = 'invalid_parameter_value';
+    END IF;
+    EXECUTE format('DROP TABLE IF EXISTS %I', relation);
+    RETURN true;
+EXCEPTION WHEN lock_not_available THEN
+    RETURN false;
+END
+$_$;
+
+--
+-- Name: FUNCTION drop_ranks(relation text); Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON FUNCTION pgrecall.drop_ranks(relation text) IS 'Drops the table of a rank index; false where somebody still reads it: the next maintenance will.';
+
+--
 -- Name: entity_overlap(text[], text[]); Type: FUNCTION; Schema: pgrecall; Owner: -
 --
 
@@ -767,6 +827,47 @@ CREATE FUNCTION pgrecall.event_id() RETURNS uuid
 --
 
 COMMENT ON FUNCTION pgrecall.event_id() IS 'A new id for an event made by the server: a UUID of version 7, so that later ones sort later.';
+
+--
+-- Name: forget_positions(text, text, uuid[]); Type: FUNCTION; Schema: pgrecall; Owner: -
+--
+
+CREATE FUNCTION pgrecall.forget_positions(agent text, table_name text, ids uuid[]) RETURNS bigint
+    LANGUAGE plpgsql
+    SET search_path TO 'pgrecall', 'public', 'pg_temp'
+    AS $_$
+DECLARE
+    found text;
+    forgotten bigint := 0;
+BEGIN
+    PERFORM pg_advisory_xact_lock_shared(hashtextextended(format(
+        'pgrecall positions %s %s %s', current_schema(), table_name, agent), 0));
+    SELECT r.relation INTO found FROM rank_indexes r
+     WHERE r.agent_id = agent AND r.table_name = forget_positions.table_name;
+    IF found IS NULL THEN
+        RETURN 0;
+    ELSIF found !~ '^ranks_[0-9a-f]{32}$' THEN
+        RAISE EXCEPTION 'relation must be the table of a rank index, got %', found
+            USING ERRCODE = 'invalid_parameter_value';
+    ELSIF ids IS NULL THEN
+        DELETE FROM rank_indexes r
+         WHERE r.agent_id = agent AND r.table_name = forget_positions.table_name;
+    END IF;
+    BEGIN
+        EXECUTE format('DELETE FROM %I WHERE $1 IS NULL OR memory_id = ANY ($1)', found) USING ids;
+        GET DIAGNOSTICS forgotten = ROW_COUNT;
+    EXCEPTION WHEN undefined_table THEN
+        NULL;
+    END;
+    RETURN forgotten;
+END
+$_$;
+
+--
+-- Name: FUNCTION forget_positions(agent text, table_name text, ids uuid[]); Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON FUNCTION pgrecall.forget_positions(agent text, table_name text, ids uuid[]) IS 'Deletes the positions of memories from their owner''s rank index; without ids of all, and the index is no longer used.';
 
 --
 -- Name: frequency(integer, double precision); Type: FUNCTION; Schema: pgrecall; Owner: -
@@ -1108,6 +1209,55 @@ $$;
 --
 
 COMMENT ON FUNCTION pgrecall.owners_of_memories(of_team boolean, with_leftovers boolean) IS 'Which agents (or teams) have memories, in order; with_leftovers: also who only has what memories left behind.';
+
+--
+-- Name: rank_candidates(text, boolean, text, text, integer, timestamp with time zone, timestamp with time zone); Type: FUNCTION; Schema: pgrecall; Owner: -
+--
+
+CREATE FUNCTION pgrecall.rank_candidates(agent text, of_team boolean, relation text, query text, candidates integer, written_since timestamp with time zone, used_since timestamp with time zone) RETURNS TABLE(memory_id uuid, from_index boolean)
+    LANGUAGE plpgsql ROWS 200
+    SET search_path TO 'pgrecall', 'public', 'pg_temp'
+    SET "hnsw.ef_search" TO '40'
+    SET "hnsw.iterative_scan" TO 'off'
+    SET enable_seqscan TO 'off'
+    AS $_$
+#variable_conflict use_column
+BEGIN
+    IF relation !~ '^ranks_[0-9a-f]{32}$' THEN
+        RAISE EXCEPTION 'relation must be the table of a rank index, got %', relation
+            USING ERRCODE = 'invalid_parameter_value';
+    END IF;
+    PERFORM set_config('hnsw.ef_search', candidates::text, true);
+    BEGIN
+        RETURN QUERY EXECUTE format(
+            'SELECT memory_id, true FROM %I ORDER BY position <#> $1 LIMIT $2', relation)
+            USING query::halfvec, candidates;
+    EXCEPTION WHEN undefined_table OR insufficient_privilege THEN
+        NULL;
+    END;
+    IF of_team THEN
+        RETURN QUERY SELECT m.id, false FROM team_memories m
+                      WHERE m.team_id = agent AND m.inserted_at >= written_since;
+    ELSE
+        RETURN QUERY SELECT m.id, false FROM agent_memories m
+                      WHERE m.agent_id = agent AND m.inserted_at >= written_since;
+    END IF;
+    RETURN QUERY SELECT e.memory_id, false FROM memory_events e
+                  WHERE e.agent_id = agent AND e.occurred_at >= written_since
+                    AND e.event_type <> 'initial';
+    IF used_since IS NOT NULL THEN
+        SET LOCAL enable_seqscan = on;
+        RETURN QUERY SELECT u.memory_id, false FROM memory_usage u
+                      WHERE u.last_accessed_at > used_since AND u.agent_id = agent;
+    END IF;
+END
+$_$;
+
+--
+-- Name: FUNCTION rank_candidates(agent text, of_team boolean, relation text, query text, candidates integer, written_since timestamp with time zone, used_since timestamp with time zone); Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON FUNCTION pgrecall.rank_candidates(agent text, of_team boolean, relation text, query text, candidates integer, written_since timestamp with time zone, used_since timestamp with time zone) IS 'Candidates for exact scoring: memories whose positions have the largest inner products with the query, and those written or changed since, and used since where that is given; some twice. At most 1000 from the index.';
 
 --
 -- Name: recall_five_factor(text, public.vector, integer, timestamp with time zone, double precision, double precision, text[], text[], text[], text[], text[], text[], text[], text[], jsonb, timestamp with time zone, timestamp with time zone, text[], text[], text[], text[], text[], boolean, double precision, text[], boolean, text[], text[], boolean, double precision, double precision, double precision, double precision, double precision); Type: FUNCTION; Schema: pgrecall; Owner: -
@@ -2460,6 +2610,7 @@ CREATE TABLE pgrecall.agent_memories (
     observed_at timestamp with time zone,
     invalidation_reason text,
     superseded_by uuid,
+    inserted_at timestamp with time zone DEFAULT clock_timestamp(),
     CONSTRAINT ck_agent_memories_agent_id CHECK (((agent_id <> ''::text) AND (length(agent_id) <= 200))),
     CONSTRAINT ck_agent_memories_confidence CHECK (((confidence = (0)::double precision) OR ((confidence >= '1e-100'::double precision) AND (confidence <= (1)::double precision)))),
     CONSTRAINT ck_agent_memories_content CHECK (((content <> ''::text) AND (octet_length(content) <= 2097152))),
@@ -2777,6 +2928,12 @@ COMMENT ON COLUMN pgrecall.agent_memories.invalidation_reason IS 'superseded or 
 --
 
 COMMENT ON COLUMN pgrecall.agent_memories.superseded_by IS 'The memory that took its place.';
+
+--
+-- Name: COLUMN agent_memories.inserted_at; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON COLUMN pgrecall.agent_memories.inserted_at IS 'When this row was written by the server''s clock; NULL: before revision 0007.';
 
 --
 -- Name: alembic_version; Type: TABLE; Schema: pgrecall; Owner: -
@@ -3259,6 +3416,7 @@ CREATE TABLE pgrecall.team_memories (
     observed_at timestamp with time zone,
     invalidation_reason text,
     superseded_by uuid,
+    inserted_at timestamp with time zone DEFAULT clock_timestamp(),
     CONSTRAINT ck_team_memories_confidence CHECK (((confidence = (0)::double precision) OR ((confidence >= '1e-100'::double precision) AND (confidence <= (1)::double precision)))),
     CONSTRAINT ck_team_memories_content CHECK (((content <> ''::text) AND (octet_length(content) <= 2097152))),
     CONSTRAINT ck_team_memories_created_at CHECK (((created_at >= '0001-01-02 00:00:00+00'::timestamp with time zone) AND (created_at <= '9999-12-30 00:00:00+00'::timestamp with time zone))),
@@ -3578,6 +3736,12 @@ COMMENT ON COLUMN pgrecall.team_memories.invalidation_reason IS 'superseded or f
 COMMENT ON COLUMN pgrecall.team_memories.superseded_by IS 'The memory that took its place.';
 
 --
+-- Name: COLUMN team_memories.inserted_at; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON COLUMN pgrecall.team_memories.inserted_at IS 'When this row was written by the server''s clock; NULL: before revision 0007.';
+
+--
 -- Name: memory_signals; Type: VIEW; Schema: pgrecall; Owner: -
 --
 
@@ -3853,6 +4017,98 @@ COMMENT ON COLUMN pgrecall.output_type_defaults.trust_curve IS 'How its trust de
 COMMENT ON COLUMN pgrecall.output_type_defaults.trust_half_life_hours IS 'Half-life of its trust in hours.';
 
 --
+-- Name: rank_indexes; Type: TABLE; Schema: pgrecall; Owner: -
+--
+
+CREATE TABLE pgrecall.rank_indexes (
+    agent_id text NOT NULL,
+    table_name text NOT NULL,
+    relation text NOT NULL,
+    space integer NOT NULL,
+    as_of timestamp with time zone NOT NULL,
+    built_at timestamp with time zone NOT NULL,
+    memories bigint NOT NULL,
+    at_least bigint NOT NULL,
+    m integer NOT NULL,
+    ef_construction integer NOT NULL,
+    seconds double precision NOT NULL,
+    CONSTRAINT ck_rank_indexes_as_of CHECK (((as_of >= '0001-01-02 00:00:00+00'::timestamp with time zone) AND (as_of <= '9999-12-30 00:00:00+00'::timestamp with time zone))),
+    CONSTRAINT ck_rank_indexes_table_name CHECK ((table_name = ANY (ARRAY['agent_memories'::text, 'team_memories'::text])))
+);
+
+--
+-- Name: TABLE rank_indexes; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON TABLE pgrecall.rank_indexes IS 'Rank indexes, one of an owner with many memories; derived and disposable.';
+
+--
+-- Name: COLUMN rank_indexes.agent_id; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON COLUMN pgrecall.rank_indexes.agent_id IS 'Whose memories it ranks: an agent, or a team.';
+
+--
+-- Name: COLUMN rank_indexes.table_name; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON COLUMN pgrecall.rank_indexes.table_name IS 'agent_memories or team_memories.';
+
+--
+-- Name: COLUMN rank_indexes.relation; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON COLUMN pgrecall.rank_indexes.relation IS 'The table of positions that is in use, in this schema.';
+
+--
+-- Name: COLUMN rank_indexes.space; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON COLUMN pgrecall.rank_indexes.space IS 'Version of the space they lie in.';
+
+--
+-- Name: COLUMN rank_indexes.as_of; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON COLUMN pgrecall.rank_indexes.as_of IS 'The moment the positions are of.';
+
+--
+-- Name: COLUMN rank_indexes.built_at; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON COLUMN pgrecall.rank_indexes.built_at IS 'What is written or changed from here on is not in it and is scored beside it.';
+
+--
+-- Name: COLUMN rank_indexes.memories; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON COLUMN pgrecall.rank_indexes.memories IS 'Memories in it.';
+
+--
+-- Name: COLUMN rank_indexes.at_least; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON COLUMN pgrecall.rank_indexes.at_least IS 'Used for searches from so many memories on.';
+
+--
+-- Name: COLUMN rank_indexes.m; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON COLUMN pgrecall.rank_indexes.m IS 'Links of a node of the HNSW graph.';
+
+--
+-- Name: COLUMN rank_indexes.ef_construction; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON COLUMN pgrecall.rank_indexes.ef_construction IS 'Candidates looked at for each node when it was built.';
+
+--
+-- Name: COLUMN rank_indexes.seconds; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON COLUMN pgrecall.rank_indexes.seconds IS 'How long the build took.';
+
+--
 -- Name: tier_defaults; Type: TABLE; Schema: pgrecall; Owner: -
 --
 
@@ -3952,6 +4208,13 @@ ALTER TABLE ONLY pgrecall.output_type_defaults
     ADD CONSTRAINT pk_output_type_defaults PRIMARY KEY (output_type);
 
 --
+-- Name: rank_indexes pk_rank_indexes; Type: CONSTRAINT; Schema: pgrecall; Owner: -
+--
+
+ALTER TABLE ONLY pgrecall.rank_indexes
+    ADD CONSTRAINT pk_rank_indexes PRIMARY KEY (agent_id, table_name);
+
+--
 -- Name: team_memories pk_team_memories; Type: CONSTRAINT; Schema: pgrecall; Owner: -
 --
 
@@ -3972,10 +4235,22 @@ ALTER TABLE ONLY pgrecall.tier_defaults
 CREATE UNIQUE INDEX ix_agent_memories_agent_id_content_hash ON pgrecall.agent_memories USING btree (agent_id, content_hash) WHERE (status = 'active'::text);
 
 --
+-- Name: ix_agent_memories_agent_id_inserted_at; Type: INDEX; Schema: pgrecall; Owner: -
+--
+
+CREATE INDEX ix_agent_memories_agent_id_inserted_at ON pgrecall.agent_memories USING btree (agent_id, inserted_at);
+
+--
 -- Name: ix_agent_memories_embedding; Type: INDEX; Schema: pgrecall; Owner: -
 --
 
 CREATE INDEX ix_agent_memories_embedding ON pgrecall.agent_memories USING hnsw (embedding public.vector_cosine_ops) WITH (m='16', ef_construction='64');
+
+--
+-- Name: ix_memory_events_agent_id_occurred_at; Type: INDEX; Schema: pgrecall; Owner: -
+--
+
+CREATE INDEX ix_memory_events_agent_id_occurred_at ON pgrecall.memory_events USING btree (agent_id, occurred_at) WHERE (event_type <> 'initial'::text);
 
 --
 -- Name: ix_memory_labels_agent_id_value_kind; Type: INDEX; Schema: pgrecall; Owner: -
@@ -4000,6 +4275,12 @@ CREATE INDEX ix_team_memories_embedding ON pgrecall.team_memories USING hnsw (em
 --
 
 CREATE UNIQUE INDEX ix_team_memories_team_id_content_hash ON pgrecall.team_memories USING btree (team_id, content_hash) WHERE (status = 'active'::text);
+
+--
+-- Name: ix_team_memories_team_id_inserted_at; Type: INDEX; Schema: pgrecall; Owner: -
+--
+
+CREATE INDEX ix_team_memories_team_id_inserted_at ON pgrecall.team_memories USING btree (team_id, inserted_at);
 
 --
 -- PostgreSQL database dump complete

@@ -72,6 +72,12 @@ def stored_vector(
     return stored
 
 
+def as_text(vector: StoredVector) -> str:
+    """The vector as PostgreSQL reads it; nine digits are all that single precision holds."""
+    components = vector.to_list()
+    return f"[{','.join(['%.9g'] * len(components))}]" % tuple(components)
+
+
 def _components(values: VectorLike) -> list[float]:
     if isinstance(values, list):
         return values

@@ -10,11 +10,10 @@ from pgrecall.rank_space import VERSION
 
 AT_LEAST = 5_000
 """Memories of an owner from which on its index is faster than ranking all of them, as measured."""
-M, EF_CONSTRUCTION = 24, 128
-"""Of the HNSW graph, as measured: less finds less of real text, more takes twice as long."""
-EF_SEARCH, MAX_EF_SEARCH = 1.5, 1_000
-"""Nodes that the walk through the graph keeps, for each candidate asked for; and at most, since
-pgvector allows no more."""
+M, EF_CONSTRUCTION = 32, 128
+"""Of the HNSW graph, as measured: with fewer links, some builds could not reach whole topics."""
+CANDIDATES, MAX_CANDIDATES = 64, 1_000
+"""How many the graph hands on at first, and at most: as many as pgvector's walk may keep."""
 
 MAX_BESIDE = 2_000
 """Memories scored beside the index: each costs some microseconds in every search."""

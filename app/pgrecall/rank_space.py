@@ -45,6 +45,7 @@ MOMENTS = (0.0, 7.0, 30.0)
 """Days after the index's moment at which decays that differ from row to row are kept."""
 CAPS = (20.0, 50.0)
 """Of the frequency of retrieval."""
+MOSTLY_SIMILARITY = 0.6
 EVENNESS = 0.5
 """How far the lengths of positions are made equal by one axis more, 0 to 1: without it, queries
 that lean on similarity find less; with all of it, those that lean on the other signals do."""
@@ -113,8 +114,10 @@ AXES: tuple[Axis, ...] = (
 """The signals and half-lives that the rank index covers."""
 
 
-def direction(profile: Profile, elapsed: float) -> tuple[float, list[float]]:
-    """A query by this profile, `elapsed` days after the index's moment.
+def direction(
+    profile: Profile, elapsed: float, *, with_query: bool = True
+) -> tuple[float, list[float]]:
+    """A question by this profile, `elapsed` days after the index's moment.
 
     Returns the weight of the unit query vector, and one coordinate per axis.
     """
@@ -122,6 +125,8 @@ def direction(profile: Profile, elapsed: float) -> tuple[float, list[float]]:
     shares: dict[Axis, float] = dict.fromkeys(AXES, 0.0)
     for signal, weight in profile:
         if isinstance(signal, Similarity):
+            if not with_query:
+                continue  # then it is the same for every memory
             similarity = weight
         for axis, share in _mixture(signal, elapsed):
             shares[axis] += weight * share
@@ -136,6 +141,21 @@ def uncovered(profile: Profile, *, with_entities: bool) -> float:
         for signal, weight in profile
         if (isinstance(signal, EntityOverlap) and with_entities)
         or (isinstance(signal, Recency) and not _is_covered(signal))
+        or (isinstance(signal, Frequency) and signal.cap < CAPS[0])
+    )
+
+
+def is_hard(profile: Profile) -> bool:
+    """Whether finding as much takes twice the candidates, as measured.
+
+    Where trust decays by each row's own half-life or recency is linear, positions follow only
+    roughly; where similarity is nearly all, the graph, which mixes all signals, leads less well.
+    """
+    return any(
+        (isinstance(signal, Similarity) and weight > MOSTLY_SIMILARITY)
+        or (isinstance(signal, Trust) and signal.decay and weight > 0)
+        or (isinstance(signal, Recency) and signal.curve is Curve.LINEAR and weight > 0)
+        for signal, weight in profile
     )
 
 
@@ -182,6 +202,9 @@ def _mixture(signal: Signal, elapsed: float) -> Iterator[tuple[Axis, float]]:
             else:
                 yield _AXES[Trust(decay=False, missing=0.0), 0.0], 1.0
         case Recency():
+            if _half_life(signal) is None:  # 1 for every memory but those of unknown age
+                yield _AXES[Missing.CREATED_AT, 0.0], signal.unknown - 1.0
+                return
             yield _AXES[Missing.CREATED_AT, 0.0], signal.unknown
             if _by_tier(signal):
                 yield from _interpolated(_BY_TIER, elapsed)
@@ -199,8 +222,7 @@ def _interpolated(signal: Signal, elapsed: float) -> Iterator[tuple[Axis, float]
 
 def _decays(signal: Recency, elapsed: float) -> Iterator[tuple[Axis, float]]:
     half_life = _half_life(signal)
-    if half_life is None:
-        return
+    assert half_life is not None
     clock = Clock.CREATED_AT if signal.clock is Clock.CREATED_AT else _USED
     parts = [(1.0, half_life)]
     if signal.curve is Curve.HYPERBOLIC:

@@ -41,6 +41,19 @@ class Execute:
 
 
 @dataclass(frozen=True, slots=True)
+class Lookup:
+    """Answered with all rows of a statement, which may be some seconds old.
+
+    For what an operation still gets right when it is out of date. `anew` looks in the database,
+    and forgets what was looked up before.
+    """
+
+    statement: Executable
+    parameters: Mapping[str, Any]
+    anew: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Copy:
     """COPY FROM STDIN of rows in the order of the table's columns; answered with None."""
 
@@ -49,7 +62,7 @@ class Copy:
     embedding_oid: int
 
 
-Step = Inspect | Embed | Execute | Copy
+Step = Inspect | Embed | Execute | Lookup | Copy
 Operation = Generator[Step, Any, T]
 
 

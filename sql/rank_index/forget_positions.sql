@@ -1,13 +1,17 @@
--- A position holds the direction of an embedding: what is deleted must not live on there.
+-- A position holds the direction of an embedding: what is deleted must not live on there. The lock
+-- is the one that a build takes at its end, to delete what was deleted while it ran.
 CREATE FUNCTION forget_positions(agent text, table_name text, ids uuid[]) RETURNS bigint
     LANGUAGE plpgsql VOLATILE
     SET search_path FROM CURRENT
 AS $function$
 DECLARE
-    found text := (SELECT r.relation FROM rank_indexes r
-                    WHERE r.agent_id = agent AND r.table_name = forget_positions.table_name);
+    found text;
     forgotten bigint := 0;
 BEGIN
+    PERFORM pg_advisory_xact_lock_shared(hashtextextended(format(
+        'pgrecall positions %s %s %s', current_schema(), table_name, agent), 0));
+    SELECT r.relation INTO found FROM rank_indexes r
+     WHERE r.agent_id = agent AND r.table_name = forget_positions.table_name;
     IF found IS NULL THEN
         RETURN 0;
     ELSIF found !~ '^ranks_[0-9a-f]{32}$' THEN
@@ -16,14 +20,14 @@ BEGIN
     ELSIF ids IS NULL THEN
         DELETE FROM rank_indexes r
          WHERE r.agent_id = agent AND r.table_name = forget_positions.table_name;
-        EXECUTE format('DELETE FROM %I', found);
-    ELSE
-        EXECUTE format('DELETE FROM %I WHERE memory_id = ANY ($1)', found) USING ids;
     END IF;
-    GET DIAGNOSTICS forgotten = ROW_COUNT;
+    BEGIN
+        EXECUTE format('DELETE FROM %I WHERE $1 IS NULL OR memory_id = ANY ($1)', found) USING ids;
+        GET DIAGNOSTICS forgotten = ROW_COUNT;
+    EXCEPTION WHEN undefined_table THEN
+        NULL;
+    END;
     RETURN forgotten;
-EXCEPTION WHEN undefined_table THEN
-    RETURN 0;
 END
 $function$;
 

@@ -1,27 +1,49 @@
 -- The settings hold inside the function and return to what they were when it ends. A table that is
 -- gone was replaced by maintenance since its name was read, one that may not be read was built
--- before the role was granted to: there is nothing then, and whoever asked ranks exactly.
+-- before the role was granted to: then no candidate comes from it, and whoever asked sees that.
+-- A function and not part of the search, so that PostgreSQL can keep one plan for the search
+-- whatever the times are.
 CREATE FUNCTION rank_candidates(
-    relation text, query text, candidates integer, ef_search integer) RETURNS SETOF uuid
+    agent text, of_team boolean, relation text, query text, candidates integer,
+    written_since timestamptz, used_since timestamptz)
+    RETURNS TABLE (memory_id uuid, from_index boolean)
     LANGUAGE plpgsql VOLATILE ROWS 200
     SET search_path FROM CURRENT
     SET hnsw.ef_search = 40
     SET hnsw.iterative_scan = 'off'
     SET enable_seqscan = off
 AS $function$
+#variable_conflict use_column
 BEGIN
     IF relation !~ '^ranks_[0-9a-f]{32}$' THEN
         RAISE EXCEPTION 'relation must be the table of a rank index, got %', relation
             USING ERRCODE = 'invalid_parameter_value';
     END IF;
-    PERFORM set_config('hnsw.ef_search', ef_search::text, true);
-    RETURN QUERY EXECUTE format(
-        'SELECT memory_id FROM %I ORDER BY position <#> $1 LIMIT $2', relation)
-        USING query::halfvec, candidates;
-EXCEPTION WHEN undefined_table OR insufficient_privilege THEN
-    RETURN;
+    PERFORM set_config('hnsw.ef_search', candidates::text, true);
+    BEGIN
+        RETURN QUERY EXECUTE format(
+            'SELECT memory_id, true FROM %I ORDER BY position <#> $1 LIMIT $2', relation)
+            USING query::halfvec, candidates;
+    EXCEPTION WHEN undefined_table OR insufficient_privilege THEN
+        NULL;
+    END;
+    IF of_team THEN
+        RETURN QUERY SELECT m.id, false FROM team_memories m
+                      WHERE m.team_id = agent AND m.inserted_at >= written_since;
+    ELSE
+        RETURN QUERY SELECT m.id, false FROM agent_memories m
+                      WHERE m.agent_id = agent AND m.inserted_at >= written_since;
+    END IF;
+    RETURN QUERY SELECT e.memory_id, false FROM memory_events e
+                  WHERE e.agent_id = agent AND e.occurred_at >= written_since
+                    AND e.event_type <> 'initial';
+    IF used_since IS NOT NULL THEN
+        SET LOCAL enable_seqscan = on;
+        RETURN QUERY SELECT u.memory_id, false FROM memory_usage u
+                      WHERE u.last_accessed_at > used_since AND u.agent_id = agent;
+    END IF;
 END
 $function$;
 
 COMMENT ON FUNCTION rank_candidates IS
-    'The memories whose positions have the largest inner products with the query, best first: candidates for exact scoring. ef_search up to 1000: how many the walk through the graph keeps.';
+    'Candidates for exact scoring: memories whose positions have the largest inner products with the query, and those written or changed since, and used since where that is given; some twice. At most 1000 from the index.';

@@ -25,7 +25,7 @@ Transaction = Callable[..., Any]
 
 OWNED = (
     *("agent_memories", "team_memories", "memory_usage", "memory_events"),
-    *("memory_labels", "memory_links", "gc_runs"),
+    *("memory_labels", "memory_links", "gc_runs", "rank_indexes"),
 )
 """Tables whose rows belong to an agent or a team; the tables of defaults belong to all."""
 

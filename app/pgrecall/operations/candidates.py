@@ -5,21 +5,21 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from pgrecall import rank_space, statements
 from pgrecall.hits import Strategy
-from pgrecall.rank_index import EF_SEARCH, MAX_EF_SEARCH, RankIndex
+from pgrecall.rank_index import CANDIDATES, MAX_CANDIDATES, RankIndex
 from pgrecall.schema import Layout, Tables
 from pgrecall.signals import Similarity
 from pgrecall.statements import Search, Source, Sources
-from pgrecall.steps import Execute, Inspect, Operation
+from pgrecall.steps import Execute, Inspect, Lookup, Operation
 
 MAX_UNCOVERED = 0.1
 """The weight of signals that the index knows nothing of, up to which auto takes it."""
-CANDIDATES, PER_HIT = 100, 8
-"""Candidates that are scored at first: so many in all and for each hit at least."""
+PER_HIT, MAX_K = 6, 80
+"""At least so many candidates for each hit asked for, and the most hits an index is asked for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,43 +38,47 @@ def through_indexes(tables: Tables, wanted: Search, strategy: Strategy) -> Opera
     """
     if strategy == "exact" or not _suits(wanted, strategy):
         return None
-    rows = yield Execute(
-        statements.rank_indexes(tables), {"owner_id": wanted.agent_id, "teams": list(wanted.teams)}
-    )
+    rows = yield look_up(tables, wanted.agent_id, wanted.teams, anew=False)
     usable = [row for row in rows if _is_usable(row, wanted, strategy)]
     if not usable:
         return None
     layout: Layout = yield Inspect()
     sources = _sources(tables, wanted, usable, layout)
     candidates = _at_first(wanted)
-    enough = candidates // 2
+    enough = candidates // 3
     without_floor = replace(wanted, min_score=None)
     statement = statements.search_candidates(tables, without_floor, sources)
     while True:
         found = yield Execute(
             statement,
-            without_floor.parameters
-            | sources.parameters(
-                candidates=candidates, ef_search=min(int(EF_SEARCH * candidates), MAX_EF_SEARCH)
-            ),
+            without_floor.parameters | sources.parameters(candidates),
         )
-        passed, total = (found[0].passed, found[0].total) if found else (0, 0)
-        if total < wanted.k:
+        if not found or found[0].total < wanted.k:
             return None
-        exhausted = all(row.memories <= candidates for row in usable)
-        needed = enough * len(usable)
-        if passed >= needed or exhausted:
+        fewest = min(found[0].passed)
+        if fewest >= enough:
             break
-        more = 2 * candidates * needed // max(passed, 1)
-        if candidates == MAX_EF_SEARCH or more > 2 * MAX_EF_SEARCH:
+        more = 2 * candidates * enough // max(fewest, 1)
+        if candidates == MAX_CANDIDATES or more > 2 * MAX_CANDIDATES:
             return None
-        candidates = min(more, MAX_EF_SEARCH)
+        candidates = min(more, MAX_CANDIDATES)
     floor = wanted.min_score
-    return Found([row for row in found if floor is None or row.score >= floor], total)
+    return Found([row for row in found if floor is None or row.score >= floor], found[0].total)
+
+
+def look_up(tables: Tables, owner_id: str, teams: Sequence[str], *, anew: bool) -> Lookup:
+    """The rank indexes of these owners.
+
+    One that has been replaced since hands on nothing, and then every memory is scored; the time it
+    was built at stays true.
+    """
+    parameters = {"owner_id": owner_id, "teams": list(teams)}
+    return Lookup(statements.rank_indexes(tables), parameters, anew)
 
 
 def _at_first(wanted: Search) -> int:
-    return max(CANDIDATES, PER_HIT * wanted.k)
+    number = max(CANDIDATES, PER_HIT * wanted.k)
+    return 2 * number if rank_space.is_hard(wanted.profile) else number
 
 
 def _suits(wanted: Search, strategy: Strategy) -> bool:
@@ -82,7 +86,7 @@ def _suits(wanted: Search, strategy: Strategy) -> bool:
     filters = wanted.filters
     if filters.include_invalid or list(filters.statuses) != ["active"]:
         return False  # what is not recalled is not in it
-    if _at_first(wanted) > MAX_EF_SEARCH:
+    if wanted.k > MAX_K:
         return False
     if strategy == "index":
         return True
@@ -94,7 +98,7 @@ def _suits(wanted: Search, strategy: Strategy) -> bool:
 
 
 def _is_usable(row: Any, wanted: Search, strategy: Strategy) -> bool:
-    if row.space != rank_space.VERSION or (wanted.as_of or row.now) < row.as_of:
+    if row.space != rank_space.VERSION or _moment(wanted) < row.as_of:
         return False
     return strategy == "index" or bool(row.memories >= row.at_least)
 
@@ -114,20 +118,26 @@ def _sources(tables: Tables, wanted: Search, usable: Sequence[Any], layout: Layo
 
 
 def _source(row: Any, of_team: bool, wanted: Search, layout: Layout) -> Source:
-    at: datetime = wanted.as_of or row.now
     return Source(
         owner_id=row.agent_id,
         of_team=of_team,
         relation=row.relation,
         built_at=row.built_at,
         as_of=row.as_of,
-        direction=_direction(wanted, (at - row.as_of) / timedelta(days=1), layout),
+        direction=_direction(wanted, (_moment(wanted) - row.as_of) / timedelta(days=1), layout),
     )
+
+
+def _moment(wanted: Search) -> datetime:
+    """By the client's clock where none is given: it only orders candidates."""
+    return wanted.as_of or datetime.now(UTC)
 
 
 def _direction(wanted: Search, elapsed: float, layout: Layout) -> str:
     """The query in the rank space; the axis that evens out lengths has nothing to say."""
-    similarity, coordinates = rank_space.direction(wanted.profile, elapsed)
+    similarity, coordinates = rank_space.direction(
+        wanted.profile, elapsed, with_query=wanted.query is not None
+    )
     meaning = [0.0] * layout.dimensions
     if wanted.query is not None:
         values = wanted.query.to_list()

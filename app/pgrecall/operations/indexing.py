@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Any
 
 from pgrecall import statements
-from pgrecall.operations.candidates import index_of
+from pgrecall.operations.candidates import index_of, look_up
 from pgrecall.rank_index import AT_LEAST, RankIndex, RankIndexStatus
 from pgrecall.rank_space import AXES, VERSION
 from pgrecall.schema import Layout, Tables
@@ -87,6 +87,7 @@ def drop_rank_index(tables: Tables, /, agent_id: str) -> Operation[bool]:
     rows = yield Execute(statements.forget_rank_index(tables), {"owner_id": agent_id})
     for row in rows:
         yield from drop_relation(tables, row.relation)
+    yield look_up(tables, agent_id, (), anew=True)
     return bool(rows)
 
 
@@ -131,8 +132,7 @@ def build(
     layout: Layout = yield Inspect()
     yield Execute(statements.lock_build(tables), {"owner_id": owner_id})
     former: RankIndex | None = None
-    rows = yield Execute(statements.rank_indexes(tables), {"owner_id": owner_id, "teams": []})
-    for row in rows:
+    for row in (yield look_up(tables, owner_id, (), anew=True)):
         former = index_of(row)
     if replaces is not None and (former is None or former.built_at != replaces):
         return None, None
@@ -157,6 +157,8 @@ def build(
         layout, positions, m=how.m, ef_construction=how.ef_construction
     ):
         yield Execute(statement)
+    yield Execute(statements.lock_deletes(tables), {"owner_id": owner_id})
+    yield Execute(statements.delete_gone(tables, positions), {"owner_id": owner_id})
     index = RankIndex(
         agent_id=owner_id,
         table_name=tables.memories.name,
@@ -172,6 +174,7 @@ def build(
     )
     its: dict[str, Any] = {f"its_{name}": getattr(index, name) for name in statements.FIELDS}
     yield Execute(statements.note_rank_index(tables), {"owner_id": owner_id, **its})
+    yield look_up(tables, owner_id, (), anew=True)
     return index, former.relation if former else None
 
 

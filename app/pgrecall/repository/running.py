@@ -16,8 +16,9 @@ from pgrecall.repository.inspection import (
     remember_layout,
     require_psycopg,
 )
+from pgrecall.repository.lookups import keep, kept
 from pgrecall.schema import Layout
-from pgrecall.steps import Copy, Embed, Embedded, Execute, Inspect, Operation
+from pgrecall.steps import Copy, Embed, Embedded, Execute, Inspect, Lookup, Operation
 
 T = TypeVar("T")
 
@@ -42,7 +43,7 @@ def running(
     """
     steps = start()
     reply: Any = None
-    layout: Layout | None = None
+    connected: tuple[Engine, Layout] | None = None
     while True:
         try:
             step = steps.send(reply)
@@ -54,19 +55,29 @@ def running(
                 embeddings[step] = yield step
             reply = embeddings[step]
             continue
-        if layout is None:
-            layout = yield from _connected(schema)
-        reply = layout if isinstance(step, Inspect) else (yield step)
+        if connected is None:
+            connected = yield from _connected(schema)
+        engine, layout = connected
+        match step:
+            case Inspect():
+                reply = layout
+            case Lookup():
+                reply = kept(engine, step)
+                if reply is None:
+                    reply = yield Execute(step.statement, step.parameters)
+                    keep(engine, step, reply)
+            case _:
+                reply = yield step
 
 
-def _connected(schema: str) -> Generator[Request, Any, Layout]:
+def _connected(schema: str) -> Generator[Request, Any, tuple[Engine, Layout]]:
     engine: Engine = yield Connect()
     require_psycopg(engine)
     layout = known_layout(engine, schema)
     if layout is None:
         layout = yield from inspect(schema)
         remember_layout(engine, schema, layout)
-    return layout
+    return engine, layout
 
 
 def present_as(

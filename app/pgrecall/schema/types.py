@@ -9,7 +9,7 @@ from pgvector import Vector
 from sqlalchemy import Dialect
 from sqlalchemy.types import UserDefinedType
 
-from pgrecall.embedding import StoredVector
+from pgrecall.embedding import StoredVector, as_text
 
 
 class Embedding(UserDefinedType[Any]):
@@ -25,7 +25,7 @@ class Embedding(UserDefinedType[Any]):
         return "vector"
 
     def bind_processor(self, dialect: Dialect) -> Callable[[StoredVector | None], str | None]:
-        return lambda value: None if value is None else value.to_text()
+        return lambda value: None if value is None else as_text(value)
 
     def result_processor(
         self, dialect: Dialect, coltype: object

@@ -18,16 +18,19 @@ from sqlalchemy import (
     Uuid,
     any_,
     bindparam,
+    case,
     cast,
+    column,
     func,
     literal_column,
+    null,
     select,
     union_all,
 )
 from sqlalchemy import (
     Table as MemoryTable,
 )
-from sqlalchemy.dialects.postgresql import ARRAY
+from sqlalchemy.dialects.postgresql import ARRAY, array
 
 from pgrecall import compiler
 from pgrecall.custom_condition import Expression
@@ -35,8 +38,9 @@ from pgrecall.schema import Tables, owner
 from pgrecall.statements.conditions import owned, owned_by_any
 from pgrecall.statements.ranking import Ranking, Search, Shape, in_full, scored
 
+_BESIDE = literal_column("NULL::integer", Integer()).label("source")
 PASSED, TOTAL = "passed", "total"
-"""Columns: candidates of the indexes that pass, and all rows that do."""
+"""Columns: how many candidates of each index pass, in order, and how many rows in all."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,9 +73,9 @@ class Sources:
             bool(self.whole_teams),
         )
 
-    def parameters(self, *, candidates: int, ef_search: int) -> dict[str, Any]:
+    def parameters(self, candidates: int) -> dict[str, Any]:
         """Those beside the search's own."""
-        parameters: dict[str, Any] = {"candidates": candidates, "ef_search": ef_search}
+        parameters: dict[str, Any] = {"candidates": candidates}
         if self.whole_teams:
             parameters["whole_teams"] = list(self.whole_teams)
         for number, source in enumerate(self.indexes):
@@ -83,8 +87,8 @@ class Sources:
 def search_candidates(tables: Tables, wanted: Search, sources: Sources) -> Ranking:
     """The k best among the candidates, as `search`; execute it with both parameters.
 
-    A column more, `passed`: how many of the indexes' candidates pass the filters, and `total`:
-    how many rows do. min_score is left to the caller, who has to see these.
+    Two columns more, `passed` and `total`, count what passes the filters; min_score is left to the
+    caller, who has to see these.
     """
     if wanted.filters.where:
         return _search(tables, wanted.shape, sources.shape, wanted.filters.where)
@@ -121,7 +125,9 @@ def _search(
     best = (
         select(
             merged,
-            func.count().filter(merged.c.indexed).over().label(PASSED),
+            array(
+                [func.count().filter(merged.c.source == n).over() for n in range(len(of_team))]
+            ).label(PASSED),
             func.count().over().label(TOTAL),
         )
         .order_by(merged.c.score.desc(), merged.c.id)
@@ -147,56 +153,41 @@ def _nominated(
     whole: Select[Any] | None,
     shape: Shape,
 ) -> CTE:
-    """Owner and id of every row to be scored, each once, and whether an index handed it on."""
+    """Owner and id of every row to be scored, once, and the number of the index it comes from."""
     parts = [] if whole is None else [whole]
     for number in numbers:
-        parts += _of_index(tables, memories, number, shape)
+        parts.append(_of_index(tables, memories, number, shape))
     every = union_all(*parts).subquery("every")
     return (
-        select(every.c.owner_id, every.c.id, func.bool_or(every.c.indexed).label("indexed"))
+        select(every.c.owner_id, every.c.id, func.min(every.c.source).label("source"))
         .group_by(every.c.owner_id, every.c.id)
         .cte("nominated_of_teams" if is_team else "nominated")
     )
 
 
-def _of_index(
-    tables: Tables, memories: MemoryTable, number: int, shape: Shape
-) -> list[Select[Any]]:
+def _of_index(tables: Tables, memories: MemoryTable, number: int, shape: Shape) -> Select[Any]:
     def bound(name: str, type_: Any) -> Any:
         return bindparam(f"source_{number}_{name}", type_=type_)
 
     owner_id = bound("owner_id", Text())
-    built_at, as_of = (bound(name, DateTime(timezone=True)) for name in ("built_at", "as_of"))
-    handed_on = compiler.schema_function(
+    since = {name: bound(name, DateTime(timezone=True)) for name in ("built_at", "as_of")}
+    found: Any = compiler.schema_function(
         tables.schema,
         "rank_candidates",
+        owner_id,
+        literal_column(str(memories is tables.team_memories).lower(), Boolean()),
         bound("relation", Text()),
         bound("direction", Text()),
         bindparam("candidates", type_=Integer()),
-        bindparam("ef_search", type_=Integer()),
+        since["built_at"],
+        since["as_of"] if shape.follows_use else null(),
         type_=Uuid(),
     )
-    events, usage = tables.memory_events, tables.memory_usage
-    labelled = owner_id.label("owner_id")
-    beside = literal_column("false", Boolean()).label("indexed")
-    parts = [
-        select(labelled, handed_on.label("id"), literal_column("true", Boolean()).label("indexed")),
-        select(labelled, memories.c.id, beside).where(
-            owner(memories) == owner_id, memories.c.inserted_at >= built_at
-        ),
-        select(labelled, events.c.memory_id, beside).where(
-            events.c.agent_id == owner_id,
-            events.c.occurred_at >= built_at,
-            events.c.event_type != literal_column("'initial'"),
-        ),
-    ]
-    if shape.follows_use:
-        parts.append(
-            select(labelled, usage.c.memory_id, beside).where(
-                usage.c.agent_id == owner_id, usage.c.last_accessed_at > as_of
-            )
-        )
-    return parts
+    rows = found.table_valued(
+        column("memory_id", Uuid()), column("from_index", Boolean()), name=f"found_{number}"
+    )
+    source = case((rows.c.from_index, literal_column(str(number), Integer())))
+    return select(owner_id.label("owner_id"), rows.c.memory_id.label("id"), source.label("source"))
 
 
 def _whole_own(tables: Tables) -> Select[Any]:
@@ -214,5 +205,5 @@ def _whole(memories: MemoryTable) -> Select[Any]:
     return select(
         owner(memories).label("owner_id"),
         memories.c.id,
-        literal_column("false", Boolean()).label("indexed"),
+        _BESIDE,
     )

@@ -12,6 +12,7 @@ from sqlalchemy import (
     Column,
     ColumnElement,
     DateTime,
+    Delete,
     Double,
     Executable,
     Index,
@@ -26,10 +27,12 @@ from sqlalchemy import (
     bindparam,
     case,
     cast,
+    delete,
     func,
     insert,
     literal,
     literal_column,
+    or_,
     select,
     text,
 )
@@ -43,12 +46,15 @@ from pgrecall.ids import new_id
 from pgrecall.rank_space import AXES, EVENNESS, Axis, Missing
 from pgrecall.schema import Layout, Tables
 from pgrecall.schema.types import Embedding
-from pgrecall.statements.conditions import active, owned, uuids, valid
+from pgrecall.statements.conditions import active, owned, uuids
 from pgrecall.statements.names import quoted
 from pgrecall.statements.reading import with_usage
 
 SEED = 42
 """Of the order in which positions are put into the graph."""
+
+
+_AS_OF: Any = bindparam("as_of", type_=DateTime(timezone=True))
 
 
 class _Type(UserDefinedType[Any]):
@@ -201,6 +207,13 @@ def index_positions(
     return CreateIndex(index), text(f"ANALYZE {_full_name(positions)}")
 
 
+def delete_gone(tables: Tables, positions: Table) -> Delete:
+    """Deletes the positions of memories that were deleted while the index was built."""
+    memories = tables.memories
+    there = select(memories.c.id).where(owned(memories), memories.c.id == positions.c.memory_id)
+    return delete(positions).where(~there.exists())
+
+
 @lru_cache
 def build_settings() -> Select[Any]:
     """For the rest of the transaction: memory for a graph of `megabytes`, one worker, no hurry.
@@ -235,7 +248,7 @@ def _placed(tables: Tables, layout: Layout) -> Select[Any]:
             _vector(array([_coordinate(tables, axis) for axis in AXES]), vector).label("signals"),
         )
         .select_from(with_usage(memories, usage))
-        .where(owned(memories), active(memories), valid(_scope(tables, 0.0)))
+        .where(owned(memories), active(memories), *_not_over(memories))
         .subquery("origin")
     )
     operator = f"OPERATOR({quoted(layout.extension_schema)}.%s)"
@@ -249,6 +262,12 @@ def _placed(tables: Tables, layout: Layout) -> Select[Any]:
     return select(sized.c.id, cast(position, halfvec)).order_by(
         func.uuid_hash_extended(sized.c.id, literal_column(f"{SEED}::bigint"))
     )
+
+
+def _not_over(memories: Table) -> list[ColumnElement[bool]]:
+    """That it holds at `as_of` or may yet: what is to begin later is in the index already."""
+    ends = (memories.c.valid_until, memories.c.expires_at, memories.c.invalidated_at)
+    return [or_(end.is_(None), end > _AS_OF) for end in ends]
 
 
 def _vector(numbers: Any, vector: _Type) -> ColumnElement[Any]:
@@ -267,13 +286,12 @@ def _value(tables: Tables, axis: Axis) -> ColumnElement[Any]:
 
 
 def _scope(tables: Tables, after: float) -> Scope:
-    moment: Any = bindparam("as_of", type_=DateTime(timezone=True))
     return Scope(
         schema=tables.schema,
         memories=tables.memories,
         usage=tables.memory_usage,
         query=literal(None, Embedding()),
-        as_of=moment + literal(timedelta(days=after)) if after else moment,
+        as_of=_AS_OF + literal(timedelta(days=after)) if after else _AS_OF,
         query_entities=literal([], ARRAY(Text)),
         parameter=lambda name, value, type_: literal(value, type_),  # the names repeat
     )

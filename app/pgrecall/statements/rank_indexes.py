@@ -38,7 +38,7 @@ FIELDS = (
 
 @lru_cache
 def rank_indexes(tables: Tables) -> Select[Any]:
-    """Those of `owner_id` in this table of memories and of the `teams` in theirs, and now()."""
+    """Those of `owner_id` in this table of memories and of the `teams` in theirs."""
     indexes = tables.rank_indexes
     own = and_(
         indexes.c.agent_id == bindparam("owner_id", type_=Text()),
@@ -48,8 +48,7 @@ def rank_indexes(tables: Tables) -> Select[Any]:
         indexes.c.agent_id == any_(cast(bindparam("teams", type_=ARRAY(Text)), ARRAY(Text))),
         indexes.c.table_name == literal_column(f"'{tables.team_memories.name}'", Text()),
     )
-    now = func.now(type_=DateTime(timezone=True)).label("now")
-    return select(indexes, now).where(or_(own, theirs))
+    return select(indexes).where(or_(own, theirs))
 
 
 @lru_cache
@@ -193,9 +192,17 @@ def build_progress(tables: Tables) -> Select[Any]:
 @lru_cache
 def lock_build(tables: Tables) -> Select[Any]:
     """Waits for another build for this owner and holds off others until the transaction ends."""
-    name = f"pgrecall rank index {tables.schema} {tables.memories.name} "
-    key = func.hashtextextended(
-        func.concat(literal(name, Text()), bindparam("owner_id", type_=Text())),
-        literal_column("0::bigint"),
-    )
+    return _locked(tables, "rank index")
+
+
+@lru_cache
+def lock_deletes(tables: Tables) -> Select[Any]:
+    """The same for who deletes memories of this owner; `forget_positions` takes its share of it."""
+    return _locked(tables, "positions")
+
+
+def _locked(tables: Tables, what: str) -> Select[Any]:
+    names = literal(f"pgrecall {what} {tables.schema} {tables.memories.name} ", Text())
+    owner_id: Any = bindparam("owner_id", type_=Text())
+    key = func.hashtextextended(names + owner_id, literal_column("0::bigint"))
     return select(func.pg_advisory_xact_lock(key).label("locked"))

@@ -196,7 +196,7 @@ def scored(
 ) -> Select[Any]:
     """Owner, id and score of every memory that passes, and nothing else.
 
-    `among` are the rows to be scored (owner_id, id, indexed); its `indexed` comes along.
+    `among` are the rows to be scored (owner_id, id, source); its `source` comes along.
     """
     within = scope(tables, memories, as_of=shape.has_as_of)
     rows: Any = memories
@@ -212,7 +212,7 @@ def scored(
         .select_from(with_usage(memories, tables.memory_usage, rows) if shape.reads_usage else rows)
         .where(whose, *passing(within, memories, shape, where).values())
     )
-    return statement if among is None else statement.add_columns(among.c.indexed)
+    return statement if among is None else statement.add_columns(among.c.source)
 
 
 def _ranked(

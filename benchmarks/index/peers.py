@@ -1,0 +1,92 @@
+"""Peers: the nearest by cosine through the HNSW index, re-ranked by the composite score.
+
+One statement, with the library's own expression for the score, its filters and its description of
+the hits, so that nothing differs but where the candidates come from.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from sqlalchemy import Double, Engine, Integer, Select, bindparam, literal_column, select
+
+from benchmarks.contenders import K
+from benchmarks.index.asking import Asked, Question
+from pgrecall import compiler
+from pgrecall.embedding import EmbeddingType, StoredVector, stored_vector
+from pgrecall.filters import Filters
+from pgrecall.hits import Hits
+from pgrecall.operations.ranking import hit
+from pgrecall.schema import Tables, owner, tables
+from pgrecall.statements.conditions import owned, scope
+from pgrecall.statements.ranking import Search, Shape, in_full, passing
+from pgrecall.statements.reading import with_usage
+
+
+def session_settings(nearest: int, *, iterative: bool) -> str:
+    """How a connection has to be set: any other plan for the nearest would need a sort."""
+    settings = {
+        "hnsw.ef_search": max(40, min(nearest, 1_000)),
+        "hnsw.iterative_scan": "relaxed_order" if iterative else "off",
+        "enable_sort": "off",
+    }
+    return " ".join(f"-c {name}={value}" for name, value in settings.items())
+
+
+class Peer:
+    """Returns the same records as the library does."""
+
+    def __init__(
+        self, engine: Engine, dimensions: int, embedding_type: str, asked: Asked, nearest: int
+    ) -> None:
+        self._engine = engine
+        self._dimensions = dimensions
+        self._embedding_type = EmbeddingType(embedding_type)
+        self._wanted = Search(
+            asked.agent_id,
+            query=self._vector([1.0] * dimensions),
+            k=K,
+            profile=asked.profile,
+            filters=Filters.of(asked.filters),
+        )
+        self._statement = reranked(tables(), self._wanted.shape, nearest)
+
+    def __call__(self, question: Question) -> Hits:
+        wanted = replace(
+            self._wanted, query=self._vector(question.vector), query_entities=question.entities
+        )
+        with self._engine.begin() as connection:
+            rows = connection.execute(self._statement, wanted.parameters).all()
+        return Hits(hit(wanted.profile, row._mapping) for row in rows)
+
+    def _vector(self, values: Any) -> StoredVector:
+        return stored_vector(
+            values, dimensions=self._dimensions, embedding_type=self._embedding_type
+        )
+
+
+def reranked(tables: Tables, shape: Shape, nearest: int) -> Select[Any]:
+    memories, usage = tables.memories, tables.memory_usage
+    within = scope(tables, memories, as_of=False)
+    distance: Any = memories.c.embedding.op("<=>", return_type=Double())(within.query)
+    found = (
+        select(memories)
+        .where(owned(memories), *passing(within, memories, shape, ()).values())
+        .order_by(distance)
+        .limit(literal_column(str(nearest), Integer()))
+        .subquery("nearest")
+    )
+    score = compiler.score(shape.signals, replace(within, memories=found))
+    best = (
+        select(owner(found).label("owner_id"), found.c.id, score.label("score"))
+        .select_from(with_usage(found, usage) if shape.reads_usage else found)
+        .order_by(score.desc(), found.c.id)
+        .limit(bindparam("k", type_=Integer()))
+        .subquery("ranked")
+    )
+    return (
+        in_full(tables, memories, best, shape)
+        .where(owned(memories))
+        .order_by(best.c.score.desc(), best.c.id)
+    )

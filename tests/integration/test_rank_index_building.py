@@ -1,0 +1,1364 @@
+"""Building a rank index: what it leaves alone, what it waits for, and what is left when it fails.
+
+A build is held at its very end, where it has every lock that it ever takes: another session keeps
+it from entering the finished index in the list.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager, suppress
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from random import Random
+from threading import Barrier
+from typing import Any
+from uuid import UUID
+
+import psycopg
+import pytest
+from psycopg import sql as psql
+from sqlalchemy import Connection, Engine, NullPool, create_engine, event
+from sqlalchemy.exc import ProgrammingError
+from sqlalchemy.ext.asyncio import create_async_engine
+from sqlalchemy.util import await_only
+
+from pgrecall import (
+    AsyncMemoryRepository,
+    Hits,
+    MemoryRepository,
+    NewMemory,
+    RankIndex,
+    ScoredMemory,
+    migrate,
+)
+from pgrecall.embedding import EmbeddingType
+from pgrecall.errors import DatabaseConflict, DatabaseUnavailable, InputError
+from tests.conftest import DIMENSIONS
+from tests.integration.conftest import RepositoryOf, Transaction
+from tests.integration.support import NORTH, at, awaited, contents, sql
+from tests.migrations.asking import rows, run, value, values, wait_until, wait_until_blocked
+
+A = "agent"
+SOME = 300
+IMPATIENT = "-c lock_timeout=100ms -c statement_timeout=20s"
+ENTERING = "INSERT INTO pgrecall.rank_indexes"
+AWAITING = (
+    "SELECT pid FROM pg_stat_activity WHERE datname = current_database() "
+    "AND query LIKE '%%await_writers%%' AND wait_event = 'PgSleep'"
+)
+TABLES = (
+    "SELECT relname FROM pg_class WHERE relnamespace = %s::regnamespace AND relkind = 'r' "
+    "AND relname LIKE 'ranks\\_%%' ORDER BY 1"
+)
+INDEX = """
+    SELECT c.oid, c.reloptions FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid
+      JOIN pg_am a ON a.oid = c.relam
+     WHERE i.indrelid = %s::regclass AND a.amname = 'hnsw'
+"""
+SETTINGS = (
+    *("maintenance_work_mem", "max_parallel_maintenance_workers", "statement_timeout"),
+    *("lock_timeout", "work_mem", "enable_seqscan", "search_path", "hnsw.ef_search"),
+    *("hnsw.iterative_scan", "hnsw.max_scan_tuples"),
+)
+
+
+def vector(random: Random) -> list[float]:
+    return [random.gauss() for _ in range(DIMENSIONS)]
+
+
+def fill(
+    repo: MemoryRepository, agent_id: str = A, number: int = SOME, start: int = 0
+) -> list[UUID]:
+    random = Random(start)
+    return list(
+        repo.add_many(
+            agent_id,
+            [
+                NewMemory(
+                    f"memory {n}",
+                    embedding=vector(random),
+                    importance=random.random(),
+                    created_at=datetime(2026, 1, 1, tzinfo=UTC) + timedelta(hours=n),
+                )
+                for n in range(start, start + number)
+            ],
+        )
+    )
+
+
+def build(repo: MemoryRepository, agent_id: str | None = A, **options: Any) -> list[RankIndex]:
+    return repo.build_rank_indexes(agent_id, at_least=options.pop("at_least", 1), **options)
+
+
+def tables_of(url: str, schema: str = "pgrecall") -> list[str]:
+    return values(url, TABLES, f'"{schema}"')
+
+
+def listed(url: str) -> list[tuple[Any, ...]]:
+    return rows(url, "SELECT agent_id, relation, built_at FROM pgrecall.rank_indexes ORDER BY 1")
+
+
+def through_index(
+    repo: MemoryRepository, query: list[float], agent_id: str = A, k: int = 10
+) -> Hits:
+    hits = repo.search(agent_id, query, k=k, strategy="index", touch=False)
+    assert hits.strategy == "index"
+    return hits
+
+
+def ids(hits: list[ScoredMemory]) -> list[UUID]:
+    return [hit.memory.id for hit in hits]
+
+
+def assert_as_exact(repo: MemoryRepository, agent_id: str = A, schema_dimensions: int = 8) -> None:
+    """Few enough memories that the candidates are most of them: nothing may be missing."""
+    random = Random(7)
+    for _ in range(5):
+        query = [random.gauss() for _ in range(schema_dimensions)]
+        found = through_index(repo, query, agent_id)
+        assert ids(found) == ids(repo.search(agent_id, query, strategy="exact", touch=False))
+        assert len(found) == 10
+
+
+@pytest.fixture
+def repo(own_engine: Engine) -> MemoryRepository:
+    return MemoryRepository(own_engine)
+
+
+@pytest.fixture
+def filled(repo: MemoryRepository) -> list[UUID]:
+    return fill(repo)
+
+
+@pytest.fixture
+def background() -> Iterator[ThreadPoolExecutor]:
+    with ThreadPoolExecutor(3) as executor:
+        yield executor
+
+
+@pytest.fixture
+def impatient(own_url: str) -> MemoryRepository:
+    """A client that waits for no lock longer than a tenth of a second."""
+    return MemoryRepository(
+        create_engine(own_url, poolclass=NullPool, connect_args={"options": IMPATIENT}),
+    )
+
+
+@contextmanager
+def held(
+    url: str, background: ThreadPoolExecutor, work: Callable[[], Any]
+) -> Iterator[tuple[int, Future[Any]]]:
+    """The process id and the future of a build that has done all but enter its index."""
+    with psycopg.connect(url) as other:
+        other.execute("LOCK TABLE pgrecall.rank_indexes IN SHARE MODE")
+        running = background.submit(work)
+        try:
+            yield wait_until_blocked(url, ENTERING), running
+        finally:
+            other.rollback()
+
+
+@contextmanager
+def open_transaction(url: str) -> Iterator[psycopg.Connection]:
+    with psycopg.connect(url) as connection:
+        yield connection
+        connection.rollback()
+
+
+def insert(connection: psycopg.Connection, content: str, agent_id: str = A) -> UUID:
+    row = connection.execute(
+        "INSERT INTO pgrecall.agent_memories (agent_id, id, content, embedding, created_at) "
+        "VALUES (%s, gen_random_uuid(), %s, %s, '2026-01-02') RETURNING id",
+        (agent_id, content, str(NORTH)),
+    ).fetchone()
+    assert row is not None
+    memory_id: UUID = row[0]
+    return memory_id
+
+
+# What it finds
+
+
+def test_a_search_finds_through_the_index_what_exact_ranking_finds(
+    repository_of: RepositoryOf, own_url: str
+) -> None:
+    repo = repository_of(own_url)
+    fill(repo)
+
+    [index] = build(repo)
+
+    assert_as_exact(repo)
+    assert tables_of(own_url) == [index.relation]
+    assert listed(own_url) == [(A, index.relation, index.built_at)]
+    assert value(own_url, f"SELECT count(*) FROM pgrecall.{index.relation}") == SOME
+    assert (index.agent_id, index.table_name, index.memories) == (A, "agent_memories", SOME)
+    assert index.as_of == datetime(2026, 1, 1, tzinfo=UTC) + timedelta(hours=SOME - 1)
+    assert index.seconds > 0
+
+
+def test_the_record_of_a_build_is_what_the_list_says(
+    repo: MemoryRepository, filled: list[UUID]
+) -> None:
+    [built] = build(repo, m=8, ef_construction=40, at_least=7)
+
+    [status] = repo.rank_indexes(A)
+
+    assert status.index == built
+    assert (built.m, built.ef_construction, built.at_least) == (8, 40, 7)
+    assert (status.written, status.changed, status.used, status.due) == (0, 0, 0, None)
+    assert status.bytes > 0
+
+
+def test_a_build_without_an_agent_takes_all_that_are_large_enough(
+    repository_of: RepositoryOf, own_url: str
+) -> None:
+    repo = repository_of(own_url)
+    for agent_id, number in (("b", 30), ("a", 20), ("c", 19)):
+        fill(repo, agent_id, number)
+    told: list[tuple[str, int, int]] = []
+
+    built = build(repo, None, at_least=20, on_progress=lambda *about: told.append(about))
+
+    assert [index.agent_id for index in built] == ["a", "b"]
+    assert [row[0] for row in listed(own_url)] == ["a", "b"]
+    assert told == [("a", 0, 2), ("b", 1, 2), ("", 2, 2)]
+
+
+def test_a_second_build_takes_the_place_of_the_first(
+    repository_of: RepositoryOf, own_url: str
+) -> None:
+    repo = repository_of(own_url)
+    fill(repo)
+    [first] = build(repo)
+    fill(repo, number=50, start=SOME)
+
+    [second] = build(repo)
+
+    assert second.built_at > first.built_at
+    assert second.memories == SOME + 50
+    assert tables_of(own_url) == [second.relation] != [first.relation]
+    assert_as_exact(repo)
+
+
+def test_an_index_of_a_team_is_apart_from_that_of_an_agent_of_the_same_name(
+    repo: MemoryRepository, own_url: str
+) -> None:
+    fill(repo, "same", 80)
+    fill(repo.teams, "same", 90)
+
+    [own] = build(repo, "same")
+    [theirs] = build(repo.teams, "same")
+
+    assert (own.memories, theirs.memories) == (80, 90)
+    assert (own.table_name, theirs.table_name) == ("agent_memories", "team_memories")
+    assert tables_of(own_url) == sorted([own.relation, theirs.relation])
+    assert [s.index for s in repo.rank_indexes()] == [own]
+    assert [s.index for s in repo.teams.rank_indexes()] == [theirs]
+    assert_as_exact(repo, "same")
+    assert_as_exact(repo.teams, "same")
+
+
+@pytest.mark.parametrize("kind", ["nobody", "nothing active"])
+def test_nothing_is_built_for_an_agent_without_memories(
+    repository_of: RepositoryOf, own_url: str, kind: str
+) -> None:
+    repo = repository_of(own_url)
+    if kind == "nothing active":
+        repo.add(A, NewMemory("old", embedding=NORTH, created_at=datetime(2020, 1, 1, tzinfo=UTC)))
+        assert repo.prune(A, older_than=timedelta(days=1)) == 1
+
+    assert build(repo) == []
+
+    assert (tables_of(own_url), listed(own_url)) == ([], [])
+    assert repo.search(A, NORTH, strategy="index") == []
+
+
+@pytest.mark.parametrize(
+    "embeddings", [[None, None, None], [None, NORTH, None], [NORTH], [None]], ids=repr
+)
+def test_agents_of_few_memories_or_without_embeddings_are_searched_rightly(
+    repository_of: RepositoryOf, own_url: str, embeddings: list[list[float] | None]
+) -> None:
+    repo = repository_of(own_url)
+    repo.add_many(A, [NewMemory(f"memory {n}", embedding=e) for n, e in enumerate(embeddings)])
+
+    [index] = build(repo)
+
+    assert index.memories == len(embeddings)
+    for k in (1, 10):
+        for profile in ("five_factor", "last_access"):
+            exact, found = (
+                repo.search(A, at(30), k=k, profile=profile, strategy=strategy, touch=False)
+                for strategy in ("exact", "index")
+            )
+            assert ids(found) == ids(exact)
+
+
+def test_what_becomes_valid_after_the_build_is_found_from_then_on(repo: MemoryRepository) -> None:
+    start = datetime.now(UTC) + timedelta(hours=1)
+    fill(repo)
+    repo.add(A, NewMemory("in an hour", embedding=NORTH, valid_from=start))
+    build(repo)
+
+    def found(as_of: datetime) -> list[str]:
+        return contents(repo.search(A, NORTH, k=1, as_of=as_of, strategy="index", touch=False))
+
+    assert found(start - timedelta(minutes=1)) != ["in an hour"]
+    assert found(start + timedelta(minutes=1)) == ["in an hour"]
+
+
+def test_what_is_retrieved_after_the_build_is_known_though_its_moment_lies_ahead(
+    repo: MemoryRepository, filled: list[UUID]
+) -> None:
+    build(repo, as_of=datetime.now(UTC) + timedelta(hours=1))
+
+    repo.touch(A, filled[:3])
+
+    [status] = repo.rank_indexes(A)
+    assert status.used == 3
+
+
+# What it leaves alone
+
+
+def _new(repo: MemoryRepository, ids: list[UUID]) -> None:
+    repo.add(A, NewMemory("written meanwhile", embedding=NORTH))
+    repo.add_many(A, [NewMemory("one more", embedding=at(3)), NewMemory("other", embedding=None)])
+    assert contents(repo.search(A, NORTH, k=1, min_similarity=0.9999)) == ["written meanwhile"]
+
+
+def _changed(repo: MemoryRepository, ids: list[UUID]) -> None:
+    repo.update(A, ids[0], content="changed meanwhile", embedding=NORTH)
+    assert contents(repo.search(A, NORTH, k=1, min_similarity=0.9999)) == ["changed meanwhile"]
+
+
+def _deleted(repo: MemoryRepository, ids: list[UUID]) -> None:
+    [best] = repo.search(A, NORTH, k=1)
+    assert repo.delete(A, best.memory.id) == 1
+    assert best.memory.id not in ids_of_search(repo)
+
+
+def _used(repo: MemoryRepository, ids: list[UUID]) -> None:
+    assert repo.touch(A, ids) == len(ids)
+    repo.feedback(A, ids[1], "useful")
+    repo.record_outcome(A, ids[2], "success")
+
+
+def _corrected(repo: MemoryRepository, ids: list[UUID]) -> None:
+    repo.supersede(A, ids[0], NewMemory("corrected meanwhile", embedding=NORTH))
+    repo.invalidate(A, [ids[1]])
+    repo.label(A, ids[2], "label")
+    repo.link(A, ids[2], ids[3], "next")
+    assert repo.clear("another agent") == 0
+
+
+def ids_of_search(repo: MemoryRepository) -> list[UUID]:
+    return ids(repo.search(A, NORTH))
+
+
+WORK: Mapping[str, Callable[[MemoryRepository, list[UUID]], None]] = {
+    "add": _new,
+    "update": _changed,
+    "delete": _deleted,
+    "touch": _used,
+    "correct": _corrected,
+}
+
+
+@pytest.mark.parametrize("index_there", [False, True], ids=["first", "replacing"])
+@pytest.mark.parametrize("work", WORK.values(), ids=WORK)
+def test_nobody_waits_for_a_build(
+    repo: MemoryRepository,
+    impatient: MemoryRepository,
+    own_url: str,
+    background: ThreadPoolExecutor,
+    filled: list[UUID],
+    work: Callable[[MemoryRepository, list[UUID]], None],
+    index_there: bool,
+) -> None:
+    old = build(repo) if index_there else []
+
+    with held(own_url, background, lambda: build(repo)) as (_, running):
+        work(impatient, filled)
+        assert impatient.search(A, NORTH, strategy="auto").strategy == (
+            "index" if index_there else "exact"
+        )
+        assert [status.index for status in impatient.rank_indexes(A)] == old
+        assert not running.done()
+
+    [index] = running.result()
+    assert tables_of(own_url) == [index.relation]
+    assert_as_exact(repo)
+
+
+@pytest.mark.parametrize("phase", ["waiting", "building"])
+def test_plain_statements_on_the_memories_wait_for_nothing(
+    repo: MemoryRepository,
+    own_url: str,
+    background: ThreadPoolExecutor,
+    filled: list[UUID],
+    phase: str,
+) -> None:
+    statements = [
+        "SELECT * FROM pgrecall.agent_memories FOR UPDATE",
+        "INSERT INTO pgrecall.agent_memories (agent_id, id, content) "
+        "VALUES ('agent', gen_random_uuid(), 'x')",
+        "UPDATE pgrecall.agent_memories SET importance = 0.5",
+        "DELETE FROM pgrecall.agent_memories WHERE content = 'x'",
+        "VACUUM pgrecall.agent_memories",
+        "ANALYZE pgrecall.agent_memories",
+        "INSERT INTO pgrecall.memory_usage (agent_id, memory_id) VALUES ('x', gen_random_uuid())",
+        "DELETE FROM pgrecall.memory_usage",
+        "DELETE FROM pgrecall.memory_events",
+    ]
+
+    def others() -> None:
+        with psycopg.connect(own_url, autocommit=True, options=IMPATIENT) as other:
+            for statement in statements:
+                other.execute(statement.encode())
+
+    if phase == "building":
+        with held(own_url, background, lambda: build(repo)) as (_, running):
+            others()
+    else:
+        with open_transaction(own_url) as writer:
+            insert(writer, "slow", "another agent")
+            running = background.submit(build, repo)
+            wait_until("the build waits for the writer", lambda: bool(values(own_url, AWAITING)))
+            others()
+            assert not running.done()
+    assert len(running.result()) == 1
+
+
+def test_the_settings_of_a_session_are_as_before(own_url: str) -> None:
+    engine = create_engine(own_url, pool_size=1, max_overflow=0)
+    fill(MemoryRepository(engine))
+
+    def settings(connection: Connection) -> list[str | None]:
+        return [
+            connection.exec_driver_sql(f"SELECT current_setting('{name}', true)").scalar()
+            for name in SETTINGS
+        ]
+
+    with engine.connect() as connection:
+        for name, setting in (
+            ("statement_timeout", "54321ms"),
+            ("maintenance_work_mem", "7MB"),
+            ("max_parallel_maintenance_workers", "3"),
+            ("hnsw.ef_search", "77"),
+            ("hnsw.iterative_scan", "relaxed_order"),
+        ):
+            connection.exec_driver_sql(f"SET {name} = '{setting}'")
+        connection.commit()
+        before = settings(connection)
+
+    build(MemoryRepository(engine))
+    MemoryRepository(engine).maintain_rank_indexes(at_least=1)
+    MemoryRepository(engine).search(A, NORTH, strategy="index")
+
+    with engine.connect() as connection:
+        assert settings(connection) == before
+    engine.dispose()
+
+
+@pytest.mark.parametrize("name", SETTINGS)
+def test_the_settings_of_a_callers_transaction_are_as_before(
+    own_engine: Engine, filled: list[UUID], name: str
+) -> None:
+    chosen = {
+        "maintenance_work_mem": "7MB",
+        "max_parallel_maintenance_workers": "3",
+        "statement_timeout": "54321ms",
+        "lock_timeout": "4321ms",
+        "work_mem": "3MB",
+        "enable_seqscan": "on",
+        "search_path": "public",
+        "hnsw.ef_search": "77",
+        "hnsw.iterative_scan": "relaxed_order",
+        "hnsw.max_scan_tuples": "12345",
+    }
+    with own_engine.connect() as connection:
+        repo = MemoryRepository(connection)
+        connection.exec_driver_sql(f"SET LOCAL {name} = '{chosen[name]}'")
+        before = connection.exec_driver_sql(f"SHOW {name}").scalar()
+
+        build(repo)
+        built = connection.exec_driver_sql(f"SHOW {name}").scalar()
+        through_index(repo, NORTH)
+        searched = connection.exec_driver_sql(f"SHOW {name}").scalar()
+
+        assert (built, searched) == (before, before)
+        connection.rollback()
+
+
+def test_a_session_in_a_hurry_builds_all_the_same(
+    own_url: str, own_engine: Engine, filled: list[UUID], background: ThreadPoolExecutor
+) -> None:
+    hurried = create_engine(
+        own_url, poolclass=NullPool, connect_args={"options": "-c statement_timeout=400ms"}
+    )
+    asked = (
+        "SELECT pid FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND "
+        f"starts_with(query, '{ENTERING}') AND clock_timestamp() - query_start > '600 ms'"
+    )
+
+    with held(own_url, background, lambda: build(MemoryRepository(hurried))) as (_, running):
+        wait_until("it has taken longer than that", lambda: bool(values(own_url, asked)))
+
+    assert len(running.result()) == 1
+
+
+def test_a_session_in_a_hurry_waits_for_writers_all_the_same(
+    own_url: str, own_engine: Engine, filled: list[UUID], background: ThreadPoolExecutor
+) -> None:
+    hurried = create_engine(
+        own_url, poolclass=NullPool, connect_args={"options": "-c statement_timeout=400ms"}
+    )
+    with open_transaction(own_url) as writer:
+        insert(writer, "slow")
+        running = background.submit(build, MemoryRepository(hurried))
+        wait_until(
+            "it has waited longer than that, or given up",
+            lambda: (
+                bool(values(own_url, f"{AWAITING} AND now() - query_start > '600 ms'"))
+                or running.done()
+            ),
+        )
+        writer.commit()
+
+    assert len(running.result()) == 1
+
+
+# Who writes while it builds
+
+
+def test_what_was_written_before_and_committed_after_is_not_missed(
+    repository_of: RepositoryOf, own_url: str, background: ThreadPoolExecutor
+) -> None:
+    repo = repository_of(own_url)
+    fill(repo)
+    with open_transaction(own_url) as writer:
+        memory_id = insert(writer, "the slow one")
+        running = background.submit(build, repo)
+        wait_until("the build waits for the writer", lambda: bool(values(own_url, AWAITING)))
+        writer.commit()
+    [index] = running.result()
+
+    [status] = repo.rank_indexes(A)
+    assert status.written == 0
+    assert index.memories == SOME + 1
+    assert values(
+        own_url, f"SELECT count(*) FROM pgrecall.{index.relation} WHERE memory_id = %s", memory_id
+    ) == [1]
+    hits = through_index(repo, NORTH)
+    assert memory_id in ids(hits)
+
+
+@pytest.mark.parametrize("change", ["insert", "update", "delete"])
+def test_what_is_written_by_a_transaction_begun_before_is_not_missed(
+    repo: MemoryRepository,
+    own_url: str,
+    own_engine: Engine,
+    background: ThreadPoolExecutor,
+    filled: list[UUID],
+    change: str,
+) -> None:
+    """Its moment, now(), lies before the build; it writes when the build has taken its snapshot."""
+    with own_engine.connect() as connection:
+        connection.exec_driver_sql("SELECT now()")
+        with held(own_url, background, lambda: build(repo)) as (_, running):
+            within = MemoryRepository(connection)
+            if change == "insert":
+                changed = within.add(A, NewMemory("late", embedding=NORTH, importance=1.0))
+            elif change == "update":
+                within.update(A, filled[0], embedding=NORTH, importance=1.0)
+            else:
+                within.delete(A, filled[0])
+            connection.commit()
+    [index] = running.result()
+
+    [status] = repo.rank_indexes(A)
+    assert index.memories == SOME
+    found = ids(through_index(repo, NORTH))
+    assert found == ids(repo.search(A, NORTH, strategy="exact", touch=False))
+    if change == "insert":
+        assert (status.written, changed in found) == (1, True)
+    elif change == "update":
+        assert (status.changed, filled[0] in found) == (1, True)
+    else:
+        assert filled[0] not in found
+
+
+def test_what_was_retrieved_before_and_committed_after_is_not_missed(
+    repo: MemoryRepository, own_engine: Engine, filled: list[UUID]
+) -> None:
+    """Of two retrievals the first is committed last: after a build that knows of the second."""
+    with own_engine.connect() as connection:
+        MemoryRepository(connection).touch(A, filled[0])
+        repo.touch(A, filled[1])
+        with (
+            suppress(DatabaseConflict),  # waiting for it to end would do as well
+            pytest.MonkeyPatch.context() as patch,
+        ):
+            patch.setattr("pgrecall.jobs.indexing.PATIENCE", 0.2)
+            build(repo)
+        connection.commit()
+    if not repo.rank_indexes(A):
+        build(repo)
+
+    first = repo.get(A, filled[0], include_embedding=True)
+    assert first is not None
+    assert first.embedding is not None
+    exact, found = (
+        repo.search(
+            A,
+            [-x for x in first.embedding],
+            k=2,
+            profile="last_access",
+            weights={"similarity": 0.05, "recency": 0.95},
+            strategy=strategy,
+            touch=False,
+        )
+        for strategy in ("exact", "index")
+    )
+    assert set(ids(exact)) == {filled[0], filled[1]}
+    assert ids(found) == ids(exact)
+
+
+def test_a_writer_that_never_ends_is_a_conflict(
+    repository_of: RepositoryOf, own_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("pgrecall.jobs.indexing.PATIENCE", 0.3)
+    repo = repository_of(own_url)
+    fill(repo)
+    [old] = build(repo)
+
+    with open_transaction(own_url) as writer:
+        insert(writer, "slow")
+        with pytest.raises(DatabaseConflict, match=r"has not ended.*end it and build again"):
+            build(repo)
+        with pytest.raises(DatabaseConflict, match="has not ended"):
+            repo.maintain_rank_indexes(at_least=1) or build(repo)
+
+    assert tables_of(own_url) == [old.relation]
+    assert listed(own_url) == [(A, old.relation, old.built_at)]
+    assert len(build(repo)) == 1
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "SELECT count(*) FROM pgrecall.agent_memories",
+        "SELECT FROM pgrecall.agent_memories FOR UPDATE",
+        "INSERT INTO pgrecall.team_memories (team_id, id, content) "
+        "VALUES ('agent', gen_random_uuid(), 'x')",
+        "SELECT txid_current()",
+    ],
+)
+def test_a_build_waits_only_for_those_who_have_written_memories(
+    repo: MemoryRepository,
+    own_url: str,
+    filled: list[UUID],
+    statement: str,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("pgrecall.jobs.indexing.PATIENCE", 0.2)
+    with open_transaction(own_url) as other:
+        other.execute(statement.encode())
+
+        assert len(build(repo)) == 1
+
+
+def test_writers_that_came_later_are_not_waited_for(
+    repo: MemoryRepository, own_url: str, background: ThreadPoolExecutor, filled: list[UUID]
+) -> None:
+    with open_transaction(own_url) as later:
+        with open_transaction(own_url) as earlier:
+            insert(earlier, "earlier")
+            running = background.submit(build, repo)
+            wait_until("the build waits for the writer", lambda: bool(values(own_url, AWAITING)))
+            late = insert(later, "later")
+            earlier.commit()
+        [index] = running.result()
+        later.commit()
+
+    assert index.memories == SOME + 1
+    [status] = repo.rank_indexes(A)
+    assert status.written == 1
+    assert late in ids(through_index(repo, NORTH))
+
+
+@pytest.mark.parametrize("way", ["delete", "clear"])
+def test_no_position_is_left_of_what_is_deleted_during_a_build(
+    repo: MemoryRepository,
+    own_url: str,
+    background: ThreadPoolExecutor,
+    filled: list[UUID],
+    way: str,
+) -> None:
+    """A position holds the direction of an embedding."""
+    with held(own_url, background, lambda: build(repo)) as (_, running):
+        if way == "delete":
+            assert repo.delete(A, filled[:5]) == 5
+        else:
+            repo.clear(A)
+    running.result()
+
+    left = {
+        memory_id
+        for relation in tables_of(own_url)
+        for memory_id in values(own_url, f"SELECT memory_id FROM pgrecall.{relation}")
+    }
+    assert left & set(filled[: 5 if way == "delete" else SOME]) == set()
+
+
+# When it fails
+
+
+def test_a_build_whose_backend_is_ended_leaves_nothing(
+    repository_of: RepositoryOf, own_url: str, background: ThreadPoolExecutor
+) -> None:
+    repo = repository_of(own_url)
+    fill(repo)
+
+    with held(own_url, background, lambda: build(repo)) as (pid, running):
+        assert value(own_url, "SELECT pg_terminate_backend(%s, 10000)", pid)
+        with pytest.raises(DatabaseUnavailable):
+            running.result()
+
+    assert (tables_of(own_url), listed(own_url)) == ([], [])
+    assert repo.search(A, NORTH, strategy="index").strategy == "exact"
+    assert len(build(repo)) == 1
+
+
+def test_searches_go_on_in_the_old_index_when_a_new_one_fails(
+    repo: MemoryRepository, own_url: str, background: ThreadPoolExecutor, filled: list[UUID]
+) -> None:
+    [old] = build(repo)
+
+    with held(own_url, background, lambda: build(repo)) as (pid, running):
+        assert value(own_url, "SELECT pg_terminate_backend(%s, 10000)", pid)
+        with pytest.raises(DatabaseUnavailable):
+            running.result()
+
+    assert listed(own_url) == [(A, old.relation, old.built_at)]
+    assert tables_of(own_url) == [old.relation]
+    assert_as_exact(repo)
+
+
+KILLED = """
+import os, signal, sys
+from sqlalchemy import create_engine, event
+from pgrecall import MemoryRepository
+
+url, begins = sys.argv[1:]
+engine = create_engine(url)
+repo = MemoryRepository(engine)
+
+def after(connection, cursor, text, *_):
+    if text.lstrip().startswith(begins):
+        os.kill(os.getpid(), signal.SIGKILL)
+
+event.listen(engine, "after_cursor_execute", after)
+repo.build_rank_indexes("agent", at_least=1)
+"""
+
+
+@pytest.mark.parametrize(
+    "begins", ["CREATE TABLE", "INSERT INTO pgrecall.ranks_", "CREATE INDEX", ENTERING]
+)
+def test_a_client_killed_in_the_middle_of_a_build_leaves_nothing(
+    repo: MemoryRepository, own_url: str, filled: list[UUID], begins: str
+) -> None:
+    [old] = build(repo)
+
+    ended = subprocess.run(
+        [sys.executable, "-c", KILLED, own_url, begins],
+        cwd=Path(__file__).parents[2],
+        capture_output=True,
+        check=False,
+    )
+
+    assert ended.returncode == -signal.SIGKILL, ended.stderr.decode()
+    wait_until(
+        "the server has noticed",
+        lambda: (
+            not values(
+                own_url,
+                "SELECT pid FROM pg_stat_activity WHERE datname = current_database() "
+                "AND pid <> pg_backend_pid() AND state <> 'idle'",
+            )
+        ),
+    )
+    assert listed(own_url) == [(A, old.relation, old.built_at)]
+    assert tables_of(own_url) == [old.relation]
+    assert_as_exact(repo)
+
+
+def test_what_a_killed_client_could_not_drop_any_more_is_dropped_by_maintenance(
+    repo: MemoryRepository, own_url: str, filled: list[UUID]
+) -> None:
+    [old] = build(repo)
+
+    class Gone(Exception):
+        pass
+
+    def die(*arguments: Any) -> None:
+        if "drop_ranks" in arguments[2]:
+            raise Gone
+
+    victim = create_engine(own_url, poolclass=NullPool)
+    event.listen(victim, "before_cursor_execute", die)
+    with pytest.raises(Gone):
+        build(MemoryRepository(victim))
+
+    [(_, relation, _)] = listed(own_url)
+    assert tables_of(own_url) == sorted([old.relation, relation])
+    assert repo.maintain_rank_indexes(at_least=1) == []
+    assert tables_of(own_url) == [relation]
+    assert_as_exact(repo)
+
+
+# Two at once
+
+
+@pytest.mark.parametrize("index_there", [False, True], ids=["first", "replacing"])
+def test_builds_at_once_for_one_agent_end_with_one_index(
+    repo: MemoryRepository,
+    own_url: str,
+    background: ThreadPoolExecutor,
+    filled: list[UUID],
+    index_there: bool,
+) -> None:
+    if index_there:
+        build(repo)
+    together = Barrier(3)
+
+    def client() -> list[RankIndex]:
+        together.wait(timeout=30)
+        return build(repo)
+
+    built = [running.result() for running in [background.submit(client) for _ in range(3)]]
+
+    [(_, relation, _)] = listed(own_url)
+    assert tables_of(own_url) == [relation]
+    assert relation in {index.relation for [index] in built}
+    assert_as_exact(repo)
+
+
+@pytest.mark.parametrize("level", ["REPEATABLE READ", "SERIALIZABLE", "AUTOCOMMIT"])
+def test_engines_of_other_isolation_levels_build_at_once_too(
+    own_url: str, repo: MemoryRepository, filled: list[UUID], level: str
+) -> None:
+    engine = create_engine(own_url, poolclass=NullPool, isolation_level=level)
+    together = Barrier(2)
+
+    def client(_: int) -> list[RankIndex]:
+        together.wait(timeout=30)
+        return build(MemoryRepository(engine))
+
+    with ThreadPoolExecutor(2) as threads:
+        built = list(threads.map(client, range(2)))
+
+    assert [len(each) for each in built] == [1, 1]
+    [(_, relation, _)] = listed(own_url)
+    assert tables_of(own_url) == [relation]
+    assert_as_exact(repo)
+
+
+def test_a_build_that_waited_for_another_does_not_lose_what_was_written_in_between(
+    repo: MemoryRepository, own_url: str, background: ThreadPoolExecutor, filled: list[UUID]
+) -> None:
+    with held(own_url, background, lambda: build(repo)) as (_, first):
+        second = background.submit(build, repo)
+        wait_until_blocked(own_url, "SELECT pg_advisory_xact_lock")
+        late = repo.add(A, NewMemory("late", embedding=NORTH))
+
+    first.result(), second.result()
+
+    assert late in ids(through_index(repo, NORTH))
+    assert_as_exact(repo)
+
+
+# Layouts
+
+
+@pytest.mark.parametrize("extensions", [None, "extensions"])
+@pytest.mark.parametrize("schema", ["pgrecall", "select"])
+@pytest.mark.parametrize("embedding_type", list(EmbeddingType))
+def test_every_layout_of_a_database_can_have_rank_indexes(
+    repository_of: RepositoryOf,
+    empty_url: str,
+    embedding_type: EmbeddingType,
+    schema: str,
+    extensions: str | None,
+) -> None:
+    if extensions is not None:
+        run(
+            empty_url, f"CREATE SCHEMA {extensions}", f"CREATE EXTENSION vector SCHEMA {extensions}"
+        )
+    migrate.upgrade(empty_url, dimensions=DIMENSIONS, embedding_type=embedding_type, schema=schema)
+    options = {"connect_args": {"options": "-c search_path=pg_catalog"}}
+    repo = repository_of(empty_url, schema=schema, **options)
+    engine = create_engine(empty_url, poolclass=NullPool, **options)
+    teams = MemoryRepository(engine, schema=schema).teams
+    fill(repo)
+    fill(teams)
+
+    [index] = build(repo)
+    [again] = build(repo)
+    [theirs] = build(teams)
+
+    assert_as_exact(repo)
+    assert_as_exact(teams)
+    assert index.relation != again.relation
+    assert tables_of(empty_url, schema) == sorted([again.relation, theirs.relation])
+    assert repo.drop_rank_index(A)
+    assert tables_of(empty_url, schema) == [theirs.relation]
+
+
+def test_two_schemas_of_one_database_keep_their_indexes_apart(own_url: str) -> None:
+    migrate.upgrade(own_url, dimensions=3, schema="small")
+    engine = create_engine(own_url, poolclass=NullPool)
+    large, small = MemoryRepository(engine), MemoryRepository(engine, schema="small")
+    fill(large)
+    small.add(A, NewMemory("small", embedding=[1.0, 0.0, 0.0]))
+
+    [one], [other] = build(large), build(small)
+    assert small.maintain_rank_indexes(at_least=1) == []
+    assert large.drop_rank_index(A)
+
+    assert (one.memories, other.memories) == (SOME, 1)
+    assert tables_of(own_url) == []
+    assert tables_of(own_url, "small") == [other.relation]
+
+
+# Parameters
+
+
+BAD: list[dict[str, Any]] = [
+    *({"m": m} for m in (1, 0, -1, 101, 2.5, "16", True, None, float("nan"))),
+    *({"ef_construction": ef} for ef in (3, 1_001, -1, 64.0, "64", True, None)),
+    {"m": 24, "ef_construction": 47},
+    {"m": 100, "ef_construction": 128},
+    *({"at_least": n} for n in (0, -1, 2**31, 1.5, "1", True, None)),
+    {"as_of": datetime(2026, 1, 1)},  # noqa: DTZ001
+    {"as_of": "2026-01-01"},
+]
+
+
+@pytest.mark.parametrize("options", BAD, ids=repr)
+def test_parameters_are_checked(
+    repository_of: RepositoryOf, shared_url: str, agent: str, options: dict[str, Any]
+) -> None:
+    repo = repository_of(shared_url)
+    repo.add(agent, NewMemory("one", embedding=NORTH))
+
+    with pytest.raises(InputError, match=next(iter(reversed(options)))):
+        repo.build_rank_indexes(agent, **{"at_least": 1} | options)
+    if "as_of" not in options:
+        with pytest.raises(InputError):
+            repo.maintain_rank_indexes(**{"at_least": 2**31 - 1} | options)
+
+    assert repo.rank_indexes(agent) == []
+
+
+@pytest.mark.parametrize("agent_id", ["", "x" * 201, "a\0b", 7, b"agent"], ids=repr)
+def test_the_name_of_an_agent_is_checked(shared_repo: MemoryRepository, agent_id: Any) -> None:
+    for work in (
+        shared_repo.build_rank_indexes,
+        shared_repo.drop_rank_index,
+        shared_repo.check_rank_index,
+        shared_repo.rank_indexes,
+    ):
+        with pytest.raises(InputError):
+            work(agent_id)
+
+
+@pytest.mark.parametrize(("m", "ef_construction"), [(2, 4), (8, 40), (100, 200), (24, 1_000)])
+def test_the_parameters_of_the_graph_arrive(
+    repo: MemoryRepository, own_url: str, m: int, ef_construction: int
+) -> None:
+    fill(repo, number=60)
+
+    [index] = build(repo, m=m, ef_construction=ef_construction)
+
+    [(_, options)] = rows(own_url, INDEX, f"pgrecall.{index.relation}")
+    assert sorted(options) == sorted([f"m={m}", f"ef_construction={ef_construction}"])
+    assert (index.m, index.ef_construction) == (m, ef_construction)
+
+
+@pytest.mark.parametrize("agent_id", ["Robert'); DROP TABLE x;--", 'a"b', "%s :name %(x)s", "\\"])
+def test_hostile_names_of_agents_are_only_names(
+    repository_of: RepositoryOf, own_url: str, agent_id: str
+) -> None:
+    repo = repository_of(own_url)
+    fill(repo, agent_id)
+
+    [index] = build(repo, agent_id)
+
+    assert index.agent_id == agent_id
+    assert_as_exact(repo, agent_id)
+    assert repo.drop_rank_index(agent_id)
+    assert tables_of(own_url) == []
+
+
+# Plans
+
+
+@pytest.mark.parametrize("number", [60, SOME, 3_000])
+def test_a_search_walks_the_graph(
+    repo: MemoryRepository, own_engine: Engine, own_url: str, number: int
+) -> None:
+    fill(repo, number=number)
+    [index] = build(repo)
+    [(graph, _)] = rows(own_url, INDEX, f"pgrecall.{index.relation}")
+    walks = f"SELECT pg_stat_get_xact_numscans({graph})"
+    reads = f"SELECT pg_stat_get_xact_numscans('pgrecall.{index.relation}'::regclass)"
+
+    with own_engine.connect() as connection:
+        through_index(MemoryRepository(connection), NORTH, k=1)
+
+        assert connection.exec_driver_sql(walks).scalar() == 1
+        assert connection.exec_driver_sql(reads).scalar() == 0
+
+
+@pytest.mark.parametrize("number", [1, SOME, 3_000])
+def test_the_query_for_candidates_is_planned_through_the_graph(
+    repo: MemoryRepository, own_engine: Engine, number: int
+) -> None:
+    fill(repo, number=number)
+    [index] = build(repo)
+    length = sql(
+        own_engine,
+        "SELECT atttypmod FROM pg_attribute WHERE attname = 'position' "
+        f"AND attrelid = 'pgrecall.{index.relation}'::regclass",
+    )[0][0]
+
+    with own_engine.connect() as connection:
+        connection.exec_driver_sql("SET LOCAL enable_seqscan = off")
+        connection.exec_driver_sql("SET LOCAL plan_cache_mode = force_generic_plan")
+        connection.exec_driver_sql(
+            "PREPARE candidates AS SELECT memory_id "
+            f"FROM pgrecall.{index.relation} ORDER BY position <#> $1 LIMIT $2"
+        )
+        place = "[" + ",".join(["0.5"] * length) + "]"
+        plan = connection.exec_driver_sql(f"EXPLAIN EXECUTE candidates ('{place}', 100)").scalars()
+
+        assert any(f"Index Scan using {index.relation}_position" in line for line in plan)
+
+
+def test_an_index_that_goes_away_in_the_middle_of_a_search_takes_no_hit_along(
+    repo: MemoryRepository, own_url: str
+) -> None:
+    """Dropped after the list was read; what was written since is more than k, and not the best."""
+    fill(repo, number=50)
+    build(repo)
+    repo.add_many(A, [NewMemory(f"far {n}", embedding=at(170 + n / 10)) for n in range(20)])
+    searching = create_engine(own_url, poolclass=NullPool)
+
+    def drop(*arguments: Any) -> None:
+        if "rank_candidates" in arguments[2]:
+            assert repo.drop_rank_index(A)
+
+    event.listen(searching, "before_cursor_execute", drop)
+    query = NORTH
+
+    found = MemoryRepository(searching).search(A, query, strategy="index", touch=False)
+
+    assert repo.rank_indexes(A) == []
+    assert ids(found) == ids(repo.search(A, query, strategy="exact", touch=False))
+
+
+# A caller's transaction
+
+
+@pytest.mark.parametrize("commit", [True, False], ids=["commit", "rollback"])
+def test_a_build_takes_part_in_the_callers_transaction(
+    transaction: Transaction, database_url: str, commit: bool
+) -> None:
+    outside = MemoryRepository(create_engine(database_url, poolclass=NullPool))
+
+    def work(within: MemoryRepository) -> list[RankIndex]:
+        fill(within)
+        built = build(within)
+        assert_as_exact(within)
+        assert [status.index for status in within.rank_indexes(A)] == built
+        assert outside.rank_indexes(A) == []
+        return built
+
+    try:
+        [index] = transaction(work, commit=commit)
+
+        assert [s.index for s in outside.rank_indexes(A)] == ([index] if commit else [])
+        assert tables_of(database_url) == ([index.relation] if commit else [])
+        assert outside.count(A) == (SOME if commit else 0)
+    finally:
+        outside.drop_rank_index(A)
+
+
+def test_a_rebuild_that_is_rolled_back_leaves_the_index_there_was(
+    repo: MemoryRepository, own_engine: Engine, own_url: str, filled: list[UUID]
+) -> None:
+    [old] = build(repo)
+
+    with own_engine.connect() as connection:
+        build(MemoryRepository(connection))
+        assert MemoryRepository(connection).drop_rank_index(A)
+        connection.rollback()
+
+    assert listed(own_url) == [(A, old.relation, old.built_at)]
+    assert tables_of(own_url) == [old.relation]
+    assert_as_exact(repo)
+
+
+def test_a_caller_sees_what_it_has_written_itself_before_and_after(
+    own_engine: Engine, repo: MemoryRepository, filled: list[UUID]
+) -> None:
+    with own_engine.connect() as connection:
+        within = MemoryRepository(connection)
+        before = within.add(A, NewMemory("before", embedding=NORTH, importance=1.0))
+        [index] = build(within)
+        after = within.add(A, NewMemory("after", embedding=NORTH, importance=1.0))
+        found = ids(through_index(within, NORTH))
+        connection.rollback()
+
+    assert index.memories == SOME + 1
+    assert {before, after} <= set(found)
+
+
+@pytest.mark.parametrize("level", ["REPEATABLE READ", "SERIALIZABLE"])
+def test_a_build_in_an_old_snapshot_misses_nothing(
+    repo: MemoryRepository, own_url: str, filled: list[UUID], level: str
+) -> None:
+    """What others commit after the snapshot was taken and before the build began."""
+    engine = create_engine(own_url, poolclass=NullPool, isolation_level=level)
+    with engine.connect() as connection:
+        within = MemoryRepository(connection)
+        assert within.count(A) == SOME
+        missed = repo.add(A, NewMemory("unseen", embedding=NORTH, importance=1.0))
+        with suppress(InputError):
+            build(within)
+        connection.commit()
+
+    found = repo.search(A, NORTH, strategy="index", touch=False)
+
+    assert missed in ids(found)
+
+
+def test_a_build_in_an_async_callers_transaction_is_rolled_back_with_it(
+    repo: MemoryRepository, own_url: str, filled: list[UUID]
+) -> None:
+    async def work() -> tuple[int, list[str]]:
+        engine = create_async_engine(own_url, poolclass=NullPool)
+        async with engine.connect() as connection:
+            within = AsyncMemoryRepository(connection)
+            [index] = await within.build_rank_indexes(A, at_least=1)
+            hits = await within.search(A, NORTH, strategy="index", touch=False)
+            names = await connection.run_sync(lambda _: awaited(within, await_only).rank_indexes(A))
+            await connection.rollback()
+        return len(hits), [status.index.relation for status in names if status.index] + [
+            index.relation
+        ]
+
+    found, relations = asyncio.run(work())
+
+    assert (found, len(set(relations))) == (10, 1)
+    assert (tables_of(own_url), repo.rank_indexes(A)) == ([], [])
+
+
+# Grants
+
+
+@pytest.fixture(params=["reader", 'Mrs "O"', "a:b", "per%cent", "pub lic"])
+def hostile_role(request: pytest.FixtureRequest, own_url: str) -> Iterator[str]:
+    with new_role(own_url, request.param) as name:
+        yield name
+
+
+@pytest.fixture
+def role(own_url: str) -> Iterator[str]:
+    with new_role(own_url, "reader") as name:
+        yield name
+
+
+@contextmanager
+def new_role(url: str, name: str) -> Iterator[str]:
+    """A role of the server, that may use the schema and nothing in it."""
+    name = f"{name} {os.getpid()}"
+    quoted = psql.Identifier(name)
+    with psycopg.connect(url, autocommit=True) as connection:
+        connection.execute(psql.SQL("CREATE ROLE {}").format(quoted))
+        connection.execute(psql.SQL("GRANT USAGE ON SCHEMA pgrecall TO {}").format(quoted))
+        try:
+            yield name
+        finally:
+            connection.execute(psql.SQL("DROP OWNED BY {} CASCADE").format(quoted))
+            connection.execute(psql.SQL("DROP ROLE {}").format(quoted))
+
+
+READ = ("agent_memories", "memory_usage", "memory_events", "rank_indexes", "alembic_version")
+
+
+def grant(url: str, role: str, *tables: str, what: str = "SELECT") -> None:
+    with psycopg.connect(url, autocommit=True) as connection:
+        for table in tables:
+            connection.execute(
+                psql.SQL("GRANT {} ON pgrecall.{} TO {}").format(
+                    psql.SQL(what), psql.Identifier(table), psql.Identifier(role)
+                )
+            )
+
+
+@contextmanager
+def acting_as(engine: Engine, role: str) -> Iterator[Connection]:
+    with engine.connect() as connection:
+        quoted = psql.Identifier(role).as_string(connection.connection.driver_connection)
+        connection.exec_driver_sql(f"SET ROLE {quoted}".replace("%", "%%"), ())
+        yield connection
+        connection.rollback()
+
+
+def test_who_may_read_the_memories_may_search_through_the_index(
+    repo: MemoryRepository,
+    own_engine: Engine,
+    own_url: str,
+    filled: list[UUID],
+    hostile_role: str,
+) -> None:
+    grant(own_url, hostile_role, *READ)
+    [index] = build(repo)
+
+    with acting_as(own_engine, hostile_role) as connection:
+        assert_as_exact(MemoryRepository(connection))
+        with pytest.raises(ProgrammingError, match="permission denied"):
+            connection.exec_driver_sql(f"DELETE FROM pgrecall.{index.relation}")
+
+
+def test_who_may_read_because_everybody_may_searches_through_the_index(
+    repo: MemoryRepository, own_engine: Engine, own_url: str, filled: list[UUID], role: str
+) -> None:
+    run(own_url, *(f"GRANT SELECT ON pgrecall.{table} TO PUBLIC" for table in READ))
+    build(repo)
+
+    with acting_as(own_engine, role) as connection:
+        assert_as_exact(MemoryRepository(connection))
+
+
+def test_who_may_not_read_the_memories_may_not_read_their_positions(
+    repo: MemoryRepository, own_engine: Engine, own_url: str, filled: list[UUID], role: str
+) -> None:
+    grant(own_url, role, "rank_indexes")
+    grant(own_url, role, "agent_memories", what="INSERT, UPDATE, DELETE")
+    [index] = build(repo)
+
+    place = value(own_url, f"SELECT position::text FROM pgrecall.{index.relation} LIMIT 1")
+    candidates = f"SELECT pgrecall.rank_candidates('{index.relation}', '{place}', 10, 20)"
+    with acting_as(own_engine, role) as connection:
+        assert connection.exec_driver_sql(candidates).all() == []
+        with pytest.raises(ProgrammingError, match="permission denied"):
+            connection.exec_driver_sql(f"SELECT * FROM pgrecall.{index.relation}")
+    assert len(rows(own_url, candidates)) == 10
+
+
+def test_who_may_read_the_memories_since_the_build_gets_every_hit(
+    repo: MemoryRepository, own_engine: Engine, own_url: str, filled: list[UUID], role: str
+) -> None:
+    build(repo)
+    grant(own_url, role, *READ)
+
+    with acting_as(own_engine, role) as connection:
+        within = MemoryRepository(connection)
+        for strategy in ("auto", "index", "exact"):
+            found = within.search(A, NORTH, strategy=strategy, touch=False)
+            assert ids(found) == ids(repo.search(A, NORTH, strategy="exact", touch=False))
+
+
+def test_who_could_search_before_there_were_rank_indexes_still_can(
+    own_engine: Engine, own_url: str, role: str
+) -> None:
+    """Rights that were granted on what a search read then."""
+    migrate.downgrade(own_url, revision="0006")
+    grant(own_url, role, "agent_memories", "memory_usage", "alembic_version")
+    migrate.upgrade(own_url)
+    repo = MemoryRepository(own_engine)
+    fill(repo)
+    build(repo)
+
+    with acting_as(own_engine, role) as connection:
+        found = MemoryRepository(connection).search(A, NORTH, touch=False)
+
+        assert ids(found) == ids(repo.search(A, NORTH, strategy="exact", touch=False))
+
+
+def test_who_could_delete_before_there_were_rank_indexes_still_can(
+    own_engine: Engine, own_url: str, role: str
+) -> None:
+    migrate.downgrade(own_url, revision="0006")
+    grant(own_url, role, "alembic_version")
+    for table in ("agent_memories", "memory_usage", "memory_labels", "memory_links"):
+        grant(own_url, role, table, what="SELECT, INSERT, UPDATE, DELETE")
+    grant(own_url, role, "memory_events", what="SELECT, INSERT")
+    migrate.upgrade(own_url)
+    filled = fill(MemoryRepository(own_engine))
+
+    with acting_as(own_engine, role) as connection:
+        assert MemoryRepository(connection).delete(A, filled[:2]) == 2
+
+
+def test_who_may_delete_memories_since_the_build_deletes_their_positions_too(
+    repo: MemoryRepository, own_engine: Engine, own_url: str, filled: list[UUID], role: str
+) -> None:
+    [index] = build(repo)
+    grant(own_url, role, *READ)
+    for table in ("agent_memories", "memory_usage", "memory_labels", "memory_links"):
+        grant(own_url, role, table, what="SELECT, INSERT, UPDATE, DELETE")
+    grant(own_url, role, "memory_events", what="SELECT, INSERT")
+
+    with acting_as(own_engine, role) as connection:
+        assert MemoryRepository(connection).delete(A, filled[:2]) == 2
+        connection.exec_driver_sql("RESET ROLE")
+        left = connection.exec_driver_sql(f"SELECT count(*) FROM pgrecall.{index.relation}")
+        assert left.scalar() == SOME - 2
+
+
+def test_an_index_built_by_another_role_serves_the_owner_of_the_memories(
+    repo: MemoryRepository, own_engine: Engine, own_url: str, filled: list[UUID], role: str
+) -> None:
+    """The memories belong to `role`; whoever keeps the indexes is somebody else."""
+    quoted = psql.Identifier(role).as_string(None)
+    run(
+        own_url,
+        *(f"ALTER TABLE pgrecall.{t} OWNER TO {quoted}" for t in READ if t != "alembic_version"),
+        f"GRANT SELECT ON pgrecall.alembic_version TO {quoted}",
+    )
+    build(repo)
+
+    with acting_as(own_engine, role) as connection:
+        assert_as_exact(MemoryRepository(connection))
+
+
+def test_progress_is_none_while_nothing_is_built_and_a_share_while_something_is(
+    repository_of: RepositoryOf, own_url: str, background: ThreadPoolExecutor
+) -> None:
+    repo = repository_of(own_url)
+    fill(repo, number=1_500)
+    assert repo.rank_index_progress() is None
+    seen: list[float | None] = []
+
+    running = background.submit(build, repo, m=32, ef_construction=300)
+    while not running.done():
+        seen.append(repo.rank_index_progress())
+
+    assert len(running.result()) == 1
+    shares = [share for share in seen if share is not None]
+    assert len(set(shares)) > 1, "the build was not seen going on"
+    assert all(0 <= share <= 1 for share in shares)
+    assert repo.rank_index_progress() is None

@@ -1,0 +1,270 @@
+"""Filtered searches through a rank index against exact ones."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime, timedelta
+from statistics import fmean
+from typing import Any
+from uuid import NAMESPACE_OID, uuid5
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, event, given, settings
+from hypothesis import strategies as st
+from sqlalchemy import ColumnElement, Engine, create_engine, func
+
+from pgrecall import Hits, MemoryRepository, NewMemory, profiles
+from tests.conftest import DIMENSIONS, new_database
+
+MOMENT = datetime.now(UTC).replace(microsecond=0) - timedelta(days=1)
+SOON = MOMENT + timedelta(hours=1)
+AGENT, MANY = "agent", 3_500
+SHARES = (0.5, 0.1, 0.01, 0.001)
+"""Of memories tagged `share 0.5` and so on."""
+TYPES = ("episodic", "fact", "task", "preference")
+TIERS = ("short", "medium", "long")
+TAGS = ("red", "green", "blue", "rare")
+PROJECTS = ("north", "south", "west")
+QUERIES = [vector.tolist() for vector in np.random.default_rng(11).normal(size=(10, DIMENSIONS))]
+
+property_test = settings(
+    deadline=None,
+    max_examples=80,
+    derandomize=True,
+    suppress_health_check=[HealthCheck.too_slow],
+)
+
+
+def memory(number: int, rng: np.random.Generator) -> NewMemory:
+    """What filters look at is at random; only half of it has nothing to do with the score."""
+    days = float(rng.exponential(30))
+    importance = rng.uniform(0, 1)
+    tags = [
+        tag for tag, share in zip(TAGS, (0.5, 0.2, 0.05, 0.004), strict=True) if _of(rng, share)
+    ]
+    return NewMemory(
+        f"{number}",
+        id=uuid5(NAMESPACE_OID, f"filtered {number}"),
+        embedding=None if number % 40 == 3 else rng.normal(size=DIMENSIONS).tolist(),
+        memory_type=TYPES[min(int(rng.exponential(0.8)), 3)],
+        additional_types=["task"] if _of(rng, 0.1) else [],
+        tier=TIERS[int(rng.integers(3))],
+        tags=[*tags, *(f"share {share}" for share in SHARES if number % round(1 / share) == 0)],
+        entities=["Ada"] if _of(rng, 0.02) else [],
+        metadata={"project": str(rng.choice(PROJECTS)), "priority": int(rng.integers(100))},
+        importance=importance,
+        usefulness=rng.uniform(0, 1),
+        trust=None if _of(rng, 0.2) else rng.uniform(0, 1),
+        created_at=None if _of(rng, 0.03) else MOMENT - timedelta(days=days),
+        expires_at=None,
+    )
+
+
+def _of(rng: np.random.Generator, share: float) -> bool:
+    return bool(rng.uniform() < share)
+
+
+@pytest.fixture(scope="module")
+def filled_engine(server_url: str, template: str) -> Iterator[Engine]:
+    """A database with an agent's memories and their index; nothing changes them."""
+    rng = np.random.default_rng(2)
+    with new_database(server_url, template) as url:
+        engine = create_engine(url)
+        repository = MemoryRepository(engine)
+        repository.add_many(AGENT, [memory(number, rng) for number in range(MANY)])
+        repository.build_rank_indexes(AGENT, at_least=1)
+        yield engine
+        engine.dispose()
+
+
+@pytest.fixture(scope="module")
+def repo(filled_engine: Engine) -> MemoryRepository:
+    return MemoryRepository(filled_engine)
+
+
+def both(repo: MemoryRepository, query: Any, **asked: Any) -> tuple[Hits, Hits]:
+    asked = dict[str, Any](as_of=SOON, touch=False, strategy="index") | asked
+    return (
+        repo.search(AGENT, query, **asked),
+        repo.search(AGENT, query, **(asked | {"strategy": "exact"})),
+    )
+
+
+def recall(found: Hits, exact: Hits) -> float:
+    """The share found of the exact answer, which has to be as long and as good place by place."""
+    assert len(found) == len(exact)
+    assert len({hit.memory.id for hit in found}) == len(found)
+    assert all(hit.score <= best.score for hit, best in zip(found, exact, strict=True))
+    known = {hit.memory.id: hit for hit in exact}
+    same = [hit for hit in found if hit.memory.id in known]
+    assert all(hit == known[hit.memory.id] for hit in same)
+    return len(same) / len(exact) if exact else 1.0
+
+
+some = st.lists(st.sampled_from(TAGS), min_size=1, max_size=2, unique=True)
+moments = st.floats(-1, 150).map(lambda days: MOMENT - timedelta(days=days))
+numbers = st.integers(-1, 101)
+operators = st.one_of(
+    st.fixed_dictionaries({"$gte": numbers}),
+    st.fixed_dictionaries({"$lt": numbers}),
+    st.fixed_dictionaries({"$gt": numbers, "$lte": numbers}),
+    st.fixed_dictionaries({"$ne": numbers}),
+    st.fixed_dictionaries({"$in": st.lists(numbers, max_size=5)}),
+    st.fixed_dictionaries({"$exists": st.booleans()}),
+    numbers,
+)
+metadata = st.fixed_dictionaries(
+    {}, optional={"project": st.sampled_from([*PROJECTS, "none"]), "priority": operators}
+)
+wheres = st.sampled_from(["importance", "usefulness", "hash", "content", "unembedded"])
+FILTERS: dict[str, st.SearchStrategy[Any]] = {
+    "memory_types": st.lists(st.sampled_from(TYPES), min_size=1, max_size=3),
+    "tiers": st.lists(st.sampled_from(TIERS), min_size=1, max_size=2),
+    "tags": some,
+    "all_tags": some,
+    "entities": st.just(["Ada", "Grace"]),
+    "metadata": metadata,
+    "created_after": moments,
+    "created_before": moments,
+    "min_trust": st.floats(0.01, 1),
+    "where": st.tuples(wheres, st.floats(0, 1)),
+}
+filters = st.lists(st.sampled_from(list(FILTERS)), max_size=3, unique=True).flatmap(
+    lambda names: st.fixed_dictionaries({name: FILTERS[name] for name in names})
+)
+
+
+def expression(repo: MemoryRepository, kind: str, share: float) -> ColumnElement[bool]:
+    """What a share of the memories passes, at random or by what the score depends on."""
+    columns = repo.memories.c
+    match kind:
+        case "importance":
+            return columns.importance <= share
+        case "usefulness":
+            return columns.usefulness > share
+        case "hash":
+            return func.abs(func.hashtext(columns.content) % 1_000) < 1_000 * share
+        case "content":
+            return columns.content.like(f"{int(9 * share)}%")
+        case _:
+            return columns.embedding.is_(None)
+
+
+@property_test
+@given(
+    asked=filters,
+    k=st.sampled_from([1, 5, 10, 25, 60]),
+    query=st.sampled_from(QUERIES),
+    name=st.sampled_from(list(profiles.BUILT_IN)),
+)
+def test_never_fewer_hits_than_there_are_and_hardly_ever_others(
+    repo: MemoryRepository, asked: dict[str, Any], k: int, query: list[float], name: str
+) -> None:
+    if "where" in asked:
+        asked = asked | {"where": expression(repo, *asked["where"])}
+    found, exact = both(repo, query, k=k, profile=name, **asked)
+    there = repo.count(AGENT, as_of=SOON, **asked)
+    event(f"by {found.strategy}, {'all' if there > MANY // 2 else 'many' if there > k else 'few'}")
+
+    required = name == "last_access"  # which leaves out what has no embedding
+    assert len(exact) <= min(k, there)
+    assert len(exact) == min(k, there) or required
+    assert recall(found, exact) >= (0.8 if k >= 5 else 0.0)
+    if found.strategy == "exact":
+        assert found == exact
+
+
+@pytest.mark.parametrize("share", SHARES)
+@pytest.mark.parametrize("name", profiles.BUILT_IN)
+def test_recall_holds_whatever_the_share_that_passes(
+    repo: MemoryRepository, name: str, share: float
+) -> None:
+    tag = f"share {share}"
+    recalls = []
+    for query in QUERIES:
+        found, exact = both(repo, query, profile=name, tags=[tag], strategy="auto")
+        assert all(tag in hit.memory.tags for hit in found)
+        recalls.append(recall(found, exact))
+
+    assert fmean(recalls) >= 0.98
+    assert len(exact) == min(10, repo.count(AGENT, tags=[tag], as_of=SOON)) or name == "last_access"
+
+
+@pytest.mark.parametrize("share", SHARES)
+def test_recall_holds_for_expressions_whatever_the_share_that_passes(
+    repo: MemoryRepository, share: float
+) -> None:
+    where = [expression(repo, "hash", share), repo.memories.c.importance >= 0]
+
+    recalls = [recall(*both(repo, query, where=where)) for query in QUERIES]
+
+    assert fmean(recalls) >= 0.98
+
+
+AGAINST_THE_SCORE: dict[str, Mapping[str, Any]] = {
+    "old": {"created_before": MOMENT - timedelta(days=60)},
+    "very old": {"created_before": MOMENT - timedelta(days=150)},
+    "of low priority": {"metadata": {"priority": {"$lt": 5}}},
+    "of no trust": {"min_trust": 0.95},
+    "new": {"created_after": MOMENT - timedelta(days=1)},
+}
+
+
+@pytest.mark.parametrize("name", ["five_factor", "half_life", "trust"])
+@pytest.mark.parametrize("what", AGAINST_THE_SCORE)
+def test_a_filter_that_goes_with_the_score_or_against_it_costs_no_hits(
+    repo: MemoryRepository, what: str, name: str
+) -> None:
+    recalls = [
+        recall(*both(repo, query, profile=name, **AGAINST_THE_SCORE[what])) for query in QUERIES
+    ]
+
+    assert fmean(recalls) >= 0.98
+
+
+@pytest.mark.parametrize(
+    ("asked", "strategy"),
+    [
+        ({}, "index"),
+        ({"tags": ["share 0.5"]}, "index"),
+        ({"tags": ["green"]}, "index"),
+        ({"tags": ["share 0.001"]}, "exact"),
+        ({"tags": ["nobody has this"]}, "exact"),
+        ({"min_similarity": 0.999}, "exact"),
+    ],
+    ids=repr,
+)
+def test_the_index_is_asked_for_more_until_that_would_be_all(
+    repo: MemoryRepository, asked: dict[str, Any], strategy: str
+) -> None:
+    found, exact = both(repo, QUERIES[0], **asked)
+
+    assert found.strategy == strategy
+    assert len(found) == len(exact)
+
+
+def test_nothing_is_found_where_nothing_passes(repo: MemoryRepository) -> None:
+    assert both(repo, QUERIES[0], tags=["nobody has this"])[0] == []
+    assert both(repo, QUERIES[0], where=repo.memories.c.importance > 2)[0] == []
+
+
+def test_filters_hold_for_what_was_written_since(filled_engine: Engine) -> None:
+    with filled_engine.connect() as connection:
+        undone = MemoryRepository(connection)
+        undone.add_many(
+            AGENT,
+            [
+                NewMemory(f"new {n}", embedding=QUERIES[0], tags=["green"] if n % 2 else ["red"])
+                for n in range(20)
+            ],
+        )
+
+        found, exact = both(
+            undone, QUERIES[0], tags=["green"], as_of=MOMENT + timedelta(days=2), k=30
+        )
+
+        assert found.strategy == "index"
+        assert sum(hit.memory.content.startswith("new") for hit in found) == 10
+        assert all("green" in hit.memory.tags for hit in found)
+        assert recall(found, exact) >= 0.9

@@ -1,0 +1,489 @@
+"""The rank space against the plain Python scorer: no database, no compiler.
+
+A memory's position is worked out from its values here. Its inner product with the direction of a
+query has to be the score, exactly or within the bounds that stand here.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from hashlib import sha256
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from pgrecall import Profile, profiles, rank_space, score
+from pgrecall.rank_space import AXES, CAPS, HALF_LIVES, MOMENTS, Axis, Missing
+from pgrecall.signals import (
+    LONGEST_HALF_LIFE,
+    MAX_RATE,
+    SHORTEST_HALF_LIFE,
+    Clock,
+    Confidence,
+    Curve,
+    EntityOverlap,
+    Frequency,
+    Importance,
+    Recency,
+    Signal,
+    Similarity,
+    Trust,
+    Usefulness,
+)
+
+T0 = datetime(2026, 6, 1, 12, tzinfo=UTC)
+"""The index's moment."""
+EXACT = 1e-9
+DIMENSIONS = 8
+HALF_MAX = 65_504
+"""The largest number of a halfvec."""
+TIER_DAYS = {"short": 0.25, "medium": 7.0, "long": 90.0}
+
+property_test = settings(deadline=None, max_examples=200, derandomize=True)
+
+
+@dataclass(frozen=True)
+class Memory:
+    """The values that signals read; times as days before the index's moment."""
+
+    embedding: tuple[float, ...] | None = None
+    usefulness: float = 0.5
+    importance: float = 0.5
+    confidence: float = 0.8
+    trust: float | None = None
+    curve: str | None = None
+    half_life_hours: float | None = None
+    created: float | None = 0.0
+    accessed: float | None = None
+    retrievals: int = 0
+    tier: str = "long"
+
+    def values(self, similarity: float | None = None) -> dict[str, Any]:
+        return {
+            "similarity": similarity,
+            "usefulness": self.usefulness,
+            "importance": self.importance,
+            "confidence": self.confidence,
+            "trust": self.trust,
+            "trust_curve": self.curve,
+            "trust_half_life_hours": self.half_life_hours,
+            "created_at": _before(self.created),
+            "last_accessed_at": _before(self.accessed),
+            "retrieval_count": self.retrievals,
+            "tier": self.tier,
+        }
+
+
+def _before(days: float | None) -> datetime | None:
+    return None if days is None else T0 - timedelta(days=days)
+
+
+def coordinate(memory: Memory, axis: Axis) -> float:
+    """The memory's value on an axis, times the square root of what the axis counts."""
+    if isinstance(axis.what, Missing):
+        lacking = {
+            Missing.EMBEDDING: memory.embedding,
+            Missing.TRUST: memory.trust,
+            Missing.CREATED_AT: memory.created,
+        }
+        value = float(lacking[axis.what] is None)
+    else:
+        alone = Profile("one axis", {axis.what: 1.0})
+        value = score(alone, memory.values(), as_of=T0 + timedelta(days=axis.after)).score
+    return value * math.sqrt(axis.reference)
+
+
+def cosine(memory: Memory, query: Sequence[float]) -> float | None:
+    if memory.embedding is None:
+        return None
+    x, y = np.array(memory.embedding), np.array(query)
+    return float(x @ y / np.linalg.norm(x) / np.linalg.norm(y))
+
+
+def product(memory: Memory, profile: Profile, query: Sequence[float], elapsed: float) -> float:
+    """The inner product of the memory's position and the query's direction."""
+    weight, coordinates = rank_space.direction(profile, elapsed)
+    here = [coordinate(memory, axis) for axis in AXES]
+    signals = float(np.dot(here, coordinates))
+    return signals + weight * (cosine(memory, query) or 0.0)
+
+
+def error(memory: Memory, profile: Profile, query: Sequence[float], elapsed: float) -> float:
+    """By how much the inner product exceeds the score, were similarity not clamped at 0."""
+    similarity = cosine(memory, query)
+    as_of = T0 + timedelta(days=elapsed)
+    exact = score(profile, memory.values(similarity), as_of=as_of)
+    clamped = profile.weights.get("similarity", 0.0) * min(similarity or 0.0, 0.0)
+    return product(memory, profile, query, elapsed) - exact.score - clamped
+
+
+def signal_error(signal: Signal, memory: Memory, elapsed: float) -> float:
+    return error(memory, Profile("alone", {signal: 1.0}), [1.0] * DIMENSIONS, elapsed)
+
+
+shares = st.floats(1e-6, 1) | st.sampled_from([0.0, 0.5, 1.0])
+vectors = (
+    st.lists(st.floats(-1, 1), min_size=DIMENSIONS, max_size=DIMENSIONS)
+    .map(tuple)
+    .filter(lambda vector: math.hypot(*vector) > 1e-3)
+)
+ages = st.floats(0, 3_000) | st.sampled_from([0.0, 1.0, 14.0])
+elapses = st.floats(0, 30) | st.sampled_from(MOMENTS)
+long_elapses = st.floats(0, 3_000)
+
+
+@st.composite
+def memories(draw: st.DrawFn) -> Memory:
+    """Any memory but one retrieved before it came to be, or that is of unknown age and used."""
+    created = draw(st.none() | ages)
+    accessed = None
+    if created is not None and draw(st.booleans()):
+        accessed = draw(st.floats(0, created))
+    trusted = draw(st.booleans())
+    return Memory(
+        embedding=draw(st.none() | vectors),
+        usefulness=draw(shares),
+        importance=draw(shares),
+        confidence=draw(shares),
+        trust=draw(shares) if trusted else None,
+        curve=draw(st.sampled_from([None, *map(str, Curve)])) if trusted else None,
+        half_life_hours=draw(st.none() | st.floats(1e-3, 1e9)) if trusted else None,
+        created=created,
+        accessed=accessed,
+        retrievals=draw(st.integers(0, 200) | st.just(2**31 - 1)),
+        tier=draw(st.sampled_from(list(TIER_DAYS))),
+    )
+
+
+@st.composite
+def weighted(draw: st.DrawFn, signals: Sequence[Signal]) -> Profile:
+    parts = draw(
+        st.lists(
+            st.just(0.0) | st.floats(1e-3, 1), min_size=len(signals), max_size=len(signals)
+        ).filter(any)
+    )
+    total = math.fsum(parts)
+    return Profile("random", {s: p / total for s, p in zip(signals, parts, strict=True)})
+
+
+@st.composite
+def exactly_covered(draw: st.DrawFn) -> Profile:
+    """Signals that positions hold as they are, under any weights."""
+    return draw(
+        weighted(
+            [
+                Similarity(missing=draw(shares)),
+                Recency(
+                    half_life=draw(st.sampled_from(HALF_LIVES)),
+                    clock=draw(st.sampled_from(Clock)),
+                    unknown=draw(shares),
+                ),
+                Usefulness(),
+                Importance(),
+                Confidence(),
+                Trust(decay=False, missing=draw(shares)),
+                Frequency(cap=draw(st.sampled_from(CAPS))),
+            ]
+        )
+    )
+
+
+@property_test
+@given(exactly_covered(), memories(), vectors, long_elapses)
+def test_the_inner_product_is_the_score_for_any_weights_and_any_time_that_has_passed(
+    profile: Profile, memory: Memory, query: tuple[float, ...], elapsed: float
+) -> None:
+    assert error(memory, profile, query, elapsed) == pytest.approx(0, abs=EXACT)
+
+
+@pytest.mark.parametrize(
+    ("name", "below", "beyond"),
+    [("five_factor", 0.001, 0.002), ("last_access", 0.001, 0.002), ("half_life", 0.0, 0.0)],
+)
+@property_test
+@given(data=st.data(), memory=memories(), query=vectors, elapsed=long_elapses)
+def test_profiles_of_one_decay_are_exact_but_for_a_half_life_between_two_that_are_kept(
+    name: str,
+    below: float,
+    beyond: float,
+    data: st.DataObject,
+    memory: Memory,
+    query: tuple[float, ...],
+    elapsed: float,
+) -> None:
+    profile = data.draw(weighted(list(profiles.named(name).signals)))
+    weight = profile.weights["recency"]
+
+    above = error(memory, profile, query, elapsed)
+
+    assert -below * weight - EXACT <= above <= beyond * weight + EXACT
+
+
+@property_test
+@given(st.data(), memories(), vectors, elapses)
+def test_trust_is_never_underrated_and_its_recency_is_close(
+    data: st.DataObject, memory: Memory, query: tuple[float, ...], elapsed: float
+) -> None:
+    profile = data.draw(weighted(list(profiles.trust.signals)))
+    of_trust = profile.weights["trust"] * trust_bound(memory)
+    of_recency = profile.weights["recency"]
+
+    above = error(memory, profile, query, elapsed)
+
+    assert -0.08 * of_recency - EXACT <= above <= of_trust + 0.01 * of_recency + EXACT
+
+
+@property_test
+@given(st.data(), memories(), vectors, elapses)
+def test_tiered_never_underrates_and_long_memories_are_close(
+    data: st.DataObject, memory: Memory, query: tuple[float, ...], elapsed: float
+) -> None:
+    profile = data.draw(weighted(list(profiles.tiered.signals)))
+    bound = {"short": 0.8, "medium": 0.12, "long": 0.004}[memory.tier]
+
+    above = error(memory, profile, query, elapsed)
+
+    assert -EXACT <= above <= bound * profile.weights["recency"] + EXACT
+
+
+def trust_bound(memory: Memory) -> float:
+    """How far trust may be overrated between two of the moments at which it is kept."""
+    if memory.trust is None or memory.accessed is None:
+        return 0.0
+    days = (memory.half_life_hours or 168.0) / 24
+    if days < 7:
+        return memory.trust
+    of_curve = {"exponential": 0.12, "linear": 0.35}.get(memory.curve or "", 0.09)
+    return of_curve * memory.trust
+
+
+@property_test
+@given(memories(), st.sampled_from(MOMENTS))
+def test_decays_by_row_are_exact_at_the_moments_they_are_kept_for(
+    memory: Memory, elapsed: float
+) -> None:
+    by_tier = next(s for s in profiles.tiered.signals if isinstance(s, Recency))
+
+    assert signal_error(Trust(), memory, elapsed) == pytest.approx(0, abs=EXACT)
+    assert signal_error(by_tier, memory, elapsed) == pytest.approx(0, abs=EXACT)
+
+
+@property_test
+@given(memories(), st.floats(30, 1e6))
+def test_after_the_last_moment_decays_by_row_stand_still(memory: Memory, elapsed: float) -> None:
+    for signal in (Trust(), next(s for s in profiles.tiered.signals if isinstance(s, Recency))):
+        profile = Profile("alone", {signal: 1.0})
+
+        assert rank_space.direction(profile, elapsed) == rank_space.direction(profile, MOMENTS[-1])
+
+
+@property_test
+@given(st.floats(HALF_LIVES[0], HALF_LIVES[-1]), st.sampled_from(Curve), ages, long_elapses)
+def test_a_half_life_between_two_that_are_kept_is_close(
+    half_life: float, curve: Curve, age: float, elapsed: float
+) -> None:
+    below, beyond = {
+        Curve.EXPONENTIAL: (0.04, 0.07),
+        Curve.HYPERBOLIC: (0.16, 0.10),
+        Curve.LINEAR: (0.08, 0.29),
+    }[curve]
+
+    above = signal_error(Recency(half_life=half_life, curve=curve), Memory(created=age), elapsed)
+
+    assert -below <= above <= beyond
+
+
+@property_test
+@given(st.floats(math.log(2) / HALF_LIVES[-1], math.log(2) / HALF_LIVES[0]), ages, long_elapses)
+def test_a_rate_is_as_close_as_its_half_life(rate: float, age: float, elapsed: float) -> None:
+    by_rate, by_half_life = (
+        rank_space.direction(Profile("alone", {signal: 1.0}), elapsed)[1]
+        for signal in (Recency(rate=rate), Recency(half_life=math.log(2) / rate))
+    )
+
+    assert by_rate == pytest.approx(by_half_life, abs=1e-12)
+    assert -0.04 <= signal_error(Recency(rate=rate), Memory(created=age), elapsed) <= 0.07
+
+
+@property_test
+@given(st.floats(CAPS[0], 1e9), st.integers(0, 20))
+def test_any_cap_from_the_smallest_kept_on_is_exact_for_few_retrievals(
+    cap: float, retrievals: int
+) -> None:
+    memory = Memory(retrievals=retrievals)
+
+    assert signal_error(Frequency(cap=cap), memory, 0) == pytest.approx(0, abs=EXACT)
+
+
+@property_test
+@given(st.floats(1, 1e9), st.integers(0, 2**31 - 1))
+def test_frequency_is_never_overrated(cap: float, retrievals: int) -> None:
+    assert -1 <= signal_error(Frequency(cap=cap), Memory(retrievals=retrievals), 0) <= EXACT
+
+
+@property_test
+@given(st.sampled_from(HALF_LIVES), shares, ages, long_elapses)
+def test_a_used_memory_of_unknown_age_is_overrated_by_no_more_than_the_unknown(
+    half_life: float, unknown: float, accessed: float, elapsed: float
+) -> None:
+    used = Recency(half_life=half_life, clock=Clock.LAST_ACCESSED_AT, unknown=unknown)
+
+    above = signal_error(used, Memory(created=None, accessed=accessed), elapsed)
+
+    assert -EXACT <= above <= unknown + EXACT
+
+
+def test_memories_that_never_fade_are_ordered_as_their_scores() -> None:
+    """What is the same for all may be left out of the product, and only that."""
+    forever = Recency(rate=0, unknown=0.5)
+
+    dated, undated = (
+        signal_error(forever, Memory(created=created), elapsed=3) for created in (5.0, None)
+    )
+
+    assert dated == pytest.approx(undated, abs=EXACT)
+
+
+@pytest.mark.parametrize("elapsed", [0.0, 1.0, 400.0, 3e6, 1e300])
+@pytest.mark.parametrize("name", profiles.BUILT_IN)
+def test_the_direction_is_finite_however_much_time_has_passed(name: str, elapsed: float) -> None:
+    weight, coordinates = rank_space.direction(profiles.named(name), elapsed)
+
+    assert weight == profiles.named(name).weights["similarity"]
+    assert len(coordinates) == len(AXES)
+    assert all(0 <= number < HALF_MAX for number in coordinates)
+
+
+def test_recency_has_faded_from_the_direction_when_ages_have_passed() -> None:
+    profile = Profile("alone", {Recency(rate=0.05, unknown=0.0): 1.0})
+
+    assert max(rank_space.direction(profile, 1e9)[1]) < 1e-100
+
+
+half_lives = st.floats(SHORTEST_HALF_LIFE, LONGEST_HALF_LIFE) | st.sampled_from(
+    [SHORTEST_HALF_LIFE, *HALF_LIVES, LONGEST_HALF_LIFE]
+)
+recencies = st.one_of(
+    st.builds(
+        Recency,
+        half_life=half_lives,
+        curve=st.sampled_from(Curve),
+        clock=st.sampled_from(Clock),
+        unknown=shares,
+    ),
+    st.builds(
+        Recency,
+        rate=st.sampled_from([0.0, 1e-12, MAX_RATE]) | st.floats(1e-12, MAX_RATE),
+        clock=st.sampled_from(Clock),
+        unknown=shares,
+    ),
+    st.builds(
+        Recency,
+        half_life=half_lives,
+        half_lives_by_type=st.dictionaries(st.sampled_from(["fact", "task"]), half_lives),
+    ),
+    st.builds(
+        Recency,
+        half_life=half_lives,
+        half_lives_by_tier=st.dictionaries(st.sampled_from(["short", "long"]), half_lives),
+    ),
+)
+
+
+@property_test
+@given(
+    st.data(),
+    recencies,
+    st.builds(Trust, decay=st.booleans(), missing=shares),
+    st.builds(Frequency, cap=st.floats(1, 1e9)),
+    st.floats(0, 4e6) | st.just(1e300),
+)
+def test_every_profile_has_a_direction_that_a_halfvec_can_hold(
+    data: st.DataObject, recency: Recency, trust: Trust, frequency: Frequency, elapsed: float
+) -> None:
+    others = [Similarity(missing=1.0), Usefulness(), Importance(), Confidence(), EntityOverlap()]
+    profile = data.draw(weighted([recency, trust, frequency, *others]))
+
+    weight, coordinates = rank_space.direction(profile, elapsed)
+
+    assert 0 <= weight <= 1
+    assert len(coordinates) == len(AXES)
+    assert all(-HALF_MAX < number < HALF_MAX for number in coordinates)
+
+
+@property_test
+@given(memories())
+def test_every_coordinate_lies_within_what_its_axis_counts(memory: Memory) -> None:
+    for axis in AXES:
+        assert 0 <= coordinate(memory, axis) <= axis.scale
+
+
+def recency(**parameters: Any) -> Profile:
+    return Profile("half recency", {Similarity(): 0.5, Recency(**parameters): 0.5})
+
+
+TIERED = {"short": 0.25, "medium": 7.0, "long": 90.0}
+
+
+@pytest.mark.parametrize(
+    ("profile", "weight"),
+    [
+        *((profile, 0.0) for name, profile in profiles.BUILT_IN.items() if name != "tiered"),
+        (recency(half_life=1), 0.0),
+        (recency(half_life=180), 0.0),
+        (recency(half_life=0.999), 0.5),
+        (recency(half_life=180.001), 0.5),
+        (recency(half_life=SHORTEST_HALF_LIFE), 0.5),
+        (recency(half_life=LONGEST_HALF_LIFE), 0.5),
+        (recency(half_life=30, curve="linear"), 0.0),
+        (recency(half_life=30, curve="hyperbolic", clock="latest"), 0.0),
+        (recency(rate=0), 0.0),
+        (recency(rate=math.log(2)), 0.0),
+        (recency(rate=math.log(2) * 1.001), 0.5),
+        (recency(rate=1e-12), 0.5),
+        (recency(half_life=14, half_lives_by_type={"fact": 14}), 0.5),
+        (recency(half_life=14, half_lives_by_tier={"short": 14}), 0.5),
+        (recency(half_life=90, half_lives_by_tier=TIERED, clock="last_accessed_at"), 0.0),
+        (recency(half_life=90, half_lives_by_tier=TIERED, clock="created_at"), 0.5),
+        (recency(half_life=80, half_lives_by_tier=TIERED, clock="last_accessed_at"), 0.5),
+        (
+            recency(
+                half_life=90,
+                half_lives_by_tier=TIERED,
+                clock="last_accessed_at",
+                curve="hyperbolic",
+            ),
+            0.5,
+        ),
+    ],
+)
+def test_uncovered_is_the_weight_of_decays_that_positions_do_not_hold(
+    profile: Profile, weight: float
+) -> None:
+    for with_entities in (False, True):
+        assert rank_space.uncovered(profile, with_entities=with_entities) == weight
+
+
+def test_the_overlap_of_entities_is_uncovered_where_entities_are_asked_for() -> None:
+    assert rank_space.uncovered(profiles.tiered, with_entities=True) == 0.05
+    assert rank_space.uncovered(profiles.tiered, with_entities=False) == 0.0
+
+
+FINGERPRINTS = {1: "ec8dd9f0bf250b5d"}
+"""Version → what it says of the axes."""
+
+
+def test_another_space_has_another_version() -> None:
+    said = repr((AXES, rank_space.EVENNESS))
+
+    assert FINGERPRINTS[rank_space.VERSION] == sha256(said.encode()).hexdigest()[:16]
+
+
+def test_no_axis_is_there_twice() -> None:
+    assert len({(axis.what, axis.after) for axis in AXES}) == len(AXES)
