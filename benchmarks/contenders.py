@@ -10,9 +10,10 @@ import psycopg
 from sqlalchemy import Engine, create_engine
 
 from benchmarks.bare import Bare, not_inlined, sent_by
-from benchmarks.cosine import Cosine
+from benchmarks.cosine import INNER_PRODUCT, Distance
 from benchmarks.data import AGENT, ENTITIES, Floats
 from benchmarks.fetching import Fetching
+from benchmarks.narrow import Narrow
 from pgrecall import MemoryRepository
 from pgrecall.profiles import BUILT_IN
 
@@ -23,6 +24,8 @@ Contender = Callable[[Floats], object]
 COMPOSITE = "five_factor"
 COSINE = "cosine distance, same filters"
 COSINE_UNFILTERED = "cosine distance, agent_id alone"
+INNER = "inner product, agent_id alone"
+NARROW = "five_factor, over rows of nothing else"
 FETCHING = "all rows fetched, ranked in NumPy"
 FETCHING_NARROW = "same, only the columns ranked by"
 BARE = "same SQL, bare psycopg"
@@ -56,8 +59,10 @@ def contenders(url: str) -> Iterator[dict[str, Contender]]:
         exact = engine(options=BITMAPS_ONLY)
         yield {
             COMPOSITE: lambda query: repository.search(AGENT, query, k=K, touch=False),
-            COSINE: Cosine(exact, repository.memories, AGENT, K, filtered=True),
-            COSINE_UNFILTERED: Cosine(exact, repository.memories, AGENT, K, filtered=False),
+            COSINE: Distance(exact, repository.memories, AGENT, K, filtered=True),
+            COSINE_UNFILTERED: Distance(exact, repository.memories, AGENT, K),
+            INNER: Distance(exact, repository.memories, AGENT, K, operator=INNER_PRODUCT),
+            NARROW: Narrow(engine(), AGENT, K),
             FETCHING: Fetching(connection(), AGENT, K, whole=True),
             FETCHING_NARROW: Fetching(connection(), AGENT, K, whole=False),
             BARE: Bare(connection(), search),

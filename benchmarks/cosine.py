@@ -1,4 +1,4 @@
-"""Search by cosine distance alone, written as well as the composite one."""
+"""Search by one distance alone, written as well as the composite one."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from benchmarks.data import Floats
 _SEARCH = """
 SELECT {columns}, u.retrieval_count, u.last_accessed_at, u.success_count, u.failure_count,
        ranked.distance
-  FROM (SELECT agent_id, id, embedding <=> :query AS distance
+  FROM (SELECT agent_id, id, embedding {operator} :query AS distance
           FROM pgrecall.agent_memories
          WHERE {condition}
          ORDER BY distance LIMIT :k) AS ranked
@@ -24,20 +24,32 @@ SELECT {columns}, u.retrieval_count, u.last_accessed_at, u.success_count, u.fail
 _OWNED = "agent_id = :agent_id"
 _FILTERED = f"""{_OWNED} AND status = ANY (ARRAY['active'])
            AND pgrecall.is_valid(valid_from, valid_until, invalidated_at, expires_at, now())"""
-_NOT_RETURNED = ("embedding", "content_hash")
+_NOT_RETURNED = ("embedding", "content_hash", "inserted_at")
+COSINE, INNER_PRODUCT = "<=>", "<#>"
 
 
-class Cosine:
+class Distance:
     """Returns the columns of a memory, in two phases as well; only what it orders by differs."""
 
     def __init__(
-        self, engine: Engine, memories: Table, agent_id: str, k: int, *, filtered: bool
+        self,
+        engine: Engine,
+        memories: Table,
+        agent_id: str,
+        k: int,
+        *,
+        filtered: bool = False,
+        operator: str = COSINE,
     ) -> None:
         columns = (f"m.{column.name}" for column in memories.c if column.name not in _NOT_RETURNED)
         self._engine = engine
         self._agent_id = agent_id
         self._statement = text(
-            _SEARCH.format(columns=", ".join(columns), condition=_FILTERED if filtered else _OWNED)
+            _SEARCH.format(
+                columns=", ".join(columns),
+                condition=_FILTERED if filtered else _OWNED,
+                operator=operator,
+            )
         )
         self._parameters = {"agent_id": agent_id, "k": k}
 

@@ -55,14 +55,16 @@ GOALS = (
         "five_factor over cosine distance, same filters",
         contenders.COMPOSITE,
         contenders.COSINE,
-        at_most=1.5,
+        at_most=1.3,
     ),
     Goal(
         "five_factor over cosine distance, agent_id alone",
         contenders.COMPOSITE,
         contenders.COSINE_UNFILTERED,
-        at_most=1.5,
+        at_most=1.3,
     ),
+    Goal("inner product over cosine distance", contenders.INNER, contenders.COSINE_UNFILTERED),
+    Goal("five_factor over rows of nothing else", contenders.COMPOSITE, contenders.NARROW),
     Goal(
         "fetching and NumPy over five_factor",
         contenders.FETCHING,

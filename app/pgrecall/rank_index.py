@@ -12,8 +12,6 @@ AT_LEAST = 5_000
 """Memories of an owner from which on its index is faster than ranking all of them, as measured."""
 M, EF_CONSTRUCTION = 32, 128
 """Of the HNSW graph, as measured: with fewer links, some builds could not reach whole topics."""
-CANDIDATES, MAX_CANDIDATES = 64, 1_000
-"""How many the graph hands on at first, and at most: as many as pgvector's walk may keep."""
 
 MAX_BESIDE = 2_000
 """Memories scored beside the index: each costs some microseconds in every search."""

@@ -28,4 +28,5 @@ CASES = {
     4: Case("1,536 dimensions, halfvec", single.wide_sources, single.run_wide),
     5: Case("growth of one agent", growth.sources, growth.run),
     6: Case("filters and teams", filters.sources, filters.run),
+    7: Case("from how many memories on", growth.small_sources, growth.run_small),
 }

@@ -9,7 +9,7 @@ from benchmarks.index.approaches import INDEX
 from benchmarks.index.comparison import Comparison, Outcome
 from benchmarks.index.goals import COST, FASTER, FULL, GROWTH, RECALL, Goal, Verdict
 
-GROWTH_CASE, FILTERS_CASE = 5, 6
+GROWTH_CASE, FILTERS_CASE, SMALL_CASE = 5, 6, 7
 
 
 def verdicts(comparisons: Sequence[Comparison]) -> list[Verdict]:

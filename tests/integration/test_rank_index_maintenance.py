@@ -234,7 +234,7 @@ def test_an_index_of_another_version_is_not_used_and_due(
     assert status.due == "built by another version of pgrecall, not used"
     assert status.index is not None
     assert not status.index.is_usable
-    assert repo.search(A, NORTH, strategy="index", touch=False).strategy == "exact"
+    assert repository_of(own_url).search(A, NORTH, strategy="index").strategy == "exact"
     assert maintain(repo) == [A]
     assert due(repo) is None
     assert repo.search(A, NORTH, strategy="index", touch=False).strategy == "index"

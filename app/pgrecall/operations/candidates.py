@@ -10,7 +10,7 @@ from typing import Any
 
 from pgrecall import rank_space, statements
 from pgrecall.hits import Strategy
-from pgrecall.rank_index import CANDIDATES, MAX_CANDIDATES, RankIndex
+from pgrecall.rank_index import RankIndex
 from pgrecall.schema import Layout, Tables
 from pgrecall.signals import Similarity
 from pgrecall.statements import Search, Source, Sources
@@ -18,6 +18,8 @@ from pgrecall.steps import Execute, Inspect, Lookup, Operation
 
 MAX_UNCOVERED = 0.1
 """The weight of signals that the index knows nothing of, up to which auto takes it."""
+CANDIDATES, MAX_CANDIDATES = 64, 1_000
+"""How many the graph hands on at first, and at most: as many as pgvector's walk may keep."""
 PER_HIT, MAX_K = 6, 80
 """At least so many candidates for each hit asked for, and the most hits an index is asked for."""
 

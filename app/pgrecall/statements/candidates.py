@@ -35,10 +35,9 @@ from sqlalchemy.dialects.postgresql import ARRAY, array
 from pgrecall import compiler
 from pgrecall.custom_condition import Expression
 from pgrecall.schema import Tables, owner
-from pgrecall.statements.conditions import owned, owned_by_any
+from pgrecall.statements.conditions import Condition, owned, owned_by_any
 from pgrecall.statements.ranking import Ranking, Search, Shape, in_full, scored
 
-_BESIDE = literal_column("NULL::integer", Integer()).label("source")
 PASSED, TOTAL = "passed", "total"
 """Columns: how many candidates of each index pass, in order, and how many rows in all."""
 
@@ -107,20 +106,22 @@ def _search(
     tables: Tables, shape: Shape, sources: SourcesShape, where: Sequence[Expression]
 ) -> Ranking:
     of_team, whole_own, whole_teams = sources
-    numbers = {team: [n for n, is_team in enumerate(of_team) if is_team == team] for team in (0, 1)}
-    stores = [
-        (tables.memories, owned(tables.memories), False, _whole_own(tables) if whole_own else None)
-    ]
-    if shape.has_teams:
-        whole = _whole_teams(tables) if whole_teams else None
-        stores.append((tables.team_memories, owned_by_any(tables.team_memories), True, whole))
+    own, teams = tables.memories, tables.team_memories
     found = []
-    for memories, whose, is_team, whole in stores:
-        among = _nominated(tables, memories, is_team, numbers[is_team], whole, shape)
-        rows = scored(tables, memories, whose, shape, where, among=among)
+    if not all(of_team):
+        among = _nominated(tables, own, [n for n, team in enumerate(of_team) if not team], shape)
         found.append(
-            rows.add_columns(literal_column(str(is_team).lower(), Boolean()).label("of_team"))
+            _of_store(scored(tables, own, owned(own), shape, where, among=among), own=True)
         )
+    if whole_own:
+        found.append(_of_store(_whole(tables, own, owned(own), shape, where), own=True))
+    if any(of_team):
+        among = _nominated(tables, teams, [n for n, team in enumerate(of_team) if team], shape)
+        rows = scored(tables, teams, owned_by_any(teams), shape, where, among=among)
+        found.append(_of_store(rows, own=False))
+    if whole_teams:
+        named = owner(teams) == any_(cast(bindparam("whole_teams", type_=ARRAY(Text)), ARRAY(Text)))
+        found.append(_of_store(_whole(tables, teams, named, shape, where), own=False))
     merged = (union_all(*found) if len(found) > 1 else found[0]).subquery("merged")
     best = (
         select(
@@ -134,34 +135,45 @@ def _search(
         .limit(bindparam("k", type_=Integer()))
         .cte("ranked")
     )
+    stores = [(own, owned(own), ~best.c.of_team)]
+    if shape.has_teams:
+        stores.append((teams, owned_by_any(teams), best.c.of_team))
     hits = [
         in_full(tables, memories, best, shape)
         .add_columns(best.c[PASSED], best.c[TOTAL])
-        .where(best.c.of_team if is_team else ~best.c.of_team, whose)
-        for memories, whose, is_team, _ in stores
+        .where(of_store, whose)
+        for memories, whose, of_store in stores
     ]
     if len(hits) == 1:
         return hits[0].order_by(best.c.score.desc(), best.c.id)
     return union_all(*hits).order_by(literal_column("score").desc(), literal_column("id"))
 
 
-def _nominated(
+def _of_store(rows: Select[Any], *, own: bool) -> Select[Any]:
+    return rows.add_columns(literal_column(str(not own).lower(), Boolean()).label("of_team"))
+
+
+def _whole(
     tables: Tables,
     memories: MemoryTable,
-    is_team: bool,
-    numbers: Sequence[int],
-    whole: Select[Any] | None,
+    whose: Condition,
     shape: Shape,
-) -> CTE:
+    where: Sequence[Expression],
+) -> Select[Any]:
+    """All of an owner without an index; of no source."""
+    no_source = literal_column("NULL::integer", Integer()).label("source")
+    return scored(tables, memories, whose, shape, where).add_columns(no_source)
+
+
+def _nominated(tables: Tables, memories: MemoryTable, numbers: Sequence[int], shape: Shape) -> CTE:
     """Owner and id of every row to be scored, once, and the number of the index it comes from."""
-    parts = [] if whole is None else [whole]
-    for number in numbers:
-        parts.append(_of_index(tables, memories, number, shape))
-    every = union_all(*parts).subquery("every")
+    every = union_all(*(_of_index(tables, memories, number, shape) for number in numbers)).subquery(
+        "every"
+    )
     return (
         select(every.c.owner_id, every.c.id, func.min(every.c.source).label("source"))
         .group_by(every.c.owner_id, every.c.id)
-        .cte("nominated_of_teams" if is_team else "nominated")
+        .cte(f"nominated_{numbers[0]}")
     )
 
 
@@ -188,22 +200,3 @@ def _of_index(tables: Tables, memories: MemoryTable, number: int, shape: Shape) 
     )
     source = case((rows.c.from_index, literal_column(str(number), Integer())))
     return select(owner_id.label("owner_id"), rows.c.memory_id.label("id"), source.label("source"))
-
-
-def _whole_own(tables: Tables) -> Select[Any]:
-    memories = tables.memories
-    return _whole(memories).where(owned(memories))
-
-
-def _whole_teams(tables: Tables) -> Select[Any]:
-    memories = tables.team_memories
-    teams = cast(bindparam("whole_teams", type_=ARRAY(Text)), ARRAY(Text))
-    return _whole(memories).where(owner(memories) == any_(teams))
-
-
-def _whole(memories: MemoryTable) -> Select[Any]:
-    return select(
-        owner(memories).label("owner_id"),
-        memories.c.id,
-        _BESIDE,
-    )

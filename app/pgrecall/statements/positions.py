@@ -188,8 +188,8 @@ def newest(tables: Tables) -> Select[Any]:
 def fill_positions(tables: Tables, layout: Layout, positions: Table) -> Insert:
     """Puts in the positions of the owner's active memories; parameters: owner_id, as_of.
 
-    In an order that has nothing to do with time or topic: with rows from old to new in it, the
-    graph of the same index found 0.88 of what it finds so (benchmarks/RESULTS.md).
+    In an order that has nothing to do with time or topic: filled from old to new, the graph finds
+    much less (ADR-0021).
     """
     return insert(positions).from_select(["memory_id", "position"], _placed(tables, layout))
 
