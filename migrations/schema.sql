@@ -184,10 +184,10 @@ $$;
 COMMENT ON FUNCTION pgrecall.archive_excess_batch(agent text, max_live bigint, policy text, batch_size integer, of_team boolean) IS 'One batch of the garbage collection: the least trusted beyond the cap are archived.';
 
 --
--- Name: await_writers(regclass, double precision); Type: FUNCTION; Schema: pgrecall; Owner: -
+-- Name: await_writers(regclass[], double precision); Type: FUNCTION; Schema: pgrecall; Owner: -
 --
 
-CREATE FUNCTION pgrecall.await_writers(memories regclass, seconds double precision) RETURNS boolean
+CREATE FUNCTION pgrecall.await_writers(tables regclass[], seconds double precision) RETURNS boolean
     LANGUAGE plpgsql
     SET search_path TO 'pgrecall', 'public', 'pg_temp'
     AS $$
@@ -195,7 +195,7 @@ DECLARE
     until timestamptz := clock_timestamp() + seconds * interval '1 second';
     writers text[] := ARRAY(
         SELECT DISTINCT virtualtransaction FROM pg_locks
-         WHERE locktype = 'relation' AND relation = memories AND granted
+         WHERE locktype = 'relation' AND relation = ANY (tables) AND granted
            AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
            AND mode = 'RowExclusiveLock' AND pid IS DISTINCT FROM pg_backend_pid());
 BEGIN
@@ -211,10 +211,10 @@ END
 $$;
 
 --
--- Name: FUNCTION await_writers(memories regclass, seconds double precision); Type: COMMENT; Schema: pgrecall; Owner: -
+-- Name: FUNCTION await_writers(tables regclass[], seconds double precision); Type: COMMENT; Schema: pgrecall; Owner: -
 --
 
-COMMENT ON FUNCTION pgrecall.await_writers(memories regclass, seconds double precision) IS 'Waits until every transaction that has written to the table by now has ended, without a lock of its own; false when some have not after so many seconds.';
+COMMENT ON FUNCTION pgrecall.await_writers(tables regclass[], seconds double precision) IS 'Waits until every transaction that has written to the tables by now has ended, without a lock of its own; false when some have not after so many seconds.';
 
 --
 -- Name: clear_memories(text, boolean); Type: FUNCTION; Schema: pgrecall; Owner: -
@@ -833,13 +833,21 @@ COMMENT ON FUNCTION pgrecall.event_id() IS 'A new id for an event made by the se
 --
 
 CREATE FUNCTION pgrecall.forget_positions(agent text, table_name text, ids uuid[]) RETURNS bigint
-    LANGUAGE plpgsql
+    LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pgrecall', 'public', 'pg_temp'
     AS $_$
 DECLARE
     found text;
     forgotten bigint := 0;
 BEGIN
+    IF table_name NOT IN ('agent_memories', 'team_memories') THEN
+        RAISE EXCEPTION 'table_name must be agent_memories or team_memories, got %', table_name
+            USING ERRCODE = 'invalid_parameter_value';
+    ELSIF NOT has_table_privilege(
+            coalesce(nullif(current_setting('role'), 'none'), session_user), table_name, 'DELETE') THEN
+        RAISE EXCEPTION 'permission denied for table %', table_name
+            USING ERRCODE = 'insufficient_privilege';
+    END IF;
     PERFORM pg_advisory_xact_lock_shared(hashtextextended(format(
         'pgrecall positions %s %s %s', current_schema(), table_name, agent), 0));
     SELECT r.relation INTO found FROM rank_indexes r
@@ -1227,12 +1235,16 @@ BEGIN
         RAISE EXCEPTION 'relation must be the table of a rank index, got %', relation
             USING ERRCODE = 'invalid_parameter_value';
     END IF;
+    IF NOT has_table_privilege('memory_events', 'SELECT') OR NOT coalesce(
+            has_table_privilege(to_regclass(relation), 'SELECT'), false) THEN
+        RETURN;
+    END IF;
     PERFORM set_config('hnsw.ef_search', candidates::text, true);
     BEGIN
         RETURN QUERY EXECUTE format(
             'SELECT memory_id, true FROM %I ORDER BY position <#> $1 LIMIT $2', relation)
             USING query::halfvec, candidates;
-    EXCEPTION WHEN undefined_table OR insufficient_privilege THEN
+    EXCEPTION WHEN undefined_table THEN
         NULL;
     END;
     IF of_team THEN

@@ -19,6 +19,15 @@ MAX_AGE = timedelta(days=28)
 """The graph leans on what was recent when it was built."""
 
 
+LONGEST_TOUCH = timedelta(minutes=1)
+"""How long before it writes a transaction that counts a retrieval may have begun."""
+
+
+def used_since(as_of: datetime, built_at: datetime) -> datetime:
+    """From when on retrievals may be unknown to an index of these times."""
+    return min(as_of, built_at - LONGEST_TOUCH)
+
+
 @dataclass(frozen=True, slots=True)
 class RankIndex:
     """The rank index of one owner's memories."""
@@ -41,6 +50,12 @@ class RankIndex:
     ef_construction: int
     seconds: float
     """How long the build took."""
+
+    @property
+    def used_since(self) -> datetime:
+        """Retrievals from here on may be unknown to it: they bear the time at which their
+        transaction began."""
+        return used_since(self.as_of, self.built_at)
 
     @property
     def is_usable(self) -> bool:

@@ -30,6 +30,23 @@ _DROP_POSITIONS = """
         END LOOP;
     END $$
 """
+_GRANT = """
+    DO $$
+    DECLARE
+        role text;
+    BEGIN
+        FOR role IN
+            SELECT DISTINCT CASE g.grantee WHEN 0 THEN 'PUBLIC'
+                            ELSE quote_ident(pg_get_userbyid(g.grantee)) END
+              FROM pg_class c, aclexplode(c.relacl) g
+             WHERE c.relnamespace = '"SCHEMA"'::regnamespace
+               AND c.relname IN ('agent_memories', 'team_memories')
+               AND g.privilege_type = 'SELECT' AND g.grantee <> c.relowner LOOP
+            EXECUTE 'GRANT SELECT ON "SCHEMA".rank_indexes TO ' || role;
+        END LOOP;
+    END $$
+"""
+"""Who could search before can go on: a search looks whether there is an index."""
 
 
 def upgrade() -> None:
@@ -50,6 +67,7 @@ def upgrade() -> None:
             table, "inserted_at", server_default=sa.text("clock_timestamp()"), schema=schema
         )
     _create_rank_indexes(schema)
+    op.execute(_GRANT.replace("SCHEMA", schema))
     # The functions keep this path; without pg_temp at its end, temporary tables would come first.
     op.execute(
         "SELECT set_config('search_path', current_setting('search_path') || ', pg_temp', true)"

@@ -1,13 +1,23 @@
 -- A position holds the direction of an embedding: what is deleted must not live on there. The lock
--- is the one that a build takes at its end, to delete what was deleted while it ran.
+-- is the one that a build takes at its end, to delete what was deleted while it ran. With the
+-- rights of its owner, since a role may have been granted to delete memories after the build; whoever
+-- may not delete memories may not do this.
 CREATE FUNCTION forget_positions(agent text, table_name text, ids uuid[]) RETURNS bigint
-    LANGUAGE plpgsql VOLATILE
+    LANGUAGE plpgsql VOLATILE SECURITY DEFINER
     SET search_path FROM CURRENT
 AS $function$
 DECLARE
     found text;
     forgotten bigint := 0;
 BEGIN
+    IF table_name NOT IN ('agent_memories', 'team_memories') THEN
+        RAISE EXCEPTION 'table_name must be agent_memories or team_memories, got %', table_name
+            USING ERRCODE = 'invalid_parameter_value';
+    ELSIF NOT has_table_privilege(
+            coalesce(nullif(current_setting('role'), 'none'), session_user), table_name, 'DELETE') THEN
+        RAISE EXCEPTION 'permission denied for table %', table_name
+            USING ERRCODE = 'insufficient_privilege';
+    END IF;
     PERFORM pg_advisory_xact_lock_shared(hashtextextended(format(
         'pgrecall positions %s %s %s', current_schema(), table_name, agent), 0));
     SELECT r.relation INTO found FROM rank_indexes r

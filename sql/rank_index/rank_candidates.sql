@@ -1,6 +1,6 @@
 -- The settings hold inside the function and return to what they were when it ends. A table that is
--- gone was replaced by maintenance since its name was read, one that may not be read was built
--- before the role was granted to: then no candidate comes from it, and whoever asked sees that.
+-- gone was replaced by maintenance since its name was read: then no candidate comes from it, and
+-- whoever asked sees that. A role that may not read all this needs gets nothing, not a part.
 -- A function and not part of the search, so that PostgreSQL can keep one plan for the search
 -- whatever the times are.
 CREATE FUNCTION rank_candidates(
@@ -19,12 +19,16 @@ BEGIN
         RAISE EXCEPTION 'relation must be the table of a rank index, got %', relation
             USING ERRCODE = 'invalid_parameter_value';
     END IF;
+    IF NOT has_table_privilege('memory_events', 'SELECT') OR NOT coalesce(
+            has_table_privilege(to_regclass(relation), 'SELECT'), false) THEN
+        RETURN;
+    END IF;
     PERFORM set_config('hnsw.ef_search', candidates::text, true);
     BEGIN
         RETURN QUERY EXECUTE format(
             'SELECT memory_id, true FROM %I ORDER BY position <#> $1 LIMIT $2', relation)
             USING query::halfvec, candidates;
-    EXCEPTION WHEN undefined_table OR insufficient_privilege THEN
+    EXCEPTION WHEN undefined_table THEN
         NULL;
     END;
     IF of_team THEN

@@ -441,8 +441,9 @@ def test_a_build_going_on_is_not_taken_for_a_table_left_behind(
         assert maintain(repo, 10_000) == []
         other.rollback()
 
-    assert listed(own_url) == [(A, running.result().relation)]
-    assert tables_of(own_url) == [running.result().relation]
+    relation = running.result().relation
+    assert listed(own_url) == [(A, relation)]
+    assert tables_of(own_url) == [relation]
 
 
 def test_of_two_maintenances_at_once_one_builds(

@@ -17,7 +17,7 @@ from sqlalchemy import NullPool, create_engine, make_url
 from pgrecall import MemoryRepository, NewMemory, migrate
 from pgrecall.embedding import EmbeddingType
 from pgrecall.errors import DatabaseUnavailable
-from tests.migrations.asking import rows, run, value, values, wait_until_blocked
+from tests.migrations.asking import rows, run, value, values, wait_until, wait_until_blocked
 
 DIMENSIONS = 3
 STORES = ("agent_memories", "team_memories")
@@ -301,7 +301,9 @@ def test_an_interrupted_build_of_the_indexes_is_repeated(
     insert(each_url, "agent_memories", "one")
     with open_transaction(each_url, f"LOCK TABLE pgrecall.{table} IN ROW EXCLUSIVE MODE"):
         running = background.submit(migrate.upgrade, each_url)
-        pid = wait_until_blocked(each_url, "CREATE INDEX CONCURRENTLY")
+        name = NEW_INDEXES[done]
+        wait_until(f"{name} is there, not valid", lambda: name in found_indexes(each_url))
+        pid = wait_until_blocked(each_url, f"CREATE INDEX CONCURRENTLY {name}")
         assert value(each_url, "SELECT pg_terminate_backend(%s, 10000)", pid)
         with pytest.raises(DatabaseUnavailable):
             running.result()

@@ -11,6 +11,7 @@ from typing import Annotated
 import typer
 from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.table import Table
+from rich.text import Text
 
 from pgrecall.cli.asking import K
 from pgrecall.cli.database import Agent, AsJson, DatabaseUrl, Schema
@@ -213,6 +214,7 @@ def _bar() -> Progress:
         TimeElapsedColumn(),
         console=complaints,
         transient=True,
+        disable=not complaints.is_terminal,
     )
 
 
@@ -227,7 +229,9 @@ def _print_built(built: list[RankIndex], otherwise: str, *, json: bool) -> None:
         for column in ("agent", "memories", "seconds"):
             table.add_column(column, justify="left" if column == "agent" else "right")
         for index in built:
-            table.add_row(plain(index.agent_id), f"{index.memories:,}", f"{index.seconds:.1f}")
+            table.add_row(
+                Text(plain(index.agent_id)), f"{index.memories:,}", f"{index.seconds:.1f}"
+            )
         console.print(table)
 
 
@@ -240,7 +244,7 @@ def _listed(found: list[RankIndexStatus]) -> Table:
     for status in found:
         index = status.index
         table.add_row(
-            plain(status.agent_id),
+            Text(plain(status.agent_id)),
             f"{status.memories or 0:,}" if index is None else f"{index.memories:,}",
             *(
                 "" if index is None else f"{n:,}"
@@ -260,7 +264,7 @@ def _checked(found: list[RankIndexCheck]) -> Table:
         table.add_column(column, justify="right")
     for each in found:
         table.add_row(
-            each.profile,
+            Text(plain(each.profile)),
             str(each.queries),
             str(each.in_index),
             f"{each.recall:.3f}",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from rich.table import Table
+from rich.text import Text
 from sqlalchemy import Connection
 
 from pgrecall import migrate
@@ -24,7 +25,7 @@ def status(
         found = migrate.status(url, schema=schema)
         with engine_of(url).connect() as connection:
             held = overview(connection, schema) if found.dimensions else None
-            indexes = [] if found.pending or held is None else _rank_indexes(connection, schema)
+            indexes = {} if found.pending or held is None else _rank_indexes(connection, schema)
     if json:
         print_json(record(found) | (_numbers(held, indexes) if held else {}))
         return
@@ -43,25 +44,26 @@ def status(
             "size",
             f"{held.bytes / 2**20:,.1f} MiB, of it indexes {held.index_bytes / 2**20:,.1f} MiB",
         )
-        if indexes:
-            built = sum(status.index is not None for status in indexes)
-            table.add_row("rank indexes", f"{built:,}")
-        for status in indexes:
-            if status.due:
-                said = f"{plain(status.agent_id)}: {status.due}; run `pgrecall index maintain`"
-                table.add_row("rank index due", said)
+        for whose, statuses in indexes.items():
+            built = sum(status.index is not None for status in statuses)
+            if statuses:
+                table.add_row(f"rank indexes of {whose}", f"{built:,}")
+            run = f"run `pgrecall index maintain{' --of-team' if whose == 'teams' else ''}`"
+            for status in statuses:
+                if status.due:
+                    said = f"{plain(status.agent_id)}: {status.due}; {run}"
+                    table.add_row("rank index due", Text(said))
         for index in found.invalid_indexes:
             table.add_row("invalid index", f"{index}: run `pgrecall migrate up`")
     console.print(table)
 
 
-def _rank_indexes(connection: Connection, schema: str) -> list[RankIndexStatus]:
-    """Of agents, then of teams."""
+def _rank_indexes(connection: Connection, schema: str) -> dict[str, list[RankIndexStatus]]:
     repo = MemoryRepository(connection, schema=schema)
-    return [*repo.rank_indexes(), *repo.teams.rank_indexes()]
+    return {"agents": repo.rank_indexes(), "teams": repo.teams.rank_indexes()}
 
 
-def _numbers(held: Overview, indexes: list[RankIndexStatus]) -> dict[str, object]:
+def _numbers(held: Overview, indexes: dict[str, list[RankIndexStatus]]) -> dict[str, object]:
     return {
         "memories": held.memories,
         "agents": held.agents,
@@ -69,6 +71,12 @@ def _numbers(held: Overview, indexes: list[RankIndexStatus]) -> dict[str, object
         "estimated": held.estimated,
         "bytes": held.bytes,
         "index_bytes": held.index_bytes,
-        "rank_indexes": sum(status.index is not None for status in indexes),
-        "rank_indexes_due": {status.agent_id: status.due for status in indexes if status.due},
+        "rank_indexes": {
+            whose: sum(status.index is not None for status in statuses)
+            for whose, statuses in indexes.items()
+        },
+        "rank_indexes_due": {
+            whose: {status.agent_id: status.due for status in statuses if status.due}
+            for whose, statuses in indexes.items()
+        },
     }

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from functools import partial
 from statistics import fmean, median
-from typing import Any
+from typing import Any, Literal
 
 from pgrecall import profiles
 from pgrecall.embedding import VectorLike
@@ -58,12 +58,11 @@ def build_rank_indexes(
     end within a minute.
     """
     how = _how(at_least, m, ef_construction, as_of)
-    owners = [agent_id] if agent_id is not None else None
-    if agent_id is not None:
-        require_name("agent_id", agent_id)
-    if owners is None:
-        owners = yield Transact(partial(indexing.large_owners, at_least=at_least))
-    return (yield from _built(dict.fromkeys(owners or ()), how, on_progress))
+    if agent_id is None:
+        owners: list[str] = yield Transact(partial(indexing.large_owners, at_least=at_least))
+    else:
+        owners = [require_name("agent_id", agent_id)]
+    return (yield from _built([(owner_id, "any", how) for owner_id in owners], on_progress))
 
 
 def maintain_rank_indexes(
@@ -76,21 +75,23 @@ def maintain_rank_indexes(
     """Builds anew every rank index that is due, and those of agents that have grown large.
 
     `rank_indexes` says which are due and why. Searches go on in the old one until the new one is
-    there. Indexes of agents that no longer have half of `at_least` memories are dropped. Raises as
-    `build_rank_indexes` does.
+    there, which is built as the old one was; `at_least`, `m` and `ef_construction` are for those
+    that have none. Indexes of agents that no longer have half as many memories as theirs is for
+    are dropped. Raises as `build_rank_indexes` does.
     """
     how = _how(at_least, m, ef_construction, None)
     known: list[RankIndexStatus] = yield Transact(partial(indexing.rank_indexes, at_least=at_least))
-    large: list[str] = yield Transact(
-        partial(indexing.large_owners, at_least=max(at_least // 2, 1))
-    )
-    due = {}
+    due: list[_Due] = []
     for status in known:
-        if status.index is not None and status.agent_id not in large:
-            yield Transact(partial(indexing.drop_rank_index, agent_id=status.agent_id))
+        index, owner_id = status.index, status.agent_id
+        if index is None:
+            due.append((owner_id, "none", how))
+        elif (yield Transact(partial(indexing.has_shrunk, index=index))):
+            yield Transact(partial(indexing.drop_rank_index, agent_id=owner_id))
         elif status.due:
-            due[status.agent_id] = None if status.index is None else status.index.built_at
-    built = yield from _built(due, how, on_progress)
+            as_before = indexing.Build(index.at_least, index.m, index.ef_construction, None)
+            due.append((owner_id, index.built_at, as_before))
+    built = yield from _built(due, on_progress)
     for relation in (yield Transact(indexing.unused_relations)):
         yield Transact(partial(indexing.drop_relation, relation=relation))
     return built
@@ -112,6 +113,7 @@ def check_rank_index(
     retrievals. `on_progress(done, total)` is called after each. Raises InputError where there is
     nothing to ask.
     """
+    require_name("agent_id", agent_id)
     require_count("sample", sample, at_least=1, at_most=10_000)
     asked: Sequence[Any] = [] if queries is None else list(queries)
     if queries is None:
@@ -168,25 +170,26 @@ def _how(at_least: int, m: int, ef_construction: int, as_of: datetime | None) ->
     return indexing.Build(at_least, m, ef_construction, as_of)
 
 
-def _built(
-    owners: Mapping[str, datetime | None], how: indexing.Build, on_progress: Progress | None
-) -> Job[list[RankIndex]]:
-    """Owner → when the index it replaces was built, where that matters."""
+_Due = tuple[str, datetime | Literal["none", "any"], indexing.Build]
+"""Whose index is to be built, which one is expected to be there, and how."""
+
+
+def _built(due: Sequence[_Due], on_progress: Progress | None) -> Job[list[RankIndex]]:
     built = []
-    for done, (owner_id, replaces) in enumerate(owners.items()):
+    for done, (owner_id, expected, how) in enumerate(due):
         if on_progress is not None:
-            yield Call(on_progress, (owner_id, done, len(owners)))
+            yield Call(on_progress, (owner_id, done, len(due)))
         built_at: datetime | None = yield Transact(
             partial(indexing.writers_are_done, seconds=PATIENCE)
         )
         if built_at is None:
             raise DatabaseConflict(
-                f"a transaction that wrote memories has not ended within {PATIENCE:.0f} seconds: "
+                f"a transaction that wrote memories has not ended within {PATIENCE:g} seconds: "
                 "end it and build again, so that what it wrote is not missed"
             )
         index, former = yield Transact(
             partial(
-                indexing.build, owner_id=owner_id, how=how, built_at=built_at, replaces=replaces
+                indexing.build, owner_id=owner_id, how=how, built_at=built_at, expected=expected
             )
         )
         if former is not None:
@@ -194,5 +197,5 @@ def _built(
         if index is not None:
             built.append(index)
     if on_progress is not None:
-        yield Call(on_progress, ("", len(owners), len(owners)))
+        yield Call(on_progress, ("", len(due), len(due)))
     return built

@@ -10,7 +10,7 @@ from typing import Any
 
 from pgrecall import rank_space, statements
 from pgrecall.hits import Strategy
-from pgrecall.rank_index import RankIndex
+from pgrecall.rank_index import RankIndex, used_since
 from pgrecall.schema import Layout, Tables
 from pgrecall.signals import Similarity
 from pgrecall.statements import Search, Source, Sources
@@ -125,7 +125,7 @@ def _source(row: Any, of_team: bool, wanted: Search, layout: Layout) -> Source:
         of_team=of_team,
         relation=row.relation,
         built_at=row.built_at,
-        as_of=row.as_of,
+        used_since=used_since(row.as_of, row.built_at),
         direction=_direction(wanted, (_moment(wanted) - row.as_of) / timedelta(days=1), layout),
     )
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Any, Literal
 
 from pgrecall import statements
+from pgrecall.errors import InputError
 from pgrecall.operations.candidates import index_of, look_up
 from pgrecall.rank_index import AT_LEAST, RankIndex, RankIndexStatus
 from pgrecall.rank_space import AXES, VERSION
@@ -50,7 +51,7 @@ def rank_indexes(
             {
                 "owner_id": index.agent_id,
                 "built_at": index.built_at,
-                "as_of": index.as_of,
+                "as_of": index.used_since,
                 "relation": index.relation,
             },
         )
@@ -109,9 +110,29 @@ def large_owners(tables: Tables, at_least: int) -> Operation[list[str]]:
     return [row.owner_id for row in rows]
 
 
+def has_shrunk(tables: Tables, index: RankIndex) -> Operation[bool]:
+    """Whether the owner has less than half as many memories as the index is for."""
+    half = index.at_least // 2
+    [row] = yield Execute(
+        statements.count_up_to(tables), {"owner_id": index.agent_id, "most": half}
+    )
+    fewer: bool = row.memories < half
+    return fewer
+
+
 def writers_are_done(tables: Tables, seconds: float) -> Operation[datetime | None]:
-    """Waits for all who have written by now; the moment, or None if some take longer."""
+    """Waits for all who have written by now; the moment, or None if some take longer.
+
+    Raises InputError where what they wrote could not be seen afterwards.
+    """
+    former = yield from _unhurried(megabytes=0)
+    if former.isolation != "read committed":
+        raise InputError(
+            "an index cannot be built in a transaction of isolation level "
+            f"{former.isolation.upper()}, which does not see what others write; use READ COMMITTED"
+        )
     [row] = yield Execute(statements.await_writers(tables), {"seconds": seconds})
+    yield from _as_before(former)
     return row.built_at if row.all_done else None
 
 
@@ -121,34 +142,33 @@ def build(
     how: Build,
     built_at: datetime,
     *,
-    replaces: datetime | None = None,
+    expected: datetime | Literal["none", "any"] = "any",
 ) -> Operation[tuple[RankIndex | None, str | None]]:
     """Builds the owner's index in a table of its own and takes it into use, all or nothing.
 
     Returns it and the table it replaces. Nothing is built where no memory is active, or where the
-    one there was not built at `replaces`: another client was faster.
+    one there is not the expected one, of that moment or none: another client was faster.
     """
     start = time.monotonic()
     layout: Layout = yield Inspect()
+    settings = yield from _unhurried(megabytes=0)
     yield Execute(statements.lock_build(tables), {"owner_id": owner_id})
     former: RankIndex | None = None
     for row in (yield look_up(tables, owner_id, (), anew=True)):
         former = index_of(row)
-    if replaces is not None and (former is None or former.built_at != replaces):
-        return None, None
     [there] = yield Execute(statements.newest(tables), {"owner_id": owner_id})
-    if not there.memories:
+    is_expected = expected in ("any", "none" if former is None else former.built_at)
+    if not there.memories or not is_expected:
+        yield from _as_before(settings)
         return None, None
     relation = statements.relation_name()
     positions = statements.positions_table(tables, layout, relation)
-    yield Execute(
-        statements.build_settings(), {"megabytes": _megabytes(layout, there.memories, how.m)}
-    )
+    yield from _unhurried(megabytes=_megabytes(layout, there.memories, how.m))
     for statement in statements.create_positions(positions):
         yield Execute(statement)
     for row in (yield Execute(statements.grants(tables))):
         yield Execute(statements.grant(positions, row.privilege_type, row.role))
-    as_of = how.as_of or there.as_of or built_at
+    as_of = how.as_of or min(there.as_of or built_at, built_at)
     yield Execute(
         statements.fill_positions(tables, layout, positions),
         {"owner_id": owner_id, "as_of": as_of},
@@ -175,6 +195,7 @@ def build(
     its: dict[str, Any] = {f"its_{name}": getattr(index, name) for name in statements.FIELDS}
     yield Execute(statements.note_rank_index(tables), {"owner_id": owner_id, **its})
     yield look_up(tables, owner_id, (), anew=True)
+    yield from _as_before(settings)
     return index, former.relation if former else None
 
 
@@ -182,6 +203,18 @@ def sampled(tables: Tables, owner_id: str, number: int) -> Operation[list[list[f
     """Embeddings of memories drawn at random, the same each time."""
     rows = yield Execute(statements.sample(tables), {"owner_id": owner_id, "number": number})
     return [row.embedding for row in rows]
+
+
+def _unhurried(megabytes: int) -> Operation[Any]:
+    """Settings for a build from here on; returns those there were."""
+    [former] = yield Execute(statements.settings())
+    yield Execute(statements.build_settings(), {"megabytes": megabytes})
+    return former
+
+
+def _as_before(former: Any) -> Operation[None]:
+    names = statements.SETTINGS
+    yield Execute(statements.restore_settings(), {name: getattr(former, name) for name in names})
 
 
 def _megabytes(layout: Layout, memories: int, m: int) -> int:

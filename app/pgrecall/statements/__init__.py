@@ -30,6 +30,7 @@ from pgrecall.statements.linking import STEPS, link, link_all, links_of, neighbo
 from pgrecall.statements.outcomes import FEEDBACK, adjust_trust, record_feedback, record_outcome
 from pgrecall.statements.owners import large_owners, owners, owners_of_orphans
 from pgrecall.statements.positions import (
+    SETTINGS,
     await_writers,
     build_settings,
     create_positions,
@@ -43,7 +44,9 @@ from pgrecall.statements.positions import (
     newest,
     positions_table,
     relation_name,
+    restore_settings,
     sample,
+    settings,
 )
 from pgrecall.statements.rank_indexes import (
     FIELDS,
@@ -89,6 +92,7 @@ __all__ = [
     "FEEDBACK",
     "FIELDS",
     "GIVEN",
+    "SETTINGS",
     "SIGNAL_PREFIX",
     "STEPS",
     "UNSET_FIELDS",
@@ -165,12 +169,14 @@ __all__ = [
     "relation_name",
     "replace",
     "restate",
+    "restore_settings",
     "revive",
     "revive_duplicates",
     "sample",
     "search",
     "search_candidates",
     "set_importance",
+    "settings",
     "since_built",
     "staged_fields",
     "staging",

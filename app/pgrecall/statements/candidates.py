@@ -50,7 +50,7 @@ class Source:
     of_team: bool
     relation: str
     built_at: datetime
-    as_of: datetime
+    used_since: datetime
     direction: str
     """The query in the rank space, as text."""
 
@@ -78,7 +78,7 @@ class Sources:
         if self.whole_teams:
             parameters["whole_teams"] = list(self.whole_teams)
         for number, source in enumerate(self.indexes):
-            for name in ("owner_id", "relation", "built_at", "as_of", "direction"):
+            for name in ("owner_id", "relation", "built_at", "used_since", "direction"):
                 parameters[f"source_{number}_{name}"] = getattr(source, name)
         return parameters
 
@@ -182,7 +182,7 @@ def _of_index(tables: Tables, memories: MemoryTable, number: int, shape: Shape) 
         return bindparam(f"source_{number}_{name}", type_=type_)
 
     owner_id = bound("owner_id", Text())
-    since = {name: bound(name, DateTime(timezone=True)) for name in ("built_at", "as_of")}
+    since = {name: bound(name, DateTime(timezone=True)) for name in ("built_at", "used_since")}
     found: Any = compiler.schema_function(
         tables.schema,
         "rank_candidates",
@@ -192,7 +192,7 @@ def _of_index(tables: Tables, memories: MemoryTable, number: int, shape: Shape) 
         bound("direction", Text()),
         bindparam("candidates", type_=Integer()),
         since["built_at"],
-        since["as_of"] if shape.follows_use else null(),
+        since["used_since"] if shape.follows_use else null(),
         type_=Uuid(),
     )
     rows = found.table_valued(

@@ -38,6 +38,7 @@ def large_owners(tables: Tables) -> Select[Any]:
         select(literal_column("1"))
         .where(owner(memories) == found.c.owner_id)
         .limit(at_least)
+        .correlate(found)
         .subquery("some")
     )
     many = select(func.count()).select_from(some).scalar_subquery()

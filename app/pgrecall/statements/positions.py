@@ -124,9 +124,10 @@ def grants(tables: Tables) -> TextClause:
     return text(
         "SELECT DISTINCT CASE g.grantee WHEN 0 THEN 'PUBLIC' "
         "ELSE quote_ident(pg_get_userbyid(g.grantee)) END AS role, g.privilege_type "
-        "FROM pg_class c, aclexplode(c.relacl) g "
-        "WHERE c.oid = to_regclass(:name) AND g.privilege_type IN ('SELECT', 'DELETE') "
-        "AND g.grantee <> c.relowner"
+        "FROM pg_class c, aclexplode(coalesce(c.relacl, acldefault('r', c.relowner))) g "
+        "WHERE c.oid = to_regclass(:name) AND (g.privilege_type = 'SELECT' "
+        "OR g.privilege_type = 'DELETE' AND g.grantee = c.relowner) "
+        "AND g.grantee <> (SELECT oid FROM pg_roles WHERE rolname = current_user)"
     ).bindparams(name=name)
 
 
@@ -161,7 +162,7 @@ def await_writers(tables: Tables) -> Select[Any]:
     waited = compiler.schema_function(
         tables.schema,
         "await_writers",
-        _regclass(tables),
+        array([_regclass(tables.memories), _regclass(tables.memory_usage)]),
         bindparam("seconds", type_=Double()),
         type_=Boolean(),
     )
@@ -214,6 +215,19 @@ def delete_gone(tables: Tables, positions: Table) -> Delete:
     return delete(positions).where(~there.exists())
 
 
+SETTINGS = ("maintenance_work_mem", "max_parallel_maintenance_workers", "statement_timeout")
+"""What a build changes for the rest of its transaction."""
+
+
+@lru_cache
+def settings() -> Select[Any]:
+    """SETTINGS as they are, and the transaction's isolation."""
+    return select(
+        *(func.current_setting(name).label(name) for name in SETTINGS),
+        func.current_setting("transaction_isolation").label("isolation"),
+    )
+
+
 @lru_cache
 def build_settings() -> Select[Any]:
     """For the rest of the transaction: memory for a graph of `megabytes`, one worker, no hurry.
@@ -221,12 +235,19 @@ def build_settings() -> Select[Any]:
     Several workers would build a graph that finds several points less (pgvector, issue 1010).
     """
     asked: Any = bindparam("megabytes", type_=BigInteger())
-    there = func.pg_size_bytes(func.current_setting("maintenance_work_mem"))
+    there = func.pg_size_bytes(func.current_setting(SETTINGS[0]))
     kilobytes = func.greatest(there / literal_column("1024"), asked * literal_column("1024"))
+    values = (func.concat(kilobytes, "kB"), literal("0"), literal("0"))
     return select(
-        func.set_config("maintenance_work_mem", func.concat(kilobytes, "kB"), True),
-        func.set_config("max_parallel_maintenance_workers", "0", True),
-        func.set_config("statement_timeout", "0", True),
+        *(func.set_config(name, value, True) for name, value in zip(SETTINGS, values, strict=True))
+    )
+
+
+@lru_cache
+def restore_settings() -> Select[Any]:
+    """SETTINGS as they were, given under their names."""
+    return select(
+        *(func.set_config(name, bindparam(name, type_=Text()), True) for name in SETTINGS)
     )
 
 
@@ -297,8 +318,8 @@ def _scope(tables: Tables, after: float) -> Scope:
     )
 
 
-def _regclass(tables: Tables) -> ColumnElement[Any]:
-    return cast(literal(_full_name(tables.memories), Text()), REGCLASS)
+def _regclass(table: Table) -> ColumnElement[Any]:
+    return cast(literal(_full_name(table), Text()), REGCLASS)
 
 
 def _full_name(table: Table) -> str:
