@@ -184,10 +184,10 @@ $$;
 COMMENT ON FUNCTION pgrecall.archive_excess_batch(agent text, max_live bigint, policy text, batch_size integer, of_team boolean) IS 'One batch of the garbage collection: the least trusted beyond the cap are archived.';
 
 --
--- Name: await_writers(regclass[], double precision); Type: FUNCTION; Schema: pgrecall; Owner: -
+-- Name: await_writers(regclass, double precision); Type: FUNCTION; Schema: pgrecall; Owner: -
 --
 
-CREATE FUNCTION pgrecall.await_writers(tables regclass[], seconds double precision) RETURNS boolean
+CREATE FUNCTION pgrecall.await_writers(memories regclass, seconds double precision) RETURNS boolean
     LANGUAGE plpgsql
     SET search_path TO 'pgrecall', 'public', 'pg_temp'
     AS $$
@@ -195,7 +195,7 @@ DECLARE
     until timestamptz := clock_timestamp() + seconds * interval '1 second';
     writers text[] := ARRAY(
         SELECT DISTINCT virtualtransaction FROM pg_locks
-         WHERE locktype = 'relation' AND relation = ANY (tables) AND granted
+         WHERE locktype = 'relation' AND relation = memories AND granted
            AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
            AND mode = 'RowExclusiveLock' AND pid IS DISTINCT FROM pg_backend_pid());
 BEGIN
@@ -211,10 +211,10 @@ END
 $$;
 
 --
--- Name: FUNCTION await_writers(tables regclass[], seconds double precision); Type: COMMENT; Schema: pgrecall; Owner: -
+-- Name: FUNCTION await_writers(memories regclass, seconds double precision); Type: COMMENT; Schema: pgrecall; Owner: -
 --
 
-COMMENT ON FUNCTION pgrecall.await_writers(tables regclass[], seconds double precision) IS 'Waits until every transaction that has written to the tables by now has ended, without a lock of its own; false when some have not after so many seconds.';
+COMMENT ON FUNCTION pgrecall.await_writers(memories regclass, seconds double precision) IS 'Waits until every transaction that has written to the table by now has ended, without a lock of its own; false when some have not after so many seconds.';
 
 --
 -- Name: clear_memories(text, boolean); Type: FUNCTION; Schema: pgrecall; Owner: -

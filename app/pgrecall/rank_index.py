@@ -24,7 +24,8 @@ LONGEST_TOUCH = timedelta(minutes=1)
 
 
 def used_since(as_of: datetime, built_at: datetime) -> datetime:
-    """From when on retrievals may be unknown to an index of these times."""
+    """From when on retrievals may be unknown to an index of these times: they bear the time at
+    which their transaction began."""
     return min(as_of, built_at - LONGEST_TOUCH)
 
 
@@ -50,12 +51,6 @@ class RankIndex:
     ef_construction: int
     seconds: float
     """How long the build took."""
-
-    @property
-    def used_since(self) -> datetime:
-        """Retrievals from here on may be unknown to it: they bear the time at which their
-        transaction began."""
-        return used_since(self.as_of, self.built_at)
 
     @property
     def is_usable(self) -> bool:

@@ -563,8 +563,8 @@ def test_status_tells_of_indexes_and_of_what_is_due(
     [record] = run("status", "--json").records
 
     assert "rank index" not in before.out
-    [line] = [line for line in built.out.splitlines() if "rank index" in line]
-    assert line.split()[-1] == "2"
+    lines = [line.split() for line in built.out.splitlines() if "rank index" in line]
+    assert [(line[3], line[-1]) for line in lines] == [("agents", "1"), ("teams", "1")]
     [said] = [line for line in due.out.splitlines() if "rank index due" in line]
     assert "t: 40 days old; run `pgrecall index maintain" in said
     assert "40 days old" in json.dumps(record)

@@ -362,7 +362,7 @@ def test_the_indexes_of_agents_that_have_shrunk_are_dropped(
     repo = repository_of(own_url)
     ids = {agent_id: fill(repo, agent_id, 60) for agent_id in ("half", "less", "gone")}
     for agent_id in ids:
-        build(repo, agent_id)
+        repo.build_rank_indexes(agent_id, at_least=60)
     repo.delete("half", ids["half"][30:])
     repo.delete("less", ids["less"][29:])
     repo.clear("gone")

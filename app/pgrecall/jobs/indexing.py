@@ -76,8 +76,8 @@ def maintain_rank_indexes(
 
     `rank_indexes` says which are due and why. Searches go on in the old one until the new one is
     there, which is built as the old one was; `at_least`, `m` and `ef_construction` are for those
-    that have none. Indexes of agents that no longer have half as many memories as theirs is for
-    are dropped. Raises as `build_rank_indexes` does.
+    that have none. Indexes of agents that no longer have half as many memories as theirs is
+    for, or as it holds, are dropped. Raises as `build_rank_indexes` does.
     """
     how = _how(at_least, m, ef_construction, None)
     known: list[RankIndexStatus] = yield Transact(partial(indexing.rank_indexes, at_least=at_least))

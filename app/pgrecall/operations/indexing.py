@@ -51,7 +51,7 @@ def rank_indexes(
             {
                 "owner_id": index.agent_id,
                 "built_at": index.built_at,
-                "as_of": index.used_since,
+                "as_of": min(index.as_of, index.built_at),
                 "relation": index.relation,
             },
         )
@@ -111,8 +111,8 @@ def large_owners(tables: Tables, at_least: int) -> Operation[list[str]]:
 
 
 def has_shrunk(tables: Tables, index: RankIndex) -> Operation[bool]:
-    """Whether the owner has less than half as many memories as the index is for."""
-    half = index.at_least // 2
+    """Whether the owner has less than half as many memories as the index is for, or has."""
+    half = min(index.at_least, index.memories) // 2
     [row] = yield Execute(
         statements.count_up_to(tables), {"owner_id": index.agent_id, "most": half}
     )
@@ -121,16 +121,8 @@ def has_shrunk(tables: Tables, index: RankIndex) -> Operation[bool]:
 
 
 def writers_are_done(tables: Tables, seconds: float) -> Operation[datetime | None]:
-    """Waits for all who have written by now; the moment, or None if some take longer.
-
-    Raises InputError where what they wrote could not be seen afterwards.
-    """
+    """Waits for all who have written by now; the moment, or None if some take longer."""
     former = yield from _unhurried(megabytes=0)
-    if former.isolation != "read committed":
-        raise InputError(
-            "an index cannot be built in a transaction of isolation level "
-            f"{former.isolation.upper()}, which does not see what others write; use READ COMMITTED"
-        )
     [row] = yield Execute(statements.await_writers(tables), {"seconds": seconds})
     yield from _as_before(former)
     return row.built_at if row.all_done else None
@@ -152,6 +144,11 @@ def build(
     start = time.monotonic()
     layout: Layout = yield Inspect()
     settings = yield from _unhurried(megabytes=0)
+    if settings.isolation != "read committed" and settings.began_at < built_at:
+        raise InputError(
+            f"an index cannot be built in a {settings.isolation.upper()} transaction that is "
+            "under way, which does not see what others write; use READ COMMITTED, or an Engine"
+        )
     yield Execute(statements.lock_build(tables), {"owner_id": owner_id})
     former: RankIndex | None = None
     for row in (yield look_up(tables, owner_id, (), anew=True)):

@@ -162,7 +162,7 @@ def await_writers(tables: Tables) -> Select[Any]:
     waited = compiler.schema_function(
         tables.schema,
         "await_writers",
-        array([_regclass(tables.memories), _regclass(tables.memory_usage)]),
+        _regclass(tables.memories),
         bindparam("seconds", type_=Double()),
         type_=Boolean(),
     )
@@ -221,10 +221,11 @@ SETTINGS = ("maintenance_work_mem", "max_parallel_maintenance_workers", "stateme
 
 @lru_cache
 def settings() -> Select[Any]:
-    """SETTINGS as they are, and the transaction's isolation."""
+    """SETTINGS as they are, the transaction's isolation and when it began."""
     return select(
         *(func.current_setting(name).label(name) for name in SETTINGS),
         func.current_setting("transaction_isolation").label("isolation"),
+        func.now(type_=DateTime(timezone=True)).label("began_at"),
     )
 
 
