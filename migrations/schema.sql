@@ -2630,6 +2630,7 @@ CREATE TABLE pgrecall.agent_memories (
     CONSTRAINT ck_agent_memories_embedding CHECK (((public.vector_norm(embedding) >= '1e-15'::double precision) AND (public.vector_norm(embedding) <= '1e+15'::double precision))),
     CONSTRAINT ck_agent_memories_expires_at CHECK (((expires_at >= '0001-01-02 00:00:00+00'::timestamp with time zone) AND (expires_at <= '9999-12-30 00:00:00+00'::timestamp with time zone))),
     CONSTRAINT ck_agent_memories_importance CHECK (((importance = (0)::double precision) OR ((importance >= '1e-100'::double precision) AND (importance <= (1)::double precision)))),
+    CONSTRAINT ck_agent_memories_inserted_at CHECK (((inserted_at >= '0001-01-02 00:00:00+00'::timestamp with time zone) AND (inserted_at <= '9999-12-30 00:00:00+00'::timestamp with time zone))),
     CONSTRAINT ck_agent_memories_invalidated_at CHECK (((invalidated_at >= '0001-01-02 00:00:00+00'::timestamp with time zone) AND (invalidated_at <= '9999-12-30 00:00:00+00'::timestamp with time zone))),
     CONSTRAINT ck_agent_memories_invalidation_reason CHECK ((invalidation_reason = ANY (ARRAY['superseded'::text, 'forgotten'::text]))),
     CONSTRAINT ck_agent_memories_memory_type CHECK (((memory_type <> ''::text) AND (length(memory_type) <= 200))),
@@ -3435,6 +3436,7 @@ CREATE TABLE pgrecall.team_memories (
     CONSTRAINT ck_team_memories_embedding CHECK (((public.vector_norm(embedding) >= '1e-15'::double precision) AND (public.vector_norm(embedding) <= '1e+15'::double precision))),
     CONSTRAINT ck_team_memories_expires_at CHECK (((expires_at >= '0001-01-02 00:00:00+00'::timestamp with time zone) AND (expires_at <= '9999-12-30 00:00:00+00'::timestamp with time zone))),
     CONSTRAINT ck_team_memories_importance CHECK (((importance = (0)::double precision) OR ((importance >= '1e-100'::double precision) AND (importance <= (1)::double precision)))),
+    CONSTRAINT ck_team_memories_inserted_at CHECK (((inserted_at >= '0001-01-02 00:00:00+00'::timestamp with time zone) AND (inserted_at <= '9999-12-30 00:00:00+00'::timestamp with time zone))),
     CONSTRAINT ck_team_memories_invalidated_at CHECK (((invalidated_at >= '0001-01-02 00:00:00+00'::timestamp with time zone) AND (invalidated_at <= '9999-12-30 00:00:00+00'::timestamp with time zone))),
     CONSTRAINT ck_team_memories_invalidation_reason CHECK ((invalidation_reason = ANY (ARRAY['superseded'::text, 'forgotten'::text]))),
     CONSTRAINT ck_team_memories_memory_type CHECK (((memory_type <> ''::text) AND (length(memory_type) <= 200))),
@@ -4045,6 +4047,7 @@ CREATE TABLE pgrecall.rank_indexes (
     ef_construction integer NOT NULL,
     seconds double precision NOT NULL,
     CONSTRAINT ck_rank_indexes_as_of CHECK (((as_of >= '0001-01-02 00:00:00+00'::timestamp with time zone) AND (as_of <= '9999-12-30 00:00:00+00'::timestamp with time zone))),
+    CONSTRAINT ck_rank_indexes_built_at CHECK (((built_at >= '0001-01-02 00:00:00+00'::timestamp with time zone) AND (built_at <= '9999-12-30 00:00:00+00'::timestamp with time zone))),
     CONSTRAINT ck_rank_indexes_table_name CHECK ((table_name = ANY (ARRAY['agent_memories'::text, 'team_memories'::text])))
 );
 

@@ -18,6 +18,7 @@ depends_on = None
 TABLES = ("agent_memories", "team_memories")
 FUNCTIONS = ("rank_candidates", "await_writers", "drop_ranks", "forget_positions")
 
+_WITHIN = "BETWEEN '0001-01-02 00:00:00+00:00' AND '9999-12-30 00:00:00+00:00'"
 _DROP_POSITIONS = """
     DO $$
     DECLARE
@@ -66,6 +67,15 @@ def upgrade() -> None:
         op.alter_column(
             table, "inserted_at", server_default=sa.text("clock_timestamp()"), schema=schema
         )
+        # Not validated at once, so that the lock that this takes is short.
+        op.create_check_constraint(
+            op.f(f"ck_{table}_inserted_at"),
+            table,
+            f"inserted_at {_WITHIN}",
+            schema=schema,
+            postgresql_not_valid=True,
+        )
+        op.execute(f'ALTER TABLE "{schema}".{table} VALIDATE CONSTRAINT ck_{table}_inserted_at')
     _create_rank_indexes(schema)
     op.execute(_GRANT.replace("SCHEMA", schema))
     # The functions keep this path; without pg_temp at its end, temporary tables would come first.
@@ -110,9 +120,9 @@ def _create_rank_indexes(schema: str) -> None:
             "table_name IN ('agent_memories', 'team_memories')",
             name=op.f("ck_rank_indexes_table_name"),
         ),
-        sa.CheckConstraint(
-            "as_of BETWEEN '0001-01-02 00:00:00+00:00' AND '9999-12-30 00:00:00+00:00'",
-            name=op.f("ck_rank_indexes_as_of"),
+        *(
+            sa.CheckConstraint(f"{name} {_WITHIN}", name=op.f(f"ck_rank_indexes_{name}"))
+            for name in ("as_of", "built_at")
         ),
         sa.PrimaryKeyConstraint("agent_id", "table_name", name=op.f("pk_rank_indexes")),
         schema=schema,

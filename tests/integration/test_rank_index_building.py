@@ -94,7 +94,9 @@ def fill(
 
 
 def build(repo: MemoryRepository, agent_id: str | None = A, **options: Any) -> list[RankIndex]:
-    return repo.build_rank_indexes(agent_id, at_least=options.pop("at_least", 1), **options)
+    return repo.build_rank_indexes(
+        agent_id=agent_id, at_least=options.pop("at_least", 1), **options
+    )
 
 
 def another(url: str) -> MemoryRepository:
@@ -233,7 +235,7 @@ def test_the_record_of_a_build_is_what_the_list_says(
 ) -> None:
     [built] = build(repo, m=8, ef_construction=40, at_least=7)
 
-    [status] = repo.rank_indexes(A)
+    [status] = repo.rank_indexes(agent_id=A)
 
     assert status.index == built
     assert (built.m, built.ef_construction, built.at_least) == (8, 40, 7)
@@ -346,7 +348,7 @@ def test_what_is_retrieved_after_the_build_is_known_though_its_moment_lies_ahead
 
     repo.touch(A, filled[:3])
 
-    [status] = repo.rank_indexes(A)
+    [status] = repo.rank_indexes(agent_id=A)
     assert status.used == 3
 
 
@@ -415,7 +417,7 @@ def test_nobody_waits_for_a_build(
         assert impatient.search(A, NORTH, strategy="auto").strategy == (
             "index" if index_there else "exact"
         )
-        assert [status.index for status in impatient.rank_indexes(A)] == old
+        assert [status.index for status in impatient.rank_indexes(agent_id=A)] == old
         assert not running.done()
 
     [index] = running.result()
@@ -579,7 +581,7 @@ def test_what_was_written_before_and_committed_after_is_not_missed(
         writer.commit()
     [index] = running.result()
 
-    [status] = repo.rank_indexes(A)
+    [status] = repo.rank_indexes(agent_id=A)
     assert status.written == 0
     assert index.memories == SOME + 1
     assert values(
@@ -612,7 +614,7 @@ def test_what_is_written_by_a_transaction_begun_before_is_not_missed(
             connection.commit()
     [index] = running.result()
 
-    [status] = repo.rank_indexes(A)
+    [status] = repo.rank_indexes(agent_id=A)
     assert index.memories == SOME
     found = ids(through_index(another(own_url), NORTH))
     assert found == ids(repo.search(A, NORTH, strategy="exact", touch=False))
@@ -638,7 +640,7 @@ def test_what_was_retrieved_before_and_committed_after_is_not_missed(
             patch.setattr("pgrecall.jobs.indexing.PATIENCE", 0.2)
             build(repo)
         connection.commit()
-    if not repo.rank_indexes(A):
+    if not repo.rank_indexes(agent_id=A):
         build(repo)
 
     first = repo.get(A, filled[0], include_embedding=True)
@@ -718,7 +720,7 @@ def test_writers_that_came_later_are_not_waited_for(
         later.commit()
 
     assert index.memories == SOME + 1
-    [status] = repo.rank_indexes(A)
+    [status] = repo.rank_indexes(agent_id=A)
     assert status.written == 1
     assert late in ids(through_index(repo, NORTH))
 
@@ -822,7 +824,7 @@ def after(connection, cursor, text, *_):
         os.kill(os.getpid(), signal.SIGKILL)
 
 event.listen(engine, "after_cursor_execute", after)
-repo.build_rank_indexes("agent", at_least=1)
+repo.build_rank_indexes(agent_id="agent", at_least=1)
 """
 
 
@@ -1017,12 +1019,12 @@ def test_parameters_are_checked(
     repo.add(agent, NewMemory("one", embedding=NORTH))
 
     with pytest.raises(InputError, match=next(iter(reversed(options)))):
-        repo.build_rank_indexes(agent, **{"at_least": 1} | options)
+        repo.build_rank_indexes(agent_id=agent, **{"at_least": 1} | options)
     if "as_of" not in options:
         with pytest.raises(InputError):
             repo.maintain_rank_indexes(**{"at_least": 2**31 - 1} | options)
 
-    assert repo.rank_indexes(agent) == []
+    assert repo.rank_indexes(agent_id=agent) == []
 
 
 @pytest.mark.parametrize("agent_id", ["", "x" * 201, "a\0b", 7, b"agent"], ids=repr)
@@ -1034,7 +1036,7 @@ def test_the_name_of_an_agent_is_checked(shared_repo: MemoryRepository, agent_id
         shared_repo.rank_indexes,
     ):
         with pytest.raises(InputError):
-            work(agent_id)
+            work(agent_id=agent_id)
 
 
 @pytest.mark.parametrize(("m", "ef_construction"), [(2, 4), (8, 40), (100, 200), (24, 1_000)])
@@ -1128,7 +1130,7 @@ def test_an_index_that_goes_away_in_the_middle_of_a_search_takes_no_hit_along(
 
     found = MemoryRepository(searching).search(A, query, strategy="index", touch=False)
 
-    assert repo.rank_indexes(A) == []
+    assert repo.rank_indexes(agent_id=A) == []
     assert ids(found) == ids(repo.search(A, query, strategy="exact", touch=False))
 
 
@@ -1145,14 +1147,14 @@ def test_a_build_takes_part_in_the_callers_transaction(
         fill(within)
         built = build(within)
         assert_as_exact(within)
-        assert [status.index for status in within.rank_indexes(A)] == built
-        assert outside.rank_indexes(A) == []
+        assert [status.index for status in within.rank_indexes(agent_id=A)] == built
+        assert outside.rank_indexes(agent_id=A) == []
         return built
 
     try:
         [index] = transaction(work, commit=commit)
 
-        assert [s.index for s in outside.rank_indexes(A)] == ([index] if commit else [])
+        assert [s.index for s in outside.rank_indexes(agent_id=A)] == ([index] if commit else [])
         assert tables_of(database_url) == ([index.relation] if commit else [])
         assert outside.count(A) == (SOME if commit else 0)
     finally:
@@ -1215,9 +1217,11 @@ def test_a_build_in_an_async_callers_transaction_is_rolled_back_with_it(
         engine = create_async_engine(own_url, poolclass=NullPool)
         async with engine.connect() as connection:
             within = AsyncMemoryRepository(connection)
-            [index] = await within.build_rank_indexes(A, at_least=1)
+            [index] = await within.build_rank_indexes(agent_id=A, at_least=1)
             hits = await within.search(A, NORTH, strategy="index", touch=False)
-            names = await connection.run_sync(lambda _: awaited(within, await_only).rank_indexes(A))
+            names = await connection.run_sync(
+                lambda _: awaited(within, await_only).rank_indexes(agent_id=A)
+            )
             await connection.rollback()
         return len(hits), [status.index.relation for status in names if status.index] + [
             index.relation
@@ -1226,7 +1230,7 @@ def test_a_build_in_an_async_callers_transaction_is_rolled_back_with_it(
     found, relations = asyncio.run(work())
 
     assert (found, len(set(relations))) == (10, 1)
-    assert (tables_of(own_url), repo.rank_indexes(A)) == ([], [])
+    assert (tables_of(own_url), repo.rank_indexes(agent_id=A)) == ([], [])
 
 
 # Grants

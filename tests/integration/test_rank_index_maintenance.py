@@ -53,7 +53,7 @@ def fill(
 
 
 def build(repo: MemoryRepository, agent_id: str = A, **options: Any) -> RankIndex:
-    [index] = repo.build_rank_indexes(agent_id, at_least=1, **options)
+    [index] = repo.build_rank_indexes(agent_id=agent_id, at_least=1, **options)
     return index
 
 
@@ -62,7 +62,7 @@ def maintain(repo: MemoryRepository, at_least: int = 1) -> list[str]:
 
 
 def due(repo: MemoryRepository, agent_id: str = A, at_least: int = 1) -> str | None:
-    [status] = repo.rank_indexes(agent_id, at_least=at_least)
+    [status] = repo.rank_indexes(agent_id=agent_id, at_least=at_least)
     return status.due
 
 
@@ -207,13 +207,13 @@ def test_an_agent_that_has_grown_large_is_due_until_it_is_built(
 ) -> None:
     repo = repository_of(own_url)
     fill(repo, number=49)
-    assert repo.rank_indexes(A, at_least=50) == repo.rank_indexes(at_least=50) == []
+    assert repo.rank_indexes(agent_id=A, at_least=50) == repo.rank_indexes(at_least=50) == []
     fill(repo, number=1, start=49)
 
     [status] = repo.rank_indexes(at_least=50)
 
     assert (status.index, status.memories, status.due) == (None, 50, "not built yet")
-    assert repo.rank_indexes(A, at_least=50)[0].due == "not built yet"
+    assert repo.rank_indexes(agent_id=A, at_least=50)[0].due == "not built yet"
     assert maintain(repo, 50) == [A]
     [status] = repo.rank_indexes(at_least=50)
     assert status.index is not None
@@ -229,7 +229,7 @@ def test_an_index_of_another_version_is_not_used_and_due(
     build(repo)
     run(own_url, "UPDATE pgrecall.rank_indexes SET space = space + 1")
 
-    [status] = repo.rank_indexes(A)
+    [status] = repo.rank_indexes(agent_id=A)
 
     assert status.due == "built by another version of pgrecall, not used"
     assert status.index is not None
@@ -275,9 +275,9 @@ def test_what_has_happened_since_the_build_is_counted_and_makes_it_due(
     monkeypatch.setattr("pgrecall.rank_index.MAX_BESIDE", 40)
 
     happen(repo, own_url, 40)
-    [enough] = repo.rank_indexes(A)
+    [enough] = repo.rank_indexes(agent_id=A)
     happen(repo, own_url, 1 if what == "written" else 41)
-    [status] = repo.rank_indexes(A)
+    [status] = repo.rank_indexes(agent_id=A)
 
     expected = dict.fromkeys(("written", "changed", "used"), 0) | {what: 41}
     assert (enough.due, enough.beside) == (None, 40)
@@ -308,7 +308,7 @@ def test_real_changes_are_counted_once_for_each_memory(repo: MemoryRepository) -
     repo.add(A, NewMemory("new", embedding=NORTH))
     repo.touch(A, [ids[2], ids[2], ids[3]])
 
-    [status] = repo.rank_indexes(A)
+    [status] = repo.rank_indexes(agent_id=A)
     assert (status.written, status.changed, status.used, status.beside) == (1, 2, 2, 5)
 
 
@@ -362,7 +362,7 @@ def test_the_indexes_of_agents_that_have_shrunk_are_dropped(
     repo = repository_of(own_url)
     ids = {agent_id: fill(repo, agent_id, 60) for agent_id in ("half", "less", "gone")}
     for agent_id in ids:
-        repo.build_rank_indexes(agent_id, at_least=60)
+        repo.build_rank_indexes(agent_id=agent_id, at_least=60)
     repo.delete("half", ids["half"][30:])
     repo.delete("less", ids["less"][29:])
     repo.clear("gone")

@@ -144,14 +144,14 @@ def world(server_url: str, template: str) -> Iterator[World]:
         ids = repo.add_many(BIG, stored)
         used = use(engine, BIG, stored)
         forget(engine, ids[-FORGOTTEN:])
-        repo.build_rank_indexes(BIG, at_least=1)
+        repo.build_rank_indexes(agent_id=BIG, at_least=1)
         for owner in ("indexed", "plain"):
             for among in (repo, repo.teams):
                 among.add_many(owner, memories_of(f"{owner} {among is repo}", SMALL))
         for among in (repo, repo.teams):
-            among.build_rank_indexes("indexed", at_least=1)
+            among.build_rank_indexes(agent_id="indexed", at_least=1)
         repo.teams.add_many("indexed too", memories_of("indexed too", SMALL))
-        repo.teams.build_rank_indexes("indexed too", at_least=1)
+        repo.teams.build_rank_indexes(agent_id="indexed too", at_least=1)
         held = dict(zip(map(_plain, ids[:-FORGOTTEN]), stored, strict=False))
         yield World(engine, held, used)
         engine.dispose()
@@ -182,7 +182,7 @@ def own(world: World, agent: str) -> Iterator[MemoryRepository]:
 
 def indexed(repo: MemoryRepository, agent: str, stored: Sequence[NewMemory]) -> list[UUID]:
     ids = repo.add_many(agent, stored)
-    repo.build_rank_indexes(agent, at_least=1)
+    repo.build_rank_indexes(agent_id=agent, at_least=1)
     return list(map(_plain, ids))
 
 
@@ -292,7 +292,7 @@ def test_the_direction_of_the_query_counts_and_not_its_length(whole: MemoryRepos
 def test_the_positions_are_the_coordinates_that_python_computes(
     world: World, whole: MemoryRepository
 ) -> None:
-    [status] = whole.rank_indexes(BIG)
+    [status] = whole.rank_indexes(agent_id=BIG)
     assert status.index is not None
     assert status.index.as_of == MOMENT
     rows = sql(
@@ -628,7 +628,7 @@ def test_an_agent_without_any_memory_left_has_no_hits(own: MemoryRepository, age
 
 
 def test_an_agent_without_memories_gets_no_index(own: MemoryRepository, agent: str) -> None:
-    assert own.build_rank_indexes(agent, at_least=1) == []
+    assert own.build_rank_indexes(agent_id=agent, at_least=1) == []
     assert own.search(agent, QUERY, strategy="index") == []
 
 
@@ -818,7 +818,7 @@ def test_auto_takes_an_index_from_as_many_memories_on_as_it_was_built_for(
     own.add_many(agent, memories_of(agent, 120))
     strategies = {}
     for at_least in (120, 121):
-        own.build_rank_indexes(agent, at_least=at_least)
+        own.build_rank_indexes(agent_id=agent, at_least=at_least)
         strategies[at_least] = [
             own.search(agent, QUERY, strategy=asked, touch=False).strategy
             for asked in ("auto", "index", "exact")
@@ -1016,7 +1016,7 @@ def test_an_agent_may_have_any_name(whole: MemoryRepository, name: str) -> None:
         assert found.strategy == "index"
         assert recall(found, exact) >= 0.9
         assert {hit.memory.agent_id for hit in found} == {name, None}
-        assert [status.agent_id for status in whole.rank_indexes(name)] == [name]
+        assert [status.agent_id for status in whole.rank_indexes(agent_id=name)] == [name]
     finally:
         for among in (whole, whole.teams):
             assert among.clear(name) == 150
@@ -1037,13 +1037,13 @@ def test_an_index_of_another_version_is_not_used(
         found, exact = both(own, agent, strategy=strategy, as_of=SOON)
         assert found.strategy == "exact"
         assert found == exact
-    [status] = own.rank_indexes(agent)
+    [status] = own.rank_indexes(agent_id=agent)
     assert status.due is not None
     assert "another version" in status.due
 
 
 def relation_of(repo: MemoryRepository, agent: str) -> str:
-    [status] = repo.rank_indexes(agent)
+    [status] = repo.rank_indexes(agent_id=agent)
     assert status.index is not None
     assert re.fullmatch(r"ranks_[0-9a-f]{32}", status.index.relation)
     return status.index.relation
@@ -1073,7 +1073,7 @@ def test_an_index_that_was_dropped_behind_our_back_costs_no_hits(
         found, exact = both(own, agent, strategy=strategy, as_of=datetime.now(UTC))
         assert found.strategy == "exact"
         assert found == exact
-    assert own.rank_indexes(agent)[0].bytes == 0
+    assert own.rank_indexes(agent_id=agent)[0].bytes == 0
     assert own.drop_rank_index(agent)
 
 
@@ -1101,7 +1101,7 @@ def test_an_index_that_another_client_has_changed_costs_no_hits(
     another = MemoryRepository(another_engine)
 
     if how == "rebuilt":
-        another.build_rank_indexes(agent, at_least=1)
+        another.build_rank_indexes(agent_id=agent, at_least=1)
     else:
         another.drop_rank_index(agent)
 
@@ -1115,7 +1115,7 @@ def test_an_index_whose_building_was_rolled_back_costs_no_hits(
 ) -> None:
     own.add_many(agent, memories_of(agent, 90))
     with world.engine.connect() as connection:
-        MemoryRepository(connection).build_rank_indexes(agent, at_least=1)
+        MemoryRepository(connection).build_rank_indexes(agent_id=agent, at_least=1)
         connection.rollback()
     own.add_many(agent, poor(15))
 
@@ -1130,7 +1130,7 @@ def test_an_index_of_a_moment_ahead_is_not_used_before_it(
     now = datetime.now(UTC)
     passing = NewMemory("soon over", embedding=QUERY, expires_at=now + timedelta(days=5))
     own.add_many(agent, [*memories_of(agent, 600), passing])
-    own.build_rank_indexes(agent, at_least=1, as_of=now + timedelta(days=10))
+    own.build_rank_indexes(agent_id=agent, at_least=1, as_of=now + timedelta(days=10))
 
     for strategy in ("index", "auto"):
         found = own.search(

@@ -46,6 +46,14 @@ MINIMAL: dict[str, dict[str, Any]] = {
         "seconds": 0.5,
         "finished": True,
     },
+    "rank_indexes": {
+        "agent_id": "agent",
+        "table_name": "agent_memories",
+        "relation": "ranks_0123456789abcdef0123456789abcdef",
+        **dict.fromkeys(("space", "memories", "at_least", "m", "ef_construction"), 1),
+        **dict.fromkeys(("as_of", "built_at"), "2026-06-01Z"),
+        "seconds": 0.5,
+    },
     "component_reputations": {"component": "newcomer", "reputation": 0.5},
     "output_type_defaults": {
         "output_type": "song",

@@ -184,9 +184,9 @@ def test_memories_from_before_the_revision_are_indexed_and_not_scored_beside(
     migrate.upgrade(each_url)
     repo = repository(each_url)
 
-    [index] = repo.build_rank_indexes("agent", at_least=1)
+    [index] = repo.build_rank_indexes(agent_id="agent", at_least=1)
 
-    [status] = repo.rank_indexes("agent")
+    [status] = repo.rank_indexes(agent_id="agent")
     assert (index.memories, status.written) == (60, 0)
     exact, found = (
         repo.search("agent", [1.0, 0.0, 0.0], strategy=strategy, touch=False)
@@ -222,8 +222,8 @@ def test_down_drops_the_tables_of_positions_and_keeps_the_memories(
     repo = repository(each_url, schema)
     ids = fill(repo)
     fill(repo.teams, "team")
-    repo.build_rank_indexes("agent", at_least=1)
-    repo.teams.build_rank_indexes("team", at_least=1)
+    repo.build_rank_indexes(agent_id="agent", at_least=1)
+    repo.teams.build_rank_indexes(agent_id="team", at_least=1)
     left = f'"{schema}".ranks_{"0" * 32}'
     run(each_url, f"CREATE TABLE {left} ()")
     run(each_url, *(f'CREATE TABLE "{schema}"."{name}" ()' for name in OTHERS))
@@ -237,9 +237,9 @@ def test_down_drops_the_tables_of_positions_and_keeps_the_memories(
     assert value(each_url, f'SELECT count(*) FROM "{schema}".agent_memories') == len(ids)
     assert migrate.upgrade(each_url, schema=schema).pending == []
     again = repository(each_url, schema)
-    assert again.rank_indexes("agent") == []
+    assert again.rank_indexes(agent_id="agent") == []
     assert len(again.search("agent", [1.0, 0.0, 0.0])) == 10
-    [index] = again.build_rank_indexes("agent", at_least=1)
+    [index] = again.build_rank_indexes(agent_id="agent", at_least=1)
     assert index.memories == len(ids)
 
 
@@ -247,7 +247,7 @@ def test_down_in_one_schema_leaves_the_indexes_of_another(each_url: str) -> None
     for schema in ("one", "two"):
         migrate.upgrade(each_url, dimensions=DIMENSIONS, schema=schema)
         fill(repository(each_url, schema))
-        repository(each_url, schema).build_rank_indexes("agent", at_least=1)
+        repository(each_url, schema).build_rank_indexes(agent_id="agent", at_least=1)
 
     migrate.downgrade(each_url, schema="one")
 
@@ -259,7 +259,7 @@ def test_down_in_one_schema_leaves_the_indexes_of_another(each_url: str) -> None
 def test_down_by_one_revision_keeps_the_indexes(each_url: str) -> None:
     migrate.upgrade(each_url, dimensions=DIMENSIONS)
     fill(repository(each_url))
-    repository(each_url).build_rank_indexes("agent", at_least=1)
+    repository(each_url).build_rank_indexes(agent_id="agent", at_least=1)
     relation = values(each_url, TABLES, "pgrecall")
 
     migrate.downgrade(each_url, revision="0007")
@@ -273,7 +273,7 @@ def test_down_by_one_revision_keeps_the_indexes(each_url: str) -> None:
 def test_down_to_nothing_with_indexes_there_leaves_nothing(each_url: str) -> None:
     migrate.upgrade(each_url, dimensions=DIMENSIONS)
     fill(repository(each_url))
-    repository(each_url).build_rank_indexes("agent", at_least=1)
+    repository(each_url).build_rank_indexes(agent_id="agent", at_least=1)
 
     migrate.downgrade(each_url)
 

@@ -115,7 +115,7 @@ def test_the_embedding_stays_in_its_row(url: str, table: str) -> None:
     assert storage == "p", "PLAIN"
 
 
-def test_indexes_are_the_keys_those_on_embeddings_and_texts_and_two_to_find_others_by(
+def test_indexes_are_the_keys_those_on_embeddings_and_texts_and_those_to_find_others_by(
     url: str,
 ) -> None:
     found = rows(url, INDEXES)
@@ -128,6 +128,7 @@ def test_indexes_are_the_keys_those_on_embeddings_and_texts_and_two_to_find_othe
         "memory_labels": "(agent_id, memory_id, kind, value)",
         "memory_links": "(agent_id, source_id, target_id, kind)",
         "gc_runs": "(agent_id, id)",
+        "rank_indexes": "(agent_id, table_name)",
         **{table: f"({column})" for table, column in REFERENCE.items()},
     }
     on_embeddings = [
@@ -145,6 +146,13 @@ def test_indexes_are_the_keys_those_on_embeddings_and_texts_and_two_to_find_othe
         "(agent_id, value, kind)",
         "CREATE INDEX ix_memory_links_agent_id_target_id ON pgrecall.memory_links USING btree "
         "(agent_id, target_id)",
+        "CREATE INDEX ix_memory_events_agent_id_occurred_at ON pgrecall.memory_events USING btree "
+        "(agent_id, occurred_at) WHERE (event_type <> 'initial'::text)",
+        *(
+            f"CREATE INDEX ix_{table}_{owner}_inserted_at ON pgrecall.{table} USING btree "
+            f"({owner}, inserted_at)"
+            for table, owner in zip(MEMORIES, ("agent_id", "team_id"), strict=True)
+        ),
     ]
     assert sorted((valid, index) for _, primary, valid, index in found if not primary) == sorted(
         (True, index) for index in (*on_embeddings, *on_texts, *to_find_others_by)
@@ -184,7 +192,7 @@ def test_every_key_starts_with_the_agent_but_for_tables_of_defaults(url: str) ->
         f"WHERE i.indisunique AND {OURS}",
     )
 
-    assert len(first_columns) == 9 + len(REFERENCE)
+    assert len(first_columns) == 10 + len(REFERENCE)
     assert [
         (table, column)
         for table, column in first_columns

@@ -65,7 +65,7 @@ def build(
     """
     with memories(database_url, schema, of_team) as repo, _progress(repo) as show:
         built = repo.build_rank_indexes(
-            agent,
+            agent_id=agent,
             at_least=at_least,
             m=m,
             ef_construction=ef_construction,
@@ -76,6 +76,7 @@ def build(
 
 @app.command()
 def maintain(
+    agent: AnyAgent = None,
     at_least: AtLeast = AT_LEAST,
     m: Links = M,
     ef_construction: Construction = EF_CONSTRUCTION,
@@ -90,7 +91,11 @@ def maintain(
     """
     with memories(database_url, schema, of_team) as repo, _progress(repo) as show:
         built = repo.maintain_rank_indexes(
-            at_least=at_least, m=m, ef_construction=ef_construction, on_progress=show
+            agent_id=agent,
+            at_least=at_least,
+            m=m,
+            ef_construction=ef_construction,
+            on_progress=show,
         )
     _print_built(built, "nothing is due", json=json)
 
@@ -106,7 +111,7 @@ def list_(
 ) -> None:
     """List rank indexes, what has happened since each was built, and which are due."""
     with memories(database_url, schema, of_team) as repo:
-        found = repo.rank_indexes(agent, at_least=at_least)
+        found = repo.rank_indexes(agent_id=agent, at_least=at_least)
     if json:
         for status in found:
             print_json(status.record())

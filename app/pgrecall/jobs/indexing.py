@@ -36,8 +36,8 @@ Progress = Callable[[str, int, int], Any]
 
 
 def build_rank_indexes(
-    agent_id: str | None = None,
     *,
+    agent_id: str | None = None,
     at_least: int = AT_LEAST,
     m: int = M,
     ef_construction: int = EF_CONSTRUCTION,
@@ -67,6 +67,7 @@ def build_rank_indexes(
 
 def maintain_rank_indexes(
     *,
+    agent_id: str | None = None,
     at_least: int = AT_LEAST,
     m: int = M,
     ef_construction: int = EF_CONSTRUCTION,
@@ -74,13 +75,17 @@ def maintain_rank_indexes(
 ) -> Job[list[RankIndex]]:
     """Builds anew every rank index that is due, and those of agents that have grown large.
 
+    Of all agents, or of one.
+
     `rank_indexes` says which are due and why. Searches go on in the old one until the new one is
     there, which is built as the old one was; `at_least`, `m` and `ef_construction` are for those
     that have none. Indexes of agents that no longer have half as many memories as theirs is
     for, or as it holds, are dropped. Raises as `build_rank_indexes` does.
     """
     how = _how(at_least, m, ef_construction, None)
-    known: list[RankIndexStatus] = yield Transact(partial(indexing.rank_indexes, at_least=at_least))
+    known: list[RankIndexStatus] = yield Transact(
+        partial(indexing.rank_indexes, agent_id=agent_id, at_least=at_least)
+    )
     due: list[_Due] = []
     for status in known:
         index, owner_id = status.index, status.agent_id

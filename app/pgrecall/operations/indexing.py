@@ -31,7 +31,7 @@ class Build:
 
 
 def rank_indexes(
-    tables: Tables, /, agent_id: str | None = None, *, at_least: int = AT_LEAST
+    tables: Tables, /, *, agent_id: str | None = None, at_least: int = AT_LEAST
 ) -> Operation[list[RankIndexStatus]]:
     """The rank indexes there are, and those that are due: of one agent, or of all, by name.
 

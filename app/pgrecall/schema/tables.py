@@ -234,7 +234,7 @@ def _memory_checks(owner: str) -> list[CheckConstraint]:
     )
     moments = (
         *("created_at", "observed_at", "updated_at", "valid_from", "valid_until"),
-        *("expires_at", "invalidated_at"),
+        *("expires_at", "invalidated_at", "inserted_at"),
     )
     return [
         check(owner, f"{owner} <> '' AND length({owner}) <= {MAX_NAME_LENGTH}"),
@@ -408,6 +408,7 @@ def _rank_indexes(metadata: MetaData) -> Table:
         PrimaryKeyConstraint("agent_id", "table_name"),
         check("table_name", one_of("table_name", MEMORY_TABLES)),
         _moment_check("as_of"),
+        _moment_check("built_at"),
         comment="Rank indexes, one of an owner with many memories; derived and disposable.",
     )
 
