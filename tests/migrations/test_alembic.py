@@ -68,7 +68,7 @@ def test_the_code_s_tables_match_a_database_of_halfvec(halfvec_history: Migratio
         ("ALTER TABLE memory_events ALTER reason TYPE varchar(9)", "existing_type=sa.VARCHAR"),
         ("ALTER TABLE agent_memories ALTER subject SET NOT NULL", "nullable=True"),
         ("COMMENT ON COLUMN agent_memories.subject IS 'other'", "existing_comment='other'"),
-        ("DROP TABLE memory_usage", "create_table('memory_usage'"),
+        ("DROP TABLE gc_runs", "create_table('gc_runs'"),
         ("CREATE INDEX extra ON agent_memories (created_at)", "drop_index(op.f('extra')"),
         ("DROP INDEX ix_agent_memories_embedding", "create_index(op.f('ix_agent_memories_em"),
     ],
