@@ -45,7 +45,7 @@ MOMENTS = (0.0, 7.0, 30.0)
 """Days after the index's moment at which decays that differ from row to row are kept."""
 CAPS = (20.0, 50.0)
 """Of the frequency of retrieval."""
-MOSTLY_SIMILARITY = 0.6
+MOSTLY_ONE = 0.6
 EVENNESS = 0.5
 """How far the lengths of positions are made equal by one axis more, 0 to 1: without it, queries
 that lean on similarity find less; with all of it, those that lean on the other signals do."""
@@ -149,10 +149,10 @@ def is_hard(profile: Profile) -> bool:
     """Whether finding as much takes twice the candidates, as measured.
 
     Where trust decays by each row's own half-life or recency is linear, positions follow only
-    roughly; where similarity is nearly all, the graph, which mixes all signals, leads less well.
+    roughly; where one signal is nearly all, the graph, which mixes all of them, leads less well.
     """
     return any(
-        (isinstance(signal, Similarity) and weight > MOSTLY_SIMILARITY)
+        weight > MOSTLY_ONE
         or (isinstance(signal, Trust) and signal.decay and weight > 0)
         or (isinstance(signal, Recency) and signal.curve is Curve.LINEAR and weight > 0)
         for signal, weight in profile

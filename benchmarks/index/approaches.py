@@ -38,7 +38,7 @@ class Approaches:
 
     def ours(self, asked: Asked, *, curve: bool = False) -> dict[str, Approach]:
         """Exact and through the index; with other numbers of candidates too for a curve."""
-        index = searching(self._repo, asked, "index")
+        index = searching(self._repo, asked, "auto")
         return {
             EXACT: searching(self._repo, asked, "exact"),
             INDEX: index,

@@ -99,7 +99,9 @@ class Databases:
         repo = MemoryRepository(engine)
         try:
             with index_builds(loaded.url, progress, f"building the rank index of {owner_id}"):
-                built = (repo.teams if of_team else repo).build_rank_indexes(agent_id=owner_id)
+                built = (repo.teams if of_team else repo).build_rank_indexes(
+                    agent_id=owner_id, at_least=1
+                )
         finally:
             engine.dispose()
         self.built += [Built(loaded.source.name, index) for index in built]

@@ -873,6 +873,7 @@ def live_through_everything(repo: MemoryRepository, owner: str) -> None:
     new = repo.supersede(owner, ids[2], NewMemory("e", embedding=NORTH))
     repo.link(owner, new, ids[2])
     repo.delete(owner, ids[3])
+    repo.build_rank_indexes(agent_id=owner)
 
 
 def owned_tables(engine: Engine) -> list[str]:

@@ -165,12 +165,17 @@ def only_plan(cursor: psycopg.Cursor[Any]) -> Plan:
     return plan
 
 
+BY_OWNER = ({"pk_agent_memories"}, {"ix_agent_memories_agent_id_inserted_at"})
+"""Indexes that begin with the agent: either leads to its rows and no others."""
+
+
 def sent(engine: Engine, call: Call) -> list[tuple[str, Parameters]]:
     """The statements that a call sends to the driver; what they do is rolled back."""
     seen: list[tuple[str, Parameters]] = []
 
     def see(_: Any, __: Any, text: str, parameters: Parameters, *___: Any) -> None:
-        seen.append((text, parameters))
+        if "rank_indexes" not in text:  # looked up once in a while
+            seen.append((text, parameters))
 
     with engine.connect() as connection:
         event.listen(connection, "before_cursor_execute", see)
@@ -250,7 +255,7 @@ def test_a_search_ranks_the_rows_of_its_agent_through_the_key(
 
     ranked = node(plan, "Limit")
     [scan] = scans(ranked, "agent_memories")
-    assert reached_by(scan) == {"pk_agent_memories"}
+    assert reached_by(scan) in BY_OWNER
     for scan in scans(ranked, "memory_usage"):
         assert reached_by(scan) == {"pk_memory_usage"}
 

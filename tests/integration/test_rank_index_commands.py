@@ -163,7 +163,6 @@ def test_nothing_is_built_of_nothing(run: Run) -> None:
         ("maintain", ("--m", "101")),
         ("maintain", ("--ef-construction", "3")),
         ("maintain", ("--at-least", "-1")),
-        ("maintain", ("--agent", "a")),
         ("list", ("--at-least", "0")),
         ("list", ("--agent", "x" * 201)),
         ("check", ()),
@@ -261,6 +260,7 @@ def test_maintenance_drops_the_indexes_of_agents_that_are_small(
     run: Run, url: str, filled: int
 ) -> None:
     run("index", "build", "-a", "a")
+    run_sql(url, "DELETE FROM pgrecall.agent_memories")
 
     done = run("index", "maintain")
 

@@ -423,7 +423,7 @@ def test_a_memory_that_was_added_since_is_found_at_once(undone: MemoryRepository
 def test_many_memories_that_were_added_since_are_all_ranked(undone: MemoryRepository) -> None:
     undone.add_many(BIG, [NewMemory(f"new {n}", embedding=similar(n / 300)) for n in range(300)])
 
-    found, exact = both(undone, query=NORTH, k=100, weights={"similarity": 1.0})
+    found, exact = both(undone, query=NORTH, k=80, weights={"similarity": 1.0})
 
     assert found.strategy == "index"
     assert sum(content.startswith("new") for content in contents(exact)) >= 20
@@ -891,7 +891,7 @@ def test_hits_tell_how_they_were_found(whole: MemoryRepository) -> None:
     assert exact.candidates is None
     assert found.candidates is not None
     assert 50 <= found.candidates <= 110
-    assert both(whole, k=100)[0].candidates in range(700, 810)
+    assert both(whole, k=80)[0].candidates in range(400, 500)
 
 
 def test_the_candidates_count_what_is_scored_beside_the_index(undone: MemoryRepository) -> None:

@@ -407,7 +407,7 @@ def test_the_function_takes_every_argument_of_the_search(
     wanted = set(signature(MemoryRepository.search).parameters) | set(
         FilterArguments.__annotations__
     )
-    wanted -= {"self", "agent_id", "embedding", "filters", "where", "touch", "expand"}
+    wanted -= {"self", "agent_id", "embedding", "filters", "where", "touch", "expand", "strategy"}
     wanted -= {"profile", "weights", "normalise_weights"}
 
     found = {name for name in defaults(connection, profile) if not name.endswith("_weight")}

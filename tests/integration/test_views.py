@@ -262,7 +262,7 @@ def plans(server_url: str, template: str) -> Iterator[dict[str, str]]:
 def test_rows_of_an_owner_are_reached_through_the_keys(plans: dict[str, str], table: str) -> None:
     plan = plans[table]
 
-    assert f"pk_{table}" in plan
+    assert f"pk_{table}" in plan or f"ix_{table}_" in plan
     assert "pk_memory_usage" in plan
     assert "Seq Scan" not in plan
 

@@ -18,7 +18,7 @@ from pgrecall.steps import Execute, Inspect, Lookup, Operation
 
 MAX_UNCOVERED = 0.1
 """The weight of signals that the index knows nothing of, up to which auto takes it."""
-CANDIDATES, MAX_CANDIDATES = 64, 1_000
+CANDIDATES, MAX_CANDIDATES = 100, 1_000
 """How many the graph hands on at first, and at most: as many as pgvector's walk may keep."""
 PER_HIT, MAX_K = 6, 80
 """At least so many candidates for each hit asked for, and the most hits an index is asked for."""
@@ -40,7 +40,7 @@ def through_indexes(tables: Tables, wanted: Search, strategy: Strategy) -> Opera
     """
     if strategy == "exact" or not _suits(wanted, strategy):
         return None
-    rows = yield look_up(tables, wanted.agent_id, wanted.teams, anew=False)
+    rows = yield look_up(tables, wanted.agent_id, wanted.teams, anew=strategy == "index")
     usable = [row for row in rows if _is_usable(row, wanted, strategy)]
     if not usable:
         return None
