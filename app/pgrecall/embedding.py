@@ -72,10 +72,10 @@ def stored_vector(
     return stored
 
 
-def as_text(vector: StoredVector) -> str:
-    """The vector as PostgreSQL reads it; nine digits are all that single precision holds."""
-    components = vector.to_list()
-    return f"[{','.join(['%.9g'] * len(components))}]" % tuple(components)
+def as_text(components: Sequence[float], *, digits: int = 9) -> str:
+    """A vector as PostgreSQL reads it; nine digits are all that single precision holds, and five
+    more than half precision does."""
+    return f"[{','.join([f'%.{digits}g'] * len(components))}]" % tuple(components)
 
 
 def _components(values: VectorLike) -> list[float]:

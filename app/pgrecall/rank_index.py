@@ -11,7 +11,7 @@ from pgrecall.rank_space import VERSION
 AT_LEAST = 5_000
 """Memories of an owner from which on its index is faster than ranking all of them, as measured."""
 M, EF_CONSTRUCTION = 32, 128
-"""Of the HNSW graph, as measured: with fewer links, some builds could not reach whole topics."""
+"""Of the HNSW graph, as measured: with fewer links, more questions find nothing of their topic."""
 
 MAX_BESIDE = 2_000
 """Memories scored beside the index: each costs some microseconds in every search."""
@@ -21,12 +21,6 @@ MAX_AGE = timedelta(days=28)
 
 LONGEST_TOUCH = timedelta(minutes=1)
 """How long before it writes a transaction that counts a retrieval may have begun."""
-
-
-def used_since(as_of: datetime, built_at: datetime) -> datetime:
-    """From when on retrievals may be unknown to an index of these times: they bear the time at
-    which their transaction began."""
-    return min(as_of, built_at - LONGEST_TOUCH)
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +45,12 @@ class RankIndex:
     ef_construction: int
     seconds: float
     """How long the build took."""
+
+    @property
+    def used_since(self) -> datetime:
+        """From when on retrievals may be unknown to it: they bear the time at which their
+        transaction began."""
+        return min(self.as_of, self.built_at - LONGEST_TOUCH)
 
     @property
     def is_usable(self) -> bool:

@@ -2,49 +2,21 @@ from __future__ import annotations
 
 import gzip
 import json
-import sys
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import psycopg
 import pytest
 
-from pgrecall.cli import main
 from pgrecall.resources import migrations_folder
 from tests.conftest import new_database
-
-
-@dataclass(frozen=True)
-class Finished:
-    """What a command left behind."""
-
-    code: int
-    out: str
-    err: str
-
-    @property
-    def records(self) -> list[dict[str, Any]]:
-        return [json.loads(line) for line in self.out.splitlines()]
-
-
-Run = Callable[..., Finished]
+from tests.integration.commands import Run, runner
 
 
 @pytest.fixture
 def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
-    def command(*arguments: str) -> Finished:
-        monkeypatch.setattr(sys, "argv", ["pgrecall", *arguments])
-        code = 0
-        try:
-            main()
-        except SystemExit as exit_:
-            code = int(exit_.code or 0)
-        out, err = capsys.readouterr()
-        return Finished(code, out, err)
-
-    return command
+    return runner(monkeypatch, capsys)
 
 
 @pytest.fixture

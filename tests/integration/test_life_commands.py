@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import io
 import json
-import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 from pathlib import Path
@@ -14,22 +12,15 @@ from uuid import UUID, uuid4
 
 import psycopg
 import pytest
-import typer
 from sqlalchemy import create_engine
 
 from pgrecall import MemoryRepository, NewMemory
-from pgrecall.cli import main
-from pgrecall.cli.main import COMMANDS, app
+from pgrecall.cli.main import COMMANDS
 from pgrecall.embedders import LocalEmbedder
 from tests.conftest import new_database
-from tests.integration.test_command_line import Finished
+from tests.integration.commands import BUILT, CONTROLS, EVIL, Run, fast_runner
 
-Run = Callable[..., Finished]
-
-BUILT: Any = typer.main.get_command(app)
 UNKNOWN = "00000000-0000-7000-8000-000000000000"
-EVIL = "evil \033[31mred\033]0;title\007 \x9b1m [bold]x[/bold] [/nothing]"
-CONTROLS = set("\033\007\x9b\x7f")
 SAME = [
     "Ines drinks her tea without milk.",
     "Ines drinks her tea without any milk.",
@@ -56,24 +47,7 @@ def run(
     url: str,
     embedder: LocalEmbedder,
 ) -> Run:
-    """Runs a command through the entry point; `answer` is typed in."""
-    monkeypatch.setenv("PGRECALL_DATABASE_URL", url)
-    # The real ones, made once: making them takes longer than any of the commands.
-    monkeypatch.setattr("pgrecall.cli.database.LocalEmbedder", lambda: embedder)
-    monkeypatch.setattr(sys.modules["pgrecall.cli.main"], "app", BUILT)
-
-    def command(*arguments: object, answer: str = "") -> Finished:
-        monkeypatch.setattr(sys, "argv", ["pgrecall", *map(str, arguments)])
-        monkeypatch.setattr(sys, "stdin", io.StringIO(answer))
-        code = 0
-        try:
-            main()
-        except SystemExit as exit_:
-            code = int(exit_.code or 0)
-        out, err = capsys.readouterr()
-        return Finished(code, out, err)
-
-    return command
+    return fast_runner(monkeypatch, capsys, url, embedder)
 
 
 @pytest.fixture(scope="module")

@@ -4,32 +4,22 @@ from __future__ import annotations
 
 import json
 import re
-import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from datetime import datetime
 from pathlib import Path
-from typing import Any
 
 import psycopg
 import pytest
-import typer
 from sqlalchemy import create_engine
 
 from pgrecall import MemoryRepository
-from pgrecall.cli import main
-from pgrecall.cli.main import app
 from pgrecall.embedders import LocalEmbedder
 from pgrecall.rank_index import AT_LEAST, EF_CONSTRUCTION, M
 from tests.conftest import new_database
-from tests.integration.test_command_line import Finished
+from tests.integration.commands import CONTROLS, EVIL, Run, fast_runner
 from tests.migrations.asking import rows, value, values, wait_until
 from tests.migrations.asking import run as run_sql
 
-Run = Callable[..., Finished]
-
-BUILT: Any = typer.main.get_command(app)
-EVIL = "evil \033[31mred\033]0;title\007 \x9b1m [bold]x[/bold] [/nothing]"
-CONTROLS = set("\033\007\x9b\x7f")
 FIRST = ("Ines", "Omar", "Ruth", "Jan", "Mei", "Ada")
 THINGS = ("tea", "coffee", "the build", "a bicycle", "Lisbon", "an invoice", "the garden")
 DOES = ("likes", "has lost", "asked about", "paid for", "wrote of", "dreams of")
@@ -68,23 +58,7 @@ def run(
     url: str,
     embedder: LocalEmbedder,
 ) -> Run:
-    """Runs a command through the entry point."""
-    monkeypatch.setenv("PGRECALL_DATABASE_URL", url)
-    # The real ones, made once: making them takes longer than any of the commands.
-    monkeypatch.setattr("pgrecall.cli.database.LocalEmbedder", lambda: embedder)
-    monkeypatch.setattr(sys.modules["pgrecall.cli.main"], "app", BUILT)
-
-    def command(*arguments: object) -> Finished:
-        monkeypatch.setattr(sys, "argv", ["pgrecall", *map(str, arguments)])
-        code = 0
-        try:
-            main()
-        except SystemExit as exit_:
-            code = int(exit_.code or 0)
-        out, err = capsys.readouterr()
-        return Finished(code, out, err)
-
-    return command
+    return fast_runner(monkeypatch, capsys, url, embedder)
 
 
 @pytest.fixture

@@ -446,29 +446,15 @@ def test_a_build_going_on_is_not_taken_for_a_table_left_behind(
     assert tables_of(own_url) == [relation]
 
 
+@pytest.mark.parametrize("index_is_there", [True, False])
 def test_of_two_maintenances_at_once_one_builds(
-    repo: MemoryRepository, own_url: str, background: ThreadPoolExecutor
+    repo: MemoryRepository, own_url: str, background: ThreadPoolExecutor, *, index_is_there: bool
 ) -> None:
     """Both have seen that it is due; the second waits for the first and finds it done."""
     fill(repo)
-    build(repo)
-    run(own_url, "UPDATE pgrecall.rank_indexes SET built_at = now() - interval '30 days'")
-    with psycopg.connect(own_url) as other:
-        other.execute("LOCK TABLE pgrecall.rank_indexes IN SHARE MODE")
-        first = background.submit(maintain, repo)
-        wait_until_blocked(own_url, "INSERT INTO pgrecall.rank_indexes")
-        second = background.submit(maintain, repo)
-        wait_until_blocked(own_url, "SELECT pg_advisory_xact_lock")
-        other.rollback()
-
-    assert (first.result(), second.result()) == ([A], [])
-    assert len(tables_of(own_url)) == len(listed(own_url)) == 1
-
-
-def test_of_two_maintenances_at_once_one_builds_the_first_index_too(
-    repo: MemoryRepository, own_url: str, background: ThreadPoolExecutor
-) -> None:
-    fill(repo)
+    if index_is_there:
+        build(repo)
+        run(own_url, "UPDATE pgrecall.rank_indexes SET built_at = now() - interval '30 days'")
     with psycopg.connect(own_url) as other:
         other.execute("LOCK TABLE pgrecall.rank_indexes IN SHARE MODE")
         first = background.submit(maintain, repo)

@@ -21,6 +21,7 @@ from pgrecall.cli.profiling import named_or_loaded
 from pgrecall.errors import InputError
 from pgrecall.jobs.indexing import SAMPLE
 from pgrecall.jobs.indexing import Progress as ShowProgress
+from pgrecall.profiles import BUILT_IN
 from pgrecall.rank_index import (
     AT_LEAST,
     EF_CONSTRUCTION,
@@ -143,8 +144,7 @@ def check(
 ) -> None:
     """Compare searches through the rank index with exact ones: how much they find, how fast."""
     texts = None if queries is None else _lines(queries)
-    names = profile or ["five_factor", "last_access", "half_life", "trust", "tiered"]
-    chosen = [named_or_loaded(name) for name in names]
+    chosen = [named_or_loaded(name) for name in profile or BUILT_IN]
     found: list[RankIndexCheck] = []
     with memories(database_url, schema, of_team) as repo, _bar() as progress:
         for one in chosen:

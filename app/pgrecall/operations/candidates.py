@@ -9,8 +9,9 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from pgrecall import rank_space, statements
+from pgrecall.embedding import as_text
 from pgrecall.hits import Strategy
-from pgrecall.rank_index import RankIndex, used_since
+from pgrecall.rank_index import RankIndex
 from pgrecall.schema import Layout, Tables
 from pgrecall.signals import Similarity
 from pgrecall.statements import Search, Source, Sources
@@ -40,12 +41,20 @@ def through_indexes(tables: Tables, wanted: Search, strategy: Strategy) -> Opera
     """
     if strategy == "exact" or not _suits(wanted, strategy):
         return None
+    # By the client's clock where no moment is given: it only orders candidates.
+    moment = wanted.as_of or datetime.now(UTC)
     rows = yield look_up(tables, wanted.agent_id, wanted.teams, anew=strategy == "index")
-    usable = [row for row in rows if _is_usable(row, wanted, strategy)]
+    usable = [
+        index
+        for index in map(index_of, rows)
+        if index.is_usable
+        and index.as_of <= moment
+        and (strategy == "index" or index.memories >= index.at_least)
+    ]
     if not usable:
         return None
     layout: Layout = yield Inspect()
-    sources = _sources(tables, wanted, usable, layout)
+    sources = _sources(tables, wanted, usable, moment, layout)
     candidates = _at_first(wanted)
     enough = candidates // 3
     without_floor = replace(wanted, min_score=None)
@@ -99,40 +108,30 @@ def _suits(wanted: Search, strategy: Strategy) -> bool:
     return beyond <= MAX_UNCOVERED
 
 
-def _is_usable(row: Any, wanted: Search, strategy: Strategy) -> bool:
-    if row.space != rank_space.VERSION or _moment(wanted) < row.as_of:
-        return False
-    return strategy == "index" or bool(row.memories >= row.at_least)
+def _sources(
+    tables: Tables, wanted: Search, usable: Sequence[RankIndex], moment: datetime, layout: Layout
+) -> Sources:
+    def source(index: RankIndex, *, of_team: bool) -> Source:
+        return Source(
+            owner_id=index.agent_id,
+            of_team=of_team,
+            relation=index.relation,
+            built_at=index.built_at,
+            used_since=index.used_since,
+            direction=_direction(wanted, (moment - index.as_of) / timedelta(days=1), layout),
+        )
 
-
-def _sources(tables: Tables, wanted: Search, usable: Sequence[Any], layout: Layout) -> Sources:
-    team_table = tables.team_memories.name
-    of_teams = {row.agent_id for row in usable if row.table_name == team_table}
-    own = [row for row in usable if row.table_name == tables.memories.name]
-    if tables.memories is tables.team_memories:
-        own = [row for row in own if row.agent_id == wanted.agent_id]
-    theirs = [row for row in usable if row not in own and row.agent_id in of_teams]
+    by_owner = {(index.table_name, index.agent_id): index for index in usable}
+    own = by_owner.get((tables.memories.name, wanted.agent_id))
+    of_teams = {team: by_owner.get((tables.team_memories.name, team)) for team in wanted.teams}
     return Sources(
-        indexes=[_source(row, row in theirs, wanted, layout) for row in (*own, *theirs)],
-        whole_own=not own,
-        whole_teams=[team for team in wanted.teams if team not in {r.agent_id for r in theirs}],
+        indexes=[
+            *([] if own is None else [source(own, of_team=False)]),
+            *(source(index, of_team=True) for index in of_teams.values() if index is not None),
+        ],
+        whole_own=own is None,
+        whole_teams=[team for team, index in of_teams.items() if index is None],
     )
-
-
-def _source(row: Any, of_team: bool, wanted: Search, layout: Layout) -> Source:
-    return Source(
-        owner_id=row.agent_id,
-        of_team=of_team,
-        relation=row.relation,
-        built_at=row.built_at,
-        used_since=used_since(row.as_of, row.built_at),
-        direction=_direction(wanted, (_moment(wanted) - row.as_of) / timedelta(days=1), layout),
-    )
-
-
-def _moment(wanted: Search) -> datetime:
-    """By the client's clock where none is given: it only orders candidates."""
-    return wanted.as_of or datetime.now(UTC)
 
 
 def _direction(wanted: Search, elapsed: float, layout: Layout) -> str:
@@ -145,8 +144,7 @@ def _direction(wanted: Search, elapsed: float, layout: Layout) -> str:
         values = wanted.query.to_list()
         scale = similarity / math.hypot(*values)
         meaning = [value * scale for value in values]
-    numbers = (*meaning, *coordinates, 0.0)
-    return f"[{','.join(['%.5g'] * len(numbers))}]" % numbers
+    return as_text([*meaning, *coordinates, 0.0], digits=5)
 
 
 def index_of(row: Any) -> RankIndex:

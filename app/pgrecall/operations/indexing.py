@@ -40,10 +40,12 @@ def rank_indexes(
     listed as due; other agents without one are not listed. Raises InputError.
     """
     require_count("at_least", at_least, at_least=1, at_most=2**31 - 1)
-    if agent_id is not None:
+    if agent_id is None:
+        rows = yield Execute(statements.all_rank_indexes(tables))
+    else:
         require_name("agent_id", agent_id)
-    rows = yield Execute(statements.all_rank_indexes(tables))
-    known = {row.agent_id: index_of(row) for row in rows if agent_id in (None, row.agent_id)}
+        rows = yield Execute(statements.rank_indexes(tables), {"owner_id": agent_id, "teams": []})
+    known = {row.agent_id: index_of(row) for row in rows}
     found = []
     for index in known.values():
         [since] = yield Execute(
@@ -57,10 +59,7 @@ def rank_indexes(
         )
         numbers = {name: getattr(since, name) for name in ("written", "changed", "used", "at")}
         found.append(RankIndexStatus(index.agent_id, index, bytes=since.bytes or 0, **numbers))
-    owners = [agent_id]
-    if agent_id is None:
-        rows = yield Execute(statements.large_owners(tables), {"at_least": at_least})
-        owners = [row.owner_id for row in rows]
+    owners = [agent_id] if agent_id else (yield from large_owners(tables, at_least))
     for owner_id in owners:
         if owner_id in known:
             continue
@@ -68,7 +67,6 @@ def rank_indexes(
             statements.count_up_to(tables), {"owner_id": owner_id, "most": 2**31 - 1}
         )
         if row.memories >= at_least:
-            assert owner_id is not None
             found.append(
                 RankIndexStatus(owner_id, None, 0, 0, 0, bytes=0, at=row.at, memories=row.memories)
             )
@@ -122,7 +120,7 @@ def has_shrunk(tables: Tables, index: RankIndex) -> Operation[bool]:
 
 def writers_are_done(tables: Tables, seconds: float) -> Operation[datetime | None]:
     """Waits for all who have written by now; the moment, or None if some take longer."""
-    former = yield from _unhurried(megabytes=0)
+    former = yield from _unhurried()
     [row] = yield Execute(statements.await_writers(tables), {"seconds": seconds})
     yield from _as_before(former)
     return row.built_at if row.all_done else None
@@ -143,7 +141,7 @@ def build(
     """
     start = time.monotonic()
     layout: Layout = yield Inspect()
-    settings = yield from _unhurried(megabytes=0)
+    settings = yield from _unhurried()
     if settings.isolation != "read committed" and settings.began_at < built_at:
         raise InputError(
             f"an index cannot be built in a {settings.isolation.upper()} transaction that is "
@@ -153,14 +151,18 @@ def build(
     former: RankIndex | None = None
     for row in (yield look_up(tables, owner_id, (), anew=True)):
         former = index_of(row)
+    if expected not in ("any", "none" if former is None else former.built_at):
+        yield from _as_before(settings)
+        return None, None
     [there] = yield Execute(statements.newest(tables), {"owner_id": owner_id})
-    is_expected = expected in ("any", "none" if former is None else former.built_at)
-    if not there.memories or not is_expected:
+    if not there.memories:
         yield from _as_before(settings)
         return None, None
     relation = statements.relation_name()
     positions = statements.positions_table(tables, layout, relation)
-    yield from _unhurried(megabytes=_megabytes(layout, there.memories, how.m))
+    yield Execute(
+        statements.build_settings(), {"megabytes": _megabytes(layout, there.memories, how.m)}
+    )
     for statement in statements.create_positions(positions):
         yield Execute(statement)
     for row in (yield Execute(statements.grants(tables))):
@@ -202,10 +204,10 @@ def sampled(tables: Tables, owner_id: str, number: int) -> Operation[list[list[f
     return [row.embedding for row in rows]
 
 
-def _unhurried(megabytes: int) -> Operation[Any]:
-    """Settings for a build from here on; returns those there were."""
+def _unhurried() -> Operation[Any]:
+    """Lifts what could cut off a build or its waiting; returns the settings there were."""
     [former] = yield Execute(statements.settings())
-    yield Execute(statements.build_settings(), {"megabytes": megabytes})
+    yield Execute(statements.build_settings(), {"megabytes": 0})
     return former
 
 

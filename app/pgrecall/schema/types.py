@@ -25,7 +25,7 @@ class Embedding(UserDefinedType[Any]):
         return "vector"
 
     def bind_processor(self, dialect: Dialect) -> Callable[[StoredVector | None], str | None]:
-        return lambda value: None if value is None else as_text(value)
+        return lambda value: None if value is None else as_text(value.to_list())
 
     def result_processor(
         self, dialect: Dialect, coltype: object

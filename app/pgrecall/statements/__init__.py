@@ -1,5 +1,18 @@
 """Pure functions that return SQLAlchemy Core statements; nothing here executes anything."""
 
+from pgrecall.statements.building import (
+    SETTINGS,
+    await_writers,
+    build_progress,
+    build_settings,
+    grant,
+    grants,
+    lock_build,
+    lock_deletes,
+    newest,
+    restore_settings,
+    settings,
+)
 from pgrecall.statements.candidates import Source, Sources, search_candidates
 from pgrecall.statements.clearing import clear
 from pgrecall.statements.collecting import archive_excess, collect_batch, count_garbage
@@ -30,39 +43,27 @@ from pgrecall.statements.linking import STEPS, link, link_all, links_of, neighbo
 from pgrecall.statements.outcomes import FEEDBACK, adjust_trust, record_feedback, record_outcome
 from pgrecall.statements.owners import large_owners, owners, owners_of_orphans
 from pgrecall.statements.positions import (
-    SETTINGS,
-    await_writers,
-    build_settings,
     create_positions,
     delete_gone,
     drop_positions,
     fill_positions,
     forget_positions,
-    grant,
-    grants,
     index_positions,
-    newest,
     positions_table,
     relation_name,
-    restore_settings,
-    sample,
-    settings,
 )
 from pgrecall.statements.rank_indexes import (
     FIELDS,
     all_rank_indexes,
-    build_progress,
     count_up_to,
     forget_rank_index,
-    lock_build,
-    lock_deletes,
     note_rank_index,
     rank_indexes,
     since_built,
     unused_relations,
 )
 from pgrecall.statements.ranking import SIGNAL_PREFIX, Search, count, known_entities, search
-from pgrecall.statements.reading import existing, get
+from pgrecall.statements.reading import existing, get, sample
 from pgrecall.statements.run_log import begin_run, note_run
 from pgrecall.statements.staging import (
     GIVEN,

@@ -16,10 +16,8 @@ from sqlalchemy import (
     Select,
     Text,
     Uuid,
-    any_,
     bindparam,
     case,
-    cast,
     column,
     func,
     literal_column,
@@ -30,12 +28,12 @@ from sqlalchemy import (
 from sqlalchemy import (
     Table as MemoryTable,
 )
-from sqlalchemy.dialects.postgresql import ARRAY, array
+from sqlalchemy.dialects.postgresql import array
 
 from pgrecall import compiler
 from pgrecall.custom_condition import Expression
 from pgrecall.schema import Tables, owner
-from pgrecall.statements.conditions import Condition, owned, owned_by_any
+from pgrecall.statements.conditions import Condition, any_of, owned, owned_by_any
 from pgrecall.statements.ranking import Ranking, Search, Shape, in_full, scored
 
 PASSED, TOTAL = "passed", "total"
@@ -120,7 +118,7 @@ def _search(
         rows = scored(tables, teams, owned_by_any(teams), shape, where, among=among)
         found.append(_of_store(rows, own=False))
     if whole_teams:
-        named = owner(teams) == any_(cast(bindparam("whole_teams", type_=ARRAY(Text)), ARRAY(Text)))
+        named = any_of(owner(teams), "whole_teams")
         found.append(_of_store(_whole(tables, teams, named, shape, where), own=False))
     merged = (union_all(*found) if len(found) > 1 else found[0]).subquery("merged")
     best = (

@@ -19,7 +19,7 @@ from sqlalchemy import delete as delete_
 
 from pgrecall.schema import Tables
 from pgrecall.statements.changing import named
-from pgrecall.statements.conditions import owned
+from pgrecall.statements.conditions import owned, stored_in
 
 
 @lru_cache
@@ -56,8 +56,7 @@ def clear(tables: Tables) -> tuple[Any, ...]:
             statement = statement.where(~_was_deleted(tables, others))
         traces.append(statement)
     runs = tables.gc_runs
-    of_table = literal_column(f"'{memories.name}'", Text())
-    traces.append(delete_(runs).where(owned(runs), runs.c.table_name == of_table))
+    traces.append(delete_(runs).where(owned(runs), runs.c.table_name == stored_in(memories)))
     return (select(func.count().label("cleared")).select_from(gone), *traces)
 
 
@@ -75,7 +74,7 @@ def _was_deleted(tables: Tables, memories: Table) -> ColumnElement[bool]:
             owned(last),
             last.c.memory_id == events.c.memory_id,
             last.c.event_type == named("deleted"),
-            noted == literal_column(f"'{memories.name}'", Text()),
+            noted == stored_in(memories),
         )
         .exists()
     )

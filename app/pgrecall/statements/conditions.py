@@ -77,9 +77,14 @@ def active(memories: FromClause) -> Condition:
     return condition
 
 
+def stored_in(memories: Table) -> ColumnElement[str]:
+    """The name of this table of memories, as other tables tell it, as a literal."""
+    return literal_column(f"'{memories.name}'", Text())
+
+
 def owned_by_any(memories: FromClause) -> Condition:
     """Rows of any of the `teams`."""
-    return _any_of(owner(memories), "teams")
+    return any_of(owner(memories), "teams")
 
 
 def uuids(values: Sequence[UUID] | None = None) -> ColumnElement[Any]:
@@ -118,10 +123,10 @@ def conditions(scope: Scope, shape: FilterShape, *, as_of: bool) -> dict[str, Co
         ("loops", columns.loop),
     ):
         if name in given:
-            found[name] = _any_of(column, name)
+            found[name] = any_of(column, name)
     if "memory_types" in given:
         found["memory_types"] = or_(
-            _any_of(columns.memory_type, "memory_types"),
+            any_of(columns.memory_type, "memory_types"),
             _overlap(columns.additional_types, "memory_types"),
         )
     for name, column in (("tags", columns.tags), ("entities", columns.entities)):
@@ -231,9 +236,9 @@ def _labelled(scope: Scope, *, of_kind: bool) -> Condition:
     carried: Select[Any] = select(literal_column("1")).where(
         labels.c.agent_id == owner(scope.memories),
         labels.c.memory_id == scope.memories.c.id,
-        _any_of(labels.c.value, "labels"),
+        any_of(labels.c.value, "labels"),
     )
-    return (carried.where(_any_of(labels.c.kind, "label_kinds")) if of_kind else carried).exists()
+    return (carried.where(any_of(labels.c.kind, "label_kinds")) if of_kind else carried).exists()
 
 
 def _texts(name: str) -> ColumnElement[Any]:
@@ -244,7 +249,8 @@ def _time(name: str) -> ColumnElement[Any]:
     return bindparam(name, type_=DateTime(timezone=True))
 
 
-def _any_of(column: ColumnElement[Any], name: str) -> Condition:
+def any_of(column: ColumnElement[Any], name: str) -> Condition:
+    """Whether the column has one of the bound texts of this name."""
     condition: Condition = column == any_(_texts(name))
     return condition
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from sqlalchemy import Table
 from sqlalchemy.dialects.postgresql import dialect
 
 _preparer = dialect().identifier_preparer  # type: ignore[no-untyped-call]
@@ -10,3 +11,8 @@ _preparer = dialect().identifier_preparer  # type: ignore[no-untyped-call]
 def quoted(name: str) -> str:
     """The name, in quotes where it has to be."""
     return str(_preparer.quote(name))
+
+
+def full_name(table: Table) -> str:
+    """The table's name with its schema."""
+    return str(_preparer.format_table(table))

@@ -17,12 +17,10 @@ from sqlalchemy import (
     Executable,
     Index,
     Insert,
-    Integer,
     MetaData,
     Select,
     Table,
     Text,
-    TextClause,
     Uuid,
     bindparam,
     case,
@@ -36,7 +34,7 @@ from sqlalchemy import (
     select,
     text,
 )
-from sqlalchemy.dialects.postgresql import ARRAY, REGCLASS, array
+from sqlalchemy.dialects.postgresql import ARRAY, array
 from sqlalchemy.schema import CreateIndex, CreateTable, SetTableComment
 from sqlalchemy.types import UserDefinedType
 
@@ -46,8 +44,8 @@ from pgrecall.ids import new_id
 from pgrecall.rank_space import AXES, EVENNESS, Axis, Missing
 from pgrecall.schema import Layout, Tables
 from pgrecall.schema.types import Embedding
-from pgrecall.statements.conditions import active, owned, uuids
-from pgrecall.statements.names import quoted
+from pgrecall.statements.conditions import active, owned, stored_in, uuids
+from pgrecall.statements.names import full_name, quoted
 from pgrecall.statements.reading import with_usage
 
 SEED = 42
@@ -106,37 +104,6 @@ def drop_positions(tables: Tables) -> Select[Any]:
 
 
 @lru_cache
-def sample(tables: Tables) -> Select[Any]:
-    """The embeddings of `number` active memories, the same each time and else at random."""
-    memories = tables.memories
-    return (
-        select(memories.c.embedding)
-        .where(owned(memories), active(memories), memories.c.embedding.is_not(None))
-        .order_by(func.uuid_hash_extended(memories.c.id, literal_column(f"{SEED + 1}::bigint")))
-        .limit(bindparam("number", type_=Integer()))
-    )
-
-
-@lru_cache
-def grants(tables: Tables) -> TextClause:
-    """What roles were granted on the memories, as it is written in a GRANT."""
-    name = _full_name(tables.memories)
-    return text(
-        "SELECT DISTINCT CASE g.grantee WHEN 0 THEN 'PUBLIC' "
-        "ELSE quote_ident(pg_get_userbyid(g.grantee)) END AS role, g.privilege_type "
-        "FROM pg_class c, aclexplode(coalesce(c.relacl, acldefault('r', c.relowner))) g "
-        "WHERE c.oid = to_regclass(:name) AND (g.privilege_type = 'SELECT' "
-        "OR g.privilege_type = 'DELETE' AND g.grantee = c.relowner) "
-        "AND g.grantee <> (SELECT oid FROM pg_roles WHERE rolname = current_user)"
-    ).bindparams(name=name)
-
-
-def grant(positions: Table, privilege: str, role: str) -> Executable:
-    """`privilege` and `role` as `grants` tells them."""
-    return text(f"GRANT {privilege} ON {_full_name(positions)} TO {role}")
-
-
-@lru_cache
 def forget_positions(tables: Tables) -> Select[Any]:
     """Deletes the positions of `ids` from the owner's rank index, if there is one; NULL: all."""
     return select(
@@ -144,45 +111,10 @@ def forget_positions(tables: Tables) -> Select[Any]:
             tables.schema,
             "forget_positions",
             bindparam("owner_id", type_=Text()),
-            literal(tables.memories.name, Text()),
+            stored_in(tables.memories),
             uuids(),
             type_=BigInteger(),
         ).label("forgotten")
-    )
-
-
-@lru_cache
-def await_writers(tables: Tables) -> Select[Any]:
-    """The moment, and whether all who had written by then are done within `seconds`."""
-    now = (
-        select(func.clock_timestamp(type_=DateTime(timezone=True)).label("built_at"))
-        .cte("now")
-        .prefix_with("MATERIALIZED")
-    )
-    waited = compiler.schema_function(
-        tables.schema,
-        "await_writers",
-        _regclass(tables.memories),
-        bindparam("seconds", type_=Double()),
-        type_=Boolean(),
-    )
-    # The CASE needs the moment and so takes it before it waits.
-    return select(now.c.built_at, case((now.c.built_at.is_not(None), waited)).label("all_done"))
-
-
-@lru_cache
-def newest(tables: Tables) -> Select[Any]:
-    """The newest moment that the owner's memories know of, not after now; and how many they are."""
-    memories, usage = tables.memories, tables.memory_usage
-    moment = func.max(func.greatest(memories.c.created_at, usage.c.last_accessed_at))
-    number: Any = func.count().label("memories")
-    return (
-        select(
-            func.least(moment, func.now(), type_=DateTime(timezone=True)).label("as_of"),
-            number,
-        )
-        .select_from(with_usage(memories, usage))
-        .where(owned(memories), active(memories))
     )
 
 
@@ -205,7 +137,7 @@ def index_positions(
         postgresql_ops={"position": f"{quoted(layout.extension_schema)}.halfvec_ip_ops"},
         postgresql_with={"m": m, "ef_construction": ef_construction},
     )
-    return CreateIndex(index), text(f"ANALYZE {_full_name(positions)}")
+    return CreateIndex(index), text(f"ANALYZE {full_name(positions)}")
 
 
 def delete_gone(tables: Tables, positions: Table) -> Delete:
@@ -213,43 +145,6 @@ def delete_gone(tables: Tables, positions: Table) -> Delete:
     memories = tables.memories
     there = select(memories.c.id).where(owned(memories), memories.c.id == positions.c.memory_id)
     return delete(positions).where(~there.exists())
-
-
-SETTINGS = ("maintenance_work_mem", "max_parallel_maintenance_workers", "statement_timeout")
-"""What a build changes for the rest of its transaction."""
-
-
-@lru_cache
-def settings() -> Select[Any]:
-    """SETTINGS as they are, the transaction's isolation and when it began."""
-    return select(
-        *(func.current_setting(name).label(name) for name in SETTINGS),
-        func.current_setting("transaction_isolation").label("isolation"),
-        func.now(type_=DateTime(timezone=True)).label("began_at"),
-    )
-
-
-@lru_cache
-def build_settings() -> Select[Any]:
-    """For the rest of the transaction: memory for a graph of `megabytes`, one worker, no hurry.
-
-    Several workers would build a graph that finds several points less (pgvector, issue 1010).
-    """
-    asked: Any = bindparam("megabytes", type_=BigInteger())
-    there = func.pg_size_bytes(func.current_setting(SETTINGS[0]))
-    kilobytes = func.greatest(there / literal_column("1024"), asked * literal_column("1024"))
-    values = (func.concat(kilobytes, "kB"), literal("0"), literal("0"))
-    return select(
-        *(func.set_config(name, value, True) for name, value in zip(SETTINGS, values, strict=True))
-    )
-
-
-@lru_cache
-def restore_settings() -> Select[Any]:
-    """SETTINGS as they were, given under their names."""
-    return select(
-        *(func.set_config(name, bindparam(name, type_=Text()), True) for name in SETTINGS)
-    )
 
 
 def _placed(tables: Tables, layout: Layout) -> Select[Any]:
@@ -317,12 +212,3 @@ def _scope(tables: Tables, after: float) -> Scope:
         query_entities=literal([], ARRAY(Text)),
         parameter=lambda name, value, type_: literal(value, type_),  # the names repeat
     )
-
-
-def _regclass(table: Table) -> ColumnElement[Any]:
-    return cast(literal(_full_name(table), Text()), REGCLASS)
-
-
-def _full_name(table: Table) -> str:
-    assert table.schema is not None
-    return f"{quoted(table.schema)}.{quoted(table.name)}"

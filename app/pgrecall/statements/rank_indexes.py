@@ -8,14 +8,12 @@ from typing import Any
 from sqlalchemy import (
     BigInteger,
     DateTime,
-    Double,
     Integer,
     Select,
+    Table,
     Text,
     and_,
-    any_,
     bindparam,
-    cast,
     delete,
     func,
     literal,
@@ -24,11 +22,12 @@ from sqlalchemy import (
     select,
     text,
 )
-from sqlalchemy.dialects.postgresql import ARRAY, Insert, insert
+from sqlalchemy.dialects.postgresql import Insert, insert
 from sqlalchemy.sql.dml import ReturningDelete
 
 from pgrecall.rank_index import MAX_BESIDE
-from pgrecall.schema import Tables, owner
+from pgrecall.schema import Tables
+from pgrecall.statements.conditions import Condition, owned, owned_by_any, stored_in
 
 FIELDS = (
     *("relation", "space", "as_of", "built_at", "memories"),
@@ -40,14 +39,8 @@ FIELDS = (
 def rank_indexes(tables: Tables) -> Select[Any]:
     """Those of `owner_id` in this table of memories and of the `teams` in theirs."""
     indexes = tables.rank_indexes
-    own = and_(
-        indexes.c.agent_id == bindparam("owner_id", type_=Text()),
-        indexes.c.table_name == literal_column(f"'{tables.memories.name}'", Text()),
-    )
-    theirs = and_(
-        indexes.c.agent_id == any_(cast(bindparam("teams", type_=ARRAY(Text)), ARRAY(Text))),
-        indexes.c.table_name == literal_column(f"'{tables.team_memories.name}'", Text()),
-    )
+    own = and_(owned(indexes), _of(tables.memories, indexes))
+    theirs = and_(owned_by_any(indexes), _of(tables.team_memories, indexes))
     return select(indexes).where(or_(own, theirs))
 
 
@@ -58,11 +51,7 @@ def all_rank_indexes(tables: Tables) -> Select[Any]:
     As `owners` it asks for no owner, since it asks who there is.
     """
     indexes = tables.rank_indexes
-    return (
-        select(indexes)
-        .where(indexes.c.table_name == literal_column(f"'{tables.memories.name}'", Text()))
-        .order_by(indexes.c.agent_id)
-    )
+    return select(indexes).where(_of(tables.memories, indexes)).order_by(indexes.c.agent_id)
 
 
 @lru_cache
@@ -72,23 +61,22 @@ def since_built(tables: Tables) -> Select[Any]:
     Also the size of the `relation`, NULL where it is gone. Parameters: owner_id, too.
     """
     memories, events, usage = tables.memories, tables.memory_events, tables.memory_usage
-    owner_id = bindparam("owner_id", type_=Text())
     built_at = bindparam("built_at", type_=DateTime(timezone=True))
     many: Any = literal_column(str(10 * MAX_BESIDE))
     written: Any = select(literal_column("1").label("one")).where(
-        owner(memories) == owner_id, memories.c.inserted_at >= built_at
+        owned(memories), memories.c.inserted_at >= built_at
     )
     changed = (
         select(events.c.memory_id)
         .where(
-            events.c.agent_id == owner_id,
+            owned(events),
             events.c.occurred_at >= built_at,
             events.c.event_type != literal_column("'initial'"),
         )
         .distinct()
     )
     used: Any = select(literal_column("1").label("one")).where(
-        usage.c.agent_id == owner_id,
+        owned(usage),
         usage.c.last_accessed_at > bindparam("as_of", type_=DateTime(timezone=True)),
     )
     numbers = {"written": written, "changed": changed, "used": used}
@@ -116,7 +104,7 @@ def count_up_to(tables: Tables) -> Select[Any]:
     memories = tables.memories
     some = (
         select(memories.c.id)
-        .where(owner(memories) == bindparam("owner_id", type_=Text()))
+        .where(owned(memories))
         .limit(bindparam("most", type_=Integer()))
         .subquery("some")
     )
@@ -130,7 +118,7 @@ def note_rank_index(tables: Tables) -> Insert:
     indexes = tables.rank_indexes
     statement = insert(indexes).values(
         agent_id=bindparam("owner_id", type_=Text()),
-        table_name=literal_column(f"'{tables.memories.name}'", Text()),
+        table_name=stored_in(tables.memories),
         **{name: bindparam(f"its_{name}", type_=indexes.c[name].type) for name in FIELDS},
     )
     return statement.on_conflict_do_update(
@@ -145,10 +133,7 @@ def forget_rank_index(tables: Tables) -> ReturningDelete[Any]:
     indexes = tables.rank_indexes
     return (
         delete(indexes)
-        .where(
-            indexes.c.agent_id == bindparam("owner_id", type_=Text()),
-            indexes.c.table_name == literal_column(f"'{tables.memories.name}'", Text()),
-        )
+        .where(owned(indexes), _of(tables.memories, indexes))
         .returning(indexes.c.relation)
     )
 
@@ -170,39 +155,7 @@ def unused_relations(tables: Tables) -> Select[Any]:
     )
 
 
-@lru_cache
-def build_progress(tables: Tables) -> Select[Any]:
-    """The share of the blocks read by index builds on tables that nobody else can see yet.
-
-    As a rank index is: its table and the index are made in one transaction.
-    """
-    blocks: Any = func.sum(literal_column("p.blocks_total"))
-    done: Any = cast(func.sum(literal_column("p.blocks_done")), Double())
-    seen: Any = select(literal_column("1")).select_from(text("pg_class c"))
-    return (
-        select((done / func.nullif(blocks, literal_column("0"))).label("share"))
-        .select_from(text("pg_stat_progress_create_index p"))
-        .where(
-            literal_column("p.datname") == func.current_database(),
-            ~seen.where(literal_column("c.oid") == literal_column("p.relid")).exists(),
-        )
-    )
-
-
-@lru_cache
-def lock_build(tables: Tables) -> Select[Any]:
-    """Waits for another build for this owner and holds off others until the transaction ends."""
-    return _locked(tables, "rank index")
-
-
-@lru_cache
-def lock_deletes(tables: Tables) -> Select[Any]:
-    """The same for who deletes memories of this owner; `forget_positions` takes its share of it."""
-    return _locked(tables, "positions")
-
-
-def _locked(tables: Tables, what: str) -> Select[Any]:
-    names = literal(f"pgrecall {what} {tables.schema} {tables.memories.name} ", Text())
-    owner_id: Any = bindparam("owner_id", type_=Text())
-    key = func.hashtextextended(names + owner_id, literal_column("0::bigint"))
-    return select(func.pg_advisory_xact_lock(key).label("locked"))
+def _of(memories: Table, indexes: Table) -> Condition:
+    """Indexes of this table of memories."""
+    condition: Condition = indexes.c.table_name == stored_in(memories)
+    return condition

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any
 from uuid import UUID
 
@@ -14,7 +15,9 @@ from sqlalchemy import (
     Text,
     and_,
     any_,
+    bindparam,
     func,
+    literal_column,
     null,
     select,
 )
@@ -22,7 +25,7 @@ from sqlalchemy.sql.selectable import Join
 
 from pgrecall.schema import Tables, owner
 from pgrecall.schema.tables import COUNTERS
-from pgrecall.statements.conditions import owned, uuids
+from pgrecall.statements.conditions import active, owned, uuids
 
 INTERNAL = ("content_hash", "inserted_at")
 """Columns that are the database's own affair."""
@@ -73,4 +76,16 @@ def existing(tables: Tables, agent_id: str, memory_ids: Sequence[UUID]) -> Selec
     memories = tables.memories
     return select(memories.c.id).where(
         owned(memories, agent_id), memories.c.id == any_(uuids(memory_ids))
+    )
+
+
+@lru_cache
+def sample(tables: Tables) -> Select[Any]:
+    """The embeddings of `number` active memories, the same each time and else at random."""
+    memories = tables.memories
+    return (
+        select(memories.c.embedding)
+        .where(owned(memories), active(memories), memories.c.embedding.is_not(None))
+        .order_by(func.uuid_hash_extended(memories.c.id, literal_column("43::bigint")))
+        .limit(bindparam("number", type_=Integer()))
     )

@@ -12,10 +12,8 @@ from sqlalchemy import (
     Delete,
     Select,
     Table,
-    Text,
     any_,
     bindparam,
-    literal_column,
     or_,
     select,
 )
@@ -23,7 +21,7 @@ from sqlalchemy import delete as delete_
 
 from pgrecall.schema import Tables
 from pgrecall.statements.changing import NOTHING, Change, changed, named, noted_as
-from pgrecall.statements.conditions import owned, uuids
+from pgrecall.statements.conditions import owned, stored_in, uuids
 from pgrecall.statements.json_objects import json_object
 
 
@@ -75,8 +73,9 @@ def deleted(tables: Tables, ids: Select[Any]) -> CTE:
 def _told(memories: Table) -> Any:
     """What the last event says: whose it was, and not the text, which is to be gone."""
     names = ("status", "trust", "importance", "usefulness", "created_at")
-    table_name = literal_column(f"'{memories.name}'", Text())
-    return json_object({"table_name": table_name} | {name: memories.c[name] for name in names})
+    return json_object(
+        {"table_name": stored_in(memories)} | {name: memories.c[name] for name in names}
+    )
 
 
 @lru_cache

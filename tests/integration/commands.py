@@ -1,0 +1,68 @@
+"""Running commands of the command line within the process of the tests."""
+
+from __future__ import annotations
+
+import io
+import json
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+import typer
+
+from pgrecall.cli import main
+from pgrecall.cli.main import app
+from pgrecall.embedders import LocalEmbedder
+
+
+@dataclass(frozen=True)
+class Finished:
+    """What a command left behind."""
+
+    code: int
+    out: str
+    err: str
+
+    @property
+    def records(self) -> list[dict[str, Any]]:
+        return [json.loads(line) for line in self.out.splitlines()]
+
+
+Run = Callable[..., Finished]
+
+EVIL = "evil \033[31mred\033]0;title\007 \x9b1m [bold]x[/bold] [/nothing]"
+CONTROLS = set("\033\007\x9b\x7f")
+
+BUILT: Any = typer.main.get_command(app)
+
+
+def runner(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
+    """Runs a command through the entry point; `answer` is typed in."""
+
+    def command(*arguments: object, answer: str = "") -> Finished:
+        monkeypatch.setattr(sys, "argv", ["pgrecall", *map(str, arguments)])
+        monkeypatch.setattr(sys, "stdin", io.StringIO(answer))
+        code = 0
+        try:
+            main()
+        except SystemExit as exit_:
+            code = int(exit_.code or 0)
+        out, err = capsys.readouterr()
+        return Finished(code, out, err)
+
+    return command
+
+
+def fast_runner(
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    url: str,
+    embedder: LocalEmbedder,
+) -> Run:
+    """The same on this database, with what takes longer than any command made once."""
+    monkeypatch.setenv("PGRECALL_DATABASE_URL", url)
+    monkeypatch.setattr("pgrecall.cli.database.LocalEmbedder", lambda: embedder)
+    monkeypatch.setattr(sys.modules["pgrecall.cli.main"], "app", BUILT)
+    return runner(monkeypatch, capsys)
