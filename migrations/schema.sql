@@ -217,6 +217,57 @@ $$;
 COMMENT ON FUNCTION pgrecall.await_writers(memories regclass, seconds double precision) IS 'Waits until every transaction that has written to the table by now has ended, without a lock of its own; false when some have not after so many seconds.';
 
 --
+-- Name: calibrated_candidates(text, text[], integer, integer[], double precision); Type: FUNCTION; Schema: pgrecall; Owner: -
+--
+
+CREATE FUNCTION pgrecall.calibrated_candidates(relation text, directions text[], hits integer, levels integer[], recall double precision) RETURNS integer
+    LANGUAGE plpgsql
+    SET search_path TO 'pgrecall', 'public', 'pg_temp'
+    SET "hnsw.ef_search" TO '40'
+    SET "hnsw.iterative_scan" TO 'off'
+    SET enable_seqscan TO 'on'
+    SET enable_indexscan TO 'on'
+    AS $_$
+DECLARE
+    nearest text;
+    direction text;
+    best uuid[];
+    walked uuid[];
+    found bigint[] := array_fill(0, ARRAY[cardinality(levels)]);
+    there bigint := 0;
+BEGIN
+    IF relation !~ '^ranks_[0-9a-f]{32}$' THEN
+        RAISE EXCEPTION 'relation must be the table of a rank index, got %', relation
+            USING ERRCODE = 'invalid_parameter_value';
+    END IF;
+    nearest := format('SELECT array_agg(memory_id) FROM (SELECT memory_id FROM %I '
+                      'ORDER BY position <#> $1 LIMIT $2) nearest', relation);
+    FOREACH direction IN ARRAY directions LOOP
+        PERFORM set_config('enable_indexscan', 'off', true), set_config('enable_seqscan', 'on', true);
+        EXECUTE nearest INTO best USING direction::halfvec, hits;
+        there := there + cardinality(best);
+        PERFORM set_config('enable_indexscan', 'on', true), set_config('enable_seqscan', 'off', true);
+        FOR place IN 1 .. cardinality(levels) LOOP
+            PERFORM set_config('hnsw.ef_search', levels[place]::text, true);
+            EXECUTE nearest INTO walked USING direction::halfvec, levels[place];
+            found[place] := found[place]
+                + (SELECT count(*) FROM unnest(walked) one WHERE one = ANY (best));
+        END LOOP;
+    END LOOP;
+    RETURN coalesce(
+        (SELECT min(level) FROM unnest(levels, found) measured(level, number)
+          WHERE number >= recall * there),
+        levels[cardinality(levels)]);
+END
+$_$;
+
+--
+-- Name: FUNCTION calibrated_candidates(relation text, directions text[], hits integer, levels integer[], recall double precision); Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON FUNCTION pgrecall.calibrated_candidates(relation text, directions text[], hits integer, levels integer[], recall double precision) IS 'The first of the levels at which a walk through the graph of a rank index finds this share of the hits of these directions, or the last.';
+
+--
 -- Name: clear_memories(text, boolean); Type: FUNCTION; Schema: pgrecall; Owner: -
 --
 
@@ -4046,6 +4097,7 @@ CREATE TABLE pgrecall.rank_indexes (
     m integer NOT NULL,
     ef_construction integer NOT NULL,
     seconds double precision NOT NULL,
+    candidates integer DEFAULT 100 NOT NULL,
     CONSTRAINT ck_rank_indexes_as_of CHECK (((as_of >= '0001-01-02 00:00:00+00'::timestamp with time zone) AND (as_of <= '9999-12-30 00:00:00+00'::timestamp with time zone))),
     CONSTRAINT ck_rank_indexes_built_at CHECK (((built_at >= '0001-01-02 00:00:00+00'::timestamp with time zone) AND (built_at <= '9999-12-30 00:00:00+00'::timestamp with time zone))),
     CONSTRAINT ck_rank_indexes_table_name CHECK ((table_name = ANY (ARRAY['agent_memories'::text, 'team_memories'::text])))
@@ -4122,6 +4174,12 @@ COMMENT ON COLUMN pgrecall.rank_indexes.ef_construction IS 'Candidates looked at
 --
 
 COMMENT ON COLUMN pgrecall.rank_indexes.seconds IS 'How long the build took.';
+
+--
+-- Name: COLUMN rank_indexes.candidates; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON COLUMN pgrecall.rank_indexes.candidates IS 'How many a search takes from it at first, as measured when it was built.';
 
 --
 -- Name: tier_defaults; Type: TABLE; Schema: pgrecall; Owner: -

@@ -10,8 +10,15 @@ from pgrecall.rank_space import VERSION
 
 AT_LEAST = 5_000
 """Memories of an owner from which on its index is faster than ranking all of them, as measured."""
-M, EF_CONSTRUCTION = 32, 128
-"""Of the HNSW graph, as measured: with fewer links, more questions find nothing of their topic."""
+M, EF_CONSTRUCTION = 24, 256
+"""Of the HNSW graph, as measured: with fewer links, or links chosen from fewer, more questions find
+nothing of their topic; with more links a walk takes longer than it gains."""
+
+LEVELS = (64, 100, 150, 200, 300)
+"""Candidates that a search may take from the graph at first: the fewest that do are measured when
+it is built."""
+FOUND, HITS, SAMPLE = 0.99, 10, 40
+"""The share of so many best that has to be among them, over so many of the owner's own memories."""
 
 MAX_BESIDE = 2_000
 """Memories scored beside the index: each costs some microseconds in every search."""
@@ -45,6 +52,8 @@ class RankIndex:
     ef_construction: int
     seconds: float
     """How long the build took."""
+    candidates: int
+    """How many a search takes from it at first."""
 
     @property
     def used_since(self) -> datetime:

@@ -15,7 +15,7 @@ from pgrecall import MemoryRepository
 EXACT, INDEX = "exact", "rank index"
 NEAREST = (50, 200, 1_000)
 ITERATIVE = 200
-CURVE = (25, 50, 200)
+CURVE = (25, 50, 100, 200)
 """Candidates that the rank index is measured with beside its own number, for the plot."""
 
 PEERS = {f"{nearest:,} nearest, re-ranked": nearest for nearest in NEAREST}

@@ -58,11 +58,11 @@ def with_candidates(number: int, approach: Approach) -> Approach:
     """The same where the rank index hands on so many candidates at first."""
 
     def search(question: Question) -> Hits:
-        former = candidates.CANDIDATES, candidates.PER_HIT
-        candidates.CANDIDATES, candidates.PER_HIT = number, min(candidates.PER_HIT, number // K)
+        former = candidates.at_first
+        candidates.at_first = lambda wanted, usable: number
         try:
             return approach(question)
         finally:
-            candidates.CANDIDATES, candidates.PER_HIT = former
+            candidates.at_first = former
 
     return search

@@ -45,7 +45,7 @@ class Built:
 
     def record(self) -> dict[str, Any]:
         """What it is of and how long it took, as plain JSON values."""
-        what = ("agent_id", "memories", "m", "ef_construction")
+        what = ("agent_id", "memories", "m", "ef_construction", "candidates")
         return {
             "data": self.data,
             **{name: getattr(self.index, name) for name in what},

@@ -31,7 +31,7 @@ TABLES = (
 )
 INDEX_FIELDS = [
     *("agent_id", "table_name", "relation", "space", "as_of", "built_at", "memories"),
-    *("at_least", "m", "ef_construction", "seconds"),
+    *("at_least", "m", "ef_construction", "seconds", "candidates"),
 ]
 
 

@@ -9,8 +9,9 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from pgrecall import rank_space, statements
-from pgrecall.embedding import as_text
+from pgrecall.embedding import StoredVector, as_text
 from pgrecall.hits import Strategy
+from pgrecall.profile import Profile
 from pgrecall.rank_index import RankIndex
 from pgrecall.schema import Layout, Tables
 from pgrecall.signals import Similarity
@@ -19,8 +20,8 @@ from pgrecall.steps import Execute, Inspect, Lookup, Operation
 
 MAX_UNCOVERED = 0.1
 """The weight of signals that the index knows nothing of, up to which auto takes it."""
-CANDIDATES, MAX_CANDIDATES = 100, 1_000
-"""How many the graph hands on at first, and at most: as many as pgvector's walk may keep."""
+MAX_CANDIDATES = 1_000
+"""How many the graph hands on at most: as many as pgvector's walk may keep."""
 PER_HIT, MAX_K = 6, 80
 """At least so many candidates for each hit asked for, and the most hits an index is asked for."""
 
@@ -55,7 +56,7 @@ def through_indexes(tables: Tables, wanted: Search, strategy: Strategy) -> Opera
         return None
     layout: Layout = yield Inspect()
     sources = _sources(tables, wanted, usable, moment, layout)
-    candidates = _at_first(wanted)
+    candidates = at_first(wanted, usable)
     enough = candidates // 3
     without_floor = replace(wanted, min_score=None)
     statement = statements.search_candidates(tables, without_floor, sources)
@@ -87,8 +88,8 @@ def look_up(tables: Tables, owner_id: str, teams: Sequence[str], *, anew: bool) 
     return Lookup(statements.rank_indexes(tables), parameters, anew)
 
 
-def _at_first(wanted: Search) -> int:
-    number = max(CANDIDATES, PER_HIT * wanted.k)
+def at_first(wanted: Search, usable: Sequence[RankIndex]) -> int:
+    number = max(PER_HIT * wanted.k, *(index.candidates for index in usable))
     return 2 * number if rank_space.is_hard(wanted.profile) else number
 
 
@@ -118,7 +119,9 @@ def _sources(
             relation=index.relation,
             built_at=index.built_at,
             used_since=index.used_since,
-            direction=_direction(wanted, (moment - index.as_of) / timedelta(days=1), layout),
+            direction=direction(
+                wanted.profile, wanted.query, (moment - index.as_of) / timedelta(days=1), layout
+            ),
         )
 
     by_owner = {(index.table_name, index.agent_id): index for index in usable}
@@ -134,14 +137,12 @@ def _sources(
     )
 
 
-def _direction(wanted: Search, elapsed: float, layout: Layout) -> str:
+def direction(profile: Profile, query: StoredVector | None, elapsed: float, layout: Layout) -> str:
     """The query in the rank space; the axis that evens out lengths has nothing to say."""
-    similarity, coordinates = rank_space.direction(
-        wanted.profile, elapsed, with_query=wanted.query is not None
-    )
+    similarity, coordinates = rank_space.direction(profile, elapsed, with_query=query is not None)
     meaning = [0.0] * layout.dimensions
-    if wanted.query is not None:
-        values = wanted.query.to_list()
+    if query is not None:
+        values = query.to_list()
         scale = similarity / math.hypot(*values)
         meaning = [value * scale for value in values]
     return as_text([*meaning, *coordinates, 0.0], digits=5)

@@ -5,13 +5,23 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass
 from datetime import datetime
+from itertools import cycle
 from typing import Any, Literal
 
 from pgrecall import statements
 from pgrecall.errors import InputError
-from pgrecall.operations.candidates import index_of, look_up
-from pgrecall.rank_index import AT_LEAST, RankIndex, RankIndexStatus
-from pgrecall.rank_space import AXES, VERSION
+from pgrecall.operations.candidates import direction, index_of, look_up
+from pgrecall.profiles import BUILT_IN
+from pgrecall.rank_index import (
+    AT_LEAST,
+    FOUND,
+    HITS,
+    LEVELS,
+    SAMPLE,
+    RankIndex,
+    RankIndexStatus,
+)
+from pgrecall.rank_space import AXES, VERSION, is_hard
 from pgrecall.schema import Layout, Tables
 from pgrecall.steps import Execute, Inspect, Operation
 from pgrecall.validation import require_count, require_name
@@ -176,6 +186,7 @@ def build(
         layout, positions, m=how.m, ef_construction=how.ef_construction
     ):
         yield Execute(statement)
+    candidates = yield from _calibrated(tables, layout, owner_id, relation)
     yield Execute(statements.lock_deletes(tables), {"owner_id": owner_id})
     yield Execute(statements.delete_gone(tables, positions), {"owner_id": owner_id})
     index = RankIndex(
@@ -190,12 +201,36 @@ def build(
         m=how.m,
         ef_construction=how.ef_construction,
         seconds=time.monotonic() - start,
+        candidates=candidates,
     )
     its: dict[str, Any] = {f"its_{name}": getattr(index, name) for name in statements.FIELDS}
     yield Execute(statements.note_rank_index(tables), {"owner_id": owner_id, **its})
     yield look_up(tables, owner_id, (), anew=True)
     yield from _as_before(settings)
     return index, former.relation if former else None
+
+
+def _calibrated(tables: Tables, layout: Layout, owner_id: str, relation: str) -> Operation[int]:
+    """How many candidates do, for questions like the owner's own memories by several profiles."""
+    among = [profile for profile in BUILT_IN.values() if not is_hard(profile)]
+    queries = yield from sampled(tables, owner_id, SAMPLE)
+    if not queries:
+        return LEVELS[0]
+    [row] = yield Execute(
+        statements.calibrated(tables),
+        {
+            "relation": relation,
+            "directions": [
+                direction(profile, layout.vector(query), 0.0, layout)
+                for query, profile in zip(queries, cycle(among), strict=False)
+            ],
+            "hits": HITS,
+            "levels": list(LEVELS),
+            "recall": FOUND,
+        },
+    )
+    candidates: int = row.candidates
+    return candidates
 
 
 def sampled(tables: Tables, owner_id: str, number: int) -> Operation[list[list[float]]]:

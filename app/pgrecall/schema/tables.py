@@ -405,6 +405,13 @@ def _rank_indexes(metadata: MetaData) -> Table:
             comment="Candidates looked at for each node when it was built.",
         ),
         Column("seconds", Double, nullable=False, comment="How long the build took."),
+        Column(
+            "candidates",
+            Integer,
+            nullable=False,
+            server_default=text("100"),
+            comment="How many a search takes from it at first, as measured when it was built.",
+        ),
         PrimaryKeyConstraint("agent_id", "table_name"),
         check("table_name", one_of("table_name", MEMORY_TABLES)),
         _moment_check("as_of"),

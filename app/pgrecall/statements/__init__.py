@@ -43,6 +43,7 @@ from pgrecall.statements.linking import STEPS, link, link_all, links_of, neighbo
 from pgrecall.statements.outcomes import FEEDBACK, adjust_trust, record_feedback, record_outcome
 from pgrecall.statements.owners import large_owners, owners, owners_of_orphans
 from pgrecall.statements.positions import (
+    calibrated,
     create_positions,
     delete_gone,
     drop_positions,
@@ -108,6 +109,7 @@ __all__ = [
     "begin_run",
     "build_progress",
     "build_settings",
+    "calibrated",
     "clear",
     "clusters",
     "collect_batch",

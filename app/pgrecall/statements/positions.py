@@ -17,6 +17,7 @@ from sqlalchemy import (
     Executable,
     Index,
     Insert,
+    Integer,
     MetaData,
     Select,
     Table,
@@ -101,6 +102,23 @@ def drop_positions(tables: Tables) -> Select[Any]:
         tables.schema, "drop_ranks", bindparam("relation", type_=Text()), type_=Boolean()
     )
     return select(dropped.label("dropped"))
+
+
+@lru_cache
+def calibrated(tables: Tables) -> Select[Any]:
+    """How many `candidates` a search of the `relation` needs to find the share `recall` of the best
+    `hits` in these `directions`, out of the `levels`."""
+    found = compiler.schema_function(
+        tables.schema,
+        "calibrated_candidates",
+        bindparam("relation", type_=Text()),
+        bindparam("directions", type_=ARRAY(Text)),
+        bindparam("hits", type_=Integer()),
+        bindparam("levels", type_=ARRAY(Integer)),
+        bindparam("recall", type_=Double()),
+        type_=Integer(),
+    )
+    return select(found.label("candidates"))
 
 
 @lru_cache

@@ -31,7 +31,7 @@ from pgrecall.statements.conditions import Condition, owned, owned_by_any, store
 
 FIELDS = (
     *("relation", "space", "as_of", "built_at", "memories"),
-    *("at_least", "m", "ef_construction", "seconds"),
+    *("at_least", "m", "ef_construction", "seconds", "candidates"),
 )
 
 
