@@ -3,7 +3,7 @@ PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11; 
 	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$p && break; done)
 BIN := .venv/bin
 
-.PHONY: demo test lint types bench bench-index bench-life schema profiles operations clean help
+.PHONY: demo test lint types bench bench-index bench-life bench-words schema profiles operations clean help
 
 help:  ## List what can be made
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 10
@@ -30,6 +30,9 @@ bench-index: .venv/test  ## Measure rank indexes (PASSAGES=file.jsonl.gz adds re
 bench-life: .venv/test  ## Measure writing, touching and garbage collection
 	$(BIN)/python -m benchmarks.life
 
+bench-words: .venv/test  ## Measure what the keyword signal finds and costs (PASSAGES as above)
+	$(BIN)/python -m benchmarks.words $(if $(PASSAGES),--passages $(PASSAGES))
+
 schema: .venv/test  ## Write migrations/schema.sql anew
 	$(BIN)/python -m tests.migrations.schema_dump
 
@@ -50,7 +53,7 @@ clean:  ## Remove .venv and caches
 	rm -rf .venv build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
 
 profiles: .venv/test  ## Write the newest edition in sql/profiles from the built-in profiles
-	$(BIN)/python -m pgrecall.recall_function sql/profiles/0006
+	$(BIN)/python -m pgrecall.recall_function sql/profiles/0012
 
 operations: .venv/test  ## Write sql/operations anew from the repository's statements
 	$(BIN)/python -m pgrecall.operation_functions sql/operations

@@ -33,6 +33,12 @@ class Timing:
     def fastest(self) -> float:
         return min(self.seconds)
 
+    def over(self, other: Timing) -> float:
+        """Median of the ratios within a round."""
+        return statistics.median(
+            mine / theirs for mine, theirs in zip(self.seconds, other.seconds, strict=True)
+        )
+
     @property
     def slow(self) -> float:
         """The 90th percentile."""

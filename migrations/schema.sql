@@ -268,6 +268,48 @@ $_$;
 COMMENT ON FUNCTION pgrecall.calibrated_candidates(relation text, directions text[], hits integer, levels integer[], recall double precision) IS 'The first of the levels at which a walk through the graph of a rank index finds this share of the hits of these directions, or the last.';
 
 --
+-- Name: change_text_language(regconfig); Type: FUNCTION; Schema: pgrecall; Owner: -
+--
+
+CREATE FUNCTION pgrecall.change_text_language(language regconfig) RETURNS bigint
+    LANGUAGE plpgsql
+    SET search_path TO 'pgrecall', 'public', 'pg_temp'
+    AS $$
+DECLARE
+    of_agents bigint;
+    of_teams bigint;
+BEGIN
+    IF current_setting('transaction_isolation') <> 'read committed' THEN
+        RAISE EXCEPTION 'the language is changed in a READ COMMITTED transaction, which sees what '
+            'others write until it has its lock; this one is %', current_setting('transaction_isolation')
+            USING ERRCODE = 'invalid_transaction_state';
+    ELSIF NOT EXISTS (SELECT FROM pg_ts_config WHERE oid = language) THEN
+        RAISE EXCEPTION 'language must be a text search configuration, got %', language
+            USING ERRCODE = 'invalid_parameter_value';
+    END IF;
+    LOCK TABLE agent_memories, team_memories IN SHARE ROW EXCLUSIVE MODE;
+    EXECUTE format(
+        'CREATE OR REPLACE FUNCTION text_language() RETURNS regconfig LANGUAGE sql '
+        'IMMUTABLE PARALLEL SAFE RETURN %L::regconfig', (
+            SELECT format('%I.%I', n.nspname, c.cfgname)
+              FROM pg_ts_config c JOIN pg_namespace n ON n.oid = c.cfgnamespace
+             WHERE c.oid = language));
+    UPDATE agent_memories SET content = content;
+    GET DIAGNOSTICS of_agents = ROW_COUNT;
+    UPDATE team_memories SET content = content;
+    GET DIAGNOSTICS of_teams = ROW_COUNT;
+    UPDATE rank_indexes SET common_terms = NULL, term_memories = NULL;
+    RETURN of_agents + of_teams;
+END
+$$;
+
+--
+-- Name: FUNCTION change_text_language(language regconfig); Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON FUNCTION pgrecall.change_text_language(language regconfig) IS 'Changes the language by which words are compared and takes all texts apart again, all or nothing; searches go on by the former one until it ends, writing waits.';
+
+--
 -- Name: clear_memories(text, boolean); Type: FUNCTION; Schema: pgrecall; Owner: -
 --
 
@@ -701,6 +743,34 @@ $$;
 COMMENT ON FUNCTION pgrecall.collect_garbage_batch(agent text, after uuid, min_trust_threshold double precision, max_age_hours double precision, delete_threshold double precision, policy text, batch_size integer, of_team boolean) IS 'One batch of the garbage collection: the next memories of an agent after an id.';
 
 --
+-- Name: common_terms(text, boolean, bigint); Type: FUNCTION; Schema: pgrecall; Owner: -
+--
+
+CREATE FUNCTION pgrecall.common_terms(agent text, of_team boolean, at_least bigint) RETURNS TABLE(memories bigint, terms jsonb)
+    LANGUAGE plpgsql STABLE ROWS 1
+    SET search_path TO 'pgrecall', 'public', 'pg_temp'
+    AS $$
+BEGIN
+    RETURN QUERY
+    SELECT (SELECT count(*) FROM memory_terms t
+             WHERE t.agent_id = agent AND t.of_team = common_terms.of_team),
+           (SELECT coalesce(jsonb_object_agg(counted.term, counted.n), '{}')
+              FROM (SELECT each.term, count(*) AS n
+                      FROM memory_terms t
+                     CROSS JOIN LATERAL unnest(tsvector_to_array(t.terms)) each(term)
+                     WHERE t.agent_id = agent AND t.of_team = common_terms.of_team
+                     GROUP BY each.term
+                    HAVING count(*) >= at_least) counted);
+END
+$$;
+
+--
+-- Name: FUNCTION common_terms(agent text, of_team boolean, at_least bigint); Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON FUNCTION pgrecall.common_terms(agent text, of_team boolean, at_least bigint) IS 'How many memories an owner has, and how many of them have each term that at least so many have.';
+
+--
 -- Name: content_hash(text); Type: FUNCTION; Schema: pgrecall; Owner: -
 --
 
@@ -878,6 +948,20 @@ CREATE FUNCTION pgrecall.event_id() RETURNS uuid
 --
 
 COMMENT ON FUNCTION pgrecall.event_id() IS 'A new id for an event made by the server: a UUID of version 7, so that later ones sort later.';
+
+--
+-- Name: folded(text, text); Type: FUNCTION; Schema: pgrecall; Owner: -
+--
+
+CREATE FUNCTION pgrecall.folded(content text, joint text) RETURNS text
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    RETURN regexp_replace(regexp_replace(regexp_replace(NORMALIZE(regexp_replace(NORMALIZE(regexp_replace(content, '(\S{200})'::text, '\1 '::text, 'g'::text), NFKD), '[\u0300-\u036f\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2064\ufeff]+'::text, ''::text, 'g'::text), NFKC), '(\d),(?=\d{3}(?!\d))'::text, '\1'::text, 'g'::text), '/|(?<=\S)[-+](?=\d)|\+(?=\d)'::text, joint, 'g'::text), '([\u3005\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003ffff])'::text, ('\1'::text || joint), 'g'::text);
+
+--
+-- Name: FUNCTION folded(content text, joint text); Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON FUNCTION pgrecall.folded(content text, joint text) IS 'The text without accents and in one way of writing numbers, ready to be taken apart into words.';
 
 --
 -- Name: forget_positions(text, text, uuid[]); Type: FUNCTION; Schema: pgrecall; Owner: -
@@ -1120,6 +1204,86 @@ CREATE FUNCTION pgrecall.is_valid(valid_from timestamp with time zone, valid_unt
 COMMENT ON FUNCTION pgrecall.is_valid(valid_from timestamp with time zone, valid_until timestamp with time zone, invalidated_at timestamp with time zone, expires_at timestamp with time zone, as_of timestamp with time zone) IS 'Whether a memory holds at as_of: inside [valid_from, valid_until), not invalidated, not expired.';
 
 --
+-- Name: keyword_shares(text[], boolean, text); Type: FUNCTION; Schema: pgrecall; Owner: -
+--
+
+CREATE FUNCTION pgrecall.keyword_shares(owners text[], of_team boolean, query_text text) RETURNS TABLE(agent_id text, memory_id uuid, share double precision)
+    LANGUAGE plpgsql STABLE PARALLEL SAFE
+    SET search_path TO 'pgrecall', 'public', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    SET enable_indexscan TO 'off'
+    SET max_parallel_workers_per_gather TO '0'
+    AS $$
+#variable_conflict use_column
+DECLARE
+    one text;
+    total bigint;
+BEGIN
+    FOR one IN SELECT DISTINCT each FROM unnest(owners) each LOOP
+        SELECT count(*) INTO total FROM memory_terms t
+         WHERE t.agent_id = one AND t.of_team = keyword_shares.of_team;
+        RETURN QUERY
+        WITH asked AS MATERIALIZED (
+            SELECT q.term, term_key(one, keyword_shares.of_team, q.term) AS key
+              FROM query_terms(query_text) q
+        ), found AS MATERIALIZED (
+            SELECT a.key, t.memory_id
+              FROM asked a
+             CROSS JOIN LATERAL (
+                SELECT t.memory_id FROM memory_terms t
+                 WHERE term_keys(t.agent_id, t.of_team, t.terms) @> ARRAY[a.key]
+                   AND t.agent_id = one AND t.of_team = keyword_shares.of_team
+                OFFSET 0) t
+        ), weighed AS MATERIALIZED (
+            SELECT a.key, term_weight(coalesce(c.memories, 0), total) AS weight
+              FROM asked a
+              LEFT JOIN (SELECT key, count(*) AS memories FROM found GROUP BY key) c
+                ON c.key = a.key
+        )
+        SELECT one, f.memory_id,
+               least(sum(w.weight) / (SELECT sum(weight) FROM weighed), 1)
+          FROM found f
+          JOIN weighed w ON w.key = f.key
+         GROUP BY f.memory_id;
+    END LOOP;
+END
+$$;
+
+--
+-- Name: FUNCTION keyword_shares(owners text[], of_team boolean, query_text text); Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON FUNCTION pgrecall.keyword_shares(owners text[], of_team boolean, query_text text) IS 'The keyword signal of every memory that has a term of the query, by owner: the weights of the terms it has as a share of those of all terms.';
+
+--
+-- Name: text_language(); Type: FUNCTION; Schema: pgrecall; Owner: -
+--
+
+CREATE FUNCTION pgrecall.text_language() RETURNS regconfig
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    RETURN 'english'::regconfig;
+
+--
+-- Name: FUNCTION text_language(); Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON FUNCTION pgrecall.text_language() IS 'The language by which words are compared; changed by change_text_language.';
+
+--
+-- Name: lexemes(text); Type: FUNCTION; Schema: pgrecall; Owner: -
+--
+
+CREATE FUNCTION pgrecall.lexemes(content text) RETURNS tsvector
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    RETURN to_tsvector(pgrecall.text_language(), "left"(regexp_replace(pgrecall.folded("left"(content, 100000), ' '::text), '-(?=\d)'::text, ' '::text, 'g'::text), 100000));
+
+--
+-- Name: FUNCTION lexemes(content text); Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON FUNCTION pgrecall.lexemes(content text) IS 'The words of the first 100,000 characters of a text, as they are compared: by the language of this schema, without stop words, accents and signs.';
+
+--
 -- Name: owners_of_memories(boolean, boolean); Type: FUNCTION; Schema: pgrecall; Owner: -
 --
 
@@ -1270,6 +1434,25 @@ $$;
 COMMENT ON FUNCTION pgrecall.owners_of_memories(of_team boolean, with_leftovers boolean) IS 'Which agents (or teams) have memories, in order; with_leftovers: also who only has what memories left behind.';
 
 --
+-- Name: query_terms(text); Type: FUNCTION; Schema: pgrecall; Owner: -
+--
+
+CREATE FUNCTION pgrecall.query_terms(query_text text) RETURNS TABLE(term text)
+    LANGUAGE sql IMMUTABLE ROWS 8 PARALLEL SAFE
+    BEGIN ATOMIC
+ SELECT word.lexeme
+    FROM unnest(pgrecall.lexemes(query_terms.query_text)) word(lexeme, positions, weights)
+   ORDER BY word.positions[1], word.lexeme
+  LIMIT 1000;
+END;
+
+--
+-- Name: FUNCTION query_terms(query_text text); Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON FUNCTION pgrecall.query_terms(query_text text) IS 'The distinct terms of a query in the order in which they first come, at most 1000; none where all are stop words.';
+
+--
 -- Name: rank_candidates(text, boolean, text, text, integer, timestamp with time zone, timestamp with time zone); Type: FUNCTION; Schema: pgrecall; Owner: -
 --
 
@@ -1323,16 +1506,17 @@ $_$;
 COMMENT ON FUNCTION pgrecall.rank_candidates(agent text, of_team boolean, relation text, query text, candidates integer, written_since timestamp with time zone, used_since timestamp with time zone) IS 'Candidates for exact scoring: memories whose positions have the largest inner products with the query, and those written or changed since, and used since where that is given; some twice. At most 1000 from the index.';
 
 --
--- Name: recall_five_factor(text, public.vector, integer, timestamp with time zone, double precision, double precision, text[], text[], text[], text[], text[], text[], text[], text[], jsonb, timestamp with time zone, timestamp with time zone, text[], text[], text[], text[], text[], boolean, double precision, text[], boolean, text[], text[], boolean, double precision, double precision, double precision, double precision, double precision); Type: FUNCTION; Schema: pgrecall; Owner: -
+-- Name: recall_five_factor(text, public.vector, integer, timestamp with time zone, double precision, double precision, text[], text[], text[], text[], text[], text[], text[], text[], jsonb, timestamp with time zone, timestamp with time zone, text[], text[], text[], text[], text[], boolean, double precision, text[], boolean, text, text[], text[], boolean, double precision, double precision, double precision, double precision, double precision); Type: FUNCTION; Schema: pgrecall; Owner: -
 --
 
-CREATE FUNCTION pgrecall.recall_five_factor(agent text, query public.vector DEFAULT NULL::public.vector, k integer DEFAULT 10, as_of timestamp with time zone DEFAULT NULL::timestamp with time zone, min_score double precision DEFAULT NULL::double precision, min_similarity double precision DEFAULT NULL::double precision, memory_types text[] DEFAULT NULL::text[], tiers text[] DEFAULT NULL::text[], tags text[] DEFAULT NULL::text[], all_tags text[] DEFAULT NULL::text[], entities text[] DEFAULT NULL::text[], all_entities text[] DEFAULT NULL::text[], labels text[] DEFAULT NULL::text[], label_kinds text[] DEFAULT NULL::text[], metadata jsonb DEFAULT NULL::jsonb, created_after timestamp with time zone DEFAULT NULL::timestamp with time zone, created_before timestamp with time zone DEFAULT NULL::timestamp with time zone, components text[] DEFAULT NULL::text[], output_types text[] DEFAULT NULL::text[], domains text[] DEFAULT NULL::text[], categories text[] DEFAULT NULL::text[], loops text[] DEFAULT NULL::text[], compliant boolean DEFAULT NULL::boolean, min_trust double precision DEFAULT NULL::double precision, statuses text[] DEFAULT '{active}'::text[], include_invalid boolean DEFAULT false, teams text[] DEFAULT NULL::text[], query_entities text[] DEFAULT NULL::text[], apply_decay boolean DEFAULT true, similarity_weight double precision DEFAULT 0.4, recency_weight double precision DEFAULT 0.25, usefulness_weight double precision DEFAULT 0.2, confidence_weight double precision DEFAULT 0.1, frequency_weight double precision DEFAULT 0.05) RETURNS TABLE(agent_id text, team_id text, id uuid, content text, memory_type text, created_at timestamp with time zone, score double precision, similarity double precision, signal_similarity double precision, signal_recency double precision, signal_usefulness double precision, signal_confidence double precision, signal_frequency double precision)
+CREATE FUNCTION pgrecall.recall_five_factor(agent text, query public.vector DEFAULT NULL::public.vector, k integer DEFAULT 10, as_of timestamp with time zone DEFAULT NULL::timestamp with time zone, min_score double precision DEFAULT NULL::double precision, min_similarity double precision DEFAULT NULL::double precision, memory_types text[] DEFAULT NULL::text[], tiers text[] DEFAULT NULL::text[], tags text[] DEFAULT NULL::text[], all_tags text[] DEFAULT NULL::text[], entities text[] DEFAULT NULL::text[], all_entities text[] DEFAULT NULL::text[], labels text[] DEFAULT NULL::text[], label_kinds text[] DEFAULT NULL::text[], metadata jsonb DEFAULT NULL::jsonb, created_after timestamp with time zone DEFAULT NULL::timestamp with time zone, created_before timestamp with time zone DEFAULT NULL::timestamp with time zone, components text[] DEFAULT NULL::text[], output_types text[] DEFAULT NULL::text[], domains text[] DEFAULT NULL::text[], categories text[] DEFAULT NULL::text[], loops text[] DEFAULT NULL::text[], compliant boolean DEFAULT NULL::boolean, min_trust double precision DEFAULT NULL::double precision, statuses text[] DEFAULT '{active}'::text[], include_invalid boolean DEFAULT false, text text DEFAULT NULL::text, teams text[] DEFAULT NULL::text[], query_entities text[] DEFAULT NULL::text[], apply_decay boolean DEFAULT true, similarity_weight double precision DEFAULT 0.4, recency_weight double precision DEFAULT 0.25, usefulness_weight double precision DEFAULT 0.2, confidence_weight double precision DEFAULT 0.1, frequency_weight double precision DEFAULT 0.05) RETURNS TABLE(agent_id text, team_id text, id uuid, content text, memory_type text, created_at timestamp with time zone, score double precision, similarity double precision, signal_similarity double precision, signal_recency double precision, signal_usefulness double precision, signal_confidence double precision, signal_frequency double precision)
     LANGUAGE plpgsql STABLE PARALLEL SAFE
     SET search_path TO 'pgrecall', 'public', 'pg_temp'
     AS $$
 #variable_conflict use_column
 DECLARE
     moment timestamptz := coalesce(as_of, now());
+    asked tsquery := word_filter(recall_five_factor.text);
 BEGIN
     IF agent IS NULL OR agent = '' OR k IS NULL OR k < 1 THEN
         RAISE EXCEPTION 'agent must be given and k must be at least 1, got % and %', agent, k
@@ -1374,6 +1558,14 @@ BEGIN
         RAISE EXCEPTION 'the query vector has no direction: it is zero, or too short or too long'
             USING ERRCODE = 'invalid_parameter_value';
     END IF;
+    IF length(recall_five_factor.text) > 10000 THEN
+        RAISE EXCEPTION 'text may have at most 10000 characters, got %',
+            length(recall_five_factor.text)
+            USING ERRCODE = 'invalid_parameter_value';
+    END IF;
+    IF numnode(asked) = 0 THEN
+        recall_five_factor.text := NULL;
+    END IF;
     query_entities := ARRAY(
         SELECT DISTINCT entity FROM unnest(query_entities) entity WHERE entity IS NOT NULL);
     IF cardinality(query_entities) > 32 THEN
@@ -1407,6 +1599,7 @@ BEGIN
                       SELECT FROM memory_labels l
                        WHERE l.agent_id = m.agent_id AND l.memory_id = m.id AND l.value = ANY (labels)
                          AND (label_kinds IS NULL OR l.kind = ANY (label_kinds))))
+               AND (recall_five_factor.text IS NULL OR m.terms @@ asked)
                AND (recall_five_factor.metadata IS NULL OR m.metadata @> recall_five_factor.metadata)
                AND (created_after IS NULL OR m.created_at >= created_after)
                AND (created_before IS NULL OR m.created_at < created_before)
@@ -1446,6 +1639,7 @@ BEGIN
                       SELECT FROM memory_labels l
                        WHERE l.agent_id = m.team_id AND l.memory_id = m.id AND l.value = ANY (labels)
                          AND (label_kinds IS NULL OR l.kind = ANY (label_kinds))))
+               AND (recall_five_factor.text IS NULL OR m.terms @@ asked)
                AND (recall_five_factor.metadata IS NULL OR m.metadata @> recall_five_factor.metadata)
                AND (created_after IS NULL OR m.created_at >= created_after)
                AND (created_before IS NULL OR m.created_at < created_before)
@@ -1490,22 +1684,23 @@ END
 $$;
 
 --
--- Name: FUNCTION recall_five_factor(agent text, query public.vector, k integer, as_of timestamp with time zone, min_score double precision, min_similarity double precision, memory_types text[], tiers text[], tags text[], all_tags text[], entities text[], all_entities text[], labels text[], label_kinds text[], metadata jsonb, created_after timestamp with time zone, created_before timestamp with time zone, components text[], output_types text[], domains text[], categories text[], loops text[], compliant boolean, min_trust double precision, statuses text[], include_invalid boolean, teams text[], query_entities text[], apply_decay boolean, similarity_weight double precision, recency_weight double precision, usefulness_weight double precision, confidence_weight double precision, frequency_weight double precision); Type: COMMENT; Schema: pgrecall; Owner: -
+-- Name: FUNCTION recall_five_factor(agent text, query public.vector, k integer, as_of timestamp with time zone, min_score double precision, min_similarity double precision, memory_types text[], tiers text[], tags text[], all_tags text[], entities text[], all_entities text[], labels text[], label_kinds text[], metadata jsonb, created_after timestamp with time zone, created_before timestamp with time zone, components text[], output_types text[], domains text[], categories text[], loops text[], compliant boolean, min_trust double precision, statuses text[], include_invalid boolean, text text, teams text[], query_entities text[], apply_decay boolean, similarity_weight double precision, recency_weight double precision, usefulness_weight double precision, confidence_weight double precision, frequency_weight double precision); Type: COMMENT; Schema: pgrecall; Owner: -
 --
 
-COMMENT ON FUNCTION pgrecall.recall_five_factor(agent text, query public.vector, k integer, as_of timestamp with time zone, min_score double precision, min_similarity double precision, memory_types text[], tiers text[], tags text[], all_tags text[], entities text[], all_entities text[], labels text[], label_kinds text[], metadata jsonb, created_after timestamp with time zone, created_before timestamp with time zone, components text[], output_types text[], domains text[], categories text[], loops text[], compliant boolean, min_trust double precision, statuses text[], include_invalid boolean, teams text[], query_entities text[], apply_decay boolean, similarity_weight double precision, recency_weight double precision, usefulness_weight double precision, confidence_weight double precision, frequency_weight double precision) IS 'The k best memories of an agent by the profile five_factor: 0.4 similarity + 0.25 recency + 0.2 usefulness + 0.1 confidence + 0.05 frequency.';
+COMMENT ON FUNCTION pgrecall.recall_five_factor(agent text, query public.vector, k integer, as_of timestamp with time zone, min_score double precision, min_similarity double precision, memory_types text[], tiers text[], tags text[], all_tags text[], entities text[], all_entities text[], labels text[], label_kinds text[], metadata jsonb, created_after timestamp with time zone, created_before timestamp with time zone, components text[], output_types text[], domains text[], categories text[], loops text[], compliant boolean, min_trust double precision, statuses text[], include_invalid boolean, text text, teams text[], query_entities text[], apply_decay boolean, similarity_weight double precision, recency_weight double precision, usefulness_weight double precision, confidence_weight double precision, frequency_weight double precision) IS 'The k best memories of an agent by the profile five_factor: 0.4 similarity + 0.25 recency + 0.2 usefulness + 0.1 confidence + 0.05 frequency.';
 
 --
--- Name: recall_half_life(text, public.vector, integer, timestamp with time zone, double precision, double precision, text[], text[], text[], text[], text[], text[], text[], text[], jsonb, timestamp with time zone, timestamp with time zone, text[], text[], text[], text[], text[], boolean, double precision, text[], boolean, text[], text[], boolean, double precision, double precision, double precision); Type: FUNCTION; Schema: pgrecall; Owner: -
+-- Name: recall_half_life(text, public.vector, integer, timestamp with time zone, double precision, double precision, text[], text[], text[], text[], text[], text[], text[], text[], jsonb, timestamp with time zone, timestamp with time zone, text[], text[], text[], text[], text[], boolean, double precision, text[], boolean, text, text[], text[], boolean, double precision, double precision, double precision); Type: FUNCTION; Schema: pgrecall; Owner: -
 --
 
-CREATE FUNCTION pgrecall.recall_half_life(agent text, query public.vector DEFAULT NULL::public.vector, k integer DEFAULT 10, as_of timestamp with time zone DEFAULT NULL::timestamp with time zone, min_score double precision DEFAULT NULL::double precision, min_similarity double precision DEFAULT NULL::double precision, memory_types text[] DEFAULT NULL::text[], tiers text[] DEFAULT NULL::text[], tags text[] DEFAULT NULL::text[], all_tags text[] DEFAULT NULL::text[], entities text[] DEFAULT NULL::text[], all_entities text[] DEFAULT NULL::text[], labels text[] DEFAULT NULL::text[], label_kinds text[] DEFAULT NULL::text[], metadata jsonb DEFAULT NULL::jsonb, created_after timestamp with time zone DEFAULT NULL::timestamp with time zone, created_before timestamp with time zone DEFAULT NULL::timestamp with time zone, components text[] DEFAULT NULL::text[], output_types text[] DEFAULT NULL::text[], domains text[] DEFAULT NULL::text[], categories text[] DEFAULT NULL::text[], loops text[] DEFAULT NULL::text[], compliant boolean DEFAULT NULL::boolean, min_trust double precision DEFAULT NULL::double precision, statuses text[] DEFAULT '{active}'::text[], include_invalid boolean DEFAULT false, teams text[] DEFAULT NULL::text[], query_entities text[] DEFAULT NULL::text[], apply_decay boolean DEFAULT true, similarity_weight double precision DEFAULT 0.4, recency_weight double precision DEFAULT 0.3, importance_weight double precision DEFAULT 0.3) RETURNS TABLE(agent_id text, team_id text, id uuid, content text, memory_type text, created_at timestamp with time zone, score double precision, similarity double precision, signal_similarity double precision, signal_recency double precision, signal_importance double precision)
+CREATE FUNCTION pgrecall.recall_half_life(agent text, query public.vector DEFAULT NULL::public.vector, k integer DEFAULT 10, as_of timestamp with time zone DEFAULT NULL::timestamp with time zone, min_score double precision DEFAULT NULL::double precision, min_similarity double precision DEFAULT NULL::double precision, memory_types text[] DEFAULT NULL::text[], tiers text[] DEFAULT NULL::text[], tags text[] DEFAULT NULL::text[], all_tags text[] DEFAULT NULL::text[], entities text[] DEFAULT NULL::text[], all_entities text[] DEFAULT NULL::text[], labels text[] DEFAULT NULL::text[], label_kinds text[] DEFAULT NULL::text[], metadata jsonb DEFAULT NULL::jsonb, created_after timestamp with time zone DEFAULT NULL::timestamp with time zone, created_before timestamp with time zone DEFAULT NULL::timestamp with time zone, components text[] DEFAULT NULL::text[], output_types text[] DEFAULT NULL::text[], domains text[] DEFAULT NULL::text[], categories text[] DEFAULT NULL::text[], loops text[] DEFAULT NULL::text[], compliant boolean DEFAULT NULL::boolean, min_trust double precision DEFAULT NULL::double precision, statuses text[] DEFAULT '{active}'::text[], include_invalid boolean DEFAULT false, text text DEFAULT NULL::text, teams text[] DEFAULT NULL::text[], query_entities text[] DEFAULT NULL::text[], apply_decay boolean DEFAULT true, similarity_weight double precision DEFAULT 0.4, recency_weight double precision DEFAULT 0.3, importance_weight double precision DEFAULT 0.3) RETURNS TABLE(agent_id text, team_id text, id uuid, content text, memory_type text, created_at timestamp with time zone, score double precision, similarity double precision, signal_similarity double precision, signal_recency double precision, signal_importance double precision)
     LANGUAGE plpgsql STABLE PARALLEL SAFE
     SET search_path TO 'pgrecall', 'public', 'pg_temp'
     AS $$
 #variable_conflict use_column
 DECLARE
     moment timestamptz := coalesce(as_of, now());
+    asked tsquery := word_filter(recall_half_life.text);
 BEGIN
     IF agent IS NULL OR agent = '' OR k IS NULL OR k < 1 THEN
         RAISE EXCEPTION 'agent must be given and k must be at least 1, got % and %', agent, k
@@ -1545,6 +1740,14 @@ BEGIN
         RAISE EXCEPTION 'the query vector has no direction: it is zero, or too short or too long'
             USING ERRCODE = 'invalid_parameter_value';
     END IF;
+    IF length(recall_half_life.text) > 10000 THEN
+        RAISE EXCEPTION 'text may have at most 10000 characters, got %',
+            length(recall_half_life.text)
+            USING ERRCODE = 'invalid_parameter_value';
+    END IF;
+    IF numnode(asked) = 0 THEN
+        recall_half_life.text := NULL;
+    END IF;
     query_entities := ARRAY(
         SELECT DISTINCT entity FROM unnest(query_entities) entity WHERE entity IS NOT NULL);
     IF cardinality(query_entities) > 32 THEN
@@ -1576,6 +1779,7 @@ BEGIN
                       SELECT FROM memory_labels l
                        WHERE l.agent_id = m.agent_id AND l.memory_id = m.id AND l.value = ANY (labels)
                          AND (label_kinds IS NULL OR l.kind = ANY (label_kinds))))
+               AND (recall_half_life.text IS NULL OR m.terms @@ asked)
                AND (recall_half_life.metadata IS NULL OR m.metadata @> recall_half_life.metadata)
                AND (created_after IS NULL OR m.created_at >= created_after)
                AND (created_before IS NULL OR m.created_at < created_before)
@@ -1613,6 +1817,7 @@ BEGIN
                       SELECT FROM memory_labels l
                        WHERE l.agent_id = m.team_id AND l.memory_id = m.id AND l.value = ANY (labels)
                          AND (label_kinds IS NULL OR l.kind = ANY (label_kinds))))
+               AND (recall_half_life.text IS NULL OR m.terms @@ asked)
                AND (recall_half_life.metadata IS NULL OR m.metadata @> recall_half_life.metadata)
                AND (created_after IS NULL OR m.created_at >= created_after)
                AND (created_before IS NULL OR m.created_at < created_before)
@@ -1653,22 +1858,208 @@ END
 $$;
 
 --
--- Name: FUNCTION recall_half_life(agent text, query public.vector, k integer, as_of timestamp with time zone, min_score double precision, min_similarity double precision, memory_types text[], tiers text[], tags text[], all_tags text[], entities text[], all_entities text[], labels text[], label_kinds text[], metadata jsonb, created_after timestamp with time zone, created_before timestamp with time zone, components text[], output_types text[], domains text[], categories text[], loops text[], compliant boolean, min_trust double precision, statuses text[], include_invalid boolean, teams text[], query_entities text[], apply_decay boolean, similarity_weight double precision, recency_weight double precision, importance_weight double precision); Type: COMMENT; Schema: pgrecall; Owner: -
+-- Name: FUNCTION recall_half_life(agent text, query public.vector, k integer, as_of timestamp with time zone, min_score double precision, min_similarity double precision, memory_types text[], tiers text[], tags text[], all_tags text[], entities text[], all_entities text[], labels text[], label_kinds text[], metadata jsonb, created_after timestamp with time zone, created_before timestamp with time zone, components text[], output_types text[], domains text[], categories text[], loops text[], compliant boolean, min_trust double precision, statuses text[], include_invalid boolean, text text, teams text[], query_entities text[], apply_decay boolean, similarity_weight double precision, recency_weight double precision, importance_weight double precision); Type: COMMENT; Schema: pgrecall; Owner: -
 --
 
-COMMENT ON FUNCTION pgrecall.recall_half_life(agent text, query public.vector, k integer, as_of timestamp with time zone, min_score double precision, min_similarity double precision, memory_types text[], tiers text[], tags text[], all_tags text[], entities text[], all_entities text[], labels text[], label_kinds text[], metadata jsonb, created_after timestamp with time zone, created_before timestamp with time zone, components text[], output_types text[], domains text[], categories text[], loops text[], compliant boolean, min_trust double precision, statuses text[], include_invalid boolean, teams text[], query_entities text[], apply_decay boolean, similarity_weight double precision, recency_weight double precision, importance_weight double precision) IS 'The k best memories of an agent by the profile half_life: 0.4 similarity + 0.3 recency + 0.3 importance.';
+COMMENT ON FUNCTION pgrecall.recall_half_life(agent text, query public.vector, k integer, as_of timestamp with time zone, min_score double precision, min_similarity double precision, memory_types text[], tiers text[], tags text[], all_tags text[], entities text[], all_entities text[], labels text[], label_kinds text[], metadata jsonb, created_after timestamp with time zone, created_before timestamp with time zone, components text[], output_types text[], domains text[], categories text[], loops text[], compliant boolean, min_trust double precision, statuses text[], include_invalid boolean, text text, teams text[], query_entities text[], apply_decay boolean, similarity_weight double precision, recency_weight double precision, importance_weight double precision) IS 'The k best memories of an agent by the profile half_life: 0.4 similarity + 0.3 recency + 0.3 importance.';
 
 --
--- Name: recall_last_access(text, public.vector, integer, timestamp with time zone, double precision, double precision, text[], text[], text[], text[], text[], text[], text[], text[], jsonb, timestamp with time zone, timestamp with time zone, text[], text[], text[], text[], text[], boolean, double precision, text[], boolean, text[], text[], boolean, double precision, double precision, double precision); Type: FUNCTION; Schema: pgrecall; Owner: -
+-- Name: recall_hybrid(text, text, public.vector, integer, timestamp with time zone, double precision, double precision, text[], text[], text[], text[], text[], text[], text[], text[], jsonb, timestamp with time zone, timestamp with time zone, text[], text[], text[], text[], text[], boolean, double precision, text[], boolean, text, text[], text[], boolean, double precision, double precision, double precision, double precision); Type: FUNCTION; Schema: pgrecall; Owner: -
 --
 
-CREATE FUNCTION pgrecall.recall_last_access(agent text, query public.vector DEFAULT NULL::public.vector, k integer DEFAULT 10, as_of timestamp with time zone DEFAULT NULL::timestamp with time zone, min_score double precision DEFAULT NULL::double precision, min_similarity double precision DEFAULT NULL::double precision, memory_types text[] DEFAULT NULL::text[], tiers text[] DEFAULT NULL::text[], tags text[] DEFAULT NULL::text[], all_tags text[] DEFAULT NULL::text[], entities text[] DEFAULT NULL::text[], all_entities text[] DEFAULT NULL::text[], labels text[] DEFAULT NULL::text[], label_kinds text[] DEFAULT NULL::text[], metadata jsonb DEFAULT NULL::jsonb, created_after timestamp with time zone DEFAULT NULL::timestamp with time zone, created_before timestamp with time zone DEFAULT NULL::timestamp with time zone, components text[] DEFAULT NULL::text[], output_types text[] DEFAULT NULL::text[], domains text[] DEFAULT NULL::text[], categories text[] DEFAULT NULL::text[], loops text[] DEFAULT NULL::text[], compliant boolean DEFAULT NULL::boolean, min_trust double precision DEFAULT NULL::double precision, statuses text[] DEFAULT '{active}'::text[], include_invalid boolean DEFAULT false, teams text[] DEFAULT NULL::text[], query_entities text[] DEFAULT NULL::text[], apply_decay boolean DEFAULT true, similarity_weight double precision DEFAULT 0.5, importance_weight double precision DEFAULT 0.3, recency_weight double precision DEFAULT 0.2) RETURNS TABLE(agent_id text, team_id text, id uuid, content text, memory_type text, created_at timestamp with time zone, score double precision, similarity double precision, signal_similarity double precision, signal_importance double precision, signal_recency double precision)
+CREATE FUNCTION pgrecall.recall_hybrid(agent text, query_text text DEFAULT NULL::text, query public.vector DEFAULT NULL::public.vector, k integer DEFAULT 10, as_of timestamp with time zone DEFAULT NULL::timestamp with time zone, min_score double precision DEFAULT NULL::double precision, min_similarity double precision DEFAULT NULL::double precision, memory_types text[] DEFAULT NULL::text[], tiers text[] DEFAULT NULL::text[], tags text[] DEFAULT NULL::text[], all_tags text[] DEFAULT NULL::text[], entities text[] DEFAULT NULL::text[], all_entities text[] DEFAULT NULL::text[], labels text[] DEFAULT NULL::text[], label_kinds text[] DEFAULT NULL::text[], metadata jsonb DEFAULT NULL::jsonb, created_after timestamp with time zone DEFAULT NULL::timestamp with time zone, created_before timestamp with time zone DEFAULT NULL::timestamp with time zone, components text[] DEFAULT NULL::text[], output_types text[] DEFAULT NULL::text[], domains text[] DEFAULT NULL::text[], categories text[] DEFAULT NULL::text[], loops text[] DEFAULT NULL::text[], compliant boolean DEFAULT NULL::boolean, min_trust double precision DEFAULT NULL::double precision, statuses text[] DEFAULT '{active}'::text[], include_invalid boolean DEFAULT false, text text DEFAULT NULL::text, teams text[] DEFAULT NULL::text[], query_entities text[] DEFAULT NULL::text[], apply_decay boolean DEFAULT true, similarity_weight double precision DEFAULT 0.6, keyword_weight double precision DEFAULT 0.3, recency_weight double precision DEFAULT 0.05, importance_weight double precision DEFAULT 0.05) RETURNS TABLE(agent_id text, team_id text, id uuid, content text, memory_type text, created_at timestamp with time zone, score double precision, similarity double precision, signal_similarity double precision, signal_keyword double precision, signal_recency double precision, signal_importance double precision)
     LANGUAGE plpgsql STABLE PARALLEL SAFE
     SET search_path TO 'pgrecall', 'public', 'pg_temp'
     AS $$
 #variable_conflict use_column
 DECLARE
     moment timestamptz := coalesce(as_of, now());
+    asked tsquery := word_filter(recall_hybrid.text);
+BEGIN
+    IF agent IS NULL OR agent = '' OR k IS NULL OR k < 1 THEN
+        RAISE EXCEPTION 'agent must be given and k must be at least 1, got % and %', agent, k
+            USING ERRCODE = 'invalid_parameter_value';
+    END IF;
+    IF statuses IS NULL OR NOT statuses <@ '{active,consolidated,completed,archived}'::text[]
+       OR NOT coalesce(tiers, '{}') <@ '{short,medium,long}'::text[] THEN
+        RAISE EXCEPTION 'statuses may be active, consolidated, completed, archived, got %; '
+            'tiers short, medium, long, got %', statuses, tiers
+            USING ERRCODE = 'invalid_parameter_value';
+    END IF;
+    IF NOT coalesce(label_kinds, '{}') <@ '{keyword,tag,concept,component}'::text[]
+       OR label_kinds IS NOT NULL AND labels IS NULL THEN
+        RAISE EXCEPTION 'label_kinds may be keyword, tag, concept, component and need labels, got %',
+            label_kinds
+            USING ERRCODE = 'invalid_parameter_value';
+    END IF;
+    IF NOT (coalesce(min_score, 0) BETWEEN 0 AND 1 AND coalesce(min_similarity, 0) BETWEEN 0 AND 1
+            AND coalesce(min_trust, 0) BETWEEN 0 AND 1) THEN
+        RAISE EXCEPTION 'min_score, min_similarity and min_trust lie within 0 and 1, '
+            'got %, % and %', min_score, min_similarity, min_trust
+            USING ERRCODE = 'invalid_parameter_value';
+    END IF;
+    IF ((similarity_weight = 0 OR similarity_weight >= 1e-12::float8)
+        AND (keyword_weight = 0 OR keyword_weight >= 1e-12::float8)
+        AND (recency_weight = 0 OR recency_weight >= 1e-12::float8)
+        AND (importance_weight = 0 OR importance_weight >= 1e-12::float8)
+        AND abs(similarity_weight + keyword_weight + recency_weight + importance_weight - 1) <= 1e-09) IS NOT TRUE THEN
+        RAISE EXCEPTION 'the weights must be 0 or at least 1e-12 and must sum to 1, '
+            'they sum to %', similarity_weight + keyword_weight + recency_weight + importance_weight
+            USING ERRCODE = 'invalid_parameter_value';
+    END IF;
+    IF query IS NULL AND min_similarity IS NOT NULL THEN
+        RAISE EXCEPTION 'min_similarity needs a query vector'
+            USING ERRCODE = 'invalid_parameter_value';
+    END IF;
+    IF query IS NOT NULL AND NOT query <=> query < 1 THEN
+        RAISE EXCEPTION 'the query vector has no direction: it is zero, or too short or too long'
+            USING ERRCODE = 'invalid_parameter_value';
+    END IF;
+    IF length(recall_hybrid.text) > 10000 THEN
+        RAISE EXCEPTION 'text may have at most 10000 characters, got %',
+            length(recall_hybrid.text)
+            USING ERRCODE = 'invalid_parameter_value';
+    END IF;
+    IF numnode(asked) = 0 THEN
+        recall_hybrid.text := NULL;
+    END IF;
+    query_entities := ARRAY(
+        SELECT DISTINCT entity FROM unnest(query_entities) entity WHERE entity IS NOT NULL);
+    IF cardinality(query_entities) > 32 THEN
+        RAISE EXCEPTION 'query_entities may hold at most 32, got %', cardinality(query_entities)
+            USING ERRCODE = 'invalid_parameter_value';
+    END IF;
+    RETURN QUERY
+    WITH ranked AS (
+        SELECT * FROM (
+            SELECT m.agent_id AS owner_id, m.id, false AS of_team,
+                   similarity_weight * similarity(m.embedding, query, 0.0)
+                   + keyword_weight * coalesce(words.share, 0)
+                   + recency_weight * recency_exponential(m.created_at, moment, 0.007701635339554948, 0.5)
+                   + importance_weight * m.importance AS score,
+                   coalesce(words.share, 0) AS keyword
+              FROM agent_memories m
+              LEFT JOIN memory_usage u ON u.agent_id = m.agent_id AND u.memory_id = m.id
+              LEFT JOIN keyword_shares(ARRAY[agent], false, query_text) words
+                ON words.agent_id = m.agent_id AND words.memory_id = m.id
+             WHERE m.agent_id = agent
+               AND (include_invalid OR is_valid(
+                      m.valid_from, m.valid_until, m.invalidated_at, m.expires_at, moment))
+               AND (recall_hybrid.as_of IS NULL OR m.created_at IS NULL OR m.created_at <= moment)
+               AND m.status = ANY (statuses)
+               AND (memory_types IS NULL OR m.memory_type = ANY (memory_types)
+                    OR m.additional_types && memory_types)
+               AND (tiers IS NULL OR m.tier = ANY (tiers))
+               AND (recall_hybrid.tags IS NULL OR m.tags && recall_hybrid.tags)
+               AND (all_tags IS NULL OR m.tags @> all_tags)
+               AND (recall_hybrid.entities IS NULL OR m.entities && recall_hybrid.entities)
+               AND (all_entities IS NULL OR m.entities @> all_entities)
+               AND (labels IS NULL OR EXISTS (
+                      SELECT FROM memory_labels l
+                       WHERE l.agent_id = m.agent_id AND l.memory_id = m.id AND l.value = ANY (labels)
+                         AND (label_kinds IS NULL OR l.kind = ANY (label_kinds))))
+               AND (recall_hybrid.text IS NULL OR m.terms @@ asked)
+               AND (recall_hybrid.metadata IS NULL OR m.metadata @> recall_hybrid.metadata)
+               AND (created_after IS NULL OR m.created_at >= created_after)
+               AND (created_before IS NULL OR m.created_at < created_before)
+               AND (components IS NULL OR m.component = ANY (components))
+               AND (output_types IS NULL OR m.output_type = ANY (output_types))
+               AND (domains IS NULL OR m.domain = ANY (domains))
+               AND (categories IS NULL OR m.category = ANY (categories))
+               AND (loops IS NULL OR m.loop = ANY (loops))
+               AND (recall_hybrid.compliant IS NULL OR m.compliant = recall_hybrid.compliant)
+               AND (min_trust IS NULL OR m.trust IS NOT NULL AND CASE WHEN apply_decay THEN decayed_trust(m.trust, u.last_accessed_at, moment, m.trust_curve, m.trust_half_life_hours, 0.5) ELSE coalesce(m.trust, 0.5) END >= min_trust)
+               AND (min_similarity IS NULL OR similarity(m.embedding, query, NULL) >= min_similarity)
+             ORDER BY score DESC, m.id
+             LIMIT k) own
+        UNION ALL
+        SELECT * FROM (
+            SELECT m.team_id AS owner_id, m.id, true AS of_team,
+                   similarity_weight * similarity(m.embedding, query, 0.0)
+                   + keyword_weight * coalesce(words.share, 0)
+                   + recency_weight * recency_exponential(m.created_at, moment, 0.007701635339554948, 0.5)
+                   + importance_weight * m.importance AS score,
+                   coalesce(words.share, 0) AS keyword
+              FROM team_memories m
+              LEFT JOIN memory_usage u ON u.agent_id = m.team_id AND u.memory_id = m.id
+              LEFT JOIN keyword_shares(teams, true, query_text) words
+                ON words.agent_id = m.team_id AND words.memory_id = m.id
+             WHERE m.team_id = ANY (teams)
+               AND (include_invalid OR is_valid(
+                      m.valid_from, m.valid_until, m.invalidated_at, m.expires_at, moment))
+               AND (recall_hybrid.as_of IS NULL OR m.created_at IS NULL OR m.created_at <= moment)
+               AND m.status = ANY (statuses)
+               AND (memory_types IS NULL OR m.memory_type = ANY (memory_types)
+                    OR m.additional_types && memory_types)
+               AND (tiers IS NULL OR m.tier = ANY (tiers))
+               AND (recall_hybrid.tags IS NULL OR m.tags && recall_hybrid.tags)
+               AND (all_tags IS NULL OR m.tags @> all_tags)
+               AND (recall_hybrid.entities IS NULL OR m.entities && recall_hybrid.entities)
+               AND (all_entities IS NULL OR m.entities @> all_entities)
+               AND (labels IS NULL OR EXISTS (
+                      SELECT FROM memory_labels l
+                       WHERE l.agent_id = m.team_id AND l.memory_id = m.id AND l.value = ANY (labels)
+                         AND (label_kinds IS NULL OR l.kind = ANY (label_kinds))))
+               AND (recall_hybrid.text IS NULL OR m.terms @@ asked)
+               AND (recall_hybrid.metadata IS NULL OR m.metadata @> recall_hybrid.metadata)
+               AND (created_after IS NULL OR m.created_at >= created_after)
+               AND (created_before IS NULL OR m.created_at < created_before)
+               AND (components IS NULL OR m.component = ANY (components))
+               AND (output_types IS NULL OR m.output_type = ANY (output_types))
+               AND (domains IS NULL OR m.domain = ANY (domains))
+               AND (categories IS NULL OR m.category = ANY (categories))
+               AND (loops IS NULL OR m.loop = ANY (loops))
+               AND (recall_hybrid.compliant IS NULL OR m.compliant = recall_hybrid.compliant)
+               AND (min_trust IS NULL OR m.trust IS NOT NULL AND CASE WHEN apply_decay THEN decayed_trust(m.trust, u.last_accessed_at, moment, m.trust_curve, m.trust_half_life_hours, 0.5) ELSE coalesce(m.trust, 0.5) END >= min_trust)
+               AND (min_similarity IS NULL OR similarity(m.embedding, query, NULL) >= min_similarity)
+             ORDER BY score DESC, m.id
+             LIMIT k) theirs
+        ORDER BY score DESC, id
+        LIMIT k
+    )
+    SELECT m.agent_id, NULL::text AS team_id, m.id, m.content, m.memory_type, m.created_at, r.score,
+           similarity(m.embedding, query, NULL),
+           similarity(m.embedding, query, 0.0),
+           r.keyword,
+           recency_exponential(m.created_at, moment, 0.007701635339554948, 0.5),
+           m.importance
+      FROM ranked r
+      JOIN agent_memories m ON m.agent_id = r.owner_id AND m.id = r.id
+      LEFT JOIN memory_usage u ON u.agent_id = r.owner_id AND u.memory_id = r.id
+     WHERE NOT r.of_team AND (min_score IS NULL OR r.score >= min_score)
+    UNION ALL
+    SELECT NULL::text, m.team_id, m.id, m.content, m.memory_type, m.created_at, r.score,
+           similarity(m.embedding, query, NULL),
+           similarity(m.embedding, query, 0.0),
+           r.keyword,
+           recency_exponential(m.created_at, moment, 0.007701635339554948, 0.5),
+           m.importance
+      FROM ranked r
+      JOIN team_memories m ON m.team_id = r.owner_id AND m.id = r.id
+      LEFT JOIN memory_usage u ON u.agent_id = r.owner_id AND u.memory_id = r.id
+     WHERE r.of_team AND (min_score IS NULL OR r.score >= min_score)
+    ORDER BY score DESC, id;
+END
+$$;
+
+--
+-- Name: FUNCTION recall_hybrid(agent text, query_text text, query public.vector, k integer, as_of timestamp with time zone, min_score double precision, min_similarity double precision, memory_types text[], tiers text[], tags text[], all_tags text[], entities text[], all_entities text[], labels text[], label_kinds text[], metadata jsonb, created_after timestamp with time zone, created_before timestamp with time zone, components text[], output_types text[], domains text[], categories text[], loops text[], compliant boolean, min_trust double precision, statuses text[], include_invalid boolean, text text, teams text[], query_entities text[], apply_decay boolean, similarity_weight double precision, keyword_weight double precision, recency_weight double precision, importance_weight double precision); Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON FUNCTION pgrecall.recall_hybrid(agent text, query_text text, query public.vector, k integer, as_of timestamp with time zone, min_score double precision, min_similarity double precision, memory_types text[], tiers text[], tags text[], all_tags text[], entities text[], all_entities text[], labels text[], label_kinds text[], metadata jsonb, created_after timestamp with time zone, created_before timestamp with time zone, components text[], output_types text[], domains text[], categories text[], loops text[], compliant boolean, min_trust double precision, statuses text[], include_invalid boolean, text text, teams text[], query_entities text[], apply_decay boolean, similarity_weight double precision, keyword_weight double precision, recency_weight double precision, importance_weight double precision) IS 'The k best memories of an agent by the profile hybrid: 0.6 similarity + 0.3 keyword + 0.05 recency + 0.05 importance.';
+
+--
+-- Name: recall_last_access(text, public.vector, integer, timestamp with time zone, double precision, double precision, text[], text[], text[], text[], text[], text[], text[], text[], jsonb, timestamp with time zone, timestamp with time zone, text[], text[], text[], text[], text[], boolean, double precision, text[], boolean, text, text[], text[], boolean, double precision, double precision, double precision); Type: FUNCTION; Schema: pgrecall; Owner: -
+--
+
+CREATE FUNCTION pgrecall.recall_last_access(agent text, query public.vector DEFAULT NULL::public.vector, k integer DEFAULT 10, as_of timestamp with time zone DEFAULT NULL::timestamp with time zone, min_score double precision DEFAULT NULL::double precision, min_similarity double precision DEFAULT NULL::double precision, memory_types text[] DEFAULT NULL::text[], tiers text[] DEFAULT NULL::text[], tags text[] DEFAULT NULL::text[], all_tags text[] DEFAULT NULL::text[], entities text[] DEFAULT NULL::text[], all_entities text[] DEFAULT NULL::text[], labels text[] DEFAULT NULL::text[], label_kinds text[] DEFAULT NULL::text[], metadata jsonb DEFAULT NULL::jsonb, created_after timestamp with time zone DEFAULT NULL::timestamp with time zone, created_before timestamp with time zone DEFAULT NULL::timestamp with time zone, components text[] DEFAULT NULL::text[], output_types text[] DEFAULT NULL::text[], domains text[] DEFAULT NULL::text[], categories text[] DEFAULT NULL::text[], loops text[] DEFAULT NULL::text[], compliant boolean DEFAULT NULL::boolean, min_trust double precision DEFAULT NULL::double precision, statuses text[] DEFAULT '{active}'::text[], include_invalid boolean DEFAULT false, text text DEFAULT NULL::text, teams text[] DEFAULT NULL::text[], query_entities text[] DEFAULT NULL::text[], apply_decay boolean DEFAULT true, similarity_weight double precision DEFAULT 0.5, importance_weight double precision DEFAULT 0.3, recency_weight double precision DEFAULT 0.2) RETURNS TABLE(agent_id text, team_id text, id uuid, content text, memory_type text, created_at timestamp with time zone, score double precision, similarity double precision, signal_similarity double precision, signal_importance double precision, signal_recency double precision)
+    LANGUAGE plpgsql STABLE PARALLEL SAFE
+    SET search_path TO 'pgrecall', 'public', 'pg_temp'
+    AS $$
+#variable_conflict use_column
+DECLARE
+    moment timestamptz := coalesce(as_of, now());
+    asked tsquery := word_filter(recall_last_access.text);
 BEGIN
     IF agent IS NULL OR agent = '' OR k IS NULL OR k < 1 THEN
         RAISE EXCEPTION 'agent must be given and k must be at least 1, got % and %', agent, k
@@ -1708,6 +2099,14 @@ BEGIN
         RAISE EXCEPTION 'the query vector has no direction: it is zero, or too short or too long'
             USING ERRCODE = 'invalid_parameter_value';
     END IF;
+    IF length(recall_last_access.text) > 10000 THEN
+        RAISE EXCEPTION 'text may have at most 10000 characters, got %',
+            length(recall_last_access.text)
+            USING ERRCODE = 'invalid_parameter_value';
+    END IF;
+    IF numnode(asked) = 0 THEN
+        recall_last_access.text := NULL;
+    END IF;
     query_entities := ARRAY(
         SELECT DISTINCT entity FROM unnest(query_entities) entity WHERE entity IS NOT NULL);
     IF cardinality(query_entities) > 32 THEN
@@ -1739,6 +2138,7 @@ BEGIN
                       SELECT FROM memory_labels l
                        WHERE l.agent_id = m.agent_id AND l.memory_id = m.id AND l.value = ANY (labels)
                          AND (label_kinds IS NULL OR l.kind = ANY (label_kinds))))
+               AND (recall_last_access.text IS NULL OR m.terms @@ asked)
                AND (recall_last_access.metadata IS NULL OR m.metadata @> recall_last_access.metadata)
                AND (created_after IS NULL OR m.created_at >= created_after)
                AND (created_before IS NULL OR m.created_at < created_before)
@@ -1777,6 +2177,7 @@ BEGIN
                       SELECT FROM memory_labels l
                        WHERE l.agent_id = m.team_id AND l.memory_id = m.id AND l.value = ANY (labels)
                          AND (label_kinds IS NULL OR l.kind = ANY (label_kinds))))
+               AND (recall_last_access.text IS NULL OR m.terms @@ asked)
                AND (recall_last_access.metadata IS NULL OR m.metadata @> recall_last_access.metadata)
                AND (created_after IS NULL OR m.created_at >= created_after)
                AND (created_before IS NULL OR m.created_at < created_before)
@@ -1818,22 +2219,23 @@ END
 $$;
 
 --
--- Name: FUNCTION recall_last_access(agent text, query public.vector, k integer, as_of timestamp with time zone, min_score double precision, min_similarity double precision, memory_types text[], tiers text[], tags text[], all_tags text[], entities text[], all_entities text[], labels text[], label_kinds text[], metadata jsonb, created_after timestamp with time zone, created_before timestamp with time zone, components text[], output_types text[], domains text[], categories text[], loops text[], compliant boolean, min_trust double precision, statuses text[], include_invalid boolean, teams text[], query_entities text[], apply_decay boolean, similarity_weight double precision, importance_weight double precision, recency_weight double precision); Type: COMMENT; Schema: pgrecall; Owner: -
+-- Name: FUNCTION recall_last_access(agent text, query public.vector, k integer, as_of timestamp with time zone, min_score double precision, min_similarity double precision, memory_types text[], tiers text[], tags text[], all_tags text[], entities text[], all_entities text[], labels text[], label_kinds text[], metadata jsonb, created_after timestamp with time zone, created_before timestamp with time zone, components text[], output_types text[], domains text[], categories text[], loops text[], compliant boolean, min_trust double precision, statuses text[], include_invalid boolean, text text, teams text[], query_entities text[], apply_decay boolean, similarity_weight double precision, importance_weight double precision, recency_weight double precision); Type: COMMENT; Schema: pgrecall; Owner: -
 --
 
-COMMENT ON FUNCTION pgrecall.recall_last_access(agent text, query public.vector, k integer, as_of timestamp with time zone, min_score double precision, min_similarity double precision, memory_types text[], tiers text[], tags text[], all_tags text[], entities text[], all_entities text[], labels text[], label_kinds text[], metadata jsonb, created_after timestamp with time zone, created_before timestamp with time zone, components text[], output_types text[], domains text[], categories text[], loops text[], compliant boolean, min_trust double precision, statuses text[], include_invalid boolean, teams text[], query_entities text[], apply_decay boolean, similarity_weight double precision, importance_weight double precision, recency_weight double precision) IS 'The k best memories of an agent by the profile last_access: 0.5 similarity + 0.3 importance + 0.2 recency.';
+COMMENT ON FUNCTION pgrecall.recall_last_access(agent text, query public.vector, k integer, as_of timestamp with time zone, min_score double precision, min_similarity double precision, memory_types text[], tiers text[], tags text[], all_tags text[], entities text[], all_entities text[], labels text[], label_kinds text[], metadata jsonb, created_after timestamp with time zone, created_before timestamp with time zone, components text[], output_types text[], domains text[], categories text[], loops text[], compliant boolean, min_trust double precision, statuses text[], include_invalid boolean, text text, teams text[], query_entities text[], apply_decay boolean, similarity_weight double precision, importance_weight double precision, recency_weight double precision) IS 'The k best memories of an agent by the profile last_access: 0.5 similarity + 0.3 importance + 0.2 recency.';
 
 --
--- Name: recall_tiered(text, public.vector, integer, timestamp with time zone, double precision, double precision, text[], text[], text[], text[], text[], text[], text[], text[], jsonb, timestamp with time zone, timestamp with time zone, text[], text[], text[], text[], text[], boolean, double precision, text[], boolean, text[], text[], boolean, double precision, double precision, double precision, double precision, double precision, double precision); Type: FUNCTION; Schema: pgrecall; Owner: -
+-- Name: recall_tiered(text, public.vector, integer, timestamp with time zone, double precision, double precision, text[], text[], text[], text[], text[], text[], text[], text[], jsonb, timestamp with time zone, timestamp with time zone, text[], text[], text[], text[], text[], boolean, double precision, text[], boolean, text, text[], text[], boolean, double precision, double precision, double precision, double precision, double precision, double precision); Type: FUNCTION; Schema: pgrecall; Owner: -
 --
 
-CREATE FUNCTION pgrecall.recall_tiered(agent text, query public.vector DEFAULT NULL::public.vector, k integer DEFAULT 10, as_of timestamp with time zone DEFAULT NULL::timestamp with time zone, min_score double precision DEFAULT NULL::double precision, min_similarity double precision DEFAULT NULL::double precision, memory_types text[] DEFAULT NULL::text[], tiers text[] DEFAULT NULL::text[], tags text[] DEFAULT NULL::text[], all_tags text[] DEFAULT NULL::text[], entities text[] DEFAULT NULL::text[], all_entities text[] DEFAULT NULL::text[], labels text[] DEFAULT NULL::text[], label_kinds text[] DEFAULT NULL::text[], metadata jsonb DEFAULT NULL::jsonb, created_after timestamp with time zone DEFAULT NULL::timestamp with time zone, created_before timestamp with time zone DEFAULT NULL::timestamp with time zone, components text[] DEFAULT NULL::text[], output_types text[] DEFAULT NULL::text[], domains text[] DEFAULT NULL::text[], categories text[] DEFAULT NULL::text[], loops text[] DEFAULT NULL::text[], compliant boolean DEFAULT NULL::boolean, min_trust double precision DEFAULT NULL::double precision, statuses text[] DEFAULT '{active}'::text[], include_invalid boolean DEFAULT false, teams text[] DEFAULT NULL::text[], query_entities text[] DEFAULT NULL::text[], apply_decay boolean DEFAULT true, similarity_weight double precision DEFAULT 0.4, recency_weight double precision DEFAULT 0.2, importance_weight double precision DEFAULT 0.15, frequency_weight double precision DEFAULT 0.1, usefulness_weight double precision DEFAULT 0.1, entity_overlap_weight double precision DEFAULT 0.05) RETURNS TABLE(agent_id text, team_id text, id uuid, content text, memory_type text, created_at timestamp with time zone, score double precision, similarity double precision, signal_similarity double precision, signal_recency double precision, signal_importance double precision, signal_frequency double precision, signal_usefulness double precision, signal_entity_overlap double precision)
+CREATE FUNCTION pgrecall.recall_tiered(agent text, query public.vector DEFAULT NULL::public.vector, k integer DEFAULT 10, as_of timestamp with time zone DEFAULT NULL::timestamp with time zone, min_score double precision DEFAULT NULL::double precision, min_similarity double precision DEFAULT NULL::double precision, memory_types text[] DEFAULT NULL::text[], tiers text[] DEFAULT NULL::text[], tags text[] DEFAULT NULL::text[], all_tags text[] DEFAULT NULL::text[], entities text[] DEFAULT NULL::text[], all_entities text[] DEFAULT NULL::text[], labels text[] DEFAULT NULL::text[], label_kinds text[] DEFAULT NULL::text[], metadata jsonb DEFAULT NULL::jsonb, created_after timestamp with time zone DEFAULT NULL::timestamp with time zone, created_before timestamp with time zone DEFAULT NULL::timestamp with time zone, components text[] DEFAULT NULL::text[], output_types text[] DEFAULT NULL::text[], domains text[] DEFAULT NULL::text[], categories text[] DEFAULT NULL::text[], loops text[] DEFAULT NULL::text[], compliant boolean DEFAULT NULL::boolean, min_trust double precision DEFAULT NULL::double precision, statuses text[] DEFAULT '{active}'::text[], include_invalid boolean DEFAULT false, text text DEFAULT NULL::text, teams text[] DEFAULT NULL::text[], query_entities text[] DEFAULT NULL::text[], apply_decay boolean DEFAULT true, similarity_weight double precision DEFAULT 0.4, recency_weight double precision DEFAULT 0.2, importance_weight double precision DEFAULT 0.15, frequency_weight double precision DEFAULT 0.1, usefulness_weight double precision DEFAULT 0.1, entity_overlap_weight double precision DEFAULT 0.05) RETURNS TABLE(agent_id text, team_id text, id uuid, content text, memory_type text, created_at timestamp with time zone, score double precision, similarity double precision, signal_similarity double precision, signal_recency double precision, signal_importance double precision, signal_frequency double precision, signal_usefulness double precision, signal_entity_overlap double precision)
     LANGUAGE plpgsql STABLE PARALLEL SAFE
     SET search_path TO 'pgrecall', 'public', 'pg_temp'
     AS $$
 #variable_conflict use_column
 DECLARE
     moment timestamptz := coalesce(as_of, now());
+    asked tsquery := word_filter(recall_tiered.text);
 BEGIN
     IF agent IS NULL OR agent = '' OR k IS NULL OR k < 1 THEN
         RAISE EXCEPTION 'agent must be given and k must be at least 1, got % and %', agent, k
@@ -1876,6 +2278,14 @@ BEGIN
         RAISE EXCEPTION 'the query vector has no direction: it is zero, or too short or too long'
             USING ERRCODE = 'invalid_parameter_value';
     END IF;
+    IF length(recall_tiered.text) > 10000 THEN
+        RAISE EXCEPTION 'text may have at most 10000 characters, got %',
+            length(recall_tiered.text)
+            USING ERRCODE = 'invalid_parameter_value';
+    END IF;
+    IF numnode(asked) = 0 THEN
+        recall_tiered.text := NULL;
+    END IF;
     query_entities := ARRAY(
         SELECT DISTINCT entity FROM unnest(query_entities) entity WHERE entity IS NOT NULL);
     IF cardinality(query_entities) > 32 THEN
@@ -1910,6 +2320,7 @@ BEGIN
                       SELECT FROM memory_labels l
                        WHERE l.agent_id = m.agent_id AND l.memory_id = m.id AND l.value = ANY (labels)
                          AND (label_kinds IS NULL OR l.kind = ANY (label_kinds))))
+               AND (recall_tiered.text IS NULL OR m.terms @@ asked)
                AND (recall_tiered.metadata IS NULL OR m.metadata @> recall_tiered.metadata)
                AND (created_after IS NULL OR m.created_at >= created_after)
                AND (created_before IS NULL OR m.created_at < created_before)
@@ -1950,6 +2361,7 @@ BEGIN
                       SELECT FROM memory_labels l
                        WHERE l.agent_id = m.team_id AND l.memory_id = m.id AND l.value = ANY (labels)
                          AND (label_kinds IS NULL OR l.kind = ANY (label_kinds))))
+               AND (recall_tiered.text IS NULL OR m.terms @@ asked)
                AND (recall_tiered.metadata IS NULL OR m.metadata @> recall_tiered.metadata)
                AND (created_after IS NULL OR m.created_at >= created_after)
                AND (created_before IS NULL OR m.created_at < created_before)
@@ -1996,22 +2408,23 @@ END
 $$;
 
 --
--- Name: FUNCTION recall_tiered(agent text, query public.vector, k integer, as_of timestamp with time zone, min_score double precision, min_similarity double precision, memory_types text[], tiers text[], tags text[], all_tags text[], entities text[], all_entities text[], labels text[], label_kinds text[], metadata jsonb, created_after timestamp with time zone, created_before timestamp with time zone, components text[], output_types text[], domains text[], categories text[], loops text[], compliant boolean, min_trust double precision, statuses text[], include_invalid boolean, teams text[], query_entities text[], apply_decay boolean, similarity_weight double precision, recency_weight double precision, importance_weight double precision, frequency_weight double precision, usefulness_weight double precision, entity_overlap_weight double precision); Type: COMMENT; Schema: pgrecall; Owner: -
+-- Name: FUNCTION recall_tiered(agent text, query public.vector, k integer, as_of timestamp with time zone, min_score double precision, min_similarity double precision, memory_types text[], tiers text[], tags text[], all_tags text[], entities text[], all_entities text[], labels text[], label_kinds text[], metadata jsonb, created_after timestamp with time zone, created_before timestamp with time zone, components text[], output_types text[], domains text[], categories text[], loops text[], compliant boolean, min_trust double precision, statuses text[], include_invalid boolean, text text, teams text[], query_entities text[], apply_decay boolean, similarity_weight double precision, recency_weight double precision, importance_weight double precision, frequency_weight double precision, usefulness_weight double precision, entity_overlap_weight double precision); Type: COMMENT; Schema: pgrecall; Owner: -
 --
 
-COMMENT ON FUNCTION pgrecall.recall_tiered(agent text, query public.vector, k integer, as_of timestamp with time zone, min_score double precision, min_similarity double precision, memory_types text[], tiers text[], tags text[], all_tags text[], entities text[], all_entities text[], labels text[], label_kinds text[], metadata jsonb, created_after timestamp with time zone, created_before timestamp with time zone, components text[], output_types text[], domains text[], categories text[], loops text[], compliant boolean, min_trust double precision, statuses text[], include_invalid boolean, teams text[], query_entities text[], apply_decay boolean, similarity_weight double precision, recency_weight double precision, importance_weight double precision, frequency_weight double precision, usefulness_weight double precision, entity_overlap_weight double precision) IS 'The k best memories of an agent by the profile tiered: 0.4 similarity + 0.2 recency + 0.15 importance + 0.1 frequency + 0.1 usefulness + 0.05 entity_overlap.';
+COMMENT ON FUNCTION pgrecall.recall_tiered(agent text, query public.vector, k integer, as_of timestamp with time zone, min_score double precision, min_similarity double precision, memory_types text[], tiers text[], tags text[], all_tags text[], entities text[], all_entities text[], labels text[], label_kinds text[], metadata jsonb, created_after timestamp with time zone, created_before timestamp with time zone, components text[], output_types text[], domains text[], categories text[], loops text[], compliant boolean, min_trust double precision, statuses text[], include_invalid boolean, text text, teams text[], query_entities text[], apply_decay boolean, similarity_weight double precision, recency_weight double precision, importance_weight double precision, frequency_weight double precision, usefulness_weight double precision, entity_overlap_weight double precision) IS 'The k best memories of an agent by the profile tiered: 0.4 similarity + 0.2 recency + 0.15 importance + 0.1 frequency + 0.1 usefulness + 0.05 entity_overlap.';
 
 --
--- Name: recall_trust(text, public.vector, integer, timestamp with time zone, double precision, double precision, text[], text[], text[], text[], text[], text[], text[], text[], jsonb, timestamp with time zone, timestamp with time zone, text[], text[], text[], text[], text[], boolean, double precision, text[], boolean, text[], text[], boolean, double precision, double precision, double precision, double precision); Type: FUNCTION; Schema: pgrecall; Owner: -
+-- Name: recall_trust(text, public.vector, integer, timestamp with time zone, double precision, double precision, text[], text[], text[], text[], text[], text[], text[], text[], jsonb, timestamp with time zone, timestamp with time zone, text[], text[], text[], text[], text[], boolean, double precision, text[], boolean, text, text[], text[], boolean, double precision, double precision, double precision, double precision); Type: FUNCTION; Schema: pgrecall; Owner: -
 --
 
-CREATE FUNCTION pgrecall.recall_trust(agent text, query public.vector DEFAULT NULL::public.vector, k integer DEFAULT 10, as_of timestamp with time zone DEFAULT NULL::timestamp with time zone, min_score double precision DEFAULT NULL::double precision, min_similarity double precision DEFAULT NULL::double precision, memory_types text[] DEFAULT NULL::text[], tiers text[] DEFAULT NULL::text[], tags text[] DEFAULT NULL::text[], all_tags text[] DEFAULT NULL::text[], entities text[] DEFAULT NULL::text[], all_entities text[] DEFAULT NULL::text[], labels text[] DEFAULT NULL::text[], label_kinds text[] DEFAULT NULL::text[], metadata jsonb DEFAULT NULL::jsonb, created_after timestamp with time zone DEFAULT NULL::timestamp with time zone, created_before timestamp with time zone DEFAULT NULL::timestamp with time zone, components text[] DEFAULT NULL::text[], output_types text[] DEFAULT NULL::text[], domains text[] DEFAULT NULL::text[], categories text[] DEFAULT NULL::text[], loops text[] DEFAULT NULL::text[], compliant boolean DEFAULT NULL::boolean, min_trust double precision DEFAULT NULL::double precision, statuses text[] DEFAULT '{active}'::text[], include_invalid boolean DEFAULT false, teams text[] DEFAULT NULL::text[], query_entities text[] DEFAULT NULL::text[], apply_decay boolean DEFAULT true, trust_weight double precision DEFAULT 0.4, similarity_weight double precision DEFAULT 0.35, recency_weight double precision DEFAULT 0.15, importance_weight double precision DEFAULT 0.1) RETURNS TABLE(agent_id text, team_id text, id uuid, content text, memory_type text, created_at timestamp with time zone, score double precision, similarity double precision, signal_trust double precision, signal_similarity double precision, signal_recency double precision, signal_importance double precision)
+CREATE FUNCTION pgrecall.recall_trust(agent text, query public.vector DEFAULT NULL::public.vector, k integer DEFAULT 10, as_of timestamp with time zone DEFAULT NULL::timestamp with time zone, min_score double precision DEFAULT NULL::double precision, min_similarity double precision DEFAULT NULL::double precision, memory_types text[] DEFAULT NULL::text[], tiers text[] DEFAULT NULL::text[], tags text[] DEFAULT NULL::text[], all_tags text[] DEFAULT NULL::text[], entities text[] DEFAULT NULL::text[], all_entities text[] DEFAULT NULL::text[], labels text[] DEFAULT NULL::text[], label_kinds text[] DEFAULT NULL::text[], metadata jsonb DEFAULT NULL::jsonb, created_after timestamp with time zone DEFAULT NULL::timestamp with time zone, created_before timestamp with time zone DEFAULT NULL::timestamp with time zone, components text[] DEFAULT NULL::text[], output_types text[] DEFAULT NULL::text[], domains text[] DEFAULT NULL::text[], categories text[] DEFAULT NULL::text[], loops text[] DEFAULT NULL::text[], compliant boolean DEFAULT NULL::boolean, min_trust double precision DEFAULT NULL::double precision, statuses text[] DEFAULT '{active}'::text[], include_invalid boolean DEFAULT false, text text DEFAULT NULL::text, teams text[] DEFAULT NULL::text[], query_entities text[] DEFAULT NULL::text[], apply_decay boolean DEFAULT true, trust_weight double precision DEFAULT 0.4, similarity_weight double precision DEFAULT 0.35, recency_weight double precision DEFAULT 0.15, importance_weight double precision DEFAULT 0.1) RETURNS TABLE(agent_id text, team_id text, id uuid, content text, memory_type text, created_at timestamp with time zone, score double precision, similarity double precision, signal_trust double precision, signal_similarity double precision, signal_recency double precision, signal_importance double precision)
     LANGUAGE plpgsql STABLE PARALLEL SAFE
     SET search_path TO 'pgrecall', 'public', 'pg_temp'
     AS $$
 #variable_conflict use_column
 DECLARE
     moment timestamptz := coalesce(as_of, now());
+    asked tsquery := word_filter(recall_trust.text);
 BEGIN
     IF agent IS NULL OR agent = '' OR k IS NULL OR k < 1 THEN
         RAISE EXCEPTION 'agent must be given and k must be at least 1, got % and %', agent, k
@@ -2052,6 +2465,14 @@ BEGIN
         RAISE EXCEPTION 'the query vector has no direction: it is zero, or too short or too long'
             USING ERRCODE = 'invalid_parameter_value';
     END IF;
+    IF length(recall_trust.text) > 10000 THEN
+        RAISE EXCEPTION 'text may have at most 10000 characters, got %',
+            length(recall_trust.text)
+            USING ERRCODE = 'invalid_parameter_value';
+    END IF;
+    IF numnode(asked) = 0 THEN
+        recall_trust.text := NULL;
+    END IF;
     query_entities := ARRAY(
         SELECT DISTINCT entity FROM unnest(query_entities) entity WHERE entity IS NOT NULL);
     IF cardinality(query_entities) > 32 THEN
@@ -2084,6 +2505,7 @@ BEGIN
                       SELECT FROM memory_labels l
                        WHERE l.agent_id = m.agent_id AND l.memory_id = m.id AND l.value = ANY (labels)
                          AND (label_kinds IS NULL OR l.kind = ANY (label_kinds))))
+               AND (recall_trust.text IS NULL OR m.terms @@ asked)
                AND (recall_trust.metadata IS NULL OR m.metadata @> recall_trust.metadata)
                AND (created_after IS NULL OR m.created_at >= created_after)
                AND (created_before IS NULL OR m.created_at < created_before)
@@ -2122,6 +2544,7 @@ BEGIN
                       SELECT FROM memory_labels l
                        WHERE l.agent_id = m.team_id AND l.memory_id = m.id AND l.value = ANY (labels)
                          AND (label_kinds IS NULL OR l.kind = ANY (label_kinds))))
+               AND (recall_trust.text IS NULL OR m.terms @@ asked)
                AND (recall_trust.metadata IS NULL OR m.metadata @> recall_trust.metadata)
                AND (created_after IS NULL OR m.created_at >= created_after)
                AND (created_before IS NULL OR m.created_at < created_before)
@@ -2164,10 +2587,10 @@ END
 $$;
 
 --
--- Name: FUNCTION recall_trust(agent text, query public.vector, k integer, as_of timestamp with time zone, min_score double precision, min_similarity double precision, memory_types text[], tiers text[], tags text[], all_tags text[], entities text[], all_entities text[], labels text[], label_kinds text[], metadata jsonb, created_after timestamp with time zone, created_before timestamp with time zone, components text[], output_types text[], domains text[], categories text[], loops text[], compliant boolean, min_trust double precision, statuses text[], include_invalid boolean, teams text[], query_entities text[], apply_decay boolean, trust_weight double precision, similarity_weight double precision, recency_weight double precision, importance_weight double precision); Type: COMMENT; Schema: pgrecall; Owner: -
+-- Name: FUNCTION recall_trust(agent text, query public.vector, k integer, as_of timestamp with time zone, min_score double precision, min_similarity double precision, memory_types text[], tiers text[], tags text[], all_tags text[], entities text[], all_entities text[], labels text[], label_kinds text[], metadata jsonb, created_after timestamp with time zone, created_before timestamp with time zone, components text[], output_types text[], domains text[], categories text[], loops text[], compliant boolean, min_trust double precision, statuses text[], include_invalid boolean, text text, teams text[], query_entities text[], apply_decay boolean, trust_weight double precision, similarity_weight double precision, recency_weight double precision, importance_weight double precision); Type: COMMENT; Schema: pgrecall; Owner: -
 --
 
-COMMENT ON FUNCTION pgrecall.recall_trust(agent text, query public.vector, k integer, as_of timestamp with time zone, min_score double precision, min_similarity double precision, memory_types text[], tiers text[], tags text[], all_tags text[], entities text[], all_entities text[], labels text[], label_kinds text[], metadata jsonb, created_after timestamp with time zone, created_before timestamp with time zone, components text[], output_types text[], domains text[], categories text[], loops text[], compliant boolean, min_trust double precision, statuses text[], include_invalid boolean, teams text[], query_entities text[], apply_decay boolean, trust_weight double precision, similarity_weight double precision, recency_weight double precision, importance_weight double precision) IS 'The k best memories of an agent by the profile trust: 0.4 trust + 0.35 similarity + 0.15 recency + 0.1 importance.';
+COMMENT ON FUNCTION pgrecall.recall_trust(agent text, query public.vector, k integer, as_of timestamp with time zone, min_score double precision, min_similarity double precision, memory_types text[], tiers text[], tags text[], all_tags text[], entities text[], all_entities text[], labels text[], label_kinds text[], metadata jsonb, created_after timestamp with time zone, created_before timestamp with time zone, components text[], output_types text[], domains text[], categories text[], loops text[], compliant boolean, min_trust double precision, statuses text[], include_invalid boolean, text text, teams text[], query_entities text[], apply_decay boolean, trust_weight double precision, similarity_weight double precision, recency_weight double precision, importance_weight double precision) IS 'The k best memories of an agent by the profile trust: 0.4 trust + 0.35 similarity + 0.15 recency + 0.1 importance.';
 
 --
 -- Name: recency_exponential(timestamp with time zone, timestamp with time zone, double precision, double precision); Type: FUNCTION; Schema: pgrecall; Owner: -
@@ -2548,6 +2971,95 @@ $$;
 COMMENT ON FUNCTION pgrecall.sweep_orphans_batch(agent text, batch_size integer) IS 'One batch of the garbage collection: what is left of memories that are gone.';
 
 --
+-- Name: term_key(text, boolean, text); Type: FUNCTION; Schema: pgrecall; Owner: -
+--
+
+CREATE FUNCTION pgrecall.term_key(agent text, of_team boolean, term text) RETURNS bigint
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    RETURN hashtextextended(term, hashtextextended(agent, ((of_team)::integer)::bigint));
+
+--
+-- Name: FUNCTION term_key(agent text, of_team boolean, term text); Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON FUNCTION pgrecall.term_key(agent text, of_team boolean, term text) IS 'A term of one owner, as it stands in the index of words.';
+
+--
+-- Name: term_keys(text, boolean, tsvector); Type: FUNCTION; Schema: pgrecall; Owner: -
+--
+
+CREATE FUNCTION pgrecall.term_keys(agent text, of_team boolean, terms tsvector) RETURNS bigint[]
+    LANGUAGE sql IMMUTABLE COST 1000 PARALLEL SAFE
+    BEGIN ATOMIC
+ SELECT COALESCE(array_agg(pgrecall.term_key(term_keys.agent, term_keys.of_team, term.term)), '{}'::bigint[]) AS "coalesce"
+    FROM unnest(tsvector_to_array(term_keys.terms)) term(term);
+END;
+
+--
+-- Name: FUNCTION term_keys(agent text, of_team boolean, terms tsvector); Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON FUNCTION pgrecall.term_keys(agent text, of_team boolean, terms tsvector) IS 'The keys of all terms of a memory.';
+
+--
+-- Name: term_weight(bigint, bigint); Type: FUNCTION; Schema: pgrecall; Owner: -
+--
+
+CREATE FUNCTION pgrecall.term_weight(memories bigint, total bigint) RETURNS double precision
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    RETURN ln(((1)::double precision + ((((GREATEST(total, memories) - memories))::double precision + (0.5)::double precision) / ((memories)::double precision + (0.5)::double precision))));
+
+--
+-- Name: FUNCTION term_weight(memories bigint, total bigint); Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON FUNCTION pgrecall.term_weight(memories bigint, total bigint) IS 'Inverse document frequency of a term that so many of all memories have: ln(1 + (N - n + 0.5) / (n + 0.5)).';
+
+--
+-- Name: term_weights(text, boolean, text, boolean); Type: FUNCTION; Schema: pgrecall; Owner: -
+--
+
+CREATE FUNCTION pgrecall.term_weights(agent text, of_team boolean, query_text text, exact boolean DEFAULT true) RETURNS TABLE(term text, memories bigint, weight double precision)
+    LANGUAGE plpgsql STABLE ROWS 8 PARALLEL SAFE
+    SET search_path TO 'pgrecall', 'public', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    SET enable_indexscan TO 'off'
+    SET max_parallel_workers_per_gather TO '0'
+    AS $$
+#variable_conflict use_variable
+DECLARE
+    known jsonb;
+    total bigint;
+BEGIN
+    IF NOT exact THEN
+        SELECT r.common_terms, r.term_memories INTO known, total FROM rank_indexes r
+         WHERE r.agent_id = agent
+           AND r.table_name = CASE WHEN of_team THEN 'team_memories' ELSE 'agent_memories' END;
+    END IF;
+    IF total IS NULL THEN
+        known := NULL;
+        SELECT count(*) INTO total FROM memory_terms t
+         WHERE t.agent_id = agent AND t.of_team = term_weights.of_team;
+    END IF;
+    RETURN QUERY
+    SELECT counted.term, counted.n, term_weight(counted.n, total)
+      FROM (SELECT q.term, q.place, coalesce((known ->> q.term)::bigint, (
+                     SELECT count(*) FROM memory_terms t
+                      WHERE term_keys(t.agent_id, t.of_team, t.terms)
+                            @> ARRAY[term_key(agent, term_weights.of_team, q.term)]
+                        AND t.agent_id = agent AND t.of_team = term_weights.of_team)) AS n
+              FROM query_terms(query_text) WITH ORDINALITY q(term, place)) counted
+     ORDER BY counted.place;
+END
+$$;
+
+--
+-- Name: FUNCTION term_weights(agent text, of_team boolean, query_text text, exact boolean); Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON FUNCTION pgrecall.term_weights(agent text, of_team boolean, query_text text, exact boolean) IS 'The terms of a query: how many of an owner''s memories have each, and its weight in the keyword signal. Not exact: by what the owner''s rank index noted, as searches through it do.';
+
+--
 -- Name: trust_after_outcome(double precision, boolean, integer, integer, integer); Type: FUNCTION; Schema: pgrecall; Owner: -
 --
 
@@ -2617,6 +3129,115 @@ CREATE FUNCTION pgrecall.usefulness_after_feedback(usefulness double precision, 
 
 COMMENT ON FUNCTION pgrecall.usefulness_after_feedback(usefulness double precision, earlier_up integer, earlier_down integer, up integer, down integer) IS 'Posterior mean of helpfulness after up and down votes, given the mean after earlier ones; prior strength 2.';
 
+--
+-- Name: word_candidates(text, boolean, text, text, double precision, text[], bigint[], double precision[], integer); Type: FUNCTION; Schema: pgrecall; Owner: -
+--
+
+CREATE FUNCTION pgrecall.word_candidates(agent text, of_team boolean, relation text, direction text, keyword_weight double precision, terms text[], memories bigint[], weights double precision[], candidates integer) RETURNS TABLE(memory_id uuid)
+    LANGUAGE plpgsql STABLE ROWS 100
+    SET search_path TO 'pgrecall', 'public', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    SET enable_indexscan TO 'off'
+    SET max_parallel_workers_per_gather TO '0'
+    AS $_$
+DECLARE
+    places integer[] := ARRAY(
+        SELECT place::integer FROM unnest(memories) WITH ORDINALITY m(n, place)
+         WHERE n > 0 ORDER BY n, place LIMIT 32);
+    total float8 := (SELECT sum(weight) FROM unnest(weights) weight);
+    owned float8;
+    left_over float8 := 5 * candidates;
+    place integer;
+    other integer;
+    expected float8;
+    chosen integer[];
+    keys bigint[];
+    common integer[] := '{}';
+    found uuid[] := '{}';
+    shares float8[] := '{}';
+    these uuid[];
+BEGIN
+    IF relation !~ '^ranks_[0-9a-f]{32}$' THEN
+        RAISE EXCEPTION 'relation must be the table of a rank index, got %', relation
+            USING ERRCODE = 'invalid_parameter_value';
+    END IF;
+    IF places = '{}' OR NOT coalesce(has_table_privilege(to_regclass(relation), 'SELECT'), false) THEN
+        RETURN;
+    END IF;
+    keys := ARRAY(SELECT term_key(agent, word_candidates.of_team, term)
+                    FROM unnest(terms) WITH ORDINALITY t(term, place) ORDER BY t.place);
+    SELECT greatest(r.term_memories, 1) INTO owned FROM rank_indexes r
+     WHERE r.agent_id = agent
+       AND r.table_name = CASE WHEN word_candidates.of_team THEN 'team_memories'
+                               ELSE 'agent_memories' END;
+    FOREACH place IN ARRAY places LOOP
+        IF memories[place] > left_over THEN
+            common := common || place;
+            CONTINUE;
+        END IF;
+        left_over := left_over - memories[place];
+        these := ARRAY(SELECT t.memory_id FROM memory_terms t
+                       WHERE term_keys(t.agent_id, t.of_team, t.terms) @> ARRAY[keys[place]]
+                         AND t.agent_id = agent AND t.of_team = word_candidates.of_team);
+        found := found || these;
+        shares := shares || array_fill(weights[place] / total, ARRAY[cardinality(these)]);
+    END LOOP;
+    FOR one IN 1 .. least(cardinality(common), 6) LOOP
+        FOR two IN one + 1 .. least(cardinality(common), 6) LOOP
+            chosen := ARRAY[common[one], common[two]];
+            expected := memories[common[one]] * (memories[common[two]] / owned);
+            other := two + 1;
+            WHILE expected > left_over AND other <= cardinality(common) LOOP
+                chosen := chosen || common[other];
+                expected := expected * (memories[common[other]] / owned);
+                other := other + 1;
+            END LOOP;
+            CONTINUE WHEN expected > left_over;
+            these := ARRAY(SELECT t.memory_id FROM memory_terms t
+                           WHERE term_keys(t.agent_id, t.of_team, t.terms)
+                                 @> ARRAY(SELECT keys[c] FROM unnest(chosen) c)
+                             AND t.agent_id = agent AND t.of_team = word_candidates.of_team
+                           LIMIT ceil(left_over));
+            left_over := left_over - cardinality(these);
+            found := found || these;
+            shares := shares || array_fill(
+                (SELECT sum(weights[c]) FROM unnest(chosen) c) / total, ARRAY[cardinality(these)]);
+        END LOOP;
+    END LOOP;
+    BEGIN
+        PERFORM set_config('enable_indexscan', 'on', true);
+        RETURN QUERY EXECUTE format(
+            'SELECT f.id FROM (SELECT id, least(sum(share), 1) AS share
+                                 FROM unnest($1, $2) n(id, share) GROUP BY id) f
+               JOIN %I p ON p.memory_id = f.id
+              ORDER BY (p.position <#> $3) - $4 * f.share LIMIT $5', relation)
+            USING found, shares, direction::halfvec, keyword_weight, candidates;
+    EXCEPTION WHEN undefined_table THEN
+        NULL;
+    END;
+END
+$_$;
+
+--
+-- Name: FUNCTION word_candidates(agent text, of_team boolean, relation text, direction text, keyword_weight double precision, terms text[], memories bigint[], weights double precision[], candidates integer); Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON FUNCTION pgrecall.word_candidates(agent text, of_team boolean, relation text, direction text, keyword_weight double precision, terms text[], memories bigint[], weights double precision[], candidates integer) IS 'Candidates for exact scoring from the terms of a query: of the memories that have the heaviest of them, or several of the common ones, those nearest to the query by position and terms.';
+
+--
+-- Name: word_filter(text); Type: FUNCTION; Schema: pgrecall; Owner: -
+--
+
+CREATE FUNCTION pgrecall.word_filter(asked text) RETURNS tsquery
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    RETURN websearch_to_tsquery(pgrecall.text_language(), regexp_replace(translate(pgrecall.folded("left"(asked, 10000), ','::text), '“”„‟«»'::text, '""""""'::text), '-+(?=[-\s]|$)'::text, ''::text, 'g'::text));
+
+--
+-- Name: FUNCTION word_filter(asked text); Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON FUNCTION pgrecall.word_filter(asked text) IS 'What a text filter asks for, as people type it: "a phrase", or, -without. At most 10,000 characters.';
+
 SET default_tablespace = '';
 
 SET default_table_access_method = heap;
@@ -2674,6 +3295,7 @@ CREATE TABLE pgrecall.agent_memories (
     invalidation_reason text,
     superseded_by uuid,
     inserted_at timestamp with time zone DEFAULT clock_timestamp(),
+    terms tsvector GENERATED ALWAYS AS (pgrecall.lexemes(content)) STORED NOT NULL,
     CONSTRAINT ck_agent_memories_agent_id CHECK (((agent_id <> ''::text) AND (length(agent_id) <= 200))),
     CONSTRAINT ck_agent_memories_confidence CHECK (((confidence = (0)::double precision) OR ((confidence >= '1e-100'::double precision) AND (confidence <= (1)::double precision)))),
     CONSTRAINT ck_agent_memories_content CHECK (((content <> ''::text) AND (octet_length(content) <= 2097152))),
@@ -2998,6 +3620,12 @@ COMMENT ON COLUMN pgrecall.agent_memories.superseded_by IS 'The memory that took
 --
 
 COMMENT ON COLUMN pgrecall.agent_memories.inserted_at IS 'When this row was written by the server''s clock; NULL: before revision 0007.';
+
+--
+-- Name: COLUMN agent_memories.terms; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON COLUMN pgrecall.agent_memories.terms IS 'The words of content as they are compared, with their places.';
 
 --
 -- Name: alembic_version; Type: TABLE; Schema: pgrecall; Owner: -
@@ -3481,6 +4109,7 @@ CREATE TABLE pgrecall.team_memories (
     invalidation_reason text,
     superseded_by uuid,
     inserted_at timestamp with time zone DEFAULT clock_timestamp(),
+    terms tsvector GENERATED ALWAYS AS (pgrecall.lexemes(content)) STORED NOT NULL,
     CONSTRAINT ck_team_memories_confidence CHECK (((confidence = (0)::double precision) OR ((confidence >= '1e-100'::double precision) AND (confidence <= (1)::double precision)))),
     CONSTRAINT ck_team_memories_content CHECK (((content <> ''::text) AND (octet_length(content) <= 2097152))),
     CONSTRAINT ck_team_memories_created_at CHECK (((created_at >= '0001-01-02 00:00:00+00'::timestamp with time zone) AND (created_at <= '9999-12-30 00:00:00+00'::timestamp with time zone))),
@@ -3807,6 +4436,12 @@ COMMENT ON COLUMN pgrecall.team_memories.superseded_by IS 'The memory that took 
 COMMENT ON COLUMN pgrecall.team_memories.inserted_at IS 'When this row was written by the server''s clock; NULL: before revision 0007.';
 
 --
+-- Name: COLUMN team_memories.terms; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON COLUMN pgrecall.team_memories.terms IS 'The words of content as they are compared, with their places.';
+
+--
 -- Name: memory_signals; Type: VIEW; Schema: pgrecall; Owner: -
 --
 
@@ -4046,6 +4681,53 @@ COMMENT ON COLUMN pgrecall.memory_signals.trust IS 'Trust as stored, before deca
 COMMENT ON COLUMN pgrecall.memory_signals.decayed_trust IS 'Trust now, decayed since the last access by the row''s own curve; NULL: never assessed.';
 
 --
+-- Name: memory_terms; Type: VIEW; Schema: pgrecall; Owner: -
+--
+
+CREATE VIEW pgrecall.memory_terms WITH (security_invoker='true') AS
+ SELECT m.agent_id,
+    false AS of_team,
+    m.id AS memory_id,
+    m.terms
+   FROM pgrecall.agent_memories m
+UNION ALL
+ SELECT m.team_id AS agent_id,
+    true AS of_team,
+    m.id AS memory_id,
+    m.terms
+   FROM pgrecall.team_memories m;
+
+--
+-- Name: VIEW memory_terms; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON VIEW pgrecall.memory_terms IS 'The words of memories as they are compared; filter on agent_id and of_team.';
+
+--
+-- Name: COLUMN memory_terms.agent_id; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON COLUMN pgrecall.memory_terms.agent_id IS 'Whose memory it is: an agent, or a team.';
+
+--
+-- Name: COLUMN memory_terms.of_team; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON COLUMN pgrecall.memory_terms.of_team IS 'Whether it is a memory of a team.';
+
+--
+-- Name: COLUMN memory_terms.memory_id; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON COLUMN pgrecall.memory_terms.memory_id IS 'The memory.';
+
+--
+-- Name: COLUMN memory_terms.terms; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON COLUMN pgrecall.memory_terms.terms IS 'Its words with their places.';
+
+--
 -- Name: output_type_defaults; Type: TABLE; Schema: pgrecall; Owner: -
 --
 
@@ -4098,6 +4780,8 @@ CREATE TABLE pgrecall.rank_indexes (
     ef_construction integer NOT NULL,
     seconds double precision NOT NULL,
     candidates integer DEFAULT 100 NOT NULL,
+    term_memories bigint,
+    common_terms jsonb,
     CONSTRAINT ck_rank_indexes_as_of CHECK (((as_of >= '0001-01-02 00:00:00+00'::timestamp with time zone) AND (as_of <= '9999-12-30 00:00:00+00'::timestamp with time zone))),
     CONSTRAINT ck_rank_indexes_built_at CHECK (((built_at >= '0001-01-02 00:00:00+00'::timestamp with time zone) AND (built_at <= '9999-12-30 00:00:00+00'::timestamp with time zone))),
     CONSTRAINT ck_rank_indexes_table_name CHECK ((table_name = ANY (ARRAY['agent_memories'::text, 'team_memories'::text])))
@@ -4180,6 +4864,103 @@ COMMENT ON COLUMN pgrecall.rank_indexes.seconds IS 'How long the build took.';
 --
 
 COMMENT ON COLUMN pgrecall.rank_indexes.candidates IS 'How many a search takes from it at first, as measured when it was built.';
+
+--
+-- Name: COLUMN rank_indexes.term_memories; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON COLUMN pgrecall.rank_indexes.term_memories IS 'The owner''s memories when it was built.';
+
+--
+-- Name: COLUMN rank_indexes.common_terms; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON COLUMN pgrecall.rank_indexes.common_terms IS 'Terms that many of them had, and how many; others are counted.';
+
+--
+-- Name: telling_terms; Type: VIEW; Schema: pgrecall; Owner: -
+--
+
+CREATE VIEW pgrecall.telling_terms WITH (security_invoker='true') AS
+ SELECT counted.agent_id,
+    NULL::text AS team_id,
+    counted.term,
+    counted.memories,
+    pgrecall.term_weight(counted.memories, owners.total) AS weight,
+    (((counted.memories)::double precision / (owners.total)::double precision) * pgrecall.term_weight(counted.memories, owners.total)) AS telling
+   FROM (( SELECT t.agent_id,
+            each.term,
+            count(*) AS memories
+           FROM (pgrecall.memory_terms t
+             CROSS JOIN LATERAL unnest(tsvector_to_array(t.terms)) each(term))
+          WHERE (NOT t.of_team)
+          GROUP BY t.agent_id, each.term) counted
+     JOIN ( SELECT t.agent_id,
+            count(*) AS total
+           FROM pgrecall.memory_terms t
+          WHERE (NOT t.of_team)
+          GROUP BY t.agent_id) owners ON ((owners.agent_id = counted.agent_id)))
+UNION ALL
+ SELECT NULL::text AS agent_id,
+    counted.team_id,
+    counted.term,
+    counted.memories,
+    pgrecall.term_weight(counted.memories, owners.total) AS weight,
+    (((counted.memories)::double precision / (owners.total)::double precision) * pgrecall.term_weight(counted.memories, owners.total)) AS telling
+   FROM (( SELECT t.agent_id AS team_id,
+            each.term,
+            count(*) AS memories
+           FROM (pgrecall.memory_terms t
+             CROSS JOIN LATERAL unnest(tsvector_to_array(t.terms)) each(term))
+          WHERE t.of_team
+          GROUP BY t.agent_id, each.term) counted
+     JOIN ( SELECT t.agent_id AS team_id,
+            count(*) AS total
+           FROM pgrecall.memory_terms t
+          WHERE t.of_team
+          GROUP BY t.agent_id) owners ON ((owners.team_id = counted.team_id)));
+
+--
+-- Name: VIEW telling_terms; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON VIEW pgrecall.telling_terms IS 'The terms of every owner''s memories; filter on agent_id or team_id and order by telling to see what they are about.';
+
+--
+-- Name: COLUMN telling_terms.agent_id; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON COLUMN pgrecall.telling_terms.agent_id IS 'Whose memories have it; NULL for those of a team.';
+
+--
+-- Name: COLUMN telling_terms.team_id; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON COLUMN pgrecall.telling_terms.team_id IS 'The team whose memories have it; NULL for those of an agent.';
+
+--
+-- Name: COLUMN telling_terms.term; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON COLUMN pgrecall.telling_terms.term IS 'A word as it is compared: without its ending, accents and case.';
+
+--
+-- Name: COLUMN telling_terms.memories; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON COLUMN pgrecall.telling_terms.memories IS 'How many of the owner''s memories have it.';
+
+--
+-- Name: COLUMN telling_terms.weight; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON COLUMN pgrecall.telling_terms.weight IS 'Its weight in the keyword signal: ln(1 + (N - n + 0.5) / (n + 0.5)).';
+
+--
+-- Name: COLUMN telling_terms.telling; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON COLUMN pgrecall.telling_terms.telling IS 'The share of memories that have it, times its weight.';
 
 --
 -- Name: tier_defaults; Type: TABLE; Schema: pgrecall; Owner: -
@@ -4320,6 +5101,12 @@ CREATE INDEX ix_agent_memories_agent_id_inserted_at ON pgrecall.agent_memories U
 CREATE INDEX ix_agent_memories_embedding ON pgrecall.agent_memories USING hnsw (embedding public.vector_cosine_ops) WITH (m='16', ef_construction='64');
 
 --
+-- Name: ix_agent_memories_words; Type: INDEX; Schema: pgrecall; Owner: -
+--
+
+CREATE INDEX ix_agent_memories_words ON pgrecall.agent_memories USING gin (pgrecall.term_keys(agent_id, false, terms)) WITH (fastupdate=off);
+
+--
 -- Name: ix_memory_events_agent_id_occurred_at; Type: INDEX; Schema: pgrecall; Owner: -
 --
 
@@ -4354,6 +5141,12 @@ CREATE UNIQUE INDEX ix_team_memories_team_id_content_hash ON pgrecall.team_memor
 --
 
 CREATE INDEX ix_team_memories_team_id_inserted_at ON pgrecall.team_memories USING btree (team_id, inserted_at);
+
+--
+-- Name: ix_team_memories_words; Type: INDEX; Schema: pgrecall; Owner: -
+--
+
+CREATE INDEX ix_team_memories_words ON pgrecall.team_memories USING gin (pgrecall.term_keys(team_id, true, terms)) WITH (fastupdate=off);
 
 --
 -- PostgreSQL database dump complete

@@ -15,6 +15,7 @@ from pgrecall.rank_index import RankIndex, RankIndexCheck, RankIndexStatus
 from pgrecall.repository import AsyncMemoryRepository, MemoryRepository
 from pgrecall.scored_memory import ScoredMemory
 from pgrecall.scorer import score
+from pgrecall.term import Term
 
 __all__ = [
     "Added",
@@ -36,6 +37,7 @@ __all__ = [
     "RankIndexCheck",
     "RankIndexStatus",
     "ScoredMemory",
+    "Term",
     "embedded",
     "migrate",
     "profiles",

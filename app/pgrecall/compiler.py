@@ -23,6 +23,7 @@ from sqlalchemy import (
     case,
     cast,
     func,
+    literal_column,
     not_,
     or_,
 )
@@ -40,6 +41,7 @@ from pgrecall.signals import (
     EntityOverlap,
     Frequency,
     Importance,
+    Keyword,
     Recency,
     Signal,
     Similarity,
@@ -91,6 +93,8 @@ class Scope:
     """The moment that ages are measured at."""
     query_entities: ColumnElement[Any]
     """Text array, each entity once."""
+    keyword: ColumnElement[float] | None = None
+    """The keyword signal's value; None: the query has no text."""
     apply_decay: ColumnElement[bool] | None = None
     """Decides in SQL whether trust decays; None: the profile has decided."""
     parameter: Parameter = bound
@@ -218,6 +222,11 @@ def _(signal: Frequency, scope: Scope) -> Expression:
 @value.register
 def _(signal: EntityOverlap, scope: Scope) -> Expression:
     return scope.function("entity_overlap", scope.memories.c.entities, scope.query_entities)
+
+
+@value.register
+def _(signal: Keyword, scope: Scope) -> Expression:
+    return literal_column("0::float8", Double()) if scope.keyword is None else scope.keyword
 
 
 def _rates(signal: Recency, scope: Scope) -> Expression:

@@ -24,6 +24,21 @@ class SignalAccount:
 
 
 @dataclass(frozen=True, slots=True)
+class TermAccount:
+    """One term of the query's text, as it is compared: without its ending, accents and case."""
+
+    term: str
+    matched: bool
+    """Whether the memory has it."""
+    weight: float
+    """ln(1 + (N - n + 0.5) / (n + 0.5))."""
+    share: float
+    """The weight's part of those of all terms: what a memory that has it gets for it."""
+    memories: int
+    """n: how many of the owner's memories have it."""
+
+
+@dataclass(frozen=True, slots=True)
 class Explanation:
     """One memory under one search.
 
@@ -44,6 +59,8 @@ class Explanation:
     reasons: tuple[str, ...]
     needed_score: float | None
     signals: tuple[SignalAccount, ...]
+    terms: tuple[TermAccount, ...] = ()
+    """Heaviest first; empty where the profile has no keyword signal or the query no text."""
 
     @property
     def loses_most_in(self) -> str | None:
@@ -76,4 +93,20 @@ class Explanation:
                 }
                 for s in self.signals
             ],
+            **(
+                {
+                    "terms": [
+                        {
+                            "term": t.term,
+                            "matched": t.matched,
+                            "weight": rounded(t.weight),
+                            "share": rounded(t.share),
+                            "memories": t.memories,
+                        }
+                        for t in self.terms
+                    ]
+                }
+                if self.terms
+                else {}
+            ),
         }

@@ -10,11 +10,12 @@ from typing import Any, Self, TypedDict
 from pgrecall.custom_condition import Expression, require_condition
 from pgrecall.errors import InputError, UnknownName
 from pgrecall.metadata_filter import MetadataFilter
-from pgrecall.schema.limits import LABEL_KINDS, STATUSES, TIERS
+from pgrecall.schema.limits import LABEL_KINDS, MAX_FILTER_TEXT, STATUSES, TIERS
 from pgrecall.validation import (
     require_aware,
     require_bool,
     require_share,
+    require_text,
     require_texts,
 )
 
@@ -27,7 +28,7 @@ _TEXTS = (
 _VALUES = (
     *_TEXTS,
     *("tiers", "statuses", "label_kinds", "created_after", "created_before"),
-    *("compliant", "min_trust"),
+    *("compliant", "min_trust", "text"),
 )
 
 
@@ -52,6 +53,9 @@ class FilterArguments(TypedDict, total=False):
     """Any of these labels."""
     label_kinds: Sequence[str]
     """Together with `labels`: only labels of these kinds."""
+    text: str
+    """Words as people type them to a search engine: all of them, "a phrase" in its order, or
+    between two, -without; at most 10,000 characters. What holds only stop words narrows nothing."""
     metadata: Mapping[str, Any]
     """The metadata contains this JSON object; {"key": {"$gte": 3}} compares: see MetadataFilter."""
     created_after: datetime
@@ -101,6 +105,7 @@ class Filters:
     all_entities: Sequence[str] | None = None
     labels: Sequence[str] | None = None
     label_kinds: Sequence[str] | None = None
+    text: str | None = None
     metadata: Mapping[str, Any] | None = None
     created_after: datetime | None = None
     created_before: datetime | None = None
@@ -133,7 +138,7 @@ class Filters:
     def parameters(self) -> dict[str, Any]:
         """The values to be bound, by name."""
         given = {
-            name: list(value) if isinstance(value, Sequence) else value
+            name: list(value) if isinstance(value, Sequence) and name != "text" else value
             for name in _VALUES
             if (value := getattr(self, name)) is not None
         }
@@ -164,6 +169,12 @@ class Filters:
             raise InputError("label_kinds narrows labels down: give labels too")
         taken_apart = MetadataFilter.of({} if self.metadata is None else self.metadata)
         object.__setattr__(self, "_metadata", taken_apart)
+        if self.text is not None:
+            require_text("text", self.text)
+            if len(self.text) > MAX_FILTER_TEXT:
+                raise InputError(
+                    f"text may have at most {MAX_FILTER_TEXT:,} characters, got {len(self.text):,}"
+                )
         require_bool("include_invalid", self.include_invalid)
         if self.compliant is not None:
             require_bool("compliant", self.compliant)

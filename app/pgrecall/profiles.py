@@ -12,6 +12,7 @@ from pgrecall.signals import (
     EntityOverlap,
     Frequency,
     Importance,
+    Keyword,
     Recency,
     Similarity,
     Trust,
@@ -22,6 +23,7 @@ __all__ = [
     "BUILT_IN",
     "five_factor",
     "half_life",
+    "hybrid",
     "last_access",
     "load",
     "named",
@@ -99,8 +101,21 @@ tiered = Profile(
 half-lives of 6 hours, 7 days and 90 days for the tiers short, medium and long, + 0.15 importance +
 0.10 least(retrievals / 20, 1) + 0.10 feedback (usefulness) + 0.05 share of the query's entities."""
 
+hybrid = Profile(
+    "hybrid",
+    {
+        Similarity(): 0.60,
+        Keyword(): 0.30,
+        Recency(half_life=90): 0.05,
+        Importance(): 0.05,
+    },
+)
+"""Meaning and words: 0.60 similarity + 0.30 keyword + 0.05 recency with a half-life of 90 days +
+0.05 importance. Chosen by `python -m benchmarks.words` (benchmarks/RESULTS.md)."""
+
 BUILT_IN: dict[str, Profile] = {
-    profile.name: profile for profile in (five_factor, last_access, half_life, trust, tiered)
+    profile.name: profile
+    for profile in (five_factor, last_access, half_life, trust, tiered, hybrid)
 }
 
 

@@ -20,6 +20,9 @@ it is built."""
 FOUND, HITS, SAMPLE = 0.99, 10, 40
 """The share of so many best that has to be among them, over so many of the owner's own memories."""
 
+COMMON = 256
+"""Memories that have a term from which on it is noted how many do; fewer are counted at once."""
+
 MAX_BESIDE = 2_000
 """Memories scored beside the index: each costs some microseconds in every search."""
 MAX_AGE = timedelta(days=28)

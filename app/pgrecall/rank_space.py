@@ -29,6 +29,7 @@ from pgrecall.signals import (
     EntityOverlap,
     Frequency,
     Importance,
+    Keyword,
     Recency,
     Signal,
     Similarity,
@@ -150,9 +151,11 @@ def is_hard(profile: Profile) -> bool:
 
     Where trust decays by each row's own half-life or recency is linear, positions follow only
     roughly; where one signal is nearly all, the graph, which mixes all of them, leads less well.
+    Words are not in the graph, so that the others share its whole order.
     """
+    total = sum(weight for signal, weight in profile if not isinstance(signal, Keyword))
     return any(
-        weight > MOSTLY_ONE
+        (weight > MOSTLY_ONE * total and not isinstance(signal, Keyword))
         or (isinstance(signal, Trust) and signal.decay and weight > 0)
         or (isinstance(signal, Recency) and signal.curve is Curve.LINEAR and weight > 0)
         for signal, weight in profile

@@ -18,8 +18,8 @@ from pgrecall.errors import InvalidProfile
 from pgrecall.profile import SMALLEST_WEIGHT, WEIGHT_SUM_TOLERANCE, Profile
 from pgrecall.profiles import BUILT_IN
 from pgrecall.schema import tables
-from pgrecall.schema.limits import LABEL_KINDS, STATUSES, TIERS
-from pgrecall.signals import Similarity, Trust
+from pgrecall.schema.limits import LABEL_KINDS, MAX_FILTER_TEXT, STATUSES, TIERS
+from pgrecall.signals import Keyword, Similarity, Trust
 
 _POSTGRESQL = dialect(paramstyle="named")  # type: ignore[no-untyped-call]
 
@@ -44,6 +44,7 @@ FILTERS = """\
     min_trust float8 DEFAULT NULL,
     statuses text[] DEFAULT '{active}',
     include_invalid boolean DEFAULT false,
+    text text DEFAULT NULL,
 """
 
 CONDITIONS = """\
@@ -62,6 +63,7 @@ AND (labels IS NULL OR EXISTS (
        SELECT FROM memory_labels l
         WHERE l.agent_id = m.OWNER AND l.memory_id = m.id AND l.value = ANY (labels)
           AND (label_kinds IS NULL OR l.kind = ANY (label_kinds))))
+AND (ARGS.text IS NULL OR m.terms @@ asked)
 AND (ARGS.metadata IS NULL OR m.metadata @> ARGS.metadata)
 AND (created_after IS NULL OR m.created_at >= created_after)
 AND (created_before IS NULL OR m.created_at < created_before)
@@ -74,6 +76,7 @@ AND (ARGS.compliant IS NULL OR m.compliant = ARGS.compliant)
 AND (min_trust IS NULL OR m.trust IS NOT NULL AND TRUST >= min_trust)
 AND (min_similarity IS NULL OR similarity(m.embedding, query, NULL) >= min_similarity)"""
 
+KEYWORD = "coalesce(words.share, 0)"
 USAGE = "LEFT JOIN memory_usage u ON u.agent_id = m.OWNER AND u.memory_id = m.id"
 
 
@@ -94,6 +97,7 @@ def recall_function(profile: Profile, *, or_replace: bool = False) -> str:
     retrieval. `or_replace` makes it CREATE OR REPLACE.
     """
     name = function_name(profile)
+    query_text = "    query_text text DEFAULT NULL,\n" if _reads_words(profile) else ""
     weights = {f"{signal}_weight": weight for signal, weight in profile.weights.items()}
     total = " + ".join(weights)
     valid = "\n        AND ".join(f"({w} = 0 OR {w} >= {SMALLEST_WEIGHT}::float8)" for w in weights)
@@ -108,6 +112,7 @@ def recall_function(profile: Profile, *, or_replace: bool = False) -> str:
 #variable_conflict use_column
 DECLARE
     moment timestamptz := coalesce(as_of, now());
+    asked tsquery := word_filter({name}.text);
 BEGIN
     IF agent IS NULL OR agent = '' OR k IS NULL OR k < 1 THEN
         RAISE EXCEPTION 'agent must be given and k must be at least 1, got % and %', agent, k
@@ -145,6 +150,14 @@ BEGIN
         RAISE EXCEPTION 'the query vector has no direction: it is zero, or too short or too long'
             USING ERRCODE = 'invalid_parameter_value';
     END IF;
+    IF length({name}.text) > {MAX_FILTER_TEXT} THEN
+        RAISE EXCEPTION 'text may have at most {MAX_FILTER_TEXT} characters, got %',
+            length({name}.text)
+            USING ERRCODE = 'invalid_parameter_value';
+    END IF;
+    IF numnode(asked) = 0 THEN
+        {name}.text := NULL;
+    END IF;
     query_entities := ARRAY(
         SELECT DISTINCT entity FROM unnest(query_entities) entity WHERE entity IS NOT NULL);
     IF cardinality(query_entities) > 32 THEN
@@ -169,7 +182,7 @@ END"""
     return f"""\
 CREATE {"OR REPLACE " if or_replace else ""}FUNCTION {name}(
     agent text,
-    query agent_memories.embedding%TYPE DEFAULT NULL,
+{query_text}    query agent_memories.embedding%TYPE DEFAULT NULL,
     k integer DEFAULT 10,
     as_of timestamptz DEFAULT NULL,
     min_score float8 DEFAULT NULL,
@@ -214,19 +227,21 @@ def _ranked(profile: Profile, name: str, table: str, owner: str, whose: str, of_
     conditions = conditions.replace("TRUST", _trust(table))
     if any(isinstance(s, Similarity) and s.required for s in profile.signals):
         conditions += "\nAND (query IS NULL OR m.embedding IS NOT NULL)"
+    words = _words(profile, owner, of_team)
+    keyword = f",\n       {KEYWORD} AS keyword" if words else ""
     return f"""\
 SELECT m.{owner} AS owner_id, m.id, {of_team} AS of_team,
-{indent(_score(profile, table), " " * 7)} AS score
+{indent(_score(profile, table), " " * 7)} AS score{keyword}
   FROM {table} m
   {USAGE.replace("OWNER", owner)}
- WHERE m.{owner} {whose}
+{words} WHERE m.{owner} {whose}
 {indent("AND " + conditions, "   ")}
  ORDER BY score DESC, m.id
  LIMIT k"""
 
 
 def _described(profile: Profile, table: str, owner: str, owners: str, which: str) -> str:
-    scope = _scope(table)
+    scope = replace(_scope(table), keyword=literal_column("r.keyword"))
     signals = ",\n".join(
         f"       {_sql(compiler.value(signal, scope))}" for signal in profile.signals
     )
@@ -248,6 +263,21 @@ def _score(profile: Profile, table: str) -> str:
     )
 
 
+def _reads_words(profile: Profile) -> bool:
+    return any(isinstance(signal, Keyword) for signal in profile.signals)
+
+
+def _words(profile: Profile, owner: str, of_team: str) -> str:
+    """The join that brings the keyword signal, where the profile has it."""
+    if not _reads_words(profile):
+        return ""
+    owners = "teams" if of_team == "true" else "ARRAY[agent]"
+    return f"""\
+  LEFT JOIN keyword_shares({owners}, {of_team}, query_text) words
+    ON words.agent_id = m.{owner} AND words.memory_id = m.id
+"""
+
+
 def _trust(table: str) -> str:
     return _sql(compiler.value(Trust(), _scope(table)))
 
@@ -262,6 +292,7 @@ def _scope(table: str) -> Scope:
         as_of=literal_column("moment"),
         query_entities=literal_column("query_entities"),
         apply_decay=literal_column("apply_decay"),
+        keyword=literal_column(KEYWORD),
         parameter=_literal,
     )
 

@@ -22,6 +22,7 @@ from pgrecall.signals import (
     EntityOverlap,
     Frequency,
     Importance,
+    Keyword,
     Recency,
     Signal,
     Similarity,
@@ -45,6 +46,7 @@ VALUES = (
     "additional_types",
     "entities",
     "query_entities",
+    "keyword",
 )
 SECONDS_PER_DAY = 86_400
 SECONDS_PER_HOUR = 3_600
@@ -56,10 +58,10 @@ def score(
 ) -> Breakdown:
     """The score of values at hand.
 
-    `values` may hold `similarity`, `query_entities` and the columns that signals read (VALUES),
-    meaning what those columns mean; what is missing or None counts as it does in the database:
-    no embedding, unknown age, never retrieved, the column's default. `as_of` is the moment ages
-    are measured at, by default now.
+    `values` may hold `similarity`, `keyword`, `query_entities` and the columns that signals read
+    (VALUES), meaning what those columns mean; what is missing or None counts as it does in the
+    database: no embedding, unknown age, never retrieved, the column's default. `as_of` is the
+    moment ages are measured at, by default now.
 
     Raises UnknownName for a value of another name, InputError for a time without a zone.
     """
@@ -132,6 +134,11 @@ def _(signal: EntityOverlap, values: Mapping[str, Any], as_of: datetime) -> floa
 
 
 @_value.register
+def _(signal: Keyword, values: Mapping[str, Any], as_of: datetime) -> float:
+    return _clamped(values.get("keyword") or 0.0)
+
+
+@_value.register
 def _(signal: Frequency, values: Mapping[str, Any], as_of: datetime) -> float:
     return _clamped((values.get("retrieval_count") or 0) / signal.cap)
 
@@ -187,6 +194,7 @@ def _clamped(value: float) -> float:
 
 _MOMENTS = ("as_of", "created_at", "last_accessed_at")
 _NUMBERS = (
+    "keyword",
     *("similarity", "retrieval_count", "usefulness", "importance", "confidence", "trust"),
     "trust_half_life_hours",
 )

@@ -215,11 +215,22 @@ class EntityOverlap(Signal):
     name: ClassVar[str] = "entity_overlap"
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Keyword(Signal):
+    """Share of the query's terms that the memory has, by their weight: Σ idf(matched) / Σ idf(all).
+
+    idf = ln(1 + (N - n + 0.5) / (n + 0.5)), where n of the owner's N memories have the term. 0
+    without a query text, or where it has no term that counts.
+    """
+
+    name: ClassVar[str] = "keyword"
+
+
 KINDS: dict[str, type[Signal]] = {
     kind.name: kind
     for kind in (
         *(Similarity, Recency, Usefulness, Importance),
-        *(Confidence, Trust, Frequency, EntityOverlap),
+        *(Confidence, Trust, Frequency, EntityOverlap, Keyword),
     )
 }
 """Signal name → its kind."""

@@ -20,6 +20,7 @@ class Question:
 
     vector: Floats
     entities: tuple[str, ...] = ()
+    text: str | None = None
 
 
 @dataclass(frozen=True)
@@ -45,6 +46,7 @@ def searching(repo: MemoryRepository, asked: Asked, strategy: Strategy) -> Appro
             k=K,
             profile=asked.profile,
             query_entities=question.entities,
+            query_text=question.text,
             teams=asked.teams,
             strategy=strategy,
             touch=False,

@@ -101,10 +101,7 @@ def compared_together(
         answers = [(found[exact][n], found[this][n]) for n in range(len(questions))]
         return Outcome(
             timing=timings[this],
-            faster=statistics.median(
-                above / below
-                for above, below in zip(timings[exact].seconds, timings[this].seconds, strict=True)
-            ),
+            faster=timings[exact].over(timings[this]),
             recall=statistics.fmean(_recall(right, hits) for right, hits in answers),
             full=statistics.fmean(len(hits) >= min(K, len(right)) for right, hits in answers),
             in_index=statistics.fmean(hits.strategy == "index" for _, hits in answers),

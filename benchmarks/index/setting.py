@@ -21,7 +21,11 @@ LEANING = profiles.five_factor.with_weights(
     similarity=0.7, recency=0.1, usefulness=0.05, confidence=0.05, frequency=0.1
 ).renamed("similarity 0.7")
 ALONE = Profile("similarity alone", {Similarity(): 1.0})
-PROFILES = (*profiles.BUILT_IN.values(), LEANING, ALONE)
+PROFILES = (
+    *(p for p in profiles.BUILT_IN.values() if p is not profiles.hybrid),
+    *(LEANING, ALONE),
+)
+"""But for hybrid, whose questions have words: python -m benchmarks.words."""
 
 
 @dataclass(frozen=True)

@@ -3,8 +3,9 @@
 --   psql -v agent=agent-1 -v memory=019aa0e2-… -v like=019aa0e3-… -f explain_memory.sql
 --   psql -v agent=agent-1 -v memory=019aa0e2-… -v query='[0.1, …]' -v profile=trust \
 --        -v as_of=2026-11-01 -f explain_memory.sql
--- profile: five_factor (default), last_access, half_life, trust or tiered; without query and like
+-- profile: five_factor (default), last_access, half_life, trust, tiered or hybrid; without query and like
 -- it is ranked without a query vector; as_of: now; query_entities='{Ines,Oslo}': none;
+-- query_text='great fire': none, for hybrid;
 -- schema: pgrecall. Scores every memory of the agent: about 0.2 s for 10,000.
 
 \set ON_ERROR_STOP on
@@ -21,17 +22,19 @@ DO $$ BEGIN RAISE EXCEPTION 'memory is not set: psql -v memory=… -f explain_me
 \if :{?profile} \else \set profile five_factor \endif
 \if :{?as_of} \else \set as_of '' \endif
 \if :{?query_entities} \else \set query_entities '' \endif
-SELECT :'profile' = ANY ('{five_factor,last_access,half_life,trust,tiered}') AS known \gset
+\if :{?query_text} \else \set query_text '' \endif
+SELECT :'profile' = ANY ('{five_factor,last_access,half_life,trust,tiered,hybrid}') AS known \gset
 \if :known \else
 DO $$ BEGIN
-    RAISE EXCEPTION 'unknown profile; there are five_factor, last_access, half_life, trust, tiered';
+    RAISE EXCEPTION 'unknown profile; there are five_factor, last_access, half_life, trust, tiered, hybrid';
 END $$;
 \endif
 SELECT :'profile' = 'five_factor' AS is_five_factor,
        :'profile' = 'last_access' AS is_last_access,
        :'profile' = 'half_life' AS is_half_life,
        :'profile' = 'trust' AS is_trust,
-       :'profile' = 'tiered' AS is_tiered \gset
+       :'profile' = 'tiered' AS is_tiered,
+       :'profile' = 'hybrid' AS is_hybrid \gset
 \if :{?like}
 SELECT embedding AS query FROM agent_memories
  WHERE agent_id = :'agent' AND id = :'like'
@@ -80,8 +83,13 @@ WITH memory AS (
            recall_trust(
 \elif :is_tiered
            recall_tiered(
+\elif :is_hybrid
+           recall_hybrid(
 \endif
-               :'agent',
+               agent => :'agent',
+\if :is_hybrid
+               query_text => nullif(:'query_text', ''),
+\endif
 \if :{?query}
                query => CASE WHEN alone AND m.embedding IS NULL THEN m.embedding
                               ELSE :'query' END,

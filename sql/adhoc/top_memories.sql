@@ -3,8 +3,9 @@
 --   psql -v agent=agent-1 -v like=019aa0e2-… -f top_memories.sql
 --   psql -v agent=agent-1 -v query='[0.1, …]' -v profile=trust -v k=5 -v as_of=2026-11-01 \
 --        -f top_memories.sql
--- profile: five_factor (default), last_access, half_life, trust or tiered; k: 10; as_of: now;
--- query_entities='{Ines,Oslo}': none; schema: pgrecall. Scores every memory of the agent:
+-- profile: five_factor (default), last_access, half_life, trust, tiered or hybrid; k: 10; as_of: now;
+-- query_entities='{Ines,Oslo}': none;
+-- query_text='great fire': none, for hybrid; schema: pgrecall. Scores every memory of the agent:
 -- about 15 ms for 10,000.
 
 \set ON_ERROR_STOP on
@@ -19,17 +20,19 @@ DO $$ BEGIN RAISE EXCEPTION 'agent is not set: psql -v agent=… -f top_memories
 \if :{?k} \else \set k 10 \endif
 \if :{?as_of} \else \set as_of '' \endif
 \if :{?query_entities} \else \set query_entities '' \endif
-SELECT :'profile' = ANY ('{five_factor,last_access,half_life,trust,tiered}') AS known \gset
+\if :{?query_text} \else \set query_text '' \endif
+SELECT :'profile' = ANY ('{five_factor,last_access,half_life,trust,tiered,hybrid}') AS known \gset
 \if :known \else
 DO $$ BEGIN
-    RAISE EXCEPTION 'unknown profile; there are five_factor, last_access, half_life, trust, tiered';
+    RAISE EXCEPTION 'unknown profile; there are five_factor, last_access, half_life, trust, tiered, hybrid';
 END $$;
 \endif
 SELECT :'profile' = 'five_factor' AS is_five_factor,
        :'profile' = 'last_access' AS is_last_access,
        :'profile' = 'half_life' AS is_half_life,
        :'profile' = 'trust' AS is_trust,
-       :'profile' = 'tiered' AS is_tiered \gset
+       :'profile' = 'tiered' AS is_tiered,
+       :'profile' = 'hybrid' AS is_hybrid \gset
 \if :{?like}
 SELECT embedding AS query FROM agent_memories
  WHERE agent_id = :'agent' AND id = :'like'
@@ -52,6 +55,9 @@ SELECT row_number() OVER best AS rank,
 \elif :is_trust
        round(signal_trust::numeric, 4) AS trust,
        round(signal_importance::numeric, 4) AS importance,
+\elif :is_hybrid
+       round(signal_keyword::numeric, 4) AS keyword,
+       round(signal_importance::numeric, 4) AS importance,
 \elif :is_tiered
        round(signal_importance::numeric, 4) AS importance,
        round(signal_frequency::numeric, 4) AS frequency,
@@ -73,8 +79,13 @@ SELECT row_number() OVER best AS rank,
   FROM recall_trust(
 \elif :is_tiered
   FROM recall_tiered(
+\elif :is_hybrid
+  FROM recall_hybrid(
 \endif
-           :'agent',
+           agent => :'agent',
+\if :is_hybrid
+           query_text => nullif(:'query_text', ''),
+\endif
 \if :{?query}
            query => :'query',
 \endif

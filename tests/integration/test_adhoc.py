@@ -408,7 +408,7 @@ def test_top_by_every_profile(database: Database, compass: dict[str, UUID], prof
     moment = days_ago(0)
     expected = database.rows(
         f"SELECT id::text, round(score::numeric, 6)::text "
-        f"FROM recall_{profile}(%s, %s, as_of => %s, query_entities => '{{Ines}}')",
+        f"FROM recall_{profile}(%s, query => %s, as_of => %s, query_entities => '{{Ines}}')",
         *(AGENT, str(NORTH), moment),
     )
 
@@ -436,7 +436,7 @@ def test_explain_accounts_for_the_whole_score(
     moment = days_ago(0)
     [(score, place)] = database.rows(
         "SELECT score, place FROM (SELECT *, row_number() OVER () AS place "
-        f"FROM recall_{profile}(%s, %s, as_of => %s)) ranked WHERE id = %s",
+        f"FROM recall_{profile}(%s, query => %s, as_of => %s)) ranked WHERE id = %s",
         *(AGENT, str(NORTH), moment, compass["north-east"]),
     )
 

@@ -108,13 +108,13 @@ def test_the_new_column_rewrites_no_table_and_is_null_in_old_rows(
     assert values(each_url, "SELECT id FROM pgrecall.agent_memories") == ids
 
 
-def test_the_whole_upgrade_rewrites_no_table(each_url: str) -> None:
+def test_the_upgrade_rewrites_no_table(each_url: str) -> None:
     migrate.upgrade(each_url, dimensions=DIMENSIONS, revision="0006")
     for store in STORES:
         insert(each_url, store, "old")
     before = rows(each_url, FILES)
 
-    migrate.upgrade(each_url)
+    migrate.upgrade(each_url, revision="0009")
 
     assert rows(each_url, FILES) == before
 
@@ -326,7 +326,7 @@ def test_an_interrupted_build_of_the_indexes_is_repeated(
 
 
 def test_an_interrupted_way_down_is_repeated(each_url: str, background: ThreadPoolExecutor) -> None:
-    migrate.upgrade(each_url, dimensions=DIMENSIONS)
+    migrate.upgrade(each_url, dimensions=DIMENSIONS, revision="0008")
     with open_transaction(each_url, "LOCK TABLE pgrecall.team_memories IN ROW EXCLUSIVE MODE"):
         running = background.submit(migrate.downgrade, each_url, revision="0007")
         pid = wait_until_blocked(each_url, "DROP INDEX CONCURRENTLY")

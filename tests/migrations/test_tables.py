@@ -149,6 +149,13 @@ def test_indexes_are_the_keys_those_on_embeddings_and_texts_and_those_to_find_ot
         "CREATE INDEX ix_memory_events_agent_id_occurred_at ON pgrecall.memory_events USING btree "
         "(agent_id, occurred_at) WHERE (event_type <> 'initial'::text)",
         *(
+            f"CREATE INDEX ix_{table}_words ON pgrecall.{table} USING gin "
+            f"(pgrecall.term_keys({owner}, {of_team}, terms)) WITH (fastupdate=off)"
+            for table, owner, of_team in zip(
+                MEMORIES, ("agent_id", "team_id"), ("false", "true"), strict=True
+            )
+        ),
+        *(
             f"CREATE INDEX ix_{table}_{owner}_inserted_at ON pgrecall.{table} USING btree "
             f"({owner}, inserted_at)"
             for table, owner in zip(MEMORIES, ("agent_id", "team_id"), strict=True)
@@ -227,8 +234,15 @@ def test_the_code_s_tables_build_what_the_migrations_build(
     with engine.begin() as connection:
         connection.execute(text("CREATE SCHEMA model"))
         connection.execute(text("SET LOCAL search_path = model, public"))
-        hashing = (sql_folder() / "functions" / "content_hash.sql").read_text(encoding="utf-8")
-        connection.execute(text(hashing.replace(":", r"\:")))
+        connection.execute(
+            text(
+                "CREATE FUNCTION text_language() RETURNS regconfig IMMUTABLE "
+                "RETURN CAST('english' AS regconfig)"
+            )
+        )
+        for function in ("functions/content_hash", "words/folded", "words/lexemes"):
+            installed = (sql_folder() / f"{function}.sql").read_text(encoding="utf-8")
+            connection.execute(text(installed.replace(":", r"\:")))
         for table in model.sorted_tables:
             connection.execute(CreateTable(table))
     engine.dispose()

@@ -7,7 +7,7 @@ from pathlib import Path
 
 PACKAGE = Path(__file__).parents[2] / "app" / "pgrecall"
 FLOORS = (
-    ("errors", "added", "event", "label", "link", "near_duplicate"),
+    ("errors", "added", "event", "label", "link", "near_duplicate", "term"),
     ("signals", "embedding"),
     ("profile",),
     ("profile_file",),

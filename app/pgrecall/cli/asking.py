@@ -40,6 +40,12 @@ Teams = Annotated[
 ]
 
 
+Words = Annotated[
+    str | None,
+    typer.Option(
+        "--text", help='Only what has these words; understands "a phrase", or, and -without.'
+    ),
+]
 QueryEntities = Annotated[
     list[str] | None,
     typer.Option("--query-entity", help="An entity of the query; else found in its text."),
@@ -54,6 +60,7 @@ def filters_of(
     created_after: str | None,
     created_before: str | None,
     labels: list[str] | None = None,
+    text: str | None = None,
 ) -> FilterArguments:
     """Only what was given."""
     filters: FilterArguments = {}
@@ -65,6 +72,8 @@ def filters_of(
         filters["tags"] = tags
     if labels:
         filters["labels"] = labels
+    if text is not None:
+        filters["text"] = text
     if entities:
         filters["entities"] = entities
     if (after := moment("--created-after", created_after)) is not None:

@@ -22,6 +22,7 @@ from pgrecall.cli.asking import (
     Tags,
     Teams,
     Tiers,
+    Words,
     filters_of,
 )
 from pgrecall.cli.database import Agent, AsJson, DatabaseUrl, Schema, repository
@@ -31,6 +32,9 @@ from pgrecall.cli.profiling import named_or_loaded
 from pgrecall.cli.times import When, moment
 from pgrecall.explanation import Explanation
 from pgrecall.schema import DEFAULT_SCHEMA
+
+MAX_TERMS = 40
+"""Shown; --json tells all."""
 
 
 def explain(
@@ -47,6 +51,7 @@ def explain(
     tag: Tags = None,
     entity: Entities = None,
     label: Labels = None,
+    words: Words = None,
     team: Teams = None,
     query_entity: QueryEntities = None,
     created_after: When = None,
@@ -75,7 +80,9 @@ def explain(
             teams=team or (),
             query_entities=query_entity,
             as_of=at,
-            **filters_of(memory_type, tier, tag, entity, created_after, created_before, label),
+            **filters_of(
+                memory_type, tier, tag, entity, created_after, created_before, label, words
+            ),
         )
     if json:
         print_json(found.record())
@@ -115,3 +122,24 @@ def _print(found: Explanation, at: datetime) -> None:
             f"[bold red]{behind}[/]" if worst else behind,
         )
     console.print(table)
+    if found.terms:
+        console.print(_terms(found))
+
+
+def _terms(found: Explanation) -> Table:
+    table = Table(show_edge=False)
+    table.add_column("term of the query")
+    table.add_column("in the memory")
+    for name in ("weight", "share", "memories"):
+        table.add_column(name, justify="right")
+    for term in found.terms[:MAX_TERMS]:
+        table.add_row(
+            plain(term.term),
+            "[green]yes[/]" if term.matched else "no",
+            f"{term.weight:.3f}",
+            f"{term.share:.0%}",
+            f"{term.memories:,}",
+        )
+    if len(found.terms) > MAX_TERMS:
+        table.add_row(f"and {len(found.terms) - MAX_TERMS:,} lighter ones", "", "", "", "")
+    return table

@@ -26,6 +26,7 @@ from pgrecall.cli import (
     searching,
     several,
     status,
+    terms,
     using,
 )
 from pgrecall.cli.output import complaints, plain
@@ -74,6 +75,7 @@ COMMANDS: dict[str, dict[str, Callable[..., None]]] = {
         "import": importing.import_,
         "search": searching.search,
         "explain": explaining.explain,
+        "terms": terms.terms,
     },
     "Use": {
         "outcome": using.outcome,

@@ -1,4 +1,4 @@
-"""pgrecall migrate up|down|status|sql"""
+"""pgrecall migrate up|down|status|language|sql"""
 
 from __future__ import annotations
 
@@ -25,6 +25,12 @@ Dimensions = Annotated[
 EmbeddingType = Annotated[
     str | None, typer.Option(help="vector (4 bytes a component) or halfvec (2).  [vector]")
 ]
+Language = Annotated[
+    str | None,
+    typer.Option(
+        help="By which words are compared: a text search configuration; simple for any.  [english]"
+    ),
+]
 
 
 @app.callback()
@@ -32,14 +38,15 @@ def default(
     context: typer.Context,
     dimensions: Dimensions = None,
     embedding_type: EmbeddingType = None,
+    language: Language = None,
     database_url: DatabaseUrl = None,
     schema: Schema = DEFAULT_SCHEMA,
 ) -> None:
     """Create or change the schema. Without a subcommand: up."""
     if context.invoked_subcommand is None:
-        up(dimensions, embedding_type, database_url, schema)
+        up(dimensions, embedding_type, language, database_url, schema)
         return
-    names = ("dimensions", "embedding_type", "database_url", "schema")
+    names = ("dimensions", "embedding_type", "language", "database_url", "schema")
     given = [
         name
         for name in names
@@ -54,6 +61,7 @@ def default(
 def up(
     dimensions: Dimensions = None,
     embedding_type: EmbeddingType = None,
+    language: Language = None,
     database_url: DatabaseUrl = None,
     schema: Schema = DEFAULT_SCHEMA,
 ) -> None:
@@ -64,7 +72,11 @@ def up(
     with located(database_url) as (url, _):
         _print(
             migrate.upgrade(
-                url, dimensions=dimensions, embedding_type=embedding_type, schema=schema
+                url,
+                dimensions=dimensions,
+                embedding_type=embedding_type,
+                language=language,
+                schema=schema,
             )
         )
 
@@ -98,17 +110,40 @@ def status(
 
 
 @app.command()
+def language(
+    name: Annotated[str, typer.Argument(help="A text search configuration; simple for any.")],
+    database_url: DatabaseUrl = None,
+    schema: Schema = DEFAULT_SCHEMA,
+    json: AsJson = False,
+) -> None:
+    """Compare words by another language; takes all texts apart again, writing waits meanwhile."""
+    with located(database_url) as (url, _):
+        changed = migrate.change_language(url, name, schema=schema)
+    if json:
+        print_json({"language": name, "memories": changed})
+    else:
+        console.print(f"{changed:,} memories are compared by {name} now")
+
+
+@app.command()
 def sql(
     dimensions: Annotated[int, typer.Option(help="Length of embeddings.")] = (
         migrate.DEFAULT_DIMENSIONS
     ),
     embedding_type: Annotated[str, typer.Option(help="vector or halfvec.")] = "vector",
+    language: Annotated[
+        str, typer.Option(help="By which words are compared.")
+    ] = migrate.DEFAULT_LANGUAGE,
     start: Annotated[str | None, typer.Option(help="Revision the database is at.")] = None,
     schema: Schema = DEFAULT_SCHEMA,
 ) -> None:
     """Print the upgrade as SQL for psql; needs no database."""
     text = migrate.sql(
-        dimensions=dimensions, embedding_type=embedding_type, schema=schema, start=start
+        dimensions=dimensions,
+        embedding_type=embedding_type,
+        language=language,
+        schema=schema,
+        start=start,
     )
     print(text, end="")  # noqa: T201
 
@@ -124,6 +159,7 @@ def record(found: Status) -> dict[str, object]:
         "pgvector": found.pgvector,
         "dimensions": found.dimensions,
         "embedding_type": found.embedding_type,
+        "language": found.language,
         "invalid_indexes": found.invalid_indexes,
     }
 

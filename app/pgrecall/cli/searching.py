@@ -20,6 +20,7 @@ from pgrecall.cli.asking import (
     Tags,
     Teams,
     Tiers,
+    Words,
     filters_of,
 )
 from pgrecall.cli.database import Agent, AsJson, DatabaseUrl, Schema, repository
@@ -43,6 +44,7 @@ def search(
     tag: Tags = None,
     entity: Entities = None,
     label: Labels = None,
+    words: Words = None,
     team: Teams = None,
     query_entity: QueryEntities = None,
     created_after: When = None,
@@ -64,7 +66,9 @@ def search(
     are hidden.
     """
     at = moment("--as-of", as_of)
-    filters = filters_of(memory_type, tier, tag, entity, created_after, created_before, label)
+    filters = filters_of(
+        memory_type, tier, tag, entity, created_after, created_before, label, words
+    )
     chosen = named_or_loaded(profile)
     with repository(database_url, schema) as repo:
         hits = repo.search(

@@ -5,7 +5,17 @@ migrate.upgrade("postgresql://…", dimensions=384)
 """
 
 from pgrecall.migrate.commands import downgrade, sql, upgrade
-from pgrecall.migrate.settings import DEFAULT_DIMENSIONS
+from pgrecall.migrate.language import change_language
+from pgrecall.migrate.settings import DEFAULT_DIMENSIONS, DEFAULT_LANGUAGE
 from pgrecall.migrate.status import Status, status
 
-__all__ = ["DEFAULT_DIMENSIONS", "Status", "downgrade", "sql", "status", "upgrade"]
+__all__ = [
+    "DEFAULT_DIMENSIONS",
+    "DEFAULT_LANGUAGE",
+    "Status",
+    "change_language",
+    "downgrade",
+    "sql",
+    "status",
+    "upgrade",
+]

@@ -24,8 +24,13 @@ from pgrecall.errors import (
 )
 from pgrecall.migrate.connecting import engine_of
 from pgrecall.migrate.environment import SETTINGS, TARGET
-from pgrecall.migrate.settings import DEFAULT_DIMENSIONS, Settings, embedding_type
-from pgrecall.migrate.status import Status, status
+from pgrecall.migrate.settings import (
+    DEFAULT_DIMENSIONS,
+    DEFAULT_LANGUAGE,
+    Settings,
+    embedding_type,
+)
+from pgrecall.migrate.status import Status, require_same_language, status
 from pgrecall.repository.translation import translated
 from pgrecall.resources import migrations_folder
 from pgrecall.schema import DEFAULT_SCHEMA
@@ -36,21 +41,23 @@ def upgrade(
     *,
     dimensions: int | None = None,
     embedding_type: str | None = None,
+    language: str | None = None,
     schema: str = DEFAULT_SCHEMA,
     revision: str = "head",
 ) -> Status:
     """Brings the schema up to `revision`, creating it if need be; returns how it stands then.
 
     `dimensions` and `embedding_type` ("vector" or "halfvec") hold for the schema's whole life;
-    left out, they are what the schema has, or 256 and vector when it is created. Opens its own
-    connection; runs on the same schema wait for each other.
+    left out, they are what the schema has, or 256 and vector when it is created. `language` is the
+    text search configuration that words are compared by, english where none is given; "simple" goes
+    with any. Opens its own connection; runs on the same schema wait for each other.
 
-    Raises InputError, PgvectorUnusable, SchemaError when the schema exists with other embeddings,
-    MigrationFailed.
+    Raises InputError, PgvectorUnusable, SchemaError when the schema exists with other embeddings or
+    another language, MigrationFailed.
     """
     engine = engine_of(target)
     before = status(engine, schema=schema)
-    settings = _settings(before, dimensions, embedding_type)
+    settings = _settings(before, dimensions, embedding_type, language)
     _require_known(before)
     with _failing_as_ours():
         command.upgrade(_config(settings, engine), revision)
@@ -67,7 +74,7 @@ def downgrade(
     engine = engine_of(target)
     before = status(engine, schema=schema)
     _require_known(before)
-    settings = _settings(before, None, None)
+    settings = _settings(before, None, None, None)
     with _failing_as_ours():
         command.downgrade(_config(settings, engine), revision)
     return status(engine, schema=schema)
@@ -77,6 +84,7 @@ def sql(
     *,
     dimensions: int = DEFAULT_DIMENSIONS,
     embedding_type: str = "vector",
+    language: str = DEFAULT_LANGUAGE,
     schema: str = DEFAULT_SCHEMA,
     start: str | None = None,
 ) -> str:
@@ -84,7 +92,7 @@ def sql(
 
     `start` is the revision the database is at, if it is at one.
     """
-    settings = Settings(schema, dimensions, _embedding_type(embedding_type))
+    settings = Settings(schema, dimensions, _embedding_type(embedding_type), language)
     output = io.StringIO()
     config = _config(settings, None, output)
     with _failing_as_ours():
@@ -106,13 +114,19 @@ def _require_known(before: Status) -> None:
         )
 
 
-def _settings(before: Status, dimensions: int | None, type_name: str | None) -> Settings:
+def _settings(
+    before: Status, dimensions: int | None, type_name: str | None, language: str | None
+) -> Settings:
+    if language is not None:
+        require_same_language(before, language)
+    language = DEFAULT_LANGUAGE if language is None else language
     wanted_type = None if type_name is None else _embedding_type(type_name)
     if before.dimensions is None or before.embedding_type is None:
         return Settings(
             before.schema,
             DEFAULT_DIMENSIONS if dimensions is None else dimensions,
             wanted_type or _embedding_type("vector"),
+            language,
         )
     wanted = (
         wanted_type or before.embedding_type,
@@ -124,7 +138,7 @@ def _settings(before: Status, dimensions: int | None, type_name: str | None) -> 
             f"schema {before.schema!r} stores {has[0]}({has[1]}), which cannot be changed to "
             f"{wanted[0]}({wanted[1]}); create another schema with --schema"
         )
-    return Settings(before.schema, before.dimensions, before.embedding_type)
+    return Settings(before.schema, before.dimensions, before.embedding_type, language)
 
 
 def _config(settings: Settings, engine: Engine | None, output: io.StringIO | None = None) -> Config:

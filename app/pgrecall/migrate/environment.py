@@ -18,8 +18,13 @@ from pgrecall.migrate.connecting import (
     own_connection,
     require_usable,
 )
-from pgrecall.migrate.settings import DEFAULT_DIMENSIONS, Settings, embedding_type
-from pgrecall.migrate.status import read_status
+from pgrecall.migrate.settings import (
+    DEFAULT_DIMENSIONS,
+    DEFAULT_LANGUAGE,
+    Settings,
+    embedding_type,
+)
+from pgrecall.migrate.status import read_status, require_same_language
 from pgrecall.schema import DEFAULT_SCHEMA, tables
 from pgrecall.schema.types import Embedding
 
@@ -82,7 +87,14 @@ def _settled(connection: Connection, context: EnvironmentContext, settings: Sett
     connection.rollback()
     if before.dimensions is None or before.embedding_type is None:
         return settings
-    has = Settings(settings.schema, before.dimensions, before.embedding_type)
+    has = Settings(
+        settings.schema,
+        before.dimensions,
+        before.embedding_type,
+        settings.language,
+    )
+    if "language" in given:
+        require_same_language(before, settings.language)
     if ("dimensions" in given and settings.dimensions != has.dimensions) or (
         "embedding_type" in given and settings.embedding_type != has.embedding_type
     ):
@@ -136,7 +148,7 @@ def _compare_type(
 
 def _settings_from_arguments(context: EnvironmentContext) -> Settings:
     arguments = context.get_x_argument(as_dictionary=True)
-    known = {"dimensions", "embedding_type", "schema", "url"}
+    known = {"dimensions", "embedding_type", "language", "schema", "url"}
     unknown = sorted(arguments.keys() - known)
     if unknown:
         raise InputError(
@@ -149,6 +161,7 @@ def _settings_from_arguments(context: EnvironmentContext) -> Settings:
         schema=arguments.get("schema", DEFAULT_SCHEMA),
         dimensions=int(dimensions),
         embedding_type=embedding_type(arguments.get("embedding_type", "vector")),
+        language=arguments.get("language", DEFAULT_LANGUAGE),
     )
 
 

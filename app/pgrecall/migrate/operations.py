@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from alembic import context, op
-from sqlalchemy import text
+from sqlalchemy import TextClause, text
 from sqlalchemy.types import UserDefinedType
 
 from pgrecall.migrate.connecting import LOCK_TIMEOUT
@@ -34,7 +35,9 @@ def install(path: str) -> None:
     op.execute(text(statement.replace(":", r"\:")))
 
 
-def create_index_concurrently(name: str, table: str, columns: list[str], **options: Any) -> None:
+def create_index_concurrently(
+    name: str, table: str, columns: Sequence[str | TextClause], **options: Any
+) -> None:
     """Builds an index without blocking writers; to be called in a revision of its own.
 
     A build that was cut off leaves an invalid index, which IF NOT EXISTS would keep: it is
@@ -48,9 +51,21 @@ def create_index_concurrently(name: str, table: str, columns: list[str], **optio
         if not context.is_offline_mode() and _is_valid(schema, name) is False:
             _drop_index(name, table)
         op.create_index(
-            name, table, columns, schema=schema, postgresql_concurrently=True, **options
+            name, table, list(columns), schema=schema, postgresql_concurrently=True, **options
         )
         op.execute(f"SET lock_timeout = '{LOCK_TIMEOUT}'")
+
+
+def create_embedding_index(table: str) -> None:
+    """The graph of the embeddings by cosine distance, as revision 0002 first built it."""
+    create_index_concurrently(
+        f"ix_{table}_embedding",
+        table,
+        ["embedding"],
+        postgresql_using="hnsw",
+        postgresql_ops={"embedding": f"{settings().embedding_type}_cosine_ops"},
+        postgresql_with={"m": 16, "ef_construction": 64},
+    )
 
 
 def drop_index_concurrently(name: str, table: str) -> None:

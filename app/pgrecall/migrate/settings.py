@@ -11,11 +11,12 @@ from pgrecall.schema import DEFAULT_SCHEMA
 
 DEFAULT_DIMENSIONS = 256
 """Those of the local embedder."""
+DEFAULT_LANGUAGE = "english"
 
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """Schema name and the type of embeddings, which a migration that exists already cannot change.
+    """What a schema is created with; later migrations cannot change it.
 
     Raises InputError for a name or a number of dimensions that cannot be used.
     """
@@ -23,9 +24,12 @@ class Settings:
     schema: str = DEFAULT_SCHEMA
     dimensions: int = DEFAULT_DIMENSIONS
     embedding_type: EmbeddingType = EmbeddingType.VECTOR
+    language: str = DEFAULT_LANGUAGE
+    """By which words are compared: a text search configuration of the server."""
 
     def __post_init__(self) -> None:
         require_schema_name(self.schema)
+        require_language(self.language)
         limit = self.embedding_type.max_dimensions
         if not 1 <= self.dimensions <= limit:
             raise InputError(
@@ -45,6 +49,15 @@ def require_schema_name(name: str) -> None:
         raise InputError(
             "a schema name is at most 63 lower-case letters, digits and _, and does not start "
             f"with a digit or pg_; got {name!r}"
+        )
+
+
+def require_language(name: str) -> None:
+    """Raises InputError for a name that would have to be escaped."""
+    if not re.fullmatch(r"[a-z_][a-z0-9_]{0,62}", name):
+        raise InputError(
+            "a text language is named with lower-case letters, digits and _, such as english or "
+            f"simple; got {name!r}"
         )
 
 

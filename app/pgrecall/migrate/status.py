@@ -9,6 +9,7 @@ from alembic.script import ScriptDirectory
 from sqlalchemy import URL, Connection, Engine, text
 
 from pgrecall.embedding import EmbeddingType
+from pgrecall.errors import SchemaError
 from pgrecall.migrate.connecting import engine_of
 from pgrecall.migrate.settings import require_schema_name
 from pgrecall.repository.translation import translated
@@ -29,6 +30,8 @@ class Status:
     pgvector: str | None
     dimensions: int | None
     embedding_type: EmbeddingType | None
+    language: str | None
+    """By which words are compared."""
     invalid_indexes: list[str]
     """Left by a concurrent build that was cut off."""
 
@@ -89,5 +92,30 @@ def read_status(connection: Connection, schema: str) -> Status:
         pgvector=pgvector,
         dimensions=column.atttypmod if column is not None and is_ours else None,
         embedding_type=EmbeddingType(column.typname) if column is not None and is_ours else None,
+        language=_language(connection, schema),
         invalid_indexes=list(invalid),
     )
+
+
+def languages(connection: Connection) -> list[str]:
+    """The text search configurations that can be named without a schema."""
+    names = text("SELECT cfgname FROM pg_ts_config WHERE pg_ts_config_is_visible(oid) ORDER BY 1")
+    return list(connection.scalars(names))
+
+
+def require_same_language(before: Status, wanted: str) -> None:
+    """Raises SchemaError where words are compared by another language already."""
+    if before.language not in (None, wanted):
+        raise SchemaError(
+            f"schema {before.schema!r} compares words by {before.language}, not {wanted}; "
+            f"`pgrecall migrate language {wanted}` changes it and takes all texts apart again"
+        )
+
+
+def _language(connection: Connection, schema: str) -> str | None:
+    name = f'"{schema}".text_language'
+    there = text("SELECT to_regprocedure(:name) IS NOT NULL")
+    if not connection.scalar(there, {"name": f"{name}()"}):
+        return None
+    language: str = connection.scalar(text(f"SELECT {name}()::text"))
+    return language

@@ -28,6 +28,7 @@ from pgrecall.operations.linking import link, links, unlink
 from pgrecall.operations.ranking import search
 from pgrecall.operations.reading import count, existing, get
 from pgrecall.operations.using import adjust_trust, feedback, history, record_outcome
+from pgrecall.operations.wording import telling_terms
 
 __all__ = [
     "add",
@@ -61,6 +62,7 @@ __all__ = [
     "search",
     "set_importance",
     "supersede",
+    "telling_terms",
     "touch",
     "unlabel",
     "unlink",

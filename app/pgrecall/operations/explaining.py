@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any, Unpack
@@ -10,7 +11,7 @@ from uuid import UUID
 from pgrecall import profiles, statements
 from pgrecall.embedding import VectorLike
 from pgrecall.errors import MemoryNotFound
-from pgrecall.explanation import Explanation, SignalAccount
+from pgrecall.explanation import Explanation, SignalAccount, TermAccount
 from pgrecall.filters import FilterArguments
 from pgrecall.memory import Memory
 from pgrecall.metadata_filter import MetadataFilter
@@ -39,6 +40,7 @@ def explain(
     min_similarity: float | None = None,
     teams: Sequence[str] = (),
     query_entities: Sequence[str] | None = None,
+    query_text: str | None = None,
     apply_decay: bool = True,
     as_of: datetime | None = None,
     **filters: Unpack[FilterArguments],
@@ -64,6 +66,7 @@ def explain(
         min_similarity=min_similarity,
         teams=teams,
         query_entities=query_entities,
+        query_text=query_text,
         apply_decay=apply_decay,
         as_of=as_of,
         filters=filters,
@@ -86,7 +89,31 @@ def explain(
         for candidate in described:  # none, if it was deleted a moment ago
             if counts.last_owner in (candidate.agent_id, candidate.team_id):
                 last = hit(wanted.profile, candidate._mapping)
-    return _explanation(wanted, found, _unmet(row), counts, last)
+    terms = yield from _terms(tables, wanted, found)
+    return _explanation(wanted, found, _unmet(row), counts, last, terms)
+
+
+def _terms(
+    tables: Tables, wanted: Search, found: ScoredMemory
+) -> Operation[tuple[TermAccount, ...]]:
+    """The query's terms as the memory's owner has them."""
+    if wanted.query_text is None:
+        return ()
+    team = found.memory.team_id
+    rows = yield Execute(
+        statements.terms_of(tables if team is None else tables.of_teams()),
+        {
+            "owner_id": team or found.memory.agent_id,
+            "id": found.memory.id,
+            "query_text": wanted.query_text,
+        },
+    )
+    total = math.fsum(row.weight for row in rows)
+    terms = [
+        TermAccount(row.term, row.matched, row.weight, row.weight / total, row.memories)
+        for row in rows
+    ]
+    return tuple(sorted(terms, key=lambda term: (-term.weight, term.term)))
 
 
 def _explanation(
@@ -95,6 +122,7 @@ def _explanation(
     unmet: list[str],
     counts: Any,
     last: ScoredMemory | None,
+    terms: tuple[TermAccount, ...],
 ) -> Explanation:
     rank = counts.before + 1
     reasons = [_reason(name, wanted, found) for name in unmet]
@@ -126,6 +154,7 @@ def _explanation(
         reasons=tuple(reasons),
         needed_score=_needed(wanted, counts.last_score),
         signals=accounts,
+        terms=terms,
     )
 
 
@@ -172,6 +201,8 @@ def _reason(name: str, wanted: Search, found: ScoredMemory) -> str:
             return f"it has no embedding, which profile {wanted.profile.name} requires"
         case "min_similarity":
             return f"its similarity {found.similarity} is below {wanted.min_similarity:g}"
+        case "text":
+            return f"filtered by text: its words do not pass {filters.text!r:.200}"
         case "labels":
             asked_for = [*(filters.labels or ()), *(filters.label_kinds or ())]
             return f"filtered by labels: it carries none of those asked for: {asked_for!r:.200}"

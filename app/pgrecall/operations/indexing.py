@@ -14,6 +14,7 @@ from pgrecall.operations.candidates import direction, index_of, look_up
 from pgrecall.profiles import BUILT_IN
 from pgrecall.rank_index import (
     AT_LEAST,
+    COMMON,
     FOUND,
     HITS,
     LEVELS,
@@ -187,6 +188,9 @@ def build(
     ):
         yield Execute(statement)
     candidates = yield from _calibrated(tables, layout, owner_id, relation)
+    [words] = yield Execute(
+        statements.common_terms(tables), {"owner_id": owner_id, "at_least": COMMON}
+    )
     yield Execute(statements.lock_deletes(tables), {"owner_id": owner_id})
     yield Execute(statements.delete_gone(tables, positions), {"owner_id": owner_id})
     index = RankIndex(
@@ -204,6 +208,7 @@ def build(
         candidates=candidates,
     )
     its: dict[str, Any] = {f"its_{name}": getattr(index, name) for name in statements.FIELDS}
+    its |= {"its_term_memories": words.memories, "its_common_terms": words.terms}
     yield Execute(statements.note_rank_index(tables), {"owner_id": owner_id, **its})
     yield look_up(tables, owner_id, (), anew=True)
     yield from _as_before(settings)

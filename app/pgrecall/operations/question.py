@@ -13,7 +13,7 @@ from pgrecall.errors import InputError
 from pgrecall.filters import FilterArguments, Filters
 from pgrecall.profile import Profile
 from pgrecall.schema import Layout, Tables
-from pgrecall.signals import MAX_QUERY_ENTITIES, EntityOverlap
+from pgrecall.signals import MAX_QUERY_ENTITIES, EntityOverlap, Keyword
 from pgrecall.statements import Search
 from pgrecall.steps import Embed, Embedded, Execute, Inspect, Operation
 from pgrecall.validation import (
@@ -37,6 +37,8 @@ class Question:
     """Complete but for the vector and the entities found in the text."""
     embedding: VectorLike | str | None
     entities_from_text: bool
+    without_terms: bool
+    """Whether a keyword signal that has nothing to compare with leaves its weight to the others."""
 
     @classmethod
     def of(
@@ -52,6 +54,7 @@ class Question:
         min_similarity: float | None,
         teams: Sequence[str],
         query_entities: Sequence[str] | None,
+        query_text: str | None,
         apply_decay: bool,
         as_of: datetime | None,
         filters: FilterArguments,
@@ -74,6 +77,10 @@ class Question:
             require_text("the query", embedding)
             if not embedding.strip():
                 raise InputError("the query is empty")
+        if query_text is None and isinstance(embedding, str):
+            query_text = embedding
+        if query_text is not None:
+            require_text("query_text", query_text)
         if embedding is None and min_similarity is not None:
             raise InputError("min_similarity needs a query vector or text")
         chosen = _profile(profile, weights, normalise_weights, apply_decay)
@@ -89,8 +96,15 @@ class Question:
             min_similarity=require_share("min_similarity", min_similarity),
             as_of=as_of,
         )
+        reads_words = any(isinstance(signal, Keyword) for signal in chosen.signals)
+        wanted = replace(wanted, query_text=query_text if reads_words else None)
         reads_entities = any(isinstance(signal, EntityOverlap) for signal in chosen.signals)
-        return cls(wanted, embedding, reads_entities and query_entities is None)
+        return cls(
+            wanted,
+            embedding,
+            entities_from_text=reads_entities and query_entities is None,
+            without_terms=reads_words and normalise_weights,
+        )
 
     def resolved(self, tables: Tables) -> Operation[Search]:
         """The search with its text embedded and, if need be, its entities found."""
@@ -114,7 +128,33 @@ class Question:
                 },
             )
             entities = [row.entity for row in found]
-        return replace(self.search, query=query, query_entities=entities)
+        wanted = replace(self.search, query=query, query_entities=entities)
+        wanted = replace(wanted, filters=(yield from narrowing(tables, wanted.filters)))
+        if self.without_terms:
+            wanted = yield from _with_terms(tables, wanted)
+        return wanted
+
+
+def narrowing(tables: Tables, filters: Filters) -> Operation[Filters]:
+    """The filters, without a text that asks for nothing."""
+    if filters.text is None:
+        return filters
+    [found] = yield Execute(statements.narrows(tables), {"text": filters.text})
+    return filters if found.narrows else replace(filters, text=None)
+
+
+def _with_terms(tables: Tables, wanted: Search) -> Operation[Search]:
+    """The search, without the keyword signal where the query has no term that counts."""
+    if wanted.query_text is not None:
+        [found] = yield Execute(statements.usable_terms(tables), {"query_text": wanted.query_text})
+        if found.terms:
+            return wanted
+    weights = wanted.profile.weights
+    others = {name: weight for name, weight in weights.items() if name != Keyword.name}
+    if not any(others.values()):
+        return wanted
+    profile = wanted.profile.with_weights(**_normalised(others))
+    return replace(wanted, profile=profile, query_text=None)
 
 
 def _profile(

@@ -42,6 +42,7 @@ def search(
     min_similarity: float | None = None,
     teams: Sequence[str] = (),
     query_entities: Sequence[str] | None = None,
+    query_text: str | None = None,
     apply_decay: bool = True,
     as_of: datetime | None = None,
     expand: int = 0,
@@ -59,7 +60,10 @@ def search(
 
     `teams` brings the memories of these teams into the same ranking. `query_entities` are what
     the entity signal compares with; when they are not given, those known entities that occur in
-    the query's text are taken. `apply_decay=False` ranks by trust as stored.
+    the query's text are taken. `query_text` is what the keyword signal compares with, the query's
+    own text where that is one; without a word that counts the signal is 0 for every memory, and
+    with `normalise_weights` its weight goes to the others. `apply_decay=False` ranks by trust as
+    stored.
 
     `as_of` is the moment asked about: ages, validity and expiry are those of that moment, and
     what was created later is hidden; by default it is now. `expand=1` brings along what is linked
@@ -94,6 +98,7 @@ def search(
         min_similarity=min_similarity,
         teams=teams,
         query_entities=query_entities,
+        query_text=query_text,
         apply_decay=apply_decay,
         as_of=as_of,
         filters=filters,

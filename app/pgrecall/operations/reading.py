@@ -12,6 +12,7 @@ from pgrecall import statements
 from pgrecall.errors import MemoryNotFound
 from pgrecall.filters import FilterArguments, Filters
 from pgrecall.memory import Memory
+from pgrecall.operations.question import narrowing
 from pgrecall.schema import Tables
 from pgrecall.steps import Execute, Operation
 from pgrecall.validation import require_aware, require_ids, require_name
@@ -51,7 +52,7 @@ def count(
     """How many memories a search with these filters would look at."""
     require_name("agent_id", agent_id)
     require_aware("as_of", as_of)
-    chosen = Filters.of(filters)
+    chosen = yield from narrowing(tables, Filters.of(filters))
     parameters = {"owner_id": agent_id, **chosen.parameters}
     if as_of is not None:
         parameters["as_of"] = as_of

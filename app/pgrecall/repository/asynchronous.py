@@ -127,6 +127,7 @@ class AsyncMemoryRepository:
     maintain_rank_indexes = _awaiting_job(jobs.maintain_rank_indexes)
     check_rank_index = _awaiting_job(jobs.check_rank_index)
     rank_indexes = _awaiting(operations.rank_indexes)
+    telling_terms = _awaiting(operations.telling_terms)
     rank_index_progress = _awaiting(operations.rank_index_progress)
     drop_rank_index = _awaiting(operations.drop_rank_index)
 

@@ -130,6 +130,7 @@ class MemoryRepository:
     maintain_rank_indexes = _blocking_job(jobs.maintain_rank_indexes)
     check_rank_index = _blocking_job(jobs.check_rank_index)
     rank_indexes = _blocking(operations.rank_indexes)
+    telling_terms = _blocking(operations.telling_terms)
     rank_index_progress = _blocking(operations.rank_index_progress)
     drop_rank_index = _blocking(operations.drop_rank_index)
 

@@ -17,3 +17,5 @@ LABEL_KINDS = ("keyword", "tag", "concept", "component")
 
 EARLIEST, LATEST = datetime(1, 1, 2, tzinfo=UTC), datetime(9999, 12, 30, tzinfo=UTC)
 """The moments that a datetime can hold in any time zone."""
+MAX_FILTER_TEXT = 10_000
+"""Characters of the filter by text."""

@@ -28,7 +28,7 @@ from sqlalchemy import (
     Uuid,
     text,
 )
-from sqlalchemy.dialects.postgresql import JSONB
+from sqlalchemy.dialects.postgresql import JSONB, TSVECTOR
 
 from pgrecall.schema.columns import (
     check,
@@ -212,6 +212,13 @@ def _memories(name: str, metadata: MetaData, owner: Column[Any], comment: str) -
             "When this row was written by the server's clock; NULL: before revision 0007.",
             default=text("clock_timestamp()"),
         ),
+        Column(
+            "terms",
+            TSVECTOR,
+            Computed(f'"{metadata.schema}".lexemes(content)', persisted=True),
+            nullable=False,
+            comment="The words of content as they are compared, with their places.",
+        ),
         PrimaryKeyConstraint(owner.name, "id"),
         *_memory_checks(owner.name),
         Index(None, "embedding", postgresql_using="hnsw"),
@@ -223,6 +230,12 @@ def _memories(name: str, metadata: MetaData, owner: Column[Any], comment: str) -
             postgresql_where=text("status = 'active'"),
         ),
         Index(None, owner.name, "inserted_at"),
+        Index(
+            f"ix_{name}_words",
+            # Without the schema, as PostgreSQL writes it where the search_path has it.
+            text(f"term_keys({owner.name}, {str(name == 'team_memories').lower()}, terms)"),
+            postgresql_using="gin",
+        ),
         comment=comment,
     )
 
@@ -411,6 +424,12 @@ def _rank_indexes(metadata: MetaData) -> Table:
             nullable=False,
             server_default=text("100"),
             comment="How many a search takes from it at first, as measured when it was built.",
+        ),
+        Column("term_memories", BigInteger, comment="The owner's memories when it was built."),
+        Column(
+            "common_terms",
+            JSONB,
+            comment="Terms that many of them had, and how many; others are counted.",
         ),
         PrimaryKeyConstraint("agent_id", "table_name"),
         check("table_name", one_of("table_name", MEMORY_TABLES)),

@@ -86,6 +86,13 @@ from pgrecall.statements.validity import (
     supersede,
     texts_taken,
 )
+from pgrecall.statements.words import (
+    common_terms,
+    narrows,
+    telling_terms,
+    terms_of,
+    usable_terms,
+)
 from pgrecall.statements.writing import delete, delete_traces, update
 
 __all__ = [
@@ -113,6 +120,7 @@ __all__ = [
     "clear",
     "clusters",
     "collect_batch",
+    "common_terms",
     "complete_stale_tasks",
     "consolidate",
     "count",
@@ -155,6 +163,7 @@ __all__ = [
     "lock_sources",
     "memory_fields",
     "move_tier",
+    "narrows",
     "near_duplicates",
     "nearest",
     "neighbours",
@@ -186,6 +195,8 @@ __all__ = [
     "standing",
     "supersede",
     "sweep",
+    "telling_terms",
+    "terms_of",
     "text_taken",
     "texts_taken",
     "touch",
@@ -193,5 +204,6 @@ __all__ = [
     "unlink",
     "unused_relations",
     "update",
+    "usable_terms",
     "wait_for_rivals",
 ]

@@ -11,7 +11,9 @@ from typing import Any
 from sqlalchemy import (
     CTE,
     Boolean,
+    ColumnElement,
     DateTime,
+    Double,
     Integer,
     Select,
     Text,
@@ -28,14 +30,16 @@ from sqlalchemy import (
 from sqlalchemy import (
     Table as MemoryTable,
 )
-from sqlalchemy.dialects.postgresql import array
+from sqlalchemy.dialects.postgresql import ARRAY, aggregate_order_by, array
 
 from pgrecall import compiler
 from pgrecall.custom_condition import Expression
-from pgrecall.schema import Tables, owner
-from pgrecall.statements.conditions import Condition, any_of, owned, owned_by_any
+from pgrecall.schema import Tables
+from pgrecall.statements.conditions import OWNER, TEAMS, in_team_table, owned, owned_by_any
 from pgrecall.statements.ranking import Ranking, Search, Shape, in_full, scored
+from pgrecall.statements.words import shares_of_each, weighed
 
+WHOLE_TEAMS = "whole_teams"
 PASSED, TOTAL = "passed", "total"
 """Columns: how many candidates of each index pass, in order, and how many rows in all."""
 
@@ -74,7 +78,7 @@ class Sources:
         """Those beside the search's own."""
         parameters: dict[str, Any] = {"candidates": candidates}
         if self.whole_teams:
-            parameters["whole_teams"] = list(self.whole_teams)
+            parameters[WHOLE_TEAMS] = list(self.whole_teams)
         for number, source in enumerate(self.indexes):
             for name in ("owner_id", "relation", "built_at", "used_since", "direction"):
                 parameters[f"source_{number}_{name}"] = getattr(source, name)
@@ -106,20 +110,15 @@ def _search(
     of_team, whole_own, whole_teams = sources
     own, teams = tables.memories, tables.team_memories
     found = []
-    if not all(of_team):
-        among = _nominated(tables, own, [n for n, team in enumerate(of_team) if not team], shape)
-        found.append(
-            _of_store(scored(tables, own, owned(own), shape, where, among=among), own=True)
-        )
+    numbers = {team: [n for n, one in enumerate(of_team) if one == team] for team in (False, True)}
+    for memories, owners, team in ((own, OWNER, False), (teams, TEAMS, True)):
+        if numbers[team]:
+            rows = _among_nominated(tables, memories, owners, numbers[team], shape, where)
+            found.append(_of_store(rows, own=not team))
     if whole_own:
-        found.append(_of_store(_whole(tables, own, owned(own), shape, where), own=True))
-    if any(of_team):
-        among = _nominated(tables, teams, [n for n, team in enumerate(of_team) if team], shape)
-        rows = scored(tables, teams, owned_by_any(teams), shape, where, among=among)
-        found.append(_of_store(rows, own=False))
+        found.append(_of_store(_whole(tables, own, OWNER, shape, where), own=True))
     if whole_teams:
-        named = any_of(owner(teams), "whole_teams")
-        found.append(_of_store(_whole(tables, teams, named, shape, where), own=False))
+        found.append(_of_store(_whole(tables, teams, WHOLE_TEAMS, shape, where), own=False))
     merged = (union_all(*found) if len(found) > 1 else found[0]).subquery("merged")
     best = (
         select(
@@ -154,24 +153,94 @@ def _of_store(rows: Select[Any], *, own: bool) -> Select[Any]:
 def _whole(
     tables: Tables,
     memories: MemoryTable,
-    whose: Condition,
+    owners: str,
     shape: Shape,
     where: Sequence[Expression],
 ) -> Select[Any]:
     """All of an owner without an index; of no source."""
     no_source = literal_column("NULL::integer", Integer()).label("source")
-    return scored(tables, memories, whose, shape, where).add_columns(no_source)
+    return scored(tables, memories, owners, shape, where).add_columns(no_source)
 
 
-def _nominated(tables: Tables, memories: MemoryTable, numbers: Sequence[int], shape: Shape) -> CTE:
-    """Owner and id of every row to be scored, once, and the number of the index it comes from."""
-    every = union_all(*(_of_index(tables, memories, number, shape) for number in numbers)).subquery(
-        "every"
+def _among_nominated(
+    tables: Tables,
+    memories: MemoryTable,
+    owners: str,
+    numbers: Sequence[int],
+    shape: Shape,
+    where: Sequence[Expression],
+) -> Select[Any]:
+    """What the indexes of these numbers nominate, scored."""
+    if not shape.has_text:
+        found = [_of_index(tables, memories, number, shape) for number in numbers]
+        among = _nominated(found, numbers[0])
+        return scored(tables, memories, owners, shape, where, among=among)
+    terms = {number: _weighed(tables, memories, number) for number in numbers}
+    found = [
+        statement
+        for number in numbers
+        for statement in (
+            _of_index(tables, memories, number, shape),
+            _of_words(tables, memories, number, terms[number]),
+        )
+    ]
+    among = _nominated(found, numbers[0])
+    every = union_all(*(select(one) for one in terms.values())).subquery("every_term")
+    words = shares_of_each(memories, every)
+    return scored(tables, memories, owners, shape, where, among=among, words=words)
+
+
+def _weighed(tables: Tables, memories: MemoryTable, number: int) -> CTE:
+    """The terms of the query as this index's owner has them."""
+    owner_id = bindparam(f"source_{number}_owner_id", type_=Text())
+    of_team = in_team_table(tables, memories)
+    terms = weighed(tables, owner_id, of_team=of_team, exact=False)
+    return (
+        select(
+            owner_id.label("owner_id"),
+            terms.c.term,
+            terms.c.memories,
+            terms.c.weight,
+        )
+        .cte(f"weighed_{number}")
+        .prefix_with("MATERIALIZED")
     )
+
+
+def _of_words(tables: Tables, memories: MemoryTable, number: int, terms: CTE) -> Select[Any]:
+    """What the query's terms nominate."""
+
+    def all_of(column: ColumnElement[Any]) -> Any:
+        array = func.array_agg(aggregate_order_by(column, terms.c.term), type_=ARRAY(column.type))
+        return select(array).scalar_subquery()
+
+    owner_id = bindparam(f"source_{number}_owner_id", type_=Text())
+    found: Any = compiler.schema_function(
+        tables.schema,
+        "word_candidates",
+        owner_id,
+        in_team_table(tables, memories),
+        bindparam(f"source_{number}_relation", type_=Text()),
+        bindparam(f"source_{number}_direction", type_=Text()),
+        bindparam("keyword_weight", type_=Double()),
+        all_of(terms.c.term),
+        all_of(terms.c.memories),
+        all_of(terms.c.weight),
+        bindparam("candidates", type_=Integer()),
+        type_=Uuid(),
+    )
+    rows = found.table_valued(column("memory_id", Uuid()), name=f"worded_{number}")
+    no_source = literal_column("NULL::integer", Integer()).label("source")
+    return select(owner_id.label("owner_id"), rows.c.memory_id.label("id"), no_source)
+
+
+def _nominated(found: Sequence[Select[Any]], number: int) -> CTE:
+    """Owner and id of every row to be scored, once, and the number of the index it comes from."""
+    every = union_all(*found).subquery("every")
     return (
         select(every.c.owner_id, every.c.id, func.min(every.c.source).label("source"))
         .group_by(every.c.owner_id, every.c.id)
-        .cte(f"nominated_{numbers[0]}")
+        .cte(f"nominated_{number}")
     )
 
 

@@ -27,7 +27,7 @@ from sqlalchemy import (
     or_,
     select,
 )
-from sqlalchemy.dialects.postgresql import ARRAY, JSONB
+from sqlalchemy.dialects.postgresql import ARRAY, JSONB, TSQUERY
 from sqlalchemy.sql.elements import Grouping
 from sqlalchemy.sql.visitors import replacement_traverse
 
@@ -47,7 +47,13 @@ def moment(explicit: bool) -> ColumnElement[Any]:
     return bindparam("as_of", type_=DateTime(timezone=True)) if explicit else func.now()
 
 
-def scope(within: Tables, memories: FromClause, *, as_of: bool) -> Scope:
+def scope(
+    within: Tables,
+    memories: FromClause,
+    *,
+    as_of: bool,
+    keyword: ColumnElement[float] | None = None,
+) -> Scope:
     """What signals are computed from in our own statements: everything bound."""
     return Scope(
         schema=within.schema,
@@ -56,7 +62,17 @@ def scope(within: Tables, memories: FromClause, *, as_of: bool) -> Scope:
         query=compiler.query_parameter(),
         as_of=moment(as_of),
         query_entities=compiler.query_entities_parameter(),
+        keyword=keyword,
     )
+
+
+OWNER, TEAMS = "owner_id", "teams"
+"""Parameters: the one owner whose rows they are, or any of several teams."""
+
+
+def of_owners(rows: FromClause, owners: str) -> Condition:
+    """Rows of those whom the parameter of this name tells."""
+    return owned(rows) if owners == OWNER else any_of(owner(rows), owners)
 
 
 def owned(rows: FromClause, owner_id: str | None = None) -> Condition:
@@ -82,9 +98,14 @@ def stored_in(memories: Table) -> ColumnElement[str]:
     return literal_column(f"'{memories.name}'", Text())
 
 
+def in_team_table(within: Tables, memories: Table) -> ColumnElement[bool]:
+    """Whether these are the memories of teams, as memory_terms tells it, as a literal."""
+    return literal_column(str(memories.name == within.team_memories.name).lower(), Boolean())
+
+
 def owned_by_any(memories: FromClause) -> Condition:
     """Rows of any of the `teams`."""
-    return any_of(owner(memories), "teams")
+    return any_of(owner(memories), TEAMS)
 
 
 def uuids(values: Sequence[UUID] | None = None) -> ColumnElement[Any]:
@@ -133,13 +154,15 @@ def conditions(scope: Scope, shape: FilterShape, *, as_of: bool) -> dict[str, Co
         if name in given:
             found[name] = _overlap(column, name)
         if f"all_{name}" in given:
-            found[f"all_{name}"] = column.contains(_texts(f"all_{name}"))
+            found[f"all_{name}"] = column.contains(texts(f"all_{name}"))
     if "labels" in given:
         found["labels"] = _labelled(scope, of_kind="label_kinds" in given)
     if "metadata" in given:
         found["metadata"] = columns.metadata.contains(bindparam("metadata", type_=JSONB()))
     for number, operator in enumerate(shape.metadata_operators):
         found[f"metadata {number + 1}"] = _compared(columns.metadata, number, operator)
+    if "text" in given:
+        found["text"] = _worded(scope)
     if "created_after" in given:
         found["created_after"] = columns.created_at >= _time("created_after")
     if "created_before" in given:
@@ -241,7 +264,22 @@ def _labelled(scope: Scope, *, of_kind: bool) -> Condition:
     return (carried.where(any_of(labels.c.kind, "label_kinds")) if of_kind else carried).exists()
 
 
-def _texts(name: str) -> ColumnElement[Any]:
+def asked_for(schema: str) -> ColumnElement[Any]:
+    """The `text` filter as a tsquery, made once a statement."""
+    asked = compiler.schema_function(
+        schema, "word_filter", bindparam("text", type_=Text()), type_=TSQUERY()
+    )
+    return select(asked).scalar_subquery()
+
+
+def _worded(scope: Scope) -> Condition:
+    """Whether the memory's words pass the `text` filter."""
+    passes = scope.memories.c.terms.op("@@", is_comparison=True, return_type=Boolean())
+    condition: Condition = passes(asked_for(scope.schema))
+    return condition
+
+
+def texts(name: str) -> ColumnElement[Any]:
     return cast(bindparam(name, type_=ARRAY(Text)), ARRAY(Text))
 
 
@@ -251,11 +289,11 @@ def _time(name: str) -> ColumnElement[Any]:
 
 def any_of(column: ColumnElement[Any], name: str) -> Condition:
     """Whether the column has one of the bound texts of this name."""
-    condition: Condition = column == any_(_texts(name))
+    condition: Condition = column == any_(texts(name))
     return condition
 
 
 def _overlap(column: ColumnElement[Any], name: str) -> Condition:
     overlaps = column.op("&&", is_comparison=True, return_type=Boolean())
-    condition: Condition = overlaps(_texts(name))
+    condition: Condition = overlaps(texts(name))
     return condition

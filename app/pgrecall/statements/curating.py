@@ -23,7 +23,15 @@ from sqlalchemy import (
 from pgrecall.schema import Tables, owner
 from pgrecall.statements.assessing import HOUR
 from pgrecall.statements.changing import Change, changed, named
-from pgrecall.statements.conditions import active, owned, rows_of_arrays, scope, uuids, valid
+from pgrecall.statements.conditions import (
+    OWNER,
+    active,
+    owned,
+    rows_of_arrays,
+    scope,
+    uuids,
+    valid,
+)
 from pgrecall.statements.ranking import Search, scored
 from pgrecall.statements.reading import memory_columns, with_usage
 
@@ -120,7 +128,7 @@ def prune(tables: Tables, wanted: Search, *, by_age: bool, by_score: bool) -> Se
         hours: Any = bindparam("max_age_hours", type_=Double())
         which.append(memories.c.created_at < func.now() - hours * HOUR)
     if by_score:
-        ranked = scored(tables, memories, owned(memories), wanted.shape, ()).subquery("ranked")
+        ranked = scored(tables, memories, OWNER, wanted.shape, ()).subquery("ranked")
         below: Any = bindparam("below_score", type_=Double())
         which.append(memories.c.id.in_(select(ranked.c.id).where(ranked.c.score < below)))
     change = Change(

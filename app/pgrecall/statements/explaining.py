@@ -20,8 +20,8 @@ from sqlalchemy import (
 
 from pgrecall import compiler
 from pgrecall.schema import Tables
-from pgrecall.statements.conditions import owned, owned_by_any, scope
-from pgrecall.statements.ranking import Search, passing, scored, signal_columns
+from pgrecall.statements.conditions import OWNER, TEAMS, of_owners
+from pgrecall.statements.ranking import Search, passing, scored, signal_columns, with_words
 from pgrecall.statements.reading import memory_columns, with_usage
 
 CONDITION_PREFIX = "meets_"
@@ -34,11 +34,13 @@ def described(tables: Tables, wanted: Search) -> Select[Any]:
     """
     shape = wanted.shape
     statements = []
-    stores = [(tables.memories, owned(tables.memories))]
+    stores = [(tables.memories, OWNER)]
     if shape.has_teams:
-        stores.append((tables.team_memories, owned_by_any(tables.team_memories)))
-    for memories, whose in stores:
-        within = scope(tables, memories, as_of=shape.has_as_of)
+        stores.append((tables.team_memories, TEAMS))
+    for memories, owners in stores:
+        rows, within, _ = with_words(
+            tables, memories, owners, shape, with_usage(memories, tables.memory_usage)
+        )
         met = passing(within, memories, shape, wanted.filters.where)
         statements.append(
             select(
@@ -50,8 +52,8 @@ def described(tables: Tables, wanted: Search) -> Select[Any]:
                     for name, condition in met.items()
                 ),
             )
-            .select_from(with_usage(memories, tables.memory_usage))
-            .where(whose, memories.c.id == bindparam("id", type_=Uuid()))
+            .select_from(rows)
+            .where(of_owners(memories, owners), memories.c.id == bindparam("id", type_=Uuid()))
         )
     found = union_all(*statements).subquery()
     return select(found)
@@ -64,10 +66,9 @@ def standing(tables: Tables, wanted: Search) -> Select[Any]:
     pass.
     """
     shape, where = wanted.shape, wanted.filters.where
-    statements = [scored(tables, tables.memories, owned(tables.memories), shape, where)]
+    statements = [scored(tables, tables.memories, OWNER, shape, where)]
     if shape.has_teams:
-        of_teams = owned_by_any(tables.team_memories)
-        statements.append(scored(tables, tables.team_memories, of_teams, shape, where))
+        statements.append(scored(tables, tables.team_memories, TEAMS, shape, where))
     every = union_all(*statements).cte("every")
     score: Any = bindparam("score", type_=Double())
     id_: Any = bindparam("id", type_=Uuid())

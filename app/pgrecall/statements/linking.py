@@ -31,9 +31,9 @@ from pgrecall import compiler
 from pgrecall.custom_condition import Expression
 from pgrecall.schema import Tables, owner
 from pgrecall.statements.changing import named, noted_as
-from pgrecall.statements.conditions import owned, owned_by_any, rows_of_arrays, scope
+from pgrecall.statements.conditions import OWNER, TEAMS, of_owners, owned, rows_of_arrays
 from pgrecall.statements.json_objects import json_object
-from pgrecall.statements.ranking import Search, Shape, passing, signal_columns
+from pgrecall.statements.ranking import Search, Shape, passing, signal_columns, with_words
 from pgrecall.statements.reading import memory_columns, with_usage
 
 STEPS = "steps"
@@ -153,7 +153,7 @@ def _neighbours(
     tables: Tables, shape: Shape, steps: int, of_teams: bool, where: Sequence[Expression]
 ) -> Select[Any]:
     memories = tables.team_memories if of_teams else tables.memories
-    whose = owned_by_any(memories) if of_teams else owned(memories)
+    owners = TEAMS if of_teams else OWNER
     hits = rows_of_arrays("hits", owner_id=("hit_owners", Text()), id=("hit_ids", Uuid()))
     reached: list[CTE] = []
     start: Any = select(hits.c.owner_id, hits.c.id).cte("hit")
@@ -171,7 +171,9 @@ def _neighbours(
         .group_by(every.c.owner_id, every.c.id)
         .cte("near")
     )
-    within = scope(tables, memories, as_of=shape.has_as_of)
+    rows, within, _ = with_words(
+        tables, memories, owners, shape, with_usage(memories, tables.memory_usage)
+    )
     score = compiler.score(shape.signals, within)
     scored = (
         select(
@@ -181,11 +183,9 @@ def _neighbours(
             near.c.steps,
         )
         .select_from(
-            with_usage(memories, tables.memory_usage).join(
-                near, and_(near.c.owner_id == owner(memories), near.c.id == memories.c.id)
-            )
+            rows.join(near, and_(near.c.owner_id == owner(memories), near.c.id == memories.c.id))
         )
-        .where(whose, *passing(within, memories, shape, where).values())
+        .where(of_owners(memories, owners), *passing(within, memories, shape, where).values())
         .subquery("scored")
     )
     statement = select(scored)

@@ -7,6 +7,7 @@ from typing import Any
 
 from sqlalchemy import (
     BigInteger,
+    ColumnElement,
     DateTime,
     Integer,
     Select,
@@ -33,6 +34,8 @@ FIELDS = (
     *("relation", "space", "as_of", "built_at", "memories"),
     *("at_least", "m", "ef_construction", "seconds", "candidates"),
 )
+TERMS = ("term_memories", "common_terms")
+"""What it knows of words; used inside the database only."""
 
 
 @lru_cache
@@ -41,7 +44,7 @@ def rank_indexes(tables: Tables) -> Select[Any]:
     indexes = tables.rank_indexes
     own = and_(owned(indexes), _of(tables.memories, indexes))
     theirs = and_(owned_by_any(indexes), _of(tables.team_memories, indexes))
-    return select(indexes).where(or_(own, theirs))
+    return select(*_told(indexes)).where(or_(own, theirs))
 
 
 @lru_cache
@@ -51,7 +54,11 @@ def all_rank_indexes(tables: Tables) -> Select[Any]:
     As `owners` it asks for no owner, since it asks who there is.
     """
     indexes = tables.rank_indexes
-    return select(indexes).where(_of(tables.memories, indexes)).order_by(indexes.c.agent_id)
+    return select(*_told(indexes)).where(_of(tables.memories, indexes)).order_by(indexes.c.agent_id)
+
+
+def _told(indexes: Table) -> list[ColumnElement[Any]]:
+    return [column for column in indexes.c if column.name not in TERMS]
 
 
 @lru_cache
@@ -114,16 +121,17 @@ def count_up_to(tables: Tables) -> Select[Any]:
 
 @lru_cache
 def note_rank_index(tables: Tables) -> Insert:
-    """Takes the table `relation` into use; parameters: owner_id and FIELDS as `its_…`."""
+    """Takes the table `relation` into use; parameters: owner_id, FIELDS and TERMS as `its_…`."""
     indexes = tables.rank_indexes
+    names = (*FIELDS, *TERMS)
     statement = insert(indexes).values(
         agent_id=bindparam("owner_id", type_=Text()),
         table_name=stored_in(tables.memories),
-        **{name: bindparam(f"its_{name}", type_=indexes.c[name].type) for name in FIELDS},
+        **{name: bindparam(f"its_{name}", type_=indexes.c[name].type) for name in names},
     )
     return statement.on_conflict_do_update(
         index_elements=[indexes.c.agent_id, indexes.c.table_name],
-        set_={name: statement.excluded[name] for name in FIELDS},
+        set_={name: statement.excluded[name] for name in names},
     )
 
 

@@ -40,16 +40,21 @@ from pgrecall.schema import Tables, owner
 from pgrecall.schema.limits import MAX_NAME_LENGTH
 from pgrecall.signals import Frequency, Signal, Similarity
 from pgrecall.statements.conditions import (
+    OWNER,
+    TEAMS,
     Condition,
     conditions,
     custom_conditions,
+    of_owners,
     owned,
     owned_by_any,
     scope,
 )
 from pgrecall.statements.reading import memory_columns, with_usage
+from pgrecall.statements.words import share, shares, with_shares
 
 SIGNAL_PREFIX = "signal_"
+KEYWORD = "keyword"
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +68,8 @@ class Search:
     filters: Filters
     teams: Sequence[str] = ()
     query_entities: Sequence[str] = ()
+    query_text: str | None = None
+    """What the keyword signal compares with; None where nothing asks for it."""
     min_score: float | None = None
     min_similarity: float | None = None
     as_of: datetime | None = None
@@ -77,6 +84,7 @@ class Search:
             has_min_score=self.min_score is not None,
             has_min_similarity=self.min_similarity is not None,
             has_as_of=self.as_of is not None,
+            has_text=self.query_text is not None,
         )
 
     @property
@@ -87,6 +95,7 @@ class Search:
             "min_similarity": self.min_similarity,
             "as_of": self.as_of,
             "teams": list(self.teams) or None,
+            "query_text": self.query_text,
         }
         return {
             "owner_id": self.agent_id,
@@ -110,6 +119,8 @@ class Shape:
     has_min_score: bool
     has_min_similarity: bool
     has_as_of: bool
+    has_text: bool = False
+    """Whether the keyword signal has anything to compare with."""
 
     @property
     def follows_use(self) -> bool:
@@ -144,13 +155,12 @@ def _known_search(tables: Tables, shape: Shape) -> Ranking:
 
 
 def _search(tables: Tables, shape: Shape, where: Sequence[Expression]) -> Ranking:
-    own = _ranked(tables, tables.memories, owned(tables.memories), shape, where)
+    own = _ranked(tables, tables.memories, OWNER, shape, where)
     if not shape.has_teams:
         ranked = own.subquery("ranked")
         full = in_full(tables, tables.memories, ranked, shape)
         return full.where(owned(tables.memories)).order_by(ranked.c.score.desc(), ranked.c.id)
-    of_teams = owned_by_any(tables.team_memories)
-    theirs = _ranked(tables, tables.team_memories, of_teams, shape, where)
+    theirs = _ranked(tables, tables.team_memories, TEAMS, shape, where)
     merged = union_all(
         select(own.subquery("own"), literal_column("false", Boolean()).label("of_team")),
         select(theirs.subquery("theirs"), literal_column("true", Boolean()).label("of_team")),
@@ -166,7 +176,9 @@ def _search(tables: Tables, shape: Shape, where: Sequence[Expression]) -> Rankin
         in_full(tables, tables.memories, best, shape).where(
             ~best.c.of_team, owned(tables.memories)
         ),
-        in_full(tables, tables.team_memories, best, shape).where(best.c.of_team, of_teams),
+        in_full(tables, tables.team_memories, best, shape).where(
+            best.c.of_team, owned_by_any(tables.team_memories)
+        ),
     ).order_by(literal_column("score").desc(), literal_column("id"))
 
 
@@ -188,41 +200,65 @@ def passing(
 def scored(
     tables: Tables,
     memories: MemoryTable,
-    whose: Condition,
+    owners: str,
     shape: Shape,
     where: Sequence[Expression],
     *,
     among: FromClause | None = None,
+    words: FromClause | None = None,
 ) -> Select[Any]:
-    """Owner, id and score of every memory that passes, and nothing else.
+    """Owner, id and score of every memory that passes, and nothing else but its keyword signal
+    where the query has a text.
 
-    `among` are the rows to be scored (owner_id, id, source); its `source` comes along.
+    `among` are the rows to be scored (owner_id, id, source); its `source` comes along. `words` are
+    the shares in the query's words (owner_id, id, share), where they are not those of all.
     """
-    within = scope(tables, memories, as_of=shape.has_as_of)
     rows: Any = memories
     if among is not None:
         same = and_(owner(memories) == among.c.owner_id, memories.c.id == among.c.id)
         rows = among.join(memories, same)
+    if shape.reads_usage:
+        rows = with_usage(memories, tables.memory_usage, rows)
+    rows, within, keyword = with_words(tables, memories, owners, shape, rows, words)
     statement = (
         select(
             owner(memories).label("owner_id"),
             memories.c.id,
             compiler.score(shape.signals, within).label("score"),
+            *keyword,
         )
-        .select_from(with_usage(memories, tables.memory_usage, rows) if shape.reads_usage else rows)
-        .where(whose, *passing(within, memories, shape, where).values())
+        .select_from(rows)
+        .where(of_owners(memories, owners), *passing(within, memories, shape, where).values())
     )
     return statement if among is None else statement.add_columns(among.c.source)
+
+
+def with_words(
+    tables: Tables,
+    memories: MemoryTable,
+    owners: str,
+    shape: Shape,
+    rows: FromClause,
+    words: FromClause | None = None,
+) -> tuple[FromClause, Scope, list[ColumnElement[Any]]]:
+    """The rows beside their shares in the query's words, the scope of their signals, and the
+    keyword signal as a column; only where the query has a text."""
+    if not shape.has_text:
+        return rows, scope(tables, memories, as_of=shape.has_as_of), []
+    words = shares(tables, memories, owners) if words is None else words
+    keyword = share(words)
+    within = scope(tables, memories, as_of=shape.has_as_of, keyword=keyword)
+    return with_shares(rows, memories, words), within, [keyword.label(KEYWORD)]
 
 
 def _ranked(
     tables: Tables,
     memories: MemoryTable,
-    whose: Condition,
+    owners: str,
     shape: Shape,
     where: Sequence[Expression],
 ) -> Select[Any]:
-    statement = scored(tables, memories, whose, shape, where)
+    statement = scored(tables, memories, owners, shape, where)
     score = statement.selected_columns.score
     return statement.order_by(score.desc(), memories.c.id).limit(bindparam("k", type_=Integer()))
 
@@ -230,7 +266,8 @@ def _ranked(
 def in_full(tables: Tables, memories: MemoryTable, ranked: Any, shape: Shape) -> Select[Any]:
     """The ranked memories of this table in full, with every signal's value."""
     usage = tables.memory_usage
-    within = scope(tables, memories, as_of=shape.has_as_of)
+    keyword = ranked.c[KEYWORD] if shape.has_text else None
+    within = scope(tables, memories, as_of=shape.has_as_of, keyword=keyword)
     statement = select(
         *memory_columns(memories, usage),
         ranked.c.score,

@@ -27,7 +27,7 @@ from pgrecall.schema import Tables, owner
 from pgrecall.schema.tables import COUNTERS
 from pgrecall.statements.conditions import active, owned, uuids
 
-INTERNAL = ("content_hash", "inserted_at")
+INTERNAL = ("content_hash", "inserted_at", "terms")
 """Columns that are the database's own affair."""
 
 

@@ -1,0 +1,43 @@
+"""Changing the language by which words are compared."""
+
+from __future__ import annotations
+
+from sqlalchemy import URL, Engine, text
+
+from pgrecall.errors import InputError, SchemaError
+from pgrecall.migrate.connecting import engine_of
+from pgrecall.migrate.settings import require_language, require_schema_name
+from pgrecall.migrate.status import languages, read_status
+from pgrecall.repository.translation import translated
+from pgrecall.schema import DEFAULT_SCHEMA
+
+
+def change_language(
+    target: str | URL | Engine, language: str, *, schema: str = DEFAULT_SCHEMA
+) -> int:
+    """Compares words by another text search configuration; returns how many texts were taken
+    apart anew.
+
+    All or nothing. Meanwhile searches go on as before and writing waits: about a second for 10,000
+    memories. What rank indexes noted of words is dropped, until they are maintained words are
+    counted. Raises InputError for a language that the server has not, SchemaError where there is no
+    schema or an old one.
+    """
+    require_schema_name(schema)
+    require_language(language)
+    # Whatever the engine's own level: what others write until the lock is there has to be seen.
+    engine = engine_of(target).execution_options(isolation_level="READ COMMITTED")
+    with translated(), engine.connect() as connection:
+        if read_status(connection, schema).language is None:
+            raise SchemaError(f"schema {schema!r} keeps no words yet: run `pgrecall migrate`")
+        known = languages(connection)
+        if language not in known:
+            raise InputError(
+                f"unknown text language {language!r}; this server has {', '.join(known)}"
+            )
+        changed: int = connection.scalar(
+            text(f'SELECT "{schema}".change_text_language(CAST(:language AS regconfig))'),
+            {"language": language},
+        )
+        connection.commit()
+    return changed

@@ -1,0 +1,22 @@
+"""What the words of memories tell of their owner."""
+
+from __future__ import annotations
+
+from pgrecall import statements
+from pgrecall.schema import Tables
+from pgrecall.steps import Execute, Operation
+from pgrecall.term import Term
+from pgrecall.validation import require_count, require_name
+
+MAX_TERMS = 10_000
+
+
+def telling_terms(tables: Tables, /, agent_id: str, *, limit: int = 20) -> Operation[list[Term]]:
+    """The terms that tell most of an agent's memories, most telling first.
+
+    Counts the words of all its memories: some tenths of a second for 100,000. Raises InputError.
+    """
+    require_name("agent_id", agent_id)
+    require_count("limit", limit, at_least=1, at_most=MAX_TERMS)
+    rows = yield Execute(statements.telling_terms(tables), {"owner_id": agent_id, "limit": limit})
+    return [Term(row.term, row.memories, row.weight, row.telling) for row in rows]

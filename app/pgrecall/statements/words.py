@@ -1,0 +1,180 @@
+"""The words of memories: their shares in a query's, and the terms that a memory has of it."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any
+
+from sqlalchemy import (
+    BigInteger,
+    Boolean,
+    ColumnElement,
+    Double,
+    FromClause,
+    Integer,
+    Select,
+    Table,
+    Text,
+    Uuid,
+    and_,
+    any_,
+    bindparam,
+    column,
+    func,
+    literal_column,
+    select,
+    table,
+    true,
+)
+from sqlalchemy.dialects.postgresql import ARRAY, array
+from sqlalchemy.sql.selectable import Join, Lateral, LateralFromClause
+
+from pgrecall import compiler
+from pgrecall.schema import Tables, owner
+from pgrecall.statements.conditions import OWNER, asked_for, in_team_table, owned, texts
+
+
+def query_text() -> ColumnElement[Any]:
+    return bindparam("query_text", type_=Text())
+
+
+def shares(tables: Tables, memories: Table, owners: str) -> FromClause:
+    """The keyword signal of these owners' memories that have any term of the query.
+
+    Columns: owner_id, id, share. Parameters: query_text, and the owners'.
+    """
+    one_or_more = texts(owners) if owners != OWNER else array([bindparam(OWNER, type_=Text())])
+    found: Any = compiler.schema_function(
+        tables.schema,
+        "keyword_shares",
+        one_or_more,
+        in_team_table(tables, memories),
+        query_text(),
+        type_=Uuid(),
+    )
+    rows = found.table_valued(
+        column("agent_id", Text()),
+        column("memory_id", Uuid()),
+        column("share", Double()),
+        name="words",
+    )
+    return (
+        select(rows.c.agent_id.label("owner_id"), rows.c.memory_id.label("id"), rows.c.share)
+    ).subquery(f"words_of_{owners}")
+
+
+def shares_of_each(memories: Table, terms: FromClause) -> LateralFromClause:
+    """The keyword signal of each row that is scored, by the terms of its owner.
+
+    `terms`: owner_id, term, weight. Column: share. The row's words are unpacked once, not for each
+    term.
+    """
+    unpacked = func.tsvector_to_array(memories.c.terms, type_=ARRAY(Text))
+    its = select(unpacked.label("terms")).offset(literal_column("0")).subquery("its")
+    matched = func.sum(terms.c.weight).filter(terms.c.term == any_(its.c.terms))
+    return (
+        select(func.least(matched / func.sum(terms.c.weight), 1.0).label("share"))
+        .select_from(its.join(terms, true()))
+        .where(terms.c.owner_id == owner(memories))
+        .lateral("words")
+    )
+
+
+def with_shares(rows: FromClause, memories: Table, words: FromClause) -> Join:
+    """Every memory beside its share; those without any term have none."""
+    if isinstance(words, Lateral):
+        return rows.join(words, true())
+    same = and_(words.c.owner_id == owner(memories), words.c.id == memories.c.id)
+    return rows.outerjoin(words, same)
+
+
+def share(words: FromClause) -> ColumnElement[float]:
+    """The keyword signal, never NULL."""
+    return func.coalesce(words.c.share, literal_column("0::float8"), type_=Double())
+
+
+def weighed(
+    tables: Tables, owner_id: ColumnElement[Any], *, of_team: ColumnElement[Any], exact: bool
+) -> FromClause:
+    """The terms of the query with their weights, as of `term_weights`: term, memories, weight."""
+    found: Any = compiler.schema_function(
+        tables.schema,
+        "term_weights",
+        owner_id,
+        of_team,
+        query_text(),
+        literal_column(str(exact).lower(), Boolean()),
+        type_=Text(),
+    )
+    rows: FromClause = found.table_valued(
+        column("term", Text()),
+        column("memories", BigInteger()),
+        column("weight", Double()),
+        name="weighed",
+    )
+    return rows
+
+
+@lru_cache
+def terms_of(tables: Tables) -> Select[Any]:
+    """The query's terms, whether the memory `id` of `owner_id` has each, and what each weighs."""
+    of_team = in_team_table(tables, tables.memories)
+    terms = weighed(tables, bindparam(OWNER, type_=Text()), of_team=of_team, exact=True)
+    memories = tables.memories
+    this = and_(owned(memories), memories.c.id == bindparam("id", type_=Uuid()))
+    stored = select(func.tsvector_to_array(memories.c.terms)).where(this).scalar_subquery()
+    has = func.array_position(stored, terms.c.term).is_not(None)
+    return select(terms.c.term, terms.c.memories, terms.c.weight, has.label("matched"))
+
+
+@lru_cache
+def usable_terms(tables: Tables) -> Select[Any]:
+    """How many terms the query has that count."""
+    found: Any = compiler.schema_function(tables.schema, "query_terms", query_text(), type_=Text())
+    rows = found.table_valued(column("term", Text()), name="found")
+    return select(func.count().label("terms")).select_from(rows)
+
+
+@lru_cache
+def narrows(tables: Tables) -> Select[Any]:
+    """Whether the `text` filter asks for anything: not where it holds only stop words."""
+    nodes: Any = func.numnode(asked_for(tables.schema), type_=Integer())
+    return select((nodes > literal_column("0")).label("narrows"))
+
+
+@lru_cache
+def common_terms(tables: Tables) -> Select[Any]:
+    """How many memories of `owner_id` there are, and have each term of at least `at_least`."""
+    found: Any = compiler.schema_function(
+        tables.schema,
+        "common_terms",
+        bindparam(OWNER, type_=Text()),
+        in_team_table(tables, tables.memories),
+        bindparam("at_least", type_=BigInteger()),
+        type_=BigInteger(),
+    )
+    rows = found.table_valued(
+        column("memories", BigInteger()),
+        column("terms", tables.rank_indexes.c.common_terms.type),
+        name="counted",
+    )
+    return select(rows.c.memories, rows.c.terms)
+
+
+@lru_cache
+def telling_terms(tables: Tables) -> Select[Any]:
+    """The `limit` most telling terms of `owner_id`: term, memories, weight, telling."""
+    names = ("agent_id", "team_id", "term", "memories", "weight", "telling")
+    view = table("telling_terms", *map(column, names), schema=tables.schema)
+    return (
+        select(view.c.term, view.c.memories, view.c.weight, view.c.telling)
+        .where(owned_by(view, tables.memories))
+        .order_by(view.c.telling.desc(), view.c.term)
+        .limit(bindparam("limit", type_=Integer()))
+    )
+
+
+def owned_by(view: FromClause, memories: Table) -> ColumnElement[bool]:
+    """Rows of the view that tell of the one owner, an agent or a team."""
+    whose: ColumnElement[bool] = view.c[owner(memories).name] == bindparam(OWNER, type_=Text())
+    return whose

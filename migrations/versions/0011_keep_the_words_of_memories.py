@@ -1,0 +1,115 @@
+"""Keep the words of memories beside their texts, for the keyword signal and the filter by text.
+
+Revision: 0011, after 0010, 2026-11-21
+
+A generated column, so that whoever writes a text writes its words too. Adding it writes the tables
+anew, under a lock that holds off everybody; without the graphs of the embeddings, which would
+take most of the time and are gone for that while.
+"""
+
+import sqlalchemy as sa
+from alembic import context, op
+from sqlalchemy.dialects.postgresql import JSONB, TSVECTOR
+
+from pgrecall.errors import InputError
+from pgrecall.migrate.operations import install, settings
+from pgrecall.migrate.status import languages
+
+revision = "0011"
+down_revision = "0010"
+branch_labels = None
+depends_on = None
+
+TABLES = ("agent_memories", "team_memories")
+BEFORE_THE_COLUMN = (
+    *("folded", "lexemes", "word_filter", "query_terms"),
+    *("term_key", "term_keys", "term_weight"),
+)
+AFTER_IT = (
+    *("term_weights", "keyword_shares", "common_terms", "word_candidates"),
+    "change_text_language",
+)
+VIEWS = ("memory_terms", "telling_terms")
+_GRANT = """
+    DO $$
+    DECLARE
+        role text;
+    BEGIN
+        FOR role IN
+            SELECT DISTINCT CASE g.grantee WHEN 0 THEN 'PUBLIC'
+                            ELSE quote_ident(pg_get_userbyid(g.grantee)) END
+              FROM pg_class c, aclexplode(c.relacl) g
+             WHERE c.relnamespace = '"SCHEMA"'::regnamespace
+               AND c.relname IN ('agent_memories', 'team_memories')
+               AND g.privilege_type = 'SELECT' AND g.grantee <> c.relowner LOOP
+            EXECUTE 'GRANT SELECT ON "SCHEMA".memory_terms, "SCHEMA".telling_terms TO ' || role;
+        END LOOP;
+    END $$
+"""
+"""Who could search before can search by words too."""
+
+
+def upgrade() -> None:
+    schema = settings().schema
+    op.execute(
+        "SELECT set_config('search_path', current_setting('search_path') || ', pg_temp', true)"
+    )
+    _create_text_language(schema)
+    for function in BEFORE_THE_COLUMN:
+        install(f"words/{function}.sql")
+    for table in TABLES:
+        op.add_column(
+            table,
+            sa.Column(
+                "terms",
+                TSVECTOR(),
+                sa.Computed(f'"{schema}".lexemes(content)', persisted=True),
+                nullable=False,
+                comment="The words of content as they are compared, with their places.",
+            ),
+            schema=schema,
+        )
+    for name, type_, comment in (
+        ("term_memories", sa.BigInteger(), "The owner's memories when it was built."),
+        ("common_terms", JSONB(), "Terms that many of them had, and how many; others are counted."),
+    ):
+        op.add_column("rank_indexes", sa.Column(name, type_, comment=comment), schema=schema)
+    install("views/memory_terms.sql")
+    for function in AFTER_IT:
+        install(f"words/{function}.sql")
+    install("views/telling_terms.sql")
+    op.execute(f'REVOKE ALL ON FUNCTION "{schema}".change_text_language FROM PUBLIC')
+    op.execute(_GRANT.replace("SCHEMA", schema))
+
+
+def downgrade() -> None:
+    schema = settings().schema
+    for function in reversed(AFTER_IT):
+        op.execute(f'DROP FUNCTION "{schema}".{function}')
+    for view in reversed(VIEWS):
+        op.execute(f'DROP VIEW "{schema}".{view}')
+    for name in ("common_terms", "term_memories"):
+        op.drop_column("rank_indexes", name, schema=schema)
+    for table in reversed(TABLES):
+        op.drop_column(table, "terms", schema=schema)
+    for function in reversed(BEFORE_THE_COLUMN):
+        op.execute(f'DROP FUNCTION "{schema}".{function}')
+    op.execute(f'DROP FUNCTION "{schema}".text_language')
+
+
+def _create_text_language(schema: str) -> None:
+    language = settings().language
+    if not context.is_offline_mode():
+        known = languages(op.get_bind())
+        if language not in known:
+            raise InputError(
+                f"unknown text language {language!r}; this server has {', '.join(known)}"
+            )
+    op.execute(
+        f'CREATE FUNCTION "{schema}".text_language() RETURNS regconfig '
+        f"LANGUAGE sql IMMUTABLE PARALLEL SAFE RETURN '{language}'::regconfig"
+    )
+    op.execute(
+        f'COMMENT ON FUNCTION "{schema}".text_language IS '
+        "'The language by which words are compared; changed by change_text_language.'"
+    )

@@ -1,0 +1,10 @@
+CREATE FUNCTION query_terms(query_text text) RETURNS TABLE (term text)
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE ROWS 8
+BEGIN ATOMIC
+    SELECT word.lexeme FROM unnest(lexemes(query_text)) word
+     ORDER BY word.positions[1], word.lexeme
+     LIMIT 1000;
+END;
+
+COMMENT ON FUNCTION query_terms IS
+    'The distinct terms of a query in the order in which they first come, at most 1000; none where all are stop words.';

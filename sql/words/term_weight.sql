@@ -1,0 +1,7 @@
+CREATE FUNCTION term_weight(memories bigint, total bigint) RETURNS float8
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    RETURN ln(1 + (greatest(total, memories) - memories + 0.5::float8)
+                  / (memories + 0.5::float8));
+
+COMMENT ON FUNCTION term_weight IS
+    'Inverse document frequency of a term that so many of all memories have: ln(1 + (N - n + 0.5) / (n + 0.5)).';

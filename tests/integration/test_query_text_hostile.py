@@ -1,0 +1,350 @@
+"""Texts and values that mean harm: each gives a result or an InputError and changes nothing."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from sqlalchemy import Engine, create_engine
+
+from pgrecall import MemoryRepository, NewMemory
+from pgrecall.errors import InputError, PgRecallError
+from tests.conftest import new_database
+from tests.integration.support import NORTH, sql
+
+AGENT = "agent"
+PATIENCE = "2s"
+"""Longer than any of these may take, by far."""
+
+WORDS = [
+    "'; DROP TABLE pgrecall.agent_memories; --",
+    "') OR 1=1 --",
+    "$$; SELECT pg_sleep(60); $$",
+    "\"double\" and 'single' and `back`",
+    "'''''",
+    '"unclosed phrase',
+    '"" "" ""',
+    '-"',
+    "\\ \\\\ \\' \\n \\x00 \\u0000 C:\\path\\'file",
+    "%s %(name)s %% % :name ::text $1 ? {curly} {0} {{}}",
+    "a & b | !c <-> d <2> e:*ABCD (f",
+    "& | ! ( ) <-> :* <0> <99999>",
+    "!!!!!! &&&& |||| (((( ))))",
+    "or OR Or oR",
+    '- -- --- -a --b -"c d" - e',
+    "a:b:c:d 'x':1A,2B 'y':*",
+    "null NULL true {} [] ,",
+    "\x01\x02\x1b\x1f\x7f\x80\x9f",
+    "tab\tnew\nline\r\nform\x0cfeed\x0b",
+    "🙂👩\u200d👩\u200d👧🏽🇵🇹 emoji",
+    "שלום \u202eعربى\u202c \u2067x\u2069",
+    "ze\u200bro\u200cwi\u200ddth\ufeff\u2060\u00ad",
+    "Z\u0351\u036b\u0343a\u0323\u0308l\u034dg\u0321o\u0489",
+    "\u0301\u0301\u0301 \u0301",
+    "한국어 \u1112\u1161\u11ab\u1100\u1173\u11af 조선",
+    "東京タワー 中文字 ｶﾀｶﾅ ㌀㍿ 𠀀𪛖",
+    "ภาษาไทย नमस्ते தமிழ் বাংলা မြန်မာ ខ្មែរ",
+    "ﷺ ﷽ ﬃ ½ ² ① ℀ Ⅷ ﬀ",
+    "İIıi ßẞ ǅ Σσς ŉ",
+    "\ufffd\ufffe\uffff\U0010ffff\ue000\U000f0000",
+    "<a href='x'>tag</a> &amp; &#x41; <!-- c --> ]]>",
+    "http://a.b/c?d=e&f=g#h ftp://x mailto:a@b.c //x/../y",
+    "1e309 -1e309 0x10 1,000,000,000,000 999999999999999999999999 .5 5. 1.2.3.4",
+    "x" * 2047,
+    "x" * 100_000,
+    "é" * 100_000,
+    "東" * 5_000,
+    "ﷺ" * 5_000,
+    " ".join(f"word{number}" for number in range(10_000)),
+    " or ".join(f"word{number}" for number in range(3_000)),
+    " ".join("the" for _ in range(20_000)),
+    " ".join(f'"a{number} b"' for number in range(2_000)),
+    '"fire ' + "the " * 17_000 + 'rain"',
+    "a-" * 10_000,
+    "1," * 2_000,
+    "1" * 100_000,
+    "." * 100_000,
+    " " * 100_000,
+    "<" * 50_000,
+    "a@" * 20_000,
+    "-1" * 20_000,
+]
+NOT_TEXT = ["a\0b", "\0", "\ud800", "a\udfff", "\ud83d tea"]
+NO_TEXT: list[Any] = [7, 1.5, True, b"tea", ["tea"], ("tea",), {"tea": 1}, object(), {"a", "b"}]
+
+
+def named(value: object) -> str:
+    return f"{value!a:.30} ({len(value)})" if isinstance(value, str) else type(value).__name__
+
+
+@pytest.fixture(scope="module")
+def impatient(server_url: str, template: str) -> Iterator[Engine]:
+    """Statements end after a while; cancelling tells it as a DatabaseError."""
+    with new_database(server_url, template) as url:
+        engine = create_engine(url, connect_args={"options": f"-c statement_timeout={PATIENCE}"})
+        MemoryRepository(engine).add_many(
+            AGENT,
+            [
+                NewMemory("The great fire.", embedding=NORTH),
+                NewMemory("Rain & word1 word2.", embedding=NORTH),
+                NewMemory("🙂", embedding=NORTH),
+            ],
+        )
+        yield engine
+        engine.dispose()
+
+
+@pytest.fixture
+def repo(impatient: Engine) -> MemoryRepository:
+    return MemoryRepository(impatient)
+
+
+@pytest.fixture
+def untouched(impatient: Engine) -> Iterator[None]:
+    """The tables before and after a test are the same, to the bit."""
+
+    def everything() -> list[Any]:
+        return [
+            sql(
+                impatient,
+                f"SELECT count(*), md5(string_agg(t::text, '|' ORDER BY t::text)) "
+                f"FROM pgrecall.{table} t",
+            )
+            for table in ("agent_memories", "team_memories", "memory_usage", "memory_events")
+        ]
+
+    before = everything()
+    yield
+    assert everything() == before
+
+
+def harmless(ask: Callable[[], object]) -> None:
+    """A result, or an InputError; anything else fails."""
+    with suppress(InputError):
+        ask()
+
+
+@pytest.mark.usefixtures("untouched")
+@pytest.mark.parametrize("text", WORDS, ids=named)
+def test_any_query_text_ranks_every_memory(repo: MemoryRepository, text: str) -> None:
+    asked: dict[str, Any] = {"query_text": text, "profile": "hybrid"}
+
+    hits = repo.search(AGENT, NORTH, touch=False, **asked)
+    why = repo.explain(AGENT, hits[0].memory.id, NORTH, normalise_weights=True, **asked)
+
+    assert len(hits) == 3
+    assert all(0 <= hit.signals["keyword"] <= 1 and 0 <= hit.score <= 1 for hit in hits)
+    assert len(why.terms) <= 1_000
+    assert why.ranked == 3
+
+
+@pytest.mark.usefixtures("untouched")
+@pytest.mark.parametrize("text", WORDS, ids=named)
+def test_any_text_filter_gives_a_result_or_is_refused(repo: MemoryRepository, text: str) -> None:
+    [first, *_] = repo.search(AGENT, NORTH, k=1, touch=False)
+
+    harmless(lambda: repo.search(AGENT, NORTH, text=text, touch=False))
+    harmless(lambda: repo.count(AGENT, text=text))
+    harmless(lambda: repo.explain(AGENT, first.memory.id, NORTH, text=text))
+
+
+@pytest.mark.usefixtures("untouched")
+@pytest.mark.parametrize(
+    "text", ["-" * 40, f"Minutes\n{'-' * 60}\ntea", "- " * 40, "-" * 100_000], ids=named
+)
+def test_a_ruler_of_dashes_in_a_filter_is_harmless(repo: MemoryRepository, text: str) -> None:
+    harmless(lambda: repo.count(AGENT, text=text))
+
+
+@pytest.mark.usefixtures("untouched")
+@pytest.mark.parametrize(
+    "text",
+    ["a-1" * 33_333, "a/" * 50_000, '"' * 100_000, "ﷺ" * 100_000, "<a " * 33_333, "1," * 20_000],
+    ids=named,
+)
+def test_a_filter_of_many_words_is_harmless(repo: MemoryRepository, text: str) -> None:
+    harmless(lambda: repo.count(AGENT, text=text))
+
+
+@pytest.mark.usefixtures("untouched")
+@pytest.mark.parametrize(
+    "text",
+    [
+        pytest.param("a_" * 50_000),
+        pytest.param(
+            "a" + "\u0301" * 11_000 + "\u0316" * 11_000,
+        ),
+        pytest.param(
+            "א" + "\u05bf" * 11_000 + "\u05b0" * 11_000,
+        ),
+    ],
+    ids=named,
+)
+def test_no_text_keeps_the_server_busy(repo: MemoryRepository, text: str) -> None:
+    assert len(repo.search(AGENT, NORTH, query_text=text, profile="hybrid", touch=False)) == 3
+
+
+@pytest.mark.usefixtures("untouched")
+@pytest.mark.parametrize("profile", ["hybrid", "five_factor"])
+@pytest.mark.parametrize("value", [*NOT_TEXT, *NO_TEXT], ids=named)
+def test_what_is_not_text_is_refused_by_name(
+    repo: MemoryRepository, value: Any, profile: str
+) -> None:
+    [first, *_] = repo.search(AGENT, NORTH, k=1, touch=False)
+    asked: dict[str, Any] = {"profile": profile}
+
+    for name in ("query_text", "text"):
+        given: dict[str, Any] = {name: value}
+        with pytest.raises(InputError, match=f"^{name} "):
+            repo.search(AGENT, NORTH, **asked, **given)
+        with pytest.raises(InputError, match=f"^{name} "):
+            repo.explain(AGENT, first.memory.id, NORTH, **asked, **given)
+    with pytest.raises(InputError, match=r"^text "):
+        repo.count(AGENT, text=value)
+
+
+@settings(
+    deadline=None,
+    max_examples=40,
+    derandomize=True,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+)
+@given(
+    text=st.one_of(
+        st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=60),
+        st.text("a1 -\"'\\&|!():*<>/,.@_東\u0301\u05b0\u200b\t", max_size=40),
+    )
+)
+def test_random_text_is_a_query_a_filter_and_a_content(impatient: Engine, text: str) -> None:
+    with impatient.connect() as connection:
+        repo = MemoryRepository(connection)
+        asked: dict[str, Any] = {"profile": "hybrid", "touch": False, "k": 10}
+        if text:
+            stored = repo.add("random", NewMemory(text, embedding=NORTH))
+            [hit] = repo.search("random", query_text=text, **asked)
+            assert (hit.memory.id, hit.memory.content) == (stored, text)
+            # What has every word of the query has all of the signal.
+            why = repo.explain("random", stored, query_text=text, profile="hybrid")
+            assert hit.signals["keyword"] == pytest.approx(1 if why.terms else 0)
+        assert len(repo.search(AGENT, NORTH, query_text=text, **asked)) == 3
+        assert repo.count(AGENT, text=text) <= 3
+        connection.rollback()
+
+
+SCRIPTS = [
+    *((0x20, 0x7F), (0xA0, 0x250), (0x370, 0x400), (0x400, 0x530), (0x590, 0x600), (0x600, 0x700)),
+    *((0x900, 0xA00), (0xE00, 0xE80), (0x1100, 0x1200), (0x1E00, 0x2000), (0x2000, 0x2070)),
+    *((0x3040, 0x3200), (0x3300, 0x3400), (0x4E00, 0x9FFF), (0xAC00, 0xD7A4), (0xF900, 0xFB00)),
+    *((0xFB00, 0xFE00), (0xFE70, 0xFF00), (0xFF00, 0xFFF0), (0x10400, 0x10450), (0x1D160, 0x1D165)),
+    *((0x1D400, 0x1D800), (0x1F300, 0x1F700), (0x20000, 0x2A6D6), (0x2F800, 0x2FA1E)),
+]
+MAX_BYTES = 2 * 1024 * 1024
+
+
+def junk(seed: int) -> str:
+    """Just under 2 MiB of UTF-8, of one script or many, of short words or long."""
+    chance = random.Random(seed)
+    scripts = SCRIPTS if seed % 2 else [chance.choice(SCRIPTS)]
+    blank = chance.choice([0.0, 0.02, 0.2])
+    hyphen = chance.choice([0.0, 0.02, 0.2])
+    written: list[str] = []
+    size = 0
+    while size < MAX_BYTES - 4:
+        place = chance.random()
+        if place < blank:
+            one = " "
+        elif place < blank + hyphen:
+            one = "-"
+        else:
+            one = chr(chance.randrange(*chance.choice(scripts)))
+        written.append(one)
+        size += len(one.encode())
+    return "".join(written)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_two_mebibytes_of_junk_can_be_remembered_and_asked_for(
+    impatient: Engine, seed: int
+) -> None:
+    text = junk(seed)
+    with impatient.connect() as connection:
+        repo = MemoryRepository(connection)
+
+        added = repo.add("junk", NewMemory(text, embedding=NORTH))
+        memory = repo.get("junk", added)
+        hits = repo.search("junk", query_text=text[-300:], profile="hybrid", touch=False)
+
+        assert memory is not None
+        assert memory.content == text
+        assert [hit.memory.id for hit in hits] == [added]
+        connection.rollback()
+
+
+def hyphenated(alphabet: str, length: int) -> str:
+    """Under 100,000 characters of distinct compounds: each is kept whole and in its parts."""
+    chance = random.Random(1)
+    return " ".join(
+        "-".join("".join(chance.choices(alphabet, k=length)) for _ in range(2))
+        for _ in range(99_000 // (2 * length + 2))
+    )
+
+
+@pytest.mark.parametrize(
+    ("alphabet", "length"),
+    [
+        ("abcdefgh", 4),
+        ("абвгдежз", 4),
+        ("".join(map(chr, range(0x20000, 0x20100))), 8),
+        ("".join(map(chr, range(0x1D400, 0x1D41A))), 4),
+        ("\ufdf2\ufdf3\ufdf4\ufdf5\ufdf6\ufdf7\ufdf8", 5),
+        ("\ufdf2\ufdf3\ufdf4\ufdf5\ufdf6\ufdf7\ufdf8", 20),
+    ],
+    ids=ascii,
+)
+def test_as_many_distinct_words_as_there_is_room_for_can_be_remembered(
+    impatient: Engine, alphabet: str, length: int
+) -> None:
+    text = hyphenated(alphabet, length)
+    assert len(text) < 100_000
+    with impatient.connect() as connection:
+        repo = MemoryRepository(connection)
+
+        added = repo.add("words", NewMemory(text, embedding=NORTH))
+        also = repo.add_many("words", [NewMemory(f"{text} too", embedding=NORTH)])
+
+        hits = repo.search("words", query_text=text[:300], profile="hybrid", touch=False)
+        assert {hit.memory.id for hit in hits} == {added, *also}
+        connection.rollback()
+
+
+@pytest.mark.usefixtures("untouched")
+@pytest.mark.parametrize("text", WORDS[:12], ids=named)
+@pytest.mark.parametrize("where", ["agent", "team"])
+def test_hostile_names_of_owners_are_only_names(
+    repo: MemoryRepository, text: str, where: str
+) -> None:
+    asked: dict[str, Any] = {"query_text": "fire", "profile": "hybrid", "touch": False}
+
+    if where == "agent":
+        assert repo.search(text, NORTH, **asked) == []
+    else:
+        assert len(repo.search(AGENT, NORTH, teams=[text, text], **asked)) == 3
+
+
+@pytest.mark.usefixtures("untouched")
+def test_a_caller_who_goes_on_in_its_transaction_can(impatient: Engine) -> None:
+    """What is refused was never sent, so the transaction is as it was."""
+    with impatient.connect() as connection:
+        repo = MemoryRepository(connection)
+        for given in ({"query_text": "\0"}, {"text": "\ud800"}, {"text": 5}):
+            bad: dict[str, Any] = given
+            with pytest.raises(PgRecallError):
+                repo.search(AGENT, NORTH, **bad)
+
+        assert len(repo.search(AGENT, NORTH, text="fire", touch=False)) == 1
+        connection.rollback()

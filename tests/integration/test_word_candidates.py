@@ -1,0 +1,606 @@
+"""Searches by words through rank indexes, against exact ones and a count in Python."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from statistics import fmean
+from typing import Any
+from uuid import UUID
+
+import numpy as np
+import psycopg
+import pytest
+from psycopg import sql as psql
+from sqlalchemy import Engine, NullPool, create_engine
+
+from pgrecall import Hits, MemoryRepository, NewMemory, migrate
+from tests.conftest import DIMENSIONS, new_database
+from tests.integration.support import sql
+
+BIG, SIZE = "big", 3_000
+SMALL = 400
+COMMON = 100
+"""Noted from so many on, in these tests."""
+BUILT = datetime.now(UTC)
+SOON = BUILT + timedelta(days=1)
+EXACT = 1e-9
+VOCABULARY = [f"q{number}x" for number in range(600)]
+"""Words that English leaves alone; the earlier, the more frequent."""
+NAME = "zebulon"
+SHARES = 1 / np.arange(1, len(VOCABULARY) + 1)
+SHARES /= SHARES.sum()
+
+
+def texts(owner: str, count: int) -> list[str]:
+    rng = np.random.default_rng(list(owner.encode()))
+    return [
+        " ".join([*rng.choice(VOCABULARY, size=12, p=SHARES), f"no{number}"])
+        for number in range(count)
+    ]
+
+
+def vectors(owner: str, count: int) -> list[list[float]]:
+    rng = np.random.default_rng([7, *owner.encode()])
+    found: list[list[float]] = rng.normal(size=(count, DIMENSIONS)).tolist()
+    return found
+
+
+def memories(owner: str, count: int) -> list[NewMemory]:
+    rng = np.random.default_rng([9, *owner.encode()])
+    return [
+        NewMemory(
+            text,
+            embedding=vector,
+            importance=rng.uniform(),
+            created_at=BUILT - timedelta(days=rng.exponential(40)),
+            memory_type=("task", "note", "episodic")[number % 3],
+            tags=["rare"] if number % 50 == 0 else [],
+        )
+        for number, (text, vector) in enumerate(
+            zip(texts(owner, count), vectors(owner, count), strict=True)
+        )
+    ]
+
+
+def plain(id_: UUID) -> UUID:
+    return UUID(int=id_.int)
+
+
+@dataclass(frozen=True)
+class World:
+    engine: Engine
+    url: str
+    contents: Mapping[UUID, str] = field(repr=False)
+    """Of BIG."""
+
+
+@pytest.fixture(scope="module")
+def world(server_url: str, template: str) -> Iterator[World]:
+    """BIG is indexed; agents and teams `indexed` and `plain` are what they are called."""
+    with pytest.MonkeyPatch.context() as patch, new_database(server_url, template) as url:
+        patch.setattr("pgrecall.operations.indexing.COMMON", COMMON)
+        engine = create_engine(url, poolclass=NullPool)
+        repo = MemoryRepository(engine)
+        stored = memories(BIG, SIZE)
+        ids = repo.add_many(BIG, stored)
+        for owner in ("indexed", "plain"):
+            for among in (repo, repo.teams):
+                among.add_many(owner, memories(f"{owner} {among is repo}", SMALL))
+        repo.build_rank_indexes(agent_id=BIG, at_least=1)
+        for among in (repo, repo.teams):
+            among.build_rank_indexes(agent_id="indexed", at_least=1)
+        sql(engine, "ANALYZE")
+        yield World(
+            engine, url, dict(zip(map(plain, ids), (one.content for one in stored), strict=True))
+        )
+        engine.dispose()
+
+
+@pytest.fixture
+def whole(world: World) -> MemoryRepository:
+    """For tests that change nothing."""
+    return MemoryRepository(world.engine)
+
+
+@pytest.fixture
+def undone(world: World) -> Iterator[MemoryRepository]:
+    """In a transaction that is rolled back."""
+    with world.engine.connect() as connection:
+        yield MemoryRepository(connection)
+        connection.rollback()
+
+
+def queries(number: int, seed: int, *, words: int, rarest: int = len(VOCABULARY)) -> list[Any]:
+    """Vectors and texts drawn at random: common words as often as texts have them, or any."""
+    rng = np.random.default_rng(seed)
+    shares = SHARES[:rarest] / SHARES[:rarest].sum()
+    return [
+        (
+            rng.normal(size=DIMENSIONS).tolist(),
+            " ".join(rng.choice(VOCABULARY[:rarest], size=words, p=shares if n % 2 else None)),
+        )
+        for n in range(number)
+    ]
+
+
+def found_by(
+    repo: MemoryRepository, query: Any, words: str | None, /, *, agent: str = BIG, **asked: Any
+) -> Hits:
+    usual = {"profile": "hybrid", "as_of": SOON, "touch": False, "strategy": "index"}
+    return repo.search(agent, query, query_text=words, **(usual | asked))
+
+
+def both(
+    repo: MemoryRepository, query: Any, words: str | None, /, **asked: Any
+) -> tuple[Hits, Hits]:
+    found = found_by(repo, query, words, **asked)
+    exact = found_by(repo, query, words, **(asked | {"strategy": "exact"}))
+    assert exact.strategy == "exact"
+    assert len(found) == len(exact)
+    assert list(found) == sorted(found, key=lambda hit: (-hit.score, hit.memory.id))
+    return found, exact
+
+
+def recall(found: Hits, exact: Hits) -> float:
+    ids = {hit.memory.id for hit in exact}
+    return fmean(hit.memory.id in ids for hit in found) if ids else 1.0
+
+
+def same_values(found: Hits, exact: Hits) -> None:
+    """What both have found they score alike."""
+    known = {hit.memory.id: hit for hit in exact}
+    for hit in found:
+        if hit.memory.id in known:
+            assert hit.signals == pytest.approx(known[hit.memory.id].signals, abs=EXACT)
+            assert hit.score == pytest.approx(known[hit.memory.id].score, abs=EXACT)
+
+
+def share(query: str, content: str, counts: Mapping[str, int], total: int) -> float:
+    """The keyword signal, in Python alone."""
+    asked = set(query.split())
+    weight = {
+        term: math.log(1 + (total - counts.get(term, 0) + 0.5) / (counts.get(term, 0) + 0.5))
+        for term in asked
+    }
+    had = asked & set(content.split())
+    return math.fsum(weight[term] for term in had) / math.fsum(weight.values())
+
+
+def counted(contents: Sequence[str]) -> Counter[str]:
+    return Counter(word for content in contents for word in set(content.split()))
+
+
+# Finding
+
+
+@pytest.mark.parametrize(
+    ("words", "rarest"),
+    [(1, 600), (2, 600), (4, 600), (10, 600), (2, 15), (3, 15), (6, 15)],
+    ids=lambda value: str(value),
+)
+def test_random_questions_find_nearly_the_exact_answer(
+    whole: MemoryRepository, words: int, rarest: int
+) -> None:
+    shares = []
+    for query, text in queries(12, 100 * words + rarest, words=words, rarest=rarest):
+        found, exact = both(whole, query, text)
+        assert found.strategy == "index"
+        same_values(found, exact)
+        shares.append(recall(found, exact))
+
+    assert fmean(shares) >= 0.98
+
+
+@pytest.mark.parametrize(
+    "weights",
+    [
+        {"keyword": 0.9, "similarity": 0.1},
+        {"keyword": 0.5, "similarity": 0.5},
+        {"keyword": 0.6, "similarity": 0.1, "recency": 0.15, "importance": 0.15},
+        {"keyword": 0.05, "similarity": 0.95},
+    ],
+    ids=str,
+)
+def test_other_weights_find_nearly_the_exact_answer(
+    whole: MemoryRepository, weights: Mapping[str, float]
+) -> None:
+    shares = []
+    for query, text in queries(8, 5, words=3):
+        found, exact = both(whole, query, text, weights=weights)
+        same_values(found, exact)
+        shares.append(recall(found, exact))
+
+    assert fmean(shares) >= 0.95
+
+
+COSINES = [1.0, 0.5, 0.0, -0.5, -1.0]
+
+
+@pytest.mark.parametrize("since", ["before the build", "after it"])
+@pytest.mark.parametrize("cosine", COSINES)
+def test_a_rare_name_finds_its_memory_at_any_cosine(
+    undone: MemoryRepository, agent: str, cosine: float, since: str
+) -> None:
+    """The only one of 3,000 that has it."""
+    query = [1.0, *[0.0] * (DIMENSIONS - 1)]
+    vector = [cosine, (1 - cosine**2) ** 0.5, *[0.0] * (DIMENSIONS - 2)]
+    named = NewMemory(f"{NAME} q0x", embedding=vector, importance=0.0)
+
+    def fill() -> None:
+        undone.add_many(agent, memories(BIG, SIZE))
+
+    if since == "after it":
+        fill()
+        undone.build_rank_indexes(agent_id=agent, at_least=1)
+        id_ = undone.add(agent, named)
+    else:
+        fill()
+        id_ = undone.add(agent, named)
+        undone.build_rank_indexes(agent_id=agent, at_least=1)
+
+    weights = {"keyword": 0.6, "similarity": 0.4}
+    found, exact = both(undone, query, NAME, agent=agent, weights=weights)
+
+    assert found.strategy == "index"
+    assert found[0].memory.id == exact[0].memory.id == id_
+    assert found[0].signals["keyword"] == 1.0
+    assert recall(found, exact) >= 0.9
+
+
+@pytest.mark.parametrize("number", [0, 1_234, 2_999])
+def test_a_number_that_one_memory_has_finds_it_among_all(
+    whole: MemoryRepository, world: World, number: int
+) -> None:
+    """By the profile's own weights, with the vector of what is nearest to nothing of it."""
+    [vector] = [v for n, v in enumerate(vectors(BIG, SIZE)) if n == number]
+    opposite = [-x for x in vector]
+
+    found, exact = both(whole, opposite, f"no{number}", weights={"keyword": 0.5, "similarity": 0.5})
+
+    assert found.strategy == "index"
+    assert world.contents[plain(exact[0].memory.id)].endswith(f" no{number}")
+    assert found[0] == exact[0]
+
+
+@pytest.mark.parametrize("text", [None, "", "the and of", "xyzzy", "!!!"])
+def test_without_known_words_the_others_decide(whole: MemoryRepository, text: str | None) -> None:
+    shares = []
+    for query, _ in queries(10, 11, words=1):
+        found, exact = both(whole, query, text)
+        assert found.strategy == "index"
+        assert {hit.signals["keyword"] for hit in found} == {0.0}
+        shares.append(recall(found, exact))
+
+    assert fmean(shares) >= 0.98
+
+
+def test_the_weight_of_words_goes_to_the_others_where_there_are_none(
+    whole: MemoryRepository,
+) -> None:
+    for query, _ in queries(5, 12, words=1):
+        found, exact = both(whole, query, "the of", normalise_weights=True)
+        assert found.strategy == "index"
+        same_values(found, exact)
+        assert max(hit.score for hit in found) > max(
+            hit.score for hit in found_by(whole, query, "the of")
+        )
+
+
+@pytest.mark.parametrize("text", [" ".join(VOCABULARY), "q0x " * 10_000], ids=["all", "one"])
+def test_very_many_words_find_the_exact_answer(whole: MemoryRepository, text: str) -> None:
+    for query, _ in queries(2, 13, words=1):
+        found, exact = both(whole, query, text)
+        same_values(found, exact)
+        assert recall(found, exact) >= 0.9
+
+
+FILTERS: dict[str, dict[str, Any]] = {
+    "type": {"memory_types": ["task"]},
+    "tag of few": {"tags": ["rare"]},
+    "text": {"text": "q0x -q1x"},
+    "text of few": {"text": "q300x"},
+    "text of nobody": {"text": "xyzzy"},
+    "similarity": {"min_similarity": 0.5},
+    "score": {"min_score": 0.5},
+    "created": {"created_after": BUILT - timedelta(days=20)},
+    "k of 1": {"k": 1},
+    "k of 80": {"k": 80},
+    "k of 81": {"k": 81},
+}
+
+
+@pytest.mark.parametrize("asked", FILTERS.values(), ids=list(FILTERS))
+def test_filters_narrow_alike_and_never_leave_fewer(
+    whole: MemoryRepository, asked: dict[str, Any]
+) -> None:
+    shares = []
+    for query, text in queries(4, 14, words=3):
+        found, exact = both(whole, query, text, **asked)
+        same_values(found, exact)
+        shares.append(recall(found, exact))
+
+    assert fmean(shares) >= 0.97
+
+
+# What words weigh
+
+
+def test_the_words_that_many_have_are_noted_at_the_build(
+    world: World, whole: MemoryRepository
+) -> None:
+    [(memories_, common)] = sql(
+        world.engine,
+        "SELECT term_memories, common_terms FROM pgrecall.rank_indexes WHERE agent_id = :agent",
+        agent=BIG,
+    )
+
+    counts = counted(list(world.contents.values()))
+    assert memories_ == SIZE
+    assert common == {term: n for term, n in counts.items() if n >= COMMON}
+    assert 5 < len(common) < 100
+
+
+def test_words_weigh_through_the_index_what_python_counts(
+    world: World, whole: MemoryRepository
+) -> None:
+    counts = counted(list(world.contents.values()))
+    for query, text in queries(10, 15, words=4):
+        for hit in found_by(whole, query, text, k=50):
+            expected = share(text, world.contents[plain(hit.memory.id)], counts, SIZE)
+            assert hit.signals["keyword"] == pytest.approx(expected, abs=EXACT)
+
+
+def added(repo: MemoryRepository, agent: str, number: int, content: str) -> None:
+    rng = np.random.default_rng(17)
+    repo.add_many(
+        agent,
+        [
+            NewMemory(f"{content} new{n}", embedding=rng.normal(size=DIMENSIONS).tolist())
+            for n in range(number)
+        ],
+    )
+
+
+def test_noted_words_weigh_as_of_the_build_and_others_as_of_now(
+    world: World, undone: MemoryRepository
+) -> None:
+    """And explain tells the exact weights."""
+    common, rare, new = "q0x", "q500x", "newword"
+    counts = counted(list(world.contents.values()))
+    assert counts[common] >= COMMON > counts[rare] + 50
+    added(undone, BIG, 50, f"{common} {rare} {new}")
+    query = queries(1, 18, words=1)[0][0]
+    text = f"{common} {rare} {new}"
+
+    found, exact = both(undone, query, text)
+
+    mixed = counts + Counter({rare: 50, new: 50})
+    now = mixed + Counter({common: 50})
+    assert found.strategy == "index"
+    for hits, n, total in ((found, mixed, SIZE), (exact, now, SIZE + 50)):
+        for hit in hits:
+            expected = share(text, hit.memory.content, n, total)
+            assert hit.signals["keyword"] == pytest.approx(expected, abs=EXACT)
+    why = undone.explain(
+        BIG, found[-1].memory.id, query, profile="hybrid", query_text=text, as_of=SOON
+    )
+    assert {term.term: term.memories for term in why.terms} == {
+        term: now[term] for term in text.split()
+    }
+    value = next(signal.value for signal in why.signals if signal.name == "keyword")
+    assert value == pytest.approx(share(text, found[-1].memory.content, now, SIZE + 50), abs=EXACT)
+
+
+def test_stale_notes_leave_scores_within_reason_and_never_fewer_hits(
+    undone: MemoryRepository,
+) -> None:
+    """Half of the memories that had the commonest word are gone, and as many others are there."""
+    gone = [
+        hit.memory.id
+        for hit in found_by(undone, None, "q0x", strategy="exact", k=900)
+        if hit.signals["keyword"] == 1.0
+    ]
+    undone.delete(BIG, gone)
+    added(undone, BIG, 900, "q9x")
+    shares = []
+    for query, text in queries(10, 19, words=3):
+        found, exact = both(undone, query, f"{text} q0x q9x")
+        assert (found.strategy, len(found)) == ("index", 10)
+        assert all(0 <= hit.signals["keyword"] <= 1 + EXACT for hit in found)
+        known = {hit.memory.id: hit.score for hit in exact}
+        assert all(
+            abs(hit.score - known[hit.memory.id]) <= 0.1 for hit in found if hit.memory.id in known
+        )
+        shares.append(recall(found, exact))
+    assert fmean(shares) >= 0.7
+
+
+def test_what_was_written_changed_and_deleted_since_is_known(undone: MemoryRepository) -> None:
+    query = [0.0, 1.0, *[0.0] * (DIMENSIONS - 2)]
+    weights = {"keyword": 0.8, "similarity": 0.2}
+    away = [-x for x in query]
+    first, second, third = (
+        undone.add(BIG, NewMemory(f"{NAME} {word}", embedding=away))
+        for word in ("one", "two", "three")
+    )
+    old = found_by(undone, query, "no77", weights=weights)[0].memory.id
+
+    undone.update(BIG, old, content=f"{NAME} changed", embedding=away)
+    undone.update(BIG, second, content="other words", embedding=away)
+    undone.delete(BIG, [third])
+    found, exact = both(undone, query, NAME, weights=weights)
+
+    assert found.strategy == "index"
+    having = {hit.memory.id for hit in found if hit.signals["keyword"]}
+    assert having == {first, old}
+    assert [hit.memory.id for hit in found[:2]] == [hit.memory.id for hit in exact[:2]]
+
+
+def test_a_word_that_a_memory_has_lost_since_the_build_does_not_count(
+    undone: MemoryRepository, world: World
+) -> None:
+    id_ = next(i for i, content in world.contents.items() if content.endswith(" no5"))
+    undone.update(BIG, id_, content="nothing of it", embedding=vectors(BIG, 6)[5])
+
+    for hits in both(undone, vectors(BIG, 6)[5], "no5"):
+        assert {hit.signals["keyword"] for hit in hits} == {0.0}
+        assert id_ in [hit.memory.id for hit in hits]
+
+
+def test_words_of_what_is_no_longer_active_find_nothing(
+    undone: MemoryRepository, world: World
+) -> None:
+    id_ = next(i for i, content in world.contents.items() if content.endswith(" no6"))
+    undone.invalidate(BIG, id_)
+
+    for hits in both(undone, vectors(BIG, 7)[6], "no6"):
+        assert id_ not in [hit.memory.id for hit in hits]
+
+
+# Teams
+
+
+@pytest.mark.parametrize(
+    ("agent", "teams"),
+    [
+        ("indexed", ["indexed"]),
+        ("indexed", ["plain"]),
+        ("plain", ["indexed"]),
+        ("indexed", ["indexed", "plain", "nobody"]),
+        (BIG, ["indexed", "plain"]),
+    ],
+    ids=str,
+)
+def test_agents_and_teams_with_and_without_an_index_weigh_words_each_for_itself(
+    whole: MemoryRepository, agent: str, teams: list[str]
+) -> None:
+    contents = {
+        (None, "indexed"): texts("indexed True", SMALL),
+        (None, "plain"): texts("plain True", SMALL),
+        (None, BIG): texts(BIG, SIZE),
+        ("indexed", None): texts("indexed False", SMALL),
+        ("plain", None): texts("plain False", SMALL),
+    }
+    shares = []
+    for query, text in queries(6, 20, words=3):
+        found, exact = both(whole, query, text, agent=agent, teams=teams)
+        same_values(found, exact)
+        shares.append(recall(found, exact))
+        assert found.strategy == "index"
+        for hit in found:
+            of = contents[hit.memory.team_id, None if hit.memory.team_id else agent]
+            expected = share(text, hit.memory.content, counted(of), len(of))
+            assert hit.signals["keyword"] == pytest.approx(expected, abs=EXACT)
+
+    assert fmean(shares) >= 0.97
+
+
+def test_a_team_asks_among_its_own(whole: MemoryRepository) -> None:
+    for query, text in queries(5, 21, words=3):
+        found, exact = both(whole.teams, query, text, agent="indexed")
+        assert found.strategy == "index"
+        same_values(found, exact)
+        assert all(hit.memory.team_id == "indexed" for hit in found)
+
+
+# Another language, other roles, other schemas
+
+
+@pytest.fixture
+def own_world(server_url: str, world: World) -> Iterator[World]:
+    """A copy for a test that changes more than rows."""
+    name = psycopg.conninfo.conninfo_to_dict(world.url)["dbname"]
+    with new_database(server_url, str(name)) as url:
+        engine = create_engine(url, poolclass=NullPool)
+        yield World(engine, url, world.contents)
+        engine.dispose()
+
+
+def test_after_a_change_of_the_language_searches_go_on_through_the_index(own_world: World) -> None:
+    repo = MemoryRepository(own_world.engine)
+    repo.add(BIG, NewMemory("the dancing q0x", embedding=vectors(BIG, 1)[0]))
+
+    migrate.change_language(own_world.url, "simple")
+
+    shares = []
+    repo = MemoryRepository(own_world.engine)
+    for query, text in queries(8, 22, words=3, rarest=40):
+        found, exact = both(repo, query, text)
+        assert found.strategy == "index"
+        same_values(found, exact)
+        shares.append(recall(found, exact))
+    assert fmean(shares) >= 0.97
+    hit = found_by(repo, vectors(BIG, 1)[0], "the dancing", weights={"keyword": 1.0})[0]
+    assert (hit.memory.content, hit.signals["keyword"]) == ("the dancing q0x", 1.0)
+
+
+@pytest.fixture
+def role(own_world: World) -> Iterator[str]:
+    name = f"k2 candidates {os.getpid()}"
+    quoted = psql.Identifier(name)
+    tables = ("agent_memories", "team_memories", "memory_usage", "memory_events", "rank_indexes")
+    with psycopg.connect(own_world.url, autocommit=True) as connection:
+        connection.execute(psql.SQL("CREATE ROLE {}").format(quoted))
+        connection.execute(psql.SQL("GRANT USAGE ON SCHEMA pgrecall TO {}").format(quoted))
+        for table in (*tables, "memory_terms", "telling_terms", "alembic_version"):
+            connection.execute(
+                psql.SQL("GRANT SELECT ON pgrecall.{} TO {}").format(psql.Identifier(table), quoted)
+            )
+        yield name
+        connection.execute(psql.SQL("DROP OWNED BY {} CASCADE").format(quoted))
+        connection.execute(psql.SQL("DROP ROLE {}").format(quoted))
+
+
+@pytest.mark.parametrize("positions", [False, True], ids=["without_positions", "with_positions"])
+def test_a_role_that_may_not_read_the_positions_gets_the_exact_answer(
+    own_world: World, role: str, positions: bool
+) -> None:
+    if positions:
+        [(relation,)] = sql(
+            own_world.engine,
+            "SELECT relation FROM pgrecall.rank_indexes WHERE agent_id = :agent",
+            agent=BIG,
+        )
+        sql(own_world.engine, f'GRANT SELECT ON pgrecall.{relation} TO "{role}"')
+    query, text = queries(1, 23, words=3)[0]
+    as_owner = found_by(MemoryRepository(own_world.engine), query, text, strategy="exact")
+    with own_world.engine.connect() as connection:
+        connection.exec_driver_sql(f'SET ROLE "{role}"')
+        found = found_by(MemoryRepository(connection), query, text)
+
+    assert found.strategy == ("index" if positions else "exact")
+    assert recall(found, as_owner) >= 0.9
+    same_values(found, as_owner)
+
+
+@pytest.mark.parametrize("relation", ["pg_class", "ranks_x; DROP TABLE x", "RANKS_" + "0" * 32])
+def test_what_is_no_table_of_positions_is_refused_in_psql(world: World, relation: str) -> None:
+    call = (
+        "SELECT * FROM pgrecall.word_candidates('big', false, %s, '[1]', 0.3, "
+        "ARRAY['q0x'], ARRAY[5]::bigint[], ARRAY[1.0]::float8[], 10)"
+    )
+    with (
+        psycopg.connect(world.url) as connection,
+        pytest.raises(psycopg.errors.InvalidParameterValue, match="relation must be"),
+    ):
+        connection.execute(call, (relation,))
+
+
+def test_an_index_whose_table_is_gone_is_not_missed(own_world: World) -> None:
+    """As maintenance leaves it for a search that has read the former name."""
+    [(relation,)] = sql(
+        own_world.engine,
+        "SELECT relation FROM pgrecall.rank_indexes WHERE agent_id = :agent",
+        agent=BIG,
+    )
+    sql(own_world.engine, f"DROP TABLE pgrecall.{relation}")
+    repo = MemoryRepository(own_world.engine)
+    for query, text in queries(2, 24, words=3):
+        found, exact = both(repo, query, text)
+        assert found.strategy == "exact"
+        assert found == exact
