@@ -955,7 +955,7 @@ COMMENT ON FUNCTION pgrecall.event_id() IS 'A new id for an event made by the se
 
 CREATE FUNCTION pgrecall.folded(content text, joint text) RETURNS text
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
-    RETURN regexp_replace(regexp_replace(regexp_replace(NORMALIZE(regexp_replace(NORMALIZE(regexp_replace(content, '(\S{200})'::text, '\1 '::text, 'g'::text), NFKD), '[\u0300-\u036f\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2064\ufeff]+'::text, ''::text, 'g'::text), NFKC), '(\d),(?=\d{3}(?!\d))'::text, '\1'::text, 'g'::text), '/|(?<=\S)[-+](?=\d)|\+(?=\d)'::text, joint, 'g'::text), '([\u3005\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003ffff])'::text, ('\1'::text || joint), 'g'::text);
+    RETURN regexp_replace(regexp_replace(regexp_replace(NORMALIZE(regexp_replace(NORMALIZE(regexp_replace(content, '(\S{200})'::text, '\1 '::text, 'g'::text), NFKD), '[\u0300-\u036f\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2064\ufeff]+'::text, ''::text, 'g'::text), NFKC), '(\d),(?=\d{3}(?!\d))'::text, '\1'::text, 'g'::text), ':?/+|(?<=\S)[-+](?=\d)|\+(?=\d)'::text, joint, 'g'::text), '([\u3005\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003ffff])'::text, ('\1'::text || joint), 'g'::text);
 
 --
 -- Name: FUNCTION folded(content text, joint text); Type: COMMENT; Schema: pgrecall; Owner: -
@@ -1208,7 +1208,7 @@ COMMENT ON FUNCTION pgrecall.is_valid(valid_from timestamp with time zone, valid
 --
 
 CREATE FUNCTION pgrecall.keyword_shares(owners text[], of_team boolean, query_text text) RETURNS TABLE(agent_id text, memory_id uuid, share double precision)
-    LANGUAGE plpgsql STABLE PARALLEL SAFE
+    LANGUAGE plpgsql STABLE ROWS 10000 PARALLEL SAFE
     SET search_path TO 'pgrecall', 'public', 'pg_temp'
     SET enable_seqscan TO 'off'
     SET enable_indexscan TO 'off'
@@ -1941,7 +1941,7 @@ BEGIN
               FROM agent_memories m
               LEFT JOIN memory_usage u ON u.agent_id = m.agent_id AND u.memory_id = m.id
               LEFT JOIN keyword_shares(ARRAY[agent], false, query_text) words
-                ON words.agent_id = m.agent_id AND words.memory_id = m.id
+                ON words.memory_id = m.id
              WHERE m.agent_id = agent
                AND (include_invalid OR is_valid(
                       m.valid_from, m.valid_until, m.invalidated_at, m.expires_at, moment))
@@ -3166,7 +3166,7 @@ BEGIN
     END IF;
     keys := ARRAY(SELECT term_key(agent, word_candidates.of_team, term)
                     FROM unnest(terms) WITH ORDINALITY t(term, place) ORDER BY t.place);
-    SELECT greatest(r.term_memories, 1) INTO owned FROM rank_indexes r
+    SELECT greatest(coalesce(r.term_memories, r.memories), 1) INTO owned FROM rank_indexes r
      WHERE r.agent_id = agent
        AND r.table_name = CASE WHEN word_candidates.of_team THEN 'team_memories'
                                ELSE 'agent_memories' END;

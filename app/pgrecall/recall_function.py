@@ -271,9 +271,13 @@ def _words(profile: Profile, owner: str, of_team: str) -> str:
     """The join that brings the keyword signal, where the profile has it."""
     if not _reads_words(profile):
         return ""
-    owners = "teams" if of_team == "true" else "ARRAY[agent]"
+    if of_team == "false":  # as a search does, without a condition that there is but one owner
+        return """\
+  LEFT JOIN keyword_shares(ARRAY[agent], false, query_text) words
+    ON words.memory_id = m.id
+"""
     return f"""\
-  LEFT JOIN keyword_shares({owners}, {of_team}, query_text) words
+  LEFT JOIN keyword_shares(teams, true, query_text) words
     ON words.agent_id = m.{owner} AND words.memory_id = m.id
 """
 

@@ -9,7 +9,7 @@ CREATE FUNCTION folded(content text, joint text) RETURNS text
         regexp_replace(normalize(regexp_replace(content, '(\S{200})', '\1 ', 'g'), NFKD),
             '[\u0300-\u036f\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2064\ufeff]+', '', 'g'), NFKC),
         '(\d),(?=\d{3}(?!\d))', '\1', 'g'),
-        '/|(?<=\S)[-+](?=\d)|\+(?=\d)', joint, 'g'),
+        ':?/+|(?<=\S)[-+](?=\d)|\+(?=\d)', joint, 'g'),
         '([\u3005\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003ffff])',
         '\1' || joint, 'g');
 

@@ -1,7 +1,7 @@
 -- Without plain index scans: the planner would take the key, and compute the terms of every row.
 CREATE FUNCTION keyword_shares(owners text[], of_team boolean, query_text text)
     RETURNS TABLE (agent_id text, memory_id uuid, share float8)
-    LANGUAGE plpgsql STABLE PARALLEL SAFE ROWS 1000
+    LANGUAGE plpgsql STABLE PARALLEL SAFE ROWS 10000
     SET search_path FROM CURRENT
     SET enable_seqscan = off
     SET enable_indexscan = off

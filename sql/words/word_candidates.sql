@@ -38,7 +38,7 @@ BEGIN
     END IF;
     keys := ARRAY(SELECT term_key(agent, word_candidates.of_team, term)
                     FROM unnest(terms) WITH ORDINALITY t(term, place) ORDER BY t.place);
-    SELECT greatest(r.term_memories, 1) INTO owned FROM rank_indexes r
+    SELECT greatest(coalesce(r.term_memories, r.memories), 1) INTO owned FROM rank_indexes r
      WHERE r.agent_id = agent
        AND r.table_name = CASE WHEN word_candidates.of_team THEN 'team_memories'
                                ELSE 'agent_memories' END;

@@ -328,7 +328,7 @@ def test_profiles_are_listed_and_shown(run: Run, profile_file: Path) -> None:
     function = run("profiles", "show", str(profile_file), "--function")
 
     assert [profile["name"] for profile in listed] == [
-        *("five_factor", "last_access", "half_life", "trust", "tiered"),
+        *("five_factor", "last_access", "half_life", "trust", "tiered", "hybrid"),
     ]
     assert "0.4 * decayed_trust(" in shown.out
     assert "CREATE FUNCTION recall_mine(" in function.out
@@ -435,7 +435,7 @@ def test_installed_profiles_are_listed_and_shown(run: Run, url: str, profile_fil
     unknown = run("profiles", "show", "yours", "--installed")
 
     assert [profile["name"] for profile in listed] == [
-        *("five_factor", "half_life", "last_access", "mine", "tiered", "trust"),
+        *("five_factor", "half_life", "hybrid", "last_access", "mine", "tiered", "trust"),
     ]
     assert "0.7 similarity + 0.3 recency" in next(
         profile["comment"] for profile in listed if profile["name"] == "mine"

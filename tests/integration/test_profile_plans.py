@@ -85,9 +85,10 @@ WITHOUT_USAGE = {
             Trust(decay=False): 0.1,
         },
     ),
+    "hybrid": profiles.hybrid,
 }
 WITH_USAGE = {
-    **profiles.BUILT_IN,
+    **{name: one for name, one in profiles.BUILT_IN.items() if one is not profiles.hybrid},
     "by type, by the later clock": Profile(
         "by type, by the later clock",
         {

@@ -325,7 +325,7 @@ def test_a_check_is_a_table_of_every_profile(run: Run, filled: int) -> None:
     shown = run("index", "check", "-a", "a", "--sample", "5", "-k", "3")
     records = run("index", "check", "-a", "a", "--sample", "5", "-k", "3", "--json").records
 
-    profiles = ["five_factor", "last_access", "half_life", "trust", "tiered"]
+    profiles = ["five_factor", "last_access", "half_life", "trust", "tiered", "hybrid"]
     assert (shown.code, shown.err) == (0, "")
     heading, _, *lines = shown.out.splitlines()
     assert cells(heading) == [
@@ -393,7 +393,7 @@ def test_a_check_that_finds_too_little_ends_with_one(
 
     assert (shown.code, records.code) == (code, code)
     assert "five_factor" in shown.out
-    assert len(records.records) == 5
+    assert len(records.records) == 6
 
 
 def test_a_check_without_an_index_is_shown_as_such(run: Run, filled: int) -> None:

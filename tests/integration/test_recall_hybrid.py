@@ -105,7 +105,7 @@ def assert_same(
     world: World, profile: Profile, *, query: Any, weights: Any = None, **arguments: Any
 ) -> int:
     """The repository's search and the function tell the same rows; returns how many."""
-    asked = {"as_of": NOW, "k": 25} | arguments
+    asked: dict[str, Any] = {"as_of": NOW, "k": 25} | arguments
     hits = world.repository.search(
         AGENT, query, profile=profile, weights=weights, touch=False, strategy="exact", **asked
     )

@@ -141,6 +141,8 @@ def test_recency_and_frequency_are_those_of_the_profiles(row: dict[str, Any]) ->
     values = {name: row[name] for name in names}
 
     for profile in profiles.BUILT_IN.values():
+        if profile is profiles.hybrid:
+            continue  # of words first of all, which the view has none of
         expected = score(profile, values, as_of=row["as_of"]).signals
         for signal in {"recency", "frequency"} & expected.keys():
             shown = row[f"{signal}_{profile.name}"]

@@ -131,7 +131,12 @@ def queries(number: int, seed: int, *, words: int, rarest: int = len(VOCABULARY)
 def found_by(
     repo: MemoryRepository, query: Any, words: str | None, /, *, agent: str = BIG, **asked: Any
 ) -> Hits:
-    usual = {"profile": "hybrid", "as_of": SOON, "touch": False, "strategy": "index"}
+    usual: dict[str, Any] = {
+        "profile": "hybrid",
+        "as_of": SOON,
+        "touch": False,
+        "strategy": "index",
+    }
     return repo.search(agent, query, query_text=words, **(usual | asked))
 
 

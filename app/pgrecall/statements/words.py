@@ -41,7 +41,8 @@ def query_text() -> ColumnElement[Any]:
 def shares(tables: Tables, memories: Table, owners: str) -> FromClause:
     """The keyword signal of these owners' memories that have any term of the query.
 
-    Columns: owner_id, id, share. Parameters: query_text, and the owners'.
+    Columns: id, share, and of several owners owner_id: with a condition more the planner would
+    expect so few rows that it might compare each with each. Parameters: query_text, the owners'.
     """
     one_or_more = texts(owners) if owners != OWNER else array([bindparam(OWNER, type_=Text())])
     found: Any = compiler.schema_function(
@@ -58,9 +59,10 @@ def shares(tables: Tables, memories: Table, owners: str) -> FromClause:
         column("share", Double()),
         name="words",
     )
-    return (
-        select(rows.c.agent_id.label("owner_id"), rows.c.memory_id.label("id"), rows.c.share)
-    ).subquery(f"words_of_{owners}")
+    columns = [rows.c.memory_id.label("id"), rows.c.share]
+    if owners != OWNER:
+        columns.append(rows.c.agent_id.label("owner_id"))
+    return select(*columns).subquery(f"words_of_{owners}")
 
 
 def shares_of_each(memories: Table, terms: FromClause) -> LateralFromClause:
@@ -70,10 +72,17 @@ def shares_of_each(memories: Table, terms: FromClause) -> LateralFromClause:
     term.
     """
     unpacked = func.tsvector_to_array(memories.c.terms, type_=ARRAY(Text))
-    its = select(unpacked.label("terms")).offset(literal_column("0")).subquery("its")
-    matched = func.sum(terms.c.weight).filter(terms.c.term == any_(its.c.terms))
+    its = (
+        select(unpacked.label("terms"))
+        .correlate(memories)
+        .offset(literal_column("0"))  # or it would be unpacked for each term after all
+        .lateral("its")
+    )
+    weight = func.sum(terms.c.weight, type_=Double())
+    matched = weight.filter(terms.c.term == any_(its.c.terms))
+    part = func.coalesce(matched / weight, literal_column("0::float8"), type_=Double())
     return (
-        select(func.least(matched / func.sum(terms.c.weight), 1.0).label("share"))
+        select(func.least(part, literal_column("1::float8"), type_=Double()).label("share"))
         .select_from(its.join(terms, true()))
         .where(terms.c.owner_id == owner(memories))
         .lateral("words")
@@ -84,7 +93,9 @@ def with_shares(rows: FromClause, memories: Table, words: FromClause) -> Join:
     """Every memory beside its share; those without any term have none."""
     if isinstance(words, Lateral):
         return rows.join(words, true())
-    same = and_(words.c.owner_id == owner(memories), words.c.id == memories.c.id)
+    same: ColumnElement[bool] = words.c.id == memories.c.id
+    if "owner_id" in words.c:
+        same = and_(words.c.owner_id == owner(memories), same)
     return rows.outerjoin(words, same)
 
 

@@ -121,7 +121,7 @@ BEGIN
               FROM agent_memories m
               LEFT JOIN memory_usage u ON u.agent_id = m.agent_id AND u.memory_id = m.id
               LEFT JOIN keyword_shares(ARRAY[agent], false, query_text) words
-                ON words.agent_id = m.agent_id AND words.memory_id = m.id
+                ON words.memory_id = m.id
              WHERE m.agent_id = agent
                AND (include_invalid OR is_valid(
                       m.valid_from, m.valid_until, m.invalidated_at, m.expires_at, moment))
