@@ -11,8 +11,8 @@ from rich.progress import Progress
 from rich.table import Table
 
 from benchmarks.contenders import K
-from benchmarks.index.approaches import Approaches
-from benchmarks.index.asking import Asked, Question
+from benchmarks.index.approaches import EXACT, INDEX, Approaches
+from benchmarks.index.asking import Asked
 from benchmarks.index.comparison import Outcome, compared_together
 from benchmarks.index.databases import Databases
 from benchmarks.index.meanings import Meanings
@@ -26,13 +26,12 @@ EXACT_GOAL, INDEX_GOAL, RECALL_GOAL = 2.0, 2.0, 0.98
 
 @dataclass(frozen=True)
 class Cost:
-    """Of hybrid beside another profile, on the same memories and questions."""
+    """Of hybrid beside five_factor, which has no words, on the same memories and questions."""
 
     data: str
-    beside: str
     strategy: str
     hybrid: Outcome
-    other: Outcome
+    five_factor: Outcome
     times: float
     """Median of the ratios within a round."""
 
@@ -40,73 +39,61 @@ class Cost:
         """The numbers as plain JSON values."""
         return {
             "data": self.data,
-            "beside": self.beside,
             "strategy": self.strategy,
             "hybrid": self.hybrid.record(),
-            "other": self.other.record(),
+            "five_factor": self.five_factor.record(),
             "times": round(self.times, 3),
         }
 
 
 def measured(setting: Setting, databases: Databases, progress: Progress) -> list[Cost]:
     """Exact on 10,000 memories of one agent, through the index on 100,000 of two kinds."""
-    found = list(_costs(setting, databases, progress, EXACT_ROWS, Meanings.TOPICS, "exact"))
-    for meanings in Meanings:
-        found += _costs(setting, databases, progress, INDEX_ROWS, meanings, "rank index")
-    return found
+    cases = [
+        (EXACT_ROWS, Meanings.TOPICS, EXACT),
+        *((INDEX_ROWS, meanings, INDEX) for meanings in Meanings),
+    ]
+    return [_cost(setting, databases, progress, *case) for case in cases]
 
 
-def _costs(
+def _cost(
     setting: Setting,
     databases: Databases,
     progress: Progress,
     rows: int,
     meanings: Meanings,
     strategy: str,
-) -> list[Cost]:
+) -> Cost:
     agents = ((AGENT, setting.rows(rows)),)
-    indexed = (AGENT,) if strategy != "exact" else ()
+    indexed = (AGENT,) if strategy == INDEX else ()
     source = WordedMemories(agents, indexed, setting.now, setting.seed, meanings=meanings)
     loaded = databases.prepared(source, progress)
-    others = (profiles.five_factor,)
     with ExitStack() as stack:
         approaches = Approaches(loaded, stack)
         groups = {
             profile.name: approaches.ours(Asked(AGENT, profile, {}))
-            for profile in (profiles.hybrid, *others)
+            for profile in (profiles.hybrid, profiles.five_factor)
         }
-        questions: list[Question] = source.questions(setting.rounds)
+        questions = source.questions(setting.rounds)
         outcomes = compared_together(groups, questions, progress, source.name)
-    hybrid = outcomes["hybrid"][strategy]
     databases.keep_only([])
-    return [
-        Cost(
-            source.name,
-            other.name,
-            strategy,
-            hybrid,
-            outcomes[other.name][strategy],
-            hybrid.timing.over(outcomes[other.name][strategy].timing),
-        )
-        for other in others
-    ]
+    hybrid, other = (outcomes[name][strategy] for name in groups)
+    return Cost(source.name, strategy, hybrid, other, hybrid.timing.over(other.timing))
 
 
 def print_costs(console: Console, costs: list[Cost]) -> None:
     table = Table(title="what words cost", title_justify="left")
-    for column in ("memories", "search", "beside"):
+    for column in ("memories", "search"):
         table.add_column(column)
-    for column in ("hybrid ms", "other ms", "times", "goal", f"recall@{K}", "goal"):
+    for column in ("hybrid ms", "five_factor ms", "times", "goal", f"recall@{K}", "goal"):
         table.add_column(column, justify="right")
     for cost in costs:
-        goal = EXACT_GOAL if cost.strategy == "exact" else INDEX_GOAL
-        is_exact = cost.strategy == "exact"
+        is_exact = cost.strategy == EXACT
+        goal = EXACT_GOAL if is_exact else INDEX_GOAL
         table.add_row(
             cost.data,
             cost.strategy,
-            cost.beside,
             f"{cost.hybrid.timing.median * 1000:.2f}",
-            f"{cost.other.timing.median * 1000:.2f}",
+            f"{cost.five_factor.timing.median * 1000:.2f}",
             f"{cost.times:.2f}",
             f"≤ {goal:g}",
             f"{cost.hybrid.recall:.3f}",

@@ -4,9 +4,8 @@ Revision: 0002, after 0001, 2026-11-21
 """
 
 from pgrecall.migrate.operations import (
-    create_index_concurrently,
+    create_embedding_index,
     drop_index_concurrently,
-    settings,
 )
 
 revision = "0002"
@@ -19,14 +18,7 @@ TABLES = ("agent_memories", "team_memories")
 
 def upgrade() -> None:
     for table in TABLES:
-        create_index_concurrently(
-            f"ix_{table}_embedding",
-            table,
-            ["embedding"],
-            postgresql_using="hnsw",
-            postgresql_ops={"embedding": f"{settings().embedding_type}_cosine_ops"},
-            postgresql_with={"m": 16, "ef_construction": 64},
-        )
+        create_embedding_index(table)
 
 
 def downgrade() -> None:

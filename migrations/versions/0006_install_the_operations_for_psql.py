@@ -5,7 +5,11 @@ Revision: 0006, after 0005, 2026-11-21
 
 from alembic import op
 
-from pgrecall.migrate.operations import install, settings
+from pgrecall.migrate.operations import (
+    install,
+    search_temporary_tables_last,
+    settings,
+)
 
 revision = "0006"
 down_revision = "0005"
@@ -30,10 +34,7 @@ PROFILES = ("five_factor", "last_access", "half_life", "trust", "tiered")
 
 
 def upgrade() -> None:
-    # The functions keep this path; without pg_temp at its end, temporary tables would come first.
-    op.execute(
-        "SELECT set_config('search_path', current_setting('search_path') || ', pg_temp', true)"
-    )
+    search_temporary_tables_last()
     for function in FUNCTIONS:
         install(f"operations/{function}.sql")
     install("operations/collect_garbage.sql")

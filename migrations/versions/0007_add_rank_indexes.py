@@ -8,7 +8,12 @@ from typing import Any
 import sqlalchemy as sa
 from alembic import op
 
-from pgrecall.migrate.operations import install, settings
+from pgrecall.migrate.operations import (
+    grant_to_readers,
+    install,
+    search_temporary_tables_last,
+    settings,
+)
 
 revision = "0007"
 down_revision = "0006"
@@ -31,23 +36,6 @@ _DROP_POSITIONS = """
         END LOOP;
     END $$
 """
-_GRANT = """
-    DO $$
-    DECLARE
-        role text;
-    BEGIN
-        FOR role IN
-            SELECT DISTINCT CASE g.grantee WHEN 0 THEN 'PUBLIC'
-                            ELSE quote_ident(pg_get_userbyid(g.grantee)) END
-              FROM pg_class c, aclexplode(c.relacl) g
-             WHERE c.relnamespace = '"SCHEMA"'::regnamespace
-               AND c.relname IN ('agent_memories', 'team_memories')
-               AND g.privilege_type = 'SELECT' AND g.grantee <> c.relowner LOOP
-            EXECUTE 'GRANT SELECT ON "SCHEMA".rank_indexes TO ' || role;
-        END LOOP;
-    END $$
-"""
-"""Who could search before can go on: a search looks whether there is an index."""
 
 
 def upgrade() -> None:
@@ -77,11 +65,8 @@ def upgrade() -> None:
         )
         op.execute(f'ALTER TABLE "{schema}".{table} VALIDATE CONSTRAINT ck_{table}_inserted_at')
     _create_rank_indexes(schema)
-    op.execute(_GRANT.replace("SCHEMA", schema))
-    # The functions keep this path; without pg_temp at its end, temporary tables would come first.
-    op.execute(
-        "SELECT set_config('search_path', current_setting('search_path') || ', pg_temp', true)"
-    )
+    grant_to_readers("rank_indexes")
+    search_temporary_tables_last()
     for function in FUNCTIONS:
         install(f"rank_index/{function}.sql")
 

@@ -6,7 +6,11 @@ Revision: 0009, after 0008, 2026-11-21
 import sqlalchemy as sa
 from alembic import op
 
-from pgrecall.migrate.operations import install, settings
+from pgrecall.migrate.operations import (
+    install,
+    search_temporary_tables_last,
+    settings,
+)
 
 revision = "0009"
 down_revision = "0008"
@@ -26,10 +30,7 @@ def upgrade() -> None:
         ),
         schema=settings().schema,
     )
-    # As in 0007: without pg_temp at its end, temporary tables would come first.
-    op.execute(
-        "SELECT set_config('search_path', current_setting('search_path') || ', pg_temp', true)"
-    )
+    search_temporary_tables_last()
     install("rank_index/calibrated_candidates.sql")
 
 

@@ -11,9 +11,13 @@ import sqlalchemy as sa
 from alembic import context, op
 from sqlalchemy.dialects.postgresql import JSONB, TSVECTOR
 
-from pgrecall.errors import InputError
-from pgrecall.migrate.operations import install, settings
-from pgrecall.migrate.status import languages
+from pgrecall.migrate.operations import (
+    grant_to_readers,
+    install,
+    search_temporary_tables_last,
+    settings,
+)
+from pgrecall.migrate.status import require_known_language
 
 revision = "0011"
 down_revision = "0010"
@@ -30,30 +34,11 @@ AFTER_IT = (
     "change_text_language",
 )
 VIEWS = ("memory_terms", "telling_terms")
-_GRANT = """
-    DO $$
-    DECLARE
-        role text;
-    BEGIN
-        FOR role IN
-            SELECT DISTINCT CASE g.grantee WHEN 0 THEN 'PUBLIC'
-                            ELSE quote_ident(pg_get_userbyid(g.grantee)) END
-              FROM pg_class c, aclexplode(c.relacl) g
-             WHERE c.relnamespace = '"SCHEMA"'::regnamespace
-               AND c.relname IN ('agent_memories', 'team_memories')
-               AND g.privilege_type = 'SELECT' AND g.grantee <> c.relowner LOOP
-            EXECUTE 'GRANT SELECT ON "SCHEMA".memory_terms, "SCHEMA".telling_terms TO ' || role;
-        END LOOP;
-    END $$
-"""
-"""Who could search before can search by words too."""
 
 
 def upgrade() -> None:
     schema = settings().schema
-    op.execute(
-        "SELECT set_config('search_path', current_setting('search_path') || ', pg_temp', true)"
-    )
+    search_temporary_tables_last()
     _create_text_language(schema)
     for function in BEFORE_THE_COLUMN:
         install(f"words/{function}.sql")
@@ -79,7 +64,7 @@ def upgrade() -> None:
         install(f"words/{function}.sql")
     install("views/telling_terms.sql")
     op.execute(f'REVOKE ALL ON FUNCTION "{schema}".change_text_language FROM PUBLIC')
-    op.execute(_GRANT.replace("SCHEMA", schema))
+    grant_to_readers(*VIEWS)
 
 
 def downgrade() -> None:
@@ -100,11 +85,7 @@ def downgrade() -> None:
 def _create_text_language(schema: str) -> None:
     language = settings().language
     if not context.is_offline_mode():
-        known = languages(op.get_bind())
-        if language not in known:
-            raise InputError(
-                f"unknown text language {language!r}; this server has {', '.join(known)}"
-            )
+        require_known_language(op.get_bind(), language)
     op.execute(
         f'CREATE FUNCTION "{schema}".text_language() RETURNS regconfig '
         f"LANGUAGE sql IMMUTABLE PARALLEL SAFE RETURN '{language}'::regconfig"

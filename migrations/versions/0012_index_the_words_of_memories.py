@@ -11,6 +11,7 @@ from pgrecall.migrate.operations import (
     create_index_concurrently,
     drop_index_concurrently,
     install,
+    search_temporary_tables_last,
     settings,
 )
 
@@ -49,10 +50,7 @@ def downgrade() -> None:
 
 
 def _install(schema: str, edition: str) -> None:
-    # As in 0006: without pg_temp at its end, temporary tables would come first.
-    op.execute(
-        "SELECT set_config('search_path', current_setting('search_path') || ', pg_temp', true)"
-    )
+    search_temporary_tables_last()
     for profile in PROFILES:
         op.execute(f'DROP FUNCTION "{schema}".recall_{profile}')
         install(f"profiles/{edition}/{profile}.sql")

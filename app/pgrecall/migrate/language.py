@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from sqlalchemy import URL, Engine, text
 
-from pgrecall.errors import InputError, SchemaError
+from pgrecall.errors import SchemaError
 from pgrecall.migrate.connecting import engine_of
 from pgrecall.migrate.settings import require_language, require_schema_name
-from pgrecall.migrate.status import languages, read_status
+from pgrecall.migrate.status import read_status, require_known_language
 from pgrecall.repository.translation import translated
 from pgrecall.schema import DEFAULT_SCHEMA
 
@@ -18,10 +18,10 @@ def change_language(
     """Compares words by another text search configuration; returns how many texts were taken
     apart anew.
 
-    All or nothing. Meanwhile searches go on as before and writing waits: about a second for 10,000
-    memories. What rank indexes noted of words is dropped, until they are maintained words are
-    counted. Raises InputError for a language that the server has not, SchemaError where there is no
-    schema or an old one.
+    All or nothing. Meanwhile searches go on as before and writing waits: every row is written anew
+    and put into the graph of the embeddings again. What rank indexes noted of words is dropped;
+    until they are maintained words are counted. Raises InputError for a language that the server
+    has not, SchemaError where there is no schema or an old one.
     """
     require_schema_name(schema)
     require_language(language)
@@ -30,11 +30,7 @@ def change_language(
     with translated(), engine.connect() as connection:
         if read_status(connection, schema).language is None:
             raise SchemaError(f"schema {schema!r} keeps no words yet: run `pgrecall migrate`")
-        known = languages(connection)
-        if language not in known:
-            raise InputError(
-                f"unknown text language {language!r}; this server has {', '.join(known)}"
-            )
+        require_known_language(connection, language)
         changed: int = connection.scalar(
             text(f'SELECT "{schema}".change_text_language(CAST(:language AS regconfig))'),
             {"language": language},

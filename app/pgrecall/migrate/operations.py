@@ -35,6 +35,38 @@ def install(path: str) -> None:
     op.execute(text(statement.replace(":", r"\:")))
 
 
+def search_temporary_tables_last() -> None:
+    """For the functions installed next, which keep this path: else temporary tables come first."""
+    op.execute(
+        "SELECT set_config('search_path', current_setting('search_path') || ', pg_temp', true)"
+    )
+
+
+def grant_to_readers(*relations: str) -> None:
+    """SELECT to all roles that were granted it on memories: who could search before can go on."""
+    schema = settings().schema
+    named = ", ".join(f'"{schema}".{relation}' for relation in relations)
+    op.execute(_GRANT.replace("SCHEMA", schema).replace("RELATIONS", named))
+
+
+_GRANT = """
+    DO $$
+    DECLARE
+        role text;
+    BEGIN
+        FOR role IN
+            SELECT DISTINCT CASE g.grantee WHEN 0 THEN 'PUBLIC'
+                            ELSE quote_ident(pg_get_userbyid(g.grantee)) END
+              FROM pg_class c, aclexplode(c.relacl) g
+             WHERE c.relnamespace = '"SCHEMA"'::regnamespace
+               AND c.relname IN ('agent_memories', 'team_memories')
+               AND g.privilege_type = 'SELECT' AND g.grantee <> c.relowner LOOP
+            EXECUTE 'GRANT SELECT ON RELATIONS TO ' || role;
+        END LOOP;
+    END $$
+"""
+
+
 def create_index_concurrently(
     name: str, table: str, columns: Sequence[str | TextClause], **options: Any
 ) -> None:
@@ -57,7 +89,7 @@ def create_index_concurrently(
 
 
 def create_embedding_index(table: str) -> None:
-    """The graph of the embeddings by cosine distance, as revision 0002 first built it."""
+    """The graph of the embeddings by cosine distance."""
     create_index_concurrently(
         f"ix_{table}_embedding",
         table,

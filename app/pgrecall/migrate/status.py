@@ -9,7 +9,7 @@ from alembic.script import ScriptDirectory
 from sqlalchemy import URL, Connection, Engine, text
 
 from pgrecall.embedding import EmbeddingType
-from pgrecall.errors import SchemaError
+from pgrecall.errors import InputError, SchemaError
 from pgrecall.migrate.connecting import engine_of
 from pgrecall.migrate.settings import require_schema_name
 from pgrecall.repository.translation import translated
@@ -97,10 +97,12 @@ def read_status(connection: Connection, schema: str) -> Status:
     )
 
 
-def languages(connection: Connection) -> list[str]:
-    """The text search configurations that can be named without a schema."""
+def require_known_language(connection: Connection, language: str) -> None:
+    """Raises InputError for what is no text search configuration to be named without a schema."""
     names = text("SELECT cfgname FROM pg_ts_config WHERE pg_ts_config_is_visible(oid) ORDER BY 1")
-    return list(connection.scalars(names))
+    known = connection.scalars(names).all()
+    if language not in known:
+        raise InputError(f"unknown text language {language!r}; this server has {', '.join(known)}")
 
 
 def require_same_language(before: Status, wanted: str) -> None:

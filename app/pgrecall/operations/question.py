@@ -37,7 +37,7 @@ class Question:
     """Complete but for the vector and the entities found in the text."""
     embedding: VectorLike | str | None
     entities_from_text: bool
-    without_terms: bool
+    hands_on_weight: bool
     """Whether a keyword signal that has nothing to compare with leaves its weight to the others."""
 
     @classmethod
@@ -84,6 +84,7 @@ class Question:
         if embedding is None and min_similarity is not None:
             raise InputError("min_similarity needs a query vector or text")
         chosen = _profile(profile, weights, normalise_weights, apply_decay)
+        reads_words = any(isinstance(signal, Keyword) for signal in chosen.signals)
         wanted = Search(
             agent_id=agent_id,
             query=None,
@@ -95,15 +96,14 @@ class Question:
             min_score=require_share("min_score", min_score),
             min_similarity=require_share("min_similarity", min_similarity),
             as_of=as_of,
+            query_text=query_text if reads_words else None,
         )
-        reads_words = any(isinstance(signal, Keyword) for signal in chosen.signals)
-        wanted = replace(wanted, query_text=query_text if reads_words else None)
         reads_entities = any(isinstance(signal, EntityOverlap) for signal in chosen.signals)
         return cls(
             wanted,
             embedding,
             entities_from_text=reads_entities and query_entities is None,
-            without_terms=reads_words and normalise_weights,
+            hands_on_weight=reads_words and normalise_weights,
         )
 
     def resolved(self, tables: Tables) -> Operation[Search]:
@@ -130,7 +130,7 @@ class Question:
             entities = [row.entity for row in found]
         wanted = replace(self.search, query=query, query_entities=entities)
         wanted = replace(wanted, filters=(yield from narrowing(tables, wanted.filters)))
-        if self.without_terms:
+        if self.hands_on_weight:
             wanted = yield from _with_terms(tables, wanted)
         return wanted
 

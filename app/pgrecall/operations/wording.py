@@ -14,7 +14,7 @@ MAX_TERMS = 10_000
 def telling_terms(tables: Tables, /, agent_id: str, *, limit: int = 20) -> Operation[list[Term]]:
     """The terms that tell most of an agent's memories, most telling first.
 
-    Counts the words of all its memories: some tenths of a second for 100,000. Raises InputError.
+    Counts the words of all its memories. Raises InputError.
     """
     require_name("agent_id", agent_id)
     require_count("limit", limit, at_least=1, at_most=MAX_TERMS)

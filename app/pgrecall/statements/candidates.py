@@ -146,6 +146,14 @@ def _search(
     return union_all(*hits).order_by(literal_column("score").desc(), literal_column("id"))
 
 
+_NO_SOURCE = literal_column("NULL::integer", Integer()).label("source")
+
+
+def _bound(number: int, name: str, type_: Any) -> Any:
+    """A field of the source of this number, as `Sources.parameters` tells it."""
+    return bindparam(f"source_{number}_{name}", type_=type_)
+
+
 def _of_store(rows: Select[Any], *, own: bool) -> Select[Any]:
     return rows.add_columns(literal_column(str(not own).lower(), Boolean()).label("of_team"))
 
@@ -158,8 +166,7 @@ def _whole(
     where: Sequence[Expression],
 ) -> Select[Any]:
     """All of an owner without an index; of no source."""
-    no_source = literal_column("NULL::integer", Integer()).label("source")
-    return scored(tables, memories, owners, shape, where).add_columns(no_source)
+    return scored(tables, memories, owners, shape, where).add_columns(_NO_SOURCE)
 
 
 def _among_nominated(
@@ -170,31 +177,22 @@ def _among_nominated(
     shape: Shape,
     where: Sequence[Expression],
 ) -> Select[Any]:
-    """What the indexes of these numbers nominate, scored."""
-    if not shape.has_text:
-        found = [_of_index(tables, memories, number, shape) for number in numbers]
-        among = _nominated(found, numbers[0])
-        return scored(tables, memories, owners, shape, where, among=among)
-    terms = {number: _weighed(tables, memories, number) for number in numbers}
-    found = [
-        statement
-        for number in numbers
-        for statement in (
-            _of_index(tables, memories, number, shape),
-            _of_words(tables, memories, number, terms[number]),
-        )
-    ]
+    """What the indexes of these numbers nominate, and the query's words, scored."""
+    found = [_of_index(tables, memories, number, shape) for number in numbers]
+    words = None
+    if shape.has_text:
+        terms = {number: _weighed(tables, memories, number) for number in numbers}
+        found += [_of_words(tables, memories, number, its) for number, its in terms.items()]
+        every = union_all(*(select(its) for its in terms.values())).subquery("every_term")
+        words = shares_of_each(memories, every)
     among = _nominated(found, numbers[0])
-    every = union_all(*(select(one) for one in terms.values())).subquery("every_term")
-    words = shares_of_each(memories, every)
     return scored(tables, memories, owners, shape, where, among=among, words=words)
 
 
 def _weighed(tables: Tables, memories: MemoryTable, number: int) -> CTE:
     """The terms of the query as this index's owner has them."""
-    owner_id = bindparam(f"source_{number}_owner_id", type_=Text())
-    of_team = in_team_table(tables, memories)
-    terms = weighed(tables, owner_id, of_team=of_team, exact=False)
+    owner_id = _bound(number, "owner_id", Text())
+    terms = weighed(tables, memories, owner_id, exact=False)
     return (
         select(
             owner_id.label("owner_id"),
@@ -214,14 +212,14 @@ def _of_words(tables: Tables, memories: MemoryTable, number: int, terms: CTE) ->
         array = func.array_agg(aggregate_order_by(column, terms.c.term), type_=ARRAY(column.type))
         return select(array).scalar_subquery()
 
-    owner_id = bindparam(f"source_{number}_owner_id", type_=Text())
+    owner_id = _bound(number, "owner_id", Text())
     found: Any = compiler.schema_function(
         tables.schema,
         "word_candidates",
         owner_id,
         in_team_table(tables, memories),
-        bindparam(f"source_{number}_relation", type_=Text()),
-        bindparam(f"source_{number}_direction", type_=Text()),
+        _bound(number, "relation", Text()),
+        _bound(number, "direction", Text()),
         bindparam("keyword_weight", type_=Double()),
         all_of(terms.c.term),
         all_of(terms.c.memories),
@@ -230,8 +228,7 @@ def _of_words(tables: Tables, memories: MemoryTable, number: int, terms: CTE) ->
         type_=Uuid(),
     )
     rows = found.table_valued(column("memory_id", Uuid()), name=f"worded_{number}")
-    no_source = literal_column("NULL::integer", Integer()).label("source")
-    return select(owner_id.label("owner_id"), rows.c.memory_id.label("id"), no_source)
+    return select(owner_id.label("owner_id"), rows.c.memory_id.label("id"), _NO_SOURCE)
 
 
 def _nominated(found: Sequence[Select[Any]], number: int) -> CTE:
@@ -245,18 +242,18 @@ def _nominated(found: Sequence[Select[Any]], number: int) -> CTE:
 
 
 def _of_index(tables: Tables, memories: MemoryTable, number: int, shape: Shape) -> Select[Any]:
-    def bound(name: str, type_: Any) -> Any:
-        return bindparam(f"source_{number}_{name}", type_=type_)
-
-    owner_id = bound("owner_id", Text())
-    since = {name: bound(name, DateTime(timezone=True)) for name in ("built_at", "used_since")}
+    """What the graph nominates, and what is newer than it."""
+    owner_id = _bound(number, "owner_id", Text())
+    since = {
+        name: _bound(number, name, DateTime(timezone=True)) for name in ("built_at", "used_since")
+    }
     found: Any = compiler.schema_function(
         tables.schema,
         "rank_candidates",
         owner_id,
-        literal_column(str(memories is tables.team_memories).lower(), Boolean()),
-        bound("relation", Text()),
-        bound("direction", Text()),
+        in_team_table(tables, memories),
+        _bound(number, "relation", Text()),
+        _bound(number, "direction", Text()),
         bindparam("candidates", type_=Integer()),
         since["built_at"],
         since["used_since"] if shape.follows_use else null(),

@@ -105,14 +105,14 @@ def share(words: FromClause) -> ColumnElement[float]:
 
 
 def weighed(
-    tables: Tables, owner_id: ColumnElement[Any], *, of_team: ColumnElement[Any], exact: bool
+    tables: Tables, memories: Table, owner_id: ColumnElement[Any], *, exact: bool
 ) -> FromClause:
     """The terms of the query with their weights, as of `term_weights`: term, memories, weight."""
     found: Any = compiler.schema_function(
         tables.schema,
         "term_weights",
         owner_id,
-        of_team,
+        in_team_table(tables, memories),
         query_text(),
         literal_column(str(exact).lower(), Boolean()),
         type_=Text(),
@@ -129,9 +129,8 @@ def weighed(
 @lru_cache
 def terms_of(tables: Tables) -> Select[Any]:
     """The query's terms, whether the memory `id` of `owner_id` has each, and what each weighs."""
-    of_team = in_team_table(tables, tables.memories)
-    terms = weighed(tables, bindparam(OWNER, type_=Text()), of_team=of_team, exact=True)
     memories = tables.memories
+    terms = weighed(tables, memories, bindparam(OWNER, type_=Text()), exact=True)
     this = and_(owned(memories), memories.c.id == bindparam("id", type_=Uuid()))
     stored = select(func.tsvector_to_array(memories.c.terms)).where(this).scalar_subquery()
     has = func.array_position(stored, terms.c.term).is_not(None)
@@ -177,15 +176,10 @@ def telling_terms(tables: Tables) -> Select[Any]:
     """The `limit` most telling terms of `owner_id`: term, memories, weight, telling."""
     names = ("agent_id", "team_id", "term", "memories", "weight", "telling")
     view = table("telling_terms", *map(column, names), schema=tables.schema)
+    whose: Any = view.c[owner(tables.memories).name]
     return (
         select(view.c.term, view.c.memories, view.c.weight, view.c.telling)
-        .where(owned_by(view, tables.memories))
+        .where(whose == bindparam(OWNER, type_=Text()))
         .order_by(view.c.telling.desc(), view.c.term)
         .limit(bindparam("limit", type_=Integer()))
     )
-
-
-def owned_by(view: FromClause, memories: Table) -> ColumnElement[bool]:
-    """Rows of the view that tell of the one owner, an agent or a team."""
-    whose: ColumnElement[bool] = view.c[owner(memories).name] == bindparam(OWNER, type_=Text())
-    return whose
