@@ -1434,6 +1434,112 @@ $$;
 COMMENT ON FUNCTION pgrecall.owners_of_memories(of_team boolean, with_leftovers boolean) IS 'Which agents (or teams) have memories, in order; with_leftovers: also who only has what memories left behind.';
 
 --
+-- Name: pack(double precision[], integer[], text[], integer, integer, double precision, integer, text[], double precision[], double precision[], double precision, double precision); Type: FUNCTION; Schema: pgrecall; Owner: -
+--
+
+CREATE FUNCTION pgrecall.pack(scores double precision[], costs integer[], types text[], budget integer, most integer, floor double precision DEFAULT 0, max_skips integer DEFAULT 3, reserved_types text[] DEFAULT '{}'::text[], reserved_shares double precision[] DEFAULT '{}'::double precision[], alike double precision[] DEFAULT NULL::double precision[], diversity double precision DEFAULT 0, max_similarity double precision DEFAULT NULL::double precision) RETURNS TABLE(place integer, verdict text, step integer, near integer)
+    LANGUAGE plpgsql IMMUTABLE ROWS 60 PARALLEL SAFE
+    SET search_path TO 'pgrecall', 'public', 'pg_temp'
+    AS $$
+#variable_conflict use_variable
+DECLARE
+    size integer := coalesce(cardinality(scores), 0);
+    eligible integer := 0;
+    verdicts text[] := array_fill(NULL::text, ARRAY[size]);
+    steps integer[] := array_fill(NULL::integer, ARRAY[size]);
+    nearest float8[] := array_fill(0::float8, ARRAY[size]);
+    nearest_to integer[] := array_fill(NULL::integer, ARRAY[size]);
+    amounts bigint[] := '{}';
+    spent bigint := 0;
+    spent_on bigint[] := array_fill(0::bigint, ARRAY[cardinality(reserved_types)]);
+    kept bigint;
+    taken integer := 0;
+    skipped integer := 0;
+    looked_at integer := 0;
+    best float8;
+    gain float8;
+    this integer;
+BEGIN
+    WHILE eligible < size AND scores[eligible + 1] >= floor LOOP
+        eligible := eligible + 1;
+    END LOOP;
+    FOR r IN 1 .. cardinality(reserved_types) LOOP
+        -- What the memories of a type cannot fill is free for all.
+        amounts[r] := least(
+            floor(reserved_shares[r] * budget)::bigint,
+            (SELECT coalesce(sum(c), 0)
+               FROM unnest(costs[:eligible], types[:eligible]) u(c, t)
+              WHERE t = reserved_types[r]));
+    END LOOP;
+    WHILE taken < most AND skipped < max_skips AND looked_at < eligible LOOP
+        looked_at := looked_at + 1;
+        this := looked_at;
+        IF diversity > 0 THEN
+            best := NULL;
+            FOR one IN 1 .. eligible LOOP
+                CONTINUE WHEN steps[one] IS NOT NULL;
+                gain := (1 - diversity) * scores[one] - diversity * nearest[one];
+                IF best IS NULL OR gain > best THEN
+                    best := gain;
+                    this := one;
+                END IF;
+            END LOOP;
+        END IF;
+        steps[this] := looked_at;
+        IF nearest[this] > max_similarity THEN
+            verdicts[this] := 'near_duplicate';
+            CONTINUE;
+        END IF;
+        IF spent + costs[this] > budget THEN
+            verdicts[this] := 'too_long';
+            skipped := skipped + 1;
+            CONTINUE;
+        END IF;
+        kept := 0;
+        FOR r IN 1 .. cardinality(reserved_types) LOOP
+            IF reserved_types[r] <> types[this] THEN
+                kept := kept + greatest(amounts[r] - spent_on[r], 0);
+            END IF;
+        END LOOP;
+        IF spent + costs[this] + kept > budget THEN
+            verdicts[this] := 'reserved';
+            skipped := skipped + 1;
+            CONTINUE;
+        END IF;
+        verdicts[this] := 'packed';
+        taken := taken + 1;
+        skipped := 0;
+        spent := spent + costs[this];
+        FOR r IN 1 .. cardinality(reserved_types) LOOP
+            IF reserved_types[r] = types[this] THEN
+                spent_on[r] := spent_on[r] + costs[this];
+            END IF;
+        END LOOP;
+        IF alike IS NOT NULL THEN
+            FOR one IN 1 .. eligible LOOP
+                IF alike[(this - 1) * size + one] > nearest[one] THEN
+                    nearest[one] := alike[(this - 1) * size + one];
+                    nearest_to[one] := this;
+                END IF;
+            END LOOP;
+        END IF;
+    END LOOP;
+    RETURN QUERY
+    SELECT p, coalesce(verdicts[p], CASE WHEN p > eligible THEN 'min_score'
+                                         WHEN taken >= most THEN 'limit'
+                                         ELSE 'stopped' END),
+           steps[p], CASE WHEN verdicts[p] = 'near_duplicate' THEN nearest_to[p] END
+      FROM generate_series(1, size) p;
+END
+$$;
+
+--
+-- Name: FUNCTION pack(scores double precision[], costs integer[], types text[], budget integer, most integer, floor double precision, max_skips integer, reserved_types text[], reserved_shares double precision[], alike double precision[], diversity double precision, max_similarity double precision); Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON FUNCTION pgrecall.pack(scores double precision[], costs integer[], types text[], budget integer, most integer, floor double precision, max_skips integer, reserved_types text[], reserved_shares double precision[], alike double precision[], diversity double precision, max_similarity double precision) IS 'Which of ranked memories go into a prompt: by score, best first, or by maximal marginal relevance, until the budget is spent, most are in, or max_skips in a row did not fit; and why the others do not.';
+
+--
 -- Name: query_terms(text); Type: FUNCTION; Schema: pgrecall; Owner: -
 --
 
@@ -3296,6 +3402,7 @@ CREATE TABLE pgrecall.agent_memories (
     superseded_by uuid,
     inserted_at timestamp with time zone DEFAULT clock_timestamp(),
     terms tsvector GENERATED ALWAYS AS (pgrecall.lexemes(content)) STORED NOT NULL,
+    tokens integer,
     CONSTRAINT ck_agent_memories_agent_id CHECK (((agent_id <> ''::text) AND (length(agent_id) <= 200))),
     CONSTRAINT ck_agent_memories_confidence CHECK (((confidence = (0)::double precision) OR ((confidence >= '1e-100'::double precision) AND (confidence <= (1)::double precision)))),
     CONSTRAINT ck_agent_memories_content CHECK (((content <> ''::text) AND (octet_length(content) <= 2097152))),
@@ -3312,6 +3419,7 @@ CREATE TABLE pgrecall.agent_memories (
     CONSTRAINT ck_agent_memories_quality_score CHECK (((quality_score = (0)::double precision) OR ((quality_score >= '1e-100'::double precision) AND (quality_score <= (1)::double precision)))),
     CONSTRAINT ck_agent_memories_status CHECK ((status = ANY (ARRAY['active'::text, 'consolidated'::text, 'completed'::text, 'archived'::text]))),
     CONSTRAINT ck_agent_memories_tier CHECK ((tier = ANY (ARRAY['short'::text, 'medium'::text, 'long'::text]))),
+    CONSTRAINT ck_agent_memories_tokens CHECK ((tokens >= 0)),
     CONSTRAINT ck_agent_memories_trust CHECK (((trust = (0)::double precision) OR ((trust >= '1e-100'::double precision) AND (trust <= (1)::double precision)))),
     CONSTRAINT ck_agent_memories_trust_consensus CHECK (((trust_consensus = (0)::double precision) OR ((trust_consensus >= '1e-100'::double precision) AND (trust_consensus <= (1)::double precision)))),
     CONSTRAINT ck_agent_memories_trust_curve CHECK ((trust_curve = ANY (ARRAY['hyperbolic'::text, 'exponential'::text, 'linear'::text]))),
@@ -3626,6 +3734,12 @@ COMMENT ON COLUMN pgrecall.agent_memories.inserted_at IS 'When this row was writ
 --
 
 COMMENT ON COLUMN pgrecall.agent_memories.terms IS 'The words of content as they are compared, with their places.';
+
+--
+-- Name: COLUMN agent_memories.tokens; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON COLUMN pgrecall.agent_memories.tokens IS 'What content takes up in a prompt, as its writer counted; NULL: a quarter of its characters.';
 
 --
 -- Name: alembic_version; Type: TABLE; Schema: pgrecall; Owner: -
@@ -4110,6 +4224,7 @@ CREATE TABLE pgrecall.team_memories (
     superseded_by uuid,
     inserted_at timestamp with time zone DEFAULT clock_timestamp(),
     terms tsvector GENERATED ALWAYS AS (pgrecall.lexemes(content)) STORED NOT NULL,
+    tokens integer,
     CONSTRAINT ck_team_memories_confidence CHECK (((confidence = (0)::double precision) OR ((confidence >= '1e-100'::double precision) AND (confidence <= (1)::double precision)))),
     CONSTRAINT ck_team_memories_content CHECK (((content <> ''::text) AND (octet_length(content) <= 2097152))),
     CONSTRAINT ck_team_memories_created_at CHECK (((created_at >= '0001-01-02 00:00:00+00'::timestamp with time zone) AND (created_at <= '9999-12-30 00:00:00+00'::timestamp with time zone))),
@@ -4126,6 +4241,7 @@ CREATE TABLE pgrecall.team_memories (
     CONSTRAINT ck_team_memories_status CHECK ((status = ANY (ARRAY['active'::text, 'consolidated'::text, 'completed'::text, 'archived'::text]))),
     CONSTRAINT ck_team_memories_team_id CHECK (((team_id <> ''::text) AND (length(team_id) <= 200))),
     CONSTRAINT ck_team_memories_tier CHECK ((tier = ANY (ARRAY['short'::text, 'medium'::text, 'long'::text]))),
+    CONSTRAINT ck_team_memories_tokens CHECK ((tokens >= 0)),
     CONSTRAINT ck_team_memories_trust CHECK (((trust = (0)::double precision) OR ((trust >= '1e-100'::double precision) AND (trust <= (1)::double precision)))),
     CONSTRAINT ck_team_memories_trust_consensus CHECK (((trust_consensus = (0)::double precision) OR ((trust_consensus >= '1e-100'::double precision) AND (trust_consensus <= (1)::double precision)))),
     CONSTRAINT ck_team_memories_trust_curve CHECK ((trust_curve = ANY (ARRAY['hyperbolic'::text, 'exponential'::text, 'linear'::text]))),
@@ -4440,6 +4556,12 @@ COMMENT ON COLUMN pgrecall.team_memories.inserted_at IS 'When this row was writt
 --
 
 COMMENT ON COLUMN pgrecall.team_memories.terms IS 'The words of content as they are compared, with their places.';
+
+--
+-- Name: COLUMN team_memories.tokens; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON COLUMN pgrecall.team_memories.tokens IS 'What content takes up in a prompt, as its writer counted; NULL: a quarter of its characters.';
 
 --
 -- Name: memory_signals; Type: VIEW; Schema: pgrecall; Owner: -

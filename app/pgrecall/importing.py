@@ -154,7 +154,7 @@ def read_lines(path: Path, agent_id: str) -> Iterator[Line]:
                     try:
                         memory = parse(content, agent_id)
                     except (InputError, ValueError, TypeError, RecursionError) as error:
-                        raise InvalidLine(f"{path}, line {number}: {_reason(error)}") from error
+                        raise InvalidLine(f"{path}, line {number}: {reason_of(error)}") from error
                     assert memory.id is not None
                     yield Line(number, memory, memory.id, raw.tell())
     except (EOFError, gzip.BadGzipFile, zlib.error) as error:
@@ -168,7 +168,7 @@ def parse(content: bytes, agent_id: str) -> NewMemory:
     values = json.loads(content.decode("utf-8-sig"))
     if not isinstance(values, dict):
         raise InputError(f"a line holds one JSON object, this one a {type(values).__name__}")
-    values |= {name: _moment(name, values[name]) for name in _MOMENTS if name in values}
+    values |= {name: moment_of(name, values[name]) for name in _MOMENTS if name in values}
     values |= _identity(values, content, agent_id)
     checked(values)
     if "content" not in values:
@@ -182,16 +182,33 @@ def _identity(values: Mapping[str, Any], content: bytes, agent_id: str) -> dict[
         return {"id": uuid5(_NAMESPACE, f"{agent_id}\n{content.strip().decode('utf-8-sig')}")}
     if given == "" or isinstance(given, bool) or not isinstance(given, str | int):
         raise InputError(f"id must be a text that is not empty, got {given!r:.80}")
+    found = id_of_source(given, agent_id)
+    if is_uuid(given):
+        return {"id": found}
+    metadata = values.get("metadata", {})
+    if isinstance(metadata, Mapping):
+        metadata = {"source_id": given, **metadata}
+    return {"id": found, "metadata": metadata}
+
+
+def id_of_source(given: str | int, agent_id: str) -> UUID:
+    """The id of the agent's memory that has this id in a file: itself, if it is a UUID."""
+    if is_uuid(given):
+        return UUID(str(given))
+    return uuid5(_NAMESPACE, f"{agent_id}\n\n{given}")
+
+
+def is_uuid(given: str | int) -> bool:
+    """Whether an id of a file is one of ours already."""
     try:
-        return {"id": UUID(str(given))}
+        UUID(str(given))
     except ValueError:
-        metadata = values.get("metadata", {})
-        if isinstance(metadata, Mapping):
-            metadata = {"source_id": given, **metadata}
-        return {"id": uuid5(_NAMESPACE, f"{agent_id}\n\n{given}"), "metadata": metadata}
+        return False
+    return True
 
 
-def _moment(name: str, value: Any) -> datetime | None:
+def moment_of(name: str, value: Any) -> datetime | None:
+    """A time of a file, ISO 8601; raises InputError."""
     if value is None:
         return None
     if not isinstance(value, str):
@@ -215,7 +232,8 @@ def _opened(path: Path) -> Iterator[tuple[BinaryIO | gzip.GzipFile | io.Buffered
             yield raw, raw
 
 
-def _reason(error: Exception) -> str:
+def reason_of(error: Exception) -> str:
+    """Why a line cannot be read, in words."""
     if isinstance(error, json.JSONDecodeError):
         return f"not JSON: {error.msg} at column {error.colno}"
     if isinstance(error, UnicodeDecodeError):

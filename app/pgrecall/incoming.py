@@ -11,8 +11,10 @@ from uuid import UUID
 from pgrecall.errors import InvalidMemory, UnknownName
 from pgrecall.memory import UNSET, NewMemory
 from pgrecall.schema.limits import MAX_CONTENT_BYTES, TIERS, TRUST_CURVES
+from pgrecall.token_counting import MAX_TOKENS
 from pgrecall.validation import (
     require_aware,
+    require_count,
     require_given_share,
     require_json_object,
     require_name,
@@ -114,6 +116,12 @@ def _optional_one_of(known: Sequence[str], name: str, value: Any) -> str | None:
     return None if value is None else _one_of(known, name, value)
 
 
+def _tokens(name: str, value: Any) -> int | None:
+    if value is None:
+        return None
+    return require_count(name, value, at_least=0, at_most=MAX_TOKENS, error=InvalidMemory)
+
+
 def _unchecked(name: str, value: Any) -> Any:
     return value
 
@@ -163,6 +171,7 @@ _CHECKS: dict[str, Check] = {
     "valid_from": _moment,
     "valid_until": _moment,
     "expires_at": _moment,
+    "tokens": _tokens,
 }
 
 _DEFAULTS = {

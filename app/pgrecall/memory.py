@@ -81,6 +81,8 @@ class NewMemory:
     valid_from: datetime | None = None
     valid_until: datetime | None = None
     expires_at: datetime | Literal[Unset.UNSET] | None = UNSET
+    tokens: int | None = None
+    """What `content` takes up in a prompt; counted by the repository when None."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -138,6 +140,8 @@ class Memory:
     invalidated_at: datetime | None
     invalidation_reason: str | None
     superseded_by: UUID | None
+    tokens: int | None
+    """None where nobody counted; it is then taken for a quarter of its characters."""
     retrieval_count: int
     last_accessed_at: datetime | None
     success_count: int

@@ -33,6 +33,13 @@ class Embed:
 
 
 @dataclass(frozen=True, slots=True)
+class CountTokens:
+    """Answered with a list: how many tokens each text takes up. Needs no connection."""
+
+    texts: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Execute:
     """Answered with all rows, or None for a statement that returns none."""
 
@@ -62,7 +69,7 @@ class Copy:
     embedding_oid: int
 
 
-Step = Inspect | Embed | Execute | Lookup | Copy
+Step = Inspect | Embed | CountTokens | Execute | Lookup | Copy
 Operation = Generator[Step, Any, T]
 
 

@@ -180,10 +180,17 @@ def require_bool(name: str, value: object) -> bool:
     return value
 
 
-def require_count(name: str, value: object, *, at_least: int, at_most: int) -> int:
+def require_count(
+    name: str,
+    value: object,
+    *,
+    at_least: int,
+    at_most: int,
+    error: type[InputError] = InputError,
+) -> int:
     if isinstance(value, bool) or not isinstance(value, Integral):
-        raise InputError(f"{name} must be a whole number, got {value!r:.80}")
+        raise error(f"{name} must be a whole number, got {value!r:.80}")
     number = int(value)
     if not at_least <= number <= at_most:
-        raise InputError(f"{name} must lie within {at_least} and {at_most}, got {number}")
+        raise error(f"{name} must lie within {at_least} and {at_most}, got {number}")
     return number

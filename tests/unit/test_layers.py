@@ -7,14 +7,25 @@ from pathlib import Path
 
 PACKAGE = Path(__file__).parents[2] / "app" / "pgrecall"
 FLOORS = (
-    ("errors", "added", "event", "label", "link", "near_duplicate", "term"),
+    (
+        "errors",
+        "added",
+        "event",
+        "label",
+        "link",
+        "near_duplicate",
+        "term",
+        "bootstrap",
+        "weight_search",
+    ),
     ("signals", "embedding"),
     ("profile",),
     ("profile_file",),
-    ("profiles", "memory", "embedders"),
-    ("rank_space",),
+    ("profiles", "memory", "embedders", "token_counting", "labelled_query"),
+    ("rank_space", "context_style"),
     ("scored_memory", "cluster", "schema", "rank_index"),
-    ("explanation", "hits"),
+    ("explanation", "hits", "context", "evaluation"),
+    ("tuning", "chart"),
     ("scorer", "compiler", "validation", "ids", "steps", "resources"),
     ("custom_condition", "garbage"),
     ("metadata_filter",),
@@ -24,6 +35,7 @@ FLOORS = (
     ("jobs",),
     ("repository",),
     ("migrate", "embedded", "importing", "overview"),
+    ("queries_file",),
     ("demo",),
     ("cli",),
 )

@@ -12,10 +12,12 @@ from rich.markup import escape
 
 from pgrecall.cli import (
     adding,
+    assembling,
     collecting,
     correcting,
     curating,
     demonstrating,
+    evaluating,
     explaining,
     importing,
     indexing,
@@ -27,6 +29,7 @@ from pgrecall.cli import (
     several,
     status,
     terms,
+    tuning,
     using,
 )
 from pgrecall.cli.output import complaints, plain
@@ -74,9 +77,11 @@ COMMANDS: dict[str, dict[str, Callable[..., None]]] = {
         "add": adding.add,
         "import": importing.import_,
         "search": searching.search,
+        "context": assembling.context,
         "explain": explaining.explain,
         "terms": terms.terms,
     },
+    "Choose by evidence": {"evaluate": evaluating.evaluate, "tune": tuning.tune},
     "Use": {
         "outcome": using.outcome,
         "trust": using.trust,

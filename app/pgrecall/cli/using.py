@@ -28,12 +28,19 @@ class FeedbackKind(StrEnum):
     INCORRECT = "incorrect"
 
 
+ForQuery = Annotated[
+    str | None,
+    typer.Option("--query", help="What it was found for; kept as a label to evaluate by."),
+]
+
+
 def outcome(
     memory: MemoryId,
     result: Annotated[OutcomeName, typer.Argument(help="How using it went.")],
     agent: Agent,
     reason: Reason = None,
     actor: Actor = None,
+    query: ForQuery = None,
     touch: Annotated[bool, typer.Option(help="Count a retrieval too.")] = True,
     of_team: OfTeam = False,
     database_url: DatabaseUrl = None,
@@ -44,7 +51,7 @@ def outcome(
     memory_id = id_of(memory)
     with memories(database_url, schema, of_team) as repo:
         changed = repo.record_outcome(
-            agent, memory_id, result.value, reason=reason, actor=actor, touch=touch
+            agent, memory_id, result.value, reason=reason, actor=actor, query=query, touch=touch
         )
     print_changed(changed, "trust", "trust_usage", "success_count", "failure_count", json=json)
 
@@ -73,6 +80,7 @@ def feedback(
     agent: Agent,
     context: Annotated[str | None, typer.Option(help="In free text; kept in the history.")] = None,
     actor: Actor = None,
+    query: ForQuery = None,
     of_team: OfTeam = False,
     database_url: DatabaseUrl = None,
     schema: Schema = DEFAULT_SCHEMA,
@@ -81,7 +89,7 @@ def feedback(
     """Record feedback on a memory; its usefulness moves."""
     memory_id = id_of(memory)
     with memories(database_url, schema, of_team) as repo:
-        changed = repo.feedback(agent, memory_id, kind.value, context, actor=actor)
+        changed = repo.feedback(agent, memory_id, kind.value, context, actor=actor, query=query)
     print_changed(changed, "usefulness", "needs_review", "feedback_up", "feedback_down", json=json)
 
 

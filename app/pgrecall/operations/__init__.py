@@ -5,6 +5,7 @@ connection is held while a model computes. Their docstrings are those of the rep
 """
 
 from pgrecall.operations.adding import add, add_many
+from pgrecall.operations.assembling import context
 from pgrecall.operations.changing import delete, touch, update
 from pgrecall.operations.correcting import (
     demote,
@@ -21,13 +22,21 @@ from pgrecall.operations.curating import (
     near_duplicates,
     prune,
 )
+from pgrecall.operations.evaluating import evaluate
 from pgrecall.operations.explaining import explain
 from pgrecall.operations.indexing import drop_rank_index, rank_index_progress, rank_indexes
 from pgrecall.operations.labelling import label, labelled, labels, unlabel
 from pgrecall.operations.linking import link, links, unlink
 from pgrecall.operations.ranking import search
 from pgrecall.operations.reading import count, existing, get
-from pgrecall.operations.using import adjust_trust, feedback, history, record_outcome
+from pgrecall.operations.tuning import tune
+from pgrecall.operations.using import (
+    adjust_trust,
+    feedback,
+    history,
+    record_outcome,
+    recorded_queries,
+)
 from pgrecall.operations.wording import telling_terms
 
 __all__ = [
@@ -37,10 +46,12 @@ __all__ = [
     "clear",
     "clusters",
     "complete_stale_tasks",
+    "context",
     "count",
     "delete",
     "demote",
     "drop_rank_index",
+    "evaluate",
     "existing",
     "explain",
     "feedback",
@@ -58,12 +69,14 @@ __all__ = [
     "rank_index_progress",
     "rank_indexes",
     "record_outcome",
+    "recorded_queries",
     "revive",
     "search",
     "set_importance",
     "supersede",
     "telling_terms",
     "touch",
+    "tune",
     "unlabel",
     "unlink",
     "update",

@@ -112,6 +112,7 @@ def _repeated(first: Added) -> Added:
 def _staged(memories: Mapping[int, Incoming]) -> Rows:
     """Only fields that are not at their defaults in all rows are copied."""
     differing: set[str] = set().union(*(memory.differing for memory in memories.values()))
+    differing.add("tokens")  # counted, where they are not given
     unset = {tuple(memory.unset) for memory in memories.values()}
     if any(memory.values["embedding_model"] is not None for memory in memories.values()):
         differing.add("embedding_model")  # by the embedder, where there is one

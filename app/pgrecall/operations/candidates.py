@@ -15,7 +15,7 @@ from pgrecall.profile import Profile
 from pgrecall.rank_index import RankIndex
 from pgrecall.schema import Layout, Tables
 from pgrecall.signals import Similarity
-from pgrecall.statements import Search, Source, Sources
+from pgrecall.statements import Packing, Search, Source, Sources
 from pgrecall.steps import Execute, Inspect, Lookup, Operation
 
 MAX_UNCOVERED = 0.1
@@ -34,8 +34,11 @@ class Found:
     total: int
 
 
-def through_indexes(tables: Tables, wanted: Search, strategy: Strategy) -> Operation[Found | None]:
-    """The k best by way of rank indexes; None where all memories have to be scored.
+def through_indexes(
+    tables: Tables, wanted: Search, strategy: Strategy, packing: Packing | None = None
+) -> Operation[Found | None]:
+    """The k best by way of rank indexes, packed if asked for; None where all memories have to be
+    scored.
 
     With fewer than enough candidates that pass the filters it asks for more, as many as should do
     by what has passed so far; where that would be too many, or fewer than k were found, all.
@@ -59,12 +62,14 @@ def through_indexes(tables: Tables, wanted: Search, strategy: Strategy) -> Opera
     candidates = at_first(wanted, usable)
     enough = candidates // 3
     without_floor = replace(wanted, min_score=None)
-    statement = statements.search_candidates(tables, without_floor, sources)
+    parameters = without_floor.parameters
+    if packing is None:
+        statement = statements.search_candidates(tables, without_floor, sources)
+    else:
+        statement = statements.pack_candidates(tables, without_floor, sources, packing)
+        parameters |= packing.parameters
     while True:
-        found = yield Execute(
-            statement,
-            without_floor.parameters | sources.parameters(candidates),
-        )
+        found = yield Execute(statement, parameters | sources.parameters(candidates))
         if not found or found[0].total < wanted.k:
             return None
         fewest = min(found[0].passed)

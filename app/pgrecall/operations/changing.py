@@ -14,7 +14,7 @@ from pgrecall.memory import UNSET, Memory
 from pgrecall.operations.noting import noted
 from pgrecall.operations.reading import existing_memory
 from pgrecall.schema import Layout, Tables
-from pgrecall.steps import Embed, Embedded, Execute, Inspect, Operation
+from pgrecall.steps import CountTokens, Embed, Embedded, Execute, Inspect, Operation
 from pgrecall.validation import require_bool, require_ids, require_name
 
 
@@ -58,6 +58,8 @@ def update(
         embedded: Embedded = yield Embed((values["content"],))
         values["embedding"] = embedded.vectors[0]
         values.setdefault("embedding_model", embedded.model)
+    if "content" in values and values.get("tokens") is None:
+        [values["tokens"]] = yield CountTokens((values["content"],))
     vector: VectorLike | None = values.get("embedding")
     if vector is not None:
         layout: Layout = yield Inspect()

@@ -14,7 +14,7 @@ from pgrecall.incoming import checked_memory
 from pgrecall.memory import UNSET, NewMemory, Unset
 from pgrecall.operations.noting import noted
 from pgrecall.schema import Layout, Tables
-from pgrecall.steps import Embed, Embedded, Inspect, Operation
+from pgrecall.steps import CountTokens, Embed, Embedded, Inspect, Operation
 from pgrecall.validation import require_bool, require_share
 
 DuplicatePolicy = Literal["bump", "keep", "replace"]
@@ -78,7 +78,7 @@ def prepared(
     *,
     named: bool,
 ) -> Operation[list[Incoming]]:
-    """Checks all fields, embeds what has no vector yet, then checks all vectors."""
+    """Checks all fields, embeds and counts what was not yet, then checks all vectors."""
     checked: list[_Checked] = []
     for position, memory in enumerate(memories):
         with _Position(position, len(memories), named):
@@ -89,6 +89,11 @@ def prepared(
         for one, made in zip(to_embed, embedded.vectors, strict=True):
             one.vector = made
             one.values["embedding_model"] = one.values["embedding_model"] or embedded.model
+    to_count = [one for one in checked if one.values["tokens"] is None]
+    if to_count:
+        counts = yield CountTokens(tuple(one.values["content"] for one in to_count))
+        for one, tokens in zip(to_count, counts, strict=True):
+            one.values["tokens"] = tokens
     layout: Layout = yield Inspect()
     ready = []
     for position, one in enumerate(checked):

@@ -82,10 +82,7 @@ def search(
     touching where nothing may be written.
     """
     require_bool("touch", touch)
-    if strategy not in get_args(Strategy):
-        raise InputError(
-            f"strategy must be one of {', '.join(get_args(Strategy))}, got {strategy!r:.80}"
-        )
+    require_strategy(strategy)
     require_count("expand", expand, at_least=0, at_most=MAX_STEPS)
     asked = Question.of(
         agent_id,
@@ -114,8 +111,16 @@ def search(
     if expand and hits:
         hits[:] = yield from _with_neighbours(tables, wanted, hits, expand)
     if touch:
-        yield from _touched(tables, hits)
+        yield from touched(tables, hits)
     return hits
+
+
+def require_strategy(strategy: object) -> None:
+    """Raises InputError for what is no Strategy."""
+    if strategy not in get_args(Strategy):
+        raise InputError(
+            f"strategy must be one of {', '.join(get_args(Strategy))}, got {strategy!r:.80}"
+        )
 
 
 def _with_neighbours(
@@ -162,7 +167,7 @@ def hit(profile: Profile, row: Mapping[Any, Any]) -> ScoredMemory:
     )
 
 
-def _touched(tables: Tables, hits: Sequence[ScoredMemory]) -> Operation[None]:
+def touched(tables: Tables, hits: Sequence[ScoredMemory]) -> Operation[None]:
     """Counts the hits owner by owner, in the order of the key."""
     owners: dict[tuple[str, bool], list[UUID]] = defaultdict(list)
     for found in hits:

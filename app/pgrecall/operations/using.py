@@ -9,12 +9,19 @@ from uuid import UUID
 from pgrecall import statements
 from pgrecall.errors import InputError, InvalidMemory, UnknownName
 from pgrecall.event import Event
+from pgrecall.labelled_query import LabelledQuery
 from pgrecall.memory import Memory
 from pgrecall.operations.noting import noted
 from pgrecall.operations.reading import existing_memory
 from pgrecall.schema import Tables
 from pgrecall.steps import Execute, Operation
-from pgrecall.validation import require_bool, require_change, require_ids, require_name
+from pgrecall.validation import (
+    require_bool,
+    require_change,
+    require_ids,
+    require_name,
+    require_text,
+)
 
 Feedback = Literal["useful", "not_useful", "outdated", "incorrect"]
 OUTCOMES = ("success", "failure")
@@ -30,6 +37,7 @@ def record_outcome(
     reason: str | None = None,
     actor: str | None = None,
     metadata: Mapping[str, Any] | None = None,
+    query: str | None = None,
     touch: bool = True,
 ) -> Operation[Memory]:
     """Records that using the memory went well or wrong; returns it as it is afterwards.
@@ -39,14 +47,15 @@ def record_outcome(
     there are more than 5 retrievals and the success rate is over 0.8; it stays in [0, 1]. The
     usage part of trust is stored anew and does not move trust by itself. Trust that was never
     assessed stays unknown. `touch` counts the use as a retrieval too; pass False where the search
-    that found the memory has counted it.
+    that found the memory has counted it. `query` is what it was found for, kept in the history as
+    a label: see `recorded_queries`.
 
     Raises MemoryNotFound or InputError.
     """
     if outcome not in OUTCOMES:
         raise UnknownName(f"outcome: unknown {outcome!r:.80}; known are {', '.join(OUTCOMES)}")
     require_bool("touch", touch)
-    parameters = noted(reason=reason, actor=actor, metadata=metadata)
+    parameters = _noted_for(query, noted(reason=reason, actor=actor, metadata=metadata))
     parameters |= {"success": outcome == "success", "touch": touch}
     statement = statements.record_outcome(tables)
     return (yield from _changed(tables, agent_id, memory_id, statement, parameters))
@@ -95,13 +104,15 @@ def feedback(
     *,
     actor: str | None = None,
     metadata: Mapping[str, Any] | None = None,
+    query: str | None = None,
 ) -> Operation[Memory]:
     """Records what was thought of the memory; returns it as it is afterwards.
 
     usefulness becomes the posterior mean of helpfulness (2·u₀ + Σ up) / (2 + Σ up + Σ down), u₀
     being the usefulness set on write, 0.5 by default: `useful` is one vote up, `not_useful` one
     down, `outdated` one down and a mark for review, `incorrect` three down. `context` is free
-    text, kept as the reason in the history.
+    text, kept as the reason in the history; `query`, what the memory was found for, is kept there
+    as a label: see `recorded_queries`.
 
     Raises MemoryNotFound or InputError.
     """
@@ -110,7 +121,7 @@ def feedback(
             f"feedback: unknown {kind!r:.80}; known are {', '.join(statements.FEEDBACK)}"
         )
     up, down = statements.FEEDBACK[kind]
-    parameters = noted(reason=context, actor=actor, metadata=metadata)
+    parameters = _noted_for(query, noted(reason=context, actor=actor, metadata=metadata))
     parameters["note_metadata"]["kind"] = kind
     parameters |= {"up": up, "down": down, "outdated": kind == "outdated"}
     statement = statements.record_feedback(tables)
@@ -123,6 +134,28 @@ def history(tables: Tables, /, agent_id: str, memory_id: UUID) -> Operation[list
     [memory_id] = require_ids([memory_id])
     rows = yield Execute(statements.history(tables), {"owner_id": agent_id, "this_id": memory_id})
     return [Event(**row._mapping) for row in rows]
+
+
+def recorded_queries(tables: Tables, /, agent_id: str) -> Operation[list[LabelledQuery]]:
+    """What feedback and outcomes tell of past queries: labels for `evaluate` and `tune`.
+
+    Of each query named when they were recorded (`query=`, in psql the metadata's key query) the
+    memories that more votes were for than against, asked about the moment of the last. Bear in mind
+    that the same votes have moved usefulness and trust: profiles that weigh these look better here
+    than they are.
+    """
+    require_name("agent_id", agent_id)
+    rows = yield Execute(statements.recorded_queries(tables), {"owner_id": agent_id})
+    return [LabelledQuery(row.query, sorted(row.memory_ids), as_of=row.as_of) for row in rows]
+
+
+def _noted_for(query: str | None, parameters: dict[str, Any]) -> dict[str, Any]:
+    """With the query that the memory was found for."""
+    if query is not None:
+        if not require_text("query", query).strip():
+            raise InputError("the query is empty")
+        parameters["note_metadata"][statements.QUERY] = query
+    return parameters
 
 
 def _changed(

@@ -23,7 +23,23 @@ from pgrecall.repository.running import Connect, Embeddings, present_as, running
 from pgrecall.repository.transactions import in_transactions
 from pgrecall.repository.translation import translated
 from pgrecall.schema import DEFAULT_SCHEMA, Tables, tables
-from pgrecall.steps import Call, Copy, Embed, Embedded, Execute, Job, Operation, Transact
+from pgrecall.steps import (
+    Call,
+    Copy,
+    CountTokens,
+    Embed,
+    Embedded,
+    Execute,
+    Job,
+    Operation,
+    Transact,
+)
+from pgrecall.token_counting import (
+    TokenCounter,
+    counted,
+    quarter_of_characters,
+    require_counter,
+)
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -62,6 +78,7 @@ class AsyncMemoryRepository:
         *,
         schema: str = DEFAULT_SCHEMA,
         embedder: Embedder | AsyncEmbedder | None = None,
+        token_counter: TokenCounter = quarter_of_characters,
     ) -> None:
         if not isinstance(bind, AsyncEngine | AsyncConnection | AsyncSession):
             raise InputError(
@@ -76,6 +93,7 @@ class AsyncMemoryRepository:
         self._bind = bind
         self._tables = tables(schema)
         self._embedder = embedder
+        self._token_counter = require_counter(token_counter)
 
     @property
     def memories(self) -> Table:
@@ -95,7 +113,11 @@ class AsyncMemoryRepository:
     update = _awaiting(operations.update)
     delete = _awaiting(operations.delete)
     search = _awaiting(operations.search)
+    context = _awaiting(operations.context)
     explain = _awaiting(operations.explain)
+    evaluate = _awaiting(operations.evaluate)
+    tune = _awaiting(operations.tune)
+    recorded_queries = _awaiting(operations.recorded_queries)
     touch = _awaiting(operations.touch)
     count = _awaiting(operations.count)
     existing = _awaiting(operations.existing)
@@ -173,6 +195,10 @@ class AsyncMemoryRepository:
                     match request:
                         case Embed():
                             reply = await self._embed(request)
+                        case CountTokens():
+                            reply = await asyncio.to_thread(
+                                counted, self._token_counter, request.texts
+                            )
                         case Connect():
                             connection = await stack.enter_async_context(self._borrowed())
                             reply = connection.engine.sync_engine

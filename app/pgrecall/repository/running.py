@@ -18,7 +18,7 @@ from pgrecall.repository.inspection import (
 )
 from pgrecall.repository.lookups import keep, kept
 from pgrecall.schema import Layout
-from pgrecall.steps import Copy, Embed, Embedded, Execute, Inspect, Lookup, Operation
+from pgrecall.steps import Copy, CountTokens, Embed, Embedded, Execute, Inspect, Lookup, Operation
 
 T = TypeVar("T")
 
@@ -28,7 +28,7 @@ class Connect:
     """Answered with the engine behind the connection that further steps run on."""
 
 
-Request = Connect | Embed | Execute | Copy
+Request = Connect | Embed | CountTokens | Execute | Copy
 Embeddings = dict[Embed, Embedded]
 """What was embedded already, so that a repeated attempt does not pay for it again."""
 
@@ -54,6 +54,9 @@ def running(
             if step not in embeddings:
                 embeddings[step] = yield step
             reply = embeddings[step]
+            continue
+        if isinstance(step, CountTokens):
+            reply = yield step
             continue
         if connected is None:
             connected = yield from _connected(schema)

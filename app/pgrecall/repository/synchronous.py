@@ -22,7 +22,23 @@ from pgrecall.repository.running import Connect, Embeddings, present_as, running
 from pgrecall.repository.transactions import in_transactions
 from pgrecall.repository.translation import translated
 from pgrecall.schema import DEFAULT_SCHEMA, Tables, tables
-from pgrecall.steps import Call, Copy, Embed, Embedded, Execute, Job, Operation, Transact
+from pgrecall.steps import (
+    Call,
+    Copy,
+    CountTokens,
+    Embed,
+    Embedded,
+    Execute,
+    Job,
+    Operation,
+    Transact,
+)
+from pgrecall.token_counting import (
+    TokenCounter,
+    counted,
+    quarter_of_characters,
+    require_counter,
+)
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -56,7 +72,8 @@ class MemoryRepository:
     part in the caller's transaction and leaves commit and rollback to the caller.
 
     `schema` is the one `pgrecall migrate` was run with; `embedder` turns text into vectors where
-    text is passed. All methods raise PgRecallError and its children (`pgrecall.errors`).
+    text is passed, `token_counter` texts into what they take up in a prompt. All methods raise
+    PgRecallError and its children (`pgrecall.errors`).
     """
 
     def __init__(
@@ -65,6 +82,7 @@ class MemoryRepository:
         *,
         schema: str = DEFAULT_SCHEMA,
         embedder: Embedder | None = None,
+        token_counter: TokenCounter = quarter_of_characters,
     ) -> None:
         if not isinstance(bind, Engine | Connection | Session):
             raise InputError(
@@ -79,6 +97,7 @@ class MemoryRepository:
         self._bind = bind
         self._tables = tables(schema)
         self._embedder = embedder
+        self._token_counter = require_counter(token_counter)
 
     @property
     def memories(self) -> Table:
@@ -98,7 +117,11 @@ class MemoryRepository:
     update = _blocking(operations.update)
     delete = _blocking(operations.delete)
     search = _blocking(operations.search)
+    context = _blocking(operations.context)
     explain = _blocking(operations.explain)
+    evaluate = _blocking(operations.evaluate)
+    tune = _blocking(operations.tune)
+    recorded_queries = _blocking(operations.recorded_queries)
     touch = _blocking(operations.touch)
     count = _blocking(operations.count)
     existing = _blocking(operations.existing)
@@ -173,6 +196,8 @@ class MemoryRepository:
                 match request:
                     case Embed():
                         reply = self._embed(request)
+                    case CountTokens():
+                        reply = counted(self._token_counter, request.texts)
                     case Connect():
                         connection = stack.enter_context(self._borrowed())
                         reply = connection.engine

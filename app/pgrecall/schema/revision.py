@@ -2,4 +2,4 @@
 
 from typing import Final
 
-REVISION: Final = "0012"
+REVISION: Final = "0013"

@@ -219,6 +219,12 @@ def _memories(name: str, metadata: MetaData, owner: Column[Any], comment: str) -
             nullable=False,
             comment="The words of content as they are compared, with their places.",
         ),
+        Column(
+            "tokens",
+            Integer,
+            comment="What content takes up in a prompt, as its writer counted; NULL: a quarter of "
+            "its characters.",
+        ),
         PrimaryKeyConstraint(owner.name, "id"),
         *_memory_checks(owner.name),
         Index(None, "embedding", postgresql_using="hnsw"),
@@ -263,6 +269,7 @@ def _memory_checks(owner: str) -> list[CheckConstraint]:
         ),
         check("invalidation_reason", one_of("invalidation_reason", INVALIDATION_REASONS)),
         check("validity", "valid_from < valid_until"),
+        check("tokens", "tokens >= 0"),
         *map(_share_check, shares),
         *map(_moment_check, moments),
     ]

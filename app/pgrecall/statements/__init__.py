@@ -35,6 +35,15 @@ from pgrecall.statements.duplicates import (
     text_taken,
     wait_for_rivals,
 )
+from pgrecall.statements.evaluating import (
+    EvaluationShape,
+    create_queries,
+    create_relevant,
+    evaluate,
+    queries_table,
+    relevant_table,
+    weight_name,
+)
 from pgrecall.statements.explaining import CONDITION_PREFIX, described, standing
 from pgrecall.statements.history import history
 from pgrecall.statements.inserting import insert_incoming
@@ -42,6 +51,7 @@ from pgrecall.statements.labelling import inherit_labels, label, labelled, label
 from pgrecall.statements.linking import STEPS, link, link_all, links_of, neighbours, unlink
 from pgrecall.statements.outcomes import FEEDBACK, adjust_trust, record_feedback, record_outcome
 from pgrecall.statements.owners import large_owners, owners, owners_of_orphans
+from pgrecall.statements.packing import PACKED, Packing, pack, pack_candidates
 from pgrecall.statements.positions import (
     calibrated,
     create_positions,
@@ -65,6 +75,7 @@ from pgrecall.statements.rank_indexes import (
 )
 from pgrecall.statements.ranking import SIGNAL_PREFIX, Search, count, known_entities, search
 from pgrecall.statements.reading import existing, get, sample
+from pgrecall.statements.recorded import QUERY, recorded_queries
 from pgrecall.statements.run_log import begin_run, note_run
 from pgrecall.statements.staging import (
     GIVEN,
@@ -76,6 +87,15 @@ from pgrecall.statements.staging import (
     staging,
 )
 from pgrecall.statements.sweeping import sweep
+from pgrecall.statements.tuning import (
+    SPEEDS,
+    TuningShape,
+    draw_pairs,
+    judge,
+    pairs_table,
+    spread,
+    weights_name,
+)
 from pgrecall.statements.validity import (
     invalidate,
     lock_for_supersession,
@@ -101,14 +121,20 @@ __all__ = [
     "FEEDBACK",
     "FIELDS",
     "GIVEN",
+    "PACKED",
+    "QUERY",
     "SETTINGS",
     "SIGNAL_PREFIX",
+    "SPEEDS",
     "STEPS",
     "UNSET_FIELDS",
+    "EvaluationShape",
+    "Packing",
     "Search",
     "Source",
     "Sources",
     "Staged",
+    "TuningShape",
     "adjust_trust",
     "all_rank_indexes",
     "archive_excess",
@@ -128,13 +154,17 @@ __all__ = [
     "count_retrievals",
     "count_up_to",
     "create_positions",
+    "create_queries",
+    "create_relevant",
     "create_staging",
     "delete",
     "delete_gone",
     "delete_traces",
     "described",
+    "draw_pairs",
     "drop_positions",
     "duplicates",
+    "evaluate",
     "existing",
     "fill_positions",
     "forget_positions",
@@ -148,6 +178,7 @@ __all__ = [
     "inherit_labels",
     "insert_incoming",
     "invalidate",
+    "judge",
     "known_entities",
     "label",
     "labelled",
@@ -172,13 +203,19 @@ __all__ = [
     "note_run",
     "owners",
     "owners_of_orphans",
+    "pack",
+    "pack_candidates",
+    "pairs_table",
     "positions_table",
     "prune",
+    "queries_table",
     "raise_importance",
     "rank_indexes",
     "record_feedback",
     "record_outcome",
+    "recorded_queries",
     "relation_name",
+    "relevant_table",
     "replace",
     "restate",
     "restore_settings",
@@ -190,6 +227,7 @@ __all__ = [
     "set_importance",
     "settings",
     "since_built",
+    "spread",
     "staged_fields",
     "staging",
     "standing",
@@ -206,4 +244,6 @@ __all__ = [
     "update",
     "usable_terms",
     "wait_for_rivals",
+    "weight_name",
+    "weights_name",
 ]

@@ -35,8 +35,8 @@ from sqlalchemy.dialects.postgresql import ARRAY, aggregate_order_by, array
 from pgrecall import compiler
 from pgrecall.custom_condition import Expression
 from pgrecall.schema import Tables
-from pgrecall.statements.conditions import OWNER, TEAMS, in_team_table, owned, owned_by_any
-from pgrecall.statements.ranking import Ranking, Search, Shape, in_full, scored
+from pgrecall.statements.conditions import OWNER, TEAMS, in_team_table
+from pgrecall.statements.ranking import Ranking, Search, Shape, described_in_order, scored
 from pgrecall.statements.words import shares_of_each, weighed
 
 WHOLE_TEAMS = "whole_teams"
@@ -107,6 +107,14 @@ def _known_search(tables: Tables, shape: Shape, sources: SourcesShape) -> Rankin
 def _search(
     tables: Tables, shape: Shape, sources: SourcesShape, where: Sequence[Expression]
 ) -> Ranking:
+    best = ranked_candidates(tables, shape, sources, where).cte("ranked")
+    return described_in_order(tables, shape, best, best.c[PASSED], best.c[TOTAL])
+
+
+def ranked_candidates(
+    tables: Tables, shape: Shape, sources: SourcesShape, where: Sequence[Expression]
+) -> Select[Any]:
+    """The k best among the candidates, narrowly: as `ranked`, with passed and total."""
     of_team, whole_own, whole_teams = sources
     own, teams = tables.memories, tables.team_memories
     found = []
@@ -120,7 +128,7 @@ def _search(
     if whole_teams:
         found.append(_of_store(_whole(tables, teams, WHOLE_TEAMS, shape, where), own=False))
     merged = (union_all(*found) if len(found) > 1 else found[0]).subquery("merged")
-    best = (
+    return (
         select(
             merged,
             array(
@@ -130,20 +138,7 @@ def _search(
         )
         .order_by(merged.c.score.desc(), merged.c.id)
         .limit(bindparam("k", type_=Integer()))
-        .cte("ranked")
     )
-    stores = [(own, owned(own), ~best.c.of_team)]
-    if shape.has_teams:
-        stores.append((teams, owned_by_any(teams), best.c.of_team))
-    hits = [
-        in_full(tables, memories, best, shape)
-        .add_columns(best.c[PASSED], best.c[TOTAL])
-        .where(of_store, whose)
-        for memories, whose, of_store in stores
-    ]
-    if len(hits) == 1:
-        return hits[0].order_by(best.c.score.desc(), best.c.id)
-    return union_all(*hits).order_by(literal_column("score").desc(), literal_column("id"))
 
 
 _NO_SOURCE = literal_column("NULL::integer", Integer()).label("source")

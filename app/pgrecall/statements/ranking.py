@@ -16,6 +16,7 @@ from sqlalchemy import (
     FromClause,
     Integer,
     Select,
+    Subquery,
     Text,
     and_,
     bindparam,
@@ -24,11 +25,13 @@ from sqlalchemy import (
     func,
     literal_column,
     select,
+    true,
     union_all,
 )
 from sqlalchemy import (
     Table as MemoryTable,
 )
+from sqlalchemy.dialects.postgresql import ARRAY
 
 from pgrecall import compiler
 from pgrecall.compiler import Scope
@@ -38,7 +41,7 @@ from pgrecall.filters import Filters, FilterShape
 from pgrecall.profile import Profile
 from pgrecall.schema import Tables, owner
 from pgrecall.schema.limits import MAX_NAME_LENGTH
-from pgrecall.signals import Frequency, Signal, Similarity
+from pgrecall.signals import MAX_QUERY_ENTITIES, Frequency, Signal, Similarity
 from pgrecall.statements.conditions import (
     OWNER,
     TEAMS,
@@ -155,31 +158,48 @@ def _known_search(tables: Tables, shape: Shape) -> Ranking:
 
 
 def _search(tables: Tables, shape: Shape, where: Sequence[Expression]) -> Ranking:
+    best = ranked(tables, shape, where)
+    found = best.cte("ranked") if shape.has_teams else best.subquery("ranked")
+    return described_in_order(tables, shape, found)
+
+
+def ranked(tables: Tables, shape: Shape, where: Sequence[Expression]) -> Select[Any]:
+    """The k best rows, narrowly: owner_id, id, score, of_team, and keyword as of `scored`."""
     own = _ranked(tables, tables.memories, OWNER, shape, where)
+    own = own.add_columns(literal_column("false", Boolean()).label("of_team"))
     if not shape.has_teams:
-        ranked = own.subquery("ranked")
-        full = in_full(tables, tables.memories, ranked, shape)
-        return full.where(owned(tables.memories)).order_by(ranked.c.score.desc(), ranked.c.id)
+        return own
     theirs = _ranked(tables, tables.team_memories, TEAMS, shape, where)
-    merged = union_all(
-        select(own.subquery("own"), literal_column("false", Boolean()).label("of_team")),
-        select(theirs.subquery("theirs"), literal_column("true", Boolean()).label("of_team")),
-    ).subquery("merged")
-    best = (
-        select(merged)
-        .order_by(merged.c.score.desc(), merged.c.id)
+    theirs = theirs.add_columns(literal_column("true", Boolean()).label("of_team"))
+    merged = union_all(select(own.subquery("own")), select(theirs.subquery("theirs")))
+    of_both = merged.subquery("merged")
+    return (
+        select(of_both)
+        .order_by(of_both.c.score.desc(), of_both.c.id)
         .limit(bindparam("k", type_=Integer()))
-        .cte("ranked")
     )
-    return union_all(
-        # Owners once more: no expression of the caller's stands in this query.
-        in_full(tables, tables.memories, best, shape).where(
-            ~best.c.of_team, owned(tables.memories)
-        ),
-        in_full(tables, tables.team_memories, best, shape).where(
-            best.c.of_team, owned_by_any(tables.team_memories)
-        ),
-    ).order_by(literal_column("score").desc(), literal_column("id"))
+
+
+def described_in_order(
+    tables: Tables,
+    shape: Shape,
+    best: FromClause,
+    *more: ColumnElement[Any],
+) -> Ranking:
+    """The ranked rows in full, best first, with `more` columns.
+
+    Owners are told once more: no expression of the caller's stands in this query.
+    """
+    hits = [
+        in_full(tables, memories, best, shape).add_columns(*more).where(*whose)
+        for memories, whose in (
+            (tables.memories, (~best.c.of_team, owned(tables.memories))),
+            (tables.team_memories, (best.c.of_team, owned_by_any(tables.team_memories))),
+        )[: 2 if shape.has_teams else 1]
+    ]
+    if len(hits) == 1:
+        return hits[0].order_by(best.c.score.desc(), best.c.id)
+    return union_all(*hits).order_by(literal_column("score").desc(), literal_column("id"))
 
 
 def passing(
@@ -319,6 +339,39 @@ def known_entities(tables: Tables, *, with_teams: bool) -> Select[Any]:
 
     Parameters: owner_id, teams where asked for, text, limit.
     """
+    known = _entities(tables, with_teams=with_teams)
+    return (
+        select(known.c.entity)
+        .where(_occurs(known.c.entity, bindparam("text", type_=Text())))
+        .order_by(func.length(known.c.entity).desc(), known.c.entity)
+        .limit(bindparam("limit", type_=Integer()))
+    )
+
+
+def entities_of_each(tables: Tables, queries: FromClause) -> Select[Any]:
+    """As `known_entities`, of each query (number, query_text, query_entities) that names none.
+
+    Columns: number, entities. Parameter: owner_id.
+    """
+    known = _entities(tables, with_teams=False)
+    order = (func.length(known.c.entity).desc(), known.c.entity)
+    place = func.row_number().over(partition_by=queries.c.number, order_by=order)
+    found = (
+        select(queries.c.number, known.c.entity, place.label("place"))
+        .select_from(queries.join(known, true()))
+        .where(queries.c.query_entities.is_(None), _occurs(known.c.entity, queries.c.query_text))
+        .subquery("found")
+    )
+    most = literal_column(str(MAX_QUERY_ENTITIES), Integer())
+    return (
+        select(found.c.number, func.array_agg(found.c.entity, type_=ARRAY(Text)).label("entities"))
+        .where(found.c.place <= most)
+        .group_by(found.c.number)
+    )
+
+
+def _entities(tables: Tables, *, with_teams: bool) -> Subquery:
+    """Every entity of the owners' memories, once."""
     stores = [(tables.memories, owned(tables.memories))]
     if with_teams:
         stores.append((tables.team_memories, owned_by_any(tables.team_memories)))
@@ -328,26 +381,21 @@ def known_entities(tables: Tables, *, with_teams: bool) -> Select[Any]:
             for memories, whose in stores
         )
     ).subquery()
-    known = select(entities.c.entity).distinct().subquery("known")
-    entity: Any = known.c.entity
-    asked = bindparam("text", type_=Text())
+    return select(entities.c.entity).distinct().subquery("known")
+
+
+def _occurs(entity: ColumnElement[Any], asked: ColumnElement[Any]) -> ColumnElement[bool]:
+    """Whether the text has this entity as whole words."""
     escaped = func.regexp_replace(entity, r"([^[:alnum:]_[:space:]])", r"\\\1", "g")
     whole_words = func.concat(r"(?<!\w)", escaped, r"(?!\w)")
-    return (
-        select(entity)
-        .where(
-            # CASE: the regular expression is only tried on what can match and is short enough.
-            case(
-                (
-                    and_(
-                        func.length(entity).between(1, MAX_NAME_LENGTH),
-                        func.strpos(func.lower(asked), func.lower(entity)) > 0,
-                    ),
-                    asked.regexp_match(whole_words, flags="i"),
-                ),
-                else_=false(),
-            )
-        )
-        .order_by(func.length(entity).desc(), entity)
-        .limit(bindparam("limit", type_=Integer()))
+    # CASE: the regular expression is only tried on what can match and is short enough.
+    return case(
+        (
+            and_(
+                func.length(entity).between(1, MAX_NAME_LENGTH),
+                func.strpos(func.lower(asked), func.lower(entity)) > 0,
+            ),
+            asked.regexp_match(whole_words, flags="i"),
+        ),
+        else_=false(),
     )

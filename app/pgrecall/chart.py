@@ -1,0 +1,79 @@
+"""Charts of evaluations, as PNG or SVG."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from pgrecall.errors import ExtraMissing, InputError
+from pgrecall.evaluation import METRICS, Evaluation, Scores
+
+FORMATS = (".png", ".svg")
+
+
+def require_format(path: Path) -> None:
+    """Raises InputError for a file that is no PNG or SVG, before any work is done for it."""
+    if path.suffix.lower() not in FORMATS:
+        raise InputError(f"{path}: a chart ends in {' or '.join(FORMATS)}")
+
+
+def draw(evaluation: Evaluation, path: Path) -> None:
+    """Writes bars of every metric by profile, over all queries and by group, with what the
+    difference to the first profile may be as a line.
+
+    Raises ExtraMissing without matplotlib, InputError for another kind of file or one that cannot
+    be written.
+    """
+    require_format(path)
+    figure_of = _figure()
+    names = {"recall": f"recall@{evaluation.k}", "mrr": "MRR", "ndcg": f"nDCG@{evaluation.k}"}
+    sets = ["all queries", *next(iter(evaluation.profiles)).by_group]
+    figure = figure_of(figsize=(4.2 * len(METRICS), 1.2 + 0.32 * _rows(evaluation, sets)))
+    axes = figure.subplots(1, len(METRICS), sharey=True)
+    for axis, metric in zip(axes, METRICS, strict=True):
+        _bars(axis, evaluation, sets, metric)
+        axis.set_title(names[metric])
+        axis.set_xlim(0, 1)
+    handles, labels = axes[0].get_legend_handles_labels()
+    figure.legend(handles, labels, loc="lower center", ncols=min(len(labels), 5), frameon=False)
+    figure.tight_layout(rect=(0, 0.08, 1, 1))
+    try:
+        figure.savefig(path, dpi=150)
+    except OSError as error:
+        raise InputError(f"{path} cannot be written: {error.strerror or error}") from error
+
+
+def _bars(axis: Any, evaluation: Evaluation, sets: list[str], metric: str) -> None:
+    number = len(evaluation.profiles)
+    height = 0.8 / number
+    for place, one in enumerate(evaluation.profiles):
+        for row, name in enumerate(sets):
+            scores = one.overall if row == 0 else one.by_group[name]
+            mean = scores.means[metric]
+            at = row + (place - (number - 1) / 2) * height
+            label = one.profile.name if row == 0 else None
+            error = _error(scores, metric)
+            axis.barh(at, mean, height, color=f"C{place}", label=label, xerr=error, capsize=2)
+    axis.set_yticks(range(len(sets)), sets)
+    axis.set_ylim(len(sets) - 0.4, -0.6)
+
+
+def _error(scores: Scores, metric: str) -> list[list[float]] | None:
+    """How far the interval of the difference reaches to either side of its mean."""
+    if metric not in scores.differences:
+        return None
+    difference = scores.differences[metric]
+    below, above = difference.mean - difference.low, difference.high - difference.mean
+    return [[max(below, 0.0)], [max(above, 0.0)]]
+
+
+def _rows(evaluation: Evaluation, sets: list[str]) -> int:
+    return max(len(evaluation.profiles) * len(sets), 5)
+
+
+def _figure() -> Any:
+    try:
+        from matplotlib.figure import Figure
+    except ImportError as problem:
+        raise ExtraMissing("a chart needs matplotlib: pip install 'pgrecall[chart]'") from problem
+    return Figure

@@ -1,0 +1,122 @@
+"""pgrecall tune"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.progress import Progress
+from rich.table import Table
+
+from pgrecall import profiles
+from pgrecall.cli.asking import AsOf
+from pgrecall.cli.database import Agent, AsJson, DatabaseUrl, Schema, repository
+from pgrecall.cli.evaluating import print_evaluation
+from pgrecall.cli.labelled import QueriesFile, Recorded, Seed, queries_of, require_source
+from pgrecall.cli.output import complaints, console, plain, print_json
+from pgrecall.cli.profiling import named_or_loaded
+from pgrecall.cli.times import moment
+from pgrecall.errors import InputError
+from pgrecall.profile import Profile
+from pgrecall.schema import DEFAULT_SCHEMA
+from pgrecall.signals import Recency
+from pgrecall.tuning import FEWEST, Tuning
+
+VERDICTS = {
+    "better": "[green]better on the queries that were kept back[/]",
+    "thin": "[yellow]better on the queries that were kept back, but the evidence is too thin to be "
+    "sure: label more queries[/]",
+    "no better": "[red]no better on the queries that were kept back; nothing is proposed[/]",
+}
+
+
+def tune(
+    agent: Agent,
+    file: QueriesFile = None,
+    recorded: Recorded = False,
+    start: Annotated[
+        str, typer.Option(help="The profile to start from: a name or a .toml or .json file.")
+    ] = "five_factor",
+    output: Annotated[
+        Path, typer.Option("--output", "-o", help="Where to write the profile: .toml or .json.")
+    ] = Path("tuned.toml"),
+    force: Annotated[bool, typer.Option(help="Write over a file that is there.")] = False,
+    k: Annotated[int, typer.Option("-k", help="Of recall@k and nDCG@k.")] = 10,
+    held_out: Annotated[
+        float, typer.Option(help="The share of the queries that is kept back to judge by.")
+    ] = 0.5,
+    as_of: AsOf = None,
+    seed: Seed = 0,
+    database_url: DatabaseUrl = None,
+    schema: Schema = DEFAULT_SCHEMA,
+    json: AsJson = False,
+) -> None:
+    """Search weights and a half-life that find more, and write them as a profile.
+
+    Chosen by one part of the labelled queries and judged by the other; nothing is written unless it
+    does better there. The same seed gives the same profile.
+    """
+    require_source(file, recorded=recorded)
+    if output.suffix.lower() not in (".toml", ".json"):
+        raise InputError(f"{output}: a profile file ends in .toml or .json")
+    if output.exists() and not force:
+        raise InputError(f"{output} is there already; name another file or pass --force")
+    chosen = named_or_loaded(start)
+    at = moment("--as-of", as_of)
+    with (
+        repository(database_url, schema) as repo,
+        Progress(console=complaints) as progress,
+    ):
+        task = progress.add_task("searching", total=None)
+        found = repo.tune(
+            agent,
+            queries_of(repo, agent, file),
+            start=chosen,
+            k=k,
+            held_out=held_out,
+            as_of=at,
+            seed=seed,
+            on_progress=lambda done, of: progress.update(task, completed=done, total=of),
+        )
+    if found.proposed is not None:
+        profiles.save(found.proposed.renamed(_name(output)), output)
+    if json:
+        print_json(found.record() | {"written": None if found.proposed is None else str(output)})
+        return
+    _print(found)
+    if found.proposed is not None:
+        console.print(f"written to {output}", markup=False, highlight=False)
+
+
+def _name(output: Path) -> str:
+    """A profile is called as its file is."""
+    return output.stem
+
+
+def _print(found: Tuning) -> None:
+    table = Table(show_edge=False, title="chosen", title_justify="left")
+    table.add_column("signal")
+    table.add_column(plain(found.start.name), justify="right")
+    table.add_column("found", justify="right")
+    new = found.found.weights
+    for name, weight in found.start.weights.items():
+        table.add_row(name, f"{weight:.3f}", f"{new[name]:.3f}")
+    old_half_life, half_life = _half_life(found.start), _half_life(found.found)
+    if half_life is not None and old_half_life is not None:
+        table.add_row("half-life, days", f"{old_half_life:.1f}", f"{half_life:.1f}")
+    console.print(table)
+    console.print("\nthe queries it was chosen by", style="bold")
+    print_evaluation(found.training)
+    console.print("\nthe queries kept back", style="bold")
+    print_evaluation(found.held_out)
+    queries = found.held_out.profiles[0].overall.queries
+    if queries < FEWEST:
+        console.print(f"[yellow]only {queries} queries were kept back[/]")
+    console.print(VERDICTS[found.verdict])
+
+
+def _half_life(profile: Profile) -> float | None:
+    return next(
+        (signal.half_life_in_days for signal, _ in profile if isinstance(signal, Recency)), None
+    )

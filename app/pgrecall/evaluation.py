@@ -1,0 +1,94 @@
+"""Evaluations: how well profiles find the memories that answer labelled queries."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from pgrecall.profile import Profile
+from pgrecall.scored_memory import RECORD_DECIMALS
+
+METRICS = ("recall", "mrr", "ndcg")
+"""recall: the share of the relevant memories among the first k. mrr: the mean of 1 / the rank of
+the first relevant one among all memories. ndcg: Σ gain / log₂(1 + rank) over the first k, as a part
+of what the best order would give (Järvelin and Kekäläinen 2002, with the gain itself as trec_eval
+has it)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """How much better than the first profile, the same queries compared one by one."""
+
+    mean: float
+    low: float
+    high: float
+    """The interval that holds it with 95 %, by paired bootstrap."""
+
+    @property
+    def is_clear(self) -> bool:
+        """Whether the interval leaves out 0."""
+        return self.low > 0 or self.high < 0
+
+
+@dataclass(frozen=True, slots=True)
+class Scores:
+    """The metrics of one profile over some queries."""
+
+    queries: int
+    means: Mapping[str, float]
+    """METRICS → the mean, in [0, 1]."""
+    differences: Mapping[str, Difference]
+    """METRICS → the difference to the first profile; empty for that one."""
+
+    def record(self) -> dict[str, Any]:
+        """The scores as plain JSON values."""
+        return {
+            "queries": self.queries,
+            **{name: round(mean, RECORD_DECIMALS) for name, mean in self.means.items()},
+            **{
+                f"{name}_difference": [
+                    round(number, RECORD_DECIMALS)
+                    for number in (difference.mean, difference.low, difference.high)
+                ]
+                for name, difference in self.differences.items()
+            },
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class ProfileEvaluation:
+    """One profile's part of an evaluation."""
+
+    profile: Profile
+    overall: Scores
+    by_group: Mapping[str, Scores]
+    """In the order in which the groups first came; empty where no query names one."""
+    per_query: Mapping[str, Sequence[float]]
+    """METRICS → the value of each query, in the order given."""
+
+    def record(self) -> dict[str, Any]:
+        """The evaluation as plain JSON values, without the single queries."""
+        return {
+            "profile": self.profile.name,
+            **self.overall.record(),
+            "by_group": {name: scores.record() for name, scores in self.by_group.items()},
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Evaluation:
+    """Profiles beside each other over the same labelled queries."""
+
+    k: int
+    profiles: Sequence[ProfileEvaluation]
+    missing: int
+    """Relevant memories that the agent does not have; they count as not found."""
+
+    def record(self) -> dict[str, Any]:
+        """The evaluation as plain JSON values."""
+        return {
+            "k": self.k,
+            "missing": self.missing,
+            "profiles": [one.record() for one in self.profiles],
+        }

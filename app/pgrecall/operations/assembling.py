@@ -1,0 +1,196 @@
+"""Assembling a context: the memories for one prompt, ranked, packed and written down."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from datetime import datetime
+from typing import Any, Unpack
+
+from pgrecall import context_style, profiles, statements
+from pgrecall.context import Context, LeftOut, Packed
+from pgrecall.context_style import Style
+from pgrecall.embedding import VectorLike
+from pgrecall.errors import InputError
+from pgrecall.filters import FilterArguments
+from pgrecall.hits import Strategy
+from pgrecall.operations.candidates import MAX_K, through_indexes
+from pgrecall.operations.question import Question
+from pgrecall.operations.ranking import hit, require_strategy, touched
+from pgrecall.profile import Profile
+from pgrecall.schema import Tables
+from pgrecall.statements import PACKED, Packing
+from pgrecall.steps import CountTokens, Execute, Operation
+from pgrecall.token_counting import MAX_TOKENS
+from pgrecall.validation import (
+    require_bool,
+    require_count,
+    require_given_share,
+    require_name,
+    require_share,
+)
+
+MAX_CONSIDERED = 500
+"""Every two of them may have to be compared."""
+
+
+def context(
+    tables: Tables,
+    /,
+    agent_id: str,
+    embedding: VectorLike | str | None = None,
+    *,
+    max_tokens: int = 4000,
+    k: int = 20,
+    min_score: float | None = 0.1,
+    reserve: Mapping[str, float] | None = None,
+    max_skips: int = 3,
+    diversity: float = 0.0,
+    max_similarity: float | None = None,
+    consider: int | None = None,
+    style: str = "plain",
+    profile: Profile | str = profiles.five_factor,
+    weights: Mapping[str, float] | None = None,
+    normalise_weights: bool = False,
+    min_similarity: float | None = None,
+    teams: Sequence[str] = (),
+    query_entities: Sequence[str] | None = None,
+    query_text: str | None = None,
+    apply_decay: bool = True,
+    as_of: datetime | None = None,
+    strategy: Strategy = "auto",
+    touch: bool = True,
+    **filters: Unpack[FilterArguments],
+) -> Operation[Context]:
+    """The agent's best memories for a query as text for a prompt, within `max_tokens`.
+
+    One statement ranks as `search` does (see there for the arguments of both), leaves out what
+    scores below `min_score`, and packs: best first, at most k; a memory that does not fit into
+    what is left of the budget is passed over, and after `max_skips` of them in a row it stops.
+    Considered are the `consider` best, by default as many as packing can look at, max_skips · k,
+    but no more than 80 unless k is.
+
+    `reserve` keeps shares of the budget for types of memory, {"fact": 0.5}: others cannot use them,
+    except for what the considered memories of the type cannot fill. `max_similarity`, say 0.92,
+    leaves out what is more similar than that to a memory that is in. With `diversity` d in [0, 1)
+    the next memory is the one with the greatest (1 - d) · score - d · its similarity to the nearest
+    that is in (maximal marginal relevance, Carbonell and Goldstein 1998).
+
+    `style` is plain, markdown or xml. Memories stand in a fixed order of their types, within a type
+    in the order in which they were packed, each with its type and date between marks that carry a
+    random marker; a body cannot end its block or pose as another. What a memory takes up is what
+    was counted when it was written, else a quarter of its characters, and what its block adds. The
+    text as a whole is counted by the repository's token counter and never exceeds `max_tokens`.
+    `touch` counts a retrieval of what is in the text.
+
+    Raises InputError and its children.
+    """
+    require_bool("touch", touch)
+    require_strategy(strategy)
+    most = require_count("k", k, at_least=1, at_most=MAX_CONSIDERED)
+    max_skips = require_count("max_skips", max_skips, at_least=1, at_most=MAX_CONSIDERED)
+    if consider is None:
+        consider = max(most, min(most * max_skips, MAX_K))
+    require_count("consider", consider, at_least=most, at_most=MAX_CONSIDERED)
+    chosen = context_style.named(style)
+    packing = Packing(
+        budget=require_count("max_tokens", max_tokens, at_least=1, at_most=MAX_TOKENS),
+        most=most,
+        min_score=require_share("min_score", min_score) or 0.0,
+        max_skips=max_skips,
+        style=chosen,
+        reserve=_reserve(reserve),
+        diversity=_diversity(diversity),
+        max_similarity=require_share("max_similarity", max_similarity),
+    )
+    asked = Question.of(
+        agent_id,
+        embedding,
+        k=consider,
+        profile=profile,
+        weights=weights,
+        normalise_weights=normalise_weights,
+        min_score=None,
+        min_similarity=min_similarity,
+        teams=teams,
+        query_entities=query_entities,
+        query_text=query_text,
+        apply_decay=apply_decay,
+        as_of=as_of,
+        filters=filters,
+    )
+    [frame] = yield CountTokens((chosen.frame,))
+    packing = replace(packing, budget=max(packing.budget - frame, 0))
+    wanted = yield from asked.resolved(tables)
+    found = yield from through_indexes(tables, wanted, strategy, packing)
+    if found is None:
+        statement = statements.pack(tables, wanted, packing)
+        rows = yield Execute(statement, wanted.parameters | packing.parameters)
+    else:
+        rows = found.rows
+    packed, left_out = _taken_apart(wanted.profile, rows)
+    assembled = yield from _written(chosen, packed, left_out, max_tokens)
+    if touch:
+        yield from touched(tables, [one.hit for one in assembled.packed])
+    return assembled if found is None else replace(assembled, strategy="index")
+
+
+def _taken_apart(profile: Profile, rows: Sequence[Any]) -> tuple[list[Packed], list[LeftOut]]:
+    """What is in, in the order of packing, and what is not, best first."""
+    places = {row.place: row.id for row in rows}
+    packed: list[tuple[int, Packed]] = []
+    left_out: list[LeftOut] = []
+    for row in rows:
+        found = hit(profile, row._mapping)
+        if row.verdict == PACKED:
+            packed.append((row.step, Packed(found, row.cost)))
+        else:
+            left_out.append(LeftOut(found, row.cost, row.verdict, places.get(row.near)))
+    return [one for _, one in sorted(packed, key=lambda pair: pair[0])], left_out
+
+
+def _written(
+    style: Style, packed: list[Packed], left_out: list[LeftOut], max_tokens: int
+) -> Operation[Context]:
+    """The text. Should the counter find it longer than was reckoned, the last packed give way."""
+    while True:
+        memories = [one.hit.memory for one in packed]
+        marker = context_style.fresh_marker(memories) if memories else ""
+        text = style.text(memories, marker)
+        [tokens] = (yield CountTokens((text,))) if text else [0]
+        if tokens <= max_tokens:
+            break
+        last = packed.pop()
+        left_out.append(LeftOut(last.hit, last.tokens, "too_long"))
+    return Context(
+        text=text,
+        packed=tuple(packed),
+        left_out=tuple(sorted(left_out, key=lambda one: (-one.hit.score, one.hit.memory.id))),
+        tokens=tokens,
+        max_tokens=max_tokens,
+        marker=marker,
+        strategy="exact",
+    )
+
+
+def _reserve(reserve: Mapping[str, float] | None) -> dict[str, float]:
+    if reserve is None:
+        return {}
+    if not isinstance(reserve, Mapping):
+        raise InputError(f"reserve maps types of memory to shares, got {type(reserve).__name__}")
+    shares = {}
+    for name, share in reserve.items():
+        require_name("reserve", name)
+        shares[name] = require_given_share(f"reserve[{name!r:.60}]", share)
+    if sum(shares.values()) > 1 + 1e-9:
+        raise InputError(
+            f"the shares of reserve must not exceed 1, they sum to {sum(shares.values()):g}"
+        )
+    return shares
+
+
+def _diversity(diversity: float) -> float:
+    share = require_given_share("diversity", diversity)
+    if share == 1:
+        raise InputError("diversity must be less than 1: it would pass over the score")
+    return share

@@ -1,0 +1,112 @@
+"""Files of labelled queries: JSON Lines, one query each."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+from uuid import UUID
+
+from pgrecall.errors import InputError, InvalidLine
+from pgrecall.importing import id_of_source, moment_of, reason_of
+from pgrecall.labelled_query import LabelledQuery
+
+KEYS = ("query", "embedding", "relevant", "group", "time", "query_text", "query_entities")
+
+
+def load_queries(path: str | Path, agent_id: str) -> list[LabelledQuery]:
+    """Reads a .jsonl file of queries about this agent's memories.
+
+    A line is an object with `query` (text) or `embedding` (a list of numbers), `relevant` (ids of
+    memories, as a list or as an object from id to gain) and, if wanted, `group`, `time` (ISO 8601
+    with a zone), `query_text` and `query_entities`. An id that is no UUID is one of an imported
+    file. Raises InvalidLine with file and line number.
+    """
+    path = Path(path)
+    try:
+        lines = path.read_text(encoding="utf-8-sig").split("\n")
+    except OSError as error:
+        raise InputError(f"{path} cannot be read: {error.strerror or error}") from error
+    except UnicodeDecodeError as error:
+        raise InvalidLine(f"{path} is not UTF-8: byte {error.start}") from error
+    queries = []
+    for number, line in enumerate(lines, start=1):
+        if line.strip():
+            try:
+                queries.append(_parsed(line, agent_id))
+            except (InputError, ValueError, TypeError, RecursionError) as error:
+                raise InvalidLine(f"{path}, line {number}: {reason_of(error)}") from error
+    if not queries:
+        raise InputError(f"{path} has no query")
+    return queries
+
+
+def save_queries(path: str | Path, queries: list[LabelledQuery]) -> None:
+    """Writes queries asked as text so that `load_queries` reads them again."""
+    lines = [json.dumps(record_of(query), ensure_ascii=False) + "\n" for query in queries]
+    Path(path).write_text("".join(lines), encoding="utf-8")
+
+
+def record_of(query: LabelledQuery) -> dict[str, Any]:
+    """A query as a line of a file holds it."""
+    relevant = query.relevant
+    gains = relevant if isinstance(relevant, Mapping) else dict.fromkeys(relevant, 1.0)
+    key = "query" if isinstance(query.query, str) else "embedding"
+    record: dict[str, Any] = {key: query.query}
+    record["relevant"] = (
+        [str(memory_id) for memory_id in gains]
+        if set(gains.values()) == {1.0}
+        else {str(memory_id): gain for memory_id, gain in gains.items()}
+    )
+    if query.group is not None:
+        record["group"] = query.group
+    if query.as_of is not None:
+        record["time"] = query.as_of.isoformat()
+    if query.query_text is not None:
+        record["query_text"] = query.query_text
+    if query.query_entities is not None:
+        record["query_entities"] = list(query.query_entities)
+    return record
+
+
+def _parsed(line: str, agent_id: str) -> LabelledQuery:
+    values = json.loads(line)
+    if not isinstance(values, dict):
+        raise InputError(f"a line holds one JSON object, this one a {type(values).__name__}")
+    unknown = sorted(values.keys() - set(KEYS))
+    if unknown:
+        raise InputError(f"unknown key {', '.join(unknown)}; the keys are {', '.join(KEYS)}")
+    if ("query" in values) == ("embedding" in values):
+        raise InputError("a line has either a query or an embedding")
+    if "relevant" not in values:
+        raise InputError("a line names the relevant memories")
+    query = values.get("query", values.get("embedding"))
+    if "query" in values and not isinstance(query, str):
+        raise InputError(f"query is text, got {query!r:.60}")
+    if "embedding" in values and not isinstance(query, list):
+        raise InputError(f"embedding is a list of numbers, got {query!r:.60}")
+    return LabelledQuery(
+        query,
+        _relevant(values["relevant"], agent_id),
+        group=values.get("group"),
+        as_of=moment_of("time", values.get("time")),
+        query_text=values.get("query_text"),
+        query_entities=values.get("query_entities"),
+    )
+
+
+def _relevant(relevant: object, agent_id: str) -> list[UUID] | dict[UUID, float]:
+    if isinstance(relevant, dict):
+        return {_id(given, agent_id): gain for given, gain in relevant.items()}
+    if isinstance(relevant, list):
+        return [_id(given, agent_id) for given in relevant]
+    raise InputError(
+        f"relevant is a list of ids or an object from id to gain, got {relevant!r:.60}"
+    )
+
+
+def _id(given: object, agent_id: str) -> UUID:
+    if given == "" or isinstance(given, bool) or not isinstance(given, str | int):
+        raise InputError(f"an id is a text that is not empty, got {given!r:.60}")
+    return id_of_source(given, agent_id)

@@ -1,0 +1,441 @@
+"""Evaluating: the ranks of labelled memories by several profiles over many queries, at once.
+
+The queries lie in a temporary table. Each is put beside each memory once; what profiles have in
+common (the similarity above all) is computed once for the pair, and what does not depend on the
+query once for the memory. A rank is counted, not sorted for: 1 + how many memories come before.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache, reduce
+from operator import add
+from typing import Any, Self
+
+from sqlalchemy import (
+    CTE,
+    ColumnElement,
+    CreateTableAs,
+    Double,
+    FromClause,
+    Integer,
+    Select,
+    Subquery,
+    Table,
+    Text,
+    Uuid,
+    and_,
+    bindparam,
+    case,
+    cast,
+    column,
+    false,
+    func,
+    literal_column,
+    or_,
+    select,
+    true,
+)
+from sqlalchemy.dialects.postgresql import ARRAY, array
+
+from pgrecall import compiler
+from pgrecall.compiler import Scope
+from pgrecall.custom_condition import Expression
+from pgrecall.filters import FilterShape
+from pgrecall.schema import Tables
+from pgrecall.signals import Clock, EntityOverlap, Keyword, Signal, Similarity
+from pgrecall.statements.conditions import (
+    conditions,
+    created_by,
+    custom_conditions,
+    in_team_table,
+    moment,
+    owned,
+    scope,
+    trusted,
+    valid,
+)
+from pgrecall.statements.ranking import entities_of_each
+from pgrecall.statements.reading import with_usage
+
+NUMBER, GAIN = "number", "gain"
+
+_OF_MEMORIES = (
+    *("id", "embedding", "entities", "usefulness", "confidence", "importance"),
+    *("trust", "trust_curve", "trust_half_life_hours", "created_at", "tier", "memory_type"),
+    *("additional_types", "valid_from", "valid_until", "invalidated_at", "expires_at"),
+)
+_OF_USAGE = ("retrieval_count", "last_accessed_at")
+
+
+@dataclass(frozen=True, slots=True)
+class EvaluationShape:
+    """All that the text of the statement depends on."""
+
+    profiles: tuple[tuple[Signal, ...], ...]
+    filters: FilterShape
+    has_as_of: bool
+    """Whether all are asked about one moment that is given; without it, about now."""
+    moments_differ: bool
+    """Whether queries name moments of their own."""
+    finds_entities: bool
+    has_text: bool
+    has_min_score: bool
+    has_min_similarity: bool
+
+    @property
+    def signals(self) -> tuple[Signal, ...]:
+        """Each signal that some profile has, once."""
+        return tuple(dict.fromkeys(signal for profile in self.profiles for signal in profile))
+
+    def reads(self, kind: type[Signal]) -> bool:
+        """Whether some profile has a signal of this kind."""
+        return any(isinstance(signal, kind) for signal in self.signals)
+
+
+@lru_cache
+def create_queries(tables: Tables) -> CreateTableAs:
+    """A table for queries on their way in: number, query, as_of, query_text, query_entities."""
+    return CreateTableAs(
+        select(
+            literal_column("0", Integer()).label(NUMBER),
+            tables.memories.c.embedding.label("query"),
+            tables.memories.c.created_at.label("as_of"),
+            tables.memories.c.content.label("query_text"),
+            tables.memories.c.entities.label("query_entities"),
+        ).where(false()),
+        "pgrecall_queries",
+        temporary=True,
+    )
+
+
+@lru_cache
+def create_relevant(tables: Tables) -> CreateTableAs:
+    """A table for the labels: number of the query, id of the memory, gain."""
+    return CreateTableAs(
+        select(
+            literal_column("0", Integer()).label(NUMBER),
+            tables.memories.c.id,
+            tables.memories.c.importance.label(GAIN),
+        ).where(false()),
+        "pgrecall_relevant",
+        temporary=True,
+    )
+
+
+def queries_table(tables: Tables) -> Table:
+    return create_queries(tables).table
+
+
+def relevant_table(tables: Tables) -> Table:
+    return create_relevant(tables).table
+
+
+def weight_name(profile: int, signal: Signal) -> str:
+    """The parameter of a signal's weight in the profile of this number."""
+    return f"weight_{profile}_{signal.name}"
+
+
+def evaluate(tables: Tables, shape: EvaluationShape, where: Sequence[Expression]) -> Select[Any]:
+    """For each query its number, how many of its relevant memories are missing, and of each
+    profile p recall_p, mrr_p and ndcg_p.
+
+    Parameters: owner_id, as_of where given, `k`, the weights, the filters', min_score and
+    min_similarity where given.
+    """
+    return _evaluate(tables, shape, where) if where else _known_evaluate(tables, shape)
+
+
+@lru_cache(maxsize=64)
+def _known_evaluate(tables: Tables, shape: EvaluationShape) -> Select[Any]:
+    return _evaluate(tables, shape, ())
+
+
+def _evaluate(tables: Tables, shape: EvaluationShape, where: Sequence[Expression]) -> Select[Any]:
+    asked = Asked.of(tables, shape, where)
+    scores = _scores(shape, asked.pairs(), "scores")
+    labelled = asked.pairs(only_relevant=True)
+    wanted = select(_scores(shape, labelled, "labelled")).cte("wanted").prefix_with("MATERIALIZED")
+    ranks = _ranks(shape, wanted, scores)
+    return _metrics(tables, shape, ranks)
+
+
+def _ranks(shape: EvaluationShape, wanted: CTE, scores: Subquery) -> CTE:
+    """The rank of each relevant memory by each profile; NULL where it is not ranked."""
+
+    def rank(name: str) -> ColumnElement[Any]:
+        theirs, its = scores.c[name], wanted.c[name]
+        before = or_(theirs > its, and_(theirs == its, scores.c.id < wanted.c.id))
+        counted = literal_column("1", Integer()) + func.count().filter(before)
+        return case((its.is_not(None), counted)).label(name)
+
+    names = [f"score_{number}" for number in range(len(shape.profiles))]
+    return (
+        select(wanted.c[NUMBER], wanted.c.id, *map(rank, names))
+        .select_from(wanted.join(scores, scores.c[NUMBER] == wanted.c[NUMBER]))
+        .group_by(wanted.c[NUMBER], wanted.c.id, *(wanted.c[name] for name in names))
+        .cte("ranks")
+    )
+
+
+def _metrics(tables: Tables, shape: EvaluationShape, ranks: CTE) -> Select[Any]:
+    relevant = relevant_table(tables)
+    memories = tables.memories
+    k: Any = bindparam("k", type_=Integer())
+    zero: ColumnElement[Any] = literal_column("0::float8", Double())
+    ideal_place = func.row_number().over(
+        partition_by=relevant.c[NUMBER], order_by=relevant.c[GAIN].desc()
+    )
+    labels = (
+        select(
+            relevant.c[NUMBER],
+            relevant.c.id,
+            relevant.c[GAIN],
+            ideal_place.label("place"),
+            memories.c.id.is_(None).label("missing"),
+        )
+        .select_from(
+            relevant.outerjoin(memories, and_(owned(memories), memories.c.id == relevant.c.id))
+        )
+        .subquery("labels")
+    )
+
+    def discounted(place: ColumnElement[Any]) -> ColumnElement[Any]:
+        within = case((place <= k, labels.c[GAIN] / log2(place)), else_=zero)
+        return func.sum(within, type_=Double())
+
+    columns: list[ColumnElement[Any]] = []
+    for number in range(len(shape.profiles)):
+        rank = ranks.c[f"score_{number}"]
+        found = func.count().filter(rank <= k)
+        first = literal_column("1::float8", Double()) / func.min(rank, type_=Integer())
+        columns += [
+            (cast(found, Double) / cast(func.count(), Double)).label(f"recall_{number}"),
+            func.coalesce(first, zero, type_=Double()).label(f"mrr_{number}"),
+            (discounted(rank) / discounted(labels.c.place)).label(f"ndcg_{number}"),
+        ]
+    return (
+        select(
+            labels.c[NUMBER],
+            func.count().filter(labels.c.missing).label("missing"),
+            *columns,
+        )
+        .select_from(
+            labels.outerjoin(
+                ranks, and_(ranks.c[NUMBER] == labels.c[NUMBER], ranks.c.id == labels.c.id)
+            )
+        )
+        .group_by(labels.c[NUMBER])
+        .order_by(labels.c[NUMBER])
+    )
+
+
+def log2(place: ColumnElement[Any]) -> ColumnElement[Any]:
+    """log₂(1 + place), by which a gain is discounted."""
+    beyond: Any = literal_column("1::float8", Double()) + cast(place, Double)
+    two: ColumnElement[Any] = literal_column("2::float8", Double())
+    return func.ln(beyond, type_=Double()) / func.ln(two, type_=Double())
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What queries and memories are made of, to be put beside each other."""
+
+    tables: Tables
+    shape: EvaluationShape
+    pool: CTE
+    """The memories that may be ranked, with the signals that do not depend on the query."""
+    words: CTE | None
+    """number, id, share: the keyword signal where it is not 0."""
+    entities: CTE | None
+    """number, entities: those found in texts."""
+
+    @classmethod
+    def of(cls, tables: Tables, shape: EvaluationShape, where: Sequence[Expression]) -> Self:
+        queries = queries_table(tables)
+        return cls(
+            tables,
+            shape,
+            _pool(tables, shape, where),
+            _words(tables) if shape.has_text and shape.reads(Keyword) else None,
+            entities_of_each(tables, queries).cte("named") if shape.finds_entities else None,
+        )
+
+    def pairs(self, *, only_relevant: bool = False, clock: Clock | None = None) -> Subquery:
+        """Each query beside each memory it may find: number, id, similarity, and every signal.
+
+        With a clock also what it shows, and asked_at, where the moments differ.
+        """
+        queries, pool, shape = queries_table(self.tables), self.pool, self.shape
+        within, rows = self._beside(only_relevant=only_relevant)
+        signals = []
+        for signal in shape.signals:
+            name = signal_name(shape, signal)
+            if isinstance(signal, Similarity):
+                continue  # from the similarity itself, which all of them have in common
+            ready = not _is_of_pair(signal) and not shape.moments_differ
+            signals.append(pool.c[name] if ready else compiler.value(signal, within).label(name))
+        unranked = and_(queries.c.query.is_not(None), pool.c.embedding.is_(None))
+        return (
+            select(
+                queries.c[NUMBER],
+                pool.c.id,
+                compiler.similarity(within).label("similarity"),
+                unranked.label("without_embedding"),
+                *signals,
+                *([] if clock is None else [within.clock(clock).label("clock")]),
+                *([] if clock is None else [within.as_of.label("asked_at")]),
+            )
+            .select_from(rows)
+            .where(*self._conditions(within))
+            .offset(literal_column("0"))  # or it would be computed anew for each that reads it
+            .subquery("labelled_pairs" if only_relevant else "pairs")
+        )
+
+    def _beside(self, *, only_relevant: bool) -> tuple[Scope, FromClause]:
+        """The pairs' rows, and what signals are computed from in them."""
+        queries, relevant = queries_table(self.tables), relevant_table(self.tables)
+        pool, words, found = self.pool, self.words, self.entities
+        rows: Any = queries
+        if only_relevant:
+            rows = rows.join(relevant, relevant.c[NUMBER] == queries.c[NUMBER])
+            rows = rows.join(pool, pool.c.id == relevant.c.id)
+        else:
+            rows = rows.join(pool, true())
+        keyword: ColumnElement[float] | None = None
+        if words is not None:
+            same = and_(words.c[NUMBER] == queries.c[NUMBER], words.c.id == pool.c.id)
+            rows = rows.outerjoin(words, same)
+            keyword = func.coalesce(words.c.share, literal_column("0::float8"), type_=Double())
+        entities: ColumnElement[Any] = queries.c.query_entities
+        if found is not None:
+            rows = rows.outerjoin(found, found.c[NUMBER] == queries.c[NUMBER])
+            entities = func.coalesce(entities, found.c.entities, type_=ARRAY(Text))
+        within = Scope(
+            schema=self.tables.schema,
+            memories=pool,
+            usage=pool,
+            query=queries.c.query,
+            as_of=func.coalesce(queries.c.as_of, moment(self.shape.has_as_of)),
+            query_entities=entities,
+            keyword=keyword,
+            parameter=_constant,
+        )
+        return within, rows
+
+    def _conditions(self, within: Scope) -> list[ColumnElement[bool]]:
+        """What a memory has to meet at the query's own moment."""
+        shape, queries = self.shape, queries_table(self.tables)
+        if not shape.moments_differ:
+            return []
+        found = [] if shape.filters.include_invalid else [valid(within)]
+        was_there = created_by(within)
+        found.append(was_there if shape.has_as_of else or_(queries.c.as_of.is_(None), was_there))
+        if "min_trust" in shape.filters.given:
+            found.append(trusted(within, decay=shape.filters.apply_decay))
+        return found
+
+
+def _pool(tables: Tables, shape: EvaluationShape, where: Sequence[Expression]) -> CTE:
+    memories, usage = tables.memories, tables.memory_usage
+    within = replace(scope(tables, memories, as_of=shape.has_as_of), parameter=_constant)
+    columns: list[ColumnElement[Any]]
+    if shape.moments_differ:
+        columns = [memories.c[name] for name in _OF_MEMORIES]
+        columns += [usage.c[name] for name in _OF_USAGE]
+        timeless = replace(
+            shape.filters, include_invalid=True, given=shape.filters.given - {"min_trust"}
+        )
+        found = conditions(within, timeless, as_of=False)
+    else:
+        columns = [memories.c[name] for name in ("id", "embedding", "entities")]
+        columns += [
+            compiler.value(signal, within).label(signal_name(shape, signal))
+            for signal in shape.signals
+            if not _is_of_pair(signal)
+        ]
+        found = conditions(within, shape.filters, as_of=shape.has_as_of)
+    return (
+        select(*columns)
+        .select_from(with_usage(memories, usage))
+        .where(owned(memories), *found.values(), *custom_conditions(memories, where).values())
+        .cte("pool")
+        .prefix_with("MATERIALIZED")
+    )
+
+
+def signal_value(shape: EvaluationShape, found: FromClause, signal: Signal) -> ColumnElement[Any]:
+    """A signal of a pair, bit by bit as a search computes it."""
+    if isinstance(signal, Similarity):
+        missing = _constant("missing", signal.missing, Double())
+        return func.coalesce(found.c.similarity, missing, type_=Double())
+    value: ColumnElement[Any] = found.c[signal_name(shape, signal)]
+    return value
+
+
+def _scores(shape: EvaluationShape, found: Subquery, name: str) -> Subquery:
+    """The score of each pair by each profile; NULL where the profile does not rank the memory."""
+
+    def score(number: int, signals: tuple[Signal, ...]) -> ColumnElement[Any]:
+        total: Any = reduce(
+            add,
+            (
+                bindparam(weight_name(number, signal), type_=Double())
+                * signal_value(shape, found, signal)
+                for signal in signals
+            ),
+        )
+        ranked: list[ColumnElement[bool]] = []
+        if any(isinstance(signal, Similarity) and signal.required for signal in signals):
+            ranked.append(~found.c.without_embedding)
+        if shape.has_min_similarity:
+            ranked.append(found.c.similarity >= bindparam("min_similarity", type_=Double()))
+        if shape.has_min_score:
+            ranked.append(total >= bindparam("min_score", type_=Double()))
+        return case((and_(*ranked), total)) if ranked else total
+
+    scores = [
+        score(number, signals).label(f"score_{number}")
+        for number, signals in enumerate(shape.profiles)
+    ]
+    return select(found.c[NUMBER], found.c.id, *scores).offset(literal_column("0")).subquery(name)
+
+
+def _words(tables: Tables) -> CTE:
+    """The keyword signal of every query: number, id, share."""
+    queries = queries_table(tables)
+    owner_id: Any = bindparam("owner_id", type_=Text())
+    found: Any = compiler.schema_function(
+        tables.schema,
+        "keyword_shares",
+        array([owner_id]),
+        in_team_table(tables, tables.memories),
+        queries.c.query_text,
+        type_=Uuid(),
+    )
+    rows = found.table_valued(
+        column("agent_id", Text()),
+        column("memory_id", Uuid()),
+        column("share", Double()),
+        name="shares",
+    ).lateral()
+    return (
+        select(queries.c[NUMBER], rows.c.memory_id.label("id"), rows.c.share)
+        .select_from(queries.join(rows, true()))
+        .cte("words")
+    )
+
+
+def _is_of_pair(signal: Signal) -> bool:
+    return isinstance(signal, Similarity | Keyword | EntityOverlap)
+
+
+def signal_name(shape: EvaluationShape, signal: Signal) -> str:
+    """The column of a signal that is the same for every profile that has it."""
+    return f"signal_{shape.signals.index(signal)}"
+
+
+def _constant(name: str, value: Any, type_: Any) -> ColumnElement[Any]:
+    """Without a name: two profiles may have a signal with different parameters."""
+    return bindparam(None, value, type_=type_)

@@ -1,0 +1,94 @@
+"""Token counters: how much of a prompt a text takes up."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import tempfile
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from pgrecall.errors import ExtraMissing, InputError
+
+TokenCounter = Callable[[str], int]
+"""From a text to the number of its tokens."""
+
+CHARACTERS_PER_TOKEN = 4
+MAX_TOKENS = 2**31 - 1
+
+_ENCODINGS = "https://openaipublic.blob.core.windows.net/encodings"
+_ENCODING_NAMES = ("o200k_base", "cl100k_base", "p50k_base", "r50k_base")
+
+
+def quarter_of_characters(text: str) -> int:
+    """A quarter of the text's characters, rounded up: near enough for English, and free."""
+    return -(-len(text) // CHARACTERS_PER_TOKEN)
+
+
+def tiktoken_counter(encoding: Any = "o200k_base") -> TokenCounter:
+    """Counts as the models of OpenAI do, by a `tiktoken.Encoding` or the name of one.
+
+    tiktoken downloads the table of an encoding that it has not yet on disk; pgrecall does not let
+    it: by name only those are taken that are in its cache (TIKTOKEN_CACHE_DIR). What looks like
+    one of the model's own marks in a text is counted as text.
+
+    Raises ExtraMissing without tiktoken, InputError for an encoding that is not at hand.
+    """
+    try:
+        import tiktoken
+    except ImportError as problem:
+        raise ExtraMissing(
+            "counting by tiktoken needs tiktoken: pip install 'pgrecall[tiktoken]'"
+        ) from problem
+    if isinstance(encoding, str):
+        _require_at_hand(encoding)
+        encoding = tiktoken.get_encoding(encoding)
+    if not isinstance(encoding, tiktoken.Encoding):
+        raise InputError(
+            f"encoding must be a tiktoken.Encoding or a name, got {type(encoding).__name__}"
+        )
+    found: tiktoken.Encoding = encoding
+    return lambda text: len(found.encode(text, disallowed_special=()))
+
+
+def require_counter(counter: object) -> TokenCounter:
+    """Raises InputError for what cannot be called."""
+    if not callable(counter):
+        raise InputError(
+            f"a token counter is a function from a text to a number, got {type(counter).__name__}"
+        )
+    return counter
+
+
+def counted(counter: TokenCounter, texts: Sequence[str]) -> list[int]:
+    """The tokens of each text; raises InputError where the counter returns no such number."""
+    numbers = []
+    for text in texts:
+        number = counter(text)
+        if isinstance(number, bool) or not isinstance(number, int):
+            raise InputError(f"the token counter must return a whole number, got {number!r:.60}")
+        if not 0 <= number <= MAX_TOKENS:
+            raise InputError(
+                f"the token counter must return 0 to {MAX_TOKENS:,} tokens, got {number}"
+            )
+        numbers.append(number)
+    return numbers
+
+
+def _require_at_hand(name: str) -> None:
+    if name not in _ENCODING_NAMES:
+        raise InputError(
+            f"unknown encoding {name!r:.80}; known are {', '.join(_ENCODING_NAMES)}; of others "
+            "pass the tiktoken.Encoding"
+        )
+    # As tiktoken names the files of its cache.
+    key = hashlib.sha1(f"{_ENCODINGS}/{name}.tiktoken".encode(), usedforsecurity=False).hexdigest()
+    folders = [os.environ.get("TIKTOKEN_CACHE_DIR"), os.environ.get("DATA_GYM_CACHE_DIR")]
+    given = [folder for folder in folders if folder is not None]
+    folder = Path(given[0]) if given else Path(tempfile.gettempdir()) / "data-gym-cache"
+    if not (folder / key).is_file():
+        raise InputError(
+            f"the encoding {name} is not on this machine: put {name}.tiktoken as {key} into the "
+            "folder TIKTOKEN_CACHE_DIR names, or pass a tiktoken.Encoding"
+        )
