@@ -3,7 +3,7 @@ PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11; 
 	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$p && break; done)
 BIN := .venv/bin
 
-.PHONY: demo test lint types bench bench-index bench-life bench-words schema profiles operations clean help
+.PHONY: demo test lint types bench bench-context bench-evaluation bench-index bench-life bench-words schema profiles operations clean help
 
 help:  ## List what can be made
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 10
@@ -23,6 +23,12 @@ types: .venv/test  ## Check types, strictly
 
 bench: .venv/test  ## Measure, and print ratios
 	$(BIN)/python -m benchmarks
+
+bench-context: .venv/test  ## Measure what assembling a context costs beside a search
+	$(BIN)/python -m benchmarks.context
+
+bench-evaluation: .venv/test  ## Measure what profiles, weights and floors find (PASSAGES as below)
+	$(BIN)/python -m benchmarks.evaluation $(if $(PASSAGES),--passages $(PASSAGES))
 
 bench-index: .venv/test  ## Measure rank indexes (PASSAGES=file.jsonl.gz adds real text)
 	$(BIN)/python -m benchmarks.index --plot benchmarks/recall.png $(if $(PASSAGES),--passages $(PASSAGES))

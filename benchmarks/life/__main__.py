@@ -10,8 +10,8 @@ from rich.console import Console
 from benchmarks.data import DIMENSIONS, Corpus
 from benchmarks.life.adding import BATCH, adding
 from benchmarks.life.collecting import collecting
-from benchmarks.life.measurement import print_table
 from benchmarks.life.touching import touching
+from benchmarks.measurement import print_table
 from benchmarks.progress import progress_bar
 from benchmarks.server import server
 

@@ -12,7 +12,7 @@ from rich.progress import Progress
 from sqlalchemy import create_engine, text
 
 from benchmarks.data import DIMENSIONS
-from benchmarks.life.measurement import Measurement
+from benchmarks.measurement import Measurement
 from pgrecall import MemoryRepository, NewMemory, migrate
 from pgrecall.ids import new_id
 from pgrecall.migrate.connecting import database_url

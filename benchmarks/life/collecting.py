@@ -8,7 +8,7 @@ from rich.progress import Progress
 from sqlalchemy import create_engine, text
 
 from benchmarks.data import DIMENSIONS
-from benchmarks.life.measurement import Measurement
+from benchmarks.measurement import Measurement
 from pgrecall import GarbagePolicy, GarbageRun, MemoryRepository, migrate
 from pgrecall.migrate.connecting import database_url
 

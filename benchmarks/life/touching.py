@@ -11,8 +11,8 @@ from rich.progress import Progress
 from sqlalchemy import Connection, Engine, create_engine, text
 
 from benchmarks.data import AGENT, Corpus
-from benchmarks.life.measurement import Measurement
 from benchmarks.loading import Order, load
+from benchmarks.measurement import Measurement
 from pgrecall import MemoryRepository
 from pgrecall.migrate.connecting import database_url
 

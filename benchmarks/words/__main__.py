@@ -35,18 +35,15 @@ def main(
     with server(SETTINGS) as url:
         databases = Databases(url)
         console.print(f"{machine()}, {databases.version()}", highlight=False)
-        with progress_bar() as progress:
-            found = quality.measured(url, passages, progress)
+        with console.status("asking"):
+            found = quality.measured(url, passages)
         quality.print_quality(console, found)
         with progress_bar() as progress:
             costs = speed.measured(setting, databases, progress)
         speed.print_costs(console, costs)
     if json_ is not None:
         written = {
-            "quality": {
-                name: {label: one.record() for label, one in by_profile.items()}
-                for name, by_profile in found.items()
-            },
+            "quality": {name: evaluation.record() for name, evaluation in found.items()},
             "speed": [cost.record() for cost in costs],
         }
         json_.write_text(json.dumps(written, indent=2, ensure_ascii=False), encoding="utf-8")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -17,6 +18,7 @@ from pgrecall.embedders import LocalEmbedder
 from pgrecall.migrate.connecting import database_url
 from pgrecall.repository import MemoryRepository
 from pgrecall.schema import DEFAULT_SCHEMA
+from pgrecall.token_counting import quarter_of_characters, tiktoken_counter
 
 DatabaseUrl = Annotated[
     str | None,
@@ -47,9 +49,14 @@ def opened(url: str | None, schema: str = DEFAULT_SCHEMA) -> Iterator[Engine]:
 
 @contextmanager
 def repository(url: str | None, schema: str) -> Iterator[MemoryRepository]:
-    """A repository that takes text, embedded locally."""
+    """A repository that takes text, embedded locally; its tokens are counted by tiktoken where
+    PGRECALL_TIKTOKEN names an encoding."""
+    encoding = os.environ.get("PGRECALL_TIKTOKEN")
+    counter = tiktoken_counter(encoding) if encoding else quarter_of_characters
     with opened(url, schema) as engine:
-        yield MemoryRepository(engine, schema=schema, embedder=LocalEmbedder())
+        yield MemoryRepository(
+            engine, schema=schema, embedder=LocalEmbedder(), token_counter=counter
+        )
 
 
 @contextmanager

@@ -1,0 +1,1 @@
+"""What assembling a context costs beside the search in it."""

@@ -1,0 +1,1 @@
+"""What evaluating costs, and what weights and floors do to what is found."""

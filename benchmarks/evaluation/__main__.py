@@ -1,0 +1,36 @@
+"""`python -m benchmarks.evaluation`: evaluating, fast; and what weights and floors do."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from benchmarks.evaluation import quality, speed
+from benchmarks.measurement import print_table
+from benchmarks.progress import progress_bar
+from benchmarks.server import server
+
+
+def main(
+    seed: Annotated[int, typer.Option(help="Decides all made-up data.")] = 0,
+    passages: Annotated[
+        Path | None,
+        typer.Option(exists=True, help="JSON lines, gzipped: content; to hide answers among."),
+    ] = None,
+) -> None:
+    """Evaluates labelled questions, and times evaluating beside one search a query."""
+    console = Console()
+    with progress_bar() as progress, server() as url:
+        found = quality.measured(url, passages, progress)
+    quality.print_quality(console, found)
+    with progress_bar() as progress, server() as url:
+        times = speed.measured(url, seed, progress)
+    title = f"5 profiles, {speed.QUERIES} queries, {speed.MEMORIES:,} memories"
+    print_table(console, title, times)
+
+
+if __name__ == "__main__":
+    typer.run(main)

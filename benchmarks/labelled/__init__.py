@@ -1,0 +1,1 @@
+"""Labelled questions, and the memories that answer them."""
