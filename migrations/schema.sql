@@ -1517,7 +1517,7 @@ BEGIN
         END LOOP;
         IF alike IS NOT NULL THEN
             FOR one IN 1 .. eligible LOOP
-                IF alike[(this - 1) * size + one] > nearest[one] THEN
+                IF steps[one] IS NULL AND alike[(this - 1) * size + one] > nearest[one] THEN
                     nearest[one] := alike[(this - 1) * size + one];
                     nearest_to[one] := this;
                 END IF;

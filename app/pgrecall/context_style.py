@@ -28,7 +28,7 @@ CATEGORIES = (
 LINE_BREAKS = "\r\n|[\n\r\v\f\u001c\u001d\u001e\u0085\u2028\u2029]"
 """All that some reader takes for the end of a line; a regular expression in Python and SQL."""
 _CONTROL = re.compile(
-    "[\u0000-\u0008\u000e-\u001b\u001f\u007f-\u009f\u200e\u200f\u202a-\u202e\u2066-\u2069\ufffe\uffff]"
+    "[\u0000-\u0008\u000e-\u001b\u001f\u007f-\u009f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ufffe\uffff]"
 )
 """What moves a cursor, turns the direction of writing around, or is no character at all."""
 
@@ -54,8 +54,7 @@ class Style:
     @property
     def block_length(self) -> int:
         """Characters of a block without its category and its body."""
-        empty = _filled(self.block, marker="0" * (2 * MARKER_BYTES), date="2026-11-21")
-        return len(empty) - len(self.indent)
+        return len(_filled(self.block, marker="0" * (2 * MARKER_BYTES), date="2026-11-21"))
 
     @property
     def escaped(self) -> str:
@@ -103,7 +102,7 @@ def fresh_marker(memories: Sequence[Memory]) -> str:
     """A marker that occurs in none of these memories."""
     while True:
         marker = secrets.token_hex(MARKER_BYTES)
-        if not any(marker in memory.content for memory in memories):
+        if not any(marker in one.content or marker in one.memory_type for one in memories):
             return marker
 
 
@@ -124,7 +123,7 @@ def _place(memory_type: str) -> tuple[int, str]:
 
 
 def _date(created_at: datetime | None) -> str:
-    return "undated" if created_at is None else f"{created_at.astimezone(UTC):%Y-%m-%d}"
+    return "undated" if created_at is None else created_at.astimezone(UTC).date().isoformat()
 
 
 def _filled(text: str, **values: str) -> str:

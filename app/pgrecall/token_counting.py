@@ -18,7 +18,13 @@ CHARACTERS_PER_TOKEN = 4
 MAX_TOKENS = 2**31 - 1
 
 _ENCODINGS = "https://openaipublic.blob.core.windows.net/encodings"
-_ENCODING_NAMES = ("o200k_base", "cl100k_base", "p50k_base", "r50k_base")
+_HASHES = {
+    "o200k_base": "446a9538cb6c348e3516120d7c08b09f57c36495e2acfffe59a5bf8b0cfb1a2d",
+    "cl100k_base": "223921b76ee99bde995b7ff738513eef100fb51d18c93597a113bcffe865b2a7",
+    "p50k_base": "94b5ca7dff4d00767bc256fdd1b27e5b17361d7b8a5f968547f9f23eb70d2069",
+    "r50k_base": "306cd27f03c1a714eca7108e03d66b7dc042abe8c258b44c199a7ed9838dd930",
+}
+"""SHA-256 of each encoding's table, as tiktoken 0.14 has it: another file it would fetch anew."""
 
 
 def quarter_of_characters(text: str) -> int:
@@ -77,9 +83,9 @@ def counted(counter: TokenCounter, texts: Sequence[str]) -> list[int]:
 
 
 def _require_at_hand(name: str) -> None:
-    if name not in _ENCODING_NAMES:
+    if name not in _HASHES:
         raise InputError(
-            f"unknown encoding {name!r:.80}; known are {', '.join(_ENCODING_NAMES)}; of others "
+            f"unknown encoding {name!r:.80}; known are {', '.join(_HASHES)}; of others "
             "pass the tiktoken.Encoding"
         )
     # As tiktoken names the files of its cache.
@@ -87,8 +93,10 @@ def _require_at_hand(name: str) -> None:
     folders = [os.environ.get("TIKTOKEN_CACHE_DIR"), os.environ.get("DATA_GYM_CACHE_DIR")]
     given = [folder for folder in folders if folder is not None]
     folder = Path(given[0]) if given else Path(tempfile.gettempdir()) / "data-gym-cache"
-    if not (folder / key).is_file():
+    table = folder / key
+    if not table.is_file() or hashlib.sha256(table.read_bytes()).hexdigest() != _HASHES[name]:
         raise InputError(
-            f"the encoding {name} is not on this machine: put {name}.tiktoken as {key} into the "
-            "folder TIKTOKEN_CACHE_DIR names, or pass a tiktoken.Encoding"
+            f"the encoding {name} is not on this machine, or its file is damaged: put "
+            f"{name}.tiktoken as {key} into the folder that TIKTOKEN_CACHE_DIR names, or pass a "
+            "tiktoken.Encoding"
         )

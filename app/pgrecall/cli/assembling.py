@@ -92,7 +92,7 @@ def context(
     filters = filters_of(
         memory_type, tier, tag, entity, created_after, created_before, label, words
     )
-    shares = dict(_share(one) for one in reserve or ())
+    shares = _shares(reserve or [])
     chosen = named_or_loaded(profile)
     at = moment("--as-of", as_of)
     with repository(database_url, schema) as repo:
@@ -122,6 +122,15 @@ def context(
         return
     print(found.text, end="")  # noqa: T201
     _print_account(found)
+
+
+def _shares(given: list[str]) -> dict[str, float]:
+    shares: dict[str, float] = {}
+    for name, share in map(_share, given):
+        if name in shares:
+            raise InputError(f"--reserve names {name} twice")
+        shares[name] = share
+    return shares
 
 
 def _share(given: str) -> tuple[str, float]:

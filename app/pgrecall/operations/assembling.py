@@ -9,7 +9,6 @@ from typing import Any, Unpack
 
 from pgrecall import context_style, profiles, statements
 from pgrecall.context import Context, LeftOut, Packed
-from pgrecall.context_style import Style
 from pgrecall.embedding import VectorLike
 from pgrecall.errors import InputError
 from pgrecall.filters import FilterArguments
@@ -80,7 +79,8 @@ def context(
     in the order in which they were packed, each with its type and date between marks that carry a
     random marker; a body cannot end its block or pose as another. What a memory takes up is what
     was counted when it was written, else a quarter of its characters, and what its block adds. The
-    text as a whole is counted by the repository's token counter and never exceeds `max_tokens`.
+    text as a whole is counted by the repository's token counter and never exceeds `max_tokens`:
+    where the parts were reckoned too small, it is packed again with less.
     `touch` counts a retrieval of what is in the text.
 
     Raises InputError and its children.
@@ -122,17 +122,34 @@ def context(
     [frame] = yield CountTokens((chosen.frame,))
     packing = replace(packing, budget=max(packing.budget - frame, 0))
     wanted = yield from asked.resolved(tables)
-    found = yield from through_indexes(tables, wanted, strategy, packing)
-    if found is None:
-        statement = statements.pack(tables, wanted, packing)
-        rows = yield Execute(statement, wanted.parameters | packing.parameters)
-    else:
-        rows = found.rows
-    packed, left_out = _taken_apart(wanted.profile, rows)
-    assembled = yield from _written(chosen, packed, left_out, max_tokens)
+    while True:
+        found = yield from through_indexes(tables, wanted, strategy, packing)
+        if found is None:
+            statement = statements.pack(tables, wanted, packing)
+            rows = yield Execute(statement, wanted.parameters | packing.parameters)
+        else:
+            rows = found.rows
+        packed, left_out = _taken_apart(wanted.profile, rows)
+        memories = [one.hit.memory for one in packed]
+        marker = context_style.fresh_marker(memories) if memories else ""
+        text = chosen.text(memories, marker)
+        [tokens] = (yield CountTokens((text,))) if text else [0]
+        if tokens <= max_tokens:
+            break
+        # The counter finds the text longer than was reckoned from its parts.
+        spent = sum(one.tokens for one in packed)
+        packing = replace(packing, budget=min(spent - 1, spent * max_tokens // tokens))
     if touch:
-        yield from touched(tables, [one.hit for one in assembled.packed])
-    return assembled if found is None else replace(assembled, strategy="index")
+        yield from touched(tables, [one.hit for one in packed])
+    return Context(
+        text=text,
+        packed=tuple(packed),
+        left_out=tuple(left_out),
+        tokens=tokens,
+        max_tokens=max_tokens,
+        marker=marker,
+        strategy="exact" if found is None else "index",
+    )
 
 
 def _taken_apart(profile: Profile, rows: Sequence[Any]) -> tuple[list[Packed], list[LeftOut]]:
@@ -147,30 +164,6 @@ def _taken_apart(profile: Profile, rows: Sequence[Any]) -> tuple[list[Packed], l
         else:
             left_out.append(LeftOut(found, row.cost, row.verdict, places.get(row.near)))
     return [one for _, one in sorted(packed, key=lambda pair: pair[0])], left_out
-
-
-def _written(
-    style: Style, packed: list[Packed], left_out: list[LeftOut], max_tokens: int
-) -> Operation[Context]:
-    """The text. Should the counter find it longer than was reckoned, the last packed give way."""
-    while True:
-        memories = [one.hit.memory for one in packed]
-        marker = context_style.fresh_marker(memories) if memories else ""
-        text = style.text(memories, marker)
-        [tokens] = (yield CountTokens((text,))) if text else [0]
-        if tokens <= max_tokens:
-            break
-        last = packed.pop()
-        left_out.append(LeftOut(last.hit, last.tokens, "too_long"))
-    return Context(
-        text=text,
-        packed=tuple(packed),
-        left_out=tuple(sorted(left_out, key=lambda one: (-one.hit.score, one.hit.memory.id))),
-        tokens=tokens,
-        max_tokens=max_tokens,
-        marker=marker,
-        strategy="exact",
-    )
 
 
 def _reserve(reserve: Mapping[str, float] | None) -> dict[str, float]:

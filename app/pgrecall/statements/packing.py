@@ -40,6 +40,8 @@ PLACE, COST, VERDICT, STEP, NEAR = "place", "cost", "verdict", "step", "near"
 """Columns: the rank from 1, the tokens it is reckoned to take up, "packed" or the reason why it is
 left out, when it was looked at, and the place of the packed memory that it is near to."""
 PACKED = "packed"
+MOST = 2_000_000_000
+"""Tokens that one memory is reckoned to have at most: with its block still an integer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,7 +195,8 @@ def _cost(memories: FromClause, packing: PackingShape) -> ColumnElement[int]:
         escapes = func.regexp_count(memories.c.content, _text(packing.escaped), type_=Integer())
         added += _bound("per_escape") * escapes
     uncounted = _quarter(func.char_length(memories.c.content, type_=Integer()))
-    return func.coalesce(memories.c.tokens, uncounted, type_=Integer()) + _quarter(added)
+    counted = func.coalesce(memories.c.tokens, uncounted, type_=Integer())
+    return func.least(counted, _number(MOST), type_=Integer()) + _quarter(added)
 
 
 def _quarter(characters: ColumnElement[int]) -> ColumnElement[Any]:

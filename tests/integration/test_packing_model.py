@@ -1,0 +1,481 @@
+"""What is packed, against a model that looks at everything anew for every memory."""
+
+from __future__ import annotations
+
+import json
+import math
+import random
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from typing import Any
+from uuid import UUID
+
+import pytest
+from sqlalchemy import Engine, create_engine
+
+from pgrecall import Context, LeftOut, MemoryRepository, NewMemory, Packed
+from tests.conftest import new_database
+from tests.integration.support import at, sql
+from tests.unit.test_context_style import READERS
+
+CASES, BATCH = 4_000, 250
+THROUGH_CONTEXT = 250
+TYPES = ("fact", "task", "episodic", "preference")
+STYLES = ("plain", "markdown", "xml")
+CREATED = datetime(2026, 3, 1, tzinfo=UTC)
+
+Outcome = tuple[str, int | None, int | None]
+"""Verdict, when it was looked at, and the place of the memory it is near to."""
+
+
+# The model
+
+
+@dataclass(frozen=True)
+class Case:
+    """Ranked memories, and how they are to be packed."""
+
+    scores: Sequence[float]
+    costs: Sequence[int]
+    types: Sequence[str]
+    budget: int
+    most: int = 20
+    floor: float = 0.0
+    max_skips: int = 3
+    reserve: dict[str, float] = field(default_factory=dict)
+    alike: Sequence[Sequence[float]] | None = None
+    diversity: float = 0.0
+    max_similarity: float | None = None
+
+
+class Model:
+    """Chooses one memory after the other; what it knows of the past is the list of the packed."""
+
+    def __init__(self, case: Case) -> None:
+        self.case = case
+        self.above = [n for n, score in enumerate(case.scores) if score >= case.floor]
+        self.packed: list[int] = []
+
+    def spent(self, kind: str | None = None) -> int:
+        types = self.case.types
+        return sum(self.case.costs[n] for n in self.packed if kind in (None, types[n]))
+
+    def kept_for_others(self, kind: str) -> int:
+        """What is not spent of the shares of other types, as far as these could fill them."""
+        kept = 0
+        for other, share in self.case.reserve.items():
+            if other == kind:
+                continue
+            there = sum(self.case.costs[n] for n in self.above if self.case.types[n] == other)
+            promised = min(math.floor(share * self.case.budget), there)
+            kept += max(promised - self.spent(other), 0)
+        return kept
+
+    def nearest(self, one: int) -> tuple[float, int | None]:
+        """The similarity to the nearest that is packed, the first of several, and which it is."""
+        best: tuple[float, int | None] = 0.0, None
+        for other in self.packed if self.case.alike is not None else ():
+            assert self.case.alike is not None
+            if self.case.alike[other][one] > best[0]:
+                best = self.case.alike[other][one], other
+        return best
+
+    def relevance(self, one: int) -> float:
+        diversity = self.case.diversity
+        return (1 - diversity) * self.case.scores[one] - diversity * self.nearest(one)[0]
+
+    def verdict(self, one: int) -> str:
+        case = self.case
+        if case.max_similarity is not None and self.nearest(one)[0] > case.max_similarity:
+            return "near_duplicate"
+        left = case.budget - self.spent()
+        if case.costs[one] > left:
+            return "too_long"
+        if case.costs[one] > left - self.kept_for_others(case.types[one]):
+            return "reserved"
+        return "packed"
+
+    def outcomes(self) -> list[Outcome]:
+        case = self.case
+        found: dict[int, Outcome] = {}
+        in_a_row = 0
+        end = "limit"
+        while len(self.packed) < case.most:
+            waiting = [n for n in self.above if n not in found]
+            if in_a_row == case.max_skips or not waiting:
+                end = "stopped"
+                break
+            one = max(waiting, key=lambda n: (self.relevance(n), -n))
+            verdict = self.verdict(one)
+            near = self.nearest(one)[1] if verdict == "near_duplicate" else None
+            found[one] = verdict, len(found) + 1, None if near is None else near + 1
+            if verdict == "packed":
+                self.packed.append(one)
+                in_a_row = 0
+            elif verdict != "near_duplicate":
+                in_a_row += 1
+        return [
+            found.get(n, (end if n in self.above else "min_score", None, None))
+            for n in range(len(case.scores))
+        ]
+
+
+# The function
+
+
+def random_case(chance: random.Random) -> Case:
+    """Small numbers, so that there are ties and whatever can go wrong does."""
+    size = chance.choice((0, 1, 2, *range(3, 15), *range(3, 15)))
+    coarse = chance.random() < 0.5
+    scores = [chance.randrange(21) / 20 if coarse else chance.random() for _ in range(size)]
+    costs = [chance.choice((0, *(chance.randrange(1, 60) for _ in range(4)))) for _ in range(size)]
+    kinds = TYPES[: chance.randrange(2, 5)]
+    compares = chance.random() < 0.6
+    reserved = chance.sample((*TYPES[:3], "absent"), chance.choice((0, 1, 1, 2, 3)))
+    whole = chance.choice((0.3, 0.6, 0.9, 1.0)) / max(len(reserved), 1)
+    reserve = {kind: whole * chance.choice((0.0, 0.5, 1.0, 1.0)) for kind in reserved}
+    return Case(
+        scores=sorted(scores, reverse=True),
+        costs=costs,
+        types=[chance.choice(kinds) for _ in range(size)],
+        budget=chance.choice(
+            (chance.randrange(90), *(sum(costs) // n for n in (1, 2, 2, 3, 3, 4)))
+        ),
+        most=chance.choice((1, 3, 5, 20, 20)),
+        floor=chance.choice((0.0, 0.0, 0.0, 0.25, chance.random())),
+        max_skips=chance.choice((1, 2, 3, 3, 10)),
+        reserve=reserve,
+        alike=similarities(chance, size) if compares else None,
+        diversity=chance.choice((0.0, 0.3, 0.5, 0.9, chance.random() * 0.99)) if compares else 0.0,
+        max_similarity=chance.choice((None, None, None, 0.0, 0.5, 0.9, 1.0, chance.random())),
+    )
+
+
+def similarities(chance: random.Random, size: int) -> list[list[float]]:
+    coarse = chance.random() < 0.5
+    alike = [[1.0] * size for _ in range(size)]
+    for one in range(size):
+        for other in range(one):
+            share = chance.randrange(11) / 10 if coarse else chance.random()
+            alike[one][other] = alike[other][one] = share
+    return alike
+
+
+@pytest.fixture(scope="module")
+def engine(server_url: str, template: str) -> Iterator[Engine]:
+    with new_database(server_url, template) as url:
+        engine = create_engine(url)
+        yield engine
+        engine.dispose()
+
+
+PACK = """
+SELECT coalesce(
+    (SELECT jsonb_agg(jsonb_build_array(p.place, p.verdict, p.step, p.near))
+       FROM pgrecall.pack(c.scores, c.costs, c.types, c.budget, c.most, c.floor, c.max_skips,
+                          c.reserved_types, c.reserved_shares, c.alike, c.diversity,
+                          c.max_similarity) p), '[]')
+  FROM jsonb_to_recordset(CAST(:cases AS jsonb)) AS c(
+    number integer, scores float8[], costs integer[], types text[], budget integer, most integer,
+    floor float8, max_skips integer, reserved_types text[], reserved_shares float8[],
+    alike float8[], diversity float8, max_similarity float8)
+ ORDER BY number
+"""
+
+
+def packed_by_the_database(engine: Engine, cases: Sequence[Case]) -> list[list[Outcome]]:
+    rows = [
+        {
+            "number": number,
+            **{name: getattr(case, name) for name in ("scores", "costs", "types", "budget")},
+            **{name: getattr(case, name) for name in ("most", "floor", "max_skips", "diversity")},
+            "max_similarity": case.max_similarity,
+            "reserved_types": list(case.reserve),
+            "reserved_shares": list(case.reserve.values()),
+            "alike": None if case.alike is None else [x for row in case.alike for x in row],
+        }
+        for number, case in enumerate(cases)
+    ]
+    found = []
+    for case, (outcomes,) in zip(cases, sql(engine, PACK, cases=json.dumps(rows)), strict=True):
+        assert [place for place, *_ in outcomes] == list(range(1, len(case.scores) + 1))
+        found.append([(verdict, step, near) for _, verdict, step, near in outcomes])
+    return found
+
+
+def test_pack_chooses_what_the_model_chooses(engine: Engine) -> None:
+    chance = random.Random(1)
+    cases = [random_case(chance) for _ in range(CASES)]
+
+    verdicts: Counter[str] = Counter()
+    wrong = []
+    for start in range(0, CASES, BATCH):
+        batch = cases[start : start + BATCH]
+        for case, found in zip(batch, packed_by_the_database(engine, batch), strict=True):
+            expected = Model(case).outcomes()
+            verdicts.update(verdict for verdict, *_ in expected)
+            if [one[:2] for one in found] != [one[:2] for one in expected]:
+                wrong.append((case, found, expected))
+            _require_true_nears(case, found)
+
+    assert len(wrong) == 0, f"{len(wrong)} of {CASES}; the smallest: {_smallest(wrong)}"
+    assert set(verdicts) == {
+        *("packed", "min_score", "too_long", "reserved", "near_duplicate", "stopped", "limit")
+    }
+    assert min(verdicts.values()) > CASES / 20, verdicts
+
+
+def _require_true_nears(case: Case, found: Sequence[Outcome]) -> None:
+    """Each near duplicate names a packed memory that it is more similar to than it may be."""
+    for one, (verdict, _, near) in enumerate(found):
+        assert (near is not None) == (verdict == "near_duplicate")
+        if near is not None:
+            assert case.alike is not None
+            assert case.max_similarity is not None
+            assert found[near - 1][0] == "packed"
+            assert case.alike[near - 1][one] > case.max_similarity
+
+
+def test_a_near_duplicate_names_what_was_in_when_it_was_left_out(engine: Engine) -> None:
+    alike = [[1.0, 0.92, 0.1], [0.92, 1.0, 0.95], [0.1, 0.95, 1.0]]
+    case = Case([0.9, 0.8, 0.7], [1, 1, 1], ["a"] * 3, 10, alike=alike, max_similarity=0.9)
+
+    [found] = packed_by_the_database(engine, [case])
+
+    assert found == [("packed", 1, None), ("near_duplicate", 2, 1), ("packed", 3, None)]
+
+
+def _smallest(wrong: Sequence[tuple[Case, Any, Any]]) -> tuple[Case, Any, Any]:
+    return min(wrong, key=lambda one: len(one[0].scores))
+
+
+def test_every_argument_changes_what_the_cases_pack() -> None:
+    """Or the comparison above would say nothing about it."""
+    chance = random.Random(1)
+    cases = [random_case(chance) for _ in range(1_000)]
+
+    without: list[dict[str, Any]] = [
+        {"diversity": 0.0},
+        {"max_similarity": None},
+        {"reserve": {}},
+        {"max_skips": 100},
+        {"most": 100},
+        {"floor": 0.0},
+        {"budget": 100_000},
+    ]
+    for plainer in without:
+        moved = sum(
+            Model(replace(case, **plainer)).outcomes() != Model(case).outcomes() for case in cases
+        )
+        assert moved > 30, plainer
+
+
+def test_pack_by_its_defaults_packs_by_score_and_stops_after_three(engine: Engine) -> None:
+    [(outcomes,)] = sql(
+        engine,
+        "SELECT array_agg(verdict ORDER BY place) FROM pgrecall.pack("
+        "'{0.9,0.8,0.7,0.6,0.5,0.4}', '{5,6,6,5,6,1}', '{a,b,c,d,e,f}', 10, 20)",
+    )
+    [(stopped,)] = sql(
+        engine,
+        "SELECT array_agg(verdict ORDER BY place) FROM pgrecall.pack("
+        "'{0.9,0.8,0.7,0.6,0.5,0.4}', '{5,6,6,6,1,1}', '{a,b,c,d,e,f}', 10, 20)",
+    )
+
+    assert outcomes == ["packed", "too_long", "too_long", "packed", "too_long", "too_long"]
+    assert stopped == ["packed", "too_long", "too_long", "too_long", "stopped", "stopped"]
+
+
+def test_sums_beyond_an_integer_are_no_error(engine: Engine) -> None:
+    most = 2**31 - 1
+    costs = [most, most, most, 1]
+
+    [found] = packed_by_the_database(
+        engine,
+        [
+            Case(
+                *([0.9, 0.8, 0.7, 0.6], costs, ["a", "a", "b", "b"], most),
+                max_skips=4,
+                reserve={"a": 0.5, "b": 0.5},
+            )
+        ],
+    )
+
+    assert [verdict for verdict, *_ in found] == ["reserved", "reserved", "reserved", "packed"]
+
+
+# The repository
+
+
+@dataclass(frozen=True)
+class World:
+    """An agent and a team with a few memories, and how they are to be packed."""
+
+    agent: str
+    importance: dict[UUID, float]
+    memories: dict[UUID, NewMemory]
+    arguments: dict[str, Any]
+
+
+def random_memory(chance: random.Random, number: int) -> NewMemory:
+    words = ("tea", "\n", "<b>", "a & b", "\r\n", "naïve", "中文", "x" * 40, "\u2028", "  ")
+    content = " ".join(chance.choice(words) for _ in range(chance.choice((1, 4, 12, 40))))
+    return NewMemory(
+        f"{number} {content}",
+        id=UUID(int=chance.getrandbits(128)),
+        memory_type=chance.choice(TYPES),
+        importance=chance.choice((chance.randrange(11) / 10, chance.random())),
+        embedding=None if chance.random() < 0.1 else at(chance.randrange(24) * 4),
+        tokens=chance.choice((None, None, None, chance.randrange(60))),
+        created_at=chance.choice((CREATED, None)),
+    )
+
+
+def random_world(chance: random.Random, number: int) -> World:
+    memories = [random_memory(chance, n) for n in range(chance.choice((0, 1, *range(2, 14))))]
+    k = chance.choice((1, 2, 4, 20))
+    arguments: dict[str, Any] = {
+        "max_tokens": chance.choice((1, 30, 60, 90, 120, 160, 250, 4000)),
+        "k": k,
+        "min_score": chance.choice((None, 0.0, 0.1, 0.4)),
+        "max_skips": chance.choice((1, 2, 3)),
+        "consider": chance.choice((None, None, k, k + 3)),
+        "style": chance.choice(STYLES),
+        "reserve": chance.choice((None, {"fact": 0.7}, {"task": 0.4, "fact": 0.5}, {"none": 1})),
+        "diversity": chance.choice((0.0, 0.0, 0.2, 0.5)),
+        "max_similarity": chance.choice((None, None, 0.7, 0.95)),
+    }
+    by_id = {one.id: one for one in memories if one.id is not None}
+    importance = {id_: one.importance for id_, one in by_id.items()}
+    return World(f"world {number}", importance, by_id, arguments)
+
+
+def store(repo: MemoryRepository, chance: random.Random, world: World) -> None:
+    own = [one for one in world.memories.values() if chance.random() < 0.7]
+    of_team = [one for one in world.memories.values() if one not in own]
+    repo.add_many(world.agent, own)
+    repo.teams.add_many(world.agent, of_team)
+
+
+SIMILARITIES = """
+SELECT one.id, other.id, pgrecall.similarity(one.embedding, other.embedding, 0)
+  FROM {every} one, {every} other
+""".format(
+    every="(SELECT id, embedding FROM pgrecall.agent_memories WHERE agent_id = :agent UNION ALL "
+    "SELECT id, embedding FROM pgrecall.team_memories WHERE team_id = :agent)"
+)
+
+
+def ranked(world: World) -> list[UUID]:
+    """What is considered, best first."""
+    k, max_skips = world.arguments["k"], world.arguments["max_skips"]
+    consider = world.arguments["consider"] or max(k, min(k * max_skips, 80))
+    order = sorted(world.importance, key=lambda id_: (-world.importance[id_], id_))
+    return order[:consider]
+
+
+def predicted(
+    world: World, found: Context, alike: dict[tuple[UUID, UUID], float]
+) -> tuple[list[UUID], dict[UUID, str]]:
+    """The ids in the order of packing, and why each other one is not in."""
+    order = ranked(world)
+    every: list[Packed | LeftOut] = [*found.packed, *found.left_out]
+    costs = {one.hit.memory.id: one.tokens for one in every}
+    frame = {"plain": 0, "markdown": 0, "xml": 13}[world.arguments["style"]]
+    max_tokens = world.arguments["max_tokens"]
+    budget = max(max_tokens - frame, 0)
+    while True:
+        outcomes = Model(
+            Case(
+                scores=[world.importance[id_] for id_ in order],
+                costs=[costs[id_] for id_ in order],
+                types=[world.memories[id_].memory_type for id_ in order],
+                budget=budget,
+                most=world.arguments["k"],
+                floor=world.arguments["min_score"] or 0.0,
+                max_skips=world.arguments["max_skips"],
+                reserve=world.arguments["reserve"] or {},
+                alike=[[alike[one, other] for other in order] for one in order] if alike else None,
+                diversity=world.arguments["diversity"],
+                max_similarity=world.arguments["max_similarity"],
+            )
+        ).outcomes()
+        steps = {step: id_ for id_, (verdict, step, _) in zip(order, outcomes, strict=True) if step}
+        reasons = {id_: verdict for id_, (verdict, *_) in zip(order, outcomes, strict=True)}
+        packed = [steps[step] for step in sorted(steps) if reasons[steps[step]] == "packed"]
+        tokens = tokens_of(world, packed)
+        if tokens <= max_tokens:
+            return packed, {id_: why for id_, why in reasons.items() if id_ not in packed}
+        spent = sum(costs[id_] for id_ in packed)  # packed again with less in proportion
+        budget = min(spent - 1, spent * max_tokens // tokens)
+
+
+def tokens_of(world: World, packed: Sequence[UUID]) -> int:
+    """A quarter of the characters of the text, written here once more."""
+    length = 0
+    for one in (world.memories[id_] for id_ in packed):
+        body = one.content
+        for line_end in ("\r\n", "\u2028"):
+            body = body.replace(line_end, "\n")
+        kind, date = one.memory_type, "undated" if one.created_at is None else "2026-03-01"
+        marker = "0" * 16
+        if world.arguments["style"] == "plain":
+            body = body.replace("\n", "\n  ")
+            length += len(f"[{marker} {kind} {date}]\n  {body}\n[/{marker}]\n")
+        elif world.arguments["style"] == "markdown":
+            body = body.replace("&", "&amp;").replace("<", "&lt;").replace("\n", "\n> ")
+            length += len(f"**{kind}, {date}** `{marker}`\n\n> {body}\n\n`/{marker}`\n\n")
+        else:
+            body = body.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+            around = f'<memory-{marker} type="{kind}" date="{date}"></memory-{marker}>\n'
+            length += len(around) + len(body)
+    if packed and world.arguments["style"] == "xml":
+        length += len(f'<memories marker="{"0" * 16}">\n</memories>\n')
+    return math.ceil(length / 4)
+
+
+def test_context_packs_what_the_model_packs_and_tells_why_not(engine: Engine) -> None:
+    chance = random.Random(2)
+    repo = MemoryRepository(engine)
+    reasons: Counter[str] = Counter()
+
+    for number in range(THROUGH_CONTEXT):
+        world = random_world(chance, number)
+        store(repo, chance, world)
+        found = repo.context(
+            world.agent,
+            teams=[world.agent],
+            weights={"importance": 1.0},
+            profile="half_life",
+            touch=False,
+            **world.arguments,
+        )
+        compares = world.arguments["diversity"] > 0 or world.arguments["max_similarity"]
+        rows = sql(engine, SIMILARITIES, agent=world.agent) if compares else []
+        alike = {(one, other): float(share) for one, other, share in rows}
+        packed, left_out = predicted(world, found, alike)
+
+        assert [one.hit.memory.id for one in found.packed] == packed, world
+        assert {one.hit.memory.id: one.reason for one in found.left_out} == left_out, world
+        assert [one.hit.memory.id for one in found.left_out] == [
+            id_ for id_ in ranked(world) if id_ not in packed
+        ]
+        for out in found.left_out:
+            if out.reason == "near_duplicate":
+                assert out.near is not None
+                limit = world.arguments["max_similarity"]
+                assert alike[out.near, out.hit.memory.id] > limit
+            else:
+                assert out.near is None
+        assert found.tokens == tokens_of(world, packed) <= world.arguments["max_tokens"]
+        blocks = READERS[world.arguments["style"]](found.text, found.marker) if packed else []
+        assert len(blocks) == len(packed)
+        reasons.update(left_out.values())
+        reasons["packed"] += len(packed)
+
+    assert set(reasons) == {
+        *("packed", "min_score", "too_long", "reserved", "near_duplicate", "stopped", "limit")
+    }
+    assert min(reasons.values()) >= THROUGH_CONTEXT / 10, reasons
