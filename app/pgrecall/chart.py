@@ -9,10 +9,16 @@ from pgrecall.errors import ExtraMissing, InputError
 from pgrecall.evaluation import METRICS, Evaluation, Scores
 
 FORMATS = (".png", ".svg")
+LONGEST_NAME = 30
+FIRST = "_of all queries"
+"""Marks the bars that the legend is made of; it is not shown."""
 
 
 def require_format(path: Path) -> None:
-    """Raises InputError for a file that is no PNG or SVG, before any work is done for it."""
+    """Raises InputError for a file that is no PNG or SVG or has no folder, before any work is done
+    for it."""
+    if not path.parent.is_dir():
+        raise InputError(f"{path.parent} is not a folder")
     if path.suffix.lower() not in FORMATS:
         raise InputError(f"{path}: a chart ends in {' or '.join(FORMATS)}")
 
@@ -34,8 +40,9 @@ def draw(evaluation: Evaluation, path: Path) -> None:
         _bars(axis, evaluation, sets, metric)
         axis.set_title(names[metric])
         axis.set_xlim(0, 1)
-    handles, labels = axes[0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="lower center", ncols=min(len(labels), 5), frameon=False)
+    bars = [container[0] for container in axes[0].containers if container.get_label() == FIRST]
+    labels = [_shown(one.profile.name) for one in evaluation.profiles]
+    figure.legend(bars, labels, loc="lower center", ncols=min(len(labels), 5), frameon=False)
     figure.tight_layout(rect=(0, 0.08, 1, 1))
     try:
         figure.savefig(path, dpi=150)
@@ -51,10 +58,10 @@ def _bars(axis: Any, evaluation: Evaluation, sets: list[str], metric: str) -> No
             scores = one.overall if row == 0 else one.by_group[name]
             mean = scores.means[metric]
             at = row + (place - (number - 1) / 2) * height
-            label = one.profile.name if row == 0 else None
+            label = FIRST if row == 0 else None
             error = _error(scores, metric)
             axis.barh(at, mean, height, color=f"C{place}", label=label, xerr=error, capsize=2)
-    axis.set_yticks(range(len(sets)), sets)
+    axis.set_yticks(range(len(sets)), [_shown(name) for name in sets])
     axis.set_ylim(len(sets) - 0.4, -0.6)
 
 
@@ -65,6 +72,13 @@ def _error(scores: Scores, metric: str) -> list[list[float]] | None:
     difference = scores.differences[metric]
     below, above = difference.mean - difference.low, difference.high - difference.mean
     return [[max(below, 0.0)], [max(above, 0.0)]]
+
+
+def _shown(name: str) -> str:
+    """A name on one line and not too long, with no sign that matplotlib takes for mathematics."""
+    line = " ".join(name.split())
+    short = line if len(line) <= LONGEST_NAME else line[: LONGEST_NAME - 1] + "…"
+    return short.replace("$", r"\$")
 
 
 def _rows(evaluation: Evaluation, sets: list[str]) -> int:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 from uuid import UUID
 
+from pgrecall.checked_query import checked_query
 from pgrecall.errors import InputError, InvalidLine
 from pgrecall.importing import id_of_source, moment_of, reason_of
 from pgrecall.labelled_query import LabelledQuery
@@ -84,15 +86,26 @@ def _parsed(line: str, agent_id: str) -> LabelledQuery:
     query = values.get("query", values.get("embedding"))
     if "query" in values and not isinstance(query, str):
         raise InputError(f"query is text, got {query!r:.60}")
-    if "embedding" in values and not isinstance(query, list):
+    if "embedding" in values and not _are_numbers(query):
         raise InputError(f"embedding is a list of numbers, got {query!r:.60}")
-    return LabelledQuery(
+    labelled = LabelledQuery(
         query,
         _relevant(values["relevant"], agent_id),
         group=values.get("group"),
         as_of=moment_of("time", values.get("time")),
         query_text=values.get("query_text"),
         query_entities=values.get("query_entities"),
+    )
+    checked_query(labelled)  # here, where the line is known
+    return labelled
+
+
+def _are_numbers(values: object) -> bool:
+    return (
+        isinstance(values, list)
+        and bool(values)
+        and all(isinstance(v, int | float) and not isinstance(v, bool) for v in values)
+        and all(map(math.isfinite, values))
     )
 
 

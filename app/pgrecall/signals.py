@@ -140,7 +140,7 @@ class Recency(Signal):
     def half_life_in_days(self) -> float:
         """Where none by type or tier applies; the longest there is, where nothing decays."""
         if self.half_life is not None:
-            return self.half_life
+            return float(self.half_life)
         return rate_of(self.rate_per_day) if self.rate_per_day else LONGEST_HALF_LIFE
 
     @property

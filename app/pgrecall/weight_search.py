@@ -11,11 +11,17 @@ from collections.abc import Generator, Sequence
 from dataclasses import dataclass
 from random import Random
 
-FIRST = 47
-"""Candidates at random."""
-ROUNDS = 16
-BY_CHANCE = 8
-"""Candidates of a round that change everything at once; the others change one thing each."""
+GRID = (1, 2, 4, 8, 16, 32, 64, 128, 256)
+"""Half-lives that are tried with the weights of the start."""
+BY_CHANCE = 40
+"""Candidates at random to begin with."""
+BEGINNINGS, ROUNDS_OF_EACH, LAST_ROUNDS = 3, 8, 12
+"""So many of the best are followed so far, and the best of them further."""
+ROUNDS = 1 + BEGINNINGS * ROUNDS_OF_EACH + LAST_ROUNDS
+"""At most."""
+SCATTERED = 8
+"""Candidates of a round that change everything at once; the others change one thing or two."""
+SMALLEST_STEP = 0.01
 PULL = 0.002
 """How much better a candidate has to do that has moved all its weight elsewhere."""
 SHORTEST, LONGEST = 1.0, 365.0
@@ -30,11 +36,17 @@ class Candidate:
     half_life: float | None
     """In days; None where there is none to be tuned."""
 
-    def rounded(self) -> Candidate:
-        """Weights of three decimals that sum to 1, and a half-life of three digits."""
-        weights = [round(weight, 3) for weight in self.weights]
-        largest = max(range(len(weights)), key=weights.__getitem__)
-        weights[largest] = round(1 - math.fsum(weights) + weights[largest], 3)
+    def rounded(self, free: Sequence[bool]) -> Candidate:
+        """Free weights of three decimals, the sum unchanged, and a half-life of three digits."""
+        weights = [
+            round(weight, 3) if is_free else weight
+            for weight, is_free in zip(self.weights, free, strict=True)
+        ]
+        places = [place for place, is_free in enumerate(free) if is_free]
+        if places:
+            largest = max(places, key=weights.__getitem__)
+            others = weights[:largest] + weights[largest + 1 :]
+            weights[largest] = round(1 - math.fsum(others), 12)
         half_life = self.half_life
         return Candidate(tuple(weights), None if half_life is None else float(f"{half_life:.3g}"))
 
@@ -43,28 +55,45 @@ Tries = Generator[Sequence[Candidate], Sequence[float], Candidate]
 """Yields candidates and is sent how good each is, more being better; returns the best."""
 
 
-def searching(start: Candidate, free: Sequence[bool], seed: int) -> Tries:
+def searching(
+    start: Candidate, free: Sequence[bool], seed: int, *, recency: int | None = None
+) -> Tries:
     """Never returns one that did worse than `start`; the same seed tries the same.
 
-    Only weights that are `free` are changed; together they keep what they have at the start. Of two
-    that do alike the one nearer to the start is taken.
+    Only weights that are `free` are changed; together they keep what they have at the start, and
+    the half-life only where the weight at the place of `recency` is free. Of two that do alike the
+    one nearer to the start is taken.
     """
-    if math.fsum(w for w, is_free in zip(start.weights, free, strict=True) if is_free) <= 0:
+    moves = _Moves(start, free, Random(seed), recency)
+    if moves.free_weight <= 0:
         return start
-    moves = _Moves(start, free, Random(seed))
-    tried = [start, *(moves.by_chance() for _ in range(FIRST))]
-    values = yield tried
-    best, best_value = moves.best(tried, values)
+    tried = [start, *moves.on_the_grid(), *(moves.by_chance() for _ in range(BY_CHANCE))]
+    values = moves.pulled(tried, (yield tried))
+    order = sorted(range(len(tried)), key=lambda place: (-values[place], place))
+    found = []
+    for place in order[:BEGINNINGS]:
+        found.append((yield from _followed(moves, tried[place], values[place], ROUNDS_OF_EACH)))
+    best, value = max(found, key=lambda pair: pair[1])  # of equals the first
+    best, _ = yield from _followed(moves, best, value, LAST_ROUNDS)
+    return best
+
+
+def _followed(
+    moves: _Moves, best: Candidate, best_value: float, rounds: int
+) -> Generator[Sequence[Candidate], Sequence[float], tuple[Candidate, float]]:
+    """The best that is found around this one, and how well it does."""
     step = 0.5
-    for _ in range(ROUNDS):
+    for _ in range(rounds):
         tried = moves.around(best, step)
-        values = yield tried
-        found, value = moves.best(tried, values)
-        if value > best_value:
-            best, best_value = found, value
+        values = moves.pulled(tried, (yield tried))
+        place = max(range(len(tried)), key=lambda number: (values[number], -number))
+        if values[place] > best_value:
+            best, best_value = tried[place], values[place]
         else:
             step /= 2
-    return best
+            if step < SMALLEST_STEP:
+                break
+    return best, best_value
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,53 +103,73 @@ class _Moves:
     start: Candidate
     free: Sequence[bool]
     random: Random
+    recency: int | None
 
-    def best(self, tried: Sequence[Candidate], values: Sequence[float]) -> tuple[Candidate, float]:
-        """The first of those that did best, and how well, less the pull to the start."""
-        pulled = [
+    @property
+    def free_weight(self) -> float:
+        weights = zip(self.start.weights, self.free, strict=True)
+        return math.fsum(weight for weight, is_free in weights if is_free)
+
+    @property
+    def moves_half_life(self) -> bool:
+        return (
+            self.start.half_life is not None
+            and self.recency is not None
+            and self.free[self.recency]
+        )
+
+    def pulled(self, tried: Sequence[Candidate], values: Sequence[float]) -> list[float]:
+        """How well each did, less the pull to the start."""
+        return [
             value - PULL * self._distance(candidate)
             for candidate, value in zip(tried, values, strict=True)
         ]
-        place = max(range(len(tried)), key=lambda number: (pulled[number], -number))
-        return tried[place], pulled[place]
+
+    def on_the_grid(self) -> list[Candidate]:
+        if not self.moves_half_life:
+            return []
+        return [self._candidate(self.start.weights, float(days)) for days in GRID]
 
     def by_chance(self) -> Candidate:
         weights = [self.random.expovariate(1.0) for _ in self.start.weights]
-        if self.start.half_life is None:
-            return self._candidate(weights, None)
         shortest, longest = math.log(SHORTEST), math.log(LONGEST)
         return self._candidate(weights, math.exp(self.random.uniform(shortest, longest)))
 
     def around(self, best: Candidate, step: float) -> list[Candidate]:
+        more, less = 1 + step, 1 / (1 + step)
         found = []
         for place in (place for place, is_free in enumerate(self.free) if is_free):
-            for change in (1 + step, 1 / (1 + step)):
-                weights = list(best.weights)
-                # A weight that has come down to nothing can come back.
-                weights[place] = weights[place] * change + (step / 10 if change > 1 else 0)
-                found.append(self._candidate(weights, best.half_life))
-        if best.half_life is not None:
-            for power in (step, -step):
-                found.append(self._candidate(best.weights, best.half_life * 2 ** (2 * power)))
-        for _ in range(BY_CHANCE):
+            found += [self._scaled(best, place, change, 1.0) for change in (more, less)]
+        if self.moves_half_life:
+            assert self.recency is not None
+            # A longer half-life and a larger weight do much the same: both at once too.
+            for change in (more**2, less**2):
+                found += [
+                    self._scaled(best, self.recency, weight, change) for weight in (1.0, more, less)
+                ]
+        for _ in range(SCATTERED):
             weights = [weight * math.exp(self.random.gauss(0, step)) for weight in best.weights]
-            half_life = best.half_life
-            if half_life is not None:
-                half_life *= math.exp(self.random.gauss(0, step))
-            found.append(self._candidate(weights, half_life))
+            days = (best.half_life or 1.0) * math.exp(self.random.gauss(0, step))
+            found.append(self._candidate(weights, days))
         return found
 
-    def _candidate(self, weights: Sequence[float], half_life: float | None) -> Candidate:
-        start, free = self.start.weights, self.free
-        kept = math.fsum(w for w, is_free in zip(start, free, strict=True) if not is_free)
-        total = math.fsum(w for w, is_free in zip(weights, free, strict=True) if is_free)
+    def _scaled(self, best: Candidate, place: int, weight: float, days: float) -> Candidate:
+        weights = list(best.weights)
+        # A weight that has come down to nothing can come back.
+        weights[place] = weights[place] * weight + ((weight - 1) / 10 if weight > 1 else 0)
+        return self._candidate(weights, (best.half_life or 1.0) * days)
+
+    def _candidate(self, weights: Sequence[float], half_life: float) -> Candidate:
+        start = self.start
+        total = math.fsum(w for w, is_free in zip(weights, self.free, strict=True) if is_free)
         shares = tuple(
-            weight / total * (1 - kept) if is_free else before
-            for weight, before, is_free in zip(weights, start, free, strict=True)
+            weight / total * self.free_weight if is_free else before
+            for weight, before, is_free in zip(weights, start.weights, self.free, strict=True)
         )
-        if half_life is not None:
-            half_life = min(max(half_life, SHORTEST), LONGEST)
-        return Candidate(shares, half_life)
+        if not self.moves_half_life or start.half_life is None:
+            return Candidate(shares, start.half_life)
+        shortest, longest = min(SHORTEST, start.half_life), max(LONGEST, start.half_life)
+        return Candidate(shares, min(max(half_life, shortest), longest))
 
     def _distance(self, candidate: Candidate) -> float:
         """Half the sum of the differences of the weights, in [0, 1]."""

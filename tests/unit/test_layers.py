@@ -29,7 +29,7 @@ FLOORS = (
     ("scorer", "compiler", "validation", "ids", "steps", "resources"),
     ("custom_condition", "garbage"),
     ("metadata_filter",),
-    ("filters", "incoming", "recall_function"),
+    ("filters", "incoming", "checked_query", "recall_function"),
     ("statements",),
     ("operations", "operation_functions"),
     ("jobs",),

@@ -78,8 +78,10 @@ def evaluate(
     print_evaluation(found)
     if found.missing:
         complaints.print(
-            f"[yellow]{found.missing:,} relevant memories are not among those of "
-            f"{plain(agent)}; they count as not found[/]"
+            f"{found.missing:,} relevant memories are not among those of {plain(agent)}; "
+            "they count as not found",
+            style="yellow",
+            markup=False,
         )
 
 

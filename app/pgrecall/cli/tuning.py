@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 from rich.progress import Progress
 from rich.table import Table
+from rich.text import Text
 
 from pgrecall import profiles
 from pgrecall.cli.asking import AsOf
@@ -60,6 +61,8 @@ def tune(
     require_source(file, recorded=recorded)
     if output.suffix.lower() not in (".toml", ".json"):
         raise InputError(f"{output}: a profile file ends in .toml or .json")
+    if not output.parent.is_dir():
+        raise InputError(f"{output.parent} is not a folder")
     if output.exists() and not force:
         raise InputError(f"{output} is there already; name another file or pass --force")
     chosen = named_or_loaded(start)
@@ -97,7 +100,7 @@ def _name(output: Path) -> str:
 def _print(found: Tuning) -> None:
     table = Table(show_edge=False, title="chosen", title_justify="left")
     table.add_column("signal")
-    table.add_column(plain(found.start.name), justify="right")
+    table.add_column(Text(plain(found.start.name)), justify="right")
     table.add_column("found", justify="right")
     new = found.found.weights
     for name, weight in found.start.weights.items():

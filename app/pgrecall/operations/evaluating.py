@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 from typing import Any, Unpack
-from uuid import UUID
 
 from sqlalchemy.schema import DropTable
 
 from pgrecall import profiles as built_in
 from pgrecall import statements
 from pgrecall.bootstrap import intervals
+from pgrecall.checked_query import CheckedQuery, checked_query
 from pgrecall.embedding import StoredVector
 from pgrecall.errors import InputError
 from pgrecall.evaluation import METRICS, Difference, Evaluation, ProfileEvaluation, Scores
@@ -22,7 +22,7 @@ from pgrecall.labelled_query import LabelledQuery
 from pgrecall.operations.question import MAX_K, narrowing
 from pgrecall.profile import Profile
 from pgrecall.schema import Layout, Tables
-from pgrecall.signals import MAX_QUERY_ENTITIES, EntityOverlap
+from pgrecall.signals import EntityOverlap
 from pgrecall.statements import EvaluationShape, weight_name
 from pgrecall.steps import Copy, Embed, Embedded, Execute, Inspect, Operation
 from pgrecall.validation import (
@@ -30,23 +30,7 @@ from pgrecall.validation import (
     require_count,
     require_name,
     require_share,
-    require_text,
-    require_texts,
 )
-
-MAX_GAIN = 1e6
-
-
-@dataclass(frozen=True, slots=True)
-class CheckedQuery:
-    """A labelled query whose every part has been checked."""
-
-    query: Any
-    relevant: Mapping[UUID, float]
-    group: str | None
-    as_of: datetime | None
-    query_text: str | None
-    query_entities: Sequence[str] | None
 
 
 def evaluate(
@@ -138,63 +122,15 @@ def checked_queries(queries: object) -> list[CheckedQuery]:
     """Raises InputError naming the query, or where there is none."""
     if isinstance(queries, str | bytes | Mapping) or not isinstance(queries, Iterable):
         raise InputError(f"queries is a list of LabelledQuery, got {type(queries).__name__}")
-    asked = [_checked_query(number, query) for number, query in enumerate(queries)]
+    asked = []
+    for number, query in enumerate(queries):
+        try:
+            asked.append(checked_query(query))
+        except InputError as error:
+            raise type(error)(f"query {number}: {error}") from None
     if not asked:
         raise InputError("there is no labelled query")
     return asked
-
-
-def _checked_query(number: int, query: object) -> CheckedQuery:
-    try:
-        return _checked(query)
-    except InputError as error:
-        raise type(error)(f"query {number}: {error}") from None
-
-
-def _checked(query: object) -> CheckedQuery:
-    if not isinstance(query, LabelledQuery):
-        raise InputError(f"a labelled query is a LabelledQuery, got {type(query).__name__}")
-    text = query.query_text
-    if isinstance(query.query, str):
-        require_text("the query", query.query)
-        if not query.query.strip():
-            raise InputError("the query is empty")
-        text = query.query if text is None else text
-    if text is not None:
-        require_text("query_text", text)
-    if query.group is not None:
-        require_name("group", query.group)
-    require_aware("as_of", query.as_of)
-    entities = require_texts("query_entities", query.query_entities)
-    if entities is not None:
-        entities = list(dict.fromkeys(entities))
-        if len(entities) > MAX_QUERY_ENTITIES:
-            raise InputError(
-                f"query_entities may hold at most {MAX_QUERY_ENTITIES}, got {len(entities)}"
-            )
-    elif not isinstance(query.query, str):
-        entities = []  # they are found in what is asked as text
-    return CheckedQuery(
-        query.query, _relevant(query.relevant), query.group, query.as_of, text, entities
-    )
-
-
-def _relevant(relevant: object) -> dict[UUID, float]:
-    if isinstance(relevant, str | bytes) or not isinstance(relevant, Iterable):
-        raise InputError(f"relevant holds ids of memories, got {relevant!r:.80}")
-    gains = dict(relevant) if isinstance(relevant, Mapping) else dict.fromkeys(relevant, 1.0)
-    if not gains:
-        raise InputError("relevant is empty: a query needs at least one memory that answers it")
-    for memory_id, gain in gains.items():
-        if not isinstance(memory_id, UUID):
-            raise InputError(f"a memory's id is a uuid.UUID, got {memory_id!r:.80}")
-        if (
-            isinstance(gain, bool)
-            or not isinstance(gain, int | float)
-            or not 1e-6 <= gain <= MAX_GAIN
-        ):
-            raise InputError(f"a gain must lie within 1e-6 and {MAX_GAIN:g}, got {gain!r:.80}")
-    return {memory_id: float(gain) for memory_id, gain in gains.items()}
 
 
 def _several(profiles: object) -> list[object]:
@@ -276,7 +212,14 @@ def hand_over(
     yield Execute(statements.create_queries(tables))
     yield Execute(statements.create_relevant(tables))
     rows = (
-        (number, vector, query.as_of, query.query_text, _as_list(query.query_entities))
+        (
+            number,
+            vector,
+            query.as_of,
+            query.query if isinstance(query.query, str) else None,
+            query.query_text,
+            None if query.query_entities is None else list(query.query_entities),
+        )
         for number, (query, vector) in enumerate(zip(asked, vectors, strict=True))
     )
     yield Copy(statements.queries_table(tables), rows, layout.embedding_oid)
@@ -293,10 +236,6 @@ def _labels(asked: Sequence[CheckedQuery]) -> Iterator[tuple[Any, ...]]:
     for number, query in enumerate(asked):
         for memory_id, gain in query.relevant.items():
             yield number, memory_id, gain
-
-
-def _as_list(entities: Sequence[str] | None) -> list[str] | None:
-    return None if entities is None else list(entities)
 
 
 def _evaluation(

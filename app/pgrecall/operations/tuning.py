@@ -12,12 +12,12 @@ from sqlalchemy.schema import CreateTable, DropTable
 
 from pgrecall import profiles as built_in
 from pgrecall import statements
+from pgrecall.checked_query import CheckedQuery
 from pgrecall.embedding import StoredVector
 from pgrecall.errors import InputError
 from pgrecall.filters import FilterArguments, Filters
 from pgrecall.labelled_query import LabelledQuery
 from pgrecall.operations.evaluating import (
-    CheckedQuery,
     checked_profile,
     checked_queries,
     embedded_queries,
@@ -82,6 +82,8 @@ def tune(
     require_count("k", k, at_least=1, at_most=MAX_K)
     require_aware("as_of", as_of)
     require_count("seed", seed, at_least=0, at_most=2**63)
+    if on_progress is not None and not callable(on_progress):
+        raise InputError(f"on_progress must be a function, got {on_progress!r:.80}")
     share = require_given_share("held_out", held_out)
     kept_back = round(share * len(asked))
     if not 1 <= kept_back < len(asked):
@@ -97,8 +99,7 @@ def tune(
         ([asked[place] for place in places], [vectors[place] for place in places])
         for places in (sorted(order[kept_back:]), sorted(order[:kept_back]))
     ]
-    best = yield from _best(tables, agent_id, *parts[0], profile, chosen, as_of, seed, on_progress)
-    found = _tuned(profile, best)
+    found = yield from _best(tables, agent_id, *parts[0], profile, chosen, as_of, seed, on_progress)
     evaluations = []
     for part in parts:
         evaluation = yield from measured(
@@ -118,8 +119,8 @@ def _best(
     as_of: datetime | None,
     seed: int,
     on_progress: Callable[[int, int], Any] | None,
-) -> Operation[Candidate]:
-    """The candidate that does best on the training part."""
+) -> Operation[Profile]:
+    """The profile that does best on the training part."""
     # Every query says its own moment, so that the pairs keep what ages are computed from.
     asked = [replace(query, as_of=query.as_of or as_of) for query in asked]
     shape = TuningShape(
@@ -140,20 +141,37 @@ def _best(
     )
     statement = statements.judge(tables, shape)
     [spread] = yield Execute(statements.spread(shape))
-    tries = searching(_candidate(profile), [bool(varies) for varies in spread], seed)
-    worth: list[float] | None = None
-    for done in range(ROUNDS + 2):
+    free = [bool(varies) for varies in spread]
+    signals = list(shape.signals)
+    recency = None if shape.recency is None else signals.index(shape.recency)
+    tries = searching(_candidate(profile), free, seed, recency=recency)
+    statement, worth, done = statements.judge(tables, shape), None, 0
+    problem: Exception | None = None
+    while problem is None:
         try:
             tried = next(tries) if worth is None else tries.send(worth)
         except StopIteration as end:
             best: Candidate = end.value
             break
         worth = yield from _judged(statement, shape, tried)
-        if on_progress is not None:
-            on_progress(done + 1, ROUNDS + 1)
+        done += 1
+        problem = _told(on_progress, done)
+    problem = problem or _told(on_progress, ROUNDS)
     yield Execute(DropTable(pairs))
     yield from take_back(tables)
-    return best
+    if problem is not None:
+        raise problem
+    return _tuned(profile, best, free)
+
+
+def _told(on_progress: Callable[[int, int], Any] | None, done: int) -> Exception | None:
+    """Tells how far it is; the caller's own error waits until the tables are dropped."""
+    try:
+        if on_progress is not None:
+            on_progress(done, ROUNDS)
+    except Exception as problem:
+        return problem
+    return None
 
 
 def _judged(
@@ -196,9 +214,9 @@ def _speed(recency: Recency, candidate: Candidate) -> float:
     return candidate.half_life
 
 
-def _tuned(profile: Profile, best: Candidate) -> Profile:
+def _tuned(profile: Profile, best: Candidate, free: Sequence[bool]) -> Profile:
     """The profile with the weights and half-life found, under a name of its own."""
-    start, rounded = _candidate(profile), best.rounded()
+    start, rounded = _candidate(profile), best.rounded(free)
     tuned = profile
     if best.weights != start.weights:
         names = [signal.name for signal, _ in profile]

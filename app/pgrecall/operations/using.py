@@ -146,7 +146,11 @@ def recorded_queries(tables: Tables, /, agent_id: str) -> Operation[list[Labelle
     """
     require_name("agent_id", agent_id)
     rows = yield Execute(statements.recorded_queries(tables), {"owner_id": agent_id})
-    return [LabelledQuery(row.query, sorted(row.memory_ids), as_of=row.as_of) for row in rows]
+    return [
+        LabelledQuery(row.query, sorted(row.memory_ids), as_of=row.as_of)
+        for row in rows
+        if row.query.strip()  # of other white space too
+    ]
 
 
 def _noted_for(query: str | None, parameters: dict[str, Any]) -> dict[str, Any]:

@@ -96,12 +96,14 @@ class EvaluationShape:
 
 @lru_cache
 def create_queries(tables: Tables) -> CreateTableAs:
-    """A table for queries on their way in: number, query, as_of, query_text, query_entities."""
+    """A table for queries on their way in: number, query, as_of, question (what was asked, where
+    that is a text), query_text, query_entities."""
     return CreateTableAs(
         select(
             literal_column("0", Integer()).label(NUMBER),
             tables.memories.c.embedding.label("query"),
             tables.memories.c.created_at.label("as_of"),
+            tables.memories.c.content.label("question"),
             tables.memories.c.content.label("query_text"),
             tables.memories.c.entities.label("query_entities"),
         ).where(false()),

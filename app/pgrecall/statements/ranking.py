@@ -349,7 +349,7 @@ def known_entities(tables: Tables, *, with_teams: bool) -> Select[Any]:
 
 
 def entities_of_each(tables: Tables, queries: FromClause) -> Select[Any]:
-    """As `known_entities`, of each query (number, query_text, query_entities) that names none.
+    """As `known_entities`, of each query (number, question, query_entities) that names none.
 
     Columns: number, entities. Parameter: owner_id.
     """
@@ -359,7 +359,7 @@ def entities_of_each(tables: Tables, queries: FromClause) -> Select[Any]:
     found = (
         select(queries.c.number, known.c.entity, place.label("place"))
         .select_from(queries.join(known, true()))
-        .where(queries.c.query_entities.is_(None), _occurs(known.c.entity, queries.c.query_text))
+        .where(queries.c.query_entities.is_(None), _occurs(known.c.entity, queries.c.question))
         .subquery("found")
     )
     most = literal_column(str(MAX_QUERY_ENTITIES), Integer())

@@ -162,7 +162,10 @@ def spread(shape: TuningShape) -> Select[Any]:
 
     def varies(signal: Signal) -> ColumnElement[Any]:
         value = pairs.c["clock" if signal == shape.recency else signal.name]
-        return (func.min(value) < func.max(value)).label(f"varies_{signal.name}")
+        some_unknown = func.count(value) < func.count()
+        known = func.count(value) > literal_column("0")
+        varies = or_(func.min(value) < func.max(value), and_(some_unknown, known))
+        return varies.label(f"varies_{signal.name}")
 
     of_each = select(*map(varies, shape.signals)).group_by(pairs.c[NUMBER]).subquery("of_each")
     return select(*(func.bool_or(column).label(column.name) for column in of_each.c))

@@ -1,0 +1,79 @@
+"""A labelled query whose every part has been checked."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from pgrecall.errors import InputError
+from pgrecall.labelled_query import LabelledQuery
+from pgrecall.signals import MAX_QUERY_ENTITIES
+from pgrecall.validation import require_aware, require_name, require_text, require_texts
+
+MAX_GAIN = 1e6
+
+
+@dataclass(frozen=True, slots=True)
+class CheckedQuery:
+    """As LabelledQuery; the vector is checked where the database's layout is known."""
+
+    query: Any
+    relevant: Mapping[UUID, float]
+    group: str | None
+    as_of: datetime | None
+    query_text: str | None
+    query_entities: Sequence[str] | None
+
+
+def checked_query(query: object) -> CheckedQuery:
+    """Raises InputError for what cannot be asked or be an answer."""
+    if not isinstance(query, LabelledQuery):
+        raise InputError(f"a labelled query is a LabelledQuery, got {type(query).__name__}")
+    text = query.query_text
+    if isinstance(query.query, str):
+        require_text("the query", query.query)
+        if not query.query.strip():
+            raise InputError("the query is empty")
+        text = query.query if text is None else text
+    if text is not None:
+        require_text("query_text", text)
+    if query.group is not None:
+        require_name("group", query.group)
+    require_aware("as_of", query.as_of)
+    entities = require_texts("query_entities", query.query_entities)
+    if entities is not None:
+        entities = list(dict.fromkeys(entities))
+        if len(entities) > MAX_QUERY_ENTITIES:
+            raise InputError(
+                f"query_entities may hold at most {MAX_QUERY_ENTITIES}, got {len(entities)}"
+            )
+    elif not isinstance(query.query, str):
+        entities = []  # they are found in what is asked as text
+    return CheckedQuery(
+        query.query, _relevant(query.relevant), query.group, query.as_of, text, entities
+    )
+
+
+def _relevant(relevant: object) -> dict[UUID, float]:
+    if isinstance(relevant, str | bytes) or not isinstance(relevant, Iterable):
+        raise InputError(f"relevant holds ids of memories, got {relevant!r:.80}")
+    given: Iterable[tuple[Any, Any]] = (
+        relevant.items() if isinstance(relevant, Mapping) else ((one, 1.0) for one in relevant)
+    )
+    gains: dict[UUID, float] = {}
+    for memory_id, gain in given:
+        if not isinstance(memory_id, UUID):
+            raise InputError(f"a memory's id is a uuid.UUID, got {memory_id!r:.80}")
+        if (
+            isinstance(gain, bool)
+            or not isinstance(gain, int | float)
+            or not 1e-6 <= gain <= MAX_GAIN
+        ):
+            raise InputError(f"a gain must lie within 1e-6 and {MAX_GAIN:g}, got {gain!r:.80}")
+        gains[memory_id] = float(gain)
+    if not gains:
+        raise InputError("relevant is empty: a query needs at least one memory that answers it")
+    return gains

@@ -1,0 +1,876 @@
+"""Evaluations: their ranks are those of a search, their metrics what they are said to be.
+
+Metrics are held against examples worked out by hand and against trec_eval (pytrec_eval).
+"""
+
+from __future__ import annotations
+
+import math
+import random
+import statistics
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import astuple, dataclass, replace
+from typing import Any
+from uuid import UUID, uuid4
+from zlib import crc32
+
+import pytest
+import pytrec_eval
+from sqlalchemy import Engine, create_engine
+
+from pgrecall import (
+    Evaluation,
+    Label,
+    LabelledQuery,
+    MemoryRepository,
+    NewMemory,
+    Profile,
+    profiles,
+)
+from pgrecall.bootstrap import intervals
+from pgrecall.errors import (
+    DatabaseReadOnly,
+    EmbedderRequired,
+    InputError,
+    InvalidVector,
+    UnknownName,
+)
+from pgrecall.evaluation import METRICS
+from pgrecall.signals import (
+    Clock,
+    Confidence,
+    Curve,
+    EntityOverlap,
+    Frequency,
+    Importance,
+    Keyword,
+    Recency,
+    Similarity,
+    Trust,
+)
+from tests.conftest import DIMENSIONS, new_database
+from tests.integration.conftest import Transaction, repository_on
+from tests.integration.support import NORTH, NOW, at, before, shown, sql
+
+AGENT, TEAM = "agent", "red"
+EVERYTHING = 10_000
+WORDS = ("tea", "milk", "café", "fire", "rain", "dancing", "Zoë", "the", "東京", "Ann")
+ENTITIES = ("Ann", "Bob", "Sir W.", "Zoë")
+UNKNOWN = UUID("00000000-0000-7000-8000-000000000000")
+
+
+class Hashing:
+    """Every text has a direction of its own."""
+
+    model = "hashing"
+
+    def embed_documents(self, texts: list[str]) -> list[list[float]]:
+        return [self.embed_query(text) for text in texts]
+
+    def embed_query(self, text: str) -> list[float]:
+        return whole_vector(random.Random(crc32(text.encode())))
+
+    async def aembed_documents(self, texts: list[str]) -> list[list[float]]:
+        return self.embed_documents(texts)
+
+    async def aembed_query(self, text: str) -> list[float]:
+        return self.embed_query(text)
+
+
+def whole_vector(dice: random.Random) -> list[float]:
+    return [float(dice.randint(-3, 8)) or 1.0 for _ in range(DIMENSIONS)]
+
+
+def random_memory(dice: random.Random) -> NewMemory:
+    def maybe(value: Any, chance: float = 0.5) -> Any:
+        return value if dice.random() < chance else None
+
+    return NewMemory(
+        " ".join(dice.choices(WORDS, k=dice.randint(1, 6))),
+        embedding=maybe(whole_vector(dice), 0.85),
+        created_at=maybe(before(dice.choice([dice.uniform(-30, 300), 14.0])), 0.9),
+        memory_type=dice.choice(["episodic", "task", "note"]),
+        additional_types=dice.sample(["task", "note"], dice.randint(0, 2)),
+        tier=dice.choice(["short", "medium", "long"]),
+        tags=dice.sample(["a", "b", "c"], dice.randint(0, 3)),
+        entities=dice.sample(ENTITIES, dice.randint(0, 3)),
+        metadata={"n": dice.randint(0, 3)},
+        importance=dice.choice([0.0, 1.0, dice.random()]),
+        usefulness=dice.random(),
+        confidence=dice.random(),
+        trust=maybe(dice.random(), 0.8),
+        trust_curve=dice.choice([None, *map(str, Curve)]),
+        trust_half_life_hours=dice.choice([None, 24.0, dice.uniform(1, 5_000)]),
+        valid_from=maybe(before(dice.uniform(-200, 200)), 0.15),
+        valid_until=maybe(before(-dice.uniform(200, 400)), 0.15),
+        expires_at=maybe(before(dice.uniform(-300, 100)), 0.15),
+    )
+
+
+def random_memories(dice: random.Random, count: int) -> list[NewMemory]:
+    """Some are there three times over but for a number, so that equal scores are certain."""
+    found: list[NewMemory] = []
+    while len(found) < count:
+        found += [random_memory(dice)] * dice.choice([1, 1, 1, 3])
+    return [replace(one, content=f"{one.content} no{n}") for n, one in enumerate(found[:count])]
+
+
+def fill(repo: MemoryRepository, engine: Engine, owner: str, size: int) -> list[UUID]:
+    dice = random.Random(f"{owner} {size}")
+    ids: list[UUID] = [*repo.add_many(owner, random_memories(dice, size), check_compliance=False)]
+    for id_ in ids:
+        if dice.random() < 0.5:
+            sql(
+                engine,
+                "INSERT INTO pgrecall.memory_usage (agent_id, memory_id, retrieval_count, "
+                "last_accessed_at) VALUES (:owner, :id, :count, :at)",
+                owner=owner,
+                id=id_,
+                count=dice.choice([0, 1, 20, 51, dice.randint(0, 60)]),
+                at=dice.choice([None, before(dice.uniform(-20, 200))]),
+            )
+    for id_ in ids[::9]:
+        repo.label(owner, id_, [Label("porto", "concept")])
+    repo.invalidate(owner, ids[4::11])
+    repo.complete_stale_tasks(owner, older_than=NOW - before(250))
+    return ids
+
+
+@dataclass(frozen=True)
+class World:
+    url: str
+    engine: Engine
+    repo: MemoryRepository
+    ids: list[UUID]
+    """Of AGENT's memories."""
+    team_ids: list[UUID]
+
+    @contextmanager
+    def at_one_moment(self) -> Iterator[MemoryRepository]:
+        """A repository for which now() stands still."""
+        with self.engine.connect() as connection:
+            yield MemoryRepository(connection, embedder=Hashing())
+            connection.rollback()
+
+
+@pytest.fixture(scope="module")
+def world(server_url: str, template: str) -> Iterator[World]:
+    with new_database(server_url, template) as url:
+        engine = create_engine(url)
+        repo = MemoryRepository(engine, embedder=Hashing())
+        ids = fill(repo, engine, AGENT, 80)
+        fill(repo, engine, TEAM, 30)  # an agent of the team's name
+        team_ids = fill(repo.teams, engine, TEAM, 50)
+        yield World(url, engine, repo, ids, team_ids)
+        engine.dispose()
+
+
+VECTOR = whole_vector(random.Random("a query"))
+QUESTIONS = {
+    "text": LabelledQuery("the tea of Ann and Sir W. in the rain", ()),
+    "text without a term": LabelledQuery("the", ()),
+    "text with entities": LabelledQuery("milk for Ann", (), query_entities=["Bob", "Zoë", "Bob"]),
+    "text without entities": LabelledQuery("fire and Zoë", (), query_entities=[]),
+    "vector": LabelledQuery(VECTOR, ()),
+    "vector with words": LabelledQuery(VECTOR, (), query_text="dancing with Bob in 東京"),
+    "vector with entities": LabelledQuery(VECTOR, (), query_entities=["Ann", "Nemo"]),
+    "nothing": LabelledQuery(None, ()),
+    "words alone": LabelledQuery(None, (), query_text="tea and rain", query_entities=["Bob"]),
+}
+MOMENTS = (NOW, before(40), None, before(120), before(-60))
+AT_MOMENTS = {
+    name: replace(query, as_of=MOMENTS[number % len(MOMENTS)])
+    for number, (name, query) in enumerate(QUESTIONS.items())
+}
+WITH_VECTOR = {name: query for name, query in QUESTIONS.items() if query.query is not None}
+WITH_VECTOR_AT_MOMENTS = {name: AT_MOMENTS[name] for name in WITH_VECTOR}
+
+DERIVED = [
+    Profile("meaning", {Similarity(): 1.0}),
+    Profile("words", {Keyword(): 1.0}),
+    Profile("entities", {EntityOverlap(): 0.7, Importance(): 0.3}),
+    Profile(
+        "other parameters",
+        {
+            Similarity(missing=0.7): 0.3,
+            Recency(half_life=3, curve=Curve.LINEAR, clock=Clock.LATEST, unknown=0.4): 0.3,
+            Frequency(cap=5): 0.2,
+            Trust(decay=False, missing=0.9): 0.2,
+        },
+    ),
+    Profile(
+        "by type",
+        {
+            Similarity(required=True): 0.2,
+            Recency(
+                half_life=60,
+                half_lives_by_type=(("task", 2.0), ("note", 90.0)),
+                curve=Curve.HYPERBOLIC,
+            ): 0.6,
+            Confidence(): 0.2,
+        },
+    ),
+]
+RANKED = [*profiles.BUILT_IN.values(), *DERIVED]
+
+Ranks = Mapping[UUID, int]
+Asked = Mapping[str, LabelledQuery]
+
+
+def no_intervals(samples: Sequence[Sequence[float]], _: int) -> list[tuple[float, float]]:
+    return [(0.0, 0.0) for _ in samples]
+
+
+def ranks_of_evaluation(
+    repo: MemoryRepository,
+    owner: str,
+    asked: Asked,
+    ids: Sequence[UUID],
+    ranked: Sequence[Profile],
+    **arguments: Any,
+) -> dict[tuple[str, str], Ranks]:
+    """By profile and question the rank of each memory: asked for one by one, all at once."""
+    pairs = [(name, id_) for name in asked for id_ in ids]
+    queries = [replace(asked[name], relevant=[id_]) for name, id_ in pairs]
+    with pytest.MonkeyPatch.context() as patch:  # intervals of so many queries take long
+        patch.setattr("pgrecall.operations.evaluating.intervals", no_intervals)
+        evaluation = repo.evaluate(owner, queries, profiles=ranked, **arguments)
+    found: dict[tuple[str, str], dict[UUID, int]] = {
+        (profile.name, name): {} for profile in ranked for name in asked
+    }
+    for one in evaluation.profiles:
+        for (name, id_), mrr in zip(pairs, one.per_query["mrr"], strict=True):
+            if mrr:
+                found[one.profile.name, name][id_] = round(1 / mrr)
+    return {key: dict(ranks) for key, ranks in found.items()}
+
+
+def ranks_of_search(
+    repo: MemoryRepository, owner: str, query: LabelledQuery, profile: Profile, **arguments: Any
+) -> Ranks:
+    arguments = {**arguments, "as_of": query.as_of or arguments.get("as_of")}
+    hits = repo.search(
+        owner,
+        query.query,
+        profile=profile,
+        query_text=query.query_text,
+        query_entities=query.query_entities,
+        k=EVERYTHING,
+        strategy="exact",
+        touch=False,
+        **arguments,
+    )
+    return {hit.memory.id: rank for rank, hit in enumerate(hits, start=1)}
+
+
+def assert_same_ranks(
+    repo: MemoryRepository,
+    owner: str,
+    asked: Asked,
+    ids: Sequence[UUID],
+    ranked: Sequence[Profile] = RANKED,
+    **arguments: Any,
+) -> set[int]:
+    """How many memories the searches ranked."""
+    found = ranks_of_evaluation(repo, owner, asked, ids, ranked, **arguments)
+    wanted = {
+        (profile.name, name): ranks_of_search(repo, owner, query, profile, **arguments)
+        for profile in ranked
+        for name, query in asked.items()
+    }
+    for key, ranks in wanted.items():
+        assert found[key] == ranks, key
+    assert any(wanted.values())
+    return {len(ranks) for ranks in wanted.values()}
+
+
+MOMENT_CASES: dict[str, tuple[Asked, dict[str, Any]]] = {
+    "now": (QUESTIONS, {}),
+    "one moment": (QUESTIONS, {"as_of": NOW}),
+    "one moment long ago": (QUESTIONS, {"as_of": before(150)}),
+    "moments of their own, else now": (AT_MOMENTS, {}),
+    "moments of their own, else one": (AT_MOMENTS, {"as_of": before(20)}),
+    "all of one moment of their own": (
+        {name: replace(query, as_of=before(30)) for name, query in QUESTIONS.items()},
+        {"as_of": NOW},
+    ),
+}
+
+
+@pytest.mark.parametrize("case", MOMENT_CASES)
+def test_ranks_are_those_of_a_search(world: World, case: str) -> None:
+    asked, arguments = MOMENT_CASES[case]
+
+    with world.at_one_moment() as repo:
+        sizes = assert_same_ranks(repo, AGENT, asked, world.ids, **arguments)
+
+    assert len(sizes) > 1, "profiles that require an embedding leave some out"
+
+
+def narrowed(repo: MemoryRepository) -> dict[str, dict[str, Any]]:
+    c = repo.memories.c
+    return {
+        "include_invalid": {"include_invalid": True},
+        "statuses": {"statuses": ["active", "completed"], "include_invalid": True},
+        "min_trust": {"min_trust": 0.3},
+        "memory_types": {"memory_types": ["task"]},
+        "tiers": {"tiers": ["short", "long"]},
+        "tags": {"tags": ["a"], "all_tags": ["b"]},
+        "entities": {"entities": ["Ann", "Bob"], "all_entities": ["Ann"]},
+        "labels": {"labels": ["porto"], "label_kinds": ["concept"]},
+        "metadata": {"metadata": {"n": {"$gte": 2}}},
+        "text": {"text": "tea -fire"},
+        "text that asks for nothing": {"text": "the"},
+        "created": {"created_after": before(200), "created_before": before(5)},
+        "where": {"where": [c.importance > 0.3, c.confidence < 0.8]},
+        "min_score": {"min_score": 0.4137},
+        "all together": {
+            "include_invalid": True,
+            "min_trust": 0.1,
+            "tags": ["a", "b"],
+            "text": "tea or rain",
+            "where": c.usefulness > 0.1,
+            "min_score": 0.2137,
+        },
+    }
+
+
+SOME = ("text", "vector with words", "nothing")
+FEW = [profiles.trust, profiles.hybrid, profiles.last_access, DERIVED[3]]
+
+
+@pytest.mark.parametrize("moments", ["one", "many"])
+@pytest.mark.parametrize("case", narrowed(MemoryRepository(create_engine("postgresql+psycopg://"))))
+def test_filters_and_thresholds_are_those_of_a_search(
+    world: World, case: str, moments: str
+) -> None:
+    asked = {name: (QUESTIONS if moments == "one" else AT_MOMENTS)[name] for name in SOME}
+    with world.at_one_moment() as repo:
+        arguments = {"as_of": NOW, **narrowed(repo)[case]}
+
+        sizes = assert_same_ranks(repo, AGENT, asked, world.ids, FEW, **arguments)
+
+    assert max(sizes) < len(world.ids)
+
+
+@pytest.mark.parametrize("asked", [WITH_VECTOR, WITH_VECTOR_AT_MOMENTS], ids=["one", "many"])
+def test_min_similarity_is_that_of_a_search(world: World, asked: Asked) -> None:
+    arguments: dict[str, Any] = {"min_similarity": 0.5137, "min_score": 0.3, "as_of": NOW}
+
+    sizes = assert_same_ranks(world.repo, AGENT, asked, world.ids, **arguments)
+
+    assert max(sizes) < len(world.ids) / 1.5
+
+
+@pytest.mark.parametrize("moments", ["one", "many"])
+def test_the_memories_of_a_team_are_ranked_as_its_search_does(world: World, moments: str) -> None:
+    asked = QUESTIONS if moments == "one" else AT_MOMENTS
+
+    assert_same_ranks(world.repo.teams, TEAM, asked, world.team_ids, as_of=NOW)
+
+
+def test_of_a_team_only_its_own_memories_count(world: World) -> None:
+    queries = [LabelledQuery(VECTOR, [world.ids[0]]), LabelledQuery(VECTOR, [world.team_ids[0]])]
+
+    found = world.repo.teams.evaluate(TEAM, queries, as_of=NOW, include_invalid=True)
+
+    assert found.missing == 1
+    assert found.profiles[0].per_query["mrr"][0] == 0.0
+    assert found.profiles[0].per_query["mrr"][1] > 0.0
+
+
+def test_entities_are_found_in_what_is_asked_even_beside_words(world: World) -> None:
+    asked = {"both": LabelledQuery("milk for Ann", (), query_text="dancing with Bob")}
+
+    assert_same_ranks(world.repo, AGENT, asked, world.ids, [profiles.tiered, DERIVED[2]], as_of=NOW)
+
+
+# Metrics
+
+
+FIVE = ("a", "b", "c", "d", "e")
+"""Ranked in this order: 0°, 10°, … from the query."""
+
+BY_HAND: list[tuple[dict[str, float], int, tuple[float, float, float]]] = [
+    ({"a": 1}, 1, (1.0, 1.0, 1.0)),
+    ({"e": 1}, 2, (0.0, 0.2, 0.0)),
+    ({"e": 1}, 5, (1.0, 0.2, 0.386852807)),  # 1 / log₂ 6
+    ({"b": 1, "d": 1}, 3, (0.5, 0.5, 0.386852807)),  # 0.63093 / 1.63093
+    ({"b": 1, "d": 3}, 3, (0.5, 0.5, 0.173765342)),  # 0.63093 / 3.63093
+    ({"b": 1, "d": 3}, 10, (1.0, 0.5, 0.529605241)),  # (0.63093 + 3 · 0.43068) / 3.63093
+    ({"a": 1, "b": 1, "c": 1}, 2, (2 / 3, 1.0, 1.0)),
+    ({"a": 1, "b": 2}, 1, (0.5, 1.0, 0.5)),
+    ({"a": 1, "gone": 1}, 5, (0.5, 1.0, 0.613147193)),  # 1 / 1.63093
+    ({"gone": 1}, 5, (0.0, 0.0, 0.0)),
+    ({"b": 1, "invalid": 1}, 2, (0.5, 0.5, 0.386852807)),
+    ({"b": 0.5, "c": 0.25}, 1_000_000, (1.0, 0.5, 0.669671816)),
+]  # the last: (0.5 · 0.63093 + 0.25 · 0.5) / (0.5 + 0.25 · 0.63093)
+
+
+@pytest.fixture
+def five(shared_repo: MemoryRepository, agent: str) -> dict[str, UUID]:
+    memories = [
+        NewMemory(name, embedding=at(10 * number), importance=0.1 * number)
+        for number, name in enumerate((*FIVE, "invalid"))
+    ]
+    found = dict(zip((*FIVE, "invalid"), shared_repo.add_many(agent, memories), strict=True))
+    shared_repo.invalidate(agent, found["invalid"])
+    return {**found, "gone": UNKNOWN}
+
+
+MEANING = DERIVED[0]
+
+
+@pytest.mark.parametrize(("relevant", "k", "expected"), BY_HAND, ids=shown)
+def test_metrics_are_those_worked_out_by_hand(
+    shared_repo: MemoryRepository,
+    agent: str,
+    five: dict[str, UUID],
+    relevant: dict[str, float],
+    k: int,
+    expected: tuple[float, float, float],
+) -> None:
+    query = LabelledQuery(NORTH, {five[name]: gain for name, gain in relevant.items()})
+
+    found = shared_repo.evaluate(agent, [query], profiles=[MEANING], k=k)
+
+    [one] = found.profiles
+    assert [one.per_query[name][0] for name in METRICS] == pytest.approx(list(expected), abs=1e-9)
+    assert one.overall.means == {name: one.per_query[name][0] for name in METRICS}
+    assert found.missing == ("gone" in relevant)
+    assert (found.k, one.overall.queries, one.overall.differences) == (k, 1, {})
+
+
+def test_equal_scores_are_ranked_by_id(shared_repo: MemoryRepository, agent: str) -> None:
+    ids = shared_repo.add_many(agent, [NewMemory(f"{n}", embedding=NORTH) for n in range(5)])
+    queries = [LabelledQuery(NORTH, [id_]) for id_ in sorted(ids)]
+
+    found = shared_repo.evaluate(agent, queries, profiles=[MEANING])
+
+    assert found.profiles[0].per_query["mrr"] == [1, 1 / 2, 1 / 3, 1 / 4, 1 / 5]
+
+
+def test_a_mean_is_over_the_queries(
+    shared_repo: MemoryRepository, agent: str, five: dict[str, UUID]
+) -> None:
+    queries = [LabelledQuery(NORTH, [five[name]]) for name in ("a", "b", "e")]
+
+    [one] = shared_repo.evaluate(agent, queries, profiles=[MEANING], k=2).profiles
+
+    assert one.overall.means["recall"] == pytest.approx(2 / 3)
+    assert one.overall.means["mrr"] == pytest.approx((1 + 1 / 2 + 1 / 5) / 3)
+    assert one.overall.means["ndcg"] == pytest.approx((1 + 0.630929754) / 3)
+
+
+def test_an_id_named_twice_counts_once(
+    shared_repo: MemoryRepository, agent: str, five: dict[str, UUID]
+) -> None:
+    once = LabelledQuery(NORTH, [five["b"], five["e"]])
+    twice = LabelledQuery(NORTH, [five["b"], five["e"], five["b"]])
+
+    [one] = shared_repo.evaluate(agent, [once, twice], profiles=[MEANING], k=3).profiles
+
+    assert one.per_query["recall"] == [0.5, 0.5]
+    assert one.per_query["ndcg"][0] == one.per_query["ndcg"][1]
+
+
+def random_queries(world: World, number: int) -> list[LabelledQuery]:
+    """About any of the questions, with graded gains, unknown memories, and groups."""
+    dice = random.Random("labels")
+    found = []
+    for _ in range(number):
+        ids = dice.sample(world.ids, dice.choice([1, 2, 5, 40]))
+        ids += [uuid4() for _ in range(dice.choice([0, 0, 1, 3]))]
+        gains: Any = ids if dice.random() < 0.3 else {id_: dice.randint(1, 4) for id_ in ids}
+        query = dice.choice(list(QUESTIONS.values()))
+        moment, group = dice.choice(MOMENTS), dice.choice(["x", "y", None])
+        found.append(replace(query, relevant=gains, as_of=moment, group=group))
+    return found
+
+
+def gains_of(query: LabelledQuery) -> dict[str, int]:
+    if isinstance(query.relevant, Mapping):
+        return {str(id_): int(gain) for id_, gain in query.relevant.items()}
+    return dict.fromkeys(map(str, query.relevant), 1)
+
+
+def test_metrics_are_those_of_trec_eval(world: World) -> None:
+    queries, cuts = random_queries(world, 40), (1, 3, 10, 1_000)
+    labels = {f"q{number}": gains_of(query) for number, query in enumerate(queries)}
+    measures = {f"{name}.{','.join(map(str, cuts))}" for name in ("recall", "ndcg_cut")}
+    judge = pytrec_eval.RelevanceEvaluator(labels, {*measures, "recip_rank"})
+    compared = 0
+
+    with world.at_one_moment() as repo:
+        evaluations = {k: repo.evaluate(AGENT, queries, profiles=RANKED, k=k) for k in cuts}
+        for number, profile in enumerate(RANKED):
+            run = {}
+            for place, query in enumerate(queries):
+                ranks = ranks_of_search(repo, AGENT, query, profile)
+                run[f"q{place}"] = {str(id_): float(-rank) for id_, rank in ranks.items()}
+            judged = judge.evaluate({name: scores for name, scores in run.items() if scores})
+            for k, evaluation in evaluations.items():
+                found = evaluation.profiles[number].per_query
+                for place in range(len(queries)):
+                    theirs = judged.get(f"q{place}", {})
+                    for ours, name in (
+                        ("recall", f"recall_{k}"),
+                        ("mrr", "recip_rank"),
+                        ("ndcg", f"ndcg_cut_{k}"),
+                    ):
+                        wanted = pytest.approx(theirs.get(name, 0.0), rel=0, abs=1e-9)
+                        assert found[ours][place] == wanted, (profile.name, k, place)
+                        compared += 1
+
+    assert compared == len(RANKED) * len(cuts) * len(queries) * len(METRICS)
+
+
+def test_missing_memories_are_counted(world: World) -> None:
+    queries = random_queries(world, 40)
+    known = {str(id_) for id_ in world.ids}
+
+    found = world.repo.evaluate(AGENT, queries, as_of=NOW)
+
+    assert found.missing == sum(len(gains_of(query).keys() - known) for query in queries) > 0
+
+
+# Several profiles, groups, intervals
+
+
+def test_several_profiles_at_once_do_as_each_alone(world: World) -> None:
+    queries = random_queries(world, 25)
+
+    with world.at_one_moment() as repo:
+        together = repo.evaluate(AGENT, queries, profiles=RANKED, k=5)
+        for one in together.profiles:
+            [alone] = repo.evaluate(AGENT, queries, profiles=[one.profile], k=5).profiles
+            for name in METRICS:  # a sum's last bit depends on the plan
+                assert alone.per_query[name] == pytest.approx(one.per_query[name], rel=1e-12)
+    assert [one.profile for one in together.profiles] == RANKED
+    assert len({one.overall.means["ndcg"] for one in together.profiles}) > len(RANKED) - 2
+
+
+def test_profiles_of_the_same_signals_keep_their_own_parameters(world: World) -> None:
+    short, long = (profiles.half_life.with_half_life(days) for days in (0.5, 500))
+    weighed = profiles.half_life.with_weights(similarity=0.1, recency=0.8, importance=0.1)
+    ranked = [short.renamed("short"), long.renamed("long"), weighed.renamed("weighed")]
+
+    found = ranks_of_evaluation(world.repo, AGENT, QUESTIONS, world.ids, ranked, as_of=NOW)
+
+    assert_same_ranks(world.repo, AGENT, QUESTIONS, world.ids, ranked, as_of=NOW)
+    assert found["short", "vector"] != found["long", "vector"] != found["weighed", "vector"]
+
+
+def test_a_profile_may_be_named_and_may_be_one(world: World) -> None:
+    queries = random_queries(world, 5)
+
+    def names(**arguments: Any) -> list[str]:
+        found = world.repo.evaluate(AGENT, queries, as_of=NOW, **arguments)
+        return [one.profile.name for one in found.profiles]
+
+    assert names() == ["five_factor"]
+    assert names(profiles="trust") == ["trust"]
+    assert names(profiles=profiles.tiered) == ["tiered"]
+    assert names(profiles=("trust", MEANING, "trust")) == ["trust", "meaning", "trust"]
+
+
+def test_differences_are_to_the_first_and_paired(world: World) -> None:
+    queries = random_queries(world, 30)
+
+    first, second, same = world.repo.evaluate(
+        AGENT, queries, profiles=["half_life", "trust", "half_life"], as_of=NOW, seed=7
+    ).profiles
+
+    assert first.overall.differences == {}
+    for name in METRICS:
+        sample = [b - a for a, b in zip(first.per_query[name], second.per_query[name], strict=True)]
+        found = second.overall.differences[name]
+        assert found.mean == pytest.approx(statistics.fmean(sample))
+        [interval] = intervals([sample], 7)
+        assert (found.low, found.high) == pytest.approx(interval)
+        assert found.low < found.mean < found.high
+        none = same.overall.differences[name]
+        assert (none.mean, none.low, none.high, none.is_clear) == (0, 0, 0, False)
+
+
+def test_the_seed_decides_the_intervals_and_nothing_else(world: World) -> None:
+    queries = random_queries(world, 30)
+
+    def evaluated(seed: int) -> Evaluation:
+        return world.repo.evaluate(
+            AGENT, queries, profiles=["trust", "tiered"], as_of=NOW, seed=seed
+        )
+
+    one, again, other = evaluated(1), evaluated(1), evaluated(2)
+
+    assert one == again
+    assert one.profiles[1].overall.means == other.profiles[1].overall.means
+    assert one.profiles[1].overall.differences != other.profiles[1].overall.differences
+
+
+def test_a_group_is_evaluated_as_its_queries_alone(world: World) -> None:
+    queries = [replace(query, as_of=query.as_of or NOW) for query in random_queries(world, 40)]
+    ranked = ["trust", "hybrid", "last_access"]
+
+    found = world.repo.evaluate(AGENT, queries, profiles=ranked, k=4, seed=3)
+
+    names = list(dict.fromkeys(query.group for query in queries if query.group is not None))
+    assert set(names) == {"x", "y"}
+    for name in names:
+        of_group = [query for query in queries if query.group == name]
+        alone = world.repo.evaluate(AGENT, of_group, profiles=ranked, k=4, seed=3)
+        for one, its in zip(alone.profiles, found.profiles, strict=True):
+            assert list(its.by_group) == names
+            assert its.by_group[name].means == pytest.approx(one.overall.means, rel=1e-12)
+            for metric, difference in one.overall.differences.items():
+                assert astuple(its.by_group[name].differences[metric]) == pytest.approx(
+                    astuple(difference), abs=1e-12
+                )
+            assert its.by_group[name].queries == len(of_group) < len(queries)
+
+
+def test_without_groups_there_are_none(world: World) -> None:
+    queries = [replace(query, group=None) for query in random_queries(world, 3)]
+
+    found = world.repo.evaluate(AGENT, queries, profiles=["trust"], as_of=NOW)
+
+    assert found.profiles[0].by_group == {}
+    assert found.record()["profiles"][0]["by_group"] == {}
+
+
+def test_a_record_is_plain_and_rounded(world: World) -> None:
+    found = world.repo.evaluate(
+        AGENT, random_queries(world, 20), profiles=["trust", "tiered"], as_of=NOW, k=6
+    )
+
+    first, second = found.record()["profiles"]
+    assert list(found.record()) == ["k", "missing", "profiles"]
+    assert list(first) == ["profile", "queries", *METRICS, "by_group"]
+    assert second["profile"] == "tiered"
+    difference = found.profiles[1].overall.differences["mrr"]
+    assert second["mrr_difference"] == [
+        pytest.approx(value, abs=1e-4)
+        for value in (difference.mean, difference.low, difference.high)
+    ]
+    assert first["by_group"]["x"]["queries"] == found.profiles[0].by_group["x"].queries
+
+
+# What it works on
+
+
+def test_both_repositories_evaluate_alike(world: World) -> None:
+    queries = random_queries(world, 20)
+    arguments: dict[str, Any] = {"profiles": RANKED, "as_of": NOW, "tags": ["a", "b"]}
+    apart = repository_on("async", world.url, embedder=Hashing())
+
+    assert apart.evaluate(AGENT, queries, **arguments) == world.repo.evaluate(
+        AGENT, queries, **arguments
+    )
+
+
+def test_within_a_transaction_of_the_callers_it_can_be_repeated(transaction: Transaction) -> None:
+    def work(repo: MemoryRepository) -> list[float]:
+        ids = repo.add_many("agent", [NewMemory(f"{n}", embedding=at(n)) for n in range(3)])
+        queries = [LabelledQuery(NORTH, [id_]) for id_ in ids]
+        found = [repo.evaluate("agent", queries, profiles=[MEANING]) for _ in range(2)]
+        assert found[0] == found[1]
+        return [*found[0].profiles[0].per_query["mrr"]]
+
+    assert transaction(work, commit=True) == [1, 1 / 2, 1 / 3]
+
+
+TEMPORARY = "SELECT relname FROM pg_class WHERE relpersistence = 't' AND relkind = 'r'"
+
+
+def test_nothing_is_left_in_a_transaction(
+    shared_engine: Engine, agent: str, five: dict[str, UUID]
+) -> None:
+    with shared_engine.connect() as connection:
+        repo = MemoryRepository(connection)
+        repo.evaluate(agent, [LabelledQuery(NORTH, [five["a"]])])
+
+        left = connection.exec_driver_sql(TEMPORARY).all()
+        connection.rollback()
+
+    assert left == []
+
+
+def test_nothing_is_left_on_a_connection_of_the_pool(world: World) -> None:
+    engine = create_engine(world.url, pool_size=1, max_overflow=0)
+    repo = MemoryRepository(engine)
+    for _ in range(2):
+        repo.evaluate(AGENT, [LabelledQuery(VECTOR, world.ids[:1])])
+    with engine.connect() as connection:
+        assert connection.exec_driver_sql(TEMPORARY).all() == []
+    engine.dispose()
+
+
+def test_no_retrieval_is_counted(world: World) -> None:
+    usage = "SELECT * FROM pgrecall.memory_usage ORDER BY agent_id, memory_id"
+    events = "SELECT count(*) FROM pgrecall.memory_events"
+    then = sql(world.engine, usage), sql(world.engine, events)
+
+    world.repo.evaluate(AGENT, random_queries(world, 10), profiles=RANKED)
+
+    assert (sql(world.engine, usage), sql(world.engine, events)) == then
+
+
+def test_an_agent_without_a_memory_finds_nothing(shared_repo: MemoryRepository, agent: str) -> None:
+    found = shared_repo.evaluate(agent, [LabelledQuery(NORTH, [UNKNOWN])], profiles=["trust"])
+
+    assert found.missing == 1
+    assert found.profiles[0].overall.means == dict.fromkeys(METRICS, 0.0)
+
+
+def test_where_nothing_may_be_written_it_says_so(world: World) -> None:
+    engine = create_engine(world.url, execution_options={"postgresql_readonly": True})
+
+    with pytest.raises(DatabaseReadOnly):
+        MemoryRepository(engine).evaluate(AGENT, [LabelledQuery(VECTOR, world.ids[:1])])
+    engine.dispose()
+
+
+def test_queries_may_come_one_by_one(
+    shared_repo: MemoryRepository, agent: str, five: dict[str, UUID]
+) -> None:
+    several = (LabelledQuery(NORTH, (five[n] for n in name)) for name in ("a", "b", "de"))
+
+    found = shared_repo.evaluate(agent, several, profiles=[MEANING])
+
+    assert found.profiles[0].per_query["mrr"] == [1, 1 / 2, 1 / 4]
+
+
+# Bad input
+
+
+NAIVE = NOW.replace(tzinfo=None)
+NAN = float("nan")
+GOOD = LabelledQuery(NORTH, [UNKNOWN])
+BAD: list[tuple[dict[str, Any], type[InputError], str]] = [
+    ({"agent_id": ""}, InputError, r"agent_id must not be empty"),
+    ({"agent_id": 5}, InputError, r"agent_id must be text, got int"),
+    ({"agent_id": "a\0"}, InputError, r"agent_id.*NUL"),
+    ({"queries": "tea"}, InputError, r"queries.*list of LabelledQuery.*str"),
+    ({"queries": b"tea"}, InputError, r"queries.*bytes"),
+    ({"queries": {"tea": [UNKNOWN]}}, InputError, r"queries.*dict"),
+    ({"queries": 5}, InputError, r"queries.*int"),
+    ({"queries": None}, InputError, r"queries.*NoneType"),
+    ({"queries": GOOD}, InputError, r"queries.*LabelledQuery"),
+    ({"queries": []}, InputError, r"there is no labelled query"),
+    ({"queries": [GOOD, "tea"]}, InputError, r"query 1: .*LabelledQuery, got str"),
+    ({"queries": [None]}, InputError, r"query 0: .*NoneType"),
+    ({"profiles": None}, InputError, r"profiles.*NoneType"),
+    ({"profiles": 5}, InputError, r"profiles.*int"),
+    ({"profiles": []}, InputError, r"at least one profile"),
+    ({"profiles": ["six_factor"]}, UnknownName, r"six_factor.*five_factor"),
+    ({"profiles": "six_factor"}, UnknownName, r"six_factor.*five_factor"),
+    ({"profiles": [profiles.trust, 5]}, InputError, r"profile.*int"),
+    ({"k": 0}, InputError, r"k must lie within 1 .*got 0"),
+    ({"k": 1_000_001}, InputError, r"k must.*1000001"),
+    ({"k": True}, InputError, r"k must be a whole number, got True"),
+    ({"k": "3"}, InputError, r"k must be a whole number, got '3'"),
+    ({"k": None}, InputError, r"k must be a whole number, got None"),
+    ({"seed": -1}, InputError, r"seed must lie within 0"),
+    ({"seed": 1.5}, InputError, r"seed must be a whole number"),
+    ({"seed": None}, InputError, r"seed must be a whole number"),
+    ({"seed": 2**63 + 1}, InputError, r"seed must lie within 0"),
+    ({"as_of": NAIVE}, InputError, r"as_of.*time zone"),
+    ({"as_of": "now"}, InputError, r"as_of.*datetime.*str"),
+    ({"min_score": 1.1}, InputError, r"min_score.*1\.1"),
+    ({"min_score": NAN}, InputError, r"min_score.*nan"),
+    ({"min_similarity": -0.1}, InputError, r"min_similarity.*-0\.1"),
+    ({"min_similarity": "0.5"}, InputError, r"min_similarity.*str"),
+    ({"tiers": ["eternal"]}, UnknownName, r"eternal.*short, medium, long"),
+    ({"tags": "sea"}, InputError, r"tags.*list.*str"),
+    ({"colour": "red"}, UnknownName, r"colour.*memory_types"),
+    ({"teams": ["red"]}, UnknownName, r"teams.*memory_types"),
+    ({"where": "importance > 0.5"}, InputError, r"where.*SQLAlchemy.*str"),
+    ({"text": 5}, InputError, r"text must be text, got int"),
+]
+BAD_QUERIES: list[tuple[dict[str, Any], type[InputError], str]] = [
+    ({"query": ""}, InputError, r"query 1: the query is empty"),
+    ({"query": " \t\n"}, InputError, r"query 1: the query is empty"),
+    ({"query": "a\0"}, InputError, r"query 1: the query.*NUL"),
+    ({"query": "tea"}, EmbedderRequired, r"embedder"),
+    ({"query": [1.0]}, InvalidVector, r"query 1: .*8"),
+    ({"query": [NAN] * 8}, InvalidVector, r"query 1: .*"),
+    ({"query": [0.0] * 8}, InvalidVector, r"query 1: .*"),
+    ({"query": 5}, InvalidVector, r"query 1: .*"),
+    ({"query": {"a": 1}}, InvalidVector, r"query 1: .*"),
+    ({"relevant": ()}, InputError, r"query 1: relevant is empty"),
+    ({"relevant": {}}, InputError, r"query 1: relevant is empty"),
+    ({"relevant": str(UNKNOWN)}, InputError, r"query 1: relevant holds ids"),
+    ({"relevant": UNKNOWN}, InputError, r"query 1: relevant holds ids"),
+    ({"relevant": None}, InputError, r"query 1: relevant holds ids"),
+    ({"relevant": [str(UNKNOWN)]}, InputError, r"query 1: .*uuid\.UUID.*'0000"),
+    ({"relevant": [None]}, InputError, r"query 1: .*uuid\.UUID.*None"),
+    ({"relevant": {str(UNKNOWN): 1}}, InputError, r"query 1: .*uuid\.UUID"),
+    ({"relevant": {UNKNOWN: 0}}, InputError, r"query 1: a gain must.*got 0"),
+    ({"relevant": {UNKNOWN: -1.0}}, InputError, r"query 1: a gain must.*got -1"),
+    ({"relevant": {UNKNOWN: NAN}}, InputError, r"query 1: a gain must.*nan"),
+    ({"relevant": {UNKNOWN: math.inf}}, InputError, r"query 1: a gain must.*inf"),
+    ({"relevant": {UNKNOWN: 10**400}}, InputError, r"query 1: a gain must.*1000"),
+    ({"relevant": {UNKNOWN: True}}, InputError, r"query 1: a gain must.*True"),
+    ({"relevant": {UNKNOWN: "1"}}, InputError, r"query 1: a gain must.*'1'"),
+    ({"relevant": {UNKNOWN: None}}, InputError, r"query 1: a gain must.*None"),
+    ({"group": ""}, InputError, r"query 1: group must not be empty"),
+    ({"group": 5}, InputError, r"query 1: group must be text, got int"),
+    ({"group": "x" * 100_000}, InputError, r"query 1: group may have at most"),
+    ({"as_of": NAIVE}, InputError, r"query 1: as_of has no time zone"),
+    ({"as_of": "2026-01-01"}, InputError, r"query 1: as_of must be a datetime"),
+    ({"query_text": 5}, InputError, r"query 1: query_text must be text"),
+    ({"query_text": "\ud800"}, InputError, r"query 1: query_text.*surrogate"),
+    ({"query_entities": "Ann"}, InputError, r"query 1: query_entities must be a list"),
+    ({"query_entities": [1]}, InputError, r"query 1: query_entities.*text, got int"),
+    ({"query_entities": list(map(str, range(33)))}, InputError, r"query 1: .*at most 32, got 33"),
+]
+
+
+@contextmanager
+def refused(
+    engine: Engine, error: type[InputError], message: str
+) -> Iterator[Callable[..., Evaluation]]:
+    """Within a transaction that holds nothing afterwards and can be used on."""
+    with engine.connect() as connection:
+        repo = MemoryRepository(connection)
+        with pytest.raises(error, match=message) as caught:
+            yield repo.evaluate
+        assert type(caught.value) is error
+        assert connection.exec_driver_sql(TEMPORARY).all() == []
+        repo.evaluate("agent", [GOOD])
+        connection.rollback()
+
+
+@pytest.mark.parametrize(("arguments", "error", "message"), BAD, ids=shown)
+def test_what_cannot_be_evaluated_is_refused_and_leaves_nothing(
+    shared_engine: Engine, arguments: dict[str, Any], error: type[InputError], message: str
+) -> None:
+    with refused(shared_engine, error, message) as evaluate:
+        given: dict[str, Any] = {"agent_id": "agent", "queries": [GOOD], **arguments}
+        evaluate(given.pop("agent_id"), given.pop("queries"), **given)
+
+
+@pytest.mark.parametrize(("parts", "error", "message"), BAD_QUERIES, ids=lambda v: shown(v)[:60])
+def test_a_bad_query_is_refused_by_its_number_and_leaves_nothing(
+    shared_engine: Engine, parts: dict[str, Any], error: type[InputError], message: str
+) -> None:
+    with refused(shared_engine, error, message) as evaluate:
+        evaluate("agent", [GOOD, replace(GOOD, **parts), GOOD])
+
+
+@pytest.mark.parametrize("relevant", [[[UNKNOWN]], [{UNKNOWN: 1.0}]], ids=shown)
+def test_relevant_that_holds_lists_is_refused(shared_engine: Engine, relevant: Any) -> None:
+    with refused(shared_engine, InputError, r"query 1: .*uuid\.UUID") as evaluate:
+        evaluate("agent", [GOOD, replace(GOOD, relevant=relevant)])
+
+
+def test_min_similarity_needs_a_vector_in_every_query(shared_engine: Engine) -> None:
+    with refused(shared_engine, InputError, "min_similarity needs a vector or a text") as evaluate:
+        evaluate("agent", [GOOD, replace(GOOD, query=None)], min_similarity=0.5)
+
+
+def test_the_greatest_seed_and_k_are_taken(shared_repo: MemoryRepository, agent: str) -> None:
+    found = shared_repo.evaluate(agent, [GOOD], profiles=["trust"] * 2, seed=2**63, k=1_000_000)
+
+    assert found.k == 1_000_000

@@ -1,0 +1,389 @@
+"""Labels that were recorded: feedback and outcomes told with the query they were for."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime, timedelta
+from typing import Any
+from uuid import UUID
+
+import pytest
+from sqlalchemy import Engine
+
+from pgrecall import LabelledQuery, MemoryRepository, NewMemory, Profile, profiles
+from pgrecall.errors import InputError, MemoryNotFound
+from pgrecall.signals import Similarity
+from tests.integration.conftest import Transaction
+from tests.integration.support import NORTH, at, sql
+
+MEANING = Profile("meaning", {Similarity(): 1.0})
+
+
+class North:
+    """Embeds every text as NORTH."""
+
+    model = "north"
+
+    def embed_documents(self, texts: list[str]) -> list[list[float]]:
+        return [NORTH for _ in texts]
+
+    def embed_query(self, text: str) -> list[float]:
+        return NORTH
+
+
+@pytest.fixture
+def repo(shared_engine: Engine) -> MemoryRepository:
+    return MemoryRepository(shared_engine, embedder=North())
+
+
+def remembered(repo: MemoryRepository, agent: str, number: int = 4) -> list[UUID]:
+    """Memories ranked in this order, sorted by id."""
+    memories = [NewMemory(f"memory {n}", embedding=at(10 * n)) for n in range(number)]
+    return [*repo.add_many(agent, memories)]
+
+
+def labels(repo: MemoryRepository, agent: str) -> dict[Any, list[UUID]]:
+    return {query.query: [*query.relevant] for query in repo.recorded_queries(agent)}
+
+
+def events(engine: Engine, agent: str) -> list[Any]:
+    rows = sql(
+        engine,
+        "SELECT metadata, occurred_at FROM pgrecall.memory_events "
+        "WHERE agent_id = :agent AND event_type IN ('feedback', 'reinforcement', 'penalty') "
+        "ORDER BY id",
+        agent=agent,
+    )
+    return [tuple(row) for row in rows]
+
+
+def test_what_was_useful_becomes_a_label(
+    repo: MemoryRepository, shared_engine: Engine, agent: str
+) -> None:
+    a, b, *_ = remembered(repo, agent)
+    repo.feedback(agent, b, "useful", query="what does she drink?")
+    repo.feedback(agent, a, "useful", query="what does she drink?")
+
+    [found] = repo.recorded_queries(agent)
+
+    [_, (metadata, last)] = events(shared_engine, agent)
+    assert found == LabelledQuery("what does she drink?", [a, b], as_of=last)
+    assert metadata == {"kind": "useful", "query": "what does she drink?"}
+
+
+def test_a_success_becomes_a_label(
+    repo: MemoryRepository, shared_engine: Engine, agent: str
+) -> None:
+    a, b, *_ = remembered(repo, agent)
+    repo.record_outcome(agent, a, "success", query="the door code", touch=False)
+    repo.record_outcome(agent, b, "failure", query="the door code", touch=False)
+
+    assert labels(repo, agent) == {"the door code": [a]}
+    assert [metadata for metadata, _ in events(shared_engine, agent)] == [
+        {"query": "the door code"}
+    ] * 2
+
+
+def test_a_memory_whose_trust_was_never_assessed_is_labelled_too(
+    repo: MemoryRepository, agent: str
+) -> None:
+    memory = repo.add(agent, NewMemory("a", embedding=NORTH, trust=None))
+
+    repo.record_outcome(agent, memory, "success", query="q")
+
+    assert labels(repo, agent) == {"q": [memory]}
+
+
+def test_queries_are_kept_apart_and_in_order(repo: MemoryRepository, agent: str) -> None:
+    a, b, c, _ = remembered(repo, agent)
+    for memory, query in ((a, "b?"), (b, "a?"), (c, "a?"), (a, "B?"), (a, "a? ")):
+        repo.feedback(agent, memory, "useful", query=query)
+
+    found = repo.recorded_queries(agent)
+
+    assert labels(repo, agent) == {"a?": [b, c], "a? ": [a], "b?": [a], "B?": [a]}
+    assert [query.query for query in found] == [
+        query.query for query in repo.recorded_queries(agent)
+    ]
+    assert all(query.group is None and query.query_entities is None for query in found)
+
+
+VOTES: list[tuple[list[str], bool]] = [
+    (["useful"], True),
+    (["success"], True),
+    (["not_useful"], False),
+    (["outdated"], False),
+    (["incorrect"], False),
+    (["failure"], False),
+    (["useful", "not_useful"], False),
+    (["useful", "useful", "not_useful"], True),
+    (["useful", "success", "outdated"], True),
+    (["success", "failure"], False),
+    (["success", "useful", "success", "incorrect"], False),
+    (["success", "useful", "success", "useful", "incorrect"], True),
+    (["incorrect", "success", "useful", "success"], False),
+]
+
+
+def vote(repo: MemoryRepository, agent: str, memory: UUID, kind: Any, query: str) -> None:
+    if kind in ("success", "failure"):
+        repo.record_outcome(agent, memory, kind, query=query)
+    else:
+        repo.feedback(agent, memory, kind, query=query)
+
+
+@pytest.mark.parametrize(("votes", "labelled"), VOTES, ids=lambda value: str(value)[:60])
+def test_more_votes_for_than_against_make_a_label(
+    repo: MemoryRepository, agent: str, votes: list[str], labelled: bool
+) -> None:
+    memory, other, *_ = remembered(repo, agent)
+    repo.feedback(agent, other, "useful", query="q")
+
+    for kind in votes:
+        vote(repo, agent, memory, kind, "q")
+
+    assert labels(repo, agent) == {"q": sorted([memory, other] if labelled else [other])}
+
+
+def test_votes_count_for_their_own_query_alone(repo: MemoryRepository, agent: str) -> None:
+    memory, *_ = remembered(repo, agent)
+    repo.feedback(agent, memory, "useful", query="one")
+    repo.feedback(agent, memory, "incorrect", query="two")
+    repo.feedback(agent, memory, "incorrect")
+
+    assert labels(repo, agent) == {"one": [memory]}
+
+
+def test_what_is_recorded_without_a_query_is_no_label(repo: MemoryRepository, agent: str) -> None:
+    memory, *_ = remembered(repo, agent)
+    repo.feedback(agent, memory, "useful")
+    repo.record_outcome(agent, memory, "success")
+    repo.adjust_trust(agent, memory, 0.1, "because", "me", metadata={"query": "q"})
+
+    assert repo.recorded_queries(agent) == []
+
+
+def test_the_kind_cannot_be_overruled_by_metadata(repo: MemoryRepository, agent: str) -> None:
+    a, b, *_ = remembered(repo, agent)
+    repo.feedback(agent, a, "not_useful", query="q", metadata={"kind": "useful"})
+    repo.record_outcome(agent, b, "failure", query="q", metadata={"kind": "useful"})
+
+    assert repo.recorded_queries(agent) == []
+
+
+def test_the_query_goes_beside_other_metadata(
+    repo: MemoryRepository, shared_engine: Engine, agent: str
+) -> None:
+    memory, *_ = remembered(repo, agent)
+    given = {"session": 7, "query": "of the metadata"}
+
+    repo.feedback(agent, memory, "useful", metadata=given, query="said")
+    repo.record_outcome(agent, memory, "success", metadata=given)
+
+    assert labels(repo, agent) == {"said": [memory], "of the metadata": [memory]}
+    assert events(shared_engine, agent)[0][0] == {"session": 7, "query": "said", "kind": "useful"}
+    assert given == {"session": 7, "query": "of the metadata"}
+
+
+@pytest.mark.parametrize("value", [5, None, True, ["q"], {"q": 1}, "", "   "], ids=repr)
+def test_metadata_that_names_no_query_is_passed_over(
+    repo: MemoryRepository, agent: str, value: Any
+) -> None:
+    memory, *_ = remembered(repo, agent)
+
+    repo.feedback(agent, memory, "useful", metadata={"query": value})
+
+    assert repo.recorded_queries(agent) == []
+
+
+@pytest.mark.parametrize("value", ["\n", " \t ", "\u00a0"], ids=repr)
+def test_metadata_of_white_space_is_passed_over(
+    repo: MemoryRepository, agent: str, value: str
+) -> None:
+    memory, *_ = remembered(repo, agent)
+    repo.feedback(agent, memory, "useful", metadata={"query": value})
+    repo.feedback(agent, memory, "useful", query="q")
+
+    found = repo.recorded_queries(agent)
+
+    assert repo.evaluate(agent, found).profiles[0].overall.queries == 1
+
+
+def test_deleted_memories_count_no_longer(repo: MemoryRepository, agent: str) -> None:
+    a, b, c, _ = remembered(repo, agent)
+    for memory, query in ((a, "both"), (b, "both"), (c, "alone")):
+        repo.feedback(agent, memory, "useful", query=query)
+
+    repo.delete(agent, [a, c])
+
+    assert labels(repo, agent) == {"both": [b]}
+    repo.clear(agent)
+    assert repo.recorded_queries(agent) == []
+
+
+def test_invalidated_memories_are_labels_of_their_time(repo: MemoryRepository, agent: str) -> None:
+    a, *_ = remembered(repo, agent)
+    repo.feedback(agent, a, "useful", query="q")
+    [then] = repo.recorded_queries(agent)
+
+    repo.invalidate(agent, a)
+
+    assert repo.recorded_queries(agent) == [then]
+    [found] = repo.evaluate(agent, [then], profiles=[MEANING]).profiles
+    assert found.per_query["mrr"] == [1.0]
+    later = LabelledQuery("q", [a])
+    [found] = repo.evaluate(agent, [later], profiles=[MEANING]).profiles
+    assert found.per_query["mrr"] == [0.0]
+
+
+def test_the_moment_is_that_of_the_last_vote(
+    repo: MemoryRepository, shared_engine: Engine, agent: str
+) -> None:
+    a, b, *_ = remembered(repo, agent)
+    repo.feedback(agent, a, "useful", query="q")
+    repo.feedback(agent, b, "useful", query="q")
+    repo.feedback(agent, b, "useful", query="another")
+    moment = datetime.now(UTC) - timedelta(days=3)
+    sql(
+        shared_engine,
+        "UPDATE pgrecall.memory_events SET occurred_at = :moment "
+        "WHERE agent_id = :agent AND memory_id = :memory AND metadata->>'query' = 'q'",
+        moment=moment,
+        agent=agent,
+        memory=a,
+    )
+
+    another, query = repo.recorded_queries(agent)
+
+    times = [occurred for metadata, occurred in events(shared_engine, agent)]
+    assert (query.query, query.as_of) == ("q", times[1])
+    assert (another.query, another.as_of) == ("another", times[2])
+
+
+def test_agents_and_teams_have_labels_of_their_own(repo: MemoryRepository, agent: str) -> None:
+    mine, *_ = remembered(repo, agent)
+    theirs, *_ = remembered(repo.teams, agent)
+    repo.feedback(agent, mine, "useful", query="mine")
+    repo.teams.feedback(agent, theirs, "useful", query="theirs")
+    repo.teams.record_outcome(agent, theirs, "success", query="mine")
+
+    assert labels(repo, agent) == {"mine": [mine]}
+    assert labels(repo.teams, agent) == {"theirs": [theirs], "mine": [theirs]}
+    assert repo.recorded_queries(f"{agent} too") == []
+
+
+@pytest.mark.parametrize("of_team", [False, True], ids=["agent", "team"])
+def test_what_is_recorded_in_psql_is_a_label_too(
+    repo: MemoryRepository, shared_engine: Engine, agent: str, of_team: bool
+) -> None:
+    whose = repo.teams if of_team else repo
+    a, b, c, _ = remembered(whose, agent)
+    for memory, query in ((a, "by hand"), (b, "by hand"), (c, 5)):
+        sql(
+            shared_engine,
+            "SELECT * FROM pgrecall.record_feedback(:agent, :memory, 'useful', "
+            "metadata => CAST(:metadata AS jsonb), of_team => :of_team)",
+            agent=agent,
+            memory=memory,
+            of_team=of_team,
+            metadata=json.dumps({"query": query}),
+        )
+    for memory, outcome in ((b, "failure"), (c, "success")):
+        sql(
+            shared_engine,
+            "SELECT * FROM pgrecall.record_outcome(:agent, :memory, :outcome, "
+            'metadata => \'{"query": "by hand"}\', of_team => :of_team)',
+            agent=agent,
+            memory=memory,
+            outcome=outcome,
+            of_team=of_team,
+        )
+
+    assert labels(whose, agent) == {"by hand": [a, c]}
+
+
+def test_they_can_be_evaluated_and_tuned_by(repo: MemoryRepository, agent: str) -> None:
+    ids = remembered(repo, agent, 12)
+    for number, memory in enumerate(ids):
+        repo.record_outcome(agent, memory, "success", query=f"question {number}")
+
+    queries = repo.recorded_queries(agent)
+    evaluated = repo.evaluate(agent, queries, profiles=[MEANING, profiles.hybrid], k=3)
+    tuned = repo.tune(agent, queries, start="half_life")
+
+    assert len(queries) == 12
+    assert sorted(evaluated.profiles[0].per_query["mrr"]) == [
+        pytest.approx(1 / rank) for rank in range(12, 0, -1)
+    ]
+    assert evaluated.missing == 0
+    assert tuned.held_out.profiles[0].overall.queries == 6
+
+
+def test_within_a_transaction_they_are_seen_at_once(transaction: Transaction) -> None:
+    def work(repo: MemoryRepository) -> list[float]:
+        memory = repo.add("agent", NewMemory("a", embedding=NORTH))
+        repo.feedback("agent", memory, "useful", query="q")
+        [found] = repo.recorded_queries("agent")
+        as_vector = LabelledQuery(NORTH, found.relevant, as_of=found.as_of)
+        return [*repo.evaluate("agent", [as_vector]).profiles[0].per_query["mrr"]]
+
+    assert transaction(work, commit=True) == [1.0]
+
+
+BAD: list[tuple[Any, str]] = [
+    ("", r"the query is empty"),
+    (" \t\n", r"the query is empty"),
+    (5, r"query must be text, got int"),
+    (b"q", r"query must be text, got bytes"),
+    (["q"], r"query must be text, got list"),
+    (NORTH, r"query must be text, got list"),
+    ("a\0b", r"query contains a NUL"),
+    ("\ud800", r"query contains a lone surrogate"),
+]
+
+
+@pytest.mark.parametrize(("query", "message"), BAD, ids=lambda value: ascii(value)[:30])
+def test_a_bad_query_is_refused_and_records_nothing(
+    repo: MemoryRepository, shared_engine: Engine, agent: str, query: Any, message: str
+) -> None:
+    memory, *_ = remembered(repo, agent)
+    before = repo.get(agent, memory)
+
+    with pytest.raises(InputError, match=message):
+        repo.feedback(agent, memory, "useful", query=query)
+    with pytest.raises(InputError, match=message):
+        repo.record_outcome(agent, memory, "success", query=query)
+
+    assert repo.get(agent, memory) == before
+    assert events(shared_engine, agent) == []
+
+
+def test_a_query_for_a_memory_that_is_not_there_is_refused(
+    repo: MemoryRepository, agent: str
+) -> None:
+    with pytest.raises(MemoryNotFound):
+        repo.feedback(agent, UUID(int=7), "useful", query="q")
+
+    assert repo.recorded_queries(agent) == []
+
+
+@pytest.mark.parametrize("owner", ["", 5, None])
+def test_a_bad_agent_is_refused(repo: MemoryRepository, owner: Any) -> None:
+    with pytest.raises(InputError, match="agent_id"):
+        repo.recorded_queries(owner)
+
+
+def test_hostile_queries_come_back_as_they_were(repo: MemoryRepository, agent: str) -> None:
+    memory, *_ = remembered(repo, agent)
+    hostile = [
+        "'; DROP TABLE x; --",
+        "%s %(a)s :b ::c $1",
+        "\\n \\u0041",
+        "東京 🙂",
+        '"{}',
+        "x" * 9_000,
+    ]
+    for query in hostile:
+        repo.feedback(agent, memory, "useful", query=query)
+
+    assert set(labels(repo, agent)) == set(hostile)

@@ -1,0 +1,636 @@
+"""Tuning: what a planted profile labels is found again, and nothing is proposed without reason."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+from uuid import UUID, uuid4
+
+import pytest
+from sqlalchemy import Engine, create_engine
+
+from pgrecall import LabelledQuery, MemoryRepository, NewMemory, Profile, Tuning, profiles
+from pgrecall.errors import EmbedderRequired, InputError, InvalidVector, UnknownName
+from pgrecall.evaluation import METRICS
+from pgrecall.signals import (
+    Clock,
+    Confidence,
+    Curve,
+    EntityOverlap,
+    Frequency,
+    Importance,
+    Recency,
+    Similarity,
+    Trust,
+    Usefulness,
+)
+from pgrecall.tuning import FEWEST
+from pgrecall.weight_search import ROUNDS
+from tests.conftest import DIMENSIONS, new_database
+from tests.integration.conftest import Transaction, repository_on
+from tests.integration.support import NORTH, NOW, before, shown, sql
+
+AGENT = "agent"
+UNKNOWN = UUID("00000000-0000-7000-8000-000000000000")
+TEMPORARY = "SELECT relname FROM pg_class WHERE relpersistence = 't' AND relkind = 'r'"
+
+
+@dataclass(frozen=True)
+class World:
+    url: str
+    engine: Engine
+    repo: MemoryRepository
+    ids: list[UUID]
+
+
+def vector(dice: random.Random) -> list[float]:
+    return [dice.gauss(0.3, 1) for _ in range(DIMENSIONS)]
+
+
+@pytest.fixture(scope="module")
+def world(server_url: str, template: str) -> Iterator[World]:
+    """150 memories of which trust, frequency and entities are alike."""
+    dice = random.Random("tune")
+    memories = [
+        NewMemory(
+            f"memory {number}",
+            embedding=vector(dice),
+            importance=dice.random(),
+            usefulness=dice.random(),
+            confidence=dice.random(),
+            trust=0.5,
+            tier=dice.choice(["short", "medium", "long"]),
+            expires_at=None,
+            created_at=before(dice.uniform(0, 120)),
+            tags=["old"] if number % 2 else [],
+        )
+        for number in range(150)
+    ]
+    with new_database(server_url, template) as url:
+        engine = create_engine(url)
+        repo = MemoryRepository(engine)
+        yield World(url, engine, repo, [*repo.add_many(AGENT, memories)])
+        engine.dispose()
+
+
+def labelled_by(
+    world: World, planted: Profile, number: int, *, among: int = 4, seed: int = 0
+) -> list[LabelledQuery]:
+    """Queries answered by what this profile ranks first."""
+    dice = random.Random(f"queries {seed}")
+    found = []
+    for _ in range(number):
+        query = vector(dice)
+        hits = world.repo.search(
+            AGENT, query, k=among, profile=planted, as_of=NOW, touch=False, strategy="exact"
+        )
+        found.append(LabelledQuery(query, [hit.memory.id for hit in hits]))
+    return found
+
+
+def tuned(world: World, queries: Sequence[LabelledQuery], start: Profile, **more: Any) -> Tuning:
+    return world.repo.tune(AGENT, queries, start=start, **{"as_of": NOW, **more})
+
+
+START = Profile("start", {Similarity(): 0.2, Usefulness(): 0.2, Importance(): 0.6})
+PLANTED = START.with_weights(similarity=0.5, usefulness=0.2, importance=0.3).renamed("planted")
+AGING = Profile("aging", {Similarity(): 0.3, Recency(half_life=90.0): 0.4, Importance(): 0.3})
+
+
+@pytest.fixture(scope="module")
+def queries(world: World) -> list[LabelledQuery]:
+    return labelled_by(world, PLANTED, 60)
+
+
+@pytest.fixture(scope="module")
+def found(world: World, queries: list[LabelledQuery]) -> Tuning:
+    return tuned(world, queries, START, seed=5)
+
+
+def half_life_of(profile: Profile) -> float:
+    return next(s.half_life_in_days for s in profile.signals if isinstance(s, Recency))
+
+
+# What is planted
+
+
+@pytest.mark.parametrize("weights", [(0.5, 0.2, 0.3), (0.3, 0.6, 0.1), (0.8, 0.05, 0.15)], ids=str)
+def test_planted_weights_are_found_again(world: World, weights: tuple[float, ...]) -> None:
+    planted = PLANTED.with_weights(**dict(zip(PLANTED.weights, weights, strict=True)))
+
+    found = tuned(world, labelled_by(world, planted, 60), START)
+
+    assert found.found.weights == pytest.approx(planted.weights, abs=0.06)
+    assert (found.verdict, found.proposed) == ("better", found.found)
+    assert found.difference.low > 0
+    assert found.held_out.profiles[1].overall.means["ndcg"] > 0.9
+
+
+def aging(curve: Curve) -> Profile:
+    recency = Recency(half_life=90.0, curve=curve, clock=Clock.LATEST)
+    return Profile("aging", {Similarity(): 0.3, recency: 0.4, Importance(): 0.3})
+
+
+@pytest.mark.parametrize(
+    ("days", "curve"), [(10.0, Curve.EXPONENTIAL), (30.0, Curve.HYPERBOLIC), (10.0, Curve.LINEAR)]
+)
+def test_a_planted_half_life_is_found_again(world: World, days: float, curve: Curve) -> None:
+    """Within a factor: a longer half-life with more weight ranks much the same."""
+    start = aging(curve)
+
+    found = tuned(world, labelled_by(world, start.with_half_life(days), 60, among=5), start)
+
+    assert days / 2 < half_life_of(found.found) < days * 2
+    assert found.found.weights == pytest.approx(start.weights, abs=0.15)
+    assert found.held_out.profiles[1].overall.means["ndcg"] > 0.97
+    assert found.verdict == "better"
+
+
+SEEDS = range(3)
+
+
+def test_a_short_half_life_is_found_again_with_any_seed(world: World) -> None:
+    start = aging(Curve.EXPONENTIAL)
+    queries = labelled_by(world, start.with_half_life(4.0), 60, among=5)
+
+    half_lives = [half_life_of(tuned(world, queries, start, seed=s).found) for s in SEEDS]
+
+    assert all(2 < half_life < 8 for half_life in half_lives), half_lives
+
+
+@pytest.mark.parametrize(
+    "start",
+    [
+        profiles.trust,
+        Profile("linear", {Similarity(): 0.5, Recency(half_life=30, curve=Curve.LINEAR): 0.5}),
+    ],
+    ids=lambda start: start.name,
+)
+def test_a_half_life_may_be_a_whole_number(
+    world: World, queries: list[LabelledQuery], start: Profile
+) -> None:
+    assert tuned(world, queries[:12], start).start == start
+
+
+def test_a_rate_may_become_a_half_life(world: World) -> None:
+    start = Profile("rate", {Similarity(): 0.5, Recency(rate=0.005): 0.5})
+
+    found = tuned(world, labelled_by(world, start.with_half_life(10), 60), start).found
+
+    [recency] = [signal for signal in found.signals if isinstance(signal, Recency)]
+    assert recency.rate is None
+    assert recency.half_life == pytest.approx(10, rel=1.2)
+
+
+def test_memories_without_an_embedding_do_not_disturb(world: World, agent: str) -> None:
+    dice, start = random.Random(agent), profiles.last_access
+    memories = [
+        NewMemory(
+            f"{n}",
+            embedding=vector(dice) if n % 3 else None,
+            importance=dice.random(),
+            created_at=before(dice.uniform(0, 100)),
+        )
+        for n in range(60)
+    ]
+    ids = world.repo.add_many(agent, memories)
+    queries = [LabelledQuery(vector(dice), dice.sample(ids, 3)) for _ in range(20)]
+
+    found = world.repo.tune(agent, queries, start=start, as_of=NOW)
+
+    evaluated = world.repo.evaluate(agent, queries, profiles=[start], as_of=NOW)
+    parts = [part.profiles[0].per_query["ndcg"] for part in (found.training, found.held_out)]
+    assert sorted([*parts[0], *parts[1]]) == pytest.approx(
+        sorted(evaluated.profiles[0].per_query["ndcg"])
+    )
+
+
+# What is proposed
+
+
+def test_nothing_is_proposed_where_the_start_is_the_truth(world: World) -> None:
+    found = tuned(world, labelled_by(world, START, 60), START)
+
+    assert found.found == START.renamed("start_tuned")
+    assert (found.verdict, found.proposed) == ("no better", None)
+    assert found.difference.mean == 0
+    assert found.held_out.profiles[0].overall.means == dict.fromkeys(METRICS, 1.0)
+
+
+def noise(world: World, number: int, seed: int) -> list[LabelledQuery]:
+    dice = random.Random(f"noise {seed}")
+    return [LabelledQuery(vector(dice), dice.sample(world.ids, 4)) for _ in range(number)]
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_of_noise_nothing_is_believed(world: World, seed: int) -> None:
+    """Only what did better on the held-out part is proposed, and by noise never clearly."""
+    found = tuned(world, noise(world, 30, seed), profiles.five_factor, seed=seed)
+
+    assert found.verdict in ("no better", "thin")
+    assert (found.proposed is None) == (found.difference.mean <= 0)
+    training = found.training.profiles
+    assert training[1].overall.means["mrr"] > 0
+
+
+def test_noise_is_proposed_nothing_at_least_sometimes(world: World) -> None:
+    verdicts = [
+        tuned(world, noise(world, 12, seed), profiles.five_factor, seed=seed).verdict
+        for seed in range(4)
+    ]
+
+    assert "no better" in verdicts
+
+
+def test_few_queries_are_thin_evidence(world: World, queries: list[LabelledQuery]) -> None:
+    found = tuned(world, queries[:20], START)
+
+    assert found.held_out.profiles[1].overall.queries == 10 < FEWEST
+    assert found.difference.low > 0
+    assert (found.verdict, found.proposed) == ("thin", found.found)
+
+
+@pytest.mark.parametrize(("share", "kept_back"), [(0.25, 5), (0.8, 16), (0.06, 1), (0.96, 19)])
+def test_the_parts_are_what_was_asked_for(
+    world: World, queries: list[LabelledQuery], share: float, kept_back: int
+) -> None:
+    found = tuned(world, queries[:20], START, held_out=share, k=3)
+
+    sizes = [part.profiles[1].overall.queries for part in (found.training, found.held_out)]
+    assert sizes == [20 - kept_back, kept_back]
+    assert found.held_out.k == 3
+
+
+def test_both_parts_are_told_as_evaluate_tells_them(
+    world: World, queries: list[LabelledQuery], found: Tuning
+) -> None:
+    whole = world.repo.evaluate(
+        AGENT, queries, profiles=[START, found.found], as_of=NOW, seed=5
+    ).profiles
+    for number in range(2):
+        parts = [part.profiles[number] for part in (found.training, found.held_out)]
+        for name in METRICS:
+            values = [value for part in parts for value in part.per_query[name]]
+            assert sorted(values) == pytest.approx(sorted(whole[number].per_query[name]))
+    assert found.start == START
+    assert [one.profile for one in found.held_out.profiles] == [START, found.found]
+
+
+def test_the_record_says_all_in_plain_values(found: Tuning) -> None:
+    record = found.record()
+
+    assert list(record) == ["verdict", "start", "found", "training", "held_out"]
+    assert record["verdict"] == "better"
+    assert record["found"]["name"] == "start_tuned"
+    assert record["found"]["signals"]["similarity"]["weight"] == found.found.weights["similarity"]
+    assert record["held_out"]["profiles"][1]["queries"] == 30
+
+
+def test_found_weights_have_three_decimals(found: Tuning) -> None:
+    assert all(weight == round(weight, 3) for weight in found.found.weights.values())
+    assert found.found.name == "start_tuned"
+
+
+# What stays as it is
+
+
+def test_the_same_seed_finds_the_same(world: World, queries: list[LabelledQuery]) -> None:
+    one, again, other = (tuned(world, queries[:20], START, seed=seed) for seed in (3, 3, 4))
+
+    assert one == again
+    assert one.held_out != other.held_out
+
+
+def test_both_repositories_tune_alike(world: World, queries: list[LabelledQuery]) -> None:
+    apart = repository_on("async", world.url)
+
+    assert apart.tune(AGENT, queries[:20], start=START, as_of=NOW) == tuned(
+        world, queries[:20], START
+    )
+
+
+FROZEN = Profile(
+    "frozen",
+    {
+        Similarity(): 0.1,
+        Usefulness(): 0.2,
+        Importance(): 0.35,
+        Frequency(): 0.125,
+        Trust(): 0.125,
+        EntityOverlap(): 0.1,
+    },
+)
+
+
+def test_signals_that_tell_nothing_apart_keep_their_weights(
+    world: World, queries: list[LabelledQuery]
+) -> None:
+    found = tuned(world, queries, FROZEN)
+
+    for name in ("frequency", "trust", "entity_overlap"):
+        assert found.found.weights[name] == FROZEN.weights[name]
+    free = {name: found.found.weights[name] / 0.65 for name in PLANTED.weights}
+    assert free == pytest.approx(PLANTED.weights, abs=0.08)
+    assert found.verdict == "better"
+
+
+def test_a_frozen_weight_is_not_rounded_either(world: World, queries: list[LabelledQuery]) -> None:
+    third = Profile("third", {Trust(): 1 / 3, Similarity(): 1 / 6, Importance(): 1 / 2})
+    largest = Profile(
+        "largest",
+        {Trust(): 0.5, Similarity(): 0.1, Usefulness(): 0.1, Importance(): 0.2, Confidence(): 0.1},
+    )
+    weights = [tuned(world, queries[:20], third).found.weights["trust"]]
+    weights += [
+        tuned(world, queries[:20], largest, seed=seed).found.weights["trust"] for seed in range(4)
+    ]
+
+    assert weights == [1 / 3, 0.5, 0.5, 0.5, 0.5]
+
+
+def of_one_age(world: World, agent: str) -> tuple[list[LabelledQuery], Profile]:
+    """Queries about memories that are all equally old, and a profile that could do better."""
+    dice = random.Random("one age")
+    memories = [
+        NewMemory(f"{n}", embedding=vector(dice), importance=dice.random(), created_at=before(9))
+        for n in range(80)
+    ]
+    world.repo.add_many(agent, memories)
+    planted = AGING.with_weights(similarity=0.65, recency=0.3, importance=0.05)
+    found = []
+    for _ in range(40):
+        query = vector(dice)
+        hits = world.repo.search(agent, query, k=4, profile=planted, as_of=NOW, touch=False)
+        found.append(LabelledQuery(query, [hit.memory.id for hit in hits]))
+    return found, AGING.with_weights(similarity=0.1, recency=0.3, importance=0.6)
+
+
+def test_recency_of_what_is_of_one_age_keeps_its_weight(world: World, agent: str) -> None:
+    queries, start = of_one_age(world, agent)
+
+    found = world.repo.tune(agent, queries, start=start, as_of=NOW)
+
+    assert found.found.weights["recency"] == 0.3
+    assert found.found.weights["similarity"] > 0.5
+
+
+def test_recency_of_what_is_of_one_age_keeps_its_half_life(world: World, agent: str) -> None:
+    queries, start = of_one_age(world, agent)
+
+    found = [
+        world.repo.tune(agent, queries, start=start, as_of=NOW, seed=seed).found
+        for seed in range(3)
+    ]
+
+    assert [half_life_of(one) for one in found] == [90, 90, 90]
+
+
+def test_recency_tells_known_from_unknown_ages(world: World, agent: str) -> None:
+    dice = random.Random("unknown ages")
+    memories = [
+        NewMemory(f"{n}", embedding=vector(dice), created_at=before(1) if n % 2 else None)
+        for n in range(80)
+    ]
+    ids = world.repo.add_many(agent, memories)
+    start = Profile("start", {Similarity(): 0.9, Recency(half_life=30, unknown=0.1): 0.1})
+    queries = [LabelledQuery(vector(dice), [id_]) for id_ in ids[1:61:2]]
+
+    found = world.repo.tune(agent, queries, start=start, as_of=NOW)
+
+    assert found.found.weights["recency"] > 0.2
+
+
+BY_TYPE = Recency(half_life=60, half_lives_by_type=(("task", 2.0),))
+BY_TIER = Recency(half_life=90, half_lives_by_tier=(("short", 5.0), ("medium", 20.0)))
+
+
+@pytest.mark.parametrize("recency", [BY_TIER, BY_TYPE], ids=["tier", "type"])
+def test_half_lives_by_tier_or_type_stay(world: World, recency: Recency) -> None:
+    start = Profile("start", {Similarity(): 0.2, recency: 0.2, Importance(): 0.6})
+    planted = start.with_weights(similarity=0.5, recency=0.4, importance=0.1)
+
+    found = tuned(world, labelled_by(world, planted, 60), start)
+
+    assert [*found.found.signals] == [*start.signals]
+    assert found.found.weights == pytest.approx(planted.weights, abs=0.08)
+    assert found.verdict == "better"
+
+
+def test_filters_narrow_what_is_tuned_by(world: World) -> None:
+    queries = []
+    for query in labelled_by(world, PLANTED, 40):
+        hits = world.repo.search(
+            AGENT, query.query, k=4, profile=PLANTED, as_of=NOW, touch=False, tags=["old"]
+        )
+        queries.append(replace(query, relevant=[hit.memory.id for hit in hits]))
+
+    with_filter = tuned(world, queries, START, tags=["old"])
+    by_sql = tuned(world, queries, START, where=world.repo.memories.c.tags.contains(["old"]))
+
+    assert with_filter.held_out.profiles[1].overall.means["ndcg"] > 0.9
+    assert with_filter.found.weights == pytest.approx(PLANTED.weights, abs=0.06)
+    assert by_sql.found == with_filter.found
+
+
+def test_queries_are_asked_about_their_own_moments(world: World) -> None:
+    planted, dice = AGING.with_half_life(10), random.Random("moments")
+    queries = []
+    for number in range(60):
+        query, moment = vector(dice), before(dice.uniform(0, 60)) if number % 3 else None
+        hits = world.repo.search(
+            AGENT, query, k=4, profile=planted, as_of=moment or NOW, touch=False
+        )
+        queries.append(LabelledQuery(query, [hit.memory.id for hit in hits], as_of=moment))
+
+    found = tuned(world, queries, AGING)
+
+    assert 5 < half_life_of(found.found) < 20
+    assert found.held_out.profiles[1].overall.means["ndcg"] > 0.95
+
+
+def test_a_profile_may_be_named(world: World, queries: list[LabelledQuery]) -> None:
+    found = world.repo.tune(AGENT, queries[:12], start="half_life", as_of=NOW)
+
+    assert found.start == profiles.half_life
+    assert found.found.name == "half_life_tuned"
+    assert world.repo.tune(AGENT, queries[:10], as_of=NOW).start == profiles.five_factor
+
+
+def test_what_is_known_only_of_other_memories_proposes_nothing(world: World) -> None:
+    dice = random.Random("unknown")
+    queries = [LabelledQuery(vector(dice), [uuid4()]) for _ in range(12)]
+
+    found = tuned(world, queries, START)
+
+    assert found.training.missing + found.held_out.missing == 12
+    assert (found.verdict, found.found.weights) == ("no better", START.weights)
+
+
+@pytest.mark.parametrize("memories", [0, 1])
+def test_where_there_is_nothing_to_tell_apart_the_start_stays(
+    shared_repo: MemoryRepository, agent: str, memories: int
+) -> None:
+    for number in range(memories):
+        shared_repo.add(agent, NewMemory(f"{number}", embedding=NORTH))
+    queries = [LabelledQuery(NORTH, [UNKNOWN])] * 10
+
+    found = shared_repo.tune(agent, queries, start=START)
+
+    assert (found.verdict, found.found.weights) == ("no better", START.weights)
+
+
+# Progress, and what is left behind
+
+
+def test_progress_is_told_to_its_end(world: World, queries: list[LabelledQuery]) -> None:
+    told: list[tuple[int, int]] = []
+
+    tuned(world, queries[:12], START, on_progress=lambda done, of: told.append((done, of)))
+
+    rounds = len(told) - 1
+    assert 10 < rounds <= ROUNDS
+    assert told == [*((done, ROUNDS) for done in range(1, rounds + 1)), (ROUNDS, ROUNDS)]
+
+
+def test_progress_is_told_to_its_end_where_there_is_nothing_to_do(
+    shared_repo: MemoryRepository, agent: str
+) -> None:
+    told: list[tuple[int, int]] = []
+
+    shared_repo.tune(
+        agent,
+        [LabelledQuery(NORTH, [UNKNOWN])] * 10,
+        start=START,
+        on_progress=lambda done, of: told.append((done, of)),
+    )
+
+    assert told
+    assert told[-1][0] == told[-1][1]
+
+
+def test_no_retrieval_is_counted_and_nothing_is_left(
+    world: World, queries: list[LabelledQuery]
+) -> None:
+    with world.engine.connect() as connection:
+        repo = MemoryRepository(connection)
+        repo.tune(AGENT, queries[:12], start=START, as_of=NOW)
+
+        left = connection.exec_driver_sql(TEMPORARY).all()
+        connection.commit()
+
+    assert left == []
+    assert sql(world.engine, "SELECT * FROM pgrecall.memory_usage") == []
+
+
+def test_within_a_transaction_of_the_callers_it_can_be_repeated(transaction: Transaction) -> None:
+    def work(repo: MemoryRepository) -> None:
+        dice = random.Random(1)
+        ids = repo.add_many(AGENT, [NewMemory(f"{n}", embedding=vector(dice)) for n in range(10)])
+        queries = [LabelledQuery(vector(dice), [id_]) for id_ in ids]
+        one, again = (repo.tune(AGENT, queries, as_of=NOW) for _ in range(2))
+        assert one == again
+
+    transaction(work, commit=True)
+
+
+class Enough(Exception):
+    pass
+
+
+def stop(*_: int) -> None:
+    raise Enough
+
+
+def test_what_on_progress_raises_leaves_a_transaction_usable(
+    world: World, queries: list[LabelledQuery]
+) -> None:
+    with world.engine.connect() as connection:
+        repo = MemoryRepository(connection)
+        with pytest.raises(Enough):
+            repo.tune(AGENT, queries[:12], start=START, as_of=NOW, on_progress=stop)
+        try:
+            repo.evaluate(AGENT, queries[:1], as_of=NOW)
+        finally:
+            connection.rollback()
+
+
+def test_what_on_progress_raises_leaves_an_engine_usable(
+    world: World, queries: list[LabelledQuery]
+) -> None:
+    with pytest.raises(Enough):
+        tuned(world, queries[:12], START, on_progress=stop)
+
+    assert tuned(world, queries[:12], START).start == START
+
+
+# Bad input
+
+
+NAIVE = NOW.replace(tzinfo=None)
+GOOD = LabelledQuery(NORTH, [UNKNOWN])
+TEN = [GOOD] * 10
+ONE_SIGNAL = Profile("alone", {Similarity(): 1.0})
+
+BAD: list[tuple[dict[str, Any], type[InputError], str]] = [
+    ({"agent_id": ""}, InputError, r"agent_id must not be empty"),
+    ({"queries": []}, InputError, r"there is no labelled query"),
+    ({"queries": TEN[:9]}, InputError, r"at least 10 labelled queries, got 9"),
+    ({"queries": "tea"}, InputError, r"queries.*str"),
+    ({"queries": [*TEN, replace(GOOD, relevant=())]}, InputError, r"query 10: relevant is empty"),
+    ({"queries": [*TEN, replace(GOOD, query="tea")]}, EmbedderRequired, r"embedder"),
+    ({"queries": [*TEN, replace(GOOD, query=[1.0])]}, InvalidVector, r"query 10: "),
+    ({"start": "six_factor"}, UnknownName, r"six_factor.*five_factor"),
+    ({"start": None}, InputError, r"profile.*NoneType"),
+    ({"start": [profiles.trust]}, InputError, r"profile.*list"),
+    ({"start": ONE_SIGNAL}, InputError, r"'alone' has nothing to tune"),
+    ({"k": 0}, InputError, r"k must lie within 1"),
+    ({"k": 2.0}, InputError, r"k must be a whole number"),
+    ({"held_out": 0}, InputError, r"held_out 0 of 10 queries leaves one of the two parts empty"),
+    ({"held_out": 1}, InputError, r"held_out 1 of 10 queries leaves one"),
+    ({"held_out": 0.01}, InputError, r"held_out 0\.01 of 10 queries leaves one"),
+    ({"held_out": 1.5}, InputError, r"held_out must lie within 0 and 1"),
+    ({"held_out": -0.5}, InputError, r"held_out must lie within 0 and 1"),
+    ({"held_out": float("nan")}, InputError, r"held_out.*nan"),
+    ({"held_out": "half"}, InputError, r"held_out must be a number"),
+    ({"held_out": None}, InputError, r"held_out must be a number"),
+    ({"as_of": NAIVE}, InputError, r"as_of.*time zone"),
+    ({"seed": -1}, InputError, r"seed must lie within 0"),
+    ({"seed": "1"}, InputError, r"seed must be a whole number"),
+    ({"colour": "red"}, UnknownName, r"colour.*memory_types"),
+    ({"min_score": 0.5}, UnknownName, r"min_score.*memory_types"),
+    ({"tiers": ["eternal"]}, UnknownName, r"eternal.*short"),
+    pytest.param(  # type: ignore[list-item]
+        {"on_progress": 5},
+        InputError,
+        r"on_progress",
+    ),
+]
+
+
+@pytest.mark.parametrize(("arguments", "error", "message"), BAD, ids=lambda v: shown(v)[:60])
+def test_what_cannot_be_tuned_is_refused_and_leaves_nothing(
+    world: World, arguments: dict[str, Any], error: type[InputError], message: str
+) -> None:
+    given = {"agent_id": AGENT, "queries": TEN, "start": START, **arguments}
+    with world.engine.connect() as connection:
+        repo = MemoryRepository(connection)
+
+        with pytest.raises(error, match=message) as caught:
+            repo.tune(given.pop("agent_id"), given.pop("queries"), **given)
+
+        assert type(caught.value) is error
+        assert connection.exec_driver_sql(TEMPORARY).all() == []
+        repo.evaluate(AGENT, [GOOD])
+        connection.rollback()
+
+
+def test_recency_alone_can_be_tuned(world: World) -> None:
+    start = Profile("age", {Recency(half_life=30): 1.0})
+    newest = world.repo.search(AGENT, None, k=3, profile=start, as_of=NOW, touch=False)
+    queries = [LabelledQuery(None, [hit.memory.id for hit in newest])] * 12
+
+    found = tuned(world, queries, start)
+
+    assert (found.verdict, found.found.weights) == ("no better", {"recency": 1.0})

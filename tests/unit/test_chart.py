@@ -1,0 +1,158 @@
+"""Charts: the files are what their names say, and show what was evaluated."""
+
+from __future__ import annotations
+
+import struct
+import sys
+import xml.etree.ElementTree as ET
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from pgrecall import Evaluation, Profile, profiles
+from pgrecall.chart import draw, require_format
+from pgrecall.errors import ExtraMissing, InputError
+from pgrecall.evaluation import METRICS, Difference, ProfileEvaluation, Scores
+
+SVG = "{http://www.w3.org/2000/svg}"
+
+
+def scores(place: int) -> Scores:
+    difference = Difference(0.1 * place, 0.1 * place - 0.05, 0.1 * place + 0.05)
+    return Scores(
+        7,
+        dict.fromkeys(METRICS, 0.2 + 0.1 * place),
+        dict.fromkeys(METRICS, difference) if place else {},
+    )
+
+
+def evaluation(ranked: Sequence[Profile], groups: Sequence[str] = (), k: int = 10) -> Evaluation:
+    parts = [
+        ProfileEvaluation(profile, scores(n), {group: scores(n) for group in groups}, {})
+        for n, profile in enumerate(ranked)
+    ]
+    return Evaluation(k, parts, 0)
+
+
+TWO = evaluation([profiles.half_life, profiles.trust], ["names", "numbers"], k=7)
+
+
+def size_of(path: Path) -> tuple[int, int]:
+    """Of a PNG, by its header."""
+    header = path.read_bytes()[:24]
+    assert header[:8] == b"\x89PNG\r\n\x1a\n"
+    assert header[12:16] == b"IHDR"
+    width, height = struct.unpack(">II", header[16:24])
+    return width, height
+
+
+@pytest.mark.parametrize("name", ["chart.png", "chart.PNG"])
+def test_a_png_is_one(tmp_path: Path, name: str) -> None:
+    path = tmp_path / name
+
+    draw(TWO, path)
+
+    width, height = size_of(path)
+    assert width > 1_000
+    assert height > 200
+    assert path.read_bytes().endswith(b"IEND\xaeB`\x82")
+
+
+def test_an_svg_is_one_and_has_a_bar_for_each_value(tmp_path: Path) -> None:
+    path = tmp_path / "chart.svg"
+
+    draw(TWO, path)
+
+    root = ET.parse(path).getroot()
+    comments = path.read_text("utf-8")
+    assert root.tag == f"{SVG}svg"
+    for said in ("recall@7", "MRR", "nDCG@7", "half_life", "trust", "all queries", "names"):
+        assert f"<!-- {said} -->" in comments
+    axes = [g for g in root.iter(f"{SVG}g") if g.get("id", "").startswith("axes_")]
+    assert len(axes) == len(METRICS)
+    # A patch for the background, one for each of two profiles on three sets, four for the edges.
+    for axis in axes:
+        patches = [g for g in axis if g.get("id", "").startswith("patch_")]
+        assert len(patches) == 1 + 2 * 3 + 4
+
+
+def test_more_profiles_and_groups_make_it_higher(tmp_path: Path) -> None:
+    few, many = tmp_path / "few.png", tmp_path / "many.png"
+
+    draw(TWO, few)
+    draw(evaluation(list(profiles.BUILT_IN.values()), ["a", "b", "c", "d"]), many)
+
+    assert size_of(many)[1] > 2 * size_of(few)[1]
+
+
+def test_one_profile_alone_is_drawn(tmp_path: Path) -> None:
+    draw(evaluation([profiles.tiered]), tmp_path / "chart.svg")
+
+    assert "<!-- tiered -->" in (tmp_path / "chart.svg").read_text("utf-8")
+
+
+def test_a_file_that_is_there_is_written_over(tmp_path: Path) -> None:
+    path = tmp_path / "chart.png"
+    path.write_text("old")
+
+    draw(TWO, path)
+
+    assert size_of(path)
+
+
+@pytest.mark.parametrize(
+    "name", ["chart", "chart.jpg", "chart.pdf", ".png", "chart.png.txt", "png"]
+)
+def test_another_kind_of_file_is_refused(tmp_path: Path, name: str) -> None:
+    path = tmp_path / name
+
+    with pytest.raises(InputError, match=r"a chart ends in \.png or \.svg"):
+        draw(TWO, path)
+    with pytest.raises(InputError, match=r"a chart ends in"):
+        require_format(path)
+
+    assert not path.exists()
+
+
+def test_a_place_that_cannot_be_written_is_refused(tmp_path: Path) -> None:
+    folder = tmp_path / "folder.png"
+    folder.mkdir()
+
+    with pytest.raises(InputError, match=r"none is not a folder"):
+        draw(TWO, tmp_path / "none" / "chart.svg")
+    with pytest.raises(InputError, match=r"folder\.png cannot be written: Is a directory"):
+        draw(TWO, folder)
+
+
+def test_without_matplotlib_it_says_what_to_install(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
+
+    with pytest.raises(ExtraMissing, match=r"pip install 'pgrecall\[chart\]'"):
+        draw(TWO, tmp_path / "chart.png")
+
+
+@pytest.mark.parametrize("name", ['<b> & "q"', "two\nlines", "x" * 40, "Zoë's café", "50 %", "$5"])
+def test_any_name_can_be_drawn(tmp_path: Path, name: str) -> None:
+    named = evaluation([profiles.trust.renamed(name), profiles.tiered], [name])
+
+    for path in (tmp_path / "chart.svg", tmp_path / "chart.png"):
+        draw(named, path)
+
+        assert path.stat().st_size > 1_000
+
+
+def test_a_name_with_dollar_signs_is_drawn(tmp_path: Path) -> None:
+    draw(evaluation([profiles.trust], [r"the prices $\5 and $6"]), tmp_path / "chart.svg")
+
+
+def test_a_long_name_is_drawn(tmp_path: Path) -> None:
+    draw(evaluation([profiles.trust], ["x" * 200]), tmp_path / "chart.png")
+
+
+def test_a_name_that_begins_with_an_underscore_is_in_the_legend(tmp_path: Path) -> None:
+    draw(evaluation([profiles.trust.renamed("_mine"), profiles.tiered]), tmp_path / "chart.svg")
+
+    assert "<!-- _mine -->" in (tmp_path / "chart.svg").read_text("utf-8")

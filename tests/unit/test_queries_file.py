@@ -1,0 +1,215 @@
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime, timedelta, timezone
+from pathlib import Path
+from typing import Any
+from uuid import UUID
+
+import pytest
+
+from pgrecall import LabelledQuery
+from pgrecall.errors import InputError, InvalidLine
+from pgrecall.importing import id_of_source
+from pgrecall.queries_file import KEYS, load_queries, record_of, save_queries
+
+AGENT = "agent"
+ONE, TWO = (UUID(f"00000000-0000-7000-8000-00000000000{n}") for n in (1, 2))
+GOOD = json.dumps({"query": "tea", "relevant": [str(ONE)]})
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    return tmp_path / "queries.jsonl"
+
+
+def loaded(file: Path, *lines: Any, agent: str = AGENT) -> list[LabelledQuery]:
+    texts = [line if isinstance(line, str) else json.dumps(line) for line in lines]
+    file.write_text("\n".join(texts), encoding="utf-8")
+    return load_queries(file, agent)
+
+
+def test_every_key_is_read(file: Path) -> None:
+    words, vector = (
+        {
+            "query": "What does Ines drink?",
+            "relevant": [str(ONE), str(TWO)],
+            "group": "food",
+            "time": "2026-06-01T12:00:00+02:00",
+            "query_text": "Ines drink",
+            "query_entities": ["Ines"],
+        },
+        {"embedding": [1, 0.5], "relevant": {str(ONE): 3, str(TWO): 0.5}},
+    )
+
+    found = loaded(file, words, vector)
+
+    assert {*words, *vector} == set(KEYS)
+    assert found == [
+        LabelledQuery(
+            "What does Ines drink?",
+            [ONE, TWO],
+            group="food",
+            as_of=datetime(2026, 6, 1, 12, tzinfo=timezone(timedelta(hours=2))),
+            query_text="Ines drink",
+            query_entities=["Ines"],
+        ),
+        LabelledQuery([1, 0.5], {ONE: 3, TWO: 0.5}),
+    ]
+
+
+def test_keys_that_are_null_are_as_if_not_given(file: Path) -> None:
+    line = {
+        "query": "tea",
+        "relevant": [str(ONE)],
+        "group": None,
+        "time": None,
+        "query_text": None,
+        "query_entities": None,
+    }
+
+    assert loaded(file, line) == [LabelledQuery("tea", [ONE])]
+
+
+@pytest.mark.parametrize("ending", ["\n", "\r\n"])
+@pytest.mark.parametrize("mark", ["", "\ufeff"])
+def test_line_ends_byte_order_marks_and_empty_lines_do_not_matter(
+    file: Path, ending: str, mark: str
+) -> None:
+    text = mark + ending.join([GOOD, "", "  ", GOOD.replace("tea", "té"), ""])
+    file.write_bytes(text.encode())
+
+    assert [query.query for query in load_queries(file, AGENT)] == ["tea", "té"]
+
+
+def test_a_text_may_hold_other_line_separators(file: Path) -> None:
+    text = "one\u2028two\x85three"
+    line = json.dumps({"query": text, "relevant": [str(ONE)]}, ensure_ascii=False)
+
+    assert [query.query for query in loaded(file, line)] == [text]
+
+
+def test_ids_of_imported_files_are_those_of_their_memories(file: Path) -> None:
+    lines = [
+        {"query": "a", "relevant": ["m-17", 17, str(ONE).upper()]},
+        {"query": "b", "relevant": {"m-17": 2, "17": 1}},
+    ]
+
+    first, second = loaded(file, *lines)
+    [theirs, _] = loaded(file, *lines, agent="another")
+
+    ids = [id_of_source("m-17", AGENT), id_of_source(17, AGENT), ONE]
+    assert first.relevant == ids
+    assert second.relevant == {ids[0]: 2, ids[1]: 1}
+    assert list(theirs.relevant)[2] == ONE
+    assert not {*list(theirs.relevant)[:2]} & {*ids}
+
+
+BAD: list[tuple[str, str]] = [
+    ("tea", r"not JSON: .* at column 1"),
+    ('{"query": "tea", ', r"not JSON"),
+    ("[1]", r"one JSON object, this one a list"),
+    ('"tea"', r"one JSON object, this one a str"),
+    ("null", r"one JSON object, this one a NoneType"),
+    ('{"query": "a", "relevant": ["x"], "colour": 1, "as_of": 2}', r"unknown key as_of, colour"),
+    ('{"relevant": ["x"]}', r"either a query or an embedding"),
+    ('{"query": "a", "embedding": [1], "relevant": ["x"]}', r"either a query or an embedding"),
+    ('{"query": "a"}', r"names the relevant memories"),
+    ('{"query": 5, "relevant": ["x"]}', r"query is text, got 5"),
+    ('{"query": null, "relevant": ["x"]}', r"query is text, got None"),
+    ('{"query": [1.0], "relevant": ["x"]}', r"query is text, got \[1\.0\]"),
+    ('{"embedding": "a", "relevant": ["x"]}', r"embedding is a list of numbers, got 'a'"),
+    ('{"embedding": null, "relevant": ["x"]}', r"embedding is a list of numbers"),
+    ('{"query": "a", "relevant": "x"}', r"relevant is a list of ids or an object.*'x'"),
+    ('{"query": "a", "relevant": null}', r"relevant is a list"),
+    ('{"query": "a", "relevant": 5}', r"relevant is a list"),
+    ('{"query": "a", "relevant": [""]}', r"an id is a text that is not empty"),
+    ('{"query": "a", "relevant": [null]}', r"an id is a text that is not empty, got None"),
+    ('{"query": "a", "relevant": [true]}', r"an id is a text.*True"),
+    ('{"query": "a", "relevant": [1.5]}', r"an id is a text.*1\.5"),
+    ('{"query": "a", "relevant": [["x"]]}', r"an id is a text"),
+    ('{"query": "a", "relevant": {"": 1}}', r"an id is a text that is not empty"),
+    ('{"query": "a", "relevant": ["x"], "time": "yesterday"}', r"time is not an ISO 8601 time"),
+    ('{"query": "a", "relevant": ["x"], "time": 1780000000}', r"time must be a time as text"),
+    ("[" * 100_000, r"nested too deeply"),
+]
+
+
+@pytest.mark.parametrize(("line", "message"), BAD, ids=lambda text: text[:50])
+def test_a_bad_line_is_named_by_its_number(file: Path, line: str, message: str) -> None:
+    with pytest.raises(InvalidLine, match=rf"queries\.jsonl, line 3: .*{message}"):
+        loaded(file, GOOD, "", line, GOOD)
+
+
+LATE = [
+    '{"query": "a", "relevant": []}',
+    '{"query": "a", "relevant": {}}',
+    '{"query": " ", "relevant": ["x"]}',
+    '{"query": "a", "relevant": {"x": "much"}}',
+    '{"query": "a", "relevant": {"x": 0}}',
+    '{"query": "a", "relevant": {"x": NaN}}',
+    '{"query": "a", "relevant": ["x"], "group": 5}',
+    '{"query": "a", "relevant": ["x"], "time": "2026-06-01T12:00"}',
+    '{"query": "a", "relevant": ["x"], "query_text": 5}',
+    '{"query": "a", "relevant": ["x"], "query_entities": "Ann"}',
+    '{"embedding": ["a"], "relevant": ["x"]}',
+]
+
+
+@pytest.mark.parametrize("line", LATE)
+def test_a_line_that_could_not_be_evaluated_is_named_by_its_number(file: Path, line: str) -> None:
+    with pytest.raises(InvalidLine, match=r"queries\.jsonl, line 3: "):
+        loaded(file, GOOD, "", line)
+
+
+def test_a_file_that_is_no_text_is_refused(file: Path) -> None:
+    file.write_bytes(GOOD.encode() + b"\n\xff")
+
+    with pytest.raises(InvalidLine, match=rf"not UTF-8: byte {len(GOOD) + 1}"):
+        load_queries(file, AGENT)
+
+
+@pytest.mark.parametrize("text", ["", "\n \n", "\ufeff"])
+def test_a_file_without_a_query_is_refused(file: Path, text: str) -> None:
+    file.write_text(text, encoding="utf-8")
+
+    with pytest.raises(InputError, match=r"queries\.jsonl has no query"):
+        load_queries(file, AGENT)
+
+
+def test_a_file_that_cannot_be_read_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"none\.jsonl cannot be read: No such file"):
+        load_queries(tmp_path / "none.jsonl", AGENT)
+    with pytest.raises(InputError, match=r"cannot be read: Is a directory"):
+        load_queries(tmp_path, AGENT)
+
+
+SAVED = [
+    LabelledQuery("tea", [ONE]),
+    LabelledQuery('té 東京 \u2028 \n "q" \'', [ONE, TWO]),
+    LabelledQuery("graded", {ONE: 3.0, TWO: 0.5}),
+    LabelledQuery("of one moment", [TWO], as_of=datetime(2026, 6, 1, 12, 30, 1, 5, tzinfo=UTC)),
+    LabelledQuery(
+        *("all", [ONE]), group="food", query_text="words", query_entities=["Ann", "Sir W."]
+    ),
+    LabelledQuery("no entities", [ONE], query_entities=[]),
+    LabelledQuery([0.25, -1.0], [ONE], query_text="words of a vector"),
+]
+
+
+def test_what_is_saved_is_loaded(file: Path) -> None:
+    save_queries(file, SAVED)
+
+    assert load_queries(file, AGENT) == SAVED
+    assert load_queries(str(file), "whoever") == SAVED
+    assert len(file.read_text("utf-8").split("\n")) == len(SAVED) + 1
+
+
+def test_gains_of_one_become_a_list(file: Path) -> None:
+    save_queries(file, [LabelledQuery("tea", {ONE: 1.0, TWO: 1})])
+
+    assert load_queries(file, AGENT) == [LabelledQuery("tea", [ONE, TWO])]
+
+
+def test_a_record_holds_only_what_is_given() -> None:
+    assert record_of(SAVED[0]) == {"query": "tea", "relevant": [str(ONE)]}

@@ -1,0 +1,201 @@
+"""The search for weights and a half-life, by functions whose best is known."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+import pytest
+
+from pgrecall.weight_search import LONGEST, PULL, ROUNDS, SHORTEST, Candidate, searching
+
+Worth = Callable[[Candidate], float]
+START = Candidate((0.4, 0.25, 0.2, 0.1, 0.05), 14.0)
+ALL_FREE = [True] * 5
+
+
+@dataclass
+class Searched:
+    best: Candidate
+    rounds: list[list[Candidate]] = field(default_factory=list)
+
+    @property
+    def tried(self) -> list[Candidate]:
+        return [one for tried in self.rounds for one in tried]
+
+
+def searched(
+    worth: Worth, start: Candidate = START, free: Sequence[bool] = ALL_FREE, seed: int = 0
+) -> Searched:
+    tries = searching(start, free, seed, recency=1)
+    rounds: list[list[Candidate]] = []
+    values: list[float] | None = None
+    while True:
+        try:
+            tried = next(tries) if values is None else tries.send(values)
+        except StopIteration as end:
+            return Searched(end.value, rounds)
+        rounds.append(list(tried))
+        values = [worth(one) for one in tried]
+
+
+def near(*weights: float, half_life: float | None = None) -> Worth:
+    """1 at this place, falling with the distance from it."""
+
+    def worth(candidate: Candidate) -> float:
+        away = math.dist(candidate.weights, weights)
+        if half_life is not None and candidate.half_life is not None:
+            away += 0.2 * abs(math.log(candidate.half_life / half_life))
+        return 1 - away
+
+    return worth
+
+
+def flat(_: Candidate) -> float:
+    return 0.5
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_the_best_is_found(seed: int) -> None:
+    wanted = (0.1, 0.5, 0.05, 0.3, 0.05)
+
+    found = searched(near(*wanted, half_life=60), seed=seed).best
+
+    assert found.weights == pytest.approx(wanted, abs=0.05)
+    assert found.half_life == pytest.approx(60, rel=0.15)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_corner_is_found(seed: int) -> None:
+    found = searched(near(0, 0, 0, 0, 1), seed=seed).best
+
+    assert found.weights[4] > 0.97
+
+
+@pytest.mark.parametrize("worth", [flat, near(0.1, 0.5, 0.05, 0.3, 0.05), near(1, 0, 0, 0, 0)])
+@pytest.mark.parametrize("seed", range(3))
+def test_weights_sum_to_1_and_lie_within_0_and_1(worth: Worth, seed: int) -> None:
+    for candidate in searched(worth, seed=seed).tried:
+        assert math.fsum(candidate.weights) == pytest.approx(1, abs=1e-12)
+        assert all(0 <= weight <= 1 for weight in candidate.weights)
+        assert candidate.half_life is not None
+        assert SHORTEST <= candidate.half_life <= LONGEST
+
+
+FREE = [[True, True, False, True, False], [False, True, True, False, True], [False, *[True] * 4]]
+
+
+@pytest.mark.parametrize("free", FREE, ids=str)
+def test_weights_that_are_not_free_stay_to_the_bit(free: list[bool]) -> None:
+    result = searched(near(0.1, 0.1, 0.1, 0.1, 0.6), free=free)
+
+    for candidate in result.tried:
+        for weight, start, is_free in zip(candidate.weights, START.weights, free, strict=True):
+            assert is_free or weight == start
+    assert result.best.weights != START.weights
+
+
+@pytest.mark.parametrize("free", [[False] * 5, [True, False, False, False, False]], ids=str)
+def test_where_no_weight_can_move_none_does(free: list[bool]) -> None:
+    assert searched(near(0, 0, 0, 0, 1), free=free).best.weights == pytest.approx(START.weights)
+
+
+def test_where_nothing_is_free_nothing_is_tried() -> None:
+    result = searched(near(0, 0, 0, 0, 1, half_life=100), free=[False] * 5)
+
+    assert (result.best, result.rounds) == (START, [])
+
+
+@pytest.mark.parametrize("half_life", [14.0, None])
+@pytest.mark.parametrize("seed", range(5))
+def test_of_those_that_do_alike_the_start_is_taken(half_life: float | None, seed: int) -> None:
+    start = Candidate(START.weights, half_life)
+
+    assert searched(flat, start, seed=seed).best == start
+
+
+def test_what_does_hardly_better_is_not_worth_going_there() -> None:
+    def worth(candidate: Candidate) -> float:
+        return 0.5 + PULL / 4 * math.dist(candidate.weights, START.weights)
+
+    assert searched(worth).best == START
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_it_never_returns_what_did_worse_than_the_start(seed: int) -> None:
+    def worth(candidate: Candidate) -> float:
+        return math.sin(1e4 * math.fsum(n * w for n, w in enumerate(candidate.weights)))
+
+    best = searched(worth, seed=seed).best
+
+    assert worth(best) >= worth(START)
+
+
+def test_the_start_is_tried_first() -> None:
+    assert searched(flat).rounds[0][0] == START
+
+
+def test_there_are_no_more_rounds_than_said() -> None:
+    assert 10 < len(searched(flat).rounds) <= ROUNDS
+    assert 10 < len(searched(near(0.1, 0.5, 0.05, 0.3, 0.05, half_life=3)).rounds) <= ROUNDS
+
+
+def test_where_recency_is_not_free_its_half_life_stays() -> None:
+    result = searched(near(0.1, 0.1, 0.1, 0.1, 0.6, half_life=60), free=[True, False, *[True] * 3])
+
+    assert {candidate.half_life for candidate in result.tried} == {START.half_life}
+
+
+def test_the_same_seed_tries_the_same() -> None:
+    worth = near(0.1, 0.5, 0.05, 0.3, 0.05, half_life=3)
+
+    one, again, other = (searched(worth, seed=seed) for seed in (3, 3, 4))
+
+    assert one == again
+    assert one.rounds != other.rounds
+
+
+def test_without_a_half_life_none_is_tried() -> None:
+    start = Candidate((0.5, 0.5), None)
+
+    result = searched(near(0.9, 0.1), start, [True, True])
+
+    assert {candidate.half_life for candidate in result.tried} == {None}
+    assert result.best.weights == pytest.approx((0.9, 0.1), abs=0.02)
+
+
+def test_a_weight_of_nothing_can_come_back() -> None:
+    start = Candidate((1.0, 0.0), None)
+
+    assert searched(near(0.5, 0.5), start, [True, True]).best.weights[1] == pytest.approx(
+        0.5, abs=0.02
+    )
+
+
+@pytest.mark.parametrize(
+    ("weights", "rounded"),
+    [
+        ((0.33333, 0.33333, 0.33334), (0.333, 0.333, 0.334)),
+        ((0.5004, 0.2504, 0.2492), (0.501, 0.25, 0.249)),
+        ((0.9996, 0.0004), (1.0, 0.0)),
+        ((1.0,), (1.0,)),
+        ((0.0005, 0.0005, 0.999), (0.001, 0.001, 0.998)),
+        ((0.1,) * 10, (0.1,) * 10),
+    ],
+)
+def test_rounded_weights_have_three_decimals_and_sum_to_1(
+    weights: tuple[float, ...], rounded: tuple[float, ...]
+) -> None:
+    found = Candidate(weights, None).rounded([True] * len(weights)).weights
+
+    assert math.fsum(found) == pytest.approx(1, abs=1e-12)
+    assert found == tuple(round(weight, 3) for weight in found)
+    assert found == pytest.approx(rounded, abs=1.1e-3)
+
+
+@pytest.mark.parametrize(
+    ("half_life", "rounded"), [(13.8629, 13.9), (123.456, 123.0), (1.0, 1.0), (0.123456, 0.123)]
+)
+def test_a_rounded_half_life_has_three_digits(half_life: float, rounded: float) -> None:
+    assert Candidate((1.0,), half_life).rounded([True]).half_life == rounded
