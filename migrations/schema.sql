@@ -1213,6 +1213,7 @@ CREATE FUNCTION pgrecall.keyword_shares(owners text[], of_team boolean, query_te
     SET enable_seqscan TO 'off'
     SET enable_indexscan TO 'off'
     SET max_parallel_workers_per_gather TO '0'
+    SET plan_cache_mode TO 'force_generic_plan'
     AS $$
 #variable_conflict use_column
 DECLARE
@@ -1292,6 +1293,7 @@ CREATE FUNCTION pgrecall.memories_of(agent text, of_team boolean) RETURNS bigint
     SET enable_indexscan TO 'on'
     SET enable_seqscan TO 'on'
     SET max_parallel_workers_per_gather TO '0'
+    SET plan_cache_mode TO 'force_generic_plan'
     AS $$
 BEGIN
     RETURN (SELECT count(*) FROM memory_terms t
@@ -1581,10 +1583,10 @@ END;
 COMMENT ON FUNCTION pgrecall.query_terms(query_text text) IS 'The distinct terms of a query in the order in which they first come, at most 1000; none where all are stop words.';
 
 --
--- Name: rank_candidates(text, boolean, text, text, integer, timestamp with time zone, timestamp with time zone, double precision, text[], bigint[], double precision[]); Type: FUNCTION; Schema: pgrecall; Owner: -
+-- Name: rank_candidates(text, boolean, text, text, integer, timestamp with time zone, timestamp with time zone, integer, double precision, text[], bigint[], double precision[]); Type: FUNCTION; Schema: pgrecall; Owner: -
 --
 
-CREATE FUNCTION pgrecall.rank_candidates(agent text, of_team boolean, relation text, query text, candidates integer, written_since timestamp with time zone, used_since timestamp with time zone, keyword_weight double precision DEFAULT 0, terms text[] DEFAULT '{}'::text[], memories bigint[] DEFAULT '{}'::bigint[], weights double precision[] DEFAULT '{}'::double precision[]) RETURNS TABLE(memory_id uuid, from_index boolean)
+CREATE FUNCTION pgrecall.rank_candidates(agent text, of_team boolean, relation text, query text, candidates integer, written_since timestamp with time zone, used_since timestamp with time zone, reach integer DEFAULT 0, keyword_weight double precision DEFAULT 0, terms text[] DEFAULT '{}'::text[], memories bigint[] DEFAULT '{}'::bigint[], weights double precision[] DEFAULT '{}'::double precision[]) RETURNS TABLE(memory_id uuid, from_index boolean)
     LANGUAGE plpgsql ROWS 200
     SET search_path TO 'pgrecall', 'public', 'pg_temp'
     SET "hnsw.ef_search" TO '40'
@@ -1612,10 +1614,10 @@ BEGIN
     BEGIN
         IF owned IS NOT NULL THEN
             RETURN QUERY SELECT w.memory_id, true FROM worded_candidates(
-                agent, of_team, relation, query, candidates, keyword_weight,
+                agent, of_team, relation, query, candidates, reach, keyword_weight,
                 terms, memories, weights, owned) w;
         ELSE
-            PERFORM set_config('hnsw.ef_search', candidates::text, true);
+            PERFORM set_config('hnsw.ef_search', greatest(candidates, reach)::text, true);
             RETURN QUERY EXECUTE format(
                 'SELECT memory_id, true FROM %I ORDER BY position <#> $1 LIMIT $2', relation)
                 USING query::halfvec, candidates;
@@ -1647,10 +1649,10 @@ END
 $_$;
 
 --
--- Name: FUNCTION rank_candidates(agent text, of_team boolean, relation text, query text, candidates integer, written_since timestamp with time zone, used_since timestamp with time zone, keyword_weight double precision, terms text[], memories bigint[], weights double precision[]); Type: COMMENT; Schema: pgrecall; Owner: -
+-- Name: FUNCTION rank_candidates(agent text, of_team boolean, relation text, query text, candidates integer, written_since timestamp with time zone, used_since timestamp with time zone, reach integer, keyword_weight double precision, terms text[], memories bigint[], weights double precision[]); Type: COMMENT; Schema: pgrecall; Owner: -
 --
 
-COMMENT ON FUNCTION pgrecall.rank_candidates(agent text, of_team boolean, relation text, query text, candidates integer, written_since timestamp with time zone, used_since timestamp with time zone, keyword_weight double precision, terms text[], memories bigint[], weights double precision[]) IS 'Candidates for exact scoring: memories whose positions have the largest inner products with the query, or with words given the largest sums of that and their words'' weight, and those written or changed since, and used since where that is given; some twice. At most 1000 from the index.';
+COMMENT ON FUNCTION pgrecall.rank_candidates(agent text, of_team boolean, relation text, query text, candidates integer, written_since timestamp with time zone, used_since timestamp with time zone, reach integer, keyword_weight double precision, terms text[], memories bigint[], weights double precision[]) IS 'Candidates for exact scoring: memories whose positions have the largest inner products with the query, or with words given the largest sums of that and their words'' weight, and those written or changed since, and used since where that is given; some twice. At most 1000 from the index.';
 
 --
 -- Name: recall_five_factor(text, public.vector, integer, timestamp with time zone, double precision, double precision, text[], text[], text[], text[], text[], text[], text[], text[], jsonb, timestamp with time zone, timestamp with time zone, text[], text[], text[], text[], text[], boolean, double precision, text[], boolean, text, text[], text[], boolean, double precision, double precision, double precision, double precision, double precision); Type: FUNCTION; Schema: pgrecall; Owner: -
@@ -3172,6 +3174,7 @@ CREATE FUNCTION pgrecall.term_weights(agent text, of_team boolean, query_text te
     SET enable_seqscan TO 'off'
     SET enable_indexscan TO 'off'
     SET max_parallel_workers_per_gather TO '0'
+    SET plan_cache_mode TO 'force_generic_plan'
     AS $$
 #variable_conflict use_variable
 DECLARE
@@ -3385,10 +3388,10 @@ CREATE FUNCTION pgrecall.word_filter(asked text) RETURNS tsquery
 COMMENT ON FUNCTION pgrecall.word_filter(asked text) IS 'What a text filter asks for, as people type it: "a phrase", or, -without. At most 10,000 characters.';
 
 --
--- Name: worded_candidates(text, boolean, text, text, integer, double precision, text[], bigint[], double precision[], bigint); Type: FUNCTION; Schema: pgrecall; Owner: -
+-- Name: worded_candidates(text, boolean, text, text, integer, integer, double precision, text[], bigint[], double precision[], bigint); Type: FUNCTION; Schema: pgrecall; Owner: -
 --
 
-CREATE FUNCTION pgrecall.worded_candidates(agent text, of_team boolean, relation text, query text, candidates integer, keyword_weight double precision, terms text[], memories bigint[], weights double precision[], owned bigint) RETURNS TABLE(memory_id uuid)
+CREATE FUNCTION pgrecall.worded_candidates(agent text, of_team boolean, relation text, query text, candidates integer, reach integer, keyword_weight double precision, terms text[], memories bigint[], weights double precision[], owned bigint) RETURNS TABLE(memory_id uuid)
     LANGUAGE plpgsql ROWS 100
     SET search_path TO 'pgrecall', 'public', 'pg_temp'
     SET "hnsw.ef_search" TO '40'
@@ -3397,7 +3400,6 @@ CREATE FUNCTION pgrecall.worded_candidates(agent text, of_team boolean, relation
     SET max_parallel_workers_per_gather TO '0'
     AS $_$
 DECLARE
-    reach integer := least(4 * candidates, 1000);
     hits integer := greatest(candidates / 6, 1);
     keys bigint[];
     shares float8[];
@@ -3431,14 +3433,14 @@ BEGIN
     PERFORM set_config('hnsw.ef_search', reach::text, true);
     EXECUTE format($$
         WITH near AS MATERIALIZED (
-            SELECT memory_id, -(position <#> $1) AS nearness, words
+            SELECT memory_id, greatest(-(position <#> $1), 0) AS nearness, words
               FROM %1$I ORDER BY position <#> $1 LIMIT $2
         ), worded AS (
             SELECT memory_id, nearness, words FROM near
              UNION ALL
-            SELECT memory_id, -(position <#> $1), words FROM %1$I
+            SELECT memory_id, greatest(-(position <#> $1), 0), words FROM %1$I
              WHERE words && $3 AND memory_id NOT IN (SELECT memory_id FROM near)
-        ), scored AS (
+        ), scored AS MATERIALIZED (
             SELECT memory_id, nearness + $6 * CASE WHEN words && $4 THEN (
                        SELECT sum(share) FROM unnest(words) had(key)
                          JOIN unnest($4, $5) asked(key, share) USING (key)) ELSE 0 END AS score
@@ -3486,7 +3488,8 @@ BEGIN
                          JOIN unnest($6, $7) asked(key, share) USING (key))
               FROM unnest($3, $4) term(first, last)
              CROSS JOIN LATERAL (
-                SELECT p.memory_id, -(p.position <#> $5) AS nearness, p.words FROM %I p
+                SELECT p.memory_id, greatest(-(p.position <#> $5), 0) AS nearness, p.words
+                  FROM %I p
                  WHERE p.words @> $6[term.first:term.first]
                    AND p.words && $6[least(term.first + 1, term.last):term.last]
                 OFFSET 0) near
@@ -3499,10 +3502,10 @@ END
 $_$;
 
 --
--- Name: FUNCTION worded_candidates(agent text, of_team boolean, relation text, query text, candidates integer, keyword_weight double precision, terms text[], memories bigint[], weights double precision[], owned bigint); Type: COMMENT; Schema: pgrecall; Owner: -
+-- Name: FUNCTION worded_candidates(agent text, of_team boolean, relation text, query text, candidates integer, reach integer, keyword_weight double precision, terms text[], memories bigint[], weights double precision[], owned bigint); Type: COMMENT; Schema: pgrecall; Owner: -
 --
 
-COMMENT ON FUNCTION pgrecall.worded_candidates(agent text, of_team boolean, relation text, query text, candidates integer, keyword_weight double precision, terms text[], memories bigint[], weights double precision[], owned bigint) IS 'Candidates for exact scoring from positions and words together: those whose inner product with the query plus the weight of its words that they have is largest.';
+COMMENT ON FUNCTION pgrecall.worded_candidates(agent text, of_team boolean, relation text, query text, candidates integer, reach integer, keyword_weight double precision, terms text[], memories bigint[], weights double precision[], owned bigint) IS 'Candidates for exact scoring from positions and words together: those whose inner product with the query plus the weight of its words that they have is largest.';
 
 SET default_tablespace = '';
 

@@ -74,9 +74,9 @@ class Sources:
             bool(self.whole_teams),
         )
 
-    def parameters(self, candidates: int) -> dict[str, Any]:
+    def parameters(self, candidates: int, reach: int) -> dict[str, Any]:
         """Those beside the search's own."""
-        parameters: dict[str, Any] = {"candidates": candidates}
+        parameters: dict[str, Any] = {"candidates": candidates, "reach": reach}
         if self.whole_teams:
             parameters[WHOLE_TEAMS] = list(self.whole_teams)
         for number, source in enumerate(self.indexes):
@@ -239,7 +239,7 @@ def _of_index(
 
 
 def _worded(terms: CTE) -> list[ColumnElement[Any]]:
-    """How much words weigh, and the terms of the query."""
+    """How far to look by words, how much they weigh, and the terms of the query."""
 
     def all_of(column: ColumnElement[Any]) -> ColumnElement[Any]:
         found = func.array_agg(aggregate_order_by(column, terms.c.term), type_=ARRAY(column.type))
@@ -247,6 +247,7 @@ def _worded(terms: CTE) -> list[ColumnElement[Any]]:
         return func.coalesce(every, literal_column("'{}'"), type_=ARRAY(column.type))
 
     return [
+        bindparam("reach", type_=Integer()),
         bindparam("keyword_weight", type_=Double()),
         *(all_of(column) for column in (terms.c.term, terms.c.memories, terms.c.weight)),
     ]

@@ -5,8 +5,9 @@
 -- whatever the times are.
 CREATE FUNCTION rank_candidates(
     agent text, of_team boolean, relation text, query text, candidates integer,
-    written_since timestamptz, used_since timestamptz, keyword_weight float8 DEFAULT 0,
-    terms text[] DEFAULT '{}', memories bigint[] DEFAULT '{}', weights float8[] DEFAULT '{}')
+    written_since timestamptz, used_since timestamptz,
+    reach integer DEFAULT 0, keyword_weight float8 DEFAULT 0, terms text[] DEFAULT '{}',
+    memories bigint[] DEFAULT '{}', weights float8[] DEFAULT '{}')
     RETURNS TABLE (memory_id uuid, from_index boolean)
     LANGUAGE plpgsql VOLATILE ROWS 200
     SET search_path FROM CURRENT
@@ -35,10 +36,10 @@ BEGIN
     BEGIN
         IF owned IS NOT NULL THEN
             RETURN QUERY SELECT w.memory_id, true FROM worded_candidates(
-                agent, of_team, relation, query, candidates, keyword_weight,
+                agent, of_team, relation, query, candidates, reach, keyword_weight,
                 terms, memories, weights, owned) w;
         ELSE
-            PERFORM set_config('hnsw.ef_search', candidates::text, true);
+            PERFORM set_config('hnsw.ef_search', greatest(candidates, reach)::text, true);
             RETURN QUERY EXECUTE format(
                 'SELECT memory_id, true FROM %I ORDER BY position <#> $1 LIMIT $2', relation)
                 USING query::halfvec, candidates;

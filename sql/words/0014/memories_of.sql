@@ -5,6 +5,7 @@ CREATE FUNCTION memories_of(agent text, of_team boolean) RETURNS bigint
     SET enable_indexscan = on
     SET enable_seqscan = on
     SET max_parallel_workers_per_gather = 0
+    SET plan_cache_mode = force_generic_plan
 AS $function$
 BEGIN
     RETURN (SELECT count(*) FROM memory_terms t

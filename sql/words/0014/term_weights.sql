@@ -8,6 +8,7 @@ CREATE OR REPLACE FUNCTION term_weights(
     SET enable_seqscan = off
     SET enable_indexscan = off
     SET max_parallel_workers_per_gather = 0
+    SET plan_cache_mode = force_generic_plan
 AS $function$
 #variable_conflict use_variable
 DECLARE

@@ -6,7 +6,7 @@
 -- Those are looked up too, where there are not too many.
 CREATE FUNCTION worded_candidates(
     agent text, of_team boolean, relation text, query text, candidates integer,
-    keyword_weight float8, terms text[], memories bigint[], weights float8[],
+    reach integer, keyword_weight float8, terms text[], memories bigint[], weights float8[],
     owned bigint)
     RETURNS TABLE (memory_id uuid)
     LANGUAGE plpgsql VOLATILE ROWS 100
@@ -17,7 +17,6 @@ CREATE FUNCTION worded_candidates(
     SET max_parallel_workers_per_gather = 0
 AS $function$
 DECLARE
-    reach integer := least(4 * candidates, 1000);
     hits integer := greatest(candidates / 6, 1);
     keys bigint[];
     shares float8[];
@@ -58,7 +57,7 @@ BEGIN
              UNION ALL
             SELECT memory_id, greatest(-(position <#> $1), 0), words FROM %1$I
              WHERE words && $3 AND memory_id NOT IN (SELECT memory_id FROM near)
-        ), scored AS (
+        ), scored AS MATERIALIZED (
             SELECT memory_id, nearness + $6 * CASE WHEN words && $4 THEN (
                        SELECT sum(share) FROM unnest(words) had(key)
                          JOIN unnest($4, $5) asked(key, share) USING (key)) ELSE 0 END AS score
