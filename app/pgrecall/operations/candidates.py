@@ -109,7 +109,7 @@ def at_first(wanted: Search, usable: Sequence[RankIndex]) -> int:
 
 def how_far(usable: Sequence[RankIndex], candidates: int) -> int:
     """How many a walk looks at that hands on the best of them by position and words."""
-    number = max(PER_CANDIDATE * candidates, *(2 * index.candidates for index in usable))
+    number = max(PER_CANDIDATE * candidates, *(3 * index.candidates // 2 for index in usable))
     return min(number, MAX_CANDIDATES)
 
 

@@ -22,7 +22,7 @@ DECLARE
     shares float8[];
     numbers float8[];
     rare integer := 0;
-    left_over float8 := 32 * candidates;
+    left_over float8 := 64 * candidates;
     ids uuid[];
     scores float8[];
     farthest float8;
@@ -42,7 +42,7 @@ BEGIN
       FROM (SELECT a.term, a.n, a.place, a.weight / sum(a.weight) OVER () AS share
               FROM unnest(terms, memories, weights) WITH ORDINALITY a(term, n, weight, place)) t
      WHERE t.n > 0;
-    WHILE rare < cardinality(keys) AND left_over - numbers[rare + 1] >= 30 * candidates LOOP
+    WHILE rare < cardinality(keys) AND left_over - numbers[rare + 1] >= 62 * candidates LOOP
         rare := rare + 1;
         left_over := left_over - numbers[rare];
     END LOOP;
