@@ -1208,11 +1208,12 @@ COMMENT ON FUNCTION pgrecall.is_valid(valid_from timestamp with time zone, valid
 --
 
 CREATE FUNCTION pgrecall.keyword_shares(owners text[], of_team boolean, query_text text) RETURNS TABLE(agent_id text, memory_id uuid, share double precision)
-    LANGUAGE plpgsql STABLE ROWS 10000 PARALLEL SAFE
+    LANGUAGE plpgsql STABLE PARALLEL SAFE
     SET search_path TO 'pgrecall', 'public', 'pg_temp'
     SET enable_seqscan TO 'off'
     SET enable_indexscan TO 'off'
     SET max_parallel_workers_per_gather TO '0'
+    SET plan_cache_mode TO 'force_generic_plan'
     AS $$
 #variable_conflict use_column
 DECLARE
@@ -1220,8 +1221,7 @@ DECLARE
     total bigint;
 BEGIN
     FOR one IN SELECT DISTINCT each FROM unnest(owners) each LOOP
-        SELECT count(*) INTO total FROM memory_terms t
-         WHERE t.agent_id = one AND t.of_team = keyword_shares.of_team;
+        total := memories_of(one, keyword_shares.of_team);
         RETURN QUERY
         WITH asked AS MATERIALIZED (
             SELECT q.term, term_key(one, keyword_shares.of_team, q.term) AS key
@@ -1282,6 +1282,30 @@ CREATE FUNCTION pgrecall.lexemes(content text) RETURNS tsvector
 --
 
 COMMENT ON FUNCTION pgrecall.lexemes(content text) IS 'The words of the first 100,000 characters of a text, as they are compared: by the language of this schema, without stop words, accents and signs.';
+
+--
+-- Name: memories_of(text, boolean); Type: FUNCTION; Schema: pgrecall; Owner: -
+--
+
+CREATE FUNCTION pgrecall.memories_of(agent text, of_team boolean) RETURNS bigint
+    LANGUAGE plpgsql STABLE PARALLEL SAFE
+    SET search_path TO 'pgrecall', 'public', 'pg_temp'
+    SET enable_indexscan TO 'on'
+    SET enable_seqscan TO 'on'
+    SET max_parallel_workers_per_gather TO '0'
+    SET plan_cache_mode TO 'force_generic_plan'
+    AS $$
+BEGIN
+    RETURN (SELECT count(*) FROM memory_terms t
+             WHERE t.agent_id = agent AND t.of_team = memories_of.of_team);
+END
+$$;
+
+--
+-- Name: FUNCTION memories_of(agent text, of_team boolean); Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON FUNCTION pgrecall.memories_of(agent text, of_team boolean) IS 'How many memories an owner has, whatever their status.';
 
 --
 -- Name: owners_of_memories(boolean, boolean); Type: FUNCTION; Schema: pgrecall; Owner: -
@@ -1559,10 +1583,10 @@ END;
 COMMENT ON FUNCTION pgrecall.query_terms(query_text text) IS 'The distinct terms of a query in the order in which they first come, at most 1000; none where all are stop words.';
 
 --
--- Name: rank_candidates(text, boolean, text, text, integer, timestamp with time zone, timestamp with time zone); Type: FUNCTION; Schema: pgrecall; Owner: -
+-- Name: rank_candidates(text, boolean, text, text, integer, timestamp with time zone, timestamp with time zone, integer, double precision, text[], bigint[], double precision[]); Type: FUNCTION; Schema: pgrecall; Owner: -
 --
 
-CREATE FUNCTION pgrecall.rank_candidates(agent text, of_team boolean, relation text, query text, candidates integer, written_since timestamp with time zone, used_since timestamp with time zone) RETURNS TABLE(memory_id uuid, from_index boolean)
+CREATE FUNCTION pgrecall.rank_candidates(agent text, of_team boolean, relation text, query text, candidates integer, written_since timestamp with time zone, used_since timestamp with time zone, reach integer DEFAULT 0, keyword_weight double precision DEFAULT 0, terms text[] DEFAULT '{}'::text[], memories bigint[] DEFAULT '{}'::bigint[], weights double precision[] DEFAULT '{}'::double precision[]) RETURNS TABLE(memory_id uuid, from_index boolean)
     LANGUAGE plpgsql ROWS 200
     SET search_path TO 'pgrecall', 'public', 'pg_temp'
     SET "hnsw.ef_search" TO '40'
@@ -1570,6 +1594,8 @@ CREATE FUNCTION pgrecall.rank_candidates(agent text, of_team boolean, relation t
     SET enable_seqscan TO 'off'
     AS $_$
 #variable_conflict use_column
+DECLARE
+    owned bigint;
 BEGIN
     IF relation !~ '^ranks_[0-9a-f]{32}$' THEN
         RAISE EXCEPTION 'relation must be the table of a rank index, got %', relation
@@ -1579,11 +1605,28 @@ BEGIN
             has_table_privilege(to_regclass(relation), 'SELECT'), false) THEN
         RETURN;
     END IF;
-    PERFORM set_config('hnsw.ef_search', candidates::text, true);
+    IF cardinality(terms) > 0 THEN
+        -- None where an earlier version built the index, or the language was another one then.
+        SELECT r.term_memories INTO owned FROM rank_indexes r
+          JOIN pg_attribute a ON a.attrelid = to_regclass(r.relation) AND a.attname = 'words'
+         WHERE r.agent_id = agent AND r.relation = rank_candidates.relation;
+    END IF;
     BEGIN
-        RETURN QUERY EXECUTE format(
-            'SELECT memory_id, true FROM %I ORDER BY position <#> $1 LIMIT $2', relation)
-            USING query::halfvec, candidates;
+        IF owned IS NOT NULL THEN
+            RETURN QUERY SELECT w.memory_id, true FROM worded_candidates(
+                agent, of_team, relation, query, candidates, reach, keyword_weight,
+                terms, memories, weights, owned) w;
+        ELSE
+            PERFORM set_config('hnsw.ef_search', greatest(candidates, reach)::text, true);
+            RETURN QUERY EXECUTE format(
+                'SELECT memory_id, true FROM %I ORDER BY position <#> $1 LIMIT $2', relation)
+                USING query::halfvec, candidates;
+            IF cardinality(terms) > 0 THEN
+                RETURN QUERY SELECT w.memory_id, false FROM word_candidates(
+                    agent, of_team, relation, query, keyword_weight,
+                    terms, memories, weights, candidates) w;
+            END IF;
+        END IF;
     EXCEPTION WHEN undefined_table THEN
         NULL;
     END;
@@ -1606,10 +1649,10 @@ END
 $_$;
 
 --
--- Name: FUNCTION rank_candidates(agent text, of_team boolean, relation text, query text, candidates integer, written_since timestamp with time zone, used_since timestamp with time zone); Type: COMMENT; Schema: pgrecall; Owner: -
+-- Name: FUNCTION rank_candidates(agent text, of_team boolean, relation text, query text, candidates integer, written_since timestamp with time zone, used_since timestamp with time zone, reach integer, keyword_weight double precision, terms text[], memories bigint[], weights double precision[]); Type: COMMENT; Schema: pgrecall; Owner: -
 --
 
-COMMENT ON FUNCTION pgrecall.rank_candidates(agent text, of_team boolean, relation text, query text, candidates integer, written_since timestamp with time zone, used_since timestamp with time zone) IS 'Candidates for exact scoring: memories whose positions have the largest inner products with the query, and those written or changed since, and used since where that is given; some twice. At most 1000 from the index.';
+COMMENT ON FUNCTION pgrecall.rank_candidates(agent text, of_team boolean, relation text, query text, candidates integer, written_since timestamp with time zone, used_since timestamp with time zone, reach integer, keyword_weight double precision, terms text[], memories bigint[], weights double precision[]) IS 'Candidates for exact scoring: memories whose positions have the largest inner products with the query, or with words given the largest sums of that and their words'' weight, and those written or changed since, and used since where that is given; some twice. At most 1000 from the index.';
 
 --
 -- Name: recall_five_factor(text, public.vector, integer, timestamp with time zone, double precision, double precision, text[], text[], text[], text[], text[], text[], text[], text[], jsonb, timestamp with time zone, timestamp with time zone, text[], text[], text[], text[], text[], boolean, double precision, text[], boolean, text, text[], text[], boolean, double precision, double precision, double precision, double precision, double precision); Type: FUNCTION; Schema: pgrecall; Owner: -
@@ -3131,6 +3174,7 @@ CREATE FUNCTION pgrecall.term_weights(agent text, of_team boolean, query_text te
     SET enable_seqscan TO 'off'
     SET enable_indexscan TO 'off'
     SET max_parallel_workers_per_gather TO '0'
+    SET plan_cache_mode TO 'force_generic_plan'
     AS $$
 #variable_conflict use_variable
 DECLARE
@@ -3144,8 +3188,7 @@ BEGIN
     END IF;
     IF total IS NULL THEN
         known := NULL;
-        SELECT count(*) INTO total FROM memory_terms t
-         WHERE t.agent_id = agent AND t.of_team = term_weights.of_team;
+        total := memories_of(agent, of_team);
     END IF;
     RETURN QUERY
     SELECT counted.term, counted.n, term_weight(counted.n, total)
@@ -3343,6 +3386,126 @@ CREATE FUNCTION pgrecall.word_filter(asked text) RETURNS tsquery
 --
 
 COMMENT ON FUNCTION pgrecall.word_filter(asked text) IS 'What a text filter asks for, as people type it: "a phrase", or, -without. At most 10,000 characters.';
+
+--
+-- Name: worded_candidates(text, boolean, text, text, integer, integer, double precision, text[], bigint[], double precision[], bigint); Type: FUNCTION; Schema: pgrecall; Owner: -
+--
+
+CREATE FUNCTION pgrecall.worded_candidates(agent text, of_team boolean, relation text, query text, candidates integer, reach integer, keyword_weight double precision, terms text[], memories bigint[], weights double precision[], owned bigint) RETURNS TABLE(memory_id uuid)
+    LANGUAGE plpgsql ROWS 100
+    SET search_path TO 'pgrecall', 'public', 'pg_temp'
+    SET "hnsw.ef_search" TO '40'
+    SET "hnsw.iterative_scan" TO 'off'
+    SET enable_seqscan TO 'off'
+    SET max_parallel_workers_per_gather TO '0'
+    AS $_$
+DECLARE
+    hits integer := greatest(candidates / 6, 1);
+    keys bigint[];
+    shares float8[];
+    numbers float8[];
+    rare integer := 0;
+    left_over float8 := 64 * candidates;
+    ids uuid[];
+    scores float8[];
+    farthest float8;
+    walked bigint;
+    needed float8;
+    rest float8[];
+    upto float8[];
+    last integer;
+    expected float8;
+    firsts integer[] := '{}';
+    lasts integer[] := '{}';
+BEGIN
+    SELECT coalesce(array_agg(term_key(agent, of_team, t.term) ORDER BY t.n, t.place), '{}'),
+           coalesce(array_agg(t.share ORDER BY t.n, t.place), '{}'),
+           coalesce(array_agg(t.n ORDER BY t.n, t.place), '{}')
+      INTO keys, shares, numbers
+      FROM (SELECT a.term, a.n, a.place, a.weight / sum(a.weight) OVER () AS share
+              FROM unnest(terms, memories, weights) WITH ORDINALITY a(term, n, weight, place)) t
+     WHERE t.n > 0;
+    WHILE rare < cardinality(keys) AND left_over - numbers[rare + 1] >= 62 * candidates LOOP
+        rare := rare + 1;
+        left_over := left_over - numbers[rare];
+    END LOOP;
+
+    PERFORM set_config('hnsw.ef_search', reach::text, true);
+    EXECUTE format($$
+        WITH near AS MATERIALIZED (
+            SELECT memory_id, greatest(-(position <#> $1), 0) AS nearness, words
+              FROM %1$I ORDER BY position <#> $1 LIMIT $2
+        ), worded AS (
+            SELECT memory_id, nearness, words FROM near
+             UNION ALL
+            SELECT memory_id, greatest(-(position <#> $1), 0), words FROM %1$I
+             WHERE words && $3 AND memory_id NOT IN (SELECT memory_id FROM near)
+        ), scored AS MATERIALIZED (
+            SELECT memory_id, nearness + $6 * CASE WHEN words && $4 THEN (
+                       SELECT sum(share) FROM unnest(words) had(key)
+                         JOIN unnest($4, $5) asked(key, share) USING (key)) ELSE 0 END AS score
+              FROM worded
+        )
+        SELECT array_agg(memory_id ORDER BY score DESC), array_agg(score ORDER BY score DESC),
+               (SELECT min(nearness) FROM near), (SELECT count(*) FROM near)
+          FROM scored $$, relation)
+        INTO ids, scores, farthest, walked
+        USING query::halfvec, reach, keys[:rare], keys, shares, keyword_weight;
+
+    IF walked = reach AND keyword_weight > 0 THEN
+        needed := (scores[least(hits, cardinality(scores))] - farthest) / keyword_weight;
+        rest := ARRAY(SELECT sum(s.share) OVER (ORDER BY s.place DESC)
+                        FROM unnest(shares) WITH ORDINALITY s(share, place) ORDER BY s.place);
+        upto := ARRAY(SELECT sum(n.number) OVER (ORDER BY n.place)
+                        FROM unnest(numbers) WITH ORDINALITY n(number, place) ORDER BY n.place);
+        last := cardinality(keys);
+        FOR one IN rare + 1 .. least(cardinality(keys), rare + 32) LOOP
+            EXIT WHEN rest[one] < needed;
+            WHILE last > one AND shares[one] + rest[last] < needed LOOP
+                last := last - 1;
+            END LOOP;
+            EXIT WHEN last = one AND shares[one] < needed;
+            expected := numbers[one];
+            IF shares[one] < needed THEN
+                expected := expected * least((upto[last] - upto[one]) / owned, 1);
+            END IF;
+            CONTINUE WHEN expected > left_over;
+            left_over := left_over - expected;
+            firsts := firsts || one;
+            lasts := lasts || CASE WHEN shares[one] < needed THEN last ELSE one END;
+        END LOOP;
+    END IF;
+    IF firsts = '{}' THEN
+        RETURN QUERY SELECT unnest(ids[:candidates]);
+        RETURN;
+    END IF;
+    RETURN QUERY EXECUTE format($$
+        SELECT memory_id FROM (
+            SELECT * FROM unnest($1, $2) f(memory_id, score)
+             UNION
+            SELECT near.memory_id, near.nearness + $8 * (
+                       SELECT sum(share) FROM unnest(near.words) had(key)
+                         JOIN unnest($6, $7) asked(key, share) USING (key))
+              FROM unnest($3, $4) term(first, last)
+             CROSS JOIN LATERAL (
+                SELECT p.memory_id, greatest(-(p.position <#> $5), 0) AS nearness, p.words
+                  FROM %I p
+                 WHERE p.words @> $6[term.first:term.first]
+                   AND p.words && $6[least(term.first + 1, term.last):term.last]
+                OFFSET 0) near
+             WHERE near.nearness > $9 AND near.memory_id <> ALL ($1)) every
+         ORDER BY score DESC LIMIT $10 $$, relation)
+        USING ids, scores, firsts, lasts, query::halfvec, keys, shares, keyword_weight,
+              scores[least(candidates, cardinality(scores))] - keyword_weight * rest[rare + 1],
+              candidates;
+END
+$_$;
+
+--
+-- Name: FUNCTION worded_candidates(agent text, of_team boolean, relation text, query text, candidates integer, reach integer, keyword_weight double precision, terms text[], memories bigint[], weights double precision[], owned bigint); Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON FUNCTION pgrecall.worded_candidates(agent text, of_team boolean, relation text, query text, candidates integer, reach integer, keyword_weight double precision, terms text[], memories bigint[], weights double precision[], owned bigint) IS 'Candidates for exact scoring from positions and words together: those whose inner product with the query plus the weight of its words that they have is largest.';
 
 SET default_tablespace = '';
 

@@ -14,7 +14,7 @@ Expression = ColumnElement[bool] | TextClause
 
 _RESERVED = re.compile(
     r"(owner_id|query|query_\w+|k|as_of|teams|id|ids|score|limit|text|min_\w+|no_similarity"
-    r"|keyword_weight|candidates|whole_teams|source_\d+_\w+|budget|most|floor|max_\w+"
+    r"|keyword_weight|candidates|reach|whole_teams|source_\d+_\w+|budget|most|floor|max_\w+"
     r"|block_length|per_\w+|reserved_\w+|diversity|weights?_\w+|speeds|candidate_numbers"
     r"|statuses|tiers|memory_types|(all_)?(tags|entities)|components|output_types|domains"
     r"|categories|loops|compliant|created_(after|before)"

@@ -149,15 +149,25 @@ def uncovered(profile: Profile, *, with_entities: bool) -> float:
 def is_hard(profile: Profile) -> bool:
     """Whether finding as much takes twice the candidates, as measured.
 
-    Where trust decays by each row's own half-life or recency is linear, positions follow only
-    roughly; where one signal is nearly all, the graph, which mixes all of them, leads less well.
-    Words are not in the graph, so that the others share its whole order.
+    Where one signal is nearly all, the graph, which mixes all of them, leads less well. Words are
+    not in the graph, so that the others share its whole order.
     """
     total = sum(weight for signal, weight in profile if not isinstance(signal, Keyword))
+    return is_rough(profile) or any(
+        weight > MOSTLY_ONE * total and not isinstance(signal, Keyword)
+        for signal, weight in profile
+    )
+
+
+def is_rough(profile: Profile) -> bool:
+    """Whether positions follow the score only roughly: where trust decays by each row's own
+    half-life or recency is linear."""
     return any(
-        (weight > MOSTLY_ONE * total and not isinstance(signal, Keyword))
-        or (isinstance(signal, Trust) and signal.decay and weight > 0)
-        or (isinstance(signal, Recency) and signal.curve is Curve.LINEAR and weight > 0)
+        weight > 0
+        and (
+            (isinstance(signal, Trust) and signal.decay)
+            or (isinstance(signal, Recency) and signal.curve is Curve.LINEAR)
+        )
         for signal, weight in profile
     )
 

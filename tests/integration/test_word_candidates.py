@@ -201,6 +201,30 @@ def test_random_questions_find_nearly_the_exact_answer(
     assert fmean(shares) >= 0.98
 
 
+def test_within_a_topic_the_words_decide(undone: MemoryRepository, agent: str) -> None:
+    """Hundreds are as near as each other: the nearest are not those with the words."""
+    rng = np.random.default_rng(25)
+    topics = rng.normal(size=(4, DIMENSIONS))
+    near = topics[rng.integers(4, size=SIZE)] + 0.1 * rng.normal(size=(SIZE, DIMENSIONS))
+    undone.add_many(
+        agent,
+        [
+            NewMemory(text, embedding=vector.tolist(), importance=rng.uniform())
+            for text, vector in zip(texts(agent, SIZE), near, strict=True)
+        ],
+    )
+    undone.build_rank_indexes(agent_id=agent, at_least=1)
+    shares = []
+    for number, (_, text) in enumerate(queries(12, 26, words=4)):
+        query = (topics[number % 4] + 0.1 * rng.normal(size=DIMENSIONS)).tolist()
+        found, exact = both(undone, query, text, agent=agent)
+        assert found.strategy == "index"
+        same_values(found, exact)
+        shares.append(recall(found, exact))
+
+    assert fmean(shares) >= 0.98
+
+
 @pytest.mark.parametrize(
     "weights",
     [
@@ -581,6 +605,43 @@ def test_a_role_that_may_not_read_the_positions_gets_the_exact_answer(
     assert found.strategy == ("index" if positions else "exact")
     assert recall(found, as_owner) >= 0.9
     same_values(found, as_owner)
+
+
+def test_an_index_of_an_earlier_version_goes_on_as_it_did(own_world: World) -> None:
+    """It has no words beside its positions."""
+    [(relation,)] = sql(
+        own_world.engine,
+        "SELECT relation FROM pgrecall.rank_indexes WHERE agent_id = :agent",
+        agent=BIG,
+    )
+    sql(own_world.engine, f"ALTER TABLE pgrecall.{relation} DROP COLUMN words")
+    repo = MemoryRepository(own_world.engine)
+    shares = []
+    for query, text in queries(8, 27, words=3):
+        found, exact = both(repo, query, text)
+        assert found.strategy == "index"
+        same_values(found, exact)
+        shares.append(recall(found, exact))
+    assert fmean(shares) >= 0.97
+
+
+def test_the_words_beside_a_position_are_those_of_its_memory(world: World) -> None:
+    [(relation,)] = sql(
+        world.engine,
+        "SELECT relation FROM pgrecall.rank_indexes WHERE agent_id = :agent",
+        agent=BIG,
+    )
+    [(different, same)] = sql(
+        world.engine,
+        f"""
+        SELECT count(*) FILTER (WHERE p.words <> pgrecall.term_keys(:agent, false, m.terms)),
+               count(*)
+          FROM pgrecall.{relation} p JOIN pgrecall.agent_memories m ON m.id = p.memory_id
+         WHERE m.agent_id = :agent
+        """,
+        agent=BIG,
+    )
+    assert (different, same) == (0, SIZE)
 
 
 @pytest.mark.parametrize("relation", ["pg_class", "ranks_x; DROP TABLE x", "RANKS_" + "0" * 32])

@@ -12,7 +12,7 @@ from pgrecall import rank_space, statements
 from pgrecall.embedding import StoredVector, as_text
 from pgrecall.hits import Strategy
 from pgrecall.profile import Profile
-from pgrecall.rank_index import RankIndex
+from pgrecall.rank_index import LEVELS, RankIndex
 from pgrecall.schema import Layout, Tables
 from pgrecall.signals import Similarity
 from pgrecall.statements import Packing, Search, Source, Sources
@@ -24,6 +24,9 @@ MAX_CANDIDATES = 1_000
 """How many the graph hands on at most: as many as pgvector's walk may keep."""
 PER_HIT, MAX_K = 6, 80
 """At least so many candidates for each hit asked for, and the most hits an index is asked for."""
+PER_CANDIDATE = 4
+"""So many are compared by words for each candidate handed on: with fewer, more memories have to be
+looked up by their words, which takes longer than it saves."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +72,9 @@ def through_indexes(
         statement = statements.pack_candidates(tables, without_floor, sources, packing)
         parameters |= packing.parameters
     while True:
-        found = yield Execute(statement, parameters | sources.parameters(candidates))
+        found = yield Execute(
+            statement, parameters | sources.parameters(candidates, how_far(usable, candidates))
+        )
         if not found or found[0].total < wanted.k:
             return None
         fewest = min(found[0].passed)
@@ -94,8 +99,18 @@ def look_up(tables: Tables, owner_id: str, teams: Sequence[str], *, anew: bool) 
 
 
 def at_first(wanted: Search, usable: Sequence[RankIndex]) -> int:
+    """How many an index hands on: by words too they come nearly in order, so that few do."""
+    if wanted.query_text is not None:
+        number = max(PER_HIT * wanted.k, LEVELS[0])
+        return 2 * number if rank_space.is_rough(wanted.profile) else number
     number = max(PER_HIT * wanted.k, *(index.candidates for index in usable))
     return 2 * number if rank_space.is_hard(wanted.profile) else number
+
+
+def how_far(usable: Sequence[RankIndex], candidates: int) -> int:
+    """How many a walk looks at that hands on the best of them by position and words."""
+    number = max(PER_CANDIDATE * candidates, *(3 * index.candidates // 2 for index in usable))
+    return min(number, MAX_CANDIDATES)
 
 
 def _suits(wanted: Search, strategy: Strategy) -> bool:

@@ -2,4 +2,4 @@
 
 from typing import Final
 
-REVISION: Final = "0013"
+REVISION: Final = "0014"

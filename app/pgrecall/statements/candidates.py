@@ -74,9 +74,9 @@ class Sources:
             bool(self.whole_teams),
         )
 
-    def parameters(self, candidates: int) -> dict[str, Any]:
+    def parameters(self, candidates: int, reach: int) -> dict[str, Any]:
         """Those beside the search's own."""
-        parameters: dict[str, Any] = {"candidates": candidates}
+        parameters: dict[str, Any] = {"candidates": candidates, "reach": reach}
         if self.whole_teams:
             parameters[WHOLE_TEAMS] = list(self.whole_teams)
         for number, source in enumerate(self.indexes):
@@ -173,13 +173,13 @@ def _among_nominated(
     where: Sequence[Expression],
 ) -> Select[Any]:
     """What the indexes of these numbers nominate, and the query's words, scored."""
-    found = [_of_index(tables, memories, number, shape) for number in numbers]
+    terms = {}
     words = None
     if shape.has_text:
         terms = {number: _weighed(tables, memories, number) for number in numbers}
-        found += [_of_words(tables, memories, number, its) for number, its in terms.items()]
         every = union_all(*(select(its) for its in terms.values())).subquery("every_term")
         words = shares_of_each(memories, every)
+    found = [_of_index(tables, memories, number, shape, terms.get(number)) for number in numbers]
     among = _nominated(found, numbers[0])
     return scored(tables, memories, owners, shape, where, among=among, words=words)
 
@@ -200,32 +200,6 @@ def _weighed(tables: Tables, memories: MemoryTable, number: int) -> CTE:
     )
 
 
-def _of_words(tables: Tables, memories: MemoryTable, number: int, terms: CTE) -> Select[Any]:
-    """What the query's terms nominate."""
-
-    def all_of(column: ColumnElement[Any]) -> Any:
-        array = func.array_agg(aggregate_order_by(column, terms.c.term), type_=ARRAY(column.type))
-        return select(array).scalar_subquery()
-
-    owner_id = _bound(number, "owner_id", Text())
-    found: Any = compiler.schema_function(
-        tables.schema,
-        "word_candidates",
-        owner_id,
-        in_team_table(tables, memories),
-        _bound(number, "relation", Text()),
-        _bound(number, "direction", Text()),
-        bindparam("keyword_weight", type_=Double()),
-        all_of(terms.c.term),
-        all_of(terms.c.memories),
-        all_of(terms.c.weight),
-        bindparam("candidates", type_=Integer()),
-        type_=Uuid(),
-    )
-    rows = found.table_valued(column("memory_id", Uuid()), name=f"worded_{number}")
-    return select(owner_id.label("owner_id"), rows.c.memory_id.label("id"), _NO_SOURCE)
-
-
 def _nominated(found: Sequence[Select[Any]], number: int) -> CTE:
     """Owner and id of every row to be scored, once, and the number of the index it comes from."""
     every = union_all(*found).subquery("every")
@@ -236,8 +210,10 @@ def _nominated(found: Sequence[Select[Any]], number: int) -> CTE:
     )
 
 
-def _of_index(tables: Tables, memories: MemoryTable, number: int, shape: Shape) -> Select[Any]:
-    """What the graph nominates, and what is newer than it."""
+def _of_index(
+    tables: Tables, memories: MemoryTable, number: int, shape: Shape, terms: CTE | None
+) -> Select[Any]:
+    """What the index nominates, by words too where the query has terms, and what is newer."""
     owner_id = _bound(number, "owner_id", Text())
     since = {
         name: _bound(number, name, DateTime(timezone=True)) for name in ("built_at", "used_since")
@@ -252,6 +228,7 @@ def _of_index(tables: Tables, memories: MemoryTable, number: int, shape: Shape) 
         bindparam("candidates", type_=Integer()),
         since["built_at"],
         since["used_since"] if shape.follows_use else null(),
+        *([] if terms is None else _worded(terms)),
         type_=Uuid(),
     )
     rows = found.table_valued(
@@ -259,3 +236,18 @@ def _of_index(tables: Tables, memories: MemoryTable, number: int, shape: Shape) 
     )
     source = case((rows.c.from_index, literal_column(str(number), Integer())))
     return select(owner_id.label("owner_id"), rows.c.memory_id.label("id"), source.label("source"))
+
+
+def _worded(terms: CTE) -> list[ColumnElement[Any]]:
+    """How far to look by words, how much they weigh, and the terms of the query."""
+
+    def all_of(column: ColumnElement[Any]) -> ColumnElement[Any]:
+        found = func.array_agg(aggregate_order_by(column, terms.c.term), type_=ARRAY(column.type))
+        every = select(found).scalar_subquery()
+        return func.coalesce(every, literal_column("'{}'"), type_=ARRAY(column.type))
+
+    return [
+        bindparam("reach", type_=Integer()),
+        bindparam("keyword_weight", type_=Double()),
+        *(all_of(column) for column in (terms.c.term, terms.c.memories, terms.c.weight)),
+    ]

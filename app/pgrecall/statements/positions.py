@@ -43,9 +43,9 @@ from pgrecall import compiler
 from pgrecall.compiler import Scope
 from pgrecall.ids import new_id
 from pgrecall.rank_space import AXES, EVENNESS, Axis, Missing
-from pgrecall.schema import Layout, Tables
+from pgrecall.schema import Layout, Tables, owner
 from pgrecall.schema.types import Embedding
-from pgrecall.statements.conditions import active, owned, stored_in, uuids
+from pgrecall.statements.conditions import active, in_team_table, owned, stored_in, uuids
 from pgrecall.statements.names import full_name, quoted
 from pgrecall.statements.reading import with_usage
 
@@ -87,6 +87,7 @@ def positions_table(tables: Tables, layout: Layout, relation: str) -> Table:
             _Type(layout.extension_schema, "halfvec", layout.dimensions + len(AXES) + 1),
             nullable=False,
         ),
+        Column("words", ARRAY(BigInteger), nullable=False),
         comment="Positions of an owner's memories in the rank space: see rank_indexes.",
     )
 
@@ -142,7 +143,9 @@ def fill_positions(tables: Tables, layout: Layout, positions: Table) -> Insert:
     In an order that has nothing to do with time or topic: filled from old to new, the graph finds
     much less (ADR-0021).
     """
-    return insert(positions).from_select(["memory_id", "position"], _placed(tables, layout))
+    return insert(positions).from_select(
+        ["memory_id", "position", "words"], _placed(tables, layout)
+    )
 
 
 def index_positions(
@@ -155,7 +158,13 @@ def index_positions(
         postgresql_ops={"position": f"{quoted(layout.extension_schema)}.halfvec_ip_ops"},
         postgresql_with={"m": m, "ef_construction": ef_construction},
     )
-    return CreateIndex(index), text(f"ANALYZE {full_name(positions)}")
+    words = Index(
+        f"{positions.name}_words",
+        positions.c.words,
+        postgresql_using="gin",
+        postgresql_with={"fastupdate": "off"},
+    )
+    return CreateIndex(index), CreateIndex(words), text(f"ANALYZE {full_name(positions)}")
 
 
 def delete_gone(tables: Tables, positions: Table) -> Delete:
@@ -181,6 +190,7 @@ def _placed(tables: Tables, layout: Layout) -> Select[Any]:
                 "meaning"
             ),
             _vector(array([_coordinate(tables, axis) for axis in AXES]), vector).label("signals"),
+            _words(tables).label("words"),
         )
         .select_from(with_usage(memories, usage))
         .where(owned(memories), active(memories), *_not_over(memories))
@@ -194,8 +204,21 @@ def _placed(tables: Tables, layout: Layout) -> Select[Any]:
     )
     position: Any = sized.c.meaning.op(operator % "||")(sized.c.signals)
     position = position.op(operator % "||")(_vector(array([rest]), vector))
-    return select(sized.c.id, cast(position, halfvec)).order_by(
+    return select(sized.c.id, cast(position, halfvec), sized.c.words).order_by(
         func.uuid_hash_extended(sized.c.id, literal_column(f"{SEED}::bigint"))
+    )
+
+
+def _words(tables: Tables) -> ColumnElement[Any]:
+    """The keys of the memory's words, as the index of words has them."""
+    memories = tables.memories
+    return compiler.schema_function(
+        tables.schema,
+        "term_keys",
+        owner(memories),
+        in_team_table(tables, memories),
+        memories.c.terms,
+        type_=ARRAY(BigInteger),
     )
 
 

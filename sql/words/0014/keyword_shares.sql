@@ -1,0 +1,48 @@
+-- Without plain index scans: the planner would take the key, and compute the terms of every row.
+-- Fewer rows are promised than large owners have memories, so that a search hashes these rows, not
+-- the memories with their embeddings.
+CREATE OR REPLACE FUNCTION keyword_shares(owners text[], of_team boolean, query_text text)
+    RETURNS TABLE (agent_id text, memory_id uuid, share float8)
+    LANGUAGE plpgsql STABLE PARALLEL SAFE ROWS 1000
+    SET search_path FROM CURRENT
+    SET enable_seqscan = off
+    SET enable_indexscan = off
+    SET max_parallel_workers_per_gather = 0
+    SET plan_cache_mode = force_generic_plan
+AS $function$
+#variable_conflict use_column
+DECLARE
+    one text;
+    total bigint;
+BEGIN
+    FOR one IN SELECT DISTINCT each FROM unnest(owners) each LOOP
+        total := memories_of(one, keyword_shares.of_team);
+        RETURN QUERY
+        WITH asked AS MATERIALIZED (
+            SELECT q.term, term_key(one, keyword_shares.of_team, q.term) AS key
+              FROM query_terms(query_text) q
+        ), found AS MATERIALIZED (
+            SELECT a.key, t.memory_id
+              FROM asked a
+             CROSS JOIN LATERAL (
+                SELECT t.memory_id FROM memory_terms t
+                 WHERE term_keys(t.agent_id, t.of_team, t.terms) @> ARRAY[a.key]
+                   AND t.agent_id = one AND t.of_team = keyword_shares.of_team
+                OFFSET 0) t
+        ), weighed AS MATERIALIZED (
+            SELECT a.key, term_weight(coalesce(c.memories, 0), total) AS weight
+              FROM asked a
+              LEFT JOIN (SELECT key, count(*) AS memories FROM found GROUP BY key) c
+                ON c.key = a.key
+        )
+        SELECT one, f.memory_id,
+               least(sum(w.weight) / (SELECT sum(weight) FROM weighed), 1)
+          FROM found f
+          JOIN weighed w ON w.key = f.key
+         GROUP BY f.memory_id;
+    END LOOP;
+END
+$function$;
+
+COMMENT ON FUNCTION keyword_shares IS
+    'The keyword signal of every memory that has a term of the query, by owner: the weights of the terms it has as a share of those of all terms.';

@@ -1,0 +1,40 @@
+-- Exact: counted in the index of words. Otherwise what a rank index noted when it was built: how many
+-- memories there were, and how many had the common words; the others are few and counted now.
+CREATE OR REPLACE FUNCTION term_weights(
+    agent text, of_team boolean, query_text text, exact boolean DEFAULT true)
+    RETURNS TABLE (term text, memories bigint, weight float8)
+    LANGUAGE plpgsql STABLE PARALLEL SAFE ROWS 8
+    SET search_path FROM CURRENT
+    SET enable_seqscan = off
+    SET enable_indexscan = off
+    SET max_parallel_workers_per_gather = 0
+    SET plan_cache_mode = force_generic_plan
+AS $function$
+#variable_conflict use_variable
+DECLARE
+    known jsonb;
+    total bigint;
+BEGIN
+    IF NOT exact THEN
+        SELECT r.common_terms, r.term_memories INTO known, total FROM rank_indexes r
+         WHERE r.agent_id = agent
+           AND r.table_name = CASE WHEN of_team THEN 'team_memories' ELSE 'agent_memories' END;
+    END IF;
+    IF total IS NULL THEN
+        known := NULL;
+        total := memories_of(agent, of_team);
+    END IF;
+    RETURN QUERY
+    SELECT counted.term, counted.n, term_weight(counted.n, total)
+      FROM (SELECT q.term, q.place, coalesce((known ->> q.term)::bigint, (
+                     SELECT count(*) FROM memory_terms t
+                      WHERE term_keys(t.agent_id, t.of_team, t.terms)
+                            @> ARRAY[term_key(agent, term_weights.of_team, q.term)]
+                        AND t.agent_id = agent AND t.of_team = term_weights.of_team)) AS n
+              FROM query_terms(query_text) WITH ORDINALITY q(term, place)) counted
+     ORDER BY counted.place;
+END
+$function$;
+
+COMMENT ON FUNCTION term_weights IS
+    'The terms of a query: how many of an owner''s memories have each, and its weight in the keyword signal. Not exact: by what the owner''s rank index noted, as searches through it do.';
