@@ -139,7 +139,6 @@ def _best(
             **weights_of([profile]),
         },
     )
-    statement = statements.judge(tables, shape)
     [spread] = yield Execute(statements.spread(shape))
     free = [bool(varies) for varies in spread]
     signals = list(shape.signals)
