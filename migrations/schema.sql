@@ -1214,18 +1214,20 @@ CREATE FUNCTION pgrecall.keyword_shares(owners text[], of_team boolean, query_te
     SET enable_indexscan TO 'off'
     SET max_parallel_workers_per_gather TO '0'
     SET plan_cache_mode TO 'force_generic_plan'
-    AS $$
+    AS $_$
 #variable_conflict use_column
 DECLARE
     one text;
     total bigint;
+    terms text[];
 BEGIN
+    EXECUTE 'SELECT ARRAY(SELECT term FROM query_terms($1))' INTO terms USING query_text;
     FOR one IN SELECT DISTINCT each FROM unnest(owners) each LOOP
         total := memories_of(one, keyword_shares.of_team);
         RETURN QUERY
         WITH asked AS MATERIALIZED (
-            SELECT q.term, term_key(one, keyword_shares.of_team, q.term) AS key
-              FROM query_terms(query_text) q
+            SELECT term_key(one, keyword_shares.of_team, q.term) AS key
+              FROM unnest(terms) q(term)
         ), found AS MATERIALIZED (
             SELECT a.key, t.memory_id
               FROM asked a
@@ -1247,7 +1249,7 @@ BEGIN
          GROUP BY f.memory_id;
     END LOOP;
 END
-$$;
+$_$;
 
 --
 -- Name: FUNCTION keyword_shares(owners text[], of_team boolean, query_text text); Type: COMMENT; Schema: pgrecall; Owner: -
@@ -3175,12 +3177,14 @@ CREATE FUNCTION pgrecall.term_weights(agent text, of_team boolean, query_text te
     SET enable_indexscan TO 'off'
     SET max_parallel_workers_per_gather TO '0'
     SET plan_cache_mode TO 'force_generic_plan'
-    AS $$
+    AS $_$
 #variable_conflict use_variable
 DECLARE
     known jsonb;
     total bigint;
+    asked text[];
 BEGIN
+    EXECUTE 'SELECT ARRAY(SELECT term FROM query_terms($1))' INTO asked USING query_text;
     IF NOT exact THEN
         SELECT r.common_terms, r.term_memories INTO known, total FROM rank_indexes r
          WHERE r.agent_id = agent
@@ -3197,10 +3201,10 @@ BEGIN
                       WHERE term_keys(t.agent_id, t.of_team, t.terms)
                             @> ARRAY[term_key(agent, term_weights.of_team, q.term)]
                         AND t.agent_id = agent AND t.of_team = term_weights.of_team)) AS n
-              FROM query_terms(query_text) WITH ORDINALITY q(term, place)) counted
+              FROM unnest(asked) WITH ORDINALITY q(term, place)) counted
      ORDER BY counted.place;
 END
-$$;
+$_$;
 
 --
 -- Name: FUNCTION term_weights(agent text, of_team boolean, query_text text, exact boolean); Type: COMMENT; Schema: pgrecall; Owner: -

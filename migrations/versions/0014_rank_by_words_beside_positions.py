@@ -8,7 +8,12 @@ maintenance builds them anew.
 
 from alembic import op
 
-from pgrecall.migrate.operations import install, search_temporary_tables_last, settings
+from pgrecall.migrate.operations import (
+    install,
+    load_pgvector,
+    search_temporary_tables_last,
+    settings,
+)
 
 revision = "0014"
 down_revision = "0013"
@@ -22,6 +27,7 @@ REPLACED = ("term_weights", "keyword_shares")
 def upgrade() -> None:
     schema = settings().schema
     search_temporary_tables_last()
+    load_pgvector()
     for function in NEW:
         install(f"words/0014/{function}.sql")
     for function in REPLACED:
@@ -33,6 +39,7 @@ def upgrade() -> None:
 def downgrade() -> None:
     schema = settings().schema
     search_temporary_tables_last()
+    load_pgvector()
     op.execute(f'DROP FUNCTION "{schema}".rank_candidates')
     install("rank_index/rank_candidates.sql")
     for function in REPLACED:

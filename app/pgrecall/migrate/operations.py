@@ -42,6 +42,11 @@ def search_temporary_tables_last() -> None:
     )
 
 
+def load_pgvector() -> None:
+    """For functions that set its parameters: before it is loaded only a superuser may name them."""
+    op.execute("SELECT '[1]'::vector")
+
+
 def grant_to_readers(*relations: str) -> None:
     """SELECT to all roles that were granted it on memories: who could search before can go on."""
     schema = settings().schema

@@ -1,4 +1,5 @@
 -- Without plain index scans: the planner would take the key, and compute the terms of every row.
+-- The query is taken apart by a plan of its own: one that is kept would keep the language too.
 -- Fewer rows are promised than large owners have memories, so that a search hashes these rows, not
 -- the memories with their embeddings.
 CREATE OR REPLACE FUNCTION keyword_shares(owners text[], of_team boolean, query_text text)
@@ -14,13 +15,15 @@ AS $function$
 DECLARE
     one text;
     total bigint;
+    terms text[];
 BEGIN
+    EXECUTE 'SELECT ARRAY(SELECT term FROM query_terms($1))' INTO terms USING query_text;
     FOR one IN SELECT DISTINCT each FROM unnest(owners) each LOOP
         total := memories_of(one, keyword_shares.of_team);
         RETURN QUERY
         WITH asked AS MATERIALIZED (
-            SELECT q.term, term_key(one, keyword_shares.of_team, q.term) AS key
-              FROM query_terms(query_text) q
+            SELECT term_key(one, keyword_shares.of_team, q.term) AS key
+              FROM unnest(terms) q(term)
         ), found AS MATERIALIZED (
             SELECT a.key, t.memory_id
               FROM asked a

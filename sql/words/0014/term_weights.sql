@@ -1,5 +1,6 @@
 -- Exact: counted in the index of words. Otherwise what a rank index noted when it was built: how many
 -- memories there were, and how many had the common words; the others are few and counted now.
+-- The query is taken apart by a plan of its own: one that is kept would keep the language too.
 CREATE OR REPLACE FUNCTION term_weights(
     agent text, of_team boolean, query_text text, exact boolean DEFAULT true)
     RETURNS TABLE (term text, memories bigint, weight float8)
@@ -14,7 +15,9 @@ AS $function$
 DECLARE
     known jsonb;
     total bigint;
+    asked text[];
 BEGIN
+    EXECUTE 'SELECT ARRAY(SELECT term FROM query_terms($1))' INTO asked USING query_text;
     IF NOT exact THEN
         SELECT r.common_terms, r.term_memories INTO known, total FROM rank_indexes r
          WHERE r.agent_id = agent
@@ -31,7 +34,7 @@ BEGIN
                       WHERE term_keys(t.agent_id, t.of_team, t.terms)
                             @> ARRAY[term_key(agent, term_weights.of_team, q.term)]
                         AND t.agent_id = agent AND t.of_team = term_weights.of_team)) AS n
-              FROM query_terms(query_text) WITH ORDINALITY q(term, place)) counted
+              FROM unnest(asked) WITH ORDINALITY q(term, place)) counted
      ORDER BY counted.place;
 END
 $function$;
