@@ -12,7 +12,7 @@ import psycopg
 import pytest
 from psycopg import sql
 from psycopg.types.json import Jsonb
-from sqlalchemy import ARRAY, Boolean, Double, Text, Uuid
+from sqlalchemy import ARRAY, Boolean, Double, Integer, Text, Uuid
 from sqlalchemy.dialects.postgresql import JSONB
 
 from pgrecall import migrate
@@ -49,6 +49,8 @@ def filled(dimensions: int, length: int, listed: list[str], metadata: dict[str, 
             values[column.name] = Jsonb(metadata)
         elif isinstance(column.type, Double):
             values[column.name] = 0.5
+        elif isinstance(column.type, Integer):
+            values[column.name] = 2**31 - 1
         elif isinstance(column.type, Boolean):
             values[column.name] = True
         elif isinstance(column.type, Uuid):

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 from alembic.script import ScriptDirectory
 from sqlalchemy import create_engine, make_url
 
@@ -101,7 +103,9 @@ def test_up_again_keeps_what_is_stored(each_url: str) -> None:
 
     assert stored is not None
     assert stored.retrieval_count == 1
-    assert repo.get("agent", memory_id, include_embedding=True) == stored
+    # What was counted went with its column; without it a quarter of the characters counts.
+    uncounted = replace(stored, tokens=None)
+    assert repo.get("agent", memory_id, include_embedding=True) == uncounted
     assert dump(each_url) == built
     engine.dispose()
 

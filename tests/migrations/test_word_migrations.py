@@ -28,7 +28,7 @@ from tests.migrations.schema_dump import dump
 ROOT = Path(__file__).parents[2]
 DIMENSIONS = 3
 QUERY = [1.0, 0.0, 0.0]
-BEFORE, DROPPED, KEPT = "0009", "0010", "0011"
+BEFORE, DROPPED, KEPT, INDEXED = "0009", "0010", "0011", "0012"
 """Revisions: without words, without graphs of embeddings, with words that no index has."""
 OWNERS = {"agent_memories": "agent_id", "team_memories": "team_id"}
 INDEXES = [f"ix_{table}_{what}" for table in OWNERS for what in ("embedding", "words")]
@@ -345,6 +345,7 @@ def test_an_interrupted_way_down_is_repeated(
     each_url: str, background: ThreadPoolExecutor, table: str
 ) -> None:
     migrate.upgrade(each_url, dimensions=DIMENSIONS)
+    migrate.downgrade(each_url, revision=INDEXED)  # what came after it drops no index
     with open_transaction(each_url, f"LOCK TABLE pgrecall.{table} IN ROW EXCLUSIVE MODE"):
         running = background.submit(migrate.downgrade, each_url, revision=BEFORE)
         pid = wait_until_blocked(each_url, "DROP INDEX CONCURRENTLY")
