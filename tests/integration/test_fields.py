@@ -51,6 +51,7 @@ FULL = NewMemory(
     valid_from=datetime(1, 1, 2, tzinfo=UTC),
     valid_until=datetime(9999, 12, 30, tzinfo=UTC),
     expires_at=datetime(2035, 1, 1, tzinfo=UTC),
+    tokens=77,
 )
 DEFAULT = NewMemory("plain", embedding=None)
 PLAIN = replace(
@@ -95,8 +96,9 @@ def test_the_full_memory_leaves_no_field_at_its_default() -> None:
 def test_every_default_comes_back_as_it_is(either: MemoryRepository, way: str) -> None:
     memory = asdict(_stored(either, PLAIN, way))
 
-    for name in NAMES - {"id", "tags", "entities", "additional_types"}:
+    for name in NAMES - {"id", "tags", "entities", "additional_types", "tokens"}:
         assert memory[name] == getattr(PLAIN, name), name
+    assert memory["tokens"] == 2  # counted: five characters
     assert memory["tags"] == memory["entities"] == memory["additional_types"] == []
 
 
