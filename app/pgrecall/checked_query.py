@@ -10,8 +10,13 @@ from uuid import UUID
 
 from pgrecall.errors import InputError
 from pgrecall.labelled_query import LabelledQuery
-from pgrecall.signals import MAX_QUERY_ENTITIES
-from pgrecall.validation import require_aware, require_name, require_text, require_texts
+from pgrecall.validation import (
+    require_aware,
+    require_name,
+    require_query,
+    require_query_entities,
+    require_text,
+)
 
 MAX_GAIN = 1e6
 
@@ -34,23 +39,15 @@ def checked_query(query: object) -> CheckedQuery:
         raise InputError(f"a labelled query is a LabelledQuery, got {type(query).__name__}")
     text = query.query_text
     if isinstance(query.query, str):
-        require_text("the query", query.query)
-        if not query.query.strip():
-            raise InputError("the query is empty")
+        require_query(query.query)
         text = query.query if text is None else text
     if text is not None:
         require_text("query_text", text)
     if query.group is not None:
         require_name("group", query.group)
     require_aware("as_of", query.as_of)
-    entities = require_texts("query_entities", query.query_entities)
-    if entities is not None:
-        entities = list(dict.fromkeys(entities))
-        if len(entities) > MAX_QUERY_ENTITIES:
-            raise InputError(
-                f"query_entities may hold at most {MAX_QUERY_ENTITIES}, got {len(entities)}"
-            )
-    elif not isinstance(query.query, str):
+    entities = require_query_entities(query.query_entities)
+    if entities is None and not isinstance(query.query, str):
         entities = []  # they are found in what is asked as text
     return CheckedQuery(
         query.query, _relevant(query.relevant), query.group, query.as_of, text, entities

@@ -19,7 +19,7 @@ from pgrecall.profile import SMALLEST_WEIGHT, WEIGHT_SUM_TOLERANCE, Profile
 from pgrecall.profiles import BUILT_IN
 from pgrecall.schema import tables
 from pgrecall.schema.limits import LABEL_KINDS, MAX_FILTER_TEXT, STATUSES, TIERS
-from pgrecall.signals import Keyword, Similarity, Trust
+from pgrecall.signals import Keyword, Trust, requires_embedding
 
 _POSTGRESQL = dialect(paramstyle="named")  # type: ignore[no-untyped-call]
 
@@ -225,7 +225,7 @@ def readable(profile: Profile) -> str:
 def _ranked(profile: Profile, name: str, table: str, owner: str, whose: str, of_team: str) -> str:
     conditions = CONDITIONS.replace("ARGS.", f"{name}.").replace("OWNER", owner)
     conditions = conditions.replace("TRUST", _trust(table))
-    if any(isinstance(s, Similarity) and s.required for s in profile.signals):
+    if requires_embedding(profile.signals):
         conditions += "\nAND (query IS NULL OR m.embedding IS NOT NULL)"
     words = _words(profile, owner, of_team)
     keyword = f",\n       {KEYWORD} AS keyword" if words else ""

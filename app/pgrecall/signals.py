@@ -8,7 +8,7 @@ independently so that each can check the other.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from numbers import Real
@@ -74,6 +74,11 @@ class Similarity(Signal):
 
     def __post_init__(self) -> None:
         _require_share(self, "missing", self.missing)
+
+
+def requires_embedding(signals: Iterable[Signal]) -> bool:
+    """Whether a memory without an embedding is not ranked by these signals at all."""
+    return any(isinstance(signal, Similarity) and signal.required for signal in signals)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

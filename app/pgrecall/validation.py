@@ -15,7 +15,7 @@ from uuid import UUID
 
 from pgrecall.errors import InputError
 from pgrecall.schema.limits import EARLIEST, LATEST, MAX_NAME_LENGTH
-from pgrecall.signals import SMALLEST_SHARE
+from pgrecall.signals import MAX_QUERY_ENTITIES, SMALLEST_SHARE
 
 LONGEST_DURATION = timedelta(days=365_250)
 
@@ -36,6 +36,27 @@ def require_text(name: str, value: object, *, error: type[InputError] = InputErr
             f"{name} contains a lone surrogate at position {problem.start}, which is not text"
         ) from None
     return value
+
+
+def require_query(value: object) -> str:
+    """What is asked, as text that is not empty."""
+    text = require_text("the query", value)
+    if not text.strip():
+        raise InputError("the query is empty")
+    return text
+
+
+def require_query_entities(values: object) -> list[str] | None:
+    """The entities of a query, each once; None passes."""
+    given = require_texts("query_entities", values)
+    if given is None:
+        return None
+    entities = list(dict.fromkeys(given))
+    if len(entities) > MAX_QUERY_ENTITIES:
+        raise InputError(
+            f"query_entities may hold at most {MAX_QUERY_ENTITIES}, got {len(entities)}"
+        )
+    return entities
 
 
 def require_name(name: str, value: object, *, error: type[InputError] = InputError) -> str:

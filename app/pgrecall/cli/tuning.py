@@ -82,19 +82,14 @@ def tune(
             seed=seed,
             on_progress=lambda done, of: progress.update(task, completed=done, total=of),
         )
-    if found.proposed is not None:
-        profiles.save(found.proposed.renamed(_name(output)), output)
+    if found.proposed is not None:  # called as its file is
+        profiles.save(found.proposed.renamed(output.stem), output)
     if json:
         print_json(found.record() | {"written": None if found.proposed is None else str(output)})
         return
     _print(found)
     if found.proposed is not None:
         console.print(f"written to {output}", markup=False, highlight=False)
-
-
-def _name(output: Path) -> str:
-    """A profile is called as its file is."""
-    return output.stem
 
 
 def _print(found: Tuning) -> None:

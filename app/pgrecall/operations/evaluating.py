@@ -19,7 +19,7 @@ from pgrecall.errors import InputError
 from pgrecall.evaluation import METRICS, Difference, Evaluation, ProfileEvaluation, Scores
 from pgrecall.filters import FilterArguments, Filters
 from pgrecall.labelled_query import LabelledQuery
-from pgrecall.operations.question import MAX_K, narrowing
+from pgrecall.operations.question import MAX_K, checked_profile, narrowing
 from pgrecall.profile import Profile
 from pgrecall.schema import Layout, Tables
 from pgrecall.signals import EntityOverlap
@@ -141,15 +141,6 @@ def _several(profiles: object) -> list[object]:
     if not several:
         raise InputError("an evaluation needs at least one profile")
     return several
-
-
-def checked_profile(profile: object) -> Profile:
-    """A profile, or the built-in one of a name; raises InputError."""
-    if isinstance(profile, str):
-        return built_in.named(profile)
-    if not isinstance(profile, Profile):
-        raise InputError(f"profile must be a Profile or a name, got {type(profile).__name__}")
-    return profile
 
 
 def shape_of(

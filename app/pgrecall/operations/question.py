@@ -21,6 +21,8 @@ from pgrecall.validation import (
     require_bool,
     require_count,
     require_name,
+    require_query,
+    require_query_entities,
     require_share,
     require_text,
     require_texts,
@@ -68,15 +70,9 @@ class Question:
             require_name("teams", team)
         require_bool("normalise_weights", normalise_weights)
         require_bool("apply_decay", apply_decay)
-        entities = list(dict.fromkeys(require_texts("query_entities", query_entities) or ()))
-        if len(entities) > MAX_QUERY_ENTITIES:
-            raise InputError(
-                f"query_entities may hold at most {MAX_QUERY_ENTITIES}, got {len(entities)}"
-            )
+        entities = require_query_entities(query_entities) or []
         if isinstance(embedding, str):
-            require_text("the query", embedding)
-            if not embedding.strip():
-                raise InputError("the query is empty")
+            require_query(embedding)
         if query_text is None and isinstance(embedding, str):
             query_text = embedding
         if query_text is not None:
@@ -163,16 +159,22 @@ def _profile(
     normalise_weights: bool,
     apply_decay: bool,
 ) -> Profile:
-    if isinstance(profile, str):
-        profile = profiles.named(profile)
-    if not isinstance(profile, Profile):
-        raise InputError(f"profile must be a Profile or a name, got {type(profile).__name__}")
+    profile = checked_profile(profile)
     if weights is not None:
         if not isinstance(weights, Mapping):
             raise InputError(f"weights must map signals to numbers, got {type(weights).__name__}")
         weights = {str(name): weight for name, weight in weights.items()}
         profile = profile.with_weights(**_normalised(weights) if normalise_weights else weights)
     return profile if apply_decay else profile.without_trust_decay()
+
+
+def checked_profile(profile: object) -> Profile:
+    """A profile, or the built-in one of a name; raises InputError."""
+    if isinstance(profile, str):
+        return profiles.named(profile)
+    if not isinstance(profile, Profile):
+        raise InputError(f"profile must be a Profile or a name, got {type(profile).__name__}")
+    return profile
 
 
 def _normalised(weights: Mapping[str, float]) -> dict[str, float]:

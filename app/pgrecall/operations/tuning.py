@@ -18,7 +18,6 @@ from pgrecall.errors import InputError
 from pgrecall.filters import FilterArguments, Filters
 from pgrecall.labelled_query import LabelledQuery
 from pgrecall.operations.evaluating import (
-    checked_profile,
     checked_queries,
     embedded_queries,
     hand_over,
@@ -27,7 +26,7 @@ from pgrecall.operations.evaluating import (
     take_back,
     weights_of,
 )
-from pgrecall.operations.question import MAX_K, narrowing
+from pgrecall.operations.question import MAX_K, checked_profile, narrowing
 from pgrecall.profile import Profile
 from pgrecall.schema import Tables
 from pgrecall.signals import Curve, Recency, rate_of

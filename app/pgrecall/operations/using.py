@@ -20,7 +20,7 @@ from pgrecall.validation import (
     require_change,
     require_ids,
     require_name,
-    require_text,
+    require_query,
 )
 
 Feedback = Literal["useful", "not_useful", "outdated", "incorrect"]
@@ -156,9 +156,7 @@ def recorded_queries(tables: Tables, /, agent_id: str) -> Operation[list[Labelle
 def _noted_for(query: str | None, parameters: dict[str, Any]) -> dict[str, Any]:
     """With the query that the memory was found for."""
     if query is not None:
-        if not require_text("query", query).strip():
-            raise InputError("the query is empty")
-        parameters["note_metadata"][statements.QUERY] = query
+        parameters["note_metadata"][statements.QUERY] = require_query(query)
     return parameters
 
 

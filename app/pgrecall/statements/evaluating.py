@@ -24,12 +24,10 @@ from sqlalchemy import (
     Subquery,
     Table,
     Text,
-    Uuid,
     and_,
     bindparam,
     case,
     cast,
-    column,
     false,
     func,
     literal_column,
@@ -44,12 +42,19 @@ from pgrecall.compiler import Scope
 from pgrecall.custom_condition import Expression
 from pgrecall.filters import FilterShape
 from pgrecall.schema import Tables
-from pgrecall.signals import Clock, EntityOverlap, Keyword, Signal, Similarity
+from pgrecall.signals import (
+    Clock,
+    EntityOverlap,
+    Keyword,
+    Signal,
+    Similarity,
+    requires_embedding,
+)
 from pgrecall.statements.conditions import (
+    OWNER,
     conditions,
     created_by,
     custom_conditions,
-    in_team_table,
     moment,
     owned,
     scope,
@@ -58,6 +63,7 @@ from pgrecall.statements.conditions import (
 )
 from pgrecall.statements.ranking import entities_of_each
 from pgrecall.statements.reading import with_usage
+from pgrecall.statements.words import keyword_shares
 
 NUMBER, GAIN = "number", "gain"
 
@@ -168,7 +174,7 @@ def _ranks(shape: EvaluationShape, wanted: CTE, scores: Subquery) -> CTE:
 
     def rank(name: str) -> ColumnElement[Any]:
         theirs, its = scores.c[name], wanted.c[name]
-        before = or_(theirs > its, and_(theirs == its, scores.c.id < wanted.c.id))
+        before = comes_before(theirs, scores.c.id, its, wanted.c.id)
         counted = literal_column("1", Integer()) + func.count().filter(before)
         return case((its.is_not(None), counted)).label(name)
 
@@ -186,15 +192,12 @@ def _metrics(tables: Tables, shape: EvaluationShape, ranks: CTE) -> Select[Any]:
     memories = tables.memories
     k: Any = bindparam("k", type_=Integer())
     zero: ColumnElement[Any] = literal_column("0::float8", Double())
-    ideal_place = func.row_number().over(
-        partition_by=relevant.c[NUMBER], order_by=relevant.c[GAIN].desc()
-    )
     labels = (
         select(
             relevant.c[NUMBER],
             relevant.c.id,
             relevant.c[GAIN],
-            ideal_place.label("place"),
+            ideal_place(relevant).label("place"),
             memories.c.id.is_(None).label("missing"),
         )
         .select_from(
@@ -376,20 +379,38 @@ def signal_value(shape: EvaluationShape, found: FromClause, signal: Signal) -> C
     return value
 
 
+def score_of(shape: EvaluationShape, found: FromClause, number: int) -> ColumnElement[Any]:
+    """The score of each pair by the profile of this number, added up as a search does."""
+    weighted: Any = (
+        bindparam(weight_name(number, signal), type_=Double()) * signal_value(shape, found, signal)
+        for signal in shape.profiles[number]
+    )
+    total: ColumnElement[Any] = reduce(add, weighted)
+    return total
+
+
+def comes_before(
+    score: ColumnElement[Any],
+    memory_id: ColumnElement[Any],
+    other: ColumnElement[Any],
+    other_id: ColumnElement[Any],
+) -> ColumnElement[bool]:
+    """Whether a memory comes before another: best first, ties by id."""
+    return or_(score > other, and_(score == other, memory_id < other_id))
+
+
+def ideal_place(relevant: FromClause) -> ColumnElement[int]:
+    """The place of each label in the best order there could be."""
+    return func.row_number().over(partition_by=relevant.c[NUMBER], order_by=relevant.c[GAIN].desc())
+
+
 def _scores(shape: EvaluationShape, found: Subquery, name: str) -> Subquery:
     """The score of each pair by each profile; NULL where the profile does not rank the memory."""
 
     def score(number: int, signals: tuple[Signal, ...]) -> ColumnElement[Any]:
-        total: Any = reduce(
-            add,
-            (
-                bindparam(weight_name(number, signal), type_=Double())
-                * signal_value(shape, found, signal)
-                for signal in signals
-            ),
-        )
+        total = score_of(shape, found, number)
         ranked: list[ColumnElement[bool]] = []
-        if any(isinstance(signal, Similarity) and signal.required for signal in signals):
+        if requires_embedding(signals):
             ranked.append(~found.c.without_embedding)
         if shape.has_min_similarity:
             ranked.append(found.c.similarity >= bindparam("min_similarity", type_=Double()))
@@ -407,21 +428,8 @@ def _scores(shape: EvaluationShape, found: Subquery, name: str) -> Subquery:
 def _words(tables: Tables) -> CTE:
     """The keyword signal of every query: number, id, share."""
     queries = queries_table(tables)
-    owner_id: Any = bindparam("owner_id", type_=Text())
-    found: Any = compiler.schema_function(
-        tables.schema,
-        "keyword_shares",
-        array([owner_id]),
-        in_team_table(tables, tables.memories),
-        queries.c.query_text,
-        type_=Uuid(),
-    )
-    rows = found.table_valued(
-        column("agent_id", Text()),
-        column("memory_id", Uuid()),
-        column("share", Double()),
-        name="shares",
-    ).lateral()
+    owner: Any = array([bindparam(OWNER, type_=Text())])
+    rows = keyword_shares(tables, tables.memories, owner, queries.c.query_text).lateral()
     return (
         select(queries.c[NUMBER], rows.c.memory_id.label("id"), rows.c.share)
         .select_from(queries.join(rows, true()))

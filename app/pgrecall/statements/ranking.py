@@ -41,7 +41,7 @@ from pgrecall.filters import Filters, FilterShape
 from pgrecall.profile import Profile
 from pgrecall.schema import Tables, owner
 from pgrecall.schema.limits import MAX_NAME_LENGTH
-from pgrecall.signals import MAX_QUERY_ENTITIES, Frequency, Signal, Similarity
+from pgrecall.signals import MAX_QUERY_ENTITIES, Frequency, Signal, requires_embedding
 from pgrecall.statements.conditions import (
     OWNER,
     TEAMS,
@@ -207,9 +207,7 @@ def passing(
 ) -> dict[str, Condition]:
     """Every condition on a memory to be ranked at all, by name, but whose it is."""
     found = conditions(within, shape.filters, as_of=shape.has_as_of)
-    if shape.has_query and any(
-        isinstance(signal, Similarity) and signal.required for signal in shape.signals
-    ):
+    if shape.has_query and requires_embedding(shape.signals):
         found["embedding"] = within.memories.c.embedding.is_not(None)
     if shape.has_min_similarity:
         floor: Any = bindparam("min_similarity", type_=Double())

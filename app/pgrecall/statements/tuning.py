@@ -38,17 +38,19 @@ from sqlalchemy import (
 from pgrecall import compiler
 from pgrecall.custom_condition import Expression
 from pgrecall.schema import Tables
-from pgrecall.signals import Recency, Signal, Similarity
+from pgrecall.signals import Recency, Signal, requires_embedding
 from pgrecall.statements.conditions import rows_of_arrays
 from pgrecall.statements.evaluating import (
     GAIN,
     NUMBER,
     Asked,
     EvaluationShape,
+    comes_before,
+    ideal_place,
     log2,
     relevant_table,
+    score_of,
     signal_value,
-    weight_name,
 )
 
 SPEEDS = "speeds"
@@ -102,13 +104,6 @@ def draw_pairs(tables: Tables, shape: TuningShape, where: Sequence[Expression]) 
     )
     relevant = relevant_table(tables)
     values = {signal: signal_value(shape.asked, found, signal) for signal in shape.signals}
-    at_start: Any = reduce(
-        add,
-        (
-            bindparam(weight_name(0, signal), type_=Double()) * value
-            for signal, value in values.items()
-        ),
-    )
     alike: Any = reduce(add, values.values())
     nothing: ColumnElement[Any] = literal_column("0::float8", Double())
 
@@ -124,7 +119,7 @@ def draw_pairs(tables: Tables, shape: TuningShape, where: Sequence[Expression]) 
             func.coalesce(relevant.c[GAIN], nothing, type_=Double()).label(GAIN),
             *(value.label(signal.name) for signal, value in values.items()),
             *([] if shape.recency is None else [found.c.clock, found.c.asked_at]),
-            place(at_start).label("by_start"),
+            place(score_of(shape.asked, found, 0)).label("by_start"),
             place(found.c.similarity).label("by_similarity"),
             place(alike).label("by_all"),
         )
@@ -133,7 +128,7 @@ def draw_pairs(tables: Tables, shape: TuningShape, where: Sequence[Expression]) 
                 relevant, and_(relevant.c[NUMBER] == found.c[NUMBER], relevant.c.id == found.c.id)
             )
         )
-        .where(*_ranked(shape, found))
+        .where(*([~found.c.without_embedding] if requires_embedding(shape.signals) else []))
         .subquery("placed")
     )
     most: Any = bindparam("most", type_=Integer())
@@ -148,11 +143,6 @@ def draw_pairs(tables: Tables, shape: TuningShape, where: Sequence[Expression]) 
         )
     )
     return insert(pairs_table(shape)).from_select([column.name for column in kept], drawn)
-
-
-def _ranked(shape: TuningShape, found: FromClause) -> list[ColumnElement[bool]]:
-    required = any(isinstance(signal, Similarity) and signal.required for signal in shape.signals)
-    return [~found.c.without_embedding] if required else []
 
 
 @lru_cache(maxsize=64)
@@ -245,10 +235,7 @@ def _scored(
 
 
 def _ranks(wanted: CTE, scores: FromClause) -> CTE:
-    before = or_(
-        scores.c.score > wanted.c.score,
-        and_(scores.c.score == wanted.c.score, scores.c.id < wanted.c.id),
-    )
+    before = comes_before(scores.c.score, scores.c.id, wanted.c.score, wanted.c.id)
     one = literal_column("1", Integer())
     same = and_(scores.c.candidate == wanted.c.candidate, scores.c[NUMBER] == wanted.c[NUMBER])
     return (
@@ -267,9 +254,7 @@ def _ranks(wanted: CTE, scores: FromClause) -> CTE:
 def _ideal(tables: Tables) -> FromClause:
     """What the best order of all would give each query."""
     relevant = relevant_table(tables)
-    place = func.row_number().over(
-        partition_by=relevant.c[NUMBER], order_by=relevant.c[GAIN].desc()
-    )
-    placed = select(relevant.c[NUMBER], relevant.c[GAIN], place.label("place")).subquery("placed")
+    place = ideal_place(relevant).label("place")
+    placed = select(relevant.c[NUMBER], relevant.c[GAIN], place).subquery("placed")
     gain = func.sum(placed.c[GAIN] / log2(placed.c.place), type_=Double())
     return select(placed.c[NUMBER], gain.label("gain")).group_by(placed.c[NUMBER]).subquery("ideal")

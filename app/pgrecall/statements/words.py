@@ -27,7 +27,7 @@ from sqlalchemy import (
     true,
 )
 from sqlalchemy.dialects.postgresql import ARRAY, array
-from sqlalchemy.sql.selectable import Join, Lateral, LateralFromClause
+from sqlalchemy.sql.selectable import Join, Lateral, LateralFromClause, TableValuedAlias
 
 from pgrecall import compiler
 from pgrecall.schema import Tables, owner
@@ -45,24 +45,35 @@ def shares(tables: Tables, memories: Table, owners: str) -> FromClause:
     expect so few rows that it might compare each with each. Parameters: query_text, the owners'.
     """
     one_or_more = texts(owners) if owners != OWNER else array([bindparam(OWNER, type_=Text())])
+    rows = keyword_shares(tables, memories, one_or_more, query_text())
+    columns = [rows.c.memory_id.label("id"), rows.c.share]
+    if owners != OWNER:
+        columns.append(rows.c.agent_id.label("owner_id"))
+    return select(*columns).subquery(f"words_of_{owners}")
+
+
+def keyword_shares(
+    tables: Tables,
+    memories: Table,
+    owners: ColumnElement[Any],
+    text: ColumnElement[Any],
+) -> TableValuedAlias:
+    """The rows of the SQL function: agent_id, memory_id, share."""
     found: Any = compiler.schema_function(
         tables.schema,
         "keyword_shares",
-        one_or_more,
+        owners,
         in_team_table(tables, memories),
-        query_text(),
+        text,
         type_=Uuid(),
     )
-    rows = found.table_valued(
+    rows: TableValuedAlias = found.table_valued(
         column("agent_id", Text()),
         column("memory_id", Uuid()),
         column("share", Double()),
         name="words",
     )
-    columns = [rows.c.memory_id.label("id"), rows.c.share]
-    if owners != OWNER:
-        columns.append(rows.c.agent_id.label("owner_id"))
-    return select(*columns).subquery(f"words_of_{owners}")
+    return rows
 
 
 def shares_of_each(memories: Table, terms: FromClause) -> LateralFromClause:
