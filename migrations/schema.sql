@@ -217,10 +217,10 @@ $$;
 COMMENT ON FUNCTION pgrecall.await_writers(memories regclass, seconds double precision) IS 'Waits until every transaction that has written to the table by now has ended, without a lock of its own; false when some have not after so many seconds.';
 
 --
--- Name: calibrated_candidates(text, text[], integer, integer[], double precision); Type: FUNCTION; Schema: pgrecall; Owner: -
+-- Name: calibrated_candidates(text, text[], integer, integer[], double precision, double precision); Type: FUNCTION; Schema: pgrecall; Owner: -
 --
 
-CREATE FUNCTION pgrecall.calibrated_candidates(relation text, directions text[], hits integer, levels integer[], recall double precision) RETURNS integer
+CREATE FUNCTION pgrecall.calibrated_candidates(relation text, directions text[], hits integer, levels integer[], recall double precision, worst double precision) RETURNS integer
     LANGUAGE plpgsql
     SET search_path TO 'pgrecall', 'public', 'pg_temp'
     SET "hnsw.ef_search" TO '40'
@@ -231,10 +231,13 @@ CREATE FUNCTION pgrecall.calibrated_candidates(relation text, directions text[],
 DECLARE
     nearest text;
     direction text;
-    best uuid[];
+    level integer;
     walked uuid[];
-    found bigint[] := array_fill(0, ARRAY[cardinality(levels)]);
-    there bigint := 0;
+    best uuid[] := '{}';
+    each integer := 0;
+    own bigint;
+    fewest bigint;
+    found bigint;
 BEGIN
     IF relation !~ '^ranks_[0-9a-f]{32}$' THEN
         RAISE EXCEPTION 'relation must be the table of a rank index, got %', relation
@@ -242,30 +245,37 @@ BEGIN
     END IF;
     nearest := format('SELECT array_agg(memory_id) FROM (SELECT memory_id FROM %I '
                       'ORDER BY position <#> $1 LIMIT $2) nearest', relation);
+    PERFORM set_config('enable_indexscan', 'off', true);
     FOREACH direction IN ARRAY directions LOOP
-        PERFORM set_config('enable_indexscan', 'off', true), set_config('enable_seqscan', 'on', true);
-        EXECUTE nearest INTO best USING direction::halfvec, hits;
-        there := there + cardinality(best);
-        PERFORM set_config('enable_indexscan', 'on', true), set_config('enable_seqscan', 'off', true);
-        FOR place IN 1 .. cardinality(levels) LOOP
-            PERFORM set_config('hnsw.ef_search', levels[place]::text, true);
-            EXECUTE nearest INTO walked USING direction::halfvec, levels[place];
-            found[place] := found[place]
-                + (SELECT count(*) FROM unnest(walked) one WHERE one = ANY (best));
-        END LOOP;
+        EXECUTE nearest INTO walked USING direction::halfvec, hits;
+        best := best || walked;
+        each := coalesce(cardinality(walked), 0);
     END LOOP;
-    RETURN coalesce(
-        (SELECT min(level) FROM unnest(levels, found) measured(level, number)
-          WHERE number >= recall * there),
-        levels[cardinality(levels)]);
+    PERFORM set_config('enable_indexscan', 'on', true), set_config('enable_seqscan', 'off', true);
+    FOR level IN SELECT one FROM unnest(levels) one ORDER BY one LOOP
+        PERFORM set_config('hnsw.ef_search', level::text, true);
+        found := 0;
+        fewest := each;
+        FOR place IN 1 .. cardinality(directions) LOOP
+            EXECUTE nearest INTO walked USING directions[place]::halfvec, level;
+            own := (SELECT count(*) FROM unnest(walked) one
+                     WHERE one = ANY (best[(place - 1) * each + 1 : place * each]));
+            found := found + own;
+            fewest := least(fewest, own);
+        END LOOP;
+        IF found >= recall * cardinality(best) AND fewest >= worst * each THEN
+            RETURN level;
+        END IF;
+    END LOOP;
+    RETURN (SELECT max(one) FROM unnest(levels) one);
 END
 $_$;
 
 --
--- Name: FUNCTION calibrated_candidates(relation text, directions text[], hits integer, levels integer[], recall double precision); Type: COMMENT; Schema: pgrecall; Owner: -
+-- Name: FUNCTION calibrated_candidates(relation text, directions text[], hits integer, levels integer[], recall double precision, worst double precision); Type: COMMENT; Schema: pgrecall; Owner: -
 --
 
-COMMENT ON FUNCTION pgrecall.calibrated_candidates(relation text, directions text[], hits integer, levels integer[], recall double precision) IS 'The first of the levels at which a walk through the graph of a rank index finds this share of the hits of these directions, or the last.';
+COMMENT ON FUNCTION pgrecall.calibrated_candidates(relation text, directions text[], hits integer, levels integer[], recall double precision, worst double precision) IS 'The fewest of the levels with which walks through the graph of a rank index find this share of the hits of these directions, and the worst of them its own least share; or the most.';
 
 --
 -- Name: change_text_language(regconfig); Type: FUNCTION; Schema: pgrecall; Owner: -

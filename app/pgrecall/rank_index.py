@@ -17,8 +17,10 @@ nothing of their topic; with more links a walk takes longer than it gains."""
 LEVELS = (64, 100, 150, 200, 300)
 """Candidates that a search may take from the graph at first: the fewest that do are measured when
 it is built."""
-FOUND, HITS, SAMPLE = 0.99, 10, 40
+FOUND, HITS, SAMPLE = 0.99, 10, 200
 """The share of so many best that has to be among them, over so many of the owner's own memories."""
+WORST = 0.5
+"""The least share for each of these memories: a walk may miss the whole topic of some."""
 
 COMMON = 256
 """Memories that have a term from which on it is noted how many do; fewer are counted at once."""

@@ -28,6 +28,8 @@ OWNED = (
     *("memory_labels", "memory_links", "gc_runs", "rank_indexes"),
 )
 """Tables whose rows belong to an agent or a team; the tables of defaults belong to all."""
+POSITIONS = r"SELECT oid::regclass::text FROM pg_class WHERE relkind = 'r' AND relname ~ '^ranks_'"
+"""The tables that rank indexes leave."""
 
 _agents = count()
 
@@ -105,6 +107,8 @@ def database_url(emptied_url: str) -> Iterator[str]:
     with psycopg.connect(emptied_url, autocommit=True) as connection:
         for table in OWNED:
             connection.execute(f"DELETE FROM pgrecall.{table}")
+        for (positions,) in connection.execute(POSITIONS).fetchall():
+            connection.execute(f"DROP TABLE {positions}")
 
 
 @pytest.fixture

@@ -14,11 +14,15 @@ from tests.conftest import DIMENSIONS
 from tests.integration.support import sql
 
 SOME = 400
+NOWHERE = """(
+    SELECT array_fill(0::real, ARRAY[vector_dims(position)])::halfvec::text
+      FROM pgrecall.{relation} LIMIT 1)"""
+"""A direction by which all positions are equal, so that the ten of a walk are any ten."""
 CALIBRATED = """
     SELECT pgrecall.calibrated_candidates(
         r.relation,
-        ARRAY(SELECT position::text FROM pgrecall.{relation} ORDER BY memory_id LIMIT 20),
-        :hits, CAST(:levels AS integer[]), :recall)
+        ARRAY(SELECT position::text FROM pgrecall.{relation} ORDER BY memory_id LIMIT 20) || {more},
+        :hits, CAST(:levels AS integer[]), :recall, :worst)
       FROM pgrecall.rank_indexes r
 """
 
@@ -37,10 +41,18 @@ def indexed(repo: MemoryRepository) -> MemoryRepository:
     return repo
 
 
-def calibrated(engine: Engine, levels: list[int], *, hits: int = 10, recall: float = 0.99) -> int:
+def calibrated(
+    engine: Engine,
+    levels: list[int],
+    *,
+    hits: int = 10,
+    recall: float = 0.0,
+    worst: float = 0.0,
+    more: str = "CAST('{}' AS text[])",
+) -> int:
     [[relation]] = sql(engine, "SELECT relation FROM pgrecall.rank_indexes")
-    statement = CALIBRATED.format(relation=relation)
-    [[level]] = sql(engine, statement, hits=hits, levels=levels, recall=recall)
+    statement = CALIBRATED.format(relation=relation, more=more.replace("{relation}", relation))
+    [[level]] = sql(engine, statement, hits=hits, levels=levels, recall=recall, worst=worst)
     return int(level)
 
 
@@ -80,6 +92,30 @@ def test_the_fewest_candidates_that_find_enough_are_taken(
     assert calibrated(engine, levels, hits=hits, recall=recall) == expected
 
 
+def test_one_question_may_need_more_than_all_together(
+    indexed: MemoryRepository, engine: Engine
+) -> None:
+    levels = [10, SOME]
+    assert calibrated(engine, levels, recall=0.7, more=NOWHERE) == 10
+    assert calibrated(engine, levels, recall=0.7, worst=0.5) == 10
+    assert calibrated(engine, levels, recall=0.7, worst=0.5, more=NOWHERE) == SOME
+
+
+def test_a_table_without_positions_needs_the_fewest(
+    indexed: MemoryRepository, engine: Engine
+) -> None:
+    [[relation]] = sql(engine, "SELECT relation FROM pgrecall.rank_indexes")
+    directions = sql(engine, f"SELECT position::text FROM pgrecall.{relation} LIMIT 2")
+    sql(engine, f"DELETE FROM pgrecall.{relation}")
+    [[level]] = sql(
+        engine,
+        "SELECT pgrecall.calibrated_candidates(:relation, :directions, 10, '{7, 3}', 0.99, 0.5)",
+        relation=relation,
+        directions=[text for [text] in directions],
+    )
+    assert level == 3
+
+
 def test_the_session_keeps_its_settings(indexed: MemoryRepository, engine: Engine) -> None:
     names = ("enable_seqscan", "enable_indexscan", "hnsw.ef_search")
     with engine.connect() as connection:
@@ -103,5 +139,5 @@ def test_only_tables_of_rank_indexes_are_read(engine: Engine) -> None:
     with pytest.raises(DBAPIError, match="table of a rank index"):
         sql(
             engine,
-            "SELECT pgrecall.calibrated_candidates('agent_memories', '{}', 1, '{1}', 1)",
+            "SELECT pgrecall.calibrated_candidates('agent_memories', '{}', 1, '{1}', 1, 1)",
         )

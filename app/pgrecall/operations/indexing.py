@@ -19,6 +19,7 @@ from pgrecall.rank_index import (
     HITS,
     LEVELS,
     SAMPLE,
+    WORST,
     RankIndex,
     RankIndexStatus,
 )
@@ -232,6 +233,7 @@ def _calibrated(tables: Tables, layout: Layout, owner_id: str, relation: str) ->
             "hits": HITS,
             "levels": list(LEVELS),
             "recall": FOUND,
+            "worst": WORST,
         },
     )
     candidates: int = row.candidates

@@ -108,7 +108,7 @@ def drop_positions(tables: Tables) -> Select[Any]:
 @lru_cache
 def calibrated(tables: Tables) -> Select[Any]:
     """How many `candidates` a search of the `relation` needs to find the share `recall` of the best
-    `hits` in these `directions`, out of the `levels`."""
+    `hits` in these `directions`, and `worst` of those in each, out of the `levels`."""
     found = compiler.schema_function(
         tables.schema,
         "calibrated_candidates",
@@ -117,6 +117,7 @@ def calibrated(tables: Tables) -> Select[Any]:
         bindparam("hits", type_=Integer()),
         bindparam("levels", type_=ARRAY(Integer)),
         bindparam("recall", type_=Double()),
+        bindparam("worst", type_=Double()),
         type_=Integer(),
     )
     return select(found.label("candidates"))
