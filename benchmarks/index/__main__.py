@@ -23,7 +23,7 @@ from benchmarks.progress import progress_bar
 from benchmarks.server import server
 
 SETTINGS = """
-shared_buffers = '4GB'
+shared_buffers = '8GB'  # the four databases of the growth case are in use at once
 maintenance_work_mem = '2GB'
 max_wal_size = '8GB'
 autovacuum = off  # tables are vacuumed once loaded; nothing may disturb what is timed
