@@ -90,7 +90,7 @@ class DatabaseUnavailable(DatabaseError):
 
 
 class DatabaseReadOnly(DatabaseError):
-    """The database is read-only here; search with touch=False to rank without counting."""
+    """The database is read-only here: search with touch=False; evaluate and tune have to write."""
 
 
 class DatabaseConflict(DatabaseError):

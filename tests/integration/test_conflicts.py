@@ -1,13 +1,15 @@
 from __future__ import annotations
 
+import asyncio
 from concurrent.futures import ThreadPoolExecutor
 from uuid import UUID
 
 import psycopg
 import pytest
 from sqlalchemy import Engine, NullPool, create_engine
+from sqlalchemy.ext.asyncio import create_async_engine
 
-from pgrecall import MemoryRepository, NewMemory
+from pgrecall import AsyncMemoryRepository, MemoryRepository, NewMemory
 from pgrecall.errors import DatabaseConflict
 from tests.integration.support import NORTH, sql
 
@@ -65,6 +67,38 @@ def test_a_call_on_an_engine_is_repeated_after_a_serialization_failure(
 
     assert (changed.content, changed.importance) == ("new", 0.9)
     assert embedder.asked == 1
+
+
+def test_a_repeated_call_has_all_that_an_iterator_gave(
+    engine: Engine, strict: Engine, memory_id: UUID
+) -> None:
+    repo = MemoryRepository(strict)
+
+    with ThreadPoolExecutor(1) as thread:
+        with engine.begin() as rival:
+            rival.exec_driver_sql(LOCK)
+            forgetting = thread.submit(repo.invalidate, "agent", (one for one in [memory_id]))
+            _wait_until_somebody_waits(engine)
+        assert forgetting.result() == 1
+
+    assert repo.count("agent") == 0
+
+
+def test_a_repeated_call_that_is_awaited_has_it_too(
+    database_url: str, engine: Engine, memory_id: UUID
+) -> None:
+    async def forget() -> int:
+        strict = create_async_engine(
+            database_url, poolclass=NullPool, isolation_level="REPEATABLE READ"
+        )
+        return await AsyncMemoryRepository(strict).invalidate("agent", iter([memory_id]))
+
+    with ThreadPoolExecutor(1) as thread:
+        with engine.begin() as rival:
+            rival.exec_driver_sql(LOCK)
+            forgetting = thread.submit(asyncio.run, forget())
+            _wait_until_somebody_waits(engine)
+        assert forgetting.result() == 1
 
 
 def test_a_conflict_in_the_callers_transaction_is_the_callers_to_repeat(

@@ -19,7 +19,7 @@ from pgrecall.embedders import AsyncEmbedder, Embedder, model_name
 from pgrecall.errors import DatabaseConflict, EmbedderRequired, InputError
 from pgrecall.repository.copying import copy_statement, copy_types, know_vectors
 from pgrecall.repository.retries import MAX_ATTEMPTS, pause_before
-from pgrecall.repository.running import Connect, Embeddings, present_as, running
+from pgrecall.repository.running import Connect, Embeddings, present_as, repeatable, running
 from pgrecall.repository.transactions import in_transactions
 from pgrecall.repository.translation import translated
 from pgrecall.schema import DEFAULT_SCHEMA, Tables, tables
@@ -49,7 +49,7 @@ def _awaiting(
     operation: Callable[Concatenate[Tables, P], Operation[T]],
 ) -> Callable[Concatenate[AsyncMemoryRepository, P], Coroutine[Any, Any, T]]:
     async def method(self: AsyncMemoryRepository, /, *args: P.args, **kwargs: P.kwargs) -> T:
-        return await self._run(partial(operation, self._tables, *args, **kwargs))
+        return await self._run(repeatable(operation, self._tables, *args, **kwargs))
 
     present_as(method, operation)
     return method

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Iterator
 from dataclasses import dataclass
-from functools import update_wrapper
+from functools import partial, update_wrapper
 from inspect import Parameter, signature
 from typing import Any, TypeVar
 
@@ -17,7 +17,7 @@ from pgrecall.repository.inspection import (
     require_psycopg,
 )
 from pgrecall.repository.lookups import keep, kept
-from pgrecall.schema import Layout
+from pgrecall.schema import Layout, Tables
 from pgrecall.steps import Copy, CountTokens, Embed, Embedded, Execute, Inspect, Lookup, Operation
 
 T = TypeVar("T")
@@ -31,6 +31,19 @@ class Connect:
 Request = Connect | Embed | CountTokens | Execute | Copy
 Embeddings = dict[Embed, Embedded]
 """What was embedded already, so that a repeated attempt does not pay for it again."""
+
+
+def repeatable(
+    operation: Callable[..., Operation[T]], tables: Tables, *args: Any, **kwargs: Any
+) -> Callable[[], Operation[T]]:
+    """Starts the operation, each time with all that was passed: a first attempt would leave nothing
+    of an iterator to the second."""
+    named = {name: _unspent(value) for name, value in kwargs.items()}
+    return partial(operation, tables, *map(_unspent, args), **named)
+
+
+def _unspent(value: Any) -> Any:
+    return list(value) if isinstance(value, Iterator) else value
 
 
 def running(
