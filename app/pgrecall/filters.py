@@ -135,6 +135,11 @@ class Filters:
         )
 
     @property
+    def are_default(self) -> bool:
+        """Whether none is given: then what is recalled at all passes."""
+        return not self.where and set(self.parameters) == {"statuses"}
+
+    @property
     def parameters(self) -> dict[str, Any]:
         """The values to be bound, by name."""
         given = {

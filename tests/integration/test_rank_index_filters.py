@@ -91,6 +91,17 @@ def both(repo: MemoryRepository, query: Any, **asked: Any) -> tuple[Hits, Hits]:
     )
 
 
+def test_where_filters_are_a_search_looks_further_at_once(repo: MemoryRepository) -> None:
+    """All of them pass here: without filters a third of these memories would be scored."""
+    plain, _ = both(repo, QUERIES[0])
+    assert plain.candidates is not None
+    for all_pass in ({"tiers": list(TIERS)}, {"where": repo.memories.c.importance >= 0}):
+        filtered, exact = both(repo, QUERIES[0], **all_pass)
+        assert filtered.candidates == 3 * plain.candidates
+        assert [hit.memory.id for hit in filtered] == [hit.memory.id for hit in exact]
+
+
+
 def recall(found: Hits, exact: Hits) -> float:
     """The share found of the exact answer, which has to be as long and as good place by place."""
     assert len(found) == len(exact)

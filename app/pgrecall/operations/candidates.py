@@ -24,6 +24,11 @@ MAX_CANDIDATES = 1_000
 """How many the graph hands on at most: as many as pgvector's walk may keep."""
 PER_HIT, MAX_K = 6, 80
 """At least so many candidates for each hit asked for, and the most hits an index is asked for."""
+FILTERED = 3
+"""So many times as many where there are filters, as measured: what passes them lies further down,
+where a walk is less thorough."""
+ENOUGH, FILTERED_ENOUGH = 3, 5
+"""One in so many has to pass."""
 PER_CANDIDATE = 4
 """So many are compared by words for each candidate handed on: with fewer, more memories have to be
 looked up by their words, which takes longer than it saves."""
@@ -63,7 +68,7 @@ def through_indexes(
     layout: Layout = yield Inspect()
     sources = _sources(tables, wanted, usable, moment, layout)
     candidates = at_first(wanted, usable)
-    enough = candidates // 3
+    enough = candidates // (FILTERED_ENOUGH if _is_filtered(wanted) else ENOUGH)
     without_floor = replace(wanted, min_score=None)
     parameters = without_floor.parameters
     if packing is None:
@@ -104,7 +109,16 @@ def at_first(wanted: Search, usable: Sequence[RankIndex]) -> int:
         number = max(PER_HIT * wanted.k, LEVELS[0])
         return 2 * number if rank_space.is_rough(wanted.profile) else number
     number = max(PER_HIT * wanted.k, *(index.candidates for index in usable))
-    return 2 * number if rank_space.is_hard(wanted.profile) else number
+    if rank_space.is_hard(wanted.profile):
+        number *= 2
+    if _is_filtered(wanted):
+        number *= FILTERED
+    return min(number, MAX_CANDIDATES)
+
+
+def _is_filtered(wanted: Search) -> bool:
+    """Whether filters ask for more candidates; where words count, a walk looks further anyway."""
+    return wanted.query_text is None and not wanted.filters.are_default
 
 
 def how_far(usable: Sequence[RankIndex], candidates: int) -> int:
