@@ -71,10 +71,11 @@ class Style:
         if not memories:
             return ""
         ordered = sorted(memories, key=lambda memory: _place(memory.memory_type))
-        blocks = "".join(self._block(memory, marker) for memory in ordered)
+        blocks = "".join(self.written(memory, marker) for memory in ordered)
         return _filled(self.opening, marker=marker) + blocks + _filled(self.closing, marker=marker)
 
-    def _block(self, memory: Memory, marker: str) -> str:
+    def written(self, memory: Memory, marker: str) -> str:
+        """One memory between its marks."""
         return _filled(
             self.block,
             marker=marker,

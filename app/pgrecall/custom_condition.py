@@ -18,6 +18,7 @@ _RESERVED = re.compile(
     r"|block_length|per_\w+|reserved_\w+|diversity|weights?_\w+|speeds|candidate_numbers"
     r"|statuses|tiers|memory_types|(all_)?(tags|entities)|components|output_types|domains"
     r"|categories|loops|compliant|created_(after|before)"
+    r"|labels|label_kinds|hit_\w+|measured_\w+"
     r"|(metadata|similarity|recency|usefulness|importance|confidence|trust|frequency"
     r"|entity_overlap)(_\w+)?)"
 )

@@ -57,20 +57,29 @@ class Model:
         self.case = case
         self.above = [n for n, score in enumerate(case.scores) if score >= case.floor]
         self.packed: list[int] = []
+        self.found: dict[int, Outcome] = {}
 
     def spent(self, kind: str | None = None) -> int:
         types = self.case.types
         return sum(self.case.costs[n] for n in self.packed if kind in (None, types[n]))
 
     def kept_for_others(self, kind: str) -> int:
-        """What is not spent of the shares of other types, as far as these could fill them."""
+        """What is not spent of the shares of other types, as far as what may still go in
+        would fill them."""
+        case = self.case
         kept = 0
-        for other, share in self.case.reserve.items():
+        for other, share in case.reserve.items():
             if other == kind:
                 continue
-            there = sum(self.case.costs[n] for n in self.above if self.case.types[n] == other)
-            promised = min(math.floor(share * self.case.budget), there)
-            kept += max(promised - self.spent(other), 0)
+            there = sum(
+                case.costs[n]
+                for n in self.above
+                if case.types[n] == other
+                and case.costs[n] <= case.budget
+                and self.found.get(n, ("reserved",))[0] == "reserved"
+            )
+            promised = math.floor(share * case.budget) - self.spent(other)
+            kept += min(max(promised, 0), there)
         return kept
 
     def nearest(self, one: int) -> tuple[float, int | None]:
@@ -98,8 +107,7 @@ class Model:
         return "packed"
 
     def outcomes(self) -> list[Outcome]:
-        case = self.case
-        found: dict[int, Outcome] = {}
+        case, found = self.case, self.found
         in_a_row = 0
         end = "limit"
         while len(self.packed) < case.most:
@@ -108,18 +116,35 @@ class Model:
                 end = "stopped"
                 break
             one = max(waiting, key=lambda n: (self.relevance(n), -n))
+            found[one] = "", len(found) + 1, None
             verdict = self.verdict(one)
             near = self.nearest(one)[1] if verdict == "near_duplicate" else None
-            found[one] = verdict, len(found) + 1, None if near is None else near + 1
+            found[one] = verdict, len(found), None if near is None else near + 1
             if verdict == "packed":
                 self.packed.append(one)
                 in_a_row = 0
-            elif verdict != "near_duplicate":
+            elif verdict == "too_long":
                 in_a_row += 1
+        if end == "stopped":
+            end = self.give_back() or end
         return [
             found.get(n, (end if n in self.above else "min_score", None, None))
             for n in range(len(case.scores))
         ]
+
+    def give_back(self) -> str | None:
+        """Packs what was kept back for types that did not need it."""
+        kept_back = [n for n, (verdict, *_) in self.found.items() if verdict == "reserved"]
+        self.case = replace(self.case, reserve={})
+        step = len(self.found)
+        for one in kept_back:
+            if len(self.packed) == self.case.most:
+                break
+            step += 1
+            if self.verdict(one) == "packed":
+                self.found[one] = "packed", step, None
+                self.packed.append(one)
+        return "limit" if len(self.packed) == self.case.most else None
 
 
 # The function
@@ -371,7 +396,9 @@ SELECT one.id, other.id, pgrecall.similarity(one.embedding, other.embedding, 0)
 def ranked(world: World) -> list[UUID]:
     """What is considered, best first."""
     k, max_skips = world.arguments["k"], world.arguments["max_skips"]
-    consider = world.arguments["consider"] or max(k, min(k * max_skips, 80))
+    passes_over = world.arguments["reserve"] or world.arguments["max_similarity"] is not None
+    by_default = max(k, 80 if passes_over else min(k * max_skips, 80))
+    consider = world.arguments["consider"] or by_default
     order = sorted(world.importance, key=lambda id_: (-world.importance[id_], id_))
     return order[:consider]
 

@@ -101,7 +101,6 @@ def test_where_filters_are_a_search_looks_further_at_once(repo: MemoryRepository
         assert [hit.memory.id for hit in filtered] == [hit.memory.id for hit in exact]
 
 
-
 def recall(found: Hits, exact: Hits) -> float:
     """The share found of the exact answer, which has to be as long and as good place by place."""
     assert len(found) == len(exact)

@@ -31,6 +31,7 @@ from pgrecall.validation import (
 
 MAX_CONSIDERED = 500
 """Every two of them may have to be compared."""
+MAX_RESERVES = 100
 
 
 def context(
@@ -67,11 +68,12 @@ def context(
     scores below `min_score`, and packs: best first, at most k; a memory that does not fit into
     what is left of the budget is passed over, and after `max_skips` of them in a row it stops.
     Considered are the `consider` best, by default as many as packing can look at, max_skips · k,
-    but no more than 80 unless k is.
+    but no more than 80 unless k is; 80 too where reserve or max_similarity may pass over more.
 
     `reserve` keeps shares of the budget for types of memory, {"fact": 0.5}: others cannot use them,
-    except for what the considered memories of the type cannot fill. `max_similarity`, say 0.92,
-    leaves out what is more similar than that to a memory that is in. With `diversity` d in [0, 1)
+    except for what the considered memories of the type cannot fill; what was kept back for that
+    goes in last if there is room. `max_similarity`, say 0.92, leaves out what is more similar than
+    that to a memory that is in. With `diversity` d in [0, 1)
     the next memory is the one with the greatest (1 - d) · score - d · its similarity to the nearest
     that is in (maximal marginal relevance, Carbonell and Goldstein 1998).
 
@@ -80,7 +82,7 @@ def context(
     random marker; a body cannot end its block or pose as another. What a memory takes up is what
     was counted when it was written, else a quarter of its characters, and what its block adds. The
     text as a whole is counted by the repository's token counter and never exceeds `max_tokens`:
-    where the parts were reckoned too small, it is packed again with less.
+    where parts were reckoned too small, it is packed again by what they were found to take up.
     `touch` counts a retrieval of what is in the text.
 
     Raises InputError and its children.
@@ -89,19 +91,23 @@ def context(
     require_strategy(strategy)
     most = require_count("k", k, at_least=1, at_most=MAX_CONSIDERED)
     max_skips = require_count("max_skips", max_skips, at_least=1, at_most=MAX_CONSIDERED)
+    max_tokens = require_count("max_tokens", max_tokens, at_least=1, at_most=MAX_TOKENS)
+    shares = _reserve(reserve)
+    require_share("max_similarity", max_similarity)
     if consider is None:
-        consider = max(most, min(most * max_skips, MAX_K))
-    require_count("consider", consider, at_least=most, at_most=MAX_CONSIDERED)
+        passes_over = bool(shares) or max_similarity is not None
+        consider = max(most, MAX_K if passes_over else min(most * max_skips, MAX_K))
+    consider = require_count("consider", consider, at_least=most, at_most=MAX_CONSIDERED)
     chosen = context_style.named(style)
     packing = Packing(
-        budget=require_count("max_tokens", max_tokens, at_least=1, at_most=MAX_TOKENS),
+        budget=max_tokens,
         most=most,
         min_score=require_share("min_score", min_score) or 0.0,
         max_skips=max_skips,
         style=chosen,
-        reserve=_reserve(reserve),
+        reserve=shares,
         diversity=_diversity(diversity),
-        max_similarity=require_share("max_similarity", max_similarity),
+        max_similarity=max_similarity,
     )
     asked = Question.of(
         agent_id,
@@ -136,9 +142,7 @@ def context(
         [tokens] = (yield CountTokens((text,))) if text else [0]
         if tokens <= max_tokens:
             break
-        # The counter finds the text longer than was reckoned from its parts.
-        spent = sum(one.tokens for one in packed)
-        packing = replace(packing, budget=min(spent - 1, spent * max_tokens // tokens))
+        packing = yield from _less(packing, packed, marker, tokens, max_tokens)
     if touch:
         yield from touched(tables, [one.hit for one in packed])
     return Context(
@@ -150,6 +154,27 @@ def context(
         marker=marker,
         strategy="exact" if found is None else "index",
     )
+
+
+def _less(
+    packing: Packing, packed: Sequence[Packed], marker: str, tokens: int, max_tokens: int
+) -> Operation[Packing]:
+    """How to pack where the counter finds the text longer than was reckoned from its parts.
+
+    By what each memory was found to take up, so that one that was reckoned too small does not take
+    the place of the others; with less in proportion where that does not tell more.
+    """
+    memories = [one.hit.memory for one in packed]
+    counts = yield CountTokens(tuple(packing.style.written(memory, marker) for memory in memories))
+    measured = {
+        one.hit.memory.id: count
+        for one, count in zip(packed, counts, strict=True)
+        if count > one.tokens
+    }
+    if measured:
+        return replace(packing, measured={**packing.measured, **measured})
+    spent = sum(one.tokens for one in packed)
+    return replace(packing, budget=min(spent - 1, spent * max_tokens // tokens))
 
 
 def _taken_apart(profile: Profile, rows: Sequence[Any]) -> tuple[list[Packed], list[LeftOut]]:
@@ -171,6 +196,8 @@ def _reserve(reserve: Mapping[str, float] | None) -> dict[str, float]:
         return {}
     if not isinstance(reserve, Mapping):
         raise InputError(f"reserve maps types of memory to shares, got {type(reserve).__name__}")
+    if len(reserve) > MAX_RESERVES:
+        raise InputError(f"reserve may name at most {MAX_RESERVES} types, got {len(reserve)}")
     shares = {}
     for name, share in reserve.items():
         require_name("reserve", name)

@@ -112,19 +112,23 @@ class Question:
         if vector is not None:
             layout: Layout = yield Inspect()
             query = layout.vector(vector)
-        entities = self.search.query_entities
+        search = self.search
+        if tables.memories is tables.team_memories:  # its own memories need not be brought along
+            others = tuple(team for team in search.teams if team != search.agent_id)
+            search = replace(search, teams=others)
+        entities = search.query_entities
         if self.entities_from_text and isinstance(self.embedding, str):
             found = yield Execute(
-                statements.known_entities(tables, with_teams=bool(self.search.teams)),
+                statements.known_entities(tables, with_teams=bool(search.teams)),
                 {
-                    "owner_id": self.search.agent_id,
+                    "owner_id": search.agent_id,
                     "text": self.embedding,
                     "limit": MAX_QUERY_ENTITIES,
-                    **({"teams": list(self.search.teams)} if self.search.teams else {}),
+                    **({"teams": list(search.teams)} if search.teams else {}),
                 },
             )
             entities = [row.entity for row in found]
-        wanted = replace(self.search, query=query, query_entities=entities)
+        wanted = replace(search, query=query, query_entities=entities)
         wanted = replace(wanted, filters=(yield from narrowing(tables, wanted.filters)))
         if self.hands_on_weight:
             wanted = yield from _with_terms(tables, wanted)

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
+from uuid import UUID
 
 from sqlalchemy import (
     CTE,
@@ -15,6 +16,7 @@ from sqlalchemy import (
     Integer,
     Select,
     Text,
+    Uuid,
     and_,
     bindparam,
     cast,
@@ -67,6 +69,8 @@ class Packing:
     reserve: Mapping[str, float] = field(default_factory=dict)
     diversity: float = 0.0
     max_similarity: float | None = None
+    measured: Mapping[UUID, int] = field(default_factory=dict)
+    """What memories were found to take up that were reckoned too small."""
 
     @property
     def shape(self) -> PackingShape:
@@ -91,6 +95,8 @@ class Packing:
             "reserved_shares": list(self.reserve.values()),
             "diversity": self.diversity,
             "max_similarity": self.max_similarity,
+            "measured_ids": list(self.measured),
+            "measured_costs": list(self.measured.values()),
         }
 
 
@@ -185,7 +191,8 @@ def _pool(tables: Tables, shape: Shape, packing: PackingShape, best: CTE) -> CTE
 
 
 def _cost(memories: FromClause, packing: PackingShape) -> ColumnElement[int]:
-    """Tokens of a memory's text, and of the characters that its block adds to it."""
+    """Tokens of a memory's text and of the characters that its block adds to it, or what was
+    measured if that is more."""
     kind = func.char_length(memories.c.memory_type, type_=Integer())
     added = _bound("block_length") + func.least(kind, _number(MAX_CATEGORY_LENGTH), type_=Integer())
     if packing.indents:
@@ -196,7 +203,10 @@ def _cost(memories: FromClause, packing: PackingShape) -> ColumnElement[int]:
         added += _bound("per_escape") * escapes
     uncounted = _quarter(func.char_length(memories.c.content, type_=Integer()))
     counted = func.coalesce(memories.c.tokens, uncounted, type_=Integer())
-    return func.least(counted, _number(MOST), type_=Integer()) + _quarter(added)
+    reckoned = func.least(counted, _number(MOST), type_=Integer()) + _quarter(added)
+    place = func.array_position(_bound("measured_ids", ARRAY(Uuid)), memories.c.id, type_=Integer())
+    measured = _bound("measured_costs", ARRAY(Integer))[place]
+    return func.greatest(reckoned, measured, type_=Integer())
 
 
 def _quarter(characters: ColumnElement[int]) -> ColumnElement[Any]:
