@@ -55,7 +55,17 @@ def tiktoken_counter(encoding: Any = "o200k_base") -> TokenCounter:
             f"encoding must be a tiktoken.Encoding or a name, got {type(encoding).__name__}"
         )
     found: tiktoken.Encoding = encoding
-    return lambda text: len(found.encode(text, disallowed_special=()))
+
+    def count(text: str) -> int:
+        try:
+            return len(found.encode(text, disallowed_special=()))
+        except ValueError:  # its regular expression cannot take a run of a million spaces
+            if len(text) < 2:
+                raise
+            middle = len(text) // 2
+            return count(text[:middle]) + count(text[middle:])
+
+    return count
 
 
 def require_counter(counter: object) -> TokenCounter:

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 from uuid import UUID
 
+import numpy as np
 import pytest
 import tiktoken
 from sqlalchemy import Engine, NullPool, bindparam, create_engine, event, text
@@ -207,6 +208,19 @@ def test_ranking_and_packing_are_one_statement(shared_engine: Engine, agent: str
     assert "pack(" in sent[0]
 
 
+def test_numbers_of_numpy_are_plain_in_the_record(
+    shared_repo: MemoryRepository, agent: str
+) -> None:
+    shared_repo.add(agent, note("a", 0.9))
+    numbers: dict[str, Any] = {
+        name: np.int32(50) for name in ("max_tokens", "k", "max_skips", "consider")
+    }
+
+    found = shared_repo.context(agent, **numbers, **BY_IMPORTANCE)
+
+    assert json.loads(json.dumps(found.record()))["max_tokens"] == 50
+
+
 def test_the_record_is_plain_json(shared_repo: MemoryRepository, agent: str) -> None:
     ids = shared_repo.add_many(
         agent,
@@ -377,6 +391,40 @@ def test_nothing_is_left_out_for_the_sake_of_what_gave_way(shared_url: str, agen
     assert {one.near for one in found.left_out} - {None} <= packed
 
 
+def test_one_that_was_counted_too_small_does_not_take_the_place_of_all(
+    shared_repo: MemoryRepository, shared_engine: Engine, agent: str
+) -> None:
+    shared_repo.add(agent, note("x" * 40_000, 0.9, tokens=0))
+    shared_repo.add_many(agent, [note(f"note {n}", 0.8 - n / 100) for n in range(10)])
+    statements = 0
+
+    def count(*_: Any) -> None:
+        nonlocal statements
+        statements += 1
+
+    event.listen(shared_engine, "before_cursor_execute", count)
+    try:
+        found = shared_repo.context(agent, max_tokens=4000, touch=False, **BY_IMPORTANCE)
+    finally:
+        event.remove(shared_engine, "before_cursor_execute", count)
+
+    assert contents(found) == [f"note {n}" for n in range(10)]
+    assert reasons(found) == {"x" * 40_000: "too_long"}
+    assert all(one.tokens >= 10_000 for one in found.left_out)
+    assert statements <= 3  # one of them looks at the schema
+
+
+def test_many_that_were_counted_too_small_are_measured_together(
+    shared_repo: MemoryRepository, agent: str
+) -> None:
+    shared_repo.add_many(agent, [note(f"{n:400}", 0.9 - n / 100, tokens=1) for n in range(60)])
+
+    found = shared_repo.context(agent, max_tokens=1000, k=60, **BY_IMPORTANCE)
+
+    assert 800 <= found.tokens <= 1000
+    assert len(found.packed) == 8
+
+
 def test_a_counter_that_finds_everything_too_long_leaves_nothing(
     shared_url: str, agent: str
 ) -> None:
@@ -479,6 +527,11 @@ def test_so_many_of_the_best_are_considered(shared_repo: MemoryRepository, agent
         ({"k": 20, "max_skips": 500}, 80),
         ({"k": 90, "max_skips": 500}, 90),
         ({"k": 1, "consider": 500}, 100),
+        ({"k": 2, "reserve": {"task": 0.1}}, 80),
+        ({"k": 2, "reserve": {}}, 6),
+        ({"k": 2, "max_similarity": 1.0}, 80),
+        ({"k": 90, "max_similarity": 1.0}, 90),
+        ({"k": 2, "diversity": 0.1}, 6),
     ]
     for arguments, considered in several:
         found = shared_repo.context(agent, touch=False, **arguments, **BY_IMPORTANCE)
@@ -506,6 +559,47 @@ def test_a_share_of_the_budget_is_kept_for_a_type(
     assert packed({"fact": 0.25}) == (["0", "1", "2", "4"], {"3": "reserved", "5": "too_long"})
     assert packed({"fact": 0.5, "task": 0.5})[0] == ["0", "1", "4", "5"]
     assert packed({"task": 1.0})[0] == ["0", "1", "2", "3"]
+
+
+def test_what_a_share_is_kept_for_may_be_further_down_than_packing_would_look(
+    shared_repo: MemoryRepository, agent: str
+) -> None:
+    order = ["task"] * 9 + ["fact"] * 2
+    shared_repo.add_many(
+        agent, [note(f"{n}", 0.9 - n / 100, kind, tokens=80) for n, kind in enumerate(order)]
+    )
+
+    found = shared_repo.context(
+        agent, max_tokens=400, reserve={"fact": 0.5}, max_skips=1, **BY_IMPORTANCE
+    )
+
+    assert contents(found) == ["0", "1", "9", "10"]
+    assert set(reasons(found).values()) == {"reserved"}
+
+
+def test_a_share_is_not_kept_for_what_can_never_go_in(
+    shared_repo: MemoryRepository, agent: str
+) -> None:
+    shared_repo.add(agent, note("long", 0.95, "fact", tokens=1000))
+    shared_repo.add_many(agent, [note(f"{n}", 0.9 - n / 100, "task", tokens=80) for n in range(4)])
+
+    found = shared_repo.context(agent, max_tokens=400, reserve={"fact": 0.5}, **BY_IMPORTANCE)
+
+    assert contents(found) == ["0", "1", "2", "3"]
+    assert reasons(found) == {"long": "too_long"}
+
+
+def test_what_was_kept_back_in_vain_goes_in_last(shared_repo: MemoryRepository, agent: str) -> None:
+    tasks = [note(f"{n}", 0.9 - n / 100, "task", embedding=at(45 * n)) for n in range(4)]
+    like_the_first = [note(f"like {n}", 0.5, "fact", embedding=at(1 + n)) for n in range(2)]
+    shared_repo.add_many(agent, [replace(one, tokens=80) for one in (*tasks, *like_the_first)])
+
+    found = shared_repo.context(
+        agent, max_tokens=400, reserve={"fact": 0.5}, max_similarity=0.9, **BY_IMPORTANCE
+    )
+
+    assert contents(found) == ["0", "1", "2", "3"]
+    assert set(reasons(found).values()) == {"near_duplicate"}
 
 
 def test_what_a_type_cannot_fill_is_free_for_all(shared_repo: MemoryRepository, agent: str) -> None:
@@ -567,9 +661,7 @@ def test_near_duplicates_are_no_skips_and_end_none(
         + [note("other", 0.5, embedding=at(90))],
     )
 
-    found = shared_repo.context(
-        agent, max_similarity=0.9, max_skips=1, consider=20, **BY_IMPORTANCE
-    )
+    found = shared_repo.context(agent, k=2, max_similarity=0.9, max_skips=1, **BY_IMPORTANCE)
 
     assert contents(found) == ["0", "other"]
 
@@ -650,6 +742,18 @@ def test_a_team_has_a_context_of_its_own(shared_repo: MemoryRepository, agent: s
     assert retrievals(shared_repo.teams, agent, [id_]) == [1]
 
 
+def test_a_team_named_twice_has_each_memory_once(shared_repo: MemoryRepository, agent: str) -> None:
+    shared_repo.teams.add(agent, note("ours", 0.5, embedding=NORTH))
+    shared_repo.teams.add(f"{agent} too", note("theirs", 0.4, embedding=NORTH))
+    teams = [agent, f"{agent} too"]
+
+    found = shared_repo.teams.context(agent, teams=teams, touch=False, **BY_IMPORTANCE)
+    hits = shared_repo.teams.search(agent, NORTH, teams=teams, touch=False)
+
+    assert contents(found) == ["ours", "theirs"]
+    assert sorted(hit.memory.content for hit in hits) == ["ours", "theirs"]
+
+
 # The arguments of a search
 
 
@@ -697,6 +801,7 @@ def test_a_parameter_of_ones_own_keeps_its_value(
     [
         *("floor", "budget", "most", "max_skips", "diversity", "max_similarity"),
         *("block_length", "per_line", "per_escape", "reserved_types", "reserved_shares"),
+        *("measured_ids", "measured_costs", "labels", "label_kinds", "hit_ids", "hit_owners"),
     ],
 )
 def test_a_parameter_with_a_name_of_ours_is_refused_or_kept_apart(
@@ -933,6 +1038,7 @@ def test_a_database_that_is_read_only_answers_without_counting(
         ({"reserve": {"fact": True}}, r"reserve\['fact'\] must be a number, got bool True"),
         ({"reserve": {"a": 0.6, "b": 0.5}}, r"shares of reserve must not exceed 1.*1\.1"),
         ({"reserve": {"": 0.5}}, r"reserve must not be empty"),
+        ({"reserve": dict.fromkeys(map(str, range(101)), 0)}, r"at most 100 types, got 101"),
         ({"reserve": {7: 0.5}}, r"reserve must be text, got int"),
         ({"reserve": {"a\0": 0.5}}, r"reserve contains a NUL"),
         ({"reserve": {"x" * 201: 0.5}}, r"reserve may have at most 200 characters, got 201"),
@@ -1225,6 +1331,20 @@ def test_tiktoken_counts_by_an_encoding(
     assert stored_tokens(shared_engine, agent) == {"tea": 3, "中文": 6, "<|endoftext|>": 13}
     assert found.tokens == len(found.text.encode())
     assert len(found.packed) == 3
+
+
+def test_what_tiktoken_cannot_take_whole_is_counted_in_parts() -> None:
+    encoding = tiktoken.Encoding(
+        name="of OpenAI",
+        pat_str=r"\s+(?!\S)|\s+|\S+",  # as theirs end
+        mergeable_ranks={bytes([number]): number for number in range(256)},
+        special_tokens={},
+    )
+    spaces = " " * 1_000_000
+    with pytest.raises(ValueError, match="stack size"):
+        encoding.encode(spaces)
+
+    assert tiktoken_counter(encoding)(spaces) == len(spaces)
 
 
 @pytest.mark.parametrize("name", ["o200k_base", "cl100k_base", "p50k_base", "r50k_base"])

@@ -412,31 +412,25 @@ def predicted(
     costs = {one.hit.memory.id: one.tokens for one in every}
     frame = {"plain": 0, "markdown": 0, "xml": 13}[world.arguments["style"]]
     max_tokens = world.arguments["max_tokens"]
-    budget = max(max_tokens - frame, 0)
-    while True:
-        outcomes = Model(
-            Case(
-                scores=[world.importance[id_] for id_ in order],
-                costs=[costs[id_] for id_ in order],
-                types=[world.memories[id_].memory_type for id_ in order],
-                budget=budget,
-                most=world.arguments["k"],
-                floor=world.arguments["min_score"] or 0.0,
-                max_skips=world.arguments["max_skips"],
-                reserve=world.arguments["reserve"] or {},
-                alike=[[alike[one, other] for other in order] for one in order] if alike else None,
-                diversity=world.arguments["diversity"],
-                max_similarity=world.arguments["max_similarity"],
-            )
-        ).outcomes()
-        steps = {step: id_ for id_, (verdict, step, _) in zip(order, outcomes, strict=True) if step}
-        reasons = {id_: verdict for id_, (verdict, *_) in zip(order, outcomes, strict=True)}
-        packed = [steps[step] for step in sorted(steps) if reasons[steps[step]] == "packed"]
-        tokens = tokens_of(world, packed)
-        if tokens <= max_tokens:
-            return packed, {id_: why for id_, why in reasons.items() if id_ not in packed}
-        spent = sum(costs[id_] for id_ in packed)  # packed again with less in proportion
-        budget = min(spent - 1, spent * max_tokens // tokens)
+    outcomes = Model(
+        Case(
+            scores=[world.importance[id_] for id_ in order],
+            costs=[costs[id_] for id_ in order],
+            types=[world.memories[id_].memory_type for id_ in order],
+            budget=max(max_tokens - frame, 0),
+            most=world.arguments["k"],
+            floor=world.arguments["min_score"] or 0.0,
+            max_skips=world.arguments["max_skips"],
+            reserve=world.arguments["reserve"] or {},
+            alike=[[alike[one, other] for other in order] for one in order] if alike else None,
+            diversity=world.arguments["diversity"],
+            max_similarity=world.arguments["max_similarity"],
+        )
+    ).outcomes()
+    steps = {step: id_ for id_, (verdict, step, _) in zip(order, outcomes, strict=True) if step}
+    reasons = {id_: verdict for id_, (verdict, *_) in zip(order, outcomes, strict=True)}
+    packed = [steps[step] for step in sorted(steps) if reasons[steps[step]] == "packed"]
+    return packed, {id_: why for id_, why in reasons.items() if id_ not in packed}
 
 
 def tokens_of(world: World, packed: Sequence[UUID]) -> int:

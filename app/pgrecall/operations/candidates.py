@@ -29,6 +29,8 @@ FILTERED = 3
 where a walk is less thorough."""
 ENOUGH, FILTERED_ENOUGH = 3, 5
 """One in so many has to pass."""
+AT_LAST = 2
+"""So many for each hit do where there are filters and no more can be asked for."""
 PER_CANDIDATE = 4
 """So many are compared by words for each candidate handed on: with fewer, more memories have to be
 looked up by their words, which takes longer than it saves."""
@@ -68,7 +70,8 @@ def through_indexes(
     layout: Layout = yield Inspect()
     sources = _sources(tables, wanted, usable, moment, layout)
     candidates = at_first(wanted, usable)
-    enough = candidates // (FILTERED_ENOUGH if _is_filtered(wanted) else ENOUGH)
+    is_filtered = _is_filtered(wanted)
+    enough = candidates // (FILTERED_ENOUGH if is_filtered else ENOUGH)
     without_floor = replace(wanted, min_score=None)
     parameters = without_floor.parameters
     if packing is None:
@@ -84,6 +87,8 @@ def through_indexes(
             return None
         fewest = min(found[0].passed)
         if fewest >= enough:
+            break
+        if is_filtered and candidates == MAX_CANDIDATES and fewest >= AT_LAST * wanted.k:
             break
         more = 2 * candidates * enough // max(fewest, 1)
         if candidates == MAX_CANDIDATES or more > 2 * MAX_CANDIDATES:

@@ -204,8 +204,12 @@ def _cost(memories: FromClause, packing: PackingShape) -> ColumnElement[int]:
     uncounted = _quarter(func.char_length(memories.c.content, type_=Integer()))
     counted = func.coalesce(memories.c.tokens, uncounted, type_=Integer())
     reckoned = func.least(counted, _number(MOST), type_=Integer()) + _quarter(added)
-    place = func.array_position(_bound("measured_ids", ARRAY(Uuid)), memories.c.id, type_=Integer())
-    measured = _bound("measured_costs", ARRAY(Integer))[place]
+    found = (
+        func.unnest(_bound("measured_ids", ARRAY(Uuid)), _bound("measured_costs", ARRAY(Integer)))
+        .table_valued(column("memory_id", Uuid()), column(COST, Integer()), name="measured")
+        .render_derived()
+    )
+    measured = select(found.c[COST]).where(found.c.memory_id == memories.c.id).scalar_subquery()
     return func.greatest(reckoned, measured, type_=Integer())
 
 
