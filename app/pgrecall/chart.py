@@ -10,13 +10,20 @@ from pgrecall.evaluation import METRICS, Evaluation, Scores
 
 FORMATS = (".png", ".svg")
 LONGEST_NAME = 30
+MAX_HEIGHT = 60.0
+"""In inches; matplotlib draws no more than 65,536 pixels, and bars are drawn thinner instead."""
 FIRST = "_of all queries"
 """Marks the bars that the legend is made of; it is not shown."""
 
 
+def require_drawable(path: Path) -> None:
+    """Raises what `draw` would raise, as far as it can be seen before any work is done for it."""
+    require_format(path)
+    _figure()
+
+
 def require_format(path: Path) -> None:
-    """Raises InputError for a file that is no PNG or SVG or has no folder, before any work is done
-    for it."""
+    """Raises InputError for a file that is no PNG or SVG or has no folder."""
     if not path.parent.is_dir():
         raise InputError(f"{path.parent} is not a folder")
     if path.suffix.lower() not in FORMATS:
@@ -34,7 +41,8 @@ def draw(evaluation: Evaluation, path: Path) -> None:
     figure_of = _figure()
     names = {"recall": f"recall@{evaluation.k}", "mrr": "MRR", "ndcg": f"nDCG@{evaluation.k}"}
     sets = ["all queries", *next(iter(evaluation.profiles)).by_group]
-    figure = figure_of(figsize=(4.2 * len(METRICS), 1.2 + 0.32 * _rows(evaluation, sets)))
+    height = min(1.2 + 0.32 * _rows(evaluation, sets), MAX_HEIGHT)
+    figure = figure_of(figsize=(4.2 * len(METRICS), height))
     axes = figure.subplots(1, len(METRICS), sharey=True)
     for axis, metric in zip(axes, METRICS, strict=True):
         _bars(axis, evaluation, sets, metric)

@@ -16,6 +16,7 @@ from pgrecall.validation import (
     require_query,
     require_query_entities,
     require_text,
+    shown,
 )
 
 MAX_GAIN = 1e6
@@ -69,7 +70,7 @@ def _relevant(relevant: object) -> dict[UUID, float]:
             or not isinstance(gain, int | float)
             or not 1e-6 <= gain <= MAX_GAIN
         ):
-            raise InputError(f"a gain must lie within 1e-6 and {MAX_GAIN:g}, got {gain!r:.80}")
+            raise InputError(f"a gain must lie within 1e-6 and {MAX_GAIN:g}, got {shown(gain)}")
         gains[memory_id] = float(gain)
     if not gains:
         raise InputError("relevant is empty: a query needs at least one memory that answers it")

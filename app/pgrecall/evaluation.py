@@ -16,6 +16,10 @@ of what the best order would give (Järvelin and Kekäläinen 2002, with the gai
 has it)."""
 
 
+FEWEST = 10
+"""Queries below which no difference is clear: an interval drawn from so few is too narrow."""
+
+
 @dataclass(frozen=True, slots=True)
 class Difference:
     """How much better than the first profile, the same queries compared one by one."""
@@ -24,11 +28,13 @@ class Difference:
     low: float
     high: float
     """The interval that holds it with 95 %, by paired bootstrap."""
+    queries: int
+    """How many were compared."""
 
     @property
     def is_clear(self) -> bool:
-        """Whether the interval leaves out 0."""
-        return self.low > 0 or self.high < 0
+        """Whether the interval leaves out 0 and is over FEWEST queries at least."""
+        return self.queries >= FEWEST and (self.low > 0 or self.high < 0)
 
 
 @dataclass(frozen=True, slots=True)

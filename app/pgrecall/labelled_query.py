@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
 from datetime import datetime
 from uuid import UUID
@@ -30,3 +30,7 @@ class LabelledQuery:
     """Its words, where `query` is a vector."""
     query_entities: Sequence[str] | None = None
     """Its entities; None: those found in its text."""
+
+    def __post_init__(self) -> None:
+        if isinstance(self.relevant, Iterator):  # its first use would leave nothing to the next
+            object.__setattr__(self, "relevant", list(self.relevant))

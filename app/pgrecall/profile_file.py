@@ -22,17 +22,24 @@ from typing import Any
 
 import tomli_w
 
-from pgrecall.errors import InvalidProfile, UnknownName
+from pgrecall.errors import InputError, InvalidProfile, UnknownName
 from pgrecall.profile import Profile
 from pgrecall.signals import KINDS, Signal
 
 
 def save(profile: Profile, path: str | Path) -> None:
-    """Writes a profile as .toml or .json, whichever the name ends in."""
+    """Writes a profile as .toml or .json, whichever the name ends in.
+
+    Raises InputError for a file that cannot be written.
+    """
     path = Path(path)
     values = as_values(profile)
     text = json.dumps(values, indent=2) + "\n" if _is_json(path) else tomli_w.dumps(values)
-    path.write_text(text, encoding="utf-8")
+    try:
+        path.write_text(text, encoding="utf-8")
+    except (OSError, UnicodeEncodeError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise InputError(f"{path} cannot be written: {reason}") from error
 
 
 def load(path: str | Path) -> Profile:

@@ -101,12 +101,15 @@ def _parsed(line: str, agent_id: str) -> LabelledQuery:
 
 
 def _are_numbers(values: object) -> bool:
-    return (
-        isinstance(values, list)
-        and bool(values)
-        and all(isinstance(v, int | float) and not isinstance(v, bool) for v in values)
-        and all(map(math.isfinite, values))
-    )
+    try:
+        return (
+            isinstance(values, list)
+            and bool(values)
+            and all(isinstance(v, int | float) and not isinstance(v, bool) for v in values)
+            and all(map(math.isfinite, values))
+        )
+    except OverflowError:
+        raise InputError(f"embedding has a number that is too large: {values!r:.60}") from None
 
 
 def _relevant(relevant: object, agent_id: str) -> list[UUID] | dict[UUID, float]:

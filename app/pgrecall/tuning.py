@@ -10,11 +10,12 @@ from pgrecall.profile import Profile
 from pgrecall.profile_file import as_values
 
 FEWEST = 30
-"""Held-out queries below which an interval says little of queries to come."""
+"""Different held-out questions below which an interval says little of queries to come."""
 
 Verdict = Literal["better", "thin", "no better"]
 """better: the held-out difference in nDCG is above 0 with its whole interval. thin: it is above 0,
-but the interval is not, or there were fewer than FEWEST queries. no better: it is not above 0."""
+but the interval is not, or fewer than FEWEST questions were kept back. no better: it is not above
+0."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +29,8 @@ class Tuning:
     """start and found, in this order, over the queries that found was chosen by."""
     held_out: Evaluation
     """The same over those kept back."""
+    questions: int
+    """How many different ones were kept back; copies of a question count once."""
 
     @property
     def difference(self) -> Difference:
@@ -39,8 +42,7 @@ class Tuning:
         difference = self.difference
         if difference.mean <= 0:
             return "no better"
-        enough = self.held_out.profiles[1].overall.queries >= FEWEST
-        return "better" if difference.low > 0 and enough else "thin"
+        return "better" if difference.low > 0 and self.questions >= FEWEST else "thin"
 
     @property
     def proposed(self) -> Profile | None:

@@ -20,6 +20,14 @@ from pgrecall.signals import MAX_QUERY_ENTITIES, SMALLEST_SHARE
 LONGEST_DURATION = timedelta(days=365_250)
 
 
+def shown(value: object) -> str:
+    """A value in an error message, cut off."""
+    try:
+        return f"{value!r:.80}"
+    except ValueError:  # Python writes no whole number of more than some thousand digits
+        return f"{type(value).__name__} with too many digits to be shown"
+
+
 def require_text(name: str, value: object, *, error: type[InputError] = InputError) -> str:
     """A str that PostgreSQL can hold: no NUL, no lone surrogate."""
     if not isinstance(value, str):
@@ -210,8 +218,8 @@ def require_count(
     error: type[InputError] = InputError,
 ) -> int:
     if isinstance(value, bool) or not isinstance(value, Integral):
-        raise error(f"{name} must be a whole number, got {value!r:.80}")
+        raise error(f"{name} must be a whole number, got {shown(value)}")
     number = int(value)
     if not at_least <= number <= at_most:
-        raise error(f"{name} must lie within {at_least} and {at_most}, got {number}")
+        raise error(f"{name} must lie within {at_least} and {at_most}, got {shown(number)}")
     return number

@@ -5,6 +5,7 @@ Metrics are held against examples worked out by hand and against trec_eval (pytr
 
 from __future__ import annotations
 
+import json
 import math
 import random
 import statistics
@@ -15,9 +16,10 @@ from typing import Any
 from uuid import UUID, uuid4
 from zlib import crc32
 
+import numpy as np
 import pytest
 import pytrec_eval
-from sqlalchemy import Engine, create_engine
+from sqlalchemy import Connection, Engine, create_engine, event, text
 
 from pgrecall import (
     Evaluation,
@@ -30,6 +32,7 @@ from pgrecall import (
 )
 from pgrecall.bootstrap import intervals
 from pgrecall.errors import (
+    DatabaseError,
     DatabaseReadOnly,
     EmbedderRequired,
     InputError,
@@ -594,6 +597,20 @@ def test_differences_are_to_the_first_and_paired(world: World) -> None:
         assert (none.mean, none.low, none.high, none.is_clear) == (0, 0, 0, False)
 
 
+@pytest.mark.parametrize("queries", [9, 10])
+def test_a_difference_over_few_queries_is_not_clear(
+    shared_repo: MemoryRepository, agent: str, five: dict[str, UUID], queries: int
+) -> None:
+    asked = [LabelledQuery(NORTH, [five["a"]], group="all")] * queries
+    away = Profile("away", {Importance(): 1.0})
+
+    found = shared_repo.evaluate(agent, asked, profiles=[MEANING, away]).profiles[1]
+
+    for difference in (found.overall.differences["mrr"], found.by_group["all"].differences["mrr"]):
+        assert difference.low <= difference.high < 0
+        assert (difference.queries, difference.is_clear) == (queries, queries == 10)
+
+
 def test_the_seed_decides_the_intervals_and_nothing_else(world: World) -> None:
     queries = random_queries(world, 30)
 
@@ -731,6 +748,79 @@ def test_where_nothing_may_be_written_it_says_so(world: World) -> None:
     engine.dispose()
 
 
+def test_vectors_are_kept_within_the_rows_of_the_queries(
+    shared_engine: Engine, agent: str, five: dict[str, UUID]
+) -> None:
+    storage = (
+        "SELECT attstorage FROM pg_attribute "
+        "WHERE attrelid = to_regclass('pg_temp.pgrecall_queries') AND attname = 'query'"
+    )
+    found: list[Any] = []
+
+    def look(connection: Connection, _: Any, statement: str, *__: Any) -> None:
+        if "ndcg_0" in statement:
+            found.append(connection.exec_driver_sql(storage).scalar_one())
+
+    with shared_engine.connect() as connection:
+        event.listen(connection, "before_cursor_execute", look)
+        MemoryRepository(connection).evaluate(agent, [LabelledQuery(NORTH, [five["a"]])])
+        connection.rollback()
+
+    assert found == ["p"]
+
+
+def test_what_a_failure_leaves_on_an_autocommit_connection_does_no_harm(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fails(*_: Any) -> Any:
+        return text("SELECT 1 / 0")
+
+    queries = [LabelledQuery(VECTOR, world.ids[:1])]
+    with world.engine.connect() as raw:
+        connection = raw.execution_options(isolation_level="AUTOCOMMIT")
+        repo = MemoryRepository(connection)
+        with monkeypatch.context() as patch:
+            patch.setattr("pgrecall.statements.evaluate", fails)
+            with pytest.raises(DatabaseError):
+                repo.evaluate(AGENT, queries)
+        assert len(connection.exec_driver_sql(TEMPORARY).all()) == 2
+
+        found = repo.evaluate(AGENT, queries, as_of=NOW)
+
+        assert connection.exec_driver_sql(TEMPORARY).all() == []
+    assert found == world.repo.evaluate(AGENT, queries, as_of=NOW)
+
+
+def test_a_table_of_the_callers_of_the_same_name_stays(world: World) -> None:
+    sql(world.engine, "CREATE TABLE public.pgrecall_queries AS SELECT 1 AS mine")
+
+    world.repo.evaluate(AGENT, [LabelledQuery(VECTOR, world.ids[:1])])
+
+    assert sql(world.engine, "TABLE public.pgrecall_queries") == [(1,)]
+    sql(world.engine, "DROP TABLE public.pgrecall_queries")
+
+
+def test_the_numbers_of_other_libraries_are_taken(world: World) -> None:
+    queries, ranked = random_queries(world, 12), ["trust", "tiered"]
+    theirs: dict[str, Any] = {"k": np.int64(5), "seed": np.int64(3)}
+
+    found = world.repo.evaluate(AGENT, queries, profiles=ranked, as_of=NOW, **theirs)
+
+    assert found == world.repo.evaluate(AGENT, queries, profiles=ranked, as_of=NOW, k=5, seed=3)
+    assert json.loads(json.dumps(found.record())) == found.record()
+
+
+def test_what_is_relevant_may_come_one_by_one_and_be_asked_twice(
+    shared_repo: MemoryRepository, agent: str, five: dict[str, UUID]
+) -> None:
+    query = LabelledQuery(NORTH, (five[name] for name in "ab"))
+
+    first, again = (shared_repo.evaluate(agent, [query], profiles=[MEANING]) for _ in range(2))
+
+    assert first == again
+    assert first.profiles[0].overall.means["recall"] == 1
+
+
 def test_queries_may_come_one_by_one(
     shared_repo: MemoryRepository, agent: str, five: dict[str, UUID]
 ) -> None:
@@ -863,6 +953,13 @@ def test_a_bad_query_is_refused_by_its_number_and_leaves_nothing(
 def test_relevant_that_holds_lists_is_refused(shared_engine: Engine, relevant: Any) -> None:
     with refused(shared_engine, InputError, r"query 1: .*uuid\.UUID") as evaluate:
         evaluate("agent", [GOOD, replace(GOOD, relevant=relevant)])
+
+
+def test_numbers_too_long_to_be_shown_are_refused(shared_engine: Engine) -> None:
+    with refused(shared_engine, InputError, r"query 0: a gain must.*too many digits") as evaluate:
+        evaluate("agent", [replace(GOOD, relevant={UNKNOWN: 10**5000})])
+    with refused(shared_engine, InputError, r"k must lie within 1 .*too many digits") as evaluate:
+        evaluate("agent", [GOOD], k=10**5000)
 
 
 def test_min_similarity_needs_a_vector_in_every_query(shared_engine: Engine) -> None:

@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import json
 import random
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
+from errno import ENOSPC
 from pathlib import Path
 from typing import Any
 from uuid import UUID
 
 import pytest
+from rich.console import Console
 from sqlalchemy import create_engine
 
 from pgrecall import MemoryRepository, NewMemory, Profile, profiles
 from pgrecall.cli.evaluating import PROFILES
+from pgrecall.cli.output import PIPED_WIDTH
 from pgrecall.embedders import LocalEmbedder
 from pgrecall.profile_file import as_values
 from pgrecall.queries_file import load_queries
@@ -202,6 +206,92 @@ def test_a_chart_that_cannot_be_written_is_told(run: Run, file: Path) -> None:
 
     assert shown.code == 2
     assert "none is not a folder" in shown.err
+
+
+def test_without_matplotlib_it_is_told_before_the_work(
+    run: Run, file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
+    monkeypatch.setattr(MemoryRepository, "evaluate", None)
+
+    shown = run("evaluate", file, "-a", AGENT, "-p", "trust", "--plot", "chart.png")
+
+    assert (shown.code, shown.out) == (2, "")
+    assert "pip install 'pgrecall[chart]'" in shown.err
+
+
+@pytest.mark.parametrize("command", ["evaluate", "tune"])
+def test_a_folder_in_the_place_of_a_file_is_told_before_the_work(
+    run: Run, file: Path, tmp_path: Path, command: str
+) -> None:
+    (tmp_path / "chart.png").mkdir()
+    (tmp_path / "tuned.toml").mkdir()
+    more = {"evaluate": ("--plot", "chart.png"), "tune": ("--force",)}[command]
+
+    shown = run(command, file, "-a", AGENT, *more)
+
+    assert (shown.code, shown.out) == (2, "")
+    assert "cannot be written: it is a folder" in shown.err
+
+
+def full(*_: Any, **__: Any) -> None:
+    raise OSError(ENOSPC, "No space left on device")
+
+
+@pytest.mark.parametrize("machine", [(), ("--json",)], ids=["people", "machines"])
+def test_what_was_evaluated_is_told_before_the_chart_fails(
+    run: Run, file: Path, monkeypatch: pytest.MonkeyPatch, machine: tuple[str, ...]
+) -> None:
+    monkeypatch.setattr("matplotlib.figure.Figure.savefig", full)
+
+    shown = run("evaluate", file, "-a", AGENT, "-p", "trust", "--plot", "chart.png", *machine)
+
+    assert shown.code == 2
+    assert "trust" in shown.out
+    assert "chart.png cannot be written: No space left on device" in shown.err
+
+
+@pytest.mark.parametrize("machine", [(), ("--json",)], ids=["people", "machines"])
+def test_what_was_tuned_is_told_before_its_file_fails(
+    run: Run, file: Path, start: str, monkeypatch: pytest.MonkeyPatch, machine: tuple[str, ...]
+) -> None:
+    monkeypatch.setattr(Path, "write_text", full)
+
+    shown = run("tune", file, "-a", AGENT, "--start", start, *machine, *AS_OF)
+
+    assert shown.code == 2
+    assert "similarity" in shown.out
+    assert "written to" not in shown.out
+    if machine:
+        assert [record["written"] for record in shown.records] == [None]
+    assert "tuned.toml cannot be written: No space left on device" in shown.err
+
+
+def test_differences_over_few_queries_have_no_color(
+    run: Run, tmp_path: Path, world: World, start: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    profiles.save(PLANTED, tmp_path / "planted.toml")
+    colors = Console(force_terminal=True, width=PIPED_WIDTH, color_system="standard")
+    monkeypatch.setattr("pgrecall.cli.evaluating.console", colors)
+
+    def has_color(queries: int) -> bool:
+        with colors.capture() as captured:
+            path = written(tmp_path / "some.jsonl", world.questions[:queries])
+            run("evaluate", path, "-a", AGENT, "-p", f"{start},planted.toml", "-k", 3, *AS_OF)
+        return "\033[32m+" in captured.get()
+
+    assert [has_color(9), has_color(60)] == [False, True]
+
+
+def test_tuning_tells_missing_memories(run: Run, tmp_path: Path, world: World, start: str) -> None:
+    lines = [{**one, "relevant": [*one["relevant"], "gone"]} for one in world.questions[:12]]
+    path = written(tmp_path / "missing.jsonl", lines)
+    asked = ("tune", path, "-a", AGENT, "--start", start, "--force", *AS_OF)
+
+    shown, quiet = run(*asked), run(*asked, "--json")
+
+    assert "12 relevant memories are not among those of assistant" in shown.err
+    assert "relevant memories" not in quiet.err
 
 
 def test_missing_memories_are_told(run: Run, tmp_path: Path, world: World) -> None:

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import json
 import random
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 from uuid import UUID, uuid4
 
+import numpy as np
 import pytest
-from sqlalchemy import Engine, create_engine
+from sqlalchemy import Engine, create_engine, text
 
 from pgrecall import LabelledQuery, MemoryRepository, NewMemory, Profile, Tuning, profiles
-from pgrecall.errors import EmbedderRequired, InputError, InvalidVector, UnknownName
+from pgrecall.errors import DatabaseError, EmbedderRequired, InputError, InvalidVector, UnknownName
 from pgrecall.evaluation import METRICS
 from pgrecall.signals import (
     Clock,
@@ -30,7 +33,7 @@ from pgrecall.tuning import FEWEST
 from pgrecall.weight_search import ROUNDS
 from tests.conftest import DIMENSIONS, new_database
 from tests.integration.conftest import Transaction, repository_on
-from tests.integration.support import NORTH, NOW, before, shown, sql
+from tests.integration.support import NORTH, NOW, at, before, shown, sql
 
 AGENT = "agent"
 UNKNOWN = UUID("00000000-0000-7000-8000-000000000000")
@@ -293,6 +296,78 @@ def test_found_weights_have_three_decimals(found: Tuning) -> None:
     assert found.found.name == "start_tuned"
 
 
+# Copies of a question
+
+
+def test_copies_of_a_vector_are_kept_back_together(
+    world: World, queries: list[LabelledQuery]
+) -> None:
+    copies = [replace(query, group=f"{n}") for n, query in enumerate(queries[:20]) for _ in "abc"]
+
+    found = tuned(world, copies, START, seed=3)
+
+    parts = [
+        {name: scores.queries for name, scores in part.profiles[0].by_group.items()}
+        for part in (found.training, found.held_out)
+    ]
+    assert [len(part) for part in parts] == [10, 10]
+    assert not parts[0].keys() & parts[1].keys()
+    assert {*parts[0].values(), *parts[1].values()} == {3}
+    assert (found.questions, found.verdict) == (10, "thin")
+
+
+def test_without_copies_the_parts_are_those_of_the_queries_alone(
+    world: World, queries: list[LabelledQuery]
+) -> None:
+    one, copied = (
+        tuned(world, some, START, seed=3) for some in (queries[:20], [*queries[:20], *queries[:20]])
+    )
+
+    for name in METRICS:
+        alone, twice = (found.held_out.profiles[0].per_query[name] for found in (one, copied))
+        assert [*alone, *alone] == pytest.approx(twice)
+
+
+class Letters:
+    """Texts that say the same in other letters have other vectors."""
+
+    def embed_query(self, text: str) -> list[float]:
+        return vector(random.Random(text))
+
+    def embed_documents(self, texts: list[str]) -> list[list[float]]:
+        return [self.embed_query(text) for text in texts]
+
+
+def test_copies_of_a_text_differ_in_case_and_spaces(world: World) -> None:
+    repo = MemoryRepository(world.engine, embedder=Letters())
+    texts = [
+        *(f"The Straße no {n}" for n in range(12)),
+        *(f" the  STRASSE\tno {n}" for n in range(12)),
+    ]
+    queries = [LabelledQuery(text, world.ids[:2], group=text[-2:].strip()) for text in texts]
+
+    found = repo.tune(AGENT, queries, start=START, as_of=NOW)
+
+    sides = [part.profiles[0].by_group for part in (found.training, found.held_out)]
+    assert [len(side) for side in sides] == [6, 6]
+    assert not sides[0].keys() & sides[1].keys()
+    assert found.questions == 6
+
+
+def test_one_vector_with_other_words_is_another_question(world: World) -> None:
+    words = [LabelledQuery(NORTH, world.ids[:1], query_text=f"word {n}") for n in range(10)]
+    entities = [LabelledQuery(None, world.ids[:1], query_entities=[f"E{n}"]) for n in range(10)]
+    start = START.renamed("any")
+
+    assert tuned(world, words, start, held_out=0.3).questions == 3
+    assert tuned(world, entities, start, held_out=0.3).questions == 3
+
+
+def test_copies_count_once_towards_the_fewest(world: World, queries: list[LabelledQuery]) -> None:
+    with pytest.raises(InputError, match=r"at least 10 .* got 9 different ones among 36"):
+        tuned(world, queries[:9] * 4, START)
+
+
 # What stays as it is
 
 
@@ -474,7 +549,7 @@ def test_where_there_is_nothing_to_tell_apart_the_start_stays(
 ) -> None:
     for number in range(memories):
         shared_repo.add(agent, NewMemory(f"{number}", embedding=NORTH))
-    queries = [LabelledQuery(NORTH, [UNKNOWN])] * 10
+    queries = [LabelledQuery(at(degrees), [UNKNOWN]) for degrees in range(10)]
 
     found = shared_repo.tune(agent, queries, start=START)
 
@@ -501,7 +576,7 @@ def test_progress_is_told_to_its_end_where_there_is_nothing_to_do(
 
     shared_repo.tune(
         agent,
-        [LabelledQuery(NORTH, [UNKNOWN])] * 10,
+        [LabelledQuery(at(number), [UNKNOWN]) for number in range(10)],
         start=START,
         on_progress=lambda done, of: told.append((done, of)),
     )
@@ -565,12 +640,63 @@ def test_what_on_progress_raises_leaves_an_engine_usable(
     assert tuned(world, queries[:12], START).start == START
 
 
+async def told(done: int, of: int) -> None:
+    pass
+
+
+class Teller:
+    async def __call__(self, done: int, of: int) -> None:
+        pass
+
+
+@pytest.mark.parametrize("on_progress", [told, Teller(), partial(told), lambda *n: told(*n)])
+@pytest.mark.parametrize("kind", ["sync", "async"])
+@pytest.mark.filterwarnings("error")
+def test_progress_cannot_be_awaited_and_says_so(
+    world: World, queries: list[LabelledQuery], kind: str, on_progress: Any
+) -> None:
+    repo = repository_on(kind, world.url)
+
+    with pytest.raises(InputError, match="cannot be awaited; pass a plain function"):
+        repo.tune(AGENT, queries[:12], start=START, as_of=NOW, on_progress=on_progress)
+
+
+def test_what_a_failure_leaves_on_an_autocommit_connection_does_no_harm(
+    world: World, queries: list[LabelledQuery], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fails(*_: Any) -> Any:
+        return text("SELECT 1 / 0")
+
+    with world.engine.connect() as raw:
+        connection = raw.execution_options(isolation_level="AUTOCOMMIT")
+        repo = MemoryRepository(connection)
+        with monkeypatch.context() as patch:
+            patch.setattr("pgrecall.statements.spread", fails)
+            with pytest.raises(DatabaseError):
+                repo.tune(AGENT, queries[:12], start=START, as_of=NOW)
+        assert len(connection.exec_driver_sql(TEMPORARY).all()) == 3
+
+        found = repo.tune(AGENT, queries[:12], start=START, as_of=NOW)
+
+        assert connection.exec_driver_sql(TEMPORARY).all() == []
+    assert found == tuned(world, queries[:12], START)
+
+
+def test_the_numbers_of_other_libraries_are_taken(
+    world: World, queries: list[LabelledQuery]
+) -> None:
+    found = tuned(world, queries[:12], START, k=np.int64(5), seed=np.int64(3))
+
+    assert found == tuned(world, queries[:12], START, k=5, seed=3)
+    assert json.loads(json.dumps(found.record())) == found.record()
+
+
 # Bad input
 
 
 NAIVE = NOW.replace(tzinfo=None)
 GOOD = LabelledQuery(NORTH, [UNKNOWN])
-TEN = [GOOD] * 10
+TEN = [replace(GOOD, query=at(number)) for number in range(10)]
 ONE_SIGNAL = Profile("alone", {Similarity(): 1.0})
 
 BAD: list[tuple[dict[str, Any], type[InputError], str]] = [
@@ -629,7 +755,8 @@ def test_what_cannot_be_tuned_is_refused_and_leaves_nothing(
 def test_recency_alone_can_be_tuned(world: World) -> None:
     start = Profile("age", {Recency(half_life=30): 1.0})
     newest = world.repo.search(AGENT, None, k=3, profile=start, as_of=NOW, touch=False)
-    queries = [LabelledQuery(None, [hit.memory.id for hit in newest])] * 12
+    relevant = [hit.memory.id for hit in newest]
+    queries = [LabelledQuery(None, relevant, as_of=before(-n / 100)) for n in range(12)]
 
     found = tuned(world, queries, start)
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from pgrecall import Evaluation, Profile, profiles
-from pgrecall.chart import draw, require_format
+from pgrecall.chart import MAX_HEIGHT, draw, require_drawable, require_format
 from pgrecall.errors import ExtraMissing, InputError
 from pgrecall.evaluation import METRICS, Difference, ProfileEvaluation, Scores
 
@@ -19,7 +19,7 @@ SVG = "{http://www.w3.org/2000/svg}"
 
 
 def scores(place: int) -> Scores:
-    difference = Difference(0.1 * place, 0.1 * place - 0.05, 0.1 * place + 0.05)
+    difference = Difference(0.1 * place, 0.1 * place - 0.05, 0.1 * place + 0.05, 7)
     return Scores(
         7,
         dict.fromkeys(METRICS, 0.2 + 0.1 * place),
@@ -86,6 +86,14 @@ def test_more_profiles_and_groups_make_it_higher(tmp_path: Path) -> None:
     assert size_of(many)[1] > 2 * size_of(few)[1]
 
 
+def test_however_many_groups_there_are_it_can_be_drawn(tmp_path: Path) -> None:
+    path = tmp_path / "chart.png"
+
+    draw(evaluation([profiles.trust], [f"group {n}" for n in range(1_400)]), path)
+
+    assert size_of(path)[1] == MAX_HEIGHT * 150
+
+
 def test_one_profile_alone_is_drawn(tmp_path: Path) -> None:
     draw(evaluation([profiles.tiered]), tmp_path / "chart.svg")
 
@@ -132,6 +140,8 @@ def test_without_matplotlib_it_says_what_to_install(
 
     with pytest.raises(ExtraMissing, match=r"pip install 'pgrecall\[chart\]'"):
         draw(TWO, tmp_path / "chart.png")
+    with pytest.raises(ExtraMissing, match=r"pip install 'pgrecall\[chart\]'"):
+        require_drawable(tmp_path / "chart.png")
 
 
 @pytest.mark.parametrize("name", ['<b> & "q"', "two\nlines", "x" * 40, "Zoë's café", "50 %", "$5"])

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from pgrecall import Profile, profiles
-from pgrecall.errors import InvalidProfile, UnknownName
+from pgrecall.errors import InputError, InvalidProfile, UnknownName
 from pgrecall.signals import Clock, Confidence, Curve, Recency, Similarity
 
 EVERY_PARAMETER = Profile(
@@ -85,3 +85,12 @@ def test_a_file_of_another_kind_is_refused(tmp_path: Path) -> None:
 def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
     with pytest.raises(InvalidProfile, match="cannot be read"):
         profiles.load(tmp_path / "nowhere.toml")
+
+
+@pytest.mark.parametrize("ending", ["toml", "json"])
+def test_a_place_that_cannot_be_written_is_told(tmp_path: Path, ending: str) -> None:
+    folder = tmp_path / f"folder.{ending}"
+    folder.mkdir()
+
+    with pytest.raises(InputError, match=rf"folder\.{ending} cannot be written: Is a directory"):
+        profiles.save(profiles.trust, folder)

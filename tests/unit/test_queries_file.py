@@ -120,6 +120,7 @@ BAD: list[tuple[str, str]] = [
     ('{"query": [1.0], "relevant": ["x"]}', r"query is text, got \[1\.0\]"),
     ('{"embedding": "a", "relevant": ["x"]}', r"embedding is a list of numbers, got 'a'"),
     ('{"embedding": null, "relevant": ["x"]}', r"embedding is a list of numbers"),
+    (f'{{"embedding": [1, {10**400}], "relevant": ["x"]}}', r"embedding has a number.*too large"),
     ('{"query": "a", "relevant": "x"}', r"relevant is a list of ids or an object.*'x'"),
     ('{"query": "a", "relevant": null}', r"relevant is a list"),
     ('{"query": "a", "relevant": 5}', r"relevant is a list"),
@@ -182,6 +183,14 @@ def test_a_file_that_cannot_be_read_is_refused(tmp_path: Path) -> None:
         load_queries(tmp_path / "none.jsonl", AGENT)
     with pytest.raises(InputError, match=r"cannot be read: Is a directory"):
         load_queries(tmp_path, AGENT)
+
+
+def test_relevant_that_comes_one_by_one_is_kept(file: Path) -> None:
+    query = LabelledQuery("tea", (memory_id for memory_id in (ONE, TWO)))
+
+    first, second = record_of(query), record_of(query)
+
+    assert first == second == {"query": "tea", "relevant": [str(ONE), str(TWO)]}
 
 
 SAVED = [

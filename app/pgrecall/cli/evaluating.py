@@ -13,7 +13,7 @@ from pgrecall import chart
 from pgrecall.cli.asking import AsOf, MinScore, MinSimilarity
 from pgrecall.cli.database import Agent, AsJson, DatabaseUrl, Schema, repository
 from pgrecall.cli.labelled import QueriesFile, Recorded, Seed, queries_of, require_source
-from pgrecall.cli.output import complaints, console, plain, print_json
+from pgrecall.cli.output import complaints, console, plain, print_json, require_writable
 from pgrecall.cli.profiling import named_or_loaded
 from pgrecall.cli.times import moment
 from pgrecall.evaluation import METRICS, Evaluation, ProfileEvaluation, Scores
@@ -52,11 +52,12 @@ def evaluate(
 
     recall@k is the share of the relevant memories among the first k, MRR the mean of 1 / the rank
     of the first one, nDCG@k what the order is worth. Differences to the first profile come with an
-    interval that holds them with 95 %.
+    interval that holds them with 95 %, colored where it leaves out 0 over ten queries or more.
     """
     require_source(file, recorded=recorded)
     if plot is not None:
-        chart.require_format(plot)
+        chart.require_drawable(plot)
+        require_writable(plot)
     chosen = [named_or_loaded(name.strip()) for name in profiles.split(",") if name.strip()]
     at = moment("--as-of", as_of)
     with repository(database_url, schema) as repo, complaints.status("ranking"):
@@ -70,15 +71,20 @@ def evaluate(
             as_of=at,
             seed=seed,
         )
-    if plot is not None:
-        chart.draw(found, plot)
     if json:
         print_json(found.record())
-        return
-    print_evaluation(found)
-    if found.missing:
+    else:
+        print_evaluation(found)
+        warn_of_missing(found.missing, agent)
+    if plot is not None:  # last, so that a chart that fails costs nothing but itself
+        chart.draw(found, plot)
+
+
+def warn_of_missing(missing: int, agent: str) -> None:
+    """Says how many relevant memories the agent does not have, if any."""
+    if missing:
         complaints.print(
-            f"{found.missing:,} relevant memories are not among those of {plain(agent)}; "
+            f"{missing:,} relevant memories are not among those of {plain(agent)}; "
             "they count as not found",
             style="yellow",
             markup=False,

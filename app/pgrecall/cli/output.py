@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Mapping, Sequence
 from datetime import datetime
+from pathlib import Path
 from typing import Any
 from unicodedata import category
 
@@ -13,6 +15,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from pgrecall.errors import InputError
 from pgrecall.scored_memory import ScoredMemory
 
 PIPED_WIDTH = 140
@@ -34,6 +37,16 @@ complaints = _console(stderr=True)
 def print_json(record: Mapping[str, Any]) -> None:
     """One object on one line."""
     print(json.dumps(record, ensure_ascii=False))  # noqa: T201
+
+
+def require_writable(path: Path) -> None:
+    """Raises InputError for a file that could not be written, as far as it can be seen before."""
+    if not path.parent.is_dir():
+        raise InputError(f"{path.parent} is not a folder")
+    if path.is_dir():
+        raise InputError(f"{path} cannot be written: it is a folder")
+    if not os.access(path if path.exists() else path.parent, os.W_OK):
+        raise InputError(f"{path} cannot be written: no permission")
 
 
 def print_hits(hits: Sequence[ScoredMemory], as_of: datetime, title: str) -> None:

@@ -13,9 +13,9 @@ from rich.text import Text
 from pgrecall import profiles
 from pgrecall.cli.asking import AsOf
 from pgrecall.cli.database import Agent, AsJson, DatabaseUrl, Schema, repository
-from pgrecall.cli.evaluating import print_evaluation
+from pgrecall.cli.evaluating import print_evaluation, warn_of_missing
 from pgrecall.cli.labelled import QueriesFile, Recorded, Seed, queries_of, require_source
-from pgrecall.cli.output import complaints, console, plain, print_json
+from pgrecall.cli.output import complaints, console, plain, print_json, require_writable
 from pgrecall.cli.profiling import named_or_loaded
 from pgrecall.cli.times import moment
 from pgrecall.errors import InputError
@@ -61,11 +61,11 @@ def tune(
     require_source(file, recorded=recorded)
     if output.suffix.lower() not in (".toml", ".json"):
         raise InputError(f"{output}: a profile file ends in .toml or .json")
-    if not output.parent.is_dir():
-        raise InputError(f"{output.parent} is not a folder")
     if output.exists() and not force:
         raise InputError(f"{output} is there already; name another file or pass --force")
+    require_writable(output)
     chosen = named_or_loaded(start)
+    chosen.renamed(output.stem)  # a name that no profile can have is told before the work
     at = moment("--as-of", as_of)
     with (
         repository(database_url, schema) as repo,
@@ -82,14 +82,26 @@ def tune(
             seed=seed,
             on_progress=lambda done, of: progress.update(task, completed=done, total=of),
         )
-    if found.proposed is not None:  # called as its file is
-        profiles.save(found.proposed.renamed(output.stem), output)
+    problem = None if found.proposed is None else _problem_saving(found.proposed, output)
+    is_written = found.proposed is not None and problem is None
     if json:
-        print_json(found.record() | {"written": None if found.proposed is None else str(output)})
-        return
-    _print(found)
-    if found.proposed is not None:
-        console.print(f"written to {output}", markup=False, highlight=False)
+        print_json(found.record() | {"written": str(output) if is_written else None})
+    else:
+        _print(found)
+        warn_of_missing(found.training.missing + found.held_out.missing, agent)
+        if is_written:
+            console.print(f"written to {output}", markup=False, highlight=False)
+    if problem is not None:
+        raise problem
+
+
+def _problem_saving(profile: Profile, output: Path) -> InputError | None:
+    """Writes a profile, called as its file is; what is wrong waits until the results are told."""
+    try:
+        profiles.save(profile.renamed(output.stem), output)
+    except InputError as problem:
+        return problem
+    return None
 
 
 def _print(found: Tuning) -> None:
@@ -108,9 +120,8 @@ def _print(found: Tuning) -> None:
     print_evaluation(found.training)
     console.print("\nthe queries kept back", style="bold")
     print_evaluation(found.held_out)
-    queries = found.held_out.profiles[0].overall.queries
-    if queries < FEWEST:
-        console.print(f"[yellow]only {queries} queries were kept back[/]")
+    if found.questions < FEWEST:
+        console.print(f"[yellow]only {found.questions} queries were kept back[/]")
     console.print(VERDICTS[found.verdict])
 
 

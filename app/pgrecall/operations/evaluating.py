@@ -53,16 +53,17 @@ def evaluate(
     it, in one statement; queries are handed over through temporary tables. A query is asked about
     its own moment, else `as_of`, else now. Thresholds and filters are those of `search`. Means are
     over the queries, and compared with those of the first profile: the interval holds the mean
-    difference with 95 %, by paired bootstrap, the same for the same `seed`. Counts no retrieval.
+    difference with 95 %, by paired bootstrap, the same for the same `seed`; over fewer than ten
+    queries it is never called clear. Counts no retrieval.
 
     Raises InputError and its children; the error names the query, counted from 0.
     """
     require_name("agent_id", agent_id)
     asked = checked_queries(queries)
     ranked = tuple(checked_profile(profile) for profile in _several(profiles))
-    require_count("k", k, at_least=1, at_most=MAX_K)
+    k = require_count("k", k, at_least=1, at_most=MAX_K)
     require_aware("as_of", as_of)
-    require_count("seed", seed, at_least=0, at_most=2**63)
+    seed = require_count("seed", seed, at_least=0, at_most=2**63)
     floors = {
         "min_score": require_share("min_score", min_score),
         "min_similarity": require_share("min_similarity", min_similarity),
@@ -200,7 +201,10 @@ def hand_over(
 ) -> Operation[None]:
     """Copies the queries and their labels into temporary tables."""
     layout: Layout = yield Inspect()
+    # Where nothing is rolled back, an attempt that failed has left them.
+    yield from take_back(tables, if_exist=True)
     yield Execute(statements.create_queries(tables))
+    yield Execute(statements.keep_whole(tables))
     yield Execute(statements.create_relevant(tables))
     rows = (
         (
@@ -217,10 +221,10 @@ def hand_over(
     yield Copy(statements.relevant_table(tables), _labels(asked), layout.embedding_oid)
 
 
-def take_back(tables: Tables) -> Operation[None]:
+def take_back(tables: Tables, *, if_exist: bool = False) -> Operation[None]:
     """Drops the temporary tables: in a caller's transaction they would stay."""
-    yield Execute(DropTable(statements.queries_table(tables)))
-    yield Execute(DropTable(statements.relevant_table(tables)))
+    yield Execute(DropTable(statements.queries_table(tables), if_exists=if_exist))
+    yield Execute(DropTable(statements.relevant_table(tables), if_exists=if_exist))
 
 
 def _labels(asked: Sequence[CheckedQuery]) -> Iterator[tuple[Any, ...]]:
@@ -275,7 +279,7 @@ def _scores(
     for (profile, name), sample, (low, high) in zip(
         compared, paired, intervals(paired, seed), strict=True
     ):
-        differences[profile][name] = Difference(math.fsum(sample) / size, low, high)
+        differences[profile][name] = Difference(math.fsum(sample) / size, low, high, size)
     return [
         Scores(
             size,

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import replace
 from datetime import datetime
+from inspect import iscoroutine, iscoroutinefunction
 from random import Random
 from typing import Any, Unpack
 
@@ -59,45 +60,39 @@ def tune(
     """Searches the weights of a profile's signals, and the half-life of its recency, that put what
     answers the queries first.
 
-    The queries are divided by chance: by the training part candidates are judged (mean nDCG over
-    all ranks, among the memories that any sensible weights would put first), and the rest, a share
-    `held_out` of them, tells how the best of them does on queries that it was not chosen by, ranked
-    exactly as `evaluate` does. A signal that is the same for all memories keeps its weight: the
-    queries tell nothing of it. `Tuning.proposed` is None where it does no better there, and
-    `verdict` says when the evidence is too thin. Half-lives by type or tier stay as they are. The
-    same `seed` gives the same result. `on_progress(done, of)` is called between rounds.
+    The queries are divided by chance, copies of one question together: by the training part
+    candidates are judged (mean nDCG over all ranks, among the memories that any sensible weights
+    would put first), and the rest, a share `held_out` of the questions, tells how the best of them
+    does on queries that it was not chosen by, ranked exactly as `evaluate` does. A signal that is
+    the same for all memories keeps its weight: the queries tell nothing of it. `Tuning.proposed` is
+    None where it does no better there, and `verdict` says when the evidence is too thin. Half-lives
+    by type or tier stay as they are. The same `seed` gives the same result. `on_progress(done, of)`
+    is called between rounds; it cannot be a coroutine function.
 
     Raises InputError and its children.
     """
     require_name("agent_id", agent_id)
     asked = checked_queries(queries)
-    if len(asked) < FEWEST_QUERIES:
-        raise InputError(
-            f"tuning needs at least {FEWEST_QUERIES} labelled queries, got {len(asked)}"
-        )
+    _require_enough(len(asked), len(asked))
     profile = checked_profile(start)
     if len(profile.signals) < 2 and _recency(profile) is None:
         raise InputError(f"profile {profile.name!r} has nothing to tune: it has one signal")
-    require_count("k", k, at_least=1, at_most=MAX_K)
+    k = require_count("k", k, at_least=1, at_most=MAX_K)
     require_aware("as_of", as_of)
-    require_count("seed", seed, at_least=0, at_most=2**63)
-    if on_progress is not None and not callable(on_progress):
-        raise InputError(f"on_progress must be a function, got {on_progress!r:.80}")
+    seed = require_count("seed", seed, at_least=0, at_most=2**63)
+    _require_progress(on_progress)
     share = require_given_share("held_out", held_out)
-    kept_back = round(share * len(asked))
-    if not 1 <= kept_back < len(asked):
-        raise InputError(
-            f"held_out {share:g} of {len(asked)} queries leaves one of the two parts empty"
-        )
+    _number_kept_back(share, len(asked))
     chosen = Filters.of(filters)
     vectors = yield from embedded_queries(asked)
+    questions = list(map(_question, asked, vectors))
+    kept_back = _kept_back(questions, share, seed)
     chosen = yield from narrowing(tables, chosen)
-    order = list(range(len(asked)))
-    Random(seed).shuffle(order)
-    parts = [
-        ([asked[place] for place in places], [vectors[place] for place in places])
-        for places in (sorted(order[kept_back:]), sorted(order[:kept_back]))
-    ]
+    parts: list[tuple[list[CheckedQuery], list[StoredVector | None]]] = [([], []), ([], [])]
+    for query, vector, question in zip(asked, vectors, questions, strict=True):
+        queries_there, vectors_there = parts[question in kept_back]
+        queries_there.append(query)
+        vectors_there.append(vector)
     found = yield from _best(tables, agent_id, *parts[0], profile, chosen, as_of, seed, on_progress)
     evaluations = []
     for part in parts:
@@ -105,7 +100,65 @@ def tune(
             tables, agent_id, *part, (profile, found), k, chosen, {}, as_of, seed
         )
         evaluations.append(evaluation)
-    return Tuning(profile, found, *evaluations)
+    training, held_back = evaluations
+    return Tuning(profile, found, training, held_back, len(kept_back))
+
+
+def _require_progress(on_progress: object) -> None:
+    if on_progress is None:
+        return
+    if not callable(on_progress):
+        raise InputError(f"on_progress must be a function, got {on_progress!r:.80}")
+    if iscoroutinefunction(on_progress) or iscoroutinefunction(type(on_progress).__call__):
+        raise _cannot_be_awaited(on_progress)
+
+
+def _cannot_be_awaited(on_progress: object) -> InputError:
+    return InputError(
+        "on_progress of tune is called amid a transaction and cannot be awaited; pass a plain "
+        f"function, got {on_progress!r:.80}"
+    )
+
+
+def _require_enough(different: int, queries: int) -> None:
+    if different < FEWEST_QUERIES:
+        ones = "" if different == queries else f" different ones among {queries}"
+        raise InputError(
+            f"tuning needs at least {FEWEST_QUERIES} labelled queries, got {different}{ones}"
+        )
+
+
+def _question(query: CheckedQuery, vector: StoredVector | None) -> Hashable:
+    """The same for copies of one question, which would be known already if they were kept back."""
+    words = None if query.query_text is None else _plain(query.query_text)
+    if isinstance(query.query, str):
+        return _plain(query.query), words
+    if vector is not None:
+        return tuple(vector.to_list()), words
+    # Without a vector or words the moment and the entities are all that is asked.
+    return words or (query.as_of, tuple(query.query_entities or ()))
+
+
+def _plain(text: str) -> str:
+    return " ".join(text.casefold().split())
+
+
+def _kept_back(questions: Sequence[Hashable], share: float, seed: int) -> set[Hashable]:
+    """The questions that are not tuned by, drawn by chance."""
+    different = list(dict.fromkeys(questions))
+    _require_enough(len(different), len(questions))
+    number = _number_kept_back(share, len(different))
+    Random(seed).shuffle(different)
+    return set(different[:number])
+
+
+def _number_kept_back(share: float, queries: int) -> int:
+    number = round(share * queries)
+    if not 1 <= number < queries:
+        raise InputError(
+            f"held_out {share:g} of {queries} queries leaves one of the two parts empty"
+        )
+    return number
 
 
 def _best(
@@ -128,6 +181,7 @@ def _best(
     )
     yield from hand_over(tables, asked, vectors)
     pairs = statements.pairs_table(shape)
+    yield Execute(DropTable(pairs, if_exists=True))  # as in hand_over
     yield Execute(CreateTable(pairs))
     yield Execute(
         statements.draw_pairs(tables, shape, filters.where),
@@ -165,10 +219,12 @@ def _best(
 def _told(on_progress: Callable[[int, int], Any] | None, done: int) -> Exception | None:
     """Tells how far it is; the caller's own error waits until the tables are dropped."""
     try:
-        if on_progress is not None:
-            on_progress(done, ROUNDS)
+        told = None if on_progress is None else on_progress(done, ROUNDS)
     except Exception as problem:
         return problem
+    if iscoroutine(told):
+        told.close()
+        return _cannot_be_awaited(on_progress)
     return None
 
 

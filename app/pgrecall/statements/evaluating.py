@@ -15,6 +15,7 @@ from typing import Any, Self
 
 from sqlalchemy import (
     CTE,
+    DDL,
     ColumnElement,
     CreateTableAs,
     Double,
@@ -36,6 +37,7 @@ from sqlalchemy import (
     true,
 )
 from sqlalchemy.dialects.postgresql import ARRAY, array
+from sqlalchemy.schema import ExecutableDDLElement
 
 from pgrecall import compiler
 from pgrecall.compiler import Scope
@@ -66,6 +68,8 @@ from pgrecall.statements.reading import with_usage
 from pgrecall.statements.words import keyword_shares
 
 NUMBER, GAIN = "number", "gain"
+TEMPORARY = "pg_temp"
+"""The schema of a session's own tables, so that no other of the same name is dropped."""
 
 _OF_MEMORIES = (
     *("id", "embedding", "entities", "usefulness", "confidence", "importance"),
@@ -114,6 +118,7 @@ def create_queries(tables: Tables) -> CreateTableAs:
             tables.memories.c.entities.label("query_entities"),
         ).where(false()),
         "pgrecall_queries",
+        schema=TEMPORARY,
         temporary=True,
     )
 
@@ -128,8 +133,19 @@ def create_relevant(tables: Tables) -> CreateTableAs:
             tables.memories.c.importance.label(GAIN),
         ).where(false()),
         "pgrecall_relevant",
+        schema=TEMPORARY,
         temporary=True,
     )
+
+
+@lru_cache
+def keep_whole(tables: Tables) -> ExecutableDDLElement:
+    """Keeps the vectors within the rows: out of line they would be fetched anew for every pair."""
+    plain: Any = DDL(  # type: ignore[no-untyped-call]
+        "ALTER TABLE %(fullname)s ALTER COLUMN query SET STORAGE PLAIN"
+    )
+    found: ExecutableDDLElement = plain.against(queries_table(tables))
+    return found
 
 
 def queries_table(tables: Tables) -> Table:

@@ -43,6 +43,7 @@ from pgrecall.statements.conditions import rows_of_arrays
 from pgrecall.statements.evaluating import (
     GAIN,
     NUMBER,
+    TEMPORARY,
     Asked,
     EvaluationShape,
     comes_before,
@@ -83,7 +84,7 @@ def pairs_table(shape: TuningShape) -> Table:
     moments = () if shape.recency is None else ("clock", "asked_at")
     return Table(
         "pgrecall_pairs",
-        MetaData(),
+        MetaData(schema=TEMPORARY),
         Column(NUMBER, Integer, nullable=False),
         Column("id", Uuid, nullable=False),
         Column(GAIN, Double, nullable=False),
