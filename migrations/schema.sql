@@ -304,10 +304,14 @@ BEGIN
             SELECT format('%I.%I', n.nspname, c.cfgname)
               FROM pg_ts_config c JOIN pg_namespace n ON n.oid = c.cfgnamespace
              WHERE c.oid = language));
+    ALTER FUNCTION word_filter(text) COST 100;
+    ALTER FUNCTION lexemes(text) COST 100;
+    ALTER FUNCTION query_terms(text) COST 100;
     UPDATE agent_memories SET content = content;
     GET DIAGNOSTICS of_agents = ROW_COUNT;
     UPDATE team_memories SET content = content;
     GET DIAGNOSTICS of_teams = ROW_COUNT;
+    LOCK TABLE rank_indexes IN SHARE ROW EXCLUSIVE MODE;
     UPDATE rank_indexes SET common_terms = NULL, term_memories = NULL;
     RETURN of_agents + of_teams;
 END
@@ -1485,75 +1489,96 @@ DECLARE
     steps integer[] := array_fill(NULL::integer, ARRAY[size]);
     nearest float8[] := array_fill(0::float8, ARRAY[size]);
     nearest_to integer[] := array_fill(NULL::integer, ARRAY[size]);
-    amounts bigint[] := '{}';
-    spent bigint := 0;
-    spent_on bigint[] := array_fill(0::bigint, ARRAY[cardinality(reserved_types)]);
+    -- Of each reserved type: what is left of its share, and what memories that may still go in
+    -- would take of it. What they cannot fill is free for all.
+    reserves bigint[] := '{}';
+    waiting bigint[] := '{}';
     kept bigint;
+    spent bigint := 0;
     taken integer := 0;
     skipped integer := 0;
     looked_at integer := 0;
+    kept_back integer[];
     best float8;
     gain float8;
     this integer;
+    reserve integer;
 BEGIN
     WHILE eligible < size AND scores[eligible + 1] >= floor LOOP
         eligible := eligible + 1;
     END LOOP;
     FOR r IN 1 .. cardinality(reserved_types) LOOP
-        -- What the memories of a type cannot fill is free for all.
-        amounts[r] := least(
-            floor(reserved_shares[r] * budget)::bigint,
-            (SELECT coalesce(sum(c), 0)
-               FROM unnest(costs[:eligible], types[:eligible]) u(c, t)
-              WHERE t = reserved_types[r]));
+        reserves[r] := floor(reserved_shares[r] * budget)::bigint;
+        waiting[r] := (SELECT coalesce(sum(c), 0)
+                         FROM unnest(costs[:eligible], types[:eligible]) u(c, t)
+                        WHERE t = reserved_types[r] AND c <= budget);
     END LOOP;
-    WHILE taken < most AND skipped < max_skips AND looked_at < eligible LOOP
-        looked_at := looked_at + 1;
-        this := looked_at;
-        IF diversity > 0 THEN
-            best := NULL;
-            FOR one IN 1 .. eligible LOOP
-                CONTINUE WHEN steps[one] IS NOT NULL;
-                gain := (1 - diversity) * scores[one] - diversity * nearest[one];
-                IF best IS NULL OR gain > best THEN
-                    best := gain;
-                    this := one;
-                END IF;
-            END LOOP;
+    WHILE taken < most LOOP
+        IF kept_back IS NULL AND (skipped >= max_skips OR looked_at >= eligible) THEN
+            -- Nothing else will be looked at: what was kept and not used is free for all.
+            kept_back := ARRAY(SELECT one FROM unnest(verdicts, steps) WITH ORDINALITY u(v, s, one)
+                                WHERE v = 'reserved' ORDER BY s);
+            waiting := array_fill(0::bigint, ARRAY[cardinality(reserved_types)]);
         END IF;
-        steps[this] := looked_at;
+        EXIT WHEN cardinality(kept_back) = 0;
+        looked_at := looked_at + 1;
+        IF kept_back IS NOT NULL THEN
+            this := kept_back[1];
+            kept_back := kept_back[2:];
+        ELSE
+            this := looked_at;
+            IF diversity > 0 THEN
+                best := NULL;
+                FOR one IN 1 .. eligible LOOP
+                    CONTINUE WHEN steps[one] IS NOT NULL;
+                    gain := (1 - diversity) * scores[one] - diversity * nearest[one];
+                    IF best IS NULL OR gain > best THEN
+                        best := gain;
+                        this := one;
+                    END IF;
+                END LOOP;
+            END IF;
+            steps[this] := looked_at;
+        END IF;
+        reserve := array_position(reserved_types, types[this]);
+        IF reserve IS NOT NULL AND costs[this] <= budget THEN
+            waiting[reserve] := waiting[reserve] - costs[this];
+        END IF;
         IF nearest[this] > max_similarity THEN
-            verdicts[this] := 'near_duplicate';
+            verdicts[this] := coalesce(verdicts[this], 'near_duplicate');
             CONTINUE;
         END IF;
         IF spent + costs[this] > budget THEN
-            verdicts[this] := 'too_long';
+            verdicts[this] := coalesce(verdicts[this], 'too_long');
             skipped := skipped + 1;
             CONTINUE;
         END IF;
         kept := 0;
         FOR r IN 1 .. cardinality(reserved_types) LOOP
-            IF reserved_types[r] <> types[this] THEN
-                kept := kept + greatest(amounts[r] - spent_on[r], 0);
+            IF r IS DISTINCT FROM reserve THEN
+                kept := kept + greatest(least(reserves[r], waiting[r]), 0);
             END IF;
         END LOOP;
         IF spent + costs[this] + kept > budget THEN
+            -- No skip: what the budget is kept for may be further down.
             verdicts[this] := 'reserved';
-            skipped := skipped + 1;
+            IF reserve IS NOT NULL THEN
+                waiting[reserve] := waiting[reserve] + costs[this];
+            END IF;
             CONTINUE;
         END IF;
         verdicts[this] := 'packed';
+        steps[this] := looked_at;
         taken := taken + 1;
         skipped := 0;
         spent := spent + costs[this];
-        FOR r IN 1 .. cardinality(reserved_types) LOOP
-            IF reserved_types[r] = types[this] THEN
-                spent_on[r] := spent_on[r] + costs[this];
-            END IF;
-        END LOOP;
+        IF reserve IS NOT NULL THEN
+            reserves[reserve] := reserves[reserve] - costs[this];
+        END IF;
         IF alike IS NOT NULL THEN
             FOR one IN 1 .. eligible LOOP
-                IF steps[one] IS NULL AND alike[(this - 1) * size + one] > nearest[one] THEN
+                IF coalesce(verdicts[one], 'reserved') = 'reserved'
+                        AND alike[(this - 1) * size + one] > nearest[one] THEN
                     nearest[one] := alike[(this - 1) * size + one];
                     nearest_to[one] := this;
                 END IF;
@@ -1573,7 +1598,7 @@ $$;
 -- Name: FUNCTION pack(scores double precision[], costs integer[], types text[], budget integer, most integer, floor double precision, max_skips integer, reserved_types text[], reserved_shares double precision[], alike double precision[], diversity double precision, max_similarity double precision); Type: COMMENT; Schema: pgrecall; Owner: -
 --
 
-COMMENT ON FUNCTION pgrecall.pack(scores double precision[], costs integer[], types text[], budget integer, most integer, floor double precision, max_skips integer, reserved_types text[], reserved_shares double precision[], alike double precision[], diversity double precision, max_similarity double precision) IS 'Which of ranked memories go into a prompt: by score, best first, or by maximal marginal relevance, until the budget is spent, most are in, or max_skips in a row did not fit; and why the others do not.';
+COMMENT ON FUNCTION pgrecall.pack(scores double precision[], costs integer[], types text[], budget integer, most integer, floor double precision, max_skips integer, reserved_types text[], reserved_shares double precision[], alike double precision[], diversity double precision, max_similarity double precision) IS 'Which of ranked memories go into a prompt: by score, best first, or by maximal marginal relevance, until the budget is spent, most are in, or max_skips in a row did not fit; last what was kept back for types that did not need it; and why the others do not.';
 
 --
 -- Name: query_terms(text); Type: FUNCTION; Schema: pgrecall; Owner: -
@@ -3423,7 +3448,6 @@ DECLARE
     ids uuid[];
     scores float8[];
     farthest float8;
-    walked bigint;
     needed float8;
     rest float8[];
     upto float8[];
@@ -3461,13 +3485,13 @@ BEGIN
               FROM worded
         )
         SELECT array_agg(memory_id ORDER BY score DESC), array_agg(score ORDER BY score DESC),
-               (SELECT min(nearness) FROM near), (SELECT count(*) FROM near)
+               (SELECT min(nearness) FROM near)
           FROM scored $$, relation)
-        INTO ids, scores, farthest, walked
+        INTO ids, scores, farthest
         USING query::halfvec, reach, keys[:rare], keys, shares, keyword_weight;
 
-    IF walked = reach AND keyword_weight > 0 THEN
-        needed := (scores[least(hits, cardinality(scores))] - farthest) / keyword_weight;
+    IF keyword_weight > 0 THEN
+        needed := coalesce((scores[hits] - farthest) / keyword_weight, '-Infinity');
         rest := ARRAY(SELECT sum(s.share) OVER (ORDER BY s.place DESC)
                         FROM unnest(shares) WITH ORDINALITY s(share, place) ORDER BY s.place);
         upto := ARRAY(SELECT sum(n.number) OVER (ORDER BY n.place)
@@ -3509,8 +3533,8 @@ BEGIN
                 OFFSET 0) near
              WHERE near.nearness > $9 AND near.memory_id <> ALL ($1)) every
          ORDER BY score DESC LIMIT $10 $$, relation)
-        USING ids, scores, firsts, lasts, query::halfvec, keys, shares, keyword_weight,
-              scores[least(candidates, cardinality(scores))] - keyword_weight * rest[rare + 1],
+        USING coalesce(ids, '{}'), scores, firsts, lasts, query::halfvec, keys, shares, keyword_weight,
+              coalesce(scores[candidates] - keyword_weight * rest[rare + 1], '-Infinity'),
               candidates;
 END
 $_$;
