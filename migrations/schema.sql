@@ -304,10 +304,14 @@ BEGIN
             SELECT format('%I.%I', n.nspname, c.cfgname)
               FROM pg_ts_config c JOIN pg_namespace n ON n.oid = c.cfgnamespace
              WHERE c.oid = language));
+    ALTER FUNCTION word_filter(text) COST 100;
+    ALTER FUNCTION lexemes(text) COST 100;
+    ALTER FUNCTION query_terms(text) COST 100;
     UPDATE agent_memories SET content = content;
     GET DIAGNOSTICS of_agents = ROW_COUNT;
     UPDATE team_memories SET content = content;
     GET DIAGNOSTICS of_teams = ROW_COUNT;
+    LOCK TABLE rank_indexes IN SHARE ROW EXCLUSIVE MODE;
     UPDATE rank_indexes SET common_terms = NULL, term_memories = NULL;
     RETURN of_agents + of_teams;
 END
@@ -3444,7 +3448,6 @@ DECLARE
     ids uuid[];
     scores float8[];
     farthest float8;
-    walked bigint;
     needed float8;
     rest float8[];
     upto float8[];
@@ -3482,13 +3485,13 @@ BEGIN
               FROM worded
         )
         SELECT array_agg(memory_id ORDER BY score DESC), array_agg(score ORDER BY score DESC),
-               (SELECT min(nearness) FROM near), (SELECT count(*) FROM near)
+               (SELECT min(nearness) FROM near)
           FROM scored $$, relation)
-        INTO ids, scores, farthest, walked
+        INTO ids, scores, farthest
         USING query::halfvec, reach, keys[:rare], keys, shares, keyword_weight;
 
-    IF walked = reach AND keyword_weight > 0 THEN
-        needed := (scores[least(hits, cardinality(scores))] - farthest) / keyword_weight;
+    IF keyword_weight > 0 THEN
+        needed := coalesce((scores[hits] - farthest) / keyword_weight, '-Infinity');
         rest := ARRAY(SELECT sum(s.share) OVER (ORDER BY s.place DESC)
                         FROM unnest(shares) WITH ORDINALITY s(share, place) ORDER BY s.place);
         upto := ARRAY(SELECT sum(n.number) OVER (ORDER BY n.place)
@@ -3530,8 +3533,8 @@ BEGIN
                 OFFSET 0) near
              WHERE near.nearness > $9 AND near.memory_id <> ALL ($1)) every
          ORDER BY score DESC LIMIT $10 $$, relation)
-        USING ids, scores, firsts, lasts, query::halfvec, keys, shares, keyword_weight,
-              scores[least(candidates, cardinality(scores))] - keyword_weight * rest[rare + 1],
+        USING coalesce(ids, '{}'), scores, firsts, lasts, query::halfvec, keys, shares, keyword_weight,
+              coalesce(scores[candidates] - keyword_weight * rest[rare + 1], '-Infinity'),
               candidates;
 END
 $_$;

@@ -94,7 +94,10 @@ class RankIndexStatus:
     at: datetime
     """When this was seen."""
     memories: int | None = None
-    """All the owner's memories, counted where there is no index."""
+    """The owner's active memories, counted where there is no index."""
+    has_words: bool = True
+    """Whether it can nominate by words: not where it was built before revision 0014, or the
+    language has been changed since."""
 
     @property
     def beside(self) -> int:
@@ -108,6 +111,8 @@ class RankIndexStatus:
             return "not built yet"
         if not self.index.is_usable:
             return "built by another version of pgrecall, not used"
+        if not self.has_words:
+            return "built before its words were compared as they are now"
         if self.beside > MAX_BESIDE:
             return f"{self.beside:,} memories written, changed or used since"
         if self.at - self.index.built_at > MAX_AGE:

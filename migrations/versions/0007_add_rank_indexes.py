@@ -11,6 +11,7 @@ from alembic import op
 from pgrecall.migrate.operations import (
     grant_to_readers,
     install,
+    load_pgvector,
     search_temporary_tables_last,
     settings,
 )
@@ -67,6 +68,7 @@ def upgrade() -> None:
     _create_rank_indexes(schema)
     grant_to_readers("rank_indexes")
     search_temporary_tables_last()
+    load_pgvector()
     for function in FUNCTIONS:
         install(f"rank_index/{function}.sql")
 

@@ -8,6 +8,7 @@ from alembic import op
 
 from pgrecall.migrate.operations import (
     install,
+    load_pgvector,
     search_temporary_tables_last,
     settings,
 )
@@ -31,6 +32,7 @@ def upgrade() -> None:
         schema=settings().schema,
     )
     search_temporary_tables_last()
+    load_pgvector()
     install("rank_index/calibrated_candidates.sql")
 
 

@@ -1210,6 +1210,110 @@ def test_a_build_in_an_old_snapshot_misses_nothing(
     assert missed in ids(found)
 
 
+@pytest.mark.parametrize("level", ["REPEATABLE READ", "SERIALIZABLE"])
+def test_a_refused_build_leaves_the_settings_as_before(
+    own_url: str, filled: list[UUID], level: str
+) -> None:
+    names = SETTINGS[:3]
+    engine = create_engine(own_url, poolclass=NullPool, isolation_level=level)
+    with engine.connect() as connection:
+        for name, setting in zip(names, ("7MB", "3", "54321ms"), strict=True):
+            connection.exec_driver_sql(f"SET LOCAL {name} = '{setting}'")
+
+        with pytest.raises(InputError, match=f"cannot be built in a {level} transaction"):
+            build(MemoryRepository(connection))
+
+        assert [connection.exec_driver_sql(f"SHOW {name}").scalar() for name in names] == [
+            *("7MB", "3", "54321ms"),
+        ]
+
+
+# A change of the language meanwhile
+
+
+CHANGE = "SELECT pgrecall.change_text_language('simple')"
+
+
+def assert_knows_no_words(url: str) -> None:
+    """It is used, and due, and as good as another after maintenance."""
+    repo = another(url)
+    assert values(url, "SELECT term_memories FROM pgrecall.rank_indexes") == [None]
+    assert_as_exact(repo)
+    for _ in range(2):
+        found, exact = (
+            repo.search(
+                A, at(50), query_text="the memory 7", profile="hybrid", strategy=s, touch=False
+            )
+            for s in ("index", "exact")
+        )
+        assert (found.strategy, ids(found)) == ("index", ids(exact))
+        if values(url, "SELECT term_memories FROM pgrecall.rank_indexes") == [None]:
+            assert len(repo.maintain_rank_indexes(at_least=1)) == 1
+    assert values(url, "SELECT term_memories FROM pgrecall.rank_indexes") == [SOME]
+
+
+@pytest.mark.parametrize("index_there", [False, True], ids=["first", "replacing"])
+def test_an_index_whose_language_changes_while_it_is_built_knows_no_words(
+    repo: MemoryRepository,
+    own_url: str,
+    background: ThreadPoolExecutor,
+    filled: list[UUID],
+    index_there: bool,
+) -> None:
+    if index_there:
+        build(repo)
+    with paused(own_url, background) as running:
+        migrate.change_language(own_url, "simple")
+    running.result()
+
+    assert_knows_no_words(own_url)
+
+
+def test_an_index_is_not_entered_before_a_change_of_the_language_has_ended(
+    own_url: str, background: ThreadPoolExecutor, filled: list[UUID]
+) -> None:
+    with psycopg.connect(own_url) as changing:
+        with paused(own_url, background) as running:
+            changing.execute(CHANGE)
+        wait_until_blocked(own_url, ENTERING)
+        changing.commit()
+    running.result()
+
+    assert_knows_no_words(own_url)
+
+
+def test_a_change_of_the_language_waits_for_an_index_that_has_been_entered(
+    own_url: str, own_engine: Engine, background: ThreadPoolExecutor, filled: list[UUID]
+) -> None:
+    with own_engine.connect() as connection:
+        build(MemoryRepository(connection))
+        changing = background.submit(run, own_url, CHANGE)
+        wait_until_blocked(own_url, CHANGE)
+        connection.commit()
+    changing.result()
+
+    assert_knows_no_words(own_url)
+
+
+def test_a_session_that_has_built_often_knows_the_language_of_now(
+    own_url: str, own_engine: Engine, filled: list[UUID]
+) -> None:
+    """Whatever plans it keeps."""
+    with own_engine.connect() as connection:
+        within = MemoryRepository(connection)
+        for _ in range(12):
+            build(within)
+            connection.commit()
+        migrate.change_language(own_url, "simple")
+
+        build(within)
+        connection.commit()
+
+    assert values(own_url, "SELECT term_memories FROM pgrecall.rank_indexes") == [SOME]
+    [common] = values(own_url, "SELECT common_terms FROM pgrecall.rank_indexes")
+    assert common == {"memory": SOME}
+
+
 def test_a_build_in_an_async_callers_transaction_is_rolled_back_with_it(
     repo: MemoryRepository, own_url: str, filled: list[UUID]
 ) -> None:

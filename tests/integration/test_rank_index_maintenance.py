@@ -15,7 +15,7 @@ import psycopg
 import pytest
 from sqlalchemy import Engine, NullPool, create_engine, event
 
-from pgrecall import MemoryRepository, NewMemory, RankIndex
+from pgrecall import MemoryRepository, NewMemory, RankIndex, migrate
 from pgrecall.errors import InputError
 from pgrecall.rank_index import MAX_AGE, MAX_BESIDE
 from tests.conftest import DIMENSIONS
@@ -238,6 +238,65 @@ def test_an_index_of_another_version_is_not_used_and_due(
     assert maintain(repo) == [A]
     assert due(repo) is None
     assert repo.search(A, NORTH, strategy="index", touch=False).strategy == "index"
+
+
+def test_only_active_memories_make_an_agent_large(
+    repository_of: RepositoryOf, own_url: str
+) -> None:
+    """As a search counts them, or there would be indexes that none takes."""
+    repo = repository_of(own_url)
+    ids = {agent_id: fill(repo, agent_id, 60) for agent_id in ("large", "small")}
+    for agent_id, archived in (("large", 10), ("small", 11)):
+        values(
+            own_url,
+            "UPDATE pgrecall.agent_memories SET status = 'archived' WHERE id = ANY (%s) "
+            "RETURNING id",
+            ids[agent_id][:archived],
+        )
+
+    [status] = repo.rank_indexes(at_least=50)
+
+    assert (status.agent_id, status.memories) == ("large", 50)
+    assert repo.rank_indexes(agent_id="small", at_least=50) == []
+    assert maintain(repo, 50) == ["large"]
+    assert [one.agent_id for one in repo.build_rank_indexes(at_least=50)] == ["large"]
+    assert repo.search("large", NORTH, touch=False).strategy == "index"
+    assert maintain(repo, 50) == []
+
+
+def test_an_index_of_an_agent_whose_memories_are_no_longer_active_is_dropped(
+    repo: MemoryRepository, own_url: str
+) -> None:
+    ids = fill(repo, number=60)
+    repo.build_rank_indexes(agent_id=A, at_least=60)
+    archive = "UPDATE pgrecall.agent_memories SET status = 'archived' WHERE id = ANY (%s)"
+    values(own_url, f"{archive} RETURNING id", ids[:30])
+    assert maintain(repo, 60) == []
+    assert len(listed(own_url)) == 1
+    values(own_url, f"{archive} RETURNING id", ids[30:31])
+
+    assert maintain(repo, 60) == []
+
+    assert listed(own_url) == []
+
+
+@pytest.mark.parametrize("how", ["from before", "another language"])
+def test_an_index_without_the_words_as_they_are_compared_is_due(
+    repository_of: RepositoryOf, own_url: str, how: str
+) -> None:
+    repo = repository_of(own_url)
+    fill(repo)
+    relation = build(repo).relation
+    if how == "from before":
+        run(own_url, f"ALTER TABLE pgrecall.{relation} DROP COLUMN words")
+    else:
+        migrate.change_language(own_url, "simple")
+
+    assert due(repo) == "built before its words were compared as they are now"
+    assert repo.search(A, NORTH, strategy="index", touch=False).strategy == "index"
+    assert maintain(repo) == [A]
+    assert due(repo) is None
+    assert maintain(repo) == []
 
 
 def _write(repo: MemoryRepository, url: str, number: int) -> None:

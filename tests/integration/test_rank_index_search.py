@@ -410,6 +410,42 @@ def test_the_worst_memory_is_found_first_as_soon_as_it_has_become_the_best(
     assert recall(found, exact) >= 0.9
 
 
+@pytest.mark.parametrize("weight", [0.5, 0.7])
+def test_a_memory_that_was_used_often_since_is_found_first_where_only_that_counts_use(
+    undone: MemoryRepository, weight: float
+) -> None:
+    asked: dict[str, Any] = {"weights": {"similarity": 1 - weight, "frequency": weight}}
+    ranked = undone.search(BIG, QUERY, k=MANY, strategy="exact", touch=False, **asked)
+    chosen = next(
+        hit.memory.id
+        for hit in reversed(ranked)
+        if hit.memory.retrieval_count == 0 and hit.score + weight > ranked[0].score + 0.01
+    )
+    for _ in range(50):
+        undone.touch(BIG, chosen)
+
+    found, exact = both(undone, **asked)
+
+    assert found.strategy == "index"
+    assert exact[0].memory.id == found[0].memory.id == chosen
+    assert recall(found, exact) >= 0.9
+
+
+@pytest.mark.parametrize(("weight", "beside"), [(0.05, False), (0.1, False), (0.11, True)])
+def test_what_was_used_since_is_scored_beside_where_frequency_weighs_more_than_a_tenth(
+    undone: MemoryRepository, weight: float, beside: bool
+) -> None:
+    asked: dict[str, Any] = {"weights": {"similarity": 1 - weight, "frequency": weight}}
+    before = both(undone, **asked)[0].candidates
+    farthest = undone.search(BIG, [-x for x in QUERY], k=30, strategy="exact", touch=False)
+    undone.touch(BIG, [hit.memory.id for hit in farthest])
+
+    after = both(undone, **asked)[0].candidates
+
+    assert before is not None
+    assert after == before + (30 if beside else 0)
+
+
 def test_a_memory_that_was_added_since_is_found_at_once(undone: MemoryRepository) -> None:
     added = undone.add(BIG, NewMemory("new", embedding=QUERY, importance=1.0, usefulness=1.0))
 

@@ -281,6 +281,45 @@ def test_a_rare_name_finds_its_memory_at_any_cosine(
     assert recall(found, exact) >= 0.9
 
 
+@pytest.mark.parametrize("deleted", [0, 5, 300], ids=lambda number: f"{number}_deleted")
+def test_a_word_of_many_is_found_far_away_whatever_was_deleted(
+    undone: MemoryRepository, agent: str, deleted: int
+) -> None:
+    """Too many have it to look them all up before the walk, which meets none; 300 are all it
+    meets."""
+    rng = np.random.default_rng(31)
+    query = [1.0, *[0.0] * (DIMENSIONS - 1)]
+
+    def around(cosine: float) -> list[float]:
+        rest = rng.normal(size=DIMENSIONS - 1)
+        rest *= (1 - cosine**2) ** 0.5 / np.linalg.norm(rest)
+        return [cosine, *rest.tolist()]
+
+    def fill(number: int, word: str, low: float, high: float) -> list[UUID]:
+        return list(
+            undone.add_many(
+                agent,
+                [
+                    NewMemory(f"{word} {low} {n}", embedding=around(rng.uniform(low, high)))
+                    for n in range(number)
+                ],
+            )
+        )
+
+    nearest = fill(300, "other", 0.95, 1.0)
+    fill(900, "other", 0.5, 0.9)
+    fill(200, NAME, -0.2, 0.2)
+    undone.build_rank_indexes(agent_id=agent, at_least=1)
+    undone.delete(agent, nearest[:deleted])
+    weights = {"keyword": 0.6, "similarity": 0.4}
+
+    found, exact = both(undone, query, NAME, agent=agent, weights=weights)
+
+    assert found.strategy == "index"
+    assert {hit.signals["keyword"] for hit in exact} == {1.0}
+    assert recall(found, exact) == 1.0
+
+
 @pytest.mark.parametrize("number", [0, 1_234, 2_999])
 def test_a_number_that_one_memory_has_finds_it_among_all(
     whole: MemoryRepository, world: World, number: int

@@ -315,6 +315,22 @@ def test_a_role_with_no_more_rights_than_it_takes(empty_url: str, role: str) -> 
     assert migrate.downgrade(as_role(empty_url, role)).revision is None
 
 
+def test_a_role_with_no_more_rights_than_it_takes_may_rest_at_every_revision(
+    empty_url: str, role: str
+) -> None:
+    """In a new session each time, which knows nothing of pgvector's parameters."""
+    run(empty_url, "CREATE EXTENSION vector", f"CREATE SCHEMA pgrecall AUTHORIZATION {role}")
+    url = as_role(empty_url, role)
+    head = migrate.upgrade(url, dimensions=3, revision="0001").head
+    assert head is not None
+    names = [f"{number:04}" for number in range(1, int(head) + 1)]
+
+    for revision in names[1:]:
+        assert migrate.upgrade(url, revision=revision).revision == revision
+    for revision in reversed(names[:-1]):
+        assert migrate.downgrade(url, revision=revision).revision == revision
+
+
 def test_a_role_that_may_not_create_the_extension(empty_url: str, role: str) -> None:
     run(empty_url, f"GRANT CREATE ON DATABASE {database_of(empty_url)} TO {role}")
 

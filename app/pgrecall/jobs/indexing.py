@@ -44,11 +44,14 @@ def build_rank_indexes(
     as_of: datetime | None = None,
     on_progress: Progress | None = None,
 ) -> Job[list[RankIndex]]:
-    """Builds the rank index of one agent, or of every agent of at least `at_least` memories.
+    """Builds the rank index of one agent, or of every agent of at least `at_least` active memories.
 
-    Each is built beside the one there is, from what is committed, by a transaction of its own
-    that locks nothing that readers or writers need, and then takes its place. `at_least` is kept
-    with it: searches use it from so many memories on, unless they are told to. `m` and
+    Each is built beside the one there is, from what is committed, and then takes its place. On an
+    Engine that is a transaction of its own: nobody waits for it but deletions of the agent's
+    memories, at its end and shortly. On a Connection or Session of the caller's it keeps its locks
+    until the caller ends the transaction: who deletes memories of the agent waits so long, and who
+    searches in the index that was replaced. `at_least` is kept with the index: searches use it if
+    it holds so many memories, or if they are told to. `m` and
     `ef_construction` are those of HNSW: more finds more and takes longer to build. `as_of` is
     the moment that decays are taken at, by default the newest that the memories know of;
     questions about earlier ones are ranked exactly. `on_progress(agent_id, done, total)` is called

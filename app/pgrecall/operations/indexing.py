@@ -32,6 +32,10 @@ MAX_MEGABYTES = 1_024
 """Of memory that a build asks the server for at most."""
 
 
+TOLD = ("written", "changed", "used", "at", "has_words")
+"""What the database tells of an index beside its size."""
+
+
 @dataclass(frozen=True, slots=True)
 class Build:
     """How an index is to be built."""
@@ -48,7 +52,7 @@ def rank_indexes(
     """The rank indexes there are, and those that are due: of one agent, or of all, by name.
 
     Each tells what has been written, changed and used since it was built, and by `due` why
-    maintenance is wanted, if it is. An agent of at least `at_least` memories without an index is
+    maintenance is wanted, if it is. An agent of at least `at_least` active memories without one is
     listed as due; other agents without one are not listed. Raises InputError.
     """
     require_count("at_least", at_least, at_least=1, at_most=2**31 - 1)
@@ -69,7 +73,7 @@ def rank_indexes(
                 "relation": index.relation,
             },
         )
-        numbers = {name: getattr(since, name) for name in ("written", "changed", "used", "at")}
+        numbers = {name: getattr(since, name) for name in TOLD}
         found.append(RankIndexStatus(index.agent_id, index, bytes=since.bytes or 0, **numbers))
     owners = [agent_id] if agent_id else (yield from large_owners(tables, at_least))
     for owner_id in owners:
@@ -115,13 +119,13 @@ def unused_relations(tables: Tables) -> Operation[list[str]]:
 
 
 def large_owners(tables: Tables, at_least: int) -> Operation[list[str]]:
-    """Who has at least so many memories, in order."""
+    """Who has at least so many active memories, in order."""
     rows = yield Execute(statements.large_owners(tables), {"at_least": at_least})
     return [row.owner_id for row in rows]
 
 
 def has_shrunk(tables: Tables, index: RankIndex) -> Operation[bool]:
-    """Whether the owner has less than half as many memories as the index is for, or has."""
+    """Whether the owner has less than half as many active memories as the index is for, or has."""
     half = min(index.at_least, index.memories) // 2
     [row] = yield Execute(
         statements.count_up_to(tables), {"owner_id": index.agent_id, "most": half}
@@ -132,7 +136,8 @@ def has_shrunk(tables: Tables, index: RankIndex) -> Operation[bool]:
 
 def writers_are_done(tables: Tables, seconds: float) -> Operation[datetime | None]:
     """Waits for all who have written by now; the moment, or None if some take longer."""
-    former = yield from _unhurried()
+    [former] = yield Execute(statements.settings(tables))
+    yield Execute(statements.build_settings(), {"megabytes": 0})
     [row] = yield Execute(statements.await_writers(tables), {"seconds": seconds})
     yield from _as_before(former)
     return row.built_at if row.all_done else None
@@ -152,13 +157,14 @@ def build(
     one there is not the expected one, of that moment or none: another client was faster.
     """
     start = time.monotonic()
-    layout: Layout = yield Inspect()
-    settings = yield from _unhurried()
+    [settings] = yield Execute(statements.settings(tables))
     if settings.isolation != "read committed" and settings.began_at < built_at:
         raise InputError(
             f"an index cannot be built in a {settings.isolation.upper()} transaction that is "
             "under way, which does not see what others write; use READ COMMITTED, or an Engine"
         )
+    layout: Layout = yield Inspect()
+    yield Execute(statements.build_settings(), {"megabytes": 0})
     yield Execute(statements.lock_build(tables), {"owner_id": owner_id})
     former: RankIndex | None = None
     for row in (yield look_up(tables, owner_id, (), anew=True)):
@@ -210,6 +216,7 @@ def build(
     )
     its: dict[str, Any] = {f"its_{name}": getattr(index, name) for name in statements.FIELDS}
     its |= {"its_term_memories": words.memories, "its_common_terms": words.terms}
+    its["its_language"] = settings.language
     yield Execute(statements.note_rank_index(tables), {"owner_id": owner_id, **its})
     yield look_up(tables, owner_id, (), anew=True)
     yield from _as_before(settings)
@@ -244,13 +251,6 @@ def sampled(tables: Tables, owner_id: str, number: int) -> Operation[list[list[f
     """Embeddings of memories drawn at random, the same each time."""
     rows = yield Execute(statements.sample(tables), {"owner_id": owner_id, "number": number})
     return [row.embedding for row in rows]
-
-
-def _unhurried() -> Operation[Any]:
-    """Lifts what could cut off a build or its waiting; returns the settings there were."""
-    [former] = yield Execute(statements.settings())
-    yield Execute(statements.build_settings(), {"megabytes": 0})
-    return former
 
 
 def _as_before(former: Any) -> Operation[None]:

@@ -31,18 +31,20 @@ from pgrecall.schema import Tables
 from pgrecall.statements.conditions import active, owned
 from pgrecall.statements.names import full_name
 from pgrecall.statements.reading import with_usage
+from pgrecall.statements.words import text_language
 
 SETTINGS = ("maintenance_work_mem", "max_parallel_maintenance_workers", "statement_timeout")
 """What a build changes for the rest of its transaction."""
 
 
 @lru_cache
-def settings() -> Select[Any]:
-    """SETTINGS as they are, the transaction's isolation and when it began."""
+def settings(tables: Tables) -> Select[Any]:
+    """SETTINGS as they are, the transaction's isolation and when it began, and the language."""
     return select(
         *(func.current_setting(name).label(name) for name in SETTINGS),
         func.current_setting("transaction_isolation").label("isolation"),
         func.now(type_=DateTime(timezone=True)).label("began_at"),
+        text_language(tables.schema).label("language"),
     )
 
 

@@ -17,6 +17,7 @@ from sqlalchemy import (
 )
 
 from pgrecall.schema import Tables, owner
+from pgrecall.statements.conditions import active
 
 
 @lru_cache
@@ -30,13 +31,13 @@ def owners(tables: Tables) -> Select[Any]:
 
 @lru_cache
 def large_owners(tables: Tables) -> Select[Any]:
-    """Who has at least `at_least` memories, in order; so many entries of the key are looked at."""
+    """Who has at least `at_least` active memories, in order; so many of each are counted."""
     memories = tables.memories
     found = owners(tables).subquery("owners")
     at_least: Any = bindparam("at_least", type_=Integer())
     some = (
         select(literal_column("1"))
-        .where(owner(memories) == found.c.owner_id)
+        .where(owner(memories) == found.c.owner_id, active(memories))
         .limit(at_least)
         .correlate(found)
         .subquery("some")

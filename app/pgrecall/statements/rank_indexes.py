@@ -15,6 +15,7 @@ from sqlalchemy import (
     Text,
     and_,
     bindparam,
+    case,
     delete,
     func,
     literal,
@@ -28,7 +29,8 @@ from sqlalchemy.sql.dml import ReturningDelete
 
 from pgrecall.rank_index import MAX_BESIDE
 from pgrecall.schema import Tables
-from pgrecall.statements.conditions import Condition, owned, owned_by_any, stored_in
+from pgrecall.statements.conditions import Condition, active, owned, owned_by_any, stored_in
+from pgrecall.statements.words import text_language
 
 FIELDS = (
     *("relation", "space", "as_of", "built_at", "memories"),
@@ -65,7 +67,8 @@ def _told(indexes: Table) -> list[ColumnElement[Any]]:
 def since_built(tables: Tables) -> Select[Any]:
     """What has happened to the owner's memories since `built_at` and `as_of`, each up to a limit.
 
-    Also the size of the `relation`, NULL where it is gone. Parameters: owner_id, too.
+    Also the size of the `relation`, NULL where it is gone, and whether it has the words of memories
+    as they are compared now. Parameters: owner_id, too.
     """
     memories, events, usage = tables.memories, tables.memory_events, tables.memory_usage
     built_at = bindparam("built_at", type_=DateTime(timezone=True))
@@ -92,6 +95,7 @@ def since_built(tables: Tables) -> Select[Any]:
         literal(tables.schema, Text()),
         bindparam("relation", type_=Text()),
     )
+    table: Any = func.to_regclass(name)
     return select(
         *(
             select(func.count())
@@ -100,18 +104,39 @@ def since_built(tables: Tables) -> Select[Any]:
             .label(label)
             for label, statement in numbers.items()
         ),
-        func.pg_total_relation_size(func.to_regclass(name), type_=BigInteger()).label("bytes"),
+        func.pg_total_relation_size(table, type_=BigInteger()).label("bytes"),
+        _has_words(tables, table).label("has_words"),
         func.now(type_=DateTime(timezone=True)).label("at"),
     )
 
 
+def _has_words(tables: Tables, table: ColumnElement[Any]) -> ColumnElement[bool]:
+    """Not where an earlier version built it, or the language was another one then."""
+    indexes = tables.rank_indexes
+    known: Any = select(literal_column("1")).where(
+        owned(indexes),
+        _of(tables.memories, indexes),
+        indexes.c.relation == bindparam("relation", type_=Text()),
+        indexes.c.term_memories.is_not(None),
+    )
+    beside: Any = (
+        select(literal_column("1"))
+        .select_from(text("pg_attribute a"))
+        .where(
+            literal_column("a.attrelid") == table,
+            literal_column("a.attname") == literal_column("'words'"),
+        )
+    )
+    return and_(known.exists(), beside.exists())
+
+
 @lru_cache
 def count_up_to(tables: Tables) -> Select[Any]:
-    """How many memories the owner has, looked up in the key and at most `most`."""
+    """How many active memories the owner has, at most `most`; so many entries are looked at."""
     memories = tables.memories
     some = (
         select(memories.c.id)
-        .where(owned(memories))
+        .where(owned(memories), active(memories))
         .limit(bindparam("most", type_=Integer()))
         .subquery("some")
     )
@@ -121,13 +146,21 @@ def count_up_to(tables: Tables) -> Select[Any]:
 
 @lru_cache
 def note_rank_index(tables: Tables) -> Insert:
-    """Takes the table `relation` into use; parameters: owner_id, FIELDS and TERMS as `its_…`."""
+    """Takes the table `relation` into use; parameters: owner_id, FIELDS and TERMS as `its_…`.
+
+    TERMS stay unknown where words are no longer compared by `its_language`: that is looked at under
+    the lock for which a change of the language waits.
+    """
     indexes = tables.rank_indexes
     names = (*FIELDS, *TERMS)
+    its: dict[str, Any] = {
+        name: bindparam(f"its_{name}", type_=indexes.c[name].type) for name in names
+    }
+    same = text_language(tables.schema) == bindparam("its_language", type_=Text())
     statement = insert(indexes).values(
         agent_id=bindparam("owner_id", type_=Text()),
         table_name=stored_in(tables.memories),
-        **{name: bindparam(f"its_{name}", type_=indexes.c[name].type) for name in names},
+        **its | {name: case((same, its[name])) for name in TERMS},
     )
     return statement.on_conflict_do_update(
         index_elements=[indexes.c.agent_id, indexes.c.table_name],

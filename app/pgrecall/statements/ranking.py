@@ -58,6 +58,8 @@ from pgrecall.statements.words import share, shares, with_shares
 
 SIGNAL_PREFIX = "signal_"
 KEYWORD = "keyword"
+MAX_FREQUENCY = 0.1
+"""The weight of frequency up to which retrievals may go unseen until an index is built anew."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +90,15 @@ class Search:
             has_min_similarity=self.min_similarity is not None,
             has_as_of=self.as_of is not None,
             has_text=self.query_text is not None,
+            follows_use=self._follows_use,
+        )
+
+    @property
+    def _follows_use(self) -> bool:
+        """Whether retrievals can move a memory far: not where little is given to their number."""
+        return any(
+            signal.reads_usage and (not isinstance(signal, Frequency) or weight > MAX_FREQUENCY)
+            for signal, weight in self.profile
         )
 
     @property
@@ -124,13 +135,8 @@ class Shape:
     has_as_of: bool
     has_text: bool = False
     """Whether the keyword signal has anything to compare with."""
-
-    @property
-    def follows_use(self) -> bool:
-        """Whether one retrieval can move a memory far: not where only frequency counts them."""
-        return any(
-            signal.reads_usage and not isinstance(signal, Frequency) for signal in self.signals
-        )
+    follows_use: bool = False
+    """Whether what was retrieved since an index was built is scored beside it."""
 
     @property
     def reads_usage(self) -> bool:

@@ -21,6 +21,7 @@ from sqlalchemy import (
     bindparam,
     column,
     func,
+    literal,
     literal_column,
     select,
     table,
@@ -32,6 +33,7 @@ from sqlalchemy.sql.selectable import Join, Lateral, LateralFromClause, TableVal
 from pgrecall import compiler
 from pgrecall.schema import Tables, owner
 from pgrecall.statements.conditions import OWNER, asked_for, in_team_table, owned, texts
+from pgrecall.statements.names import quoted
 
 
 def query_text() -> ColumnElement[Any]:
@@ -154,6 +156,16 @@ def usable_terms(tables: Tables) -> Select[Any]:
     found: Any = compiler.schema_function(tables.schema, "query_terms", query_text(), type_=Text())
     rows = found.table_valued(column("term", Text()), name="found")
     return select(func.count().label("terms")).select_from(rows)
+
+
+def text_language(schema: str) -> ColumnElement[Any]:
+    """The language by which words are compared just now, as its function is defined.
+
+    Not by a call, which a plan that is kept holds as a constant.
+    """
+    name = literal(f"{quoted(schema)}.text_language()", Text())
+    defined = func.to_regprocedure(name)
+    return func.pg_get_function_sqlbody(defined, type_=Text())
 
 
 @lru_cache
