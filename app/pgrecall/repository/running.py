@@ -36,14 +36,16 @@ Embeddings = dict[Embed, Embedded]
 def repeatable(
     operation: Callable[..., Operation[T]], tables: Tables, *args: Any, **kwargs: Any
 ) -> Callable[[], Operation[T]]:
-    """Starts the operation, each time with all that was passed: a first attempt would leave nothing
-    of an iterator to the second."""
-    named = {name: _unspent(value) for name, value in kwargs.items()}
-    return partial(operation, tables, *map(_unspent, args), **named)
-
-
-def _unspent(value: Any) -> Any:
-    return list(value) if isinstance(value, Iterator) else value
+    """Starts the operation, each time with all that was passed: where it takes an Iterable, a first
+    attempt would leave nothing of an iterator to the second."""
+    if not any(isinstance(value, Iterator) for value in (*args, *kwargs.values())):
+        return partial(operation, tables, *args, **kwargs)
+    takes = signature(operation)
+    passed = takes.bind(tables, *args, **kwargs)
+    for name, value in passed.arguments.items():
+        if isinstance(value, Iterator) and "Iterable" in str(takes.parameters[name].annotation):
+            passed.arguments[name] = list(value)
+    return partial(operation, *passed.args, **passed.kwargs)
 
 
 def running(
