@@ -93,7 +93,7 @@ def context(
     max_skips = require_count("max_skips", max_skips, at_least=1, at_most=MAX_CONSIDERED)
     max_tokens = require_count("max_tokens", max_tokens, at_least=1, at_most=MAX_TOKENS)
     shares = _reserve(reserve)
-    require_share("max_similarity", max_similarity)
+    max_similarity = require_share("max_similarity", max_similarity)
     if consider is None:
         passes_over = bool(shares) or max_similarity is not None
         consider = max(most, MAX_K if passes_over else min(most * max_skips, MAX_K))
