@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -54,36 +54,43 @@ def tables(run: Record) -> Iterator[str]:
     yield "Missed: " + ("; ".join(map(_missed, missed)) or "none") + "."
 
 
-def _compared(comparisons: Iterable[Record], goals: Mapping[Any, Record]) -> str:
+def _compared(comparisons: Sequence[Record], goals: Mapping[Any, Record]) -> str:
     heads = ["memories", "question", "exact, ms", "rank index, ms", "times as fast", "recall@10"]
     return _table(
-        [*heads, *PEERS],
+        [*heads, *_asked(comparisons)],
         (
             [
                 *(one["data"], one["question"], *_measured(one, goals)),
-                *(_peer(one["approaches"].get(peer)) for peer in PEERS.values()),
+                *_peers(one, comparisons),
             ]
             for one in comparisons
         ),
     )
 
 
-def _grown(comparisons: Iterable[Record], goals: Mapping[Any, Record]) -> str:
+def _grown(comparisons: Sequence[Record], goals: Mapping[Any, Record]) -> str:
     heads = ["memories of one agent", "exact, ms", "rank index, ms", "times as fast", "recall@10"]
-    return _table(heads, ([one["question"], *_measured(one, goals)] for one in comparisons))
-
-
-def _filtered(comparisons: Iterable[Record]) -> str:
-    heads = ["filter", "rank index, ms", "times as fast as exact", "recall@10", "in the index"]
-    found = ((one["question"], one["approaches"][INDEX]) for one in comparisons)
     return _table(
-        heads,
+        [*heads, *_asked(comparisons)],
+        (
+            [one["question"], *_measured(one, goals), *_peers(one, comparisons)]
+            for one in comparisons
+        ),
+    )
+
+
+def _filtered(comparisons: Sequence[Record]) -> str:
+    heads = ["filter", "rank index, ms", "times as fast as exact", "recall@10", "in the index"]
+    found = ((one, one["approaches"][INDEX]) for one in comparisons)
+    return _table(
+        [*heads, *_asked(comparisons)],
         (
             [
-                *(question, f"{its['median_ms']:.1f}", f"{its['times_faster']:.1f}"),
+                *(one["question"], f"{its['median_ms']:.1f}", f"{its['times_faster']:.1f}"),
                 *(f"{its['recall']:.3f}", f"{100 * its['in_index']:.0f} %"),
+                *_peers(one, comparisons),
             ]
-            for question, its in found
+            for one, its in found
         ),
     )
 
@@ -118,8 +125,20 @@ def _judged(goal: Record | None) -> str:
     return f" ({goal['goal']}{'' if goal['met'] else ', missed'})"
 
 
-def _peer(outcome: Record | None) -> str:
-    return "" if outcome is None else f"{outcome['recall']:.2f}, {outcome['times_faster']:.1f}"
+def _asked(comparisons: Sequence[Record]) -> dict[str, str]:
+    """The peers that were asked any of these."""
+    return {
+        heading: peer
+        for heading, peer in PEERS.items()
+        if any(peer in comparison["approaches"] for comparison in comparisons)
+    }
+
+
+def _peers(comparison: Record, among: Sequence[Record]) -> Iterator[str]:
+    """Recall and times as fast as exact of each; empty where it was not asked."""
+    for peer in _asked(among).values():
+        its = comparison["approaches"].get(peer)
+        yield "" if its is None else f"{its['recall']:.2f}, {its['times_faster']:.1f}"
 
 
 def _missed(goal: Record) -> str:
