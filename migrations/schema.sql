@@ -223,8 +223,6 @@ COMMENT ON FUNCTION pgrecall.await_writers(memories regclass, seconds double pre
 CREATE FUNCTION pgrecall.calibrated_candidates(relation text, directions text[], hits integer, levels integer[], recall double precision, worst double precision) RETURNS integer
     LANGUAGE plpgsql
     SET search_path TO 'pgrecall', 'public', 'pg_temp'
-    SET "hnsw.ef_search" TO '40'
-    SET "hnsw.iterative_scan" TO 'off'
     SET enable_seqscan TO 'on'
     SET enable_indexscan TO 'on'
     AS $_$
@@ -251,13 +249,13 @@ BEGIN
         best := best || walked;
         each := coalesce(cardinality(walked), 0);
     END LOOP;
-    PERFORM set_config('enable_indexscan', 'on', true), set_config('enable_seqscan', 'off', true);
+    PERFORM set_config('enable_indexscan', 'on', true);
     FOR level IN SELECT one FROM unnest(levels) one ORDER BY one LOOP
-        PERFORM set_config('hnsw.ef_search', level::text, true);
         found := 0;
         fewest := each;
         FOR place IN 1 .. cardinality(directions) LOOP
-            EXECUTE nearest INTO walked USING directions[place]::halfvec, level;
+            walked := ARRAY(SELECT n.memory_id
+                              FROM near_positions(relation, directions[place]::halfvec, level) n);
             own := (SELECT count(*) FROM unnest(walked) one
                      WHERE one = ANY (best[(place - 1) * each + 1 : place * each]));
             found := found + own;
@@ -1272,6 +1270,38 @@ $_$;
 COMMENT ON FUNCTION pgrecall.keyword_shares(owners text[], of_team boolean, query_text text) IS 'The keyword signal of every memory that has a term of the query, by owner: the weights of the terms it has as a share of those of all terms.';
 
 --
+-- Name: landmark(text, public.halfvec); Type: FUNCTION; Schema: pgrecall; Owner: -
+--
+
+CREATE FUNCTION pgrecall.landmark(relation text, query public.halfvec, OUT meaning public.halfvec, OUT needed double precision) RETURNS record
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pgrecall', 'public', 'pg_temp'
+    AS $_$
+DECLARE
+    landmarks tid;
+BEGIN
+    SELECT format('(%s,0)', ceil(c.relpages * least(1000 / greatest(c.reltuples, 1), 0.02))),
+           subvector(query, 1, a.atttypmod)
+           || array_fill(0::real, ARRAY[vector_dims(query) - a.atttypmod])::halfvec
+      INTO landmarks, meaning
+      FROM pg_class c, pg_attribute a
+     WHERE c.oid = to_regclass(relation) AND 'toast_tuple_target=8160' = ANY (c.reloptions)
+       AND a.attrelid = to_regclass('agent_memories') AND a.attname = 'embedding';
+    IF meaning IS NOT NULL THEN
+        EXECUTE format('SELECT nullif(greatest(-min(position <#> $1), 0), 0) / 1.25 FROM %I '
+                       'WHERE ctid < $2', relation)
+            INTO needed USING meaning, landmarks;
+    END IF;
+END
+$_$;
+
+--
+-- Name: FUNCTION landmark(relation text, query public.halfvec, OUT meaning public.halfvec, OUT needed double precision); Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON FUNCTION pgrecall.landmark(relation text, query public.halfvec, OUT meaning public.halfvec, OUT needed double precision) IS 'The part of a query in the rank space that is about meaning, and the inner product with it that some position met by a walk through the graph of this rank index has to have, lest the walk has missed a whole group of memories; NULL where that cannot be told.';
+
+--
 -- Name: text_language(); Type: FUNCTION; Schema: pgrecall; Owner: -
 --
 
@@ -1322,6 +1352,56 @@ $$;
 --
 
 COMMENT ON FUNCTION pgrecall.memories_of(agent text, of_team boolean) IS 'How many memories an owner has, whatever their status.';
+
+--
+-- Name: near_positions(text, public.halfvec, integer, integer); Type: FUNCTION; Schema: pgrecall; Owner: -
+--
+
+CREATE FUNCTION pgrecall.near_positions(relation text, query public.halfvec, candidates integer, reach integer DEFAULT 0) RETURNS TABLE(memory_id uuid)
+    LANGUAGE plpgsql ROWS 200
+    SET search_path TO 'pgrecall', 'public', 'pg_temp'
+    SET "hnsw.ef_search" TO '40'
+    SET "hnsw.iterative_scan" TO 'off'
+    SET enable_seqscan TO 'off'
+    SET enable_indexscan TO 'on'
+    AS $_$
+DECLARE
+    meaning halfvec;
+    needed float8;
+    walked integer := greatest(candidates, reach);
+    all_compared boolean := false;
+    ids uuid[];
+    met float8;
+    best float8;
+BEGIN
+    SELECT l.meaning, l.needed INTO meaning, needed FROM landmark(relation, query) l;
+    LOOP
+        PERFORM set_config('hnsw.ef_search', walked::text, true);
+        EXECUTE format($$
+            WITH near AS MATERIALIZED (
+                SELECT memory_id, -(position <#> $1) AS score, -(position <#> $2) AS likeness
+                  FROM %I ORDER BY position <#> $1 LIMIT $3
+            )
+            SELECT array_agg(memory_id ORDER BY score DESC), max(likeness), max(score)
+              FROM near $$, relation)
+            INTO ids, met, best USING query, meaning, walked;
+        EXIT WHEN all_compared OR needed IS NULL OR met >= needed OR needed < best / 10;
+        IF walked = 1000 THEN
+            all_compared := true;
+            PERFORM set_config('enable_indexscan', 'off', true),
+                    set_config('enable_seqscan', 'on', true);
+        END IF;
+        walked := least(4 * walked, 1000);
+    END LOOP;
+    RETURN QUERY SELECT unnest(ids[:candidates]);
+END
+$_$;
+
+--
+-- Name: FUNCTION near_positions(relation text, query public.halfvec, candidates integer, reach integer); Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON FUNCTION pgrecall.near_positions(relation text, query public.halfvec, candidates integer, reach integer) IS 'Memories of a rank index whose positions have the largest inner products with the query, the largest first, as far as a walk through its graph finds them. At most 1000.';
 
 --
 -- Name: owners_of_memories(boolean, boolean); Type: FUNCTION; Schema: pgrecall; Owner: -
@@ -1626,8 +1706,6 @@ COMMENT ON FUNCTION pgrecall.query_terms(query_text text) IS 'The distinct terms
 CREATE FUNCTION pgrecall.rank_candidates(agent text, of_team boolean, relation text, query text, candidates integer, written_since timestamp with time zone, used_since timestamp with time zone, reach integer DEFAULT 0, keyword_weight double precision DEFAULT 0, terms text[] DEFAULT '{}'::text[], memories bigint[] DEFAULT '{}'::bigint[], weights double precision[] DEFAULT '{}'::double precision[]) RETURNS TABLE(memory_id uuid, from_index boolean)
     LANGUAGE plpgsql ROWS 200
     SET search_path TO 'pgrecall', 'public', 'pg_temp'
-    SET "hnsw.ef_search" TO '40'
-    SET "hnsw.iterative_scan" TO 'off'
     SET enable_seqscan TO 'off'
     AS $_$
 #variable_conflict use_column
@@ -1654,10 +1732,8 @@ BEGIN
                 agent, of_team, relation, query, candidates, reach, keyword_weight,
                 terms, memories, weights, owned) w;
         ELSE
-            PERFORM set_config('hnsw.ef_search', greatest(candidates, reach)::text, true);
-            RETURN QUERY EXECUTE format(
-                'SELECT memory_id, true FROM %I ORDER BY position <#> $1 LIMIT $2', relation)
-                USING query::halfvec, candidates;
+            RETURN QUERY SELECT n.memory_id, true
+                           FROM near_positions(relation, query::halfvec, candidates, reach) n;
             IF cardinality(terms) > 0 THEN
                 RETURN QUERY SELECT w.memory_id, false FROM word_candidates(
                     agent, of_team, relation, query, keyword_weight,
@@ -3436,6 +3512,7 @@ CREATE FUNCTION pgrecall.worded_candidates(agent text, of_team boolean, relation
     SET "hnsw.ef_search" TO '40'
     SET "hnsw.iterative_scan" TO 'off'
     SET enable_seqscan TO 'off'
+    SET enable_indexscan TO 'on'
     SET max_parallel_workers_per_gather TO '0'
     AS $_$
 DECLARE
@@ -3455,6 +3532,12 @@ DECLARE
     expected float8;
     firsts integer[] := '{}';
     lasts integer[] := '{}';
+    meaning halfvec;
+    liked float8;
+    walked integer := reach;
+    all_compared boolean := false;
+    met float8;
+    best float8;
 BEGIN
     SELECT coalesce(array_agg(term_key(agent, of_team, t.term) ORDER BY t.n, t.place), '{}'),
            coalesce(array_agg(t.share ORDER BY t.n, t.place), '{}'),
@@ -3468,27 +3551,39 @@ BEGIN
         left_over := left_over - numbers[rare];
     END LOOP;
 
-    PERFORM set_config('hnsw.ef_search', reach::text, true);
-    EXECUTE format($$
-        WITH near AS MATERIALIZED (
-            SELECT memory_id, greatest(-(position <#> $1), 0) AS nearness, words
-              FROM %1$I ORDER BY position <#> $1 LIMIT $2
-        ), worded AS (
-            SELECT memory_id, nearness, words FROM near
-             UNION ALL
-            SELECT memory_id, greatest(-(position <#> $1), 0), words FROM %1$I
-             WHERE words && $3 AND memory_id NOT IN (SELECT memory_id FROM near)
-        ), scored AS MATERIALIZED (
-            SELECT memory_id, nearness + $6 * CASE WHEN words && $4 THEN (
-                       SELECT sum(share) FROM unnest(words) had(key)
-                         JOIN unnest($4, $5) asked(key, share) USING (key)) ELSE 0 END AS score
-              FROM worded
-        )
-        SELECT array_agg(memory_id ORDER BY score DESC), array_agg(score ORDER BY score DESC),
-               (SELECT min(nearness) FROM near)
-          FROM scored $$, relation)
-        INTO ids, scores, farthest
-        USING query::halfvec, reach, keys[:rare], keys, shares, keyword_weight;
+    SELECT l.meaning, l.needed INTO meaning, liked FROM landmark(relation, query::halfvec) l;
+    LOOP
+        PERFORM set_config('hnsw.ef_search', walked::text, true);
+        EXECUTE format($$
+            WITH near AS MATERIALIZED (
+                SELECT memory_id, greatest(-(position <#> $1), 0) AS nearness, words,
+                       -(position <#> $7) AS likeness
+                  FROM %1$I ORDER BY position <#> $1 LIMIT $2
+            ), worded AS (
+                SELECT memory_id, nearness, words FROM near
+                 UNION ALL
+                SELECT memory_id, greatest(-(position <#> $1), 0), words FROM %1$I
+                 WHERE words && $3 AND memory_id NOT IN (SELECT memory_id FROM near)
+            ), scored AS MATERIALIZED (
+                SELECT memory_id, nearness + $6 * CASE WHEN words && $4 THEN (
+                           SELECT sum(share) FROM unnest(words) had(key)
+                             JOIN unnest($4, $5) asked(key, share) USING (key)) ELSE 0 END AS score
+                  FROM worded
+            )
+            SELECT array_agg(memory_id ORDER BY score DESC), array_agg(score ORDER BY score DESC),
+                   (SELECT min(nearness) FROM near), (SELECT max(likeness) FROM near),
+                   (SELECT max(nearness) FROM near)
+              FROM scored $$, relation)
+            INTO ids, scores, farthest, met, best
+            USING query::halfvec, walked, keys[:rare], keys, shares, keyword_weight, meaning;
+        EXIT WHEN all_compared OR liked IS NULL OR met >= liked OR liked < best / 10;
+        IF walked = 1000 THEN
+            all_compared := true;
+            PERFORM set_config('enable_indexscan', 'off', true),
+                    set_config('enable_seqscan', 'on', true);
+        END IF;
+        walked := least(4 * walked, 1000);
+    END LOOP;
 
     IF keyword_weight > 0 THEN
         needed := coalesce((scores[hits] - farthest) / keyword_weight, '-Infinity');

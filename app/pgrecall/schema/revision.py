@@ -2,4 +2,4 @@
 
 from typing import Final
 
-REVISION: Final = "0017"
+REVISION: Final = "0018"

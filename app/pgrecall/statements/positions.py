@@ -51,6 +51,9 @@ from pgrecall.statements.reading import with_usage
 
 SEED = 42
 """Of the order in which positions are put into the graph."""
+IN_THE_ROW = 8_160
+"""The most that PostgreSQL allows: positions stay in their rows, since fetching one from elsewhere
+takes longer than to compare it. The SQL function `landmark` goes by it."""
 
 
 _AS_OF: Any = bindparam("as_of", type_=DateTime(timezone=True))
@@ -89,6 +92,7 @@ def positions_table(tables: Tables, layout: Layout, relation: str) -> Table:
         ),
         Column("words", ARRAY(BigInteger), nullable=False),
         comment="Positions of an owner's memories in the rank space: see rank_indexes.",
+        postgresql_with={"toast_tuple_target": IN_THE_ROW},
     )
 
 

@@ -1,0 +1,48 @@
+-- The settings hold inside the function and return to what they were when it ends. A walk that has
+-- met nothing like the landmark nearest in meaning goes on, four times as far, and where no walk
+-- gets there all positions are compared. Not where meaning hardly counts: what is unlike the query
+-- may then be the best there is.
+CREATE FUNCTION near_positions(
+    relation text, query halfvec, candidates integer, reach integer DEFAULT 0)
+    RETURNS TABLE (memory_id uuid)
+    LANGUAGE plpgsql VOLATILE ROWS 200
+    SET search_path FROM CURRENT
+    SET hnsw.ef_search = 40
+    SET hnsw.iterative_scan = 'off'
+    SET enable_seqscan = off
+    SET enable_indexscan = on
+AS $function$
+DECLARE
+    meaning halfvec;
+    needed float8;
+    walked integer := greatest(candidates, reach);
+    all_compared boolean := false;
+    ids uuid[];
+    met float8;
+    best float8;
+BEGIN
+    SELECT l.meaning, l.needed INTO meaning, needed FROM landmark(relation, query) l;
+    LOOP
+        PERFORM set_config('hnsw.ef_search', walked::text, true);
+        EXECUTE format($$
+            WITH near AS MATERIALIZED (
+                SELECT memory_id, -(position <#> $1) AS score, -(position <#> $2) AS likeness
+                  FROM %I ORDER BY position <#> $1 LIMIT $3
+            )
+            SELECT array_agg(memory_id ORDER BY score DESC), max(likeness), max(score)
+              FROM near $$, relation)
+            INTO ids, met, best USING query, meaning, walked;
+        EXIT WHEN all_compared OR needed IS NULL OR met >= needed OR needed < best / 10;
+        IF walked = 1000 THEN
+            all_compared := true;
+            PERFORM set_config('enable_indexscan', 'off', true),
+                    set_config('enable_seqscan', 'on', true);
+        END IF;
+        walked := least(4 * walked, 1000);
+    END LOOP;
+    RETURN QUERY SELECT unnest(ids[:candidates]);
+END
+$function$;
+
+COMMENT ON FUNCTION near_positions IS
+    'Memories of a rank index whose positions have the largest inner products with the query, the largest first, as far as a walk through its graph finds them. At most 1000.';

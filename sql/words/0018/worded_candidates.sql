@@ -1,0 +1,143 @@
+-- A walk through the graph that looks further than asked, and the memories of the rarest terms, are
+-- compared by inner product with the query plus the weight of their words, which stand beside the
+-- positions: nearly the score. What the walk has not met comes no nearer than its last, so to be
+-- among the best it needs a share in the query's words of `needed` at least, and then it has one of
+-- the terms without which that much cannot be reached, and, where one is not enough, another one.
+-- Those are looked up too, where there are not too many. A walk brings fewer than it was asked for
+-- where it meets what was deleted since: what it has not met is no nearer all the same. Where fewer
+-- are found than wanted, nothing is needed to be one of them. A walk that has met nothing like the
+-- landmark nearest in meaning goes on, as in near_positions.
+CREATE OR REPLACE FUNCTION worded_candidates(
+    agent text, of_team boolean, relation text, query text, candidates integer,
+    reach integer, keyword_weight float8, terms text[], memories bigint[], weights float8[],
+    owned bigint)
+    RETURNS TABLE (memory_id uuid)
+    LANGUAGE plpgsql VOLATILE ROWS 100
+    SET search_path FROM CURRENT
+    SET hnsw.ef_search = 40
+    SET hnsw.iterative_scan = 'off'
+    SET enable_seqscan = off
+    SET enable_indexscan = on
+    SET max_parallel_workers_per_gather = 0
+AS $function$
+DECLARE
+    hits integer := greatest(candidates / 6, 1);
+    keys bigint[];
+    shares float8[];
+    numbers float8[];
+    rare integer := 0;
+    left_over float8 := 64 * candidates;
+    ids uuid[];
+    scores float8[];
+    farthest float8;
+    needed float8;
+    rest float8[];
+    upto float8[];
+    last integer;
+    expected float8;
+    firsts integer[] := '{}';
+    lasts integer[] := '{}';
+    meaning halfvec;
+    liked float8;
+    walked integer := reach;
+    all_compared boolean := false;
+    met float8;
+    best float8;
+BEGIN
+    SELECT coalesce(array_agg(term_key(agent, of_team, t.term) ORDER BY t.n, t.place), '{}'),
+           coalesce(array_agg(t.share ORDER BY t.n, t.place), '{}'),
+           coalesce(array_agg(t.n ORDER BY t.n, t.place), '{}')
+      INTO keys, shares, numbers
+      FROM (SELECT a.term, a.n, a.place, a.weight / sum(a.weight) OVER () AS share
+              FROM unnest(terms, memories, weights) WITH ORDINALITY a(term, n, weight, place)) t
+     WHERE t.n > 0;
+    WHILE rare < cardinality(keys) AND left_over - numbers[rare + 1] >= 62 * candidates LOOP
+        rare := rare + 1;
+        left_over := left_over - numbers[rare];
+    END LOOP;
+
+    SELECT l.meaning, l.needed INTO meaning, liked FROM landmark(relation, query::halfvec) l;
+    LOOP
+        PERFORM set_config('hnsw.ef_search', walked::text, true);
+        EXECUTE format($$
+            WITH near AS MATERIALIZED (
+                SELECT memory_id, greatest(-(position <#> $1), 0) AS nearness, words,
+                       -(position <#> $7) AS likeness
+                  FROM %1$I ORDER BY position <#> $1 LIMIT $2
+            ), worded AS (
+                SELECT memory_id, nearness, words FROM near
+                 UNION ALL
+                SELECT memory_id, greatest(-(position <#> $1), 0), words FROM %1$I
+                 WHERE words && $3 AND memory_id NOT IN (SELECT memory_id FROM near)
+            ), scored AS MATERIALIZED (
+                SELECT memory_id, nearness + $6 * CASE WHEN words && $4 THEN (
+                           SELECT sum(share) FROM unnest(words) had(key)
+                             JOIN unnest($4, $5) asked(key, share) USING (key)) ELSE 0 END AS score
+                  FROM worded
+            )
+            SELECT array_agg(memory_id ORDER BY score DESC), array_agg(score ORDER BY score DESC),
+                   (SELECT min(nearness) FROM near), (SELECT max(likeness) FROM near),
+                   (SELECT max(nearness) FROM near)
+              FROM scored $$, relation)
+            INTO ids, scores, farthest, met, best
+            USING query::halfvec, walked, keys[:rare], keys, shares, keyword_weight, meaning;
+        EXIT WHEN all_compared OR liked IS NULL OR met >= liked OR liked < best / 10;
+        IF walked = 1000 THEN
+            all_compared := true;
+            PERFORM set_config('enable_indexscan', 'off', true),
+                    set_config('enable_seqscan', 'on', true);
+        END IF;
+        walked := least(4 * walked, 1000);
+    END LOOP;
+
+    IF keyword_weight > 0 THEN
+        needed := coalesce((scores[hits] - farthest) / keyword_weight, '-Infinity');
+        rest := ARRAY(SELECT sum(s.share) OVER (ORDER BY s.place DESC)
+                        FROM unnest(shares) WITH ORDINALITY s(share, place) ORDER BY s.place);
+        upto := ARRAY(SELECT sum(n.number) OVER (ORDER BY n.place)
+                        FROM unnest(numbers) WITH ORDINALITY n(number, place) ORDER BY n.place);
+        last := cardinality(keys);
+        FOR one IN rare + 1 .. least(cardinality(keys), rare + 32) LOOP
+            EXIT WHEN rest[one] < needed;
+            WHILE last > one AND shares[one] + rest[last] < needed LOOP
+                last := last - 1;
+            END LOOP;
+            EXIT WHEN last = one AND shares[one] < needed;
+            expected := numbers[one];
+            IF shares[one] < needed THEN
+                expected := expected * least((upto[last] - upto[one]) / owned, 1);
+            END IF;
+            CONTINUE WHEN expected > left_over;
+            left_over := left_over - expected;
+            firsts := firsts || one;
+            lasts := lasts || CASE WHEN shares[one] < needed THEN last ELSE one END;
+        END LOOP;
+    END IF;
+    IF firsts = '{}' THEN
+        RETURN QUERY SELECT unnest(ids[:candidates]);
+        RETURN;
+    END IF;
+    RETURN QUERY EXECUTE format($$
+        SELECT memory_id FROM (
+            SELECT * FROM unnest($1, $2) f(memory_id, score)
+             UNION
+            SELECT near.memory_id, near.nearness + $8 * (
+                       SELECT sum(share) FROM unnest(near.words) had(key)
+                         JOIN unnest($6, $7) asked(key, share) USING (key))
+              FROM unnest($3, $4) term(first, last)
+             CROSS JOIN LATERAL (
+                SELECT p.memory_id, greatest(-(p.position <#> $5), 0) AS nearness, p.words
+                  FROM %I p
+                 WHERE p.words @> $6[term.first:term.first]
+                   AND p.words && $6[least(term.first + 1, term.last):term.last]
+                OFFSET 0) near
+             WHERE near.nearness > $9 AND near.memory_id <> ALL ($1)) every
+         ORDER BY score DESC LIMIT $10 $$, relation)
+        USING coalesce(ids, '{}'), scores, firsts, lasts, query::halfvec, keys, shares, keyword_weight,
+              coalesce(scores[candidates] - keyword_weight * rest[rare + 1], '-Infinity'),
+              candidates;
+END
+$function$;
+
+COMMENT ON FUNCTION worded_candidates IS
+    'Candidates for exact scoring from positions and words together: those whose inner product with the query plus the weight of its words that they have is largest.';

@@ -1,0 +1,276 @@
+"""Groups of memories that a walk through the graph misses, and the landmarks that show them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from uuid import UUID
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from sqlalchemy import Engine, text
+
+from pgrecall import MemoryRepository, NewMemory, profiles
+from pgrecall.profile import Profile
+from pgrecall.rank_space import AXES
+from pgrecall.signals import Importance, Similarity
+from tests.conftest import DIMENSIONS
+from tests.integration.support import sql
+
+TOPICS = np.eye(DIMENSIONS)
+"""That have nothing in common."""
+EACH = 250
+CANDIDATES = 12
+CLEARLY, HARDLY = 1.25, 0.1
+"""How much more than all that was met a landmark has to be like the query, and the share of the
+best score that this has to be."""
+MARKED, UNMARKED = "SET (toast_tuple_target = 8160)", "RESET (toast_tuple_target)"
+SIGNALS = len(AXES) + 1
+LEANING = Profile("similarity alone", {Similarity(): 1.0})
+NEAR = """
+    SELECT memory_id
+      FROM pgrecall.near_positions(:relation, CAST(:query AS public.halfvec), :candidates)"""
+WORDED = """
+    SELECT memory_id FROM pgrecall.worded_candidates(
+        'agent', false, :relation, :query, :candidates, :candidates, 0.2, '{}', '{}', '{}', 2000)"""
+SCORED = """
+    SELECT memory_id, -(position <#> CAST(:query AS public.halfvec)) AS score
+      FROM pgrecall.{} ORDER BY memory_id"""
+LANDMARK = """
+    SELECT CAST(meaning AS text), needed
+      FROM pgrecall.landmark(:relation, CAST(:query AS public.halfvec))"""
+
+
+@dataclass(frozen=True)
+class Indexed:
+    engine: Engine
+    repo: MemoryRepository
+
+    @property
+    def relation(self) -> str:
+        [[relation]] = sql(self.engine, "SELECT relation FROM pgrecall.rank_indexes")
+        return str(relation)
+
+    def near(self, query: str, how: str = NEAR, *, candidates: int = CANDIDATES) -> list[UUID]:
+        found = sql(self.engine, how, relation=self.relation, query=query, candidates=candidates)
+        return [memory_id for [memory_id] in found]
+
+    def scores(self, query: str) -> dict[UUID, float]:
+        """Of every position, the largest first."""
+        found = dict(sql(self.engine, SCORED.format(self.relation), query=query))
+        return {id_: found[id_] for id_ in sorted(found, key=lambda id_: -found[id_])}
+
+    def landmark(self, query: str) -> tuple[str | None, float | None]:
+        [(meaning, needed)] = sql(self.engine, LANDMARK, relation=self.relation, query=query)
+        return meaning, needed
+
+    def alter(self, how: str) -> None:
+        sql(self.engine, f"ALTER TABLE pgrecall.{self.relation} {how}")
+
+    def delete(self, ids: list[UUID]) -> None:
+        """From the table alone; the graph goes on naming them until it is vacuumed."""
+        sql(self.engine, f"ALTER TABLE pgrecall.{self.relation} SET (autovacuum_enabled = off)")
+        sql(
+            self.engine,
+            f"DELETE FROM pgrecall.{self.relation} WHERE memory_id = ANY (:ids)",
+            ids=ids,
+        )
+
+
+def query(meaning: NDArray[np.float64], signals: float = 0.0) -> str:
+    return str([*map(float, meaning), *[signals] * (SIGNALS - 1), 0.0])
+
+
+def texts(count: int = EACH) -> list[tuple[str, NDArray[np.float64]]]:
+    random = np.random.default_rng(3)
+    return [
+        (f"number n{number}z of topic t{place}q", topic + 0.1 * random.standard_normal(DIMENSIONS))
+        for place, topic in enumerate(TOPICS)
+        for number in range(count)
+    ]
+
+
+def indexed(repo: MemoryRepository, engine: Engine, **how: int) -> Indexed:
+    repo.add_many("agent", [NewMemory(text, embedding=vector.tolist()) for text, vector in texts()])
+    repo.build_rank_indexes(agent_id="agent", at_least=1, **how)
+    return Indexed(engine, repo)
+
+
+@pytest.fixture
+def lost(repo: MemoryRepository, engine: Engine) -> Indexed:
+    """A graph with so few links that walks get lost in it."""
+    return indexed(repo, engine, m=2, ef_construction=4)
+
+
+@pytest.fixture
+def sound(repo: MemoryRepository, engine: Engine) -> Indexed:
+    return indexed(repo, engine)
+
+
+@pytest.mark.parametrize("how", [NEAR, WORDED], ids=["near", "worded"])
+def test_a_walk_ends_where_something_like_the_nearest_landmark_was_met(
+    lost: Indexed, how: str
+) -> None:
+    for topic in TOPICS:
+        scores = lost.scores(query(topic))
+        _, needed = lost.landmark(query(topic))
+        assert needed is not None
+        assert max(scores[id_] for id_ in lost.near(query(topic), how, candidates=1)) >= needed
+
+
+@pytest.mark.parametrize("how", [NEAR, WORDED], ids=["near", "worded"])
+@pytest.mark.parametrize("candidates", [1, 12, 300, 900])
+def test_what_no_walk_gets_to_is_found_by_comparing_all(
+    sound: Indexed, how: str, candidates: int
+) -> None:
+    """Walks meet what was deleted, and bring as many fewer."""
+    asked = query(TOPICS[0] + 0.2)
+    nearest = list(sound.scores(asked))
+    sound.delete(nearest[:1_100])
+    sound.alter(UNMARKED)
+    assert sound.near(asked, how, candidates=candidates) == []
+
+    sound.alter(MARKED)
+    assert sound.near(asked, how, candidates=candidates) == nearest[1_100:][:candidates]
+
+
+def test_the_nearest_landmark_is_among_the_first_positions(sound: Indexed) -> None:
+    for topic in TOPICS:
+        meaning, needed = sound.landmark(query(topic, signals=0.7))
+        [[likeness]] = sql(
+            sound.engine,
+            f"SELECT max(-(position <#> CAST(:query AS public.halfvec)))"
+            f" FROM pgrecall.{sound.relation} WHERE ctid < '(1,0)'",
+            query=query(topic),
+        )
+        assert meaning is not None
+        assert [float(number) for number in meaning.strip("[]").split(",")] == [
+            *topic,
+            *[0.0] * SIGNALS,
+        ]
+        assert needed == pytest.approx(likeness / CLEARLY)
+
+
+def test_one_in_fifty_is_a_landmark_and_at_most_a_thousand(sound: Indexed) -> None:
+    """As the statistics of the table have it: pages, and rows in them."""
+    for pages, rows, looked_at in ((100, 2_000, 2), (2_000, 100_000, 20), (40, 20, 1), (9, -1, 1)):
+        sql(
+            sound.engine,
+            "UPDATE pg_class SET relpages = :pages, reltuples = :rows WHERE relname = :name",
+            pages=pages,
+            rows=rows,
+            name=sound.relation,
+        )
+        [[expected]] = sql(
+            sound.engine,
+            f"SELECT max(-(position <#> CAST(:query AS public.halfvec))) / {CLEARLY}"
+            f" FROM pgrecall.{sound.relation}"
+            f" WHERE ctid < CAST('({looked_at},0)' AS tid)",
+            query=query(TOPICS[3]),
+        )
+        assert sound.landmark(query(TOPICS[3]))[1] == pytest.approx(expected)
+
+
+def test_a_table_of_a_former_build_has_no_landmarks(sound: Indexed) -> None:
+    sound.alter(UNMARKED)
+    assert sound.landmark(query(TOPICS[0])) == (None, None)
+    assert len(sound.near(query(TOPICS[0]))) == CANDIDATES
+
+
+def test_an_empty_table_has_none_and_brings_nothing(sound: Indexed) -> None:
+    sql(sound.engine, f"DELETE FROM pgrecall.{sound.relation}")
+    assert sound.landmark(query(TOPICS[0]))[1] is None
+    assert sound.near(query(TOPICS[0])) == []
+
+
+def test_a_question_without_meaning_needs_none(sound: Indexed) -> None:
+    nothing = np.zeros(DIMENSIONS)
+    assert sound.landmark(query(nothing, signals=1.0))[1] is None
+    assert len(sound.near(query(nothing, signals=1.0))) == CANDIDATES
+
+
+def test_the_largest_come_first(sound: Indexed) -> None:
+    for candidates in (1, 5, 60):
+        scores = sound.scores(query(TOPICS[1]))
+        found = [scores[id_] for id_ in sound.near(query(TOPICS[1]), candidates=candidates)]
+        assert found == sorted(found, reverse=True)
+        assert len(found) == candidates
+
+
+def test_where_meaning_hardly_counts_a_walk_goes_no_further(
+    repo: MemoryRepository, engine: Engine
+) -> None:
+    """Half of the nearest are deleted, so that a walk that goes no further brings half."""
+    repo.add_many(
+        "agent",
+        [
+            NewMemory(text, embedding=vector.tolist(), importance=float(number >= EACH))
+            for number, (text, vector) in enumerate(texts())
+        ],
+    )
+    repo.build_rank_indexes(agent_id="agent", at_least=1)
+    found = Indexed(engine, repo)
+
+    def asked(weight: float) -> str:
+        signals = [1.5 * (axis.what == Importance()) for axis in AXES]
+        return str([*(weight * TOPICS[0]).tolist(), *signals, 0.0])
+
+    for weight, counts in ((0.05, False), (0.3, True)):
+        scores = found.scores(asked(weight))
+        found.delete(list(scores)[: CANDIDATES // 2])
+        _, needed = found.landmark(asked(weight))
+        assert needed is not None
+        assert (needed > HARDLY * max(scores.values())) == counts
+        found.alter(UNMARKED)
+        walked = found.near(asked(weight))
+        assert len(walked) < CANDIDATES
+        found.alter(MARKED)
+        assert found.near(asked(weight)) == (
+            list(scores)[CANDIDATES // 2 :][:CANDIDATES] if counts else walked
+        )
+
+
+def test_a_search_finds_every_group(repo: MemoryRepository, engine: Engine) -> None:
+    poor = indexed(repo, engine, m=4, ef_construction=8)
+    for place, topic in enumerate(TOPICS):
+        for query_text in (None, f"t{place}q"):
+            hits = poor.repo.search(
+                "agent",
+                topic.tolist(),
+                query_text=query_text,
+                profile=profiles.hybrid if query_text else LEANING,
+                k=1,
+                strategy="index",
+                touch=False,
+            )
+            assert hits.strategy == "index"
+            assert hits[0].memory.content.endswith(f"of topic t{place}q")
+
+
+def test_positions_stay_in_their_rows_while_these_fit_a_page(
+    repo: MemoryRepository, engine: Engine
+) -> None:
+    stored_apart = """
+        SELECT pg_relation_size(c.reltoastrelid) > 0
+          FROM pg_class c JOIN pgrecall.rank_indexes r ON r.relation = c.relname"""
+    for words, apart in ((600, False), (3_000, True)):
+        long = " ".join(f"w{word}z" for word in range(words))
+        repo.add("agent", NewMemory(long, embedding=[1.0] * DIMENSIONS))
+        [index] = repo.build_rank_indexes(agent_id="agent", at_least=1)
+        assert sql(engine, stored_apart) == [(apart,)]
+    assert index.memories == 2
+    assert len(Indexed(engine, repo).near(query(TOPICS[0]))) == 2
+
+
+def test_the_session_keeps_its_settings(sound: Indexed) -> None:
+    """Also after all positions were compared."""
+    sound.delete(list(sound.scores(query(TOPICS[0])))[:1_100])
+    before = {"hnsw.ef_search": "77", "enable_indexscan": "off", "enable_seqscan": "on"}
+    with sound.engine.connect() as connection:
+        for name, value in before.items():
+            connection.execute(text(f"SET {name} = {value}"))
+        for statement in (NEAR, WORDED):
+            parameters = {"relation": sound.relation, "query": query(TOPICS[0]), "candidates": 4}
+            connection.execute(text(statement), parameters)
+        assert {name: connection.scalar(text(f"SHOW {name}")) for name in before} == before
+        connection.rollback()
