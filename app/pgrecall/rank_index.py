@@ -20,7 +20,8 @@ it is built."""
 FOUND, HITS, SAMPLE = 0.99, 10, 200
 """The share of so many best that has to be among them, over so many of the owner's own memories."""
 WORST = 0.5
-"""The least share for each of these memories: a walk may miss the whole topic of some."""
+"""The least share for each of these memories: a walk may miss the whole topic of some, if no
+landmark shows it."""
 
 COMMON = 256
 """Memories that have a term from which on it is noted how many do; fewer are counted at once."""
