@@ -220,7 +220,7 @@ COMMENT ON FUNCTION pgrecall.await_writers(memories regclass, seconds double pre
 -- Name: calibrated_candidates(text, text[], integer, integer[], double precision, double precision); Type: FUNCTION; Schema: pgrecall; Owner: -
 --
 
-CREATE FUNCTION pgrecall.calibrated_candidates(relation text, directions text[], hits integer, levels integer[], recall double precision, worst double precision) RETURNS integer
+CREATE FUNCTION pgrecall.calibrated_candidates(relation text, directions text[], hits integer, levels integer[], recall double precision, worst double precision, OUT candidates integer, OUT likeness double precision) RETURNS record
     LANGUAGE plpgsql
     SET search_path TO 'pgrecall', 'public', 'pg_temp'
     SET enable_seqscan TO 'on'
@@ -243,6 +243,10 @@ BEGIN
     END IF;
     nearest := format('SELECT array_agg(memory_id) FROM (SELECT memory_id FROM %I '
                       'ORDER BY position <#> $1 LIMIT $2) nearest', relation);
+    likeness := (
+        SELECT percentile_cont(0.9) WITHIN GROUP (
+                   ORDER BY nearest_landmark(relation, asked) / l2_norm(asked)) / 1.25
+          FROM unnest(directions) one, meaning(one::halfvec) asked WHERE l2_norm(asked) > 0);
     PERFORM set_config('enable_indexscan', 'off', true);
     FOREACH direction IN ARRAY directions LOOP
         EXECUTE nearest INTO walked USING direction::halfvec, hits;
@@ -255,25 +259,27 @@ BEGIN
         fewest := each;
         FOR place IN 1 .. cardinality(directions) LOOP
             walked := ARRAY(SELECT n.memory_id
-                              FROM near_positions(relation, directions[place]::halfvec, level) n);
+                              FROM near_positions(
+                                  relation, directions[place]::halfvec, level, 0, likeness) n);
             own := (SELECT count(*) FROM unnest(walked) one
                      WHERE one = ANY (best[(place - 1) * each + 1 : place * each]));
             found := found + own;
             fewest := least(fewest, own);
         END LOOP;
         IF found >= recall * cardinality(best) AND fewest >= worst * each THEN
-            RETURN level;
+            candidates := level;
+            RETURN;
         END IF;
     END LOOP;
-    RETURN (SELECT max(one) FROM unnest(levels) one);
+    candidates := (SELECT max(one) FROM unnest(levels) one);
 END
 $_$;
 
 --
--- Name: FUNCTION calibrated_candidates(relation text, directions text[], hits integer, levels integer[], recall double precision, worst double precision); Type: COMMENT; Schema: pgrecall; Owner: -
+-- Name: FUNCTION calibrated_candidates(relation text, directions text[], hits integer, levels integer[], recall double precision, worst double precision, OUT candidates integer, OUT likeness double precision); Type: COMMENT; Schema: pgrecall; Owner: -
 --
 
-COMMENT ON FUNCTION pgrecall.calibrated_candidates(relation text, directions text[], hits integer, levels integer[], recall double precision, worst double precision) IS 'The fewest of the levels with which walks through the graph of a rank index find this share of the hits of these directions, and the worst of them its own least share; or the most.';
+COMMENT ON FUNCTION pgrecall.calibrated_candidates(relation text, directions text[], hits integer, levels integer[], recall double precision, worst double precision, OUT candidates integer, OUT likeness double precision) IS 'The fewest of the levels with which walks through the graph of a rank index find this share of the hits of these directions, and the worst of them its own least share; or the most. And the likeness: the cosine similarity to a query from which on what a walk has met is as like it as usual.';
 
 --
 -- Name: change_text_language(regconfig); Type: FUNCTION; Schema: pgrecall; Owner: -
@@ -1084,6 +1090,31 @@ $$;
 COMMENT ON FUNCTION pgrecall.greedy_clusters(centres integer[], counts integer[], near integer[], min_size integer) IS 'Groups of at least min_size: each centre in order, with those of its neighbours that no earlier one took. counts: how many neighbours each centre has, most first; near: the neighbours of the first centre, then of the second, ….';
 
 --
+-- Name: has_missed(text, public.halfvec, double precision, double precision, double precision); Type: FUNCTION; Schema: pgrecall; Owner: -
+--
+
+CREATE FUNCTION pgrecall.has_missed(relation text, meaning public.halfvec, likeness double precision, met double precision, best double precision) RETURNS boolean
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pgrecall', 'public', 'pg_temp'
+    AS $$
+DECLARE
+    nearest float8;
+BEGIN
+    IF likeness IS NULL OR met >= likeness * l2_norm(meaning) THEN
+        RETURN false;
+    END IF;
+    nearest := nearest_landmark(relation, meaning);
+    RETURN coalesce(nearest > 1.25 * coalesce(met, 0) AND nearest > coalesce(best, 0) / 8, false);
+END
+$$;
+
+--
+-- Name: FUNCTION has_missed(relation text, meaning public.halfvec, likeness double precision, met double precision, best double precision); Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON FUNCTION pgrecall.has_missed(relation text, meaning public.halfvec, likeness double precision, met double precision, best double precision) IS 'Whether a walk has missed a group of memories: what it has met has at most this inner product with the meaning of the query, which is less than usual, the likeness of this rank index, and clearly less than that of a landmark; and meaning makes a difference beside the best inner product with all of the query.';
+
+--
 -- Name: history(text, uuid); Type: FUNCTION; Schema: pgrecall; Owner: -
 --
 
@@ -1270,38 +1301,6 @@ $_$;
 COMMENT ON FUNCTION pgrecall.keyword_shares(owners text[], of_team boolean, query_text text) IS 'The keyword signal of every memory that has a term of the query, by owner: the weights of the terms it has as a share of those of all terms.';
 
 --
--- Name: landmark(text, public.halfvec); Type: FUNCTION; Schema: pgrecall; Owner: -
---
-
-CREATE FUNCTION pgrecall.landmark(relation text, query public.halfvec, OUT meaning public.halfvec, OUT needed double precision) RETURNS record
-    LANGUAGE plpgsql STABLE
-    SET search_path TO 'pgrecall', 'public', 'pg_temp'
-    AS $_$
-DECLARE
-    landmarks tid;
-BEGIN
-    SELECT format('(%s,0)', ceil(c.relpages * least(1000 / greatest(c.reltuples, 1), 0.02))),
-           subvector(query, 1, a.atttypmod)
-           || array_fill(0::real, ARRAY[vector_dims(query) - a.atttypmod])::halfvec
-      INTO landmarks, meaning
-      FROM pg_class c, pg_attribute a
-     WHERE c.oid = to_regclass(relation) AND 'toast_tuple_target=8160' = ANY (c.reloptions)
-       AND a.attrelid = to_regclass('agent_memories') AND a.attname = 'embedding';
-    IF meaning IS NOT NULL THEN
-        EXECUTE format('SELECT nullif(greatest(-min(position <#> $1), 0), 0) / 1.25 FROM %I '
-                       'WHERE ctid < $2', relation)
-            INTO needed USING meaning, landmarks;
-    END IF;
-END
-$_$;
-
---
--- Name: FUNCTION landmark(relation text, query public.halfvec, OUT meaning public.halfvec, OUT needed double precision); Type: COMMENT; Schema: pgrecall; Owner: -
---
-
-COMMENT ON FUNCTION pgrecall.landmark(relation text, query public.halfvec, OUT meaning public.halfvec, OUT needed double precision) IS 'The part of a query in the rank space that is about meaning, and the inner product with it that some position met by a walk through the graph of this rank index has to have, lest the walk has missed a whole group of memories; NULL where that cannot be told.';
-
---
 -- Name: text_language(); Type: FUNCTION; Schema: pgrecall; Owner: -
 --
 
@@ -1330,6 +1329,29 @@ CREATE FUNCTION pgrecall.lexemes(content text) RETURNS tsvector
 COMMENT ON FUNCTION pgrecall.lexemes(content text) IS 'The words of the first 100,000 characters of a text, as they are compared: by the language of this schema, without stop words, accents and signs.';
 
 --
+-- Name: meaning(public.halfvec); Type: FUNCTION; Schema: pgrecall; Owner: -
+--
+
+CREATE FUNCTION pgrecall.meaning(query public.halfvec) RETURNS public.halfvec
+    LANGUAGE plpgsql STABLE STRICT PARALLEL SAFE
+    SET search_path TO 'pgrecall', 'public', 'pg_temp'
+    AS $$
+DECLARE
+    length integer := (SELECT atttypmod FROM pg_attribute
+                        WHERE attrelid = to_regclass('agent_memories') AND attname = 'embedding');
+BEGIN
+    RETURN subvector(query, 1, length)
+           || array_fill(0::real, ARRAY[vector_dims(query) - length])::halfvec;
+END
+$$;
+
+--
+-- Name: FUNCTION meaning(query public.halfvec); Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON FUNCTION pgrecall.meaning(query public.halfvec) IS 'What a query in the rank space asks of embeddings, without what it asks of other signals.';
+
+--
 -- Name: memories_of(text, boolean); Type: FUNCTION; Schema: pgrecall; Owner: -
 --
 
@@ -1354,10 +1376,10 @@ $$;
 COMMENT ON FUNCTION pgrecall.memories_of(agent text, of_team boolean) IS 'How many memories an owner has, whatever their status.';
 
 --
--- Name: near_positions(text, public.halfvec, integer, integer); Type: FUNCTION; Schema: pgrecall; Owner: -
+-- Name: near_positions(text, public.halfvec, integer, integer, double precision); Type: FUNCTION; Schema: pgrecall; Owner: -
 --
 
-CREATE FUNCTION pgrecall.near_positions(relation text, query public.halfvec, candidates integer, reach integer DEFAULT 0) RETURNS TABLE(memory_id uuid)
+CREATE FUNCTION pgrecall.near_positions(relation text, query public.halfvec, candidates integer, reach integer, likeness double precision) RETURNS TABLE(memory_id uuid)
     LANGUAGE plpgsql ROWS 200
     SET search_path TO 'pgrecall', 'public', 'pg_temp'
     SET "hnsw.ef_search" TO '40'
@@ -1366,26 +1388,24 @@ CREATE FUNCTION pgrecall.near_positions(relation text, query public.halfvec, can
     SET enable_indexscan TO 'on'
     AS $_$
 DECLARE
-    meaning halfvec;
-    needed float8;
+    asked halfvec := meaning(query);
     walked integer := greatest(candidates, reach);
     all_compared boolean := false;
     ids uuid[];
     met float8;
     best float8;
 BEGIN
-    SELECT l.meaning, l.needed INTO meaning, needed FROM landmark(relation, query) l;
     LOOP
         PERFORM set_config('hnsw.ef_search', walked::text, true);
         EXECUTE format($$
             WITH near AS MATERIALIZED (
-                SELECT memory_id, -(position <#> $1) AS score, -(position <#> $2) AS likeness
+                SELECT memory_id, -(position <#> $1) AS score, -(position <#> $2) AS alike
                   FROM %I ORDER BY position <#> $1 LIMIT $3
             )
-            SELECT array_agg(memory_id ORDER BY score DESC), max(likeness), max(score)
+            SELECT array_agg(memory_id ORDER BY score DESC), max(alike), max(score)
               FROM near $$, relation)
-            INTO ids, met, best USING query, meaning, walked;
-        EXIT WHEN all_compared OR needed IS NULL OR met >= needed OR needed < best / 10;
+            INTO ids, met, best USING query, asked, walked;
+        EXIT WHEN all_compared OR NOT has_missed(relation, asked, likeness, met, best);
         IF walked = 1000 THEN
             all_compared := true;
             PERFORM set_config('enable_indexscan', 'off', true),
@@ -1398,10 +1418,36 @@ END
 $_$;
 
 --
--- Name: FUNCTION near_positions(relation text, query public.halfvec, candidates integer, reach integer); Type: COMMENT; Schema: pgrecall; Owner: -
+-- Name: FUNCTION near_positions(relation text, query public.halfvec, candidates integer, reach integer, likeness double precision); Type: COMMENT; Schema: pgrecall; Owner: -
 --
 
-COMMENT ON FUNCTION pgrecall.near_positions(relation text, query public.halfvec, candidates integer, reach integer) IS 'Memories of a rank index whose positions have the largest inner products with the query, the largest first, as far as a walk through its graph finds them. At most 1000.';
+COMMENT ON FUNCTION pgrecall.near_positions(relation text, query public.halfvec, candidates integer, reach integer, likeness double precision) IS 'Memories of a rank index whose positions have the largest inner products with the query, the largest first, as far as a walk through its graph finds them. At most 1000.';
+
+--
+-- Name: nearest_landmark(text, public.halfvec); Type: FUNCTION; Schema: pgrecall; Owner: -
+--
+
+CREATE FUNCTION pgrecall.nearest_landmark(relation text, meaning public.halfvec) RETURNS double precision
+    LANGUAGE plpgsql STABLE STRICT
+    SET search_path TO 'pgrecall', 'public', 'pg_temp'
+    AS $_$
+DECLARE
+    landmarks tid := (
+        SELECT format('(%s,0)', ceil(relpages * least(1000 / greatest(reltuples, 1), 0.02)))
+          FROM pg_class WHERE oid = to_regclass(relation));
+    largest float8;
+BEGIN
+    EXECUTE format('SELECT max(-(position <#> $1)) FROM %I WHERE ctid < $2', relation)
+        INTO largest USING meaning, landmarks;
+    RETURN nullif(greatest(largest, 0), 0);
+END
+$_$;
+
+--
+-- Name: FUNCTION nearest_landmark(relation text, meaning public.halfvec); Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON FUNCTION pgrecall.nearest_landmark(relation text, meaning public.halfvec) IS 'The largest inner product of a meaning with one of the landmarks of a rank index, which are some of its positions, at most 1000 or so; NULL where none is positive.';
 
 --
 -- Name: owners_of_memories(boolean, boolean); Type: FUNCTION; Schema: pgrecall; Owner: -
@@ -1711,6 +1757,7 @@ CREATE FUNCTION pgrecall.rank_candidates(agent text, of_team boolean, relation t
 #variable_conflict use_column
 DECLARE
     owned bigint;
+    likeness float8;
 BEGIN
     IF relation !~ '^ranks_[0-9a-f]{32}$' THEN
         RAISE EXCEPTION 'relation must be the table of a rank index, got %', relation
@@ -1720,20 +1767,23 @@ BEGIN
             has_table_privilege(to_regclass(relation), 'SELECT'), false) THEN
         RETURN;
     END IF;
-    IF cardinality(terms) > 0 THEN
-        -- None where an earlier version built the index, or the language was another one then.
-        SELECT r.term_memories INTO owned FROM rank_indexes r
-          JOIN pg_attribute a ON a.attrelid = to_regclass(r.relation) AND a.attname = 'words'
-         WHERE r.agent_id = agent AND r.relation = rank_candidates.relation;
+    -- None where a former version built the index; no words where the language was another one then.
+    SELECT r.likeness, r.term_memories INTO likeness, owned FROM rank_indexes r
+     WHERE r.agent_id = agent AND r.relation = rank_candidates.relation;
+    IF cardinality(terms) = 0 OR NOT EXISTS (
+            SELECT FROM pg_attribute
+             WHERE attrelid = to_regclass(relation) AND attname = 'words') THEN
+        owned := NULL;
     END IF;
     BEGIN
         IF owned IS NOT NULL THEN
             RETURN QUERY SELECT w.memory_id, true FROM worded_candidates(
                 agent, of_team, relation, query, candidates, reach, keyword_weight,
-                terms, memories, weights, owned) w;
+                terms, memories, weights, owned, likeness) w;
         ELSE
             RETURN QUERY SELECT n.memory_id, true
-                           FROM near_positions(relation, query::halfvec, candidates, reach) n;
+                           FROM near_positions(
+                               relation, query::halfvec, candidates, reach, likeness) n;
             IF cardinality(terms) > 0 THEN
                 RETURN QUERY SELECT w.memory_id, false FROM word_candidates(
                     agent, of_team, relation, query, keyword_weight,
@@ -3503,10 +3553,10 @@ CREATE FUNCTION pgrecall.word_filter(asked text) RETURNS tsquery
 COMMENT ON FUNCTION pgrecall.word_filter(asked text) IS 'What a text filter asks for, as people type it: "a phrase", or, -without. At most 10,000 characters.';
 
 --
--- Name: worded_candidates(text, boolean, text, text, integer, integer, double precision, text[], bigint[], double precision[], bigint); Type: FUNCTION; Schema: pgrecall; Owner: -
+-- Name: worded_candidates(text, boolean, text, text, integer, integer, double precision, text[], bigint[], double precision[], bigint, double precision); Type: FUNCTION; Schema: pgrecall; Owner: -
 --
 
-CREATE FUNCTION pgrecall.worded_candidates(agent text, of_team boolean, relation text, query text, candidates integer, reach integer, keyword_weight double precision, terms text[], memories bigint[], weights double precision[], owned bigint) RETURNS TABLE(memory_id uuid)
+CREATE FUNCTION pgrecall.worded_candidates(agent text, of_team boolean, relation text, query text, candidates integer, reach integer, keyword_weight double precision, terms text[], memories bigint[], weights double precision[], owned bigint, likeness double precision) RETURNS TABLE(memory_id uuid)
     LANGUAGE plpgsql ROWS 100
     SET search_path TO 'pgrecall', 'public', 'pg_temp'
     SET "hnsw.ef_search" TO '40'
@@ -3532,8 +3582,7 @@ DECLARE
     expected float8;
     firsts integer[] := '{}';
     lasts integer[] := '{}';
-    meaning halfvec;
-    liked float8;
+    asked halfvec := meaning(query::halfvec);
     walked integer := reach;
     all_compared boolean := false;
     met float8;
@@ -3551,13 +3600,12 @@ BEGIN
         left_over := left_over - numbers[rare];
     END LOOP;
 
-    SELECT l.meaning, l.needed INTO meaning, liked FROM landmark(relation, query::halfvec) l;
     LOOP
         PERFORM set_config('hnsw.ef_search', walked::text, true);
         EXECUTE format($$
             WITH near AS MATERIALIZED (
                 SELECT memory_id, greatest(-(position <#> $1), 0) AS nearness, words,
-                       -(position <#> $7) AS likeness
+                       -(position <#> $7) AS alike
                   FROM %1$I ORDER BY position <#> $1 LIMIT $2
             ), worded AS (
                 SELECT memory_id, nearness, words FROM near
@@ -3571,12 +3619,12 @@ BEGIN
                   FROM worded
             )
             SELECT array_agg(memory_id ORDER BY score DESC), array_agg(score ORDER BY score DESC),
-                   (SELECT min(nearness) FROM near), (SELECT max(likeness) FROM near),
+                   (SELECT min(nearness) FROM near), (SELECT max(alike) FROM near),
                    (SELECT max(nearness) FROM near)
               FROM scored $$, relation)
             INTO ids, scores, farthest, met, best
-            USING query::halfvec, walked, keys[:rare], keys, shares, keyword_weight, meaning;
-        EXIT WHEN all_compared OR liked IS NULL OR met >= liked OR liked < best / 10;
+            USING query::halfvec, walked, keys[:rare], keys, shares, keyword_weight, asked;
+        EXIT WHEN all_compared OR NOT has_missed(relation, asked, likeness, met, best);
         IF walked = 1000 THEN
             all_compared := true;
             PERFORM set_config('enable_indexscan', 'off', true),
@@ -3635,10 +3683,10 @@ END
 $_$;
 
 --
--- Name: FUNCTION worded_candidates(agent text, of_team boolean, relation text, query text, candidates integer, reach integer, keyword_weight double precision, terms text[], memories bigint[], weights double precision[], owned bigint); Type: COMMENT; Schema: pgrecall; Owner: -
+-- Name: FUNCTION worded_candidates(agent text, of_team boolean, relation text, query text, candidates integer, reach integer, keyword_weight double precision, terms text[], memories bigint[], weights double precision[], owned bigint, likeness double precision); Type: COMMENT; Schema: pgrecall; Owner: -
 --
 
-COMMENT ON FUNCTION pgrecall.worded_candidates(agent text, of_team boolean, relation text, query text, candidates integer, reach integer, keyword_weight double precision, terms text[], memories bigint[], weights double precision[], owned bigint) IS 'Candidates for exact scoring from positions and words together: those whose inner product with the query plus the weight of its words that they have is largest.';
+COMMENT ON FUNCTION pgrecall.worded_candidates(agent text, of_team boolean, relation text, query text, candidates integer, reach integer, keyword_weight double precision, terms text[], memories bigint[], weights double precision[], owned bigint, likeness double precision) IS 'Candidates for exact scoring from positions and words together: those whose inner product with the query plus the weight of its words that they have is largest.';
 
 SET default_tablespace = '';
 
@@ -5200,6 +5248,7 @@ CREATE TABLE pgrecall.rank_indexes (
     candidates integer DEFAULT 100 NOT NULL,
     term_memories bigint,
     common_terms jsonb,
+    likeness double precision,
     CONSTRAINT ck_rank_indexes_as_of CHECK (((as_of >= '0001-01-02 00:00:00+00'::timestamp with time zone) AND (as_of <= '9999-12-30 00:00:00+00'::timestamp with time zone))),
     CONSTRAINT ck_rank_indexes_built_at CHECK (((built_at >= '0001-01-02 00:00:00+00'::timestamp with time zone) AND (built_at <= '9999-12-30 00:00:00+00'::timestamp with time zone))),
     CONSTRAINT ck_rank_indexes_table_name CHECK ((table_name = ANY (ARRAY['agent_memories'::text, 'team_memories'::text])))
@@ -5294,6 +5343,12 @@ COMMENT ON COLUMN pgrecall.rank_indexes.term_memories IS 'The owner''s memories 
 --
 
 COMMENT ON COLUMN pgrecall.rank_indexes.common_terms IS 'Terms that many of them had, and how many; others are counted.';
+
+--
+-- Name: COLUMN rank_indexes.likeness; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON COLUMN pgrecall.rank_indexes.likeness IS 'How similar to a query, by cosine, the likest that a walk meets usually is.';
 
 --
 -- Name: telling_terms; Type: VIEW; Schema: pgrecall; Owner: -

@@ -1,11 +1,12 @@
-"""Look at landmarks too, and walk further where one shows that a group of memories was missed.
+"""Compare what a walk meets with landmarks, and walk further where it missed a group of memories.
 
 Revision: 0018, after 0017, 2026-11-22
 
-Rank indexes built before have no landmarks, and are searched as they were until they are built
-anew.
+Rank indexes built before do not know how like a question memories usually are, and are searched as
+they were until they are built anew.
 """
 
+import sqlalchemy as sa
 from alembic import op
 
 from pgrecall.migrate.operations import (
@@ -20,29 +21,43 @@ down_revision = "0017"
 branch_labels = None
 depends_on = None
 
+NEW = ("meaning", "nearest_landmark", "has_missed", "near_positions")
 BEFORE = {
-    "rank_candidates": "rank_index/0014",
     "calibrated_candidates": "rank_index/0015",
     "worded_candidates": "words/0017",
+    "rank_candidates": "rank_index/0014",
 }
-NEW = ("near_positions", "landmark")
 
 
 def upgrade() -> None:
+    op.add_column(
+        "rank_indexes",
+        sa.Column(
+            "likeness",
+            sa.Double(),
+            comment="How similar to a query, by cosine, the likest that a walk meets usually is.",
+        ),
+        schema=settings().schema,
+    )
     search_temporary_tables_last()
     load_pgvector()
-    for name in reversed(NEW):
+    for name in NEW:
         install(f"rank_index/0018/{name}.sql")
+    _drop(*BEFORE)
     for name, folder in BEFORE.items():
         install(f"{folder.partition('/')[0]}/0018/{name}.sql")
 
 
 def downgrade() -> None:
-    schema = settings().schema
     search_temporary_tables_last()
     load_pgvector()
+    _drop(*BEFORE)
     for name, folder in BEFORE.items():
-        op.execute(f'DROP FUNCTION "{schema}".{name}')
         install(f"{folder}/{name}.sql")
-    for name in NEW:
-        op.execute(f'DROP FUNCTION "{schema}".{name}')
+    _drop(*reversed(NEW))
+    op.drop_column("rank_indexes", "likeness", schema=settings().schema)
+
+
+def _drop(*functions: str) -> None:
+    for name in functions:
+        op.execute(f'DROP FUNCTION "{settings().schema}".{name}')

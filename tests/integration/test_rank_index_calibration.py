@@ -19,11 +19,11 @@ NOWHERE = """(
       FROM pgrecall.{relation} LIMIT 1)"""
 """A direction by which all positions are equal, so that the ten of a walk are any ten."""
 CALIBRATED = """
-    SELECT pgrecall.calibrated_candidates(
+    SELECT found.candidates
+      FROM pgrecall.rank_indexes r, pgrecall.calibrated_candidates(
         r.relation,
         ARRAY(SELECT position::text FROM pgrecall.{relation} ORDER BY memory_id LIMIT 20) || {more},
-        :hits, CAST(:levels AS integer[]), :recall, :worst)
-      FROM pgrecall.rank_indexes r
+        :hits, CAST(:levels AS integer[]), :recall, :worst) found
 """
 
 
@@ -109,7 +109,8 @@ def test_a_table_without_positions_needs_the_fewest(
     sql(engine, f"DELETE FROM pgrecall.{relation}")
     [[level]] = sql(
         engine,
-        "SELECT pgrecall.calibrated_candidates(:relation, :directions, 10, '{7, 3}', 0.99, 0.5)",
+        "SELECT candidates FROM"
+        " pgrecall.calibrated_candidates(:relation, :directions, 10, '{7, 3}', 0.99, 0.5)",
         relation=relation,
         directions=[text for [text] in directions],
     )

@@ -21,24 +21,31 @@ TOPICS = np.eye(DIMENSIONS)
 """That have nothing in common."""
 EACH = 250
 CANDIDATES = 12
-CLEARLY, HARDLY = 1.25, 0.1
+CLEARLY, HARDLY = 1.25, 1 / 8
 """How much more than all that was met a landmark has to be like the query, and the share of the
-best score that this has to be."""
-MARKED, UNMARKED = "SET (toast_tuple_target = 8160)", "RESET (toast_tuple_target)"
+best score that its likeness has to be."""
+ALWAYS, NEVER = 2.0, None
+"""Likenesses: when a walk asks the landmarks."""
 SIGNALS = len(AXES) + 1
 LEANING = Profile("similarity alone", {Similarity(): 1.0})
 NEAR = """
     SELECT memory_id
-      FROM pgrecall.near_positions(:relation, CAST(:query AS public.halfvec), :candidates)"""
+      FROM pgrecall.near_positions(
+        :relation, CAST(:query AS public.halfvec), :candidates, 0, :likeness)"""
 WORDED = """
     SELECT memory_id FROM pgrecall.worded_candidates(
-        'agent', false, :relation, :query, :candidates, :candidates, 0.2, '{}', '{}', '{}', 2000)"""
+        'agent', false, :relation, :query, :candidates, :candidates, 0.2, '{}', '{}', '{}', 2000,
+        :likeness)"""
 SCORED = """
     SELECT memory_id, -(position <#> CAST(:query AS public.halfvec)) AS score
       FROM pgrecall.{} ORDER BY memory_id"""
+SIMILARITY = """
+    SELECT -(position <#> CAST(:query AS public.halfvec))
+           / public.l2_norm(CAST(:query AS public.halfvec))
+      FROM pgrecall.{} WHERE memory_id = :id"""
 LANDMARK = """
-    SELECT CAST(meaning AS text), needed
-      FROM pgrecall.landmark(:relation, CAST(:query AS public.halfvec))"""
+    SELECT pgrecall.nearest_landmark(
+        :relation, pgrecall.meaning(CAST(:query AS public.halfvec)))"""
 
 
 @dataclass(frozen=True)
@@ -51,8 +58,22 @@ class Indexed:
         [[relation]] = sql(self.engine, "SELECT relation FROM pgrecall.rank_indexes")
         return str(relation)
 
-    def near(self, query: str, how: str = NEAR, *, candidates: int = CANDIDATES) -> list[UUID]:
-        found = sql(self.engine, how, relation=self.relation, query=query, candidates=candidates)
+    def near(
+        self,
+        query: str,
+        how: str = NEAR,
+        *,
+        candidates: int = CANDIDATES,
+        likeness: float | None = ALWAYS,
+    ) -> list[UUID]:
+        found = sql(
+            self.engine,
+            how,
+            relation=self.relation,
+            query=query,
+            candidates=candidates,
+            likeness=likeness,
+        )
         return [memory_id for [memory_id] in found]
 
     def scores(self, query: str) -> dict[UUID, float]:
@@ -60,12 +81,10 @@ class Indexed:
         found = dict(sql(self.engine, SCORED.format(self.relation), query=query))
         return {id_: found[id_] for id_ in sorted(found, key=lambda id_: -found[id_])}
 
-    def landmark(self, query: str) -> tuple[str | None, float | None]:
-        [(meaning, needed)] = sql(self.engine, LANDMARK, relation=self.relation, query=query)
-        return meaning, needed
-
-    def alter(self, how: str) -> None:
-        sql(self.engine, f"ALTER TABLE pgrecall.{self.relation} {how}")
+    def landmark(self, query: str) -> float | None:
+        """The inner product of the nearest with what the query asks of embeddings."""
+        [[nearest]] = sql(self.engine, LANDMARK, relation=self.relation, query=query)
+        return nearest
 
     def delete(self, ids: list[UUID]) -> None:
         """From the table alone; the graph goes on naming them until it is vacuumed."""
@@ -113,9 +132,10 @@ def test_a_walk_ends_where_something_like_the_nearest_landmark_was_met(
 ) -> None:
     for topic in TOPICS:
         scores = lost.scores(query(topic))
-        _, needed = lost.landmark(query(topic))
-        assert needed is not None
-        assert max(scores[id_] for id_ in lost.near(query(topic), how, candidates=1)) >= needed
+        nearest = lost.landmark(query(topic))
+        assert nearest is not None
+        met = max(scores[id_] for id_ in lost.near(query(topic), how, candidates=1))
+        assert met * CLEARLY >= nearest
 
 
 @pytest.mark.parametrize("how", [NEAR, WORDED], ids=["near", "worded"])
@@ -127,28 +147,39 @@ def test_what_no_walk_gets_to_is_found_by_comparing_all(
     asked = query(TOPICS[0] + 0.2)
     nearest = list(sound.scores(asked))
     sound.delete(nearest[:1_100])
-    sound.alter(UNMARKED)
-    assert sound.near(asked, how, candidates=candidates) == []
 
-    sound.alter(MARKED)
+    assert sound.near(asked, how, candidates=candidates, likeness=NEVER) == []
     assert sound.near(asked, how, candidates=candidates) == nearest[1_100:][:candidates]
+
+
+def test_only_what_is_less_alike_than_usual_is_compared_with_landmarks(sound: Indexed) -> None:
+    """Half of the nearest are deleted, so that a walk that goes no further brings half."""
+    asked = query(3 * TOPICS[0] + 0.5)
+    nearest = list(sound.scores(asked))
+    sound.delete(nearest[: EACH + CANDIDATES // 2])
+    left = nearest[EACH + CANDIDATES // 2 :]
+    [[alike]] = sql(
+        sound.engine,
+        SIMILARITY.format(sound.relation),
+        query=query(3 * TOPICS[0] + 0.5),
+        id=left[0],
+    )
+    walked = sound.near(asked, candidates=EACH + CANDIDATES, likeness=NEVER)
+
+    usual = sound.near(asked, candidates=EACH + CANDIDATES, likeness=0.99 * alike)
+    assert usual == walked
+    assert len(walked) < EACH + CANDIDATES
 
 
 def test_the_nearest_landmark_is_among_the_first_positions(sound: Indexed) -> None:
     for topic in TOPICS:
-        meaning, needed = sound.landmark(query(topic, signals=0.7))
         [[likeness]] = sql(
             sound.engine,
             f"SELECT max(-(position <#> CAST(:query AS public.halfvec)))"
             f" FROM pgrecall.{sound.relation} WHERE ctid < '(1,0)'",
             query=query(topic),
         )
-        assert meaning is not None
-        assert [float(number) for number in meaning.strip("[]").split(",")] == [
-            *topic,
-            *[0.0] * SIGNALS,
-        ]
-        assert needed == pytest.approx(likeness / CLEARLY)
+        assert sound.landmark(query(topic, signals=0.7)) == pytest.approx(likeness)
 
 
 def test_one_in_fifty_is_a_landmark_and_at_most_a_thousand(sound: Indexed) -> None:
@@ -163,29 +194,41 @@ def test_one_in_fifty_is_a_landmark_and_at_most_a_thousand(sound: Indexed) -> No
         )
         [[expected]] = sql(
             sound.engine,
-            f"SELECT max(-(position <#> CAST(:query AS public.halfvec))) / {CLEARLY}"
+            f"SELECT max(-(position <#> CAST(:query AS public.halfvec)))"
             f" FROM pgrecall.{sound.relation}"
             f" WHERE ctid < CAST('({looked_at},0)' AS tid)",
             query=query(TOPICS[3]),
         )
-        assert sound.landmark(query(TOPICS[3]))[1] == pytest.approx(expected)
+        assert sound.landmark(query(TOPICS[3])) == pytest.approx(expected)
 
 
-def test_a_table_of_a_former_build_has_no_landmarks(sound: Indexed) -> None:
-    sound.alter(UNMARKED)
-    assert sound.landmark(query(TOPICS[0])) == (None, None)
-    assert len(sound.near(query(TOPICS[0]))) == CANDIDATES
+def test_a_build_notes_how_alike_is_usual(sound: Indexed) -> None:
+    """Nearly as like as a memory of the same topic, of which some are landmarks."""
+    [[likeness]] = sql(sound.engine, "SELECT likeness FROM pgrecall.rank_indexes")
+    assert 0.9 < likeness * CLEARLY <= 1.0 + 1e-3
+
+
+def test_an_index_of_a_former_build_knows_nothing_and_is_searched(sound: Indexed) -> None:
+    sql(sound.engine, "UPDATE pgrecall.rank_indexes SET likeness = NULL")
+    hits = sound.repo.search("agent", TOPICS[0].tolist(), strategy="index", touch=False)
+    assert hits.strategy == "index"
+
+
+def test_without_embeddings_nothing_is_usual(repo: MemoryRepository, engine: Engine) -> None:
+    repo.add_many("agent", [NewMemory(f"number {n}", embedding=None) for n in range(5)])
+    repo.build_rank_indexes(agent_id="agent", at_least=1)
+    assert sql(engine, "SELECT likeness FROM pgrecall.rank_indexes") == [(None,)]
 
 
 def test_an_empty_table_has_none_and_brings_nothing(sound: Indexed) -> None:
     sql(sound.engine, f"DELETE FROM pgrecall.{sound.relation}")
-    assert sound.landmark(query(TOPICS[0]))[1] is None
+    assert sound.landmark(query(TOPICS[0])) is None
     assert sound.near(query(TOPICS[0])) == []
 
 
 def test_a_question_without_meaning_needs_none(sound: Indexed) -> None:
     nothing = np.zeros(DIMENSIONS)
-    assert sound.landmark(query(nothing, signals=1.0))[1] is None
+    assert sound.landmark(query(nothing, signals=1.0)) is None
     assert len(sound.near(query(nothing, signals=1.0))) == CANDIDATES
 
 
@@ -218,20 +261,17 @@ def test_where_meaning_hardly_counts_a_walk_goes_no_further(
     for weight, counts in ((0.05, False), (0.3, True)):
         scores = found.scores(asked(weight))
         found.delete(list(scores)[: CANDIDATES // 2])
-        _, needed = found.landmark(asked(weight))
-        assert needed is not None
-        assert (needed > HARDLY * max(scores.values())) == counts
-        found.alter(UNMARKED)
-        walked = found.near(asked(weight))
+        nearest = found.landmark(asked(weight))
+        assert nearest is not None
+        assert (nearest > HARDLY * max(scores.values())) == counts
+        walked = found.near(asked(weight), likeness=NEVER)
         assert len(walked) < CANDIDATES
-        found.alter(MARKED)
-        assert found.near(asked(weight)) == (
-            list(scores)[CANDIDATES // 2 :][:CANDIDATES] if counts else walked
-        )
+        left = list(scores)[CANDIDATES // 2 :]
+        assert found.near(asked(weight)) == (left[:CANDIDATES] if counts else walked)
 
 
 def test_a_search_finds_every_group(repo: MemoryRepository, engine: Engine) -> None:
-    poor = indexed(repo, engine, m=4, ef_construction=8)
+    poor = indexed(repo, engine, m=6, ef_construction=12)
     for place, topic in enumerate(TOPICS):
         for query_text in (None, f"t{place}q"):
             hits = poor.repo.search(
@@ -270,7 +310,14 @@ def test_the_session_keeps_its_settings(sound: Indexed) -> None:
         for name, value in before.items():
             connection.execute(text(f"SET {name} = {value}"))
         for statement in (NEAR, WORDED):
-            parameters = {"relation": sound.relation, "query": query(TOPICS[0]), "candidates": 4}
-            connection.execute(text(statement), parameters)
+            connection.execute(
+                text(statement),
+                {
+                    "relation": sound.relation,
+                    "query": query(TOPICS[0]),
+                    "candidates": 4,
+                    "likeness": ALWAYS,
+                },
+            )
         assert {name: connection.scalar(text(f"SHOW {name}")) for name in before} == before
         connection.rollback()

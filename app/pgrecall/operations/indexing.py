@@ -194,7 +194,7 @@ def build(
         layout, positions, m=how.m, ef_construction=how.ef_construction
     ):
         yield Execute(statement)
-    candidates = yield from _calibrated(tables, layout, owner_id, relation)
+    candidates, likeness = yield from _calibrated(tables, layout, owner_id, relation)
     [words] = yield Execute(
         statements.common_terms(tables), {"owner_id": owner_id, "at_least": COMMON}
     )
@@ -216,19 +216,22 @@ def build(
     )
     its: dict[str, Any] = {f"its_{name}": getattr(index, name) for name in statements.FIELDS}
     its |= {"its_term_memories": words.memories, "its_common_terms": words.terms}
-    its["its_language"] = settings.language
+    its |= {"its_language": settings.language, "its_likeness": likeness}
     yield Execute(statements.note_rank_index(tables), {"owner_id": owner_id, **its})
     yield look_up(tables, owner_id, (), anew=True)
     yield from _as_before(settings)
     return index, former.relation if former else None
 
 
-def _calibrated(tables: Tables, layout: Layout, owner_id: str, relation: str) -> Operation[int]:
-    """How many candidates do, for questions like the owner's own memories by several profiles."""
+def _calibrated(
+    tables: Tables, layout: Layout, owner_id: str, relation: str
+) -> Operation[tuple[int, float | None]]:
+    """How many candidates do, for questions like the owner's own memories by several profiles; and
+    how like such a question the likest that a walk meets usually is."""
     among = [profile for profile in BUILT_IN.values() if not is_hard(profile)]
     queries = yield from sampled(tables, owner_id, SAMPLE)
     if not queries:
-        return LEVELS[0]
+        return LEVELS[0], None
     [row] = yield Execute(
         statements.calibrated(tables),
         {
@@ -243,8 +246,7 @@ def _calibrated(tables: Tables, layout: Layout, owner_id: str, relation: str) ->
             "worst": WORST,
         },
     )
-    candidates: int = row.candidates
-    return candidates
+    return row.candidates, row.likeness
 
 
 def sampled(tables: Tables, owner_id: str, number: int) -> Operation[list[list[float]]]:

@@ -26,6 +26,7 @@ from sqlalchemy import (
     bindparam,
     case,
     cast,
+    column,
     delete,
     func,
     insert,
@@ -53,7 +54,7 @@ SEED = 42
 """Of the order in which positions are put into the graph."""
 IN_THE_ROW = 8_160
 """The most that PostgreSQL allows: positions stay in their rows, since fetching one from elsewhere
-takes longer than to compare it. The SQL function `landmark` goes by it."""
+takes longer than to compare it."""
 
 
 _AS_OF: Any = bindparam("as_of", type_=DateTime(timezone=True))
@@ -112,8 +113,9 @@ def drop_positions(tables: Tables) -> Select[Any]:
 @lru_cache
 def calibrated(tables: Tables) -> Select[Any]:
     """How many `candidates` a search of the `relation` needs to find the share `recall` of the best
-    `hits` in these `directions`, and `worst` of those in each, out of the `levels`."""
-    found = compiler.schema_function(
+    `hits` in these `directions`, and `worst` of those in each, out of the `levels`; and how like a
+    query what a walk meets usually is: `likeness`."""
+    found: Any = compiler.schema_function(
         tables.schema,
         "calibrated_candidates",
         bindparam("relation", type_=Text()),
@@ -124,7 +126,8 @@ def calibrated(tables: Tables) -> Select[Any]:
         bindparam("worst", type_=Double()),
         type_=Integer(),
     )
-    return select(found.label("candidates"))
+    measured = found.table_valued(column("candidates", Integer()), column("likeness", Double()))
+    return select(measured)
 
 
 @lru_cache

@@ -37,6 +37,7 @@ FIELDS = (
     *("at_least", "m", "ef_construction", "seconds", "candidates"),
 )
 TERMS = ("term_memories", "common_terms")
+LIKENESS = "likeness"
 """What it knows of words; used inside the database only."""
 
 
@@ -146,13 +147,14 @@ def count_up_to(tables: Tables) -> Select[Any]:
 
 @lru_cache
 def note_rank_index(tables: Tables) -> Insert:
-    """Takes the table `relation` into use; parameters: owner_id, FIELDS and TERMS as `its_…`.
+    """Takes the table `relation` into use; parameters: owner_id, FIELDS, TERMS and LIKENESS as
+    `its_…`.
 
     TERMS stay unknown where words are no longer compared by `its_language`: that is looked at under
     the lock for which a change of the language waits.
     """
     indexes = tables.rank_indexes
-    names = (*FIELDS, *TERMS)
+    names = (*FIELDS, *TERMS, LIKENESS)
     its: dict[str, Any] = {
         name: bindparam(f"its_{name}", type_=indexes.c[name].type) for name in names
     }

@@ -2,10 +2,11 @@
 -- the graph itself: each direction is answered once by all positions and then by walks that keep
 -- ever more candidates, until they do. A walk may also miss a whole group of memories that have
 -- nothing in common with the others, which the share of all hits hardly shows: so there is a least
--- share for each direction too.
-CREATE OR REPLACE FUNCTION calibrated_candidates(
-    relation text, directions text[], hits integer, levels integer[], recall float8, worst float8)
-    RETURNS integer
+-- share for each direction too. How like a question what it meets is usually goes by the landmarks:
+-- of ten questions nine have none that is clearly more alike.
+CREATE FUNCTION calibrated_candidates(
+    relation text, directions text[], hits integer, levels integer[], recall float8, worst float8,
+    OUT candidates integer, OUT likeness float8)
     LANGUAGE plpgsql VOLATILE
     SET search_path FROM CURRENT
     SET enable_seqscan = on
@@ -28,6 +29,10 @@ BEGIN
     END IF;
     nearest := format('SELECT array_agg(memory_id) FROM (SELECT memory_id FROM %I '
                       'ORDER BY position <#> $1 LIMIT $2) nearest', relation);
+    likeness := (
+        SELECT percentile_cont(0.9) WITHIN GROUP (
+                   ORDER BY nearest_landmark(relation, asked) / l2_norm(asked)) / 1.25
+          FROM unnest(directions) one, meaning(one::halfvec) asked WHERE l2_norm(asked) > 0);
     PERFORM set_config('enable_indexscan', 'off', true);
     FOREACH direction IN ARRAY directions LOOP
         EXECUTE nearest INTO walked USING direction::halfvec, hits;
@@ -40,19 +45,21 @@ BEGIN
         fewest := each;
         FOR place IN 1 .. cardinality(directions) LOOP
             walked := ARRAY(SELECT n.memory_id
-                              FROM near_positions(relation, directions[place]::halfvec, level) n);
+                              FROM near_positions(
+                                  relation, directions[place]::halfvec, level, 0, likeness) n);
             own := (SELECT count(*) FROM unnest(walked) one
                      WHERE one = ANY (best[(place - 1) * each + 1 : place * each]));
             found := found + own;
             fewest := least(fewest, own);
         END LOOP;
         IF found >= recall * cardinality(best) AND fewest >= worst * each THEN
-            RETURN level;
+            candidates := level;
+            RETURN;
         END IF;
     END LOOP;
-    RETURN (SELECT max(one) FROM unnest(levels) one);
+    candidates := (SELECT max(one) FROM unnest(levels) one);
 END
 $function$;
 
 COMMENT ON FUNCTION calibrated_candidates IS
-    'The fewest of the levels with which walks through the graph of a rank index find this share of the hits of these directions, and the worst of them its own least share; or the most.';
+    'The fewest of the levels with which walks through the graph of a rank index find this share of the hits of these directions, and the worst of them its own least share; or the most. And the likeness: the cosine similarity to a query from which on what a walk has met is as like it as usual.';

@@ -1,9 +1,11 @@
--- The settings hold inside the function and return to what they were when it ends. A walk that has
--- met nothing like the landmark nearest in meaning goes on, four times as far, and where no walk
--- gets there all positions are compared. Not where meaning hardly counts: what is unlike the query
--- may then be the best there is.
+-- A walk through a graph may never reach a group of memories that have nothing in common with where
+-- it starts. Where all that it has met is less like the query than is usual, it is compared with
+-- landmarks, and where one of them is clearly more like the query, the walk goes on, four times as
+-- far; where no walk gets there, all positions are compared. Not where meaning hardly counts: what
+-- is unlike the query may then be the best there is.
+-- The settings hold inside the function and return to what they were when it ends.
 CREATE FUNCTION near_positions(
-    relation text, query halfvec, candidates integer, reach integer DEFAULT 0)
+    relation text, query halfvec, candidates integer, reach integer, likeness float8)
     RETURNS TABLE (memory_id uuid)
     LANGUAGE plpgsql VOLATILE ROWS 200
     SET search_path FROM CURRENT
@@ -13,26 +15,24 @@ CREATE FUNCTION near_positions(
     SET enable_indexscan = on
 AS $function$
 DECLARE
-    meaning halfvec;
-    needed float8;
+    asked halfvec := meaning(query);
     walked integer := greatest(candidates, reach);
     all_compared boolean := false;
     ids uuid[];
     met float8;
     best float8;
 BEGIN
-    SELECT l.meaning, l.needed INTO meaning, needed FROM landmark(relation, query) l;
     LOOP
         PERFORM set_config('hnsw.ef_search', walked::text, true);
         EXECUTE format($$
             WITH near AS MATERIALIZED (
-                SELECT memory_id, -(position <#> $1) AS score, -(position <#> $2) AS likeness
+                SELECT memory_id, -(position <#> $1) AS score, -(position <#> $2) AS alike
                   FROM %I ORDER BY position <#> $1 LIMIT $3
             )
-            SELECT array_agg(memory_id ORDER BY score DESC), max(likeness), max(score)
+            SELECT array_agg(memory_id ORDER BY score DESC), max(alike), max(score)
               FROM near $$, relation)
-            INTO ids, met, best USING query, meaning, walked;
-        EXIT WHEN all_compared OR needed IS NULL OR met >= needed OR needed < best / 10;
+            INTO ids, met, best USING query, asked, walked;
+        EXIT WHEN all_compared OR NOT has_missed(relation, asked, likeness, met, best);
         IF walked = 1000 THEN
             all_compared := true;
             PERFORM set_config('enable_indexscan', 'off', true),

@@ -3,7 +3,7 @@
 -- whoever asked sees that. A role that may not read all this needs gets nothing, not a part.
 -- A function and not part of the search, so that PostgreSQL can keep one plan for the search
 -- whatever the times are.
-CREATE OR REPLACE FUNCTION rank_candidates(
+CREATE FUNCTION rank_candidates(
     agent text, of_team boolean, relation text, query text, candidates integer,
     written_since timestamptz, used_since timestamptz,
     reach integer DEFAULT 0, keyword_weight float8 DEFAULT 0, terms text[] DEFAULT '{}',
@@ -16,6 +16,7 @@ AS $function$
 #variable_conflict use_column
 DECLARE
     owned bigint;
+    likeness float8;
 BEGIN
     IF relation !~ '^ranks_[0-9a-f]{32}$' THEN
         RAISE EXCEPTION 'relation must be the table of a rank index, got %', relation
@@ -25,20 +26,23 @@ BEGIN
             has_table_privilege(to_regclass(relation), 'SELECT'), false) THEN
         RETURN;
     END IF;
-    IF cardinality(terms) > 0 THEN
-        -- None where an earlier version built the index, or the language was another one then.
-        SELECT r.term_memories INTO owned FROM rank_indexes r
-          JOIN pg_attribute a ON a.attrelid = to_regclass(r.relation) AND a.attname = 'words'
-         WHERE r.agent_id = agent AND r.relation = rank_candidates.relation;
+    -- None where a former version built the index; no words where the language was another one then.
+    SELECT r.likeness, r.term_memories INTO likeness, owned FROM rank_indexes r
+     WHERE r.agent_id = agent AND r.relation = rank_candidates.relation;
+    IF cardinality(terms) = 0 OR NOT EXISTS (
+            SELECT FROM pg_attribute
+             WHERE attrelid = to_regclass(relation) AND attname = 'words') THEN
+        owned := NULL;
     END IF;
     BEGIN
         IF owned IS NOT NULL THEN
             RETURN QUERY SELECT w.memory_id, true FROM worded_candidates(
                 agent, of_team, relation, query, candidates, reach, keyword_weight,
-                terms, memories, weights, owned) w;
+                terms, memories, weights, owned, likeness) w;
         ELSE
             RETURN QUERY SELECT n.memory_id, true
-                           FROM near_positions(relation, query::halfvec, candidates, reach) n;
+                           FROM near_positions(
+                               relation, query::halfvec, candidates, reach, likeness) n;
             IF cardinality(terms) > 0 THEN
                 RETURN QUERY SELECT w.memory_id, false FROM word_candidates(
                     agent, of_team, relation, query, keyword_weight,

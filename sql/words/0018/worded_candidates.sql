@@ -5,12 +5,12 @@
 -- the terms without which that much cannot be reached, and, where one is not enough, another one.
 -- Those are looked up too, where there are not too many. A walk brings fewer than it was asked for
 -- where it meets what was deleted since: what it has not met is no nearer all the same. Where fewer
--- are found than wanted, nothing is needed to be one of them. A walk that has met nothing like the
--- landmark nearest in meaning goes on, as in near_positions.
-CREATE OR REPLACE FUNCTION worded_candidates(
+-- are found than wanted, nothing is needed to be one of them. A walk that has missed a group goes on,
+-- as in near_positions.
+CREATE FUNCTION worded_candidates(
     agent text, of_team boolean, relation text, query text, candidates integer,
     reach integer, keyword_weight float8, terms text[], memories bigint[], weights float8[],
-    owned bigint)
+    owned bigint, likeness float8)
     RETURNS TABLE (memory_id uuid)
     LANGUAGE plpgsql VOLATILE ROWS 100
     SET search_path FROM CURRENT
@@ -37,8 +37,7 @@ DECLARE
     expected float8;
     firsts integer[] := '{}';
     lasts integer[] := '{}';
-    meaning halfvec;
-    liked float8;
+    asked halfvec := meaning(query::halfvec);
     walked integer := reach;
     all_compared boolean := false;
     met float8;
@@ -56,13 +55,12 @@ BEGIN
         left_over := left_over - numbers[rare];
     END LOOP;
 
-    SELECT l.meaning, l.needed INTO meaning, liked FROM landmark(relation, query::halfvec) l;
     LOOP
         PERFORM set_config('hnsw.ef_search', walked::text, true);
         EXECUTE format($$
             WITH near AS MATERIALIZED (
                 SELECT memory_id, greatest(-(position <#> $1), 0) AS nearness, words,
-                       -(position <#> $7) AS likeness
+                       -(position <#> $7) AS alike
                   FROM %1$I ORDER BY position <#> $1 LIMIT $2
             ), worded AS (
                 SELECT memory_id, nearness, words FROM near
@@ -76,12 +74,12 @@ BEGIN
                   FROM worded
             )
             SELECT array_agg(memory_id ORDER BY score DESC), array_agg(score ORDER BY score DESC),
-                   (SELECT min(nearness) FROM near), (SELECT max(likeness) FROM near),
+                   (SELECT min(nearness) FROM near), (SELECT max(alike) FROM near),
                    (SELECT max(nearness) FROM near)
               FROM scored $$, relation)
             INTO ids, scores, farthest, met, best
-            USING query::halfvec, walked, keys[:rare], keys, shares, keyword_weight, meaning;
-        EXIT WHEN all_compared OR liked IS NULL OR met >= liked OR liked < best / 10;
+            USING query::halfvec, walked, keys[:rare], keys, shares, keyword_weight, asked;
+        EXIT WHEN all_compared OR NOT has_missed(relation, asked, likeness, met, best);
         IF walked = 1000 THEN
             all_compared := true;
             PERFORM set_config('enable_indexscan', 'off', true),

@@ -1,0 +1,20 @@
+-- The first positions of the table: it was filled in an order that has nothing to do with what they
+-- mean, so that they are a sample of all.
+CREATE FUNCTION nearest_landmark(relation text, meaning halfvec) RETURNS float8
+    LANGUAGE plpgsql STABLE STRICT
+    SET search_path FROM CURRENT
+AS $function$
+DECLARE
+    landmarks tid := (
+        SELECT format('(%s,0)', ceil(relpages * least(1000 / greatest(reltuples, 1), 0.02)))
+          FROM pg_class WHERE oid = to_regclass(relation));
+    largest float8;
+BEGIN
+    EXECUTE format('SELECT max(-(position <#> $1)) FROM %I WHERE ctid < $2', relation)
+        INTO largest USING meaning, landmarks;
+    RETURN nullif(greatest(largest, 0), 0);
+END
+$function$;
+
+COMMENT ON FUNCTION nearest_landmark IS
+    'The largest inner product of a meaning with one of the landmarks of a rank index, which are some of its positions, at most 1000 or so; NULL where none is positive.';
