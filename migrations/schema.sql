@@ -1421,7 +1421,7 @@ $_$;
 -- Name: FUNCTION near_positions(relation text, query public.halfvec, candidates integer, reach integer, likeness double precision); Type: COMMENT; Schema: pgrecall; Owner: -
 --
 
-COMMENT ON FUNCTION pgrecall.near_positions(relation text, query public.halfvec, candidates integer, reach integer, likeness double precision) IS 'Memories of a rank index whose positions have the largest inner products with the query, the largest first, as far as a walk through its graph finds them. At most 1000.';
+COMMENT ON FUNCTION pgrecall.near_positions(relation text, query public.halfvec, candidates integer, reach integer, likeness double precision) IS 'Memories of a rank index whose positions have the largest inner products with the query, the largest first, as far as a walk through its graph finds them, or all of them show where it has missed some. At most 1000.';
 
 --
 -- Name: nearest_landmark(text, public.halfvec); Type: FUNCTION; Schema: pgrecall; Owner: -
@@ -1430,10 +1430,13 @@ COMMENT ON FUNCTION pgrecall.near_positions(relation text, query public.halfvec,
 CREATE FUNCTION pgrecall.nearest_landmark(relation text, meaning public.halfvec) RETURNS double precision
     LANGUAGE plpgsql STABLE STRICT
     SET search_path TO 'pgrecall', 'public', 'pg_temp'
+    SET enable_tidscan TO 'on'
     AS $_$
 DECLARE
     landmarks tid := (
-        SELECT format('(%s,0)', ceil(relpages * least(1000 / greatest(reltuples, 1), 0.02)))
+        SELECT format('(%s,0)', ceil(
+                   pg_relation_size(oid) / current_setting('block_size')::float8
+                   * least(1000 / greatest(reltuples, 1), 0.02)))
           FROM pg_class WHERE oid = to_regclass(relation));
     largest float8;
 BEGIN
@@ -3586,7 +3589,6 @@ DECLARE
     walked integer := reach;
     all_compared boolean := false;
     met float8;
-    best float8;
 BEGIN
     SELECT coalesce(array_agg(term_key(agent, of_team, t.term) ORDER BY t.n, t.place), '{}'),
            coalesce(array_agg(t.share ORDER BY t.n, t.place), '{}'),
@@ -3619,12 +3621,11 @@ BEGIN
                   FROM worded
             )
             SELECT array_agg(memory_id ORDER BY score DESC), array_agg(score ORDER BY score DESC),
-                   (SELECT min(nearness) FROM near), (SELECT max(alike) FROM near),
-                   (SELECT max(nearness) FROM near)
+                   (SELECT min(nearness) FROM near), (SELECT max(alike) FROM near)
               FROM scored $$, relation)
-            INTO ids, scores, farthest, met, best
+            INTO ids, scores, farthest, met
             USING query::halfvec, walked, keys[:rare], keys, shares, keyword_weight, asked;
-        EXIT WHEN all_compared OR NOT has_missed(relation, asked, likeness, met, best);
+        EXIT WHEN all_compared OR NOT has_missed(relation, asked, likeness, met, scores[1]);
         IF walked = 1000 THEN
             all_compared := true;
             PERFORM set_config('enable_indexscan', 'off', true),
@@ -3632,6 +3633,10 @@ BEGIN
         END IF;
         walked := least(4 * walked, 1000);
     END LOOP;
+    IF all_compared THEN
+        PERFORM set_config('enable_indexscan', 'on', true),
+                set_config('enable_seqscan', 'off', true);
+    END IF;
 
     IF keyword_weight > 0 THEN
         needed := coalesce((scores[hits] - farthest) / keyword_weight, '-Infinity');

@@ -3,7 +3,8 @@
 Revision: 0018, after 0017, 2026-11-22
 
 Rank indexes built before do not know how like a question memories usually are, and are searched as
-they were until they are built anew.
+they were until they are built anew. Those built since count on landmarks, so build them anew after
+going below this revision.
 """
 
 import sqlalchemy as sa
@@ -43,7 +44,7 @@ def upgrade() -> None:
     load_pgvector()
     for name in NEW:
         install(f"rank_index/0018/{name}.sql")
-    _drop(*BEFORE)
+    _drop("calibrated_candidates", "worded_candidates")  # with other parameters
     for name, folder in BEFORE.items():
         install(f"{folder.partition('/')[0]}/0018/{name}.sql")
 

@@ -37,8 +37,9 @@ FIELDS = (
     *("at_least", "m", "ef_construction", "seconds", "candidates"),
 )
 TERMS = ("term_memories", "common_terms")
-LIKENESS = "likeness"
 """What it knows of words; used inside the database only."""
+LIKENESS = "likeness"
+"""What it knows of similarity; likewise."""
 
 
 @lru_cache
@@ -61,7 +62,7 @@ def all_rank_indexes(tables: Tables) -> Select[Any]:
 
 
 def _told(indexes: Table) -> list[ColumnElement[Any]]:
-    return [column for column in indexes.c if column.name not in TERMS]
+    return [column for column in indexes.c if column.name not in (*TERMS, LIKENESS)]
 
 
 @lru_cache

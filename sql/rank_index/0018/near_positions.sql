@@ -45,4 +45,4 @@ END
 $function$;
 
 COMMENT ON FUNCTION near_positions IS
-    'Memories of a rank index whose positions have the largest inner products with the query, the largest first, as far as a walk through its graph finds them. At most 1000.';
+    'Memories of a rank index whose positions have the largest inner products with the query, the largest first, as far as a walk through its graph finds them, or all of them show where it has missed some. At most 1000.';

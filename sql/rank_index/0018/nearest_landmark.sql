@@ -1,12 +1,16 @@
 -- The first positions of the table: it was filled in an order that has nothing to do with what they
--- mean, so that they are a sample of all.
+-- mean, so that they are a sample of all. Of their negative inner products the least would be sought
+-- in the graph instead; of what is negated back it cannot.
 CREATE FUNCTION nearest_landmark(relation text, meaning halfvec) RETURNS float8
     LANGUAGE plpgsql STABLE STRICT
     SET search_path FROM CURRENT
+    SET enable_tidscan = on
 AS $function$
 DECLARE
     landmarks tid := (
-        SELECT format('(%s,0)', ceil(relpages * least(1000 / greatest(reltuples, 1), 0.02)))
+        SELECT format('(%s,0)', ceil(
+                   pg_relation_size(oid) / current_setting('block_size')::float8
+                   * least(1000 / greatest(reltuples, 1), 0.02)))
           FROM pg_class WHERE oid = to_regclass(relation));
     largest float8;
 BEGIN

@@ -3,7 +3,7 @@
 -- whoever asked sees that. A role that may not read all this needs gets nothing, not a part.
 -- A function and not part of the search, so that PostgreSQL can keep one plan for the search
 -- whatever the times are.
-CREATE FUNCTION rank_candidates(
+CREATE OR REPLACE FUNCTION rank_candidates(
     agent text, of_team boolean, relation text, query text, candidates integer,
     written_since timestamptz, used_since timestamptz,
     reach integer DEFAULT 0, keyword_weight float8 DEFAULT 0, terms text[] DEFAULT '{}',

@@ -41,7 +41,6 @@ DECLARE
     walked integer := reach;
     all_compared boolean := false;
     met float8;
-    best float8;
 BEGIN
     SELECT coalesce(array_agg(term_key(agent, of_team, t.term) ORDER BY t.n, t.place), '{}'),
            coalesce(array_agg(t.share ORDER BY t.n, t.place), '{}'),
@@ -74,12 +73,11 @@ BEGIN
                   FROM worded
             )
             SELECT array_agg(memory_id ORDER BY score DESC), array_agg(score ORDER BY score DESC),
-                   (SELECT min(nearness) FROM near), (SELECT max(alike) FROM near),
-                   (SELECT max(nearness) FROM near)
+                   (SELECT min(nearness) FROM near), (SELECT max(alike) FROM near)
               FROM scored $$, relation)
-            INTO ids, scores, farthest, met, best
+            INTO ids, scores, farthest, met
             USING query::halfvec, walked, keys[:rare], keys, shares, keyword_weight, asked;
-        EXIT WHEN all_compared OR NOT has_missed(relation, asked, likeness, met, best);
+        EXIT WHEN all_compared OR NOT has_missed(relation, asked, likeness, met, scores[1]);
         IF walked = 1000 THEN
             all_compared := true;
             PERFORM set_config('enable_indexscan', 'off', true),
@@ -87,6 +85,10 @@ BEGIN
         END IF;
         walked := least(4 * walked, 1000);
     END LOOP;
+    IF all_compared THEN
+        PERFORM set_config('enable_indexscan', 'on', true),
+                set_config('enable_seqscan', 'off', true);
+    END IF;
 
     IF keyword_weight > 0 THEN
         needed := coalesce((scores[hits] - farthest) / keyword_weight, '-Infinity');
