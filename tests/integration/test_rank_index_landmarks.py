@@ -13,6 +13,7 @@ from sqlalchemy import Engine, text
 
 from pgrecall import MemoryRepository, NewMemory
 from pgrecall.profile import Profile
+from pgrecall.rank_index import EF_CONSTRUCTION, M
 from pgrecall.rank_space import AXES
 from pgrecall.signals import Importance, Similarity
 from tests.conftest import DIMENSIONS
@@ -81,7 +82,7 @@ class Indexed:
     def landmark(self, query: str) -> float | None:
         """The inner product of the nearest with what the query asks of embeddings."""
         [[nearest]] = sql(self.engine, LANDMARK, relation=self.relation, query=query)
-        return nearest
+        return None if nearest is None else float(nearest)
 
     def alter(self, how: str) -> None:
         sql(self.engine, f"ALTER TABLE pgrecall.{self.relation} {how}")
@@ -109,9 +110,11 @@ def texts(count: int = EACH) -> list[tuple[str, NDArray[np.float64]]]:
     ]
 
 
-def indexed(repo: MemoryRepository, engine: Engine, **how: int) -> Indexed:
+def indexed(
+    repo: MemoryRepository, engine: Engine, *, m: int = M, ef_construction: int = EF_CONSTRUCTION
+) -> Indexed:
     repo.add_many("agent", [NewMemory(text, embedding=vector.tolist()) for text, vector in texts()])
-    repo.build_rank_indexes(agent_id="agent", at_least=1, **how)
+    repo.build_rank_indexes(agent_id="agent", at_least=1, m=m, ef_construction=ef_construction)
     return Indexed(engine, repo)
 
 
