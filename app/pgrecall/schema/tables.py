@@ -432,16 +432,16 @@ def _rank_indexes(metadata: MetaData) -> Table:
             server_default=text("100"),
             comment="How many a search takes from it at first, as measured when it was built.",
         ),
-        Column(
-            "likeness",
-            Double,
-            comment="How similar to a query, by cosine, the likest that a walk meets usually is.",
-        ),
         Column("term_memories", BigInteger, comment="The owner's memories when it was built."),
         Column(
             "common_terms",
             JSONB,
             comment="Terms that many of them had, and how many; others are counted.",
+        ),
+        Column(
+            "likeness",
+            Double,
+            comment="How similar to a query, by cosine, the likest that a walk meets usually is.",
         ),
         PrimaryKeyConstraint("agent_id", "table_name"),
         check("table_name", one_of("table_name", MEMORY_TABLES)),
