@@ -1436,7 +1436,7 @@ DECLARE
     landmarks tid := (
         SELECT format('(%s,0)', ceil(
                    pg_relation_size(oid) / current_setting('block_size')::float8
-                   * least(1000 / greatest(reltuples, 1), 0.02)))
+                   * least(2000 / greatest(reltuples, 1), 0.04)))
           FROM pg_class WHERE oid = to_regclass(relation));
     largest float8;
 BEGIN
@@ -1450,7 +1450,7 @@ $_$;
 -- Name: FUNCTION nearest_landmark(relation text, meaning public.halfvec); Type: COMMENT; Schema: pgrecall; Owner: -
 --
 
-COMMENT ON FUNCTION pgrecall.nearest_landmark(relation text, meaning public.halfvec) IS 'The largest inner product of a meaning with one of the landmarks of a rank index, which are some of its positions, at most 1000 or so; NULL where none is positive.';
+COMMENT ON FUNCTION pgrecall.nearest_landmark(relation text, meaning public.halfvec) IS 'The largest inner product of a meaning with one of the landmarks of a rank index, which are some of its positions, at most 2000 or so; NULL where none is positive.';
 
 --
 -- Name: owners_of_memories(boolean, boolean); Type: FUNCTION; Schema: pgrecall; Owner: -

@@ -166,7 +166,7 @@ def test_a_walk_that_met_as_much_as_usual_goes_no_further(sound: Indexed, how: s
     assert sound.near(asked, how, likeness=0.99 * float(met)) == [last]
 
 
-def test_landmarks_are_one_in_fifty_and_at_most_a_thousand(
+def test_landmarks_are_one_in_25_and_at_most_two_thousand(
     repo: MemoryRepository, engine: Engine
 ) -> None:
     """The first pages, by the size of the table and the rows that it is known to have."""
@@ -184,7 +184,7 @@ def test_landmarks_are_one_in_fifty_and_at_most_a_thousand(
         name=f"pgrecall.{found.relation}",
     )
     assert size > 100
-    for rows, share in ((2_000, 0.02), (-1, 0.02), (0, 0.02), (50_000, 0.02), (100_000, 0.01)):
+    for rows, share in ((2_000, 0.04), (-1, 0.04), (0, 0.04), (50_000, 0.04), (100_000, 0.02)):
         sql(
             engine,
             "UPDATE pg_class SET relpages = 0, reltuples = :rows WHERE relname = :name",

@@ -10,7 +10,7 @@ DECLARE
     landmarks tid := (
         SELECT format('(%s,0)', ceil(
                    pg_relation_size(oid) / current_setting('block_size')::float8
-                   * least(1000 / greatest(reltuples, 1), 0.02)))
+                   * least(2000 / greatest(reltuples, 1), 0.04)))
           FROM pg_class WHERE oid = to_regclass(relation));
     largest float8;
 BEGIN
@@ -21,4 +21,4 @@ END
 $function$;
 
 COMMENT ON FUNCTION nearest_landmark IS
-    'The largest inner product of a meaning with one of the landmarks of a rank index, which are some of its positions, at most 1000 or so; NULL where none is positive.';
+    'The largest inner product of a meaning with one of the landmarks of a rank index, which are some of its positions, at most 2000 or so; NULL where none is positive.';
