@@ -101,19 +101,27 @@ def query(meaning: NDArray[np.float64], signals: float = 0.0) -> str:
     return str([*map(float, meaning), *[signals] * (SIGNALS - 1), 0.0])
 
 
-def texts(count: int = EACH) -> list[tuple[str, NDArray[np.float64]]]:
+def texts() -> list[tuple[str, NDArray[np.float64]]]:
     random = np.random.default_rng(3)
     return [
         (f"number n{number}z of topic t{place}q", topic + 0.1 * random.standard_normal(DIMENSIONS))
         for place, topic in enumerate(TOPICS)
-        for number in range(count)
+        for number in range(EACH)
     ]
 
 
 def indexed(
-    repo: MemoryRepository, engine: Engine, *, m: int = M, ef_construction: int = EF_CONSTRUCTION
+    repo: MemoryRepository,
+    engine: Engine,
+    *,
+    m: int = M,
+    ef_construction: int = EF_CONSTRUCTION,
+    more: str = "",
 ) -> Indexed:
-    repo.add_many("agent", [NewMemory(text, embedding=vector.tolist()) for text, vector in texts()])
+    """Memories of every topic, with `more` words in each text, and the rank index of them."""
+    repo.add_many(
+        "agent", [NewMemory(text + more, embedding=vector.tolist()) for text, vector in texts()]
+    )
     repo.build_rank_indexes(agent_id="agent", at_least=1, m=m, ef_construction=ef_construction)
     return Indexed(engine, repo)
 
@@ -170,13 +178,7 @@ def test_landmarks_are_one_in_25_and_at_most_two_thousand(
     repo: MemoryRepository, engine: Engine
 ) -> None:
     """The first pages, by the size of the table and the rows that it is known to have."""
-    words = " ".join(f"w{word}z" for word in range(60))
-    repo.add_many(
-        "agent",
-        [NewMemory(f"{text} {words}", embedding=vector.tolist()) for text, vector in texts()],
-    )
-    repo.build_rank_indexes(agent_id="agent", at_least=1)
-    found = Indexed(engine, repo)
+    found = indexed(repo, engine, more="".join(f" w{word}z" for word in range(60)))
     found.alter("SET (autovacuum_enabled = off)")
     [[size]] = sql(
         engine,
