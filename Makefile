@@ -59,7 +59,7 @@ clean:  ## Remove .venv and caches
 	rm -rf .venv build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
 
 profiles: .venv/test  ## Write the newest edition in sql/profiles from the built-in profiles
-	$(BIN)/python -m pgrecall.recall_function sql/profiles/0012
+	$(BIN)/python -m pgrecall.recall_function sql/profiles
 
 operations: .venv/test  ## Write sql/operations anew from the repository's statements
 	$(BIN)/python -m pgrecall.operation_functions sql/operations

@@ -26,7 +26,7 @@ CREATE SCHEMA pgrecall;
 
 CREATE FUNCTION pgrecall.adjust_trust(agent text, memory_id uuid, delta double precision, reason text, actor text DEFAULT NULL::text, metadata jsonb DEFAULT '{}'::jsonb, of_team boolean DEFAULT false) RETURNS TABLE(id uuid, old_values jsonb, new_values jsonb)
     LANGUAGE plpgsql
-    SET search_path TO 'pgrecall', 'public', 'pg_temp'
+    SET search_path TO 'pgrecall', 'pg_temp'
     AS $$
 #variable_conflict use_column
 DECLARE
@@ -102,7 +102,7 @@ COMMENT ON FUNCTION pgrecall.adjust_trust(agent text, memory_id uuid, delta doub
 
 CREATE FUNCTION pgrecall.archive_excess_batch(agent text, max_live bigint, policy text DEFAULT 'default'::text, batch_size integer DEFAULT 1000, of_team boolean DEFAULT false) RETURNS TABLE(id uuid, old_values jsonb, new_values jsonb)
     LANGUAGE plpgsql
-    SET search_path TO 'pgrecall', 'public', 'pg_temp'
+    SET search_path TO 'pgrecall', 'pg_temp'
     AS $$
 #variable_conflict use_column
 DECLARE
@@ -189,7 +189,7 @@ COMMENT ON FUNCTION pgrecall.archive_excess_batch(agent text, max_live bigint, p
 
 CREATE FUNCTION pgrecall.await_writers(memories regclass, seconds double precision) RETURNS boolean
     LANGUAGE plpgsql
-    SET search_path TO 'pgrecall', 'public', 'pg_temp'
+    SET search_path TO 'pgrecall', 'pg_temp'
     AS $$
 DECLARE
     until timestamptz := clock_timestamp() + seconds * interval '1 second';
@@ -222,7 +222,7 @@ COMMENT ON FUNCTION pgrecall.await_writers(memories regclass, seconds double pre
 
 CREATE FUNCTION pgrecall.calibrated_candidates(relation text, directions text[], hits integer, levels integer[], recall double precision, worst double precision, OUT candidates integer, OUT likeness double precision) RETURNS record
     LANGUAGE plpgsql
-    SET search_path TO 'pgrecall', 'public', 'pg_temp'
+    SET search_path TO 'pgrecall', 'pg_temp'
     SET enable_seqscan TO 'on'
     SET enable_indexscan TO 'on'
     AS $_$
@@ -241,15 +241,17 @@ BEGIN
         RAISE EXCEPTION 'relation must be the table of a rank index, got %', relation
             USING ERRCODE = 'invalid_parameter_value';
     END IF;
-    nearest := format('SELECT array_agg(memory_id) FROM (SELECT memory_id FROM %I '
-                      'ORDER BY position <#> $1 LIMIT $2) nearest', relation);
+    nearest := format($$
+        SELECT array_agg(memory_id) FROM (
+            SELECT memory_id FROM %I
+             ORDER BY position OPERATOR("public".<#>) $1 LIMIT $2) nearest $$, relation);
     likeness := (
         SELECT percentile_cont(0.9) WITHIN GROUP (
-                   ORDER BY nearest_landmark(relation, asked) / l2_norm(asked)) / 1.25
-          FROM unnest(directions) one, meaning(one::halfvec) asked WHERE l2_norm(asked) > 0);
+                   ORDER BY nearest_landmark(relation, asked) / "public".l2_norm(asked)) / 1.25
+          FROM unnest(directions) one, meaning(one::"public".halfvec) asked WHERE "public".l2_norm(asked) > 0);
     PERFORM set_config('enable_indexscan', 'off', true);
     FOREACH direction IN ARRAY directions LOOP
-        EXECUTE nearest INTO walked USING direction::halfvec, hits;
+        EXECUTE nearest INTO walked USING direction::"public".halfvec, hits;
         best := best || walked;
         each := coalesce(cardinality(walked), 0);
     END LOOP;
@@ -260,7 +262,7 @@ BEGIN
         FOR place IN 1 .. cardinality(directions) LOOP
             walked := ARRAY(SELECT n.memory_id
                               FROM near_positions(
-                                  relation, directions[place]::halfvec, level, 0, likeness) n);
+                                  relation, directions[place]::"public".halfvec, level, 0, likeness) n);
             own := (SELECT count(*) FROM unnest(walked) one
                      WHERE one = ANY (best[(place - 1) * each + 1 : place * each]));
             found := found + own;
@@ -287,7 +289,7 @@ COMMENT ON FUNCTION pgrecall.calibrated_candidates(relation text, directions tex
 
 CREATE FUNCTION pgrecall.change_text_language(language regconfig) RETURNS bigint
     LANGUAGE plpgsql
-    SET search_path TO 'pgrecall', 'public', 'pg_temp'
+    SET search_path TO 'pgrecall', 'pg_temp'
     AS $$
 DECLARE
     of_agents bigint;
@@ -333,7 +335,7 @@ COMMENT ON FUNCTION pgrecall.change_text_language(language regconfig) IS 'Change
 
 CREATE FUNCTION pgrecall.clear_memories(agent text, of_team boolean DEFAULT false) RETURNS bigint
     LANGUAGE plpgsql
-    SET search_path TO 'pgrecall', 'public', 'pg_temp'
+    SET search_path TO 'pgrecall', 'pg_temp'
     AS $$
 #variable_conflict use_column
 DECLARE
@@ -450,9 +452,12 @@ DECLARE
     changed bigint;
 BEGIN
     GET DIAGNOSTICS routine = PG_ROUTINE_OID;
-    SELECT pg_catalog.quote_ident(n.nspname) || ', pg_temp' INTO ours
-      FROM pg_catalog.pg_proc p JOIN pg_catalog.pg_namespace n ON n.oid = p.pronamespace
-     WHERE p.oid = routine;
+    SELECT pg_catalog.format('%I, pg_temp', n.nspname) INTO ours
+      FROM pg_catalog.pg_proc p
+      JOIN pg_catalog.pg_namespace n ON n.oid OPERATOR(pg_catalog.=) p.pronamespace
+     WHERE p.oid OPERATOR(pg_catalog.=) routine;
+    theirs := pg_catalog.current_setting('search_path');
+    PERFORM pg_catalog.set_config('search_path', ours, true);
     IF dry_run IS NULL OR of_team IS NULL OR agent = '' IS TRUE OR policy IS NULL OR policy = ''
        OR batch_size IS NULL OR NOT batch_size BETWEEN 1 AND 100000 THEN
         RAISE EXCEPTION 'dry_run and of_team are true or false, agent and policy must not be empty, '
@@ -469,9 +474,7 @@ BEGIN
             min_trust_threshold, delete_threshold, max_age_hours, max_live
             USING ERRCODE = 'invalid_parameter_value';
     END IF;
-    theirs := pg_catalog.current_setting('search_path');
     scanned := 0; archived := 0; deleted := 0; swept := 0;
-    PERFORM pg_catalog.set_config('search_path', ours, true);
     owners := CASE WHEN agent IS NULL THEN owners_of_memories(of_team, true)
                    ELSE ARRAY[agent] END;
     IF NOT dry_run THEN
@@ -563,7 +566,7 @@ COMMENT ON PROCEDURE pgrecall.collect_garbage(IN agent text, IN min_trust_thresh
 
 CREATE FUNCTION pgrecall.collect_garbage_batch(agent text, after uuid DEFAULT NULL::uuid, min_trust_threshold double precision DEFAULT 0.2, max_age_hours double precision DEFAULT 720, delete_threshold double precision DEFAULT 0.1, policy text DEFAULT 'default'::text, batch_size integer DEFAULT 1000, of_team boolean DEFAULT false) RETURNS TABLE(scanned bigint, last_id uuid, archived bigint, deleted bigint)
     LANGUAGE plpgsql
-    SET search_path TO 'pgrecall', 'public', 'pg_temp'
+    SET search_path TO 'pgrecall', 'pg_temp'
     AS $$
 #variable_conflict use_column
 DECLARE
@@ -766,7 +769,7 @@ COMMENT ON FUNCTION pgrecall.collect_garbage_batch(agent text, after uuid, min_t
 
 CREATE FUNCTION pgrecall.common_terms(agent text, of_team boolean, at_least bigint) RETURNS TABLE(memories bigint, terms jsonb)
     LANGUAGE plpgsql STABLE ROWS 1
-    SET search_path TO 'pgrecall', 'public', 'pg_temp'
+    SET search_path TO 'pgrecall', 'pg_temp'
     AS $$
 BEGIN
     RETURN QUERY
@@ -808,7 +811,7 @@ COMMENT ON FUNCTION pgrecall.content_hash(content text) IS 'SHA-256 of the norma
 
 CREATE FUNCTION pgrecall.count_garbage(agent text, min_trust_threshold double precision DEFAULT 0.2, max_age_hours double precision DEFAULT 720, delete_threshold double precision DEFAULT 0.1, max_live bigint DEFAULT NULL::bigint, of_team boolean DEFAULT false) RETURNS TABLE(scanned bigint, archived bigint, deleted bigint, swept bigint)
     LANGUAGE plpgsql STABLE
-    SET search_path TO 'pgrecall', 'public', 'pg_temp'
+    SET search_path TO 'pgrecall', 'pg_temp'
     AS $$
 #variable_conflict use_column
 DECLARE
@@ -918,7 +921,7 @@ COMMENT ON FUNCTION pgrecall.decayed_trust(trust double precision, clock timesta
 
 CREATE FUNCTION pgrecall.drop_ranks(relation text) RETURNS boolean
     LANGUAGE plpgsql
-    SET search_path TO 'pgrecall', 'public', 'pg_temp'
+    SET search_path TO 'pgrecall', 'pg_temp'
     SET lock_timeout TO '2s'
     AS $_$
 BEGIN
@@ -987,7 +990,7 @@ COMMENT ON FUNCTION pgrecall.folded(content text, joint text) IS 'The text witho
 
 CREATE FUNCTION pgrecall.forget_positions(agent text, table_name text, ids uuid[]) RETURNS bigint
     LANGUAGE plpgsql SECURITY DEFINER
-    SET search_path TO 'pgrecall', 'public', 'pg_temp'
+    SET search_path TO 'pgrecall', 'pg_temp'
     AS $_$
 DECLARE
     found text;
@@ -1050,6 +1053,7 @@ COMMENT ON FUNCTION pgrecall.frequency(retrieval_count integer, cap double preci
 
 CREATE FUNCTION pgrecall.greedy_clusters(centres integer[], counts integer[], near integer[], min_size integer) RETURNS TABLE(cluster integer, place integer, member integer)
     LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
+    SET search_path TO 'pgrecall', 'pg_temp'
     AS $$
 DECLARE
     many integer := coalesce(cardinality(centres), 0);
@@ -1095,12 +1099,12 @@ COMMENT ON FUNCTION pgrecall.greedy_clusters(centres integer[], counts integer[]
 
 CREATE FUNCTION pgrecall.has_missed(relation text, meaning public.halfvec, likeness double precision, met double precision, best double precision) RETURNS boolean
     LANGUAGE plpgsql STABLE
-    SET search_path TO 'pgrecall', 'public', 'pg_temp'
+    SET search_path TO 'pgrecall', 'pg_temp'
     AS $$
 DECLARE
     nearest float8;
 BEGIN
-    IF likeness IS NULL OR met >= likeness * l2_norm(meaning) THEN
+    IF likeness IS NULL OR met >= likeness * "public".l2_norm(meaning) THEN
         RETURN false;
     END IF;
     nearest := nearest_landmark(relation, meaning);
@@ -1120,7 +1124,7 @@ COMMENT ON FUNCTION pgrecall.has_missed(relation text, meaning public.halfvec, l
 
 CREATE FUNCTION pgrecall.history(agent text, memory_id uuid) RETURNS TABLE(id uuid, occurred_at timestamp with time zone, event_type text, reason text, actor text, old_trust double precision, new_trust double precision, trust_delta double precision, provenance_delta double precision, consensus_delta double precision, governance_delta double precision, usage_delta double precision, old_values jsonb, new_values jsonb, metadata jsonb)
     LANGUAGE plpgsql STABLE
-    SET search_path TO 'pgrecall', 'public', 'pg_temp'
+    SET search_path TO 'pgrecall', 'pg_temp'
     AS $$
 #variable_conflict use_column
 DECLARE
@@ -1174,7 +1178,7 @@ COMMENT ON FUNCTION pgrecall.initial_trust(provenance double precision, consensu
 
 CREATE FUNCTION pgrecall.invalidate_memories(agent text, memory_ids uuid[], reason text DEFAULT NULL::text, actor text DEFAULT NULL::text, metadata jsonb DEFAULT '{}'::jsonb, of_team boolean DEFAULT false) RETURNS TABLE(id uuid, old_values jsonb, new_values jsonb)
     LANGUAGE plpgsql
-    SET search_path TO 'pgrecall', 'public', 'pg_temp'
+    SET search_path TO 'pgrecall', 'pg_temp'
     AS $$
 #variable_conflict use_column
 DECLARE
@@ -1252,7 +1256,7 @@ COMMENT ON FUNCTION pgrecall.is_valid(valid_from timestamp with time zone, valid
 
 CREATE FUNCTION pgrecall.keyword_shares(owners text[], of_team boolean, query_text text) RETURNS TABLE(agent_id text, memory_id uuid, share double precision)
     LANGUAGE plpgsql STABLE PARALLEL SAFE
-    SET search_path TO 'pgrecall', 'public', 'pg_temp'
+    SET search_path TO 'pgrecall', 'pg_temp'
     SET enable_seqscan TO 'off'
     SET enable_indexscan TO 'off'
     SET max_parallel_workers_per_gather TO '0'
@@ -1334,14 +1338,14 @@ COMMENT ON FUNCTION pgrecall.lexemes(content text) IS 'The words of the first 10
 
 CREATE FUNCTION pgrecall.meaning(query public.halfvec) RETURNS public.halfvec
     LANGUAGE plpgsql STABLE STRICT PARALLEL SAFE
-    SET search_path TO 'pgrecall', 'public', 'pg_temp'
+    SET search_path TO 'pgrecall', 'pg_temp'
     AS $$
 DECLARE
     length integer := (SELECT atttypmod FROM pg_attribute
                         WHERE attrelid = to_regclass('agent_memories') AND attname = 'embedding');
 BEGIN
-    RETURN subvector(query, 1, length)
-           || array_fill(0::real, ARRAY[vector_dims(query) - length])::halfvec;
+    RETURN "public".subvector(query, 1, length)
+           OPERATOR("public".||) array_fill(0::real, ARRAY["public".vector_dims(query) - length])::"public".halfvec;
 END
 $$;
 
@@ -1357,7 +1361,7 @@ COMMENT ON FUNCTION pgrecall.meaning(query public.halfvec) IS 'What a query in t
 
 CREATE FUNCTION pgrecall.memories_of(agent text, of_team boolean) RETURNS bigint
     LANGUAGE plpgsql STABLE PARALLEL SAFE
-    SET search_path TO 'pgrecall', 'public', 'pg_temp'
+    SET search_path TO 'pgrecall', 'pg_temp'
     SET enable_indexscan TO 'on'
     SET enable_seqscan TO 'on'
     SET max_parallel_workers_per_gather TO '0'
@@ -1381,14 +1385,14 @@ COMMENT ON FUNCTION pgrecall.memories_of(agent text, of_team boolean) IS 'How ma
 
 CREATE FUNCTION pgrecall.near_positions(relation text, query public.halfvec, candidates integer, reach integer, likeness double precision) RETURNS TABLE(memory_id uuid)
     LANGUAGE plpgsql ROWS 200
-    SET search_path TO 'pgrecall', 'public', 'pg_temp'
+    SET search_path TO 'pgrecall', 'pg_temp'
     SET "hnsw.ef_search" TO '40'
     SET "hnsw.iterative_scan" TO 'off'
     SET enable_seqscan TO 'off'
     SET enable_indexscan TO 'on'
     AS $_$
 DECLARE
-    asked halfvec := meaning(query);
+    asked "public".halfvec := meaning(query);
     walked integer := greatest(candidates, reach);
     all_compared boolean := false;
     ids uuid[];
@@ -1399,8 +1403,8 @@ BEGIN
         PERFORM set_config('hnsw.ef_search', walked::text, true);
         EXECUTE format($$
             WITH near AS MATERIALIZED (
-                SELECT memory_id, -(position <#> $1) AS score, -(position <#> $2) AS alike
-                  FROM %I ORDER BY position <#> $1 LIMIT $3
+                SELECT memory_id, -(position OPERATOR("public".<#>) $1) AS score, -(position OPERATOR("public".<#>) $2) AS alike
+                  FROM %I ORDER BY position OPERATOR("public".<#>) $1 LIMIT $3
             )
             SELECT array_agg(memory_id ORDER BY score DESC), max(alike), max(score)
               FROM near $$, relation)
@@ -1429,7 +1433,7 @@ COMMENT ON FUNCTION pgrecall.near_positions(relation text, query public.halfvec,
 
 CREATE FUNCTION pgrecall.nearest_landmark(relation text, meaning public.halfvec) RETURNS double precision
     LANGUAGE plpgsql STABLE STRICT
-    SET search_path TO 'pgrecall', 'public', 'pg_temp'
+    SET search_path TO 'pgrecall', 'pg_temp'
     SET enable_tidscan TO 'on'
     AS $_$
 DECLARE
@@ -1440,7 +1444,8 @@ DECLARE
           FROM pg_class WHERE oid = to_regclass(relation));
     largest float8;
 BEGIN
-    EXECUTE format('SELECT max(-(position <#> $1)) FROM %I WHERE ctid < $2', relation)
+    EXECUTE format($$
+        SELECT max(-(position OPERATOR("public".<#>) $1)) FROM %I WHERE ctid < $2 $$, relation)
         INTO largest USING meaning, landmarks;
     RETURN nullif(greatest(largest, 0), 0);
 END
@@ -1458,7 +1463,7 @@ COMMENT ON FUNCTION pgrecall.nearest_landmark(relation text, meaning public.half
 
 CREATE FUNCTION pgrecall.owners_of_memories(of_team boolean DEFAULT false, with_leftovers boolean DEFAULT false) RETURNS text[]
     LANGUAGE plpgsql STABLE
-    SET search_path TO 'pgrecall', 'public', 'pg_temp'
+    SET search_path TO 'pgrecall', 'pg_temp'
     AS $$
 #variable_conflict use_column
 DECLARE
@@ -1608,7 +1613,7 @@ COMMENT ON FUNCTION pgrecall.owners_of_memories(of_team boolean, with_leftovers 
 
 CREATE FUNCTION pgrecall.pack(scores double precision[], costs integer[], types text[], budget integer, most integer, floor double precision DEFAULT 0, max_skips integer DEFAULT 3, reserved_types text[] DEFAULT '{}'::text[], reserved_shares double precision[] DEFAULT '{}'::double precision[], alike double precision[] DEFAULT NULL::double precision[], diversity double precision DEFAULT 0, max_similarity double precision DEFAULT NULL::double precision) RETURNS TABLE(place integer, verdict text, step integer, near integer)
     LANGUAGE plpgsql IMMUTABLE ROWS 60 PARALLEL SAFE
-    SET search_path TO 'pgrecall', 'public', 'pg_temp'
+    SET search_path TO 'pgrecall', 'pg_temp'
     AS $$
 #variable_conflict use_variable
 DECLARE
@@ -1754,7 +1759,7 @@ COMMENT ON FUNCTION pgrecall.query_terms(query_text text) IS 'The distinct terms
 
 CREATE FUNCTION pgrecall.rank_candidates(agent text, of_team boolean, relation text, query text, candidates integer, written_since timestamp with time zone, used_since timestamp with time zone, reach integer DEFAULT 0, keyword_weight double precision DEFAULT 0, terms text[] DEFAULT '{}'::text[], memories bigint[] DEFAULT '{}'::bigint[], weights double precision[] DEFAULT '{}'::double precision[]) RETURNS TABLE(memory_id uuid, from_index boolean)
     LANGUAGE plpgsql ROWS 200
-    SET search_path TO 'pgrecall', 'public', 'pg_temp'
+    SET search_path TO 'pgrecall', 'pg_temp'
     SET enable_seqscan TO 'off'
     AS $_$
 #variable_conflict use_column
@@ -1786,7 +1791,7 @@ BEGIN
         ELSE
             RETURN QUERY SELECT n.memory_id, true
                            FROM near_positions(
-                               relation, query::halfvec, candidates, reach, likeness) n;
+                               relation, query::"public".halfvec, candidates, reach, likeness) n;
             IF cardinality(terms) > 0 THEN
                 RETURN QUERY SELECT w.memory_id, false FROM word_candidates(
                     agent, of_team, relation, query, keyword_weight,
@@ -1826,7 +1831,7 @@ COMMENT ON FUNCTION pgrecall.rank_candidates(agent text, of_team boolean, relati
 
 CREATE FUNCTION pgrecall.recall_five_factor(agent text, query public.vector DEFAULT NULL::public.vector, k integer DEFAULT 10, as_of timestamp with time zone DEFAULT NULL::timestamp with time zone, min_score double precision DEFAULT NULL::double precision, min_similarity double precision DEFAULT NULL::double precision, memory_types text[] DEFAULT NULL::text[], tiers text[] DEFAULT NULL::text[], tags text[] DEFAULT NULL::text[], all_tags text[] DEFAULT NULL::text[], entities text[] DEFAULT NULL::text[], all_entities text[] DEFAULT NULL::text[], labels text[] DEFAULT NULL::text[], label_kinds text[] DEFAULT NULL::text[], metadata jsonb DEFAULT NULL::jsonb, created_after timestamp with time zone DEFAULT NULL::timestamp with time zone, created_before timestamp with time zone DEFAULT NULL::timestamp with time zone, components text[] DEFAULT NULL::text[], output_types text[] DEFAULT NULL::text[], domains text[] DEFAULT NULL::text[], categories text[] DEFAULT NULL::text[], loops text[] DEFAULT NULL::text[], compliant boolean DEFAULT NULL::boolean, min_trust double precision DEFAULT NULL::double precision, statuses text[] DEFAULT '{active}'::text[], include_invalid boolean DEFAULT false, text text DEFAULT NULL::text, teams text[] DEFAULT NULL::text[], query_entities text[] DEFAULT NULL::text[], apply_decay boolean DEFAULT true, similarity_weight double precision DEFAULT 0.4, recency_weight double precision DEFAULT 0.25, usefulness_weight double precision DEFAULT 0.2, confidence_weight double precision DEFAULT 0.1, frequency_weight double precision DEFAULT 0.05) RETURNS TABLE(agent_id text, team_id text, id uuid, content text, memory_type text, created_at timestamp with time zone, score double precision, similarity double precision, signal_similarity double precision, signal_recency double precision, signal_usefulness double precision, signal_confidence double precision, signal_frequency double precision)
     LANGUAGE plpgsql STABLE PARALLEL SAFE
-    SET search_path TO 'pgrecall', 'public', 'pg_temp'
+    SET search_path TO 'pgrecall', 'pg_temp'
     AS $$
 #variable_conflict use_column
 DECLARE
@@ -1869,7 +1874,7 @@ BEGIN
         RAISE EXCEPTION 'min_similarity needs a query vector'
             USING ERRCODE = 'invalid_parameter_value';
     END IF;
-    IF query IS NOT NULL AND NOT query <=> query < 1 THEN
+    IF query IS NOT NULL AND NOT query OPERATOR("public".<=>) query < 1 THEN
         RAISE EXCEPTION 'the query vector has no direction: it is zero, or too short or too long'
             USING ERRCODE = 'invalid_parameter_value';
     END IF;
@@ -2010,7 +2015,7 @@ COMMENT ON FUNCTION pgrecall.recall_five_factor(agent text, query public.vector,
 
 CREATE FUNCTION pgrecall.recall_half_life(agent text, query public.vector DEFAULT NULL::public.vector, k integer DEFAULT 10, as_of timestamp with time zone DEFAULT NULL::timestamp with time zone, min_score double precision DEFAULT NULL::double precision, min_similarity double precision DEFAULT NULL::double precision, memory_types text[] DEFAULT NULL::text[], tiers text[] DEFAULT NULL::text[], tags text[] DEFAULT NULL::text[], all_tags text[] DEFAULT NULL::text[], entities text[] DEFAULT NULL::text[], all_entities text[] DEFAULT NULL::text[], labels text[] DEFAULT NULL::text[], label_kinds text[] DEFAULT NULL::text[], metadata jsonb DEFAULT NULL::jsonb, created_after timestamp with time zone DEFAULT NULL::timestamp with time zone, created_before timestamp with time zone DEFAULT NULL::timestamp with time zone, components text[] DEFAULT NULL::text[], output_types text[] DEFAULT NULL::text[], domains text[] DEFAULT NULL::text[], categories text[] DEFAULT NULL::text[], loops text[] DEFAULT NULL::text[], compliant boolean DEFAULT NULL::boolean, min_trust double precision DEFAULT NULL::double precision, statuses text[] DEFAULT '{active}'::text[], include_invalid boolean DEFAULT false, text text DEFAULT NULL::text, teams text[] DEFAULT NULL::text[], query_entities text[] DEFAULT NULL::text[], apply_decay boolean DEFAULT true, similarity_weight double precision DEFAULT 0.4, recency_weight double precision DEFAULT 0.3, importance_weight double precision DEFAULT 0.3) RETURNS TABLE(agent_id text, team_id text, id uuid, content text, memory_type text, created_at timestamp with time zone, score double precision, similarity double precision, signal_similarity double precision, signal_recency double precision, signal_importance double precision)
     LANGUAGE plpgsql STABLE PARALLEL SAFE
-    SET search_path TO 'pgrecall', 'public', 'pg_temp'
+    SET search_path TO 'pgrecall', 'pg_temp'
     AS $$
 #variable_conflict use_column
 DECLARE
@@ -2051,7 +2056,7 @@ BEGIN
         RAISE EXCEPTION 'min_similarity needs a query vector'
             USING ERRCODE = 'invalid_parameter_value';
     END IF;
-    IF query IS NOT NULL AND NOT query <=> query < 1 THEN
+    IF query IS NOT NULL AND NOT query OPERATOR("public".<=>) query < 1 THEN
         RAISE EXCEPTION 'the query vector has no direction: it is zero, or too short or too long'
             USING ERRCODE = 'invalid_parameter_value';
     END IF;
@@ -2184,7 +2189,7 @@ COMMENT ON FUNCTION pgrecall.recall_half_life(agent text, query public.vector, k
 
 CREATE FUNCTION pgrecall.recall_hybrid(agent text, query_text text DEFAULT NULL::text, query public.vector DEFAULT NULL::public.vector, k integer DEFAULT 10, as_of timestamp with time zone DEFAULT NULL::timestamp with time zone, min_score double precision DEFAULT NULL::double precision, min_similarity double precision DEFAULT NULL::double precision, memory_types text[] DEFAULT NULL::text[], tiers text[] DEFAULT NULL::text[], tags text[] DEFAULT NULL::text[], all_tags text[] DEFAULT NULL::text[], entities text[] DEFAULT NULL::text[], all_entities text[] DEFAULT NULL::text[], labels text[] DEFAULT NULL::text[], label_kinds text[] DEFAULT NULL::text[], metadata jsonb DEFAULT NULL::jsonb, created_after timestamp with time zone DEFAULT NULL::timestamp with time zone, created_before timestamp with time zone DEFAULT NULL::timestamp with time zone, components text[] DEFAULT NULL::text[], output_types text[] DEFAULT NULL::text[], domains text[] DEFAULT NULL::text[], categories text[] DEFAULT NULL::text[], loops text[] DEFAULT NULL::text[], compliant boolean DEFAULT NULL::boolean, min_trust double precision DEFAULT NULL::double precision, statuses text[] DEFAULT '{active}'::text[], include_invalid boolean DEFAULT false, text text DEFAULT NULL::text, teams text[] DEFAULT NULL::text[], query_entities text[] DEFAULT NULL::text[], apply_decay boolean DEFAULT true, similarity_weight double precision DEFAULT 0.6, keyword_weight double precision DEFAULT 0.3, recency_weight double precision DEFAULT 0.05, importance_weight double precision DEFAULT 0.05) RETURNS TABLE(agent_id text, team_id text, id uuid, content text, memory_type text, created_at timestamp with time zone, score double precision, similarity double precision, signal_similarity double precision, signal_keyword double precision, signal_recency double precision, signal_importance double precision)
     LANGUAGE plpgsql STABLE PARALLEL SAFE
-    SET search_path TO 'pgrecall', 'public', 'pg_temp'
+    SET search_path TO 'pgrecall', 'pg_temp'
     AS $$
 #variable_conflict use_column
 DECLARE
@@ -2226,7 +2231,7 @@ BEGIN
         RAISE EXCEPTION 'min_similarity needs a query vector'
             USING ERRCODE = 'invalid_parameter_value';
     END IF;
-    IF query IS NOT NULL AND NOT query <=> query < 1 THEN
+    IF query IS NOT NULL AND NOT query OPERATOR("public".<=>) query < 1 THEN
         RAISE EXCEPTION 'the query vector has no direction: it is zero, or too short or too long'
             USING ERRCODE = 'invalid_parameter_value';
     END IF;
@@ -2369,7 +2374,7 @@ COMMENT ON FUNCTION pgrecall.recall_hybrid(agent text, query_text text, query pu
 
 CREATE FUNCTION pgrecall.recall_last_access(agent text, query public.vector DEFAULT NULL::public.vector, k integer DEFAULT 10, as_of timestamp with time zone DEFAULT NULL::timestamp with time zone, min_score double precision DEFAULT NULL::double precision, min_similarity double precision DEFAULT NULL::double precision, memory_types text[] DEFAULT NULL::text[], tiers text[] DEFAULT NULL::text[], tags text[] DEFAULT NULL::text[], all_tags text[] DEFAULT NULL::text[], entities text[] DEFAULT NULL::text[], all_entities text[] DEFAULT NULL::text[], labels text[] DEFAULT NULL::text[], label_kinds text[] DEFAULT NULL::text[], metadata jsonb DEFAULT NULL::jsonb, created_after timestamp with time zone DEFAULT NULL::timestamp with time zone, created_before timestamp with time zone DEFAULT NULL::timestamp with time zone, components text[] DEFAULT NULL::text[], output_types text[] DEFAULT NULL::text[], domains text[] DEFAULT NULL::text[], categories text[] DEFAULT NULL::text[], loops text[] DEFAULT NULL::text[], compliant boolean DEFAULT NULL::boolean, min_trust double precision DEFAULT NULL::double precision, statuses text[] DEFAULT '{active}'::text[], include_invalid boolean DEFAULT false, text text DEFAULT NULL::text, teams text[] DEFAULT NULL::text[], query_entities text[] DEFAULT NULL::text[], apply_decay boolean DEFAULT true, similarity_weight double precision DEFAULT 0.5, importance_weight double precision DEFAULT 0.3, recency_weight double precision DEFAULT 0.2) RETURNS TABLE(agent_id text, team_id text, id uuid, content text, memory_type text, created_at timestamp with time zone, score double precision, similarity double precision, signal_similarity double precision, signal_importance double precision, signal_recency double precision)
     LANGUAGE plpgsql STABLE PARALLEL SAFE
-    SET search_path TO 'pgrecall', 'public', 'pg_temp'
+    SET search_path TO 'pgrecall', 'pg_temp'
     AS $$
 #variable_conflict use_column
 DECLARE
@@ -2410,7 +2415,7 @@ BEGIN
         RAISE EXCEPTION 'min_similarity needs a query vector'
             USING ERRCODE = 'invalid_parameter_value';
     END IF;
-    IF query IS NOT NULL AND NOT query <=> query < 1 THEN
+    IF query IS NOT NULL AND NOT query OPERATOR("public".<=>) query < 1 THEN
         RAISE EXCEPTION 'the query vector has no direction: it is zero, or too short or too long'
             USING ERRCODE = 'invalid_parameter_value';
     END IF;
@@ -2545,7 +2550,7 @@ COMMENT ON FUNCTION pgrecall.recall_last_access(agent text, query public.vector,
 
 CREATE FUNCTION pgrecall.recall_tiered(agent text, query public.vector DEFAULT NULL::public.vector, k integer DEFAULT 10, as_of timestamp with time zone DEFAULT NULL::timestamp with time zone, min_score double precision DEFAULT NULL::double precision, min_similarity double precision DEFAULT NULL::double precision, memory_types text[] DEFAULT NULL::text[], tiers text[] DEFAULT NULL::text[], tags text[] DEFAULT NULL::text[], all_tags text[] DEFAULT NULL::text[], entities text[] DEFAULT NULL::text[], all_entities text[] DEFAULT NULL::text[], labels text[] DEFAULT NULL::text[], label_kinds text[] DEFAULT NULL::text[], metadata jsonb DEFAULT NULL::jsonb, created_after timestamp with time zone DEFAULT NULL::timestamp with time zone, created_before timestamp with time zone DEFAULT NULL::timestamp with time zone, components text[] DEFAULT NULL::text[], output_types text[] DEFAULT NULL::text[], domains text[] DEFAULT NULL::text[], categories text[] DEFAULT NULL::text[], loops text[] DEFAULT NULL::text[], compliant boolean DEFAULT NULL::boolean, min_trust double precision DEFAULT NULL::double precision, statuses text[] DEFAULT '{active}'::text[], include_invalid boolean DEFAULT false, text text DEFAULT NULL::text, teams text[] DEFAULT NULL::text[], query_entities text[] DEFAULT NULL::text[], apply_decay boolean DEFAULT true, similarity_weight double precision DEFAULT 0.4, recency_weight double precision DEFAULT 0.2, importance_weight double precision DEFAULT 0.15, frequency_weight double precision DEFAULT 0.1, usefulness_weight double precision DEFAULT 0.1, entity_overlap_weight double precision DEFAULT 0.05) RETURNS TABLE(agent_id text, team_id text, id uuid, content text, memory_type text, created_at timestamp with time zone, score double precision, similarity double precision, signal_similarity double precision, signal_recency double precision, signal_importance double precision, signal_frequency double precision, signal_usefulness double precision, signal_entity_overlap double precision)
     LANGUAGE plpgsql STABLE PARALLEL SAFE
-    SET search_path TO 'pgrecall', 'public', 'pg_temp'
+    SET search_path TO 'pgrecall', 'pg_temp'
     AS $$
 #variable_conflict use_column
 DECLARE
@@ -2589,7 +2594,7 @@ BEGIN
         RAISE EXCEPTION 'min_similarity needs a query vector'
             USING ERRCODE = 'invalid_parameter_value';
     END IF;
-    IF query IS NOT NULL AND NOT query <=> query < 1 THEN
+    IF query IS NOT NULL AND NOT query OPERATOR("public".<=>) query < 1 THEN
         RAISE EXCEPTION 'the query vector has no direction: it is zero, or too short or too long'
             USING ERRCODE = 'invalid_parameter_value';
     END IF;
@@ -2734,7 +2739,7 @@ COMMENT ON FUNCTION pgrecall.recall_tiered(agent text, query public.vector, k in
 
 CREATE FUNCTION pgrecall.recall_trust(agent text, query public.vector DEFAULT NULL::public.vector, k integer DEFAULT 10, as_of timestamp with time zone DEFAULT NULL::timestamp with time zone, min_score double precision DEFAULT NULL::double precision, min_similarity double precision DEFAULT NULL::double precision, memory_types text[] DEFAULT NULL::text[], tiers text[] DEFAULT NULL::text[], tags text[] DEFAULT NULL::text[], all_tags text[] DEFAULT NULL::text[], entities text[] DEFAULT NULL::text[], all_entities text[] DEFAULT NULL::text[], labels text[] DEFAULT NULL::text[], label_kinds text[] DEFAULT NULL::text[], metadata jsonb DEFAULT NULL::jsonb, created_after timestamp with time zone DEFAULT NULL::timestamp with time zone, created_before timestamp with time zone DEFAULT NULL::timestamp with time zone, components text[] DEFAULT NULL::text[], output_types text[] DEFAULT NULL::text[], domains text[] DEFAULT NULL::text[], categories text[] DEFAULT NULL::text[], loops text[] DEFAULT NULL::text[], compliant boolean DEFAULT NULL::boolean, min_trust double precision DEFAULT NULL::double precision, statuses text[] DEFAULT '{active}'::text[], include_invalid boolean DEFAULT false, text text DEFAULT NULL::text, teams text[] DEFAULT NULL::text[], query_entities text[] DEFAULT NULL::text[], apply_decay boolean DEFAULT true, trust_weight double precision DEFAULT 0.4, similarity_weight double precision DEFAULT 0.35, recency_weight double precision DEFAULT 0.15, importance_weight double precision DEFAULT 0.1) RETURNS TABLE(agent_id text, team_id text, id uuid, content text, memory_type text, created_at timestamp with time zone, score double precision, similarity double precision, signal_trust double precision, signal_similarity double precision, signal_recency double precision, signal_importance double precision)
     LANGUAGE plpgsql STABLE PARALLEL SAFE
-    SET search_path TO 'pgrecall', 'public', 'pg_temp'
+    SET search_path TO 'pgrecall', 'pg_temp'
     AS $$
 #variable_conflict use_column
 DECLARE
@@ -2776,7 +2781,7 @@ BEGIN
         RAISE EXCEPTION 'min_similarity needs a query vector'
             USING ERRCODE = 'invalid_parameter_value';
     END IF;
-    IF query IS NOT NULL AND NOT query <=> query < 1 THEN
+    IF query IS NOT NULL AND NOT query OPERATOR("public".<=>) query < 1 THEN
         RAISE EXCEPTION 'the query vector has no direction: it is zero, or too short or too long'
             USING ERRCODE = 'invalid_parameter_value';
     END IF;
@@ -2955,7 +2960,7 @@ COMMENT ON FUNCTION pgrecall.recency_linear(clock timestamp with time zone, as_o
 
 CREATE FUNCTION pgrecall.record_feedback(agent text, memory_id uuid, kind text, context text DEFAULT NULL::text, actor text DEFAULT NULL::text, metadata jsonb DEFAULT '{}'::jsonb, of_team boolean DEFAULT false) RETURNS TABLE(id uuid, old_values jsonb, new_values jsonb)
     LANGUAGE plpgsql
-    SET search_path TO 'pgrecall', 'public', 'pg_temp'
+    SET search_path TO 'pgrecall', 'pg_temp'
     AS $$
 #variable_conflict use_column
 DECLARE
@@ -3042,7 +3047,7 @@ COMMENT ON FUNCTION pgrecall.record_feedback(agent text, memory_id uuid, kind te
 
 CREATE FUNCTION pgrecall.record_outcome(agent text, memory_id uuid, outcome text, reason text DEFAULT NULL::text, actor text DEFAULT NULL::text, metadata jsonb DEFAULT '{}'::jsonb, touch boolean DEFAULT true, of_team boolean DEFAULT false) RETURNS TABLE(id uuid, old_values jsonb, new_values jsonb)
     LANGUAGE plpgsql
-    SET search_path TO 'pgrecall', 'public', 'pg_temp'
+    SET search_path TO 'pgrecall', 'pg_temp'
     AS $$
 #variable_conflict use_column
 DECLARE
@@ -3127,7 +3132,7 @@ COMMENT ON FUNCTION pgrecall.record_outcome(agent text, memory_id uuid, outcome 
 
 CREATE FUNCTION pgrecall.revive_memories(agent text, memory_ids uuid[], reason text DEFAULT NULL::text, actor text DEFAULT NULL::text, metadata jsonb DEFAULT '{}'::jsonb, of_team boolean DEFAULT false) RETURNS TABLE(id uuid, old_values jsonb, new_values jsonb)
     LANGUAGE plpgsql
-    SET search_path TO 'pgrecall', 'public', 'pg_temp'
+    SET search_path TO 'pgrecall', 'pg_temp'
     AS $$
 #variable_conflict use_column
 DECLARE
@@ -3219,7 +3224,7 @@ COMMENT ON FUNCTION pgrecall.similarity(embedding public.vector, query public.ve
 
 CREATE FUNCTION pgrecall.sweep_orphans_batch(agent text, batch_size integer DEFAULT 1000) RETURNS bigint
     LANGUAGE plpgsql
-    SET search_path TO 'pgrecall', 'public', 'pg_temp'
+    SET search_path TO 'pgrecall', 'pg_temp'
     AS $$
 #variable_conflict use_column
 DECLARE
@@ -3336,7 +3341,7 @@ COMMENT ON FUNCTION pgrecall.term_weight(memories bigint, total bigint) IS 'Inve
 
 CREATE FUNCTION pgrecall.term_weights(agent text, of_team boolean, query_text text, exact boolean DEFAULT true) RETURNS TABLE(term text, memories bigint, weight double precision)
     LANGUAGE plpgsql STABLE ROWS 8 PARALLEL SAFE
-    SET search_path TO 'pgrecall', 'public', 'pg_temp'
+    SET search_path TO 'pgrecall', 'pg_temp'
     SET enable_seqscan TO 'off'
     SET enable_indexscan TO 'off'
     SET max_parallel_workers_per_gather TO '0'
@@ -3452,7 +3457,7 @@ COMMENT ON FUNCTION pgrecall.usefulness_after_feedback(usefulness double precisi
 
 CREATE FUNCTION pgrecall.word_candidates(agent text, of_team boolean, relation text, direction text, keyword_weight double precision, terms text[], memories bigint[], weights double precision[], candidates integer) RETURNS TABLE(memory_id uuid)
     LANGUAGE plpgsql STABLE ROWS 100
-    SET search_path TO 'pgrecall', 'public', 'pg_temp'
+    SET search_path TO 'pgrecall', 'pg_temp'
     SET enable_seqscan TO 'off'
     SET enable_indexscan TO 'off'
     SET max_parallel_workers_per_gather TO '0'
@@ -3523,12 +3528,13 @@ BEGIN
     END LOOP;
     BEGIN
         PERFORM set_config('enable_indexscan', 'on', true);
-        RETURN QUERY EXECUTE format(
-            'SELECT f.id FROM (SELECT id, least(sum(share), 1) AS share
-                                 FROM unnest($1, $2) n(id, share) GROUP BY id) f
-               JOIN %I p ON p.memory_id = f.id
-              ORDER BY (p.position <#> $3) - $4 * f.share LIMIT $5', relation)
-            USING found, shares, direction::halfvec, keyword_weight, candidates;
+        RETURN QUERY EXECUTE format($$
+            SELECT f.id FROM (SELECT id, least(sum(share), 1) AS share
+                                FROM unnest($1, $2) n(id, share) GROUP BY id) f
+              JOIN %I p ON p.memory_id = f.id
+             ORDER BY (p.position OPERATOR("public".<#>) $3) - $4 * f.share LIMIT $5 $$,
+                relation)
+            USING found, shares, direction::"public".halfvec, keyword_weight, candidates;
     EXCEPTION WHEN undefined_table THEN
         NULL;
     END;
@@ -3561,7 +3567,7 @@ COMMENT ON FUNCTION pgrecall.word_filter(asked text) IS 'What a text filter asks
 
 CREATE FUNCTION pgrecall.worded_candidates(agent text, of_team boolean, relation text, query text, candidates integer, reach integer, keyword_weight double precision, terms text[], memories bigint[], weights double precision[], owned bigint, likeness double precision) RETURNS TABLE(memory_id uuid)
     LANGUAGE plpgsql ROWS 100
-    SET search_path TO 'pgrecall', 'public', 'pg_temp'
+    SET search_path TO 'pgrecall', 'pg_temp'
     SET "hnsw.ef_search" TO '40'
     SET "hnsw.iterative_scan" TO 'off'
     SET enable_seqscan TO 'off'
@@ -3585,7 +3591,7 @@ DECLARE
     expected float8;
     firsts integer[] := '{}';
     lasts integer[] := '{}';
-    asked halfvec := meaning(query::halfvec);
+    asked "public".halfvec := meaning(query::"public".halfvec);
     walked integer := reach;
     all_compared boolean := false;
     met float8;
@@ -3606,13 +3612,13 @@ BEGIN
         PERFORM set_config('hnsw.ef_search', walked::text, true);
         EXECUTE format($$
             WITH near AS MATERIALIZED (
-                SELECT memory_id, greatest(-(position <#> $1), 0) AS nearness, words,
-                       -(position <#> $7) AS alike
-                  FROM %1$I ORDER BY position <#> $1 LIMIT $2
+                SELECT memory_id, greatest(-(position OPERATOR("public".<#>) $1), 0) AS nearness, words,
+                       -(position OPERATOR("public".<#>) $7) AS alike
+                  FROM %1$I ORDER BY position OPERATOR("public".<#>) $1 LIMIT $2
             ), worded AS (
                 SELECT memory_id, nearness, words FROM near
                  UNION ALL
-                SELECT memory_id, greatest(-(position <#> $1), 0), words FROM %1$I
+                SELECT memory_id, greatest(-(position OPERATOR("public".<#>) $1), 0), words FROM %1$I
                  WHERE words && $3 AND memory_id NOT IN (SELECT memory_id FROM near)
             ), scored AS MATERIALIZED (
                 SELECT memory_id, nearness + $6 * CASE WHEN words && $4 THEN (
@@ -3624,7 +3630,7 @@ BEGIN
                    (SELECT min(nearness) FROM near), (SELECT max(alike) FROM near)
               FROM scored $$, relation)
             INTO ids, scores, farthest, met
-            USING query::halfvec, walked, keys[:rare], keys, shares, keyword_weight, asked;
+            USING query::"public".halfvec, walked, keys[:rare], keys, shares, keyword_weight, asked;
         EXIT WHEN all_compared OR NOT has_missed(relation, asked, likeness, met, scores[1]);
         IF walked = 1000 THEN
             all_compared := true;
@@ -3674,14 +3680,14 @@ BEGIN
                          JOIN unnest($6, $7) asked(key, share) USING (key))
               FROM unnest($3, $4) term(first, last)
              CROSS JOIN LATERAL (
-                SELECT p.memory_id, greatest(-(p.position <#> $5), 0) AS nearness, p.words
+                SELECT p.memory_id, greatest(-(p.position OPERATOR("public".<#>) $5), 0) AS nearness, p.words
                   FROM %I p
                  WHERE p.words @> $6[term.first:term.first]
                    AND p.words && $6[least(term.first + 1, term.last):term.last]
                 OFFSET 0) near
              WHERE near.nearness > $9 AND near.memory_id <> ALL ($1)) every
          ORDER BY score DESC LIMIT $10 $$, relation)
-        USING coalesce(ids, '{}'), scores, firsts, lasts, query::halfvec, keys, shares, keyword_weight,
+        USING coalesce(ids, '{}'), scores, firsts, lasts, query::"public".halfvec, keys, shares, keyword_weight,
               coalesce(scores[candidates] - keyword_weight * rest[rare + 1], '-Infinity'),
               candidates;
 END
@@ -3749,7 +3755,7 @@ CREATE TABLE pgrecall.agent_memories (
     observed_at timestamp with time zone,
     invalidation_reason text,
     superseded_by uuid,
-    inserted_at timestamp with time zone DEFAULT clock_timestamp(),
+    inserted_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
     terms tsvector GENERATED ALWAYS AS (pgrecall.lexemes(content)) STORED NOT NULL,
     tokens integer,
     CONSTRAINT ck_agent_memories_agent_id CHECK (((agent_id <> ''::text) AND (length(agent_id) <= 200))),
@@ -4076,7 +4082,7 @@ COMMENT ON COLUMN pgrecall.agent_memories.superseded_by IS 'The memory that took
 -- Name: COLUMN agent_memories.inserted_at; Type: COMMENT; Schema: pgrecall; Owner: -
 --
 
-COMMENT ON COLUMN pgrecall.agent_memories.inserted_at IS 'When this row was written by the server''s clock; NULL: before revision 0007.';
+COMMENT ON COLUMN pgrecall.agent_memories.inserted_at IS 'When this row was written by the server''s clock.';
 
 --
 -- Name: COLUMN agent_memories.terms; Type: COMMENT; Schema: pgrecall; Owner: -
@@ -4102,13 +4108,13 @@ CREATE TABLE pgrecall.alembic_version (
 -- Name: TABLE alembic_version; Type: COMMENT; Schema: pgrecall; Owner: -
 --
 
-COMMENT ON TABLE pgrecall.alembic_version IS 'The migration this schema is at.';
+COMMENT ON TABLE pgrecall.alembic_version IS 'The migrations this schema is at.';
 
 --
 -- Name: COLUMN alembic_version.version_num; Type: COMMENT; Schema: pgrecall; Owner: -
 --
 
-COMMENT ON COLUMN pgrecall.alembic_version.version_num IS 'Its revision.';
+COMMENT ON COLUMN pgrecall.alembic_version.version_num IS 'A revision.';
 
 --
 -- Name: component_reputations; Type: TABLE; Schema: pgrecall; Owner: -
@@ -4571,7 +4577,7 @@ CREATE TABLE pgrecall.team_memories (
     observed_at timestamp with time zone,
     invalidation_reason text,
     superseded_by uuid,
-    inserted_at timestamp with time zone DEFAULT clock_timestamp(),
+    inserted_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
     terms tsvector GENERATED ALWAYS AS (pgrecall.lexemes(content)) STORED NOT NULL,
     tokens integer,
     CONSTRAINT ck_team_memories_confidence CHECK (((confidence = (0)::double precision) OR ((confidence >= '1e-100'::double precision) AND (confidence <= (1)::double precision)))),
@@ -4898,7 +4904,7 @@ COMMENT ON COLUMN pgrecall.team_memories.superseded_by IS 'The memory that took 
 -- Name: COLUMN team_memories.inserted_at; Type: COMMENT; Schema: pgrecall; Owner: -
 --
 
-COMMENT ON COLUMN pgrecall.team_memories.inserted_at IS 'When this row was written by the server''s clock; NULL: before revision 0007.';
+COMMENT ON COLUMN pgrecall.team_memories.inserted_at IS 'When this row was written by the server''s clock.';
 
 --
 -- Name: COLUMN team_memories.terms; Type: COMMENT; Schema: pgrecall; Owner: -
@@ -5573,12 +5579,6 @@ CREATE UNIQUE INDEX ix_agent_memories_agent_id_content_hash ON pgrecall.agent_me
 CREATE INDEX ix_agent_memories_agent_id_inserted_at ON pgrecall.agent_memories USING btree (agent_id, inserted_at);
 
 --
--- Name: ix_agent_memories_embedding; Type: INDEX; Schema: pgrecall; Owner: -
---
-
-CREATE INDEX ix_agent_memories_embedding ON pgrecall.agent_memories USING hnsw (embedding public.vector_cosine_ops) WITH (m='16', ef_construction='64');
-
---
 -- Name: ix_agent_memories_words; Type: INDEX; Schema: pgrecall; Owner: -
 --
 
@@ -5601,12 +5601,6 @@ CREATE INDEX ix_memory_labels_agent_id_value_kind ON pgrecall.memory_labels USIN
 --
 
 CREATE INDEX ix_memory_links_agent_id_target_id ON pgrecall.memory_links USING btree (agent_id, target_id);
-
---
--- Name: ix_team_memories_embedding; Type: INDEX; Schema: pgrecall; Owner: -
---
-
-CREATE INDEX ix_team_memories_embedding ON pgrecall.team_memories USING hnsw (embedding public.vector_cosine_ops) WITH (m='16', ef_construction='64');
 
 --
 -- Name: ix_team_memories_team_id_content_hash; Type: INDEX; Schema: pgrecall; Owner: -

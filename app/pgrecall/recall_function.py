@@ -94,7 +94,8 @@ def recall_function(profile: Profile, *, or_replace: bool = False) -> str:
     """CREATE FUNCTION and its comment, for a search_path that starts with our schema.
 
     The same ranking as a search through the repository, with the same filters, but counting no
-    retrieval. `or_replace` makes it CREATE OR REPLACE.
+    retrieval. `resources.with_extension` puts pgvector's schema in. `or_replace` makes it CREATE
+    OR REPLACE.
     """
     name = function_name(profile)
     query_text = "    query_text text DEFAULT NULL,\n" if _reads_words(profile) else ""
@@ -146,7 +147,7 @@ BEGIN
         RAISE EXCEPTION 'min_similarity needs a query vector'
             USING ERRCODE = 'invalid_parameter_value';
     END IF;
-    IF query IS NOT NULL AND NOT query <=> query < 1 THEN
+    IF query IS NOT NULL AND NOT query OPERATOR(@extschema:vector@.<=>) query < 1 THEN
         RAISE EXCEPTION 'the query vector has no direction: it is zero, or too short or too long'
             USING ERRCODE = 'invalid_parameter_value';
     END IF;

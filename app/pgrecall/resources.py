@@ -30,3 +30,16 @@ def sql_folder() -> Path:
 def demo_memories() -> Path:
     """The memories that `pgrecall demo` stores."""
     return _PACKAGE / "demo" / "memories.jsonl"
+
+
+def sql_file(path: str, extension_schema: str) -> str:
+    """The text of one of the SQL files, for a database that has pgvector in this schema."""
+    return with_extension((sql_folder() / path).read_text(encoding="utf-8"), extension_schema)
+
+
+def with_extension(sql: str, extension_schema: str) -> str:
+    """SQL with the schema of pgvector put in where it says @extschema:vector@.
+
+    Functions name it, since it is on none of their search paths: others may write to that schema.
+    """
+    return sql.replace("@extschema:vector@", '"' + extension_schema.replace('"', '""') + '"')

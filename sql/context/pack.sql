@@ -17,75 +17,96 @@ DECLARE
     steps integer[] := array_fill(NULL::integer, ARRAY[size]);
     nearest float8[] := array_fill(0::float8, ARRAY[size]);
     nearest_to integer[] := array_fill(NULL::integer, ARRAY[size]);
-    amounts bigint[] := '{}';
-    spent bigint := 0;
-    spent_on bigint[] := array_fill(0::bigint, ARRAY[cardinality(reserved_types)]);
+    -- Of each reserved type: what is left of its share, and what memories that may still go in
+    -- would take of it. What they cannot fill is free for all.
+    reserves bigint[] := '{}';
+    waiting bigint[] := '{}';
     kept bigint;
+    spent bigint := 0;
     taken integer := 0;
     skipped integer := 0;
     looked_at integer := 0;
+    kept_back integer[];
     best float8;
     gain float8;
     this integer;
+    reserve integer;
 BEGIN
     WHILE eligible < size AND scores[eligible + 1] >= floor LOOP
         eligible := eligible + 1;
     END LOOP;
     FOR r IN 1 .. cardinality(reserved_types) LOOP
-        -- What the memories of a type cannot fill is free for all.
-        amounts[r] := least(
-            floor(reserved_shares[r] * budget)::bigint,
-            (SELECT coalesce(sum(c), 0)
-               FROM unnest(costs[:eligible], types[:eligible]) u(c, t)
-              WHERE t = reserved_types[r]));
+        reserves[r] := floor(reserved_shares[r] * budget)::bigint;
+        waiting[r] := (SELECT coalesce(sum(c), 0)
+                         FROM unnest(costs[:eligible], types[:eligible]) u(c, t)
+                        WHERE t = reserved_types[r] AND c <= budget);
     END LOOP;
-    WHILE taken < most AND skipped < max_skips AND looked_at < eligible LOOP
-        looked_at := looked_at + 1;
-        this := looked_at;
-        IF diversity > 0 THEN
-            best := NULL;
-            FOR one IN 1 .. eligible LOOP
-                CONTINUE WHEN steps[one] IS NOT NULL;
-                gain := (1 - diversity) * scores[one] - diversity * nearest[one];
-                IF best IS NULL OR gain > best THEN
-                    best := gain;
-                    this := one;
-                END IF;
-            END LOOP;
+    WHILE taken < most LOOP
+        IF kept_back IS NULL AND (skipped >= max_skips OR looked_at >= eligible) THEN
+            -- Nothing else will be looked at: what was kept and not used is free for all.
+            kept_back := ARRAY(SELECT one FROM unnest(verdicts, steps) WITH ORDINALITY u(v, s, one)
+                                WHERE v = 'reserved' ORDER BY s);
+            waiting := array_fill(0::bigint, ARRAY[cardinality(reserved_types)]);
         END IF;
-        steps[this] := looked_at;
+        EXIT WHEN cardinality(kept_back) = 0;
+        looked_at := looked_at + 1;
+        IF kept_back IS NOT NULL THEN
+            this := kept_back[1];
+            kept_back := kept_back[2:];
+        ELSE
+            this := looked_at;
+            IF diversity > 0 THEN
+                best := NULL;
+                FOR one IN 1 .. eligible LOOP
+                    CONTINUE WHEN steps[one] IS NOT NULL;
+                    gain := (1 - diversity) * scores[one] - diversity * nearest[one];
+                    IF best IS NULL OR gain > best THEN
+                        best := gain;
+                        this := one;
+                    END IF;
+                END LOOP;
+            END IF;
+            steps[this] := looked_at;
+        END IF;
+        reserve := array_position(reserved_types, types[this]);
+        IF reserve IS NOT NULL AND costs[this] <= budget THEN
+            waiting[reserve] := waiting[reserve] - costs[this];
+        END IF;
         IF nearest[this] > max_similarity THEN
-            verdicts[this] := 'near_duplicate';
+            verdicts[this] := coalesce(verdicts[this], 'near_duplicate');
             CONTINUE;
         END IF;
         IF spent + costs[this] > budget THEN
-            verdicts[this] := 'too_long';
+            verdicts[this] := coalesce(verdicts[this], 'too_long');
             skipped := skipped + 1;
             CONTINUE;
         END IF;
         kept := 0;
         FOR r IN 1 .. cardinality(reserved_types) LOOP
-            IF reserved_types[r] <> types[this] THEN
-                kept := kept + greatest(amounts[r] - spent_on[r], 0);
+            IF r IS DISTINCT FROM reserve THEN
+                kept := kept + greatest(least(reserves[r], waiting[r]), 0);
             END IF;
         END LOOP;
         IF spent + costs[this] + kept > budget THEN
+            -- No skip: what the budget is kept for may be further down.
             verdicts[this] := 'reserved';
-            skipped := skipped + 1;
+            IF reserve IS NOT NULL THEN
+                waiting[reserve] := waiting[reserve] + costs[this];
+            END IF;
             CONTINUE;
         END IF;
         verdicts[this] := 'packed';
+        steps[this] := looked_at;
         taken := taken + 1;
         skipped := 0;
         spent := spent + costs[this];
-        FOR r IN 1 .. cardinality(reserved_types) LOOP
-            IF reserved_types[r] = types[this] THEN
-                spent_on[r] := spent_on[r] + costs[this];
-            END IF;
-        END LOOP;
+        IF reserve IS NOT NULL THEN
+            reserves[reserve] := reserves[reserve] - costs[this];
+        END IF;
         IF alike IS NOT NULL THEN
             FOR one IN 1 .. eligible LOOP
-                IF steps[one] IS NULL AND alike[(this - 1) * size + one] > nearest[one] THEN
+                IF coalesce(verdicts[one], 'reserved') = 'reserved'
+                        AND alike[(this - 1) * size + one] > nearest[one] THEN
                     nearest[one] := alike[(this - 1) * size + one];
                     nearest_to[one] := this;
                 END IF;
@@ -102,4 +123,4 @@ END
 $function$;
 
 COMMENT ON FUNCTION pack IS
-    'Which of ranked memories go into a prompt: by score, best first, or by maximal marginal relevance, until the budget is spent, most are in, or max_skips in a row did not fit; and why the others do not.';
+    'Which of ranked memories go into a prompt: by score, best first, or by maximal marginal relevance, until the budget is spent, most are in, or max_skips in a row did not fit; last what was kept back for types that did not need it; and why the others do not.';

@@ -3,6 +3,7 @@ CREATE FUNCTION greedy_clusters(
     centres integer[], counts integer[], near integer[], min_size integer)
     RETURNS TABLE (cluster integer, place integer, member integer)
     LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
+    SET search_path FROM CURRENT
 AS $clusters$
 DECLARE
     many integer := coalesce(cardinality(centres), 0);

@@ -1,6 +1,6 @@
 -- Each batch is a transaction of its own, so this cannot run inside another one. It has no SET
 -- search_path, with which a procedure may not commit; instead it looks up where it lives itself,
--- and says so anew after every commit.
+-- and says so before anything else and anew after every commit.
 CREATE PROCEDURE collect_garbage(
     agent text DEFAULT NULL,
     min_trust_threshold float8 DEFAULT 0.2,
@@ -33,9 +33,12 @@ DECLARE
     changed bigint;
 BEGIN
     GET DIAGNOSTICS routine = PG_ROUTINE_OID;
-    SELECT pg_catalog.quote_ident(n.nspname) || ', pg_temp' INTO ours
-      FROM pg_catalog.pg_proc p JOIN pg_catalog.pg_namespace n ON n.oid = p.pronamespace
-     WHERE p.oid = routine;
+    SELECT pg_catalog.format('%I, pg_temp', n.nspname) INTO ours
+      FROM pg_catalog.pg_proc p
+      JOIN pg_catalog.pg_namespace n ON n.oid OPERATOR(pg_catalog.=) p.pronamespace
+     WHERE p.oid OPERATOR(pg_catalog.=) routine;
+    theirs := pg_catalog.current_setting('search_path');
+    PERFORM pg_catalog.set_config('search_path', ours, true);
     IF dry_run IS NULL OR of_team IS NULL OR agent = '' IS TRUE OR policy IS NULL OR policy = ''
        OR batch_size IS NULL OR NOT batch_size BETWEEN 1 AND 100000 THEN
         RAISE EXCEPTION 'dry_run and of_team are true or false, agent and policy must not be empty, '
@@ -52,9 +55,7 @@ BEGIN
             min_trust_threshold, delete_threshold, max_age_hours, max_live
             USING ERRCODE = 'invalid_parameter_value';
     END IF;
-    theirs := pg_catalog.current_setting('search_path');
     scanned := 0; archived := 0; deleted := 0; swept := 0;
-    PERFORM pg_catalog.set_config('search_path', ours, true);
     owners := CASE WHEN agent IS NULL THEN owners_of_memories(of_team, true)
                    ELSE ARRAY[agent] END;
     IF NOT dry_run THEN

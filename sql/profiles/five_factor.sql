@@ -11,6 +11,8 @@ CREATE FUNCTION recall_five_factor(
     all_tags text[] DEFAULT NULL,
     entities text[] DEFAULT NULL,
     all_entities text[] DEFAULT NULL,
+    labels text[] DEFAULT NULL,
+    label_kinds text[] DEFAULT NULL,
     metadata jsonb DEFAULT NULL,
     created_after timestamptz DEFAULT NULL,
     created_before timestamptz DEFAULT NULL,
@@ -23,6 +25,7 @@ CREATE FUNCTION recall_five_factor(
     min_trust float8 DEFAULT NULL,
     statuses text[] DEFAULT '{active}',
     include_invalid boolean DEFAULT false,
+    text text DEFAULT NULL,
     teams text[] DEFAULT NULL,
     query_entities text[] DEFAULT NULL,
     apply_decay boolean DEFAULT true,
@@ -52,6 +55,7 @@ AS $recall$
 #variable_conflict use_column
 DECLARE
     moment timestamptz := coalesce(as_of, now());
+    asked tsquery := word_filter(recall_five_factor.text);
 BEGIN
     IF agent IS NULL OR agent = '' OR k IS NULL OR k < 1 THEN
         RAISE EXCEPTION 'agent must be given and k must be at least 1, got % and %', agent, k
@@ -61,6 +65,12 @@ BEGIN
        OR NOT coalesce(tiers, '{}') <@ '{short,medium,long}'::text[] THEN
         RAISE EXCEPTION 'statuses may be active, consolidated, completed, archived, got %; '
             'tiers short, medium, long, got %', statuses, tiers
+            USING ERRCODE = 'invalid_parameter_value';
+    END IF;
+    IF NOT coalesce(label_kinds, '{}') <@ '{keyword,tag,concept,component}'::text[]
+       OR label_kinds IS NOT NULL AND labels IS NULL THEN
+        RAISE EXCEPTION 'label_kinds may be keyword, tag, concept, component and need labels, got %',
+            label_kinds
             USING ERRCODE = 'invalid_parameter_value';
     END IF;
     IF NOT (coalesce(min_score, 0) BETWEEN 0 AND 1 AND coalesce(min_similarity, 0) BETWEEN 0 AND 1
@@ -83,9 +93,17 @@ BEGIN
         RAISE EXCEPTION 'min_similarity needs a query vector'
             USING ERRCODE = 'invalid_parameter_value';
     END IF;
-    IF query IS NOT NULL AND NOT query <=> query < 1 THEN
+    IF query IS NOT NULL AND NOT query OPERATOR(@extschema:vector@.<=>) query < 1 THEN
         RAISE EXCEPTION 'the query vector has no direction: it is zero, or too short or too long'
             USING ERRCODE = 'invalid_parameter_value';
+    END IF;
+    IF length(recall_five_factor.text) > 10000 THEN
+        RAISE EXCEPTION 'text may have at most 10000 characters, got %',
+            length(recall_five_factor.text)
+            USING ERRCODE = 'invalid_parameter_value';
+    END IF;
+    IF numnode(asked) = 0 THEN
+        recall_five_factor.text := NULL;
     END IF;
     query_entities := ARRAY(
         SELECT DISTINCT entity FROM unnest(query_entities) entity WHERE entity IS NOT NULL);
@@ -116,6 +134,11 @@ BEGIN
                AND (all_tags IS NULL OR m.tags @> all_tags)
                AND (recall_five_factor.entities IS NULL OR m.entities && recall_five_factor.entities)
                AND (all_entities IS NULL OR m.entities @> all_entities)
+               AND (labels IS NULL OR EXISTS (
+                      SELECT FROM memory_labels l
+                       WHERE l.agent_id = m.agent_id AND l.memory_id = m.id AND l.value = ANY (labels)
+                         AND (label_kinds IS NULL OR l.kind = ANY (label_kinds))))
+               AND (recall_five_factor.text IS NULL OR m.terms @@ asked)
                AND (recall_five_factor.metadata IS NULL OR m.metadata @> recall_five_factor.metadata)
                AND (created_after IS NULL OR m.created_at >= created_after)
                AND (created_before IS NULL OR m.created_at < created_before)
@@ -151,6 +174,11 @@ BEGIN
                AND (all_tags IS NULL OR m.tags @> all_tags)
                AND (recall_five_factor.entities IS NULL OR m.entities && recall_five_factor.entities)
                AND (all_entities IS NULL OR m.entities @> all_entities)
+               AND (labels IS NULL OR EXISTS (
+                      SELECT FROM memory_labels l
+                       WHERE l.agent_id = m.team_id AND l.memory_id = m.id AND l.value = ANY (labels)
+                         AND (label_kinds IS NULL OR l.kind = ANY (label_kinds))))
+               AND (recall_five_factor.text IS NULL OR m.terms @@ asked)
                AND (recall_five_factor.metadata IS NULL OR m.metadata @> recall_five_factor.metadata)
                AND (created_after IS NULL OR m.created_at >= created_after)
                AND (created_before IS NULL OR m.created_at < created_before)

@@ -5,15 +5,18 @@
 -- whatever the times are.
 CREATE FUNCTION rank_candidates(
     agent text, of_team boolean, relation text, query text, candidates integer,
-    written_since timestamptz, used_since timestamptz)
+    written_since timestamptz, used_since timestamptz,
+    reach integer DEFAULT 0, keyword_weight float8 DEFAULT 0, terms text[] DEFAULT '{}',
+    memories bigint[] DEFAULT '{}', weights float8[] DEFAULT '{}')
     RETURNS TABLE (memory_id uuid, from_index boolean)
     LANGUAGE plpgsql VOLATILE ROWS 200
     SET search_path FROM CURRENT
-    SET hnsw.ef_search = 40
-    SET hnsw.iterative_scan = 'off'
     SET enable_seqscan = off
 AS $function$
 #variable_conflict use_column
+DECLARE
+    owned bigint;
+    likeness float8;
 BEGIN
     IF relation !~ '^ranks_[0-9a-f]{32}$' THEN
         RAISE EXCEPTION 'relation must be the table of a rank index, got %', relation
@@ -23,11 +26,29 @@ BEGIN
             has_table_privilege(to_regclass(relation), 'SELECT'), false) THEN
         RETURN;
     END IF;
-    PERFORM set_config('hnsw.ef_search', candidates::text, true);
+    -- None where a former version built the index; no words where the language was another one then.
+    SELECT r.likeness, r.term_memories INTO likeness, owned FROM rank_indexes r
+     WHERE r.agent_id = agent AND r.relation = rank_candidates.relation;
+    IF cardinality(terms) = 0 OR NOT EXISTS (
+            SELECT FROM pg_attribute
+             WHERE attrelid = to_regclass(relation) AND attname = 'words') THEN
+        owned := NULL;
+    END IF;
     BEGIN
-        RETURN QUERY EXECUTE format(
-            'SELECT memory_id, true FROM %I ORDER BY position <#> $1 LIMIT $2', relation)
-            USING query::halfvec, candidates;
+        IF owned IS NOT NULL THEN
+            RETURN QUERY SELECT w.memory_id, true FROM worded_candidates(
+                agent, of_team, relation, query, candidates, reach, keyword_weight,
+                terms, memories, weights, owned, likeness) w;
+        ELSE
+            RETURN QUERY SELECT n.memory_id, true
+                           FROM near_positions(
+                               relation, query::@extschema:vector@.halfvec, candidates, reach, likeness) n;
+            IF cardinality(terms) > 0 THEN
+                RETURN QUERY SELECT w.memory_id, false FROM word_candidates(
+                    agent, of_team, relation, query, keyword_weight,
+                    terms, memories, weights, candidates) w;
+            END IF;
+        END IF;
     EXCEPTION WHEN undefined_table THEN
         NULL;
     END;
@@ -50,4 +71,4 @@ END
 $function$;
 
 COMMENT ON FUNCTION rank_candidates IS
-    'Candidates for exact scoring: memories whose positions have the largest inner products with the query, and those written or changed since, and used since where that is given; some twice. At most 1000 from the index.';
+    'Candidates for exact scoring: memories whose positions have the largest inner products with the query, or with words given the largest sums of that and their words'' weight, and those written or changed since, and used since where that is given; some twice. At most 1000 from the index.';

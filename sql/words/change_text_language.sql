@@ -1,3 +1,6 @@
+-- A plan that somebody keeps holds the language as a constant, and is made anew only where a function
+-- that it has taken in was altered: so each of them is, to what it was. And an index that is being
+-- built either is there already when the table of them is locked, or waits and then sees this.
 CREATE FUNCTION change_text_language(language regconfig) RETURNS bigint
     LANGUAGE plpgsql VOLATILE
     SET search_path FROM CURRENT
@@ -21,10 +24,14 @@ BEGIN
             SELECT format('%I.%I', n.nspname, c.cfgname)
               FROM pg_ts_config c JOIN pg_namespace n ON n.oid = c.cfgnamespace
              WHERE c.oid = language));
+    ALTER FUNCTION word_filter(text) COST 100;
+    ALTER FUNCTION lexemes(text) COST 100;
+    ALTER FUNCTION query_terms(text) COST 100;
     UPDATE agent_memories SET content = content;
     GET DIAGNOSTICS of_agents = ROW_COUNT;
     UPDATE team_memories SET content = content;
     GET DIAGNOSTICS of_teams = ROW_COUNT;
+    LOCK TABLE rank_indexes IN SHARE ROW EXCLUSIVE MODE;
     UPDATE rank_indexes SET common_terms = NULL, term_memories = NULL;
     RETURN of_agents + of_teams;
 END

@@ -1,5 +1,6 @@
 -- Exact: counted in the index of words. Otherwise what a rank index noted when it was built: how many
 -- memories there were, and how many had the common words; the others are few and counted now.
+-- The query is taken apart by a plan of its own: one that is kept would keep the language too.
 CREATE FUNCTION term_weights(
     agent text, of_team boolean, query_text text, exact boolean DEFAULT true)
     RETURNS TABLE (term text, memories bigint, weight float8)
@@ -8,12 +9,15 @@ CREATE FUNCTION term_weights(
     SET enable_seqscan = off
     SET enable_indexscan = off
     SET max_parallel_workers_per_gather = 0
+    SET plan_cache_mode = force_generic_plan
 AS $function$
 #variable_conflict use_variable
 DECLARE
     known jsonb;
     total bigint;
+    asked text[];
 BEGIN
+    EXECUTE 'SELECT ARRAY(SELECT term FROM query_terms($1))' INTO asked USING query_text;
     IF NOT exact THEN
         SELECT r.common_terms, r.term_memories INTO known, total FROM rank_indexes r
          WHERE r.agent_id = agent
@@ -21,8 +25,7 @@ BEGIN
     END IF;
     IF total IS NULL THEN
         known := NULL;
-        SELECT count(*) INTO total FROM memory_terms t
-         WHERE t.agent_id = agent AND t.of_team = term_weights.of_team;
+        total := memories_of(agent, of_team);
     END IF;
     RETURN QUERY
     SELECT counted.term, counted.n, term_weight(counted.n, total)
@@ -31,7 +34,7 @@ BEGIN
                       WHERE term_keys(t.agent_id, t.of_team, t.terms)
                             @> ARRAY[term_key(agent, term_weights.of_team, q.term)]
                         AND t.agent_id = agent AND t.of_team = term_weights.of_team)) AS n
-              FROM query_terms(query_text) WITH ORDINALITY q(term, place)) counted
+              FROM unnest(asked) WITH ORDINALITY q(term, place)) counted
      ORDER BY counted.place;
 END
 $function$;

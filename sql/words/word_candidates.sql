@@ -78,12 +78,13 @@ BEGIN
     END LOOP;
     BEGIN
         PERFORM set_config('enable_indexscan', 'on', true);
-        RETURN QUERY EXECUTE format(
-            'SELECT f.id FROM (SELECT id, least(sum(share), 1) AS share
-                                 FROM unnest($1, $2) n(id, share) GROUP BY id) f
-               JOIN %I p ON p.memory_id = f.id
-              ORDER BY (p.position <#> $3) - $4 * f.share LIMIT $5', relation)
-            USING found, shares, direction::halfvec, keyword_weight, candidates;
+        RETURN QUERY EXECUTE format($$
+            SELECT f.id FROM (SELECT id, least(sum(share), 1) AS share
+                                FROM unnest($1, $2) n(id, share) GROUP BY id) f
+              JOIN %I p ON p.memory_id = f.id
+             ORDER BY (p.position OPERATOR(@extschema:vector@.<#>) $3) - $4 * f.share LIMIT $5 $$,
+                relation)
+            USING found, shares, direction::@extschema:vector@.halfvec, keyword_weight, candidates;
     EXCEPTION WHEN undefined_table THEN
         NULL;
     END;

@@ -1,4 +1,4 @@
-"""pgrecall migrate up|down|status|language|sql"""
+"""pgrecall migrate up|down|status|language|embedding-index|sql"""
 
 from __future__ import annotations
 
@@ -103,10 +103,7 @@ def status(
     """Show how far the schema has been migrated."""
     with located(database_url) as (url, _):
         found = migrate.status(url, schema=schema)
-    if json:
-        print_json(record(found))
-    else:
-        _print(found)
+    _show(found, json)
 
 
 @app.command()
@@ -125,6 +122,23 @@ def language(
         console.print(f"{changed:,} memories are compared by {name} now")
 
 
+@app.command(name="embedding-index")
+def embedding_index(
+    drop: Annotated[bool, typer.Option("--drop", help="Drop it again.")] = False,
+    database_url: DatabaseUrl = None,
+    schema: Schema = DEFAULT_SCHEMA,
+    json: AsJson = False,
+) -> None:
+    """Build an HNSW index over embeddings, for SQL of your own that orders by <=>.
+
+    No search of pgrecall uses it. Its price: adding memories takes several times as long (make
+    bench-life measures it), and the index about as much space as the embeddings.
+    """
+    with located(database_url) as (url, _):
+        found = migrate.embedding_index(url, schema=schema, drop=drop)
+    _show(found, json)
+
+
 @app.command()
 def sql(
     dimensions: Annotated[int, typer.Option(help="Length of embeddings.")] = (
@@ -134,6 +148,9 @@ def sql(
     language: Annotated[
         str, typer.Option(help="By which words are compared.")
     ] = migrate.DEFAULT_LANGUAGE,
+    extension_schema: Annotated[
+        str, typer.Option(help="Where pgvector is installed, or will be.")
+    ] = migrate.DEFAULT_EXTENSION_SCHEMA,
     start: Annotated[str | None, typer.Option(help="Revision the database is at.")] = None,
     schema: Schema = DEFAULT_SCHEMA,
 ) -> None:
@@ -143,6 +160,7 @@ def sql(
         embedding_type=embedding_type,
         language=language,
         schema=schema,
+        extension_schema=extension_schema,
         start=start,
     )
     print(text, end="")  # noqa: T201
@@ -161,7 +179,15 @@ def record(found: Status) -> dict[str, object]:
         "embedding_type": found.embedding_type,
         "language": found.language,
         "invalid_indexes": found.invalid_indexes,
+        "embedding_index": found.embedding_index,
     }
+
+
+def _show(found: Status, json: bool) -> None:
+    if json:
+        print_json(record(found))
+    else:
+        _print(found)
 
 
 def _print(found: Status) -> None:

@@ -19,6 +19,7 @@ from pgrecall.profile_file import as_values
 from pgrecall.profiles import BUILT_IN
 from pgrecall.recall_function import function_name, readable, recall_function
 from pgrecall.repository.translation import translated
+from pgrecall.resources import with_extension
 from pgrecall.schema import DEFAULT_SCHEMA
 
 app = typer.Typer(help="Built-in profiles and your own.", no_args_is_help=True)
@@ -111,17 +112,18 @@ def install(
             ),
             {"schema": schema, "name": name},
         ).all()
-        own.execute(
+        extension_schema = own.scalar(
             text(
-                "SELECT set_config('search_path', quote_ident(:schema) || ', ' "
-                "|| quote_ident(n.nspname), true) FROM pg_extension e "
-                "JOIN pg_namespace n ON n.oid = e.extnamespace WHERE e.extname = 'vector'"
+                "SELECT n.nspname, set_config('search_path', quote_ident(:schema) || ', pg_temp', "
+                "true) FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace "
+                "WHERE e.extname = 'vector'"
             ),
             {"schema": schema},
         )
         for signature in signatures:
             own.exec_driver_sql(f"DROP FUNCTION {signature}")
-        own.exec_driver_sql(recall_function(profile).replace("%", "%%"))
+        function = with_extension(recall_function(profile), str(extension_schema))
+        own.exec_driver_sql(function.replace("%", "%%"))
         own.commit()
     console.print(f"installed {schema}.{name}", markup=False, highlight=False)
 

@@ -4,17 +4,19 @@ from pgrecall import migrate
 migrate.upgrade("postgresql://…", dimensions=384)
 """
 
-from pgrecall.migrate.commands import downgrade, sql, upgrade
+from pgrecall.migrate.commands import downgrade, embedding_index, sql, upgrade
 from pgrecall.migrate.language import change_language
-from pgrecall.migrate.settings import DEFAULT_DIMENSIONS, DEFAULT_LANGUAGE
+from pgrecall.migrate.settings import DEFAULT_DIMENSIONS, DEFAULT_EXTENSION_SCHEMA, DEFAULT_LANGUAGE
 from pgrecall.migrate.status import Status, status
 
 __all__ = [
     "DEFAULT_DIMENSIONS",
+    "DEFAULT_EXTENSION_SCHEMA",
     "DEFAULT_LANGUAGE",
     "Status",
     "change_language",
     "downgrade",
+    "embedding_index",
     "sql",
     "status",
     "upgrade",

@@ -20,20 +20,22 @@ from pgrecall.errors import (
     InputError,
     MigrationFailed,
     SchemaError,
-    SchemaTooNew,
+    SchemaMissing,
 )
 from pgrecall.migrate.connecting import engine_of
 from pgrecall.migrate.environment import SETTINGS, TARGET
 from pgrecall.migrate.settings import (
     DEFAULT_DIMENSIONS,
+    DEFAULT_EXTENSION_SCHEMA,
     DEFAULT_LANGUAGE,
     Settings,
     embedding_type,
 )
 from pgrecall.migrate.status import Status, require_same_language, status
+from pgrecall.repository.inspection import too_new
 from pgrecall.repository.translation import translated
 from pgrecall.resources import migrations_folder
-from pgrecall.schema import DEFAULT_SCHEMA
+from pgrecall.schema import DEFAULT_SCHEMA, EMBEDDING_INDEX
 
 
 def upgrade(
@@ -86,18 +88,48 @@ def sql(
     embedding_type: str = "vector",
     language: str = DEFAULT_LANGUAGE,
     schema: str = DEFAULT_SCHEMA,
+    extension_schema: str = DEFAULT_EXTENSION_SCHEMA,
     start: str | None = None,
 ) -> str:
     """The upgrade as SQL text for someone who runs it by hand; needs no database.
 
-    `start` is the revision the database is at, if it is at one.
+    `extension_schema` is where pgvector is installed, or will be: the SQL refuses to run where it
+    is elsewhere. `start` is the revision the database is at, if it is at one.
     """
-    settings = Settings(schema, dimensions, _embedding_type(embedding_type), language)
+    settings = Settings(
+        schema, dimensions, _embedding_type(embedding_type), language, extension_schema
+    )
     output = io.StringIO()
     config = _config(settings, None, output)
     with _failing_as_ours():
         command.upgrade(config, f"{start}:head" if start else "head", sql=True)
     return output.getvalue()
+
+
+def embedding_index(
+    target: str | URL | Engine, *, schema: str = DEFAULT_SCHEMA, drop: bool = False
+) -> Status:
+    """Builds the HNSW index over embeddings by cosine distance, or drops it; concurrently.
+
+    For statements of your own that order by `<=>`. No search of pgrecall uses it, and it makes
+    adding memories several times slower. Raises SchemaError where there is no schema.
+    """
+    engine = engine_of(target)
+    before = status(engine, schema=schema)
+    _require_known(before)
+    if before.revision is None:
+        raise SchemaMissing(
+            f"the database has no pgrecall tables in schema {schema!r}: run `pgrecall migrate up`"
+        )
+    if drop and not before.embedding_index:
+        return before
+    config = _config(_settings(before, None, None, None), engine)
+    with _failing_as_ours():
+        if drop:
+            command.downgrade(config, f"{EMBEDDING_INDEX}@base")
+        else:
+            command.upgrade(config, EMBEDDING_INDEX)
+    return status(engine, schema=schema)
 
 
 _alembic = threading.Lock()
@@ -108,10 +140,7 @@ _embedding_type = embedding_type  # the functions above take an argument of this
 
 def _require_known(before: Status) -> None:
     if before.revision is not None and before.revision > before.head:
-        raise SchemaTooNew(
-            f"schema {before.schema!r} is at revision {before.revision}, this pgrecall knows "
-            f"{before.head}: run `pip install --upgrade pgrecall`"
-        )
+        raise too_new(before.schema, before.revision)
 
 
 def _settings(

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from typing import Any
 
 from alembic.runtime.environment import EnvironmentContext
+from alembic.script.revision import MultipleHeads
+from alembic.util import CommandError
 from psycopg.errors import DuplicateObject, DuplicateSchema, UniqueViolation
 from sqlalchemy import Column, Connection, Engine, text
 from sqlalchemy.exc import IntegrityError, ProgrammingError
 
+from pgrecall.embedding import EmbeddingType
 from pgrecall.errors import InputError, SchemaError
 from pgrecall.migrate.connecting import (
     LOCK_TIMEOUT,
@@ -20,14 +24,18 @@ from pgrecall.migrate.connecting import (
 )
 from pgrecall.migrate.settings import (
     DEFAULT_DIMENSIONS,
+    DEFAULT_EXTENSION_SCHEMA,
     DEFAULT_LANGUAGE,
     Settings,
     embedding_type,
 )
 from pgrecall.migrate.status import read_status, require_same_language
-from pgrecall.schema import DEFAULT_SCHEMA, tables
+from pgrecall.schema import DEFAULT_SCHEMA, REVISION, tables
+from pgrecall.schema.tables import MEMORY_TABLES
 from pgrecall.schema.types import Embedding
 
+OPTIONAL_INDEXES = tuple(f"ix_{table}_embedding" for table in MEMORY_TABLES)
+"""Those of the branch embedding_index; the tables match with and without them."""
 DATABASE_URL = "PGRECALL_DATABASE_URL"
 SETTINGS, TARGET = "pgrecall_settings", "connection"
 """Keys of `config.attributes`; the second is Alembic's own custom."""
@@ -44,10 +52,9 @@ def run(context: EnvironmentContext) -> None:
             literal_binds=True,
             **_options(settings),
         )
-        for statement in _preamble(settings):
+        for statement in (*_preamble(settings), _require_extension(settings)):
             context.execute(statement)
-        with context.begin_transaction():
-            context.run_migrations()
+        _run(context)
         return
     target = context.config.attributes.get(TARGET) or _url(context)
     if isinstance(target, Connection):
@@ -60,12 +67,6 @@ def run(context: EnvironmentContext) -> None:
 def _run_on(connection: Connection, context: EnvironmentContext, settings: Settings) -> None:
     require_usable(connection)
     connection.rollback()
-    dialect: Any = connection.dialect  # for reflection, which knows no extension's types
-    dialect.ischema_names = {
-        **dialect.ischema_names,
-        "vector": lambda *_: Embedding(),
-        "halfvec": lambda *_: Embedding(),
-    }
     with exclusive(connection, settings.schema):
         settings = _settled(connection, context, settings)
         try:
@@ -75,9 +76,45 @@ def _run_on(connection: Connection, context: EnvironmentContext, settings: Setti
                 raise
             connection.rollback()  # somebody else created it at the same moment
             _prepare(connection, settings)
+        settings = replace(settings, extension_schema=_extension_schema(connection))
+        context.config.attributes[SETTINGS] = settings
+        dialect: Any = connection.dialect  # for reflection, which knows no extension's types
+        names = (f"{settings.extension_schema}.{type_}" for type_ in EmbeddingType)
+        dialect.ischema_names = {
+            **dialect.ischema_names,
+            **dict.fromkeys(names, lambda *_: Embedding()),
+        }
         context.configure(connection=connection, **_options(settings))
-        with context.begin_transaction():
-            context.run_migrations()
+        _run(context)
+
+
+def _run(context: EnvironmentContext) -> None:
+    """Runs what was asked for, where "head" is that of the tables: the optional branch is none."""
+    migrations: Any = context.get_context()
+    asked = migrations._migrations_fn
+
+    def steps(revisions: Any, migration_context: Any) -> Any:
+        try:
+            return asked(revisions, migration_context)
+        except CommandError as error:
+            if not isinstance(error.__cause__, MultipleHeads) or error.__cause__.argument != "head":
+                raise
+            return context.script._upgrade_revs(REVISION, revisions)
+
+    migrations._migrations_fn = steps
+    with context.begin_transaction():
+        context.run_migrations()
+
+
+def _extension_schema(connection: Connection) -> str:
+    found = connection.scalar(
+        text(
+            "SELECT n.nspname FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace "
+            "WHERE e.extname = 'vector'"
+        )
+    )
+    connection.rollback()
+    return str(found)
 
 
 def _settled(connection: Connection, context: EnvironmentContext, settings: Settings) -> Settings:
@@ -106,6 +143,17 @@ def _settled(connection: Connection, context: EnvironmentContext, settings: Sett
     return has
 
 
+def _require_extension(settings: Settings) -> str:
+    """That pgvector is where the statements of an offline run say."""
+    schema = settings.extension_schema.replace("'", "''")
+    return (
+        "DO $$BEGIN IF NOT EXISTS (SELECT FROM pg_extension e JOIN pg_namespace n "
+        f"ON n.oid = e.extnamespace WHERE e.extname = 'vector' AND n.nspname = '{schema}') "
+        f"THEN RAISE EXCEPTION 'pgvector is not in the schema {schema}'"
+        "USING HINT = 'write this SQL anew with --extension-schema'; END IF; END$$"
+    )
+
+
 def _prepare(connection: Connection, settings: Settings) -> None:
     for statement in _preamble(settings):
         connection.execute(text(statement.replace(":", r"\:")))
@@ -120,11 +168,13 @@ def _preamble(settings: Settings) -> list[str]:
         f"DO $$BEGIN IF to_regnamespace('{settings.schema}') IS NULL "
         f'THEN CREATE SCHEMA "{settings.schema}"; END IF; END$$',
         "CREATE EXTENSION IF NOT EXISTS vector",
-        "SELECT set_config('search_path', "
-        f"'\"{settings.schema}\", ' || quote_ident(n.nspname), false) "
-        "FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace "
-        "WHERE e.extname = 'vector'",
+        f"SET search_path = {our_path(settings.schema)}",
     ]
+
+
+def our_path(schema: str) -> str:
+    """Where functions look for names: in no schema that others can write to."""
+    return f'"{schema}", pg_temp'
 
 
 def _options(settings: Settings) -> dict[str, Any]:
@@ -132,7 +182,10 @@ def _options(settings: Settings) -> dict[str, Any]:
         "target_metadata": tables(settings.schema).metadata,
         "version_table_schema": settings.schema,
         "include_schemas": True,
-        "include_name": lambda name, kind, _: kind != "schema" or name == settings.schema,
+        "include_name": lambda name, kind, _: (
+            (kind != "schema" or name == settings.schema)
+            and (kind != "index" or name not in OPTIONAL_INDEXES)
+        ),
         "transaction_per_migration": True,
         "compare_type": _compare_type,
         "compare_server_default": False,
@@ -148,7 +201,7 @@ def _compare_type(
 
 def _settings_from_arguments(context: EnvironmentContext) -> Settings:
     arguments = context.get_x_argument(as_dictionary=True)
-    known = {"dimensions", "embedding_type", "language", "schema", "url"}
+    known = {"dimensions", "embedding_type", "extension_schema", "language", "schema", "url"}
     unknown = sorted(arguments.keys() - known)
     if unknown:
         raise InputError(
@@ -162,6 +215,7 @@ def _settings_from_arguments(context: EnvironmentContext) -> Settings:
         dimensions=int(dimensions),
         embedding_type=embedding_type(arguments.get("embedding_type", "vector")),
         language=arguments.get("language", DEFAULT_LANGUAGE),
+        extension_schema=arguments.get("extension_schema", DEFAULT_EXTENSION_SCHEMA),
     )
 
 

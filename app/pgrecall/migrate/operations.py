@@ -12,7 +12,8 @@ from sqlalchemy.types import UserDefinedType
 from pgrecall.migrate.connecting import LOCK_TIMEOUT
 from pgrecall.migrate.environment import SETTINGS
 from pgrecall.migrate.settings import Settings
-from pgrecall.resources import sql_folder
+from pgrecall.migrate.status import unknown_language
+from pgrecall.resources import sql_file, with_extension
 
 
 class EmbeddingColumn(UserDefinedType[Any]):
@@ -21,7 +22,7 @@ class EmbeddingColumn(UserDefinedType[Any]):
     cache_ok = True
 
     def get_col_spec(self, **_: Any) -> str:
-        return settings().column_type
+        return f"{extension()}.{settings().column_type}"
 
 
 def settings() -> Settings:
@@ -29,47 +30,41 @@ def settings() -> Settings:
     return found
 
 
+def extension() -> str:
+    """The schema of pgvector, quoted."""
+    return with_extension("@extschema:vector@", settings().extension_schema)
+
+
 def install(path: str) -> None:
-    """Runs one of the SQL files, frozen once a migration installs it."""
-    statement = (sql_folder() / path).read_text(encoding="utf-8")
+    """Runs one of the SQL files."""
+    statement = sql_file(path, settings().extension_schema)
     op.execute(text(statement.replace(":", r"\:")))
 
 
-def search_temporary_tables_last() -> None:
-    """For the functions installed next, which keep this path: else temporary tables come first."""
-    op.execute(
-        "SELECT set_config('search_path', current_setting('search_path') || ', pg_temp', true)"
+def qualified_language() -> str:
+    """The text search configuration with its schema: one of PostgreSQL's, or one of the server's.
+
+    Raises InputError where the server has none of this name.
+    """
+    language = settings().language
+    if context.is_offline_mode():
+        return language
+    found = op.get_bind().scalar(
+        text(
+            "SELECT format('%I.%I', n.nspname, c.cfgname) FROM pg_ts_config c "
+            "JOIN pg_namespace n ON n.oid = c.cfgnamespace WHERE c.cfgname = :language "
+            "ORDER BY n.nspname <> 'pg_catalog', n.nspname LIMIT 1"
+        ),
+        {"language": language},
     )
+    if found is None:
+        raise unknown_language(op.get_bind(), language)
+    return str(found)
 
 
 def load_pgvector() -> None:
     """For functions that set its parameters: before it is loaded only a superuser may name them."""
-    op.execute("SELECT '[1]'::vector")
-
-
-def grant_to_readers(*relations: str) -> None:
-    """SELECT to all roles that were granted it on memories: who could search before can go on."""
-    schema = settings().schema
-    named = ", ".join(f'"{schema}".{relation}' for relation in relations)
-    op.execute(_GRANT.replace("SCHEMA", schema).replace("RELATIONS", named))
-
-
-_GRANT = """
-    DO $$
-    DECLARE
-        role text;
-    BEGIN
-        FOR role IN
-            SELECT DISTINCT CASE g.grantee WHEN 0 THEN 'PUBLIC'
-                            ELSE quote_ident(pg_get_userbyid(g.grantee)) END
-              FROM pg_class c, aclexplode(c.relacl) g
-             WHERE c.relnamespace = '"SCHEMA"'::regnamespace
-               AND c.relname IN ('agent_memories', 'team_memories')
-               AND g.privilege_type = 'SELECT' AND g.grantee <> c.relowner LOOP
-            EXECUTE 'GRANT SELECT ON RELATIONS TO ' || role;
-        END LOOP;
-    END $$
-"""
+    op.execute(f"SELECT '[1]'::{extension()}.vector")
 
 
 def create_index_concurrently(
@@ -91,18 +86,6 @@ def create_index_concurrently(
             name, table, list(columns), schema=schema, postgresql_concurrently=True, **options
         )
         op.execute(f"SET lock_timeout = '{LOCK_TIMEOUT}'")
-
-
-def create_embedding_index(table: str) -> None:
-    """The graph of the embeddings by cosine distance."""
-    create_index_concurrently(
-        f"ix_{table}_embedding",
-        table,
-        ["embedding"],
-        postgresql_using="hnsw",
-        postgresql_ops={"embedding": f"{settings().embedding_type}_cosine_ops"},
-        postgresql_with={"m": 16, "ef_construction": 64},
-    )
 
 
 def drop_index_concurrently(name: str, table: str) -> None:

@@ -12,6 +12,7 @@ from pgrecall.schema import DEFAULT_SCHEMA
 DEFAULT_DIMENSIONS = 256
 """Those of the local embedder."""
 DEFAULT_LANGUAGE = "english"
+DEFAULT_EXTENSION_SCHEMA = "public"
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +27,8 @@ class Settings:
     embedding_type: EmbeddingType = EmbeddingType.VECTOR
     language: str = DEFAULT_LANGUAGE
     """By which words are compared: a text search configuration of the server."""
+    extension_schema: str = DEFAULT_EXTENSION_SCHEMA
+    """Where pgvector is installed; read from the database, where there is one."""
 
     def __post_init__(self) -> None:
         require_schema_name(self.schema)

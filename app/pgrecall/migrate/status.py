@@ -14,7 +14,7 @@ from pgrecall.migrate.connecting import engine_of
 from pgrecall.migrate.settings import require_schema_name
 from pgrecall.repository.translation import translated
 from pgrecall.resources import migrations_folder
-from pgrecall.schema import DEFAULT_SCHEMA
+from pgrecall.schema import DEFAULT_SCHEMA, EMBEDDING_INDEX, REVISION, revision_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +34,8 @@ class Status:
     """By which words are compared."""
     invalid_indexes: list[str]
     """Left by a concurrent build that was cut off."""
+    embedding_index: bool
+    """Whether the optional index over embeddings has been built."""
 
 
 def status(target: str | URL | Engine, *, schema: str = DEFAULT_SCHEMA) -> Status:
@@ -48,13 +50,12 @@ def status(target: str | URL | Engine, *, schema: str = DEFAULT_SCHEMA) -> Statu
 
 def read_status(connection: Connection, schema: str) -> Status:
     versions = MigrationContext.configure(connection, opts={"version_table_schema": schema})
-    revision = versions.get_current_revision()
+    applied = versions.get_current_heads()
+    revision = revision_of(applied)
     scripts = ScriptDirectory(str(migrations_folder()))
-    head = scripts.get_current_head()
-    assert head is not None
     known = {script.revision for script in scripts.walk_revisions()}
     pending = (
-        [f"{s.revision}: {s.doc}" for s in scripts.iterate_revisions(head, revision or "base")]
+        [f"{s.revision}: {s.doc}" for s in scripts.iterate_revisions(REVISION, revision or "base")]
         if revision is None or revision in known
         else []
     )
@@ -86,7 +87,7 @@ def read_status(connection: Connection, schema: str) -> Status:
     return Status(
         schema=schema,
         revision=revision,
-        head=head,
+        head=REVISION,
         pending=pending[::-1],
         postgres=postgres.split()[0],
         pgvector=pgvector,
@@ -94,15 +95,25 @@ def read_status(connection: Connection, schema: str) -> Status:
         embedding_type=EmbeddingType(column.typname) if column is not None and is_ours else None,
         language=_language(connection, schema),
         invalid_indexes=list(invalid),
+        embedding_index=EMBEDDING_INDEX in applied,
     )
 
 
 def require_known_language(connection: Connection, language: str) -> None:
     """Raises InputError for what is no text search configuration to be named without a schema."""
+    if language not in _languages(connection):
+        raise unknown_language(connection, language)
+
+
+def unknown_language(connection: Connection, language: str) -> InputError:
+    """The error, with the list of those that there are."""
+    known = ", ".join(_languages(connection))
+    return InputError(f"unknown text language {language!r}; this server has {known}")
+
+
+def _languages(connection: Connection) -> list[str]:
     names = text("SELECT cfgname FROM pg_ts_config WHERE pg_ts_config_is_visible(oid) ORDER BY 1")
-    known = connection.scalars(names).all()
-    if language not in known:
-        raise InputError(f"unknown text language {language!r}; this server has {', '.join(known)}")
+    return list(connection.scalars(names))
 
 
 def require_same_language(before: Status, wanted: str) -> None:

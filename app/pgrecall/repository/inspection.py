@@ -16,7 +16,7 @@ from pgrecall.errors import (
     SchemaOutdated,
     SchemaTooNew,
 )
-from pgrecall.schema import REVISION, Layout
+from pgrecall.schema import REVISION, Layout, revision_of
 from pgrecall.steps import Execute
 
 VERSION_TABLE: Final = "alembic_version"
@@ -61,18 +61,24 @@ def inspect(schema: str) -> Generator[Execute, Any, Layout]:
     require_pgvector(pgvector)
     versions = table(VERSION_TABLE, column("version_num", String()), schema=schema)
     found = yield Execute(select(versions.c.version_num))
-    revision = found[0][0] if found else ""
+    revision = revision_of(name for (name,) in found) or ""
     if revision < REVISION:
         raise SchemaOutdated(
             f"schema {schema!r} is at revision {revision or 'none'}, this pgrecall needs "
             f"{REVISION}: run `pgrecall migrate up`"
         )
     if revision > REVISION:
-        raise SchemaTooNew(
-            f"schema {schema!r} is at revision {revision}, this pgrecall knows {REVISION}: "
-            "run `pip install --upgrade pgrecall`"
-        )
+        raise too_new(schema, revision)
     return Layout(revision, EmbeddingType(type_name), oid, dimensions, extension_schema)
+
+
+def too_new(schema: str, revision: str) -> SchemaTooNew:
+    """The error for a revision that this version does not know."""
+    return SchemaTooNew(
+        f"schema {schema!r} is at revision {revision}, this pgrecall knows {REVISION}: run "
+        "`pip install --upgrade pgrecall`; a schema from before 0.1.0 has to be created anew, "
+        "under another name or after dropping it"
+    )
 
 
 def require_pgvector(version: str | None) -> None:

@@ -209,8 +209,9 @@ def _memories(name: str, metadata: MetaData, owner: Column[Any], comment: str) -
         Column("superseded_by", Uuid, comment="The memory that took its place."),
         moment_column(
             "inserted_at",
-            "When this row was written by the server's clock; NULL: before revision 0007.",
+            "When this row was written by the server's clock.",
             default=text("clock_timestamp()"),
+            nullable=False,
         ),
         Column(
             "terms",
@@ -227,7 +228,6 @@ def _memories(name: str, metadata: MetaData, owner: Column[Any], comment: str) -
         ),
         PrimaryKeyConstraint(owner.name, "id"),
         *_memory_checks(owner.name),
-        Index(None, "embedding", postgresql_using="hnsw"),
         Index(
             None,
             owner.name,

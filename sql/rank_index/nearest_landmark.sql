@@ -1,7 +1,7 @@
 -- The first positions of the table: it was filled in an order that has nothing to do with what they
 -- mean, so that they are a sample of all. Of their negative inner products the least would be sought
 -- in the graph instead; of what is negated back it cannot.
-CREATE FUNCTION nearest_landmark(relation text, meaning halfvec) RETURNS float8
+CREATE FUNCTION nearest_landmark(relation text, meaning @extschema:vector@.halfvec) RETURNS float8
     LANGUAGE plpgsql STABLE STRICT
     SET search_path FROM CURRENT
     SET enable_tidscan = on
@@ -14,7 +14,8 @@ DECLARE
           FROM pg_class WHERE oid = to_regclass(relation));
     largest float8;
 BEGIN
-    EXECUTE format('SELECT max(-(position <#> $1)) FROM %I WHERE ctid < $2', relation)
+    EXECUTE format($$
+        SELECT max(-(position OPERATOR(@extschema:vector@.<#>) $1)) FROM %I WHERE ctid < $2 $$, relation)
         INTO largest USING meaning, landmarks;
     RETURN nullif(greatest(largest, 0), 0);
 END

@@ -1,4 +1,4 @@
-CREATE FUNCTION meaning(query halfvec) RETURNS halfvec
+CREATE FUNCTION meaning(query @extschema:vector@.halfvec) RETURNS @extschema:vector@.halfvec
     LANGUAGE plpgsql STABLE STRICT PARALLEL SAFE
     SET search_path FROM CURRENT
 AS $function$
@@ -6,8 +6,8 @@ DECLARE
     length integer := (SELECT atttypmod FROM pg_attribute
                         WHERE attrelid = to_regclass('agent_memories') AND attname = 'embedding');
 BEGIN
-    RETURN subvector(query, 1, length)
-           || array_fill(0::real, ARRAY[vector_dims(query) - length])::halfvec;
+    RETURN @extschema:vector@.subvector(query, 1, length)
+           OPERATOR(@extschema:vector@.||) array_fill(0::real, ARRAY[@extschema:vector@.vector_dims(query) - length])::@extschema:vector@.halfvec;
 END
 $function$;
 

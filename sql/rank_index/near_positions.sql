@@ -5,7 +5,7 @@
 -- is unlike the query may then be the best there is.
 -- The settings hold inside the function and return to what they were when it ends.
 CREATE FUNCTION near_positions(
-    relation text, query halfvec, candidates integer, reach integer, likeness float8)
+    relation text, query @extschema:vector@.halfvec, candidates integer, reach integer, likeness float8)
     RETURNS TABLE (memory_id uuid)
     LANGUAGE plpgsql VOLATILE ROWS 200
     SET search_path FROM CURRENT
@@ -15,7 +15,7 @@ CREATE FUNCTION near_positions(
     SET enable_indexscan = on
 AS $function$
 DECLARE
-    asked halfvec := meaning(query);
+    asked @extschema:vector@.halfvec := meaning(query);
     walked integer := greatest(candidates, reach);
     all_compared boolean := false;
     ids uuid[];
@@ -26,8 +26,8 @@ BEGIN
         PERFORM set_config('hnsw.ef_search', walked::text, true);
         EXECUTE format($$
             WITH near AS MATERIALIZED (
-                SELECT memory_id, -(position <#> $1) AS score, -(position <#> $2) AS alike
-                  FROM %I ORDER BY position <#> $1 LIMIT $3
+                SELECT memory_id, -(position OPERATOR(@extschema:vector@.<#>) $1) AS score, -(position OPERATOR(@extschema:vector@.<#>) $2) AS alike
+                  FROM %I ORDER BY position OPERATOR(@extschema:vector@.<#>) $1 LIMIT $3
             )
             SELECT array_agg(memory_id ORDER BY score DESC), max(alike), max(score)
               FROM near $$, relation)

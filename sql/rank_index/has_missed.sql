@@ -1,7 +1,7 @@
 -- The landmarks are looked at only where what was met is less like the query than it usually is:
 -- that can take as long as half of the walk.
 CREATE FUNCTION has_missed(
-    relation text, meaning halfvec, likeness float8, met float8, best float8)
+    relation text, meaning @extschema:vector@.halfvec, likeness float8, met float8, best float8)
     RETURNS boolean
     LANGUAGE plpgsql STABLE
     SET search_path FROM CURRENT
@@ -9,7 +9,7 @@ AS $function$
 DECLARE
     nearest float8;
 BEGIN
-    IF likeness IS NULL OR met >= likeness * l2_norm(meaning) THEN
+    IF likeness IS NULL OR met >= likeness * @extschema:vector@.l2_norm(meaning) THEN
         RETURN false;
     END IF;
     nearest := nearest_landmark(relation, meaning);

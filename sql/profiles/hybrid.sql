@@ -1,5 +1,6 @@
-CREATE FUNCTION recall_half_life(
+CREATE FUNCTION recall_hybrid(
     agent text,
+    query_text text DEFAULT NULL,
     query agent_memories.embedding%TYPE DEFAULT NULL,
     k integer DEFAULT 10,
     as_of timestamptz DEFAULT NULL,
@@ -25,12 +26,14 @@ CREATE FUNCTION recall_half_life(
     min_trust float8 DEFAULT NULL,
     statuses text[] DEFAULT '{active}',
     include_invalid boolean DEFAULT false,
+    text text DEFAULT NULL,
     teams text[] DEFAULT NULL,
     query_entities text[] DEFAULT NULL,
     apply_decay boolean DEFAULT true,
-    similarity_weight float8 DEFAULT 0.4,
-    recency_weight float8 DEFAULT 0.3,
-    importance_weight float8 DEFAULT 0.3
+    similarity_weight float8 DEFAULT 0.6,
+    keyword_weight float8 DEFAULT 0.3,
+    recency_weight float8 DEFAULT 0.05,
+    importance_weight float8 DEFAULT 0.05
 ) RETURNS TABLE (
     agent_id text,
     team_id text,
@@ -41,6 +44,7 @@ CREATE FUNCTION recall_half_life(
     score float8,
     similarity float8,
     signal_similarity float8,
+    signal_keyword float8,
     signal_recency float8,
     signal_importance float8
 )
@@ -50,6 +54,7 @@ AS $recall$
 #variable_conflict use_column
 DECLARE
     moment timestamptz := coalesce(as_of, now());
+    asked tsquery := word_filter(recall_hybrid.text);
 BEGIN
     IF agent IS NULL OR agent = '' OR k IS NULL OR k < 1 THEN
         RAISE EXCEPTION 'agent must be given and k must be at least 1, got % and %', agent, k
@@ -74,20 +79,29 @@ BEGIN
             USING ERRCODE = 'invalid_parameter_value';
     END IF;
     IF ((similarity_weight = 0 OR similarity_weight >= 1e-12::float8)
+        AND (keyword_weight = 0 OR keyword_weight >= 1e-12::float8)
         AND (recency_weight = 0 OR recency_weight >= 1e-12::float8)
         AND (importance_weight = 0 OR importance_weight >= 1e-12::float8)
-        AND abs(similarity_weight + recency_weight + importance_weight - 1) <= 1e-09) IS NOT TRUE THEN
+        AND abs(similarity_weight + keyword_weight + recency_weight + importance_weight - 1) <= 1e-09) IS NOT TRUE THEN
         RAISE EXCEPTION 'the weights must be 0 or at least 1e-12 and must sum to 1, '
-            'they sum to %', similarity_weight + recency_weight + importance_weight
+            'they sum to %', similarity_weight + keyword_weight + recency_weight + importance_weight
             USING ERRCODE = 'invalid_parameter_value';
     END IF;
     IF query IS NULL AND min_similarity IS NOT NULL THEN
         RAISE EXCEPTION 'min_similarity needs a query vector'
             USING ERRCODE = 'invalid_parameter_value';
     END IF;
-    IF query IS NOT NULL AND NOT query <=> query < 1 THEN
+    IF query IS NOT NULL AND NOT query OPERATOR(@extschema:vector@.<=>) query < 1 THEN
         RAISE EXCEPTION 'the query vector has no direction: it is zero, or too short or too long'
             USING ERRCODE = 'invalid_parameter_value';
+    END IF;
+    IF length(recall_hybrid.text) > 10000 THEN
+        RAISE EXCEPTION 'text may have at most 10000 characters, got %',
+            length(recall_hybrid.text)
+            USING ERRCODE = 'invalid_parameter_value';
+    END IF;
+    IF numnode(asked) = 0 THEN
+        recall_hybrid.text := NULL;
     END IF;
     query_entities := ARRAY(
         SELECT DISTINCT entity FROM unnest(query_entities) entity WHERE entity IS NOT NULL);
@@ -99,28 +113,33 @@ BEGIN
     WITH ranked AS (
         SELECT * FROM (
             SELECT m.agent_id AS owner_id, m.id, false AS of_team,
-                   similarity_weight * similarity(m.embedding, query, 0.5)
-                   + recency_weight * recency_exponential(greatest(u.last_accessed_at, m.created_at), moment, 0.049510512897138946, 0.5)
-                   + importance_weight * m.importance AS score
+                   similarity_weight * similarity(m.embedding, query, 0.0)
+                   + keyword_weight * coalesce(words.share, 0)
+                   + recency_weight * recency_exponential(m.created_at, moment, 0.007701635339554948, 0.5)
+                   + importance_weight * m.importance AS score,
+                   coalesce(words.share, 0) AS keyword
               FROM agent_memories m
               LEFT JOIN memory_usage u ON u.agent_id = m.agent_id AND u.memory_id = m.id
+              LEFT JOIN keyword_shares(ARRAY[agent], false, query_text) words
+                ON words.memory_id = m.id
              WHERE m.agent_id = agent
                AND (include_invalid OR is_valid(
                       m.valid_from, m.valid_until, m.invalidated_at, m.expires_at, moment))
-               AND (recall_half_life.as_of IS NULL OR m.created_at IS NULL OR m.created_at <= moment)
+               AND (recall_hybrid.as_of IS NULL OR m.created_at IS NULL OR m.created_at <= moment)
                AND m.status = ANY (statuses)
                AND (memory_types IS NULL OR m.memory_type = ANY (memory_types)
                     OR m.additional_types && memory_types)
                AND (tiers IS NULL OR m.tier = ANY (tiers))
-               AND (recall_half_life.tags IS NULL OR m.tags && recall_half_life.tags)
+               AND (recall_hybrid.tags IS NULL OR m.tags && recall_hybrid.tags)
                AND (all_tags IS NULL OR m.tags @> all_tags)
-               AND (recall_half_life.entities IS NULL OR m.entities && recall_half_life.entities)
+               AND (recall_hybrid.entities IS NULL OR m.entities && recall_hybrid.entities)
                AND (all_entities IS NULL OR m.entities @> all_entities)
                AND (labels IS NULL OR EXISTS (
                       SELECT FROM memory_labels l
                        WHERE l.agent_id = m.agent_id AND l.memory_id = m.id AND l.value = ANY (labels)
                          AND (label_kinds IS NULL OR l.kind = ANY (label_kinds))))
-               AND (recall_half_life.metadata IS NULL OR m.metadata @> recall_half_life.metadata)
+               AND (recall_hybrid.text IS NULL OR m.terms @@ asked)
+               AND (recall_hybrid.metadata IS NULL OR m.metadata @> recall_hybrid.metadata)
                AND (created_after IS NULL OR m.created_at >= created_after)
                AND (created_before IS NULL OR m.created_at < created_before)
                AND (components IS NULL OR m.component = ANY (components))
@@ -128,7 +147,7 @@ BEGIN
                AND (domains IS NULL OR m.domain = ANY (domains))
                AND (categories IS NULL OR m.category = ANY (categories))
                AND (loops IS NULL OR m.loop = ANY (loops))
-               AND (recall_half_life.compliant IS NULL OR m.compliant = recall_half_life.compliant)
+               AND (recall_hybrid.compliant IS NULL OR m.compliant = recall_hybrid.compliant)
                AND (min_trust IS NULL OR m.trust IS NOT NULL AND CASE WHEN apply_decay THEN decayed_trust(m.trust, u.last_accessed_at, moment, m.trust_curve, m.trust_half_life_hours, 0.5) ELSE coalesce(m.trust, 0.5) END >= min_trust)
                AND (min_similarity IS NULL OR similarity(m.embedding, query, NULL) >= min_similarity)
              ORDER BY score DESC, m.id
@@ -136,28 +155,33 @@ BEGIN
         UNION ALL
         SELECT * FROM (
             SELECT m.team_id AS owner_id, m.id, true AS of_team,
-                   similarity_weight * similarity(m.embedding, query, 0.5)
-                   + recency_weight * recency_exponential(greatest(u.last_accessed_at, m.created_at), moment, 0.049510512897138946, 0.5)
-                   + importance_weight * m.importance AS score
+                   similarity_weight * similarity(m.embedding, query, 0.0)
+                   + keyword_weight * coalesce(words.share, 0)
+                   + recency_weight * recency_exponential(m.created_at, moment, 0.007701635339554948, 0.5)
+                   + importance_weight * m.importance AS score,
+                   coalesce(words.share, 0) AS keyword
               FROM team_memories m
               LEFT JOIN memory_usage u ON u.agent_id = m.team_id AND u.memory_id = m.id
+              LEFT JOIN keyword_shares(teams, true, query_text) words
+                ON words.agent_id = m.team_id AND words.memory_id = m.id
              WHERE m.team_id = ANY (teams)
                AND (include_invalid OR is_valid(
                       m.valid_from, m.valid_until, m.invalidated_at, m.expires_at, moment))
-               AND (recall_half_life.as_of IS NULL OR m.created_at IS NULL OR m.created_at <= moment)
+               AND (recall_hybrid.as_of IS NULL OR m.created_at IS NULL OR m.created_at <= moment)
                AND m.status = ANY (statuses)
                AND (memory_types IS NULL OR m.memory_type = ANY (memory_types)
                     OR m.additional_types && memory_types)
                AND (tiers IS NULL OR m.tier = ANY (tiers))
-               AND (recall_half_life.tags IS NULL OR m.tags && recall_half_life.tags)
+               AND (recall_hybrid.tags IS NULL OR m.tags && recall_hybrid.tags)
                AND (all_tags IS NULL OR m.tags @> all_tags)
-               AND (recall_half_life.entities IS NULL OR m.entities && recall_half_life.entities)
+               AND (recall_hybrid.entities IS NULL OR m.entities && recall_hybrid.entities)
                AND (all_entities IS NULL OR m.entities @> all_entities)
                AND (labels IS NULL OR EXISTS (
                       SELECT FROM memory_labels l
                        WHERE l.agent_id = m.team_id AND l.memory_id = m.id AND l.value = ANY (labels)
                          AND (label_kinds IS NULL OR l.kind = ANY (label_kinds))))
-               AND (recall_half_life.metadata IS NULL OR m.metadata @> recall_half_life.metadata)
+               AND (recall_hybrid.text IS NULL OR m.terms @@ asked)
+               AND (recall_hybrid.metadata IS NULL OR m.metadata @> recall_hybrid.metadata)
                AND (created_after IS NULL OR m.created_at >= created_after)
                AND (created_before IS NULL OR m.created_at < created_before)
                AND (components IS NULL OR m.component = ANY (components))
@@ -165,7 +189,7 @@ BEGIN
                AND (domains IS NULL OR m.domain = ANY (domains))
                AND (categories IS NULL OR m.category = ANY (categories))
                AND (loops IS NULL OR m.loop = ANY (loops))
-               AND (recall_half_life.compliant IS NULL OR m.compliant = recall_half_life.compliant)
+               AND (recall_hybrid.compliant IS NULL OR m.compliant = recall_hybrid.compliant)
                AND (min_trust IS NULL OR m.trust IS NOT NULL AND CASE WHEN apply_decay THEN decayed_trust(m.trust, u.last_accessed_at, moment, m.trust_curve, m.trust_half_life_hours, 0.5) ELSE coalesce(m.trust, 0.5) END >= min_trust)
                AND (min_similarity IS NULL OR similarity(m.embedding, query, NULL) >= min_similarity)
              ORDER BY score DESC, m.id
@@ -175,8 +199,9 @@ BEGIN
     )
     SELECT m.agent_id, NULL::text AS team_id, m.id, m.content, m.memory_type, m.created_at, r.score,
            similarity(m.embedding, query, NULL),
-           similarity(m.embedding, query, 0.5),
-           recency_exponential(greatest(u.last_accessed_at, m.created_at), moment, 0.049510512897138946, 0.5),
+           similarity(m.embedding, query, 0.0),
+           r.keyword,
+           recency_exponential(m.created_at, moment, 0.007701635339554948, 0.5),
            m.importance
       FROM ranked r
       JOIN agent_memories m ON m.agent_id = r.owner_id AND m.id = r.id
@@ -185,8 +210,9 @@ BEGIN
     UNION ALL
     SELECT NULL::text, m.team_id, m.id, m.content, m.memory_type, m.created_at, r.score,
            similarity(m.embedding, query, NULL),
-           similarity(m.embedding, query, 0.5),
-           recency_exponential(greatest(u.last_accessed_at, m.created_at), moment, 0.049510512897138946, 0.5),
+           similarity(m.embedding, query, 0.0),
+           r.keyword,
+           recency_exponential(m.created_at, moment, 0.007701635339554948, 0.5),
            m.importance
       FROM ranked r
       JOIN team_memories m ON m.team_id = r.owner_id AND m.id = r.id
@@ -196,5 +222,5 @@ BEGIN
 END
 $recall$;
 
-COMMENT ON FUNCTION recall_half_life IS
-    'The k best memories of an agent by the profile half_life: 0.4 similarity + 0.3 recency + 0.3 importance.';
+COMMENT ON FUNCTION recall_hybrid IS
+    'The k best memories of an agent by the profile hybrid: 0.6 similarity + 0.3 keyword + 0.05 recency + 0.05 importance.';

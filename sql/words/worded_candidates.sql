@@ -3,17 +3,21 @@
 -- positions: nearly the score. What the walk has not met comes no nearer than its last, so to be
 -- among the best it needs a share in the query's words of `needed` at least, and then it has one of
 -- the terms without which that much cannot be reached, and, where one is not enough, another one.
--- Those are looked up too, where there are not too many.
+-- Those are looked up too, where there are not too many. A walk brings fewer than it was asked for
+-- where it meets what was deleted since: what it has not met is no nearer all the same. Where fewer
+-- are found than wanted, nothing is needed to be one of them. A walk that has missed a group goes on,
+-- as in near_positions.
 CREATE FUNCTION worded_candidates(
     agent text, of_team boolean, relation text, query text, candidates integer,
     reach integer, keyword_weight float8, terms text[], memories bigint[], weights float8[],
-    owned bigint)
+    owned bigint, likeness float8)
     RETURNS TABLE (memory_id uuid)
     LANGUAGE plpgsql VOLATILE ROWS 100
     SET search_path FROM CURRENT
     SET hnsw.ef_search = 40
     SET hnsw.iterative_scan = 'off'
     SET enable_seqscan = off
+    SET enable_indexscan = on
     SET max_parallel_workers_per_gather = 0
 AS $function$
 DECLARE
@@ -26,7 +30,6 @@ DECLARE
     ids uuid[];
     scores float8[];
     farthest float8;
-    walked bigint;
     needed float8;
     rest float8[];
     upto float8[];
@@ -34,6 +37,10 @@ DECLARE
     expected float8;
     firsts integer[] := '{}';
     lasts integer[] := '{}';
+    asked @extschema:vector@.halfvec := meaning(query::@extschema:vector@.halfvec);
+    walked integer := reach;
+    all_compared boolean := false;
+    met float8;
 BEGIN
     SELECT coalesce(array_agg(term_key(agent, of_team, t.term) ORDER BY t.n, t.place), '{}'),
            coalesce(array_agg(t.share ORDER BY t.n, t.place), '{}'),
@@ -47,30 +54,44 @@ BEGIN
         left_over := left_over - numbers[rare];
     END LOOP;
 
-    PERFORM set_config('hnsw.ef_search', reach::text, true);
-    EXECUTE format($$
-        WITH near AS MATERIALIZED (
-            SELECT memory_id, greatest(-(position <#> $1), 0) AS nearness, words
-              FROM %1$I ORDER BY position <#> $1 LIMIT $2
-        ), worded AS (
-            SELECT memory_id, nearness, words FROM near
-             UNION ALL
-            SELECT memory_id, greatest(-(position <#> $1), 0), words FROM %1$I
-             WHERE words && $3 AND memory_id NOT IN (SELECT memory_id FROM near)
-        ), scored AS MATERIALIZED (
-            SELECT memory_id, nearness + $6 * CASE WHEN words && $4 THEN (
-                       SELECT sum(share) FROM unnest(words) had(key)
-                         JOIN unnest($4, $5) asked(key, share) USING (key)) ELSE 0 END AS score
-              FROM worded
-        )
-        SELECT array_agg(memory_id ORDER BY score DESC), array_agg(score ORDER BY score DESC),
-               (SELECT min(nearness) FROM near), (SELECT count(*) FROM near)
-          FROM scored $$, relation)
-        INTO ids, scores, farthest, walked
-        USING query::halfvec, reach, keys[:rare], keys, shares, keyword_weight;
+    LOOP
+        PERFORM set_config('hnsw.ef_search', walked::text, true);
+        EXECUTE format($$
+            WITH near AS MATERIALIZED (
+                SELECT memory_id, greatest(-(position OPERATOR(@extschema:vector@.<#>) $1), 0) AS nearness, words,
+                       -(position OPERATOR(@extschema:vector@.<#>) $7) AS alike
+                  FROM %1$I ORDER BY position OPERATOR(@extschema:vector@.<#>) $1 LIMIT $2
+            ), worded AS (
+                SELECT memory_id, nearness, words FROM near
+                 UNION ALL
+                SELECT memory_id, greatest(-(position OPERATOR(@extschema:vector@.<#>) $1), 0), words FROM %1$I
+                 WHERE words && $3 AND memory_id NOT IN (SELECT memory_id FROM near)
+            ), scored AS MATERIALIZED (
+                SELECT memory_id, nearness + $6 * CASE WHEN words && $4 THEN (
+                           SELECT sum(share) FROM unnest(words) had(key)
+                             JOIN unnest($4, $5) asked(key, share) USING (key)) ELSE 0 END AS score
+                  FROM worded
+            )
+            SELECT array_agg(memory_id ORDER BY score DESC), array_agg(score ORDER BY score DESC),
+                   (SELECT min(nearness) FROM near), (SELECT max(alike) FROM near)
+              FROM scored $$, relation)
+            INTO ids, scores, farthest, met
+            USING query::@extschema:vector@.halfvec, walked, keys[:rare], keys, shares, keyword_weight, asked;
+        EXIT WHEN all_compared OR NOT has_missed(relation, asked, likeness, met, scores[1]);
+        IF walked = 1000 THEN
+            all_compared := true;
+            PERFORM set_config('enable_indexscan', 'off', true),
+                    set_config('enable_seqscan', 'on', true);
+        END IF;
+        walked := least(4 * walked, 1000);
+    END LOOP;
+    IF all_compared THEN
+        PERFORM set_config('enable_indexscan', 'on', true),
+                set_config('enable_seqscan', 'off', true);
+    END IF;
 
-    IF walked = reach AND keyword_weight > 0 THEN
-        needed := (scores[least(hits, cardinality(scores))] - farthest) / keyword_weight;
+    IF keyword_weight > 0 THEN
+        needed := coalesce((scores[hits] - farthest) / keyword_weight, '-Infinity');
         rest := ARRAY(SELECT sum(s.share) OVER (ORDER BY s.place DESC)
                         FROM unnest(shares) WITH ORDINALITY s(share, place) ORDER BY s.place);
         upto := ARRAY(SELECT sum(n.number) OVER (ORDER BY n.place)
@@ -105,15 +126,15 @@ BEGIN
                          JOIN unnest($6, $7) asked(key, share) USING (key))
               FROM unnest($3, $4) term(first, last)
              CROSS JOIN LATERAL (
-                SELECT p.memory_id, greatest(-(p.position <#> $5), 0) AS nearness, p.words
+                SELECT p.memory_id, greatest(-(p.position OPERATOR(@extschema:vector@.<#>) $5), 0) AS nearness, p.words
                   FROM %I p
                  WHERE p.words @> $6[term.first:term.first]
                    AND p.words && $6[least(term.first + 1, term.last):term.last]
                 OFFSET 0) near
              WHERE near.nearness > $9 AND near.memory_id <> ALL ($1)) every
          ORDER BY score DESC LIMIT $10 $$, relation)
-        USING ids, scores, firsts, lasts, query::halfvec, keys, shares, keyword_weight,
-              scores[least(candidates, cardinality(scores))] - keyword_weight * rest[rare + 1],
+        USING coalesce(ids, '{}'), scores, firsts, lasts, query::@extschema:vector@.halfvec, keys, shares, keyword_weight,
+              coalesce(scores[candidates] - keyword_weight * rest[rare + 1], '-Infinity'),
               candidates;
 END
 $function$;

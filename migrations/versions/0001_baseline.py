@@ -1,0 +1,596 @@
+"""Create the tables, the functions and the views.
+
+Revision: 0001, 2026-11-22
+"""
+
+from typing import Any
+
+import sqlalchemy as sa
+from alembic import op
+from sqlalchemy.dialects.postgresql import ARRAY, JSONB, TSVECTOR
+
+from pgrecall.migrate.operations import (
+    EmbeddingColumn,
+    extension,
+    install,
+    load_pgvector,
+    qualified_language,
+    settings,
+)
+
+revision = "0001"
+down_revision = None
+branch_labels = ("pgrecall",)
+depends_on = None
+
+BOUND = ("functions/content_hash", "words/folded", "words/lexemes")
+"""What the columns of the tables are computed by; with text_language, which `lexemes` calls."""
+KEYS = ("words/term_key", "words/term_keys")
+"""What the index of words is made of."""
+FUNCTIONS = (
+    *("is_valid", "similarity", "recency_exponential", "recency_hyperbolic", "recency_linear"),
+    *("frequency", "decayed_trust", "entity_overlap", "event_id", "greedy_clusters"),
+    *("trust_provenance", "trust_governance", "trust_usage", "initial_trust"),
+    *("trust_after_outcome", "usefulness_after_feedback"),
+)
+WORDS = (
+    *("word_filter", "query_terms", "term_weight", "memories_of", "term_weights"),
+    *("keyword_shares", "common_terms", "word_candidates", "worded_candidates"),
+    "change_text_language",
+)
+RANK_INDEX = (
+    *("meaning", "nearest_landmark", "has_missed", "near_positions", "rank_candidates"),
+    *("calibrated_candidates", "await_writers", "drop_ranks", "forget_positions"),
+)
+OPERATIONS = (
+    *("record_outcome", "adjust_trust", "record_feedback", "invalidate_memories"),
+    *("revive_memories", "history", "clear_memories", "owners_of_memories", "count_garbage"),
+    *("collect_garbage_batch", "archive_excess_batch", "sweep_orphans_batch", "collect_garbage"),
+)
+PROFILES = ("five_factor", "last_access", "half_life", "trust", "tiered", "hybrid")
+
+REPUTATIONS = {
+    "governance": 0.95,
+    "parliament": 0.93,
+    "quorum": 0.92,
+    "hunter": 0.90,
+    "specialist": 0.88,
+    "reflection": 0.85,
+    "causal": 0.85,
+    "meta": 0.80,
+    "temporal": 0.75,
+    "*": 0.70,
+}
+DAY = 24.0
+DECAYS = {
+    "reasoning": ("hyperbolic", 7 * DAY),
+    "decision": ("hyperbolic", 5 * DAY),
+    "reflection": ("hyperbolic", 10 * DAY),
+    "action": ("exponential", 3 * DAY),
+    "prediction": ("exponential", 4 * DAY),
+    "observation": ("linear", 2 * DAY),
+    "generation": ("linear", 1 * DAY),
+    "*": ("hyperbolic", 168.0),
+}
+TIERS = {"short": (24.0, False), "medium": (None, False), "long": (None, True)}
+"""When a memory of each expires, in hours, and which one is meant where none is named."""
+
+CURVES = "IN ('hyperbolic', 'exponential', 'linear')"
+HALF_LIFE = "BETWEEN '1e-3'::float8 AND '1e9'::float8"
+DROP_ALL = """
+    DO $$
+    DECLARE
+        ours oid := '"SCHEMA"'::regnamespace;
+        kind text;
+        named text;
+    BEGIN
+        FOR kind, named IN
+            SELECT 'VIEW', string_agg(oid::regclass::text, ', ')
+              FROM pg_class WHERE relnamespace = ours AND relkind = 'v'
+            UNION ALL
+            SELECT 'TABLE', string_agg(oid::regclass::text, ', ')
+              FROM pg_class WHERE relnamespace = ours AND relkind = 'r'
+               AND relname <> 'alembic_version'
+            UNION ALL
+            SELECT 'ROUTINE', string_agg(oid::regprocedure::text, ', ')
+              FROM pg_proc WHERE pronamespace = ours LOOP
+            IF named IS NOT NULL THEN
+                EXECUTE 'DROP ' || kind || ' ' || named;
+            END IF;
+        END LOOP;
+    END $$
+"""
+
+
+def upgrade() -> None:
+    load_pgvector()
+    _create_text_language()
+    for path in (*BOUND, *KEYS):
+        install(f"{path}.sql")
+    _create_memories(
+        "agent_memories",
+        _name("agent_id", "Whose memory this is; every statement filters on it."),
+        "Memories of agents, one row each; nothing here changes when one is retrieved.",
+    )
+    _create_memories(
+        "team_memories",
+        _name("team_id", "The team whose memory this is; every statement filters on it."),
+        "Memories shared by teams of agents, of the same shape as agent_memories.",
+    )
+    _create_usage()
+    _create_events()
+    _create_labels()
+    _create_links()
+    _create_gc_runs()
+    _create_rank_indexes()
+    _create_defaults()
+    for name in FUNCTIONS:
+        install(f"functions/{name}.sql")
+    for view in ("memory_terms", "memory_signals"):
+        install(f"views/{view}.sql")
+    for name in WORDS:
+        install(f"words/{name}.sql")
+    install("views/telling_terms.sql")
+    for name in RANK_INDEX:
+        install(f"rank_index/{name}.sql")
+    install("context/pack.sql")
+    for name in OPERATIONS:
+        install(f"operations/{name}.sql")
+    for name in PROFILES:
+        install(f"profiles/{name}.sql")
+    versions = f'"{settings().schema}".alembic_version'
+    op.execute(f"COMMENT ON TABLE {versions} IS 'The migrations this schema is at.'")
+    op.execute(f"COMMENT ON COLUMN {versions}.version_num IS 'A revision.'")
+
+
+def downgrade() -> None:
+    op.execute(DROP_ALL.replace("SCHEMA", settings().schema))
+
+
+def _create_text_language() -> None:
+    op.execute(
+        "CREATE FUNCTION text_language() RETURNS regconfig "
+        f"LANGUAGE sql IMMUTABLE PARALLEL SAFE RETURN '{qualified_language()}'::regconfig"
+    )
+    op.execute(
+        "COMMENT ON FUNCTION text_language IS "
+        "'The language by which words are compared; changed by change_text_language.'"
+    )
+
+
+def _create_memories(table: str, owner: sa.Column[str], comment: str) -> None:
+    norm = {"vector": "vector_norm", "halfvec": "l2_norm"}[settings().embedding_type]
+    of_team = str(table == "team_memories").lower()
+    shares = (
+        *("usefulness", "confidence", "importance", "trust", "quality_score"),
+        *("trust_provenance", "trust_consensus", "trust_governance", "trust_usage"),
+    )
+    moments = (
+        *("created_at", "updated_at", "valid_from", "valid_until", "expires_at"),
+        *("invalidated_at", "observed_at", "inserted_at"),
+    )
+    _create(
+        table,
+        comment,
+        # What ranking reads comes first: PostgreSQL unpacks a row from its start.
+        owner,
+        _id("id", "UUID made by the client, version 7."),
+        _share("usefulness", "Posterior mean of helpfulness from feedback.", "0.5"),
+        _share("confidence", "How sure the extraction was.", "0.8"),
+        _share("importance", "How much it matters, 0 to 1.", "0.5"),
+        _share("trust", "Trust as stored, before decay; NULL: never assessed."),
+        sa.Column("trust_half_life_hours", sa.Double(), comment="Half-life of trust in hours."),
+        _moment("created_at", "When it came to be; NULL: unknown.", "now()"),
+        _moment("updated_at", "Last change.", "now()", nullable=False),
+        _moment("valid_from", "Start of validity, included; NULL: open."),
+        _moment("valid_until", "End of validity, excluded; NULL: open."),
+        _moment("expires_at", "From this moment on it is not recalled; NULL: never."),
+        _moment("invalidated_at", "When it was superseded or forgotten; NULL: it stands."),
+        _name("status", "active, consolidated, completed or archived.", "active"),
+        _name("tier", "short, medium or long: how long it is meant to last.", "long"),
+        _name("memory_type", "Its kind, which is also its store.", "episodic"),
+        _text("trust_curve", "How trust decays: hyperbolic, exponential or linear."),
+        _texts("entities", "Names of the people, places and things it mentions."),
+        sa.Column(
+            "embedding", EmbeddingColumn, comment="Direction of the meaning; NULL: not embedded."
+        ),
+        _name("content", "What is remembered, at most 2 MiB of UTF-8."),
+        sa.Column(
+            "content_hash",
+            sa.LargeBinary(),
+            sa.Computed("content_hash(content)", persisted=True),
+            nullable=False,
+            comment="SHA-256 of the normalised content; equal for exact duplicates.",
+        ),
+        _text("embedding_model", "The model that made the embedding."),
+        _texts("additional_types", "Further kinds, where a memory has several."),
+        _text("memory_nature", "semantic, episodic, procedural or a caller's own word."),
+        _text("content_type", "Media type or a caller's own word for the form of content."),
+        _text("subject", "What it is about; newer memories supersede older ones per subject."),
+        _texts("tags", "Free labels."),
+        _json("metadata", "The caller's own fields, a JSON object.", "'{}'::jsonb"),
+        _flag("needs_review", "Feedback called it outdated."),
+        _share("trust_provenance", "Trust's part from component and confidence."),
+        _share("trust_consensus", "Trust's part from quality."),
+        _share("trust_governance", "Trust's part from compliance."),
+        _share("trust_usage", "Trust's part from outcomes of use."),
+        _text("component", "The component that produced it."),
+        _text("output_type", "reasoning, decision, action, observation and so on."),
+        _text("domain", "Domain of the output."),
+        _text("category", "Category of the output."),
+        _text("loop", "The agent loop it came from."),
+        _share("quality_score", "Quality given by the producer; NULL: unknown."),
+        sa.Column(
+            "compliant", sa.Boolean(), comment="Whether it passed governance; NULL: not judged."
+        ),
+        _flag("requires_approval", "Governance asks for approval."),
+        _flag("has_errors", "Errors were found in it."),
+        _flag("violates_policy", "It violates a policy."),
+        _flag("under_policy_review", "A policy review is open."),
+        _moment("observed_at", "When it was observed, where that differs."),
+        _text("invalidation_reason", "superseded or forgotten."),
+        sa.Column("superseded_by", sa.Uuid(), comment="The memory that took its place."),
+        _moment(
+            "inserted_at",
+            "When this row was written by the server's clock.",
+            "clock_timestamp()",
+            nullable=False,
+        ),
+        sa.Column(
+            "terms",
+            TSVECTOR(),
+            sa.Computed("lexemes(content)", persisted=True),
+            nullable=False,
+            comment="The words of content as they are compared, with their places.",
+        ),
+        sa.Column(
+            "tokens",
+            sa.Integer(),
+            comment="What content takes up in a prompt, as its writer counted; NULL: a quarter of "
+            "its characters.",
+        ),
+        *_checks(
+            table,
+            **{owner.name: f"{owner.name} <> '' AND length({owner.name}) <= 200"},
+            content="content <> '' AND octet_length(content) <= 2097152",
+            memory_type="memory_type <> '' AND length(memory_type) <= 200",
+            metadata="jsonb_typeof(metadata) = 'object'",
+            status="status IN ('active', 'consolidated', 'completed', 'archived')",
+            tier="tier IN ('short', 'medium', 'long')",
+            trust_curve=f"trust_curve {CURVES}",
+            trust_half_life_hours=f"trust_half_life_hours {HALF_LIFE}",
+            invalidation_reason="invalidation_reason IN ('superseded', 'forgotten')",
+            validity="valid_from < valid_until",
+            tokens="tokens >= 0",
+            embedding=f"{extension()}.{norm}(embedding) BETWEEN '1e-15'::float8 AND '1e15'::float8",
+        ),
+        *_share_checks(table, *shares),
+        *_moment_checks(table, *moments),
+        key=(owner.name, "id"),
+    )
+    schema = settings().schema
+    # An embedding stays in its row: fetching it from TOAST doubles the time of exact scoring.
+    op.execute(f'ALTER TABLE "{schema}".{table} ALTER COLUMN embedding SET STORAGE PLAIN')
+    _index(
+        table,
+        owner.name,
+        "content_hash",
+        unique=True,
+        postgresql_where=sa.text("status = 'active'"),
+    )
+    _index(table, owner.name, "inserted_at")
+    op.create_index(
+        f"ix_{table}_words",
+        table,
+        [sa.text(f"term_keys({owner.name}, {of_team}, terms)")],
+        schema=schema,
+        postgresql_using="gin",
+        postgresql_with={"fastupdate": "off"},
+    )
+
+
+def _create_usage() -> None:
+    counters = {
+        "success_count": "Uses that went well.",
+        "failure_count": "Uses that went wrong.",
+        "feedback_up": "Feedback for it, weighed: useful 1.",
+        "feedback_down": "Feedback against it, weighed: not_useful 1, outdated 1, incorrect 3.",
+    }
+    _create(
+        "memory_usage",
+        "Counters of use, apart from agent_memories so that counting never touches a vector or its "
+        "index; no row until the first retrieval.",
+        _name("agent_id", "Whose memory it counts: an agent, or a team."),
+        _id("memory_id", "The memory it counts."),
+        _count("retrieval_count", "How often it was retrieved."),
+        _moment("last_accessed_at", "Last retrieval."),
+        *(_count(name, comment) for name, comment in counters.items()),
+        *_checks(
+            "memory_usage", **{name: f"{name} >= 0" for name in ("retrieval_count", *counters)}
+        ),
+        *_moment_checks("memory_usage", "last_accessed_at"),
+        key=("agent_id", "memory_id"),
+    )
+    # Room for the next version of a row on its page, so that counting moves no index entry.
+    op.execute(f'ALTER TABLE "{settings().schema}".memory_usage SET (fillfactor = 70)')
+
+
+def _create_events() -> None:
+    _create(
+        "memory_events",
+        "What happened to memories, append-only; a retrieval leaves no row.",
+        _name("agent_id", "Whose memory it tells of: an agent, or a team."),
+        _id("memory_id", "The memory it tells of."),
+        _id("id", "UUID made by the client, version 7."),
+        _name("event_type", "What happened."),
+        _text("reason", "Why, in the caller's words."),
+        _text("actor", "Who did it."),
+        _json("old_values", "Changed fields before."),
+        _json("new_values", "Changed fields after."),
+        _json("metadata", "The caller's own fields, a JSON object.", "'{}'::jsonb"),
+        _moment("occurred_at", "When.", "now()", nullable=False),
+        *_moment_checks("memory_events", "occurred_at"),
+        key=("agent_id", "memory_id", "id"),
+    )
+    _index(
+        "memory_events",
+        "agent_id",
+        "occurred_at",
+        postgresql_where=sa.text("event_type <> 'initial'"),
+    )
+
+
+def _create_labels() -> None:
+    _create(
+        "memory_labels",
+        "Labels of memories with a kind and a weight, to find memories by.",
+        _name("agent_id", "Whose memory it labels: an agent, or a team."),
+        _id("memory_id", "The memory it labels."),
+        _name("kind", "keyword, tag, concept or component."),
+        _name("value", "The label itself."),
+        _share("weight", "How much it says of the memory, 0 to 1.", "1"),
+        *_checks(
+            "memory_labels",
+            kind="kind IN ('keyword', 'tag', 'concept', 'component')",
+            value="value <> '' AND length(value) <= 200",
+        ),
+        *_share_checks("memory_labels", "weight"),
+        key=("agent_id", "memory_id", "kind", "value"),
+    )
+    _index("memory_labels", "agent_id", "value", "kind")
+
+
+def _create_links() -> None:
+    _create(
+        "memory_links",
+        "Links between two memories of the same owner; followed in both directions.",
+        _name("agent_id", "Whose memories it links: an agent's, or a team's."),
+        _id("source_id", "The memory it starts from."),
+        _id("target_id", "The memory it leads to."),
+        _name("kind", "What the link means: consolidates, or a caller's own word."),
+        _share("weight", "How strong it is, 0 to 1.", "1"),
+        *_checks(
+            "memory_links",
+            kind="kind <> '' AND length(kind) <= 200",
+            two_memories="source_id <> target_id",
+        ),
+        *_share_checks("memory_links", "weight"),
+        key=("agent_id", "source_id", "target_id", "kind"),
+    )
+    _index("memory_links", "agent_id", "target_id")
+
+
+def _create_gc_runs() -> None:
+    _create(
+        "gc_runs",
+        "Runs of the garbage collection; a dry run leaves none.",
+        _name("agent_id", "Whose memories were looked at; empty: those of every owner."),
+        _id("id", "The run, a UUID of version 7."),
+        _name("table_name", "agent_memories or team_memories."),
+        _name("policy", "The policy's name."),
+        _share("min_trust_threshold", "Trust below which it archived."),
+        _share("delete_threshold", "Trust below which it deleted."),
+        _share("max_age_hours", "Age above which it archived."),
+        sa.Column("max_live", sa.BigInteger(), comment="Live memories an owner could keep."),
+        _given("scanned", sa.BigInteger(), "Live memories looked at."),
+        _given("archived", sa.BigInteger(), "Memories archived."),
+        _given("deleted", sa.BigInteger(), "Memories deleted."),
+        _given(
+            "swept",
+            sa.BigInteger(),
+            "Counters, labels and links of memories that are gone, removed.",
+        ),
+        _moment("started_at", "When it began.", nullable=False),
+        _given("seconds", sa.Double(), "How long it took."),
+        _given("finished", sa.Boolean(), "Whether it came to its end."),
+        *_moment_checks("gc_runs", "started_at"),
+        key=("agent_id", "id"),
+    )
+
+
+def _create_rank_indexes() -> None:
+    _create(
+        "rank_indexes",
+        "Rank indexes, one of an owner with many memories; derived and disposable.",
+        _name("agent_id", "Whose memories it ranks: an agent, or a team."),
+        _name("table_name", "agent_memories or team_memories."),
+        _name("relation", "The table of positions that is in use, in this schema."),
+        _given("space", sa.Integer(), "Version of the space they lie in."),
+        _moment("as_of", "The moment the positions are of.", nullable=False),
+        _moment(
+            "built_at",
+            "What is written or changed from here on is not in it and is scored beside it.",
+            nullable=False,
+        ),
+        _given("memories", sa.BigInteger(), "Memories in it."),
+        _given("at_least", sa.BigInteger(), "Used for searches from so many memories on."),
+        _given("m", sa.Integer(), "Links of a node of the HNSW graph."),
+        _given(
+            "ef_construction",
+            sa.Integer(),
+            "Candidates looked at for each node when it was built.",
+        ),
+        _given("seconds", sa.Double(), "How long the build took."),
+        _given(
+            "candidates",
+            sa.Integer(),
+            "How many a search takes from it at first, as measured when it was built.",
+            "100",
+        ),
+        sa.Column(
+            "term_memories", sa.BigInteger(), comment="The owner's memories when it was built."
+        ),
+        _json("common_terms", "Terms that many of them had, and how many; others are counted."),
+        _share(
+            "likeness",
+            "How similar to a query, by cosine, the likest that a walk meets usually is.",
+        ),
+        *_checks("rank_indexes", table_name="table_name IN ('agent_memories', 'team_memories')"),
+        *_moment_checks("rank_indexes", "as_of", "built_at"),
+        key=("agent_id", "table_name"),
+    )
+
+
+def _create_defaults() -> None:
+    reputations = _create(
+        "component_reputations",
+        "Reputations that trust on write starts from; to be edited.",
+        _name("component", "The component that produces memories; *: any other."),
+        _given("reputation", sa.Double(), "How far it is trusted, 0 to 1."),
+        *_share_checks("component_reputations", "reputation"),
+        key=("component",),
+    )
+    decays = _create(
+        "output_type_defaults",
+        "Decay of trust where a memory says nothing of it; to be edited.",
+        _name("output_type", "A kind of output; *: any other."),
+        _name("trust_curve", "How its trust decays."),
+        _given("trust_half_life_hours", sa.Double(), "Half-life of its trust in hours."),
+        *_checks(
+            "output_type_defaults",
+            trust_curve=f"trust_curve {CURVES}",
+            trust_half_life_hours=f"trust_half_life_hours {HALF_LIFE}",
+        ),
+        key=("output_type",),
+    )
+    tiers = _create(
+        "tier_defaults",
+        "Expiry by tier where a memory says nothing of it; to be edited.",
+        _name("tier", "short, medium or long."),
+        sa.Column(
+            "expires_after_hours",
+            sa.Double(),
+            comment="How long after being written a memory of this tier expires; NULL: never.",
+        ),
+        _flag("is_default", "The tier of a memory that names none."),
+        *_checks(
+            "tier_defaults",
+            tier="tier IN ('short', 'medium', 'long')",
+            expires_after_hours="expires_after_hours BETWEEN '1e-3'::float8 AND '1e7'::float8",
+        ),
+        key=("tier",),
+    )
+    op.bulk_insert(
+        reputations,
+        [{"component": name, "reputation": value} for name, value in REPUTATIONS.items()],
+    )
+    op.bulk_insert(
+        decays,
+        [
+            {"output_type": name, "trust_curve": curve, "trust_half_life_hours": hours}
+            for name, (curve, hours) in DECAYS.items()
+        ],
+    )
+    op.bulk_insert(
+        tiers,
+        [
+            {"tier": name, "expires_after_hours": hours, "is_default": default}
+            for name, (hours, default) in TIERS.items()
+        ],
+    )
+
+
+def _create(table: str, comment: str, *parts: Any, key: tuple[str, ...]) -> sa.Table:
+    return op.create_table(
+        table,
+        *parts,
+        sa.PrimaryKeyConstraint(*key, name=op.f(f"pk_{table}")),
+        schema=settings().schema,
+        comment=comment,
+    )
+
+
+def _index(table: str, *columns: str, **options: Any) -> None:
+    name = op.f(f"ix_{table}_{'_'.join(columns)}")
+    op.create_index(name, table, list(columns), schema=settings().schema, **options)
+
+
+def _checks(table: str, **conditions: str) -> list[sa.CheckConstraint]:
+    return [
+        sa.CheckConstraint(condition, name=op.f(f"ck_{table}_{name}"))
+        for name, condition in conditions.items()
+    ]
+
+
+def _share_checks(table: str, *columns: str) -> list[sa.CheckConstraint]:
+    rule = "{0} = 0 OR {0} BETWEEN '1e-100'::float8 AND 1"
+    return _checks(table, **{name: rule.format(name) for name in columns})
+
+
+def _moment_checks(table: str, *columns: str) -> list[sa.CheckConstraint]:
+    rule = "{} BETWEEN '0001-01-02 00:00:00+00:00' AND '9999-12-30 00:00:00+00:00'"
+    return _checks(table, **{name: rule.format(name) for name in columns})
+
+
+def _given(name: str, type_: Any, comment: str, default: str | None = None) -> sa.Column[Any]:
+    server_default = None if default is None else sa.text(default)
+    return sa.Column(name, type_, nullable=False, server_default=server_default, comment=comment)
+
+
+def _id(name: str, comment: str) -> sa.Column[Any]:
+    return _given(name, sa.Uuid(), comment)
+
+
+def _name(name: str, comment: str, default: str | None = None) -> sa.Column[Any]:
+    return _given(name, sa.Text(), comment, None if default is None else f"'{default}'")
+
+
+def _text(name: str, comment: str) -> sa.Column[Any]:
+    return sa.Column(name, sa.Text(), comment=comment)
+
+
+def _texts(name: str, comment: str) -> sa.Column[Any]:
+    return _given(name, ARRAY(sa.Text()), comment, "'{}'::text[]")
+
+
+def _flag(name: str, comment: str) -> sa.Column[Any]:
+    return _given(name, sa.Boolean(), comment, "false")
+
+
+def _count(name: str, comment: str) -> sa.Column[Any]:
+    return _given(name, sa.Integer(), comment, "0")
+
+
+def _share(name: str, comment: str, default: str | None = None) -> sa.Column[Any]:
+    if default is not None:
+        return _given(name, sa.Double(), comment, default)
+    return sa.Column(name, sa.Double(), comment=comment)
+
+
+def _json(name: str, comment: str, default: str | None = None) -> sa.Column[Any]:
+    if default is not None:
+        return _given(name, JSONB(), comment, default)
+    return sa.Column(name, JSONB(), comment=comment)
+
+
+def _moment(
+    name: str, comment: str, default: str | None = None, *, nullable: bool = True
+) -> sa.Column[Any]:
+    server_default = None if default is None else sa.text(default)
+    return sa.Column(
+        name,
+        sa.DateTime(timezone=True),
+        nullable=nullable,
+        server_default=server_default,
+        comment=comment,
+    )
