@@ -321,7 +321,7 @@ FUNCTIONS = (
     ),
     OperationFunction(
         "history",
-        "    agent text,\n    memory_id uuid",
+        "    agent text,\n    memory_id uuid,\n    of_team boolean DEFAULT false",
         "TABLE (\n    id uuid, occurred_at timestamptz, event_type text, reason text, actor text,\n"
         "    old_trust float8, new_trust float8, trust_delta float8, provenance_delta float8,\n"
         "    consensus_delta float8, governance_delta float8, usage_delta float8,\n"
@@ -331,7 +331,7 @@ FUNCTIONS = (
         "What happened to a memory of an agent (or a team), oldest first, with what it did to "
         "trust.",
         volatility="STABLE",
-        checks=(_NAMED,),
+        checks=(_NAMED, _ONE_STORE),
     ),
     OperationFunction(
         "clear_memories",

@@ -6,7 +6,7 @@ Revision: 0001, 2026-11-22
 from typing import Any
 
 import sqlalchemy as sa
-from alembic import op
+from alembic import context, op
 from sqlalchemy.dialects.postgresql import ARRAY, JSONB, TSVECTOR
 
 from pgrecall.migrate.operations import (
@@ -14,9 +14,9 @@ from pgrecall.migrate.operations import (
     extension,
     install,
     load_pgvector,
-    qualified_language,
     settings,
 )
+from pgrecall.migrate.status import qualified_language
 
 revision = "0001"
 down_revision = None
@@ -41,6 +41,7 @@ WORDS = (
 RANK_INDEX = (
     *("meaning", "nearest_landmark", "has_missed", "near_positions", "rank_candidates"),
     *("calibrated_candidates", "await_writers", "drop_ranks", "forget_positions"),
+    "guard_positions",
 )
 OPERATIONS = (
     *("record_outcome", "adjust_trust", "record_feedback", "invalidate_memories"),
@@ -148,9 +149,12 @@ def downgrade() -> None:
 
 
 def _create_text_language() -> None:
+    language = settings().language
+    if not context.is_offline_mode():
+        language = qualified_language(op.get_bind(), language)
     op.execute(
         "CREATE FUNCTION text_language() RETURNS regconfig "
-        f"LANGUAGE sql IMMUTABLE PARALLEL SAFE RETURN '{qualified_language()}'::regconfig"
+        f"LANGUAGE sql IMMUTABLE PARALLEL SAFE RETURN '{language}'::regconfig"
     )
     op.execute(
         "COMMENT ON FUNCTION text_language IS "

@@ -30,6 +30,7 @@ from pgrecall.migrate.settings import (
     embedding_type,
 )
 from pgrecall.migrate.status import read_status, require_same_language
+from pgrecall.resources import with_extension
 from pgrecall.schema import DEFAULT_SCHEMA, REVISION, tables
 from pgrecall.schema.tables import MEMORY_TABLES
 from pgrecall.schema.types import Embedding
@@ -65,10 +66,14 @@ def run(context: EnvironmentContext) -> None:
 
 
 def _run_on(connection: Connection, context: EnvironmentContext, settings: Settings) -> None:
+    for_extension = connection.scalar(text("SELECT pg_catalog.current_schema()"))
+    connection.execute(text("SET search_path = pg_catalog, pg_temp"))
+    connection.commit()
     require_usable(connection)
     connection.rollback()
     with exclusive(connection, settings.schema):
         settings = _settled(connection, context, settings)
+        settings = replace(settings, extension_schema=str(for_extension or "public"))
         try:
             _prepare(connection, settings)
         except (IntegrityError, ProgrammingError) as error:
@@ -167,7 +172,8 @@ def _preamble(settings: Settings) -> list[str]:
         # IF NOT EXISTS alone asks for the right to create even where the schema is there.
         f"DO $$BEGIN IF to_regnamespace('{settings.schema}') IS NULL "
         f'THEN CREATE SCHEMA "{settings.schema}"; END IF; END$$',
-        "CREATE EXTENSION IF NOT EXISTS vector",
+        "CREATE EXTENSION IF NOT EXISTS vector "
+        + with_extension("SCHEMA @extschema:vector@", settings.extension_schema),
         f"SET search_path = {our_path(settings.schema)}",
     ]
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from sqlalchemy import URL, Engine, text
 
-from pgrecall.errors import SchemaError
+from pgrecall.errors import SchemaMissing
 from pgrecall.migrate.connecting import engine_of
 from pgrecall.migrate.settings import require_language, require_schema_name
-from pgrecall.migrate.status import read_status, require_known_language
+from pgrecall.migrate.status import pin_search_path, qualified_language, read_status
 from pgrecall.repository.translation import translated
 from pgrecall.schema import DEFAULT_SCHEMA
 
@@ -21,19 +21,21 @@ def change_language(
     All or nothing. Meanwhile searches go on as before and writing waits: every row is written anew
     and put into the graph of the embeddings again. What rank indexes noted of words is dropped;
     until they are maintained words are counted. Raises InputError for a language that the server
-    has not, SchemaError where there is no schema or an old one.
+    has not, SchemaMissing.
     """
     require_schema_name(schema)
     require_language(language)
     # Whatever the engine's own level: what others write until the lock is there has to be seen.
     engine = engine_of(target).execution_options(isolation_level="READ COMMITTED")
     with translated(), engine.connect() as connection:
+        pin_search_path(connection)
         if read_status(connection, schema).language is None:
-            raise SchemaError(f"schema {schema!r} keeps no words yet: run `pgrecall migrate`")
-        require_known_language(connection, language)
+            raise SchemaMissing(
+                f"the database has no pgrecall tables in schema {schema!r}: run `pgrecall migrate`"
+            )
         changed: int = connection.scalar(
             text(f'SELECT "{schema}".change_text_language(CAST(:language AS regconfig))'),
-            {"language": language},
+            {"language": qualified_language(connection, language)},
         )
         connection.commit()
     return changed

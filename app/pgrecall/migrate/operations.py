@@ -12,7 +12,6 @@ from sqlalchemy.types import UserDefinedType
 from pgrecall.migrate.connecting import LOCK_TIMEOUT
 from pgrecall.migrate.environment import SETTINGS
 from pgrecall.migrate.settings import Settings
-from pgrecall.migrate.status import unknown_language
 from pgrecall.resources import sql_file, with_extension
 
 
@@ -39,27 +38,6 @@ def install(path: str) -> None:
     """Runs one of the SQL files."""
     statement = sql_file(path, settings().extension_schema)
     op.execute(text(statement.replace(":", r"\:")))
-
-
-def qualified_language() -> str:
-    """The text search configuration with its schema: one of PostgreSQL's, or one of the server's.
-
-    Raises InputError where the server has none of this name.
-    """
-    language = settings().language
-    if context.is_offline_mode():
-        return language
-    found = op.get_bind().scalar(
-        text(
-            "SELECT format('%I.%I', n.nspname, c.cfgname) FROM pg_ts_config c "
-            "JOIN pg_namespace n ON n.oid = c.cfgnamespace WHERE c.cfgname = :language "
-            "ORDER BY n.nspname <> 'pg_catalog', n.nspname LIMIT 1"
-        ),
-        {"language": language},
-    )
-    if found is None:
-        raise unknown_language(op.get_bind(), language)
-    return str(found)
 
 
 def load_pgvector() -> None:

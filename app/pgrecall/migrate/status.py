@@ -45,6 +45,7 @@ def status(target: str | URL | Engine, *, schema: str = DEFAULT_SCHEMA) -> Statu
     """
     require_schema_name(schema)
     with translated(), engine_of(target).connect() as connection:
+        pin_search_path(connection)
         return read_status(connection, schema)
 
 
@@ -99,21 +100,28 @@ def read_status(connection: Connection, schema: str) -> Status:
     )
 
 
-def require_known_language(connection: Connection, language: str) -> None:
-    """Raises InputError for what is no text search configuration to be named without a schema."""
-    if language not in _languages(connection):
-        raise unknown_language(connection, language)
+def pin_search_path(connection: Connection) -> None:
+    """For the rest of the transaction: others may write to the schemas on a role's own path."""
+    connection.execute(text("SET LOCAL search_path = pg_catalog, pg_temp"))
 
 
-def unknown_language(connection: Connection, language: str) -> InputError:
-    """The error, with the list of those that there are."""
-    known = ", ".join(_languages(connection))
-    return InputError(f"unknown text language {language!r}; this server has {known}")
+def qualified_language(connection: Connection, language: str) -> str:
+    """A text search configuration with its schema: one of PostgreSQL's, or else of the database's.
 
-
-def _languages(connection: Connection) -> list[str]:
-    names = text("SELECT cfgname FROM pg_ts_config WHERE pg_ts_config_is_visible(oid) ORDER BY 1")
-    return list(connection.scalars(names))
+    Raises InputError for one that there is not, with the list of those there are.
+    """
+    configurations = connection.execute(
+        text(
+            "SELECT c.cfgname, pg_catalog.format('%I.%I', n.nspname, c.cfgname) "
+            "FROM pg_ts_config c JOIN pg_namespace n ON n.oid = c.cfgnamespace "
+            "ORDER BY n.nspname <> 'pg_catalog', n.nspname, c.cfgname"
+        )
+    ).all()
+    for name, qualified in configurations:
+        if name == language:
+            return str(qualified)
+    known = ", ".join(sorted({name for name, _ in configurations}))
+    raise InputError(f"unknown text language {language!r}; this server has {known}")
 
 
 def require_same_language(before: Status, wanted: str) -> None:

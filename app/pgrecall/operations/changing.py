@@ -97,10 +97,10 @@ def delete(
     if not ids:
         return 0
     deleted = yield Execute(statements.delete(tables), bound | {"ids": ids})
-    for trace in statements.delete_traces(tables):
-        yield Execute(trace, {"owner_id": agent_id, "ids": ids})
-    yield Execute(statements.forget_positions(tables), {"owner_id": agent_id, "ids": ids})
-    return len(deleted)
+    ids = [row.id for row in deleted]  # not those of a team of the same name, or of nobody
+    for statement in (*statements.delete_traces(tables), statements.forget_positions(tables)):
+        yield Execute(statement, {"owner_id": agent_id, "ids": ids})
+    return len(ids)
 
 
 def touch(tables: Tables, /, agent_id: str, memory_ids: UUID | Iterable[UUID]) -> Operation[int]:

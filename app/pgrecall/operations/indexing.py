@@ -183,8 +183,7 @@ def build(
     )
     for statement in statements.create_positions(positions):
         yield Execute(statement)
-    for row in (yield Execute(statements.grants(tables))):
-        yield Execute(statements.grant(positions, row.privilege_type, row.role))
+    yield Execute(statements.guard_positions(tables), {"relation": relation, "owner_id": owner_id})
     as_of = how.as_of or min(there.as_of or built_at, built_at)
     yield Execute(
         statements.fill_positions(tables, layout, positions),

@@ -98,6 +98,12 @@ class Tables:
     def schema(self) -> str:
         return str(self.metadata.schema)
 
+    @property
+    def others(self) -> Table:
+        """The one of the two that it does not work on."""
+        of_agents = self.memories is self.agent_memories
+        return self.team_memories if of_agents else self.agent_memories
+
     def of_teams(self) -> Tables:
         """The same tables for working on the memories of teams."""
         return replace(self, memories=self.team_memories)

@@ -10,11 +10,8 @@ from sqlalchemy import (
     Boolean,
     DateTime,
     Double,
-    Executable,
     Select,
-    Table,
     Text,
-    TextClause,
     bindparam,
     case,
     cast,
@@ -28,7 +25,7 @@ from sqlalchemy.dialects.postgresql import REGCLASS
 
 from pgrecall import compiler
 from pgrecall.schema import Tables
-from pgrecall.statements.conditions import active, owned
+from pgrecall.statements.conditions import active, owned, stored_in
 from pgrecall.statements.names import full_name
 from pgrecall.statements.reading import with_usage
 from pgrecall.statements.words import text_language
@@ -107,22 +104,18 @@ def newest(tables: Tables) -> Select[Any]:
 
 
 @lru_cache
-def grants(tables: Tables) -> TextClause:
-    """What roles were granted on the memories, as it is written in a GRANT."""
-    name = full_name(tables.memories)
-    return text(
-        "SELECT DISTINCT CASE g.grantee WHEN 0 THEN 'PUBLIC' "
-        "ELSE quote_ident(pg_get_userbyid(g.grantee)) END AS role, g.privilege_type "
-        "FROM pg_class c, aclexplode(coalesce(c.relacl, acldefault('r', c.relowner))) g "
-        "WHERE c.oid = to_regclass(:name) AND (g.privilege_type = 'SELECT' "
-        "OR g.privilege_type = 'DELETE' AND g.grantee = c.relowner) "
-        "AND g.grantee <> (SELECT oid FROM pg_roles WHERE rolname = current_user)"
-    ).bindparams(name=name)
-
-
-def grant(positions: Table, privilege: str, role: str) -> Executable:
-    """`privilege` and `role` as `grants` tells them."""
-    return text(f"GRANT {privilege} ON {full_name(positions)} TO {role}")
+def guard_positions(tables: Tables) -> Select[Any]:
+    """Gives the new `relation` of `owner_id` the grants and policies of the memories."""
+    return select(
+        compiler.schema_function(
+            tables.schema,
+            "guard_positions",
+            bindparam("relation", type_=Text()),
+            bindparam("owner_id", type_=Text()),
+            stored_in(tables.memories),
+            type_=Text(),
+        ).label("guarded")
+    )
 
 
 @lru_cache

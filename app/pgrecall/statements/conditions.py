@@ -84,6 +84,11 @@ def owned(rows: FromClause, owner_id: str | None = None) -> Condition:
     return condition
 
 
+def there(memories: FromClause, memory_id: ColumnElement[Any]) -> Condition:
+    """Whether the owner has this memory: an agent and a team of one name share other tables."""
+    return select(literal_column("1")).where(owned(memories), memories.c.id == memory_id).exists()
+
+
 ACTIVE: ColumnElement[Any] = literal_column("'active'", Text())
 
 

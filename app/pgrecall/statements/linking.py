@@ -31,7 +31,7 @@ from pgrecall import compiler
 from pgrecall.custom_condition import Expression
 from pgrecall.schema import Tables, owner
 from pgrecall.statements.changing import named, noted_as
-from pgrecall.statements.conditions import OWNER, TEAMS, of_owners, owned, rows_of_arrays
+from pgrecall.statements.conditions import OWNER, TEAMS, of_owners, owned, rows_of_arrays, there
 from pgrecall.statements.json_objects import json_object
 from pgrecall.statements.ranking import Search, Shape, passing, signal_columns, with_words
 from pgrecall.statements.reading import memory_columns, with_usage
@@ -108,7 +108,12 @@ def link_all(tables: Tables) -> Insert:
 def unlink(tables: Tables) -> Select[Any]:
     """Takes the link from `this_id` to `that_id` of `link_kind` away."""
     links = tables.memory_links
-    gone = delete_(links).where(*_this_link(tables)).returning(links).cte("gone")
+    gone = (
+        delete_(links)
+        .where(*_this_link(tables), there(tables.memories, links.c.source_id))
+        .returning(links)
+        .cte("gone")
+    )
     happened = select(
         gone.c.source_id.label("id"),
         named("unlinked").label("event_type"),
@@ -129,7 +134,11 @@ def links_of(tables: Tables) -> Select[Any]:
     this: Any = bindparam("this_id", type_=Uuid())
     return (
         select(links.c.source_id, links.c.target_id, links.c.kind, links.c.weight)
-        .where(owned(links), or_(links.c.source_id == this, links.c.target_id == this))
+        .where(
+            owned(links),
+            or_(links.c.source_id == this, links.c.target_id == this),
+            there(tables.memories, this),
+        )
         .order_by(links.c.weight.desc(), links.c.kind, links.c.source_id, links.c.target_id)
     )
 

@@ -1,0 +1,221 @@
+"""Functions of ours name what they use: what others plant in a schema on the path is not called.
+
+PostgreSQL prefers an overload that matches the types exactly to one of its own that does not, in
+whatever schema it stands, so a path with a schema that others may write to runs their code.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import psycopg
+import pytest
+
+from pgrecall import NewMemory, migrate
+from tests.conftest import DIMENSIONS, new_database
+from tests.integration.conftest import repository_on
+from tests.integration.support import at
+from tests.migrations.asking import run, value, values
+
+ATTACKER = "pgrecall_attacker"
+FUNCTIONS = {
+    "has_table_privilege(text, text, text)": "boolean",
+    "format(text, text, text, text, text)": "text",
+    "format(text, text, text, text)": "text",
+    "format(text, text)": "text",
+    "format(text, text, name)": "text",
+    "quote_ident(name)": "text",
+    "unnest(text[])": "SETOF text",
+    "unnest(uuid[])": "SETOF uuid",
+    "unnest(float8[])": "SETOF float8",
+    "cardinality(text[])": "integer",
+    "cardinality(uuid[])": "integer",
+    "cardinality(integer[])": "integer",
+    "array_length(float8[], integer)": "integer",
+    "array_fill(boolean, integer[])": "boolean[]",
+    "array_fill(real, integer[])": "real[]",
+    "jsonb_build_object(text, text)": "jsonb",
+    "date_part(text, timestamp)": "float8",
+    "hashtextextended(text, integer)": "bigint",
+    "l2_norm(text)": "float8",
+    "least(text)": "text",
+}
+OPERATORS = {
+    "= (name, text)": "boolean",
+    "= (name, varchar)": "boolean",
+    "= (bigint, numeric)": "boolean",
+    ">= (float8, integer)": "boolean",
+    "<= (float8, integer)": "boolean",
+    "<= (float8, numeric)": "boolean",
+    "&& (text[], text[])": "boolean",
+    "@> (text[], text[])": "boolean",
+    "<@ (text[], text[])": "boolean",
+    "@> (bigint[], bigint[])": "boolean",
+    "&& (bigint[], bigint[])": "boolean",
+    "|| (uuid[], uuid[])": "uuid[]",
+    "|| (integer[], integer)": "integer[]",
+    "|| (float8[], float8[])": "float8[]",
+    "* (float8, integer)": "float8",
+    "- (float8, integer)": "float8",
+    "/ (float8, integer)": "float8",
+    "* (integer, float8)": "float8",
+    "<#> (text, text)": "float8",
+    "->> (jsonb, name)": "text",
+}
+"""Calls in our SQL that match none of PostgreSQL's own functions and operators exactly."""
+
+
+def planted() -> Iterator[str]:
+    """Statements that plant all of these; whoever calls one is made known by an error."""
+    body = "LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'planted: %', '{}'; END $$"
+    for signature, returns in FUNCTIONS.items():
+        name, _, arguments = signature.partition("(")
+        yield f'CREATE FUNCTION public."{name}"({arguments} RETURNS {returns} {body.format(name)}'
+    for number, (signature, returns) in enumerate(OPERATORS.items()):
+        operator, _, arguments = signature.partition(" (")
+        left, right = arguments.rstrip(")").split(", ")
+        yield (
+            f"CREATE FUNCTION public.op{number}({left}, {right}) RETURNS {returns} "
+            + body.format(f"op {operator}")
+        )
+        yield (
+            f"CREATE OPERATOR public.{operator} "
+            f"(FUNCTION = public.op{number}, LEFTARG = {left}, RIGHTARG = {right})"
+        )
+
+
+@contextmanager
+def attacker(url: str) -> Iterator[None]:
+    """A role with USAGE on our schema and CREATE on pgvector's."""
+    run(url, f"DROP ROLE IF EXISTS {ATTACKER}", f"CREATE ROLE {ATTACKER}")
+    try:
+        run(url, f"GRANT CREATE ON SCHEMA public TO {ATTACKER}")
+        yield
+    finally:
+        run(url, f"DROP OWNED BY {ATTACKER}", f"DROP ROLE {ATTACKER}")
+
+
+def as_attacker(url: str, *statements: str) -> None:
+    with psycopg.connect(url, autocommit=True) as connection:
+        connection.execute(f"SET ROLE {ATTACKER}")
+        for statement in statements:
+            connection.execute(statement.encode())
+
+
+def test_the_attack_that_made_a_superuser_of_anybody(server_url: str, template: str) -> None:
+    escalate = """
+        CREATE FUNCTION public.has_table_privilege(text, text, text) RETURNS boolean
+        LANGUAGE plpgsql AS $$
+        BEGIN EXECUTE 'ALTER ROLE pgrecall_attacker SUPERUSER'; RETURN true; END $$"""
+    with new_database(server_url, template) as url, attacker(url):
+        run(url, f"GRANT USAGE ON SCHEMA pgrecall TO {ATTACKER}")
+        as_attacker(url, escalate)
+
+        with pytest.raises(psycopg.errors.InsufficientPrivilege, match="forget_positions"):
+            as_attacker(url, "SELECT pgrecall.forget_positions('a', 'agent_memories', NULL)")
+
+        # Nor for one who may call it, or where somebody who may do anything does.
+        run(url, f"GRANT EXECUTE ON FUNCTION pgrecall.forget_positions TO {ATTACKER}")
+        with pytest.raises(psycopg.errors.InsufficientPrivilege, match="agent_memories"):
+            as_attacker(url, "SELECT pgrecall.forget_positions('a', 'agent_memories', NULL)")
+        run(url, "SELECT pgrecall.forget_positions('a', 'agent_memories', NULL)")
+        assert not value(url, "SELECT rolsuper FROM pg_roles WHERE rolname = %s", ATTACKER)
+
+
+CALLS = (
+    *(
+        f"SELECT * FROM pgrecall.recall_{name}(agent => 'agent', "
+        "query => (SELECT embedding FROM pgrecall.agent_memories LIMIT 1), "
+        "teams => '{team}', tags => '{a}', query_entities => '{x,y}', label_kinds => '{tag}', "
+        "labels => '{l}')"
+        for name in ("five_factor", "last_access", "half_life", "trust", "tiered", "hybrid")
+    ),
+    "SELECT * FROM pgrecall.recall_hybrid('agent', 'number three', text => 'three -four')",
+    "SELECT * FROM pgrecall.memory_signals",
+    "SELECT * FROM pgrecall.memory_terms",
+    "SELECT * FROM pgrecall.telling_terms",
+    "SELECT * FROM pgrecall.term_weights('agent', false, 'number three')",
+    "SELECT * FROM pgrecall.term_weights('agent', false, 'number three', false)",
+    "SELECT * FROM pgrecall.record_outcome('agent', {id}, 'success')",
+    "SELECT * FROM pgrecall.adjust_trust('agent', {id}, 0.1, 'why', 'who')",
+    "SELECT * FROM pgrecall.record_feedback('agent', {id}, 'useful')",
+    "SELECT * FROM pgrecall.invalidate_memories('agent', ARRAY[{id}])",
+    "SELECT * FROM pgrecall.revive_memories('agent', ARRAY[{id}])",
+    "SELECT * FROM pgrecall.history('agent', {id})",
+    "SELECT * FROM pgrecall.count_garbage('agent', max_live => 3)",
+    "CALL pgrecall.collect_garbage('agent', max_age_hours => 1, max_live => 20)",
+    "CALL pgrecall.collect_garbage(dry_run => true)",
+    "SELECT pgrecall.forget_positions('agent', 'agent_memories', ARRAY[{id}])",
+    "SELECT pgrecall.owners_of_memories(with_leftovers => true)",
+    "SELECT * FROM pgrecall.greedy_clusters('{1,2}', '{1,1}', '{2,1}', 2)",
+    "SELECT * FROM pgrecall.pack('{0.5,0.4}', '{10,10}', '{a,b}', 100, 10)",
+    "SELECT * FROM pgrecall.rank_candidates('agent', false, {relation}, {position}, 10, now(), "
+    "now(), 10, 0.3, '{number}', '{30}', '{0.1}')",
+    "SELECT * FROM pgrecall.word_candidates('agent', false, {relation}, {position}, 0.3, "
+    "'{number}', '{30}', '{0.1}', 10)",
+    "SELECT * FROM pgrecall.calibrated_candidates({relation}, ARRAY[{position}], 3, '{10}', 1, 1)",
+    "SELECT pgrecall.guard_positions({relation}, 'agent', 'agent_memories')",
+    "SELECT pgrecall.await_writers('pgrecall.agent_memories', 1)",
+    "SELECT pgrecall.drop_ranks({relation})",
+    "SELECT pgrecall.change_text_language('simple')",
+    "SELECT pgrecall.clear_memories('agent')",
+    "INSERT INTO pgrecall.agent_memories (agent_id, id, content) "
+    "VALUES ('agent', gen_random_uuid(), 'written by hand')",
+)
+
+
+def test_nothing_of_ours_calls_what_was_planted(server_url: str, template: str) -> None:
+    """Whoever calls: here somebody who may do anything, so that nothing is refused for less."""
+    with new_database(server_url, template) as url, attacker(url):
+        repo = repository_on("sync", url)
+        repo.add_many(
+            "agent",
+            [NewMemory(f"number {n} of three", embedding=at(n), tags=["a"]) for n in range(30)],
+        )
+        [index] = repo.build_rank_indexes(agent_id="agent", at_least=1)
+        names = {
+            "{id}": "(SELECT id FROM pgrecall.agent_memories LIMIT 1)",
+            "{relation}": f"'{index.relation}'",
+            "{position}": f"(SELECT position::text FROM pgrecall.{index.relation} LIMIT 1)",
+        }
+        as_attacker(url, *planted())
+        called = []
+        with psycopg.connect(url, autocommit=True) as connection:
+            for call in CALLS:
+                for name, expression in names.items():
+                    call = call.replace(name, expression)
+                try:
+                    connection.execute(call.encode())
+                except psycopg.errors.RaiseException as error:
+                    called.append((call, str(error)))
+        assert called == []
+
+
+def test_a_migration_calls_nothing_that_was_planted(server_url: str) -> None:
+    with new_database(server_url) as url, attacker(url):
+        run(url, "CREATE EXTENSION vector")
+        as_attacker(url, *planted())
+
+        assert migrate.upgrade(url, dimensions=DIMENSIONS).pending == []
+        migrate.embedding_index(url)
+        migrate.downgrade(url)
+
+
+def test_every_function_finds_names_in_our_schema_alone(database_url: str) -> None:
+    """What the calls above do not reach: its names are bound when it is created, or it has a path
+    of ours alone, or (collect_garbage, which commits) sets that path before anything else."""
+    assert values(
+        database_url,
+        "SELECT proname FROM pg_proc WHERE pronamespace = 'pgrecall'::regnamespace "
+        "AND prosqlbody IS NULL "
+        "AND NOT 'search_path=pgrecall, pg_temp' = ANY (coalesce(proconfig, '{}'))",
+    ) == ["collect_garbage"]
+
+
+def test_views_see_what_their_reader_sees(database_url: str) -> None:
+    assert value(
+        database_url,
+        "SELECT bool_and('security_invoker=true' = ANY (coalesce(reloptions, '{}'))) "
+        "FROM pg_class WHERE relnamespace = 'pgrecall'::regnamespace AND relkind = 'v'",
+    )
