@@ -24,16 +24,16 @@ def main(
     console = Console()
     with progress_bar() as progress, server() as url:
         found = touching(url, Corpus.of(rows, seed), progress)
-    title = f"touching 10 of {rows:,} memories, {DIMENSIONS} dimensions, HNSW on both tables"
+    title = f"touching 10 of {rows:,} memories, {DIMENSIONS} dimensions"
     print_table(console, title, found)
     for index in (False, True):
         with progress_bar() as progress, server() as url:
             found = adding(url, progress, index=index, seed=seed)
-        what = "with" if index else "without"
-        print_table(console, f"adding {BATCH:,} memories {what} the HNSW index", found)
+        what = "with the optional index on embeddings" if index else "as installed"
+        print_table(console, f"adding {BATCH:,} memories, {what}", found)
     with progress_bar() as progress, server() as url:
         found = collecting(url, rows, progress)
-    print_table(console, f"garbage collection of {rows:,} memories of one agent, HNSW there", found)
+    print_table(console, f"garbage collection of {rows:,} memories of one agent", found)
 
 
 if __name__ == "__main__":

@@ -9,7 +9,7 @@ import numpy as np
 import psycopg
 from pgvector.psycopg import register_vector
 from rich.progress import Progress
-from sqlalchemy import create_engine, text
+from sqlalchemy import create_engine
 
 from benchmarks.data import DIMENSIONS
 from benchmarks.measurement import Measurement
@@ -26,10 +26,9 @@ INSERT = (
 def adding(url: str, progress: Progress, *, index: bool, seed: int) -> list[Measurement]:
     """Every contender adds to the same table, each for an agent of its own."""
     migrate.upgrade(url, dimensions=DIMENSIONS)
+    if index:
+        migrate.embedding_index(url)
     engine = create_engine(database_url(url))
-    if not index:
-        with engine.begin() as connection:
-            connection.execute(text("DROP INDEX pgrecall.ix_agent_memories_embedding"))
     repo = MemoryRepository(engine)
     vectors = np.random.default_rng(seed).normal(size=(BATCH, DIMENSIONS)).astype(np.float32)
     memories = [
