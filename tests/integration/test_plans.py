@@ -60,7 +60,6 @@ SELECT 'agent ' || n % {agents}, gen_random_uuid(), 'memory ' || n,
 INSERT INTO pgrecall.memory_usage (agent_id, memory_id, retrieval_count, last_accessed_at)
 SELECT agent_id, id, 3, now() FROM pgrecall.agent_memories WHERE random() < {counted};
 """
-HNSW = "ix_agent_memories_embedding"
 
 
 @dataclass(frozen=True)
@@ -100,17 +99,11 @@ def database(server_url: str, request: pytest.FixtureRequest) -> Iterator[Databa
 
 
 def load(connection: psycopg.Connection, embedding_type: EmbeddingType) -> None:
-    """Loads both tables; the index is built afterwards, which is several times as fast."""
-    row = connection.execute(
-        "SELECT indexdef FROM pg_indexes WHERE indexname = %s", (HNSW,)
-    ).fetchone()
-    assert row is not None
-    connection.execute(f"DROP INDEX pgrecall.{HNSW}")
+    """Loads both tables."""
     fill = FILL.format(
         agents=AGENTS, type=embedding_type, rows=AGENTS * ROWS_OF_AN_AGENT, counted=COUNTED
     )
     connection.execute(fill)
-    connection.execute(row[0])
     connection.execute("VACUUM ANALYZE pgrecall.agent_memories, pgrecall.memory_usage")
 
 

@@ -20,7 +20,7 @@ from pgrecall import MemoryRepository, NewMemory, Profile, migrate, profiles
 from pgrecall.errors import InvalidProfile
 from pgrecall.filters import FilterArguments
 from pgrecall.recall_function import function_name, recall_function, write_built_in
-from pgrecall.resources import sql_folder
+from pgrecall.resources import sql_folder, with_extension
 from pgrecall.signals import Recency, Similarity
 from tests.conftest import DIMENSIONS, new_database
 from tests.integration.support import NORTH, NOW, at
@@ -369,7 +369,8 @@ def test_the_function_in_the_database_is_that_of_the_profile(
     ).fetchone()
 
     assert row is not None
-    assert row["prosrc"] == recall_function(profile).split("$recall$")[1]
+    written = with_extension(recall_function(profile), "public")
+    assert row["prosrc"] == written.split("$recall$")[1]
     assert (row["provolatile"], row["prosecdef"]) == ("s", False)
     for name, weight in profile.weights.items():
         assert f"{weight:g} {name}" in row["said"]
