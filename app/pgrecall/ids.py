@@ -19,9 +19,6 @@ def new_id() -> UUID:
 _KEYS = UUID("0d1f9a52-7c55-4c5e-8f4e-3a1d7f6b2c90")
 
 
-def id_of_key(table: str, owner_id: str, key: str) -> UUID:
-    """The id that belongs to a caller's key: the same key of the same owner gives the same id.
-
-    `table` tells an agent from a team of the same name.
-    """
-    return uuid5(_KEYS, f"{table}\n{owner_id}\n{key}")
+def id_of_key(owner_id: str, key: str) -> UUID:
+    """The id that belongs to a caller's key: the same key of the same owner gives the same id."""
+    return uuid5(_KEYS, f"{owner_id}\n{key}")

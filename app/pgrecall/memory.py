@@ -11,6 +11,9 @@ from uuid import UUID
 
 from pgrecall.embedding import VectorLike
 
+TEAM: Final = "team:"
+"""What the id of an owner begins with that is a team; no agent's id may."""
+
 
 class Unset(Enum):
     """Stands where None already means something: unknown time, no embedding."""
@@ -148,3 +151,8 @@ class Memory:
     failure_count: int
     feedback_up: int
     feedback_down: int
+
+    @property
+    def owner_id(self) -> str:
+        """Its owner as it is stored: the agent, or team:<id>."""
+        return self.agent_id or f"{TEAM}{self.team_id}"

@@ -43,7 +43,6 @@ Check = tuple[str, str]
 """A condition that must be false, and the message where it is not."""
 
 _NAMED: Check = ("agent IS NULL OR agent = ''", "'agent must be given, got %', agent")
-_ONE_STORE: Check = ("of_team IS NULL", "'of_team must be true or false'")
 _SIGNED: Check = (
     "actor = '' IS TRUE OR jsonb_typeof(coalesce(metadata, '{}'::jsonb)) <> 'object'",
     "'actor must not be empty and metadata must be a JSON object, got % and %', actor, metadata",
@@ -79,7 +78,7 @@ class _Dialect(PGDialect_psycopg):
 
 @dataclass(frozen=True, slots=True)
 class OperationFunction:
-    """One function: `body` gets the tables and returns PL/pgSQL for the memories of one store."""
+    """One function: `body` gets the tables and returns PL/pgSQL."""
 
     name: str
     arguments: str
@@ -94,13 +93,6 @@ class OperationFunction:
 
     def text(self) -> str:
         """CREATE FUNCTION and its comment, for a search_path that starts with our schema."""
-        own = tables("")
-        of_agent, of_team = self.body(own), self.body(own.of_teams())
-        chosen = (
-            f"IF of_team THEN\n{indent(of_team, '    ')}\nELSE\n{indent(of_agent, '    ')}\nEND IF;"
-            if of_agent != of_team
-            else of_agent
-        )
         declared = "".join(
             f"    {name} {type_} := {value};\n" for name, (type_, value) in self.variables.items()
         )
@@ -121,7 +113,7 @@ AS $operation$
 #variable_conflict use_column
 DECLARE
 {declared}BEGIN
-{checks}{indent(chosen, "    ")}
+{checks}{indent(self.body(tables("")), "    ")}
 END
 $operation$;
 
@@ -160,12 +152,12 @@ def _one_memory(
 
     return OperationFunction(
         name,
-        f"    agent text,\n    memory_id uuid,\n{arguments}    of_team boolean DEFAULT false",
+        f"    agent text,\n    memory_id uuid,\n{arguments}",
         _CHANGED,
         {"owner_id": ("text", "agent"), "this_id": ("uuid", f"{name}.memory_id")} | dict(variables),
         body,
         comment,
-        (_NAMED, _ONE_STORE, _SIGNED, *checks),
+        (_NAMED, _SIGNED, *checks),
     )
 
 
@@ -173,13 +165,12 @@ def _several(name: str, statement: Callable[[Tables], ClauseElement], comment: s
     return OperationFunction(
         name,
         "    agent text,\n    memory_ids uuid[],\n    reason text DEFAULT NULL,\n"
-        "    actor text DEFAULT NULL,\n    metadata jsonb DEFAULT '{}',\n"
-        "    of_team boolean DEFAULT false",
+        "    actor text DEFAULT NULL,\n    metadata jsonb DEFAULT '{}'",
         _CHANGED,
         {"owner_id": ("text", "agent"), "ids": ("uuid[]", "memory_ids")} | _NOTE,
         lambda of: f"RETURN QUERY\n{written(statement(of))};",
         comment,
-        (_NAMED, _ONE_STORE, _SIGNED),
+        (_NAMED, _SIGNED),
     )
 
 
@@ -249,6 +240,12 @@ def _swept(of: Tables) -> str:
             "GET DIAGNOSTICS rows_gone = ROW_COUNT;\nswept := swept + rows_gone;"
         )
     return "\n".join([*steps, "RETURN swept;"])
+
+
+def _each(statement: Callable[[Tables], ClauseElement], of: Tables) -> str:
+    """The agents and then the teams of a statement, as one array."""
+    arrays = (f"ARRAY(\n{written(statement(one))})" for one in (of, of.of_teams()))
+    return " || ".join(arrays)
 
 
 FUNCTIONS = (
@@ -321,50 +318,45 @@ FUNCTIONS = (
     ),
     OperationFunction(
         "history",
-        "    agent text,\n    memory_id uuid,\n    of_team boolean DEFAULT false",
+        "    agent text,\n    memory_id uuid",
         "TABLE (\n    id uuid, occurred_at timestamptz, event_type text, reason text, actor text,\n"
         "    old_trust float8, new_trust float8, trust_delta float8, provenance_delta float8,\n"
         "    consensus_delta float8, governance_delta float8, usage_delta float8,\n"
         "    old_values jsonb, new_values jsonb, metadata jsonb)",
         {"owner_id": ("text", "agent"), "this_id": ("uuid", "history.memory_id")},
         _told,
-        "What happened to a memory of an agent (or a team), oldest first, with what it did to "
-        "trust.",
+        "What happened to a memory of an owner, oldest first, with what it did to trust.",
         volatility="STABLE",
-        checks=(_NAMED, _ONE_STORE),
+        checks=(_NAMED,),
     ),
     OperationFunction(
         "clear_memories",
-        "    agent text,\n    of_team boolean DEFAULT false",
+        "    agent text",
         "bigint",
         {"owner_id": ("text", "agent"), "cleared": ("bigint", "0")},
         _cleared,
         "Deletes everything of an agent, memories, counters, labels, links and history; returns "
         "how many memories there were.",
-        checks=(
-            _NAMED,
-            _ONE_STORE,
-        ),
+        checks=(_NAMED,),
     ),
     OperationFunction(
         "owners_of_memories",
-        "    of_team boolean DEFAULT false,\n    with_leftovers boolean DEFAULT false",
+        "    with_leftovers boolean DEFAULT false",
         "text[]",
         {"found_owners": ("text[]", "'{}'")},
         lambda of: (
-            f"found_owners := ARRAY(\n{written(statements.owners(of))});\n"
-            f"IF with_leftovers THEN\n    found_owners := found_owners || ARRAY(\n"
-            f"{written(statements.owners_of_orphans(of))});\nEND IF;\nRETURN found_owners;"
+            f"found_owners := {_each(statements.owners, of)};\n"
+            f"IF with_leftovers THEN\n    found_owners := found_owners\n"
+            f"        || {_each(statements.owners_of_orphans, of)};\n"
+            "END IF;\nRETURN found_owners;"
         ),
-        "Which agents (or teams) have memories, in order; with_leftovers: also who only has what "
+        "Who has memories, agents first and then teams; with_leftovers: also who only has what "
         "memories left behind.",
         volatility="STABLE",
-        checks=(_ONE_STORE,),
     ),
     OperationFunction(
         "count_garbage",
-        f"    agent text,\n{_POLICY}    max_live bigint DEFAULT NULL,\n"
-        "    of_team boolean DEFAULT false",
+        f"    agent text,\n{_POLICY}    max_live bigint DEFAULT NULL",
         "TABLE (scanned bigint, archived bigint, deleted bigint, swept bigint)",
         {"owner_id": ("text", "agent")},
         lambda of: f"RETURN QUERY\n{written(statements.count_garbage(of))};",
@@ -372,7 +364,6 @@ FUNCTIONS = (
         volatility="STABLE",
         checks=(
             _NAMED,
-            _ONE_STORE,
             _JUDGED,
             _CAPPED,
         ),
@@ -380,8 +371,7 @@ FUNCTIONS = (
     OperationFunction(
         "collect_garbage_batch",
         f"    agent text,\n    after uuid DEFAULT NULL,\n{_POLICY}"
-        "    policy text DEFAULT 'default',\n    batch_size integer DEFAULT 1000,\n"
-        "    of_team boolean DEFAULT false",
+        "    policy text DEFAULT 'default',\n    batch_size integer DEFAULT 1000",
         "TABLE (scanned bigint, last_id uuid, archived bigint, deleted bigint)",
         {"owner_id": ("text", "agent"), "ids": ("uuid[]", "'{}'"), "batch": ("record", "NULL")}
         | _GC_NOTE,
@@ -389,7 +379,6 @@ FUNCTIONS = (
         "One batch of the garbage collection: the next memories of an agent after an id.",
         checks=(
             _NAMED,
-            _ONE_STORE,
             _JUDGED,
             _UNDER_A_NAME,
             _BATCHED,
@@ -405,7 +394,6 @@ FUNCTIONS = (
         "One batch of the garbage collection: the least trusted beyond the cap are archived.",
         checks=(
             _NAMED,
-            _ONE_STORE,
             _CAPPED,
             _UNDER_A_NAME,
             _BATCHED,

@@ -48,7 +48,7 @@ def overview(connection: Connection, schema: str) -> Overview:
     if estimated:
         memories, agents, used = int(sizes.memories), int(sizes.agents or 0), int(sizes.used)
     else:
-        columns = found.agent_memories.c
+        columns = found.memories.c
         memories, agents = connection.execute(
             select(func.count(), func.count(columns.agent_id.distinct()))
         ).one()

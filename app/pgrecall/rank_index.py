@@ -41,8 +41,7 @@ class RankIndex:
     """The rank index of one owner's memories."""
 
     agent_id: str
-    """Whose: an agent, or a team."""
-    table_name: str
+    """Whose: an agent, or team:<id>."""
     relation: str
     """The table that holds the positions."""
     space: int

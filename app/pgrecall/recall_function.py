@@ -61,7 +61,7 @@ AND (ARGS.entities IS NULL OR m.entities && ARGS.entities)
 AND (all_entities IS NULL OR m.entities @> all_entities)
 AND (labels IS NULL OR EXISTS (
        SELECT FROM memory_labels l
-        WHERE l.agent_id = m.OWNER AND l.memory_id = m.id AND l.value = ANY (labels)
+        WHERE l.agent_id = m.agent_id AND l.memory_id = m.id AND l.value = ANY (labels)
           AND (label_kinds IS NULL OR l.kind = ANY (label_kinds))))
 AND (ARGS.text IS NULL OR m.terms @@ asked)
 AND (ARGS.metadata IS NULL OR m.metadata @> ARGS.metadata)
@@ -77,7 +77,7 @@ AND (min_trust IS NULL OR m.trust IS NOT NULL AND TRUST >= min_trust)
 AND (min_similarity IS NULL OR similarity(m.embedding, query, NULL) >= min_similarity)"""
 
 KEYWORD = "coalesce(words.share, 0)"
-USAGE = "LEFT JOIN memory_usage u ON u.agent_id = m.OWNER AND u.memory_id = m.id"
+USAGE = "LEFT JOIN memory_usage u ON u.agent_id = m.agent_id AND u.memory_id = m.id"
 
 
 def function_name(profile: Profile) -> str:
@@ -102,10 +102,6 @@ def recall_function(profile: Profile, *, or_replace: bool = False) -> str:
     weights = {f"{signal}_weight": weight for signal, weight in profile.weights.items()}
     total = " + ".join(weights)
     valid = "\n        AND ".join(f"({w} = 0 OR {w} >= {SMALLEST_WEIGHT}::float8)" for w in weights)
-    own = _ranked(profile, name, "agent_memories", "agent_id", "= agent", "false")
-    theirs = _ranked(profile, name, "team_memories", "team_id", "= ANY (teams)", "true")
-    of_agent = ("agent_memories", "agent_id", "m.agent_id, NULL::text AS team_id", "NOT r.of_team")
-    of_team = ("team_memories", "team_id", "NULL::text, m.team_id", "r.of_team")
     signals = [f"signal_{signal.name}" for signal in profile.signals]
     parameters = ",\n".join(f"    {w} float8 DEFAULT {_number(v)}" for w, v in weights.items())
     columns = ",\n".join(f"    {signal} float8" for signal in signals)
@@ -113,6 +109,7 @@ def recall_function(profile: Profile, *, or_replace: bool = False) -> str:
 #variable_conflict use_column
 DECLARE
     moment timestamptz := coalesce(as_of, now());
+    owners text[] := array_prepend(agent, ARRAY(SELECT 'team:' || t FROM unnest(teams) t));
     asked tsquery := word_filter({name}.text);
 BEGIN
     IF agent IS NULL OR agent = '' OR k IS NULL OR k < 1 THEN
@@ -167,18 +164,9 @@ BEGIN
     END IF;
     RETURN QUERY
     WITH ranked AS (
-        SELECT * FROM (
-{indent(own, " " * 12)}) own
-        UNION ALL
-        SELECT * FROM (
-{indent(theirs, " " * 12)}) theirs
-        ORDER BY score DESC, id
-        LIMIT k
+{indent(_ranked(profile, name), " " * 8)}
     )
-{indent(_described(profile, *of_agent), "    ")}
-    UNION ALL
-{indent(_described(profile, *of_team), "    ")}
-    ORDER BY score DESC, id;
+{indent(_described(profile), "    ")};
 END"""
     return f"""\
 CREATE {"OR REPLACE " if or_replace else ""}FUNCTION {name}(
@@ -195,7 +183,6 @@ CREATE {"OR REPLACE " if or_replace else ""}FUNCTION {name}(
 {parameters}
 ) RETURNS TABLE (
     agent_id text,
-    team_id text,
     id uuid,
     content text,
     memory_type text,
@@ -217,47 +204,52 @@ COMMENT ON FUNCTION {name} IS
 
 def readable(profile: Profile) -> str:
     """The score as SQL over agent_memories m and memory_usage u, weights written in."""
-    scope = replace(_scope("agent_memories"), as_of=literal_column("now()"), apply_decay=None)
+    scope = replace(_scope(), as_of=literal_column("now()"), apply_decay=None)
     return "\n+ ".join(
         f"{weight:g} * {_sql(compiler.value(signal, scope))}" for signal, weight in profile
     )
 
 
-def _ranked(profile: Profile, name: str, table: str, owner: str, whose: str, of_team: str) -> str:
-    conditions = CONDITIONS.replace("ARGS.", f"{name}.").replace("OWNER", owner)
-    conditions = conditions.replace("TRUST", _trust(table))
+def _ranked(profile: Profile, name: str) -> str:
+    conditions = CONDITIONS.replace("ARGS.", f"{name}.").replace("TRUST", _trust())
     if requires_embedding(profile.signals):
         conditions += "\nAND (query IS NULL OR m.embedding IS NOT NULL)"
-    words = _words(profile, owner, of_team)
-    keyword = f",\n       {KEYWORD} AS keyword" if words else ""
+    words = keyword = ""
+    if _reads_words(profile):
+        words = (
+            "  LEFT JOIN keyword_shares(owners, query_text) words\n"
+            "    ON words.agent_id = m.agent_id AND words.memory_id = m.id\n"
+        )
+        keyword = f",\n       {KEYWORD} AS keyword"
     return f"""\
-SELECT m.{owner} AS owner_id, m.id, {of_team} AS of_team,
-{indent(_score(profile, table), " " * 7)} AS score{keyword}
-  FROM {table} m
-  {USAGE.replace("OWNER", owner)}
-{words} WHERE m.{owner} {whose}
+SELECT m.agent_id, m.id,
+{indent(_score(profile), " " * 7)} AS score{keyword}
+  FROM agent_memories m
+  {USAGE}
+{words} WHERE m.agent_id = ANY (owners)
 {indent("AND " + conditions, "   ")}
  ORDER BY score DESC, m.id
  LIMIT k"""
 
 
-def _described(profile: Profile, table: str, owner: str, owners: str, which: str) -> str:
-    scope = replace(_scope(table), keyword=literal_column("r.keyword"))
+def _described(profile: Profile) -> str:
+    scope = replace(_scope(), keyword=literal_column("r.keyword"))
     signals = ",\n".join(
         f"       {_sql(compiler.value(signal, scope))}" for signal in profile.signals
     )
     return f"""\
-SELECT {owners}, m.id, m.content, m.memory_type, m.created_at, r.score,
+SELECT m.agent_id, m.id, m.content, m.memory_type, m.created_at, r.score,
        similarity(m.embedding, query, NULL),
 {signals}
   FROM ranked r
-  JOIN {table} m ON m.{owner} = r.owner_id AND m.id = r.id
-  LEFT JOIN memory_usage u ON u.agent_id = r.owner_id AND u.memory_id = r.id
- WHERE {which} AND (min_score IS NULL OR r.score >= min_score)"""
+  JOIN agent_memories m ON m.agent_id = r.agent_id AND m.id = r.id
+  {USAGE}
+ WHERE min_score IS NULL OR r.score >= min_score
+ ORDER BY r.score DESC, m.id"""
 
 
-def _score(profile: Profile, table: str) -> str:
-    scope = _scope(table)
+def _score(profile: Profile) -> str:
+    scope = _scope()
     return "\n+ ".join(
         f"{signal.name}_weight * {_sql(compiler.value(signal, scope))}"
         for signal in profile.signals
@@ -268,30 +260,15 @@ def _reads_words(profile: Profile) -> bool:
     return any(isinstance(signal, Keyword) for signal in profile.signals)
 
 
-def _words(profile: Profile, owner: str, of_team: str) -> str:
-    """The join that brings the keyword signal, where the profile has it."""
-    if not _reads_words(profile):
-        return ""
-    if of_team == "false":  # as a search does, without a condition that there is but one owner
-        return """\
-  LEFT JOIN keyword_shares(ARRAY[agent], false, query_text) words
-    ON words.memory_id = m.id
-"""
-    return f"""\
-  LEFT JOIN keyword_shares(teams, true, query_text) words
-    ON words.agent_id = m.{owner} AND words.memory_id = m.id
-"""
+def _trust() -> str:
+    return _sql(compiler.value(Trust(), _scope()))
 
 
-def _trust(table: str) -> str:
-    return _sql(compiler.value(Trust(), _scope(table)))
-
-
-def _scope(table: str) -> Scope:
+def _scope() -> Scope:
     found = tables()
     return Scope(
         schema="",
-        memories=getattr(found, table).alias("m"),
+        memories=found.memories.alias("m"),
         usage=found.memory_usage.alias("u"),
         query=literal_column("query"),
         as_of=literal_column("moment"),

@@ -14,6 +14,7 @@ from typing import Any
 from uuid import UUID
 
 from pgrecall.errors import InputError
+from pgrecall.schema import TEAM, Tables
 from pgrecall.schema.limits import EARLIEST, LATEST, MAX_NAME_LENGTH
 from pgrecall.signals import MAX_QUERY_ENTITIES, SMALLEST_SHARE
 
@@ -26,6 +27,19 @@ def shown(value: object) -> str:
         return f"{value!r:.80}"
     except ValueError:  # Python writes no whole number of more than some thousand digits
         return f"{type(value).__name__} with too many digits to be shown"
+
+
+def require_owner(tables: Tables, agent_id: object) -> str:
+    """The id of an agent or a team as it is stored; one that is stored already passes."""
+    if tables.prefix and isinstance(agent_id, str):
+        agent_id = agent_id.removeprefix(tables.prefix)
+    owner_id = tables.prefix + require_name("agent_id", agent_id)
+    if owner_id.startswith(TEAM) and not tables.prefix:
+        raise InputError(
+            f"agent_id must not begin with {TEAM!r}, got {shown(owner_id)}: work on the memories "
+            "of teams through `repository.teams`, which takes their ids without it"
+        )
+    return owner_id
 
 
 def require_text(name: str, value: object, *, error: type[InputError] = InputError) -> str:

@@ -48,6 +48,7 @@ OPERATIONS = (
     *("revive_memories", "history", "clear_memories", "owners_of_memories", "count_garbage"),
     *("collect_garbage_batch", "archive_excess_batch", "sweep_orphans_batch", "collect_garbage"),
 )
+VIEWS = ("memory_signals", "telling_terms", "team_memories")
 PROFILES = ("five_factor", "last_access", "half_life", "trust", "tiered", "hybrid")
 
 REPUTATIONS = {
@@ -108,16 +109,7 @@ def upgrade() -> None:
     _create_text_language()
     for path in (*BOUND, *KEYS):
         install(f"{path}.sql")
-    _create_memories(
-        "agent_memories",
-        _name("agent_id", "Whose memory this is; every statement filters on it."),
-        "Memories of agents, one row each; nothing here changes when one is retrieved.",
-    )
-    _create_memories(
-        "team_memories",
-        _name("team_id", "The team whose memory this is; every statement filters on it."),
-        "Memories shared by teams of agents, of the same shape as agent_memories.",
-    )
+    _create_memories()
     _create_usage()
     _create_events()
     _create_labels()
@@ -127,11 +119,10 @@ def upgrade() -> None:
     _create_defaults()
     for name in FUNCTIONS:
         install(f"functions/{name}.sql")
-    for view in ("memory_terms", "memory_signals"):
-        install(f"views/{view}.sql")
     for name in WORDS:
         install(f"words/{name}.sql")
-    install("views/telling_terms.sql")
+    for name in VIEWS:
+        install(f"views/{name}.sql")
     for name in RANK_INDEX:
         install(f"rank_index/{name}.sql")
     install("context/pack.sql")
@@ -162,9 +153,9 @@ def _create_text_language() -> None:
     )
 
 
-def _create_memories(table: str, owner: sa.Column[str], comment: str) -> None:
+def _create_memories() -> None:
+    table = "agent_memories"
     norm = {"vector": "vector_norm", "halfvec": "l2_norm"}[settings().embedding_type]
-    of_team = str(table == "team_memories").lower()
     shares = (
         *("usefulness", "confidence", "importance", "trust", "quality_score"),
         *("trust_provenance", "trust_consensus", "trust_governance", "trust_usage"),
@@ -175,9 +166,12 @@ def _create_memories(table: str, owner: sa.Column[str], comment: str) -> None:
     )
     _create(
         table,
-        comment,
+        "Memories of agents and teams, one row each; nothing here changes when one is retrieved.",
         # What ranking reads comes first: PostgreSQL unpacks a row from its start.
-        owner,
+        _name(
+            "agent_id",
+            "Its owner: an agent, or a team as team:<id>; every statement filters on it.",
+        ),
         _id("id", "UUID made by the client, version 7."),
         _share("usefulness", "Posterior mean of helpfulness from feedback.", "0.5"),
         _share("confidence", "How sure the extraction was.", "0.8"),
@@ -255,7 +249,7 @@ def _create_memories(table: str, owner: sa.Column[str], comment: str) -> None:
         ),
         *_checks(
             table,
-            **{owner.name: f"{owner.name} <> '' AND length({owner.name}) <= 200"},
+            agent_id="agent_id <> '' AND agent_id <> 'team:' AND length(agent_id) <= 205",
             content="content <> '' AND octet_length(content) <= 2097152",
             memory_type="memory_type <> '' AND length(memory_type) <= 200",
             metadata="jsonb_typeof(metadata) = 'object'",
@@ -270,23 +264,23 @@ def _create_memories(table: str, owner: sa.Column[str], comment: str) -> None:
         ),
         *_share_checks(table, *shares),
         *_moment_checks(table, *moments),
-        key=(owner.name, "id"),
+        key=("agent_id", "id"),
     )
     schema = settings().schema
     # An embedding stays in its row: fetching it from TOAST doubles the time of exact scoring.
     op.execute(f'ALTER TABLE "{schema}".{table} ALTER COLUMN embedding SET STORAGE PLAIN')
     _index(
         table,
-        owner.name,
+        "agent_id",
         "content_hash",
         unique=True,
         postgresql_where=sa.text("status = 'active'"),
     )
-    _index(table, owner.name, "inserted_at")
+    _index(table, "agent_id", "inserted_at")
     op.create_index(
         f"ix_{table}_words",
         table,
-        [sa.text(f"term_keys({owner.name}, {of_team}, terms)")],
+        [sa.text("term_keys(agent_id, terms)")],
         schema=schema,
         postgresql_using="gin",
         postgresql_with={"fastupdate": "off"},
@@ -304,7 +298,7 @@ def _create_usage() -> None:
         "memory_usage",
         "Counters of use, apart from agent_memories so that counting never touches a vector or its "
         "index; no row until the first retrieval.",
-        _name("agent_id", "Whose memory it counts: an agent, or a team."),
+        _name("agent_id", "Whose memory it counts."),
         _id("memory_id", "The memory it counts."),
         _count("retrieval_count", "How often it was retrieved."),
         _moment("last_accessed_at", "Last retrieval."),
@@ -323,7 +317,7 @@ def _create_events() -> None:
     _create(
         "memory_events",
         "What happened to memories, append-only; a retrieval leaves no row.",
-        _name("agent_id", "Whose memory it tells of: an agent, or a team."),
+        _name("agent_id", "Whose memory it tells of."),
         _id("memory_id", "The memory it tells of."),
         _id("id", "UUID made by the client, version 7."),
         _name("event_type", "What happened."),
@@ -348,7 +342,7 @@ def _create_labels() -> None:
     _create(
         "memory_labels",
         "Labels of memories with a kind and a weight, to find memories by.",
-        _name("agent_id", "Whose memory it labels: an agent, or a team."),
+        _name("agent_id", "Whose memory it labels."),
         _id("memory_id", "The memory it labels."),
         _name("kind", "keyword, tag, concept or component."),
         _name("value", "The label itself."),
@@ -368,7 +362,7 @@ def _create_links() -> None:
     _create(
         "memory_links",
         "Links between two memories of the same owner; followed in both directions.",
-        _name("agent_id", "Whose memories it links: an agent's, or a team's."),
+        _name("agent_id", "Whose memories it links."),
         _id("source_id", "The memory it starts from."),
         _id("target_id", "The memory it leads to."),
         _name("kind", "What the link means: consolidates, or a caller's own word."),
@@ -390,7 +384,6 @@ def _create_gc_runs() -> None:
         "Runs of the garbage collection; a dry run leaves none.",
         _name("agent_id", "Whose memories were looked at; empty: those of every owner."),
         _id("id", "The run, a UUID of version 7."),
-        _name("table_name", "agent_memories or team_memories."),
         _name("policy", "The policy's name."),
         _share("min_trust_threshold", "Trust below which it archived."),
         _share("delete_threshold", "Trust below which it deleted."),
@@ -416,8 +409,7 @@ def _create_rank_indexes() -> None:
     _create(
         "rank_indexes",
         "Rank indexes, one of an owner with many memories; derived and disposable.",
-        _name("agent_id", "Whose memories it ranks: an agent, or a team."),
-        _name("table_name", "agent_memories or team_memories."),
+        _name("agent_id", "Whose memories it ranks."),
         _name("relation", "The table of positions that is in use, in this schema."),
         _given("space", sa.Integer(), "Version of the space they lie in."),
         _moment("as_of", "The moment the positions are of.", nullable=False),
@@ -449,9 +441,8 @@ def _create_rank_indexes() -> None:
             "likeness",
             "How similar to a query, by cosine, the likest that a walk meets usually is.",
         ),
-        *_checks("rank_indexes", table_name="table_name IN ('agent_memories', 'team_memories')"),
         *_moment_checks("rank_indexes", "as_of", "built_at"),
-        key=("agent_id", "table_name"),
+        key=("agent_id",),
     )
 
 

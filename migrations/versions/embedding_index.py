@@ -18,21 +18,19 @@ down_revision = None
 branch_labels = None
 depends_on = "0001"
 
-TABLES = ("agent_memories", "team_memories")
+NAME, TABLE = "ix_agent_memories_embedding", "agent_memories"
 
 
 def upgrade() -> None:
-    for table in TABLES:
-        create_index_concurrently(
-            f"ix_{table}_embedding",
-            table,
-            ["embedding"],
-            postgresql_using="hnsw",
-            postgresql_ops={"embedding": f"{extension()}.{settings().embedding_type}_cosine_ops"},
-            postgresql_with={"m": 16, "ef_construction": 64},
-        )
+    create_index_concurrently(
+        NAME,
+        TABLE,
+        ["embedding"],
+        postgresql_using="hnsw",
+        postgresql_ops={"embedding": f"{extension()}.{settings().embedding_type}_cosine_ops"},
+        postgresql_with={"m": 16, "ef_construction": 64},
+    )
 
 
 def downgrade() -> None:
-    for table in TABLES:
-        drop_index_concurrently(f"ix_{table}_embedding", table)
+    drop_index_concurrently(NAME, TABLE)

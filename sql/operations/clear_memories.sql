@@ -1,6 +1,5 @@
 CREATE FUNCTION clear_memories(
-    agent text,
-    of_team boolean DEFAULT false
+    agent text
 ) RETURNS bigint
     LANGUAGE plpgsql VOLATILE
     SET search_path FROM CURRENT
@@ -14,81 +13,30 @@ BEGIN
         RAISE EXCEPTION 'agent must be given, got %', agent
             USING ERRCODE = 'invalid_parameter_value';
     END IF;
-    IF (of_team IS NULL) IS NOT FALSE THEN
-        RAISE EXCEPTION 'of_team must be true or false'
-            USING ERRCODE = 'invalid_parameter_value';
-    END IF;
-    IF of_team THEN
-        WITH locked AS
-        (SELECT team_memories.id AS id
-        FROM team_memories
-        WHERE team_memories.team_id = owner_id ORDER BY team_memories.id FOR UPDATE),
-        gone AS
-        (DELETE FROM team_memories WHERE team_memories.team_id = owner_id AND team_memories.id IN (SELECT locked.id
-        FROM locked) RETURNING team_memories.id)
-         SELECT count(*) AS cleared
-        FROM gone
-        INTO cleared;
-        DELETE FROM memory_usage WHERE memory_usage.agent_id = owner_id AND NOT (EXISTS (SELECT 1
-        FROM agent_memories
-        WHERE agent_memories.agent_id = owner_id AND agent_memories.id = memory_usage.memory_id)) AND NOT (EXISTS (SELECT 1
-        FROM team_memories
-        WHERE team_memories.team_id = owner_id AND team_memories.id = memory_usage.memory_id));
-        DELETE FROM memory_labels WHERE memory_labels.agent_id = owner_id AND NOT (EXISTS (SELECT 1
-        FROM agent_memories
-        WHERE agent_memories.agent_id = owner_id AND agent_memories.id = memory_labels.memory_id)) AND NOT (EXISTS (SELECT 1
-        FROM team_memories
-        WHERE team_memories.team_id = owner_id AND team_memories.id = memory_labels.memory_id));
-        DELETE FROM memory_links WHERE memory_links.agent_id = owner_id AND NOT (EXISTS (SELECT 1
-        FROM agent_memories
-        WHERE agent_memories.agent_id = owner_id AND agent_memories.id = memory_links.source_id)) AND NOT (EXISTS (SELECT 1
-        FROM team_memories
-        WHERE team_memories.team_id = owner_id AND team_memories.id = memory_links.source_id));
-        DELETE FROM memory_events WHERE memory_events.agent_id = owner_id AND NOT (EXISTS (SELECT 1
-        FROM agent_memories
-        WHERE agent_memories.agent_id = owner_id AND agent_memories.id = memory_events.memory_id)) AND NOT (EXISTS (SELECT 1
-        FROM team_memories
-        WHERE team_memories.team_id = owner_id AND team_memories.id = memory_events.memory_id)) AND NOT (EXISTS (SELECT 1
-        FROM memory_events AS last
-        WHERE last.agent_id = owner_id AND last.memory_id = memory_events.memory_id AND last.event_type = 'deleted' AND (last.old_values ->> 'table_name') = 'agent_memories'));
-        DELETE FROM gc_runs WHERE gc_runs.agent_id = owner_id AND gc_runs.table_name = 'team_memories';
-        RETURN cleared;
-    ELSE
-        WITH locked AS
-        (SELECT agent_memories.id AS id
-        FROM agent_memories
-        WHERE agent_memories.agent_id = owner_id ORDER BY agent_memories.id FOR UPDATE),
-        gone AS
-        (DELETE FROM agent_memories WHERE agent_memories.agent_id = owner_id AND agent_memories.id IN (SELECT locked.id
-        FROM locked) RETURNING agent_memories.id)
-         SELECT count(*) AS cleared
-        FROM gone
-        INTO cleared;
-        DELETE FROM memory_usage WHERE memory_usage.agent_id = owner_id AND NOT (EXISTS (SELECT 1
-        FROM team_memories
-        WHERE team_memories.team_id = owner_id AND team_memories.id = memory_usage.memory_id)) AND NOT (EXISTS (SELECT 1
-        FROM agent_memories
-        WHERE agent_memories.agent_id = owner_id AND agent_memories.id = memory_usage.memory_id));
-        DELETE FROM memory_labels WHERE memory_labels.agent_id = owner_id AND NOT (EXISTS (SELECT 1
-        FROM team_memories
-        WHERE team_memories.team_id = owner_id AND team_memories.id = memory_labels.memory_id)) AND NOT (EXISTS (SELECT 1
-        FROM agent_memories
-        WHERE agent_memories.agent_id = owner_id AND agent_memories.id = memory_labels.memory_id));
-        DELETE FROM memory_links WHERE memory_links.agent_id = owner_id AND NOT (EXISTS (SELECT 1
-        FROM team_memories
-        WHERE team_memories.team_id = owner_id AND team_memories.id = memory_links.source_id)) AND NOT (EXISTS (SELECT 1
-        FROM agent_memories
-        WHERE agent_memories.agent_id = owner_id AND agent_memories.id = memory_links.source_id));
-        DELETE FROM memory_events WHERE memory_events.agent_id = owner_id AND NOT (EXISTS (SELECT 1
-        FROM team_memories
-        WHERE team_memories.team_id = owner_id AND team_memories.id = memory_events.memory_id)) AND NOT (EXISTS (SELECT 1
-        FROM agent_memories
-        WHERE agent_memories.agent_id = owner_id AND agent_memories.id = memory_events.memory_id)) AND NOT (EXISTS (SELECT 1
-        FROM memory_events AS last
-        WHERE last.agent_id = owner_id AND last.memory_id = memory_events.memory_id AND last.event_type = 'deleted' AND (last.old_values ->> 'table_name') = 'team_memories'));
-        DELETE FROM gc_runs WHERE gc_runs.agent_id = owner_id AND gc_runs.table_name = 'agent_memories';
-        RETURN cleared;
-    END IF;
+    WITH locked AS
+    (SELECT agent_memories.id AS id
+    FROM agent_memories
+    WHERE agent_memories.agent_id = owner_id ORDER BY agent_memories.id FOR UPDATE),
+    gone AS
+    (DELETE FROM agent_memories WHERE agent_memories.agent_id = owner_id AND agent_memories.id IN (SELECT locked.id
+    FROM locked) RETURNING agent_memories.id)
+     SELECT count(*) AS cleared
+    FROM gone
+    INTO cleared;
+    DELETE FROM memory_usage WHERE memory_usage.agent_id = owner_id AND NOT (EXISTS (SELECT 1
+    FROM agent_memories
+    WHERE agent_memories.agent_id = owner_id AND agent_memories.id = memory_usage.memory_id));
+    DELETE FROM memory_labels WHERE memory_labels.agent_id = owner_id AND NOT (EXISTS (SELECT 1
+    FROM agent_memories
+    WHERE agent_memories.agent_id = owner_id AND agent_memories.id = memory_labels.memory_id));
+    DELETE FROM memory_links WHERE memory_links.agent_id = owner_id AND NOT (EXISTS (SELECT 1
+    FROM agent_memories
+    WHERE agent_memories.agent_id = owner_id AND agent_memories.id = memory_links.source_id));
+    DELETE FROM memory_events WHERE memory_events.agent_id = owner_id AND NOT (EXISTS (SELECT 1
+    FROM agent_memories
+    WHERE agent_memories.agent_id = owner_id AND agent_memories.id = memory_events.memory_id));
+    DELETE FROM gc_runs WHERE gc_runs.agent_id = owner_id;
+    RETURN cleared;
 END
 $operation$;
 

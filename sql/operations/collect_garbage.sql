@@ -10,7 +10,6 @@ CREATE PROCEDURE collect_garbage(
     dry_run boolean DEFAULT false,
     policy text DEFAULT 'default',
     batch_size integer DEFAULT 1000,
-    of_team boolean DEFAULT false,
     INOUT scanned bigint DEFAULT 0,
     INOUT archived bigint DEFAULT 0,
     INOUT deleted bigint DEFAULT 0,
@@ -39,11 +38,11 @@ BEGIN
      WHERE p.oid OPERATOR(pg_catalog.=) routine;
     theirs := pg_catalog.current_setting('search_path');
     PERFORM pg_catalog.set_config('search_path', ours, true);
-    IF dry_run IS NULL OR of_team IS NULL OR agent = '' IS TRUE OR policy IS NULL OR policy = ''
+    IF dry_run IS NULL OR agent = '' IS TRUE OR policy IS NULL OR policy = ''
        OR batch_size IS NULL OR NOT batch_size BETWEEN 1 AND 100000 THEN
-        RAISE EXCEPTION 'dry_run and of_team are true or false, agent and policy must not be empty, '
-            'and batch_size lies within 1 and 100000; got %, %, %, % and %',
-            dry_run, of_team, agent, policy, batch_size
+        RAISE EXCEPTION 'dry_run is true or false, agent and policy must not be empty, and '
+            'batch_size lies within 1 and 100000; got %, %, % and %',
+            dry_run, agent, policy, batch_size
             USING ERRCODE = 'invalid_parameter_value';
     END IF;
     IF (coalesce(min_trust_threshold, 0) BETWEEN 0 AND 1
@@ -56,16 +55,15 @@ BEGIN
             USING ERRCODE = 'invalid_parameter_value';
     END IF;
     scanned := 0; archived := 0; deleted := 0; swept := 0;
-    owners := CASE WHEN agent IS NULL THEN owners_of_memories(of_team, true)
+    owners := CASE WHEN agent IS NULL THEN owners_of_memories(true)
                    ELSE ARRAY[agent] END;
     IF NOT dry_run THEN
         run := event_id();
         INSERT INTO gc_runs AS r
-               (agent_id, id, table_name, policy, min_trust_threshold, delete_threshold,
+               (agent_id, id, policy, min_trust_threshold, delete_threshold,
                 max_age_hours, max_live, scanned, archived, deleted, swept, started_at, seconds,
                 finished)
-        VALUES (log_owner, run,
-                CASE WHEN of_team THEN 'team_memories' ELSE 'agent_memories' END, policy,
+        VALUES (log_owner, run, policy,
                 min_trust_threshold, delete_threshold, max_age_hours, max_live, 0, 0, 0, 0, began,
                 0, false);
         COMMIT;
@@ -74,7 +72,7 @@ BEGIN
         PERFORM pg_catalog.set_config('search_path', ours, true);
         IF dry_run THEN
             SELECT * INTO step FROM count_garbage(
-                whose, min_trust_threshold, max_age_hours, delete_threshold, max_live, of_team) g;
+                whose, min_trust_threshold, max_age_hours, delete_threshold, max_live) g;
             scanned := scanned + step.scanned;
             archived := archived + step.archived;
             deleted := deleted + step.deleted;
@@ -86,7 +84,7 @@ BEGIN
             PERFORM pg_catalog.set_config('search_path', ours, true);
             SELECT * INTO step FROM collect_garbage_batch(
                 whose, last, min_trust_threshold, max_age_hours, delete_threshold, policy,
-                batch_size, of_team) b;
+                batch_size) b;
             last := step.last_id;
             scanned := scanned + step.scanned;
             archived := archived + step.archived;
@@ -102,7 +100,7 @@ BEGIN
             EXIT WHEN max_live IS NULL;
             PERFORM pg_catalog.set_config('search_path', ours, true);
             SELECT count(*) INTO changed
-              FROM archive_excess_batch(whose, max_live, policy, batch_size, of_team) e;
+              FROM archive_excess_batch(whose, max_live, policy, batch_size) e;
             archived := archived + changed;
             UPDATE gc_runs r SET scanned = collect_garbage.scanned,
                    archived = collect_garbage.archived, deleted = collect_garbage.deleted,

@@ -24,9 +24,7 @@ BEGIN
     FROM memory_usage
     WHERE memory_usage.agent_id = owner_id AND NOT (EXISTS (SELECT 1
     FROM agent_memories
-    WHERE agent_memories.agent_id = memory_usage.agent_id AND agent_memories.id = memory_usage.memory_id)) AND NOT (EXISTS (SELECT 1
-    FROM team_memories
-    WHERE team_memories.team_id = memory_usage.agent_id AND team_memories.id = memory_usage.memory_id)) ORDER BY memory_usage.agent_id, memory_usage.memory_id
+    WHERE agent_memories.agent_id = memory_usage.agent_id AND agent_memories.id = memory_usage.memory_id)) ORDER BY memory_usage.agent_id, memory_usage.memory_id
      LIMIT batch_size FOR UPDATE SKIP LOCKED)
      DELETE FROM memory_usage USING orphans WHERE memory_usage.agent_id = owner_id AND memory_usage.agent_id = orphans.agent_id AND memory_usage.memory_id = orphans.memory_id;
     GET DIAGNOSTICS rows_gone = ROW_COUNT;
@@ -36,9 +34,7 @@ BEGIN
     FROM memory_labels
     WHERE memory_labels.agent_id = owner_id AND NOT (EXISTS (SELECT 1
     FROM agent_memories
-    WHERE agent_memories.agent_id = memory_labels.agent_id AND agent_memories.id = memory_labels.memory_id)) AND NOT (EXISTS (SELECT 1
-    FROM team_memories
-    WHERE team_memories.team_id = memory_labels.agent_id AND team_memories.id = memory_labels.memory_id)) ORDER BY memory_labels.agent_id, memory_labels.memory_id, memory_labels.kind, memory_labels.value
+    WHERE agent_memories.agent_id = memory_labels.agent_id AND agent_memories.id = memory_labels.memory_id)) ORDER BY memory_labels.agent_id, memory_labels.memory_id, memory_labels.kind, memory_labels.value
      LIMIT batch_size FOR UPDATE SKIP LOCKED)
      DELETE FROM memory_labels USING orphans WHERE memory_labels.agent_id = owner_id AND memory_labels.agent_id = orphans.agent_id AND memory_labels.memory_id = orphans.memory_id AND memory_labels.kind = orphans.kind AND memory_labels.value = orphans.value;
     GET DIAGNOSTICS rows_gone = ROW_COUNT;
@@ -48,13 +44,9 @@ BEGIN
     FROM memory_links
     WHERE memory_links.agent_id = owner_id AND (NOT (EXISTS (SELECT 1
     FROM agent_memories
-    WHERE agent_memories.agent_id = memory_links.agent_id AND agent_memories.id = memory_links.source_id)) AND NOT (EXISTS (SELECT 1
-    FROM team_memories
-    WHERE team_memories.team_id = memory_links.agent_id AND team_memories.id = memory_links.source_id)) OR NOT (EXISTS (SELECT 1
+    WHERE agent_memories.agent_id = memory_links.agent_id AND agent_memories.id = memory_links.source_id)) OR NOT (EXISTS (SELECT 1
     FROM agent_memories
-    WHERE agent_memories.agent_id = memory_links.agent_id AND agent_memories.id = memory_links.target_id)) AND NOT (EXISTS (SELECT 1
-    FROM team_memories
-    WHERE team_memories.team_id = memory_links.agent_id AND team_memories.id = memory_links.target_id))) ORDER BY memory_links.agent_id, memory_links.source_id, memory_links.target_id, memory_links.kind
+    WHERE agent_memories.agent_id = memory_links.agent_id AND agent_memories.id = memory_links.target_id))) ORDER BY memory_links.agent_id, memory_links.source_id, memory_links.target_id, memory_links.kind
      LIMIT batch_size FOR UPDATE SKIP LOCKED)
      DELETE FROM memory_links USING orphans WHERE memory_links.agent_id = owner_id AND memory_links.agent_id = orphans.agent_id AND memory_links.source_id = orphans.source_id AND memory_links.target_id = orphans.target_id AND memory_links.kind = orphans.kind;
     GET DIAGNOSTICS rows_gone = ROW_COUNT;

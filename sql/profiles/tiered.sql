@@ -37,7 +37,6 @@ CREATE FUNCTION recall_tiered(
     entity_overlap_weight float8 DEFAULT 0.05
 ) RETURNS TABLE (
     agent_id text,
-    team_id text,
     id uuid,
     content text,
     memory_type text,
@@ -57,6 +56,7 @@ AS $recall$
 #variable_conflict use_column
 DECLARE
     moment timestamptz := coalesce(as_of, now());
+    owners text[] := array_prepend(agent, ARRAY(SELECT 'team:' || t FROM unnest(teams) t));
     asked tsquery := word_filter(recall_tiered.text);
 BEGIN
     IF agent IS NULL OR agent = '' OR k IS NULL OR k < 1 THEN
@@ -116,91 +116,47 @@ BEGIN
     END IF;
     RETURN QUERY
     WITH ranked AS (
-        SELECT * FROM (
-            SELECT m.agent_id AS owner_id, m.id, false AS of_team,
-                   similarity_weight * similarity(m.embedding, query, 0.0)
-                   + recency_weight * recency_exponential(coalesce(u.last_accessed_at, m.created_at), moment, CASE WHEN (m.tier = 'short') THEN 2.772588722239781 WHEN (m.tier = 'medium') THEN 0.09902102579427789 WHEN (m.tier = 'long') THEN 0.007701635339554948 ELSE 0.007701635339554948 END, 0.5)
-                   + importance_weight * m.importance
-                   + frequency_weight * frequency(u.retrieval_count, 20)
-                   + usefulness_weight * m.usefulness
-                   + entity_overlap_weight * entity_overlap(m.entities, query_entities) AS score
-              FROM agent_memories m
-              LEFT JOIN memory_usage u ON u.agent_id = m.agent_id AND u.memory_id = m.id
-             WHERE m.agent_id = agent
-               AND (include_invalid OR is_valid(
-                      m.valid_from, m.valid_until, m.invalidated_at, m.expires_at, moment))
-               AND (recall_tiered.as_of IS NULL OR m.created_at IS NULL OR m.created_at <= moment)
-               AND m.status = ANY (statuses)
-               AND (memory_types IS NULL OR m.memory_type = ANY (memory_types)
-                    OR m.additional_types && memory_types)
-               AND (tiers IS NULL OR m.tier = ANY (tiers))
-               AND (recall_tiered.tags IS NULL OR m.tags && recall_tiered.tags)
-               AND (all_tags IS NULL OR m.tags @> all_tags)
-               AND (recall_tiered.entities IS NULL OR m.entities && recall_tiered.entities)
-               AND (all_entities IS NULL OR m.entities @> all_entities)
-               AND (labels IS NULL OR EXISTS (
-                      SELECT FROM memory_labels l
-                       WHERE l.agent_id = m.agent_id AND l.memory_id = m.id AND l.value = ANY (labels)
-                         AND (label_kinds IS NULL OR l.kind = ANY (label_kinds))))
-               AND (recall_tiered.text IS NULL OR m.terms @@ asked)
-               AND (recall_tiered.metadata IS NULL OR m.metadata @> recall_tiered.metadata)
-               AND (created_after IS NULL OR m.created_at >= created_after)
-               AND (created_before IS NULL OR m.created_at < created_before)
-               AND (components IS NULL OR m.component = ANY (components))
-               AND (output_types IS NULL OR m.output_type = ANY (output_types))
-               AND (domains IS NULL OR m.domain = ANY (domains))
-               AND (categories IS NULL OR m.category = ANY (categories))
-               AND (loops IS NULL OR m.loop = ANY (loops))
-               AND (recall_tiered.compliant IS NULL OR m.compliant = recall_tiered.compliant)
-               AND (min_trust IS NULL OR m.trust IS NOT NULL AND CASE WHEN apply_decay THEN decayed_trust(m.trust, u.last_accessed_at, moment, m.trust_curve, m.trust_half_life_hours, 0.5) ELSE coalesce(m.trust, 0.5) END >= min_trust)
-               AND (min_similarity IS NULL OR similarity(m.embedding, query, NULL) >= min_similarity)
-             ORDER BY score DESC, m.id
-             LIMIT k) own
-        UNION ALL
-        SELECT * FROM (
-            SELECT m.team_id AS owner_id, m.id, true AS of_team,
-                   similarity_weight * similarity(m.embedding, query, 0.0)
-                   + recency_weight * recency_exponential(coalesce(u.last_accessed_at, m.created_at), moment, CASE WHEN (m.tier = 'short') THEN 2.772588722239781 WHEN (m.tier = 'medium') THEN 0.09902102579427789 WHEN (m.tier = 'long') THEN 0.007701635339554948 ELSE 0.007701635339554948 END, 0.5)
-                   + importance_weight * m.importance
-                   + frequency_weight * frequency(u.retrieval_count, 20)
-                   + usefulness_weight * m.usefulness
-                   + entity_overlap_weight * entity_overlap(m.entities, query_entities) AS score
-              FROM team_memories m
-              LEFT JOIN memory_usage u ON u.agent_id = m.team_id AND u.memory_id = m.id
-             WHERE m.team_id = ANY (teams)
-               AND (include_invalid OR is_valid(
-                      m.valid_from, m.valid_until, m.invalidated_at, m.expires_at, moment))
-               AND (recall_tiered.as_of IS NULL OR m.created_at IS NULL OR m.created_at <= moment)
-               AND m.status = ANY (statuses)
-               AND (memory_types IS NULL OR m.memory_type = ANY (memory_types)
-                    OR m.additional_types && memory_types)
-               AND (tiers IS NULL OR m.tier = ANY (tiers))
-               AND (recall_tiered.tags IS NULL OR m.tags && recall_tiered.tags)
-               AND (all_tags IS NULL OR m.tags @> all_tags)
-               AND (recall_tiered.entities IS NULL OR m.entities && recall_tiered.entities)
-               AND (all_entities IS NULL OR m.entities @> all_entities)
-               AND (labels IS NULL OR EXISTS (
-                      SELECT FROM memory_labels l
-                       WHERE l.agent_id = m.team_id AND l.memory_id = m.id AND l.value = ANY (labels)
-                         AND (label_kinds IS NULL OR l.kind = ANY (label_kinds))))
-               AND (recall_tiered.text IS NULL OR m.terms @@ asked)
-               AND (recall_tiered.metadata IS NULL OR m.metadata @> recall_tiered.metadata)
-               AND (created_after IS NULL OR m.created_at >= created_after)
-               AND (created_before IS NULL OR m.created_at < created_before)
-               AND (components IS NULL OR m.component = ANY (components))
-               AND (output_types IS NULL OR m.output_type = ANY (output_types))
-               AND (domains IS NULL OR m.domain = ANY (domains))
-               AND (categories IS NULL OR m.category = ANY (categories))
-               AND (loops IS NULL OR m.loop = ANY (loops))
-               AND (recall_tiered.compliant IS NULL OR m.compliant = recall_tiered.compliant)
-               AND (min_trust IS NULL OR m.trust IS NOT NULL AND CASE WHEN apply_decay THEN decayed_trust(m.trust, u.last_accessed_at, moment, m.trust_curve, m.trust_half_life_hours, 0.5) ELSE coalesce(m.trust, 0.5) END >= min_trust)
-               AND (min_similarity IS NULL OR similarity(m.embedding, query, NULL) >= min_similarity)
-             ORDER BY score DESC, m.id
-             LIMIT k) theirs
-        ORDER BY score DESC, id
-        LIMIT k
+        SELECT m.agent_id, m.id,
+               similarity_weight * similarity(m.embedding, query, 0.0)
+               + recency_weight * recency_exponential(coalesce(u.last_accessed_at, m.created_at), moment, CASE WHEN (m.tier = 'short') THEN 2.772588722239781 WHEN (m.tier = 'medium') THEN 0.09902102579427789 WHEN (m.tier = 'long') THEN 0.007701635339554948 ELSE 0.007701635339554948 END, 0.5)
+               + importance_weight * m.importance
+               + frequency_weight * frequency(u.retrieval_count, 20)
+               + usefulness_weight * m.usefulness
+               + entity_overlap_weight * entity_overlap(m.entities, query_entities) AS score
+          FROM agent_memories m
+          LEFT JOIN memory_usage u ON u.agent_id = m.agent_id AND u.memory_id = m.id
+         WHERE m.agent_id = ANY (owners)
+           AND (include_invalid OR is_valid(
+                  m.valid_from, m.valid_until, m.invalidated_at, m.expires_at, moment))
+           AND (recall_tiered.as_of IS NULL OR m.created_at IS NULL OR m.created_at <= moment)
+           AND m.status = ANY (statuses)
+           AND (memory_types IS NULL OR m.memory_type = ANY (memory_types)
+                OR m.additional_types && memory_types)
+           AND (tiers IS NULL OR m.tier = ANY (tiers))
+           AND (recall_tiered.tags IS NULL OR m.tags && recall_tiered.tags)
+           AND (all_tags IS NULL OR m.tags @> all_tags)
+           AND (recall_tiered.entities IS NULL OR m.entities && recall_tiered.entities)
+           AND (all_entities IS NULL OR m.entities @> all_entities)
+           AND (labels IS NULL OR EXISTS (
+                  SELECT FROM memory_labels l
+                   WHERE l.agent_id = m.agent_id AND l.memory_id = m.id AND l.value = ANY (labels)
+                     AND (label_kinds IS NULL OR l.kind = ANY (label_kinds))))
+           AND (recall_tiered.text IS NULL OR m.terms @@ asked)
+           AND (recall_tiered.metadata IS NULL OR m.metadata @> recall_tiered.metadata)
+           AND (created_after IS NULL OR m.created_at >= created_after)
+           AND (created_before IS NULL OR m.created_at < created_before)
+           AND (components IS NULL OR m.component = ANY (components))
+           AND (output_types IS NULL OR m.output_type = ANY (output_types))
+           AND (domains IS NULL OR m.domain = ANY (domains))
+           AND (categories IS NULL OR m.category = ANY (categories))
+           AND (loops IS NULL OR m.loop = ANY (loops))
+           AND (recall_tiered.compliant IS NULL OR m.compliant = recall_tiered.compliant)
+           AND (min_trust IS NULL OR m.trust IS NOT NULL AND CASE WHEN apply_decay THEN decayed_trust(m.trust, u.last_accessed_at, moment, m.trust_curve, m.trust_half_life_hours, 0.5) ELSE coalesce(m.trust, 0.5) END >= min_trust)
+           AND (min_similarity IS NULL OR similarity(m.embedding, query, NULL) >= min_similarity)
+         ORDER BY score DESC, m.id
+         LIMIT k
     )
-    SELECT m.agent_id, NULL::text AS team_id, m.id, m.content, m.memory_type, m.created_at, r.score,
+    SELECT m.agent_id, m.id, m.content, m.memory_type, m.created_at, r.score,
            similarity(m.embedding, query, NULL),
            similarity(m.embedding, query, 0.0),
            recency_exponential(coalesce(u.last_accessed_at, m.created_at), moment, CASE WHEN (m.tier = 'short') THEN 2.772588722239781 WHEN (m.tier = 'medium') THEN 0.09902102579427789 WHEN (m.tier = 'long') THEN 0.007701635339554948 ELSE 0.007701635339554948 END, 0.5),
@@ -209,23 +165,10 @@ BEGIN
            m.usefulness,
            entity_overlap(m.entities, query_entities)
       FROM ranked r
-      JOIN agent_memories m ON m.agent_id = r.owner_id AND m.id = r.id
-      LEFT JOIN memory_usage u ON u.agent_id = r.owner_id AND u.memory_id = r.id
-     WHERE NOT r.of_team AND (min_score IS NULL OR r.score >= min_score)
-    UNION ALL
-    SELECT NULL::text, m.team_id, m.id, m.content, m.memory_type, m.created_at, r.score,
-           similarity(m.embedding, query, NULL),
-           similarity(m.embedding, query, 0.0),
-           recency_exponential(coalesce(u.last_accessed_at, m.created_at), moment, CASE WHEN (m.tier = 'short') THEN 2.772588722239781 WHEN (m.tier = 'medium') THEN 0.09902102579427789 WHEN (m.tier = 'long') THEN 0.007701635339554948 ELSE 0.007701635339554948 END, 0.5),
-           m.importance,
-           frequency(u.retrieval_count, 20),
-           m.usefulness,
-           entity_overlap(m.entities, query_entities)
-      FROM ranked r
-      JOIN team_memories m ON m.team_id = r.owner_id AND m.id = r.id
-      LEFT JOIN memory_usage u ON u.agent_id = r.owner_id AND u.memory_id = r.id
-     WHERE r.of_team AND (min_score IS NULL OR r.score >= min_score)
-    ORDER BY score DESC, id;
+      JOIN agent_memories m ON m.agent_id = r.agent_id AND m.id = r.id
+      LEFT JOIN memory_usage u ON u.agent_id = m.agent_id AND u.memory_id = m.id
+     WHERE min_score IS NULL OR r.score >= min_score
+     ORDER BY r.score DESC, m.id;
 END
 $recall$;
 

@@ -4,7 +4,7 @@
 -- A function and not part of the search, so that PostgreSQL can keep one plan for the search
 -- whatever the times are.
 CREATE FUNCTION rank_candidates(
-    agent text, of_team boolean, relation text, query text, candidates integer,
+    agent text, relation text, query text, candidates integer,
     written_since timestamptz, used_since timestamptz,
     reach integer DEFAULT 0, keyword_weight float8 DEFAULT 0, terms text[] DEFAULT '{}',
     memories bigint[] DEFAULT '{}', weights float8[] DEFAULT '{}')
@@ -37,7 +37,7 @@ BEGIN
     BEGIN
         IF owned IS NOT NULL THEN
             RETURN QUERY SELECT w.memory_id, true FROM worded_candidates(
-                agent, of_team, relation, query, candidates, reach, keyword_weight,
+                agent, relation, query, candidates, reach, keyword_weight,
                 terms, memories, weights, owned, likeness) w;
         ELSE
             RETURN QUERY SELECT n.memory_id, true
@@ -45,20 +45,15 @@ BEGIN
                                relation, query::@extschema:vector@.halfvec, candidates, reach, likeness) n;
             IF cardinality(terms) > 0 THEN
                 RETURN QUERY SELECT w.memory_id, false FROM word_candidates(
-                    agent, of_team, relation, query, keyword_weight,
+                    agent, relation, query, keyword_weight,
                     terms, memories, weights, candidates) w;
             END IF;
         END IF;
     EXCEPTION WHEN undefined_table THEN
         NULL;
     END;
-    IF of_team THEN
-        RETURN QUERY SELECT m.id, false FROM team_memories m
-                      WHERE m.team_id = agent AND m.inserted_at >= written_since;
-    ELSE
-        RETURN QUERY SELECT m.id, false FROM agent_memories m
-                      WHERE m.agent_id = agent AND m.inserted_at >= written_since;
-    END IF;
+    RETURN QUERY SELECT m.id, false FROM agent_memories m
+                  WHERE m.agent_id = agent AND m.inserted_at >= written_since;
     RETURN QUERY SELECT e.memory_id, false FROM memory_events e
                   WHERE e.agent_id = agent AND e.occurred_at >= written_since
                     AND e.event_type <> 'initial';

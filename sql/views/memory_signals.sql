@@ -1,7 +1,7 @@
 -- A view is as good as its columns are independent of a query: similarity, keyword and entity
 -- signals need one, and are not here. Half-lives and caps are those of the built-in profiles.
 CREATE VIEW memory_signals WITH (security_invoker = true) AS
-SELECT m.agent_id, NULL::text AS team_id, m.id, m.memory_type, m.tier, m.status,
+SELECT m.agent_id, m.id, m.memory_type, m.tier, m.status,
        is_valid(m.valid_from, m.valid_until, m.invalidated_at, m.expires_at, now()) AS valid,
        CASE WHEN m.created_at IS NOT NULL
             THEN greatest(date_part('epoch', now() - m.created_at) / 86400, 0) END AS age_days,
@@ -26,39 +26,12 @@ SELECT m.agent_id, NULL::text AS team_id, m.id, m.memory_type, m.tier, m.status,
        decayed_trust(m.trust, u.last_accessed_at, now(), m.trust_curve,
            m.trust_half_life_hours, NULL) AS decayed_trust
   FROM agent_memories m
-  LEFT JOIN memory_usage u ON u.agent_id = m.agent_id AND u.memory_id = m.id
-UNION ALL
-SELECT NULL, m.team_id, m.id, m.memory_type, m.tier, m.status,
-       is_valid(m.valid_from, m.valid_until, m.invalidated_at, m.expires_at, now()),
-       CASE WHEN m.created_at IS NOT NULL
-            THEN greatest(date_part('epoch', now() - m.created_at) / 86400, 0) END,
-       CASE WHEN u.last_accessed_at IS NOT NULL
-            THEN greatest(date_part('epoch', now() - u.last_accessed_at) / 86400, 0) END,
-       coalesce(u.retrieval_count, 0),
-       coalesce(u.success_count, 0),
-       coalesce(u.failure_count, 0),
-       u.last_accessed_at,
-       recency_exponential(m.created_at, now(), 0.05, 0.5),
-       recency_exponential(coalesce(u.last_accessed_at, m.created_at), now(), 0.05, 0.5),
-       recency_exponential(greatest(u.last_accessed_at, m.created_at), now(),
-           0.6931471805599453 / 14, 0.5),
-       recency_hyperbolic(m.created_at, now(), 7, 0.5),
-       recency_exponential(coalesce(u.last_accessed_at, m.created_at), now(),
-           0.6931471805599453 / CASE m.tier WHEN 'short' THEN 0.25 WHEN 'medium' THEN 7 ELSE 90 END,
-           0.5),
-       frequency(u.retrieval_count, 50),
-       frequency(u.retrieval_count, 20),
-       m.usefulness, m.importance, m.confidence, m.trust,
-       decayed_trust(m.trust, u.last_accessed_at, now(), m.trust_curve,
-           m.trust_half_life_hours, NULL)
-  FROM team_memories m
-  LEFT JOIN memory_usage u ON u.agent_id = m.team_id AND u.memory_id = m.id;
+  LEFT JOIN memory_usage u ON u.agent_id = m.agent_id AND u.memory_id = m.id;
 
 COMMENT ON VIEW memory_signals IS
-    'Every memory with those of its signals that no query is needed for, as of now; filter on agent_id or team_id.';
+    'Every memory with those of its signals that no query is needed for, as of now; filter on agent_id.';
 
-COMMENT ON COLUMN memory_signals.agent_id IS 'Whose memory this is; NULL for a memory of a team.';
-COMMENT ON COLUMN memory_signals.team_id IS 'The team whose memory this is; NULL for a memory of an agent.';
+COMMENT ON COLUMN memory_signals.agent_id IS 'Its owner: an agent, or a team as team:<id>.';
 COMMENT ON COLUMN memory_signals.id IS 'The memory.';
 COMMENT ON COLUMN memory_signals.memory_type IS 'Its kind, which is also its store.';
 COMMENT ON COLUMN memory_signals.tier IS 'short, medium or long.';

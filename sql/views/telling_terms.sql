@@ -1,36 +1,20 @@
--- A term says most of an agent when several of its memories have it and most do not: share · weight.
+-- A term says most of an owner when several of its memories have it and most do not: share · weight.
 CREATE VIEW telling_terms WITH (security_invoker = true) AS
-SELECT counted.agent_id, NULL::text AS team_id, counted.term, counted.memories,
+SELECT counted.agent_id, counted.term, counted.memories,
        term_weight(counted.memories, owners.total) AS weight,
        counted.memories / owners.total::float8
            * term_weight(counted.memories, owners.total) AS telling
-  FROM (SELECT t.agent_id, each.term, count(*) AS memories
-          FROM memory_terms t
-         CROSS JOIN LATERAL unnest(tsvector_to_array(t.terms)) each(term)
-         WHERE NOT t.of_team
-         GROUP BY t.agent_id, each.term) counted
-  JOIN (SELECT t.agent_id, count(*) AS total
-          FROM memory_terms t WHERE NOT t.of_team GROUP BY t.agent_id) owners
-    ON owners.agent_id = counted.agent_id
-UNION ALL
-SELECT NULL, counted.team_id, counted.term, counted.memories,
-       term_weight(counted.memories, owners.total),
-       counted.memories / owners.total::float8
-           * term_weight(counted.memories, owners.total)
-  FROM (SELECT t.agent_id AS team_id, each.term, count(*) AS memories
-          FROM memory_terms t
-         CROSS JOIN LATERAL unnest(tsvector_to_array(t.terms)) each(term)
-         WHERE t.of_team
-         GROUP BY t.agent_id, each.term) counted
-  JOIN (SELECT t.agent_id AS team_id, count(*) AS total
-          FROM memory_terms t WHERE t.of_team GROUP BY t.agent_id) owners
-    ON owners.team_id = counted.team_id;
+  FROM (SELECT m.agent_id, each.term, count(*) AS memories
+          FROM agent_memories m
+         CROSS JOIN LATERAL unnest(tsvector_to_array(m.terms)) each(term)
+         GROUP BY m.agent_id, each.term) counted
+  JOIN (SELECT m.agent_id, count(*) AS total FROM agent_memories m GROUP BY m.agent_id) owners
+    ON owners.agent_id = counted.agent_id;
 
 COMMENT ON VIEW telling_terms IS
-    'The terms of every owner''s memories; filter on agent_id or team_id and order by telling to see what they are about.';
+    'The terms of every owner''s memories; filter on agent_id and order by telling to see what they are about.';
 
-COMMENT ON COLUMN telling_terms.agent_id IS 'Whose memories have it; NULL for those of a team.';
-COMMENT ON COLUMN telling_terms.team_id IS 'The team whose memories have it; NULL for those of an agent.';
+COMMENT ON COLUMN telling_terms.agent_id IS 'Whose memories have it: an agent, or a team as team:<id>.';
 COMMENT ON COLUMN telling_terms.term IS 'A word as it is compared: without its ending, accents and case.';
 COMMENT ON COLUMN telling_terms.memories IS 'How many of the owner''s memories have it.';
 COMMENT ON COLUMN telling_terms.weight IS 'Its weight in the keyword signal: ln(1 + (N - n + 0.5) / (n + 0.5)).';

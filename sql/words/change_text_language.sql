@@ -6,8 +6,7 @@ CREATE FUNCTION change_text_language(language regconfig) RETURNS bigint
     SET search_path FROM CURRENT
 AS $function$
 DECLARE
-    of_agents bigint;
-    of_teams bigint;
+    changed bigint;
 BEGIN
     IF current_setting('transaction_isolation') <> 'read committed' THEN
         RAISE EXCEPTION 'the language is changed in a READ COMMITTED transaction, which sees what '
@@ -17,7 +16,7 @@ BEGIN
         RAISE EXCEPTION 'language must be a text search configuration, got %', language
             USING ERRCODE = 'invalid_parameter_value';
     END IF;
-    LOCK TABLE agent_memories, team_memories IN SHARE ROW EXCLUSIVE MODE;
+    LOCK TABLE agent_memories IN SHARE ROW EXCLUSIVE MODE;
     EXECUTE format(
         'CREATE OR REPLACE FUNCTION text_language() RETURNS regconfig LANGUAGE sql '
         'IMMUTABLE PARALLEL SAFE RETURN %L::regconfig', (
@@ -28,12 +27,10 @@ BEGIN
     ALTER FUNCTION lexemes(text) COST 100;
     ALTER FUNCTION query_terms(text) COST 100;
     UPDATE agent_memories SET content = content;
-    GET DIAGNOSTICS of_agents = ROW_COUNT;
-    UPDATE team_memories SET content = content;
-    GET DIAGNOSTICS of_teams = ROW_COUNT;
+    GET DIAGNOSTICS changed = ROW_COUNT;
     LOCK TABLE rank_indexes IN SHARE ROW EXCLUSIVE MODE;
     UPDATE rank_indexes SET common_terms = NULL, term_memories = NULL;
-    RETURN of_agents + of_teams;
+    RETURN changed;
 END
 $function$;
 

@@ -1,17 +1,16 @@
-CREATE FUNCTION common_terms(agent text, of_team boolean, at_least bigint)
+CREATE FUNCTION common_terms(agent text, at_least bigint)
     RETURNS TABLE (memories bigint, terms jsonb)
     LANGUAGE plpgsql STABLE ROWS 1
     SET search_path FROM CURRENT
 AS $function$
 BEGIN
     RETURN QUERY
-    SELECT (SELECT count(*) FROM memory_terms t
-             WHERE t.agent_id = agent AND t.of_team = common_terms.of_team),
+    SELECT (SELECT count(*) FROM agent_memories m WHERE m.agent_id = agent),
            (SELECT coalesce(jsonb_object_agg(counted.term, counted.n), '{}')
               FROM (SELECT each.term, count(*) AS n
-                      FROM memory_terms t
-                     CROSS JOIN LATERAL unnest(tsvector_to_array(t.terms)) each(term)
-                     WHERE t.agent_id = agent AND t.of_team = common_terms.of_team
+                      FROM agent_memories m
+                     CROSS JOIN LATERAL unnest(tsvector_to_array(m.terms)) each(term)
+                     WHERE m.agent_id = agent
                      GROUP BY each.term
                     HAVING count(*) >= at_least) counted);
 END

@@ -2,7 +2,7 @@
 -- The query is taken apart by a plan of its own: one that is kept would keep the language too.
 -- Fewer rows are promised than large owners have memories, so that a search hashes these rows, not
 -- the memories with their embeddings.
-CREATE FUNCTION keyword_shares(owners text[], of_team boolean, query_text text)
+CREATE FUNCTION keyword_shares(owners text[], query_text text)
     RETURNS TABLE (agent_id text, memory_id uuid, share float8)
     LANGUAGE plpgsql STABLE PARALLEL SAFE ROWS 1000
     SET search_path FROM CURRENT
@@ -19,18 +19,17 @@ DECLARE
 BEGIN
     EXECUTE 'SELECT ARRAY(SELECT term FROM query_terms($1))' INTO terms USING query_text;
     FOR one IN SELECT DISTINCT each FROM unnest(owners) each LOOP
-        total := memories_of(one, keyword_shares.of_team);
+        total := memories_of(one);
         RETURN QUERY
         WITH asked AS MATERIALIZED (
-            SELECT term_key(one, keyword_shares.of_team, q.term) AS key
+            SELECT term_key(one, q.term) AS key
               FROM unnest(terms) q(term)
         ), found AS MATERIALIZED (
             SELECT a.key, t.memory_id
               FROM asked a
              CROSS JOIN LATERAL (
-                SELECT t.memory_id FROM memory_terms t
-                 WHERE term_keys(t.agent_id, t.of_team, t.terms) @> ARRAY[a.key]
-                   AND t.agent_id = one AND t.of_team = keyword_shares.of_team
+                SELECT m.id AS memory_id FROM agent_memories m
+                 WHERE term_keys(m.agent_id, m.terms) @> ARRAY[a.key] AND m.agent_id = one
                 OFFSET 0) t
         ), weighed AS MATERIALIZED (
             SELECT a.key, term_weight(coalesce(c.memories, 0), total) AS weight

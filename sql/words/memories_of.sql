@@ -1,5 +1,5 @@
 -- Apart, because those who call it have forbidden the index scan that counts without the rows.
-CREATE FUNCTION memories_of(agent text, of_team boolean) RETURNS bigint
+CREATE FUNCTION memories_of(agent text) RETURNS bigint
     LANGUAGE plpgsql STABLE PARALLEL SAFE
     SET search_path FROM CURRENT
     SET enable_indexscan = on
@@ -8,8 +8,7 @@ CREATE FUNCTION memories_of(agent text, of_team boolean) RETURNS bigint
     SET plan_cache_mode = force_generic_plan
 AS $function$
 BEGIN
-    RETURN (SELECT count(*) FROM memory_terms t
-             WHERE t.agent_id = agent AND t.of_team = memories_of.of_team);
+    RETURN (SELECT count(*) FROM agent_memories m WHERE m.agent_id = agent);
 END
 $function$;
 

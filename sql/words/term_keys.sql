@@ -1,8 +1,8 @@
 -- The cost keeps the planner from computing this row by row where the index has it.
-CREATE FUNCTION term_keys(agent text, of_team boolean, terms tsvector) RETURNS bigint[]
+CREATE FUNCTION term_keys(agent text, terms tsvector) RETURNS bigint[]
     LANGUAGE sql IMMUTABLE PARALLEL SAFE COST 1000
 BEGIN ATOMIC
-    SELECT coalesce(array_agg(term_key(agent, of_team, term)), '{}')
+    SELECT coalesce(array_agg(term_key(agent, term)), '{}')
       FROM unnest(tsvector_to_array(terms)) term;
 END;
 

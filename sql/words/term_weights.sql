@@ -2,7 +2,7 @@
 -- memories there were, and how many had the common words; the others are few and counted now.
 -- The query is taken apart by a plan of its own: one that is kept would keep the language too.
 CREATE FUNCTION term_weights(
-    agent text, of_team boolean, query_text text, exact boolean DEFAULT true)
+    agent text, query_text text, exact boolean DEFAULT true)
     RETURNS TABLE (term text, memories bigint, weight float8)
     LANGUAGE plpgsql STABLE PARALLEL SAFE ROWS 8
     SET search_path FROM CURRENT
@@ -20,20 +20,18 @@ BEGIN
     EXECUTE 'SELECT ARRAY(SELECT term FROM query_terms($1))' INTO asked USING query_text;
     IF NOT exact THEN
         SELECT r.common_terms, r.term_memories INTO known, total FROM rank_indexes r
-         WHERE r.agent_id = agent
-           AND r.table_name = CASE WHEN of_team THEN 'team_memories' ELSE 'agent_memories' END;
+         WHERE r.agent_id = agent;
     END IF;
     IF total IS NULL THEN
         known := NULL;
-        total := memories_of(agent, of_team);
+        total := memories_of(agent);
     END IF;
     RETURN QUERY
     SELECT counted.term, counted.n, term_weight(counted.n, total)
       FROM (SELECT q.term, q.place, coalesce((known ->> q.term)::bigint, (
-                     SELECT count(*) FROM memory_terms t
-                      WHERE term_keys(t.agent_id, t.of_team, t.terms)
-                            @> ARRAY[term_key(agent, term_weights.of_team, q.term)]
-                        AND t.agent_id = agent AND t.of_team = term_weights.of_team)) AS n
+                     SELECT count(*) FROM agent_memories m
+                      WHERE term_keys(m.agent_id, m.terms) @> ARRAY[term_key(agent, q.term)]
+                        AND m.agent_id = agent)) AS n
               FROM unnest(asked) WITH ORDINALITY q(term, place)) counted
      ORDER BY counted.place;
 END

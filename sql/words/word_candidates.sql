@@ -3,7 +3,7 @@
 -- several. Which of them are scored in full is decided by their inner product with the query and
 -- the weights of the terms by which they were found: nearly the score.
 CREATE FUNCTION word_candidates(
-    agent text, of_team boolean, relation text, direction text, keyword_weight float8,
+    agent text, relation text, direction text, keyword_weight float8,
     terms text[], memories bigint[], weights float8[], candidates integer)
     RETURNS TABLE (memory_id uuid)
     LANGUAGE plpgsql STABLE ROWS 100
@@ -36,21 +36,19 @@ BEGIN
     IF places = '{}' OR NOT coalesce(has_table_privilege(to_regclass(relation), 'SELECT'), false) THEN
         RETURN;
     END IF;
-    keys := ARRAY(SELECT term_key(agent, word_candidates.of_team, term)
+    keys := ARRAY(SELECT term_key(agent, term)
                     FROM unnest(terms) WITH ORDINALITY t(term, place) ORDER BY t.place);
     SELECT greatest(coalesce(r.term_memories, r.memories), 1) INTO owned FROM rank_indexes r
-     WHERE r.agent_id = agent
-       AND r.table_name = CASE WHEN word_candidates.of_team THEN 'team_memories'
-                               ELSE 'agent_memories' END;
+     WHERE r.agent_id = agent;
     FOREACH place IN ARRAY places LOOP
         IF memories[place] > left_over THEN
             common := common || place;
             CONTINUE;
         END IF;
         left_over := left_over - memories[place];
-        these := ARRAY(SELECT t.memory_id FROM memory_terms t
-                       WHERE term_keys(t.agent_id, t.of_team, t.terms) @> ARRAY[keys[place]]
-                         AND t.agent_id = agent AND t.of_team = word_candidates.of_team);
+        these := ARRAY(SELECT m.id FROM agent_memories m
+                        WHERE term_keys(m.agent_id, m.terms) @> ARRAY[keys[place]]
+                          AND m.agent_id = agent);
         found := found || these;
         shares := shares || array_fill(weights[place] / total, ARRAY[cardinality(these)]);
     END LOOP;
@@ -65,11 +63,11 @@ BEGIN
                 other := other + 1;
             END LOOP;
             CONTINUE WHEN expected > left_over;
-            these := ARRAY(SELECT t.memory_id FROM memory_terms t
-                           WHERE term_keys(t.agent_id, t.of_team, t.terms)
-                                 @> ARRAY(SELECT keys[c] FROM unnest(chosen) c)
-                             AND t.agent_id = agent AND t.of_team = word_candidates.of_team
-                           LIMIT ceil(left_over));
+            these := ARRAY(SELECT m.id FROM agent_memories m
+                            WHERE term_keys(m.agent_id, m.terms)
+                                  @> ARRAY(SELECT keys[c] FROM unnest(chosen) c)
+                              AND m.agent_id = agent
+                            LIMIT ceil(left_over));
             left_over := left_over - cardinality(these);
             found := found || these;
             shares := shares || array_fill(

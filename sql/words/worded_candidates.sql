@@ -8,7 +8,7 @@
 -- are found than wanted, nothing is needed to be one of them. A walk that has missed a group goes on,
 -- as in near_positions.
 CREATE FUNCTION worded_candidates(
-    agent text, of_team boolean, relation text, query text, candidates integer,
+    agent text, relation text, query text, candidates integer,
     reach integer, keyword_weight float8, terms text[], memories bigint[], weights float8[],
     owned bigint, likeness float8)
     RETURNS TABLE (memory_id uuid)
@@ -42,7 +42,7 @@ DECLARE
     all_compared boolean := false;
     met float8;
 BEGIN
-    SELECT coalesce(array_agg(term_key(agent, of_team, t.term) ORDER BY t.n, t.place), '{}'),
+    SELECT coalesce(array_agg(term_key(agent, t.term) ORDER BY t.n, t.place), '{}'),
            coalesce(array_agg(t.share ORDER BY t.n, t.place), '{}'),
            coalesce(array_agg(t.n ORDER BY t.n, t.place), '{}')
       INTO keys, shares, numbers

@@ -32,11 +32,10 @@ from pgrecall.migrate.settings import (
 from pgrecall.migrate.status import read_status, require_same_language
 from pgrecall.resources import with_extension
 from pgrecall.schema import DEFAULT_SCHEMA, REVISION, tables
-from pgrecall.schema.tables import MEMORY_TABLES
 from pgrecall.schema.types import Embedding
 
-OPTIONAL_INDEXES = tuple(f"ix_{table}_embedding" for table in MEMORY_TABLES)
-"""Those of the branch embedding_index; the tables match with and without them."""
+OPTIONAL_INDEX = "ix_agent_memories_embedding"
+"""That of the branch embedding_index; the tables match with and without it."""
 DATABASE_URL = "PGRECALL_DATABASE_URL"
 SETTINGS, TARGET = "pgrecall_settings", "connection"
 """Keys of `config.attributes`; the second is Alembic's own custom."""
@@ -190,7 +189,7 @@ def _options(settings: Settings) -> dict[str, Any]:
         "include_schemas": True,
         "include_name": lambda name, kind, _: (
             (kind != "schema" or name == settings.schema)
-            and (kind != "index" or name not in OPTIONAL_INDEXES)
+            and (kind != "index" or name != OPTIONAL_INDEX)
         ),
         "transaction_per_migration": True,
         "compare_type": _compare_type,

@@ -18,7 +18,7 @@ from pgrecall.operations.storing import Rows, one_by_one, stored
 from pgrecall.schema import Layout, Tables
 from pgrecall.statements import UNSET_FIELDS, Staged
 from pgrecall.steps import Copy, Execute, Inspect, Operation
-from pgrecall.validation import require_name
+from pgrecall.validation import require_owner
 
 
 def add(
@@ -52,7 +52,7 @@ def add(
     Raises InvalidMemory, NotCompliant, InvalidVector or EmbedderRequired; nothing is stored then.
     """
     policy = Policy.of(duplicates, near_duplicates, check_compliance, actor)
-    require_name("agent_id", agent_id)
+    agent_id = require_owner(tables, agent_id)
     batch = yield from prepared(tables, agent_id, [memory], policy, named=False)
     [added] = yield from one_by_one(tables, agent_id, batch, policy)
     return added
@@ -78,7 +78,7 @@ def add_many(
     Raises InvalidMemory, NotCompliant, InvalidVector or EmbedderRequired.
     """
     policy = Policy.of(duplicates, near_duplicates, check_compliance, actor)
-    require_name("agent_id", agent_id)
+    agent_id = require_owner(tables, agent_id)
     if isinstance(memories, str | bytes | Mapping) or not isinstance(memories, Iterable):
         raise InvalidMemory(f"a batch is a list of memories, got {type(memories).__name__}")
     batch = yield from prepared(tables, agent_id, list(memories), policy, named=True)

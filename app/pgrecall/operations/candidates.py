@@ -57,7 +57,8 @@ def through_indexes(
         return None
     # By the client's clock where no moment is given: it only orders candidates.
     moment = wanted.as_of or datetime.now(UTC)
-    rows = yield look_up(tables, wanted.agent_id, wanted.teams, anew=strategy == "index")
+    owners = [wanted.agent_id, *wanted.teams]
+    rows = yield look_up(tables, owners, anew=strategy == "index")
     usable = [
         index
         for index in map(index_of, rows)
@@ -68,7 +69,7 @@ def through_indexes(
     if not usable:
         return None
     layout: Layout = yield Inspect()
-    sources = _sources(tables, wanted, usable, moment, layout)
+    sources = _sources(wanted, owners, usable, moment, layout)
     candidates = at_first(wanted, usable)
     is_filtered = _is_filtered(wanted)
     enough = candidates // (FILTERED_ENOUGH if is_filtered else ENOUGH)
@@ -98,14 +99,13 @@ def through_indexes(
     return Found([row for row in found if floor is None or row.score >= floor], found[0].total)
 
 
-def look_up(tables: Tables, owner_id: str, teams: Sequence[str], *, anew: bool) -> Lookup:
+def look_up(tables: Tables, owners: Sequence[str], *, anew: bool) -> Lookup:
     """The rank indexes of these owners.
 
     One that has been replaced since hands on nothing, and then every memory is scored; the time it
     was built at stays true.
     """
-    parameters = {"owner_id": owner_id, "teams": list(teams)}
-    return Lookup(statements.rank_indexes(tables), parameters, anew)
+    return Lookup(statements.rank_indexes(tables), {"owners": list(owners)}, anew)
 
 
 def at_first(wanted: Search, usable: Sequence[RankIndex]) -> int:
@@ -149,30 +149,27 @@ def _suits(wanted: Search, strategy: Strategy) -> bool:
 
 
 def _sources(
-    tables: Tables, wanted: Search, usable: Sequence[RankIndex], moment: datetime, layout: Layout
+    wanted: Search,
+    owners: Sequence[str],
+    usable: Sequence[RankIndex],
+    moment: datetime,
+    layout: Layout,
 ) -> Sources:
-    def source(index: RankIndex, *, of_team: bool) -> Source:
-        return Source(
-            owner_id=index.agent_id,
-            of_team=of_team,
-            relation=index.relation,
-            built_at=index.built_at,
-            used_since=index.used_since,
-            direction=direction(
-                wanted.profile, wanted.query, (moment - index.as_of) / timedelta(days=1), layout
-            ),
-        )
-
-    by_owner = {(index.table_name, index.agent_id): index for index in usable}
-    own = by_owner.get((tables.memories.name, wanted.agent_id))
-    of_teams = {team: by_owner.get((tables.team_memories.name, team)) for team in wanted.teams}
+    known = {index.agent_id: index for index in usable}
     return Sources(
         indexes=[
-            *([] if own is None else [source(own, of_team=False)]),
-            *(source(index, of_team=True) for index in of_teams.values() if index is not None),
+            Source(
+                owner_id=index.agent_id,
+                relation=index.relation,
+                built_at=index.built_at,
+                used_since=index.used_since,
+                direction=direction(
+                    wanted.profile, wanted.query, (moment - index.as_of) / timedelta(days=1), layout
+                ),
+            )
+            for index in (known[owner_id] for owner_id in owners if owner_id in known)
         ],
-        whole_own=own is None,
-        whole_teams=[team for team, index in of_teams.items() if index is None],
+        whole=[owner_id for owner_id in owners if owner_id not in known],
     )
 
 

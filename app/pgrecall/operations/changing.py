@@ -15,7 +15,7 @@ from pgrecall.operations.noting import noted
 from pgrecall.operations.reading import existing_memory
 from pgrecall.schema import Layout, Tables
 from pgrecall.steps import CountTokens, Embed, Embedded, Execute, Inspect, Operation
-from pgrecall.validation import require_bool, require_ids, require_name
+from pgrecall.validation import require_bool, require_ids, require_owner
 
 
 def update(
@@ -41,7 +41,7 @@ def update(
     DuplicateMemory when another active memory of the agent has this content; nothing is changed
     then.
     """
-    require_name("agent_id", agent_id)
+    agent_id = require_owner(tables, agent_id)
     [memory_id] = require_ids([memory_id])
     note = noted(reason=reason, actor=actor)
     for name in ("id", "key"):
@@ -91,7 +91,7 @@ def delete(
 
     Ids the agent does not have are passed over. What happened to a memory stays in its history.
     """
-    require_name("agent_id", agent_id)
+    agent_id = require_owner(tables, agent_id)
     bound = {"owner_id": agent_id, **noted(reason=reason, actor=actor)}
     ids = require_ids(memory_ids)
     if not ids:
@@ -108,7 +108,7 @@ def touch(tables: Tables, /, agent_id: str, memory_ids: UUID | Iterable[UUID]) -
 
     Only `memory_usage` is written; rows are locked in key order.
     """
-    require_name("agent_id", agent_id)
+    agent_id = require_owner(tables, agent_id)
     ids = require_ids(memory_ids)
     if not ids:
         return 0

@@ -18,7 +18,7 @@ from pgrecall.operations.reading import existing_memory
 from pgrecall.operations.storing import one_by_one
 from pgrecall.schema import Tables
 from pgrecall.steps import Execute, Operation
-from pgrecall.validation import require_bool, require_given_share, require_ids, require_name
+from pgrecall.validation import require_bool, require_given_share, require_ids, require_owner
 
 
 def supersede(
@@ -45,7 +45,7 @@ def supersede(
     later than the new one begins, or begins no earlier), or the old one has been superseded or
     forgotten already; `force` does it all the same. Raises MemoryNotFound, and what `add` raises.
     """
-    require_name("agent_id", agent_id)
+    agent_id = require_owner(tables, agent_id)
     [memory_id] = require_ids([memory_id])
     require_bool("force", force)
     note = noted(reason=reason, actor=actor)
@@ -152,7 +152,7 @@ def revive(
     valid_until stay. Returns how many there were. Raises DuplicateMemory where another active
     memory says the same by now; nothing is changed then.
     """
-    require_name("agent_id", agent_id)
+    agent_id = require_owner(tables, agent_id)
     ids = require_ids(memory_ids)
     taken = []
     if ids:
@@ -180,7 +180,7 @@ def set_importance(
     Raises MemoryNotFound or InvalidMemory.
     """
     share = require_given_share("importance", importance, error=InvalidMemory)
-    require_name("agent_id", agent_id)
+    agent_id = require_owner(tables, agent_id)
     [memory_id] = require_ids([memory_id])
     yield Execute(
         statements.set_importance(tables),
@@ -236,7 +236,7 @@ def _several(
     reason: str | None,
     actor: str | None,
 ) -> Operation[int]:
-    require_name("agent_id", agent_id)
+    agent_id = require_owner(tables, agent_id)
     bound = {"owner_id": agent_id, **noted(reason=reason, actor=actor)}
     ids = require_ids(memory_ids)
     if not ids:

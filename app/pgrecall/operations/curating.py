@@ -22,7 +22,7 @@ from pgrecall.profile import Profile
 from pgrecall.schema import Tables
 from pgrecall.statements import Search
 from pgrecall.steps import Execute, Operation
-from pgrecall.validation import require_count, require_duration, require_given_share, require_name
+from pgrecall.validation import require_count, require_duration, require_given_share, require_owner
 
 NEWEST = 2_000
 """How many memories are compared with each other by default: two million pairs."""
@@ -43,7 +43,7 @@ def near_duplicates(
     Exact among the agent's `newest` memories, of which every pair is compared (2,000 take a few
     seconds, twice as many four times as long). Exact duplicates are never stored twice.
     """
-    require_name("agent_id", agent_id)
+    agent_id = require_owner(tables, agent_id)
     rows = yield Execute(
         statements.near_duplicates(tables),
         {
@@ -71,7 +71,7 @@ def clusters(
     Each has at least `min_size` memories, all at least `min_similarity` similar to the central
     one; no memory is in two. Computed in the database, exact among the `newest`.
     """
-    require_name("agent_id", agent_id)
+    agent_id = require_owner(tables, agent_id)
     rows = yield Execute(
         statements.clusters(tables),
         {
@@ -178,7 +178,7 @@ def complete_stale_tasks(
 
     Their status becomes completed, and a search does not return them unless asked for.
     """
-    require_name("agent_id", agent_id)
+    agent_id = require_owner(tables, agent_id)
     rows = yield Execute(
         statements.complete_stale_tasks(tables),
         {
@@ -207,7 +207,7 @@ def prune(
     most 0.6. Archived memories stay, can be revived, and are deleted by `delete` or garbage
     collection. Returns how many. Raises InputError where neither limit is given.
     """
-    require_name("agent_id", agent_id)
+    agent_id = require_owner(tables, agent_id)
     if older_than is None and below_score is None:
         raise InputError("prune needs older_than or below_score: without either it would take all")
     chosen = profiles.named(profile) if isinstance(profile, str) else profile
@@ -237,7 +237,7 @@ def clear(tables: Tables, /, agent_id: str) -> Operation[int]:
 
     Memories, counters, labels, links and the history: nothing is left that could be looked up.
     """
-    require_name("agent_id", agent_id)
+    agent_id = require_owner(tables, agent_id)
     first, *traces = statements.clear(tables)
     [row] = yield Execute(first, {"owner_id": agent_id})
     for trace in traces:

@@ -28,7 +28,7 @@ from pgrecall.steps import Copy, Embed, Embedded, Execute, Inspect, Operation
 from pgrecall.validation import (
     require_aware,
     require_count,
-    require_name,
+    require_owner,
     require_share,
 )
 
@@ -58,7 +58,7 @@ def evaluate(
 
     Raises InputError and its children; the error names the query, counted from 0.
     """
-    require_name("agent_id", agent_id)
+    agent_id = require_owner(tables, agent_id)
     asked = checked_queries(queries)
     ranked = tuple(checked_profile(profile) for profile in _several(profiles))
     k = require_count("k", k, at_least=1, at_most=MAX_K)

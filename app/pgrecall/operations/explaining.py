@@ -76,9 +76,10 @@ def explain(
     describe = statements.described(tables, wanted)
     rows = yield Execute(describe, parameters)
     if not rows:
-        whose = "".join(f" or team {team!r}" for team in wanted.teams)
-        raise MemoryNotFound(f"agent {agent_id!r}{whose} has no memory {memory_id}")
-    row = min(rows, key=lambda row: row.agent_id is None)._mapping  # the agent's own comes first
+        whose = "".join(f" or {team!r}" for team in wanted.teams)
+        raise MemoryNotFound(f"agent {wanted.agent_id!r}{whose} has no memory {memory_id}")
+    # Two owners may have a memory of one id: the agent's own comes first.
+    row = min(rows, key=lambda row: row.agent_id != wanted.agent_id)._mapping
     found = hit(wanted.profile, row)
     [counts] = yield Execute(
         statements.standing(tables, wanted), parameters | {"score": found.score}
@@ -87,7 +88,7 @@ def explain(
     if counts.last_id is not None:
         described = yield Execute(describe, parameters | {"id": counts.last_id})
         for candidate in described:  # none, if it was deleted a moment ago
-            if counts.last_owner in (candidate.agent_id, candidate.team_id):
+            if counts.last_owner == candidate.agent_id:
                 last = hit(wanted.profile, candidate._mapping)
     terms = yield from _terms(tables, wanted, found)
     return _explanation(wanted, found, _unmet(row), counts, last, terms)
@@ -99,11 +100,10 @@ def _terms(
     """The query's terms as the memory's owner has them."""
     if wanted.query_text is None:
         return ()
-    team = found.memory.team_id
     rows = yield Execute(
-        statements.terms_of(tables if team is None else tables.of_teams()),
+        statements.terms_of(tables),
         {
-            "owner_id": team or found.memory.agent_id,
+            "owner_id": found.memory.owner_id,
             "id": found.memory.id,
             "query_text": wanted.query_text,
         },

@@ -26,7 +26,7 @@ from pgrecall.rank_index import (
 from pgrecall.rank_space import AXES, VERSION, is_hard
 from pgrecall.schema import Layout, Tables
 from pgrecall.steps import Execute, Inspect, Operation
-from pgrecall.validation import require_count, require_name
+from pgrecall.validation import require_count, require_owner
 
 MAX_MEGABYTES = 1_024
 """Of memory that a build asks the server for at most."""
@@ -59,8 +59,8 @@ def rank_indexes(
     if agent_id is None:
         rows = yield Execute(statements.all_rank_indexes(tables))
     else:
-        require_name("agent_id", agent_id)
-        rows = yield Execute(statements.rank_indexes(tables), {"owner_id": agent_id, "teams": []})
+        agent_id = require_owner(tables, agent_id)
+        rows = yield Execute(statements.rank_indexes(tables), {"owners": [agent_id]})
     known = {row.agent_id: index_of(row) for row in rows}
     found = []
     for index in known.values():
@@ -98,11 +98,11 @@ def rank_index_progress(tables: Tables, /) -> Operation[float | None]:
 
 def drop_rank_index(tables: Tables, /, agent_id: str) -> Operation[bool]:
     """Drops an agent's rank index: its searches are exact from then on. False without one."""
-    require_name("agent_id", agent_id)
+    agent_id = require_owner(tables, agent_id)
     rows = yield Execute(statements.forget_rank_index(tables), {"owner_id": agent_id})
     for row in rows:
         yield from drop_relation(tables, row.relation)
-    yield look_up(tables, agent_id, (), anew=True)
+    yield look_up(tables, [agent_id], anew=True)
     return bool(rows)
 
 
@@ -167,7 +167,7 @@ def build(
     yield Execute(statements.build_settings(), {"megabytes": 0})
     yield Execute(statements.lock_build(tables), {"owner_id": owner_id})
     former: RankIndex | None = None
-    for row in (yield look_up(tables, owner_id, (), anew=True)):
+    for row in (yield look_up(tables, [owner_id], anew=True)):
         former = index_of(row)
     if expected not in ("any", "none" if former is None else former.built_at):
         yield from _as_before(settings)
@@ -201,7 +201,6 @@ def build(
     yield Execute(statements.delete_gone(tables, positions), {"owner_id": owner_id})
     index = RankIndex(
         agent_id=owner_id,
-        table_name=tables.memories.name,
         relation=relation,
         space=VERSION,
         as_of=as_of,
@@ -217,7 +216,7 @@ def build(
     its |= {"its_term_memories": words.memories, "its_common_terms": words.terms}
     its |= {"its_language": settings.language, "its_likeness": likeness}
     yield Execute(statements.note_rank_index(tables), {"owner_id": owner_id, **its})
-    yield look_up(tables, owner_id, (), anew=True)
+    yield look_up(tables, [owner_id], anew=True)
     yield from _as_before(settings)
     return index, former.relation if former else None
 

@@ -19,6 +19,7 @@ from pgrecall.validation import (
     require_given_share,
     require_ids,
     require_name,
+    require_owner,
     require_texts,
 )
 
@@ -39,7 +40,7 @@ def label(
     A label of the same kind and value that is there takes the new weight.
     Raises MemoryNotFound, InputError or UnknownName.
     """
-    require_name("agent_id", agent_id)
+    agent_id = require_owner(tables, agent_id)
     [memory_id] = require_ids([memory_id])
     given = {(one.kind, one.value): one for one in map(_checked, _several(labels))}
     bound = {"owner_id": agent_id, **noted(reason=None, actor=actor)}
@@ -72,7 +73,7 @@ def unlabel(
 
     Raises MemoryNotFound, InputError or UnknownName.
     """
-    require_name("agent_id", agent_id)
+    agent_id = require_owner(tables, agent_id)
     [memory_id] = require_ids([memory_id])
     given = sorted({(one.kind, one.value) for one in map(_checked, _several(labels))})
     bound = {"owner_id": agent_id, **noted(reason=None, actor=actor)}
@@ -93,7 +94,7 @@ def unlabel(
 
 def labels(tables: Tables, /, agent_id: str, memory_id: UUID) -> Operation[list[Label]]:
     """The labels of a memory, heaviest first."""
-    require_name("agent_id", agent_id)
+    agent_id = require_owner(tables, agent_id)
     [memory_id] = require_ids([memory_id])
     rows = yield Execute(statements.labels_of(tables), {"owner_id": agent_id, "this_id": memory_id})
     return [Label(row.value, row.kind, row.weight) for row in rows]
@@ -112,7 +113,7 @@ def labelled(
 
     Heaviest first, ties by id. To rank them by a profile, search with `labels=…` instead.
     """
-    require_name("agent_id", agent_id)
+    agent_id = require_owner(tables, agent_id)
     wanted = [values] if isinstance(values, str) else list(require_texts("values", values) or ())
     of_kinds = require_kinds(kinds)
     require_count("limit", limit, at_least=1, at_most=MOST)

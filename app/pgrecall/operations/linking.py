@@ -11,7 +11,7 @@ from pgrecall.operations.labelling import locked
 from pgrecall.operations.noting import noted
 from pgrecall.schema import Tables
 from pgrecall.steps import Execute, Operation
-from pgrecall.validation import require_given_share, require_ids, require_name
+from pgrecall.validation import require_given_share, require_ids, require_name, require_owner
 
 
 def link(
@@ -29,6 +29,7 @@ def link(
 
     Raises MemoryNotFound where one of the two is not there, InputError for a memory and itself.
     """
+    agent_id = require_owner(tables, agent_id)
     bound = _pair(agent_id, source_id, target_id, kind) | noted(reason=None, actor=actor)
     share = require_given_share("weight", weight)
     yield from locked(tables, agent_id, [source_id, target_id])
@@ -46,6 +47,7 @@ def unlink(
     actor: str | None = None,
 ) -> Operation[bool]:
     """Takes a link away; returns whether it was there."""
+    agent_id = require_owner(tables, agent_id)
     bound = _pair(agent_id, source_id, target_id, kind) | noted(reason=None, actor=actor)
     rows = yield Execute(statements.unlink(tables), bound)
     return bool(rows[0][0])
@@ -53,14 +55,13 @@ def unlink(
 
 def links(tables: Tables, /, agent_id: str, memory_id: UUID) -> Operation[list[Link]]:
     """The links from and to a memory, strongest first."""
-    require_name("agent_id", agent_id)
+    agent_id = require_owner(tables, agent_id)
     [memory_id] = require_ids([memory_id])
     rows = yield Execute(statements.links_of(tables), {"owner_id": agent_id, "this_id": memory_id})
     return [Link(**row._mapping) for row in rows]
 
 
 def _pair(agent_id: str, source_id: UUID, target_id: UUID, kind: str) -> dict[str, object]:
-    require_name("agent_id", agent_id)
     ids = require_ids([source_id, target_id])
     if len(ids) < 2:
         raise InputError(f"a link leads from one memory to another, got {source_id} twice")

@@ -120,7 +120,7 @@ def _checked(tables: Tables, agent_id: str, memory: NewMemory, policy: Policy) -
         raise NotCompliant()
     key = values.pop("key")
     if key is not None:
-        values["id"] = id_of_key(tables.memories.name, agent_id, key)
+        values["id"] = id_of_key(agent_id, key)
     values["id"] = values["id"] or new_id()
     values |= dict.fromkeys(unset)
     del values["embedding"]

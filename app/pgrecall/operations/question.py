@@ -21,6 +21,7 @@ from pgrecall.validation import (
     require_bool,
     require_count,
     require_name,
+    require_owner,
     require_query,
     require_query_entities,
     require_share,
@@ -87,7 +88,7 @@ class Question:
             k=k,
             profile=chosen,
             filters=Filters.of(filters, apply_decay=apply_decay),
-            teams=tuple(dict.fromkeys(named_teams)),
+            teams=tuple(named_teams),
             query_entities=entities,
             min_score=require_share("min_score", min_score),
             min_similarity=require_share("min_similarity", min_similarity),
@@ -113,18 +114,18 @@ class Question:
             layout: Layout = yield Inspect()
             query = layout.vector(vector)
         search = self.search
-        if tables.memories is tables.team_memories:  # its own memories need not be brought along
-            others = tuple(team for team in search.teams if team != search.agent_id)
-            search = replace(search, teams=others)
+        agent_id = require_owner(tables, search.agent_id)
+        teams = (require_owner(tables.of_teams(), team) for team in search.teams)
+        others = tuple(team for team in dict.fromkeys(teams) if team != agent_id)
+        search = replace(search, agent_id=agent_id, teams=others)
         entities = search.query_entities
         if self.entities_from_text and isinstance(self.embedding, str):
             found = yield Execute(
-                statements.known_entities(tables, with_teams=bool(search.teams)),
+                statements.known_entities(tables),
                 {
-                    "owner_id": search.agent_id,
+                    "owners": [agent_id, *others],
                     "text": self.embedding,
                     "limit": MAX_QUERY_ENTITIES,
-                    **({"teams": list(search.teams)} if search.teams else {}),
                 },
             )
             entities = [row.entity for row in found]

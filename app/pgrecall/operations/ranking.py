@@ -14,7 +14,6 @@ from pgrecall.errors import InputError
 from pgrecall.filters import FilterArguments
 from pgrecall.hits import Hits, Strategy
 from pgrecall.operations.candidates import through_indexes
-from pgrecall.operations.changing import touch as touch_
 from pgrecall.operations.question import Question
 from pgrecall.operations.reading import memory
 from pgrecall.profile import Profile
@@ -127,24 +126,16 @@ def _with_neighbours(
     tables: Tables, wanted: Search, hits: list[ScoredMemory], steps: int
 ) -> Operation[list[ScoredMemory]]:
     """The hits and what is linked to them, best first."""
-    found = list(hits)
-    for of_teams in (False, True) if wanted.teams else (False,):
-        of_store = [one for one in hits if (one.memory.team_id is not None) == of_teams]
-        if tables.memories is tables.team_memories and not of_teams:
-            of_store = hits
-        if not of_store:
-            continue
-        rows = yield Execute(
-            statements.neighbours(tables, wanted, steps=steps, of_teams=of_teams),
-            wanted.parameters
-            | {
-                "hit_owners": [one.memory.team_id or one.memory.agent_id for one in of_store],
-                "hit_ids": [one.memory.id for one in of_store],
-            },
-        )
-        found += [hit(wanted.profile, row._mapping) for row in rows]
-    neighbours = sorted(found[len(hits) :], key=_place)[: wanted.k]
-    return sorted([*hits, *neighbours], key=_place)
+    rows = yield Execute(
+        statements.neighbours(tables, wanted, steps=steps),
+        wanted.parameters
+        | {
+            "hit_owners": [one.memory.owner_id for one in hits],
+            "hit_ids": [one.memory.id for one in hits],
+        },
+    )
+    found = (hit(wanted.profile, row._mapping) for row in rows)
+    return sorted([*hits, *found], key=_place)
 
 
 def _place(found: ScoredMemory) -> tuple[float, UUID]:
@@ -169,11 +160,8 @@ def hit(profile: Profile, row: Mapping[Any, Any]) -> ScoredMemory:
 
 def touched(tables: Tables, hits: Sequence[ScoredMemory]) -> Operation[None]:
     """Counts the hits owner by owner, in the order of the key."""
-    owners: dict[tuple[str, bool], list[UUID]] = defaultdict(list)
+    owners: dict[str, list[UUID]] = defaultdict(list)
     for found in hits:
-        of_team = found.memory.team_id is not None
-        owner_id = found.memory.team_id or found.memory.agent_id
-        assert owner_id is not None
-        owners[owner_id, of_team].append(found.memory.id)
-    for (owner_id, of_team), ids in sorted(owners.items()):
-        yield from touch_(tables.of_teams() if of_team else tables, owner_id, ids)
+        owners[found.memory.owner_id].append(found.memory.id)
+    for owner_id, ids in sorted(owners.items()):
+        yield Execute(statements.touch(tables), {"owner_id": owner_id, "ids": ids})

@@ -13,11 +13,11 @@ from pgrecall.errors import MemoryNotFound
 from pgrecall.filters import FilterArguments, Filters
 from pgrecall.memory import Memory
 from pgrecall.operations.question import narrowing
-from pgrecall.schema import Tables
+from pgrecall.schema import TEAM, Tables
 from pgrecall.steps import Execute, Operation
-from pgrecall.validation import require_aware, require_ids, require_name
+from pgrecall.validation import require_aware, require_ids, require_owner
 
-_FIELDS = tuple(field.name for field in fields(Memory))
+_FIELDS = tuple(f.name for f in fields(Memory) if f.name not in ("agent_id", "team_id"))
 
 
 def get(
@@ -27,7 +27,7 @@ def get(
 
     Its embedding is left out unless asked for.
     """
-    require_name("agent_id", agent_id)
+    agent_id = require_owner(tables, agent_id)
     [memory_id] = require_ids([memory_id])
     rows = yield Execute(statements.get(tables, agent_id, memory_id, embedding=include_embedding))
     return memory(rows[0]._mapping) if rows else None
@@ -50,7 +50,7 @@ def count(
     **filters: Unpack[FilterArguments],
 ) -> Operation[int]:
     """How many memories a search with these filters would look at."""
-    require_name("agent_id", agent_id)
+    agent_id = require_owner(tables, agent_id)
     require_aware("as_of", as_of)
     chosen = yield from narrowing(tables, Filters.of(filters))
     parameters = {"owner_id": agent_id, **chosen.parameters}
@@ -64,7 +64,7 @@ def existing(
     tables: Tables, /, agent_id: str, memory_ids: UUID | Iterable[UUID]
 ) -> Operation[set[UUID]]:
     """Which of these ids the agent has, so that only the others need embedding and adding."""
-    require_name("agent_id", agent_id)
+    agent_id = require_owner(tables, agent_id)
     ids = require_ids(memory_ids)
     rows = yield Execute(statements.existing(tables, agent_id, ids))
     return {row.id for row in rows}
@@ -72,4 +72,8 @@ def existing(
 
 def memory(row: Mapping[Any, Any]) -> Memory:
     """A row of `statements.memory_columns` as a record."""
-    return Memory(**{name: row[name] for name in _FIELDS})
+    owner_id: str = row["agent_id"]
+    team_id = owner_id.removeprefix(TEAM) if owner_id.startswith(TEAM) else None
+    agent_id = owner_id if team_id is None else None
+    fields = {name: row[name] for name in _FIELDS}
+    return Memory(agent_id=agent_id, team_id=team_id, **fields)

@@ -34,7 +34,7 @@ from pgrecall.signals import Curve, Recency, rate_of
 from pgrecall.statements import TuningShape, weights_name
 from pgrecall.steps import Execute, Operation
 from pgrecall.tuning import Tuning
-from pgrecall.validation import require_aware, require_count, require_given_share, require_name
+from pgrecall.validation import require_aware, require_count, require_given_share, require_owner
 from pgrecall.weight_search import ROUNDS, Candidate, searching
 
 FEWEST_QUERIES = 10
@@ -71,7 +71,7 @@ def tune(
 
     Raises InputError and its children.
     """
-    require_name("agent_id", agent_id)
+    agent_id = require_owner(tables, agent_id)
     asked = checked_queries(queries)
     _require_enough(len(asked), len(asked))
     profile = checked_profile(start)

@@ -19,7 +19,7 @@ from pgrecall.validation import (
     require_bool,
     require_change,
     require_ids,
-    require_name,
+    require_owner,
     require_query,
 )
 
@@ -80,7 +80,7 @@ def adjust_trust(
     if not reason or not actor:
         raise InputError("a manual change of trust needs a reason and an actor")
     parameters = noted(reason=reason, actor=actor, metadata=metadata) | {"delta": change}
-    require_name("agent_id", agent_id)
+    agent_id = require_owner(tables, agent_id)
     [memory_id] = require_ids([memory_id])
     rows = yield Execute(
         statements.adjust_trust(tables),
@@ -130,7 +130,7 @@ def feedback(
 
 def history(tables: Tables, /, agent_id: str, memory_id: UUID) -> Operation[list[Event]]:
     """What happened to the memory, oldest first; also of one that has been deleted since."""
-    require_name("agent_id", agent_id)
+    agent_id = require_owner(tables, agent_id)
     [memory_id] = require_ids([memory_id])
     rows = yield Execute(statements.history(tables), {"owner_id": agent_id, "this_id": memory_id})
     return [Event(**row._mapping) for row in rows]
@@ -144,7 +144,7 @@ def recorded_queries(tables: Tables, /, agent_id: str) -> Operation[list[Labelle
     that the same votes have moved usefulness and trust: profiles that weigh these look better here
     than they are.
     """
-    require_name("agent_id", agent_id)
+    agent_id = require_owner(tables, agent_id)
     rows = yield Execute(statements.recorded_queries(tables), {"owner_id": agent_id})
     return [
         LabelledQuery(row.query, sorted(row.memory_ids), as_of=row.as_of)
@@ -163,7 +163,7 @@ def _noted_for(query: str | None, parameters: dict[str, Any]) -> dict[str, Any]:
 def _changed(
     tables: Tables, agent_id: str, memory_id: UUID, statement: Any, parameters: dict[str, Any]
 ) -> Operation[Memory]:
-    require_name("agent_id", agent_id)
+    agent_id = require_owner(tables, agent_id)
     [memory_id] = require_ids([memory_id])
     yield Execute(statement, {"owner_id": agent_id, "this_id": memory_id, **parameters})
     return (yield from existing_memory(tables, agent_id, memory_id))

@@ -6,7 +6,7 @@ from pgrecall import statements
 from pgrecall.schema import Tables
 from pgrecall.steps import Execute, Operation
 from pgrecall.term import Term
-from pgrecall.validation import require_count, require_name
+from pgrecall.validation import require_count, require_owner
 
 MAX_TERMS = 10_000
 
@@ -16,7 +16,7 @@ def telling_terms(tables: Tables, /, agent_id: str, *, limit: int = 20) -> Opera
 
     Counts the words of all its memories. Raises InputError.
     """
-    require_name("agent_id", agent_id)
+    agent_id = require_owner(tables, agent_id)
     require_count("limit", limit, at_least=1, at_most=MAX_TERMS)
     rows = yield Execute(statements.telling_terms(tables), {"owner_id": agent_id, "limit": limit})
     return [Term(row.term, row.memories, row.weight, row.telling) for row in rows]

@@ -1,16 +1,17 @@
 """The tables, and what a particular database holds of them."""
 
+from pgrecall.memory import TEAM
 from pgrecall.schema.layout import Layout
 from pgrecall.schema.revision import EMBEDDING_INDEX, REVISION, revision_of
-from pgrecall.schema.tables import DEFAULT_SCHEMA, Tables, owner, tables
+from pgrecall.schema.tables import DEFAULT_SCHEMA, Tables, tables
 
 __all__ = [
     "DEFAULT_SCHEMA",
     "EMBEDDING_INDEX",
     "REVISION",
+    "TEAM",
     "Layout",
     "Tables",
-    "owner",
     "revision_of",
     "tables",
 ]

@@ -8,17 +8,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import Any
 
 from sqlalchemy import (
     BigInteger,
     Boolean,
     CheckConstraint,
     Column,
-    ColumnElement,
     Computed,
     Double,
-    FromClause,
     Index,
     Integer,
     LargeBinary,
@@ -30,6 +27,7 @@ from sqlalchemy import (
 )
 from sqlalchemy.dialects.postgresql import JSONB, TSVECTOR
 
+from pgrecall.memory import TEAM
 from pgrecall.schema.columns import (
     check,
     count_column,
@@ -58,8 +56,6 @@ from pgrecall.signals import SMALLEST_SHARE
 
 DEFAULT_SCHEMA = "pgrecall"
 
-MEMORY_TABLES = ("agent_memories", "team_memories")
-
 COUNTERS = (
     *("retrieval_count", "success_count", "failure_count"),
     *("feedback_up", "feedback_down"),
@@ -80,8 +76,7 @@ class Tables:
     """The tables of one schema."""
 
     metadata: MetaData
-    agent_memories: Table
-    team_memories: Table
+    memories: Table
     memory_usage: Table
     memory_events: Table
     memory_labels: Table
@@ -91,50 +86,25 @@ class Tables:
     component_reputations: Table
     output_type_defaults: Table
     tier_defaults: Table
-    memories: Table
-    """The one of the two that a repository works on."""
+    prefix: str = ""
+    """What owners' ids begin with in the tables, and not in the caller's words."""
 
     @property
     def schema(self) -> str:
         return str(self.metadata.schema)
 
-    @property
-    def others(self) -> Table:
-        """The one of the two that it does not work on."""
-        of_agents = self.memories is self.agent_memories
-        return self.team_memories if of_agents else self.agent_memories
-
     def of_teams(self) -> Tables:
         """The same tables for working on the memories of teams."""
-        return replace(self, memories=self.team_memories)
-
-
-def owner(memories: FromClause) -> ColumnElement[str]:
-    """The column that says whose memories these are: agent_id or team_id."""
-    return memories.c.agent_id if "agent_id" in memories.c else memories.c.team_id
+        return replace(self, prefix=TEAM)
 
 
 @lru_cache
 def tables(schema: str = DEFAULT_SCHEMA) -> Tables:
     """The tables under this schema's name."""
     metadata = MetaData(schema=schema, naming_convention=NAMING_CONVENTION)
-    agent_memories = _memories(
-        "agent_memories",
-        metadata,
-        name_column("agent_id", "Whose memory this is; every statement filters on it."),
-        "Memories of agents, one row each; nothing here changes when one is retrieved.",
-    )
-    team_memories = _memories(
-        "team_memories",
-        metadata,
-        name_column("team_id", "The team whose memory this is; every statement filters on it."),
-        "Memories shared by teams of agents, of the same shape as agent_memories.",
-    )
     return Tables(
         metadata=metadata,
-        agent_memories=agent_memories,
-        team_memories=team_memories,
-        memories=agent_memories,
+        memories=_memories(metadata),
         memory_usage=_usage(metadata),
         memory_events=_events(metadata),
         memory_labels=_labels(metadata),
@@ -147,12 +117,15 @@ def tables(schema: str = DEFAULT_SCHEMA) -> Tables:
     )
 
 
-def _memories(name: str, metadata: MetaData, owner: Column[Any], comment: str) -> Table:
+def _memories(metadata: MetaData) -> Table:
     return Table(
-        name,
+        "agent_memories",
         metadata,
         # What ranking reads comes first: PostgreSQL unpacks a row from its start.
-        owner,
+        name_column(
+            "agent_id",
+            "Its owner: an agent, or a team as team:<id>; every statement filters on it.",
+        ),
         Column("id", Uuid, nullable=False, comment="UUID made by the client, version 7."),
         share_column("usefulness", "Posterior mean of helpfulness from feedback.", default="0.5"),
         share_column("confidence", "How sure the extraction was.", default="0.8"),
@@ -232,27 +205,28 @@ def _memories(name: str, metadata: MetaData, owner: Column[Any], comment: str) -
             comment="What content takes up in a prompt, as its writer counted; NULL: a quarter of "
             "its characters.",
         ),
-        PrimaryKeyConstraint(owner.name, "id"),
-        *_memory_checks(owner.name),
+        PrimaryKeyConstraint("agent_id", "id"),
+        *_memory_checks(),
         Index(
             None,
-            owner.name,
+            "agent_id",
             "content_hash",
             unique=True,
             postgresql_where=text("status = 'active'"),
         ),
-        Index(None, owner.name, "inserted_at"),
+        Index(None, "agent_id", "inserted_at"),
         Index(
-            f"ix_{name}_words",
+            "ix_agent_memories_words",
             # Without the schema, as PostgreSQL writes it where the search_path has it.
-            text(f"term_keys({owner.name}, {str(name == 'team_memories').lower()}, terms)"),
+            text("term_keys(agent_id, terms)"),
             postgresql_using="gin",
         ),
-        comment=comment,
+        comment="Memories of agents and teams, one row each; nothing here changes when one is "
+        "retrieved.",
     )
 
 
-def _memory_checks(owner: str) -> list[CheckConstraint]:
+def _memory_checks() -> list[CheckConstraint]:
     shares = (
         *("importance", "usefulness", "confidence", "quality_score", "trust"),
         *("trust_provenance", "trust_consensus", "trust_governance", "trust_usage"),
@@ -262,7 +236,11 @@ def _memory_checks(owner: str) -> list[CheckConstraint]:
         *("expires_at", "invalidated_at", "inserted_at"),
     )
     return [
-        check(owner, f"{owner} <> '' AND length({owner}) <= {MAX_NAME_LENGTH}"),
+        check(
+            "agent_id",
+            f"agent_id <> '' AND agent_id <> '{TEAM}' "
+            f"AND length(agent_id) <= {MAX_NAME_LENGTH + len(TEAM)}",
+        ),
         check("content", f"content <> '' AND octet_length(content) <= {MAX_CONTENT_BYTES}"),
         check("memory_type", f"memory_type <> '' AND length(memory_type) <= {MAX_NAME_LENGTH}"),
         check("metadata", "jsonb_typeof(metadata) = 'object'"),
@@ -289,7 +267,7 @@ def _usage(metadata: MetaData) -> Table:
     return Table(
         "memory_usage",
         metadata,
-        name_column("agent_id", "Whose memory it counts: an agent, or a team."),
+        name_column("agent_id", "Whose memory it counts."),
         Column("memory_id", Uuid, nullable=False, comment="The memory it counts."),
         count_column("retrieval_count", "How often it was retrieved."),
         moment_column("last_accessed_at", "Last retrieval."),
@@ -311,7 +289,7 @@ def _events(metadata: MetaData) -> Table:
     return Table(
         "memory_events",
         metadata,
-        name_column("agent_id", "Whose memory it tells of: an agent, or a team."),
+        name_column("agent_id", "Whose memory it tells of."),
         Column("memory_id", Uuid, nullable=False, comment="The memory it tells of."),
         Column("id", Uuid, nullable=False, comment="UUID made by the client, version 7."),
         name_column("event_type", "What happened."),
@@ -338,7 +316,7 @@ def _labels(metadata: MetaData) -> Table:
     return Table(
         "memory_labels",
         metadata,
-        name_column("agent_id", "Whose memory it labels: an agent, or a team."),
+        name_column("agent_id", "Whose memory it labels."),
         Column("memory_id", Uuid, nullable=False, comment="The memory it labels."),
         name_column("kind", "keyword, tag, concept or component."),
         name_column("value", "The label itself."),
@@ -362,7 +340,7 @@ def _links(metadata: MetaData) -> Table:
     return Table(
         "memory_links",
         metadata,
-        name_column("agent_id", "Whose memories it links: an agent's, or a team's."),
+        name_column("agent_id", "Whose memories it links."),
         Column("source_id", Uuid, nullable=False, comment="The memory it starts from."),
         Column("target_id", Uuid, nullable=False, comment="The memory it leads to."),
         name_column("kind", "What the link means: consolidates, or a caller's own word."),
@@ -388,7 +366,6 @@ def _gc_runs(metadata: MetaData) -> Table:
         metadata,
         name_column("agent_id", "Whose memories were looked at; empty: those of every owner."),
         Column("id", Uuid, nullable=False, comment="The run, a UUID of version 7."),
-        name_column("table_name", "agent_memories or team_memories."),
         name_column("policy", "The policy's name."),
         share_column("min_trust_threshold", "Trust below which it archived."),
         share_column("delete_threshold", "Trust below which it deleted."),
@@ -411,8 +388,7 @@ def _rank_indexes(metadata: MetaData) -> Table:
     return Table(
         "rank_indexes",
         metadata,
-        name_column("agent_id", "Whose memories it ranks: an agent, or a team."),
-        name_column("table_name", "agent_memories or team_memories."),
+        name_column("agent_id", "Whose memories it ranks."),
         name_column("relation", "The table of positions that is in use, in this schema."),
         Column("space", Integer, nullable=False, comment="Version of the space they lie in."),
         moment_column("as_of", "The moment the positions are of.", nullable=False),
@@ -449,8 +425,7 @@ def _rank_indexes(metadata: MetaData) -> Table:
             Double,
             comment="How similar to a query, by cosine, the likest that a walk meets usually is.",
         ),
-        PrimaryKeyConstraint("agent_id", "table_name"),
-        check("table_name", one_of("table_name", MEMORY_TABLES)),
+        PrimaryKeyConstraint("agent_id"),
         _moment_check("as_of"),
         _moment_check("built_at"),
         comment="Rank indexes, one of an owner with many memories; derived and disposable.",

@@ -25,7 +25,7 @@ from sqlalchemy.dialects.postgresql import REGCLASS
 
 from pgrecall import compiler
 from pgrecall.schema import Tables
-from pgrecall.statements.conditions import active, owned, stored_in
+from pgrecall.statements.conditions import active, owned
 from pgrecall.statements.names import full_name
 from pgrecall.statements.reading import with_usage
 from pgrecall.statements.words import text_language
@@ -112,7 +112,6 @@ def guard_positions(tables: Tables) -> Select[Any]:
             "guard_positions",
             bindparam("relation", type_=Text()),
             bindparam("owner_id", type_=Text()),
-            stored_in(tables.memories),
             type_=Text(),
         ).label("guarded")
     )
@@ -150,7 +149,7 @@ def lock_deletes(tables: Tables) -> Select[Any]:
 
 
 def _locked(tables: Tables, what: str) -> Select[Any]:
-    names = literal(f"pgrecall {what} {tables.schema} {tables.memories.name} ", Text())
+    names = literal(f"pgrecall {what} {tables.schema} ", Text())
     owner_id: Any = bindparam("owner_id", type_=Text())
     key = func.hashtextextended(names + owner_id, literal_column("0::bigint"))
     return select(func.pg_advisory_xact_lock(key).label("locked"))

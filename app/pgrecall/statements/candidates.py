@@ -27,19 +27,15 @@ from sqlalchemy import (
     select,
     union_all,
 )
-from sqlalchemy import (
-    Table as MemoryTable,
-)
 from sqlalchemy.dialects.postgresql import ARRAY, aggregate_order_by, array
 
 from pgrecall import compiler
 from pgrecall.custom_condition import Expression
 from pgrecall.schema import Tables
-from pgrecall.statements.conditions import OWNER, TEAMS, in_team_table
-from pgrecall.statements.ranking import Ranking, Search, Shape, described_in_order, scored
+from pgrecall.statements.ranking import Search, Shape, described_in_order, scored
 from pgrecall.statements.words import shares_of_each, weighed
 
-WHOLE_TEAMS = "whole_teams"
+WHOLE = "whole_owners"
 PASSED, TOTAL = "passed", "total"
 """Columns: how many candidates of each index pass, in order, and how many rows in all."""
 
@@ -49,7 +45,6 @@ class Source:
     """A rank index to be searched in."""
 
     owner_id: str
-    of_team: bool
     relation: str
     built_at: datetime
     used_since: datetime
@@ -62,30 +57,25 @@ class Sources:
     """All that a search looks through: indexes, and owners whose memories are all scored."""
 
     indexes: Sequence[Source]
-    whole_own: bool
-    """Whether the agent itself has no index."""
-    whole_teams: Sequence[str]
+    whole: Sequence[str]
+    """Owners without an index."""
 
     @property
-    def shape(self) -> tuple[tuple[bool, ...], bool, bool]:
-        return (
-            tuple(source.of_team for source in self.indexes),
-            self.whole_own,
-            bool(self.whole_teams),
-        )
+    def shape(self) -> tuple[int, bool]:
+        return len(self.indexes), bool(self.whole)
 
     def parameters(self, candidates: int, reach: int) -> dict[str, Any]:
         """Those beside the search's own."""
         parameters: dict[str, Any] = {"candidates": candidates, "reach": reach}
-        if self.whole_teams:
-            parameters[WHOLE_TEAMS] = list(self.whole_teams)
+        if self.whole:
+            parameters[WHOLE] = list(self.whole)
         for number, source in enumerate(self.indexes):
             for name in ("owner_id", "relation", "built_at", "used_since", "direction"):
                 parameters[f"source_{number}_{name}"] = getattr(source, name)
         return parameters
 
 
-def search_candidates(tables: Tables, wanted: Search, sources: Sources) -> Ranking:
+def search_candidates(tables: Tables, wanted: Search, sources: Sources) -> Select[Any]:
     """The k best among the candidates, as `search`; execute it with both parameters.
 
     Two columns more, `passed` and `total`, count what passes the filters; min_score is left to the
@@ -96,17 +86,17 @@ def search_candidates(tables: Tables, wanted: Search, sources: Sources) -> Ranki
     return _known_search(tables, wanted.shape, sources.shape)
 
 
-SourcesShape = tuple[tuple[bool, ...], bool, bool]
+SourcesShape = tuple[int, bool]
 
 
 @lru_cache(maxsize=256)
-def _known_search(tables: Tables, shape: Shape, sources: SourcesShape) -> Ranking:
+def _known_search(tables: Tables, shape: Shape, sources: SourcesShape) -> Select[Any]:
     return _search(tables, shape, sources, ())
 
 
 def _search(
     tables: Tables, shape: Shape, sources: SourcesShape, where: Sequence[Expression]
-) -> Ranking:
+) -> Select[Any]:
     best = ranked_candidates(tables, shape, sources, where).cte("ranked")
     return described_in_order(tables, shape, best, best.c[PASSED], best.c[TOTAL])
 
@@ -115,25 +105,17 @@ def ranked_candidates(
     tables: Tables, shape: Shape, sources: SourcesShape, where: Sequence[Expression]
 ) -> Select[Any]:
     """The k best among the candidates, narrowly: as `ranked`, with passed and total."""
-    of_team, whole_own, whole_teams = sources
-    own, teams = tables.memories, tables.team_memories
-    found = []
-    numbers = {team: [n for n, one in enumerate(of_team) if one == team] for team in (False, True)}
-    for memories, owners, team in ((own, OWNER, False), (teams, TEAMS, True)):
-        if numbers[team]:
-            rows = _among_nominated(tables, memories, owners, numbers[team], shape, where)
-            found.append(_of_store(rows, own=not team))
-    if whole_own:
-        found.append(_of_store(_whole(tables, own, OWNER, shape, where), own=True))
-    if whole_teams:
-        found.append(_of_store(_whole(tables, teams, WHOLE_TEAMS, shape, where), own=False))
+    indexes, whole = sources
+    found = [_among_nominated(tables, range(indexes), shape, where)]
+    if whole:
+        found.append(scored(tables, shape, where, owners=WHOLE).add_columns(_NO_SOURCE))
     merged = (union_all(*found) if len(found) > 1 else found[0]).subquery("merged")
     return (
         select(
             merged,
-            array(
-                [func.count().filter(merged.c.source == n).over() for n in range(len(of_team))]
-            ).label(PASSED),
+            array([func.count().filter(merged.c.source == n).over() for n in range(indexes)]).label(
+                PASSED
+            ),
             func.count().over().label(TOTAL),
         )
         .order_by(merged.c.score.desc(), merged.c.id)
@@ -149,45 +131,24 @@ def _bound(number: int, name: str, type_: Any) -> Any:
     return bindparam(f"source_{number}_{name}", type_=type_)
 
 
-def _of_store(rows: Select[Any], *, own: bool) -> Select[Any]:
-    return rows.add_columns(literal_column(str(not own).lower(), Boolean()).label("of_team"))
-
-
-def _whole(
-    tables: Tables,
-    memories: MemoryTable,
-    owners: str,
-    shape: Shape,
-    where: Sequence[Expression],
-) -> Select[Any]:
-    """All of an owner without an index; of no source."""
-    return scored(tables, memories, owners, shape, where).add_columns(_NO_SOURCE)
-
-
 def _among_nominated(
-    tables: Tables,
-    memories: MemoryTable,
-    owners: str,
-    numbers: Sequence[int],
-    shape: Shape,
-    where: Sequence[Expression],
+    tables: Tables, numbers: Sequence[int], shape: Shape, where: Sequence[Expression]
 ) -> Select[Any]:
     """What the indexes of these numbers nominate, and the query's words, scored."""
     terms = {}
     words = None
     if shape.has_text:
-        terms = {number: _weighed(tables, memories, number) for number in numbers}
+        terms = {number: _weighed(tables, number) for number in numbers}
         every = union_all(*(select(its) for its in terms.values())).subquery("every_term")
-        words = shares_of_each(memories, every)
-    found = [_of_index(tables, memories, number, shape, terms.get(number)) for number in numbers]
-    among = _nominated(found, numbers[0])
-    return scored(tables, memories, owners, shape, where, among=among, words=words)
+        words = shares_of_each(tables.memories, every)
+    found = [_of_index(tables, number, shape, terms.get(number)) for number in numbers]
+    return scored(tables, shape, where, among=_nominated(found), words=words)
 
 
-def _weighed(tables: Tables, memories: MemoryTable, number: int) -> CTE:
+def _weighed(tables: Tables, number: int) -> CTE:
     """The terms of the query as this index's owner has them."""
     owner_id = _bound(number, "owner_id", Text())
-    terms = weighed(tables, memories, owner_id, exact=False)
+    terms = weighed(tables, owner_id, exact=False)
     return (
         select(
             owner_id.label("owner_id"),
@@ -200,19 +161,17 @@ def _weighed(tables: Tables, memories: MemoryTable, number: int) -> CTE:
     )
 
 
-def _nominated(found: Sequence[Select[Any]], number: int) -> CTE:
+def _nominated(found: Sequence[Select[Any]]) -> CTE:
     """Owner and id of every row to be scored, once, and the number of the index it comes from."""
     every = union_all(*found).subquery("every")
     return (
         select(every.c.owner_id, every.c.id, func.min(every.c.source).label("source"))
         .group_by(every.c.owner_id, every.c.id)
-        .cte(f"nominated_{number}")
+        .cte("nominated")
     )
 
 
-def _of_index(
-    tables: Tables, memories: MemoryTable, number: int, shape: Shape, terms: CTE | None
-) -> Select[Any]:
+def _of_index(tables: Tables, number: int, shape: Shape, terms: CTE | None) -> Select[Any]:
     """What the index nominates, by words too where the query has terms, and what is newer."""
     owner_id = _bound(number, "owner_id", Text())
     since = {
@@ -222,7 +181,6 @@ def _of_index(
         tables.schema,
         "rank_candidates",
         owner_id,
-        in_team_table(tables, memories),
         _bound(number, "relation", Text()),
         _bound(number, "direction", Text()),
         bindparam("candidates", type_=Integer()),

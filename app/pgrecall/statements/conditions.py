@@ -9,13 +9,11 @@ from uuid import UUID
 
 from sqlalchemy import (
     Boolean,
-    Column,
     ColumnElement,
     DateTime,
     Double,
     FromClause,
     Select,
-    Table,
     Text,
     Uuid,
     and_,
@@ -29,14 +27,12 @@ from sqlalchemy import (
 )
 from sqlalchemy.dialects.postgresql import ARRAY, JSONB, TSQUERY
 from sqlalchemy.sql.elements import Grouping
-from sqlalchemy.sql.visitors import replacement_traverse
 
 from pgrecall import compiler
 from pgrecall.compiler import Scope
 from pgrecall.custom_condition import Expression
 from pgrecall.filters import FilterShape
-from pgrecall.schema import Tables, owner, tables
-from pgrecall.schema.tables import MEMORY_TABLES
+from pgrecall.schema import Tables, tables
 from pgrecall.signals import Trust
 
 Condition = ColumnElement[bool]
@@ -66,27 +62,22 @@ def scope(
     )
 
 
-OWNER, TEAMS = "owner_id", "teams"
-"""Parameters: the one owner whose rows they are, or any of several teams."""
+OWNER, OWNERS = "owner_id", "owners"
+"""Parameters: the one owner whose rows they are, or any of several: an agent and teams."""
 
 
 def of_owners(rows: FromClause, owners: str) -> Condition:
     """Rows of those whom the parameter of this name tells."""
-    return owned(rows) if owners == OWNER else any_of(owner(rows), owners)
+    return owned(rows) if owners == OWNER else any_of(rows.c.agent_id, owners)
 
 
 def owned(rows: FromClause, owner_id: str | None = None) -> Condition:
-    """Every statement carries this: rows of one agent, or of one team.
+    """Every statement carries this: rows of one owner.
 
     Without a value here, the statement is executed with the parameter `owner_id`.
     """
-    condition: Condition = owner(rows) == bindparam("owner_id", owner_id, type_=Text())
+    condition: Condition = rows.c.agent_id == bindparam("owner_id", owner_id, type_=Text())
     return condition
-
-
-def there(memories: FromClause, memory_id: ColumnElement[Any]) -> Condition:
-    """Whether the owner has this memory: an agent and a team of one name share other tables."""
-    return select(literal_column("1")).where(owned(memories), memories.c.id == memory_id).exists()
 
 
 ACTIVE: ColumnElement[Any] = literal_column("'active'", Text())
@@ -96,21 +87,6 @@ def active(memories: FromClause) -> Condition:
     """As a literal, so that the partial index on active memories can be used."""
     condition: Condition = memories.c.status == ACTIVE
     return condition
-
-
-def stored_in(memories: Table) -> ColumnElement[str]:
-    """The name of this table of memories, as other tables tell it, as a literal."""
-    return literal_column(f"'{memories.name}'", Text())
-
-
-def in_team_table(within: Tables, memories: Table) -> ColumnElement[bool]:
-    """Whether these are the memories of teams, as memory_terms tells it, as a literal."""
-    return literal_column(str(memories.name == within.team_memories.name).lower(), Boolean())
-
-
-def owned_by_any(memories: FromClause) -> Condition:
-    """Rows of any of the `teams`."""
-    return any_of(owner(memories), TEAMS)
 
 
 def uuids(values: Sequence[UUID] | None = None) -> ColumnElement[Any]:
@@ -179,24 +155,11 @@ def conditions(scope: Scope, shape: FilterShape, *, as_of: bool) -> dict[str, Co
     return found
 
 
-def custom_conditions(memories: Table, where: Sequence[Expression]) -> dict[str, Condition]:
-    """The caller's own expressions, said of this table whichever of the two they were written for.
-
-    In brackets, so that an OR in raw SQL does not reach around the other conditions.
-    """
-
-    def said_of_this_table(element: Any, **_: Any) -> Any:
-        if not isinstance(element, Column) or element.table is memories:
-            return None
-        if element.table.schema != memories.schema or element.table.name not in MEMORY_TABLES:
-            return None
-        return owner(memories) if element is owner(element.table) else memories.c[element.name]
-
-    found: dict[str, Condition] = {}
-    for number, condition in enumerate(where, start=1):
-        said: Any = replacement_traverse(condition, {}, said_of_this_table)
-        found[f"where {number}"] = Grouping(said)
-    return found
+def custom_conditions(where: Sequence[Expression]) -> dict[str, Condition]:
+    """The caller's own expressions, in brackets: an OR in raw SQL then reaches around nothing."""
+    return {
+        f"where {number}": Grouping(condition) for number, condition in enumerate(where, start=1)
+    }
 
 
 def valid(scope: Scope) -> Condition:
@@ -262,7 +225,7 @@ def _labelled(scope: Scope, *, of_kind: bool) -> Condition:
     """Whether the memory carries any of `labels`, of any of `label_kinds` where asked for."""
     labels = tables(scope.schema).memory_labels
     carried: Select[Any] = select(literal_column("1")).where(
-        labels.c.agent_id == owner(scope.memories),
+        labels.c.agent_id == scope.memories.c.agent_id,
         labels.c.memory_id == scope.memories.c.id,
         any_of(labels.c.value, "labels"),
     )

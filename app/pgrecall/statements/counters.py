@@ -21,7 +21,7 @@ from sqlalchemy import (
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.sql.dml import ReturningInsert
 
-from pgrecall.schema import Tables, owner
+from pgrecall.schema import Tables
 from pgrecall.statements.conditions import owned, rows_of_arrays, uuids
 
 
@@ -34,7 +34,7 @@ def touch(tables: Tables) -> ReturningInsert[UUID]:
     """
     memories, usage = tables.memories, tables.memory_usage
     found = (
-        select(owner(memories), memories.c.id, literal_column("1"), func.now())
+        select(memories.c.agent_id, memories.c.id, literal_column("1"), func.now())
         .where(owned(memories), memories.c.id == any_(uuids()))
         .order_by(memories.c.id)
     )

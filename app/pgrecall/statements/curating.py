@@ -20,11 +20,10 @@ from sqlalchemy import (
     select,
 )
 
-from pgrecall.schema import Tables, owner
+from pgrecall.schema import Tables
 from pgrecall.statements.assessing import HOUR
 from pgrecall.statements.changing import Change, changed, named
 from pgrecall.statements.conditions import (
-    OWNER,
     active,
     owned,
     rows_of_arrays,
@@ -94,7 +93,7 @@ def complete_stale_tasks(tables: Tables) -> Select[Any]:
     used_since = (
         select(literal_column("1"))
         .where(
-            usage.c.agent_id == owner(memories),
+            usage.c.agent_id == memories.c.agent_id,
             usage.c.memory_id == memories.c.id,
             usage.c.last_accessed_at >= cutoff,
         )
@@ -128,7 +127,7 @@ def prune(tables: Tables, wanted: Search, *, by_age: bool, by_score: bool) -> Se
         hours: Any = bindparam("max_age_hours", type_=Double())
         which.append(memories.c.created_at < func.now() - hours * HOUR)
     if by_score:
-        ranked = scored(tables, memories, OWNER, wanted.shape, ()).subquery("ranked")
+        ranked = scored(tables, wanted.shape, ()).subquery("ranked")
         below: Any = bindparam("below_score", type_=Double())
         which.append(memories.c.id.in_(select(ranked.c.id).where(ranked.c.score < below)))
     change = Change(

@@ -380,7 +380,7 @@ def _pool(tables: Tables, shape: EvaluationShape, where: Sequence[Expression]) -
     return (
         select(*columns)
         .select_from(with_usage(memories, usage))
-        .where(owned(memories), *found.values(), *custom_conditions(memories, where).values())
+        .where(owned(memories), *found.values(), *custom_conditions(where).values())
         .cte("pool")
         .prefix_with("MATERIALIZED")
     )
@@ -445,7 +445,7 @@ def _words(tables: Tables) -> CTE:
     """The keyword signal of every query: number, id, share."""
     queries = queries_table(tables)
     owner: Any = array([bindparam(OWNER, type_=Text())])
-    rows = keyword_shares(tables, tables.memories, owner, queries.c.query_text).lateral()
+    rows = keyword_shares(tables, owner, queries.c.query_text).lateral()
     return (
         select(queries.c[NUMBER], rows.c.memory_id.label("id"), rows.c.share)
         .select_from(queries.join(rows, true()))

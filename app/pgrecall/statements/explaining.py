@@ -15,12 +15,11 @@ from sqlalchemy import (
     literal_column,
     or_,
     select,
-    union_all,
 )
 
 from pgrecall import compiler
 from pgrecall.schema import Tables
-from pgrecall.statements.conditions import OWNER, TEAMS, of_owners
+from pgrecall.statements.conditions import of_owners
 from pgrecall.statements.ranking import Search, passing, scored, signal_columns, with_words
 from pgrecall.statements.reading import memory_columns, with_usage
 
@@ -28,35 +27,28 @@ CONDITION_PREFIX = "meets_"
 
 
 def described(tables: Tables, wanted: Search) -> Select[Any]:
-    """The memory `id` of the one owner that `tables` works on or of one of the teams.
+    """The memory `id` of any of the owners.
 
     Columns: as of a search, and one `meets_<condition>` for each condition, whether it passes.
     """
-    shape = wanted.shape
-    statements = []
-    stores = [(tables.memories, OWNER)]
-    if shape.has_teams:
-        stores.append((tables.team_memories, TEAMS))
-    for memories, owners in stores:
-        rows, within, _ = with_words(
-            tables, memories, owners, shape, with_usage(memories, tables.memory_usage)
+    shape, memories = wanted.shape, tables.memories
+    rows, within, _ = with_words(
+        tables, shape.owners, shape, with_usage(memories, tables.memory_usage)
+    )
+    return (
+        select(
+            *memory_columns(memories, tables.memory_usage),
+            compiler.score(shape.signals, within).label("score"),
+            *signal_columns(shape, within),
+            *(
+                func.coalesce(condition, False).label(CONDITION_PREFIX + name)
+                for name, condition in passing(within, shape, wanted.filters.where).items()
+            ),
         )
-        met = passing(within, memories, shape, wanted.filters.where)
-        statements.append(
-            select(
-                *memory_columns(memories, tables.memory_usage),
-                compiler.score(shape.signals, within).label("score"),
-                *signal_columns(shape, within),
-                *(
-                    func.coalesce(condition, False).label(CONDITION_PREFIX + name)
-                    for name, condition in met.items()
-                ),
-            )
-            .select_from(rows)
-            .where(of_owners(memories, owners), memories.c.id == bindparam("id", type_=Uuid()))
-        )
-    found = union_all(*statements).subquery()
-    return select(found)
+        .select_from(rows)
+        .where(of_owners(memories, shape.owners), memories.c.id == bindparam("id", type_=Uuid()))
+        .order_by(memories.c.agent_id)
+    )
 
 
 def standing(tables: Tables, wanted: Search) -> Select[Any]:
@@ -65,11 +57,7 @@ def standing(tables: Tables, wanted: Search) -> Select[Any]:
     Columns: ranked, before, last_owner, last_id, last_score; the last three NULL where fewer than k
     pass.
     """
-    shape, where = wanted.shape, wanted.filters.where
-    statements = [scored(tables, tables.memories, OWNER, shape, where)]
-    if shape.has_teams:
-        statements.append(scored(tables, tables.team_memories, TEAMS, shape, where))
-    every = union_all(*statements).cte("every")
+    every = scored(tables, wanted.shape, wanted.filters.where).cte("every")
     score: Any = bindparam("score", type_=Double())
     id_: Any = bindparam("id", type_=Uuid())
     before = or_(every.c.score > score, and_(every.c.score == score, every.c.id < id_))

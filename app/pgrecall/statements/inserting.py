@@ -13,7 +13,7 @@ from sqlalchemy import (
 )
 from sqlalchemy.dialects.postgresql import insert
 
-from pgrecall.schema import Tables, owner
+from pgrecall.schema import Tables
 from pgrecall.schema.limits import TRUST_PARTS
 from pgrecall.statements.assessing import assessed
 from pgrecall.statements.changing import NOTHING, named, noted_as
@@ -44,7 +44,7 @@ def insert_incoming(tables: Tables, staged: Staged | None) -> Select[Any]:
     inserted = (
         insert(memories)
         .from_select(
-            [owner(memories).name, *names],
+            ["agent_id", *names],
             select(
                 bindparam("owner_id", type_=Text()), *(ready.c[name] for name in names)
             ).order_by(content_hash(tables, ready.c.content), ready.c[ORDINAL]),

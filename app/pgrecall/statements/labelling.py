@@ -25,7 +25,7 @@ from sqlalchemy.dialects.postgresql import ARRAY, JSONB, insert
 
 from pgrecall.schema import Tables
 from pgrecall.statements.changing import named, noted_as
-from pgrecall.statements.conditions import active, owned, rows_of_arrays, scope, there, uuids, valid
+from pgrecall.statements.conditions import active, owned, rows_of_arrays, scope, uuids, valid
 from pgrecall.statements.json_objects import json_object
 from pgrecall.statements.reading import memory_columns, with_usage
 
@@ -152,11 +152,7 @@ def labels_of(tables: Tables) -> Select[Any]:
     labels = tables.memory_labels
     return (
         select(labels.c.value, labels.c.kind, labels.c.weight)
-        .where(
-            owned(labels),
-            labels.c.memory_id == bindparam("this_id", type_=Uuid()),
-            there(tables.memories, labels.c.memory_id),
-        )
+        .where(owned(labels), labels.c.memory_id == bindparam("this_id", type_=Uuid()))
         .order_by(labels.c.weight.desc(), labels.c.kind, labels.c.value)
     )
 

@@ -29,9 +29,9 @@ from sqlalchemy.dialects.postgresql import JSONB, insert
 
 from pgrecall import compiler
 from pgrecall.custom_condition import Expression
-from pgrecall.schema import Tables, owner
+from pgrecall.schema import Tables
 from pgrecall.statements.changing import named, noted_as
-from pgrecall.statements.conditions import OWNER, TEAMS, of_owners, owned, rows_of_arrays, there
+from pgrecall.statements.conditions import of_owners, owned, rows_of_arrays
 from pgrecall.statements.json_objects import json_object
 from pgrecall.statements.ranking import Search, Shape, passing, signal_columns, with_words
 from pgrecall.statements.reading import memory_columns, with_usage
@@ -108,12 +108,7 @@ def link_all(tables: Tables) -> Insert:
 def unlink(tables: Tables) -> Select[Any]:
     """Takes the link from `this_id` to `that_id` of `link_kind` away."""
     links = tables.memory_links
-    gone = (
-        delete_(links)
-        .where(*_this_link(tables), there(tables.memories, links.c.source_id))
-        .returning(links)
-        .cte("gone")
-    )
+    gone = delete_(links).where(*_this_link(tables)).returning(links).cte("gone")
     happened = select(
         gone.c.source_id.label("id"),
         named("unlinked").label("event_type"),
@@ -137,32 +132,30 @@ def links_of(tables: Tables) -> Select[Any]:
         .where(
             owned(links),
             or_(links.c.source_id == this, links.c.target_id == this),
-            there(tables.memories, this),
         )
         .order_by(links.c.weight.desc(), links.c.kind, links.c.source_id, links.c.target_id)
     )
 
 
-def neighbours(tables: Tables, wanted: Search, *, steps: int, of_teams: bool) -> Select[Any]:
+def neighbours(tables: Tables, wanted: Search, *, steps: int) -> Select[Any]:
     """What the hits are linked to within so many steps and is no hit itself, scored as they are.
 
     Columns as of a search, and `steps`. Parameters: those of the search, hit_owners and hit_ids.
     """
     if wanted.filters.where:
-        return _neighbours(tables, wanted.shape, steps, of_teams, wanted.filters.where)
-    return _known_neighbours(tables, wanted.shape, steps, of_teams)
+        return _neighbours(tables, wanted.shape, steps, wanted.filters.where)
+    return _known_neighbours(tables, wanted.shape, steps)
 
 
 @lru_cache(maxsize=256)
-def _known_neighbours(tables: Tables, shape: Shape, steps: int, of_teams: bool) -> Select[Any]:
-    return _neighbours(tables, shape, steps, of_teams, ())
+def _known_neighbours(tables: Tables, shape: Shape, steps: int) -> Select[Any]:
+    return _neighbours(tables, shape, steps, ())
 
 
 def _neighbours(
-    tables: Tables, shape: Shape, steps: int, of_teams: bool, where: Sequence[Expression]
+    tables: Tables, shape: Shape, steps: int, where: Sequence[Expression]
 ) -> Select[Any]:
-    memories = tables.team_memories if of_teams else tables.memories
-    owners = TEAMS if of_teams else OWNER
+    memories = tables.memories
     hits = rows_of_arrays("hits", owner_id=("hit_owners", Text()), id=("hit_ids", Uuid()))
     reached: list[CTE] = []
     start: Any = select(hits.c.owner_id, hits.c.id).cte("hit")
@@ -181,7 +174,7 @@ def _neighbours(
         .cte("near")
     )
     rows, within, _ = with_words(
-        tables, memories, owners, shape, with_usage(memories, tables.memory_usage)
+        tables, shape.owners, shape, with_usage(memories, tables.memory_usage)
     )
     score = compiler.score(shape.signals, within)
     scored = (
@@ -192,9 +185,11 @@ def _neighbours(
             near.c.steps,
         )
         .select_from(
-            rows.join(near, and_(near.c.owner_id == owner(memories), near.c.id == memories.c.id))
+            rows.join(
+                near, and_(near.c.owner_id == memories.c.agent_id, near.c.id == memories.c.id)
+            )
         )
-        .where(of_owners(memories, owners), *passing(within, memories, shape, where).values())
+        .where(of_owners(memories, shape.owners), *passing(within, shape, where).values())
         .subquery("scored")
     )
     statement = select(scored)

@@ -6,17 +6,20 @@ from functools import lru_cache
 from typing import Any
 
 from sqlalchemy import (
+    Boolean,
     ColumnElement,
     Integer,
     Select,
+    Text,
     bindparam,
     func,
+    literal,
     literal_column,
     select,
     union,
 )
 
-from pgrecall.schema import Tables, owner
+from pgrecall.schema import TEAM, Tables
 from pgrecall.statements.conditions import active
 
 
@@ -26,7 +29,9 @@ def owners(tables: Tables) -> Select[Any]:
 
     The one statement that does not ask for an owner, since it asks who there is.
     """
-    return _names(owner(tables.memories), "found")
+    found = _names(tables.memories.c.agent_id, "found").subquery("every")
+    owner_id = found.c.owner_id
+    return select(owner_id).where(asked(tables, owner_id)).order_by(owner_id)
 
 
 @lru_cache
@@ -37,13 +42,19 @@ def large_owners(tables: Tables) -> Select[Any]:
     at_least: Any = bindparam("at_least", type_=Integer())
     some = (
         select(literal_column("1"))
-        .where(owner(memories) == found.c.owner_id, active(memories))
+        .where(memories.c.agent_id == found.c.owner_id, active(memories))
         .limit(at_least)
         .correlate(found)
         .subquery("some")
     )
     many = select(func.count()).select_from(some).scalar_subquery()
     return select(found.c.owner_id).where(many >= at_least).order_by(found.c.owner_id)
+
+
+def asked(tables: Tables, owner_id: ColumnElement[Any]) -> ColumnElement[bool]:
+    """Whether it is an owner of the kind that `tables` works on: an agent, or a team."""
+    of_team = func.starts_with(owner_id, literal(TEAM, Text()), type_=Boolean())
+    return of_team if tables.prefix else ~of_team
 
 
 def _names(column: ColumnElement[Any], name: str) -> Select[Any]:
@@ -76,8 +87,9 @@ def owners_of_orphans(tables: Tables) -> Select[Any]:
             for table in (tables.memory_usage, tables.memory_labels, tables.memory_links)
         )
     ).subquery("names")
-    without = (
-        ~select(literal_column("1")).where(owner(memories) == names.c.owner_id).exists()
-        for memories in (tables.agent_memories, tables.team_memories)
+    memory: Any = select(literal_column("1")).where(tables.memories.c.agent_id == names.c.owner_id)
+    return (
+        select(names.c.owner_id)
+        .where(~memory.exists(), asked(tables, names.c.owner_id))
+        .order_by(names.c.owner_id)
     )
-    return select(names.c.owner_id).where(*without).order_by(names.c.owner_id)

@@ -25,17 +25,16 @@ from sqlalchemy import (
     literal_column,
     select,
     true,
-    union_all,
 )
 from sqlalchemy.dialects.postgresql import ARRAY, aggregate_order_by
 
 from pgrecall import compiler
 from pgrecall.context_style import LINE_BREAKS, MAX_CATEGORY_LENGTH, Style
 from pgrecall.custom_condition import Expression
-from pgrecall.schema import Tables, owner
+from pgrecall.schema import Tables
 from pgrecall.statements.candidates import PASSED, TOTAL, Sources, SourcesShape, ranked_candidates
-from pgrecall.statements.conditions import owned, owned_by_any
-from pgrecall.statements.ranking import Ranking, Search, Shape, described_in_order, ranked
+from pgrecall.statements.conditions import of_owners
+from pgrecall.statements.ranking import Search, Shape, described_in_order, ranked
 from pgrecall.token_counting import CHARACTERS_PER_TOKEN
 
 PLACE, COST, VERDICT, STEP, NEAR = "place", "cost", "verdict", "step", "near"
@@ -100,7 +99,7 @@ class Packing:
         }
 
 
-def pack(tables: Tables, wanted: Search, packing: Packing) -> Ranking:
+def pack(tables: Tables, wanted: Search, packing: Packing) -> Select[Any]:
     """The k best memories in full, as `search`, each with its verdict.
 
     Parameters: those of the search and of the packing.
@@ -110,7 +109,9 @@ def pack(tables: Tables, wanted: Search, packing: Packing) -> Ranking:
     return _known_pack(tables, wanted.shape, packing.shape)
 
 
-def pack_candidates(tables: Tables, wanted: Search, sources: Sources, packing: Packing) -> Ranking:
+def pack_candidates(
+    tables: Tables, wanted: Search, sources: Sources, packing: Packing
+) -> Select[Any]:
     """As `pack`, among the candidates of rank indexes; with the columns of `search_candidates`."""
     shapes = wanted.shape, packing.shape, sources.shape
     if wanted.filters.where:
@@ -119,20 +120,20 @@ def pack_candidates(tables: Tables, wanted: Search, sources: Sources, packing: P
 
 
 @lru_cache(maxsize=256)
-def _known_pack(tables: Tables, shape: Shape, packing: PackingShape) -> Ranking:
+def _known_pack(tables: Tables, shape: Shape, packing: PackingShape) -> Select[Any]:
     return _pack(tables, shape, packing, ())
 
 
 @lru_cache(maxsize=256)
 def _known_pack_candidates(
     tables: Tables, shape: Shape, packing: PackingShape, sources: SourcesShape
-) -> Ranking:
+) -> Select[Any]:
     return _pack_candidates(tables, shape, packing, sources, ())
 
 
 def _pack(
     tables: Tables, shape: Shape, packing: PackingShape, where: Sequence[Expression]
-) -> Ranking:
+) -> Select[Any]:
     return _packed(tables, shape, packing, ranked(tables, shape, where))
 
 
@@ -142,14 +143,14 @@ def _pack_candidates(
     packing: PackingShape,
     sources: SourcesShape,
     where: Sequence[Expression],
-) -> Ranking:
+) -> Select[Any]:
     best = ranked_candidates(tables, shape, sources, where)
     return _packed(tables, shape, packing, best, PASSED, TOTAL)
 
 
 def _packed(
     tables: Tables, shape: Shape, packing: PackingShape, best: Select[Any], *carried: str
-) -> Ranking:
+) -> Select[Any]:
     pool = _pool(tables, shape, packing, best.cte("ranked"))
     verdicts = _verdicts(tables, pool, packing)
     judged = (
@@ -163,13 +164,8 @@ def _packed(
 
 def _pool(tables: Tables, shape: Shape, packing: PackingShape, best: CTE) -> CTE:
     """The ranked rows with their places and what each takes up."""
-    stores: list[tuple[Any, Any]] = [
-        (tables.memories, and_(~best.c.of_team, owned(tables.memories)))
-    ]
-    if shape.has_teams:
-        teams = tables.team_memories
-        stores.append((teams, and_(best.c.of_team, owned_by_any(teams))))
-    rows = [
+    memories = tables.memories
+    every = (
         select(
             best,
             memories.c.memory_type,
@@ -179,13 +175,12 @@ def _pool(tables: Tables, shape: Shape, packing: PackingShape, best: CTE) -> CTE
         .select_from(
             best.join(
                 memories,
-                and_(owner(memories) == best.c.owner_id, memories.c.id == best.c.id),
+                and_(memories.c.agent_id == best.c.owner_id, memories.c.id == best.c.id),
             )
         )
-        .where(whose)
-        for memories, whose in stores
-    ]
-    every = (union_all(*rows) if len(rows) > 1 else rows[0]).subquery("every_row")
+        .where(of_owners(memories, shape.owners))
+        .subquery("every_row")
+    )
     place = func.row_number().over(order_by=(every.c.score.desc(), every.c.id))
     return select(cast(place, Integer).label(PLACE), every).cte("pool").prefix_with("MATERIALIZED")
 

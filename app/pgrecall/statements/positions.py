@@ -44,9 +44,9 @@ from pgrecall import compiler
 from pgrecall.compiler import Scope
 from pgrecall.ids import new_id
 from pgrecall.rank_space import AXES, EVENNESS, Axis, Missing
-from pgrecall.schema import Layout, Tables, owner
+from pgrecall.schema import Layout, Tables
 from pgrecall.schema.types import Embedding
-from pgrecall.statements.conditions import active, in_team_table, owned, stored_in, uuids
+from pgrecall.statements.conditions import active, owned, uuids
 from pgrecall.statements.names import full_name, quoted
 from pgrecall.statements.reading import with_usage
 
@@ -138,7 +138,6 @@ def forget_positions(tables: Tables) -> Select[Any]:
             tables.schema,
             "forget_positions",
             bindparam("owner_id", type_=Text()),
-            stored_in(tables.memories),
             uuids(),
             type_=BigInteger(),
         ).label("forgotten")
@@ -223,8 +222,7 @@ def _words(tables: Tables) -> ColumnElement[Any]:
     return compiler.schema_function(
         tables.schema,
         "term_keys",
-        owner(memories),
-        in_team_table(tables, memories),
+        memories.c.agent_id,
         memories.c.terms,
         type_=ARRAY(BigInteger),
     )

@@ -20,7 +20,6 @@ from sqlalchemy import (
     func,
     literal,
     literal_column,
-    or_,
     select,
     text,
 )
@@ -29,7 +28,8 @@ from sqlalchemy.sql.dml import ReturningDelete
 
 from pgrecall.rank_index import MAX_BESIDE
 from pgrecall.schema import Tables
-from pgrecall.statements.conditions import Condition, active, owned, owned_by_any, stored_in
+from pgrecall.statements.conditions import OWNERS, active, of_owners, owned
+from pgrecall.statements.owners import asked
 from pgrecall.statements.words import text_language
 
 FIELDS = (
@@ -44,21 +44,20 @@ LIKENESS = "likeness"
 
 @lru_cache
 def rank_indexes(tables: Tables) -> Select[Any]:
-    """Those of `owner_id` in this table of memories and of the `teams` in theirs."""
+    """Those of the `owners`."""
     indexes = tables.rank_indexes
-    own = and_(owned(indexes), _of(tables.memories, indexes))
-    theirs = and_(owned_by_any(indexes), _of(tables.team_memories, indexes))
-    return select(*_told(indexes)).where(or_(own, theirs))
+    return select(*_told(indexes)).where(of_owners(indexes, OWNERS))
 
 
 @lru_cache
 def all_rank_indexes(tables: Tables) -> Select[Any]:
-    """Those of every owner in this table of memories.
+    """Those of every agent, or of every team.
 
     As `owners` it asks for no owner, since it asks who there is.
     """
     indexes = tables.rank_indexes
-    return select(*_told(indexes)).where(_of(tables.memories, indexes)).order_by(indexes.c.agent_id)
+    whose = indexes.c.agent_id
+    return select(*_told(indexes)).where(asked(tables, whose)).order_by(whose)
 
 
 def _told(indexes: Table) -> list[ColumnElement[Any]]:
@@ -117,7 +116,6 @@ def _has_words(tables: Tables, table: ColumnElement[Any]) -> ColumnElement[bool]
     indexes = tables.rank_indexes
     known: Any = select(literal_column("1")).where(
         owned(indexes),
-        _of(tables.memories, indexes),
         indexes.c.relation == bindparam("relation", type_=Text()),
         indexes.c.term_memories.is_not(None),
     )
@@ -162,11 +160,10 @@ def note_rank_index(tables: Tables) -> Insert:
     same = text_language(tables.schema) == bindparam("its_language", type_=Text())
     statement = insert(indexes).values(
         agent_id=bindparam("owner_id", type_=Text()),
-        table_name=stored_in(tables.memories),
         **its | {name: case((same, its[name])) for name in TERMS},
     )
     return statement.on_conflict_do_update(
-        index_elements=[indexes.c.agent_id, indexes.c.table_name],
+        index_elements=[indexes.c.agent_id],
         set_={name: statement.excluded[name] for name in names},
     )
 
@@ -175,11 +172,7 @@ def note_rank_index(tables: Tables) -> Insert:
 def forget_rank_index(tables: Tables) -> ReturningDelete[Any]:
     """Takes the owner's rank index out of use; returns the `relation`."""
     indexes = tables.rank_indexes
-    return (
-        delete(indexes)
-        .where(owned(indexes), _of(tables.memories, indexes))
-        .returning(indexes.c.relation)
-    )
+    return delete(indexes).where(owned(indexes)).returning(indexes.c.relation)
 
 
 @lru_cache
@@ -197,9 +190,3 @@ def unused_relations(tables: Tables) -> Select[Any]:
             relation.not_in(select(tables.rank_indexes.c.relation)),
         )
     )
-
-
-def _of(memories: Table, indexes: Table) -> Condition:
-    """Indexes of this table of memories."""
-    condition: Condition = indexes.c.table_name == stored_in(memories)
-    return condition

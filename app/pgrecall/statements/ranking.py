@@ -9,9 +9,7 @@ from functools import lru_cache
 from typing import Any
 
 from sqlalchemy import (
-    Boolean,
     ColumnElement,
-    CompoundSelect,
     Double,
     FromClause,
     Integer,
@@ -26,10 +24,6 @@ from sqlalchemy import (
     literal_column,
     select,
     true,
-    union_all,
-)
-from sqlalchemy import (
-    Table as MemoryTable,
 )
 from sqlalchemy.dialects.postgresql import ARRAY
 
@@ -39,18 +33,17 @@ from pgrecall.custom_condition import Expression
 from pgrecall.embedding import StoredVector
 from pgrecall.filters import Filters, FilterShape
 from pgrecall.profile import Profile
-from pgrecall.schema import Tables, owner
+from pgrecall.schema import Tables
 from pgrecall.schema.limits import MAX_NAME_LENGTH
 from pgrecall.signals import MAX_QUERY_ENTITIES, Frequency, Signal, requires_embedding
 from pgrecall.statements.conditions import (
     OWNER,
-    TEAMS,
+    OWNERS,
     Condition,
     conditions,
     custom_conditions,
     of_owners,
     owned,
-    owned_by_any,
     scope,
 )
 from pgrecall.statements.reading import memory_columns, with_usage
@@ -67,6 +60,7 @@ class Search:
     """What is searched for; see `operations.search` for the meaning of each."""
 
     agent_id: str
+    """As stored, and so are the teams."""
     query: StoredVector | None
     k: int
     profile: Profile
@@ -108,7 +102,7 @@ class Search:
             "min_score": self.min_score,
             "min_similarity": self.min_similarity,
             "as_of": self.as_of,
-            "teams": list(self.teams) or None,
+            "owners": [self.agent_id, *self.teams] if self.teams else None,
             "query_text": self.query_text,
         }
         return {
@@ -139,14 +133,16 @@ class Shape:
     """Whether what was retrieved since an index was built is scored beside it."""
 
     @property
+    def owners(self) -> str:
+        """The parameter that tells whose memories are looked at."""
+        return OWNERS if self.has_teams else OWNER
+
+    @property
     def reads_usage(self) -> bool:
         return self.filters.reads_usage or any(signal.reads_usage for signal in self.signals)
 
 
-Ranking = Select[Any] | CompoundSelect[Any]
-
-
-def search(tables: Tables, wanted: Search) -> Ranking:
+def search(tables: Tables, wanted: Search) -> Select[Any]:
     """The k best memories, best first, ties by id; execute it with `wanted.parameters`.
 
     Columns: those of a memory and its usage, then score, similarity and one `signal_<name>` per
@@ -159,58 +155,37 @@ def search(tables: Tables, wanted: Search) -> Ranking:
 
 
 @lru_cache(maxsize=512)
-def _known_search(tables: Tables, shape: Shape) -> Ranking:
+def _known_search(tables: Tables, shape: Shape) -> Select[Any]:
     return _search(tables, shape, ())
 
 
-def _search(tables: Tables, shape: Shape, where: Sequence[Expression]) -> Ranking:
-    best = ranked(tables, shape, where)
-    found = best.cte("ranked") if shape.has_teams else best.subquery("ranked")
-    return described_in_order(tables, shape, found)
+def _search(tables: Tables, shape: Shape, where: Sequence[Expression]) -> Select[Any]:
+    return described_in_order(tables, shape, ranked(tables, shape, where).subquery("ranked"))
 
 
 def ranked(tables: Tables, shape: Shape, where: Sequence[Expression]) -> Select[Any]:
-    """The k best rows, narrowly: owner_id, id, score, of_team, and keyword as of `scored`."""
-    own = _ranked(tables, tables.memories, OWNER, shape, where)
-    own = own.add_columns(literal_column("false", Boolean()).label("of_team"))
-    if not shape.has_teams:
-        return own
-    theirs = _ranked(tables, tables.team_memories, TEAMS, shape, where)
-    theirs = theirs.add_columns(literal_column("true", Boolean()).label("of_team"))
-    merged = union_all(select(own.subquery("own")), select(theirs.subquery("theirs")))
-    of_both = merged.subquery("merged")
-    return (
-        select(of_both)
-        .order_by(of_both.c.score.desc(), of_both.c.id)
-        .limit(bindparam("k", type_=Integer()))
-    )
+    """The k best rows, narrowly: owner_id, id, score, and keyword as of `scored`."""
+    statement = scored(tables, shape, where)
+    score, id_ = statement.selected_columns.score, tables.memories.c.id
+    return statement.order_by(score.desc(), id_).limit(bindparam("k", type_=Integer()))
 
 
 def described_in_order(
-    tables: Tables,
-    shape: Shape,
-    best: FromClause,
-    *more: ColumnElement[Any],
-) -> Ranking:
+    tables: Tables, shape: Shape, best: FromClause, *more: ColumnElement[Any]
+) -> Select[Any]:
     """The ranked rows in full, best first, with `more` columns.
 
     Owners are told once more: no expression of the caller's stands in this query.
     """
-    hits = [
-        in_full(tables, memories, best, shape).add_columns(*more).where(*whose)
-        for memories, whose in (
-            (tables.memories, (~best.c.of_team, owned(tables.memories))),
-            (tables.team_memories, (best.c.of_team, owned_by_any(tables.team_memories))),
-        )[: 2 if shape.has_teams else 1]
-    ]
-    if len(hits) == 1:
-        return hits[0].order_by(best.c.score.desc(), best.c.id)
-    return union_all(*hits).order_by(literal_column("score").desc(), literal_column("id"))
+    return (
+        _in_full(tables, best, shape)
+        .add_columns(*more)
+        .where(of_owners(tables.memories, shape.owners))
+        .order_by(best.c.score.desc(), best.c.id)
+    )
 
 
-def passing(
-    within: Scope, memories: MemoryTable, shape: Shape, where: Sequence[Expression]
-) -> dict[str, Condition]:
+def passing(within: Scope, shape: Shape, where: Sequence[Expression]) -> dict[str, Condition]:
     """Every condition on a memory to be ranked at all, by name, but whose it is."""
     found = conditions(within, shape.filters, as_of=shape.has_as_of)
     if shape.has_query and requires_embedding(shape.signals):
@@ -218,48 +193,49 @@ def passing(
     if shape.has_min_similarity:
         floor: Any = bindparam("min_similarity", type_=Double())
         found["min_similarity"] = compiler.similarity(within) >= floor
-    return found | custom_conditions(memories, where)
+    return found | custom_conditions(where)
 
 
 def scored(
     tables: Tables,
-    memories: MemoryTable,
-    owners: str,
     shape: Shape,
     where: Sequence[Expression],
     *,
+    owners: str | None = None,
     among: FromClause | None = None,
     words: FromClause | None = None,
 ) -> Select[Any]:
     """Owner, id and score of every memory that passes, and nothing else but its keyword signal
     where the query has a text.
 
-    `among` are the rows to be scored (owner_id, id, source); its `source` comes along. `words` are
-    the shares in the query's words (owner_id, id, share), where they are not those of all.
+    `owners` is the parameter that tells whose, where not those of the search. `among` are the rows
+    to be scored (owner_id, id, source); its `source` comes along. `words` are the shares in the
+    query's words (owner_id, id, share), where they are not those of all.
     """
+    memories = tables.memories
+    owners = owners or shape.owners
     rows: Any = memories
     if among is not None:
-        same = and_(owner(memories) == among.c.owner_id, memories.c.id == among.c.id)
+        same = and_(memories.c.agent_id == among.c.owner_id, memories.c.id == among.c.id)
         rows = among.join(memories, same)
     if shape.reads_usage:
         rows = with_usage(memories, tables.memory_usage, rows)
-    rows, within, keyword = with_words(tables, memories, owners, shape, rows, words)
+    rows, within, keyword = with_words(tables, owners, shape, rows, words)
     statement = (
         select(
-            owner(memories).label("owner_id"),
+            memories.c.agent_id.label("owner_id"),
             memories.c.id,
             compiler.score(shape.signals, within).label("score"),
             *keyword,
         )
         .select_from(rows)
-        .where(of_owners(memories, owners), *passing(within, memories, shape, where).values())
+        .where(of_owners(memories, owners), *passing(within, shape, where).values())
     )
     return statement if among is None else statement.add_columns(among.c.source)
 
 
 def with_words(
     tables: Tables,
-    memories: MemoryTable,
     owners: str,
     shape: Shape,
     rows: FromClause,
@@ -267,29 +243,18 @@ def with_words(
 ) -> tuple[FromClause, Scope, list[ColumnElement[Any]]]:
     """The rows beside their shares in the query's words, the scope of their signals, and the
     keyword signal as a column; only where the query has a text."""
+    memories = tables.memories
     if not shape.has_text:
         return rows, scope(tables, memories, as_of=shape.has_as_of), []
-    words = shares(tables, memories, owners) if words is None else words
+    words = shares(tables, owners) if words is None else words
     keyword = share(words)
     within = scope(tables, memories, as_of=shape.has_as_of, keyword=keyword)
     return with_shares(rows, memories, words), within, [keyword.label(KEYWORD)]
 
 
-def _ranked(
-    tables: Tables,
-    memories: MemoryTable,
-    owners: str,
-    shape: Shape,
-    where: Sequence[Expression],
-) -> Select[Any]:
-    statement = scored(tables, memories, owners, shape, where)
-    score = statement.selected_columns.score
-    return statement.order_by(score.desc(), memories.c.id).limit(bindparam("k", type_=Integer()))
-
-
-def in_full(tables: Tables, memories: MemoryTable, ranked: Any, shape: Shape) -> Select[Any]:
-    """The ranked memories of this table in full, with every signal's value."""
-    usage = tables.memory_usage
+def _in_full(tables: Tables, ranked: Any, shape: Shape) -> Select[Any]:
+    """The ranked memories in full, with every signal's value."""
+    memories, usage = tables.memories, tables.memory_usage
     keyword = ranked.c[KEYWORD] if shape.has_text else None
     within = scope(tables, memories, as_of=shape.has_as_of, keyword=keyword)
     statement = select(
@@ -299,7 +264,7 @@ def in_full(tables: Tables, memories: MemoryTable, ranked: Any, shape: Shape) ->
     ).select_from(
         ranked.join(
             memories,
-            and_(owner(memories) == ranked.c.owner_id, memories.c.id == ranked.c.id),
+            and_(memories.c.agent_id == ranked.c.owner_id, memories.c.id == ranked.c.id),
         ).outerjoin(
             usage,
             and_(usage.c.agent_id == ranked.c.owner_id, usage.c.memory_id == ranked.c.id),
@@ -333,17 +298,17 @@ def count(tables: Tables, filters: Filters, *, as_of: bool) -> Select[int]:
         .where(
             owned(memories),
             *conditions(within, shape, as_of=as_of).values(),
-            *custom_conditions(memories, filters.where).values(),
+            *custom_conditions(filters.where).values(),
         )
     )
 
 
-def known_entities(tables: Tables, *, with_teams: bool) -> Select[Any]:
-    """Entities of the owners' memories that occur in `text` as whole words, longest first.
+def known_entities(tables: Tables) -> Select[Any]:
+    """Entities of the `owners`' memories that occur in `text` as whole words, longest first.
 
-    Parameters: owner_id, teams where asked for, text, limit.
+    Parameters: owners, text, limit.
     """
-    known = _entities(tables, with_teams=with_teams)
+    known = _entities(tables, OWNERS)
     return (
         select(known.c.entity)
         .where(_occurs(known.c.entity, bindparam("text", type_=Text())))
@@ -357,7 +322,7 @@ def entities_of_each(tables: Tables, queries: FromClause) -> Select[Any]:
 
     Columns: number, entities. Parameter: owner_id.
     """
-    known = _entities(tables, with_teams=False)
+    known = _entities(tables, OWNER)
     order = (func.length(known.c.entity).desc(), known.c.entity)
     place = func.row_number().over(partition_by=queries.c.number, order_by=order)
     found = (
@@ -374,18 +339,11 @@ def entities_of_each(tables: Tables, queries: FromClause) -> Select[Any]:
     )
 
 
-def _entities(tables: Tables, *, with_teams: bool) -> Subquery:
+def _entities(tables: Tables, owners: str) -> Subquery:
     """Every entity of the owners' memories, once."""
-    stores = [(tables.memories, owned(tables.memories))]
-    if with_teams:
-        stores.append((tables.team_memories, owned_by_any(tables.team_memories)))
-    entities = union_all(
-        *(
-            select(func.unnest(memories.c.entities, type_=Text()).label("entity")).where(whose)
-            for memories, whose in stores
-        )
-    ).subquery()
-    return select(entities.c.entity).distinct().subquery("known")
+    memories = tables.memories
+    entities = select(func.unnest(memories.c.entities, type_=Text()).label("entity"))
+    return entities.where(of_owners(memories, owners)).distinct().subquery("known")
 
 
 def _occurs(entity: ColumnElement[Any], asked: ColumnElement[Any]) -> ColumnElement[bool]:

@@ -12,7 +12,6 @@ from sqlalchemy import (
     FromClause,
     Integer,
     Select,
-    Text,
     and_,
     any_,
     bindparam,
@@ -23,7 +22,7 @@ from sqlalchemy import (
 )
 from sqlalchemy.sql.selectable import Join
 
-from pgrecall.schema import Tables, owner
+from pgrecall.schema import Tables
 from pgrecall.schema.tables import COUNTERS
 from pgrecall.statements.conditions import active, owned, uuids
 
@@ -36,13 +35,9 @@ def memory_columns(
 ) -> list[ColumnElement[Any]]:
     """The fields of `Memory`, under its names; the vector only when it is asked for."""
     columns = {column.name: column for column in memories.c if column.name not in INTERNAL}
-    nobody = null().cast(Text)
-    owners = [columns.pop(name, nobody).label(name) for name in ("agent_id", "team_id")]
     if not embedding:
         columns["embedding"] = null().label("embedding")
-    # In an order that is the same for both tables of memories: the two are joined by UNION.
     return [
-        *owners,
         *columns.values(),
         usage.c.last_accessed_at,
         *(func.coalesce(usage.c[name], 0, type_=Integer()).label(name) for name in COUNTERS),
@@ -56,7 +51,7 @@ def with_usage(memories: FromClause, usage: FromClause, rows: FromClause | None 
     """
     return (memories if rows is None else rows).outerjoin(
         usage,
-        and_(usage.c.agent_id == owner(memories), usage.c.memory_id == memories.c.id),
+        and_(usage.c.agent_id == memories.c.agent_id, usage.c.memory_id == memories.c.id),
     )
 
 

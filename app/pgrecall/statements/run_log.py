@@ -20,7 +20,7 @@ from sqlalchemy import (
 from sqlalchemy import update as update_
 
 from pgrecall.schema import Tables
-from pgrecall.statements.conditions import owned, stored_in
+from pgrecall.statements.conditions import owned
 
 
 @lru_cache
@@ -30,7 +30,6 @@ def begin_run(tables: Tables) -> Insert:
     return insert(runs).values(
         agent_id=bindparam("owner_id", type_=Text()),
         id=bindparam("run_id", type_=Uuid()),
-        table_name=stored_in(tables.memories),
         policy=bindparam("policy_name", type_=Text()),
         min_trust_threshold=bindparam("run_min_trust_threshold", type_=Double()),
         delete_threshold=bindparam("run_delete_threshold", type_=Double()),

@@ -20,7 +20,7 @@ from sqlalchemy import (
 from sqlalchemy import delete as delete_
 from sqlalchemy.sql.dml import ReturningDelete
 
-from pgrecall.schema import Tables, owner
+from pgrecall.schema import Tables
 from pgrecall.statements.conditions import owned
 
 
@@ -65,11 +65,8 @@ def _orphans(tables: Tables) -> list[tuple[Table, ColumnElement[bool]]]:
 
 
 def _gone(tables: Tables, table: FromClause, memory_id: Any) -> Any:
-    return and_(
-        *(
-            ~select(literal_column("1"))
-            .where(owner(memories) == table.c.agent_id, memories.c.id == memory_id)
-            .exists()
-            for memories in (tables.agent_memories, tables.team_memories)
-        )
+    memories = tables.memories
+    there: Any = select(literal_column("1")).where(
+        memories.c.agent_id == table.c.agent_id, memories.c.id == memory_id
     )
+    return ~there.exists()

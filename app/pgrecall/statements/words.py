@@ -31,8 +31,8 @@ from sqlalchemy.dialects.postgresql import ARRAY, array
 from sqlalchemy.sql.selectable import Join, Lateral, LateralFromClause, TableValuedAlias
 
 from pgrecall import compiler
-from pgrecall.schema import Tables, owner
-from pgrecall.statements.conditions import OWNER, asked_for, in_team_table, owned, texts
+from pgrecall.schema import Tables
+from pgrecall.statements.conditions import OWNER, asked_for, owned, texts
 from pgrecall.statements.names import quoted
 
 
@@ -40,14 +40,14 @@ def query_text() -> ColumnElement[Any]:
     return bindparam("query_text", type_=Text())
 
 
-def shares(tables: Tables, memories: Table, owners: str) -> FromClause:
+def shares(tables: Tables, owners: str) -> FromClause:
     """The keyword signal of these owners' memories that have any term of the query.
 
     Columns: id, share, and of several owners owner_id: with a condition more the planner would
     expect so few rows that it might compare each with each. Parameters: query_text, the owners'.
     """
     one_or_more = texts(owners) if owners != OWNER else array([bindparam(OWNER, type_=Text())])
-    rows = keyword_shares(tables, memories, one_or_more, query_text())
+    rows = keyword_shares(tables, one_or_more, query_text())
     columns = [rows.c.memory_id.label("id"), rows.c.share]
     if owners != OWNER:
         columns.append(rows.c.agent_id.label("owner_id"))
@@ -55,17 +55,13 @@ def shares(tables: Tables, memories: Table, owners: str) -> FromClause:
 
 
 def keyword_shares(
-    tables: Tables,
-    memories: Table,
-    owners: ColumnElement[Any],
-    text: ColumnElement[Any],
+    tables: Tables, owners: ColumnElement[Any], text: ColumnElement[Any]
 ) -> TableValuedAlias:
     """The rows of the SQL function: agent_id, memory_id, share."""
     found: Any = compiler.schema_function(
         tables.schema,
         "keyword_shares",
         owners,
-        in_team_table(tables, memories),
         text,
         type_=Uuid(),
     )
@@ -97,7 +93,7 @@ def shares_of_each(memories: Table, terms: FromClause) -> LateralFromClause:
     return (
         select(func.least(part, literal_column("1::float8"), type_=Double()).label("share"))
         .select_from(its.join(terms, true()))
-        .where(terms.c.owner_id == owner(memories))
+        .where(terms.c.owner_id == memories.c.agent_id)
         .lateral("words")
     )
 
@@ -108,7 +104,7 @@ def with_shares(rows: FromClause, memories: Table, words: FromClause) -> Join:
         return rows.join(words, true())
     same: ColumnElement[bool] = words.c.id == memories.c.id
     if "owner_id" in words.c:
-        same = and_(words.c.owner_id == owner(memories), same)
+        same = and_(words.c.owner_id == memories.c.agent_id, same)
     return rows.outerjoin(words, same)
 
 
@@ -117,15 +113,12 @@ def share(words: FromClause) -> ColumnElement[float]:
     return func.coalesce(words.c.share, literal_column("0::float8"), type_=Double())
 
 
-def weighed(
-    tables: Tables, memories: Table, owner_id: ColumnElement[Any], *, exact: bool
-) -> FromClause:
+def weighed(tables: Tables, owner_id: ColumnElement[Any], *, exact: bool) -> FromClause:
     """The terms of the query with their weights, as of `term_weights`: term, memories, weight."""
     found: Any = compiler.schema_function(
         tables.schema,
         "term_weights",
         owner_id,
-        in_team_table(tables, memories),
         query_text(),
         literal_column(str(exact).lower(), Boolean()),
         type_=Text(),
@@ -143,7 +136,7 @@ def weighed(
 def terms_of(tables: Tables) -> Select[Any]:
     """The query's terms, whether the memory `id` of `owner_id` has each, and what each weighs."""
     memories = tables.memories
-    terms = weighed(tables, memories, bindparam(OWNER, type_=Text()), exact=True)
+    terms = weighed(tables, bindparam(OWNER, type_=Text()), exact=True)
     this = and_(owned(memories), memories.c.id == bindparam("id", type_=Uuid()))
     stored = select(func.tsvector_to_array(memories.c.terms)).where(this).scalar_subquery()
     has = func.array_position(stored, terms.c.term).is_not(None)
@@ -182,7 +175,6 @@ def common_terms(tables: Tables) -> Select[Any]:
         tables.schema,
         "common_terms",
         bindparam(OWNER, type_=Text()),
-        in_team_table(tables, tables.memories),
         bindparam("at_least", type_=BigInteger()),
         type_=BigInteger(),
     )
@@ -197,12 +189,11 @@ def common_terms(tables: Tables) -> Select[Any]:
 @lru_cache
 def telling_terms(tables: Tables) -> Select[Any]:
     """The `limit` most telling terms of `owner_id`: term, memories, weight, telling."""
-    names = ("agent_id", "team_id", "term", "memories", "weight", "telling")
+    names = ("agent_id", "term", "memories", "weight", "telling")
     view = table("telling_terms", *map(column, names), schema=tables.schema)
-    whose: Any = view.c[owner(tables.memories).name]
     return (
         select(view.c.term, view.c.memories, view.c.weight, view.c.telling)
-        .where(whose == bindparam(OWNER, type_=Text()))
+        .where(owned(view))
         .order_by(view.c.telling.desc(), view.c.term)
         .limit(bindparam("limit", type_=Integer()))
     )

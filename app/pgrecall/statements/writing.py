@@ -21,7 +21,7 @@ from sqlalchemy import delete as delete_
 
 from pgrecall.schema import Tables
 from pgrecall.statements.changing import NOTHING, Change, changed, named, noted_as
-from pgrecall.statements.conditions import owned, stored_in, uuids
+from pgrecall.statements.conditions import owned, uuids
 from pgrecall.statements.json_objects import json_object
 
 
@@ -71,11 +71,9 @@ def deleted(tables: Tables, ids: Select[Any]) -> CTE:
 
 
 def _told(memories: Table) -> Any:
-    """What the last event says: whose it was, and not the text, which is to be gone."""
+    """What the last event says: not the text, which is to be gone."""
     names = ("status", "trust", "importance", "usefulness", "created_at")
-    return json_object(
-        {"table_name": stored_in(memories)} | {name: memories.c[name] for name in names}
-    )
+    return json_object({name: memories.c[name] for name in names})
 
 
 @lru_cache
