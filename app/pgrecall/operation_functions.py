@@ -387,7 +387,7 @@ FUNCTIONS = (
     OperationFunction(
         "archive_excess_batch",
         "    agent text,\n    max_live bigint,\n    policy text DEFAULT 'default',\n"
-        "    batch_size integer DEFAULT 1000,\n    of_team boolean DEFAULT false",
+        "    batch_size integer DEFAULT 1000",
         _CHANGED,
         {"owner_id": ("text", "agent")} | _GC_NOTE,
         lambda of: f"RETURN QUERY\n{written(statements.archive_excess(of))};",

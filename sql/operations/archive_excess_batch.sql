@@ -2,8 +2,7 @@ CREATE FUNCTION archive_excess_batch(
     agent text,
     max_live bigint,
     policy text DEFAULT 'default',
-    batch_size integer DEFAULT 1000,
-    of_team boolean DEFAULT false
+    batch_size integer DEFAULT 1000
 ) RETURNS TABLE (id uuid, old_values jsonb, new_values jsonb)
     LANGUAGE plpgsql VOLATILE
     SET search_path FROM CURRENT
