@@ -24,7 +24,7 @@ Work = Callable[[MemoryRepository], Any]
 Transaction = Callable[..., Any]
 
 OWNED = (
-    *("agent_memories", "team_memories", "memory_usage", "memory_events"),
+    *("agent_memories", "memory_usage", "memory_events"),
     *("memory_labels", "memory_links", "gc_runs", "rank_indexes"),
 )
 """Tables whose rows belong to an agent or a team; the tables of defaults belong to all."""
