@@ -29,14 +29,14 @@ def shown(value: object) -> str:
         return f"{type(value).__name__} with too many digits to be shown"
 
 
-def require_owner(tables: Tables, agent_id: object) -> str:
-    """The id of an agent or a team as it is stored; one that is stored already passes."""
+def require_owner(tables: Tables, agent_id: object, name: str = "agent_id") -> str:
+    """The id of an agent or a team as it is stored; a team's that is stored already passes."""
     if tables.prefix and isinstance(agent_id, str):
         agent_id = agent_id.removeprefix(tables.prefix)
-    owner_id = tables.prefix + require_name("agent_id", agent_id)
+    owner_id = tables.prefix + require_name(name, agent_id)
     if owner_id.startswith(TEAM) and not tables.prefix:
         raise InputError(
-            f"agent_id must not begin with {TEAM!r}, got {shown(owner_id)}: work on the memories "
+            f"{name} must not begin with {TEAM!r}, got {shown(owner_id)}: work on the memories "
             "of teams through `repository.teams`, which takes their ids without it"
         )
     return owner_id

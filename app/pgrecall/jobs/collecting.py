@@ -15,7 +15,7 @@ from pgrecall.garbage import GarbagePolicy, GarbageRun
 from pgrecall.ids import new_id
 from pgrecall.operations import collecting
 from pgrecall.steps import Call, Job, Transact
-from pgrecall.validation import require_bool, require_count, require_name
+from pgrecall.validation import require_bool, require_count
 
 BATCH_SIZE = 1_000
 NUMBERS = ("scanned", "archived", "deleted", "swept")
@@ -44,14 +44,12 @@ def collect_garbage(
         raise InputError(f"policy must be a GarbagePolicy, got {type(policy).__name__}")
     require_bool("dry_run", dry_run)
     require_count("batch_size", batch_size, at_least=1, at_most=100_000)
-    if agent_id is not None:
-        require_name("agent_id", agent_id)
-    run = _Run(policy, agent_id, dry_run, batch_size, on_progress)
-    owners: list[str] = [] if agent_id is None else [agent_id]
+    owners: list[str] = yield Transact(partial(collecting.owners, agent_id=agent_id))
     leftovers: list[str] = []
     if agent_id is None:
-        owners = yield Transact(collecting.owners)
         leftovers = yield Transact(collecting.owners_of_orphans)
+    named = None if agent_id is None else owners[0]
+    run = _Run(policy, named, dry_run, batch_size, on_progress)
     if dry_run:
         return (yield from run.counted(owners, leftovers))
     return (yield from run.collected(owners, leftovers))
@@ -63,13 +61,13 @@ class _Run:
     def __init__(
         self,
         policy: GarbagePolicy,
-        agent_id: str | None,
+        owner_id: str | None,
         dry_run: bool,
         batch_size: int,
         on_progress: Callable[[GarbageRun], Any] | None,
     ) -> None:
         self._policy = policy
-        self._agent_id = agent_id
+        self._owner_id = owner_id
         self._batch_size = batch_size
         self._on_progress = on_progress
         self._id = None if dry_run else new_id()
@@ -89,7 +87,7 @@ class _Run:
 
     def collected(self, owners: list[str], leftovers: list[str]) -> Job[GarbageRun]:
         assert self._id is not None
-        run = collecting.Run(self._id, self._agent_id, self._start)
+        run = collecting.Run(self._id, self._owner_id, self._start)
         policy, size = self._policy, self._batch_size
         yield Transact(partial(collecting.begin_run, run=run, policy=policy))
         for owner_id in owners:

@@ -25,7 +25,7 @@ from pgrecall.rank_index import (
     RankIndexStatus,
 )
 from pgrecall.steps import Call, Job, Transact
-from pgrecall.validation import require_aware, require_count, require_name
+from pgrecall.validation import require_aware, require_count
 
 PATIENCE = 60.0
 """Seconds to wait for transactions that were writing when a build began."""
@@ -61,10 +61,9 @@ def build_rank_indexes(
     end within a minute.
     """
     how = _how(at_least, m, ef_construction, as_of)
-    if agent_id is None:
-        owners: list[str] = yield Transact(partial(indexing.large_owners, at_least=at_least))
-    else:
-        owners = [require_name("agent_id", agent_id)]
+    owners: list[str] = yield Transact(
+        partial(indexing.owners, at_least=at_least, agent_id=agent_id)
+    )
     return (yield from _built([(owner_id, "any", how) for owner_id in owners], on_progress))
 
 
@@ -121,11 +120,11 @@ def check_rank_index(
     retrievals. `on_progress(done, total)` is called after each. Raises InputError where there is
     nothing to ask.
     """
-    require_name("agent_id", agent_id)
     require_count("sample", sample, at_least=1, at_most=10_000)
+    [owner_id] = yield Transact(partial(indexing.owners, at_least=1, agent_id=agent_id))
     asked: Sequence[Any] = [] if queries is None else list(queries)
     if queries is None:
-        asked = yield Transact(partial(indexing.sampled, owner_id=agent_id, number=sample))
+        asked = yield Transact(partial(indexing.sampled, owner_id=owner_id, number=sample))
     if not asked:
         raise InputError(f"agent {agent_id!r} has no embedded memories to draw queries from")
     recalls: list[float] = []
@@ -154,7 +153,7 @@ def check_rank_index(
         if on_progress is not None:
             yield Call(on_progress, (number, len(asked)))
     return RankIndexCheck(
-        agent_id=agent_id,
+        agent_id=owner_id,
         profile=profile if isinstance(profile, str) else profile.name,
         k=k,
         queries=len(asked),

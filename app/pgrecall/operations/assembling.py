@@ -110,6 +110,7 @@ def context(
         max_similarity=max_similarity,
     )
     asked = Question.of(
+        tables,
         agent_id,
         embedding,
         k=consider,

@@ -12,6 +12,7 @@ from pgrecall.garbage import GarbagePolicy
 from pgrecall.operations.noting import noted
 from pgrecall.schema import Tables
 from pgrecall.steps import Execute, Operation
+from pgrecall.validation import require_owner
 
 EVERY_OWNER = ""
 """In the log: no owner is called so."""
@@ -22,7 +23,7 @@ class Run:
     """A run of the garbage collection that is under way."""
 
     id: UUID
-    agent_id: str | None
+    owner_id: str | None
     start: float
     """By the monotonic clock of the client."""
 
@@ -31,8 +32,10 @@ class Run:
         return time.monotonic() - self.start
 
 
-def owners(tables: Tables) -> Operation[list[str]]:
-    """Who has memories, in order."""
+def owners(tables: Tables, agent_id: str | None = None) -> Operation[list[str]]:
+    """Who has memories, in order; or the one that is named. Raises InputError."""
+    if agent_id is not None:
+        return [require_owner(tables, agent_id)]
     rows = yield Execute(statements.owners(tables))
     return [row.owner_id for row in rows]
 
@@ -56,7 +59,7 @@ def begin_run(tables: Tables, run: Run, policy: GarbagePolicy) -> Operation[None
     yield Execute(
         statements.begin_run(tables),
         {
-            "owner_id": EVERY_OWNER if run.agent_id is None else run.agent_id,
+            "owner_id": EVERY_OWNER if run.owner_id is None else run.owner_id,
             "run_id": run.id,
             "policy_name": policy.name,
             **{f"run_{name}": value for name, value in policy.parameters.items()},
@@ -140,7 +143,7 @@ def _note(
     yield Execute(
         statements.note_run(tables),
         {
-            "owner_id": EVERY_OWNER if run.agent_id is None else run.agent_id,
+            "owner_id": EVERY_OWNER if run.owner_id is None else run.owner_id,
             "run_id": run.id,
             "run_seconds": seconds,
             "is_finished": finished,

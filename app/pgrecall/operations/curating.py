@@ -107,6 +107,7 @@ def consolidate_cluster(
     their labels. None, and nothing is changed, where one of them has changed or gone since it was
     read.
     """
+    agent_id = require_owner(tables, agent_id)
     central, members = cluster.central, cluster.memories
     ids = sorted(member.id for member in members)
     note = noted(reason=None, actor=actor)

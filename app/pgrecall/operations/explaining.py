@@ -56,6 +56,7 @@ def explain(
     """
     [memory_id] = require_ids([memory_id])
     asked = Question.of(
+        tables,
         agent_id,
         embedding,
         k=k,

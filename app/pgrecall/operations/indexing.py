@@ -75,8 +75,7 @@ def rank_indexes(
         )
         numbers = {name: getattr(since, name) for name in TOLD}
         found.append(RankIndexStatus(index.agent_id, index, bytes=since.bytes or 0, **numbers))
-    owners = [agent_id] if agent_id else (yield from large_owners(tables, at_least))
-    for owner_id in owners:
+    for owner_id in (yield from owners(tables, at_least, agent_id)):
         if owner_id in known:
             continue
         [row] = yield Execute(
@@ -118,8 +117,13 @@ def unused_relations(tables: Tables) -> Operation[list[str]]:
     return [row.relation for row in rows]
 
 
-def large_owners(tables: Tables, at_least: int) -> Operation[list[str]]:
-    """Who has at least so many active memories, in order."""
+def owners(tables: Tables, at_least: int, agent_id: str | None = None) -> Operation[list[str]]:
+    """Who has at least so many active memories, in order; or the one that is named.
+
+    Raises InputError.
+    """
+    if agent_id is not None:
+        return [require_owner(tables, agent_id)]
     rows = yield Execute(statements.large_owners(tables), {"at_least": at_least})
     return [row.owner_id for row in rows]
 

@@ -20,7 +20,6 @@ from pgrecall.validation import (
     require_aware,
     require_bool,
     require_count,
-    require_name,
     require_owner,
     require_query,
     require_query_entities,
@@ -46,6 +45,7 @@ class Question:
     @classmethod
     def of(
         cls,
+        tables: Tables,
         agent_id: str,
         embedding: VectorLike | str | None,
         *,
@@ -63,12 +63,12 @@ class Question:
         filters: FilterArguments,
     ) -> Self:
         """Checks everything that can be checked without a database. Raises InputError."""
-        require_name("agent_id", agent_id)
+        agent_id = require_owner(tables, agent_id)
         require_count("k", k, at_least=1, at_most=MAX_K)
         require_aware("as_of", as_of)
-        named_teams = require_texts("teams", teams) or ()
-        for team in named_teams:
-            require_name("teams", team)
+        named = require_texts("teams", teams) or ()
+        others = dict.fromkeys(require_owner(tables.of_teams(), team, "teams") for team in named)
+        others.pop(agent_id, None)
         require_bool("normalise_weights", normalise_weights)
         require_bool("apply_decay", apply_decay)
         entities = require_query_entities(query_entities) or []
@@ -88,7 +88,7 @@ class Question:
             k=k,
             profile=chosen,
             filters=Filters.of(filters, apply_decay=apply_decay),
-            teams=tuple(named_teams),
+            teams=tuple(others),
             query_entities=entities,
             min_score=require_share("min_score", min_score),
             min_similarity=require_share("min_similarity", min_similarity),
@@ -114,16 +114,12 @@ class Question:
             layout: Layout = yield Inspect()
             query = layout.vector(vector)
         search = self.search
-        agent_id = require_owner(tables, search.agent_id)
-        teams = (require_owner(tables.of_teams(), team) for team in search.teams)
-        others = tuple(team for team in dict.fromkeys(teams) if team != agent_id)
-        search = replace(search, agent_id=agent_id, teams=others)
         entities = search.query_entities
         if self.entities_from_text and isinstance(self.embedding, str):
             found = yield Execute(
                 statements.known_entities(tables),
                 {
-                    "owners": [agent_id, *others],
+                    "owners": [search.agent_id, *search.teams],
                     "text": self.embedding,
                     "limit": MAX_QUERY_ENTITIES,
                 },

@@ -84,6 +84,7 @@ def search(
     require_strategy(strategy)
     require_count("expand", expand, at_least=0, at_most=MAX_STEPS)
     asked = Question.of(
+        tables,
         agent_id,
         embedding,
         k=k,
