@@ -460,20 +460,15 @@ def test_min_score_takes_the_share_of_words_as_it_is(
     assert {hit.score for hit in hits} == {1.0}
 
 
-@pytest.mark.parametrize("of_team", [False, True])
-def test_neighbours_carry_the_keyword_signal(
-    shared_repo: MemoryRepository, agent: str, of_team: bool
-) -> None:
-    repo = shared_repo.teams if of_team else shared_repo
+def test_neighbours_carry_the_keyword_signal(shared_repo: MemoryRepository, agent: str) -> None:
+    repo = shared_repo.teams
     ids = repo.add_many(agent, [NewMemory(one, embedding=None) for one in CORPUS])
     repo.link(agent, ids[2], ids[0])
     repo.link(agent, ids[0], ids[5])
     asked: dict[str, Any] = {"query_text": "tea lamp cloud", "profile": ALONE, "touch": False}
-    if of_team:
-        asked["teams"] = [agent]
 
-    hits = shared_repo.search(agent, k=1, expand=2, **asked)
-    own = repo.search(agent, k=1, expand=2, **{**asked, "teams": ()})
+    hits = shared_repo.search(agent, k=1, expand=2, teams=[agent], **asked)
+    own = repo.search(agent, k=1, expand=2, **asked)
 
     query = "tea lamp cloud"
     assert [(hit.memory.content, hit.steps) for hit in hits] == [
@@ -546,7 +541,7 @@ def test_the_terms_of_a_teams_memory_are_weighed_by_the_teams_memories(
         )
 
 
-def test_one_id_in_both_tables_has_the_words_of_each(
+def test_one_id_of_two_owners_has_the_words_of_each(
     shared_repo: MemoryRepository, agent: str
 ) -> None:
     same = uuid4()

@@ -238,10 +238,9 @@ class Web:
                     kind: Any = around.choice(["tag", "keyword"])
                     of_owner.label(owner, memory_id, Label("x", kind))
             of_owner.invalidate(owner, ids[5::9])
-            table = "team_memories" if of_owner is not repo else "agent_memories"
             sql(
                 engine,
-                f"UPDATE pgrecall.{table} SET status = 'archived' WHERE id = ANY(:ids)",
+                "UPDATE pgrecall.agent_memories SET status = 'archived' WHERE id = ANY(:ids)",
                 ids=[UUID(int=one.int) for one in ids[4::10]],
             )
             for _ in range(90):

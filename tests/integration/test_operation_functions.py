@@ -215,36 +215,44 @@ def test_clearing_leaves_nothing_and_tells_how_many(twins: Twins) -> None:
     assert twins.call("clear_memories") == [{"clear_memories": 0}]
 
 
-def test_clearing_leaves_the_team_that_bears_the_agents_name(
+def test_a_team_is_the_owner_of_its_stored_id(
     connection: Connection, shared_repo: MemoryRepository, agent: str
 ) -> None:
-    for of_team, repo in ((False, shared_repo), (True, shared_repo.teams)):
-        ids = repo.add_many(agent, [NewMemory(text, embedding=NORTH) for text in "ab"])
-        repo.touch(agent, ids)
-        repo.label(agent, ids[0], "x")
-        repo.link(agent, ids[0], ids[1])
-        before = snapshot(connection, agent, of_team, {})
+    for repo in (shared_repo, shared_repo.teams):
+        a, b = repo.add_many(agent, [NewMemory(text, embedding=NORTH, trust=0.5) for text in "ab"])
+    teams, team = shared_repo.teams, f"team:{agent}"
+    before = snapshot(connection, agent, {})
 
-    call(connection, "clear_memories", agent)
+    call(connection, "record_outcome", team, a, "success")
+    call(connection, "adjust_trust", team, a, -0.05, "hearsay")
+    call(connection, "record_feedback", team, a, "useful")
+    call(connection, "invalidate_memories", team, [b])
+    call(connection, "revive_memories", team, [b])
 
-    assert snapshot(connection, agent, True, {})["team_memories"] == before["team_memories"]
-    for table in ("memory_usage", "memory_labels", "memory_links", "memory_events"):
-        left = snapshot(connection, agent, True, {})[table]
-        assert len(left) * 2 == len(before[table]), table
-    assert shared_repo.count(agent) == 0
+    told = [row["event_type"] for row in call(connection, "history", team, a)]
+    assert told == [event.event_type for event in teams.history(agent, a)]
+    assert told == ["initial", "outcome_success", "manual", "feedback"]
+    assert [event.event_type for event in teams.history(agent, b)][-1] == "revived"
+    assert collect(connection, agent=team, delete_threshold=None)["scanned"] == 2
+    assert [row["agent_id"] for row in logged(connection, team)] == [team]
+    assert call(connection, "clear_memories", team) == [{"clear_memories": 2}]
+    assert (teams.count(agent), shared_repo.count(agent)) == (0, 2)
+    assert snapshot(connection, agent, {}) == before
+    assert not any(snapshot(connection, team, {}).values())
 
 
 def test_the_owners_of_memories_in_order(
     database_url: str, repo: MemoryRepository, own_connection: Connection
 ) -> None:
-    for name in ("b", "a", "c", "a"):
+    for name in ("b", "a", "zoe", "c", "a"):
         repo.add(name, NewMemory(f"{name} {uuid4()}", embedding=NORTH))
     repo.teams.add("red", NewMemory("x", embedding=NORTH))
 
-    agents = own_connection.execute("SELECT pgrecall.owners_of_memories() AS o").fetchone()
-    teams = own_connection.execute("SELECT pgrecall.owners_of_memories(true) AS o").fetchone()
+    few = own_connection.execute("SELECT pgrecall.owners_of_memories() AS o").fetchone()
+    every = own_connection.execute("SELECT pgrecall.owners_of_memories(true) AS o").fetchone()
 
-    assert (agents, teams) == ({"o": ["a", "b", "c"]}, {"o": ["red"]})
+    owners = ["a", "b", "c", "zoe", "team:red"]
+    assert (few, every) == ({"o": owners}, {"o": owners})
 
 
 # Garbage
@@ -392,21 +400,23 @@ def test_the_procedure_without_an_agent_goes_through_all_of_them(
     def everything() -> list[Any]:
         return [
             row
-            for owner in ("b", "a", "*", "last", "red")
-            for row in snapshot(own_connection, owner, owner == "red", {}, actors=False).items()
+            for owner in ("b", "a", "*", "last", "team:red")
+            for row in snapshot(own_connection, owner, {}, actors=False).items()
         ]
 
     remember()
     repo.collect_garbage()
+    repo.teams.collect_garbage()
     by_python = everything()
-    own_connection.execute("TRUNCATE pgrecall.agent_memories, pgrecall.team_memories")
+    own_connection.execute("TRUNCATE pgrecall.agent_memories")
     own_connection.execute("TRUNCATE pgrecall.memory_events, pgrecall.gc_runs")
     remember()
 
     told = collect(own_connection)
 
     assert everything() == by_python
-    assert (told["scanned"], told["deleted"]) == (4 * len(FATES), 4 * (len(fated("deleted")) + 1))
+    assert told["scanned"] == 4 * len(FATES) + 1  # the last is a team's
+    assert told["deleted"] == 4 * (len(fated("deleted")) + 1) + 1
 
 
 def test_the_procedure_logs_its_run(twins: Twins) -> None:
@@ -429,7 +439,6 @@ def test_the_procedure_logs_its_run(twins: Twins) -> None:
             row.pop(name)
     assert by_procedure == by_repository
     assert by_procedure == {
-        "table_name": "team_memories" if twins.of_team else "agent_memories",
         "policy": "p",
         "finished": True,
         **limits,
@@ -582,10 +591,7 @@ REFUSED: dict[str, tuple[dict[str, Any], list[dict[str, Any]]]] = {
 
 
 @pytest.mark.parametrize("name", REFUSED)
-def test_what_makes_no_sense_is_refused_and_changes_nothing(
-    twins_of_agents: Twins, name: str
-) -> None:
-    twins = twins_of_agents
+def test_what_makes_no_sense_is_refused_and_changes_nothing(twins: Twins, name: str) -> None:
     twins.add({"m": {"trust": 0.5}})
     good, bad = REFUSED[name]
     arguments: dict[str, Any] = {"agent": twins.two, **good}
@@ -627,17 +633,11 @@ def test_the_procedure_refuses_what_the_repository_refuses(
 
 
 @pytest.mark.parametrize("name", ["record_outcome", "adjust_trust", "record_feedback"])
-@pytest.mark.parametrize("whose", ["unknown", "another's", "of a team", "none"])
-def test_a_memory_that_is_not_there_is_named(twins_of_agents: Twins, name: str, whose: str) -> None:
-    twins = twins_of_agents
+@pytest.mark.parametrize("whose", ["unknown", "another's", "none"])
+def test_a_memory_that_is_not_there_is_named(twins: Twins, name: str, whose: str) -> None:
     twins.add({"m": {"trust": 0.5}})
-    ids = {
-        "unknown": uuid4(),
-        "another's": twins.id("m"),
-        "of a team": twins.id("m", 2),
-        "none": None,
-    }
-    given = REFUSED[name][0] | {"memory_id": ids[whose], "of_team": whose == "of a team"}
+    ids = {"unknown": uuid4(), "another's": twins.id("m"), "none": None}
+    given = REFUSED[name][0] | {"memory_id": ids[whose]}
     before = twins.rows(2), twins.rows(1)
 
     with pytest.raises(psycopg.errors.NoDataFound, match=re.escape(twins.two)):
@@ -659,8 +659,7 @@ def test_trust_that_was_never_assessed_cannot_be_moved_by_hand(twins: Twins) -> 
 
 @pytest.mark.parametrize("name", ["invalidate_memories", "revive_memories"])
 @pytest.mark.parametrize("ids", [[], None, [None]], ids=str)
-def test_no_ids_change_nothing(twins_of_agents: Twins, name: str, ids: Any) -> None:
-    twins = twins_of_agents
+def test_no_ids_change_nothing(twins: Twins, name: str, ids: Any) -> None:
     twins.add({"m": {}})
     before = twins.rows(2)
 
@@ -852,8 +851,7 @@ def test_a_run_that_failed_leaves_the_search_path(
 
 
 @pytest.mark.parametrize("name", ["record_outcome", "adjust_trust", "record_feedback"])
-def test_the_actor_is_the_sessions_user_unless_named(twins_of_agents: Twins, name: str) -> None:
-    twins = twins_of_agents
+def test_the_actor_is_the_sessions_user_unless_named(twins: Twins, name: str) -> None:
     twins.add({"m": {"trust": 0.5}})
     arguments = REFUSED[name][0] | {"agent": twins.two, "memory_id": twins.id("m", 2)}
 
@@ -867,9 +865,8 @@ def test_the_actor_is_the_sessions_user_unless_named(twins_of_agents: Twins, nam
 
 
 def test_forgetting_reviving_and_collecting_name_the_sessions_user(
-    twins_of_agents: Twins,
+    twins: Twins,
 ) -> None:
-    twins = twins_of_agents
     twins.add({"m": {"trust": 0.15}})
 
     twins.call("invalidate_memories", twins.ids("m", 2))
@@ -927,7 +924,6 @@ def test_the_defaults_are_those_of_the_policy(connection: Connection, name: str)
     assert float(found["max_age_hours"]) == 720
     assert float(found["delete_threshold"]) == 0.1
     assert found.get("dry_run", "false") == "false"
-    assert found["of_team"] == "false"
 
 
 # Helpers
@@ -936,12 +932,9 @@ def test_the_defaults_are_those_of_the_policy(connection: Connection, name: str)
 class Twins:
     """Two owners of equal memories: the first is worked on by the repository, the other by SQL."""
 
-    def __init__(
-        self, repo: MemoryRepository, connection: Connection, agent: str, of_team: bool
-    ) -> None:
-        self.repo = repo.teams if of_team else repo
+    def __init__(self, repo: MemoryRepository, connection: Connection, agent: str) -> None:
+        self.repo = repo
         self.connection = connection
-        self.of_team = of_team
         self.one, self.two = f"{agent} by Python", f"{agent} by SQL"
         self._ids: dict[int, dict[str, UUID]] = {1: {}, 2: {}}
 
@@ -961,7 +954,7 @@ class Twins:
     def set_status(self, name: str, status: str) -> None:
         for number in (1, 2):
             self.connection.execute(
-                f"UPDATE pgrecall.{table_of(self.of_team)} SET status = %s WHERE id = %s",
+                "UPDATE pgrecall.agent_memories SET status = %s WHERE id = %s",
                 (status, self.id(name, number)),
             )
 
@@ -987,16 +980,13 @@ class Twins:
                     self.connection.execute(f"INSERT INTO pgrecall.{insert}", (owner, uuid4()))
 
     def call(self, name: str, *arguments: Any, **named: Any) -> Rows:
-        return call(
-            self.connection, name, self.two, *arguments, **named | {"of_team": self.of_team}
-        )
+        return call(self.connection, name, self.two, *arguments, **named)
 
     def collect(self, **named: Any) -> dict[str, Any]:
-        given_: dict[str, Any] = {"agent": self.two, "of_team": self.of_team} | named
-        return collect(self.connection, **given_)
+        return collect(self.connection, **{"agent": self.two} | named)
 
     def memories(self, number: int) -> Rows:
-        return read(self.connection, table_of(self.of_team), (self.one, self.two)[number - 1])
+        return read(self.connection, "agent_memories", (self.one, self.two)[number - 1])
 
     def of_two(self, name: str) -> dict[str, Any]:
         [row] = [row for row in self.memories(2) if row["content"] == name]
@@ -1006,7 +996,7 @@ class Twins:
         """All that is stored of one of them, but for ids and the times of what was just done."""
         names = {str(id_): name for name, id_ in self._ids[number].items()}
         owner = (self.one, self.two)[number - 1]
-        return snapshot(self.connection, owner, self.of_team, names, actors=actors)
+        return snapshot(self.connection, owner, names, actors=actors)
 
 
 @pytest.fixture(scope="module")
@@ -1021,19 +1011,9 @@ def own_connection(database_url: str) -> Iterator[Connection]:
         yield found
 
 
-@pytest.fixture(params=[False, True], ids=["agents", "teams"])
-def twins(
-    request: pytest.FixtureRequest,
-    shared_repo: MemoryRepository,
-    connection: Connection,
-    agent: str,
-) -> Twins:
-    return Twins(shared_repo, connection, agent, request.param)
-
-
 @pytest.fixture
-def twins_of_agents(shared_repo: MemoryRepository, connection: Connection, agent: str) -> Twins:
-    return Twins(shared_repo, connection, agent, of_team=False)
+def twins(shared_repo: MemoryRepository, connection: Connection, agent: str) -> Twins:
+    return Twins(shared_repo, connection, agent)
 
 
 def after_outcome(
@@ -1109,18 +1089,13 @@ def adapted(name: object, value: Any) -> Any:
     return Jsonb(value) if name == "metadata" else value
 
 
-def table_of(of_team: bool) -> str:
-    return "team_memories" if of_team else "agent_memories"
-
-
 def read(connection: Connection, table: str, owner: str) -> Rows:
-    column = "team_id" if table == "team_memories" else "agent_id"
     order = {"memory_events": "occurred_at, id", "gc_runs": "id"}.get(table, "1")
     return [
         row["found"]
         for row in connection.execute(
             f"SELECT to_jsonb(t) AS found FROM (SELECT * FROM pgrecall.{table} "
-            f"WHERE {column} = %s ORDER BY {order}) t",
+            f"WHERE agent_id = %s ORDER BY {order}) t",
             (owner,),
         )
     ]
@@ -1131,10 +1106,10 @@ def logged(connection: Connection, owner: str) -> Rows:
 
 
 def snapshot(
-    connection: Connection, owner: str, of_team: bool, names: dict[str, str], *, actors: bool = True
+    connection: Connection, owner: str, names: dict[str, str], *, actors: bool = True
 ) -> dict[str, list[Any]]:
     tables = (
-        *(table_of(of_team), "memory_usage", "memory_labels", "memory_links"),
+        *("agent_memories", "memory_usage", "memory_labels", "memory_links"),
         "memory_events",
     )
     found = {}
@@ -1142,7 +1117,6 @@ def snapshot(
         rows = [comparable(row, names) for row in read(connection, table, owner)]
         for row in rows:
             row.pop("agent_id", None)
-            row.pop("team_id", None)
             if not actors:
                 row.pop("actor", None)
         found[table] = sorted(rows, key=lambda row: json.dumps(row, sort_keys=True))
@@ -1230,7 +1204,7 @@ def stopped_when_it_waits(url: str, stop: str, **options: Any) -> BaseException 
 
 
 TABLES = (
-    *("agent_memories", "team_memories", "memory_usage", "memory_events"),
+    *("agent_memories", "memory_usage", "memory_events"),
     *("memory_labels", "memory_links", "gc_runs"),
 )
 

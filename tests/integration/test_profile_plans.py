@@ -49,11 +49,12 @@ from tests.integration.test_plans import (
 TEAMS = ["team 1", "team 2"]
 
 FILL_TEAMS = """
-INSERT INTO pgrecall.team_memories (team_id, id, content, embedding, created_at)
-SELECT replace(agent_id, 'agent', 'team'), gen_random_uuid(), content, embedding, created_at
+INSERT INTO pgrecall.agent_memories (agent_id, id, content, embedding, created_at)
+SELECT replace(agent_id, 'agent', 'team:team'), gen_random_uuid(), content, embedding, created_at
   FROM pgrecall.agent_memories;
 INSERT INTO pgrecall.memory_usage (agent_id, memory_id, retrieval_count, last_accessed_at)
-SELECT team_id, id, 3, now() FROM pgrecall.team_memories WHERE random() < 0.5;
+SELECT agent_id, id, 3, now() FROM pgrecall.agent_memories
+ WHERE starts_with(agent_id, 'team:') AND random() < 0.5;
 """
 
 BY_TYPE = (("factual", 180.0), ("preference", 45.0), ("episodic", 14.0))
@@ -176,16 +177,6 @@ def ranked_scans(plan: Plan, table: str) -> list[Plan]:
     return list(found.values())
 
 
-def conditions(scan: Plan) -> str:
-    return " ".join(one["Index Cond"] for one in nodes(scan) if "Index Cond" in one)
-
-
-def reached_by_key_of_team(scan: Plan) -> bool:
-    indexes = {one["Index Name"] for one in nodes(scan) if "Index Cond" in one}
-    by_owner = ({"pk_team_memories"}, {"ix_team_memories_team_id_inserted_at"})
-    return indexes in by_owner and "team_id" in conditions(scan)
-
-
 @every_profile
 @every_search
 def test_a_search_is_one_flat_expression_in_double_precision(
@@ -194,7 +185,6 @@ def test_a_search_is_one_flat_expression_in_double_precision(
     [plan] = explain(search(profile, arguments))
 
     assert_flat(plan)
-    assert scans(plan, "team_memories") == []
     computed = expressions(plan)
     assert not re.search(r"\bnumeric\b", computed)
     assert ("<=>" in computed) or arguments == "no query vector"
@@ -224,14 +214,14 @@ def test_the_rows_of_the_agent_are_reached_through_the_key(
 
 
 @every_profile
-def test_the_rows_of_teams_are_reached_through_the_key(engine: Engine, profile: Profile) -> None:
+def test_all_owners_are_reached_in_one_scan_through_the_key(
+    engine: Engine, profile: Profile
+) -> None:
     """With the teams at hand: for any teams PostgreSQL expects ten, which are all there are."""
     [plan] = plans(engine, search(profile, "plain", teams=TEAMS), custom_plan)
 
-    [own] = ranked_scans(plan, "agent_memories")
-    assert reached_by(own) in BY_OWNER
-    [of_teams] = ranked_scans(plan, "team_memories")
-    assert reached_by_key_of_team(of_teams)
+    [scan] = ranked_scans(plan, "agent_memories")
+    assert reached_by(scan) in BY_OWNER
 
 
 @pytest.mark.parametrize("teams", [[], TEAMS], ids=["own", "teams"])

@@ -131,19 +131,23 @@ def random_memories(dice: random.Random, count: int) -> list[NewMemory]:
     return [replace(memory, content=f"memory {n}") for n, memory in enumerate(found[:count])]
 
 
+def stored_id(owner: str) -> str:
+    return f"team:{owner}" if owner in TEAMS else owner
+
+
 def fill(repository: MemoryRepository, connection: psycopg.Connection[Any]) -> None:
     dice = random.Random("profiles agree")
     for owner, size in SIZES.items():
-        teams = owner in TEAMS
-        where = repository.teams if teams else repository
+        where = repository.teams if owner in TEAMS else repository
         ids = where.add_many(owner, random_memories(dice, size), check_compliance=False)
+        stored = stored_id(owner)
         with connection.cursor() as cursor:
             cursor.executemany(
                 "INSERT INTO pgrecall.memory_usage (agent_id, memory_id, retrieval_count, "
                 "last_accessed_at, success_count, failure_count) VALUES (%s, %s, %s, %s, %s, %s)",
                 [
                     (
-                        owner,
+                        stored,
                         id_,
                         dice.choice([0, 1, 20, 50, 51, 2**31 - 1, dice.randint(0, 60)]),
                         maybe(dice, before(dice.choice([-5, 0, dice.uniform(0, 300)])), 0.9),
@@ -158,18 +162,15 @@ def fill(repository: MemoryRepository, connection: psycopg.Connection[Any]) -> N
                 "INSERT INTO pgrecall.memory_labels (agent_id, memory_id, kind, value) "
                 "VALUES (%s, %s, %s, %s)",
                 [
-                    (owner, id_, kind, value)
+                    (stored, id_, kind, value)
                     for id_ in ids
                     for kind in ("keyword", "concept")
                     for value in ("tea", "%s")
                     if dice.random() < 0.2
                 ],
             )
-            table = sql.Identifier("team_memories" if teams else "agent_memories")
             cursor.executemany(
-                sql.SQL("UPDATE pgrecall.{} SET status = %s, invalidated_at = %s WHERE id = %s")
-                .format(table)
-                .as_string(),
+                "UPDATE pgrecall.agent_memories SET status = %s, invalidated_at = %s WHERE id = %s",
                 [
                     (
                         dice.choice(["archived", "completed", "active", "active"]),
@@ -184,21 +185,20 @@ def fill(repository: MemoryRepository, connection: psycopg.Connection[Any]) -> N
 
 
 READ = """
-SELECT m.{owner} AS owner, m.*, m.embedding::text AS vector,
+SELECT m.*, m.embedding::text AS vector,
        u.retrieval_count, u.last_accessed_at,
        ARRAY(SELECT l.kind || ':' || l.value FROM pgrecall.memory_labels l
-              WHERE l.agent_id = m.{owner} AND l.memory_id = m.id) AS labels
-  FROM pgrecall.{table} m
-  LEFT JOIN pgrecall.memory_usage u ON u.agent_id = m.{owner} AND u.memory_id = m.id
+              WHERE l.agent_id = m.agent_id AND l.memory_id = m.id) AS labels
+  FROM pgrecall.agent_memories m
+  LEFT JOIN pgrecall.memory_usage u ON u.agent_id = m.agent_id AND u.memory_id = m.id
 """
 
 
 def read_back(connection: psycopg.Connection[dict[str, Any]]) -> dict[str, list[Row]]:
     found: dict[str, list[Row]] = {owner: [] for owner in SIZES}
-    for table, owner in (("agent_memories", "agent_id"), ("team_memories", "team_id")):
-        for row in connection.execute(READ.format(table=table, owner=owner)):
-            components = row["vector"] and [float(x) for x in row["vector"][1:-1].split(",")]
-            found[row["owner"]].append({**row, "vector": components})
+    for row in connection.execute(READ):
+        components = row["vector"] and [float(x) for x in row["vector"][1:-1].split(",")]
+        found[row["agent_id"].removeprefix("team:")].append({**row, "vector": components})
     return found
 
 
@@ -348,8 +348,8 @@ class Found:
     """A hit, from the repository or from the SQL function."""
 
     id: UUID
-    owner: tuple[str | None, str | None]
-    """agent_id and team_id, one of them None."""
+    owner: str
+    """As stored."""
     score: float
     similarity: float | None
     signals: Mapping[str, float]
@@ -364,7 +364,7 @@ def through_repository(
     return [
         Found(
             hit.memory.id,
-            (hit.memory.agent_id, hit.memory.team_id),
+            hit.memory.owner_id,
             hit.score,
             hit.similarity,
             hit.signals,
@@ -400,7 +400,7 @@ def through_function(
     return [
         Found(
             row["id"],
-            (row["agent_id"], row["team_id"]),
+            row["agent_id"],
             row["score"],
             row["similarity"],
             {signal.name: row[f"signal_{signal.name}"] for signal in profile.signals},
@@ -628,18 +628,14 @@ def test_the_three_agree_on_halfvec(half_world: World, profile: Profile) -> None
 
 @each_system
 def test_each_hit_tells_whose_it_is(world: World, profile: Profile) -> None:
-    owners = {
-        row["id"]: (None, owner) if owner in TEAMS else (owner, None)
-        for owner, rows in world.rows.items()
-        for row in rows
-    }
+    owners = {row["id"]: stored_id(owner) for owner, rows in world.rows.items() for row in rows}
     asked: dict[str, Any] = {"embedding": [1.0] * DIMENSIONS, "teams": TEAMS, "k": EVERYTHING}
 
     in_repository = through_repository(world, profile, asked, NOW)
     in_function = through_function(world, profile, asked, {}, NOW)
 
     for hits in (in_repository, in_function):
-        assert {hit.owner for hit in hits} == {(AGENT, None), *((None, team) for team in TEAMS)}
+        assert {hit.owner for hit in hits} == {AGENT, *map(stored_id, TEAMS)}
         assert {hit.id: hit.owner for hit in hits} == {hit.id: owners[hit.id] for hit in hits}
 
 

@@ -138,8 +138,7 @@ def test_hostile_owners_and_entities_are_only_data(
 
     assert contents(found) == ["own", text]
     assert [row["signal_entity_overlap"] for row in found] == [0.5, 0]
-    assert [row["agent_id"] for row in found] == [hostile_agent, None]
-    assert [row["team_id"] for row in found] == [None, hostile_team]
+    assert [row["agent_id"] for row in found] == [hostile_agent, f"team:{hostile_team}"]
 
 
 @each_hostile
@@ -298,7 +297,7 @@ def test_the_call_of_the_documentation(own_url: str, own_engine: Any) -> None:
     assert contents(rows) == ["near", "far"]
     assert rows == again
     assert list(rows[0]) == [
-        *("agent_id", "team_id", "id", "content", "memory_type", "created_at"),
+        *("agent_id", "id", "content", "memory_type", "created_at"),
         *("score", "similarity", "signal_similarity", "signal_recency", "signal_usefulness"),
         *("signal_confidence", "signal_frequency"),
     ]

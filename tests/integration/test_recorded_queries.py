@@ -272,34 +272,30 @@ def test_agents_and_teams_have_labels_of_their_own(repo: MemoryRepository, agent
     assert repo.recorded_queries(f"{agent} too") == []
 
 
-@pytest.mark.parametrize("of_team", [False, True], ids=["agent", "team"])
 def test_what_is_recorded_in_psql_is_a_label_too(
-    repo: MemoryRepository, shared_engine: Engine, agent: str, of_team: bool
+    repo: MemoryRepository, shared_engine: Engine, agent: str
 ) -> None:
-    whose = repo.teams if of_team else repo
-    a, b, c, _ = remembered(whose, agent)
+    a, b, c, _ = remembered(repo, agent)
     for memory, query in ((a, "by hand"), (b, "by hand"), (c, 5)):
         sql(
             shared_engine,
             "SELECT * FROM pgrecall.record_feedback(:agent, :memory, 'useful', "
-            "metadata => CAST(:metadata AS jsonb), of_team => :of_team)",
+            "metadata => CAST(:metadata AS jsonb))",
             agent=agent,
             memory=memory,
-            of_team=of_team,
             metadata=json.dumps({"query": query}),
         )
     for memory, outcome in ((b, "failure"), (c, "success")):
         sql(
             shared_engine,
             "SELECT * FROM pgrecall.record_outcome(:agent, :memory, :outcome, "
-            'metadata => \'{"query": "by hand"}\', of_team => :of_team)',
+            'metadata => \'{"query": "by hand"}\')',
             agent=agent,
             memory=memory,
             outcome=outcome,
-            of_team=of_team,
         )
 
-    assert labels(whose, agent) == {"by hand": [a, c]}
+    assert labels(repo, agent) == {"by hand": [a, c]}
 
 
 def test_they_can_be_evaluated_and_tuned_by(repo: MemoryRepository, agent: str) -> None:

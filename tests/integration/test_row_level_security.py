@@ -17,6 +17,7 @@ from tests.migrations.asking import run, value, values
 
 ROLE = "pgrecall_tenant"
 TENANTS = ("one", "two")
+TENANT = "current_setting('pgrecall.tenant', true)"
 RECALLS = ("five_factor", "last_access", "half_life", "trust", "tiered", "hybrid")
 
 
@@ -26,12 +27,11 @@ def shared(server_url: str, template: str) -> Iterator[str]:
     with new_database(server_url, template) as url:
         run(url, f"DROP ROLE IF EXISTS {ROLE}", f"CREATE ROLE {ROLE}")
         for table in OWNED:
-            owner = "team_id" if table == "team_memories" else "agent_id"
             run(
                 url,
                 f"ALTER TABLE pgrecall.{table} ENABLE ROW LEVEL SECURITY",
                 f"CREATE POLICY tenants ON pgrecall.{table} "
-                f"USING ({owner} = current_setting('pgrecall.tenant', true))",
+                f"USING (agent_id IN ({TENANT}, 'team:' || {TENANT}))",
             )
         run(
             url,
@@ -100,14 +100,13 @@ def test_every_table_and_view_shows_a_tenant_what_is_its_own(shared: str) -> Non
             [other] = set(TENANTS) - {tenant}
             assert f"{other}secret" not in own
             assert f"'{other}'" not in own
+            assert f"'team:{other}'" not in own
             parts.append(int(seen(shared, tenant, f"SELECT count(*) FROM {relation}")[2:-3]))
         assert sum(parts) == every, relation
 
 
 def test_every_function_shows_a_tenant_nothing_of_another(shared: str) -> None:
-    relation = value(
-        shared, "SELECT relation FROM pgrecall.rank_indexes WHERE agent_id = 'one' LIMIT 1"
-    )
+    relation = value(shared, "SELECT relation FROM pgrecall.rank_indexes WHERE agent_id = 'one'")
     memory = value(shared, "SELECT id FROM pgrecall.agent_memories WHERE agent_id = 'one' LIMIT 1")
     vector = str(at(3))
     position = value(shared, f"SELECT position::text FROM pgrecall.{relation} LIMIT 1")
@@ -118,11 +117,10 @@ def test_every_function_shows_a_tenant_nothing_of_another(shared: str) -> None:
         ),
         "recall_hybrid('one', 'onesecret')",
         f"history('one', '{memory}')",
-        f"history('one', '{memory}', true)",
-        "keyword_shares('{one}', false, 'onesecret')",
-        f"rank_candidates('one', false, '{relation}', '{position}', 10, now(), now())",
+        "keyword_shares('{one}', 'onesecret')",
+        f"rank_candidates('one', '{relation}', '{position}', 10, now(), now())",
         f"near_positions('{relation}', '{position}', 10, 10, 0.5)",
-        f"word_candidates('one', false, '{relation}', '{position}', 0.3, '{{onesecret}}', "
+        f"word_candidates('one', '{relation}', '{position}', 0.3, '{{onesecret}}', "
         "'{40}', '{0.1}', 10)",
         f"record_outcome('one', '{memory}', 'success')",
         f"adjust_trust('one', '{memory}', 0.1, 'why', 'who')",
@@ -134,14 +132,14 @@ def test_every_function_shows_a_tenant_nothing_of_another(shared: str) -> None:
         with suppress(psycopg.errors.NoDataFound):  # "one has no memory …"
             assert seen(shared, "two", f"SELECT * FROM pgrecall.{call}") == "[]", call
     for count in (
-        "memories_of('one', false)",
-        "(SELECT max(memories) FROM pgrecall.term_weights('one', false, 'onesecret'))",
+        "memories_of('one')",
+        "(SELECT max(memories) FROM pgrecall.term_weights('one', 'onesecret'))",
         "(SELECT scanned FROM pgrecall.count_garbage('one'))",
         "clear_memories('one')",
-        "(SELECT max(memories) FROM pgrecall.common_terms('one', false, 1))",
+        "(SELECT max(memories) FROM pgrecall.common_terms('one', 1))",
         "(SELECT count(*) FROM unnest(pgrecall.owners_of_memories()) o WHERE o = 'one')",
-        f"forget_positions('one', 'agent_memories', ARRAY['{memory}'::uuid])",
-        "forget_positions('one', 'agent_memories', NULL)",
+        f"forget_positions('one', ARRAY['{memory}'::uuid])",
+        "forget_positions('one', NULL)",
     ):
         name = count if count.startswith("(") else f"pgrecall.{count}"
         assert seen(shared, "two", f"SELECT {name}") == "[(0,)]", count
@@ -164,11 +162,7 @@ def test_a_tenant_finds_its_own_through_the_repository(shared: str, strategy: st
 
 def test_what_a_tenant_deletes_leaves_its_index(shared: str) -> None:
     repo = as_tenant(shared, "two")
-    relation = value(
-        shared,
-        "SELECT relation FROM pgrecall.rank_indexes WHERE agent_id = 'two' "
-        "AND table_name = 'agent_memories'",
-    )
+    relation = value(shared, "SELECT relation FROM pgrecall.rank_indexes WHERE agent_id = 'two'")
     doomed = [hit.memory.id for hit in repo.search("two", at(3), k=2, touch=False)]
 
     assert repo.delete("two", doomed) == 2
@@ -181,12 +175,10 @@ def test_what_a_tenant_deletes_leaves_its_index(shared: str) -> None:
 def test_positions_are_kept_as_long_as_their_memories(shared: str) -> None:
     """Even from one who may delete them: what is there is not forgotten."""
     relation = value(
-        shared,
-        "SELECT relation FROM pgrecall.rank_indexes WHERE agent_id = 'one' "
-        "AND table_name = 'team_memories'",
+        shared, "SELECT relation FROM pgrecall.rank_indexes WHERE agent_id = 'team:one'"
     )
     for ids in ("NULL", "(SELECT array_agg(id) FROM pgrecall.team_memories WHERE team_id = 'one')"):
-        call = f"SELECT pgrecall.forget_positions('one', 'team_memories', {ids})"
+        call = f"SELECT pgrecall.forget_positions('team:one', {ids})"
         assert seen(shared, "one", call) == "[(0,)]"
     assert value(shared, f"SELECT count(*) FROM pgrecall.{relation}") == 40
     assert value(shared, "SELECT count(*) FROM pgrecall.rank_indexes WHERE relation = %s", relation)
@@ -206,7 +198,7 @@ def test_an_owner_who_is_subject_to_policies_is_told_so(server_url: str, templat
                 "ALTER TABLE pgrecall.agent_memories FORCE ROW LEVEL SECURITY",
             )
             with pytest.raises(psycopg.errors.InsufficientPrivilege, match="which memories are"):
-                run(url, "SELECT pgrecall.forget_positions('a', 'agent_memories', NULL)")
+                run(url, "SELECT pgrecall.forget_positions('a', NULL)")
         finally:
             run(url, f"REASSIGN OWNED BY {role} TO CURRENT_USER", f"DROP OWNED BY {role}")
             run(url, f"DROP ROLE {role}")
