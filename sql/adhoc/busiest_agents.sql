@@ -1,4 +1,5 @@
--- The agents with the most memories, the most retrievals or the latest access, of all agents.
+-- The agents with the most memories, the most retrievals or the latest access; teams stand among
+-- them as team:<id>.
 --   psql -f busiest_agents.sql
 --   psql -v by=memories -v limit=50 -f busiest_agents.sql
 -- by: retrievals (default), memories or last_access; limit: 20; schema: pgrecall. Reads the keys of
@@ -24,7 +25,7 @@ SELECT agent_id, memories, retrieved_memories, retrievals,
                max(u.last_accessed_at) AS last_access
           FROM agent_memories m
           LEFT JOIN memory_usage u ON u.agent_id = m.agent_id AND u.memory_id = m.id
-         GROUP BY m.agent_id) agents
+         GROUP BY m.agent_id) owners
  ORDER BY CASE :'by' WHEN 'retrievals' THEN retrievals
                      WHEN 'memories' THEN memories
                      ELSE date_part('epoch', last_access)::numeric END DESC NULLS LAST,

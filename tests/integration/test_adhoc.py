@@ -108,19 +108,17 @@ class Database:
         content: str,
         *,
         agent: str = AGENT,
-        table: str = "agent_memories",
         retrievals: int | None = None,
         accessed: datetime | None = None,
         **values: Any,
     ) -> UUID:
         """Inserts a memory and, where it was retrieved, its counters."""
-        owner = "agent_id" if table == "agent_memories" else "team_id"
         added = new_id()
-        values = {owner: agent, "id": added, "content": content} | values
+        values = {"agent_id": agent, "id": added, "content": content} | values
         if isinstance(values.get("embedding"), list):
             values["embedding"] = str(values["embedding"])
         with self.connect() as connection:
-            _insert(connection, table, values)
+            _insert(connection, "agent_memories", values)
             if retrievals is not None:
                 counters = {"retrieval_count": retrievals, "last_accessed_at": accessed}
                 key = {"agent_id": agent, "memory_id": added}
@@ -182,7 +180,7 @@ def shared(server_url: str, template: str) -> Iterator[Database]:
         database = Database(url)
         database.allow_copies()
         fill(database, AGENT, *HOSTILE)
-        database.add("of the team", agent=AGENT, table="team_memories", embedding=NORTH)
+        database.add("of the team", agent=f"team:{AGENT}", embedding=NORTH)
         with database.connect() as connection:
             connection.execute("CREATE SCHEMA shadow")
             connection.execute("CREATE VIEW shadow.agent_memories AS SELECT 1 AS nothing")
@@ -704,15 +702,15 @@ def test_busiest_agents(own: Database) -> None:
     own.add("b", agent="much", retrievals=40, accessed=long_ago)
     own.add("c", agent="late", retrievals=2, accessed=lately)
     own.add("d", agent="late", retrievals=0)
-    own.add("e", agent="much", table="team_memories", retrievals=100, accessed=lately)
+    own.add("e", agent="team:much", retrievals=30, accessed=days_ago(40))
 
     def found(**variables: Any) -> list[str]:
         return own.ask("busiest_agents.sql", **variables).column("agent_id")
 
-    assert found() == ["much", "late", "many"]
-    assert found(by="memories") == ["many", "late", "much"]
+    assert found() == ["much", "team:much", "late", "many"]
+    assert found(by="memories") == ["many", "late", "much", "team:much"]
     assert found(by="last_access", limit=2) == ["late", "much"]
-    [much, late, many] = own.ask("busiest_agents.sql").rows
+    [much, _, late, many] = own.ask("busiest_agents.sql").rows
     assert (much["memories"], much["retrievals"]) == ("1", "40")
     assert (late["memories"], late["retrieved_memories"], late["retrievals"]) == ("2", "1", "2")
     assert (many["memories"], many["retrievals"], many["last_access"]) == ("3", "0", "")
@@ -730,8 +728,8 @@ def health(own: Database) -> tuple[dict[str, Row], dict[str, Row]]:
 def test_health_lists_every_index_and_table(own: Database) -> None:
     indexes, tables = health(own)
 
-    assert {"agent_memories", "team_memories", "memory_usage", "memory_events"} <= tables.keys()
-    assert {"pk_agent_memories", "pk_team_memories", "pk_memory_usage"} <= indexes.keys()
+    assert {"agent_memories", "memory_usage", "memory_events"} <= tables.keys()
+    assert {"pk_agent_memories", "pk_memory_usage"} <= indexes.keys()
     assert indexes["ix_agent_memories_embedding"]["method"] == "hnsw"
     assert {row["valid"] for row in indexes.values()} == {"t"}
     assert all(int(row["bytes"]) > 0 for row in indexes.values())

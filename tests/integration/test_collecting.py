@@ -25,7 +25,7 @@ OFF: dict[str, Any] = {
     "max_live": None,
 }
 TABLES = (
-    *("agent_memories", "team_memories", "memory_usage", "memory_events"),
+    *("agent_memories", "memory_usage", "memory_events"),
     *("memory_labels", "memory_links", "gc_runs"),
 )
 
@@ -293,7 +293,6 @@ def test_a_run_is_logged_with_its_thresholds_and_numbers(
     assert logged == {
         "agent_id": "",
         "id": run.id,
-        "table_name": "agent_memories",
         "policy": "nightly",
         "min_trust_threshold": 0.25,
         "delete_threshold": 0.1,
@@ -322,14 +321,13 @@ def test_each_run_leaves_a_row_that_names_whose_memories(
     made = [
         repo.collect_garbage(agent_id="agent"),
         repo.teams.collect_garbage(),
+        repo.teams.collect_garbage(agent_id="red"),
         repo.collect_garbage(GarbagePolicy(**OFF), agent_id="nobody"),
     ]
 
     logged = {row["id"]: row for row in runs(engine)}
-    assert [(logged[run.id]["agent_id"], logged[run.id]["table_name"]) for run in made] == [
-        *(("agent", "agent_memories"), ("", "team_memories"), ("nobody", "agent_memories"))
-    ]
-    assert [logged[made[2].id][name] for name in OFF] == [None] * 4
+    assert [logged[run.id]["agent_id"] for run in made] == ["agent", "", "team:red", "nobody"]
+    assert [logged[made[3].id][name] for name in OFF] == [None] * 4
 
 
 def test_the_log_of_a_run_in_a_callers_transaction_tells_how_long_it_took(engine: Engine) -> None:
@@ -425,10 +423,11 @@ def test_agents_and_teams_are_collected_apart(repo: MemoryRepository) -> None:
     theirs = repo.teams.add("red", garbage("a", trust=0.15))
     repo.teams.touch("red", theirs)
 
-    assert repo.collect_garbage().deleted == 1
-    assert becomes_of(repo.teams, "red", [theirs]) == ["active"]
+    assert repo.teams.collect_garbage(agent_id="red").archived == 1
+    assert becomes_of(repo, "red", [mine]) == ["active"]
 
-    assert repo.teams.collect_garbage().archived == 1
+    assert repo.collect_garbage().deleted == 1
+    assert repo.teams.collect_garbage().archived == 0
     memory = repo.teams.get("red", theirs)
     assert memory is not None
     assert (memory.status, memory.retrieval_count) == ("archived", 1)

@@ -737,7 +737,7 @@ def test_clearing_leaves_nothing_of_the_agent_in_any_table(
         live_through_everything(either, agent)
         either.collect_garbage(agent_id=agent)
     tables = owned_tables(engine)
-    assert all(rows_of(engine, table, "agent") for table in tables if table != "team_memories")
+    assert all(rows_of(engine, table, "agent") for table in tables)
     others = {table: rows_of(engine, table, "another") for table in tables}
     in_store = len(rows_of(engine, "agent_memories", "agent"))
 
@@ -750,51 +750,13 @@ def test_clearing_leaves_nothing_of_the_agent_in_any_table(
     assert either.clear("agent") == 0
 
 
-of_either_kind = pytest.mark.parametrize("of_teams", [False, True], ids=["agent", "team"])
+def test_clearing_leaves_no_history_of_what_was_deleted_before(repo: MemoryRepository) -> None:
+    gone = repo.add("red", NewMemory("a", embedding=NORTH))
+    repo.delete("red", gone)
 
+    assert repo.clear("red") == 0
 
-@of_either_kind
-def test_clearing_leaves_the_namesake_of_the_other_kind(
-    repo: MemoryRepository, engine: Engine, *, of_teams: bool
-) -> None:
-    cleared, kept = (repo.teams, repo) if of_teams else (repo, repo.teams)
-    there = [kept.add("red", NewMemory(text, embedding=NORTH)) for text in ("a", "b")]
-    kept.search("red", NORTH)
-    kept.label("red", there[0], ["x", "y"])
-    kept.link("red", there[0], there[1])
-    stored = everything(engine, "red")
-    live_through_everything(cleared, "red")
-
-    assert cleared.clear("red") == 4
-
-    assert everything(engine, "red") == stored
-
-
-@of_either_kind
-def test_clearing_leaves_the_history_of_what_a_namesake_has_deleted(
-    repo: MemoryRepository, *, of_teams: bool
-) -> None:
-    cleared, kept = (repo.teams, repo) if of_teams else (repo, repo.teams)
-    gone = kept.add("red", NewMemory("a", embedding=NORTH))
-    kept.delete("red", gone)
-    history = kept.history("red", gone)
-
-    cleared.clear("red")
-
-    assert kept.history("red", gone) == history
-
-
-@of_either_kind
-def test_clearing_leaves_no_history_of_what_was_deleted_before(
-    repo: MemoryRepository, *, of_teams: bool
-) -> None:
-    cleared = repo.teams if of_teams else repo
-    gone = cleared.add("red", NewMemory("a", embedding=NORTH))
-    cleared.delete("red", gone)
-
-    assert cleared.clear("red") == 0
-
-    assert cleared.history("red", gone) == []
+    assert repo.history("red", gone) == []
 
 
 def test_clearing_an_agent_that_has_nothing_deletes_nothing(
@@ -882,19 +844,18 @@ def owned_tables(engine: Engine) -> list[str]:
         engine,
         "SELECT DISTINCT table_name FROM information_schema.columns NATURAL JOIN "
         "information_schema.tables WHERE table_schema = 'pgrecall' AND table_type = 'BASE TABLE' "
-        "AND column_name IN ('agent_id', 'team_id') ORDER BY 1",
+        "AND column_name = 'agent_id' ORDER BY 1",
     )
     assert len(found) >= 7
     return [name for (name,) in found]
 
 
 def rows_of(engine: Engine, table: str, owner: str) -> list[str]:
-    column = "team_id" if table == "team_memories" else "agent_id"
     return sorted(
         row
         for (row,) in sql(
             engine,
-            f"SELECT to_jsonb(t)::text FROM pgrecall.{table} t WHERE {column} = :owner",
+            f"SELECT to_jsonb(t)::text FROM pgrecall.{table} t WHERE agent_id = :owner",
             owner=owner,
         )
     )

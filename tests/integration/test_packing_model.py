@@ -386,11 +386,9 @@ def store(repo: MemoryRepository, chance: random.Random, world: World) -> None:
 
 SIMILARITIES = """
 SELECT one.id, other.id, pgrecall.similarity(one.embedding, other.embedding, 0)
-  FROM {every} one, {every} other
-""".format(
-    every="(SELECT id, embedding FROM pgrecall.agent_memories WHERE agent_id = :agent UNION ALL "
-    "SELECT id, embedding FROM pgrecall.team_memories WHERE team_id = :agent)"
-)
+  FROM pgrecall.agent_memories one, pgrecall.agent_memories other
+ WHERE one.agent_id IN (:agent, 'team:' || :agent) AND other.agent_id IN (:agent, 'team:' || :agent)
+"""
 
 
 def ranked(world: World) -> list[UUID]:

@@ -113,13 +113,13 @@ def test_the_attack_that_made_a_superuser_of_anybody(server_url: str, template: 
         as_attacker(url, escalate)
 
         with pytest.raises(psycopg.errors.InsufficientPrivilege, match="forget_positions"):
-            as_attacker(url, "SELECT pgrecall.forget_positions('a', 'agent_memories', NULL)")
+            as_attacker(url, "SELECT pgrecall.forget_positions('a', NULL)")
 
         # Nor for one who may call it, or where somebody who may do anything does.
         run(url, f"GRANT EXECUTE ON FUNCTION pgrecall.forget_positions TO {ATTACKER}")
         with pytest.raises(psycopg.errors.InsufficientPrivilege, match="agent_memories"):
-            as_attacker(url, "SELECT pgrecall.forget_positions('a', 'agent_memories', NULL)")
-        run(url, "SELECT pgrecall.forget_positions('a', 'agent_memories', NULL)")
+            as_attacker(url, "SELECT pgrecall.forget_positions('a', NULL)")
+        run(url, "SELECT pgrecall.forget_positions('a', NULL)")
         assert not value(url, "SELECT rolsuper FROM pg_roles WHERE rolname = %s", ATTACKER)
 
 
@@ -133,10 +133,10 @@ CALLS = (
     ),
     "SELECT * FROM pgrecall.recall_hybrid('agent', 'number three', text => 'three -four')",
     "SELECT * FROM pgrecall.memory_signals",
-    "SELECT * FROM pgrecall.memory_terms",
+    "SELECT * FROM pgrecall.team_memories",
     "SELECT * FROM pgrecall.telling_terms",
-    "SELECT * FROM pgrecall.term_weights('agent', false, 'number three')",
-    "SELECT * FROM pgrecall.term_weights('agent', false, 'number three', false)",
+    "SELECT * FROM pgrecall.term_weights('agent', 'number three')",
+    "SELECT * FROM pgrecall.term_weights('agent', 'number three', false)",
     "SELECT * FROM pgrecall.record_outcome('agent', {id}, 'success')",
     "SELECT * FROM pgrecall.adjust_trust('agent', {id}, 0.1, 'why', 'who')",
     "SELECT * FROM pgrecall.record_feedback('agent', {id}, 'useful')",
@@ -146,16 +146,16 @@ CALLS = (
     "SELECT * FROM pgrecall.count_garbage('agent', max_live => 3)",
     "CALL pgrecall.collect_garbage('agent', max_age_hours => 1, max_live => 20)",
     "CALL pgrecall.collect_garbage(dry_run => true)",
-    "SELECT pgrecall.forget_positions('agent', 'agent_memories', ARRAY[{id}])",
+    "SELECT pgrecall.forget_positions('agent', ARRAY[{id}])",
     "SELECT pgrecall.owners_of_memories(with_leftovers => true)",
     "SELECT * FROM pgrecall.greedy_clusters('{1,2}', '{1,1}', '{2,1}', 2)",
     "SELECT * FROM pgrecall.pack('{0.5,0.4}', '{10,10}', '{a,b}', 100, 10)",
-    "SELECT * FROM pgrecall.rank_candidates('agent', false, {relation}, {position}, 10, now(), "
+    "SELECT * FROM pgrecall.rank_candidates('agent', {relation}, {position}, 10, now(), "
     "now(), 10, 0.3, '{number}', '{30}', '{0.1}')",
-    "SELECT * FROM pgrecall.word_candidates('agent', false, {relation}, {position}, 0.3, "
+    "SELECT * FROM pgrecall.word_candidates('agent', {relation}, {position}, 0.3, "
     "'{number}', '{30}', '{0.1}', 10)",
     "SELECT * FROM pgrecall.calibrated_candidates({relation}, ARRAY[{position}], 3, '{10}', 1, 1)",
-    "SELECT pgrecall.guard_positions({relation}, 'agent', 'agent_memories')",
+    "SELECT pgrecall.guard_positions({relation}, 'agent')",
     "SELECT pgrecall.await_writers('pgrecall.agent_memories', 1)",
     "SELECT pgrecall.drop_ranks({relation})",
     "SELECT pgrecall.change_text_language('simple')",

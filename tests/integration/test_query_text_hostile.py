@@ -115,7 +115,7 @@ def untouched(impatient: Engine) -> Iterator[None]:
                 f"SELECT count(*), md5(string_agg(t::text, '|' ORDER BY t::text)) "
                 f"FROM pgrecall.{table} t",
             )
-            for table in ("agent_memories", "team_memories", "memory_usage", "memory_events")
+            for table in ("agent_memories", "memory_usage", "memory_events")
         ]
 
     before = everything()

@@ -225,7 +225,7 @@ def test_a_search_finds_through_the_index_what_exact_ranking_finds(
     assert tables_of(own_url) == [index.relation]
     assert listed(own_url) == [(A, index.relation, index.built_at)]
     assert value(own_url, f"SELECT count(*) FROM pgrecall.{index.relation}") == SOME
-    assert (index.agent_id, index.table_name, index.memories) == (A, "agent_memories", SOME)
+    assert (index.agent_id, index.memories) == (A, SOME)
     assert index.as_of == datetime(2026, 1, 1, tzinfo=UTC) + timedelta(hours=SOME - 1)
     assert index.seconds > 0
 
@@ -284,7 +284,7 @@ def test_an_index_of_a_team_is_apart_from_that_of_an_agent_of_the_same_name(
     [theirs] = build(repo.teams, "same")
 
     assert (own.memories, theirs.memories) == (80, 90)
-    assert (own.table_name, theirs.table_name) == ("agent_memories", "team_memories")
+    assert (own.agent_id, theirs.agent_id) == ("same", "team:same")
     assert tables_of(own_url) == sorted([own.relation, theirs.relation])
     assert [s.index for s in repo.rank_indexes()] == [own]
     assert [s.index for s in repo.teams.rank_indexes()] == [theirs]
@@ -687,8 +687,8 @@ def test_a_writer_that_never_ends_is_a_conflict(
     [
         "SELECT count(*) FROM pgrecall.agent_memories",
         "SELECT FROM pgrecall.agent_memories FOR UPDATE",
-        "INSERT INTO pgrecall.team_memories (team_id, id, content) "
-        "VALUES ('agent', gen_random_uuid(), 'x')",
+        "INSERT INTO pgrecall.memory_links (agent_id, source_id, target_id, kind) "
+        "VALUES ('agent', gen_random_uuid(), gen_random_uuid(), 'x')",
         "SELECT txid_current()",
     ],
 )

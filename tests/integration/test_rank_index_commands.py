@@ -30,7 +30,7 @@ TABLES = (
     "AND relkind = 'r' AND relname LIKE 'ranks\\_%%'"
 )
 INDEX_FIELDS = [
-    *("agent_id", "table_name", "relation", "space", "as_of", "built_at", "memories"),
+    *("agent_id", "relation", "space", "as_of", "built_at", "memories"),
     *("at_least", "m", "ef_construction", "seconds", "candidates"),
 ]
 
@@ -86,8 +86,7 @@ def test_an_index_is_built_and_told(run: Run, url: str, filled: int) -> None:
     assert cells(heading) == ["agent", "memories", "seconds"]
     assert cells(line)[:2] == ["a", str(filled)]
     assert list(record) == INDEX_FIELDS
-    assert (record["agent_id"], record["table_name"]) == ("a", "agent_memories")
-    assert (record["memories"], record["at_least"]) == (filled, 1)
+    assert (record["agent_id"], record["memories"], record["at_least"]) == ("a", filled, 1)
     assert (record["m"], record["ef_construction"]) == (M, EF_CONSTRUCTION)
     assert values(url, TABLES) == [record["relation"]]
     for name in ("as_of", "built_at"):
@@ -432,9 +431,11 @@ def test_every_command_works_on_a_team(run: Run, repo: MemoryRepository, filled:
     of_agents = run("index", "list", "--json").records
     [dropped] = run("index", "drop", *team, "--json").records
 
-    assert (built["table_name"], built["memories"]) == ("team_memories", 80)
+    assert (built["agent_id"], built["memories"]) == ("team:a", 80)
     assert listed["index"]["relation"] == built["relation"]
-    assert [(one["in_index"], one["queries"]) for one in checked] == [(2, 2)]
+    assert [(one["agent_id"], one["in_index"], one["queries"]) for one in checked] == [
+        ("team:a", 2, 2)
+    ]
     assert kept.out.strip() == "nothing is due"
     assert of_agents == []
     assert dropped == {"dropped": True}

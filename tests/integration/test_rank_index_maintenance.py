@@ -438,13 +438,13 @@ def test_maintenance_of_teams_leaves_agents_alone(repo: MemoryRepository, own_ur
     fill(repo.teams, "same")
     own = build(repo, "same")
 
-    assert maintain(repo.teams) == ["same"]
+    assert maintain(repo.teams) == ["team:same"]
 
     [theirs] = repo.teams.rank_indexes()
     assert theirs.index is not None
     assert tables_of(own_url) == sorted([own.relation, theirs.index.relation])
     assert maintain(repo) == []
-    run(own_url, "UPDATE pgrecall.rank_indexes SET space = 0 WHERE table_name = 'agent_memories'")
+    run(own_url, "UPDATE pgrecall.rank_indexes SET space = 0 WHERE agent_id = 'same'")
     assert (due(repo, "same") is None, due(repo.teams, "same")) == (False, None)
 
 
@@ -680,11 +680,11 @@ def test_progress_is_that_of_this_database_only(
     with psycopg.connect(own_url) as other:
         # An ordinary index of the host's own, seen by all while it waits.
         other.execute(
-            "INSERT INTO pgrecall.team_memories (team_id, id, content) "
-            "VALUES ('t', gen_random_uuid(), 'x')"
+            "INSERT INTO pgrecall.memory_links (agent_id, source_id, target_id, kind) "
+            "VALUES ('t', gen_random_uuid(), gen_random_uuid(), 'x')"
         )
         running = background.submit(
-            run, own_url, "CREATE INDEX CONCURRENTLY mine ON pgrecall.team_memories (content)"
+            run, own_url, "CREATE INDEX CONCURRENTLY mine ON pgrecall.memory_links (weight)"
         )
         wait_until(
             "that index is being built",

@@ -122,7 +122,7 @@ def assert_same(
     for row, hit in zip(rows, hits, strict=True):
         assert row["score"] == pytest.approx(hit.score, abs=EXACT)
         assert row["similarity"] == pytest.approx(hit.similarity, abs=EXACT)
-        assert (row["agent_id"], row["team_id"]) == (hit.memory.agent_id, hit.memory.team_id)
+        assert row["agent_id"] == hit.memory.owner_id
         assert (row["content"], row["created_at"]) == (hit.memory.content, hit.memory.created_at)
         signals = {name: row[f"signal_{name}"] for name in profile.weights}
         assert signals == pytest.approx(hit.signals, abs=EXACT)
@@ -252,10 +252,10 @@ def test_an_agent_and_a_team_of_one_name_weigh_words_each_for_itself(world: Worl
     own = recall(world.connection, "hybrid", "red", **arguments)
     both = recall(world.connection, "hybrid", "red", teams=["red"], **arguments)
 
-    assert [r for r in both if r["team_id"] is None] == own
+    assert [r for r in both if r["agent_id"] == "red"] == own
     shares = {
-        tuple(sorted({r["signal_keyword"] for r in both if r["team_id"] == t}))
-        for t in (None, "red")
+        tuple(sorted({r["signal_keyword"] for r in both if r["agent_id"] == owner}))
+        for owner in ("red", "team:red")
     }
     assert len(shares) == 2
 
@@ -356,8 +356,8 @@ def test_what_the_caller_s_search_path_holds_does_no_harm(own_url: str, search_p
         connection.execute("CREATE SCHEMA elsewhere")
         for schema in ("elsewhere", "pg_temp"):
             connection.execute(
-                f"CREATE TABLE {schema}.memory_terms (agent_id text, of_team boolean, "
-                "memory_id uuid, terms tsvector)".encode()
+                f"CREATE TABLE {schema}.agent_memories (agent_id text, id uuid, "
+                "terms tsvector)".encode()
             )
             connection.execute(
                 f"CREATE FUNCTION {schema}.text_language() RETURNS regconfig LANGUAGE sql "

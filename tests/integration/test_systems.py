@@ -282,9 +282,9 @@ def test_b_hits_of_teams_are_counted_where_they_belong(desk: Desk) -> None:
         "SELECT agent_id, retrieval_count FROM pgrecall.memory_usage "
         "WHERE agent_id IN (:agent, :team) ORDER BY agent_id",
         agent=desk.agent,
-        team=team,
+        team=f"team:{team}",
     )
-    assert counted == [(desk.agent, 1), (team, 1)]
+    assert counted == [(desk.agent, 1), (f"team:{team}", 1)]
     memory = desk.repository.teams.get(team, id_)
     assert memory is not None
     assert memory.retrieval_count == 1

@@ -80,17 +80,15 @@ def assert_told(found: Any, wanted: Sequence[tuple[str, int, float, float]]) -> 
         assert one[2:] == pytest.approx(other[2:], abs=EXACT)
 
 
-@pytest.mark.parametrize("of_team", [False, True], ids=["agent", "team"])
 @pytest.mark.parametrize("size", [1, 2, 3, 80])
 def test_terms_are_counted_weighed_and_ordered(
-    repo: MemoryRepository, agent: str, of_team: bool, size: int
+    repo: MemoryRepository, agent: str, size: int
 ) -> None:
-    among = repo.teams if of_team else repo
     texts = texts_of(f"{agent} {size}", size)
-    among.add_many(agent, memories(texts))
+    repo.add_many(agent, memories(texts))
 
-    assert_told(told(among.telling_terms(agent, limit=10_000)), expected(texts))
-    assert_told(told(among.telling_terms(agent, limit=3)), expected(texts)[:3])
+    assert_told(told(repo.telling_terms(agent, limit=10_000)), expected(texts))
+    assert_told(told(repo.telling_terms(agent, limit=3)), expected(texts)[:3])
 
 
 def test_every_kind_of_repository_tells_the_same(
@@ -148,17 +146,11 @@ def test_an_agent_and_a_team_of_one_name_and_others_are_kept_apart(
     assert_told(told(repo.teams.telling_terms(agent, limit=100)), expected(theirs))
     query = (
         "SELECT term, memories, weight, telling FROM pgrecall.telling_terms "
-        "WHERE {} = %s ORDER BY telling DESC, term"
+        "WHERE agent_id = %s ORDER BY telling DESC, term"
     )
     with psycopg.connect(url) as connection:
-        for owner, texts in (("agent_id", own), ("team_id", theirs)):
-            rows = connection.execute(query.format(owner).encode(), (agent,)).fetchall()
-            assert_told(rows, expected(texts))
-            assert connection.execute(
-                f"SELECT count(*) FROM pgrecall.telling_terms WHERE {owner} = %s "
-                "AND num_nonnulls(agent_id, team_id) <> 1".encode(),
-                (agent,),
-            ).fetchone() == (0,)
+        for owner_id, texts in ((agent, own), (f"team:{agent}", theirs)):
+            assert_told(connection.execute(query, (owner_id,)).fetchall(), expected(texts))
 
 
 HOSTILE = ["'; DROP TABLE x; --", "a%b", "_", "100%", 'q"q', "\\", " ", "ünï", "%s", ":name"]
@@ -263,5 +255,4 @@ def test_the_view_of_one_agent_does_not_read_the_memories_of_others(
         explained = connection.execute(psycopg.sql.SQL(query).format(psycopg.sql.Literal(agent)))
         plan = "\n".join(row[0] for row in explained)
 
-    assert "team_memories" not in plan
     assert plan.count(f"agent_id = '{agent}'") >= 2

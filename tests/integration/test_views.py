@@ -1,4 +1,4 @@
-"""The view memory_signals against the scorer in Python, and its plan."""
+"""The views: memory_signals against the scorer in Python, and its plan; team_memories."""
 
 from __future__ import annotations
 
@@ -13,15 +13,14 @@ import psycopg
 import pytest
 from psycopg import sql
 from psycopg.rows import dict_row
+from sqlalchemy import NullPool, create_engine
 
-from pgrecall import profiles, score
+from pgrecall import MemoryRepository, NewMemory, profiles, score
 from pgrecall.ids import new_id
 from pgrecall.resources import sql_folder
 from tests.conftest import new_database
 
 PATH = "-csearch_path=pgrecall,public"
-OWNERS = {"agent_memories": "agent_id", "team_memories": "team_id"}
-TABLES = pytest.mark.parametrize("table", OWNERS)
 FUNCTIONS = {path.stem for path in (sql_folder() / "functions").glob("*.sql")}
 
 
@@ -73,7 +72,7 @@ MEMORIES = {
     "kind": Stored({"memory_type": "task", "status": "completed"}),
 }
 
-Add = Callable[[str, str, Stored], UUID]
+Add = Callable[[str, Stored], UUID]
 
 
 @pytest.fixture(scope="module")
@@ -97,9 +96,10 @@ def add(connection: psycopg.Connection) -> Add:
             list(values.values()),
         )
 
-    def added(table: str, owner: str, memory: Stored) -> UUID:
+    def added(owner: str, memory: Stored) -> UUID:
         id_ = new_id()
-        insert(table, {OWNERS[table]: owner, "id": id_, "content": f"text {id_}", **memory.values})
+        values = {"agent_id": owner, "id": id_, "content": f"text {id_}", **memory.values}
+        insert("agent_memories", values)
         if memory.usage is not None:
             insert("memory_usage", {"agent_id": owner, "memory_id": id_, **memory.usage})
         return id_
@@ -108,34 +108,24 @@ def add(connection: psycopg.Connection) -> Add:
 
 
 @pytest.fixture(scope="module")
-def rows(connection: psycopg.Connection, add: Add) -> dict[tuple[str, str], dict[str, Any]]:
-    """What the view shows of each memory, beside what the tables hold: by table and name."""
-    ids = {
-        (table, name): add(table, "owner", memory)
-        for table in OWNERS
-        for name, memory in MEMORIES.items()
-    }
-    found: dict[tuple[str, str], dict[str, Any]] = {}
+def rows(connection: psycopg.Connection, add: Add) -> dict[str, dict[str, Any]]:
+    """What the view shows of each memory, beside what the tables hold: by name."""
+    ids = {name: add("owner", memory) for name, memory in MEMORIES.items()}
     with connection.cursor(row_factory=dict_row) as cursor:
-        for table, owner in OWNERS.items():
-            query = (
-                f"SELECT v.*, m.created_at, m.trust_curve, m.trust_half_life_hours, "
-                f"now() AS as_of FROM memory_signals v JOIN {table} m USING ({owner}, id) "
-                f"WHERE v.{owner} = 'owner'"
-            )
-            by_id = {row["id"]: row for row in cursor.execute(query.encode()).fetchall()}
-            found |= {key: by_id[id_] for key, id_ in ids.items() if key[0] == table}
-    return found
+        query = (
+            "SELECT v.*, m.created_at, m.trust_curve, m.trust_half_life_hours, now() AS as_of "
+            "FROM memory_signals v JOIN agent_memories m USING (agent_id, id) "
+            "WHERE v.agent_id = 'owner'"
+        )
+        by_id = {row["id"]: row for row in cursor.execute(query).fetchall()}
+    return {name: by_id[id_] for name, id_ in ids.items()}
 
 
 @pytest.fixture(params=MEMORIES)
-def row(
-    rows: dict[tuple[str, str], dict[str, Any]], table: str, request: pytest.FixtureRequest
-) -> dict[str, Any]:
-    return rows[table, request.param]
+def row(rows: dict[str, dict[str, Any]], request: pytest.FixtureRequest) -> dict[str, Any]:
+    return rows[request.param]
 
 
-@TABLES
 def test_recency_and_frequency_are_those_of_the_profiles(row: dict[str, Any]) -> None:
     names = ("created_at", "last_accessed_at", "retrieval_count", "tier", "memory_type")
     values = {name: row[name] for name in names}
@@ -149,7 +139,6 @@ def test_recency_and_frequency_are_those_of_the_profiles(row: dict[str, Any]) ->
             assert shown == pytest.approx(expected[signal], rel=1e-9, abs=1e-9)
 
 
-@TABLES
 def test_trust_has_decayed(row: dict[str, Any]) -> None:
     names = ("trust", "last_accessed_at", "trust_curve", "trust_half_life_hours")
     values = {name: row[name] for name in names}
@@ -162,7 +151,6 @@ def test_trust_has_decayed(row: dict[str, Any]) -> None:
         assert row["decayed_trust"] == pytest.approx(expected, rel=1e-9)
 
 
-@TABLES
 def test_ages_are_days(row: dict[str, Any]) -> None:
     for age, clock in (("age_days", "created_at"), ("days_since_access", "last_accessed_at")):
         if row[clock] is None:
@@ -172,12 +160,9 @@ def test_ages_are_days(row: dict[str, Any]) -> None:
             assert row[age] == pytest.approx(days, rel=1e-9)
 
 
-@TABLES
 @pytest.mark.parametrize("name", MEMORIES)
-def test_stored_values_are_shown_as_they_are(
-    rows: dict[tuple[str, str], dict[str, Any]], table: str, name: str
-) -> None:
-    memory, row = MEMORIES[name], rows[table, name]
+def test_stored_values_are_shown_as_they_are(rows: dict[str, dict[str, Any]], name: str) -> None:
+    memory, row = MEMORIES[name], rows[name]
     defaults = {
         "memory_type": "episodic",
         "tier": "long",
@@ -194,12 +179,8 @@ def test_stored_values_are_shown_as_they_are(
     expected = defaults | dict(memory.values) | dict(memory.usage or {})
 
     assert {key: row[key] for key in expected} == expected
-    assert (row["agent_id"], row["team_id"]) == (
-        ("owner", None) if table == "agent_memories" else (None, "owner")
-    )
 
 
-@TABLES
 @pytest.mark.parametrize(
     ("values", "valid"),
     [
@@ -215,70 +196,79 @@ def test_stored_values_are_shown_as_they_are(
     ],
 )
 def test_valid_says_whether_it_holds_now(
-    connection: psycopg.Connection, add: Add, table: str, values: dict[str, Any], valid: bool
+    connection: psycopg.Connection, add: Add, values: dict[str, Any], valid: bool
 ) -> None:
-    id_ = add(table, "valid", Stored(values))
-    query = f"SELECT valid FROM memory_signals WHERE {OWNERS[table]} = 'valid' AND id = %s"
+    id_ = add("team:valid", Stored(values))
+    query = "SELECT valid FROM memory_signals WHERE agent_id = 'team:valid' AND id = %s"
 
-    assert connection.execute(query.encode(), [id_]).fetchall() == [(valid,)]
+    assert connection.execute(query, [id_]).fetchall() == [(valid,)]
 
 
 # The plan
 
 
 @pytest.fixture(scope="module")
-def plans(server_url: str, template: str) -> Iterator[dict[str, str]]:
-    """Of the view for one of many owners, by table."""
+def plan(server_url: str, template: str) -> Iterator[str]:
+    """Of the view for one of many owners."""
     with (
         new_database(server_url, template) as url,
         psycopg.connect(url, autocommit=True, options=PATH) as connection,
     ):
-        for table, owner in OWNERS.items():
-            connection.execute(
-                f"""
-                INSERT INTO {table} ({owner}, id, content)
-                SELECT '{owner} ' || n % 100, gen_random_uuid(), 'memory ' || n
-                  FROM generate_series(1, 5000) n
-                """.encode()
-            )
-            connection.execute(
-                f"""
-                INSERT INTO memory_usage (agent_id, memory_id, retrieval_count, last_accessed_at)
-                SELECT {owner}, id, 3, now() FROM {table}
-                """.encode()
-            )
+        connection.execute(
+            """
+            INSERT INTO agent_memories (agent_id, id, content)
+            SELECT 'agent ' || n % 100, gen_random_uuid(), 'memory ' || n
+              FROM generate_series(1, 5000) n
+            """
+        )
+        connection.execute(
+            """
+            INSERT INTO memory_usage (agent_id, memory_id, retrieval_count, last_accessed_at)
+            SELECT agent_id, id, 3, now() FROM agent_memories
+            """
+        )
         connection.execute("ANALYZE")
-        yield {
-            table: "\n".join(
-                line
-                for (line,) in connection.execute(
-                    "EXPLAIN (VERBOSE, COSTS OFF) SELECT * FROM memory_signals "
-                    f"WHERE {owner} = '{owner} 7'".encode()
-                )
+        yield "\n".join(
+            line
+            for (line,) in connection.execute(
+                "EXPLAIN (VERBOSE, COSTS OFF) SELECT * FROM memory_signals "
+                "WHERE agent_id = 'agent 7'"
             )
-            for table, owner in OWNERS.items()
-        }
+        )
 
 
-@TABLES
-def test_rows_of_an_owner_are_reached_through_the_keys(plans: dict[str, str], table: str) -> None:
-    plan = plans[table]
-
-    assert f"pk_{table}" in plan or f"ix_{table}_" in plan
+def test_rows_of_an_owner_are_reached_through_the_keys(plan: str) -> None:
+    assert "pk_agent_memories" in plan or "ix_agent_memories_" in plan
     assert "pk_memory_usage" in plan
     assert "Seq Scan" not in plan
 
 
-@TABLES
-def test_the_other_table_is_not_read(plans: dict[str, str], table: str) -> None:
-    [other] = OWNERS.keys() - {table}
-
-    assert other not in plans[table]
-
-
-@TABLES
-def test_every_signal_is_written_out(plans: dict[str, str], table: str) -> None:
-    called = set(re.findall(r"\b(\w+)\(", plans[table]))
+def test_every_signal_is_written_out(plan: str) -> None:
+    called = set(re.findall(r"\b(\w+)\(", plan))
 
     assert "date_part" in called
     assert called & FUNCTIONS == set()
+
+
+# team_memories
+
+
+def test_team_memories_shows_those_of_teams_by_their_id(database_url: str) -> None:
+    engine = create_engine(database_url, poolclass=NullPool)
+    repo = MemoryRepository(engine)
+    repo.add("red", NewMemory("of the agent", embedding=None))
+    repo.teams.add("red", NewMemory("of the team", embedding=None))
+    repo.teams.add("team", NewMemory("of another", embedding=None))
+    with psycopg.connect(database_url, autocommit=True, options=PATH) as connection:
+        shown = connection.execute(
+            "SELECT team_id, agent_id, content FROM team_memories ORDER BY team_id"
+        ).fetchall()
+        columns = [
+            connection.execute(f"SELECT * FROM {name} LIMIT 0".encode()).description
+            for name in ("team_memories", "agent_memories")
+        ]
+
+    assert shown == [("red", "team:red", "of the team"), ("team", "team:team", "of another")]
+    of_view, of_table = ([column.name for column in found or ()] for found in columns)
+    assert of_view == ["team_id", *of_table]
+    engine.dispose()

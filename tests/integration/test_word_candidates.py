@@ -548,11 +548,11 @@ def test_agents_and_teams_with_and_without_an_index_weigh_words_each_for_itself(
     whole: MemoryRepository, agent: str, teams: list[str]
 ) -> None:
     contents = {
-        (None, "indexed"): texts("indexed True", SMALL),
-        (None, "plain"): texts("plain True", SMALL),
-        (None, BIG): texts(BIG, SIZE),
-        ("indexed", None): texts("indexed False", SMALL),
-        ("plain", None): texts("plain False", SMALL),
+        "indexed": texts("indexed True", SMALL),
+        "plain": texts("plain True", SMALL),
+        BIG: texts(BIG, SIZE),
+        "team:indexed": texts("indexed False", SMALL),
+        "team:plain": texts("plain False", SMALL),
     }
     shares = []
     for query, text in queries(6, 20, words=3):
@@ -561,7 +561,7 @@ def test_agents_and_teams_with_and_without_an_index_weigh_words_each_for_itself(
         shares.append(recall(found, exact))
         assert found.strategy == "index"
         for hit in found:
-            of = contents[hit.memory.team_id, None if hit.memory.team_id else agent]
+            of = contents[hit.memory.owner_id]
             expected = share(text, hit.memory.content, counted(of), len(of))
             assert hit.signals["keyword"] == pytest.approx(expected, abs=EXACT)
 
@@ -611,11 +611,11 @@ def test_after_a_change_of_the_language_searches_go_on_through_the_index(own_wor
 def role(own_world: World) -> Iterator[str]:
     name = f"k2 candidates {os.getpid()}"
     quoted = psql.Identifier(name)
-    tables = ("agent_memories", "team_memories", "memory_usage", "memory_events", "rank_indexes")
+    tables = ("agent_memories", "memory_usage", "memory_events", "rank_indexes")
     with psycopg.connect(own_world.url, autocommit=True) as connection:
         connection.execute(psql.SQL("CREATE ROLE {}").format(quoted))
         connection.execute(psql.SQL("GRANT USAGE ON SCHEMA pgrecall TO {}").format(quoted))
-        for table in (*tables, "memory_terms", "telling_terms", "alembic_version"):
+        for table in (*tables, "alembic_version"):
             connection.execute(
                 psql.SQL("GRANT SELECT ON pgrecall.{} TO {}").format(psql.Identifier(table), quoted)
             )
@@ -673,7 +673,7 @@ def test_the_words_beside_a_position_are_those_of_its_memory(world: World) -> No
     [(different, same)] = sql(
         world.engine,
         f"""
-        SELECT count(*) FILTER (WHERE p.words <> pgrecall.term_keys(:agent, false, m.terms)),
+        SELECT count(*) FILTER (WHERE p.words <> pgrecall.term_keys(:agent, m.terms)),
                count(*)
           FROM pgrecall.{relation} p JOIN pgrecall.agent_memories m ON m.id = p.memory_id
          WHERE m.agent_id = :agent
@@ -686,7 +686,7 @@ def test_the_words_beside_a_position_are_those_of_its_memory(world: World) -> No
 @pytest.mark.parametrize("relation", ["pg_class", "ranks_x; DROP TABLE x", "RANKS_" + "0" * 32])
 def test_what_is_no_table_of_positions_is_refused_in_psql(world: World, relation: str) -> None:
     call = (
-        "SELECT * FROM pgrecall.word_candidates('big', false, %s, '[1]', 0.3, "
+        "SELECT * FROM pgrecall.word_candidates('big', %s, '[1]', 0.3, "
         "ARRAY['q0x'], ARRAY[5]::bigint[], ARRAY[1.0]::float8[], 10)"
     )
     with (
