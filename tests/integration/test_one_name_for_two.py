@@ -13,6 +13,9 @@ from pgrecall import GarbagePolicy, LabelledQuery, MemoryRepository, NewMemory
 from tests.integration.conftest import OWNED
 from tests.integration.support import NORTH, at, sql
 
+NAME = "x" * 200
+"""As long as one may be."""
+STORED = f"team:{NAME}"
 Pair = tuple[UUID, UUID]
 Work = Callable[[MemoryRepository, Pair], Any]
 
@@ -24,20 +27,20 @@ def sides(request: pytest.FixtureRequest, repo: MemoryRepository) -> tuple[Memor
 
 
 def filled(repo: MemoryRepository, ids: Pair | None = None) -> Pair:
-    """Two memories of x with counters, labels, a link, a history, a rank index and a run."""
+    """Two memories with counters, labels, a link, a history, a rank index and a run."""
     first, second = repo.add_many(
-        "x",
+        NAME,
         [
             NewMemory(text, id=id_, embedding=at(20 * n), trust=0.5)
             for n, (text, id_) in enumerate(zip(("one", "two"), ids or (None, None), strict=True))
         ],
     )
-    repo.touch("x", first)
-    repo.label("x", first, ["seen"])
-    repo.link("x", first, second, "next")
-    repo.feedback("x", first, "useful", "it was")
-    repo.collect_garbage(GarbagePolicy(max_age_hours=None), agent_id="x")
-    repo.build_rank_indexes(agent_id="x", at_least=1)
+    repo.touch(NAME, first)
+    repo.label(NAME, first, ["seen"])
+    repo.link(NAME, first, second, "next")
+    repo.feedback(NAME, first, "useful", "it was")
+    repo.collect_garbage(GarbagePolicy(max_age_hours=None), agent_id=NAME)
+    repo.build_rank_indexes(agent_id=NAME, at_least=1)
     return UUID(int=first.int), UUID(int=second.int)
 
 
@@ -67,65 +70,67 @@ def test_what_is_told_of_a_memory_is_told_to_its_owner_alone(
     theirs, own = sides
     first, second = filled(theirs)
 
-    assert own.get("x", first) is None
-    assert own.history("x", first) == []
-    assert own.labels("x", first) == []
-    assert own.links("x", first) == []
-    assert own.links("x", second) == []
-    assert own.search("x", NORTH) == []
-    assert own.telling_terms("x") == []
-    assert own.recorded_queries("x") == []
-    assert own.rank_indexes(agent_id="x") == []
-    assert not own.drop_rank_index("x")
-    assert not own.unlink("x", first, second, "next")
-    assert own.touch("x", first) == 0
-    assert own.delete("x", [first, second]) == 0
+    assert own.get(NAME, first) is None
+    assert own.history(NAME, first) == []
+    assert own.labels(NAME, first) == []
+    assert own.links(NAME, first) == []
+    assert own.links(NAME, second) == []
+    assert own.search(NAME, NORTH) == []
+    assert own.telling_terms(NAME) == []
+    assert own.recorded_queries(NAME) == []
+    assert own.rank_indexes(agent_id=NAME) == []
+    assert not own.drop_rank_index(NAME)
+    assert not own.unlink(NAME, first, second, "next")
+    assert own.touch(NAME, first) == 0
+    assert own.delete(NAME, [first, second]) == 0
 
-    assert [event.event_type for event in theirs.history("x", first)] == [
+    assert [event.event_type for event in theirs.history(NAME, first)] == [
         *("initial", "labelled", "linked", "feedback"),
     ]
-    assert len(theirs.labels("x", first)) == len(theirs.links("x", second)) == 1
-    memory = theirs.get("x", first)
+    assert len(theirs.labels(NAME, first)) == len(theirs.links(NAME, second)) == 1
+    memory = theirs.get(NAME, first)
     assert memory is not None
     assert (memory.retrieval_count, memory.feedback_up) == (1, 1)
 
 
 WORKS: dict[str, Work] = {
-    "touch": lambda repo, ids: repo.touch("x", ids),
-    "search": lambda repo, ids: repo.search("x", NORTH),
-    "search through the index": lambda repo, ids: repo.search("x", NORTH, strategy="index"),
-    "search and neighbours": lambda repo, ids: repo.search("x", NORTH, k=1, expand=1),
-    "context": lambda repo, ids: repo.context("x", NORTH, max_tokens=100),
-    "outcome": lambda repo, ids: repo.record_outcome("x", ids[0], "success"),
-    "trust": lambda repo, ids: repo.adjust_trust("x", ids[0], 0.1, "seen", "Ann"),
-    "feedback": lambda repo, ids: repo.feedback("x", ids[0], "useful", query="q"),
-    "update": lambda repo, ids: repo.update("x", ids[0], content="3", embedding=NORTH),
-    "label": lambda repo, ids: repo.label("x", ids[1], ["new"]),
-    "unlabel": lambda repo, ids: repo.unlabel("x", ids[0], "seen"),
-    "link": lambda repo, ids: repo.link("x", ids[1], ids[0]),
-    "unlink": lambda repo, ids: repo.unlink("x", ids[0], ids[1], "next"),
-    "supersede": lambda repo, ids: repo.supersede("x", ids[0], NewMemory("new", embedding=NORTH)),
-    "invalidate": lambda repo, ids: repo.invalidate("x", ids),
-    "importance": lambda repo, ids: repo.set_importance("x", ids[0], 0.9),
-    "demote": lambda repo, ids: repo.demote("x", ids),
-    "say it again": lambda repo, ids: repo.add("x", NewMemory("ONE", embedding=NORTH)),
+    "touch": lambda repo, ids: repo.touch(NAME, ids),
+    "search": lambda repo, ids: repo.search(NAME, NORTH),
+    "search through the index": lambda repo, ids: repo.search(NAME, NORTH, strategy="index"),
+    "search and neighbours": lambda repo, ids: repo.search(NAME, NORTH, k=1, expand=1),
+    "context": lambda repo, ids: repo.context(NAME, NORTH, max_tokens=100),
+    "outcome": lambda repo, ids: repo.record_outcome(NAME, ids[0], "success"),
+    "trust": lambda repo, ids: repo.adjust_trust(NAME, ids[0], 0.1, "seen", "Ann"),
+    "feedback": lambda repo, ids: repo.feedback(NAME, ids[0], "useful", query="q"),
+    "update": lambda repo, ids: repo.update(NAME, ids[0], content="3", embedding=NORTH),
+    "label": lambda repo, ids: repo.label(NAME, ids[1], ["new"]),
+    "unlabel": lambda repo, ids: repo.unlabel(NAME, ids[0], "seen"),
+    "link": lambda repo, ids: repo.link(NAME, ids[1], ids[0]),
+    "unlink": lambda repo, ids: repo.unlink(NAME, ids[0], ids[1], "next"),
+    "supersede": lambda repo, ids: repo.supersede(NAME, ids[0], NewMemory("new", embedding=NORTH)),
+    "invalidate": lambda repo, ids: repo.invalidate(NAME, ids),
+    "importance": lambda repo, ids: repo.set_importance(NAME, ids[0], 0.9),
+    "demote": lambda repo, ids: repo.demote(NAME, ids),
+    "say it again": lambda repo, ids: repo.add(NAME, NewMemory("ONE", embedding=NORTH)),
     "consolidate": lambda repo, ids: repo.consolidate(
-        "x", min_size=2, more_than=0, min_similarity=0.1
+        NAME, min_size=2, more_than=0, min_similarity=0.1
     ),
-    "prune": lambda repo, ids: repo.prune("x", below_score=1.0),
+    "prune": lambda repo, ids: repo.prune(NAME, below_score=1.0),
     "collect garbage": lambda repo, ids: repo.collect_garbage(
-        GarbagePolicy(max_live=0), agent_id="x"
+        GarbagePolicy(max_live=0), agent_id=NAME
     ),
     "collect all garbage": lambda repo, ids: repo.collect_garbage(GarbagePolicy(max_live=0)),
-    "delete": lambda repo, ids: repo.delete("x", ids),
-    "clear": lambda repo, ids: repo.clear("x"),
+    "delete": lambda repo, ids: repo.delete(NAME, ids),
+    "clear": lambda repo, ids: repo.clear(NAME),
     "build": lambda repo, ids: repo.build_rank_indexes(at_least=1),
-    "drop": lambda repo, ids: repo.drop_rank_index("x"),
+    "drop": lambda repo, ids: repo.drop_rank_index(NAME),
 }
 
 
 @pytest.mark.parametrize("work", WORKS)
-@pytest.mark.parametrize(("changed", "kept"), [("x", "team:x"), ("team:x", "x")])
+@pytest.mark.parametrize(
+    ("changed", "kept"), [(NAME, STORED), (STORED, NAME)], ids=["agent", "team"]
+)
 def test_what_is_done_to_one_leaves_the_other_as_it_was(
     repo: MemoryRepository, engine: Engine, changed: str, kept: str, work: str
 ) -> None:
@@ -136,7 +141,7 @@ def test_what_is_done_to_one_leaves_the_other_as_it_was(
     before = {owner_id: everything(engine, owner_id) for owner_id in (changed, kept)}
     assert all(before[kept].values())
 
-    WORKS[work](repo if changed == "x" else repo.teams, ids)
+    WORKS[work](repo if changed == NAME else repo.teams, ids)
 
     assert everything(engine, kept) == before[kept]
     assert everything(engine, changed) != before[changed]
@@ -147,11 +152,11 @@ def test_the_history_of_what_was_deleted_stays_its_owner_s(
 ) -> None:
     theirs, own = sides
     first, _ = filled(theirs)
-    theirs.delete("x", first, reason="done")
-    own.clear("x")
+    theirs.delete(NAME, first, reason="done")
+    own.clear(NAME)
 
-    assert own.history("x", first) == []
-    assert theirs.history("x", first)[-1].reason == "done"
+    assert own.history(NAME, first) == []
+    assert theirs.history(NAME, first)[-1].reason == "done"
 
 
 def test_psql_tells_the_history_of_the_owner_it_is_asked_about(
@@ -161,7 +166,7 @@ def test_psql_tells_the_history_of_the_owner_it_is_asked_about(
 
     told = [
         sql(engine, "SELECT * FROM pgrecall.history(:owner, :id)", owner=owner, id=first)
-        for owner in ("x", "team:x")
+        for owner in (NAME, STORED)
     ]
 
     assert [len(rows) for rows in told] == [0, 4]
@@ -171,14 +176,14 @@ def test_a_search_that_returns_both_can_be_deleted_by_agent(repo: MemoryReposito
     """Hits of a team are not the agent's to delete."""
     filled(repo)
     first, second = filled(repo.teams)
-    hits = repo.search("x", NORTH, teams=["x"])
+    hits = repo.search(NAME, NORTH, teams=[NAME])
 
-    assert repo.delete("x", [hit.memory.id for hit in hits]) == 2
+    assert repo.delete(NAME, [hit.memory.id for hit in hits]) == 2
 
-    assert repo.count("x") == 0
-    assert repo.teams.count("x") == 2
-    assert len(repo.teams.labels("x", first)) == len(repo.teams.links("x", second)) == 1
-    kept = repo.teams.get("x", first)
+    assert repo.count(NAME) == 0
+    assert repo.teams.count(NAME) == 2
+    assert len(repo.teams.labels(NAME, first)) == len(repo.teams.links(NAME, second)) == 1
+    kept = repo.teams.get(NAME, first)
     assert kept is not None
     assert kept.retrieval_count == 2
 
@@ -186,20 +191,35 @@ def test_a_search_that_returns_both_can_be_deleted_by_agent(repo: MemoryReposito
 def test_a_key_of_both_is_two_memories(repo: MemoryRepository) -> None:
     new = NewMemory("one", key="message-1", embedding=None)
 
-    assert repo.add("x", new) != repo.teams.add("x", new)
+    assert repo.add(NAME, new) != repo.teams.add(NAME, new)
 
 
 def test_each_is_evaluated_and_tuned_by_its_own(repo: MemoryRepository) -> None:
     for one in (repo, repo.teams):
         ids = one.add_many(
-            "x",
+            NAME,
             [NewMemory(f"{one is repo} {n}", embedding=at(9 * n)) for n in range(10)],
         )
         queries = [LabelledQuery(at(9 * n), [id_]) for n, id_ in enumerate(ids)]
 
-        evaluated = one.evaluate("x", queries, profiles=["last_access"], k=1)
-        tuned = one.tune("x", queries, start="last_access")
+        evaluated = one.evaluate(NAME, queries, profiles=["last_access"], k=1)
+        tuned = one.tune(NAME, queries, start="last_access")
 
         assert evaluated.missing == 0
         assert evaluated.profiles[0].overall.means["recall"] == 1
         assert tuned.held_out.missing == 0
+
+
+def test_a_team_is_found_by_its_id_as_it_is_stored(repo: MemoryRepository) -> None:
+    """Such as a hit's owner_id."""
+    first, _ = filled(repo.teams)
+    [hit] = repo.search("agent", NORTH, k=1, teams=[STORED])
+
+    assert (hit.memory.id, hit.memory.owner_id, hit.memory.team_id) == (first, STORED, NAME)
+    assert len(repo.search("agent", NORTH, teams=[NAME, STORED])) == 2
+    assert len(repo.teams.search(STORED, NORTH, teams=[NAME])) == 2
+    assert repo.teams.get(STORED, first) == repo.teams.get(NAME, first)
+    assert repo.teams.collect_garbage(agent_id=STORED).scanned == 2
+    assert [status.agent_id for status in repo.teams.rank_indexes(agent_id=STORED)] == [STORED]
+    assert repo.teams.check_rank_index(STORED, sample=1).agent_id == STORED
+    assert repo.teams.clear(STORED) == 2

@@ -1,0 +1,106 @@
+"""Ids of owners: agents' may not begin as those of teams are stored. No server is asked."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+from uuid import UUID
+
+import pytest
+from sqlalchemy import create_engine
+
+from pgrecall import LabelledQuery, MemoryRepository, NewMemory
+from pgrecall.errors import InputError
+from pgrecall.schema import tables
+from pgrecall.validation import require_owner
+from tests.unit.test_repository_surface import METHODS, OF_ALL_AGENTS, OF_NO_AGENT
+
+ID, OTHER = UUID(int=1), UUID(int=2)
+VECTOR = [1.0, 0.0]
+QUERIES = [LabelledQuery(VECTOR, [ID])]
+NEW = NewMemory("x", embedding=None)
+
+CALLS: dict[str, tuple[Any, ...]] = {
+    **dict.fromkeys(["clear", "clusters", "consolidate", "count", "drop_rank_index"], ()),
+    **dict.fromkeys(["near_duplicates", "recorded_queries", "telling_terms", "prune"], ()),
+    **dict.fromkeys(["check_rank_index", "complete_stale_tasks"], ()),
+    **dict.fromkeys(["get", "delete", "touch", "existing", "history", "invalidate"], (ID,)),
+    **dict.fromkeys(["revive", "promote", "demote", "labels", "links", "update"], (ID,)),
+    **dict.fromkeys(["label", "unlabel"], (ID, "x")),
+    **dict.fromkeys(["link", "unlink"], (ID, OTHER)),
+    **dict.fromkeys(["search", "context"], (VECTOR,)),
+    **dict.fromkeys(["evaluate", "tune"], (QUERIES,)),
+    "add": (NEW,),
+    "add_many": ([NEW],),
+    "adjust_trust": (ID, 0.1, "why", "who"),
+    "explain": (ID, VECTOR),
+    "feedback": (ID, "useful"),
+    "labelled": ("x",),
+    "record_outcome": (ID, "success"),
+    "set_importance": (ID, 0.5),
+    "supersede": (ID, NEW),
+}
+"""What each method takes after its agent."""
+NAMED: dict[str, dict[str, Any]] = {
+    "check_rank_index": {"queries": [VECTOR]},
+    "complete_stale_tasks": {"older_than": timedelta(days=1)},
+    "context": {"max_tokens": 10},
+    "prune": {"below_score": 0.5},
+    "update": {"importance": 0.5},
+}
+"""And by name."""
+
+
+@pytest.fixture(scope="module")
+def repo() -> MemoryRepository:
+    """On a server that is not there: what is checked before it is asked is checked at no cost."""
+    return MemoryRepository(create_engine("postgresql+psycopg://nobody@127.0.0.1:1/none"))
+
+
+def called(repo: MemoryRepository, method: str, agent_id: str) -> None:
+    if method in OF_ALL_AGENTS:
+        getattr(repo, method)(agent_id=agent_id)
+    else:
+        getattr(repo, method)(agent_id, *CALLS[method], **NAMED.get(method, {}))
+
+
+def test_every_method_that_takes_an_agent_is_called_here() -> None:
+    assert {*CALLS, *OF_ALL_AGENTS, *OF_NO_AGENT} == set(METHODS)
+
+
+@pytest.mark.parametrize("agent_id", ["team:", "team:red", "team:" + "x" * 195])
+@pytest.mark.parametrize("method", [*CALLS, *OF_ALL_AGENTS])
+def test_an_agent_is_not_called_as_a_team_is_stored(
+    repo: MemoryRepository, method: str, agent_id: str
+) -> None:
+    with pytest.raises(InputError, match=r"agent_id must not begin with 'team:'.*teams`"):
+        called(repo, method, agent_id)
+
+
+@pytest.mark.parametrize("team_id", ["", "team:", "team:" + "x" * 201])
+@pytest.mark.parametrize("method", [*CALLS, *OF_ALL_AGENTS])
+def test_a_team_is_called_as_an_agent_may_be(
+    repo: MemoryRepository, method: str, team_id: str
+) -> None:
+    with pytest.raises(InputError, match="agent_id"):
+        called(repo.teams, method, team_id)
+
+
+@pytest.mark.parametrize("team_id", ["", "team:", "x" * 201])
+def test_teams_that_cannot_be_are_refused_by_name(repo: MemoryRepository, team_id: str) -> None:
+    with pytest.raises(InputError, match="teams"):
+        repo.search("agent", VECTOR, teams=[team_id])
+
+
+@pytest.mark.parametrize("agent_id", ["team", "teams:red", " team:red", "TEAM:red", "x" * 200])
+def test_what_only_looks_like_a_team_is_an_agent(agent_id: str) -> None:
+    assert require_owner(tables(), agent_id) == agent_id
+    assert require_owner(tables().of_teams(), agent_id) == f"team:{agent_id}"
+
+
+@pytest.mark.parametrize("team_id", ["red", "x" * 200])
+def test_a_team_is_known_by_its_id_and_as_it_is_stored(team_id: str) -> None:
+    of_teams = tables().of_teams()
+
+    assert require_owner(of_teams, team_id) == f"team:{team_id}"
+    assert require_owner(of_teams, f"team:{team_id}") == f"team:{team_id}"
