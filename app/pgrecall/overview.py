@@ -17,7 +17,9 @@ class Overview:
     """Numbers for `pgrecall status`; estimates where `estimated`."""
 
     memories: int
-    agents: int
+    """Of agents and of teams."""
+    owners: int
+    """Agents and teams that have any."""
     used: int
     """Memories retrieved at least once."""
     estimated: bool
@@ -38,7 +40,7 @@ def overview(connection: Connection, schema: str) -> Overview:
             "(SELECT max(CASE WHEN n_distinct < 0 THEN -n_distinct * c2.reltuples "
             "ELSE n_distinct END) FROM pg_stats s JOIN pg_class c2 ON c2.relname = s.tablename "
             "AND c2.relnamespace = to_regnamespace(:schema) WHERE s.schemaname = :schema "
-            "AND s.tablename = 'agent_memories' AND s.attname = 'agent_id') AS agents "
+            "AND s.tablename = 'agent_memories' AND s.attname = 'agent_id') AS owners "
             "FROM pg_class c WHERE c.relnamespace = to_regnamespace(:schema) "
             "AND c.relname IN ('agent_memories', 'memory_usage')"
         ),
@@ -46,11 +48,11 @@ def overview(connection: Connection, schema: str) -> Overview:
     ).one()
     estimated = sizes.memories >= EXACT_BELOW
     if estimated:
-        memories, agents, used = int(sizes.memories), int(sizes.agents or 0), int(sizes.used)
+        memories, owners, used = int(sizes.memories), int(sizes.owners or 0), int(sizes.used)
     else:
         columns = found.memories.c
-        memories, agents = connection.execute(
+        memories, owners = connection.execute(
             select(func.count(), func.count(columns.agent_id.distinct()))
         ).one()
         used = connection.scalar(select(func.count()).select_from(found.memory_usage)) or 0
-    return Overview(memories, agents, max(used, 0), estimated, sizes.bytes, sizes.index_bytes)
+    return Overview(memories, owners, max(used, 0), estimated, sizes.bytes, sizes.index_bytes)

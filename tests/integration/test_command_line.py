@@ -242,13 +242,14 @@ def test_migrate_sql_prints_sql_alone(run: Run) -> None:
 def test_status_counts(run: Run, url: str) -> None:
     run("add", "tea", "--agent", "a")
     run("add", "tea", "--agent", "b")
+    run("add", "tea", "--agent", "b", "--of-team")
     run("search", "tea", "--agent", "a")
 
     [status] = run("status", "--json").records
     shown = run("status").out
 
-    assert (status["memories"], status["agents"], status["memories_retrieved"]) == (2, 2, 1)
-    assert "2 of 2 agents" in shown
+    assert (status["memories"], status["owners"], status["memories_retrieved"]) == (3, 3, 1)
+    assert "3 of 3 agents and teams" in shown
 
 
 def test_status_of_a_database_without_schema(run: Run, empty_url: str) -> None:

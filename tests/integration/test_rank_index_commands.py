@@ -533,7 +533,7 @@ def test_status_tells_of_indexes_and_of_what_is_due(
     run("index", "build", "-a", "a")
     run("index", "build", "-a", "t", "--of-team")
     built = run("status")
-    run_sql(url, AGED + " WHERE agent_id = 't'")
+    run_sql(url, AGED + " WHERE agent_id = 'team:t'")
     due = run("status")
     [record] = run("status", "--json").records
 
@@ -541,7 +541,7 @@ def test_status_tells_of_indexes_and_of_what_is_due(
     lines = [line.split() for line in built.out.splitlines() if "rank index" in line]
     assert [(line[3], line[-1]) for line in lines] == [("agents", "1"), ("teams", "1")]
     [said] = [line for line in due.out.splitlines() if "rank index due" in line]
-    assert "t: 40 days old; run `pgrecall index maintain" in said
+    assert "team:t: 40 days old; run `pgrecall index maintain" in said
     assert "40 days old" in json.dumps(record)
 
 

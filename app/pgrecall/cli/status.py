@@ -20,7 +20,7 @@ from pgrecall.schema import DEFAULT_SCHEMA
 def status(
     database_url: DatabaseUrl = None, schema: Schema = DEFAULT_SCHEMA, json: AsJson = False
 ) -> None:
-    """Show what the database holds: versions, memories, agents, sizes, indexes."""
+    """Show what the database holds: versions, memories of agents and teams, sizes, indexes."""
     with located(database_url) as (url, _):
         found = migrate.status(url, schema=schema)
         with engine_of(url).connect() as connection:
@@ -38,7 +38,8 @@ def status(
         table.add_row("schema", f"{schema} at revision {found.revision}{pending}")
         table.add_row("embeddings", f"{found.embedding_type}({found.dimensions})")
         about = "about " if held.estimated else ""
-        table.add_row("memories", f"{about}{held.memories:,} of {about}{held.agents:,} agents")
+        owners = f"{about}{held.owners:,} agents and teams"
+        table.add_row("memories", f"{about}{held.memories:,} of {owners}")
         table.add_row("retrieved at least once", f"{about}{held.used:,}")
         table.add_row(
             "size",
@@ -66,7 +67,7 @@ def _rank_indexes(connection: Connection, schema: str) -> dict[str, list[RankInd
 def _numbers(held: Overview, indexes: dict[str, list[RankIndexStatus]]) -> dict[str, object]:
     return {
         "memories": held.memories,
-        "agents": held.agents,
+        "owners": held.owners,
         "memories_retrieved": held.used,
         "estimated": held.estimated,
         "bytes": held.bytes,
