@@ -103,6 +103,14 @@ def install(
         )
     name = function_name(profile)
     with opened(database_url, schema) as engine, translated(), own_connection(engine) as own:
+        extension_schema = own.scalar(
+            text(
+                "SELECT n.nspname, set_config('search_path', quote_ident(:schema) || ', pg_temp', "
+                "true) FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace "
+                "WHERE e.extname = 'vector'"
+            ),
+            {"schema": schema},
+        )
         # The weights are arguments: another set of signals is another function to PostgreSQL.
         signatures = own.scalars(
             text(
@@ -112,14 +120,6 @@ def install(
             ),
             {"schema": schema, "name": name},
         ).all()
-        extension_schema = own.scalar(
-            text(
-                "SELECT n.nspname, set_config('search_path', quote_ident(:schema) || ', pg_temp', "
-                "true) FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace "
-                "WHERE e.extname = 'vector'"
-            ),
-            {"schema": schema},
-        )
         for signature in signatures:
             own.exec_driver_sql(f"DROP FUNCTION {signature}")
         function = with_extension(recall_function(profile), str(extension_schema))
