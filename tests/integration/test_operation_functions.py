@@ -231,7 +231,7 @@ def test_a_team_is_the_owner_of_its_stored_id(
 
     told = [row["event_type"] for row in call(connection, "history", team, a)]
     assert told == [event.event_type for event in teams.history(agent, a)]
-    assert told == ["initial", "outcome_success", "manual", "feedback"]
+    assert told == ["initial", "reinforcement", "manual", "feedback"]
     assert [event.event_type for event in teams.history(agent, b)][-1] == "revived"
     assert collect(connection, agent=team, delete_threshold=None)["scanned"] == 2
     assert [row["agent_id"] for row in logged(connection, team)] == [team]
