@@ -81,13 +81,10 @@ def copy_rows(
     rows: Iterable[Row],
     *,
     embedding_type: str = "vector",
-    table: str = "agent_memories",
-    owner: str = "agent_id",
 ) -> None:
     """The memories, and counters for those that were retrieved."""
     register_vector(connection)
-    columns = ", ".join(TYPES).replace("agent_id", owner, 1)
-    statement = f"COPY pgrecall.{table} ({columns}) FROM STDIN (FORMAT BINARY)"
+    statement = f"COPY pgrecall.agent_memories ({', '.join(TYPES)}) FROM STDIN (FORMAT BINARY)"
     counted: list[Usage] = []
     with connection.cursor() as cursor, cursor.copy(statement) as copy:
         copy.set_types(list((TYPES | {"embedding": embedding_type}).values()))

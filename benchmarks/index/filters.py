@@ -19,7 +19,7 @@ from benchmarks.index.single import ROWS
 from benchmarks.index.verdicts import FILTERS_CASE
 from benchmarks.loading import copy_rows, vacuum
 from benchmarks.progress import tracked
-from pgrecall import profiles
+from pgrecall import migrate, profiles
 from pgrecall.filters import FilterArguments
 
 TEAM, TEAM_ROWS = "team", 50_000
@@ -62,12 +62,12 @@ def filtering(source: Memories) -> Iterator[tuple[float, str, FilterArguments]]:
 
 def _with_team(loaded: Loaded, setting: Setting, databases: Databases, progress: Progress) -> int:
     """Puts a team's memories beside the agent's, with a rank index; how many they are."""
-    team = Memories(((TEAM, setting.rows(TEAM_ROWS)),), (TEAM,), setting.now, setting.seed + 10)
+    owner_id = f"team:{TEAM}"
+    team = Memories(((owner_id, setting.rows(TEAM_ROWS)),), (), setting.now, setting.seed + 10)
+    migrate.embedding_index(loaded.url, drop=True)  # no peer is asked from here on
     with psycopg.connect(loaded.url) as connection:
-        # None of what is compared here reads it.
-        connection.execute("DROP INDEX pgrecall.ix_team_memories_embedding")
         rows = tracked(progress, team, team.total, f"loading a team of {team.total:,}")
-        copy_rows(connection, rows, table="team_memories", owner="team_id")
-    vacuum(loaded.url, "team_memories", "memory_usage")
+        copy_rows(connection, rows)
+    vacuum(loaded.url, "agent_memories", "memory_usage")
     databases.build(loaded, TEAM, progress, of_team=True)
     return team.total

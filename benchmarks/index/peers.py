@@ -18,9 +18,9 @@ from pgrecall.embedding import EmbeddingType, StoredVector, stored_vector
 from pgrecall.filters import Filters
 from pgrecall.hits import Hits
 from pgrecall.operations.ranking import hit
-from pgrecall.schema import Tables, owner, tables
+from pgrecall.schema import Tables, tables
 from pgrecall.statements.conditions import owned, scope
-from pgrecall.statements.ranking import Search, Shape, in_full, passing
+from pgrecall.statements.ranking import Search, Shape, described_in_order, passing
 from pgrecall.statements.reading import with_usage
 
 
@@ -72,21 +72,17 @@ def reranked(tables: Tables, shape: Shape, nearest: int) -> Select[Any]:
     distance: Any = memories.c.embedding.op("<=>", return_type=Double())(within.query)
     found = (
         select(memories)
-        .where(owned(memories), *passing(within, memories, shape, ()).values())
+        .where(owned(memories), *passing(within, shape, ()).values())
         .order_by(distance)
         .limit(literal_column(str(nearest), Integer()))
         .subquery("nearest")
     )
     score = compiler.score(shape.signals, replace(within, memories=found))
     best = (
-        select(owner(found).label("owner_id"), found.c.id, score.label("score"))
+        select(found.c.agent_id.label("owner_id"), found.c.id, score.label("score"))
         .select_from(with_usage(found, usage) if shape.reads_usage else found)
         .order_by(score.desc(), found.c.id)
         .limit(bindparam("k", type_=Integer()))
         .subquery("ranked")
     )
-    return (
-        in_full(tables, memories, best, shape)
-        .where(owned(memories))
-        .order_by(best.c.score.desc(), best.c.id)
-    )
+    return described_in_order(tables, shape, best)
