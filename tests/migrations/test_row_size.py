@@ -34,7 +34,7 @@ LONGEST_OF_FIXED_CHOICE = {
 def filled(dimensions: int, length: int, listed: list[str], metadata: dict[str, str]) -> Filled:
     """A row with no column left out and every text of this length, nothing of it compressible."""
     values: Filled = {}
-    for column in tables().agent_memories.columns:
+    for column in tables().memories.columns:
         if column.computed is not None:
             continue
         if column.name in LONGEST_OF_FIXED_CHOICE:
