@@ -118,9 +118,16 @@ def indexed(
     ef_construction: int = EF_CONSTRUCTION,
     more: str = "",
 ) -> Indexed:
-    """Memories of every topic, with `more` words in each text, and the rank index of them."""
+    """Memories of every topic, with `more` words in each text, and the rank index of them.
+
+    Their ids are the same each time, and so are the landmarks, which these decide.
+    """
     repo.add_many(
-        "agent", [NewMemory(text + more, embedding=vector.tolist()) for text, vector in texts()]
+        "agent",
+        [
+            NewMemory(text + more, id=UUID(int=number), embedding=vector.tolist())
+            for number, (text, vector) in enumerate(texts())
+        ],
     )
     repo.build_rank_indexes(agent_id="agent", at_least=1, m=m, ef_construction=ef_construction)
     return Indexed(engine, repo)
@@ -199,10 +206,10 @@ def test_landmarks_are_one_in_25_and_at_most_two_thousand(
             f"  FROM (SELECT -(position <#> CAST(:query AS public.halfvec)) AS score,"
             f"               (CAST(CAST(ctid AS text) AS point))[0] AS page"
             f"          FROM pgrecall.{found.relation}) every",
-            query=query(TOPICS[3]),
+            query=query(TOPICS[2]),
         )
         assert expected < all_of_them
-        assert found.landmark(query(TOPICS[3], signals=0.7)) == pytest.approx(expected)
+        assert found.landmark(query(TOPICS[2], signals=0.7)) == pytest.approx(expected)
 
 
 def test_a_build_notes_how_alike_is_usual(sound: Indexed) -> None:
