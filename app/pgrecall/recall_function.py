@@ -62,6 +62,7 @@ AND (all_entities IS NULL OR m.entities @> all_entities)
 AND (labels IS NULL OR EXISTS (
        SELECT FROM memory_labels l
         WHERE l.agent_id = m.agent_id AND l.memory_id = m.id AND l.value = ANY (labels)
+          AND l.agent_id = ANY (owners)
           AND (label_kinds IS NULL OR l.kind = ANY (label_kinds))))
 AND (ARGS.text IS NULL OR m.terms @@ asked)
 AND (ARGS.metadata IS NULL OR m.metadata @> ARGS.metadata)
@@ -77,7 +78,10 @@ AND (min_trust IS NULL OR m.trust IS NOT NULL AND TRUST >= min_trust)
 AND (min_similarity IS NULL OR similarity(m.embedding, query, NULL) >= min_similarity)"""
 
 KEYWORD = "coalesce(words.share, 0)"
-USAGE = "LEFT JOIN memory_usage u ON u.agent_id = m.agent_id AND u.memory_id = m.id"
+USAGE = """\
+LEFT JOIN memory_usage u
+    ON u.agent_id = m.agent_id AND u.memory_id = m.id AND u.agent_id = ANY (owners)"""
+"""With the owners said once more, without which the counters of all others would be read too."""
 
 
 def function_name(profile: Profile) -> str:

@@ -112,7 +112,8 @@ BEGIN
                + recency_weight * recency_exponential(greatest(u.last_accessed_at, m.created_at), moment, 0.049510512897138946, 0.5)
                + importance_weight * m.importance AS score
           FROM agent_memories m
-          LEFT JOIN memory_usage u ON u.agent_id = m.agent_id AND u.memory_id = m.id
+          LEFT JOIN memory_usage u
+            ON u.agent_id = m.agent_id AND u.memory_id = m.id AND u.agent_id = ANY (owners)
          WHERE m.agent_id = ANY (owners)
            AND (include_invalid OR is_valid(
                   m.valid_from, m.valid_until, m.invalidated_at, m.expires_at, moment))
@@ -128,6 +129,7 @@ BEGIN
            AND (labels IS NULL OR EXISTS (
                   SELECT FROM memory_labels l
                    WHERE l.agent_id = m.agent_id AND l.memory_id = m.id AND l.value = ANY (labels)
+                     AND l.agent_id = ANY (owners)
                      AND (label_kinds IS NULL OR l.kind = ANY (label_kinds))))
            AND (recall_half_life.text IS NULL OR m.terms @@ asked)
            AND (recall_half_life.metadata IS NULL OR m.metadata @> recall_half_life.metadata)
@@ -151,7 +153,8 @@ BEGIN
            m.importance
       FROM ranked r
       JOIN agent_memories m ON m.agent_id = r.agent_id AND m.id = r.id
-      LEFT JOIN memory_usage u ON u.agent_id = m.agent_id AND u.memory_id = m.id
+      LEFT JOIN memory_usage u
+        ON u.agent_id = m.agent_id AND u.memory_id = m.id AND u.agent_id = ANY (owners)
      WHERE min_score IS NULL OR r.score >= min_score
      ORDER BY r.score DESC, m.id;
 END

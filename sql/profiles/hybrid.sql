@@ -118,7 +118,8 @@ BEGIN
                + importance_weight * m.importance AS score,
                coalesce(words.share, 0) AS keyword
           FROM agent_memories m
-          LEFT JOIN memory_usage u ON u.agent_id = m.agent_id AND u.memory_id = m.id
+          LEFT JOIN memory_usage u
+            ON u.agent_id = m.agent_id AND u.memory_id = m.id AND u.agent_id = ANY (owners)
           LEFT JOIN keyword_shares(owners, query_text) words
             ON words.agent_id = m.agent_id AND words.memory_id = m.id
          WHERE m.agent_id = ANY (owners)
@@ -136,6 +137,7 @@ BEGIN
            AND (labels IS NULL OR EXISTS (
                   SELECT FROM memory_labels l
                    WHERE l.agent_id = m.agent_id AND l.memory_id = m.id AND l.value = ANY (labels)
+                     AND l.agent_id = ANY (owners)
                      AND (label_kinds IS NULL OR l.kind = ANY (label_kinds))))
            AND (recall_hybrid.text IS NULL OR m.terms @@ asked)
            AND (recall_hybrid.metadata IS NULL OR m.metadata @> recall_hybrid.metadata)
@@ -160,7 +162,8 @@ BEGIN
            m.importance
       FROM ranked r
       JOIN agent_memories m ON m.agent_id = r.agent_id AND m.id = r.id
-      LEFT JOIN memory_usage u ON u.agent_id = m.agent_id AND u.memory_id = m.id
+      LEFT JOIN memory_usage u
+        ON u.agent_id = m.agent_id AND u.memory_id = m.id AND u.agent_id = ANY (owners)
      WHERE min_score IS NULL OR r.score >= min_score
      ORDER BY r.score DESC, m.id;
 END

@@ -124,7 +124,8 @@ BEGIN
                + usefulness_weight * m.usefulness
                + entity_overlap_weight * entity_overlap(m.entities, query_entities) AS score
           FROM agent_memories m
-          LEFT JOIN memory_usage u ON u.agent_id = m.agent_id AND u.memory_id = m.id
+          LEFT JOIN memory_usage u
+            ON u.agent_id = m.agent_id AND u.memory_id = m.id AND u.agent_id = ANY (owners)
          WHERE m.agent_id = ANY (owners)
            AND (include_invalid OR is_valid(
                   m.valid_from, m.valid_until, m.invalidated_at, m.expires_at, moment))
@@ -140,6 +141,7 @@ BEGIN
            AND (labels IS NULL OR EXISTS (
                   SELECT FROM memory_labels l
                    WHERE l.agent_id = m.agent_id AND l.memory_id = m.id AND l.value = ANY (labels)
+                     AND l.agent_id = ANY (owners)
                      AND (label_kinds IS NULL OR l.kind = ANY (label_kinds))))
            AND (recall_tiered.text IS NULL OR m.terms @@ asked)
            AND (recall_tiered.metadata IS NULL OR m.metadata @> recall_tiered.metadata)
@@ -166,7 +168,8 @@ BEGIN
            entity_overlap(m.entities, query_entities)
       FROM ranked r
       JOIN agent_memories m ON m.agent_id = r.agent_id AND m.id = r.id
-      LEFT JOIN memory_usage u ON u.agent_id = m.agent_id AND u.memory_id = m.id
+      LEFT JOIN memory_usage u
+        ON u.agent_id = m.agent_id AND u.memory_id = m.id AND u.agent_id = ANY (owners)
      WHERE min_score IS NULL OR r.score >= min_score
      ORDER BY r.score DESC, m.id;
 END

@@ -104,10 +104,13 @@ def rows_of_arrays(name: str, **columns: tuple[str, Any]) -> FromClause:
     return func.unnest(*arrays).table_valued(*columns, name=name).render_derived()
 
 
-def conditions(scope: Scope, shape: FilterShape, *, as_of: bool) -> dict[str, Condition]:
+def conditions(
+    scope: Scope, shape: FilterShape, *, as_of: bool, owners: str = OWNER
+) -> dict[str, Condition]:
     """What the filters ask of a memory, by name, and that it is valid at as_of.
 
     Values are bound under the filters' names; only which of them are given decides the statement.
+    `owners` is the parameter that tells whose memories are looked at.
     """
     columns, given = scope.memories.c, shape.given
     found: dict[str, Condition] = {}
@@ -137,7 +140,7 @@ def conditions(scope: Scope, shape: FilterShape, *, as_of: bool) -> dict[str, Co
         if f"all_{name}" in given:
             found[f"all_{name}"] = column.contains(texts(f"all_{name}"))
     if "labels" in given:
-        found["labels"] = _labelled(scope, of_kind="label_kinds" in given)
+        found["labels"] = _labelled(scope, owners, of_kind="label_kinds" in given)
     if "metadata" in given:
         found["metadata"] = columns.metadata.contains(bindparam("metadata", type_=JSONB()))
     for number, operator in enumerate(shape.metadata_operators):
@@ -221,7 +224,7 @@ def _is(condition: Condition) -> Condition:
     return func.coalesce(condition, False, type_=Boolean())
 
 
-def _labelled(scope: Scope, *, of_kind: bool) -> Condition:
+def _labelled(scope: Scope, owners: str, *, of_kind: bool) -> Condition:
     """Whether the memory carries any of `labels`, of any of `label_kinds` where asked for."""
     labels = tables(scope.schema).memory_labels
     carried: Select[Any] = select(literal_column("1")).where(
@@ -229,6 +232,8 @@ def _labelled(scope: Scope, *, of_kind: bool) -> Condition:
         labels.c.memory_id == scope.memories.c.id,
         any_of(labels.c.value, "labels"),
     )
+    if owners != OWNER:  # of one, the planner knows
+        carried = carried.where(of_owners(labels, owners))
     return (carried.where(any_of(labels.c.kind, "label_kinds")) if of_kind else carried).exists()
 
 

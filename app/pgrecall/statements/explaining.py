@@ -33,7 +33,10 @@ def described(tables: Tables, wanted: Search) -> Select[Any]:
     """
     shape, memories = wanted.shape, tables.memories
     rows, within, _ = with_words(
-        tables, shape.owners, shape, with_usage(memories, tables.memory_usage)
+        tables,
+        shape.owners,
+        shape,
+        with_usage(memories, tables.memory_usage, owners=shape.owners),
     )
     return (
         select(

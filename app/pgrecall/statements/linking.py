@@ -174,7 +174,10 @@ def _neighbours(
         .cte("near")
     )
     rows, within, _ = with_words(
-        tables, shape.owners, shape, with_usage(memories, tables.memory_usage)
+        tables,
+        shape.owners,
+        shape,
+        with_usage(memories, tables.memory_usage, owners=shape.owners),
     )
     score = compiler.score(shape.signals, within)
     scored = (

@@ -187,7 +187,7 @@ def described_in_order(
 
 def passing(within: Scope, shape: Shape, where: Sequence[Expression]) -> dict[str, Condition]:
     """Every condition on a memory to be ranked at all, by name, but whose it is."""
-    found = conditions(within, shape.filters, as_of=shape.has_as_of)
+    found = conditions(within, shape.filters, as_of=shape.has_as_of, owners=shape.owners)
     if shape.has_query and requires_embedding(shape.signals):
         found["embedding"] = within.memories.c.embedding.is_not(None)
     if shape.has_min_similarity:
@@ -219,7 +219,7 @@ def scored(
         same = and_(memories.c.agent_id == among.c.owner_id, memories.c.id == among.c.id)
         rows = among.join(memories, same)
     if shape.reads_usage:
-        rows = with_usage(memories, tables.memory_usage, rows)
+        rows = with_usage(memories, tables.memory_usage, rows, owners)
     rows, within, keyword = with_words(tables, owners, shape, rows, words)
     statement = (
         select(

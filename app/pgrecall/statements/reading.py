@@ -24,7 +24,7 @@ from sqlalchemy.sql.selectable import Join
 
 from pgrecall.schema import Tables
 from pgrecall.schema.tables import COUNTERS
-from pgrecall.statements.conditions import active, owned, uuids
+from pgrecall.statements.conditions import OWNER, active, of_owners, owned, uuids
 
 INTERNAL = ("content_hash", "inserted_at", "terms")
 """Columns that are the database's own affair."""
@@ -44,15 +44,21 @@ def memory_columns(
     ]
 
 
-def with_usage(memories: FromClause, usage: FromClause, rows: FromClause | None = None) -> Join:
+def with_usage(
+    memories: FromClause,
+    usage: FromClause,
+    rows: FromClause | None = None,
+    owners: str = OWNER,
+) -> Join:
     """Every memory beside its counters; those never retrieved have none.
 
-    `rows` are the memories joined to something else already.
+    `rows` are the memories joined to something else already, `owners` the parameter that tells
+    whose they are.
     """
-    return (memories if rows is None else rows).outerjoin(
-        usage,
-        and_(usage.c.agent_id == memories.c.agent_id, usage.c.memory_id == memories.c.id),
-    )
+    same = and_(usage.c.agent_id == memories.c.agent_id, usage.c.memory_id == memories.c.id)
+    if owners != OWNER:  # of one, the planner knows
+        same = and_(same, of_owners(usage, owners))
+    return (memories if rows is None else rows).outerjoin(usage, same)
 
 
 def get(
