@@ -121,11 +121,10 @@ def embedding_index(
         raise SchemaMissing(
             f"the database has no pgrecall tables in schema {schema!r}: run `pgrecall migrate up`"
         )
-    if drop and not before.embedding_index:
-        return before
     config = _config(_settings(before, None, None, None), engine)
     with _failing_as_ours():
         if drop:
+            command.stamp(config, EMBEDDING_INDEX)  # what a build that was cut off left goes too
             command.downgrade(config, f"{EMBEDDING_INDEX}@base")
         else:
             command.upgrade(config, EMBEDDING_INDEX)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
 from alembic.runtime.environment import EnvironmentContext
-from alembic.script.revision import MultipleHeads
-from alembic.util import CommandError
 from psycopg.errors import DuplicateObject, DuplicateSchema, UniqueViolation
 from sqlalchemy import Column, Connection, Engine, text
 from sqlalchemy.exc import IntegrityError, ProgrammingError
@@ -31,12 +31,14 @@ from pgrecall.migrate.settings import (
 )
 from pgrecall.migrate.status import read_status, require_same_language
 from pgrecall.resources import with_extension
-from pgrecall.schema import DEFAULT_SCHEMA, REVISION, tables
+from pgrecall.schema import DEFAULT_SCHEMA, EMBEDDING_INDEX, tables
 from pgrecall.schema.tables import MEMORY_TABLES
 from pgrecall.schema.types import Embedding
 
 OPTIONAL_INDEXES = tuple(f"ix_{table}_embedding" for table in MEMORY_TABLES)
 """Those of the branch embedding_index; the tables match with and without them."""
+TABLES = "pgrecall"
+"""The branch that the tables are on."""
 DATABASE_URL = "PGRECALL_DATABASE_URL"
 SETTINGS, TARGET = "pgrecall_settings", "connection"
 """Keys of `config.attributes`; the second is Alembic's own custom."""
@@ -94,21 +96,26 @@ def _run_on(connection: Connection, context: EnvironmentContext, settings: Setti
 
 
 def _run(context: EnvironmentContext) -> None:
-    """Runs what was asked for, where "head" is that of the tables: the optional branch is none."""
-    migrations: Any = context.get_context()
-    asked = migrations._migrations_fn
-
-    def steps(revisions: Any, migration_context: Any) -> Any:
-        try:
-            return asked(revisions, migration_context)
-        except CommandError as error:
-            if not isinstance(error.__cause__, MultipleHeads) or error.__cause__.argument != "head":
-                raise
-            return context.script._upgrade_revs(REVISION, revisions)
-
-    migrations._migrations_fn = steps
-    with context.begin_transaction():
+    """Runs what was asked for."""
+    with _optional_branch_left_out(context), context.begin_transaction():
         context.run_migrations()
+
+
+@contextmanager
+def _optional_branch_left_out(context: EnvironmentContext) -> Iterator[None]:
+    """Plain "head" is that of the tables, and a check asks for no optional revision."""
+    script: Any = context.script
+    revisions = script.revision_map
+    current_head, get_revisions = revisions.get_current_head, script.get_revisions
+    revisions.get_current_head = lambda branch=None: current_head(branch or TABLES)
+    if EMBEDDING_INDEX not in context.get_context().get_current_heads():
+        script.get_revisions = lambda names: get_revisions(
+            f"{TABLES}@head" if names == "heads" else names
+        )
+    try:
+        yield
+    finally:
+        revisions.get_current_head, script.get_revisions = current_head, get_revisions
 
 
 def _extension_schema(connection: Connection) -> str:
@@ -154,7 +161,7 @@ def _require_extension(settings: Settings) -> str:
     return (
         "DO $$BEGIN IF NOT EXISTS (SELECT FROM pg_extension e JOIN pg_namespace n "
         f"ON n.oid = e.extnamespace WHERE e.extname = 'vector' AND n.nspname = '{schema}') "
-        f"THEN RAISE EXCEPTION 'pgvector is not in the schema {schema}'"
+        f"THEN RAISE EXCEPTION 'pgvector is not in the schema %', '{schema}' "
         "USING HINT = 'write this SQL anew with --extension-schema'; END IF; END$$"
     )
 

@@ -19,7 +19,7 @@ def change_language(
     apart anew.
 
     All or nothing. Meanwhile searches go on as before and writing waits: every row is written anew
-    and put into the graph of the embeddings again. What rank indexes noted of words is dropped;
+    and put into its indexes again. What rank indexes noted of words is dropped;
     until they are maintained words are counted. Raises InputError for a language that the server
     has not, SchemaMissing.
     """

@@ -138,5 +138,7 @@ def _language(connection: Connection, schema: str) -> str | None:
     there = text("SELECT to_regprocedure(:name) IS NOT NULL")
     if not connection.scalar(there, {"name": f"{name}()"}):
         return None
-    language: str = connection.scalar(text(f"SELECT {name}()::text"))
+    # Without its schema, as a language is named when it is given.
+    query = f"SELECT cfgname FROM pg_ts_config WHERE oid = {name}()"
+    language: str = connection.scalar(text(query))
     return language
