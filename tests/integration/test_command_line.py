@@ -227,9 +227,30 @@ def test_migrate_up_status_down(run: Run, empty_url: str) -> None:
     assert (status["dimensions"], status["embedding_type"]) == (12, "halfvec")
     assert status["revision"] == status["head"]
     assert after["revision"] is None
-    files = sorted(path.name for path in (migrations_folder() / "versions").glob("*.py"))
+    files = sorted(path.name for path in (migrations_folder() / "versions").glob("0*.py"))
     assert files[0].startswith("0001_")
     assert [line[:4] for line in after["pending"]] == [name[:4] for name in files]
+
+
+def test_migrate_builds_and_drops_the_index_on_embeddings(run: Run, database_url: str) -> None:
+    command = ("migrate", "embedding-index", "--database-url", database_url)
+
+    built = run(*command)
+    [again] = run(*command, "--json").records
+    [dropped] = run(*command, "--drop", "--json").records
+
+    assert (built.code, built.err) == (0, "")
+    assert "True" in built.out
+    assert (again["embedding_index"], dropped["embedding_index"]) == (True, False)
+    [status] = run("migrate", "status", "--json", "--database-url", database_url).records
+    assert status == dropped
+
+
+def test_an_index_on_embeddings_needs_a_schema(run: Run, empty_url: str) -> None:
+    done = run("migrate", "embedding-index", "--database-url", empty_url)
+
+    assert done.code == 4
+    assert "pgrecall migrate up" in done.err
 
 
 def test_migrate_sql_prints_sql_alone(run: Run) -> None:

@@ -560,18 +560,6 @@ def test_the_maintenance_that_status_names_does_away_with_what_is_due(
     assert "rank index due" not in run("status").out
 
 
-def test_status_of_an_older_schema_does_not_ask_for_indexes(
-    run: Run, url: str, filled: int
-) -> None:
-    assert run("migrate", "down", "0006", "--yes").code == 0
-
-    done = run("status", "--json")
-
-    assert done.code == 0
-    [record] = done.records
-    assert record["revision"] == "0006"
-
-
 def test_a_long_build_shows_no_progress_where_nobody_looks(run: Run, url: str, filled: int) -> None:
     """Neither output is a terminal here: a bar would only be noise in a log."""
     done = run("index", "build", "-a", "a", "--json")

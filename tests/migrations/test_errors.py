@@ -22,7 +22,7 @@ from pgrecall.errors import (
 )
 from pgrecall.repository.inspection import require_pgvector
 from tests.conftest import new_database
-from tests.migrations.asking import run, value, values
+from tests.migrations.asking import repository, run, value, values
 from tests.migrations.schema_dump import dump
 
 OURS = "SELECT count(*) FROM pg_namespace WHERE nspname = 'pgrecall'"
@@ -41,9 +41,8 @@ def shared_url(server_url: str, template: str) -> Iterator[str]:
         yield url
 
 
-@pytest.mark.parametrize("revision", ["0001", "head"])
-def test_embeddings_other_than_the_schema_has(empty_url: str, revision: str) -> None:
-    before = migrate.upgrade(empty_url, dimensions=3, revision=revision)
+def test_embeddings_other_than_the_schema_has(empty_url: str) -> None:
+    before = migrate.upgrade(empty_url, dimensions=3)
 
     for dimensions, embedding_type, named in [
         (4, None, "vector(4)"),
@@ -297,7 +296,7 @@ def test_a_role_without_rights(empty_url: str, role: str) -> None:
 
 
 def test_a_role_without_rights_on_the_schema(empty_url: str, role: str) -> None:
-    before = migrate.upgrade(empty_url, dimensions=3, revision="0001")
+    before = migrate.upgrade(empty_url, dimensions=3)
 
     with pytest.raises(DatabaseError, match="permission denied for schema"):
         migrate.upgrade(as_role(empty_url, role))
@@ -308,27 +307,17 @@ def test_a_role_without_rights_on_the_schema(empty_url: str, role: str) -> None:
 
 
 def test_a_role_with_no_more_rights_than_it_takes(empty_url: str, role: str) -> None:
-    """A DBA made the extension and a schema for it, and grants nothing on the database."""
-    run(empty_url, "CREATE EXTENSION vector", f"CREATE SCHEMA pgrecall AUTHORIZATION {role}")
+    """A DBA made the extension and a schema for it, and grants nothing on the database.
 
-    assert migrate.upgrade(as_role(empty_url, role), dimensions=3).pending == []
-    assert migrate.downgrade(as_role(empty_url, role)).revision is None
-
-
-def test_a_role_with_no_more_rights_than_it_takes_may_rest_at_every_revision(
-    empty_url: str, role: str
-) -> None:
-    """In a new session each time, which knows nothing of pgvector's parameters."""
+    In a new session each time, which knows nothing of pgvector's parameters.
+    """
     run(empty_url, "CREATE EXTENSION vector", f"CREATE SCHEMA pgrecall AUTHORIZATION {role}")
     url = as_role(empty_url, role)
-    head = migrate.upgrade(url, dimensions=3, revision="0001").head
-    assert head is not None
-    names = [f"{number:04}" for number in range(1, int(head) + 1)]
 
-    for revision in names[1:]:
-        assert migrate.upgrade(url, revision=revision).revision == revision
-    for revision in reversed(names[:-1]):
-        assert migrate.downgrade(url, revision=revision).revision == revision
+    assert migrate.upgrade(url, dimensions=3).pending == []
+    assert migrate.embedding_index(url).embedding_index
+    assert not migrate.embedding_index(url, drop=True).embedding_index
+    assert migrate.downgrade(url).revision is None
 
 
 def test_a_role_that_may_not_create_the_extension(empty_url: str, role: str) -> None:
@@ -342,18 +331,27 @@ def test_a_role_that_may_not_create_the_extension(empty_url: str, role: str) -> 
     assert migrate.upgrade(as_role(empty_url, role), dimensions=3).pending == []
 
 
-def test_a_schema_newer_than_the_code(database_url: str) -> None:
-    run(database_url, "UPDATE pgrecall.alembic_version SET version_num = '9999'")
-    built = dump(database_url)
+def test_a_schema_that_this_version_does_not_know(database_url: str) -> None:
+    """Newer, or from before the revisions were put together into one: to be created anew."""
+    for revision in ("9999", "0018"):
+        run(database_url, f"UPDATE pgrecall.alembic_version SET version_num = '{revision}'")
+        built = dump(database_url)
 
-    with pytest.raises(SchemaTooNew, match=r"9999.*pip install --upgrade pgrecall"):
-        migrate.upgrade(database_url)
-    with pytest.raises(SchemaTooNew, match=r"9999.*pip install --upgrade pgrecall"):
-        migrate.downgrade(database_url)
+        for attempt in (
+            migrate.upgrade,
+            migrate.downgrade,
+            migrate.embedding_index,
+            lambda url: repository(url).count("a"),
+        ):
+            with pytest.raises(SchemaTooNew) as refusal:
+                attempt(database_url)
+            assert f"schema 'pgrecall' is at revision {revision}" in str(refusal.value)
+            assert "pip install --upgrade pgrecall" in str(refusal.value)
+            assert "before 0.1.0 has to be created anew" in str(refusal.value)
 
-    status = migrate.status(database_url)
-    assert (status.revision, status.pending) == ("9999", [])
-    assert dump(database_url) == built
+        status = migrate.status(database_url)
+        assert (status.revision, status.pending) == (revision, [])
+        assert dump(database_url) == built
 
 
 def test_a_read_only_database(server_url: str, empty_url: str) -> None:

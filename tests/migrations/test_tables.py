@@ -115,7 +115,7 @@ def test_the_embedding_stays_in_its_row(url: str, table: str) -> None:
     assert storage == "p", "PLAIN"
 
 
-def test_indexes_are_the_keys_those_on_embeddings_and_texts_and_those_to_find_others_by(
+def test_indexes_are_the_keys_those_on_texts_and_those_to_find_others_by(
     url: str,
 ) -> None:
     found = rows(url, INDEXES)
@@ -131,11 +131,6 @@ def test_indexes_are_the_keys_those_on_embeddings_and_texts_and_those_to_find_ot
         "rank_indexes": "(agent_id, table_name)",
         **{table: f"({column})" for table, column in REFERENCE.items()},
     }
-    on_embeddings = [
-        f"CREATE INDEX ix_{table}_embedding ON pgrecall.{table} USING hnsw "
-        "(embedding vector_cosine_ops) WITH (m='16', ef_construction='64')"
-        for table in MEMORIES
-    ]
     on_texts = [
         f"CREATE UNIQUE INDEX ix_{table}_{owner}_content_hash ON pgrecall.{table} USING btree "
         f"({owner}, content_hash) WHERE (status = 'active'::text)"
@@ -162,7 +157,7 @@ def test_indexes_are_the_keys_those_on_embeddings_and_texts_and_those_to_find_ot
         ),
     ]
     assert sorted((valid, index) for _, primary, valid, index in found if not primary) == sorted(
-        (True, index) for index in (*on_embeddings, *on_texts, *to_find_others_by)
+        (True, index) for index in (*on_texts, *to_find_others_by)
     )
 
 
