@@ -94,7 +94,8 @@ DROP_ALL = """
                AND relname <> 'alembic_version'
             UNION ALL
             SELECT 'ROUTINE', string_agg(oid::regprocedure::text, ', ')
-              FROM pg_proc WHERE pronamespace = ours LOOP
+              FROM pg_proc p WHERE pronamespace = ours
+               AND NOT EXISTS (SELECT FROM pg_depend WHERE objid = p.oid AND deptype = 'e') LOOP
             IF named IS NOT NULL THEN
                 EXECUTE 'DROP ' || kind || ' ' || named;
             END IF;

@@ -93,6 +93,16 @@ def test_down_leaves_what_others_built_on_it(empty_url: str) -> None:
     assert migrate.status(empty_url).pending == []
 
 
+def test_down_with_the_extension_in_our_schema(empty_url: str) -> None:
+    run(empty_url, "CREATE SCHEMA pgrecall", "CREATE EXTENSION vector SCHEMA pgrecall")
+    migrate.upgrade(empty_url, dimensions=3)
+
+    assert migrate.downgrade(empty_url).revision is None
+
+    assert value(empty_url, "SELECT '[1,2,3]'::pgrecall.vector::text") == "[1,2,3]"
+    assert migrate.upgrade(empty_url, dimensions=3).pending == []
+
+
 def test_up_again_keeps_what_is_stored(each_url: str) -> None:
     before = migrate.upgrade(each_url, dimensions=3)
     repo = repository(each_url)
