@@ -993,16 +993,23 @@ CREATE FUNCTION pgrecall.forget_positions(agent text, table_name text, ids uuid[
     SET search_path TO 'pgrecall', 'pg_temp'
     AS $_$
 DECLARE
+    caller text := coalesce(nullif(current_setting('role'), 'none'), session_user);
     found text;
+    emptied boolean;
     forgotten bigint := 0;
 BEGIN
     IF table_name NOT IN ('agent_memories', 'team_memories') THEN
-        RAISE EXCEPTION 'table_name must be agent_memories or team_memories, got %', table_name
+        RAISE EXCEPTION 'table_name must be agent_memories or team_memories, got %',
+            left(table_name, 100)
             USING ERRCODE = 'invalid_parameter_value';
-    ELSIF NOT has_table_privilege(
-            coalesce(nullif(current_setting('role'), 'none'), session_user), table_name, 'DELETE') THEN
+    ELSIF NOT has_table_privilege(caller, table_name, 'DELETE') THEN
         RAISE EXCEPTION 'permission denied for table %', table_name
             USING ERRCODE = 'insufficient_privilege';
+    ELSIF row_security_active(table_name) THEN
+        RAISE EXCEPTION 'the owner of the schema is subject to row-level security and cannot see '
+            'which memories are gone'
+            USING ERRCODE = 'insufficient_privilege',
+                  HINT = 'Do not FORCE row-level security; let the application use another role.';
     END IF;
     PERFORM pg_advisory_xact_lock_shared(hashtextextended(format(
         'pgrecall positions %s %s %s', current_schema(), table_name, agent), 0));
@@ -1013,12 +1020,22 @@ BEGIN
     ELSIF found !~ '^ranks_[0-9a-f]{32}$' THEN
         RAISE EXCEPTION 'relation must be the table of a rank index, got %', found
             USING ERRCODE = 'invalid_parameter_value';
-    ELSIF ids IS NULL THEN
+    END IF;
+    IF ids IS NULL THEN
+        EXECUTE format('SELECT NOT EXISTS (SELECT FROM %I WHERE %I = $1)', table_name,
+                       CASE table_name WHEN 'team_memories' THEN 'team_id' ELSE 'agent_id' END)
+            INTO emptied USING agent;
         DELETE FROM rank_indexes r
-         WHERE r.agent_id = agent AND r.table_name = forget_positions.table_name;
+         WHERE emptied AND r.agent_id = agent AND r.table_name = forget_positions.table_name;
     END IF;
     BEGIN
-        EXECUTE format('DELETE FROM %I WHERE $1 IS NULL OR memory_id = ANY ($1)', found) USING ids;
+        EXECUTE format($$
+            DELETE FROM %I p
+             WHERE ($1 IS NULL OR p.memory_id = ANY ($1))
+               AND NOT EXISTS (SELECT FROM %I m WHERE m.%I = $2 AND m.id = p.memory_id) $$,
+            found, table_name,
+            CASE table_name WHEN 'team_memories' THEN 'team_id' ELSE 'agent_id' END)
+            USING ids, agent;
         GET DIAGNOSTICS forgotten = ROW_COUNT;
     EXCEPTION WHEN undefined_table THEN
         NULL;
@@ -1031,7 +1048,7 @@ $_$;
 -- Name: FUNCTION forget_positions(agent text, table_name text, ids uuid[]); Type: COMMENT; Schema: pgrecall; Owner: -
 --
 
-COMMENT ON FUNCTION pgrecall.forget_positions(agent text, table_name text, ids uuid[]) IS 'Deletes the positions of memories from their owner''s rank index; without ids of all, and the index is no longer used.';
+COMMENT ON FUNCTION pgrecall.forget_positions(agent text, table_name text, ids uuid[]) IS 'Deletes the positions of memories that were deleted from their owner''s rank index; without ids all such, and where no memory is left the index is no longer used. For roles that may delete memories.';
 
 --
 -- Name: frequency(integer, double precision); Type: FUNCTION; Schema: pgrecall; Owner: -
@@ -1094,6 +1111,61 @@ $$;
 COMMENT ON FUNCTION pgrecall.greedy_clusters(centres integer[], counts integer[], near integer[], min_size integer) IS 'Groups of at least min_size: each centre in order, with those of its neighbours that no earlier one took. counts: how many neighbours each centre has, most first; near: the neighbours of the first centre, then of the second, ….';
 
 --
+-- Name: guard_positions(text, text, text); Type: FUNCTION; Schema: pgrecall; Owner: -
+--
+
+CREATE FUNCTION pgrecall.guard_positions(relation text, agent text, table_name text) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'pgrecall', 'pg_temp'
+    AS $_$
+DECLARE
+    owner name := (SELECT pg_get_userbyid(c.relowner) FROM pg_class c
+                    WHERE c.oid = guard_positions.table_name::regclass);
+    of_team boolean := table_name = 'team_memories';
+    privilege text;
+    role text;
+BEGIN
+    IF relation !~ '^ranks_[0-9a-f]{32}$' OR table_name NOT IN ('agent_memories', 'team_memories') THEN
+        RAISE EXCEPTION 'relation must be the table of a rank index, got %', left(relation, 100)
+            USING ERRCODE = 'invalid_parameter_value';
+    END IF;
+    FOR role, privilege IN
+        SELECT DISTINCT CASE g.grantee WHEN 0 THEN 'PUBLIC'
+                        ELSE quote_ident(pg_get_userbyid(g.grantee)) END, g.privilege_type
+          FROM pg_class c, aclexplode(coalesce(c.relacl, acldefault('r', c.relowner))) g
+         WHERE c.oid = guard_positions.table_name::regclass
+           AND g.privilege_type IN ('SELECT', 'DELETE') LOOP
+        IF privilege = 'DELETE' THEN
+            CONTINUE WHEN NOT pg_has_role(owner, 'USAGE') OR role = quote_ident(owner);
+            EXECUTE format('GRANT EXECUTE ON FUNCTION forget_positions TO %s', role);
+        ELSIF role <> quote_ident(current_user) THEN
+            EXECUTE format('GRANT SELECT ON %I TO %s', relation, role);
+        END IF;
+    END LOOP;
+    IF owner <> current_user THEN
+        EXECUTE format('GRANT SELECT, DELETE ON %I TO %I', relation, owner);
+    END IF;
+    IF (SELECT c.relrowsecurity FROM pg_class c
+         WHERE c.oid = guard_positions.table_name::regclass) THEN
+        EXECUTE format('ALTER TABLE %I ENABLE ROW LEVEL SECURITY', relation);
+        EXECUTE format('CREATE POLICY of_their_memories ON %I FOR SELECT USING (EXISTS ('
+                       'SELECT FROM %I m WHERE m.%I = %L AND m.id = memory_id))',
+                       relation, table_name,
+                       CASE WHEN of_team THEN 'team_id' ELSE 'agent_id' END, agent);
+        IF owner <> current_user THEN
+            EXECUTE format('CREATE POLICY of_the_owner ON %I TO %I USING (true)', relation, owner);
+        END IF;
+    END IF;
+END
+$_$;
+
+--
+-- Name: FUNCTION guard_positions(relation text, agent text, table_name text); Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON FUNCTION pgrecall.guard_positions(relation text, agent text, table_name text) IS 'Gives a new table of positions the grants and the row-level security of the memories it is made from, and lets those who may delete memories call forget_positions.';
+
+--
 -- Name: has_missed(text, public.halfvec, double precision, double precision, double precision); Type: FUNCTION; Schema: pgrecall; Owner: -
 --
 
@@ -1119,10 +1191,10 @@ $$;
 COMMENT ON FUNCTION pgrecall.has_missed(relation text, meaning public.halfvec, likeness double precision, met double precision, best double precision) IS 'Whether a walk has missed a group of memories: what it has met has at most this inner product with the meaning of the query, which is less than usual, the likeness of this rank index, and clearly less than that of a landmark; and meaning makes a difference beside the best inner product with all of the query.';
 
 --
--- Name: history(text, uuid); Type: FUNCTION; Schema: pgrecall; Owner: -
+-- Name: history(text, uuid, boolean); Type: FUNCTION; Schema: pgrecall; Owner: -
 --
 
-CREATE FUNCTION pgrecall.history(agent text, memory_id uuid) RETURNS TABLE(id uuid, occurred_at timestamp with time zone, event_type text, reason text, actor text, old_trust double precision, new_trust double precision, trust_delta double precision, provenance_delta double precision, consensus_delta double precision, governance_delta double precision, usage_delta double precision, old_values jsonb, new_values jsonb, metadata jsonb)
+CREATE FUNCTION pgrecall.history(agent text, memory_id uuid, of_team boolean DEFAULT false) RETURNS TABLE(id uuid, occurred_at timestamp with time zone, event_type text, reason text, actor text, old_trust double precision, new_trust double precision, trust_delta double precision, provenance_delta double precision, consensus_delta double precision, governance_delta double precision, usage_delta double precision, old_values jsonb, new_values jsonb, metadata jsonb)
     LANGUAGE plpgsql STABLE
     SET search_path TO 'pgrecall', 'pg_temp'
     AS $$
@@ -1135,28 +1207,57 @@ BEGIN
         RAISE EXCEPTION 'agent must be given, got %', agent
             USING ERRCODE = 'invalid_parameter_value';
     END IF;
-    RETURN QUERY
-    SELECT h.id, h.occurred_at, h.event_type, h.reason, h.actor,
-           (h.old_values ->> 'trust')::float8, (h.new_values ->> 'trust')::float8,
-           (h.new_values ->> 'trust')::float8 - (h.old_values ->> 'trust')::float8,
-           (h.new_values ->> 'trust_provenance')::float8 - (h.old_values ->> 'trust_provenance')::float8,
-           (h.new_values ->> 'trust_consensus')::float8 - (h.old_values ->> 'trust_consensus')::float8,
-           (h.new_values ->> 'trust_governance')::float8 - (h.old_values ->> 'trust_governance')::float8,
-           (h.new_values ->> 'trust_usage')::float8 - (h.old_values ->> 'trust_usage')::float8,
-           h.old_values, h.new_values, h.metadata
-      FROM (
-    SELECT memory_events.id, memory_events.memory_id, memory_events.event_type, memory_events.reason, memory_events.actor, coalesce(memory_events.old_values, '{}'::jsonb) AS old_values, coalesce(memory_events.new_values, '{}'::jsonb) AS new_values, memory_events.metadata, memory_events.occurred_at
-    FROM memory_events
-    WHERE memory_events.agent_id = owner_id AND memory_events.memory_id = this_id ORDER BY memory_events.occurred_at, memory_events.id) h
-     ORDER BY h.occurred_at, h.id;
+    IF (of_team IS NULL) IS NOT FALSE THEN
+        RAISE EXCEPTION 'of_team must be true or false'
+            USING ERRCODE = 'invalid_parameter_value';
+    END IF;
+    IF of_team THEN
+        RETURN QUERY
+        SELECT h.id, h.occurred_at, h.event_type, h.reason, h.actor,
+               (h.old_values ->> 'trust')::float8, (h.new_values ->> 'trust')::float8,
+               (h.new_values ->> 'trust')::float8 - (h.old_values ->> 'trust')::float8,
+               (h.new_values ->> 'trust_provenance')::float8 - (h.old_values ->> 'trust_provenance')::float8,
+               (h.new_values ->> 'trust_consensus')::float8 - (h.old_values ->> 'trust_consensus')::float8,
+               (h.new_values ->> 'trust_governance')::float8 - (h.old_values ->> 'trust_governance')::float8,
+               (h.new_values ->> 'trust_usage')::float8 - (h.old_values ->> 'trust_usage')::float8,
+               h.old_values, h.new_values, h.metadata
+          FROM (
+        SELECT memory_events.id, memory_events.memory_id, memory_events.event_type, memory_events.reason, memory_events.actor, coalesce(memory_events.old_values, '{}'::jsonb) AS old_values, coalesce(memory_events.new_values, '{}'::jsonb) AS new_values, memory_events.metadata, memory_events.occurred_at
+        FROM memory_events
+        WHERE memory_events.agent_id = owner_id AND memory_events.memory_id = this_id AND NOT (EXISTS (SELECT 1
+        FROM agent_memories
+        WHERE agent_memories.agent_id = owner_id AND agent_memories.id = memory_events.memory_id)) AND NOT (EXISTS (SELECT 1
+        FROM memory_events AS last
+        WHERE last.agent_id = owner_id AND last.memory_id = memory_events.memory_id AND last.event_type = 'deleted' AND (last.old_values ->> 'table_name') = 'agent_memories')) ORDER BY memory_events.occurred_at, memory_events.id) h
+         ORDER BY h.occurred_at, h.id;
+    ELSE
+        RETURN QUERY
+        SELECT h.id, h.occurred_at, h.event_type, h.reason, h.actor,
+               (h.old_values ->> 'trust')::float8, (h.new_values ->> 'trust')::float8,
+               (h.new_values ->> 'trust')::float8 - (h.old_values ->> 'trust')::float8,
+               (h.new_values ->> 'trust_provenance')::float8 - (h.old_values ->> 'trust_provenance')::float8,
+               (h.new_values ->> 'trust_consensus')::float8 - (h.old_values ->> 'trust_consensus')::float8,
+               (h.new_values ->> 'trust_governance')::float8 - (h.old_values ->> 'trust_governance')::float8,
+               (h.new_values ->> 'trust_usage')::float8 - (h.old_values ->> 'trust_usage')::float8,
+               h.old_values, h.new_values, h.metadata
+          FROM (
+        SELECT memory_events.id, memory_events.memory_id, memory_events.event_type, memory_events.reason, memory_events.actor, coalesce(memory_events.old_values, '{}'::jsonb) AS old_values, coalesce(memory_events.new_values, '{}'::jsonb) AS new_values, memory_events.metadata, memory_events.occurred_at
+        FROM memory_events
+        WHERE memory_events.agent_id = owner_id AND memory_events.memory_id = this_id AND NOT (EXISTS (SELECT 1
+        FROM team_memories
+        WHERE team_memories.team_id = owner_id AND team_memories.id = memory_events.memory_id)) AND NOT (EXISTS (SELECT 1
+        FROM memory_events AS last
+        WHERE last.agent_id = owner_id AND last.memory_id = memory_events.memory_id AND last.event_type = 'deleted' AND (last.old_values ->> 'table_name') = 'team_memories')) ORDER BY memory_events.occurred_at, memory_events.id) h
+         ORDER BY h.occurred_at, h.id;
+    END IF;
 END
 $$;
 
 --
--- Name: FUNCTION history(agent text, memory_id uuid); Type: COMMENT; Schema: pgrecall; Owner: -
+-- Name: FUNCTION history(agent text, memory_id uuid, of_team boolean); Type: COMMENT; Schema: pgrecall; Owner: -
 --
 
-COMMENT ON FUNCTION pgrecall.history(agent text, memory_id uuid) IS 'What happened to a memory of an agent (or a team), oldest first, with what it did to trust.';
+COMMENT ON FUNCTION pgrecall.history(agent text, memory_id uuid, of_team boolean) IS 'What happened to a memory of an agent (or a team), oldest first, with what it did to trust.';
 
 --
 -- Name: initial_trust(double precision, double precision, double precision, double precision); Type: FUNCTION; Schema: pgrecall; Owner: -
@@ -4922,7 +5023,7 @@ COMMENT ON COLUMN pgrecall.team_memories.tokens IS 'What content takes up in a p
 -- Name: memory_signals; Type: VIEW; Schema: pgrecall; Owner: -
 --
 
-CREATE VIEW pgrecall.memory_signals AS
+CREATE VIEW pgrecall.memory_signals WITH (security_invoker='true') AS
  SELECT m.agent_id,
     NULL::text AS team_id,
     m.id,
