@@ -43,7 +43,8 @@ from pgrecall.token_counting import estimated_tokens, tiktoken_counter
 from tests.conftest import new_database
 from tests.integration.compass import Compass
 from tests.integration.support import NORTH, NOW, at, awaited, before, similar, sql
-from tests.unit.test_context_style import READERS
+from tests.unit.test_context_style import HOSTILE, READERS
+from tests.unit.token_texts import ORDINARY, UNDERCOUNTED
 
 BY_IMPORTANCE: dict[str, Any] = {"profile": "half_life", "weights": {"importance": 1.0}}
 """The score of a memory is its importance."""
@@ -1291,6 +1292,35 @@ def test_what_raw_sql_inserted_counts_as_by_default(
     assert (raw.hit.memory.tokens, counted.hit.memory.tokens) == (None, 81)
     assert raw.tokens == counted.tokens > 81
     assert [one.reason for one in tight.left_out] == ["too_long", "too_long"]
+
+
+def test_what_nobody_counted_costs_what_the_default_finds(
+    shared_repo: MemoryRepository, shared_engine: Engine, agent: str
+) -> None:
+    chance = random.Random(5)
+    signs = [
+        *ALPHABET,
+        *"aZ9 \n\t\v\x85\u036f\u0370\u1fff\u2000Жй中🙂\U0010ffff",
+        *map(chr, range(1, 700)),
+    ]
+    known = [text for texts in (ORDINARY, UNDERCOUNTED) for _, text in texts.values()]
+    made = ["".join(chance.choices(signs, k=chance.randrange(1, 80))) for _ in range(300)]
+    every = [f"{n}{text}" for n, text in enumerate([*known, *HOSTILE, *made])]
+    shared_repo.add_many(agent, [note(content, 0.9) for content in every])
+
+    def found() -> dict[str, int]:
+        arguments = BY_IMPORTANCE | {"max_tokens": 10**6, "k": 500, "touch": False}
+        return costs(shared_repo.context(agent, style="xml", **arguments))
+
+    counted = found()
+    sql(
+        shared_engine,
+        "UPDATE pgrecall.agent_memories SET tokens = NULL WHERE agent_id = :agent",
+        agent=agent,
+    )
+
+    assert set(counted) == set(every)
+    assert found() == counted
 
 
 # tiktoken
