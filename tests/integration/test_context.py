@@ -43,7 +43,7 @@ from pgrecall.token_counting import estimated_tokens, tiktoken_counter
 from tests.conftest import new_database
 from tests.integration.compass import Compass
 from tests.integration.support import NORTH, NOW, at, awaited, before, similar, sql
-from tests.unit.test_context_style import HOSTILE, READERS
+from tests.unit.test_context_style import EVIL_TYPES, HOSTILE, READERS, reckoned
 from tests.unit.token_texts import ORDINARY, UNDERCOUNTED
 
 BY_IMPORTANCE: dict[str, Any] = {"profile": "half_life", "weights": {"importance": 1.0}}
@@ -1294,23 +1294,24 @@ def test_what_raw_sql_inserted_counts_as_by_default(
     assert [one.reason for one in tight.left_out] == ["too_long", "too_long"]
 
 
-def test_what_nobody_counted_costs_what_the_default_finds(
-    shared_repo: MemoryRepository, shared_engine: Engine, agent: str
+@pytest.mark.parametrize("style", STYLES)
+def test_the_database_reckons_as_python_does(
+    shared_repo: MemoryRepository, shared_engine: Engine, agent: str, style: str
 ) -> None:
     chance = random.Random(5)
-    signs = [
-        *ALPHABET,
-        *"aZ9 \n\t\v\x85\u036f\u0370\u1fff\u2000Жй中🙂\U0010ffff",
-        *map(chr, range(1, 700)),
-    ]
+    near = [*ALPHABET, *"aZ9 \n\t\v\x85\u036f\u0370\u1fff\u2000Жй中🙂\U0010ffff"]
+    rare = [chr(number) for number in range(1, 700)]
     known = [text for texts in (ORDINARY, UNDERCOUNTED) for _, text in texts.values()]
-    made = ["".join(chance.choices(signs, k=chance.randrange(1, 80))) for _ in range(300)]
+    made = ["".join(chance.choices(signs, k=60)) for signs in (near, rare) for _ in range(150)]
     every = [f"{n}{text}" for n, text in enumerate([*known, *HOSTILE, *made])]
-    shared_repo.add_many(agent, [note(content, 0.9) for content in every])
+    kinds = chance.choices([*EVIL_TYPES, "fact"], k=len(every))
+    shared_repo.add_many(
+        agent, [note(content, 0.9, kind) for content, kind in zip(every, kinds, strict=True)]
+    )
 
-    def found() -> dict[str, int]:
+    def found() -> Context:
         arguments = BY_IMPORTANCE | {"max_tokens": 10**6, "k": 500, "touch": False}
-        return costs(shared_repo.context(agent, style="xml", **arguments))
+        return shared_repo.context(agent, style=style, **arguments)
 
     counted = found()
     sql(
@@ -1319,8 +1320,13 @@ def test_what_nobody_counted_costs_what_the_default_finds(
         agent=agent,
     )
 
-    assert set(counted) == set(every)
-    assert found() == counted
+    assert costs(counted) == {
+        one.hit.memory.content: estimated_tokens(one.hit.memory.content)
+        + reckoned(STYLES[style], one.hit.memory)
+        for one in counted.packed
+    }
+    assert set(costs(counted)) == set(every)
+    assert costs(found()) == costs(counted)
 
 
 # tiktoken
