@@ -19,14 +19,14 @@ TABLES = ("agent_memories", "team_memories")
 def upgrade() -> None:
     schema = settings().schema
     for table in TABLES:
-        # No row is written anew: what is there counts a quarter of its characters.
+        # No row is written anew: what is there is estimated when a context is packed.
         op.add_column(
             table,
             sa.Column(
                 "tokens",
                 sa.Integer(),
-                comment="What content takes up in a prompt, as its writer counted; NULL: a quarter "
-                "of its characters.",
+                comment="What content takes up in a prompt, as its writer counted; NULL: "
+                "estimated when a context is packed.",
             ),
             schema=schema,
         )

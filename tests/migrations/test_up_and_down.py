@@ -103,7 +103,7 @@ def test_up_again_keeps_what_is_stored(each_url: str) -> None:
 
     assert stored is not None
     assert stored.retrieval_count == 1
-    # What was counted went with its column; without it a quarter of the characters counts.
+    # What was counted went with its column; without it tokens are estimated.
     uncounted = replace(stored, tokens=None)
     assert repo.get("agent", memory_id, include_embedding=True) == uncounted
     assert dump(each_url) == built
