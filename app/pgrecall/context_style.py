@@ -25,7 +25,7 @@ SAMPLE_MARKER = "m000"
 MOST_ADDED = 30
 """Tokens of a sample, which has fewer characters: sums stay integers whatever a counter returns."""
 MAX_CATEGORY_LENGTH = 60
-CATEGORY_PIECES = "[A-Z]{1,3}[a-z]{0,4}|[a-z]{1,5}|[^A-Za-z]"
+CATEGORY_PIECES = "[A-Z]{1,3}[a-z]{0,4}|[a-z]{1,4}|[^A-Za-z]"
 """What is reckoned as a token of a category; a regular expression in Python and SQL."""
 CATEGORIES = (
     *("instruction", "preference", "fact", "entity", "learning"),

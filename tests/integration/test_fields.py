@@ -98,7 +98,7 @@ def test_every_default_comes_back_as_it_is(either: MemoryRepository, way: str) -
 
     for name in NAMES - {"id", "tags", "entities", "additional_types", "tokens"}:
         assert memory[name] == getattr(PLAIN, name), name
-    assert memory["tokens"] == 1  # counted: one short word
+    assert memory["tokens"] == 2  # counted: five characters
     assert memory["tags"] == memory["entities"] == memory["additional_types"] == []
 
 
