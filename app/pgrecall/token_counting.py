@@ -20,8 +20,8 @@ PIECES = "|".join(
         "[A-Z]{1,3}[a-z]{0,4}|[a-z]{1,4}",
         "[0-9]{1,2}",
         r"[\u0370-\u1fff]{1,2}",  # Greek, Cyrillic, Hebrew, Arabic, the scripts of India …
-        r"[\r\n][ \t\r\n]{0,15}",  # a line's end and the indent of the next
-        " {2,16}| (?=[0-9])",  # one space belongs to the word after it, but not to a number
+        r"[\r\n][ \t\r\n]{0,7}",  # a line's end and the indent of the next
+        " {2,8}| (?=[0-9])",  # one space belongs to the word after it, but not to a number
         r"[^ A-Za-z0-9\r\n\u0370-\u1fff]",
     )
 )
