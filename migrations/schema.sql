@@ -4195,7 +4195,7 @@ COMMENT ON COLUMN pgrecall.agent_memories.terms IS 'The words of content as they
 -- Name: COLUMN agent_memories.tokens; Type: COMMENT; Schema: pgrecall; Owner: -
 --
 
-COMMENT ON COLUMN pgrecall.agent_memories.tokens IS 'What content takes up in a prompt, as its writer counted; NULL: a quarter of its characters.';
+COMMENT ON COLUMN pgrecall.agent_memories.tokens IS 'What content takes up in a prompt, as its writer counted; NULL: estimated when a context is packed.';
 
 --
 -- Name: alembic_version; Type: TABLE; Schema: pgrecall; Owner: -
@@ -5017,7 +5017,7 @@ COMMENT ON COLUMN pgrecall.team_memories.terms IS 'The words of content as they 
 -- Name: COLUMN team_memories.tokens; Type: COMMENT; Schema: pgrecall; Owner: -
 --
 
-COMMENT ON COLUMN pgrecall.team_memories.tokens IS 'What content takes up in a prompt, as its writer counted; NULL: a quarter of its characters.';
+COMMENT ON COLUMN pgrecall.team_memories.tokens IS 'What content takes up in a prompt, as its writer counted; NULL: estimated when a context is packed.';
 
 --
 -- Name: memory_signals; Type: VIEW; Schema: pgrecall; Owner: -

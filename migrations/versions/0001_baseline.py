@@ -251,8 +251,8 @@ def _create_memories(table: str, owner: sa.Column[str], comment: str) -> None:
         sa.Column(
             "tokens",
             sa.Integer(),
-            comment="What content takes up in a prompt, as its writer counted; NULL: a quarter of "
-            "its characters.",
+            comment="What content takes up in a prompt, as its writer counted; NULL: estimated when "
+            "a context is packed.",
         ),
         *_checks(
             table,

@@ -18,7 +18,7 @@ from pgrecall.embedders import LocalEmbedder
 from pgrecall.migrate.connecting import database_url
 from pgrecall.repository import MemoryRepository
 from pgrecall.schema import DEFAULT_SCHEMA
-from pgrecall.token_counting import quarter_of_characters, tiktoken_counter
+from pgrecall.token_counting import estimated_tokens, tiktoken_counter
 
 DatabaseUrl = Annotated[
     str | None,
@@ -52,7 +52,7 @@ def repository(url: str | None, schema: str) -> Iterator[MemoryRepository]:
     """A repository that takes text, embedded locally; its tokens are counted by tiktoken where
     PGRECALL_TIKTOKEN names an encoding."""
     encoding = os.environ.get("PGRECALL_TIKTOKEN")
-    counter = tiktoken_counter(encoding) if encoding else quarter_of_characters
+    counter = tiktoken_counter(encoding) if encoding else estimated_tokens
     with opened(url, schema) as engine:
         yield MemoryRepository(
             engine, schema=schema, embedder=LocalEmbedder(), token_counter=counter

@@ -37,7 +37,7 @@ from pgrecall.steps import (
 from pgrecall.token_counting import (
     TokenCounter,
     counted,
-    quarter_of_characters,
+    estimated_tokens,
     require_counter,
 )
 
@@ -78,7 +78,7 @@ class AsyncMemoryRepository:
         *,
         schema: str = DEFAULT_SCHEMA,
         embedder: Embedder | AsyncEmbedder | None = None,
-        token_counter: TokenCounter = quarter_of_characters,
+        token_counter: TokenCounter = estimated_tokens,
     ) -> None:
         if not isinstance(bind, AsyncEngine | AsyncConnection | AsyncSession):
             raise InputError(

@@ -36,7 +36,7 @@ from pgrecall.steps import (
 from pgrecall.token_counting import (
     TokenCounter,
     counted,
-    quarter_of_characters,
+    estimated_tokens,
     require_counter,
 )
 
@@ -82,7 +82,7 @@ class MemoryRepository:
         *,
         schema: str = DEFAULT_SCHEMA,
         embedder: Embedder | None = None,
-        token_counter: TokenCounter = quarter_of_characters,
+        token_counter: TokenCounter = estimated_tokens,
     ) -> None:
         if not isinstance(bind, Engine | Connection | Session):
             raise InputError(

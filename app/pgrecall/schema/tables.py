@@ -229,8 +229,8 @@ def _memories(name: str, metadata: MetaData, owner: Column[Any], comment: str) -
         Column(
             "tokens",
             Integer,
-            comment="What content takes up in a prompt, as its writer counted; NULL: a quarter of "
-            "its characters.",
+            comment="What content takes up in a prompt, as its writer counted; NULL: "
+            "estimated when a context is packed.",
         ),
         PrimaryKeyConstraint(owner.name, "id"),
         *_memory_checks(owner.name),
