@@ -31,6 +31,7 @@ TYPES = {
     "memory_type": "text",
     "entities": "text[]",
     "metadata": "jsonb",
+    "tokens": "int4",
 }
 """The columns that are copied."""
 
