@@ -15,6 +15,7 @@ from types import MappingProxyType
 
 from pgrecall.errors import UnknownName
 from pgrecall.memory import Memory
+from pgrecall.quoting import shortened
 
 MARKER_BYTES = 8
 """Of randomness; the marker has two characters for each."""
@@ -113,7 +114,7 @@ def named(name: str) -> Style:
         return STYLES[name]
     except (KeyError, TypeError):
         raise UnknownName(
-            f"unknown style {name!r:.80}; the styles are {', '.join(STYLES)}"
+            f"unknown style {shortened(name)}; the styles are {', '.join(STYLES)}"
         ) from None
 
 

@@ -19,6 +19,7 @@ from pgrecall.added import Added
 from pgrecall.errors import InputError, InvalidLine
 from pgrecall.incoming import checked
 from pgrecall.memory import NewMemory
+from pgrecall.quoting import shortened
 from pgrecall.validation import require_name
 
 BATCH_SIZE = 500
@@ -181,7 +182,7 @@ def _identity(values: Mapping[str, Any], content: bytes, agent_id: str) -> dict[
     if given is None:
         return {"id": uuid5(_NAMESPACE, f"{agent_id}\n{content.strip().decode('utf-8-sig')}")}
     if given == "" or isinstance(given, bool) or not isinstance(given, str | int):
-        raise InputError(f"id must be a text that is not empty, got {given!r:.80}")
+        raise InputError(f"id must be a text that is not empty, got {shortened(given)}")
     found = id_of_source(given, agent_id)
     if is_uuid(given):
         return {"id": found}
@@ -212,11 +213,11 @@ def moment_of(name: str, value: Any) -> datetime | None:
     if value is None:
         return None
     if not isinstance(value, str):
-        raise InputError(f"{name} must be a time as text, got {value!r:.80}")
+        raise InputError(f"{name} must be a time as text, got {shortened(value)}")
     try:
         return datetime.fromisoformat(value)
     except ValueError:
-        raise InputError(f"{name} is not an ISO 8601 time: {value!r:.80}") from None
+        raise InputError(f"{name} is not an ISO 8601 time: {shortened(value)}") from None
 
 
 @contextmanager

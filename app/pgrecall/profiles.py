@@ -5,6 +5,7 @@ from __future__ import annotations
 from pgrecall.errors import UnknownName
 from pgrecall.profile import Profile
 from pgrecall.profile_file import load, save
+from pgrecall.quoting import shortened
 from pgrecall.signals import (
     Clock,
     Confidence,
@@ -125,5 +126,5 @@ def named(name: str) -> Profile:
         return BUILT_IN[name]
     except KeyError:
         raise UnknownName(
-            f"unknown profile {name!r}; the built-in profiles are {', '.join(BUILT_IN)}"
+            f"unknown profile {shortened(name)}; the built-in profiles are {', '.join(BUILT_IN)}"
         ) from None

@@ -13,6 +13,7 @@ from pgrecall.checked_query import checked_query
 from pgrecall.errors import InputError, InvalidLine
 from pgrecall.importing import id_of_source, moment_of, reason_of
 from pgrecall.labelled_query import LabelledQuery
+from pgrecall.quoting import listed, shortened
 
 KEYS = ("query", "embedding", "relevant", "group", "time", "query_text", "query_entities")
 
@@ -76,18 +77,18 @@ def _parsed(line: str, agent_id: str) -> LabelledQuery:
     values = json.loads(line)
     if not isinstance(values, dict):
         raise InputError(f"a line holds one JSON object, this one a {type(values).__name__}")
-    unknown = sorted(values.keys() - set(KEYS))
+    unknown = [name for name in values if name not in KEYS]
     if unknown:
-        raise InputError(f"unknown key {', '.join(unknown)}; the keys are {', '.join(KEYS)}")
+        raise InputError(f"unknown key {listed(unknown)}; the keys are {', '.join(KEYS)}")
     if ("query" in values) == ("embedding" in values):
         raise InputError("a line has either a query or an embedding")
     if "relevant" not in values:
         raise InputError("a line names the relevant memories")
     query = values.get("query", values.get("embedding"))
     if "query" in values and not isinstance(query, str):
-        raise InputError(f"query is text, got {query!r:.60}")
+        raise InputError(f"query is text, got {shortened(query)}")
     if "embedding" in values and not _are_numbers(query):
-        raise InputError(f"embedding is a list of numbers, got {query!r:.60}")
+        raise InputError(f"embedding is a list of numbers, got {shortened(query)}")
     labelled = LabelledQuery(
         query,
         _relevant(values["relevant"], agent_id),
@@ -109,7 +110,7 @@ def _are_numbers(values: object) -> bool:
             and all(map(math.isfinite, values))
         )
     except OverflowError:
-        raise InputError(f"embedding has a number that is too large: {values!r:.60}") from None
+        raise InputError(f"embedding has a number that is too large: {shortened(values)}") from None
 
 
 def _relevant(relevant: object, agent_id: str) -> list[UUID] | dict[UUID, float]:
@@ -118,11 +119,11 @@ def _relevant(relevant: object, agent_id: str) -> list[UUID] | dict[UUID, float]
     if isinstance(relevant, list):
         return [_id(given, agent_id) for given in relevant]
     raise InputError(
-        f"relevant is a list of ids or an object from id to gain, got {relevant!r:.60}"
+        f"relevant is a list of ids or an object from id to gain, got {shortened(relevant)}"
     )
 
 
 def _id(given: object, agent_id: str) -> UUID:
     if given == "" or isinstance(given, bool) or not isinstance(given, str | int):
-        raise InputError(f"an id is a text that is not empty, got {given!r:.60}")
+        raise InputError(f"an id is a text that is not empty, got {shortened(given)}")
     return id_of_source(given, agent_id)

@@ -9,6 +9,7 @@ PACKAGE = Path(__file__).parents[2] / "app" / "pgrecall"
 FLOORS = (
     (
         "errors",
+        "quoting",
         "added",
         "event",
         "label",

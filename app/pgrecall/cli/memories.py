@@ -13,6 +13,7 @@ from pgrecall.cli.database import repository
 from pgrecall.cli.output import console, print_json
 from pgrecall.errors import InputError
 from pgrecall.memory import Memory
+from pgrecall.quoting import shortened
 from pgrecall.repository import MemoryRepository
 
 OfTeam = Annotated[
@@ -36,7 +37,9 @@ def id_of(text: str) -> UUID:
     try:
         return UUID(text)
     except ValueError:
-        raise InputError(f"{text!r} is not the id of a memory; search --json shows ids") from None
+        raise InputError(
+            f"{shortened(text)} is not the id of a memory; search --json shows ids"
+        ) from None
 
 
 def print_changed(memory: Memory, *fields: str, json: bool) -> None:

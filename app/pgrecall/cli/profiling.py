@@ -17,6 +17,7 @@ from pgrecall.migrate.connecting import own_connection
 from pgrecall.profile import Profile
 from pgrecall.profile_file import as_values
 from pgrecall.profiles import BUILT_IN
+from pgrecall.quoting import listed, shortened
 from pgrecall.recall_function import function_name, readable, recall_function
 from pgrecall.repository.translation import translated
 from pgrecall.schema import DEFAULT_SCHEMA
@@ -75,7 +76,7 @@ def show(
         definitions = {name: text for name, _, text in _installed(database_url, schema)}
         if profile not in definitions:
             raise UnknownName(
-                f"no profile {profile!r} is installed; there are {', '.join(definitions)}"
+                f"no profile {shortened(profile)} is installed; there are {listed(definitions)}"
             )
         print(definitions[profile])  # noqa: T201
         return

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from typing import Any
 
 from alembic.runtime.environment import EnvironmentContext
@@ -25,6 +26,7 @@ from pgrecall.migrate.settings import (
     embedding_type,
 )
 from pgrecall.migrate.status import read_status, require_same_language
+from pgrecall.quoting import listed, shortened
 from pgrecall.schema import DEFAULT_SCHEMA, tables
 from pgrecall.schema.types import Embedding
 
@@ -152,11 +154,11 @@ def _settings_from_arguments(context: EnvironmentContext) -> Settings:
     unknown = sorted(arguments.keys() - known)
     if unknown:
         raise InputError(
-            f"unknown -x argument {', '.join(unknown)}; known are {', '.join(sorted(known))}"
+            f"unknown -x argument {listed(unknown)}; known are {', '.join(sorted(known))}"
         )
     dimensions = arguments.get("dimensions", str(DEFAULT_DIMENSIONS))
-    if not dimensions.isdigit():
-        raise InputError(f"-x dimensions must be a whole number, got {dimensions!r}")
+    if not re.fullmatch("[0-9]{1,9}", dimensions):
+        raise InputError(f"-x dimensions must be a whole number, got {shortened(dimensions)}")
     return Settings(
         schema=arguments.get("schema", DEFAULT_SCHEMA),
         dimensions=int(dimensions),

@@ -6,10 +6,11 @@ from sqlalchemy import URL, Engine, text
 
 from pgrecall.errors import SchemaError
 from pgrecall.migrate.connecting import engine_of
-from pgrecall.migrate.settings import require_language, require_schema_name
+from pgrecall.migrate.settings import require_language
 from pgrecall.migrate.status import read_status, require_known_language
 from pgrecall.repository.translation import translated
 from pgrecall.schema import DEFAULT_SCHEMA
+from pgrecall.validation import require_schema_name
 
 
 def change_language(

@@ -11,10 +11,11 @@ from sqlalchemy import URL, Connection, Engine, text
 from pgrecall.embedding import EmbeddingType
 from pgrecall.errors import InputError, SchemaError
 from pgrecall.migrate.connecting import engine_of
-from pgrecall.migrate.settings import require_schema_name
+from pgrecall.quoting import shortened
 from pgrecall.repository.translation import translated
 from pgrecall.resources import migrations_folder
 from pgrecall.schema import DEFAULT_SCHEMA
+from pgrecall.validation import require_schema_name
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +103,9 @@ def require_known_language(connection: Connection, language: str) -> None:
     names = text("SELECT cfgname FROM pg_ts_config WHERE pg_ts_config_is_visible(oid) ORDER BY 1")
     known = connection.scalars(names).all()
     if language not in known:
-        raise InputError(f"unknown text language {language!r}; this server has {', '.join(known)}")
+        raise InputError(
+            f"unknown text language {shortened(language)}; this server has {', '.join(known)}"
+        )
 
 
 def require_same_language(before: Status, wanted: str) -> None:

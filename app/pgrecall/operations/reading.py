@@ -13,6 +13,7 @@ from pgrecall.errors import MemoryNotFound
 from pgrecall.filters import FilterArguments, Filters
 from pgrecall.memory import Memory
 from pgrecall.operations.question import narrowing
+from pgrecall.quoting import shortened
 from pgrecall.schema import Tables
 from pgrecall.steps import Execute, Operation
 from pgrecall.validation import require_aware, require_ids, require_name
@@ -37,7 +38,7 @@ def existing_memory(tables: Tables, agent_id: str, memory_id: UUID) -> Operation
     """As `get`, but raises MemoryNotFound where there is none."""
     memory = yield from get(tables, agent_id, memory_id)
     if memory is None:
-        raise MemoryNotFound(f"agent {agent_id!r} has no memory {memory_id}")
+        raise MemoryNotFound(f"agent {shortened(agent_id)} has no memory {memory_id}")
     return memory
 
 

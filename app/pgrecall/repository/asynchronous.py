@@ -40,6 +40,7 @@ from pgrecall.token_counting import (
     quarter_of_characters,
     require_counter,
 )
+from pgrecall.validation import require_schema_name
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -91,7 +92,7 @@ class AsyncMemoryRepository:
                 f"embed_query; {type(embedder).__name__} has neither"
             )
         self._bind = bind
-        self._tables = tables(schema)
+        self._tables = tables(require_schema_name(schema))
         self._embedder = embedder
         self._token_counter = require_counter(token_counter)
 
