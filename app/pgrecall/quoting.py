@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import reprlib
 from collections.abc import Iterable
-from itertools import islice
 from pathlib import Path, PurePath
 
 from pgrecall.errors import InputError
@@ -36,9 +35,9 @@ def path_of(value: object) -> Path:
 
 
 def listed(names: Iterable[object]) -> str:
-    """The first few of these names, in at most LONGEST characters."""
-    several = list(islice(names, _NAMES + 1))
-    shown = ", ".join(shortened(name, 40) for name in several[:_NAMES])
+    """The first few of these names, in order and in at most LONGEST characters."""
+    several = sorted(shortened(name, 40).strip("'") for name in names)
+    shown = ", ".join(several[:_NAMES])
     return f"{shown} …" if len(several) > _NAMES else shown
 
 

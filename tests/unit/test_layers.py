@@ -9,7 +9,6 @@ PACKAGE = Path(__file__).parents[2] / "app" / "pgrecall"
 FLOORS = (
     (
         "errors",
-        "quoting",
         "added",
         "event",
         "label",
@@ -19,6 +18,7 @@ FLOORS = (
         "bootstrap",
         "weight_search",
     ),
+    ("quoting",),
     ("signals", "embedding"),
     ("profile",),
     ("profile_file",),
