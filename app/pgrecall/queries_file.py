@@ -10,45 +10,36 @@ from typing import Any
 from uuid import UUID
 
 from pgrecall.checked_query import checked_query
-from pgrecall.errors import InputError, InvalidLine
-from pgrecall.importing import id_of_source, moment_of, reason_of
+from pgrecall.errors import InputError
+from pgrecall.importing import id_of_source, lines_of, moment_of, naming_line
 from pgrecall.labelled_query import LabelledQuery
-from pgrecall.quoting import listed, shortened
+from pgrecall.quoting import LONGEST, listed, path_of, shortened
 
 KEYS = ("query", "embedding", "relevant", "group", "time", "query_text", "query_entities")
 
 
 def load_queries(path: str | Path, agent_id: str) -> list[LabelledQuery]:
-    """Reads a .jsonl file of queries about this agent's memories.
+    """Reads a .jsonl file, gzipped or not, of queries about this agent's memories.
 
     A line is an object with `query` (text) or `embedding` (a list of numbers), `relevant` (ids of
     memories, as a list or as an object from id to gain) and, if wanted, `group`, `time` (ISO 8601
     with a zone), `query_text` and `query_entities`. An id that is no UUID is one of an imported
     file. Raises InvalidLine with file and line number.
     """
-    path = Path(path)
-    try:
-        lines = path.read_text(encoding="utf-8-sig").split("\n")
-    except OSError as error:
-        raise InputError(f"{path} cannot be read: {error.strerror or error}") from error
-    except UnicodeDecodeError as error:
-        raise InvalidLine(f"{path} is not UTF-8: byte {error.start}") from error
+    path = path_of(path)
     queries = []
-    for number, line in enumerate(lines, start=1):
-        if line.strip():
-            try:
-                queries.append(_parsed(line, agent_id))
-            except (InputError, ValueError, TypeError, RecursionError) as error:
-                raise InvalidLine(f"{path}, line {number}: {reason_of(error)}") from error
+    for number, line, _ in lines_of(path):
+        with naming_line(path, number):
+            queries.append(_parsed(line.decode("utf-8-sig"), agent_id))
     if not queries:
-        raise InputError(f"{path} has no query")
+        raise InputError(f"{shortened(path, LONGEST)} has no query")
     return queries
 
 
 def save_queries(path: str | Path, queries: list[LabelledQuery]) -> None:
     """Writes queries asked as text so that `load_queries` reads them again."""
     lines = [json.dumps(record_of(query), ensure_ascii=False) + "\n" for query in queries]
-    Path(path).write_text("".join(lines), encoding="utf-8")
+    path_of(path).write_text("".join(lines), encoding="utf-8")
 
 
 def record_of(query: LabelledQuery) -> dict[str, Any]:
