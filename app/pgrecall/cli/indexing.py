@@ -13,6 +13,7 @@ from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeEl
 from rich.table import Table
 from rich.text import Text
 
+from pgrecall.cli.app import App
 from pgrecall.cli.asking import K
 from pgrecall.cli.database import Agent, AsJson, DatabaseUrl, Schema
 from pgrecall.cli.memories import OfTeam, memories
@@ -22,6 +23,7 @@ from pgrecall.errors import InputError
 from pgrecall.jobs.indexing import SAMPLE
 from pgrecall.jobs.indexing import Progress as ShowProgress
 from pgrecall.profiles import BUILT_IN
+from pgrecall.quoting import shortened
 from pgrecall.rank_index import (
     AT_LEAST,
     EF_CONSTRUCTION,
@@ -36,9 +38,7 @@ from pgrecall.schema import DEFAULT_SCHEMA
 POLL = 0.3
 """Seconds between two looks at how far the server is."""
 
-app = typer.Typer(
-    help="Rank indexes: fast searches for agents with many memories.", no_args_is_help=True
-)
+app = App(help="Rank indexes: fast searches for agents with many memories.", no_args_is_help=True)
 
 AnyAgent = Annotated[str | None, typer.Option("--agent", "-a", help="Only this agent's.")]
 AtLeast = Annotated[int, typer.Option(help="For agents of at least so many memories.")]
@@ -147,6 +147,11 @@ def check(
     chosen = [named_or_loaded(name) for name in profile or BUILT_IN]
     found: list[RankIndexCheck] = []
     with memories(database_url, schema, of_team) as repo, _bar() as progress:
+        if not any(status.index for status in repo.rank_indexes(agent_id=agent)):
+            raise InputError(
+                f"{'team' if of_team else 'agent'} {shortened(agent)} has no rank index to check; "
+                "`pgrecall index build` builds one"
+            )
         for one in chosen:
             task = progress.add_task(f"checking {one.name}", total=None)
 
@@ -272,8 +277,8 @@ def _checked(found: list[RankIndexCheck]) -> Table:
             Text(plain(each.profile)),
             str(each.queries),
             str(each.in_index),
-            f"{each.recall:.3f}",
-            f"{each.worst:.2f}",
+            f"{each.recall:.3f}" if each.in_index else "index not used",
+            f"{each.worst:.2f}" if each.in_index else "",
             f"{each.exact_ms:.1f}",
             f"{each.index_ms:.1f}",
             f"{each.exact_ms / each.index_ms:.1f} ×",

@@ -8,6 +8,7 @@ import typer
 from rich.table import Table
 
 from pgrecall import migrate
+from pgrecall.cli.app import App
 from pgrecall.cli.database import AsJson, DatabaseUrl, Schema, located
 from pgrecall.cli.output import console, print_json
 from pgrecall.errors import InputError
@@ -15,7 +16,7 @@ from pgrecall.migrate import Status
 from pgrecall.quoting import shortened
 from pgrecall.schema import DEFAULT_SCHEMA
 
-app = typer.Typer(
+app = App(
     help="Create or change the schema. Without a subcommand: up.", invoke_without_command=True
 )
 

@@ -10,6 +10,7 @@ from rich.table import Table
 from sqlalchemy import text
 
 from pgrecall import profiles
+from pgrecall.cli.app import App
 from pgrecall.cli.database import AsJson, DatabaseUrl, Schema, opened
 from pgrecall.cli.output import console, print_json
 from pgrecall.errors import InvalidProfile, UnknownName
@@ -22,7 +23,7 @@ from pgrecall.recall_function import function_name, readable, recall_function
 from pgrecall.repository.translation import translated
 from pgrecall.schema import DEFAULT_SCHEMA
 
-app = typer.Typer(help="Built-in profiles and your own.", no_args_is_help=True)
+app = App(help="Built-in profiles and your own.", no_args_is_help=True)
 
 NameOrFile = Annotated[
     str, typer.Argument(help="A built-in profile's name, or a .toml or .json file.")

@@ -122,6 +122,8 @@ class AsyncMemoryRepository:
     touch = _awaiting(operations.touch)
     count = _awaiting(operations.count)
     existing = _awaiting(operations.existing)
+    find_ids = _awaiting(operations.find_ids)
+    short_ids = _awaiting(operations.short_ids)
     record_outcome = _awaiting(operations.record_outcome)
     adjust_trust = _awaiting(operations.adjust_trust)
     feedback = _awaiting(operations.feedback)

@@ -126,6 +126,8 @@ class MemoryRepository:
     touch = _blocking(operations.touch)
     count = _blocking(operations.count)
     existing = _blocking(operations.existing)
+    find_ids = _blocking(operations.find_ids)
+    short_ids = _blocking(operations.short_ids)
     record_outcome = _blocking(operations.record_outcome)
     adjust_trust = _blocking(operations.adjust_trust)
     feedback = _blocking(operations.feedback)
