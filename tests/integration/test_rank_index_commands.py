@@ -396,10 +396,12 @@ def test_a_check_that_finds_too_little_ends_with_one(
     assert len(records.records) == 6
 
 
-def test_a_check_without_an_index_is_shown_as_such(run: Run, filled: int) -> None:
-    [record] = run("index", "check", "-a", "a", "--sample", "3", "-p", "trust", "--json").records
+@pytest.mark.parametrize("options", [(), ("--json",)])
+def test_a_check_without_an_index_says_so(run: Run, filled: int, options: tuple[str, ...]) -> None:
+    done = run("index", "check", "-a", "a", "--sample", "3", "-p", "trust", *options)
 
-    assert (record["in_index"], record["recall"]) == (0, 1.0)
+    assert (done.code, done.out) == (2, "")
+    assert "agent 'a' has no rank index to check" in done.err
 
 
 # Dropping
