@@ -120,11 +120,10 @@ BUILT_IN: dict[str, Profile] = {
 }
 
 
-def named(name: str) -> Profile:
+def named(name: object) -> Profile:
     """The built-in profile of this name; raises UnknownName with the list of names."""
-    try:
-        return BUILT_IN[name]
-    except KeyError:
+    if not isinstance(name, str) or name not in BUILT_IN:
         raise UnknownName(
             f"unknown profile {shortened(name)}; the built-in profiles are {', '.join(BUILT_IN)}"
-        ) from None
+        )
+    return BUILT_IN[name]

@@ -37,9 +37,18 @@ def load_queries(path: str | Path, agent_id: str) -> list[LabelledQuery]:
 
 
 def save_queries(path: str | Path, queries: list[LabelledQuery]) -> None:
-    """Writes queries asked as text so that `load_queries` reads them again."""
+    """Writes queries asked as text so that `load_queries` reads them again.
+
+    Raises InputError for a file that cannot be written.
+    """
+    path = path_of(path)
     lines = [json.dumps(record_of(query), ensure_ascii=False) + "\n" for query in queries]
-    path_of(path).write_text("".join(lines), encoding="utf-8")
+    try:
+        path.write_text("".join(lines), encoding="utf-8")
+    except OSError as error:
+        raise InputError(
+            f"{shortened(path, LONGEST)} cannot be written: {error.strerror or error}"
+        ) from error
 
 
 def record_of(query: LabelledQuery) -> dict[str, Any]:

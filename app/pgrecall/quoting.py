@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import reprlib
 from collections.abc import Iterable
 from pathlib import Path, PurePath
@@ -29,9 +30,14 @@ def shortened(value: object, longest: int = _SHORT) -> str:
 
 def path_of(value: object) -> Path:
     """A path given as text or as a Path. Raises InputError."""
-    if not isinstance(value, str | Path) or "\0" in str(value):
+    if not isinstance(value, str | Path):
         raise InputError(f"a path is a str or a Path, got {shortened(value)}")
-    return Path(value)
+    try:
+        if b"\0" not in os.fsencode(value):
+            return Path(value)
+    except UnicodeEncodeError:
+        pass
+    raise InputError(f"no file can be called {shortened(str(value))}")
 
 
 def listed(names: Iterable[object]) -> str:

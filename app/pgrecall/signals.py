@@ -273,12 +273,11 @@ def _require_number(signal: str, parameter: str, value: object) -> None:
 
 
 def _member(signal: Signal, parameter: str, value: Any, known: type[E]) -> E:
-    try:
-        return known(value)
-    except (TypeError, ValueError):
+    if not isinstance(value, str) or value not in tuple(known):
         raise InvalidProfile(
             f"{signal.name}: unknown {parameter} {shortened(value)}; known are {', '.join(known)}"
-        ) from None
+        )
+    return known(value)
 
 
 def _require_half_life(days: Any, parameter: str) -> None:

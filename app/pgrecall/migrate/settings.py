@@ -56,11 +56,10 @@ def require_language(name: object) -> None:
         )
 
 
-def embedding_type(name: str | EmbeddingType) -> EmbeddingType:
+def embedding_type(name: object) -> EmbeddingType:
     """Raises InputError with the list of types."""
-    try:
-        return EmbeddingType(name)
-    except (TypeError, ValueError):
+    if not isinstance(name, str) or name not in tuple(EmbeddingType):
         raise InputError(
             f"unknown embedding type {shortened(name)}; the types are {', '.join(EmbeddingType)}"
-        ) from None
+        )
+    return EmbeddingType(name)
