@@ -4,8 +4,11 @@ refused by an error of ours, in a short message, before anything is written.
 
 from __future__ import annotations
 
+import gzip
 import inspect
+import json
 import re
+import tracemalloc
 from collections.abc import Callable, Iterator
 from dataclasses import fields
 from fractions import Fraction
@@ -29,9 +32,9 @@ from pgrecall import (
     profiles,
     score,
 )
-from pgrecall.errors import InputError, PgRecallError
+from pgrecall.errors import InputError, InvalidLine, PgRecallError
 from pgrecall.filters import FilterArguments
-from pgrecall.importing import import_file
+from pgrecall.importing import MOST_LINE_BYTES, import_file
 from pgrecall.queries_file import load_queries, save_queries
 from pgrecall.scorer import VALUES
 from pgrecall.signals import KINDS, Recency, Similarity
@@ -348,6 +351,12 @@ def connection(shared_repo: MemoryRepository) -> Iterator[Connection]:
         opened.rollback()
 
 
+def test_the_corpus_is_passed_to_every_method() -> None:
+    public = [name for name, _ in inspect.getmembers(MemoryRepository, inspect.isfunction)]
+
+    assert METHODS.keys() == {name for name in public if not name.startswith("_")}
+
+
 WRITTEN = text(
     "SELECT (SELECT count(*) FROM pgrecall.memory_events), "
     "(SELECT sum(retrieval_count) FROM pgrecall.memory_usage), "
@@ -391,8 +400,59 @@ def test_a_bad_value_works_or_is_refused_before_anything_is_written(
                         wrong.append(f"{where}: {len(message)} characters: {message:.200}")
                     if re.search(r"\d{201}", message):
                         wrong.append(f"{where}: a long number")
-                except BaseException as error:
+                except Exception as error:
                     wrong.append(f"{where}: {type(error).__name__}: {error!s:.150}")
                 savepoint.rollback()
 
     assert not wrong, "\n".join(["", *wrong])
+
+
+# What is too much
+
+
+def test_a_line_that_is_too_long_is_refused_in_little_memory(
+    shared_repo: MemoryRepository, agent: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "bomb.jsonl.gz"
+    with gzip.open(path, "wb", compresslevel=1) as file:
+        file.write(b'{"content": "first", "embedding": null}\n{"content": "')
+        for _ in range(200):
+            file.write(b"x" * 1_000_000)
+    tracemalloc.start()
+
+    with pytest.raises(InvalidLine, match=r"bomb\.jsonl\.gz, line 2: has more than 33,554,432 "):
+        import_file(shared_repo, agent, path)
+
+    _, most = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert most < 3 * MOST_LINE_BYTES
+    assert shared_repo.count(agent) == 1
+
+
+def test_long_lines_are_stored_a_few_at_a_time(
+    shared_repo: MemoryRepository, agent: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("pgrecall.importing.MOST_BATCH_BYTES", 5_000)
+    path = tmp_path / "long.jsonl"
+    lines = [{"content": f"{n} {'x' * 2_000}", "embedding": None} for n in range(9)]
+    path.write_text("".join(f"{json.dumps(line)}\n" for line in lines))
+    added: list[int] = []
+
+    import_file(shared_repo, agent, path, on_progress=lambda done, _: added.append(done.added))
+
+    assert added == [3, 6, 9]
+
+
+@pytest.mark.parametrize("method", ["label", "unlabel"])
+def test_more_labels_than_an_event_should_hold_are_refused(
+    shared_repo: MemoryRepository, agent: str, method: str
+) -> None:
+    memory_id = shared_repo.add(agent, NewMemory("a", embedding=None))
+    labels = [f"label {n}" for n in range(1_001)]
+    assert shared_repo.label(agent, memory_id, labels[:1_000]) == 1_000
+    events = len(shared_repo.history(agent, memory_id))
+
+    with pytest.raises(InputError, match=r"at most 1,000 labels at once, got 1,001"):
+        getattr(shared_repo, method)(agent, memory_id, labels)
+
+    assert len(shared_repo.history(agent, memory_id)) == events

@@ -20,10 +20,11 @@ from pgrecall.cli.memories import OfTeam, memories
 from pgrecall.cli.output import complaints, console, plain, print_json
 from pgrecall.cli.profiling import named_or_loaded
 from pgrecall.errors import InputError
+from pgrecall.importing import lines_of, naming_line
 from pgrecall.jobs.indexing import SAMPLE
 from pgrecall.jobs.indexing import Progress as ShowProgress
 from pgrecall.profiles import BUILT_IN
-from pgrecall.quoting import shortened
+from pgrecall.quoting import LONGEST, shortened
 from pgrecall.rank_index import (
     AT_LEAST,
     EF_CONSTRUCTION,
@@ -143,7 +144,7 @@ def check(
     json: AsJson = False,
 ) -> None:
     """Compare searches through the rank index with exact ones: how much they find, how fast."""
-    texts = None if queries is None else _lines(queries)
+    texts = None if queries is None else _texts(queries)
     chosen = [named_or_loaded(name) for name in profile or BUILT_IN]
     found: list[RankIndexCheck] = []
     with memories(database_url, schema, of_team) as repo, _bar() as progress:
@@ -286,12 +287,12 @@ def _checked(found: list[RankIndexCheck]) -> Table:
     return table
 
 
-def _lines(path: Path) -> list[str]:
-    try:
-        lines = path.read_text(encoding="utf-8-sig").splitlines()
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"{path} cannot be read: {error}") from error
-    found = [line for line in lines if line.strip()]
+def _texts(path: Path) -> list[str]:
+    """The lines of a file that are not empty."""
+    found = []
+    for number, line, _ in lines_of(path):
+        with naming_line(path, number):
+            found.append(line.decode().strip())
     if not found:
-        raise InputError(f"{path} has no queries")
+        raise InputError(f"{shortened(path, LONGEST)} has no queries")
     return found

@@ -13,7 +13,6 @@ from pgrecall.cli.database import AsJson, DatabaseUrl, Schema, located
 from pgrecall.cli.output import console, print_json
 from pgrecall.errors import InputError
 from pgrecall.migrate import Status
-from pgrecall.quoting import shortened
 from pgrecall.schema import DEFAULT_SCHEMA
 
 app = App(
@@ -94,7 +93,7 @@ def down(
     with located(database_url) as (url, _):
         if not yes:
             what = "deletes ALL memories in" if revision == "base" else f"goes to {revision} in"
-            typer.confirm(f"This {what} schema {shortened(schema)}. Go on?", abort=True, err=True)
+            typer.confirm(f"This {what} schema {schema!r}. Go on?", abort=True, err=True)
         _print(migrate.downgrade(url, schema=schema, revision=revision))
 
 

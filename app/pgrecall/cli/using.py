@@ -13,7 +13,7 @@ from pgrecall.cli.database import Agent, AsJson, DatabaseUrl, Schema
 from pgrecall.cli.memories import Actor, MemoryId, OfTeam, Reason, id_of, memories, print_changed
 from pgrecall.cli.output import console, plain, print_json
 from pgrecall.event import Event
-from pgrecall.quoting import shortened
+from pgrecall.quoting import cut
 from pgrecall.schema import DEFAULT_SCHEMA
 
 
@@ -146,4 +146,4 @@ def _changes(event: Event) -> str:
 
 
 def _value(value: object) -> str:
-    return f"{value:.4g}" if isinstance(value, float) else f"{shortened(value)}"
+    return f"{value:.4g}" if isinstance(value, float) else cut(str(value), 80)
