@@ -262,9 +262,12 @@ def _ascending(half_lives: HalfLives | Mapping[str, float]) -> HalfLives:
     return tuple(sorted(((name, float(days)) for name, days in pairs), key=lambda p: (p[1], p[0])))
 
 
+_UNSTORABLE = re.compile(r"[\0\ud800-\udfff]")
+
+
 def is_storable(value: object) -> bool:
     """Whether it is a text that PostgreSQL can hold: without NUL and lone surrogates."""
-    return isinstance(value, str) and not re.search(r"[\0\ud800-\udfff]", value)
+    return isinstance(value, str) and _UNSTORABLE.search(value) is None
 
 
 def _require_number(signal: str, parameter: str, value: object) -> None:

@@ -175,24 +175,37 @@ def require_json_object(
 
 
 def _require_json_texts(name: str, value: object, error: type[InputError]) -> None:
+    found = _fault(value)
+    if found is None:
+        return
+    fault, keys = found
+    path = "".join(f"[{shortened(key, 40)}]" for key in reversed(keys))
+    where = f"{name}{cut(path, 100)}"
+    if not isinstance(fault, str):
+        raise error(
+            f"{where}: a key of a JSON object is text, got {type(fault).__name__} "
+            f"{shortened(fault)}"
+        )
+    require_text(where, fault, error=error)
+
+
+def _fault(value: object) -> tuple[object, list[object]] | None:
+    """What in a JSON value is no text that PostgreSQL can hold, and the keys to it, last first."""
     if isinstance(value, str):
-        require_text(name, value, error=error)
-    elif isinstance(value, Mapping):
-        for key, item in value.items():
-            if not isinstance(key, str):
-                raise error(
-                    f"{name}: a key of a JSON object is text, "
-                    f"got {type(key).__name__} {shortened(key)}"
-                )
-            _require_json_texts(_inside(name, key), key, error)
-            _require_json_texts(_inside(name, key), item, error)
+        return None if is_storable(value) else (value, [])
+    items: Iterable[tuple[object, object]] = ()
+    if isinstance(value, Mapping):
+        items = value.items()
+        for key in value:
+            if not is_storable(key):
+                return key, [key]
     elif isinstance(value, list | tuple):
-        for position, item in enumerate(value):
-            _require_json_texts(_inside(name, position), item, error)
-
-
-def _inside(name: str, key: object) -> str:
-    return cut(f"{name}[{shortened(key)}]", 100)
+        items = enumerate(value)
+    for key, item in items:
+        if (found := _fault(item)) is not None:
+            found[1].append(key)
+            return found
+    return None
 
 
 def in_list(values: object) -> list[Any] | None:
@@ -224,7 +237,7 @@ def require_one_of(
     words = tuple(known)
     if not isinstance(value, str) or value not in words:
         raise error(f"unknown {name} {shortened(value)}; known are {', '.join(words)}")
-    return value
+    return words[words.index(value)]
 
 
 def require_callable(name: str, value: object) -> None:
