@@ -13,6 +13,8 @@ LONGEST = 200
 """Characters of all that a message quotes together; a message quotes at most three values."""
 _SHORT = 60
 _NAMES = 4
+_MOST_BITS = 10_000
+"""Python writes no number of more than 4,300 digits."""
 
 
 def shortened(value: object, longest: int = _SHORT) -> str:
@@ -64,8 +66,8 @@ class _Repr(reprlib.Repr):
         self.maxlevel = 4
 
     def repr_int(self, value: int, level: int) -> str:
-        if value.bit_length() > 4 * self.maxother:  # Python refuses to write some thousand digits
-            return f"<a whole number of {value.bit_length()} bits>"
+        if value.bit_length() > _MOST_BITS:
+            return "<a whole number of too many digits>"
         return repr(value)
 
     def repr_instance(self, value: object, level: int) -> str:

@@ -57,7 +57,7 @@ def test_a_quote_is_never_longer_than_asked_for_and_on_one_line(
     [
         (Fails(), "<Fails>"),
         ([Fails()], "[<Fails>]"),
-        (10**5_000, "<a whole number of 16610 bits>"),
+        (10**5_000, "<a whole number of too many digits>"),
         (type("Text", (str,), {})("x" * 500), None),
         (Loud(), None),
     ],
