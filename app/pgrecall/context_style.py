@@ -18,6 +18,7 @@ from types import MappingProxyType
 
 from pgrecall.errors import UnknownName
 from pgrecall.memory import Memory
+from pgrecall.quoting import shortened
 
 MARKER_LETTERS = "hmnpstuvwx"
 """None is a digit of a hexadecimal number, and with a `<` before it each is one token."""
@@ -155,7 +156,7 @@ def named(name: str) -> Style:
         return STYLES[name]
     except (KeyError, TypeError):
         raise UnknownName(
-            f"unknown style {name!r:.80}; the styles are {', '.join(STYLES)}"
+            f"unknown style {shortened(name)}; the styles are {', '.join(STYLES)}"
         ) from None
 
 

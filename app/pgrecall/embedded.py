@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import logging
 import os
 import re
@@ -10,31 +11,57 @@ import tempfile
 import threading
 import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass, field
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
 from pgrecall.errors import DatabaseUnavailable, ExtraMissing, InputError
+from pgrecall.quoting import path_of, shortened
 
 POSTGRES_VERSION = 18
 _CONFIGURATION = "shared_buffers = '256MB'\nmaintenance_work_mem = '256MB'\n"
 """PostgreSQL's own defaults are a quarter to a half of this, too little for an HNSW build."""
 
 
-@contextmanager
+class Database(AbstractContextManager[str]):
+    """An embedded server: `with` gives its URL, and `start` where no `with` is wanted."""
+
+    def __init__(self, directory: Path | None, postgres_version: int) -> None:
+        self._use = _database(directory, postgres_version)
+
+    def start(self) -> str:
+        """The URL; this process uses the server until it ends."""
+        url = self.__enter__()
+        atexit.register(self._use.__exit__, None, None, None)
+        return url
+
+    def __enter__(self) -> str:
+        return self._use.__enter__()
+
+    def __exit__(self, *error: Any) -> bool | None:
+        return self._use.__exit__(*error)
+
+
 def database(
     directory: str | Path | None = None, *, postgres_version: int = POSTGRES_VERSION
-) -> Iterator[str]:
+) -> Database:
     """The URL of a running embedded server; it stops when its last user leaves.
 
-    With a directory, data stays there and several processes may use it at once, each with a
-    `with` of its own; a user that is killed counts as gone. Without one, the server is temporary
-    and its data is deleted at the end. Listens on a local socket only.
+    Used by `with embedded.database() as url:`, or `url = embedded.database().start()` for as long
+    as the process runs. With a directory, data stays there and several processes may use it at
+    once, each in its own way; a user that is killed counts as gone. Without one, the server is
+    temporary and its data is deleted at the end. Listens on a local socket only.
 
-    Raises ExtraMissing without the `local` extra, DatabaseUnavailable when it cannot start.
+    Raises InputError for what is no directory or version, ExtraMissing without the `local` extra,
+    DatabaseUnavailable when it cannot start.
     """
+    return Database(None if directory is None else path_of(directory), postgres_version)
+
+
+@contextmanager
+def _database(directory: Path | None, postgres_version: int) -> Iterator[str]:
     if directory is None:
         folder = Path(tempfile.mkdtemp(prefix="pgrecall-"))
         try:
@@ -43,7 +70,7 @@ def database(
         finally:
             shutil.rmtree(folder, ignore_errors=True)
     else:
-        with _used(Path(directory).expanduser().resolve(), postgres_version) as url:
+        with _used(directory.expanduser().resolve(), postgres_version) as url:
             yield url
 
 
@@ -55,9 +82,10 @@ def binaries(postgres_version: int = POSTGRES_VERSION) -> Path:
 
 def _require_version(postgres_version: int) -> None:
     known = _pgserver().utils.POSTGRES_VERSIONS
-    if postgres_version not in known:
+    if type(postgres_version) is not int or postgres_version not in known:
         raise InputError(
-            f"no embedded PostgreSQL {postgres_version}; there are {', '.join(map(str, known))}"
+            f"no embedded PostgreSQL {shortened(postgres_version)}; "
+            f"there are {', '.join(map(str, known))}"
         )
 
 

@@ -11,6 +11,7 @@ from typing import Protocol, runtime_checkable
 from pgvector import HalfVector, Vector
 
 from pgrecall.errors import InvalidVector
+from pgrecall.quoting import shortened
 
 StoredVector = Vector | HalfVector
 
@@ -60,7 +61,7 @@ def stored_vector(
     if not math.isfinite(norm):
         position = next(i for i, x in enumerate(stored.to_list()) if not math.isfinite(x))
         raise InvalidVector(
-            f"component {position} of the vector is {components[position]}; "
+            f"component {position} of the vector is {shortened(components[position])}; "
             f"every component must be a finite {embedding_type} number"
         )
     if not SMALLEST_NORM <= norm <= LARGEST_NORM:
@@ -105,7 +106,7 @@ def _packed(components: list[float], embedding_type: EmbeddingType) -> StoredVec
 def _fault(components: list[float], embedding_type: EmbeddingType) -> str:
     """Which component cannot be packed, and why."""
     for position, component in enumerate(components):
-        what = f"component {position} of the vector is {component!r:.40}"
+        what = f"component {position} of the vector is {shortened(component)}"
         try:
             struct.pack("f" if embedding_type is EmbeddingType.VECTOR else "e", component)
         except OverflowError:

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from pgrecall.errors import ExtraMissing, InputError
+from pgrecall.quoting import shortened
 
 TokenCounter = Callable[[str], int]
 """From a text to the number of its tokens."""
@@ -104,10 +105,12 @@ def counted(counter: TokenCounter, texts: Sequence[str]) -> list[int]:
     for text in texts:
         number = counter(text)
         if isinstance(number, bool) or not isinstance(number, int):
-            raise InputError(f"the token counter must return a whole number, got {number!r:.60}")
+            raise InputError(
+                f"the token counter must return a whole number, got {shortened(number)}"
+            )
         if not 0 <= number <= MAX_TOKENS:
             raise InputError(
-                f"the token counter must return 0 to {MAX_TOKENS:,} tokens, got {number}"
+                f"the token counter must return 0 to {MAX_TOKENS:,} tokens, got {shortened(number)}"
             )
         numbers.append(number)
     return numbers
@@ -116,7 +119,7 @@ def counted(counter: TokenCounter, texts: Sequence[str]) -> list[int]:
 def _require_at_hand(name: str) -> None:
     if name not in _HASHES:
         raise InputError(
-            f"unknown encoding {name!r:.80}; known are {', '.join(_HASHES)}; of others "
+            f"unknown encoding {shortened(name)}; known are {', '.join(_HASHES)}; of others "
             "pass the tiktoken.Encoding"
         )
     # As tiktoken names the files of its cache.

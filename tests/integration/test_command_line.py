@@ -3,6 +3,7 @@ from __future__ import annotations
 import gzip
 import json
 from collections.abc import Iterator
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ import pytest
 
 from pgrecall.resources import migrations_folder
 from tests.conftest import new_database
-from tests.integration.commands import Run, runner
+from tests.integration.commands import BUILT, Run, runner
 
 
 @pytest.fixture
@@ -463,3 +464,28 @@ def test_installed_profiles_are_listed_and_shown(run: Run, url: str, profile_fil
     )
     assert "FUNCTION pgrecall.recall_mine(" in shown.out
     assert (unknown.code, "five_factor" in unknown.err) == (2, True)
+
+
+def test_the_version_is_told_without_a_database(
+    run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("PGRECALL_DATABASE_URL", "postgresql://nobody@127.0.0.1:1/nothing")
+
+    told = run("--version")
+
+    assert (told.code, told.out, told.err) == (0, f"pgrecall {version('pgrecall')}\n", "")
+
+
+def _commands(group: Any, *names: str) -> Iterator[tuple[str, ...]]:
+    yield names
+    for name, command in getattr(group, "commands", {}).items():
+        yield from _commands(command, *names, name)
+
+
+@pytest.mark.parametrize("command", list(_commands(BUILT)), ids=" ".join)
+def test_help_shows_no_type_beside_a_flag(run: Run, command: tuple[str, ...]) -> None:
+    shown = run(*command, "--help")
+
+    assert shown.code == 0
+    assert "--help" in shown.out
+    assert "bool" not in shown.out.lower()

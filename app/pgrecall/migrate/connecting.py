@@ -10,6 +10,7 @@ from sqlalchemy import URL, Connection, Engine, NullPool, create_engine, make_ur
 from sqlalchemy.exc import ArgumentError
 
 from pgrecall.errors import InputError, MigrationFailed, PgvectorUnusable
+from pgrecall.quoting import shortened
 from pgrecall.repository.inspection import require_pgvector, require_psycopg
 
 LOCK_TIMEOUT = "5s"
@@ -30,6 +31,8 @@ def engine_of(target: str | URL | Engine) -> Engine:
 
 def database_url(target: str | URL) -> URL:
     """The URL with psycopg 3 as its driver; raises InputError when it is no PostgreSQL URL."""
+    if not isinstance(target, str | URL):
+        raise InputError(f"a database URL is text or a sqlalchemy.URL, got {shortened(target)}")
     try:
         url = make_url(target)
     except ArgumentError:

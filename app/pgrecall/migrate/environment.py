@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -30,6 +31,7 @@ from pgrecall.migrate.settings import (
     embedding_type,
 )
 from pgrecall.migrate.status import read_status, require_same_language
+from pgrecall.quoting import listed, shortened
 from pgrecall.resources import with_extension
 from pgrecall.schema import DEFAULT_SCHEMA, EMBEDDING_INDEX, tables
 from pgrecall.schema.tables import MEMORY_TABLES
@@ -218,11 +220,11 @@ def _settings_from_arguments(context: EnvironmentContext) -> Settings:
     unknown = sorted(arguments.keys() - known)
     if unknown:
         raise InputError(
-            f"unknown -x argument {', '.join(unknown)}; known are {', '.join(sorted(known))}"
+            f"unknown -x argument {listed(unknown)}; known are {', '.join(sorted(known))}"
         )
     dimensions = arguments.get("dimensions", str(DEFAULT_DIMENSIONS))
-    if not dimensions.isdigit():
-        raise InputError(f"-x dimensions must be a whole number, got {dimensions!r}")
+    if not re.fullmatch("[0-9]{1,9}", dimensions):
+        raise InputError(f"-x dimensions must be a whole number, got {shortened(dimensions)}")
     return Settings(
         schema=arguments.get("schema", DEFAULT_SCHEMA),
         dimensions=int(dimensions),

@@ -6,10 +6,11 @@ from sqlalchemy import URL, Engine, text
 
 from pgrecall.errors import SchemaMissing
 from pgrecall.migrate.connecting import engine_of
-from pgrecall.migrate.settings import require_language, require_schema_name
+from pgrecall.migrate.settings import require_language
 from pgrecall.migrate.status import pin_search_path, qualified_language, read_status
 from pgrecall.repository.translation import translated
 from pgrecall.schema import DEFAULT_SCHEMA
+from pgrecall.validation import require_schema_name
 
 
 def change_language(

@@ -18,6 +18,7 @@ from pgrecall.operations.candidates import MAX_K, through_indexes
 from pgrecall.operations.question import Question
 from pgrecall.operations.ranking import hit, require_strategy, touched
 from pgrecall.profile import Profile
+from pgrecall.quoting import shortened
 from pgrecall.schema import Tables
 from pgrecall.statements import PACKED, Packing
 from pgrecall.steps import CountTokens, Execute, Operation
@@ -210,7 +211,7 @@ def _reserve(reserve: Mapping[str, float] | None) -> dict[str, float]:
     shares = {}
     for name, share in reserve.items():
         require_name("reserve", name)
-        shares[name] = require_given_share(f"reserve[{name!r:.60}]", share)
+        shares[name] = require_given_share(f"reserve[{shortened(name)}]", share)
     if sum(shares.values()) > 1 + 1e-9:
         raise InputError(
             f"the shares of reserve must not exceed 1, they sum to {sum(shares.values()):g}"

@@ -40,6 +40,7 @@ from pgrecall.token_counting import (
     estimated_tokens,
     require_counter,
 )
+from pgrecall.validation import require_schema_name
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -91,7 +92,7 @@ class AsyncMemoryRepository:
                 f"embed_query; {type(embedder).__name__} has neither"
             )
         self._bind = bind
-        self._tables = tables(schema)
+        self._tables = tables(require_schema_name(schema))
         self._embedder = embedder
         self._token_counter = require_counter(token_counter)
 
@@ -121,6 +122,8 @@ class AsyncMemoryRepository:
     touch = _awaiting(operations.touch)
     count = _awaiting(operations.count)
     existing = _awaiting(operations.existing)
+    find_ids = _awaiting(operations.find_ids)
+    short_ids = _awaiting(operations.short_ids)
     record_outcome = _awaiting(operations.record_outcome)
     adjust_trust = _awaiting(operations.adjust_trust)
     feedback = _awaiting(operations.feedback)

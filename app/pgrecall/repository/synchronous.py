@@ -39,6 +39,7 @@ from pgrecall.token_counting import (
     estimated_tokens,
     require_counter,
 )
+from pgrecall.validation import require_schema_name
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -95,7 +96,7 @@ class MemoryRepository:
                 "has not"
             )
         self._bind = bind
-        self._tables = tables(schema)
+        self._tables = tables(require_schema_name(schema))
         self._embedder = embedder
         self._token_counter = require_counter(token_counter)
 
@@ -125,6 +126,8 @@ class MemoryRepository:
     touch = _blocking(operations.touch)
     count = _blocking(operations.count)
     existing = _blocking(operations.existing)
+    find_ids = _blocking(operations.find_ids)
+    short_ids = _blocking(operations.short_ids)
     record_outcome = _blocking(operations.record_outcome)
     adjust_trust = _blocking(operations.adjust_trust)
     feedback = _blocking(operations.feedback)

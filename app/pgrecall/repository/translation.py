@@ -18,6 +18,7 @@ from pgrecall.errors import (
     InvalidMemory,
     PgRecallError,
 )
+from pgrecall.quoting import cut
 
 _CONFLICTS = ("40001", "40P01")
 _READ_ONLY = "25006"
@@ -68,7 +69,8 @@ def translation(error: Exception) -> PgRecallError:
         )
     if state == _UNIQUE_VIOLATION and constraint.endswith("content_hash"):
         return DuplicateMemory(
-            f"another active memory says the same already: {original.diag.message_detail}"
+            "another active memory says the same already: "
+            f"{cut(original.diag.message_detail or '')}"
         )
     if state is None and isinstance(original, psycopg.OperationalError):
         return DatabaseUnavailable(
@@ -82,4 +84,4 @@ def translation(error: Exception) -> PgRecallError:
 
 def _first_line(error: BaseException) -> str:
     lines = str(error).strip().splitlines()
-    return lines[0] if lines else type(error).__name__
+    return cut(lines[0]) if lines else type(error).__name__
