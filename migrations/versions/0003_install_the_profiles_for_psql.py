@@ -19,15 +19,9 @@ def upgrade() -> None:
     for profile in PROFILES:
         install(f"profiles/{profile}.sql")
     install("views/memory_signals.sql")
-    versions = f'"{settings().schema}".alembic_version'
-    op.execute(f"COMMENT ON TABLE {versions} IS 'The migration this schema is at.'")
-    op.execute(f"COMMENT ON COLUMN {versions}.version_num IS 'Its revision.'")
 
 
 def downgrade() -> None:
-    versions = f'"{settings().schema}".alembic_version'
-    op.execute(f"COMMENT ON TABLE {versions} IS NULL")
-    op.execute(f"COMMENT ON COLUMN {versions}.version_num IS NULL")
     op.execute(f'DROP VIEW "{settings().schema}".memory_signals')
     for profile in PROFILES:
         op.execute(f'DROP FUNCTION "{settings().schema}".recall_{profile}')

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import os
-from typing import Any
+from typing import Any, Literal
 
 from alembic.runtime.environment import EnvironmentContext
-from psycopg.errors import DuplicateObject, DuplicateSchema, UniqueViolation
+from psycopg.errors import DuplicateObject, DuplicateSchema, DuplicateTable, UniqueViolation
 from sqlalchemy import Column, Connection, Engine, text
 from sqlalchemy.exc import IntegrityError, ProgrammingError
 
@@ -14,10 +14,10 @@ from pgrecall.errors import InputError, SchemaError
 from pgrecall.migrate.connecting import (
     LOCK_TIMEOUT,
     engine_of,
-    exclusive,
     own_connection,
     require_usable,
 )
+from pgrecall.migrate.locking import each_transaction, exclusive, guarding
 from pgrecall.migrate.settings import (
     DEFAULT_DIMENSIONS,
     DEFAULT_LANGUAGE,
@@ -25,10 +25,12 @@ from pgrecall.migrate.settings import (
     embedding_type,
 )
 from pgrecall.migrate.status import read_status, require_same_language
+from pgrecall.repository.inspection import VERSION_TABLE
 from pgrecall.schema import DEFAULT_SCHEMA, tables
 from pgrecall.schema.types import Embedding
 
 DATABASE_URL = "PGRECALL_DATABASE_URL"
+Scope = Literal["LOCAL", "SESSION"]
 SETTINGS, TARGET = "pgrecall_settings", "connection"
 """Keys of `config.attributes`; the second is Alembic's own custom."""
 
@@ -44,10 +46,12 @@ def run(context: EnvironmentContext) -> None:
             literal_binds=True,
             **_options(settings),
         )
-        for statement in _preamble(settings):
+        for statement in (*_preamble(settings), _search_path(settings)):
             context.execute(statement)
         with context.begin_transaction():
             context.run_migrations()
+        for comment in _comments(settings):
+            context.execute(comment)
         return
     target = context.config.attributes.get(TARGET) or _url(context)
     if isinstance(target, Connection):
@@ -66,18 +70,24 @@ def _run_on(connection: Connection, context: EnvironmentContext, settings: Setti
         "vector": lambda *_: Embedding(),
         "halfvec": lambda *_: Embedding(),
     }
-    with exclusive(connection, settings.schema):
-        settings = _settled(connection, context, settings)
+    with guarding(connection) as guard:
         try:
             _prepare(connection, settings)
         except (IntegrityError, ProgrammingError) as error:
-            if not isinstance(error.orig, UniqueViolation | DuplicateSchema | DuplicateObject):
+            if not isinstance(error.orig, _CREATED_BY_ANOTHER):
                 raise
-            connection.rollback()  # somebody else created it at the same moment
+            connection.rollback()
             _prepare(connection, settings)
-        context.configure(connection=connection, **_options(settings))
-        with context.begin_transaction():
-            context.run_migrations()
+        local = (_lock_timeout("LOCAL"), _search_path(settings, "LOCAL"))
+        with exclusive(guard, settings.schema), each_transaction(connection, guard, local):
+            settings = _settled(connection, context, settings)
+            context.configure(connection=connection, **_options(settings))
+            with context.begin_transaction():
+                context.run_migrations()
+
+
+_CREATED_BY_ANOTHER = (UniqueViolation, DuplicateSchema, DuplicateObject, DuplicateTable)
+"""At the same moment."""
 
 
 def _settled(connection: Connection, context: EnvironmentContext, settings: Settings) -> Settings:
@@ -107,24 +117,51 @@ def _settled(connection: Connection, context: EnvironmentContext, settings: Sett
 
 
 def _prepare(connection: Connection, settings: Settings) -> None:
-    for statement in _preamble(settings):
+    """Creates what the run's lock needs; on a schema that is there, nothing."""
+    for statement in _preamble(settings, "LOCAL"):
         connection.execute(text(statement.replace(":", r"\:")))
+    versions = f'"{settings.schema}".{VERSION_TABLE}'
+    if connection.scalar(text("SELECT to_regclass(:name) IS NULL"), {"name": versions}):
+        create = (  # as Alembic would
+            f"CREATE TABLE {versions} (version_num varchar(32) NOT NULL, "
+            f"CONSTRAINT {VERSION_TABLE}_pkc PRIMARY KEY (version_num))"
+        )
+        for statement in (create, *_comments(settings)):
+            connection.execute(text(statement))
     connection.commit()
 
 
-def _preamble(settings: Settings) -> list[str]:
+def _preamble(settings: Settings, scope: Scope = "SESSION") -> list[str]:
     """Statements before the first migration; the extension may live in any schema."""
     return [
-        f"SET lock_timeout = '{LOCK_TIMEOUT}'",
+        _lock_timeout(scope),
         # IF NOT EXISTS alone asks for the right to create even where the schema is there.
         f"DO $$BEGIN IF to_regnamespace('{settings.schema}') IS NULL "
         f'THEN CREATE SCHEMA "{settings.schema}"; END IF; END$$',
         "CREATE EXTENSION IF NOT EXISTS vector",
-        "SELECT set_config('search_path', "
-        f"'\"{settings.schema}\", ' || quote_ident(n.nspname), false) "
-        "FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace "
-        "WHERE e.extname = 'vector'",
     ]
+
+
+def _comments(settings: Settings) -> list[str]:
+    """Those of Alembic's table. No revision may change that table: the run's lock is on it."""
+    versions = f'"{settings.schema}".{VERSION_TABLE}'
+    return [
+        f"COMMENT ON TABLE {versions} IS 'The migration this schema is at.'",
+        f"COMMENT ON COLUMN {versions}.version_num IS 'Its revision.'",
+    ]
+
+
+def _lock_timeout(scope: Scope) -> str:
+    return f"SET {scope} lock_timeout = '{LOCK_TIMEOUT}'"
+
+
+def _search_path(settings: Settings, scope: Scope = "SESSION") -> str:
+    return (
+        "SELECT set_config('search_path', "
+        f"'\"{settings.schema}\", ' || quote_ident(n.nspname), {scope == 'LOCAL'}) "
+        "FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace "
+        "WHERE e.extname = 'vector'"
+    )
 
 
 def _options(settings: Settings) -> dict[str, Any]:

@@ -90,7 +90,7 @@ def create_index_concurrently(
         op.create_index(
             name, table, list(columns), schema=schema, postgresql_concurrently=True, **options
         )
-        op.execute(f"SET lock_timeout = '{LOCK_TIMEOUT}'")
+        _lock_timeout_as_before()
 
 
 def create_embedding_index(table: str) -> None:
@@ -109,7 +109,13 @@ def drop_index_concurrently(name: str, table: str) -> None:
     with op.get_context().autocommit_block():
         op.execute("SET lock_timeout = 0")
         _drop_index(name, table)
-        op.execute(f"SET lock_timeout = '{LOCK_TIMEOUT}'")
+        _lock_timeout_as_before()
+
+
+def _lock_timeout_as_before() -> None:
+    """Online, each transaction sets its own."""
+    offline = context.is_offline_mode()
+    op.execute(f"SET lock_timeout = '{LOCK_TIMEOUT}'" if offline else "RESET lock_timeout")
 
 
 def _drop_index(name: str, table: str) -> None:

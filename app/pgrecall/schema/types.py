@@ -34,7 +34,7 @@ class Embedding(UserDefinedType[Any]):
 
 
 def _read(value: Any) -> list[float]:
-    """From binary, or from what pgvector's own loaders make of it where the caller registers them."""
+    """From binary, or as pgvector's own loaders give it, where the caller registered them."""
     if not isinstance(value, bytes):
         return components_of(value)
     of = Vector if len(value) == 4 + 4 * int.from_bytes(value[:2]) else HalfVector
