@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 import psycopg
+from sqlalchemy import make_url
 
 DEADLINE_SECONDS = 30.0
 
@@ -16,6 +17,11 @@ def run(url: str, *statements: str) -> None:
     with psycopg.connect(url, autocommit=True) as connection:
         for statement in statements:
             connection.execute(statement.encode())
+
+
+def as_role(url: str, role: str) -> str:
+    made = make_url(url).set(username=role, password="x")
+    return made.render_as_string(hide_password=False)
 
 
 def rows(url: str, query: str, *values: Any) -> list[tuple[Any, ...]]:

@@ -22,7 +22,7 @@ from pgrecall.errors import (
 )
 from pgrecall.repository.inspection import require_pgvector
 from tests.conftest import new_database
-from tests.migrations.asking import run, value, values
+from tests.migrations.asking import as_role, run, value, values
 from tests.migrations.schema_dump import dump
 
 OURS = "SELECT count(*) FROM pg_namespace WHERE nspname = 'pgrecall'"
@@ -270,21 +270,6 @@ def test_a_database_that_is_not_utf8(
 
     assert value(url, OURS) == 0
     assert migrate.status(url).revision is None
-
-
-@pytest.fixture
-def role(server_url: str, empty_url: str) -> Iterator[str]:
-    """A role that may do nothing but connect; its name."""
-    name = f"pgrecall_role_{os.getpid()}_{next(_numbers)}"
-    run(server_url, f"CREATE ROLE {name} LOGIN PASSWORD 'x'")
-    yield name
-    run(empty_url, f"DROP OWNED BY {name} CASCADE")
-    run(server_url, f"DROP OWNED BY {name} CASCADE", f"DROP ROLE {name}")
-
-
-def as_role(url: str, role: str) -> str:
-    made = make_url(url).set(username=role, password="x")
-    return made.render_as_string(hide_password=False)
 
 
 def test_a_role_without_rights(empty_url: str, role: str) -> None:

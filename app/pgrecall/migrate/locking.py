@@ -42,6 +42,7 @@ def guarding(connection: Connection) -> Iterator[Guard]:
         guard.rollback()
         guard.autocommit = False
         guard.isolation_level = psycopg.IsolationLevel.READ_COMMITTED
+        guard.prepare_threshold = None  # what is prepared holds its snapshot until the next query
         _require_sessions(connection, guard)
         yield guard
     finally:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+import psycopg
 from psycopg.pq import Format
 
 
@@ -20,7 +21,8 @@ def binary_results(driver: Any) -> Iterator[None]:
 
     def binary(*arguments: Any, **options: Any) -> Any:
         cursor = factory(*arguments, **options)
-        cursor.format = Format.BINARY
+        if not isinstance(cursor, psycopg.ClientCursor | psycopg.AsyncClientCursor):  # they cannot
+            cursor.format = Format.BINARY
         return cursor
 
     driver.cursor_factory = binary

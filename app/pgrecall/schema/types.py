@@ -34,8 +34,10 @@ class Embedding(UserDefinedType[Any]):
 
 
 def _read(value: Any) -> list[float]:
-    """From binary, or as pgvector's own loaders give it, where the caller registered them."""
-    if not isinstance(value, bytes):
-        return components_of(value)
-    of = Vector if len(value) == 4 + 4 * int.from_bytes(value[:2]) else HalfVector
-    return of.from_binary(value).to_list()
+    """From text, binary, or as pgvector's own loaders give it, where the caller registered them."""
+    if isinstance(value, str):
+        return Vector.from_text(value).to_list()
+    if isinstance(value, bytes):
+        of = Vector if len(value) == 4 + 4 * int.from_bytes(value[:2], "big") else HalfVector
+        return of.from_binary(value).to_list()
+    return components_of(value)
