@@ -18,6 +18,7 @@ from pgrecall.errors import (
 from tests.conftest import DIMENSIONS
 from tests.integration.conftest import RepositoryOf
 from tests.integration.support import NORTH, contents, sql
+from tests.migrations.asking import wait_until
 
 
 def _free_port() -> int:
@@ -154,6 +155,41 @@ def test_what_the_server_says_stays_as_the_cause(either: MemoryRepository) -> No
         either.count("agent", where=broken)
 
     assert caught.value.__cause__ is not None
+
+
+@pytest.mark.parametrize("setting", ["idle_in_transaction_session_timeout", "transaction_timeout"])
+def test_a_transaction_that_the_server_ended_leaves_it_unavailable(
+    database_url: str, engine: Engine, setting: str
+) -> None:
+    if not sql(engine, "SELECT FROM pg_settings WHERE name = :name", name=setting):
+        pytest.skip(f"{setting} came with a later PostgreSQL")
+    with create_engine(database_url, poolclass=NullPool).connect() as connection:
+        repo = MemoryRepository(connection)
+        repo.count("agent")
+        driver = connection.connection.driver_connection
+        assert driver is not None
+        connection.execute(text(f"SET LOCAL {setting} = 1"))
+        alive = "SELECT FROM pg_stat_activity WHERE pid = :pid"
+        pid = driver.info.backend_pid
+        wait_until("the server has ended it", lambda: not sql(engine, alive, pid=pid))
+
+        with pytest.raises(DatabaseUnavailable, match="timeout"):
+            repo.count("agent")
+
+
+def test_a_prepared_statement_that_is_not_there_names_the_remedy(database_url: str) -> None:
+    """As a pooler between transactions has it; here another client has cleared the session."""
+    engine = create_engine(database_url, poolclass=NullPool)
+    with engine.connect() as connection:
+        repo = MemoryRepository(connection)
+        driver = connection.connection.driver_connection
+        assert driver is not None
+        driver.prepare_threshold = 0
+        repo.count("agent")
+        driver.pgconn.exec_(b"DEALLOCATE ALL")
+
+        with pytest.raises(DatabaseError, match="prepare_threshold"):
+            repo.count("agent")
 
 
 def test_a_role_without_rights_is_told_what_it_may_not(
