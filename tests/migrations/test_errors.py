@@ -122,6 +122,7 @@ def test_an_unknown_embedding_type(shared_url: str, name: str) -> None:
     "where",
     [
         {"host": None, "query": {"host": "/nowhere"}},
+        {"host": None, "query": {"host": f"/{'n' * 80}"}},
         {"host": "127.0.0.1", "port": 1, "query": {}},
         {"database": "no_such_database"},
         {"username": "nobody_of_this_name"},

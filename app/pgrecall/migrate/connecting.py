@@ -71,7 +71,8 @@ def _require_connectable(url: URL) -> None:
         conninfo = make_conninfo(**options)
         conninfo.encode()
         for host in str(options.get("host", "")).split(","):
-            host.encode("idna")
+            if not host.startswith(("/", "@")):  # a folder of sockets
+                host.encode("idna")
     except (ArgumentError, psycopg.ProgrammingError) as error:
         raise InputError(f"the database URL cannot be used: {str(error).strip()}") from None
     except UnicodeError:
