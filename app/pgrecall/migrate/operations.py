@@ -100,9 +100,20 @@ def create_embedding_index(table: str) -> None:
         table,
         ["embedding"],
         postgresql_using="hnsw",
-        postgresql_ops={"embedding": f"{settings().embedding_type}_cosine_ops"},
+        postgresql_ops={"embedding": f"{_extension()}{settings().embedding_type}_cosine_ops"},
         postgresql_with={"m": 16, "ef_construction": 64},
     )
+
+
+def _extension() -> str:
+    """The schema of pgvector and a dot: outside of a transaction no search_path is set."""
+    if context.is_offline_mode():
+        return ""
+    quoted = (
+        "SELECT quote_ident(n.nspname) FROM pg_extension e "
+        "JOIN pg_namespace n ON n.oid = e.extnamespace WHERE e.extname = 'vector'"
+    )
+    return f"{op.get_bind().scalar(text(quoted))}."
 
 
 def drop_index_concurrently(name: str, table: str) -> None:
