@@ -51,7 +51,7 @@ def stored_vector(
     number in the stored precision, and a vector without a direction (zero, or so short or so long
     that its direction is lost).
     """
-    components = _components(values)
+    components = components_of(values)
     if len(components) != dimensions:
         raise InvalidVector(
             f"the vector has {len(components)} dimensions, the database stores {dimensions}"
@@ -79,7 +79,7 @@ def as_text(components: Sequence[float], *, digits: int = 9) -> str:
     return f"[{','.join([f'%.{digits}g'] * len(components))}]" % tuple(components)
 
 
-def _components(values: VectorLike) -> list[float]:
+def components_of(values: VectorLike) -> list[float]:
     if isinstance(values, list):
         return values
     if isinstance(values, Vector | HalfVector):

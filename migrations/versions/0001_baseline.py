@@ -140,9 +140,6 @@ def upgrade() -> None:
         install(f"operations/{name}.sql")
     for name in PROFILES:
         install(f"profiles/{name}.sql")
-    versions = f'"{settings().schema}".alembic_version'
-    op.execute(f"COMMENT ON TABLE {versions} IS 'The migrations this schema is at.'")
-    op.execute(f"COMMENT ON COLUMN {versions}.version_num IS 'A revision.'")
 
 
 def downgrade() -> None:

@@ -31,6 +31,11 @@ def run(url: str, *statements: str) -> None:
             connection.execute(statement.encode())
 
 
+def as_role(url: str, role: str) -> str:
+    made = make_url(url).set(username=role, password="x")
+    return made.render_as_string(hide_password=False)
+
+
 def rows(url: str, query: str, *values: Any) -> list[tuple[Any, ...]]:
     with psycopg.connect(url, autocommit=True) as connection:
         return connection.execute(query.encode(), values).fetchall()

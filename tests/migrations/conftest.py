@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from itertools import count
 
 import pytest
 
 from tests.conftest import new_database
+from tests.migrations.asking import run
 
+_numbers = count()
 SERVERS = {"16": "postgres_16", "18": "server_url"}
 
 
@@ -30,3 +34,12 @@ def each_url(server: str) -> Iterator[str]:
 def background() -> Iterator[ThreadPoolExecutor]:
     with ThreadPoolExecutor(2) as executor:
         yield executor
+
+
+def role(server_url: str, empty_url: str) -> Iterator[str]:
+    """A role that may do nothing but connect; its name."""
+    name = f"pgrecall_role_{os.getpid()}_{next(_numbers)}"
+    run(server_url, f"CREATE ROLE {name} LOGIN PASSWORD 'x'")
+    yield name
+    run(empty_url, f"DROP OWNED BY {name} CASCADE")
+    run(server_url, f"DROP OWNED BY {name} CASCADE", f"DROP ROLE {name}")

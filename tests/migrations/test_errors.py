@@ -11,6 +11,7 @@ from sqlalchemy import create_engine, make_url
 from sqlalchemy.ext.asyncio import create_async_engine
 
 from pgrecall import migrate
+from pgrecall.cli.main import app
 from pgrecall.errors import (
     DatabaseError,
     DatabaseUnavailable,
@@ -22,7 +23,7 @@ from pgrecall.errors import (
 )
 from pgrecall.repository.inspection import require_pgvector
 from tests.conftest import new_database
-from tests.migrations.asking import repository, run, value, values
+from tests.migrations.asking import as_role, repository, run, value, values
 from tests.migrations.schema_dump import dump
 
 OURS = "SELECT count(*) FROM pg_namespace WHERE nspname = 'pgrecall'"
@@ -120,6 +121,7 @@ def test_an_unknown_embedding_type(shared_url: str, name: str) -> None:
     "where",
     [
         {"host": None, "query": {"host": "/nowhere"}},
+        {"host": None, "query": {"host": f"/{'n' * 80}"}},
         {"host": "127.0.0.1", "port": 1, "query": {}},
         {"database": "no_such_database"},
         {"username": "nobody_of_this_name"},
@@ -143,18 +145,34 @@ def test_a_database_out_of_reach(server_url: str, where: dict[str, object]) -> N
         ("host=/tmp dbname=x", "cannot be read"),
         ("mysql://localhost/x", "mysql"),
         ("sqlite://", "sqlite"),
+        ("postgresql:/u:secret@host", "cannot be read"),
+        ("postgresql://u:secret@host:port/x", "port.*not a number"),
+        ("postgresql://host:5432@u:secret/x", "port.*not a number"),
+        ("postgresql://u:secret@host:/x?port=5432s", "port"),
+        (f"postgresql://u:secret@host:{'9' * 5000}/x", "port.*not a number"),
+        ("postgresql://u:secret@host:65536/x", "1 to 65535, got 65536"),
+        ("postgresql://u:secret@host:0/x", "1 to 65535, got 0"),
+        ("postgresql://u:very@secret@host/x", "more than one @.*%40"),
+        ("postgresql://u:secret@host/x?sslmod=require", "sslmod"),
+        ("postgresql://u:secret@host/x?prepare_threshold=0", "prepare_threshold"),
+        ("postgresql://u:secret%00@host/x", "cannot be sent"),
+        ("postgresql://u:secret\ud800@host/x", "cannot be sent"),
+        (f"postgresql://u:secret@{'h' * 64}/x", "cannot be sent"),
     ],
 )
-def test_something_that_is_no_url_of_postgresql(url: str, message: str) -> None:
-    with pytest.raises(InputError, match=message):
-        migrate.upgrade(url)
-
-
-def test_an_unreadable_url_is_not_repeated() -> None:
-    """It may hold a password."""
-    with pytest.raises(InputError) as refusal:
-        migrate.upgrade("postgresql:/user:secret@host")
-    assert "secret" not in str(refusal.value)
+def test_something_that_is_no_url_of_postgresql(
+    url: str, message: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In Python and on the command line; what may hold a password is not repeated."""
+    monkeypatch.setattr("sys.argv", ["pgrecall", "status", "--database-url", url])
+    for attempt in (migrate.upgrade, migrate.downgrade, migrate.status):
+        with pytest.raises(InputError, match=message) as refusal:
+            attempt(url)
+        assert "secret" not in str(refusal.value)
+    if url:
+        with pytest.raises(InputError, match=message) as refusal:
+            app(standalone_mode=False)
+        assert "secret" not in str(refusal.value)
 
 
 def test_every_spelling_of_a_url(shared_url: str) -> None:
@@ -269,21 +287,6 @@ def test_a_database_that_is_not_utf8(
 
     assert value(url, OURS) == 0
     assert migrate.status(url).revision is None
-
-
-@pytest.fixture
-def role(server_url: str, empty_url: str) -> Iterator[str]:
-    """A role that may do nothing but connect; its name."""
-    name = f"pgrecall_role_{os.getpid()}_{next(_numbers)}"
-    run(server_url, f"CREATE ROLE {name} LOGIN PASSWORD 'x'")
-    yield name
-    run(empty_url, f"DROP OWNED BY {name} CASCADE")
-    run(server_url, f"DROP OWNED BY {name} CASCADE", f"DROP ROLE {name}")
-
-
-def as_role(url: str, role: str) -> str:
-    made = make_url(url).set(username=role, password="x")
-    return made.render_as_string(hide_password=False)
 
 
 def test_a_role_without_rights(empty_url: str, role: str) -> None:

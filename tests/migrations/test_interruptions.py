@@ -14,9 +14,11 @@ from pgrecall import MemoryRepository, NewMemory, migrate
 from pgrecall.errors import DatabaseError, DatabaseUnavailable, MigrationFailed, PgRecallError
 from pgrecall.migrate import Status
 from tests.migrations.asking import (
+    as_role,
     open_transaction,
     run,
     terminate,
+    value,
     values,
     wait_until,
     wait_until_blocked,
@@ -41,11 +43,9 @@ def test_a_backend_that_dies_while_tables_are_made(
 ) -> None:
     migrate.upgrade(each_url, dimensions=3)
     migrate.downgrade(each_url)  # what stays is the version table, to hold the run up with
-    with open_transaction(each_url, "LOCK TABLE pgrecall.alembic_version IN SHARE MODE"):
+    with open_transaction(each_url, "INSERT INTO pgrecall.alembic_version VALUES ('0001')"):
         running = background.submit(migrate.upgrade, each_url, dimensions=3)
-        terminate(
-            each_url, wait_until_blocked(each_url, 'COMMENT ON TABLE "pgrecall".alembic_version')
-        )
+        terminate(each_url, wait_until_blocked(each_url, "INSERT INTO pgrecall.alembic_version"))
         with pytest.raises(DatabaseUnavailable):
             running.result()
 
@@ -106,34 +106,77 @@ def test_somebody_else_creates_the_same_at_the_same_moment(
     assert running.result().pending == []
 
 
-def test_the_second_waits_while_the_first_is_in_the_middle(
-    empty_url: str, background: ThreadPoolExecutor
+LOCK = "LOCK TABLE pgrecall.alembic_version IN SHARE UPDATE EXCLUSIVE MODE"
+"""What a run holds."""
+
+
+def test_the_second_waits_and_says_for_whom(
+    empty_url: str, background: ThreadPoolExecutor, caplog: pytest.LogCaptureFixture
 ) -> None:
-    asked = (
-        "SELECT pid FROM pg_stat_activity WHERE datname = current_database() "
-        "AND state = 'idle' AND query = 'COMMIT'"
-    )
-    with psycopg.connect(empty_url) as first:
-        first.execute("SELECT pg_advisory_lock(hashtextextended('pgrecall.migrate.pgrecall', 0))")
-        second: Future[Status] = background.submit(migrate.upgrade, empty_url, dimensions=3)
-        wait_until("the second has asked for the lock", lambda: bool(values(empty_url, asked)))
-        assert migrate.status(empty_url).revision is None
+    migrate.upgrade(empty_url, dimensions=3)
+    with psycopg.connect(empty_url, application_name="deploy") as first:
+        first.execute(LOCK)
+        holder = first.info.backend_pid
+        second: Future[Status] = background.submit(migrate.upgrade, empty_url)
+        wait_until("the second says so", lambda: bool(caplog.messages) or second.done())
+        assert migrate.status(empty_url).revision == "0001"
         assert not second.done()
 
     assert second.result().pending == []
+    [message] = caplog.messages
+    assert f"backend {holder} (postgres, application deploy)" in message
 
 
 def test_waiting_for_another_migration_ends_with_its_reason(
     empty_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("pgrecall.migrate.connecting.LOCK_WAIT_SECONDS", 0.0)
+    monkeypatch.setattr("pgrecall.migrate.locking.LOCK_WAIT_SECONDS", 0.0)
+    migrate.upgrade(empty_url, dimensions=3, revision="0001")
     with psycopg.connect(empty_url) as other:
-        other.execute("SELECT pg_advisory_lock(hashtextextended('pgrecall.migrate.pgrecall', 0))")
+        other.execute(LOCK)
 
-        with pytest.raises(MigrationFailed, match="another migration of schema 'pgrecall'"):
-            migrate.upgrade(empty_url, dimensions=3)
+        with pytest.raises(
+            MigrationFailed,
+            match=rf"another migration of schema 'pgrecall'.*backend {other.info.backend_pid} ",
+        ):
+            migrate.upgrade(empty_url)
 
-    assert migrate.upgrade(empty_url, dimensions=3).pending == []
+    assert migrate.upgrade(empty_url).pending == []
+
+
+def test_who_may_only_read_keeps_no_migration_waiting(empty_url: str, role: str) -> None:
+    """Nor who knows how runs once kept each other out."""
+    migrate.upgrade(empty_url, dimensions=3, revision="0001")
+    run(
+        empty_url,
+        f"GRANT USAGE ON SCHEMA pgrecall TO {role}",
+        f"GRANT SELECT ON ALL TABLES IN SCHEMA pgrecall TO {role}",
+    )
+    with psycopg.connect(as_role(empty_url, role)) as reader:
+        reader.execute("SELECT version_num FROM pgrecall.alembic_version")
+        with pytest.raises(psycopg.errors.InsufficientPrivilege), reader.transaction():
+            reader.execute(LOCK)
+
+        assert migrate.upgrade(empty_url, revision="0002").revision == "0002"
+
+
+def test_a_run_that_loses_its_lock_goes_no_further(
+    each_url: str, background: ThreadPoolExecutor
+) -> None:
+    migrate.upgrade(each_url, dimensions=3, revision="0001")
+    holders = (
+        "SELECT pid FROM pg_locks WHERE relation = 'pgrecall.alembic_version'::regclass "
+        "AND mode = 'ShareUpdateExclusiveLock'"
+    )
+    with open_transaction(each_url, "LOCK TABLE pgrecall.agent_memories IN ROW EXCLUSIVE MODE"):
+        running = background.submit(migrate.upgrade, each_url)
+        wait_until_blocked(each_url, "CREATE INDEX CONCURRENTLY")
+        terminate(each_url, value(each_url, holders))
+
+    with pytest.raises(DatabaseUnavailable):
+        running.result()
+    assert migrate.status(each_url).revision == "0001"
+    assert migrate.upgrade(each_url).pending == []
 
 
 def test_a_transaction_open_on_another_table_is_in_nobody_s_way(each_url: str) -> None:

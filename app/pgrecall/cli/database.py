@@ -10,12 +10,12 @@ from typing import Annotated
 
 import platformdirs
 import typer
-from sqlalchemy import Engine, NullPool, create_engine
+from sqlalchemy import Engine
 
 from pgrecall import embedded, migrate
 from pgrecall.cli.output import complaints
 from pgrecall.embedders import LocalEmbedder
-from pgrecall.migrate.connecting import database_url
+from pgrecall.migrate.connecting import engine_of
 from pgrecall.repository import MemoryRepository
 from pgrecall.schema import DEFAULT_SCHEMA
 from pgrecall.token_counting import estimated_tokens, tiktoken_counter
@@ -40,7 +40,7 @@ def opened(url: str | None, schema: str = DEFAULT_SCHEMA) -> Iterator[Engine]:
     with located(url) as (found, is_embedded):
         if is_embedded:
             migrate.upgrade(found, schema=schema)
-        engine = create_engine(database_url(found), poolclass=NullPool)
+        engine = engine_of(found)
         try:
             yield engine
         finally:

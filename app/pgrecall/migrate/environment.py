@@ -7,10 +7,10 @@ import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import Any
+from typing import Any, Literal
 
 from alembic.runtime.environment import EnvironmentContext
-from psycopg.errors import DuplicateObject, DuplicateSchema, UniqueViolation
+from psycopg.errors import DuplicateObject, DuplicateSchema, DuplicateTable, UniqueViolation
 from sqlalchemy import Column, Connection, Engine, text
 from sqlalchemy.exc import IntegrityError, ProgrammingError
 
@@ -19,10 +19,10 @@ from pgrecall.errors import InputError, SchemaError
 from pgrecall.migrate.connecting import (
     LOCK_TIMEOUT,
     engine_of,
-    exclusive,
     own_connection,
     require_usable,
 )
+from pgrecall.migrate.locking import each_transaction, exclusive, guarding
 from pgrecall.migrate.settings import (
     DEFAULT_DIMENSIONS,
     DEFAULT_EXTENSION_SCHEMA,
@@ -30,8 +30,9 @@ from pgrecall.migrate.settings import (
     Settings,
     embedding_type,
 )
-from pgrecall.migrate.status import read_status, require_same_language
+from pgrecall.migrate.status import pin_search_path, read_status, require_same_language
 from pgrecall.quoting import listed, shortened
+from pgrecall.repository.inspection import VERSION_TABLE
 from pgrecall.resources import with_extension
 from pgrecall.schema import DEFAULT_SCHEMA, EMBEDDING_INDEX, tables
 from pgrecall.schema.tables import MEMORY_TABLES
@@ -42,6 +43,7 @@ OPTIONAL_INDEXES = tuple(f"ix_{table}_embedding" for table in MEMORY_TABLES)
 TABLES = "pgrecall"
 """The branch that the tables are on."""
 DATABASE_URL = "PGRECALL_DATABASE_URL"
+Scope = Literal["LOCAL", "SESSION"]
 SETTINGS, TARGET = "pgrecall_settings", "connection"
 """Keys of `config.attributes`; the second is Alembic's own custom."""
 
@@ -57,9 +59,15 @@ def run(context: EnvironmentContext) -> None:
             literal_binds=True,
             **_options(settings),
         )
-        for statement in (*_preamble(settings), _require_extension(settings)):
+        for statement in (
+            *_preamble(settings),
+            _search_path(settings),
+            _require_extension(settings),
+        ):
             context.execute(statement)
         _run(context)
+        for comment in _comments(settings):
+            context.execute(comment)
         return
     target = context.config.attributes.get(TARGET) or _url(context)
     if isinstance(target, Connection):
@@ -71,30 +79,35 @@ def run(context: EnvironmentContext) -> None:
 
 def _run_on(connection: Connection, context: EnvironmentContext, settings: Settings) -> None:
     for_extension = connection.scalar(text("SELECT pg_catalog.current_schema()"))
-    connection.execute(text("SET search_path = pg_catalog, pg_temp"))
-    connection.commit()
+    pin_search_path(connection)
     require_usable(connection)
     connection.rollback()
-    with exclusive(connection, settings.schema):
-        settings = _settled(connection, context, settings)
+    with guarding(connection) as guard:
         settings = replace(settings, extension_schema=str(for_extension or "public"))
         try:
             _prepare(connection, settings)
         except (IntegrityError, ProgrammingError) as error:
-            if not isinstance(error.orig, UniqueViolation | DuplicateSchema | DuplicateObject):
+            if not isinstance(error.orig, _CREATED_BY_ANOTHER):
                 raise
-            connection.rollback()  # somebody else created it at the same moment
+            connection.rollback()
             _prepare(connection, settings)
-        settings = replace(settings, extension_schema=_extension_schema(connection))
-        context.config.attributes[SETTINGS] = settings
-        dialect: Any = connection.dialect  # for reflection, which knows no extension's types
-        names = (f"{settings.extension_schema}.{type_}" for type_ in EmbeddingType)
-        dialect.ischema_names = {
-            **dialect.ischema_names,
-            **dict.fromkeys(names, lambda *_: Embedding()),
-        }
-        context.configure(connection=connection, **_options(settings))
-        _run(context)
+        local = (_lock_timeout("LOCAL"), _search_path(settings, "LOCAL"))
+        with exclusive(guard, settings.schema), each_transaction(connection, guard, local):
+            settings = _settled(connection, context, settings)
+            settings = replace(settings, extension_schema=_extension_schema(connection))
+            context.config.attributes[SETTINGS] = settings
+            dialect: Any = connection.dialect  # for reflection, which knows no extension's types
+            names = (f"{settings.extension_schema}.{type_}" for type_ in EmbeddingType)
+            dialect.ischema_names = {
+                **dialect.ischema_names,
+                **dict.fromkeys(names, lambda *_: Embedding()),
+            }
+            context.configure(connection=connection, **_options(settings))
+            _run(context)
+
+
+_CREATED_BY_ANOTHER = (UniqueViolation, DuplicateSchema, DuplicateObject, DuplicateTable)
+"""At the same moment."""
 
 
 def _run(context: EnvironmentContext) -> None:
@@ -169,27 +182,49 @@ def _require_extension(settings: Settings) -> str:
 
 
 def _prepare(connection: Connection, settings: Settings) -> None:
-    for statement in _preamble(settings):
+    """Creates what the run's lock needs; on a schema that is there, nothing."""
+    pin_search_path(connection)
+    for statement in _preamble(settings, "LOCAL"):
         connection.execute(text(statement.replace(":", r"\:")))
+    versions = f'"{settings.schema}".{VERSION_TABLE}'
+    if connection.scalar(text("SELECT to_regclass(:name) IS NULL"), {"name": versions}):
+        create = (  # as Alembic would
+            f"CREATE TABLE {versions} (version_num varchar(32) NOT NULL, "
+            f"CONSTRAINT {VERSION_TABLE}_pkc PRIMARY KEY (version_num))"
+        )
+        for statement in (create, *_comments(settings)):
+            connection.execute(text(statement))
     connection.commit()
 
 
-def _preamble(settings: Settings) -> list[str]:
+def _preamble(settings: Settings, scope: Scope = "SESSION") -> list[str]:
     """Statements before the first migration; the extension may live in any schema."""
     return [
-        f"SET lock_timeout = '{LOCK_TIMEOUT}'",
+        _lock_timeout(scope),
         # IF NOT EXISTS alone asks for the right to create even where the schema is there.
         f"DO $$BEGIN IF to_regnamespace('{settings.schema}') IS NULL "
         f'THEN CREATE SCHEMA "{settings.schema}"; END IF; END$$',
         "CREATE EXTENSION IF NOT EXISTS vector "
         + with_extension("SCHEMA @extschema:vector@", settings.extension_schema),
-        f"SET search_path = {our_path(settings.schema)}",
     ]
 
 
-def our_path(schema: str) -> str:
+def _comments(settings: Settings) -> list[str]:
+    """Those of Alembic's table. No revision may change that table: the run's lock is on it."""
+    versions = f'"{settings.schema}".{VERSION_TABLE}'
+    return [
+        f"COMMENT ON TABLE {versions} IS 'The migrations this schema is at.'",
+        f"COMMENT ON COLUMN {versions}.version_num IS 'A revision.'",
+    ]
+
+
+def _lock_timeout(scope: Scope) -> str:
+    return f"SET {scope} lock_timeout = '{LOCK_TIMEOUT}'"
+
+
+def _search_path(settings: Settings, scope: Scope = "SESSION") -> str:
     """Where functions look for names: in no schema that others can write to."""
-    return f'"{schema}", pg_temp'
+    return f'SET {scope} search_path = "{settings.schema}", pg_temp'
 
 
 def _options(settings: Settings) -> dict[str, Any]:

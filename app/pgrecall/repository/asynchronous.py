@@ -18,6 +18,7 @@ from pgrecall import jobs, operations
 from pgrecall.embedders import AsyncEmbedder, Embedder, model_name
 from pgrecall.errors import DatabaseConflict, EmbedderRequired, InputError
 from pgrecall.repository.copying import copy_statement, copy_types, know_vectors
+from pgrecall.repository.results import binary_results
 from pgrecall.repository.retries import MAX_ATTEMPTS, pause_before
 from pgrecall.repository.running import Connect, Embeddings, present_as, repeatable, running
 from pgrecall.repository.transactions import in_transactions
@@ -242,7 +243,8 @@ class AsyncMemoryRepository:
 
 
 async def _execute(connection: AsyncConnection, step: Execute) -> Any:
-    result = await connection.execute(step.statement, dict(step.parameters))
+    with binary_results((await connection.get_raw_connection()).driver_connection):
+        result = await connection.execute(step.statement, dict(step.parameters))
     return result.all() if result.returns_rows else None
 
 

@@ -17,6 +17,7 @@ from pgrecall import jobs, operations
 from pgrecall.embedders import Embedder, model_name
 from pgrecall.errors import DatabaseConflict, EmbedderRequired, InputError
 from pgrecall.repository.copying import copy_statement, copy_types, know_vectors
+from pgrecall.repository.results import binary_results
 from pgrecall.repository.retries import MAX_ATTEMPTS, pause_before
 from pgrecall.repository.running import Connect, Embeddings, present_as, repeatable, running
 from pgrecall.repository.transactions import in_transactions
@@ -232,7 +233,8 @@ class MemoryRepository:
 
 
 def _execute(connection: Connection, step: Execute) -> Any:
-    result = connection.execute(step.statement, dict(step.parameters))
+    with binary_results(connection.connection.driver_connection):
+        result = connection.execute(step.statement, dict(step.parameters))
     return result.all() if result.returns_rows else None
 
 

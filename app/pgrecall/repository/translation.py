@@ -25,8 +25,13 @@ _READ_ONLY = "25006"
 _LOCKED = "55P03"
 _CHECK_VIOLATION = "23514"
 _UNIQUE_VIOLATION = "23505"
-_UNAVAILABLE = ("08000", "08001", "08003", "08004", "08006", "28", "3D", "53", "57P")
-"""Connection, authorization, no such database, out of resources, shut down."""
+_UNAVAILABLE = (
+    *("08000", "08001", "08003", "08004", "08006", "25P03", "25P04"),
+    *("28", "3D", "53", "57P"),
+)
+"""Connection, transactions that lasted too long for the server, authorization, no such database,
+out of resources, shut down."""
+_PREPARED = ("26000", "42P05")
 
 
 @contextmanager
@@ -79,6 +84,11 @@ def translation(error: Exception) -> PgRecallError:
         )
     if state is not None and state.startswith(_UNAVAILABLE):
         return DatabaseUnavailable(f"the database cannot be used: {message}")
+    if state in _PREPARED:
+        return DatabaseError(
+            "a prepared statement met another session: behind a pooler such as PgBouncer create "
+            f"the engine with connect_args={{'prepare_threshold': None}} ({message})"
+        )
     return DatabaseError(f"the database refused the statement: {message}")
 
 
