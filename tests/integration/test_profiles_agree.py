@@ -25,6 +25,7 @@ from sqlalchemy import create_engine
 
 from pgrecall import MemoryRepository, NewMemory, Profile, ScoredMemory, migrate, profiles, score
 from pgrecall.recall_function import recall_function
+from pgrecall.resources import with_extension
 from pgrecall.scored_memory import Breakdown
 from pgrecall.signals import (
     Clock,
@@ -648,7 +649,7 @@ def installed(world: World, profile: Profile) -> Iterator[None]:
     """The profile's function, as long as this lasts."""
     with world.connection.transaction(force_rollback=True):
         world.connection.execute("SET LOCAL search_path = pgrecall, public")
-        world.connection.execute(recall_function(profile))
+        world.connection.execute(with_extension(recall_function(profile), "public"))
         yield
 
 

@@ -1450,6 +1450,11 @@ def test_who_may_delete_memories_since_the_build_deletes_their_positions_too(
     for table in ("agent_memories", "memory_usage", "memory_labels", "memory_links"):
         grant(own_url, role, table, what="SELECT, INSERT, UPDATE, DELETE")
     grant(own_url, role, "memory_events", what="SELECT, INSERT")
+    run(
+        own_url,
+        "GRANT EXECUTE ON FUNCTION pgrecall.forget_positions TO "
+        + psql.Identifier(role).as_string(None),
+    )
 
     with acting_as(own_engine, role) as connection:
         assert MemoryRepository(connection).delete(A, filled[:2]) == 2

@@ -448,7 +448,7 @@ def test_hostile_memory_types_of_a_profile_are_only_data(
     recency = Recency(half_life=1, half_lives_by_type=((text, 10.0),))
     profile = Profile("mine", {recency: 1})
     own_connection.execute("SET search_path = pgrecall, public")
-    own_connection.execute(recall_function(profile, or_replace=True))
+    own_connection.execute(with_extension(recall_function(profile, or_replace=True), "public"))
     agent = f"agent {len(text)} {text[:50]}"
     created = datetime(2026, 5, 22, 12, tzinfo=UTC)
     own_repo.add(agent, NewMemory("it", embedding=NORTH, memory_type=text, created_at=created))

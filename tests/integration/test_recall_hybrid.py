@@ -18,6 +18,7 @@ from sqlalchemy import NullPool, create_engine
 from pgrecall import Label, MemoryRepository, NewMemory, Profile, profiles
 from pgrecall.embedders import LocalEmbedder
 from pgrecall.recall_function import recall_function
+from pgrecall.resources import with_extension
 from pgrecall.signals import Importance, Keyword, Similarity
 from tests.conftest import DIMENSIONS, new_database
 from tests.integration.commands import fast_runner
@@ -342,8 +343,9 @@ def test_a_profile_of_one_s_own_installed_by_the_command_ranks_alike(
 def test_a_function_written_by_recall_function_ranks_alike(world: World) -> None:
     mine = MINE.renamed("by_hand")
     with world.connection.transaction():
-        world.connection.execute("SET LOCAL search_path = pgrecall, public")
-        world.connection.execute(recall_function(mine, or_replace=True).encode())
+        world.connection.execute("SET LOCAL search_path = pgrecall, pg_temp")
+        function = with_extension(recall_function(mine, or_replace=True), "public")
+        world.connection.execute(function.encode())
 
     assert assert_same(world, mine, query=QUERY, query_text="Zoë dances", teams=TEAMS) == 25
 

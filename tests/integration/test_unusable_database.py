@@ -104,7 +104,7 @@ def test_the_same_repository_works_once_the_schema_is_there(
 @pytest.mark.parametrize(
     ("change", "error", "message"),
     [
-        ("UPDATE {} SET version_num = '0001'", SchemaOutdated, r"0001.*`pgrecall migrate up`"),
+        ("UPDATE {} SET version_num = '0000'", SchemaOutdated, r"0000.*`pgrecall migrate up`"),
         ("DELETE FROM {}", SchemaOutdated, r"none.*`pgrecall migrate up`"),
         ("DROP TABLE {}", SchemaMissing, r"`pgrecall migrate up`"),
         ("UPDATE {} SET version_num = '9999'", SchemaTooNew, r"9999.*`pip install --upgrade"),

@@ -36,6 +36,7 @@ def background() -> Iterator[ThreadPoolExecutor]:
         yield executor
 
 
+@pytest.fixture
 def role(server_url: str, empty_url: str) -> Iterator[str]:
     """A role that may do nothing but connect; its name."""
     name = f"pgrecall_role_{os.getpid()}_{next(_numbers)}"

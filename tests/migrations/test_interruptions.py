@@ -146,7 +146,7 @@ def test_waiting_for_another_migration_ends_with_its_reason(
 
 def test_who_may_only_read_keeps_no_migration_waiting(empty_url: str, role: str) -> None:
     """Nor who knows how runs once kept each other out."""
-    migrate.upgrade(empty_url, dimensions=3, revision="0001")
+    migrate.upgrade(empty_url, dimensions=3)
     run(
         empty_url,
         f"GRANT USAGE ON SCHEMA pgrecall TO {role}",
@@ -157,26 +157,26 @@ def test_who_may_only_read_keeps_no_migration_waiting(empty_url: str, role: str)
         with pytest.raises(psycopg.errors.InsufficientPrivilege), reader.transaction():
             reader.execute(LOCK)
 
-        assert migrate.upgrade(empty_url, revision="0002").revision == "0002"
+        assert migrate.embedding_index(empty_url).embedding_index
 
 
 def test_a_run_that_loses_its_lock_goes_no_further(
     each_url: str, background: ThreadPoolExecutor
 ) -> None:
-    migrate.upgrade(each_url, dimensions=3, revision="0001")
+    migrate.upgrade(each_url, dimensions=3)
     holders = (
         "SELECT pid FROM pg_locks WHERE relation = 'pgrecall.alembic_version'::regclass "
         "AND mode = 'ShareUpdateExclusiveLock'"
     )
     with open_transaction(each_url, "LOCK TABLE pgrecall.agent_memories IN ROW EXCLUSIVE MODE"):
-        running = background.submit(migrate.upgrade, each_url)
+        running = background.submit(migrate.embedding_index, each_url)
         wait_until_blocked(each_url, "CREATE INDEX CONCURRENTLY")
         terminate(each_url, value(each_url, holders))
 
     with pytest.raises(DatabaseUnavailable):
         running.result()
-    assert migrate.status(each_url).revision == "0001"
-    assert migrate.upgrade(each_url).pending == []
+    assert not migrate.status(each_url).embedding_index
+    assert migrate.embedding_index(each_url).embedding_index
 
 
 def test_a_transaction_open_on_another_table_is_in_nobody_s_way(each_url: str) -> None:

@@ -15,6 +15,7 @@ from pgrecall.cli.database import AsJson, DatabaseUrl, Schema, opened
 from pgrecall.cli.output import console, print_json
 from pgrecall.errors import InvalidProfile, UnknownName
 from pgrecall.migrate.connecting import own_connection
+from pgrecall.migrate.status import pin_search_path
 from pgrecall.profile import Profile
 from pgrecall.profile_file import as_values
 from pgrecall.profiles import BUILT_IN
@@ -105,6 +106,15 @@ def install(
         )
     name = function_name(profile)
     with opened(database_url, schema) as engine, translated(), own_connection(engine) as own:
+        pin_search_path(own)
+        extension_schema = own.scalar(
+            text(
+                "SELECT n.nspname, set_config('search_path', quote_ident(:schema) || ', pg_temp', "
+                "true) FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace "
+                "WHERE e.extname = 'vector'"
+            ),
+            {"schema": schema},
+        )
         # The weights are arguments: another set of signals is another function to PostgreSQL.
         signatures = own.scalars(
             text(
@@ -114,14 +124,6 @@ def install(
             ),
             {"schema": schema, "name": name},
         ).all()
-        extension_schema = own.scalar(
-            text(
-                "SELECT n.nspname, set_config('search_path', quote_ident(:schema) || ', pg_temp', "
-                "true) FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace "
-                "WHERE e.extname = 'vector'"
-            ),
-            {"schema": schema},
-        )
         for signature in signatures:
             own.exec_driver_sql(f"DROP FUNCTION {signature}")
         function = with_extension(recall_function(profile), str(extension_schema))
