@@ -85,9 +85,9 @@ def upgrade() -> None:
         ),
         sa.PrimaryKeyConstraint("agent_id", "memory_id", name=op.f("pk_memory_usage")),
         schema=schema,
-        postgresql_with={"fillfactor": 70},
         comment="Counters of use, apart from agent_memories so that counting never touches a vector or its index; no row until the first retrieval.",
     )
+    op.execute(f'ALTER TABLE "{schema}".memory_usage SET (fillfactor = 70)')
     op.create_table(
         "memory_events",
         sa.Column(
