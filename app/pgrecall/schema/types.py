@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from pgvector import Vector
 from sqlalchemy import Dialect
 from sqlalchemy.types import UserDefinedType
 
-from pgrecall.embedding import StoredVector, as_text
+from pgrecall.embedding import StoredVector, Vector, as_text
 
 
 class Embedding(UserDefinedType[Any]):
