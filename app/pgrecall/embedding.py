@@ -8,7 +8,11 @@ from collections.abc import Sequence
 from enum import StrEnum
 from typing import Protocol, runtime_checkable
 
-from pgvector import HalfVector, Vector
+try:
+    from pgvector import HalfVector as HalfVector
+    from pgvector import Vector as Vector
+except ImportError:  # before pgvector 0.4
+    from pgvector.utils import HalfVector, Vector  # type: ignore[import-not-found, no-redef]
 
 from pgrecall.errors import InvalidVector
 from pgrecall.quoting import shortened
@@ -95,12 +99,14 @@ def components_of(values: VectorLike) -> list[float]:
 
 
 def _packed(components: list[float], embedding_type: EmbeddingType) -> StoredVector:
+    is_vector = embedding_type is EmbeddingType.VECTOR
+    count = len(components)
     try:
-        if embedding_type is EmbeddingType.VECTOR:
-            return Vector(components)
-        return HalfVector(components)
-    except (OverflowError, TypeError, ValueError):
+        # In pgvector's binary form: its constructors differ between versions in what they take.
+        packed = struct.pack(f">HH{count}{'f' if is_vector else 'e'}", count, 0, *components)
+    except (OverflowError, TypeError, ValueError, struct.error):
         raise InvalidVector(_fault(components, embedding_type)) from None
+    return Vector.from_binary(packed) if is_vector else HalfVector.from_binary(packed)
 
 
 def _fault(components: list[float], embedding_type: EmbeddingType) -> str:
@@ -108,7 +114,7 @@ def _fault(components: list[float], embedding_type: EmbeddingType) -> str:
     for position, component in enumerate(components):
         what = f"component {position} of the vector is {shortened(component)}"
         try:
-            struct.pack("f" if embedding_type is EmbeddingType.VECTOR else "e", component)
+            struct.pack(">f" if embedding_type is EmbeddingType.VECTOR else ">e", component)
         except OverflowError:
             return f"{what}: too large for {embedding_type}"
         except (struct.error, TypeError, ValueError):

@@ -20,8 +20,6 @@ from dataclasses import MISSING, fields
 from pathlib import Path
 from typing import Any
 
-import tomli_w
-
 from pgrecall.errors import InputError, InvalidProfile, UnknownName
 from pgrecall.profile import Profile
 from pgrecall.quoting import LONGEST, cut, listed, path_of, shortened
@@ -40,7 +38,7 @@ def save(profile: Profile, path: str | Path) -> None:
     if not isinstance(profile, Profile):
         raise InputError(f"a profile is a Profile, got {shortened(profile)}")
     values = as_values(profile)
-    text = json.dumps(values, indent=2) + "\n" if _is_json(path) else tomli_w.dumps(values)
+    text = json.dumps(values, indent=2) + "\n" if _is_json(path) else _toml(values)
     try:
         path.write_text(text, encoding="utf-8")
     except (OSError, UnicodeEncodeError) as error:
@@ -132,6 +130,23 @@ def _read(path: Path) -> str:
     if len(content) > MOST_BYTES:
         raise ValueError(f"a profile file has at most {MOST_BYTES:,} bytes")
     return content.decode("utf-8-sig")
+
+
+def _toml(values: Mapping[str, Any]) -> str:
+    """What `as_values` returns, as TOML: the standard library only reads it."""
+    lines = [f"name = {_toml_value(values['name'])}"]
+    for name, parameters in values["signals"].items():
+        lines += ["", f"[signals.{name}]"]
+        lines += [f"{key} = {_toml_value(value)}" for key, value in parameters.items()]
+    return "\n".join(lines) + "\n"
+
+
+def _toml_value(value: object) -> str:
+    if isinstance(value, dict):
+        pairs = (f"{_toml_value(key)} = {_toml_value(inner)}" for key, inner in value.items())
+        return f"{{ {', '.join(pairs)} }}"
+    # TOML writes text, numbers and booleans as JSON does, but escapes the control character DEL.
+    return json.dumps(value, ensure_ascii=False).replace("\x7f", r"\u007f")
 
 
 def _is_json(path: Path) -> bool:

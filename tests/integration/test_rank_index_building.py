@@ -814,9 +814,10 @@ KILLED = """
 import os, signal, sys
 from sqlalchemy import create_engine, event
 from pgrecall import MemoryRepository
+from pgrecall.migrate.connecting import database_url
 
 url, begins = sys.argv[1:]
-engine = create_engine(url)
+engine = create_engine(database_url(url))
 repo = MemoryRepository(engine)
 
 def after(connection, cursor, text, *_):

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+from rich.console import Console
 from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.table import Table
 from rich.text import Text
@@ -223,7 +224,8 @@ def _bar() -> Progress:
         BarColumn(),
         TextColumn("{task.percentage:>3.0f} %"),
         TimeElapsedColumn(),
-        console=complaints,
+        # Disabled alone, it prints an empty line before Rich 14.3.
+        console=complaints if complaints.is_terminal else Console(quiet=True),
         transient=True,
         disable=not complaints.is_terminal,
     )

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from pgvector import HalfVector, Vector
 from sqlalchemy import Dialect
 from sqlalchemy.types import UserDefinedType
 
-from pgrecall.embedding import StoredVector, as_text, components_of
+from pgrecall.embedding import HalfVector, StoredVector, Vector, as_text, components_of
 
 
 class Embedding(UserDefinedType[Any]):
