@@ -2,17 +2,31 @@
 PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11; do \
 	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$p && break; done)
 BIN := .venv/bin
+LOWEST_PYTHON ?= python3.11
+LOWEST := .venv-lowest/bin
+SMOKE := tests/unit/test_imports.py tests/unit/test_ids.py tests/unit/test_stored_vector.py \
+	tests/migrations/test_tables.py tests/integration/test_readme.py \
+	tests/integration/test_batches.py tests/integration/test_command_line.py
 
-.PHONY: demo test lint types bench bench-context bench-evaluation bench-index bench-life bench-words schema profiles operations clean help
+.PHONY: demo test test-lowest smoke-lowest test-beside lint types bench bench-import bench-context bench-evaluation bench-index bench-life bench-words schema profiles operations clean help
 
 help:  ## List what can be made
-	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 10
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 18
 
 demo: .venv/local  ## Store realistic memories in an embedded PostgreSQL and search them
 	@$(BIN)/pgrecall demo
 
 test: .venv/test  ## Run the whole suite
 	$(BIN)/python -m pytest --numprocesses 2 --dist loadfile
+
+test-lowest: .venv-lowest/test  ## Run the whole suite at the lowest versions of tests/lowest.txt
+	$(LOWEST)/python -m pytest --numprocesses 2 --dist loadfile
+
+smoke-lowest: .venv-lowest/test  ## Run some of it at the lowest versions
+	$(LOWEST)/python -m pytest $(SMOKE)
+
+test-beside: .venv/python  ## Install and import it beside the newest of others (PEERS=… for some)
+	$(BIN)/python -m tests.beside $(PEERS)
 
 lint: .venv/test  ## Check style and formatting
 	$(BIN)/ruff check .
@@ -23,6 +37,9 @@ types: .venv/test  ## Check types, strictly
 
 bench: .venv/test  ## Measure, and print ratios
 	$(BIN)/python -m benchmarks
+
+bench-import: .venv/test  ## Measure what importing costs beside SQLAlchemy and psycopg
+	$(BIN)/python -m benchmarks.importing
 
 bench-context: .venv/test  ## Measure what assembling a context costs beside a search
 	$(BIN)/python -m benchmarks.context
@@ -55,8 +72,13 @@ schema: .venv/test  ## Write migrations/schema.sql anew
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[test]'
 	@touch $@ .venv/local
 
-clean:  ## Remove .venv and caches
-	rm -rf .venv build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
+.venv-lowest/test: tests/lowest.txt pyproject.toml
+	$(LOWEST_PYTHON) -m venv --clear .venv-lowest
+	$(LOWEST)/python -m pip install --quiet --disable-pip-version-check --constraint tests/lowest.txt --editable '.[test]'
+	@touch $@
+
+clean:  ## Remove environments and caches
+	rm -rf .venv .venv-lowest build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
 
 profiles: .venv/test  ## Write the newest edition in sql/profiles from the built-in profiles
 	$(BIN)/python -m pgrecall.recall_function sql/profiles

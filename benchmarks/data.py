@@ -12,6 +12,8 @@ import numpy as np
 import numpy.typing as npt
 from pgvector import HalfVector
 
+from pgrecall.token_counting import estimated_tokens
+
 DIMENSIONS = 384
 AGENTS = 10
 AGENT = "agent 3"
@@ -62,6 +64,11 @@ class Row:
     """Of what was retrieved; by default when it was created."""
     memory_type: str = "episodic"
     metadata: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def tokens(self) -> int:
+        """Counted as the repository does when it writes a memory."""
+        return estimated_tokens(self.content)
 
 
 @dataclass(frozen=True)

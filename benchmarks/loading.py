@@ -12,10 +12,8 @@ from pgvector.psycopg import register_vector
 from rich.progress import Progress
 
 from benchmarks.data import DIMENSIONS, Corpus, Row
-from benchmarks.progress import index_builds, tracked
+from benchmarks.progress import tracked
 from pgrecall import migrate
-
-WITHOUT_INDEX, WITH_INDEX = "0001", "head"
 
 TYPES = {
     "agent_id": "text",
@@ -33,6 +31,7 @@ TYPES = {
     "memory_type": "text",
     "entities": "text[]",
     "metadata": "jsonb",
+    "tokens": "int4",
 }
 """The columns that are copied."""
 
@@ -52,27 +51,22 @@ class Order(StrEnum):
 
 
 def load(url: str, corpus: Corpus, order: Order, progress: Progress) -> None:
-    """Creates the schema with these rows in it, the index built last, and vacuums it."""
+    """Creates the schema with these rows in it, and vacuums it."""
     rows = tracked(progress, order.arranged(corpus), corpus.rows, f"loading: {order}")
-    load_rows(url, rows, progress)
+    load_rows(url, rows)
 
 
 def load_rows(
     url: str,
     rows: Iterable[Row],
-    progress: Progress,
     *,
     dimensions: int = DIMENSIONS,
     embedding_type: str = "vector",
 ) -> None:
     """The same with rows that need not be of a corpus, stored in the order given."""
-    migrate.upgrade(
-        url, dimensions=dimensions, embedding_type=embedding_type, revision=WITHOUT_INDEX
-    )
+    migrate.upgrade(url, dimensions=dimensions, embedding_type=embedding_type)
     with psycopg.connect(url) as connection:
         copy_rows(connection, rows, embedding_type=embedding_type)
-    with index_builds(url, progress, "building the HNSW index"):
-        migrate.upgrade(url, revision=WITH_INDEX)
     vacuum(url, "agent_memories", "memory_usage")
 
 

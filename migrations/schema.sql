@@ -21,10 +21,10 @@ SET row_security = off;
 CREATE SCHEMA pgrecall;
 
 --
--- Name: adjust_trust(text, uuid, double precision, text, text, jsonb, boolean); Type: FUNCTION; Schema: pgrecall; Owner: -
+-- Name: adjust_trust(text, uuid, double precision, text, text, jsonb); Type: FUNCTION; Schema: pgrecall; Owner: -
 --
 
-CREATE FUNCTION pgrecall.adjust_trust(agent text, memory_id uuid, delta double precision, reason text, actor text DEFAULT NULL::text, metadata jsonb DEFAULT '{}'::jsonb, of_team boolean DEFAULT false) RETURNS TABLE(id uuid, old_values jsonb, new_values jsonb)
+CREATE FUNCTION pgrecall.adjust_trust(agent text, memory_id uuid, delta double precision, reason text, actor text DEFAULT NULL::text, metadata jsonb DEFAULT '{}'::jsonb) RETURNS TABLE(id uuid, old_values jsonb, new_values jsonb)
     LANGUAGE plpgsql
     SET search_path TO 'pgrecall', 'pg_temp'
     AS $$
@@ -40,10 +40,6 @@ BEGIN
         RAISE EXCEPTION 'agent must be given, got %', agent
             USING ERRCODE = 'invalid_parameter_value';
     END IF;
-    IF (of_team IS NULL) IS NOT FALSE THEN
-        RAISE EXCEPTION 'of_team must be true or false'
-            USING ERRCODE = 'invalid_parameter_value';
-    END IF;
     IF (actor = '' IS TRUE OR jsonb_typeof(coalesce(metadata, '{}'::jsonb)) <> 'object') IS NOT FALSE THEN
         RAISE EXCEPTION 'actor must not be empty and metadata must be a JSON object, got % and %', actor, metadata
             USING ERRCODE = 'invalid_parameter_value';
@@ -52,55 +48,36 @@ BEGIN
         RAISE EXCEPTION 'delta lies within -1 and 1 and needs a reason, got % and %', delta, reason
             USING ERRCODE = 'invalid_parameter_value';
     END IF;
-    IF of_team THEN
-        RETURN QUERY
-        WITH locked AS
-        (SELECT team_memories.id AS id, team_memories.trust AS trust, team_memories.trust_provenance AS trust_provenance, team_memories.trust_consensus AS trust_consensus, team_memories.trust_governance AS trust_governance, team_memories.trust_usage AS trust_usage
-        FROM team_memories
-        WHERE team_memories.team_id = owner_id AND team_memories.id = this_id AND team_memories.trust IS NOT NULL ORDER BY team_memories.id FOR NO KEY UPDATE OF team_memories),
-        changed AS
-        (UPDATE team_memories SET trust=CASE WHEN (least(greatest(locked.trust + delta, 0.0), 1.0) < 1e-100::float8) THEN 0.0 ELSE least(greatest(locked.trust + delta, 0.0), 1.0) END, updated_at=now() FROM locked WHERE team_memories.team_id = owner_id AND team_memories.id = locked.id RETURNING team_memories.id, jsonb_build_object('trust', locked.trust, 'trust_provenance', locked.trust_provenance, 'trust_consensus', locked.trust_consensus, 'trust_governance', locked.trust_governance, 'trust_usage', locked.trust_usage) AS old_values, jsonb_build_object('trust', team_memories.trust, 'trust_provenance', team_memories.trust_provenance, 'trust_consensus', team_memories.trust_consensus, 'trust_governance', team_memories.trust_governance, 'trust_usage', team_memories.trust_usage) AS new_values, 'manual' AS event_type),
-        noted AS
-        (INSERT INTO memory_events (agent_id, memory_id, id, event_type, reason, actor, old_values, new_values, metadata, occurred_at) SELECT owner_id AS anon_1, changed.id AS id, event_id() AS event_id_1, changed.event_type AS event_type, note_reason AS anon_2, note_actor AS anon_3, changed.old_values AS old_values, changed.new_values AS new_values, note_metadata AS anon_4, clock_timestamp() AS clock_timestamp_1
-        FROM changed)
-         SELECT changed.id, changed.old_values, changed.new_values
-        FROM changed;
-        IF NOT FOUND THEN
-            RAISE EXCEPTION '% has no memory % that adjust_trust could change', agent, adjust_trust.memory_id
-                USING ERRCODE = 'no_data_found';
-        END IF;
-    ELSE
-        RETURN QUERY
-        WITH locked AS
-        (SELECT agent_memories.id AS id, agent_memories.trust AS trust, agent_memories.trust_provenance AS trust_provenance, agent_memories.trust_consensus AS trust_consensus, agent_memories.trust_governance AS trust_governance, agent_memories.trust_usage AS trust_usage
-        FROM agent_memories
-        WHERE agent_memories.agent_id = owner_id AND agent_memories.id = this_id AND agent_memories.trust IS NOT NULL ORDER BY agent_memories.id FOR NO KEY UPDATE OF agent_memories),
-        changed AS
-        (UPDATE agent_memories SET trust=CASE WHEN (least(greatest(locked.trust + delta, 0.0), 1.0) < 1e-100::float8) THEN 0.0 ELSE least(greatest(locked.trust + delta, 0.0), 1.0) END, updated_at=now() FROM locked WHERE agent_memories.agent_id = owner_id AND agent_memories.id = locked.id RETURNING agent_memories.id, jsonb_build_object('trust', locked.trust, 'trust_provenance', locked.trust_provenance, 'trust_consensus', locked.trust_consensus, 'trust_governance', locked.trust_governance, 'trust_usage', locked.trust_usage) AS old_values, jsonb_build_object('trust', agent_memories.trust, 'trust_provenance', agent_memories.trust_provenance, 'trust_consensus', agent_memories.trust_consensus, 'trust_governance', agent_memories.trust_governance, 'trust_usage', agent_memories.trust_usage) AS new_values, 'manual' AS event_type),
-        noted AS
-        (INSERT INTO memory_events (agent_id, memory_id, id, event_type, reason, actor, old_values, new_values, metadata, occurred_at) SELECT owner_id AS anon_1, changed.id AS id, event_id() AS event_id_1, changed.event_type AS event_type, note_reason AS anon_2, note_actor AS anon_3, changed.old_values AS old_values, changed.new_values AS new_values, note_metadata AS anon_4, clock_timestamp() AS clock_timestamp_1
-        FROM changed)
-         SELECT changed.id, changed.old_values, changed.new_values
-        FROM changed;
-        IF NOT FOUND THEN
-            RAISE EXCEPTION '% has no memory % that adjust_trust could change', agent, adjust_trust.memory_id
-                USING ERRCODE = 'no_data_found';
-        END IF;
+    RETURN QUERY
+    WITH locked AS
+    (SELECT agent_memories.id AS id, agent_memories.trust AS trust, agent_memories.trust_provenance AS trust_provenance, agent_memories.trust_consensus AS trust_consensus, agent_memories.trust_governance AS trust_governance, agent_memories.trust_usage AS trust_usage
+    FROM agent_memories
+    WHERE agent_memories.agent_id = owner_id AND agent_memories.id = this_id AND agent_memories.trust IS NOT NULL ORDER BY agent_memories.id FOR NO KEY UPDATE OF agent_memories),
+    changed AS
+    (UPDATE agent_memories SET trust=CASE WHEN (least(greatest(locked.trust + delta, 0.0), 1.0) < 1e-100::float8) THEN 0.0 ELSE least(greatest(locked.trust + delta, 0.0), 1.0) END, updated_at=now() FROM locked WHERE agent_memories.agent_id = owner_id AND agent_memories.id = locked.id RETURNING agent_memories.id, jsonb_build_object('trust', locked.trust, 'trust_provenance', locked.trust_provenance, 'trust_consensus', locked.trust_consensus, 'trust_governance', locked.trust_governance, 'trust_usage', locked.trust_usage) AS old_values, jsonb_build_object('trust', agent_memories.trust, 'trust_provenance', agent_memories.trust_provenance, 'trust_consensus', agent_memories.trust_consensus, 'trust_governance', agent_memories.trust_governance, 'trust_usage', agent_memories.trust_usage) AS new_values, 'manual' AS event_type),
+    noted AS
+    (INSERT INTO memory_events (agent_id, memory_id, id, event_type, reason, actor, old_values, new_values, metadata, occurred_at) SELECT owner_id AS anon_1, changed.id AS id, event_id() AS event_id_1, changed.event_type AS event_type, note_reason AS anon_2, note_actor AS anon_3, changed.old_values AS old_values, changed.new_values AS new_values, note_metadata AS anon_4, clock_timestamp() AS clock_timestamp_1
+    FROM changed)
+     SELECT changed.id, changed.old_values, changed.new_values
+    FROM changed;
+    IF NOT FOUND THEN
+        RAISE EXCEPTION '% has no memory % that adjust_trust could change', agent, adjust_trust.memory_id
+            USING ERRCODE = 'no_data_found';
     END IF;
 END
 $$;
 
 --
--- Name: FUNCTION adjust_trust(agent text, memory_id uuid, delta double precision, reason text, actor text, metadata jsonb, of_team boolean); Type: COMMENT; Schema: pgrecall; Owner: -
+-- Name: FUNCTION adjust_trust(agent text, memory_id uuid, delta double precision, reason text, actor text, metadata jsonb); Type: COMMENT; Schema: pgrecall; Owner: -
 --
 
-COMMENT ON FUNCTION pgrecall.adjust_trust(agent text, memory_id uuid, delta double precision, reason text, actor text, metadata jsonb, of_team boolean) IS 'Adds delta to the stored trust of a memory, within 0 and 1, for a reason.';
+COMMENT ON FUNCTION pgrecall.adjust_trust(agent text, memory_id uuid, delta double precision, reason text, actor text, metadata jsonb) IS 'Adds delta to the stored trust of a memory, within 0 and 1, for a reason.';
 
 --
--- Name: archive_excess_batch(text, bigint, text, integer, boolean); Type: FUNCTION; Schema: pgrecall; Owner: -
+-- Name: archive_excess_batch(text, bigint, text, integer); Type: FUNCTION; Schema: pgrecall; Owner: -
 --
 
-CREATE FUNCTION pgrecall.archive_excess_batch(agent text, max_live bigint, policy text DEFAULT 'default'::text, batch_size integer DEFAULT 1000, of_team boolean DEFAULT false) RETURNS TABLE(id uuid, old_values jsonb, new_values jsonb)
+CREATE FUNCTION pgrecall.archive_excess_batch(agent text, max_live bigint, policy text DEFAULT 'default'::text, batch_size integer DEFAULT 1000) RETURNS TABLE(id uuid, old_values jsonb, new_values jsonb)
     LANGUAGE plpgsql
     SET search_path TO 'pgrecall', 'pg_temp'
     AS $$
@@ -115,10 +92,6 @@ BEGIN
         RAISE EXCEPTION 'agent must be given, got %', agent
             USING ERRCODE = 'invalid_parameter_value';
     END IF;
-    IF (of_team IS NULL) IS NOT FALSE THEN
-        RAISE EXCEPTION 'of_team must be true or false'
-            USING ERRCODE = 'invalid_parameter_value';
-    END IF;
     IF (max_live < 0 IS TRUE) IS NOT FALSE THEN
         RAISE EXCEPTION 'max_live must not be negative, got %', max_live
             USING ERRCODE = 'invalid_parameter_value';
@@ -131,57 +104,34 @@ BEGIN
         RAISE EXCEPTION 'batch_size lies within 1 and 100000, got %', batch_size
             USING ERRCODE = 'invalid_parameter_value';
     END IF;
-    IF of_team THEN
-        RETURN QUERY
-        WITH least AS
-        (SELECT rival.id AS id
-        FROM team_memories AS rival
-        WHERE rival.team_id = owner_id AND rival.status != 'archived' ORDER BY coalesce(rival.trust, 0.5::float8), rival.created_at NULLS FIRST, rival.id
-         LIMIT least(batch_size, greatest((SELECT count(*) AS count_1
-        FROM team_memories AS rival
-        WHERE rival.team_id = owner_id AND rival.status != 'archived') - max_live, 0))),
-        locked AS
-        (SELECT team_memories.id AS id, team_memories.status AS status
-        FROM team_memories
-        WHERE team_memories.team_id = owner_id AND team_memories.status != 'archived' AND team_memories.id IN (SELECT least.id
-        FROM least) ORDER BY team_memories.id FOR NO KEY UPDATE OF team_memories),
-        changed AS
-        (UPDATE team_memories SET updated_at=now(), status='archived' FROM locked WHERE team_memories.team_id = owner_id AND team_memories.id = locked.id RETURNING team_memories.id, jsonb_build_object('status', locked.status) AS old_values, jsonb_build_object('status', team_memories.status, 'rule', 'max_live') AS new_values, 'archived' AS event_type),
-        noted AS
-        (INSERT INTO memory_events (agent_id, memory_id, id, event_type, reason, actor, old_values, new_values, metadata, occurred_at) SELECT owner_id AS anon_1, changed.id AS id, event_id() AS event_id_1, changed.event_type AS event_type, note_reason AS anon_2, note_actor AS anon_3, changed.old_values AS old_values, changed.new_values AS new_values, note_metadata AS anon_4, clock_timestamp() AS clock_timestamp_1
-        FROM changed)
-         SELECT changed.id, changed.old_values, changed.new_values
-        FROM changed;
-    ELSE
-        RETURN QUERY
-        WITH least AS
-        (SELECT rival.id AS id
-        FROM agent_memories AS rival
-        WHERE rival.agent_id = owner_id AND rival.status != 'archived' ORDER BY coalesce(rival.trust, 0.5::float8), rival.created_at NULLS FIRST, rival.id
-         LIMIT least(batch_size, greatest((SELECT count(*) AS count_1
-        FROM agent_memories AS rival
-        WHERE rival.agent_id = owner_id AND rival.status != 'archived') - max_live, 0))),
-        locked AS
-        (SELECT agent_memories.id AS id, agent_memories.status AS status
-        FROM agent_memories
-        WHERE agent_memories.agent_id = owner_id AND agent_memories.status != 'archived' AND agent_memories.id IN (SELECT least.id
-        FROM least) ORDER BY agent_memories.id FOR NO KEY UPDATE OF agent_memories),
-        changed AS
-        (UPDATE agent_memories SET updated_at=now(), status='archived' FROM locked WHERE agent_memories.agent_id = owner_id AND agent_memories.id = locked.id RETURNING agent_memories.id, jsonb_build_object('status', locked.status) AS old_values, jsonb_build_object('status', agent_memories.status, 'rule', 'max_live') AS new_values, 'archived' AS event_type),
-        noted AS
-        (INSERT INTO memory_events (agent_id, memory_id, id, event_type, reason, actor, old_values, new_values, metadata, occurred_at) SELECT owner_id AS anon_1, changed.id AS id, event_id() AS event_id_1, changed.event_type AS event_type, note_reason AS anon_2, note_actor AS anon_3, changed.old_values AS old_values, changed.new_values AS new_values, note_metadata AS anon_4, clock_timestamp() AS clock_timestamp_1
-        FROM changed)
-         SELECT changed.id, changed.old_values, changed.new_values
-        FROM changed;
-    END IF;
+    RETURN QUERY
+    WITH least AS
+    (SELECT rival.id AS id
+    FROM agent_memories AS rival
+    WHERE rival.agent_id = owner_id AND rival.status != 'archived' ORDER BY coalesce(rival.trust, 0.5::float8), rival.created_at NULLS FIRST, rival.id
+     LIMIT least(batch_size, greatest((SELECT count(*) AS count_1
+    FROM agent_memories AS rival
+    WHERE rival.agent_id = owner_id AND rival.status != 'archived') - max_live, 0))),
+    locked AS
+    (SELECT agent_memories.id AS id, agent_memories.status AS status
+    FROM agent_memories
+    WHERE agent_memories.agent_id = owner_id AND agent_memories.status != 'archived' AND agent_memories.id IN (SELECT least.id
+    FROM least) ORDER BY agent_memories.id FOR NO KEY UPDATE OF agent_memories),
+    changed AS
+    (UPDATE agent_memories SET updated_at=now(), status='archived' FROM locked WHERE agent_memories.agent_id = owner_id AND agent_memories.id = locked.id RETURNING agent_memories.id, jsonb_build_object('status', locked.status) AS old_values, jsonb_build_object('status', agent_memories.status, 'rule', 'max_live') AS new_values, 'archived' AS event_type),
+    noted AS
+    (INSERT INTO memory_events (agent_id, memory_id, id, event_type, reason, actor, old_values, new_values, metadata, occurred_at) SELECT owner_id AS anon_1, changed.id AS id, event_id() AS event_id_1, changed.event_type AS event_type, note_reason AS anon_2, note_actor AS anon_3, changed.old_values AS old_values, changed.new_values AS new_values, note_metadata AS anon_4, clock_timestamp() AS clock_timestamp_1
+    FROM changed)
+     SELECT changed.id, changed.old_values, changed.new_values
+    FROM changed;
 END
 $$;
 
 --
--- Name: FUNCTION archive_excess_batch(agent text, max_live bigint, policy text, batch_size integer, of_team boolean); Type: COMMENT; Schema: pgrecall; Owner: -
+-- Name: FUNCTION archive_excess_batch(agent text, max_live bigint, policy text, batch_size integer); Type: COMMENT; Schema: pgrecall; Owner: -
 --
 
-COMMENT ON FUNCTION pgrecall.archive_excess_batch(agent text, max_live bigint, policy text, batch_size integer, of_team boolean) IS 'One batch of the garbage collection: the least trusted beyond the cap are archived.';
+COMMENT ON FUNCTION pgrecall.archive_excess_batch(agent text, max_live bigint, policy text, batch_size integer) IS 'One batch of the garbage collection: the least trusted beyond the cap are archived.';
 
 --
 -- Name: await_writers(regclass, double precision); Type: FUNCTION; Schema: pgrecall; Owner: -
@@ -292,8 +242,7 @@ CREATE FUNCTION pgrecall.change_text_language(language regconfig) RETURNS bigint
     SET search_path TO 'pgrecall', 'pg_temp'
     AS $$
 DECLARE
-    of_agents bigint;
-    of_teams bigint;
+    changed bigint;
 BEGIN
     IF current_setting('transaction_isolation') <> 'read committed' THEN
         RAISE EXCEPTION 'the language is changed in a READ COMMITTED transaction, which sees what '
@@ -303,7 +252,7 @@ BEGIN
         RAISE EXCEPTION 'language must be a text search configuration, got %', language
             USING ERRCODE = 'invalid_parameter_value';
     END IF;
-    LOCK TABLE agent_memories, team_memories IN SHARE ROW EXCLUSIVE MODE;
+    LOCK TABLE agent_memories IN SHARE ROW EXCLUSIVE MODE;
     EXECUTE format(
         'CREATE OR REPLACE FUNCTION text_language() RETURNS regconfig LANGUAGE sql '
         'IMMUTABLE PARALLEL SAFE RETURN %L::regconfig', (
@@ -314,12 +263,10 @@ BEGIN
     ALTER FUNCTION lexemes(text) COST 100;
     ALTER FUNCTION query_terms(text) COST 100;
     UPDATE agent_memories SET content = content;
-    GET DIAGNOSTICS of_agents = ROW_COUNT;
-    UPDATE team_memories SET content = content;
-    GET DIAGNOSTICS of_teams = ROW_COUNT;
+    GET DIAGNOSTICS changed = ROW_COUNT;
     LOCK TABLE rank_indexes IN SHARE ROW EXCLUSIVE MODE;
     UPDATE rank_indexes SET common_terms = NULL, term_memories = NULL;
-    RETURN of_agents + of_teams;
+    RETURN changed;
 END
 $$;
 
@@ -330,10 +277,10 @@ $$;
 COMMENT ON FUNCTION pgrecall.change_text_language(language regconfig) IS 'Changes the language by which words are compared and takes all texts apart again, all or nothing; searches go on by the former one until it ends, writing waits.';
 
 --
--- Name: clear_memories(text, boolean); Type: FUNCTION; Schema: pgrecall; Owner: -
+-- Name: clear_memories(text); Type: FUNCTION; Schema: pgrecall; Owner: -
 --
 
-CREATE FUNCTION pgrecall.clear_memories(agent text, of_team boolean DEFAULT false) RETURNS bigint
+CREATE FUNCTION pgrecall.clear_memories(agent text) RETURNS bigint
     LANGUAGE plpgsql
     SET search_path TO 'pgrecall', 'pg_temp'
     AS $$
@@ -346,95 +293,44 @@ BEGIN
         RAISE EXCEPTION 'agent must be given, got %', agent
             USING ERRCODE = 'invalid_parameter_value';
     END IF;
-    IF (of_team IS NULL) IS NOT FALSE THEN
-        RAISE EXCEPTION 'of_team must be true or false'
-            USING ERRCODE = 'invalid_parameter_value';
-    END IF;
-    IF of_team THEN
-        WITH locked AS
-        (SELECT team_memories.id AS id
-        FROM team_memories
-        WHERE team_memories.team_id = owner_id ORDER BY team_memories.id FOR UPDATE),
-        gone AS
-        (DELETE FROM team_memories WHERE team_memories.team_id = owner_id AND team_memories.id IN (SELECT locked.id
-        FROM locked) RETURNING team_memories.id)
-         SELECT count(*) AS cleared
-        FROM gone
-        INTO cleared;
-        DELETE FROM memory_usage WHERE memory_usage.agent_id = owner_id AND NOT (EXISTS (SELECT 1
-        FROM agent_memories
-        WHERE agent_memories.agent_id = owner_id AND agent_memories.id = memory_usage.memory_id)) AND NOT (EXISTS (SELECT 1
-        FROM team_memories
-        WHERE team_memories.team_id = owner_id AND team_memories.id = memory_usage.memory_id));
-        DELETE FROM memory_labels WHERE memory_labels.agent_id = owner_id AND NOT (EXISTS (SELECT 1
-        FROM agent_memories
-        WHERE agent_memories.agent_id = owner_id AND agent_memories.id = memory_labels.memory_id)) AND NOT (EXISTS (SELECT 1
-        FROM team_memories
-        WHERE team_memories.team_id = owner_id AND team_memories.id = memory_labels.memory_id));
-        DELETE FROM memory_links WHERE memory_links.agent_id = owner_id AND NOT (EXISTS (SELECT 1
-        FROM agent_memories
-        WHERE agent_memories.agent_id = owner_id AND agent_memories.id = memory_links.source_id)) AND NOT (EXISTS (SELECT 1
-        FROM team_memories
-        WHERE team_memories.team_id = owner_id AND team_memories.id = memory_links.source_id));
-        DELETE FROM memory_events WHERE memory_events.agent_id = owner_id AND NOT (EXISTS (SELECT 1
-        FROM agent_memories
-        WHERE agent_memories.agent_id = owner_id AND agent_memories.id = memory_events.memory_id)) AND NOT (EXISTS (SELECT 1
-        FROM team_memories
-        WHERE team_memories.team_id = owner_id AND team_memories.id = memory_events.memory_id)) AND NOT (EXISTS (SELECT 1
-        FROM memory_events AS last
-        WHERE last.agent_id = owner_id AND last.memory_id = memory_events.memory_id AND last.event_type = 'deleted' AND (last.old_values ->> 'table_name') = 'agent_memories'));
-        DELETE FROM gc_runs WHERE gc_runs.agent_id = owner_id AND gc_runs.table_name = 'team_memories';
-        RETURN cleared;
-    ELSE
-        WITH locked AS
-        (SELECT agent_memories.id AS id
-        FROM agent_memories
-        WHERE agent_memories.agent_id = owner_id ORDER BY agent_memories.id FOR UPDATE),
-        gone AS
-        (DELETE FROM agent_memories WHERE agent_memories.agent_id = owner_id AND agent_memories.id IN (SELECT locked.id
-        FROM locked) RETURNING agent_memories.id)
-         SELECT count(*) AS cleared
-        FROM gone
-        INTO cleared;
-        DELETE FROM memory_usage WHERE memory_usage.agent_id = owner_id AND NOT (EXISTS (SELECT 1
-        FROM team_memories
-        WHERE team_memories.team_id = owner_id AND team_memories.id = memory_usage.memory_id)) AND NOT (EXISTS (SELECT 1
-        FROM agent_memories
-        WHERE agent_memories.agent_id = owner_id AND agent_memories.id = memory_usage.memory_id));
-        DELETE FROM memory_labels WHERE memory_labels.agent_id = owner_id AND NOT (EXISTS (SELECT 1
-        FROM team_memories
-        WHERE team_memories.team_id = owner_id AND team_memories.id = memory_labels.memory_id)) AND NOT (EXISTS (SELECT 1
-        FROM agent_memories
-        WHERE agent_memories.agent_id = owner_id AND agent_memories.id = memory_labels.memory_id));
-        DELETE FROM memory_links WHERE memory_links.agent_id = owner_id AND NOT (EXISTS (SELECT 1
-        FROM team_memories
-        WHERE team_memories.team_id = owner_id AND team_memories.id = memory_links.source_id)) AND NOT (EXISTS (SELECT 1
-        FROM agent_memories
-        WHERE agent_memories.agent_id = owner_id AND agent_memories.id = memory_links.source_id));
-        DELETE FROM memory_events WHERE memory_events.agent_id = owner_id AND NOT (EXISTS (SELECT 1
-        FROM team_memories
-        WHERE team_memories.team_id = owner_id AND team_memories.id = memory_events.memory_id)) AND NOT (EXISTS (SELECT 1
-        FROM agent_memories
-        WHERE agent_memories.agent_id = owner_id AND agent_memories.id = memory_events.memory_id)) AND NOT (EXISTS (SELECT 1
-        FROM memory_events AS last
-        WHERE last.agent_id = owner_id AND last.memory_id = memory_events.memory_id AND last.event_type = 'deleted' AND (last.old_values ->> 'table_name') = 'team_memories'));
-        DELETE FROM gc_runs WHERE gc_runs.agent_id = owner_id AND gc_runs.table_name = 'agent_memories';
-        RETURN cleared;
-    END IF;
+    WITH locked AS
+    (SELECT agent_memories.id AS id
+    FROM agent_memories
+    WHERE agent_memories.agent_id = owner_id ORDER BY agent_memories.id FOR UPDATE),
+    gone AS
+    (DELETE FROM agent_memories WHERE agent_memories.agent_id = owner_id AND agent_memories.id IN (SELECT locked.id
+    FROM locked) RETURNING agent_memories.id)
+     SELECT count(*) AS cleared
+    FROM gone
+    INTO cleared;
+    DELETE FROM memory_usage WHERE memory_usage.agent_id = owner_id AND NOT (EXISTS (SELECT 1
+    FROM agent_memories
+    WHERE agent_memories.agent_id = owner_id AND agent_memories.id = memory_usage.memory_id));
+    DELETE FROM memory_labels WHERE memory_labels.agent_id = owner_id AND NOT (EXISTS (SELECT 1
+    FROM agent_memories
+    WHERE agent_memories.agent_id = owner_id AND agent_memories.id = memory_labels.memory_id));
+    DELETE FROM memory_links WHERE memory_links.agent_id = owner_id AND NOT (EXISTS (SELECT 1
+    FROM agent_memories
+    WHERE agent_memories.agent_id = owner_id AND agent_memories.id = memory_links.source_id));
+    DELETE FROM memory_events WHERE memory_events.agent_id = owner_id AND NOT (EXISTS (SELECT 1
+    FROM agent_memories
+    WHERE agent_memories.agent_id = owner_id AND agent_memories.id = memory_events.memory_id));
+    DELETE FROM gc_runs WHERE gc_runs.agent_id = owner_id;
+    RETURN cleared;
 END
 $$;
 
 --
--- Name: FUNCTION clear_memories(agent text, of_team boolean); Type: COMMENT; Schema: pgrecall; Owner: -
+-- Name: FUNCTION clear_memories(agent text); Type: COMMENT; Schema: pgrecall; Owner: -
 --
 
-COMMENT ON FUNCTION pgrecall.clear_memories(agent text, of_team boolean) IS 'Deletes everything of an agent, memories, counters, labels, links and history; returns how many memories there were.';
+COMMENT ON FUNCTION pgrecall.clear_memories(agent text) IS 'Deletes everything of an agent, memories, counters, labels, links and history; returns how many memories there were.';
 
 --
--- Name: collect_garbage(text, double precision, double precision, double precision, bigint, boolean, text, integer, boolean, bigint, bigint, bigint, bigint); Type: PROCEDURE; Schema: pgrecall; Owner: -
+-- Name: collect_garbage(text, double precision, double precision, double precision, bigint, boolean, text, integer, bigint, bigint, bigint, bigint); Type: PROCEDURE; Schema: pgrecall; Owner: -
 --
 
-CREATE PROCEDURE pgrecall.collect_garbage(IN agent text DEFAULT NULL::text, IN min_trust_threshold double precision DEFAULT 0.2, IN max_age_hours double precision DEFAULT 720, IN delete_threshold double precision DEFAULT 0.1, IN max_live bigint DEFAULT NULL::bigint, IN dry_run boolean DEFAULT false, IN policy text DEFAULT 'default'::text, IN batch_size integer DEFAULT 1000, IN of_team boolean DEFAULT false, INOUT scanned bigint DEFAULT 0, INOUT archived bigint DEFAULT 0, INOUT deleted bigint DEFAULT 0, INOUT swept bigint DEFAULT 0)
+CREATE PROCEDURE pgrecall.collect_garbage(IN agent text DEFAULT NULL::text, IN min_trust_threshold double precision DEFAULT 0.2, IN max_age_hours double precision DEFAULT 720, IN delete_threshold double precision DEFAULT 0.1, IN max_live bigint DEFAULT NULL::bigint, IN dry_run boolean DEFAULT false, IN policy text DEFAULT 'default'::text, IN batch_size integer DEFAULT 1000, INOUT scanned bigint DEFAULT 0, INOUT archived bigint DEFAULT 0, INOUT deleted bigint DEFAULT 0, INOUT swept bigint DEFAULT 0)
     LANGUAGE plpgsql
     AS $$
 #variable_conflict use_variable
@@ -458,11 +354,11 @@ BEGIN
      WHERE p.oid OPERATOR(pg_catalog.=) routine;
     theirs := pg_catalog.current_setting('search_path');
     PERFORM pg_catalog.set_config('search_path', ours, true);
-    IF dry_run IS NULL OR of_team IS NULL OR agent = '' IS TRUE OR policy IS NULL OR policy = ''
+    IF dry_run IS NULL OR agent = '' IS TRUE OR policy IS NULL OR policy = ''
        OR batch_size IS NULL OR NOT batch_size BETWEEN 1 AND 100000 THEN
-        RAISE EXCEPTION 'dry_run and of_team are true or false, agent and policy must not be empty, '
-            'and batch_size lies within 1 and 100000; got %, %, %, % and %',
-            dry_run, of_team, agent, policy, batch_size
+        RAISE EXCEPTION 'dry_run is true or false, agent and policy must not be empty, and '
+            'batch_size lies within 1 and 100000; got %, %, % and %',
+            dry_run, agent, policy, batch_size
             USING ERRCODE = 'invalid_parameter_value';
     END IF;
     IF (coalesce(min_trust_threshold, 0) BETWEEN 0 AND 1
@@ -475,16 +371,15 @@ BEGIN
             USING ERRCODE = 'invalid_parameter_value';
     END IF;
     scanned := 0; archived := 0; deleted := 0; swept := 0;
-    owners := CASE WHEN agent IS NULL THEN owners_of_memories(of_team, true)
+    owners := CASE WHEN agent IS NULL THEN owners_of_memories(true)
                    ELSE ARRAY[agent] END;
     IF NOT dry_run THEN
         run := event_id();
         INSERT INTO gc_runs AS r
-               (agent_id, id, table_name, policy, min_trust_threshold, delete_threshold,
+               (agent_id, id, policy, min_trust_threshold, delete_threshold,
                 max_age_hours, max_live, scanned, archived, deleted, swept, started_at, seconds,
                 finished)
-        VALUES (log_owner, run,
-                CASE WHEN of_team THEN 'team_memories' ELSE 'agent_memories' END, policy,
+        VALUES (log_owner, run, policy,
                 min_trust_threshold, delete_threshold, max_age_hours, max_live, 0, 0, 0, 0, began,
                 0, false);
         COMMIT;
@@ -493,7 +388,7 @@ BEGIN
         PERFORM pg_catalog.set_config('search_path', ours, true);
         IF dry_run THEN
             SELECT * INTO step FROM count_garbage(
-                whose, min_trust_threshold, max_age_hours, delete_threshold, max_live, of_team) g;
+                whose, min_trust_threshold, max_age_hours, delete_threshold, max_live) g;
             scanned := scanned + step.scanned;
             archived := archived + step.archived;
             deleted := deleted + step.deleted;
@@ -505,7 +400,7 @@ BEGIN
             PERFORM pg_catalog.set_config('search_path', ours, true);
             SELECT * INTO step FROM collect_garbage_batch(
                 whose, last, min_trust_threshold, max_age_hours, delete_threshold, policy,
-                batch_size, of_team) b;
+                batch_size) b;
             last := step.last_id;
             scanned := scanned + step.scanned;
             archived := archived + step.archived;
@@ -521,7 +416,7 @@ BEGIN
             EXIT WHEN max_live IS NULL;
             PERFORM pg_catalog.set_config('search_path', ours, true);
             SELECT count(*) INTO changed
-              FROM archive_excess_batch(whose, max_live, policy, batch_size, of_team) e;
+              FROM archive_excess_batch(whose, max_live, policy, batch_size) e;
             archived := archived + changed;
             UPDATE gc_runs r SET scanned = collect_garbage.scanned,
                    archived = collect_garbage.archived, deleted = collect_garbage.deleted,
@@ -555,16 +450,16 @@ END
 $$;
 
 --
--- Name: PROCEDURE collect_garbage(IN agent text, IN min_trust_threshold double precision, IN max_age_hours double precision, IN delete_threshold double precision, IN max_live bigint, IN dry_run boolean, IN policy text, IN batch_size integer, IN of_team boolean, INOUT scanned bigint, INOUT archived bigint, INOUT deleted bigint, INOUT swept bigint); Type: COMMENT; Schema: pgrecall; Owner: -
+-- Name: PROCEDURE collect_garbage(IN agent text, IN min_trust_threshold double precision, IN max_age_hours double precision, IN delete_threshold double precision, IN max_live bigint, IN dry_run boolean, IN policy text, IN batch_size integer, INOUT scanned bigint, INOUT archived bigint, INOUT deleted bigint, INOUT swept bigint); Type: COMMENT; Schema: pgrecall; Owner: -
 --
 
-COMMENT ON PROCEDURE pgrecall.collect_garbage(IN agent text, IN min_trust_threshold double precision, IN max_age_hours double precision, IN delete_threshold double precision, IN max_live bigint, IN dry_run boolean, IN policy text, IN batch_size integer, IN of_team boolean, INOUT scanned bigint, INOUT archived bigint, INOUT deleted bigint, INOUT swept bigint) IS 'Archives and deletes live memories by a policy, of one agent or of all, in batches that commit; a row in gc_runs tells how it went.';
+COMMENT ON PROCEDURE pgrecall.collect_garbage(IN agent text, IN min_trust_threshold double precision, IN max_age_hours double precision, IN delete_threshold double precision, IN max_live bigint, IN dry_run boolean, IN policy text, IN batch_size integer, INOUT scanned bigint, INOUT archived bigint, INOUT deleted bigint, INOUT swept bigint) IS 'Archives and deletes live memories by a policy, of one agent or of all, in batches that commit; a row in gc_runs tells how it went.';
 
 --
--- Name: collect_garbage_batch(text, uuid, double precision, double precision, double precision, text, integer, boolean); Type: FUNCTION; Schema: pgrecall; Owner: -
+-- Name: collect_garbage_batch(text, uuid, double precision, double precision, double precision, text, integer); Type: FUNCTION; Schema: pgrecall; Owner: -
 --
 
-CREATE FUNCTION pgrecall.collect_garbage_batch(agent text, after uuid DEFAULT NULL::uuid, min_trust_threshold double precision DEFAULT 0.2, max_age_hours double precision DEFAULT 720, delete_threshold double precision DEFAULT 0.1, policy text DEFAULT 'default'::text, batch_size integer DEFAULT 1000, of_team boolean DEFAULT false) RETURNS TABLE(scanned bigint, last_id uuid, archived bigint, deleted bigint)
+CREATE FUNCTION pgrecall.collect_garbage_batch(agent text, after uuid DEFAULT NULL::uuid, min_trust_threshold double precision DEFAULT 0.2, max_age_hours double precision DEFAULT 720, delete_threshold double precision DEFAULT 0.1, policy text DEFAULT 'default'::text, batch_size integer DEFAULT 1000) RETURNS TABLE(scanned bigint, last_id uuid, archived bigint, deleted bigint)
     LANGUAGE plpgsql
     SET search_path TO 'pgrecall', 'pg_temp'
     AS $$
@@ -581,10 +476,6 @@ BEGIN
         RAISE EXCEPTION 'agent must be given, got %', agent
             USING ERRCODE = 'invalid_parameter_value';
     END IF;
-    IF (of_team IS NULL) IS NOT FALSE THEN
-        RAISE EXCEPTION 'of_team must be true or false'
-            USING ERRCODE = 'invalid_parameter_value';
-    END IF;
     IF (NOT (coalesce(min_trust_threshold, 0) BETWEEN 0 AND 1 AND coalesce(delete_threshold, 0) BETWEEN 0 AND 1 AND coalesce(max_age_hours, 0) BETWEEN 0 AND 8766000)) IS NOT FALSE THEN
         RAISE EXCEPTION 'thresholds lie within 0 and 1 and max_age_hours within 0 and 8766000, got %, % and %', min_trust_threshold, delete_threshold, max_age_hours
             USING ERRCODE = 'invalid_parameter_value';
@@ -597,199 +488,118 @@ BEGIN
         RAISE EXCEPTION 'batch_size lies within 1 and 100000, got %', batch_size
             USING ERRCODE = 'invalid_parameter_value';
     END IF;
-    IF of_team THEN
-        IF after IS NULL THEN
-            WITH scanned AS
-            (SELECT team_memories.id AS id, CASE WHEN (team_memories.trust < delete_threshold) THEN 'delete' WHEN (team_memories.expires_at <= now()) THEN 'expires_at' WHEN (team_memories.trust < min_trust_threshold) THEN 'min_trust_threshold' WHEN (team_memories.created_at < CAST(now() AS TIMESTAMP WITH TIME ZONE) - CAST(max_age_hours AS DOUBLE PRECISION) * interval '1 hour') THEN 'max_age_hours' END AS verdict
-            FROM team_memories
-            WHERE team_memories.team_id = owner_id AND team_memories.status != 'archived' ORDER BY team_memories.id
-             LIMIT batch_size),
-            locked AS
-            (SELECT team_memories.id AS id, team_memories.status AS status, CASE WHEN (team_memories.trust < delete_threshold) THEN 'delete' WHEN (team_memories.expires_at <= now()) THEN 'expires_at' WHEN (team_memories.trust < min_trust_threshold) THEN 'min_trust_threshold' WHEN (team_memories.created_at < CAST(now() AS TIMESTAMP WITH TIME ZONE) - CAST(max_age_hours AS DOUBLE PRECISION) * interval '1 hour') THEN 'max_age_hours' END AS verdict
-            FROM team_memories
-            WHERE team_memories.team_id = owner_id AND team_memories.status != 'archived' AND team_memories.id IN (SELECT scanned.id
-            FROM scanned
-            WHERE scanned.verdict IS NOT NULL) ORDER BY team_memories.id FOR UPDATE),
-            archived AS
-            (UPDATE team_memories SET updated_at=now(), status='archived' FROM locked WHERE team_memories.team_id = owner_id AND team_memories.id = locked.id AND locked.verdict != 'delete' RETURNING team_memories.id, 'archived' AS event_type, jsonb_build_object('status', locked.status) AS old_values, jsonb_build_object('status', team_memories.status, 'rule', locked.verdict) AS new_values),
-            deleted AS
-            (DELETE FROM team_memories WHERE team_memories.team_id = owner_id AND team_memories.id IN (SELECT locked.id
-            FROM locked
-            WHERE locked.verdict = 'delete') RETURNING team_memories.id, 'deleted' AS event_type, jsonb_build_object('table_name', 'team_memories', 'status', team_memories.status, 'trust', team_memories.trust, 'importance', team_memories.importance, 'usefulness', team_memories.usefulness, 'created_at', team_memories.created_at) AS old_values, NULL::jsonb AS new_values),
-            noted AS
-            (INSERT INTO memory_events (agent_id, memory_id, id, event_type, reason, actor, old_values, new_values, metadata, occurred_at) SELECT owner_id AS anon_1, happened.id AS id, event_id() AS event_id_1, happened.event_type AS event_type, note_reason AS anon_2, note_actor AS anon_3, happened.old_values AS old_values, happened.new_values AS new_values, note_metadata AS anon_4, clock_timestamp() AS clock_timestamp_1
-            FROM (SELECT archived.id AS id, archived.event_type AS event_type, archived.old_values AS old_values, archived.new_values AS new_values
-            FROM archived UNION ALL SELECT deleted.id AS id, deleted.event_type AS event_type, deleted.old_values AS old_values, deleted.new_values AS new_values
-            FROM deleted) AS happened)
-             SELECT (SELECT count(*) AS count_1
-            FROM scanned) AS scanned, (SELECT scanned.id
-            FROM scanned ORDER BY scanned.id DESC
-             LIMIT 1) AS last_id, (SELECT count(*) AS count_2
-            FROM archived) AS archived, array((SELECT deleted.id
-            FROM deleted)) AS deleted_ids
-            INTO batch;
-        ELSE
-            WITH scanned AS
-            (SELECT team_memories.id AS id, CASE WHEN (team_memories.trust < delete_threshold) THEN 'delete' WHEN (team_memories.expires_at <= now()) THEN 'expires_at' WHEN (team_memories.trust < min_trust_threshold) THEN 'min_trust_threshold' WHEN (team_memories.created_at < CAST(now() AS TIMESTAMP WITH TIME ZONE) - CAST(max_age_hours AS DOUBLE PRECISION) * interval '1 hour') THEN 'max_age_hours' END AS verdict
-            FROM team_memories
-            WHERE team_memories.team_id = owner_id AND team_memories.status != 'archived' AND team_memories.id > after ORDER BY team_memories.id
-             LIMIT batch_size),
-            locked AS
-            (SELECT team_memories.id AS id, team_memories.status AS status, CASE WHEN (team_memories.trust < delete_threshold) THEN 'delete' WHEN (team_memories.expires_at <= now()) THEN 'expires_at' WHEN (team_memories.trust < min_trust_threshold) THEN 'min_trust_threshold' WHEN (team_memories.created_at < CAST(now() AS TIMESTAMP WITH TIME ZONE) - CAST(max_age_hours AS DOUBLE PRECISION) * interval '1 hour') THEN 'max_age_hours' END AS verdict
-            FROM team_memories
-            WHERE team_memories.team_id = owner_id AND team_memories.status != 'archived' AND team_memories.id IN (SELECT scanned.id
-            FROM scanned
-            WHERE scanned.verdict IS NOT NULL) ORDER BY team_memories.id FOR UPDATE),
-            archived AS
-            (UPDATE team_memories SET updated_at=now(), status='archived' FROM locked WHERE team_memories.team_id = owner_id AND team_memories.id = locked.id AND locked.verdict != 'delete' RETURNING team_memories.id, 'archived' AS event_type, jsonb_build_object('status', locked.status) AS old_values, jsonb_build_object('status', team_memories.status, 'rule', locked.verdict) AS new_values),
-            deleted AS
-            (DELETE FROM team_memories WHERE team_memories.team_id = owner_id AND team_memories.id IN (SELECT locked.id
-            FROM locked
-            WHERE locked.verdict = 'delete') RETURNING team_memories.id, 'deleted' AS event_type, jsonb_build_object('table_name', 'team_memories', 'status', team_memories.status, 'trust', team_memories.trust, 'importance', team_memories.importance, 'usefulness', team_memories.usefulness, 'created_at', team_memories.created_at) AS old_values, NULL::jsonb AS new_values),
-            noted AS
-            (INSERT INTO memory_events (agent_id, memory_id, id, event_type, reason, actor, old_values, new_values, metadata, occurred_at) SELECT owner_id AS anon_1, happened.id AS id, event_id() AS event_id_1, happened.event_type AS event_type, note_reason AS anon_2, note_actor AS anon_3, happened.old_values AS old_values, happened.new_values AS new_values, note_metadata AS anon_4, clock_timestamp() AS clock_timestamp_1
-            FROM (SELECT archived.id AS id, archived.event_type AS event_type, archived.old_values AS old_values, archived.new_values AS new_values
-            FROM archived UNION ALL SELECT deleted.id AS id, deleted.event_type AS event_type, deleted.old_values AS old_values, deleted.new_values AS new_values
-            FROM deleted) AS happened)
-             SELECT (SELECT count(*) AS count_1
-            FROM scanned) AS scanned, (SELECT scanned.id
-            FROM scanned ORDER BY scanned.id DESC
-             LIMIT 1) AS last_id, (SELECT count(*) AS count_2
-            FROM archived) AS archived, array((SELECT deleted.id
-            FROM deleted)) AS deleted_ids
-            INTO batch;
-        END IF;
-        IF cardinality(batch.deleted_ids) > 0 THEN
-            ids := batch.deleted_ids;
-            WITH locked AS
-        (SELECT memory_usage.memory_id AS memory_id
-        FROM memory_usage
-        WHERE memory_usage.agent_id = owner_id AND memory_usage.memory_id = ANY (CAST(ids AS UUID[])) ORDER BY memory_usage.memory_id FOR UPDATE)
-         DELETE FROM memory_usage WHERE memory_usage.agent_id = owner_id AND memory_usage.memory_id IN (SELECT locked.memory_id
-        FROM locked);
-            DELETE FROM memory_labels WHERE memory_labels.agent_id = owner_id AND memory_labels.memory_id = ANY (CAST(ids AS UUID[]));
-            DELETE FROM memory_links WHERE memory_links.agent_id = owner_id AND (memory_links.source_id = ANY (CAST(ids AS UUID[])) OR memory_links.target_id = ANY (CAST(ids AS UUID[])));
-        END IF;
-        scanned := batch.scanned;
-        last_id := batch.last_id;
-        archived := batch.archived;
-        deleted := cardinality(batch.deleted_ids);
-        RETURN NEXT;
+    IF after IS NULL THEN
+        WITH scanned AS
+        (SELECT agent_memories.id AS id, CASE WHEN (agent_memories.trust < delete_threshold) THEN 'delete' WHEN (agent_memories.expires_at <= now()) THEN 'expires_at' WHEN (agent_memories.trust < min_trust_threshold) THEN 'min_trust_threshold' WHEN (agent_memories.created_at < CAST(now() AS TIMESTAMP WITH TIME ZONE) - CAST(max_age_hours AS DOUBLE PRECISION) * interval '1 hour') THEN 'max_age_hours' END AS verdict
+        FROM agent_memories
+        WHERE agent_memories.agent_id = owner_id AND agent_memories.status != 'archived' ORDER BY agent_memories.id
+         LIMIT batch_size),
+        locked AS
+        (SELECT agent_memories.id AS id, agent_memories.status AS status, CASE WHEN (agent_memories.trust < delete_threshold) THEN 'delete' WHEN (agent_memories.expires_at <= now()) THEN 'expires_at' WHEN (agent_memories.trust < min_trust_threshold) THEN 'min_trust_threshold' WHEN (agent_memories.created_at < CAST(now() AS TIMESTAMP WITH TIME ZONE) - CAST(max_age_hours AS DOUBLE PRECISION) * interval '1 hour') THEN 'max_age_hours' END AS verdict
+        FROM agent_memories
+        WHERE agent_memories.agent_id = owner_id AND agent_memories.status != 'archived' AND agent_memories.id IN (SELECT scanned.id
+        FROM scanned
+        WHERE scanned.verdict IS NOT NULL) ORDER BY agent_memories.id FOR UPDATE),
+        archived AS
+        (UPDATE agent_memories SET updated_at=now(), status='archived' FROM locked WHERE agent_memories.agent_id = owner_id AND agent_memories.id = locked.id AND locked.verdict != 'delete' RETURNING agent_memories.id, 'archived' AS event_type, jsonb_build_object('status', locked.status) AS old_values, jsonb_build_object('status', agent_memories.status, 'rule', locked.verdict) AS new_values),
+        deleted AS
+        (DELETE FROM agent_memories WHERE agent_memories.agent_id = owner_id AND agent_memories.id IN (SELECT locked.id
+        FROM locked
+        WHERE locked.verdict = 'delete') RETURNING agent_memories.id, 'deleted' AS event_type, jsonb_build_object('status', agent_memories.status, 'trust', agent_memories.trust, 'importance', agent_memories.importance, 'usefulness', agent_memories.usefulness, 'created_at', agent_memories.created_at) AS old_values, NULL::jsonb AS new_values),
+        noted AS
+        (INSERT INTO memory_events (agent_id, memory_id, id, event_type, reason, actor, old_values, new_values, metadata, occurred_at) SELECT owner_id AS anon_1, happened.id AS id, event_id() AS event_id_1, happened.event_type AS event_type, note_reason AS anon_2, note_actor AS anon_3, happened.old_values AS old_values, happened.new_values AS new_values, note_metadata AS anon_4, clock_timestamp() AS clock_timestamp_1
+        FROM (SELECT archived.id AS id, archived.event_type AS event_type, archived.old_values AS old_values, archived.new_values AS new_values
+        FROM archived UNION ALL SELECT deleted.id AS id, deleted.event_type AS event_type, deleted.old_values AS old_values, deleted.new_values AS new_values
+        FROM deleted) AS happened)
+         SELECT (SELECT count(*) AS count_1
+        FROM scanned) AS scanned, (SELECT scanned.id
+        FROM scanned ORDER BY scanned.id DESC
+         LIMIT 1) AS last_id, (SELECT count(*) AS count_2
+        FROM archived) AS archived, array((SELECT deleted.id
+        FROM deleted)) AS deleted_ids
+        INTO batch;
     ELSE
-        IF after IS NULL THEN
-            WITH scanned AS
-            (SELECT agent_memories.id AS id, CASE WHEN (agent_memories.trust < delete_threshold) THEN 'delete' WHEN (agent_memories.expires_at <= now()) THEN 'expires_at' WHEN (agent_memories.trust < min_trust_threshold) THEN 'min_trust_threshold' WHEN (agent_memories.created_at < CAST(now() AS TIMESTAMP WITH TIME ZONE) - CAST(max_age_hours AS DOUBLE PRECISION) * interval '1 hour') THEN 'max_age_hours' END AS verdict
-            FROM agent_memories
-            WHERE agent_memories.agent_id = owner_id AND agent_memories.status != 'archived' ORDER BY agent_memories.id
-             LIMIT batch_size),
-            locked AS
-            (SELECT agent_memories.id AS id, agent_memories.status AS status, CASE WHEN (agent_memories.trust < delete_threshold) THEN 'delete' WHEN (agent_memories.expires_at <= now()) THEN 'expires_at' WHEN (agent_memories.trust < min_trust_threshold) THEN 'min_trust_threshold' WHEN (agent_memories.created_at < CAST(now() AS TIMESTAMP WITH TIME ZONE) - CAST(max_age_hours AS DOUBLE PRECISION) * interval '1 hour') THEN 'max_age_hours' END AS verdict
-            FROM agent_memories
-            WHERE agent_memories.agent_id = owner_id AND agent_memories.status != 'archived' AND agent_memories.id IN (SELECT scanned.id
-            FROM scanned
-            WHERE scanned.verdict IS NOT NULL) ORDER BY agent_memories.id FOR UPDATE),
-            archived AS
-            (UPDATE agent_memories SET updated_at=now(), status='archived' FROM locked WHERE agent_memories.agent_id = owner_id AND agent_memories.id = locked.id AND locked.verdict != 'delete' RETURNING agent_memories.id, 'archived' AS event_type, jsonb_build_object('status', locked.status) AS old_values, jsonb_build_object('status', agent_memories.status, 'rule', locked.verdict) AS new_values),
-            deleted AS
-            (DELETE FROM agent_memories WHERE agent_memories.agent_id = owner_id AND agent_memories.id IN (SELECT locked.id
-            FROM locked
-            WHERE locked.verdict = 'delete') RETURNING agent_memories.id, 'deleted' AS event_type, jsonb_build_object('table_name', 'agent_memories', 'status', agent_memories.status, 'trust', agent_memories.trust, 'importance', agent_memories.importance, 'usefulness', agent_memories.usefulness, 'created_at', agent_memories.created_at) AS old_values, NULL::jsonb AS new_values),
-            noted AS
-            (INSERT INTO memory_events (agent_id, memory_id, id, event_type, reason, actor, old_values, new_values, metadata, occurred_at) SELECT owner_id AS anon_1, happened.id AS id, event_id() AS event_id_1, happened.event_type AS event_type, note_reason AS anon_2, note_actor AS anon_3, happened.old_values AS old_values, happened.new_values AS new_values, note_metadata AS anon_4, clock_timestamp() AS clock_timestamp_1
-            FROM (SELECT archived.id AS id, archived.event_type AS event_type, archived.old_values AS old_values, archived.new_values AS new_values
-            FROM archived UNION ALL SELECT deleted.id AS id, deleted.event_type AS event_type, deleted.old_values AS old_values, deleted.new_values AS new_values
-            FROM deleted) AS happened)
-             SELECT (SELECT count(*) AS count_1
-            FROM scanned) AS scanned, (SELECT scanned.id
-            FROM scanned ORDER BY scanned.id DESC
-             LIMIT 1) AS last_id, (SELECT count(*) AS count_2
-            FROM archived) AS archived, array((SELECT deleted.id
-            FROM deleted)) AS deleted_ids
-            INTO batch;
-        ELSE
-            WITH scanned AS
-            (SELECT agent_memories.id AS id, CASE WHEN (agent_memories.trust < delete_threshold) THEN 'delete' WHEN (agent_memories.expires_at <= now()) THEN 'expires_at' WHEN (agent_memories.trust < min_trust_threshold) THEN 'min_trust_threshold' WHEN (agent_memories.created_at < CAST(now() AS TIMESTAMP WITH TIME ZONE) - CAST(max_age_hours AS DOUBLE PRECISION) * interval '1 hour') THEN 'max_age_hours' END AS verdict
-            FROM agent_memories
-            WHERE agent_memories.agent_id = owner_id AND agent_memories.status != 'archived' AND agent_memories.id > after ORDER BY agent_memories.id
-             LIMIT batch_size),
-            locked AS
-            (SELECT agent_memories.id AS id, agent_memories.status AS status, CASE WHEN (agent_memories.trust < delete_threshold) THEN 'delete' WHEN (agent_memories.expires_at <= now()) THEN 'expires_at' WHEN (agent_memories.trust < min_trust_threshold) THEN 'min_trust_threshold' WHEN (agent_memories.created_at < CAST(now() AS TIMESTAMP WITH TIME ZONE) - CAST(max_age_hours AS DOUBLE PRECISION) * interval '1 hour') THEN 'max_age_hours' END AS verdict
-            FROM agent_memories
-            WHERE agent_memories.agent_id = owner_id AND agent_memories.status != 'archived' AND agent_memories.id IN (SELECT scanned.id
-            FROM scanned
-            WHERE scanned.verdict IS NOT NULL) ORDER BY agent_memories.id FOR UPDATE),
-            archived AS
-            (UPDATE agent_memories SET updated_at=now(), status='archived' FROM locked WHERE agent_memories.agent_id = owner_id AND agent_memories.id = locked.id AND locked.verdict != 'delete' RETURNING agent_memories.id, 'archived' AS event_type, jsonb_build_object('status', locked.status) AS old_values, jsonb_build_object('status', agent_memories.status, 'rule', locked.verdict) AS new_values),
-            deleted AS
-            (DELETE FROM agent_memories WHERE agent_memories.agent_id = owner_id AND agent_memories.id IN (SELECT locked.id
-            FROM locked
-            WHERE locked.verdict = 'delete') RETURNING agent_memories.id, 'deleted' AS event_type, jsonb_build_object('table_name', 'agent_memories', 'status', agent_memories.status, 'trust', agent_memories.trust, 'importance', agent_memories.importance, 'usefulness', agent_memories.usefulness, 'created_at', agent_memories.created_at) AS old_values, NULL::jsonb AS new_values),
-            noted AS
-            (INSERT INTO memory_events (agent_id, memory_id, id, event_type, reason, actor, old_values, new_values, metadata, occurred_at) SELECT owner_id AS anon_1, happened.id AS id, event_id() AS event_id_1, happened.event_type AS event_type, note_reason AS anon_2, note_actor AS anon_3, happened.old_values AS old_values, happened.new_values AS new_values, note_metadata AS anon_4, clock_timestamp() AS clock_timestamp_1
-            FROM (SELECT archived.id AS id, archived.event_type AS event_type, archived.old_values AS old_values, archived.new_values AS new_values
-            FROM archived UNION ALL SELECT deleted.id AS id, deleted.event_type AS event_type, deleted.old_values AS old_values, deleted.new_values AS new_values
-            FROM deleted) AS happened)
-             SELECT (SELECT count(*) AS count_1
-            FROM scanned) AS scanned, (SELECT scanned.id
-            FROM scanned ORDER BY scanned.id DESC
-             LIMIT 1) AS last_id, (SELECT count(*) AS count_2
-            FROM archived) AS archived, array((SELECT deleted.id
-            FROM deleted)) AS deleted_ids
-            INTO batch;
-        END IF;
-        IF cardinality(batch.deleted_ids) > 0 THEN
-            ids := batch.deleted_ids;
-            WITH locked AS
-        (SELECT memory_usage.memory_id AS memory_id
-        FROM memory_usage
-        WHERE memory_usage.agent_id = owner_id AND memory_usage.memory_id = ANY (CAST(ids AS UUID[])) ORDER BY memory_usage.memory_id FOR UPDATE)
-         DELETE FROM memory_usage WHERE memory_usage.agent_id = owner_id AND memory_usage.memory_id IN (SELECT locked.memory_id
-        FROM locked);
-            DELETE FROM memory_labels WHERE memory_labels.agent_id = owner_id AND memory_labels.memory_id = ANY (CAST(ids AS UUID[]));
-            DELETE FROM memory_links WHERE memory_links.agent_id = owner_id AND (memory_links.source_id = ANY (CAST(ids AS UUID[])) OR memory_links.target_id = ANY (CAST(ids AS UUID[])));
-        END IF;
-        scanned := batch.scanned;
-        last_id := batch.last_id;
-        archived := batch.archived;
-        deleted := cardinality(batch.deleted_ids);
-        RETURN NEXT;
+        WITH scanned AS
+        (SELECT agent_memories.id AS id, CASE WHEN (agent_memories.trust < delete_threshold) THEN 'delete' WHEN (agent_memories.expires_at <= now()) THEN 'expires_at' WHEN (agent_memories.trust < min_trust_threshold) THEN 'min_trust_threshold' WHEN (agent_memories.created_at < CAST(now() AS TIMESTAMP WITH TIME ZONE) - CAST(max_age_hours AS DOUBLE PRECISION) * interval '1 hour') THEN 'max_age_hours' END AS verdict
+        FROM agent_memories
+        WHERE agent_memories.agent_id = owner_id AND agent_memories.status != 'archived' AND agent_memories.id > after ORDER BY agent_memories.id
+         LIMIT batch_size),
+        locked AS
+        (SELECT agent_memories.id AS id, agent_memories.status AS status, CASE WHEN (agent_memories.trust < delete_threshold) THEN 'delete' WHEN (agent_memories.expires_at <= now()) THEN 'expires_at' WHEN (agent_memories.trust < min_trust_threshold) THEN 'min_trust_threshold' WHEN (agent_memories.created_at < CAST(now() AS TIMESTAMP WITH TIME ZONE) - CAST(max_age_hours AS DOUBLE PRECISION) * interval '1 hour') THEN 'max_age_hours' END AS verdict
+        FROM agent_memories
+        WHERE agent_memories.agent_id = owner_id AND agent_memories.status != 'archived' AND agent_memories.id IN (SELECT scanned.id
+        FROM scanned
+        WHERE scanned.verdict IS NOT NULL) ORDER BY agent_memories.id FOR UPDATE),
+        archived AS
+        (UPDATE agent_memories SET updated_at=now(), status='archived' FROM locked WHERE agent_memories.agent_id = owner_id AND agent_memories.id = locked.id AND locked.verdict != 'delete' RETURNING agent_memories.id, 'archived' AS event_type, jsonb_build_object('status', locked.status) AS old_values, jsonb_build_object('status', agent_memories.status, 'rule', locked.verdict) AS new_values),
+        deleted AS
+        (DELETE FROM agent_memories WHERE agent_memories.agent_id = owner_id AND agent_memories.id IN (SELECT locked.id
+        FROM locked
+        WHERE locked.verdict = 'delete') RETURNING agent_memories.id, 'deleted' AS event_type, jsonb_build_object('status', agent_memories.status, 'trust', agent_memories.trust, 'importance', agent_memories.importance, 'usefulness', agent_memories.usefulness, 'created_at', agent_memories.created_at) AS old_values, NULL::jsonb AS new_values),
+        noted AS
+        (INSERT INTO memory_events (agent_id, memory_id, id, event_type, reason, actor, old_values, new_values, metadata, occurred_at) SELECT owner_id AS anon_1, happened.id AS id, event_id() AS event_id_1, happened.event_type AS event_type, note_reason AS anon_2, note_actor AS anon_3, happened.old_values AS old_values, happened.new_values AS new_values, note_metadata AS anon_4, clock_timestamp() AS clock_timestamp_1
+        FROM (SELECT archived.id AS id, archived.event_type AS event_type, archived.old_values AS old_values, archived.new_values AS new_values
+        FROM archived UNION ALL SELECT deleted.id AS id, deleted.event_type AS event_type, deleted.old_values AS old_values, deleted.new_values AS new_values
+        FROM deleted) AS happened)
+         SELECT (SELECT count(*) AS count_1
+        FROM scanned) AS scanned, (SELECT scanned.id
+        FROM scanned ORDER BY scanned.id DESC
+         LIMIT 1) AS last_id, (SELECT count(*) AS count_2
+        FROM archived) AS archived, array((SELECT deleted.id
+        FROM deleted)) AS deleted_ids
+        INTO batch;
     END IF;
+    IF cardinality(batch.deleted_ids) > 0 THEN
+        ids := batch.deleted_ids;
+        WITH locked AS
+    (SELECT memory_usage.memory_id AS memory_id
+    FROM memory_usage
+    WHERE memory_usage.agent_id = owner_id AND memory_usage.memory_id = ANY (CAST(ids AS UUID[])) ORDER BY memory_usage.memory_id FOR UPDATE)
+     DELETE FROM memory_usage WHERE memory_usage.agent_id = owner_id AND memory_usage.memory_id IN (SELECT locked.memory_id
+    FROM locked);
+        DELETE FROM memory_labels WHERE memory_labels.agent_id = owner_id AND memory_labels.memory_id = ANY (CAST(ids AS UUID[]));
+        DELETE FROM memory_links WHERE memory_links.agent_id = owner_id AND (memory_links.source_id = ANY (CAST(ids AS UUID[])) OR memory_links.target_id = ANY (CAST(ids AS UUID[])));
+    END IF;
+    scanned := batch.scanned;
+    last_id := batch.last_id;
+    archived := batch.archived;
+    deleted := cardinality(batch.deleted_ids);
+    RETURN NEXT;
 END
 $$;
 
 --
--- Name: FUNCTION collect_garbage_batch(agent text, after uuid, min_trust_threshold double precision, max_age_hours double precision, delete_threshold double precision, policy text, batch_size integer, of_team boolean); Type: COMMENT; Schema: pgrecall; Owner: -
+-- Name: FUNCTION collect_garbage_batch(agent text, after uuid, min_trust_threshold double precision, max_age_hours double precision, delete_threshold double precision, policy text, batch_size integer); Type: COMMENT; Schema: pgrecall; Owner: -
 --
 
-COMMENT ON FUNCTION pgrecall.collect_garbage_batch(agent text, after uuid, min_trust_threshold double precision, max_age_hours double precision, delete_threshold double precision, policy text, batch_size integer, of_team boolean) IS 'One batch of the garbage collection: the next memories of an agent after an id.';
+COMMENT ON FUNCTION pgrecall.collect_garbage_batch(agent text, after uuid, min_trust_threshold double precision, max_age_hours double precision, delete_threshold double precision, policy text, batch_size integer) IS 'One batch of the garbage collection: the next memories of an agent after an id.';
 
 --
--- Name: common_terms(text, boolean, bigint); Type: FUNCTION; Schema: pgrecall; Owner: -
+-- Name: common_terms(text, bigint); Type: FUNCTION; Schema: pgrecall; Owner: -
 --
 
-CREATE FUNCTION pgrecall.common_terms(agent text, of_team boolean, at_least bigint) RETURNS TABLE(memories bigint, terms jsonb)
+CREATE FUNCTION pgrecall.common_terms(agent text, at_least bigint) RETURNS TABLE(memories bigint, terms jsonb)
     LANGUAGE plpgsql STABLE ROWS 1
     SET search_path TO 'pgrecall', 'pg_temp'
     AS $$
 BEGIN
     RETURN QUERY
-    SELECT (SELECT count(*) FROM memory_terms t
-             WHERE t.agent_id = agent AND t.of_team = common_terms.of_team),
+    SELECT (SELECT count(*) FROM agent_memories m WHERE m.agent_id = agent),
            (SELECT coalesce(jsonb_object_agg(counted.term, counted.n), '{}')
               FROM (SELECT each.term, count(*) AS n
-                      FROM memory_terms t
-                     CROSS JOIN LATERAL unnest(tsvector_to_array(t.terms)) each(term)
-                     WHERE t.agent_id = agent AND t.of_team = common_terms.of_team
+                      FROM agent_memories m
+                     CROSS JOIN LATERAL unnest(tsvector_to_array(m.terms)) each(term)
+                     WHERE m.agent_id = agent
                      GROUP BY each.term
                     HAVING count(*) >= at_least) counted);
 END
 $$;
 
 --
--- Name: FUNCTION common_terms(agent text, of_team boolean, at_least bigint); Type: COMMENT; Schema: pgrecall; Owner: -
+-- Name: FUNCTION common_terms(agent text, at_least bigint); Type: COMMENT; Schema: pgrecall; Owner: -
 --
 
-COMMENT ON FUNCTION pgrecall.common_terms(agent text, of_team boolean, at_least bigint) IS 'How many memories an owner has, and how many of them have each term that at least so many have.';
+COMMENT ON FUNCTION pgrecall.common_terms(agent text, at_least bigint) IS 'How many memories an owner has, and how many of them have each term that at least so many have.';
 
 --
 -- Name: content_hash(text); Type: FUNCTION; Schema: pgrecall; Owner: -
@@ -806,10 +616,10 @@ CREATE FUNCTION pgrecall.content_hash(content text) RETURNS bytea
 COMMENT ON FUNCTION pgrecall.content_hash(content text) IS 'SHA-256 of the normalised text: NFC, lower case, white space collapsed and trimmed.';
 
 --
--- Name: count_garbage(text, double precision, double precision, double precision, bigint, boolean); Type: FUNCTION; Schema: pgrecall; Owner: -
+-- Name: count_garbage(text, double precision, double precision, double precision, bigint); Type: FUNCTION; Schema: pgrecall; Owner: -
 --
 
-CREATE FUNCTION pgrecall.count_garbage(agent text, min_trust_threshold double precision DEFAULT 0.2, max_age_hours double precision DEFAULT 720, delete_threshold double precision DEFAULT 0.1, max_live bigint DEFAULT NULL::bigint, of_team boolean DEFAULT false) RETURNS TABLE(scanned bigint, archived bigint, deleted bigint, swept bigint)
+CREATE FUNCTION pgrecall.count_garbage(agent text, min_trust_threshold double precision DEFAULT 0.2, max_age_hours double precision DEFAULT 720, delete_threshold double precision DEFAULT 0.1, max_live bigint DEFAULT NULL::bigint) RETURNS TABLE(scanned bigint, archived bigint, deleted bigint, swept bigint)
     LANGUAGE plpgsql STABLE
     SET search_path TO 'pgrecall', 'pg_temp'
     AS $$
@@ -821,10 +631,6 @@ BEGIN
         RAISE EXCEPTION 'agent must be given, got %', agent
             USING ERRCODE = 'invalid_parameter_value';
     END IF;
-    IF (of_team IS NULL) IS NOT FALSE THEN
-        RAISE EXCEPTION 'of_team must be true or false'
-            USING ERRCODE = 'invalid_parameter_value';
-    END IF;
     IF (NOT (coalesce(min_trust_threshold, 0) BETWEEN 0 AND 1 AND coalesce(delete_threshold, 0) BETWEEN 0 AND 1 AND coalesce(max_age_hours, 0) BETWEEN 0 AND 8766000)) IS NOT FALSE THEN
         RAISE EXCEPTION 'thresholds lie within 0 and 1 and max_age_hours within 0 and 8766000, got %, % and %', min_trust_threshold, delete_threshold, max_age_hours
             USING ERRCODE = 'invalid_parameter_value';
@@ -833,73 +639,34 @@ BEGIN
         RAISE EXCEPTION 'max_live must not be negative, got %', max_live
             USING ERRCODE = 'invalid_parameter_value';
     END IF;
-    IF of_team THEN
-        RETURN QUERY
-        SELECT numbers.scanned, numbers.chosen + CASE WHEN (max_live IS NULL) THEN 0 ELSE coalesce(greatest(((numbers.scanned - numbers.chosen) - numbers.deleted) - max_live, 0), 0) END AS archived, numbers.deleted, (SELECT count(*) AS count_1
-        FROM memory_usage
-        WHERE memory_usage.agent_id = owner_id AND NOT (EXISTS (SELECT 1
-        FROM agent_memories
-        WHERE agent_memories.agent_id = memory_usage.agent_id AND agent_memories.id = memory_usage.memory_id)) AND NOT (EXISTS (SELECT 1
-        FROM team_memories
-        WHERE team_memories.team_id = memory_usage.agent_id AND team_memories.id = memory_usage.memory_id))) + (SELECT count(*) AS count_2
-        FROM memory_labels
-        WHERE memory_labels.agent_id = owner_id AND NOT (EXISTS (SELECT 1
-        FROM agent_memories
-        WHERE agent_memories.agent_id = memory_labels.agent_id AND agent_memories.id = memory_labels.memory_id)) AND NOT (EXISTS (SELECT 1
-        FROM team_memories
-        WHERE team_memories.team_id = memory_labels.agent_id AND team_memories.id = memory_labels.memory_id))) + (SELECT count(*) AS count_3
-        FROM memory_links
-        WHERE memory_links.agent_id = owner_id AND (NOT (EXISTS (SELECT 1
-        FROM agent_memories
-        WHERE agent_memories.agent_id = memory_links.agent_id AND agent_memories.id = memory_links.source_id)) AND NOT (EXISTS (SELECT 1
-        FROM team_memories
-        WHERE team_memories.team_id = memory_links.agent_id AND team_memories.id = memory_links.source_id)) OR NOT (EXISTS (SELECT 1
-        FROM agent_memories
-        WHERE agent_memories.agent_id = memory_links.agent_id AND agent_memories.id = memory_links.target_id)) AND NOT (EXISTS (SELECT 1
-        FROM team_memories
-        WHERE team_memories.team_id = memory_links.agent_id AND team_memories.id = memory_links.target_id)))) AS swept
-        FROM (SELECT count(*) AS scanned, count(*) FILTER (WHERE verdicts.verdict != 'delete') AS chosen, count(*) FILTER (WHERE verdicts.verdict = 'delete') AS deleted
-        FROM (SELECT CASE WHEN (team_memories.trust < delete_threshold) THEN 'delete' WHEN (team_memories.expires_at <= now()) THEN 'expires_at' WHEN (team_memories.trust < min_trust_threshold) THEN 'min_trust_threshold' WHEN (team_memories.created_at < CAST(now() AS TIMESTAMP WITH TIME ZONE) - CAST(max_age_hours AS DOUBLE PRECISION) * interval '1 hour') THEN 'max_age_hours' END AS verdict
-        FROM team_memories
-        WHERE team_memories.team_id = owner_id AND team_memories.status != 'archived') AS verdicts) AS numbers;
-    ELSE
-        RETURN QUERY
-        SELECT numbers.scanned, numbers.chosen + CASE WHEN (max_live IS NULL) THEN 0 ELSE coalesce(greatest(((numbers.scanned - numbers.chosen) - numbers.deleted) - max_live, 0), 0) END AS archived, numbers.deleted, (SELECT count(*) AS count_1
-        FROM memory_usage
-        WHERE memory_usage.agent_id = owner_id AND NOT (EXISTS (SELECT 1
-        FROM agent_memories
-        WHERE agent_memories.agent_id = memory_usage.agent_id AND agent_memories.id = memory_usage.memory_id)) AND NOT (EXISTS (SELECT 1
-        FROM team_memories
-        WHERE team_memories.team_id = memory_usage.agent_id AND team_memories.id = memory_usage.memory_id))) + (SELECT count(*) AS count_2
-        FROM memory_labels
-        WHERE memory_labels.agent_id = owner_id AND NOT (EXISTS (SELECT 1
-        FROM agent_memories
-        WHERE agent_memories.agent_id = memory_labels.agent_id AND agent_memories.id = memory_labels.memory_id)) AND NOT (EXISTS (SELECT 1
-        FROM team_memories
-        WHERE team_memories.team_id = memory_labels.agent_id AND team_memories.id = memory_labels.memory_id))) + (SELECT count(*) AS count_3
-        FROM memory_links
-        WHERE memory_links.agent_id = owner_id AND (NOT (EXISTS (SELECT 1
-        FROM agent_memories
-        WHERE agent_memories.agent_id = memory_links.agent_id AND agent_memories.id = memory_links.source_id)) AND NOT (EXISTS (SELECT 1
-        FROM team_memories
-        WHERE team_memories.team_id = memory_links.agent_id AND team_memories.id = memory_links.source_id)) OR NOT (EXISTS (SELECT 1
-        FROM agent_memories
-        WHERE agent_memories.agent_id = memory_links.agent_id AND agent_memories.id = memory_links.target_id)) AND NOT (EXISTS (SELECT 1
-        FROM team_memories
-        WHERE team_memories.team_id = memory_links.agent_id AND team_memories.id = memory_links.target_id)))) AS swept
-        FROM (SELECT count(*) AS scanned, count(*) FILTER (WHERE verdicts.verdict != 'delete') AS chosen, count(*) FILTER (WHERE verdicts.verdict = 'delete') AS deleted
-        FROM (SELECT CASE WHEN (agent_memories.trust < delete_threshold) THEN 'delete' WHEN (agent_memories.expires_at <= now()) THEN 'expires_at' WHEN (agent_memories.trust < min_trust_threshold) THEN 'min_trust_threshold' WHEN (agent_memories.created_at < CAST(now() AS TIMESTAMP WITH TIME ZONE) - CAST(max_age_hours AS DOUBLE PRECISION) * interval '1 hour') THEN 'max_age_hours' END AS verdict
-        FROM agent_memories
-        WHERE agent_memories.agent_id = owner_id AND agent_memories.status != 'archived') AS verdicts) AS numbers;
-    END IF;
+    RETURN QUERY
+    SELECT numbers.scanned, numbers.chosen + CASE WHEN (max_live IS NULL) THEN 0 ELSE coalesce(greatest(((numbers.scanned - numbers.chosen) - numbers.deleted) - max_live, 0), 0) END AS archived, numbers.deleted, (SELECT count(*) AS count_1
+    FROM memory_usage
+    WHERE memory_usage.agent_id = owner_id AND NOT (EXISTS (SELECT 1
+    FROM agent_memories
+    WHERE agent_memories.agent_id = memory_usage.agent_id AND agent_memories.id = memory_usage.memory_id))) + (SELECT count(*) AS count_2
+    FROM memory_labels
+    WHERE memory_labels.agent_id = owner_id AND NOT (EXISTS (SELECT 1
+    FROM agent_memories
+    WHERE agent_memories.agent_id = memory_labels.agent_id AND agent_memories.id = memory_labels.memory_id))) + (SELECT count(*) AS count_3
+    FROM memory_links
+    WHERE memory_links.agent_id = owner_id AND (NOT (EXISTS (SELECT 1
+    FROM agent_memories
+    WHERE agent_memories.agent_id = memory_links.agent_id AND agent_memories.id = memory_links.source_id)) OR NOT (EXISTS (SELECT 1
+    FROM agent_memories
+    WHERE agent_memories.agent_id = memory_links.agent_id AND agent_memories.id = memory_links.target_id)))) AS swept
+    FROM (SELECT count(*) AS scanned, count(*) FILTER (WHERE verdicts.verdict != 'delete') AS chosen, count(*) FILTER (WHERE verdicts.verdict = 'delete') AS deleted
+    FROM (SELECT CASE WHEN (agent_memories.trust < delete_threshold) THEN 'delete' WHEN (agent_memories.expires_at <= now()) THEN 'expires_at' WHEN (agent_memories.trust < min_trust_threshold) THEN 'min_trust_threshold' WHEN (agent_memories.created_at < CAST(now() AS TIMESTAMP WITH TIME ZONE) - CAST(max_age_hours AS DOUBLE PRECISION) * interval '1 hour') THEN 'max_age_hours' END AS verdict
+    FROM agent_memories
+    WHERE agent_memories.agent_id = owner_id AND agent_memories.status != 'archived') AS verdicts) AS numbers;
 END
 $$;
 
 --
--- Name: FUNCTION count_garbage(agent text, min_trust_threshold double precision, max_age_hours double precision, delete_threshold double precision, max_live bigint, of_team boolean); Type: COMMENT; Schema: pgrecall; Owner: -
+-- Name: FUNCTION count_garbage(agent text, min_trust_threshold double precision, max_age_hours double precision, delete_threshold double precision, max_live bigint); Type: COMMENT; Schema: pgrecall; Owner: -
 --
 
-COMMENT ON FUNCTION pgrecall.count_garbage(agent text, min_trust_threshold double precision, max_age_hours double precision, delete_threshold double precision, max_live bigint, of_team boolean) IS 'What a garbage collection would do to the memories of an agent; changes nothing.';
+COMMENT ON FUNCTION pgrecall.count_garbage(agent text, min_trust_threshold double precision, max_age_hours double precision, delete_threshold double precision, max_live bigint) IS 'What a garbage collection would do to the memories of an agent; changes nothing.';
 
 --
 -- Name: decayed_trust(double precision, timestamp with time zone, timestamp with time zone, text, double precision, double precision); Type: FUNCTION; Schema: pgrecall; Owner: -
@@ -985,40 +752,46 @@ CREATE FUNCTION pgrecall.folded(content text, joint text) RETURNS text
 COMMENT ON FUNCTION pgrecall.folded(content text, joint text) IS 'The text without accents and in one way of writing numbers, ready to be taken apart into words.';
 
 --
--- Name: forget_positions(text, text, uuid[]); Type: FUNCTION; Schema: pgrecall; Owner: -
+-- Name: forget_positions(text, uuid[]); Type: FUNCTION; Schema: pgrecall; Owner: -
 --
 
-CREATE FUNCTION pgrecall.forget_positions(agent text, table_name text, ids uuid[]) RETURNS bigint
+CREATE FUNCTION pgrecall.forget_positions(agent text, ids uuid[]) RETURNS bigint
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pgrecall', 'pg_temp'
     AS $_$
 DECLARE
+    caller text := coalesce(nullif(current_setting('role'), 'none'), session_user);
     found text;
     forgotten bigint := 0;
 BEGIN
-    IF table_name NOT IN ('agent_memories', 'team_memories') THEN
-        RAISE EXCEPTION 'table_name must be agent_memories or team_memories, got %', table_name
-            USING ERRCODE = 'invalid_parameter_value';
-    ELSIF NOT has_table_privilege(
-            coalesce(nullif(current_setting('role'), 'none'), session_user), table_name, 'DELETE') THEN
-        RAISE EXCEPTION 'permission denied for table %', table_name
+    IF NOT has_table_privilege(caller, 'agent_memories', 'DELETE') THEN
+        RAISE EXCEPTION 'permission denied for table agent_memories'
             USING ERRCODE = 'insufficient_privilege';
+    ELSIF row_security_active('agent_memories') THEN
+        RAISE EXCEPTION 'the owner of the schema is subject to row-level security and cannot see '
+            'which memories are gone'
+            USING ERRCODE = 'insufficient_privilege',
+                  HINT = 'Do not FORCE row-level security; let the application use another role.';
     END IF;
     PERFORM pg_advisory_xact_lock_shared(hashtextextended(format(
-        'pgrecall positions %s %s %s', current_schema(), table_name, agent), 0));
-    SELECT r.relation INTO found FROM rank_indexes r
-     WHERE r.agent_id = agent AND r.table_name = forget_positions.table_name;
+        'pgrecall positions %s %s', current_schema(), agent), 0));
+    SELECT r.relation INTO found FROM rank_indexes r WHERE r.agent_id = agent;
     IF found IS NULL THEN
         RETURN 0;
     ELSIF found !~ '^ranks_[0-9a-f]{32}$' THEN
         RAISE EXCEPTION 'relation must be the table of a rank index, got %', found
             USING ERRCODE = 'invalid_parameter_value';
-    ELSIF ids IS NULL THEN
-        DELETE FROM rank_indexes r
-         WHERE r.agent_id = agent AND r.table_name = forget_positions.table_name;
+    END IF;
+    IF ids IS NULL AND NOT EXISTS (SELECT FROM agent_memories m WHERE m.agent_id = agent) THEN
+        DELETE FROM rank_indexes r WHERE r.agent_id = agent;
     END IF;
     BEGIN
-        EXECUTE format('DELETE FROM %I WHERE $1 IS NULL OR memory_id = ANY ($1)', found) USING ids;
+        EXECUTE format($$
+            DELETE FROM %I p
+             WHERE ($1 IS NULL OR p.memory_id = ANY ($1))
+               AND NOT EXISTS (SELECT FROM agent_memories m
+                                WHERE m.agent_id = $2 AND m.id = p.memory_id) $$, found)
+            USING ids, agent;
         GET DIAGNOSTICS forgotten = ROW_COUNT;
     EXCEPTION WHEN undefined_table THEN
         NULL;
@@ -1028,10 +801,10 @@ END
 $_$;
 
 --
--- Name: FUNCTION forget_positions(agent text, table_name text, ids uuid[]); Type: COMMENT; Schema: pgrecall; Owner: -
+-- Name: FUNCTION forget_positions(agent text, ids uuid[]); Type: COMMENT; Schema: pgrecall; Owner: -
 --
 
-COMMENT ON FUNCTION pgrecall.forget_positions(agent text, table_name text, ids uuid[]) IS 'Deletes the positions of memories from their owner''s rank index; without ids of all, and the index is no longer used.';
+COMMENT ON FUNCTION pgrecall.forget_positions(agent text, ids uuid[]) IS 'Deletes the positions of memories that were deleted from their owner''s rank index; without ids all such, and where no memory is left the index is no longer used. For roles that may delete memories.';
 
 --
 -- Name: frequency(integer, double precision); Type: FUNCTION; Schema: pgrecall; Owner: -
@@ -1092,6 +865,59 @@ $$;
 --
 
 COMMENT ON FUNCTION pgrecall.greedy_clusters(centres integer[], counts integer[], near integer[], min_size integer) IS 'Groups of at least min_size: each centre in order, with those of its neighbours that no earlier one took. counts: how many neighbours each centre has, most first; near: the neighbours of the first centre, then of the second, ….';
+
+--
+-- Name: guard_positions(text, text); Type: FUNCTION; Schema: pgrecall; Owner: -
+--
+
+CREATE FUNCTION pgrecall.guard_positions(relation text, agent text) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'pgrecall', 'pg_temp'
+    AS $_$
+DECLARE
+    owner name := (SELECT pg_get_userbyid(c.relowner) FROM pg_class c
+                    WHERE c.oid = 'agent_memories'::regclass);
+    privilege text;
+    role text;
+BEGIN
+    IF relation !~ '^ranks_[0-9a-f]{32}$' THEN
+        RAISE EXCEPTION 'relation must be the table of a rank index, got %', left(relation, 100)
+            USING ERRCODE = 'invalid_parameter_value';
+    END IF;
+    FOR role, privilege IN
+        SELECT DISTINCT CASE g.grantee WHEN 0 THEN 'PUBLIC'
+                        ELSE quote_ident(pg_get_userbyid(g.grantee)) END, g.privilege_type
+          FROM pg_class c, aclexplode(coalesce(c.relacl, acldefault('r', c.relowner))) g
+         WHERE c.oid = 'agent_memories'::regclass
+           AND g.privilege_type IN ('SELECT', 'DELETE') LOOP
+        IF privilege = 'DELETE' THEN
+            CONTINUE WHEN NOT pg_has_role(owner, 'USAGE') OR role = quote_ident(owner);
+            EXECUTE format('GRANT EXECUTE ON FUNCTION forget_positions TO %s', role);
+        ELSIF role <> quote_ident(current_user) THEN
+            EXECUTE format('GRANT SELECT ON %I TO %s', relation, role);
+        END IF;
+    END LOOP;
+    IF owner <> current_user THEN
+        EXECUTE format('GRANT SELECT, DELETE ON %I TO %I', relation, owner);
+    END IF;
+    IF (SELECT c.relrowsecurity FROM pg_class c
+         WHERE c.oid = 'agent_memories'::regclass) THEN
+        EXECUTE format('ALTER TABLE %I ENABLE ROW LEVEL SECURITY', relation);
+        EXECUTE format('CREATE POLICY of_their_memories ON %I FOR SELECT USING (EXISTS ('
+                       'SELECT FROM agent_memories m WHERE m.agent_id = %L AND m.id = memory_id))',
+                       relation, agent);
+        IF owner <> current_user THEN
+            EXECUTE format('CREATE POLICY of_the_owner ON %I TO %I USING (true)', relation, owner);
+        END IF;
+    END IF;
+END
+$_$;
+
+--
+-- Name: FUNCTION guard_positions(relation text, agent text); Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON FUNCTION pgrecall.guard_positions(relation text, agent text) IS 'Gives a new table of positions the grants and the row-level security of the memories it is made from, and lets those who may delete memories call forget_positions.';
 
 --
 -- Name: has_missed(text, public.halfvec, double precision, double precision, double precision); Type: FUNCTION; Schema: pgrecall; Owner: -
@@ -1156,7 +982,7 @@ $$;
 -- Name: FUNCTION history(agent text, memory_id uuid); Type: COMMENT; Schema: pgrecall; Owner: -
 --
 
-COMMENT ON FUNCTION pgrecall.history(agent text, memory_id uuid) IS 'What happened to a memory of an agent (or a team), oldest first, with what it did to trust.';
+COMMENT ON FUNCTION pgrecall.history(agent text, memory_id uuid) IS 'What happened to a memory of an owner, oldest first, with what it did to trust.';
 
 --
 -- Name: initial_trust(double precision, double precision, double precision, double precision); Type: FUNCTION; Schema: pgrecall; Owner: -
@@ -1173,10 +999,10 @@ CREATE FUNCTION pgrecall.initial_trust(provenance double precision, consensus do
 COMMENT ON FUNCTION pgrecall.initial_trust(provenance double precision, consensus double precision, governance double precision, usage double precision) IS 'Trust on write: 0.30 provenance + 0.25 consensus + 0.30 governance + 0.15 usage.';
 
 --
--- Name: invalidate_memories(text, uuid[], text, text, jsonb, boolean); Type: FUNCTION; Schema: pgrecall; Owner: -
+-- Name: invalidate_memories(text, uuid[], text, text, jsonb); Type: FUNCTION; Schema: pgrecall; Owner: -
 --
 
-CREATE FUNCTION pgrecall.invalidate_memories(agent text, memory_ids uuid[], reason text DEFAULT NULL::text, actor text DEFAULT NULL::text, metadata jsonb DEFAULT '{}'::jsonb, of_team boolean DEFAULT false) RETURNS TABLE(id uuid, old_values jsonb, new_values jsonb)
+CREATE FUNCTION pgrecall.invalidate_memories(agent text, memory_ids uuid[], reason text DEFAULT NULL::text, actor text DEFAULT NULL::text, metadata jsonb DEFAULT '{}'::jsonb) RETURNS TABLE(id uuid, old_values jsonb, new_values jsonb)
     LANGUAGE plpgsql
     SET search_path TO 'pgrecall', 'pg_temp'
     AS $$
@@ -1192,49 +1018,30 @@ BEGIN
         RAISE EXCEPTION 'agent must be given, got %', agent
             USING ERRCODE = 'invalid_parameter_value';
     END IF;
-    IF (of_team IS NULL) IS NOT FALSE THEN
-        RAISE EXCEPTION 'of_team must be true or false'
-            USING ERRCODE = 'invalid_parameter_value';
-    END IF;
     IF (actor = '' IS TRUE OR jsonb_typeof(coalesce(metadata, '{}'::jsonb)) <> 'object') IS NOT FALSE THEN
         RAISE EXCEPTION 'actor must not be empty and metadata must be a JSON object, got % and %', actor, metadata
             USING ERRCODE = 'invalid_parameter_value';
     END IF;
-    IF of_team THEN
-        RETURN QUERY
-        WITH locked AS
-        (SELECT team_memories.id AS id, team_memories.invalidated_at AS invalidated_at, team_memories.invalidation_reason AS invalidation_reason
-        FROM team_memories
-        WHERE team_memories.team_id = owner_id AND team_memories.id = ANY (CAST(ids AS UUID[])) AND (team_memories.invalidated_at IS NULL OR team_memories.invalidated_at > now()) ORDER BY team_memories.id FOR NO KEY UPDATE OF team_memories),
-        changed AS
-        (UPDATE team_memories SET updated_at=now(), invalidated_at=now(), invalidation_reason='forgotten' FROM locked WHERE team_memories.team_id = owner_id AND team_memories.id = locked.id RETURNING team_memories.id, jsonb_build_object('invalidated_at', locked.invalidated_at, 'invalidation_reason', locked.invalidation_reason) AS old_values, jsonb_build_object('invalidated_at', team_memories.invalidated_at, 'invalidation_reason', team_memories.invalidation_reason) AS new_values, 'forgotten' AS event_type),
-        noted AS
-        (INSERT INTO memory_events (agent_id, memory_id, id, event_type, reason, actor, old_values, new_values, metadata, occurred_at) SELECT owner_id AS anon_1, changed.id AS id, event_id() AS event_id_1, changed.event_type AS event_type, note_reason AS anon_2, note_actor AS anon_3, changed.old_values AS old_values, changed.new_values AS new_values, note_metadata AS anon_4, clock_timestamp() AS clock_timestamp_1
-        FROM changed)
-         SELECT changed.id, changed.old_values, changed.new_values
-        FROM changed;
-    ELSE
-        RETURN QUERY
-        WITH locked AS
-        (SELECT agent_memories.id AS id, agent_memories.invalidated_at AS invalidated_at, agent_memories.invalidation_reason AS invalidation_reason
-        FROM agent_memories
-        WHERE agent_memories.agent_id = owner_id AND agent_memories.id = ANY (CAST(ids AS UUID[])) AND (agent_memories.invalidated_at IS NULL OR agent_memories.invalidated_at > now()) ORDER BY agent_memories.id FOR NO KEY UPDATE OF agent_memories),
-        changed AS
-        (UPDATE agent_memories SET updated_at=now(), invalidated_at=now(), invalidation_reason='forgotten' FROM locked WHERE agent_memories.agent_id = owner_id AND agent_memories.id = locked.id RETURNING agent_memories.id, jsonb_build_object('invalidated_at', locked.invalidated_at, 'invalidation_reason', locked.invalidation_reason) AS old_values, jsonb_build_object('invalidated_at', agent_memories.invalidated_at, 'invalidation_reason', agent_memories.invalidation_reason) AS new_values, 'forgotten' AS event_type),
-        noted AS
-        (INSERT INTO memory_events (agent_id, memory_id, id, event_type, reason, actor, old_values, new_values, metadata, occurred_at) SELECT owner_id AS anon_1, changed.id AS id, event_id() AS event_id_1, changed.event_type AS event_type, note_reason AS anon_2, note_actor AS anon_3, changed.old_values AS old_values, changed.new_values AS new_values, note_metadata AS anon_4, clock_timestamp() AS clock_timestamp_1
-        FROM changed)
-         SELECT changed.id, changed.old_values, changed.new_values
-        FROM changed;
-    END IF;
+    RETURN QUERY
+    WITH locked AS
+    (SELECT agent_memories.id AS id, agent_memories.invalidated_at AS invalidated_at, agent_memories.invalidation_reason AS invalidation_reason
+    FROM agent_memories
+    WHERE agent_memories.agent_id = owner_id AND agent_memories.id = ANY (CAST(ids AS UUID[])) AND (agent_memories.invalidated_at IS NULL OR agent_memories.invalidated_at > now()) ORDER BY agent_memories.id FOR NO KEY UPDATE OF agent_memories),
+    changed AS
+    (UPDATE agent_memories SET updated_at=now(), invalidated_at=now(), invalidation_reason='forgotten' FROM locked WHERE agent_memories.agent_id = owner_id AND agent_memories.id = locked.id RETURNING agent_memories.id, jsonb_build_object('invalidated_at', locked.invalidated_at, 'invalidation_reason', locked.invalidation_reason) AS old_values, jsonb_build_object('invalidated_at', agent_memories.invalidated_at, 'invalidation_reason', agent_memories.invalidation_reason) AS new_values, 'forgotten' AS event_type),
+    noted AS
+    (INSERT INTO memory_events (agent_id, memory_id, id, event_type, reason, actor, old_values, new_values, metadata, occurred_at) SELECT owner_id AS anon_1, changed.id AS id, event_id() AS event_id_1, changed.event_type AS event_type, note_reason AS anon_2, note_actor AS anon_3, changed.old_values AS old_values, changed.new_values AS new_values, note_metadata AS anon_4, clock_timestamp() AS clock_timestamp_1
+    FROM changed)
+     SELECT changed.id, changed.old_values, changed.new_values
+    FROM changed;
 END
 $$;
 
 --
--- Name: FUNCTION invalidate_memories(agent text, memory_ids uuid[], reason text, actor text, metadata jsonb, of_team boolean); Type: COMMENT; Schema: pgrecall; Owner: -
+-- Name: FUNCTION invalidate_memories(agent text, memory_ids uuid[], reason text, actor text, metadata jsonb); Type: COMMENT; Schema: pgrecall; Owner: -
 --
 
-COMMENT ON FUNCTION pgrecall.invalidate_memories(agent text, memory_ids uuid[], reason text, actor text, metadata jsonb, of_team boolean) IS 'Forgets memories of an agent: they stay, but are not recalled from now on.';
+COMMENT ON FUNCTION pgrecall.invalidate_memories(agent text, memory_ids uuid[], reason text, actor text, metadata jsonb) IS 'Forgets memories of an agent: they stay, but are not recalled from now on.';
 
 --
 -- Name: is_valid(timestamp with time zone, timestamp with time zone, timestamp with time zone, timestamp with time zone, timestamp with time zone); Type: FUNCTION; Schema: pgrecall; Owner: -
@@ -1251,10 +1058,10 @@ CREATE FUNCTION pgrecall.is_valid(valid_from timestamp with time zone, valid_unt
 COMMENT ON FUNCTION pgrecall.is_valid(valid_from timestamp with time zone, valid_until timestamp with time zone, invalidated_at timestamp with time zone, expires_at timestamp with time zone, as_of timestamp with time zone) IS 'Whether a memory holds at as_of: inside [valid_from, valid_until), not invalidated, not expired.';
 
 --
--- Name: keyword_shares(text[], boolean, text); Type: FUNCTION; Schema: pgrecall; Owner: -
+-- Name: keyword_shares(text[], text); Type: FUNCTION; Schema: pgrecall; Owner: -
 --
 
-CREATE FUNCTION pgrecall.keyword_shares(owners text[], of_team boolean, query_text text) RETURNS TABLE(agent_id text, memory_id uuid, share double precision)
+CREATE FUNCTION pgrecall.keyword_shares(owners text[], query_text text) RETURNS TABLE(agent_id text, memory_id uuid, share double precision)
     LANGUAGE plpgsql STABLE PARALLEL SAFE
     SET search_path TO 'pgrecall', 'pg_temp'
     SET enable_seqscan TO 'off'
@@ -1270,18 +1077,17 @@ DECLARE
 BEGIN
     EXECUTE 'SELECT ARRAY(SELECT term FROM query_terms($1))' INTO terms USING query_text;
     FOR one IN SELECT DISTINCT each FROM unnest(owners) each LOOP
-        total := memories_of(one, keyword_shares.of_team);
+        total := memories_of(one);
         RETURN QUERY
         WITH asked AS MATERIALIZED (
-            SELECT term_key(one, keyword_shares.of_team, q.term) AS key
+            SELECT term_key(one, q.term) AS key
               FROM unnest(terms) q(term)
         ), found AS MATERIALIZED (
             SELECT a.key, t.memory_id
               FROM asked a
              CROSS JOIN LATERAL (
-                SELECT t.memory_id FROM memory_terms t
-                 WHERE term_keys(t.agent_id, t.of_team, t.terms) @> ARRAY[a.key]
-                   AND t.agent_id = one AND t.of_team = keyword_shares.of_team
+                SELECT m.id AS memory_id FROM agent_memories m
+                 WHERE term_keys(m.agent_id, m.terms) @> ARRAY[a.key] AND m.agent_id = one
                 OFFSET 0) t
         ), weighed AS MATERIALIZED (
             SELECT a.key, term_weight(coalesce(c.memories, 0), total) AS weight
@@ -1299,10 +1105,10 @@ END
 $_$;
 
 --
--- Name: FUNCTION keyword_shares(owners text[], of_team boolean, query_text text); Type: COMMENT; Schema: pgrecall; Owner: -
+-- Name: FUNCTION keyword_shares(owners text[], query_text text); Type: COMMENT; Schema: pgrecall; Owner: -
 --
 
-COMMENT ON FUNCTION pgrecall.keyword_shares(owners text[], of_team boolean, query_text text) IS 'The keyword signal of every memory that has a term of the query, by owner: the weights of the terms it has as a share of those of all terms.';
+COMMENT ON FUNCTION pgrecall.keyword_shares(owners text[], query_text text) IS 'The keyword signal of every memory that has a term of the query, by owner: the weights of the terms it has as a share of those of all terms.';
 
 --
 -- Name: text_language(); Type: FUNCTION; Schema: pgrecall; Owner: -
@@ -1356,10 +1162,10 @@ $$;
 COMMENT ON FUNCTION pgrecall.meaning(query public.halfvec) IS 'What a query in the rank space asks of embeddings, without what it asks of other signals.';
 
 --
--- Name: memories_of(text, boolean); Type: FUNCTION; Schema: pgrecall; Owner: -
+-- Name: memories_of(text); Type: FUNCTION; Schema: pgrecall; Owner: -
 --
 
-CREATE FUNCTION pgrecall.memories_of(agent text, of_team boolean) RETURNS bigint
+CREATE FUNCTION pgrecall.memories_of(agent text) RETURNS bigint
     LANGUAGE plpgsql STABLE PARALLEL SAFE
     SET search_path TO 'pgrecall', 'pg_temp'
     SET enable_indexscan TO 'on'
@@ -1368,16 +1174,15 @@ CREATE FUNCTION pgrecall.memories_of(agent text, of_team boolean) RETURNS bigint
     SET plan_cache_mode TO 'force_generic_plan'
     AS $$
 BEGIN
-    RETURN (SELECT count(*) FROM memory_terms t
-             WHERE t.agent_id = agent AND t.of_team = memories_of.of_team);
+    RETURN (SELECT count(*) FROM agent_memories m WHERE m.agent_id = agent);
 END
 $$;
 
 --
--- Name: FUNCTION memories_of(agent text, of_team boolean); Type: COMMENT; Schema: pgrecall; Owner: -
+-- Name: FUNCTION memories_of(agent text); Type: COMMENT; Schema: pgrecall; Owner: -
 --
 
-COMMENT ON FUNCTION pgrecall.memories_of(agent text, of_team boolean) IS 'How many memories an owner has, whatever their status.';
+COMMENT ON FUNCTION pgrecall.memories_of(agent text) IS 'How many memories an owner has, whatever their status.';
 
 --
 -- Name: near_positions(text, public.halfvec, integer, integer, double precision); Type: FUNCTION; Schema: pgrecall; Owner: -
@@ -1458,10 +1263,10 @@ $_$;
 COMMENT ON FUNCTION pgrecall.nearest_landmark(relation text, meaning public.halfvec) IS 'The largest inner product of a meaning with one of the landmarks of a rank index, which are some of its positions, at most 2000 or so; NULL where none is positive.';
 
 --
--- Name: owners_of_memories(boolean, boolean); Type: FUNCTION; Schema: pgrecall; Owner: -
+-- Name: owners_of_memories(boolean); Type: FUNCTION; Schema: pgrecall; Owner: -
 --
 
-CREATE FUNCTION pgrecall.owners_of_memories(of_team boolean DEFAULT false, with_leftovers boolean DEFAULT false) RETURNS text[]
+CREATE FUNCTION pgrecall.owners_of_memories(with_leftovers boolean DEFAULT false) RETURNS text[]
     LANGUAGE plpgsql STABLE
     SET search_path TO 'pgrecall', 'pg_temp'
     AS $$
@@ -1469,143 +1274,132 @@ CREATE FUNCTION pgrecall.owners_of_memories(of_team boolean DEFAULT false, with_
 DECLARE
     found_owners text[] := '{}';
 BEGIN
-    IF (of_team IS NULL) IS NOT FALSE THEN
-        RAISE EXCEPTION 'of_team must be true or false'
-            USING ERRCODE = 'invalid_parameter_value';
+    found_owners := ARRAY(
+    WITH RECURSIVE found(owner_id) AS
+    (SELECT first.owner_id AS owner_id
+    FROM (SELECT agent_memories.agent_id AS owner_id
+    FROM agent_memories ORDER BY agent_memories.agent_id
+     LIMIT 1) AS first UNION ALL SELECT (SELECT agent_memories.agent_id
+    FROM agent_memories
+    WHERE agent_memories.agent_id > found.owner_id ORDER BY agent_memories.agent_id
+     LIMIT 1) AS anon_1
+    FROM found
+    WHERE found.owner_id IS NOT NULL)
+     SELECT every.owner_id
+    FROM (SELECT found.owner_id AS owner_id
+    FROM found
+    WHERE found.owner_id IS NOT NULL ORDER BY found.owner_id) AS every
+    WHERE NOT starts_with(every.owner_id, 'team:') ORDER BY every.owner_id) || ARRAY(
+    WITH RECURSIVE found(owner_id) AS
+    (SELECT first.owner_id AS owner_id
+    FROM (SELECT agent_memories.agent_id AS owner_id
+    FROM agent_memories ORDER BY agent_memories.agent_id
+     LIMIT 1) AS first UNION ALL SELECT (SELECT agent_memories.agent_id
+    FROM agent_memories
+    WHERE agent_memories.agent_id > found.owner_id ORDER BY agent_memories.agent_id
+     LIMIT 1) AS anon_1
+    FROM found
+    WHERE found.owner_id IS NOT NULL)
+     SELECT every.owner_id
+    FROM (SELECT found.owner_id AS owner_id
+    FROM found
+    WHERE found.owner_id IS NOT NULL ORDER BY found.owner_id) AS every
+    WHERE starts_with(every.owner_id, 'team:') ORDER BY every.owner_id);
+    IF with_leftovers THEN
+        found_owners := found_owners
+            || ARRAY(
+    WITH RECURSIVE names_of_memory_usage(owner_id) AS
+    (SELECT first.owner_id AS owner_id
+    FROM (SELECT memory_usage.agent_id AS owner_id
+    FROM memory_usage ORDER BY memory_usage.agent_id
+     LIMIT 1) AS first UNION ALL SELECT (SELECT memory_usage.agent_id
+    FROM memory_usage
+    WHERE memory_usage.agent_id > names_of_memory_usage.owner_id ORDER BY memory_usage.agent_id
+     LIMIT 1) AS anon_1
+    FROM names_of_memory_usage
+    WHERE names_of_memory_usage.owner_id IS NOT NULL),
+    names_of_memory_labels(owner_id) AS
+    (SELECT first.owner_id AS owner_id
+    FROM (SELECT memory_labels.agent_id AS owner_id
+    FROM memory_labels ORDER BY memory_labels.agent_id
+     LIMIT 1) AS first UNION ALL SELECT (SELECT memory_labels.agent_id
+    FROM memory_labels
+    WHERE memory_labels.agent_id > names_of_memory_labels.owner_id ORDER BY memory_labels.agent_id
+     LIMIT 1) AS anon_2
+    FROM names_of_memory_labels
+    WHERE names_of_memory_labels.owner_id IS NOT NULL),
+    names_of_memory_links(owner_id) AS
+    (SELECT first.owner_id AS owner_id
+    FROM (SELECT memory_links.agent_id AS owner_id
+    FROM memory_links ORDER BY memory_links.agent_id
+     LIMIT 1) AS first UNION ALL SELECT (SELECT memory_links.agent_id
+    FROM memory_links
+    WHERE memory_links.agent_id > names_of_memory_links.owner_id ORDER BY memory_links.agent_id
+     LIMIT 1) AS anon_3
+    FROM names_of_memory_links
+    WHERE names_of_memory_links.owner_id IS NOT NULL)
+     SELECT names.owner_id
+    FROM ((SELECT names_of_memory_usage.owner_id AS owner_id
+    FROM names_of_memory_usage
+    WHERE names_of_memory_usage.owner_id IS NOT NULL ORDER BY names_of_memory_usage.owner_id) UNION (SELECT names_of_memory_labels.owner_id AS owner_id
+    FROM names_of_memory_labels
+    WHERE names_of_memory_labels.owner_id IS NOT NULL ORDER BY names_of_memory_labels.owner_id) UNION (SELECT names_of_memory_links.owner_id AS owner_id
+    FROM names_of_memory_links
+    WHERE names_of_memory_links.owner_id IS NOT NULL ORDER BY names_of_memory_links.owner_id)) AS names
+    WHERE NOT (EXISTS (SELECT 1
+    FROM agent_memories
+    WHERE agent_memories.agent_id = names.owner_id)) AND NOT starts_with(names.owner_id, 'team:') ORDER BY names.owner_id) || ARRAY(
+    WITH RECURSIVE names_of_memory_usage(owner_id) AS
+    (SELECT first.owner_id AS owner_id
+    FROM (SELECT memory_usage.agent_id AS owner_id
+    FROM memory_usage ORDER BY memory_usage.agent_id
+     LIMIT 1) AS first UNION ALL SELECT (SELECT memory_usage.agent_id
+    FROM memory_usage
+    WHERE memory_usage.agent_id > names_of_memory_usage.owner_id ORDER BY memory_usage.agent_id
+     LIMIT 1) AS anon_1
+    FROM names_of_memory_usage
+    WHERE names_of_memory_usage.owner_id IS NOT NULL),
+    names_of_memory_labels(owner_id) AS
+    (SELECT first.owner_id AS owner_id
+    FROM (SELECT memory_labels.agent_id AS owner_id
+    FROM memory_labels ORDER BY memory_labels.agent_id
+     LIMIT 1) AS first UNION ALL SELECT (SELECT memory_labels.agent_id
+    FROM memory_labels
+    WHERE memory_labels.agent_id > names_of_memory_labels.owner_id ORDER BY memory_labels.agent_id
+     LIMIT 1) AS anon_2
+    FROM names_of_memory_labels
+    WHERE names_of_memory_labels.owner_id IS NOT NULL),
+    names_of_memory_links(owner_id) AS
+    (SELECT first.owner_id AS owner_id
+    FROM (SELECT memory_links.agent_id AS owner_id
+    FROM memory_links ORDER BY memory_links.agent_id
+     LIMIT 1) AS first UNION ALL SELECT (SELECT memory_links.agent_id
+    FROM memory_links
+    WHERE memory_links.agent_id > names_of_memory_links.owner_id ORDER BY memory_links.agent_id
+     LIMIT 1) AS anon_3
+    FROM names_of_memory_links
+    WHERE names_of_memory_links.owner_id IS NOT NULL)
+     SELECT names.owner_id
+    FROM ((SELECT names_of_memory_usage.owner_id AS owner_id
+    FROM names_of_memory_usage
+    WHERE names_of_memory_usage.owner_id IS NOT NULL ORDER BY names_of_memory_usage.owner_id) UNION (SELECT names_of_memory_labels.owner_id AS owner_id
+    FROM names_of_memory_labels
+    WHERE names_of_memory_labels.owner_id IS NOT NULL ORDER BY names_of_memory_labels.owner_id) UNION (SELECT names_of_memory_links.owner_id AS owner_id
+    FROM names_of_memory_links
+    WHERE names_of_memory_links.owner_id IS NOT NULL ORDER BY names_of_memory_links.owner_id)) AS names
+    WHERE NOT (EXISTS (SELECT 1
+    FROM agent_memories
+    WHERE agent_memories.agent_id = names.owner_id)) AND starts_with(names.owner_id, 'team:') ORDER BY names.owner_id);
     END IF;
-    IF of_team THEN
-        found_owners := ARRAY(
-        WITH RECURSIVE found(owner_id) AS
-        (SELECT first.owner_id AS owner_id
-        FROM (SELECT team_memories.team_id AS owner_id
-        FROM team_memories ORDER BY team_memories.team_id
-         LIMIT 1) AS first UNION ALL SELECT (SELECT team_memories.team_id
-        FROM team_memories
-        WHERE team_memories.team_id > found.owner_id ORDER BY team_memories.team_id
-         LIMIT 1) AS anon_1
-        FROM found
-        WHERE found.owner_id IS NOT NULL)
-         SELECT found.owner_id
-        FROM found
-        WHERE found.owner_id IS NOT NULL ORDER BY found.owner_id);
-        IF with_leftovers THEN
-            found_owners := found_owners || ARRAY(
-        WITH RECURSIVE names_of_memory_usage(owner_id) AS
-        (SELECT first.owner_id AS owner_id
-        FROM (SELECT memory_usage.agent_id AS owner_id
-        FROM memory_usage ORDER BY memory_usage.agent_id
-         LIMIT 1) AS first UNION ALL SELECT (SELECT memory_usage.agent_id
-        FROM memory_usage
-        WHERE memory_usage.agent_id > names_of_memory_usage.owner_id ORDER BY memory_usage.agent_id
-         LIMIT 1) AS anon_1
-        FROM names_of_memory_usage
-        WHERE names_of_memory_usage.owner_id IS NOT NULL),
-        names_of_memory_labels(owner_id) AS
-        (SELECT first.owner_id AS owner_id
-        FROM (SELECT memory_labels.agent_id AS owner_id
-        FROM memory_labels ORDER BY memory_labels.agent_id
-         LIMIT 1) AS first UNION ALL SELECT (SELECT memory_labels.agent_id
-        FROM memory_labels
-        WHERE memory_labels.agent_id > names_of_memory_labels.owner_id ORDER BY memory_labels.agent_id
-         LIMIT 1) AS anon_2
-        FROM names_of_memory_labels
-        WHERE names_of_memory_labels.owner_id IS NOT NULL),
-        names_of_memory_links(owner_id) AS
-        (SELECT first.owner_id AS owner_id
-        FROM (SELECT memory_links.agent_id AS owner_id
-        FROM memory_links ORDER BY memory_links.agent_id
-         LIMIT 1) AS first UNION ALL SELECT (SELECT memory_links.agent_id
-        FROM memory_links
-        WHERE memory_links.agent_id > names_of_memory_links.owner_id ORDER BY memory_links.agent_id
-         LIMIT 1) AS anon_3
-        FROM names_of_memory_links
-        WHERE names_of_memory_links.owner_id IS NOT NULL)
-         SELECT names.owner_id
-        FROM ((SELECT names_of_memory_usage.owner_id AS owner_id
-        FROM names_of_memory_usage
-        WHERE names_of_memory_usage.owner_id IS NOT NULL ORDER BY names_of_memory_usage.owner_id) UNION (SELECT names_of_memory_labels.owner_id AS owner_id
-        FROM names_of_memory_labels
-        WHERE names_of_memory_labels.owner_id IS NOT NULL ORDER BY names_of_memory_labels.owner_id) UNION (SELECT names_of_memory_links.owner_id AS owner_id
-        FROM names_of_memory_links
-        WHERE names_of_memory_links.owner_id IS NOT NULL ORDER BY names_of_memory_links.owner_id)) AS names
-        WHERE NOT (EXISTS (SELECT 1
-        FROM agent_memories
-        WHERE agent_memories.agent_id = names.owner_id)) AND NOT (EXISTS (SELECT 1
-        FROM team_memories
-        WHERE team_memories.team_id = names.owner_id)) ORDER BY names.owner_id);
-        END IF;
-        RETURN found_owners;
-    ELSE
-        found_owners := ARRAY(
-        WITH RECURSIVE found(owner_id) AS
-        (SELECT first.owner_id AS owner_id
-        FROM (SELECT agent_memories.agent_id AS owner_id
-        FROM agent_memories ORDER BY agent_memories.agent_id
-         LIMIT 1) AS first UNION ALL SELECT (SELECT agent_memories.agent_id
-        FROM agent_memories
-        WHERE agent_memories.agent_id > found.owner_id ORDER BY agent_memories.agent_id
-         LIMIT 1) AS anon_1
-        FROM found
-        WHERE found.owner_id IS NOT NULL)
-         SELECT found.owner_id
-        FROM found
-        WHERE found.owner_id IS NOT NULL ORDER BY found.owner_id);
-        IF with_leftovers THEN
-            found_owners := found_owners || ARRAY(
-        WITH RECURSIVE names_of_memory_usage(owner_id) AS
-        (SELECT first.owner_id AS owner_id
-        FROM (SELECT memory_usage.agent_id AS owner_id
-        FROM memory_usage ORDER BY memory_usage.agent_id
-         LIMIT 1) AS first UNION ALL SELECT (SELECT memory_usage.agent_id
-        FROM memory_usage
-        WHERE memory_usage.agent_id > names_of_memory_usage.owner_id ORDER BY memory_usage.agent_id
-         LIMIT 1) AS anon_1
-        FROM names_of_memory_usage
-        WHERE names_of_memory_usage.owner_id IS NOT NULL),
-        names_of_memory_labels(owner_id) AS
-        (SELECT first.owner_id AS owner_id
-        FROM (SELECT memory_labels.agent_id AS owner_id
-        FROM memory_labels ORDER BY memory_labels.agent_id
-         LIMIT 1) AS first UNION ALL SELECT (SELECT memory_labels.agent_id
-        FROM memory_labels
-        WHERE memory_labels.agent_id > names_of_memory_labels.owner_id ORDER BY memory_labels.agent_id
-         LIMIT 1) AS anon_2
-        FROM names_of_memory_labels
-        WHERE names_of_memory_labels.owner_id IS NOT NULL),
-        names_of_memory_links(owner_id) AS
-        (SELECT first.owner_id AS owner_id
-        FROM (SELECT memory_links.agent_id AS owner_id
-        FROM memory_links ORDER BY memory_links.agent_id
-         LIMIT 1) AS first UNION ALL SELECT (SELECT memory_links.agent_id
-        FROM memory_links
-        WHERE memory_links.agent_id > names_of_memory_links.owner_id ORDER BY memory_links.agent_id
-         LIMIT 1) AS anon_3
-        FROM names_of_memory_links
-        WHERE names_of_memory_links.owner_id IS NOT NULL)
-         SELECT names.owner_id
-        FROM ((SELECT names_of_memory_usage.owner_id AS owner_id
-        FROM names_of_memory_usage
-        WHERE names_of_memory_usage.owner_id IS NOT NULL ORDER BY names_of_memory_usage.owner_id) UNION (SELECT names_of_memory_labels.owner_id AS owner_id
-        FROM names_of_memory_labels
-        WHERE names_of_memory_labels.owner_id IS NOT NULL ORDER BY names_of_memory_labels.owner_id) UNION (SELECT names_of_memory_links.owner_id AS owner_id
-        FROM names_of_memory_links
-        WHERE names_of_memory_links.owner_id IS NOT NULL ORDER BY names_of_memory_links.owner_id)) AS names
-        WHERE NOT (EXISTS (SELECT 1
-        FROM agent_memories
-        WHERE agent_memories.agent_id = names.owner_id)) AND NOT (EXISTS (SELECT 1
-        FROM team_memories
-        WHERE team_memories.team_id = names.owner_id)) ORDER BY names.owner_id);
-        END IF;
-        RETURN found_owners;
-    END IF;
+    RETURN found_owners;
 END
 $$;
 
 --
--- Name: FUNCTION owners_of_memories(of_team boolean, with_leftovers boolean); Type: COMMENT; Schema: pgrecall; Owner: -
+-- Name: FUNCTION owners_of_memories(with_leftovers boolean); Type: COMMENT; Schema: pgrecall; Owner: -
 --
 
-COMMENT ON FUNCTION pgrecall.owners_of_memories(of_team boolean, with_leftovers boolean) IS 'Which agents (or teams) have memories, in order; with_leftovers: also who only has what memories left behind.';
+COMMENT ON FUNCTION pgrecall.owners_of_memories(with_leftovers boolean) IS 'Who has memories, agents first and then teams; with_leftovers: also who only has what memories left behind.';
 
 --
 -- Name: pack(double precision[], integer[], text[], integer, integer, double precision, integer, text[], double precision[], double precision[], double precision, double precision); Type: FUNCTION; Schema: pgrecall; Owner: -
@@ -1754,10 +1548,10 @@ END;
 COMMENT ON FUNCTION pgrecall.query_terms(query_text text) IS 'The distinct terms of a query in the order in which they first come, at most 1000; none where all are stop words.';
 
 --
--- Name: rank_candidates(text, boolean, text, text, integer, timestamp with time zone, timestamp with time zone, integer, double precision, text[], bigint[], double precision[]); Type: FUNCTION; Schema: pgrecall; Owner: -
+-- Name: rank_candidates(text, text, text, integer, timestamp with time zone, timestamp with time zone, integer, double precision, text[], bigint[], double precision[]); Type: FUNCTION; Schema: pgrecall; Owner: -
 --
 
-CREATE FUNCTION pgrecall.rank_candidates(agent text, of_team boolean, relation text, query text, candidates integer, written_since timestamp with time zone, used_since timestamp with time zone, reach integer DEFAULT 0, keyword_weight double precision DEFAULT 0, terms text[] DEFAULT '{}'::text[], memories bigint[] DEFAULT '{}'::bigint[], weights double precision[] DEFAULT '{}'::double precision[]) RETURNS TABLE(memory_id uuid, from_index boolean)
+CREATE FUNCTION pgrecall.rank_candidates(agent text, relation text, query text, candidates integer, written_since timestamp with time zone, used_since timestamp with time zone, reach integer DEFAULT 0, keyword_weight double precision DEFAULT 0, terms text[] DEFAULT '{}'::text[], memories bigint[] DEFAULT '{}'::bigint[], weights double precision[] DEFAULT '{}'::double precision[]) RETURNS TABLE(memory_id uuid, from_index boolean)
     LANGUAGE plpgsql ROWS 200
     SET search_path TO 'pgrecall', 'pg_temp'
     SET enable_seqscan TO 'off'
@@ -1786,7 +1580,7 @@ BEGIN
     BEGIN
         IF owned IS NOT NULL THEN
             RETURN QUERY SELECT w.memory_id, true FROM worded_candidates(
-                agent, of_team, relation, query, candidates, reach, keyword_weight,
+                agent, relation, query, candidates, reach, keyword_weight,
                 terms, memories, weights, owned, likeness) w;
         ELSE
             RETURN QUERY SELECT n.memory_id, true
@@ -1794,20 +1588,15 @@ BEGIN
                                relation, query::"public".halfvec, candidates, reach, likeness) n;
             IF cardinality(terms) > 0 THEN
                 RETURN QUERY SELECT w.memory_id, false FROM word_candidates(
-                    agent, of_team, relation, query, keyword_weight,
+                    agent, relation, query, keyword_weight,
                     terms, memories, weights, candidates) w;
             END IF;
         END IF;
     EXCEPTION WHEN undefined_table THEN
         NULL;
     END;
-    IF of_team THEN
-        RETURN QUERY SELECT m.id, false FROM team_memories m
-                      WHERE m.team_id = agent AND m.inserted_at >= written_since;
-    ELSE
-        RETURN QUERY SELECT m.id, false FROM agent_memories m
-                      WHERE m.agent_id = agent AND m.inserted_at >= written_since;
-    END IF;
+    RETURN QUERY SELECT m.id, false FROM agent_memories m
+                  WHERE m.agent_id = agent AND m.inserted_at >= written_since;
     RETURN QUERY SELECT e.memory_id, false FROM memory_events e
                   WHERE e.agent_id = agent AND e.occurred_at >= written_since
                     AND e.event_type <> 'initial';
@@ -1820,22 +1609,23 @@ END
 $_$;
 
 --
--- Name: FUNCTION rank_candidates(agent text, of_team boolean, relation text, query text, candidates integer, written_since timestamp with time zone, used_since timestamp with time zone, reach integer, keyword_weight double precision, terms text[], memories bigint[], weights double precision[]); Type: COMMENT; Schema: pgrecall; Owner: -
+-- Name: FUNCTION rank_candidates(agent text, relation text, query text, candidates integer, written_since timestamp with time zone, used_since timestamp with time zone, reach integer, keyword_weight double precision, terms text[], memories bigint[], weights double precision[]); Type: COMMENT; Schema: pgrecall; Owner: -
 --
 
-COMMENT ON FUNCTION pgrecall.rank_candidates(agent text, of_team boolean, relation text, query text, candidates integer, written_since timestamp with time zone, used_since timestamp with time zone, reach integer, keyword_weight double precision, terms text[], memories bigint[], weights double precision[]) IS 'Candidates for exact scoring: memories whose positions have the largest inner products with the query, or with words given the largest sums of that and their words'' weight, and those written or changed since, and used since where that is given; some twice. At most 1000 from the index.';
+COMMENT ON FUNCTION pgrecall.rank_candidates(agent text, relation text, query text, candidates integer, written_since timestamp with time zone, used_since timestamp with time zone, reach integer, keyword_weight double precision, terms text[], memories bigint[], weights double precision[]) IS 'Candidates for exact scoring: memories whose positions have the largest inner products with the query, or with words given the largest sums of that and their words'' weight, and those written or changed since, and used since where that is given; some twice. At most 1000 from the index.';
 
 --
 -- Name: recall_five_factor(text, public.vector, integer, timestamp with time zone, double precision, double precision, text[], text[], text[], text[], text[], text[], text[], text[], jsonb, timestamp with time zone, timestamp with time zone, text[], text[], text[], text[], text[], boolean, double precision, text[], boolean, text, text[], text[], boolean, double precision, double precision, double precision, double precision, double precision); Type: FUNCTION; Schema: pgrecall; Owner: -
 --
 
-CREATE FUNCTION pgrecall.recall_five_factor(agent text, query public.vector DEFAULT NULL::public.vector, k integer DEFAULT 10, as_of timestamp with time zone DEFAULT NULL::timestamp with time zone, min_score double precision DEFAULT NULL::double precision, min_similarity double precision DEFAULT NULL::double precision, memory_types text[] DEFAULT NULL::text[], tiers text[] DEFAULT NULL::text[], tags text[] DEFAULT NULL::text[], all_tags text[] DEFAULT NULL::text[], entities text[] DEFAULT NULL::text[], all_entities text[] DEFAULT NULL::text[], labels text[] DEFAULT NULL::text[], label_kinds text[] DEFAULT NULL::text[], metadata jsonb DEFAULT NULL::jsonb, created_after timestamp with time zone DEFAULT NULL::timestamp with time zone, created_before timestamp with time zone DEFAULT NULL::timestamp with time zone, components text[] DEFAULT NULL::text[], output_types text[] DEFAULT NULL::text[], domains text[] DEFAULT NULL::text[], categories text[] DEFAULT NULL::text[], loops text[] DEFAULT NULL::text[], compliant boolean DEFAULT NULL::boolean, min_trust double precision DEFAULT NULL::double precision, statuses text[] DEFAULT '{active}'::text[], include_invalid boolean DEFAULT false, text text DEFAULT NULL::text, teams text[] DEFAULT NULL::text[], query_entities text[] DEFAULT NULL::text[], apply_decay boolean DEFAULT true, similarity_weight double precision DEFAULT 0.4, recency_weight double precision DEFAULT 0.25, usefulness_weight double precision DEFAULT 0.2, confidence_weight double precision DEFAULT 0.1, frequency_weight double precision DEFAULT 0.05) RETURNS TABLE(agent_id text, team_id text, id uuid, content text, memory_type text, created_at timestamp with time zone, score double precision, similarity double precision, signal_similarity double precision, signal_recency double precision, signal_usefulness double precision, signal_confidence double precision, signal_frequency double precision)
+CREATE FUNCTION pgrecall.recall_five_factor(agent text, query public.vector DEFAULT NULL::public.vector, k integer DEFAULT 10, as_of timestamp with time zone DEFAULT NULL::timestamp with time zone, min_score double precision DEFAULT NULL::double precision, min_similarity double precision DEFAULT NULL::double precision, memory_types text[] DEFAULT NULL::text[], tiers text[] DEFAULT NULL::text[], tags text[] DEFAULT NULL::text[], all_tags text[] DEFAULT NULL::text[], entities text[] DEFAULT NULL::text[], all_entities text[] DEFAULT NULL::text[], labels text[] DEFAULT NULL::text[], label_kinds text[] DEFAULT NULL::text[], metadata jsonb DEFAULT NULL::jsonb, created_after timestamp with time zone DEFAULT NULL::timestamp with time zone, created_before timestamp with time zone DEFAULT NULL::timestamp with time zone, components text[] DEFAULT NULL::text[], output_types text[] DEFAULT NULL::text[], domains text[] DEFAULT NULL::text[], categories text[] DEFAULT NULL::text[], loops text[] DEFAULT NULL::text[], compliant boolean DEFAULT NULL::boolean, min_trust double precision DEFAULT NULL::double precision, statuses text[] DEFAULT '{active}'::text[], include_invalid boolean DEFAULT false, text text DEFAULT NULL::text, teams text[] DEFAULT NULL::text[], query_entities text[] DEFAULT NULL::text[], apply_decay boolean DEFAULT true, similarity_weight double precision DEFAULT 0.4, recency_weight double precision DEFAULT 0.25, usefulness_weight double precision DEFAULT 0.2, confidence_weight double precision DEFAULT 0.1, frequency_weight double precision DEFAULT 0.05) RETURNS TABLE(agent_id text, id uuid, content text, memory_type text, created_at timestamp with time zone, score double precision, similarity double precision, signal_similarity double precision, signal_recency double precision, signal_usefulness double precision, signal_confidence double precision, signal_frequency double precision)
     LANGUAGE plpgsql STABLE PARALLEL SAFE
     SET search_path TO 'pgrecall', 'pg_temp'
     AS $$
 #variable_conflict use_column
 DECLARE
     moment timestamptz := coalesce(as_of, now());
+    owners text[] := array_prepend(agent, ARRAY(SELECT 'team:' || t FROM unnest(teams) t));
     asked tsquery := word_filter(recall_five_factor.text);
 BEGIN
     IF agent IS NULL OR agent = '' OR k IS NULL OR k < 1 THEN
@@ -1894,89 +1684,48 @@ BEGIN
     END IF;
     RETURN QUERY
     WITH ranked AS (
-        SELECT * FROM (
-            SELECT m.agent_id AS owner_id, m.id, false AS of_team,
-                   similarity_weight * similarity(m.embedding, query, 0.0)
-                   + recency_weight * recency_exponential(m.created_at, moment, 0.05, 0.5)
-                   + usefulness_weight * m.usefulness
-                   + confidence_weight * m.confidence
-                   + frequency_weight * frequency(u.retrieval_count, 50) AS score
-              FROM agent_memories m
-              LEFT JOIN memory_usage u ON u.agent_id = m.agent_id AND u.memory_id = m.id
-             WHERE m.agent_id = agent
-               AND (include_invalid OR is_valid(
-                      m.valid_from, m.valid_until, m.invalidated_at, m.expires_at, moment))
-               AND (recall_five_factor.as_of IS NULL OR m.created_at IS NULL OR m.created_at <= moment)
-               AND m.status = ANY (statuses)
-               AND (memory_types IS NULL OR m.memory_type = ANY (memory_types)
-                    OR m.additional_types && memory_types)
-               AND (tiers IS NULL OR m.tier = ANY (tiers))
-               AND (recall_five_factor.tags IS NULL OR m.tags && recall_five_factor.tags)
-               AND (all_tags IS NULL OR m.tags @> all_tags)
-               AND (recall_five_factor.entities IS NULL OR m.entities && recall_five_factor.entities)
-               AND (all_entities IS NULL OR m.entities @> all_entities)
-               AND (labels IS NULL OR EXISTS (
-                      SELECT FROM memory_labels l
-                       WHERE l.agent_id = m.agent_id AND l.memory_id = m.id AND l.value = ANY (labels)
-                         AND (label_kinds IS NULL OR l.kind = ANY (label_kinds))))
-               AND (recall_five_factor.text IS NULL OR m.terms @@ asked)
-               AND (recall_five_factor.metadata IS NULL OR m.metadata @> recall_five_factor.metadata)
-               AND (created_after IS NULL OR m.created_at >= created_after)
-               AND (created_before IS NULL OR m.created_at < created_before)
-               AND (components IS NULL OR m.component = ANY (components))
-               AND (output_types IS NULL OR m.output_type = ANY (output_types))
-               AND (domains IS NULL OR m.domain = ANY (domains))
-               AND (categories IS NULL OR m.category = ANY (categories))
-               AND (loops IS NULL OR m.loop = ANY (loops))
-               AND (recall_five_factor.compliant IS NULL OR m.compliant = recall_five_factor.compliant)
-               AND (min_trust IS NULL OR m.trust IS NOT NULL AND CASE WHEN apply_decay THEN decayed_trust(m.trust, u.last_accessed_at, moment, m.trust_curve, m.trust_half_life_hours, 0.5) ELSE coalesce(m.trust, 0.5) END >= min_trust)
-               AND (min_similarity IS NULL OR similarity(m.embedding, query, NULL) >= min_similarity)
-             ORDER BY score DESC, m.id
-             LIMIT k) own
-        UNION ALL
-        SELECT * FROM (
-            SELECT m.team_id AS owner_id, m.id, true AS of_team,
-                   similarity_weight * similarity(m.embedding, query, 0.0)
-                   + recency_weight * recency_exponential(m.created_at, moment, 0.05, 0.5)
-                   + usefulness_weight * m.usefulness
-                   + confidence_weight * m.confidence
-                   + frequency_weight * frequency(u.retrieval_count, 50) AS score
-              FROM team_memories m
-              LEFT JOIN memory_usage u ON u.agent_id = m.team_id AND u.memory_id = m.id
-             WHERE m.team_id = ANY (teams)
-               AND (include_invalid OR is_valid(
-                      m.valid_from, m.valid_until, m.invalidated_at, m.expires_at, moment))
-               AND (recall_five_factor.as_of IS NULL OR m.created_at IS NULL OR m.created_at <= moment)
-               AND m.status = ANY (statuses)
-               AND (memory_types IS NULL OR m.memory_type = ANY (memory_types)
-                    OR m.additional_types && memory_types)
-               AND (tiers IS NULL OR m.tier = ANY (tiers))
-               AND (recall_five_factor.tags IS NULL OR m.tags && recall_five_factor.tags)
-               AND (all_tags IS NULL OR m.tags @> all_tags)
-               AND (recall_five_factor.entities IS NULL OR m.entities && recall_five_factor.entities)
-               AND (all_entities IS NULL OR m.entities @> all_entities)
-               AND (labels IS NULL OR EXISTS (
-                      SELECT FROM memory_labels l
-                       WHERE l.agent_id = m.team_id AND l.memory_id = m.id AND l.value = ANY (labels)
-                         AND (label_kinds IS NULL OR l.kind = ANY (label_kinds))))
-               AND (recall_five_factor.text IS NULL OR m.terms @@ asked)
-               AND (recall_five_factor.metadata IS NULL OR m.metadata @> recall_five_factor.metadata)
-               AND (created_after IS NULL OR m.created_at >= created_after)
-               AND (created_before IS NULL OR m.created_at < created_before)
-               AND (components IS NULL OR m.component = ANY (components))
-               AND (output_types IS NULL OR m.output_type = ANY (output_types))
-               AND (domains IS NULL OR m.domain = ANY (domains))
-               AND (categories IS NULL OR m.category = ANY (categories))
-               AND (loops IS NULL OR m.loop = ANY (loops))
-               AND (recall_five_factor.compliant IS NULL OR m.compliant = recall_five_factor.compliant)
-               AND (min_trust IS NULL OR m.trust IS NOT NULL AND CASE WHEN apply_decay THEN decayed_trust(m.trust, u.last_accessed_at, moment, m.trust_curve, m.trust_half_life_hours, 0.5) ELSE coalesce(m.trust, 0.5) END >= min_trust)
-               AND (min_similarity IS NULL OR similarity(m.embedding, query, NULL) >= min_similarity)
-             ORDER BY score DESC, m.id
-             LIMIT k) theirs
-        ORDER BY score DESC, id
-        LIMIT k
+        SELECT m.agent_id, m.id,
+               similarity_weight * similarity(m.embedding, query, 0.0)
+               + recency_weight * recency_exponential(m.created_at, moment, 0.05, 0.5)
+               + usefulness_weight * m.usefulness
+               + confidence_weight * m.confidence
+               + frequency_weight * frequency(u.retrieval_count, 50) AS score
+          FROM agent_memories m
+          LEFT JOIN memory_usage u
+            ON u.agent_id = m.agent_id AND u.memory_id = m.id AND u.agent_id = ANY (owners)
+         WHERE m.agent_id = ANY (owners)
+           AND (include_invalid OR is_valid(
+                  m.valid_from, m.valid_until, m.invalidated_at, m.expires_at, moment))
+           AND (recall_five_factor.as_of IS NULL OR m.created_at IS NULL OR m.created_at <= moment)
+           AND m.status = ANY (statuses)
+           AND (memory_types IS NULL OR m.memory_type = ANY (memory_types)
+                OR m.additional_types && memory_types)
+           AND (tiers IS NULL OR m.tier = ANY (tiers))
+           AND (recall_five_factor.tags IS NULL OR m.tags && recall_five_factor.tags)
+           AND (all_tags IS NULL OR m.tags @> all_tags)
+           AND (recall_five_factor.entities IS NULL OR m.entities && recall_five_factor.entities)
+           AND (all_entities IS NULL OR m.entities @> all_entities)
+           AND (labels IS NULL OR EXISTS (
+                  SELECT FROM memory_labels l
+                   WHERE l.agent_id = m.agent_id AND l.memory_id = m.id AND l.value = ANY (labels)
+                     AND l.agent_id = ANY (owners)
+                     AND (label_kinds IS NULL OR l.kind = ANY (label_kinds))))
+           AND (recall_five_factor.text IS NULL OR m.terms @@ asked)
+           AND (recall_five_factor.metadata IS NULL OR m.metadata @> recall_five_factor.metadata)
+           AND (created_after IS NULL OR m.created_at >= created_after)
+           AND (created_before IS NULL OR m.created_at < created_before)
+           AND (components IS NULL OR m.component = ANY (components))
+           AND (output_types IS NULL OR m.output_type = ANY (output_types))
+           AND (domains IS NULL OR m.domain = ANY (domains))
+           AND (categories IS NULL OR m.category = ANY (categories))
+           AND (loops IS NULL OR m.loop = ANY (loops))
+           AND (recall_five_factor.compliant IS NULL OR m.compliant = recall_five_factor.compliant)
+           AND (min_trust IS NULL OR m.trust IS NOT NULL AND CASE WHEN apply_decay THEN decayed_trust(m.trust, u.last_accessed_at, moment, m.trust_curve, m.trust_half_life_hours, 0.5) ELSE coalesce(m.trust, 0.5) END >= min_trust)
+           AND (min_similarity IS NULL OR similarity(m.embedding, query, NULL) >= min_similarity)
+         ORDER BY score DESC, m.id
+         LIMIT k
     )
-    SELECT m.agent_id, NULL::text AS team_id, m.id, m.content, m.memory_type, m.created_at, r.score,
+    SELECT m.agent_id, m.id, m.content, m.memory_type, m.created_at, r.score,
            similarity(m.embedding, query, NULL),
            similarity(m.embedding, query, 0.0),
            recency_exponential(m.created_at, moment, 0.05, 0.5),
@@ -1984,22 +1733,11 @@ BEGIN
            m.confidence,
            frequency(u.retrieval_count, 50)
       FROM ranked r
-      JOIN agent_memories m ON m.agent_id = r.owner_id AND m.id = r.id
-      LEFT JOIN memory_usage u ON u.agent_id = r.owner_id AND u.memory_id = r.id
-     WHERE NOT r.of_team AND (min_score IS NULL OR r.score >= min_score)
-    UNION ALL
-    SELECT NULL::text, m.team_id, m.id, m.content, m.memory_type, m.created_at, r.score,
-           similarity(m.embedding, query, NULL),
-           similarity(m.embedding, query, 0.0),
-           recency_exponential(m.created_at, moment, 0.05, 0.5),
-           m.usefulness,
-           m.confidence,
-           frequency(u.retrieval_count, 50)
-      FROM ranked r
-      JOIN team_memories m ON m.team_id = r.owner_id AND m.id = r.id
-      LEFT JOIN memory_usage u ON u.agent_id = r.owner_id AND u.memory_id = r.id
-     WHERE r.of_team AND (min_score IS NULL OR r.score >= min_score)
-    ORDER BY score DESC, id;
+      JOIN agent_memories m ON m.agent_id = r.agent_id AND m.id = r.id
+      LEFT JOIN memory_usage u
+        ON u.agent_id = m.agent_id AND u.memory_id = m.id AND u.agent_id = ANY (owners)
+     WHERE min_score IS NULL OR r.score >= min_score
+     ORDER BY r.score DESC, m.id;
 END
 $$;
 
@@ -2013,13 +1751,14 @@ COMMENT ON FUNCTION pgrecall.recall_five_factor(agent text, query public.vector,
 -- Name: recall_half_life(text, public.vector, integer, timestamp with time zone, double precision, double precision, text[], text[], text[], text[], text[], text[], text[], text[], jsonb, timestamp with time zone, timestamp with time zone, text[], text[], text[], text[], text[], boolean, double precision, text[], boolean, text, text[], text[], boolean, double precision, double precision, double precision); Type: FUNCTION; Schema: pgrecall; Owner: -
 --
 
-CREATE FUNCTION pgrecall.recall_half_life(agent text, query public.vector DEFAULT NULL::public.vector, k integer DEFAULT 10, as_of timestamp with time zone DEFAULT NULL::timestamp with time zone, min_score double precision DEFAULT NULL::double precision, min_similarity double precision DEFAULT NULL::double precision, memory_types text[] DEFAULT NULL::text[], tiers text[] DEFAULT NULL::text[], tags text[] DEFAULT NULL::text[], all_tags text[] DEFAULT NULL::text[], entities text[] DEFAULT NULL::text[], all_entities text[] DEFAULT NULL::text[], labels text[] DEFAULT NULL::text[], label_kinds text[] DEFAULT NULL::text[], metadata jsonb DEFAULT NULL::jsonb, created_after timestamp with time zone DEFAULT NULL::timestamp with time zone, created_before timestamp with time zone DEFAULT NULL::timestamp with time zone, components text[] DEFAULT NULL::text[], output_types text[] DEFAULT NULL::text[], domains text[] DEFAULT NULL::text[], categories text[] DEFAULT NULL::text[], loops text[] DEFAULT NULL::text[], compliant boolean DEFAULT NULL::boolean, min_trust double precision DEFAULT NULL::double precision, statuses text[] DEFAULT '{active}'::text[], include_invalid boolean DEFAULT false, text text DEFAULT NULL::text, teams text[] DEFAULT NULL::text[], query_entities text[] DEFAULT NULL::text[], apply_decay boolean DEFAULT true, similarity_weight double precision DEFAULT 0.4, recency_weight double precision DEFAULT 0.3, importance_weight double precision DEFAULT 0.3) RETURNS TABLE(agent_id text, team_id text, id uuid, content text, memory_type text, created_at timestamp with time zone, score double precision, similarity double precision, signal_similarity double precision, signal_recency double precision, signal_importance double precision)
+CREATE FUNCTION pgrecall.recall_half_life(agent text, query public.vector DEFAULT NULL::public.vector, k integer DEFAULT 10, as_of timestamp with time zone DEFAULT NULL::timestamp with time zone, min_score double precision DEFAULT NULL::double precision, min_similarity double precision DEFAULT NULL::double precision, memory_types text[] DEFAULT NULL::text[], tiers text[] DEFAULT NULL::text[], tags text[] DEFAULT NULL::text[], all_tags text[] DEFAULT NULL::text[], entities text[] DEFAULT NULL::text[], all_entities text[] DEFAULT NULL::text[], labels text[] DEFAULT NULL::text[], label_kinds text[] DEFAULT NULL::text[], metadata jsonb DEFAULT NULL::jsonb, created_after timestamp with time zone DEFAULT NULL::timestamp with time zone, created_before timestamp with time zone DEFAULT NULL::timestamp with time zone, components text[] DEFAULT NULL::text[], output_types text[] DEFAULT NULL::text[], domains text[] DEFAULT NULL::text[], categories text[] DEFAULT NULL::text[], loops text[] DEFAULT NULL::text[], compliant boolean DEFAULT NULL::boolean, min_trust double precision DEFAULT NULL::double precision, statuses text[] DEFAULT '{active}'::text[], include_invalid boolean DEFAULT false, text text DEFAULT NULL::text, teams text[] DEFAULT NULL::text[], query_entities text[] DEFAULT NULL::text[], apply_decay boolean DEFAULT true, similarity_weight double precision DEFAULT 0.4, recency_weight double precision DEFAULT 0.3, importance_weight double precision DEFAULT 0.3) RETURNS TABLE(agent_id text, id uuid, content text, memory_type text, created_at timestamp with time zone, score double precision, similarity double precision, signal_similarity double precision, signal_recency double precision, signal_importance double precision)
     LANGUAGE plpgsql STABLE PARALLEL SAFE
     SET search_path TO 'pgrecall', 'pg_temp'
     AS $$
 #variable_conflict use_column
 DECLARE
     moment timestamptz := coalesce(as_of, now());
+    owners text[] := array_prepend(agent, ARRAY(SELECT 'team:' || t FROM unnest(teams) t));
     asked tsquery := word_filter(recall_half_life.text);
 BEGIN
     IF agent IS NULL OR agent = '' OR k IS NULL OR k < 1 THEN
@@ -2076,104 +1815,56 @@ BEGIN
     END IF;
     RETURN QUERY
     WITH ranked AS (
-        SELECT * FROM (
-            SELECT m.agent_id AS owner_id, m.id, false AS of_team,
-                   similarity_weight * similarity(m.embedding, query, 0.5)
-                   + recency_weight * recency_exponential(greatest(u.last_accessed_at, m.created_at), moment, 0.049510512897138946, 0.5)
-                   + importance_weight * m.importance AS score
-              FROM agent_memories m
-              LEFT JOIN memory_usage u ON u.agent_id = m.agent_id AND u.memory_id = m.id
-             WHERE m.agent_id = agent
-               AND (include_invalid OR is_valid(
-                      m.valid_from, m.valid_until, m.invalidated_at, m.expires_at, moment))
-               AND (recall_half_life.as_of IS NULL OR m.created_at IS NULL OR m.created_at <= moment)
-               AND m.status = ANY (statuses)
-               AND (memory_types IS NULL OR m.memory_type = ANY (memory_types)
-                    OR m.additional_types && memory_types)
-               AND (tiers IS NULL OR m.tier = ANY (tiers))
-               AND (recall_half_life.tags IS NULL OR m.tags && recall_half_life.tags)
-               AND (all_tags IS NULL OR m.tags @> all_tags)
-               AND (recall_half_life.entities IS NULL OR m.entities && recall_half_life.entities)
-               AND (all_entities IS NULL OR m.entities @> all_entities)
-               AND (labels IS NULL OR EXISTS (
-                      SELECT FROM memory_labels l
-                       WHERE l.agent_id = m.agent_id AND l.memory_id = m.id AND l.value = ANY (labels)
-                         AND (label_kinds IS NULL OR l.kind = ANY (label_kinds))))
-               AND (recall_half_life.text IS NULL OR m.terms @@ asked)
-               AND (recall_half_life.metadata IS NULL OR m.metadata @> recall_half_life.metadata)
-               AND (created_after IS NULL OR m.created_at >= created_after)
-               AND (created_before IS NULL OR m.created_at < created_before)
-               AND (components IS NULL OR m.component = ANY (components))
-               AND (output_types IS NULL OR m.output_type = ANY (output_types))
-               AND (domains IS NULL OR m.domain = ANY (domains))
-               AND (categories IS NULL OR m.category = ANY (categories))
-               AND (loops IS NULL OR m.loop = ANY (loops))
-               AND (recall_half_life.compliant IS NULL OR m.compliant = recall_half_life.compliant)
-               AND (min_trust IS NULL OR m.trust IS NOT NULL AND CASE WHEN apply_decay THEN decayed_trust(m.trust, u.last_accessed_at, moment, m.trust_curve, m.trust_half_life_hours, 0.5) ELSE coalesce(m.trust, 0.5) END >= min_trust)
-               AND (min_similarity IS NULL OR similarity(m.embedding, query, NULL) >= min_similarity)
-             ORDER BY score DESC, m.id
-             LIMIT k) own
-        UNION ALL
-        SELECT * FROM (
-            SELECT m.team_id AS owner_id, m.id, true AS of_team,
-                   similarity_weight * similarity(m.embedding, query, 0.5)
-                   + recency_weight * recency_exponential(greatest(u.last_accessed_at, m.created_at), moment, 0.049510512897138946, 0.5)
-                   + importance_weight * m.importance AS score
-              FROM team_memories m
-              LEFT JOIN memory_usage u ON u.agent_id = m.team_id AND u.memory_id = m.id
-             WHERE m.team_id = ANY (teams)
-               AND (include_invalid OR is_valid(
-                      m.valid_from, m.valid_until, m.invalidated_at, m.expires_at, moment))
-               AND (recall_half_life.as_of IS NULL OR m.created_at IS NULL OR m.created_at <= moment)
-               AND m.status = ANY (statuses)
-               AND (memory_types IS NULL OR m.memory_type = ANY (memory_types)
-                    OR m.additional_types && memory_types)
-               AND (tiers IS NULL OR m.tier = ANY (tiers))
-               AND (recall_half_life.tags IS NULL OR m.tags && recall_half_life.tags)
-               AND (all_tags IS NULL OR m.tags @> all_tags)
-               AND (recall_half_life.entities IS NULL OR m.entities && recall_half_life.entities)
-               AND (all_entities IS NULL OR m.entities @> all_entities)
-               AND (labels IS NULL OR EXISTS (
-                      SELECT FROM memory_labels l
-                       WHERE l.agent_id = m.team_id AND l.memory_id = m.id AND l.value = ANY (labels)
-                         AND (label_kinds IS NULL OR l.kind = ANY (label_kinds))))
-               AND (recall_half_life.text IS NULL OR m.terms @@ asked)
-               AND (recall_half_life.metadata IS NULL OR m.metadata @> recall_half_life.metadata)
-               AND (created_after IS NULL OR m.created_at >= created_after)
-               AND (created_before IS NULL OR m.created_at < created_before)
-               AND (components IS NULL OR m.component = ANY (components))
-               AND (output_types IS NULL OR m.output_type = ANY (output_types))
-               AND (domains IS NULL OR m.domain = ANY (domains))
-               AND (categories IS NULL OR m.category = ANY (categories))
-               AND (loops IS NULL OR m.loop = ANY (loops))
-               AND (recall_half_life.compliant IS NULL OR m.compliant = recall_half_life.compliant)
-               AND (min_trust IS NULL OR m.trust IS NOT NULL AND CASE WHEN apply_decay THEN decayed_trust(m.trust, u.last_accessed_at, moment, m.trust_curve, m.trust_half_life_hours, 0.5) ELSE coalesce(m.trust, 0.5) END >= min_trust)
-               AND (min_similarity IS NULL OR similarity(m.embedding, query, NULL) >= min_similarity)
-             ORDER BY score DESC, m.id
-             LIMIT k) theirs
-        ORDER BY score DESC, id
-        LIMIT k
+        SELECT m.agent_id, m.id,
+               similarity_weight * similarity(m.embedding, query, 0.5)
+               + recency_weight * recency_exponential(greatest(u.last_accessed_at, m.created_at), moment, 0.049510512897138946, 0.5)
+               + importance_weight * m.importance AS score
+          FROM agent_memories m
+          LEFT JOIN memory_usage u
+            ON u.agent_id = m.agent_id AND u.memory_id = m.id AND u.agent_id = ANY (owners)
+         WHERE m.agent_id = ANY (owners)
+           AND (include_invalid OR is_valid(
+                  m.valid_from, m.valid_until, m.invalidated_at, m.expires_at, moment))
+           AND (recall_half_life.as_of IS NULL OR m.created_at IS NULL OR m.created_at <= moment)
+           AND m.status = ANY (statuses)
+           AND (memory_types IS NULL OR m.memory_type = ANY (memory_types)
+                OR m.additional_types && memory_types)
+           AND (tiers IS NULL OR m.tier = ANY (tiers))
+           AND (recall_half_life.tags IS NULL OR m.tags && recall_half_life.tags)
+           AND (all_tags IS NULL OR m.tags @> all_tags)
+           AND (recall_half_life.entities IS NULL OR m.entities && recall_half_life.entities)
+           AND (all_entities IS NULL OR m.entities @> all_entities)
+           AND (labels IS NULL OR EXISTS (
+                  SELECT FROM memory_labels l
+                   WHERE l.agent_id = m.agent_id AND l.memory_id = m.id AND l.value = ANY (labels)
+                     AND l.agent_id = ANY (owners)
+                     AND (label_kinds IS NULL OR l.kind = ANY (label_kinds))))
+           AND (recall_half_life.text IS NULL OR m.terms @@ asked)
+           AND (recall_half_life.metadata IS NULL OR m.metadata @> recall_half_life.metadata)
+           AND (created_after IS NULL OR m.created_at >= created_after)
+           AND (created_before IS NULL OR m.created_at < created_before)
+           AND (components IS NULL OR m.component = ANY (components))
+           AND (output_types IS NULL OR m.output_type = ANY (output_types))
+           AND (domains IS NULL OR m.domain = ANY (domains))
+           AND (categories IS NULL OR m.category = ANY (categories))
+           AND (loops IS NULL OR m.loop = ANY (loops))
+           AND (recall_half_life.compliant IS NULL OR m.compliant = recall_half_life.compliant)
+           AND (min_trust IS NULL OR m.trust IS NOT NULL AND CASE WHEN apply_decay THEN decayed_trust(m.trust, u.last_accessed_at, moment, m.trust_curve, m.trust_half_life_hours, 0.5) ELSE coalesce(m.trust, 0.5) END >= min_trust)
+           AND (min_similarity IS NULL OR similarity(m.embedding, query, NULL) >= min_similarity)
+         ORDER BY score DESC, m.id
+         LIMIT k
     )
-    SELECT m.agent_id, NULL::text AS team_id, m.id, m.content, m.memory_type, m.created_at, r.score,
+    SELECT m.agent_id, m.id, m.content, m.memory_type, m.created_at, r.score,
            similarity(m.embedding, query, NULL),
            similarity(m.embedding, query, 0.5),
            recency_exponential(greatest(u.last_accessed_at, m.created_at), moment, 0.049510512897138946, 0.5),
            m.importance
       FROM ranked r
-      JOIN agent_memories m ON m.agent_id = r.owner_id AND m.id = r.id
-      LEFT JOIN memory_usage u ON u.agent_id = r.owner_id AND u.memory_id = r.id
-     WHERE NOT r.of_team AND (min_score IS NULL OR r.score >= min_score)
-    UNION ALL
-    SELECT NULL::text, m.team_id, m.id, m.content, m.memory_type, m.created_at, r.score,
-           similarity(m.embedding, query, NULL),
-           similarity(m.embedding, query, 0.5),
-           recency_exponential(greatest(u.last_accessed_at, m.created_at), moment, 0.049510512897138946, 0.5),
-           m.importance
-      FROM ranked r
-      JOIN team_memories m ON m.team_id = r.owner_id AND m.id = r.id
-      LEFT JOIN memory_usage u ON u.agent_id = r.owner_id AND u.memory_id = r.id
-     WHERE r.of_team AND (min_score IS NULL OR r.score >= min_score)
-    ORDER BY score DESC, id;
+      JOIN agent_memories m ON m.agent_id = r.agent_id AND m.id = r.id
+      LEFT JOIN memory_usage u
+        ON u.agent_id = m.agent_id AND u.memory_id = m.id AND u.agent_id = ANY (owners)
+     WHERE min_score IS NULL OR r.score >= min_score
+     ORDER BY r.score DESC, m.id;
 END
 $$;
 
@@ -2187,13 +1878,14 @@ COMMENT ON FUNCTION pgrecall.recall_half_life(agent text, query public.vector, k
 -- Name: recall_hybrid(text, text, public.vector, integer, timestamp with time zone, double precision, double precision, text[], text[], text[], text[], text[], text[], text[], text[], jsonb, timestamp with time zone, timestamp with time zone, text[], text[], text[], text[], text[], boolean, double precision, text[], boolean, text, text[], text[], boolean, double precision, double precision, double precision, double precision); Type: FUNCTION; Schema: pgrecall; Owner: -
 --
 
-CREATE FUNCTION pgrecall.recall_hybrid(agent text, query_text text DEFAULT NULL::text, query public.vector DEFAULT NULL::public.vector, k integer DEFAULT 10, as_of timestamp with time zone DEFAULT NULL::timestamp with time zone, min_score double precision DEFAULT NULL::double precision, min_similarity double precision DEFAULT NULL::double precision, memory_types text[] DEFAULT NULL::text[], tiers text[] DEFAULT NULL::text[], tags text[] DEFAULT NULL::text[], all_tags text[] DEFAULT NULL::text[], entities text[] DEFAULT NULL::text[], all_entities text[] DEFAULT NULL::text[], labels text[] DEFAULT NULL::text[], label_kinds text[] DEFAULT NULL::text[], metadata jsonb DEFAULT NULL::jsonb, created_after timestamp with time zone DEFAULT NULL::timestamp with time zone, created_before timestamp with time zone DEFAULT NULL::timestamp with time zone, components text[] DEFAULT NULL::text[], output_types text[] DEFAULT NULL::text[], domains text[] DEFAULT NULL::text[], categories text[] DEFAULT NULL::text[], loops text[] DEFAULT NULL::text[], compliant boolean DEFAULT NULL::boolean, min_trust double precision DEFAULT NULL::double precision, statuses text[] DEFAULT '{active}'::text[], include_invalid boolean DEFAULT false, text text DEFAULT NULL::text, teams text[] DEFAULT NULL::text[], query_entities text[] DEFAULT NULL::text[], apply_decay boolean DEFAULT true, similarity_weight double precision DEFAULT 0.6, keyword_weight double precision DEFAULT 0.3, recency_weight double precision DEFAULT 0.05, importance_weight double precision DEFAULT 0.05) RETURNS TABLE(agent_id text, team_id text, id uuid, content text, memory_type text, created_at timestamp with time zone, score double precision, similarity double precision, signal_similarity double precision, signal_keyword double precision, signal_recency double precision, signal_importance double precision)
+CREATE FUNCTION pgrecall.recall_hybrid(agent text, query_text text DEFAULT NULL::text, query public.vector DEFAULT NULL::public.vector, k integer DEFAULT 10, as_of timestamp with time zone DEFAULT NULL::timestamp with time zone, min_score double precision DEFAULT NULL::double precision, min_similarity double precision DEFAULT NULL::double precision, memory_types text[] DEFAULT NULL::text[], tiers text[] DEFAULT NULL::text[], tags text[] DEFAULT NULL::text[], all_tags text[] DEFAULT NULL::text[], entities text[] DEFAULT NULL::text[], all_entities text[] DEFAULT NULL::text[], labels text[] DEFAULT NULL::text[], label_kinds text[] DEFAULT NULL::text[], metadata jsonb DEFAULT NULL::jsonb, created_after timestamp with time zone DEFAULT NULL::timestamp with time zone, created_before timestamp with time zone DEFAULT NULL::timestamp with time zone, components text[] DEFAULT NULL::text[], output_types text[] DEFAULT NULL::text[], domains text[] DEFAULT NULL::text[], categories text[] DEFAULT NULL::text[], loops text[] DEFAULT NULL::text[], compliant boolean DEFAULT NULL::boolean, min_trust double precision DEFAULT NULL::double precision, statuses text[] DEFAULT '{active}'::text[], include_invalid boolean DEFAULT false, text text DEFAULT NULL::text, teams text[] DEFAULT NULL::text[], query_entities text[] DEFAULT NULL::text[], apply_decay boolean DEFAULT true, similarity_weight double precision DEFAULT 0.6, keyword_weight double precision DEFAULT 0.3, recency_weight double precision DEFAULT 0.05, importance_weight double precision DEFAULT 0.05) RETURNS TABLE(agent_id text, id uuid, content text, memory_type text, created_at timestamp with time zone, score double precision, similarity double precision, signal_similarity double precision, signal_keyword double precision, signal_recency double precision, signal_importance double precision)
     LANGUAGE plpgsql STABLE PARALLEL SAFE
     SET search_path TO 'pgrecall', 'pg_temp'
     AS $$
 #variable_conflict use_column
 DECLARE
     moment timestamptz := coalesce(as_of, now());
+    owners text[] := array_prepend(agent, ARRAY(SELECT 'team:' || t FROM unnest(teams) t));
     asked tsquery := word_filter(recall_hybrid.text);
 BEGIN
     IF agent IS NULL OR agent = '' OR k IS NULL OR k < 1 THEN
@@ -2251,114 +1943,61 @@ BEGIN
     END IF;
     RETURN QUERY
     WITH ranked AS (
-        SELECT * FROM (
-            SELECT m.agent_id AS owner_id, m.id, false AS of_team,
-                   similarity_weight * similarity(m.embedding, query, 0.0)
-                   + keyword_weight * coalesce(words.share, 0)
-                   + recency_weight * recency_exponential(m.created_at, moment, 0.007701635339554948, 0.5)
-                   + importance_weight * m.importance AS score,
-                   coalesce(words.share, 0) AS keyword
-              FROM agent_memories m
-              LEFT JOIN memory_usage u ON u.agent_id = m.agent_id AND u.memory_id = m.id
-              LEFT JOIN keyword_shares(ARRAY[agent], false, query_text) words
-                ON words.memory_id = m.id
-             WHERE m.agent_id = agent
-               AND (include_invalid OR is_valid(
-                      m.valid_from, m.valid_until, m.invalidated_at, m.expires_at, moment))
-               AND (recall_hybrid.as_of IS NULL OR m.created_at IS NULL OR m.created_at <= moment)
-               AND m.status = ANY (statuses)
-               AND (memory_types IS NULL OR m.memory_type = ANY (memory_types)
-                    OR m.additional_types && memory_types)
-               AND (tiers IS NULL OR m.tier = ANY (tiers))
-               AND (recall_hybrid.tags IS NULL OR m.tags && recall_hybrid.tags)
-               AND (all_tags IS NULL OR m.tags @> all_tags)
-               AND (recall_hybrid.entities IS NULL OR m.entities && recall_hybrid.entities)
-               AND (all_entities IS NULL OR m.entities @> all_entities)
-               AND (labels IS NULL OR EXISTS (
-                      SELECT FROM memory_labels l
-                       WHERE l.agent_id = m.agent_id AND l.memory_id = m.id AND l.value = ANY (labels)
-                         AND (label_kinds IS NULL OR l.kind = ANY (label_kinds))))
-               AND (recall_hybrid.text IS NULL OR m.terms @@ asked)
-               AND (recall_hybrid.metadata IS NULL OR m.metadata @> recall_hybrid.metadata)
-               AND (created_after IS NULL OR m.created_at >= created_after)
-               AND (created_before IS NULL OR m.created_at < created_before)
-               AND (components IS NULL OR m.component = ANY (components))
-               AND (output_types IS NULL OR m.output_type = ANY (output_types))
-               AND (domains IS NULL OR m.domain = ANY (domains))
-               AND (categories IS NULL OR m.category = ANY (categories))
-               AND (loops IS NULL OR m.loop = ANY (loops))
-               AND (recall_hybrid.compliant IS NULL OR m.compliant = recall_hybrid.compliant)
-               AND (min_trust IS NULL OR m.trust IS NOT NULL AND CASE WHEN apply_decay THEN decayed_trust(m.trust, u.last_accessed_at, moment, m.trust_curve, m.trust_half_life_hours, 0.5) ELSE coalesce(m.trust, 0.5) END >= min_trust)
-               AND (min_similarity IS NULL OR similarity(m.embedding, query, NULL) >= min_similarity)
-             ORDER BY score DESC, m.id
-             LIMIT k) own
-        UNION ALL
-        SELECT * FROM (
-            SELECT m.team_id AS owner_id, m.id, true AS of_team,
-                   similarity_weight * similarity(m.embedding, query, 0.0)
-                   + keyword_weight * coalesce(words.share, 0)
-                   + recency_weight * recency_exponential(m.created_at, moment, 0.007701635339554948, 0.5)
-                   + importance_weight * m.importance AS score,
-                   coalesce(words.share, 0) AS keyword
-              FROM team_memories m
-              LEFT JOIN memory_usage u ON u.agent_id = m.team_id AND u.memory_id = m.id
-              LEFT JOIN keyword_shares(teams, true, query_text) words
-                ON words.agent_id = m.team_id AND words.memory_id = m.id
-             WHERE m.team_id = ANY (teams)
-               AND (include_invalid OR is_valid(
-                      m.valid_from, m.valid_until, m.invalidated_at, m.expires_at, moment))
-               AND (recall_hybrid.as_of IS NULL OR m.created_at IS NULL OR m.created_at <= moment)
-               AND m.status = ANY (statuses)
-               AND (memory_types IS NULL OR m.memory_type = ANY (memory_types)
-                    OR m.additional_types && memory_types)
-               AND (tiers IS NULL OR m.tier = ANY (tiers))
-               AND (recall_hybrid.tags IS NULL OR m.tags && recall_hybrid.tags)
-               AND (all_tags IS NULL OR m.tags @> all_tags)
-               AND (recall_hybrid.entities IS NULL OR m.entities && recall_hybrid.entities)
-               AND (all_entities IS NULL OR m.entities @> all_entities)
-               AND (labels IS NULL OR EXISTS (
-                      SELECT FROM memory_labels l
-                       WHERE l.agent_id = m.team_id AND l.memory_id = m.id AND l.value = ANY (labels)
-                         AND (label_kinds IS NULL OR l.kind = ANY (label_kinds))))
-               AND (recall_hybrid.text IS NULL OR m.terms @@ asked)
-               AND (recall_hybrid.metadata IS NULL OR m.metadata @> recall_hybrid.metadata)
-               AND (created_after IS NULL OR m.created_at >= created_after)
-               AND (created_before IS NULL OR m.created_at < created_before)
-               AND (components IS NULL OR m.component = ANY (components))
-               AND (output_types IS NULL OR m.output_type = ANY (output_types))
-               AND (domains IS NULL OR m.domain = ANY (domains))
-               AND (categories IS NULL OR m.category = ANY (categories))
-               AND (loops IS NULL OR m.loop = ANY (loops))
-               AND (recall_hybrid.compliant IS NULL OR m.compliant = recall_hybrid.compliant)
-               AND (min_trust IS NULL OR m.trust IS NOT NULL AND CASE WHEN apply_decay THEN decayed_trust(m.trust, u.last_accessed_at, moment, m.trust_curve, m.trust_half_life_hours, 0.5) ELSE coalesce(m.trust, 0.5) END >= min_trust)
-               AND (min_similarity IS NULL OR similarity(m.embedding, query, NULL) >= min_similarity)
-             ORDER BY score DESC, m.id
-             LIMIT k) theirs
-        ORDER BY score DESC, id
-        LIMIT k
+        SELECT m.agent_id, m.id,
+               similarity_weight * similarity(m.embedding, query, 0.0)
+               + keyword_weight * coalesce(words.share, 0)
+               + recency_weight * recency_exponential(m.created_at, moment, 0.007701635339554948, 0.5)
+               + importance_weight * m.importance AS score,
+               coalesce(words.share, 0) AS keyword
+          FROM agent_memories m
+          LEFT JOIN memory_usage u
+            ON u.agent_id = m.agent_id AND u.memory_id = m.id AND u.agent_id = ANY (owners)
+          LEFT JOIN keyword_shares(owners, query_text) words
+            ON words.agent_id = m.agent_id AND words.memory_id = m.id
+         WHERE m.agent_id = ANY (owners)
+           AND (include_invalid OR is_valid(
+                  m.valid_from, m.valid_until, m.invalidated_at, m.expires_at, moment))
+           AND (recall_hybrid.as_of IS NULL OR m.created_at IS NULL OR m.created_at <= moment)
+           AND m.status = ANY (statuses)
+           AND (memory_types IS NULL OR m.memory_type = ANY (memory_types)
+                OR m.additional_types && memory_types)
+           AND (tiers IS NULL OR m.tier = ANY (tiers))
+           AND (recall_hybrid.tags IS NULL OR m.tags && recall_hybrid.tags)
+           AND (all_tags IS NULL OR m.tags @> all_tags)
+           AND (recall_hybrid.entities IS NULL OR m.entities && recall_hybrid.entities)
+           AND (all_entities IS NULL OR m.entities @> all_entities)
+           AND (labels IS NULL OR EXISTS (
+                  SELECT FROM memory_labels l
+                   WHERE l.agent_id = m.agent_id AND l.memory_id = m.id AND l.value = ANY (labels)
+                     AND l.agent_id = ANY (owners)
+                     AND (label_kinds IS NULL OR l.kind = ANY (label_kinds))))
+           AND (recall_hybrid.text IS NULL OR m.terms @@ asked)
+           AND (recall_hybrid.metadata IS NULL OR m.metadata @> recall_hybrid.metadata)
+           AND (created_after IS NULL OR m.created_at >= created_after)
+           AND (created_before IS NULL OR m.created_at < created_before)
+           AND (components IS NULL OR m.component = ANY (components))
+           AND (output_types IS NULL OR m.output_type = ANY (output_types))
+           AND (domains IS NULL OR m.domain = ANY (domains))
+           AND (categories IS NULL OR m.category = ANY (categories))
+           AND (loops IS NULL OR m.loop = ANY (loops))
+           AND (recall_hybrid.compliant IS NULL OR m.compliant = recall_hybrid.compliant)
+           AND (min_trust IS NULL OR m.trust IS NOT NULL AND CASE WHEN apply_decay THEN decayed_trust(m.trust, u.last_accessed_at, moment, m.trust_curve, m.trust_half_life_hours, 0.5) ELSE coalesce(m.trust, 0.5) END >= min_trust)
+           AND (min_similarity IS NULL OR similarity(m.embedding, query, NULL) >= min_similarity)
+         ORDER BY score DESC, m.id
+         LIMIT k
     )
-    SELECT m.agent_id, NULL::text AS team_id, m.id, m.content, m.memory_type, m.created_at, r.score,
+    SELECT m.agent_id, m.id, m.content, m.memory_type, m.created_at, r.score,
            similarity(m.embedding, query, NULL),
            similarity(m.embedding, query, 0.0),
            r.keyword,
            recency_exponential(m.created_at, moment, 0.007701635339554948, 0.5),
            m.importance
       FROM ranked r
-      JOIN agent_memories m ON m.agent_id = r.owner_id AND m.id = r.id
-      LEFT JOIN memory_usage u ON u.agent_id = r.owner_id AND u.memory_id = r.id
-     WHERE NOT r.of_team AND (min_score IS NULL OR r.score >= min_score)
-    UNION ALL
-    SELECT NULL::text, m.team_id, m.id, m.content, m.memory_type, m.created_at, r.score,
-           similarity(m.embedding, query, NULL),
-           similarity(m.embedding, query, 0.0),
-           r.keyword,
-           recency_exponential(m.created_at, moment, 0.007701635339554948, 0.5),
-           m.importance
-      FROM ranked r
-      JOIN team_memories m ON m.team_id = r.owner_id AND m.id = r.id
-      LEFT JOIN memory_usage u ON u.agent_id = r.owner_id AND u.memory_id = r.id
-     WHERE r.of_team AND (min_score IS NULL OR r.score >= min_score)
-    ORDER BY score DESC, id;
+      JOIN agent_memories m ON m.agent_id = r.agent_id AND m.id = r.id
+      LEFT JOIN memory_usage u
+        ON u.agent_id = m.agent_id AND u.memory_id = m.id AND u.agent_id = ANY (owners)
+     WHERE min_score IS NULL OR r.score >= min_score
+     ORDER BY r.score DESC, m.id;
 END
 $$;
 
@@ -2372,13 +2011,14 @@ COMMENT ON FUNCTION pgrecall.recall_hybrid(agent text, query_text text, query pu
 -- Name: recall_last_access(text, public.vector, integer, timestamp with time zone, double precision, double precision, text[], text[], text[], text[], text[], text[], text[], text[], jsonb, timestamp with time zone, timestamp with time zone, text[], text[], text[], text[], text[], boolean, double precision, text[], boolean, text, text[], text[], boolean, double precision, double precision, double precision); Type: FUNCTION; Schema: pgrecall; Owner: -
 --
 
-CREATE FUNCTION pgrecall.recall_last_access(agent text, query public.vector DEFAULT NULL::public.vector, k integer DEFAULT 10, as_of timestamp with time zone DEFAULT NULL::timestamp with time zone, min_score double precision DEFAULT NULL::double precision, min_similarity double precision DEFAULT NULL::double precision, memory_types text[] DEFAULT NULL::text[], tiers text[] DEFAULT NULL::text[], tags text[] DEFAULT NULL::text[], all_tags text[] DEFAULT NULL::text[], entities text[] DEFAULT NULL::text[], all_entities text[] DEFAULT NULL::text[], labels text[] DEFAULT NULL::text[], label_kinds text[] DEFAULT NULL::text[], metadata jsonb DEFAULT NULL::jsonb, created_after timestamp with time zone DEFAULT NULL::timestamp with time zone, created_before timestamp with time zone DEFAULT NULL::timestamp with time zone, components text[] DEFAULT NULL::text[], output_types text[] DEFAULT NULL::text[], domains text[] DEFAULT NULL::text[], categories text[] DEFAULT NULL::text[], loops text[] DEFAULT NULL::text[], compliant boolean DEFAULT NULL::boolean, min_trust double precision DEFAULT NULL::double precision, statuses text[] DEFAULT '{active}'::text[], include_invalid boolean DEFAULT false, text text DEFAULT NULL::text, teams text[] DEFAULT NULL::text[], query_entities text[] DEFAULT NULL::text[], apply_decay boolean DEFAULT true, similarity_weight double precision DEFAULT 0.5, importance_weight double precision DEFAULT 0.3, recency_weight double precision DEFAULT 0.2) RETURNS TABLE(agent_id text, team_id text, id uuid, content text, memory_type text, created_at timestamp with time zone, score double precision, similarity double precision, signal_similarity double precision, signal_importance double precision, signal_recency double precision)
+CREATE FUNCTION pgrecall.recall_last_access(agent text, query public.vector DEFAULT NULL::public.vector, k integer DEFAULT 10, as_of timestamp with time zone DEFAULT NULL::timestamp with time zone, min_score double precision DEFAULT NULL::double precision, min_similarity double precision DEFAULT NULL::double precision, memory_types text[] DEFAULT NULL::text[], tiers text[] DEFAULT NULL::text[], tags text[] DEFAULT NULL::text[], all_tags text[] DEFAULT NULL::text[], entities text[] DEFAULT NULL::text[], all_entities text[] DEFAULT NULL::text[], labels text[] DEFAULT NULL::text[], label_kinds text[] DEFAULT NULL::text[], metadata jsonb DEFAULT NULL::jsonb, created_after timestamp with time zone DEFAULT NULL::timestamp with time zone, created_before timestamp with time zone DEFAULT NULL::timestamp with time zone, components text[] DEFAULT NULL::text[], output_types text[] DEFAULT NULL::text[], domains text[] DEFAULT NULL::text[], categories text[] DEFAULT NULL::text[], loops text[] DEFAULT NULL::text[], compliant boolean DEFAULT NULL::boolean, min_trust double precision DEFAULT NULL::double precision, statuses text[] DEFAULT '{active}'::text[], include_invalid boolean DEFAULT false, text text DEFAULT NULL::text, teams text[] DEFAULT NULL::text[], query_entities text[] DEFAULT NULL::text[], apply_decay boolean DEFAULT true, similarity_weight double precision DEFAULT 0.5, importance_weight double precision DEFAULT 0.3, recency_weight double precision DEFAULT 0.2) RETURNS TABLE(agent_id text, id uuid, content text, memory_type text, created_at timestamp with time zone, score double precision, similarity double precision, signal_similarity double precision, signal_importance double precision, signal_recency double precision)
     LANGUAGE plpgsql STABLE PARALLEL SAFE
     SET search_path TO 'pgrecall', 'pg_temp'
     AS $$
 #variable_conflict use_column
 DECLARE
     moment timestamptz := coalesce(as_of, now());
+    owners text[] := array_prepend(agent, ARRAY(SELECT 'team:' || t FROM unnest(teams) t));
     asked tsquery := word_filter(recall_last_access.text);
 BEGIN
     IF agent IS NULL OR agent = '' OR k IS NULL OR k < 1 THEN
@@ -2435,106 +2075,57 @@ BEGIN
     END IF;
     RETURN QUERY
     WITH ranked AS (
-        SELECT * FROM (
-            SELECT m.agent_id AS owner_id, m.id, false AS of_team,
-                   similarity_weight * similarity(m.embedding, query, 0.0)
-                   + importance_weight * m.importance
-                   + recency_weight * recency_exponential(coalesce(u.last_accessed_at, m.created_at), moment, 0.05, 0.5) AS score
-              FROM agent_memories m
-              LEFT JOIN memory_usage u ON u.agent_id = m.agent_id AND u.memory_id = m.id
-             WHERE m.agent_id = agent
-               AND (include_invalid OR is_valid(
-                      m.valid_from, m.valid_until, m.invalidated_at, m.expires_at, moment))
-               AND (recall_last_access.as_of IS NULL OR m.created_at IS NULL OR m.created_at <= moment)
-               AND m.status = ANY (statuses)
-               AND (memory_types IS NULL OR m.memory_type = ANY (memory_types)
-                    OR m.additional_types && memory_types)
-               AND (tiers IS NULL OR m.tier = ANY (tiers))
-               AND (recall_last_access.tags IS NULL OR m.tags && recall_last_access.tags)
-               AND (all_tags IS NULL OR m.tags @> all_tags)
-               AND (recall_last_access.entities IS NULL OR m.entities && recall_last_access.entities)
-               AND (all_entities IS NULL OR m.entities @> all_entities)
-               AND (labels IS NULL OR EXISTS (
-                      SELECT FROM memory_labels l
-                       WHERE l.agent_id = m.agent_id AND l.memory_id = m.id AND l.value = ANY (labels)
-                         AND (label_kinds IS NULL OR l.kind = ANY (label_kinds))))
-               AND (recall_last_access.text IS NULL OR m.terms @@ asked)
-               AND (recall_last_access.metadata IS NULL OR m.metadata @> recall_last_access.metadata)
-               AND (created_after IS NULL OR m.created_at >= created_after)
-               AND (created_before IS NULL OR m.created_at < created_before)
-               AND (components IS NULL OR m.component = ANY (components))
-               AND (output_types IS NULL OR m.output_type = ANY (output_types))
-               AND (domains IS NULL OR m.domain = ANY (domains))
-               AND (categories IS NULL OR m.category = ANY (categories))
-               AND (loops IS NULL OR m.loop = ANY (loops))
-               AND (recall_last_access.compliant IS NULL OR m.compliant = recall_last_access.compliant)
-               AND (min_trust IS NULL OR m.trust IS NOT NULL AND CASE WHEN apply_decay THEN decayed_trust(m.trust, u.last_accessed_at, moment, m.trust_curve, m.trust_half_life_hours, 0.5) ELSE coalesce(m.trust, 0.5) END >= min_trust)
-               AND (min_similarity IS NULL OR similarity(m.embedding, query, NULL) >= min_similarity)
-               AND (query IS NULL OR m.embedding IS NOT NULL)
-             ORDER BY score DESC, m.id
-             LIMIT k) own
-        UNION ALL
-        SELECT * FROM (
-            SELECT m.team_id AS owner_id, m.id, true AS of_team,
-                   similarity_weight * similarity(m.embedding, query, 0.0)
-                   + importance_weight * m.importance
-                   + recency_weight * recency_exponential(coalesce(u.last_accessed_at, m.created_at), moment, 0.05, 0.5) AS score
-              FROM team_memories m
-              LEFT JOIN memory_usage u ON u.agent_id = m.team_id AND u.memory_id = m.id
-             WHERE m.team_id = ANY (teams)
-               AND (include_invalid OR is_valid(
-                      m.valid_from, m.valid_until, m.invalidated_at, m.expires_at, moment))
-               AND (recall_last_access.as_of IS NULL OR m.created_at IS NULL OR m.created_at <= moment)
-               AND m.status = ANY (statuses)
-               AND (memory_types IS NULL OR m.memory_type = ANY (memory_types)
-                    OR m.additional_types && memory_types)
-               AND (tiers IS NULL OR m.tier = ANY (tiers))
-               AND (recall_last_access.tags IS NULL OR m.tags && recall_last_access.tags)
-               AND (all_tags IS NULL OR m.tags @> all_tags)
-               AND (recall_last_access.entities IS NULL OR m.entities && recall_last_access.entities)
-               AND (all_entities IS NULL OR m.entities @> all_entities)
-               AND (labels IS NULL OR EXISTS (
-                      SELECT FROM memory_labels l
-                       WHERE l.agent_id = m.team_id AND l.memory_id = m.id AND l.value = ANY (labels)
-                         AND (label_kinds IS NULL OR l.kind = ANY (label_kinds))))
-               AND (recall_last_access.text IS NULL OR m.terms @@ asked)
-               AND (recall_last_access.metadata IS NULL OR m.metadata @> recall_last_access.metadata)
-               AND (created_after IS NULL OR m.created_at >= created_after)
-               AND (created_before IS NULL OR m.created_at < created_before)
-               AND (components IS NULL OR m.component = ANY (components))
-               AND (output_types IS NULL OR m.output_type = ANY (output_types))
-               AND (domains IS NULL OR m.domain = ANY (domains))
-               AND (categories IS NULL OR m.category = ANY (categories))
-               AND (loops IS NULL OR m.loop = ANY (loops))
-               AND (recall_last_access.compliant IS NULL OR m.compliant = recall_last_access.compliant)
-               AND (min_trust IS NULL OR m.trust IS NOT NULL AND CASE WHEN apply_decay THEN decayed_trust(m.trust, u.last_accessed_at, moment, m.trust_curve, m.trust_half_life_hours, 0.5) ELSE coalesce(m.trust, 0.5) END >= min_trust)
-               AND (min_similarity IS NULL OR similarity(m.embedding, query, NULL) >= min_similarity)
-               AND (query IS NULL OR m.embedding IS NOT NULL)
-             ORDER BY score DESC, m.id
-             LIMIT k) theirs
-        ORDER BY score DESC, id
-        LIMIT k
+        SELECT m.agent_id, m.id,
+               similarity_weight * similarity(m.embedding, query, 0.0)
+               + importance_weight * m.importance
+               + recency_weight * recency_exponential(coalesce(u.last_accessed_at, m.created_at), moment, 0.05, 0.5) AS score
+          FROM agent_memories m
+          LEFT JOIN memory_usage u
+            ON u.agent_id = m.agent_id AND u.memory_id = m.id AND u.agent_id = ANY (owners)
+         WHERE m.agent_id = ANY (owners)
+           AND (include_invalid OR is_valid(
+                  m.valid_from, m.valid_until, m.invalidated_at, m.expires_at, moment))
+           AND (recall_last_access.as_of IS NULL OR m.created_at IS NULL OR m.created_at <= moment)
+           AND m.status = ANY (statuses)
+           AND (memory_types IS NULL OR m.memory_type = ANY (memory_types)
+                OR m.additional_types && memory_types)
+           AND (tiers IS NULL OR m.tier = ANY (tiers))
+           AND (recall_last_access.tags IS NULL OR m.tags && recall_last_access.tags)
+           AND (all_tags IS NULL OR m.tags @> all_tags)
+           AND (recall_last_access.entities IS NULL OR m.entities && recall_last_access.entities)
+           AND (all_entities IS NULL OR m.entities @> all_entities)
+           AND (labels IS NULL OR EXISTS (
+                  SELECT FROM memory_labels l
+                   WHERE l.agent_id = m.agent_id AND l.memory_id = m.id AND l.value = ANY (labels)
+                     AND l.agent_id = ANY (owners)
+                     AND (label_kinds IS NULL OR l.kind = ANY (label_kinds))))
+           AND (recall_last_access.text IS NULL OR m.terms @@ asked)
+           AND (recall_last_access.metadata IS NULL OR m.metadata @> recall_last_access.metadata)
+           AND (created_after IS NULL OR m.created_at >= created_after)
+           AND (created_before IS NULL OR m.created_at < created_before)
+           AND (components IS NULL OR m.component = ANY (components))
+           AND (output_types IS NULL OR m.output_type = ANY (output_types))
+           AND (domains IS NULL OR m.domain = ANY (domains))
+           AND (categories IS NULL OR m.category = ANY (categories))
+           AND (loops IS NULL OR m.loop = ANY (loops))
+           AND (recall_last_access.compliant IS NULL OR m.compliant = recall_last_access.compliant)
+           AND (min_trust IS NULL OR m.trust IS NOT NULL AND CASE WHEN apply_decay THEN decayed_trust(m.trust, u.last_accessed_at, moment, m.trust_curve, m.trust_half_life_hours, 0.5) ELSE coalesce(m.trust, 0.5) END >= min_trust)
+           AND (min_similarity IS NULL OR similarity(m.embedding, query, NULL) >= min_similarity)
+           AND (query IS NULL OR m.embedding IS NOT NULL)
+         ORDER BY score DESC, m.id
+         LIMIT k
     )
-    SELECT m.agent_id, NULL::text AS team_id, m.id, m.content, m.memory_type, m.created_at, r.score,
+    SELECT m.agent_id, m.id, m.content, m.memory_type, m.created_at, r.score,
            similarity(m.embedding, query, NULL),
            similarity(m.embedding, query, 0.0),
            m.importance,
            recency_exponential(coalesce(u.last_accessed_at, m.created_at), moment, 0.05, 0.5)
       FROM ranked r
-      JOIN agent_memories m ON m.agent_id = r.owner_id AND m.id = r.id
-      LEFT JOIN memory_usage u ON u.agent_id = r.owner_id AND u.memory_id = r.id
-     WHERE NOT r.of_team AND (min_score IS NULL OR r.score >= min_score)
-    UNION ALL
-    SELECT NULL::text, m.team_id, m.id, m.content, m.memory_type, m.created_at, r.score,
-           similarity(m.embedding, query, NULL),
-           similarity(m.embedding, query, 0.0),
-           m.importance,
-           recency_exponential(coalesce(u.last_accessed_at, m.created_at), moment, 0.05, 0.5)
-      FROM ranked r
-      JOIN team_memories m ON m.team_id = r.owner_id AND m.id = r.id
-      LEFT JOIN memory_usage u ON u.agent_id = r.owner_id AND u.memory_id = r.id
-     WHERE r.of_team AND (min_score IS NULL OR r.score >= min_score)
-    ORDER BY score DESC, id;
+      JOIN agent_memories m ON m.agent_id = r.agent_id AND m.id = r.id
+      LEFT JOIN memory_usage u
+        ON u.agent_id = m.agent_id AND u.memory_id = m.id AND u.agent_id = ANY (owners)
+     WHERE min_score IS NULL OR r.score >= min_score
+     ORDER BY r.score DESC, m.id;
 END
 $$;
 
@@ -2548,13 +2139,14 @@ COMMENT ON FUNCTION pgrecall.recall_last_access(agent text, query public.vector,
 -- Name: recall_tiered(text, public.vector, integer, timestamp with time zone, double precision, double precision, text[], text[], text[], text[], text[], text[], text[], text[], jsonb, timestamp with time zone, timestamp with time zone, text[], text[], text[], text[], text[], boolean, double precision, text[], boolean, text, text[], text[], boolean, double precision, double precision, double precision, double precision, double precision, double precision); Type: FUNCTION; Schema: pgrecall; Owner: -
 --
 
-CREATE FUNCTION pgrecall.recall_tiered(agent text, query public.vector DEFAULT NULL::public.vector, k integer DEFAULT 10, as_of timestamp with time zone DEFAULT NULL::timestamp with time zone, min_score double precision DEFAULT NULL::double precision, min_similarity double precision DEFAULT NULL::double precision, memory_types text[] DEFAULT NULL::text[], tiers text[] DEFAULT NULL::text[], tags text[] DEFAULT NULL::text[], all_tags text[] DEFAULT NULL::text[], entities text[] DEFAULT NULL::text[], all_entities text[] DEFAULT NULL::text[], labels text[] DEFAULT NULL::text[], label_kinds text[] DEFAULT NULL::text[], metadata jsonb DEFAULT NULL::jsonb, created_after timestamp with time zone DEFAULT NULL::timestamp with time zone, created_before timestamp with time zone DEFAULT NULL::timestamp with time zone, components text[] DEFAULT NULL::text[], output_types text[] DEFAULT NULL::text[], domains text[] DEFAULT NULL::text[], categories text[] DEFAULT NULL::text[], loops text[] DEFAULT NULL::text[], compliant boolean DEFAULT NULL::boolean, min_trust double precision DEFAULT NULL::double precision, statuses text[] DEFAULT '{active}'::text[], include_invalid boolean DEFAULT false, text text DEFAULT NULL::text, teams text[] DEFAULT NULL::text[], query_entities text[] DEFAULT NULL::text[], apply_decay boolean DEFAULT true, similarity_weight double precision DEFAULT 0.4, recency_weight double precision DEFAULT 0.2, importance_weight double precision DEFAULT 0.15, frequency_weight double precision DEFAULT 0.1, usefulness_weight double precision DEFAULT 0.1, entity_overlap_weight double precision DEFAULT 0.05) RETURNS TABLE(agent_id text, team_id text, id uuid, content text, memory_type text, created_at timestamp with time zone, score double precision, similarity double precision, signal_similarity double precision, signal_recency double precision, signal_importance double precision, signal_frequency double precision, signal_usefulness double precision, signal_entity_overlap double precision)
+CREATE FUNCTION pgrecall.recall_tiered(agent text, query public.vector DEFAULT NULL::public.vector, k integer DEFAULT 10, as_of timestamp with time zone DEFAULT NULL::timestamp with time zone, min_score double precision DEFAULT NULL::double precision, min_similarity double precision DEFAULT NULL::double precision, memory_types text[] DEFAULT NULL::text[], tiers text[] DEFAULT NULL::text[], tags text[] DEFAULT NULL::text[], all_tags text[] DEFAULT NULL::text[], entities text[] DEFAULT NULL::text[], all_entities text[] DEFAULT NULL::text[], labels text[] DEFAULT NULL::text[], label_kinds text[] DEFAULT NULL::text[], metadata jsonb DEFAULT NULL::jsonb, created_after timestamp with time zone DEFAULT NULL::timestamp with time zone, created_before timestamp with time zone DEFAULT NULL::timestamp with time zone, components text[] DEFAULT NULL::text[], output_types text[] DEFAULT NULL::text[], domains text[] DEFAULT NULL::text[], categories text[] DEFAULT NULL::text[], loops text[] DEFAULT NULL::text[], compliant boolean DEFAULT NULL::boolean, min_trust double precision DEFAULT NULL::double precision, statuses text[] DEFAULT '{active}'::text[], include_invalid boolean DEFAULT false, text text DEFAULT NULL::text, teams text[] DEFAULT NULL::text[], query_entities text[] DEFAULT NULL::text[], apply_decay boolean DEFAULT true, similarity_weight double precision DEFAULT 0.4, recency_weight double precision DEFAULT 0.2, importance_weight double precision DEFAULT 0.15, frequency_weight double precision DEFAULT 0.1, usefulness_weight double precision DEFAULT 0.1, entity_overlap_weight double precision DEFAULT 0.05) RETURNS TABLE(agent_id text, id uuid, content text, memory_type text, created_at timestamp with time zone, score double precision, similarity double precision, signal_similarity double precision, signal_recency double precision, signal_importance double precision, signal_frequency double precision, signal_usefulness double precision, signal_entity_overlap double precision)
     LANGUAGE plpgsql STABLE PARALLEL SAFE
     SET search_path TO 'pgrecall', 'pg_temp'
     AS $$
 #variable_conflict use_column
 DECLARE
     moment timestamptz := coalesce(as_of, now());
+    owners text[] := array_prepend(agent, ARRAY(SELECT 'team:' || t FROM unnest(teams) t));
     asked tsquery := word_filter(recall_tiered.text);
 BEGIN
     IF agent IS NULL OR agent = '' OR k IS NULL OR k < 1 THEN
@@ -2614,91 +2206,49 @@ BEGIN
     END IF;
     RETURN QUERY
     WITH ranked AS (
-        SELECT * FROM (
-            SELECT m.agent_id AS owner_id, m.id, false AS of_team,
-                   similarity_weight * similarity(m.embedding, query, 0.0)
-                   + recency_weight * recency_exponential(coalesce(u.last_accessed_at, m.created_at), moment, CASE WHEN (m.tier = 'short') THEN 2.772588722239781 WHEN (m.tier = 'medium') THEN 0.09902102579427789 WHEN (m.tier = 'long') THEN 0.007701635339554948 ELSE 0.007701635339554948 END, 0.5)
-                   + importance_weight * m.importance
-                   + frequency_weight * frequency(u.retrieval_count, 20)
-                   + usefulness_weight * m.usefulness
-                   + entity_overlap_weight * entity_overlap(m.entities, query_entities) AS score
-              FROM agent_memories m
-              LEFT JOIN memory_usage u ON u.agent_id = m.agent_id AND u.memory_id = m.id
-             WHERE m.agent_id = agent
-               AND (include_invalid OR is_valid(
-                      m.valid_from, m.valid_until, m.invalidated_at, m.expires_at, moment))
-               AND (recall_tiered.as_of IS NULL OR m.created_at IS NULL OR m.created_at <= moment)
-               AND m.status = ANY (statuses)
-               AND (memory_types IS NULL OR m.memory_type = ANY (memory_types)
-                    OR m.additional_types && memory_types)
-               AND (tiers IS NULL OR m.tier = ANY (tiers))
-               AND (recall_tiered.tags IS NULL OR m.tags && recall_tiered.tags)
-               AND (all_tags IS NULL OR m.tags @> all_tags)
-               AND (recall_tiered.entities IS NULL OR m.entities && recall_tiered.entities)
-               AND (all_entities IS NULL OR m.entities @> all_entities)
-               AND (labels IS NULL OR EXISTS (
-                      SELECT FROM memory_labels l
-                       WHERE l.agent_id = m.agent_id AND l.memory_id = m.id AND l.value = ANY (labels)
-                         AND (label_kinds IS NULL OR l.kind = ANY (label_kinds))))
-               AND (recall_tiered.text IS NULL OR m.terms @@ asked)
-               AND (recall_tiered.metadata IS NULL OR m.metadata @> recall_tiered.metadata)
-               AND (created_after IS NULL OR m.created_at >= created_after)
-               AND (created_before IS NULL OR m.created_at < created_before)
-               AND (components IS NULL OR m.component = ANY (components))
-               AND (output_types IS NULL OR m.output_type = ANY (output_types))
-               AND (domains IS NULL OR m.domain = ANY (domains))
-               AND (categories IS NULL OR m.category = ANY (categories))
-               AND (loops IS NULL OR m.loop = ANY (loops))
-               AND (recall_tiered.compliant IS NULL OR m.compliant = recall_tiered.compliant)
-               AND (min_trust IS NULL OR m.trust IS NOT NULL AND CASE WHEN apply_decay THEN decayed_trust(m.trust, u.last_accessed_at, moment, m.trust_curve, m.trust_half_life_hours, 0.5) ELSE coalesce(m.trust, 0.5) END >= min_trust)
-               AND (min_similarity IS NULL OR similarity(m.embedding, query, NULL) >= min_similarity)
-             ORDER BY score DESC, m.id
-             LIMIT k) own
-        UNION ALL
-        SELECT * FROM (
-            SELECT m.team_id AS owner_id, m.id, true AS of_team,
-                   similarity_weight * similarity(m.embedding, query, 0.0)
-                   + recency_weight * recency_exponential(coalesce(u.last_accessed_at, m.created_at), moment, CASE WHEN (m.tier = 'short') THEN 2.772588722239781 WHEN (m.tier = 'medium') THEN 0.09902102579427789 WHEN (m.tier = 'long') THEN 0.007701635339554948 ELSE 0.007701635339554948 END, 0.5)
-                   + importance_weight * m.importance
-                   + frequency_weight * frequency(u.retrieval_count, 20)
-                   + usefulness_weight * m.usefulness
-                   + entity_overlap_weight * entity_overlap(m.entities, query_entities) AS score
-              FROM team_memories m
-              LEFT JOIN memory_usage u ON u.agent_id = m.team_id AND u.memory_id = m.id
-             WHERE m.team_id = ANY (teams)
-               AND (include_invalid OR is_valid(
-                      m.valid_from, m.valid_until, m.invalidated_at, m.expires_at, moment))
-               AND (recall_tiered.as_of IS NULL OR m.created_at IS NULL OR m.created_at <= moment)
-               AND m.status = ANY (statuses)
-               AND (memory_types IS NULL OR m.memory_type = ANY (memory_types)
-                    OR m.additional_types && memory_types)
-               AND (tiers IS NULL OR m.tier = ANY (tiers))
-               AND (recall_tiered.tags IS NULL OR m.tags && recall_tiered.tags)
-               AND (all_tags IS NULL OR m.tags @> all_tags)
-               AND (recall_tiered.entities IS NULL OR m.entities && recall_tiered.entities)
-               AND (all_entities IS NULL OR m.entities @> all_entities)
-               AND (labels IS NULL OR EXISTS (
-                      SELECT FROM memory_labels l
-                       WHERE l.agent_id = m.team_id AND l.memory_id = m.id AND l.value = ANY (labels)
-                         AND (label_kinds IS NULL OR l.kind = ANY (label_kinds))))
-               AND (recall_tiered.text IS NULL OR m.terms @@ asked)
-               AND (recall_tiered.metadata IS NULL OR m.metadata @> recall_tiered.metadata)
-               AND (created_after IS NULL OR m.created_at >= created_after)
-               AND (created_before IS NULL OR m.created_at < created_before)
-               AND (components IS NULL OR m.component = ANY (components))
-               AND (output_types IS NULL OR m.output_type = ANY (output_types))
-               AND (domains IS NULL OR m.domain = ANY (domains))
-               AND (categories IS NULL OR m.category = ANY (categories))
-               AND (loops IS NULL OR m.loop = ANY (loops))
-               AND (recall_tiered.compliant IS NULL OR m.compliant = recall_tiered.compliant)
-               AND (min_trust IS NULL OR m.trust IS NOT NULL AND CASE WHEN apply_decay THEN decayed_trust(m.trust, u.last_accessed_at, moment, m.trust_curve, m.trust_half_life_hours, 0.5) ELSE coalesce(m.trust, 0.5) END >= min_trust)
-               AND (min_similarity IS NULL OR similarity(m.embedding, query, NULL) >= min_similarity)
-             ORDER BY score DESC, m.id
-             LIMIT k) theirs
-        ORDER BY score DESC, id
-        LIMIT k
+        SELECT m.agent_id, m.id,
+               similarity_weight * similarity(m.embedding, query, 0.0)
+               + recency_weight * recency_exponential(coalesce(u.last_accessed_at, m.created_at), moment, CASE WHEN (m.tier = 'short') THEN 2.772588722239781 WHEN (m.tier = 'medium') THEN 0.09902102579427789 WHEN (m.tier = 'long') THEN 0.007701635339554948 ELSE 0.007701635339554948 END, 0.5)
+               + importance_weight * m.importance
+               + frequency_weight * frequency(u.retrieval_count, 20)
+               + usefulness_weight * m.usefulness
+               + entity_overlap_weight * entity_overlap(m.entities, query_entities) AS score
+          FROM agent_memories m
+          LEFT JOIN memory_usage u
+            ON u.agent_id = m.agent_id AND u.memory_id = m.id AND u.agent_id = ANY (owners)
+         WHERE m.agent_id = ANY (owners)
+           AND (include_invalid OR is_valid(
+                  m.valid_from, m.valid_until, m.invalidated_at, m.expires_at, moment))
+           AND (recall_tiered.as_of IS NULL OR m.created_at IS NULL OR m.created_at <= moment)
+           AND m.status = ANY (statuses)
+           AND (memory_types IS NULL OR m.memory_type = ANY (memory_types)
+                OR m.additional_types && memory_types)
+           AND (tiers IS NULL OR m.tier = ANY (tiers))
+           AND (recall_tiered.tags IS NULL OR m.tags && recall_tiered.tags)
+           AND (all_tags IS NULL OR m.tags @> all_tags)
+           AND (recall_tiered.entities IS NULL OR m.entities && recall_tiered.entities)
+           AND (all_entities IS NULL OR m.entities @> all_entities)
+           AND (labels IS NULL OR EXISTS (
+                  SELECT FROM memory_labels l
+                   WHERE l.agent_id = m.agent_id AND l.memory_id = m.id AND l.value = ANY (labels)
+                     AND l.agent_id = ANY (owners)
+                     AND (label_kinds IS NULL OR l.kind = ANY (label_kinds))))
+           AND (recall_tiered.text IS NULL OR m.terms @@ asked)
+           AND (recall_tiered.metadata IS NULL OR m.metadata @> recall_tiered.metadata)
+           AND (created_after IS NULL OR m.created_at >= created_after)
+           AND (created_before IS NULL OR m.created_at < created_before)
+           AND (components IS NULL OR m.component = ANY (components))
+           AND (output_types IS NULL OR m.output_type = ANY (output_types))
+           AND (domains IS NULL OR m.domain = ANY (domains))
+           AND (categories IS NULL OR m.category = ANY (categories))
+           AND (loops IS NULL OR m.loop = ANY (loops))
+           AND (recall_tiered.compliant IS NULL OR m.compliant = recall_tiered.compliant)
+           AND (min_trust IS NULL OR m.trust IS NOT NULL AND CASE WHEN apply_decay THEN decayed_trust(m.trust, u.last_accessed_at, moment, m.trust_curve, m.trust_half_life_hours, 0.5) ELSE coalesce(m.trust, 0.5) END >= min_trust)
+           AND (min_similarity IS NULL OR similarity(m.embedding, query, NULL) >= min_similarity)
+         ORDER BY score DESC, m.id
+         LIMIT k
     )
-    SELECT m.agent_id, NULL::text AS team_id, m.id, m.content, m.memory_type, m.created_at, r.score,
+    SELECT m.agent_id, m.id, m.content, m.memory_type, m.created_at, r.score,
            similarity(m.embedding, query, NULL),
            similarity(m.embedding, query, 0.0),
            recency_exponential(coalesce(u.last_accessed_at, m.created_at), moment, CASE WHEN (m.tier = 'short') THEN 2.772588722239781 WHEN (m.tier = 'medium') THEN 0.09902102579427789 WHEN (m.tier = 'long') THEN 0.007701635339554948 ELSE 0.007701635339554948 END, 0.5),
@@ -2707,23 +2257,11 @@ BEGIN
            m.usefulness,
            entity_overlap(m.entities, query_entities)
       FROM ranked r
-      JOIN agent_memories m ON m.agent_id = r.owner_id AND m.id = r.id
-      LEFT JOIN memory_usage u ON u.agent_id = r.owner_id AND u.memory_id = r.id
-     WHERE NOT r.of_team AND (min_score IS NULL OR r.score >= min_score)
-    UNION ALL
-    SELECT NULL::text, m.team_id, m.id, m.content, m.memory_type, m.created_at, r.score,
-           similarity(m.embedding, query, NULL),
-           similarity(m.embedding, query, 0.0),
-           recency_exponential(coalesce(u.last_accessed_at, m.created_at), moment, CASE WHEN (m.tier = 'short') THEN 2.772588722239781 WHEN (m.tier = 'medium') THEN 0.09902102579427789 WHEN (m.tier = 'long') THEN 0.007701635339554948 ELSE 0.007701635339554948 END, 0.5),
-           m.importance,
-           frequency(u.retrieval_count, 20),
-           m.usefulness,
-           entity_overlap(m.entities, query_entities)
-      FROM ranked r
-      JOIN team_memories m ON m.team_id = r.owner_id AND m.id = r.id
-      LEFT JOIN memory_usage u ON u.agent_id = r.owner_id AND u.memory_id = r.id
-     WHERE r.of_team AND (min_score IS NULL OR r.score >= min_score)
-    ORDER BY score DESC, id;
+      JOIN agent_memories m ON m.agent_id = r.agent_id AND m.id = r.id
+      LEFT JOIN memory_usage u
+        ON u.agent_id = m.agent_id AND u.memory_id = m.id AND u.agent_id = ANY (owners)
+     WHERE min_score IS NULL OR r.score >= min_score
+     ORDER BY r.score DESC, m.id;
 END
 $$;
 
@@ -2737,13 +2275,14 @@ COMMENT ON FUNCTION pgrecall.recall_tiered(agent text, query public.vector, k in
 -- Name: recall_trust(text, public.vector, integer, timestamp with time zone, double precision, double precision, text[], text[], text[], text[], text[], text[], text[], text[], jsonb, timestamp with time zone, timestamp with time zone, text[], text[], text[], text[], text[], boolean, double precision, text[], boolean, text, text[], text[], boolean, double precision, double precision, double precision, double precision); Type: FUNCTION; Schema: pgrecall; Owner: -
 --
 
-CREATE FUNCTION pgrecall.recall_trust(agent text, query public.vector DEFAULT NULL::public.vector, k integer DEFAULT 10, as_of timestamp with time zone DEFAULT NULL::timestamp with time zone, min_score double precision DEFAULT NULL::double precision, min_similarity double precision DEFAULT NULL::double precision, memory_types text[] DEFAULT NULL::text[], tiers text[] DEFAULT NULL::text[], tags text[] DEFAULT NULL::text[], all_tags text[] DEFAULT NULL::text[], entities text[] DEFAULT NULL::text[], all_entities text[] DEFAULT NULL::text[], labels text[] DEFAULT NULL::text[], label_kinds text[] DEFAULT NULL::text[], metadata jsonb DEFAULT NULL::jsonb, created_after timestamp with time zone DEFAULT NULL::timestamp with time zone, created_before timestamp with time zone DEFAULT NULL::timestamp with time zone, components text[] DEFAULT NULL::text[], output_types text[] DEFAULT NULL::text[], domains text[] DEFAULT NULL::text[], categories text[] DEFAULT NULL::text[], loops text[] DEFAULT NULL::text[], compliant boolean DEFAULT NULL::boolean, min_trust double precision DEFAULT NULL::double precision, statuses text[] DEFAULT '{active}'::text[], include_invalid boolean DEFAULT false, text text DEFAULT NULL::text, teams text[] DEFAULT NULL::text[], query_entities text[] DEFAULT NULL::text[], apply_decay boolean DEFAULT true, trust_weight double precision DEFAULT 0.4, similarity_weight double precision DEFAULT 0.35, recency_weight double precision DEFAULT 0.15, importance_weight double precision DEFAULT 0.1) RETURNS TABLE(agent_id text, team_id text, id uuid, content text, memory_type text, created_at timestamp with time zone, score double precision, similarity double precision, signal_trust double precision, signal_similarity double precision, signal_recency double precision, signal_importance double precision)
+CREATE FUNCTION pgrecall.recall_trust(agent text, query public.vector DEFAULT NULL::public.vector, k integer DEFAULT 10, as_of timestamp with time zone DEFAULT NULL::timestamp with time zone, min_score double precision DEFAULT NULL::double precision, min_similarity double precision DEFAULT NULL::double precision, memory_types text[] DEFAULT NULL::text[], tiers text[] DEFAULT NULL::text[], tags text[] DEFAULT NULL::text[], all_tags text[] DEFAULT NULL::text[], entities text[] DEFAULT NULL::text[], all_entities text[] DEFAULT NULL::text[], labels text[] DEFAULT NULL::text[], label_kinds text[] DEFAULT NULL::text[], metadata jsonb DEFAULT NULL::jsonb, created_after timestamp with time zone DEFAULT NULL::timestamp with time zone, created_before timestamp with time zone DEFAULT NULL::timestamp with time zone, components text[] DEFAULT NULL::text[], output_types text[] DEFAULT NULL::text[], domains text[] DEFAULT NULL::text[], categories text[] DEFAULT NULL::text[], loops text[] DEFAULT NULL::text[], compliant boolean DEFAULT NULL::boolean, min_trust double precision DEFAULT NULL::double precision, statuses text[] DEFAULT '{active}'::text[], include_invalid boolean DEFAULT false, text text DEFAULT NULL::text, teams text[] DEFAULT NULL::text[], query_entities text[] DEFAULT NULL::text[], apply_decay boolean DEFAULT true, trust_weight double precision DEFAULT 0.4, similarity_weight double precision DEFAULT 0.35, recency_weight double precision DEFAULT 0.15, importance_weight double precision DEFAULT 0.1) RETURNS TABLE(agent_id text, id uuid, content text, memory_type text, created_at timestamp with time zone, score double precision, similarity double precision, signal_trust double precision, signal_similarity double precision, signal_recency double precision, signal_importance double precision)
     LANGUAGE plpgsql STABLE PARALLEL SAFE
     SET search_path TO 'pgrecall', 'pg_temp'
     AS $$
 #variable_conflict use_column
 DECLARE
     moment timestamptz := coalesce(as_of, now());
+    owners text[] := array_prepend(agent, ARRAY(SELECT 'team:' || t FROM unnest(teams) t));
     asked tsquery := word_filter(recall_trust.text);
 BEGIN
     IF agent IS NULL OR agent = '' OR k IS NULL OR k < 1 THEN
@@ -2801,108 +2340,58 @@ BEGIN
     END IF;
     RETURN QUERY
     WITH ranked AS (
-        SELECT * FROM (
-            SELECT m.agent_id AS owner_id, m.id, false AS of_team,
-                   trust_weight * CASE WHEN apply_decay THEN decayed_trust(m.trust, u.last_accessed_at, moment, m.trust_curve, m.trust_half_life_hours, 0.5) ELSE coalesce(m.trust, 0.5) END
-                   + similarity_weight * similarity(m.embedding, query, 0.0)
-                   + recency_weight * recency_hyperbolic(m.created_at, moment, 7, 0.5)
-                   + importance_weight * m.importance AS score
-              FROM agent_memories m
-              LEFT JOIN memory_usage u ON u.agent_id = m.agent_id AND u.memory_id = m.id
-             WHERE m.agent_id = agent
-               AND (include_invalid OR is_valid(
-                      m.valid_from, m.valid_until, m.invalidated_at, m.expires_at, moment))
-               AND (recall_trust.as_of IS NULL OR m.created_at IS NULL OR m.created_at <= moment)
-               AND m.status = ANY (statuses)
-               AND (memory_types IS NULL OR m.memory_type = ANY (memory_types)
-                    OR m.additional_types && memory_types)
-               AND (tiers IS NULL OR m.tier = ANY (tiers))
-               AND (recall_trust.tags IS NULL OR m.tags && recall_trust.tags)
-               AND (all_tags IS NULL OR m.tags @> all_tags)
-               AND (recall_trust.entities IS NULL OR m.entities && recall_trust.entities)
-               AND (all_entities IS NULL OR m.entities @> all_entities)
-               AND (labels IS NULL OR EXISTS (
-                      SELECT FROM memory_labels l
-                       WHERE l.agent_id = m.agent_id AND l.memory_id = m.id AND l.value = ANY (labels)
-                         AND (label_kinds IS NULL OR l.kind = ANY (label_kinds))))
-               AND (recall_trust.text IS NULL OR m.terms @@ asked)
-               AND (recall_trust.metadata IS NULL OR m.metadata @> recall_trust.metadata)
-               AND (created_after IS NULL OR m.created_at >= created_after)
-               AND (created_before IS NULL OR m.created_at < created_before)
-               AND (components IS NULL OR m.component = ANY (components))
-               AND (output_types IS NULL OR m.output_type = ANY (output_types))
-               AND (domains IS NULL OR m.domain = ANY (domains))
-               AND (categories IS NULL OR m.category = ANY (categories))
-               AND (loops IS NULL OR m.loop = ANY (loops))
-               AND (recall_trust.compliant IS NULL OR m.compliant = recall_trust.compliant)
-               AND (min_trust IS NULL OR m.trust IS NOT NULL AND CASE WHEN apply_decay THEN decayed_trust(m.trust, u.last_accessed_at, moment, m.trust_curve, m.trust_half_life_hours, 0.5) ELSE coalesce(m.trust, 0.5) END >= min_trust)
-               AND (min_similarity IS NULL OR similarity(m.embedding, query, NULL) >= min_similarity)
-             ORDER BY score DESC, m.id
-             LIMIT k) own
-        UNION ALL
-        SELECT * FROM (
-            SELECT m.team_id AS owner_id, m.id, true AS of_team,
-                   trust_weight * CASE WHEN apply_decay THEN decayed_trust(m.trust, u.last_accessed_at, moment, m.trust_curve, m.trust_half_life_hours, 0.5) ELSE coalesce(m.trust, 0.5) END
-                   + similarity_weight * similarity(m.embedding, query, 0.0)
-                   + recency_weight * recency_hyperbolic(m.created_at, moment, 7, 0.5)
-                   + importance_weight * m.importance AS score
-              FROM team_memories m
-              LEFT JOIN memory_usage u ON u.agent_id = m.team_id AND u.memory_id = m.id
-             WHERE m.team_id = ANY (teams)
-               AND (include_invalid OR is_valid(
-                      m.valid_from, m.valid_until, m.invalidated_at, m.expires_at, moment))
-               AND (recall_trust.as_of IS NULL OR m.created_at IS NULL OR m.created_at <= moment)
-               AND m.status = ANY (statuses)
-               AND (memory_types IS NULL OR m.memory_type = ANY (memory_types)
-                    OR m.additional_types && memory_types)
-               AND (tiers IS NULL OR m.tier = ANY (tiers))
-               AND (recall_trust.tags IS NULL OR m.tags && recall_trust.tags)
-               AND (all_tags IS NULL OR m.tags @> all_tags)
-               AND (recall_trust.entities IS NULL OR m.entities && recall_trust.entities)
-               AND (all_entities IS NULL OR m.entities @> all_entities)
-               AND (labels IS NULL OR EXISTS (
-                      SELECT FROM memory_labels l
-                       WHERE l.agent_id = m.team_id AND l.memory_id = m.id AND l.value = ANY (labels)
-                         AND (label_kinds IS NULL OR l.kind = ANY (label_kinds))))
-               AND (recall_trust.text IS NULL OR m.terms @@ asked)
-               AND (recall_trust.metadata IS NULL OR m.metadata @> recall_trust.metadata)
-               AND (created_after IS NULL OR m.created_at >= created_after)
-               AND (created_before IS NULL OR m.created_at < created_before)
-               AND (components IS NULL OR m.component = ANY (components))
-               AND (output_types IS NULL OR m.output_type = ANY (output_types))
-               AND (domains IS NULL OR m.domain = ANY (domains))
-               AND (categories IS NULL OR m.category = ANY (categories))
-               AND (loops IS NULL OR m.loop = ANY (loops))
-               AND (recall_trust.compliant IS NULL OR m.compliant = recall_trust.compliant)
-               AND (min_trust IS NULL OR m.trust IS NOT NULL AND CASE WHEN apply_decay THEN decayed_trust(m.trust, u.last_accessed_at, moment, m.trust_curve, m.trust_half_life_hours, 0.5) ELSE coalesce(m.trust, 0.5) END >= min_trust)
-               AND (min_similarity IS NULL OR similarity(m.embedding, query, NULL) >= min_similarity)
-             ORDER BY score DESC, m.id
-             LIMIT k) theirs
-        ORDER BY score DESC, id
-        LIMIT k
+        SELECT m.agent_id, m.id,
+               trust_weight * CASE WHEN apply_decay THEN decayed_trust(m.trust, u.last_accessed_at, moment, m.trust_curve, m.trust_half_life_hours, 0.5) ELSE coalesce(m.trust, 0.5) END
+               + similarity_weight * similarity(m.embedding, query, 0.0)
+               + recency_weight * recency_hyperbolic(m.created_at, moment, 7, 0.5)
+               + importance_weight * m.importance AS score
+          FROM agent_memories m
+          LEFT JOIN memory_usage u
+            ON u.agent_id = m.agent_id AND u.memory_id = m.id AND u.agent_id = ANY (owners)
+         WHERE m.agent_id = ANY (owners)
+           AND (include_invalid OR is_valid(
+                  m.valid_from, m.valid_until, m.invalidated_at, m.expires_at, moment))
+           AND (recall_trust.as_of IS NULL OR m.created_at IS NULL OR m.created_at <= moment)
+           AND m.status = ANY (statuses)
+           AND (memory_types IS NULL OR m.memory_type = ANY (memory_types)
+                OR m.additional_types && memory_types)
+           AND (tiers IS NULL OR m.tier = ANY (tiers))
+           AND (recall_trust.tags IS NULL OR m.tags && recall_trust.tags)
+           AND (all_tags IS NULL OR m.tags @> all_tags)
+           AND (recall_trust.entities IS NULL OR m.entities && recall_trust.entities)
+           AND (all_entities IS NULL OR m.entities @> all_entities)
+           AND (labels IS NULL OR EXISTS (
+                  SELECT FROM memory_labels l
+                   WHERE l.agent_id = m.agent_id AND l.memory_id = m.id AND l.value = ANY (labels)
+                     AND l.agent_id = ANY (owners)
+                     AND (label_kinds IS NULL OR l.kind = ANY (label_kinds))))
+           AND (recall_trust.text IS NULL OR m.terms @@ asked)
+           AND (recall_trust.metadata IS NULL OR m.metadata @> recall_trust.metadata)
+           AND (created_after IS NULL OR m.created_at >= created_after)
+           AND (created_before IS NULL OR m.created_at < created_before)
+           AND (components IS NULL OR m.component = ANY (components))
+           AND (output_types IS NULL OR m.output_type = ANY (output_types))
+           AND (domains IS NULL OR m.domain = ANY (domains))
+           AND (categories IS NULL OR m.category = ANY (categories))
+           AND (loops IS NULL OR m.loop = ANY (loops))
+           AND (recall_trust.compliant IS NULL OR m.compliant = recall_trust.compliant)
+           AND (min_trust IS NULL OR m.trust IS NOT NULL AND CASE WHEN apply_decay THEN decayed_trust(m.trust, u.last_accessed_at, moment, m.trust_curve, m.trust_half_life_hours, 0.5) ELSE coalesce(m.trust, 0.5) END >= min_trust)
+           AND (min_similarity IS NULL OR similarity(m.embedding, query, NULL) >= min_similarity)
+         ORDER BY score DESC, m.id
+         LIMIT k
     )
-    SELECT m.agent_id, NULL::text AS team_id, m.id, m.content, m.memory_type, m.created_at, r.score,
+    SELECT m.agent_id, m.id, m.content, m.memory_type, m.created_at, r.score,
            similarity(m.embedding, query, NULL),
            CASE WHEN apply_decay THEN decayed_trust(m.trust, u.last_accessed_at, moment, m.trust_curve, m.trust_half_life_hours, 0.5) ELSE coalesce(m.trust, 0.5) END,
            similarity(m.embedding, query, 0.0),
            recency_hyperbolic(m.created_at, moment, 7, 0.5),
            m.importance
       FROM ranked r
-      JOIN agent_memories m ON m.agent_id = r.owner_id AND m.id = r.id
-      LEFT JOIN memory_usage u ON u.agent_id = r.owner_id AND u.memory_id = r.id
-     WHERE NOT r.of_team AND (min_score IS NULL OR r.score >= min_score)
-    UNION ALL
-    SELECT NULL::text, m.team_id, m.id, m.content, m.memory_type, m.created_at, r.score,
-           similarity(m.embedding, query, NULL),
-           CASE WHEN apply_decay THEN decayed_trust(m.trust, u.last_accessed_at, moment, m.trust_curve, m.trust_half_life_hours, 0.5) ELSE coalesce(m.trust, 0.5) END,
-           similarity(m.embedding, query, 0.0),
-           recency_hyperbolic(m.created_at, moment, 7, 0.5),
-           m.importance
-      FROM ranked r
-      JOIN team_memories m ON m.team_id = r.owner_id AND m.id = r.id
-      LEFT JOIN memory_usage u ON u.agent_id = r.owner_id AND u.memory_id = r.id
-     WHERE r.of_team AND (min_score IS NULL OR r.score >= min_score)
-    ORDER BY score DESC, id;
+      JOIN agent_memories m ON m.agent_id = r.agent_id AND m.id = r.id
+      LEFT JOIN memory_usage u
+        ON u.agent_id = m.agent_id AND u.memory_id = m.id AND u.agent_id = ANY (owners)
+     WHERE min_score IS NULL OR r.score >= min_score
+     ORDER BY r.score DESC, m.id;
 END
 $$;
 
@@ -2955,10 +2444,10 @@ CREATE FUNCTION pgrecall.recency_linear(clock timestamp with time zone, as_of ti
 COMMENT ON FUNCTION pgrecall.recency_linear(clock timestamp with time zone, as_of timestamp with time zone, half_life double precision, unknown double precision) IS '1 - days since clock / (2 * half_life), at least 0; 1 for a clock after as_of; unknown without a clock.';
 
 --
--- Name: record_feedback(text, uuid, text, text, text, jsonb, boolean); Type: FUNCTION; Schema: pgrecall; Owner: -
+-- Name: record_feedback(text, uuid, text, text, text, jsonb); Type: FUNCTION; Schema: pgrecall; Owner: -
 --
 
-CREATE FUNCTION pgrecall.record_feedback(agent text, memory_id uuid, kind text, context text DEFAULT NULL::text, actor text DEFAULT NULL::text, metadata jsonb DEFAULT '{}'::jsonb, of_team boolean DEFAULT false) RETURNS TABLE(id uuid, old_values jsonb, new_values jsonb)
+CREATE FUNCTION pgrecall.record_feedback(agent text, memory_id uuid, kind text, context text DEFAULT NULL::text, actor text DEFAULT NULL::text, metadata jsonb DEFAULT '{}'::jsonb) RETURNS TABLE(id uuid, old_values jsonb, new_values jsonb)
     LANGUAGE plpgsql
     SET search_path TO 'pgrecall', 'pg_temp'
     AS $$
@@ -2977,10 +2466,6 @@ BEGIN
         RAISE EXCEPTION 'agent must be given, got %', agent
             USING ERRCODE = 'invalid_parameter_value';
     END IF;
-    IF (of_team IS NULL) IS NOT FALSE THEN
-        RAISE EXCEPTION 'of_team must be true or false'
-            USING ERRCODE = 'invalid_parameter_value';
-    END IF;
     IF (actor = '' IS TRUE OR jsonb_typeof(coalesce(metadata, '{}'::jsonb)) <> 'object') IS NOT FALSE THEN
         RAISE EXCEPTION 'actor must not be empty and metadata must be a JSON object, got % and %', actor, metadata
             USING ERRCODE = 'invalid_parameter_value';
@@ -2989,63 +2474,40 @@ BEGIN
         RAISE EXCEPTION 'feedback is useful, not_useful, outdated or incorrect, got %', kind
             USING ERRCODE = 'invalid_parameter_value';
     END IF;
-    IF of_team THEN
-        RETURN QUERY
-        WITH locked AS
-        (SELECT team_memories.id AS id, team_memories.usefulness AS usefulness, team_memories.needs_review AS needs_review
-        FROM team_memories
-        WHERE team_memories.team_id = owner_id AND team_memories.id = this_id ORDER BY team_memories.id FOR NO KEY UPDATE OF team_memories),
-        counted AS
-        (INSERT INTO memory_usage (agent_id, memory_id, feedback_up, feedback_down, last_accessed_at) SELECT owner_id AS anon_5, locked.id AS id, up AS anon_6, down AS anon_7, CAST(NULL AS TIMESTAMP WITH TIME ZONE) AS "NULL"
-        FROM locked
-        WHERE true ON CONFLICT (agent_id, memory_id) DO UPDATE SET last_accessed_at = greatest(memory_usage.last_accessed_at, excluded.last_accessed_at), feedback_up = (memory_usage.feedback_up + excluded.feedback_up), feedback_down = (memory_usage.feedback_down + excluded.feedback_down) RETURNING memory_usage.agent_id, memory_usage.memory_id, memory_usage.retrieval_count, memory_usage.last_accessed_at, memory_usage.success_count, memory_usage.failure_count, memory_usage.feedback_up, memory_usage.feedback_down),
-        changed AS
-        (UPDATE team_memories SET usefulness=usefulness_after_feedback(locked.usefulness, counted.feedback_up - up, counted.feedback_down - down, up, down), updated_at=now(), needs_review=(locked.needs_review OR outdated) FROM locked, counted WHERE team_memories.team_id = owner_id AND team_memories.id = locked.id AND counted.memory_id = locked.id RETURNING team_memories.id, jsonb_build_object('usefulness', locked.usefulness, 'needs_review', locked.needs_review) AS old_values, jsonb_build_object('usefulness', team_memories.usefulness, 'needs_review', team_memories.needs_review, 'feedback_up', counted.feedback_up, 'feedback_down', counted.feedback_down) AS new_values, 'feedback' AS event_type),
-        noted AS
-        (INSERT INTO memory_events (agent_id, memory_id, id, event_type, reason, actor, old_values, new_values, metadata, occurred_at) SELECT owner_id AS anon_1, changed.id AS id, event_id() AS event_id_1, changed.event_type AS event_type, note_reason AS anon_2, note_actor AS anon_3, changed.old_values AS old_values, changed.new_values AS new_values, note_metadata AS anon_4, clock_timestamp() AS clock_timestamp_1
-        FROM changed)
-         SELECT changed.id, changed.old_values, changed.new_values
-        FROM changed;
-        IF NOT FOUND THEN
-            RAISE EXCEPTION '% has no memory % that record_feedback could change', agent, record_feedback.memory_id
-                USING ERRCODE = 'no_data_found';
-        END IF;
-    ELSE
-        RETURN QUERY
-        WITH locked AS
-        (SELECT agent_memories.id AS id, agent_memories.usefulness AS usefulness, agent_memories.needs_review AS needs_review
-        FROM agent_memories
-        WHERE agent_memories.agent_id = owner_id AND agent_memories.id = this_id ORDER BY agent_memories.id FOR NO KEY UPDATE OF agent_memories),
-        counted AS
-        (INSERT INTO memory_usage (agent_id, memory_id, feedback_up, feedback_down, last_accessed_at) SELECT owner_id AS anon_5, locked.id AS id, up AS anon_6, down AS anon_7, CAST(NULL AS TIMESTAMP WITH TIME ZONE) AS "NULL"
-        FROM locked
-        WHERE true ON CONFLICT (agent_id, memory_id) DO UPDATE SET last_accessed_at = greatest(memory_usage.last_accessed_at, excluded.last_accessed_at), feedback_up = (memory_usage.feedback_up + excluded.feedback_up), feedback_down = (memory_usage.feedback_down + excluded.feedback_down) RETURNING memory_usage.agent_id, memory_usage.memory_id, memory_usage.retrieval_count, memory_usage.last_accessed_at, memory_usage.success_count, memory_usage.failure_count, memory_usage.feedback_up, memory_usage.feedback_down),
-        changed AS
-        (UPDATE agent_memories SET usefulness=usefulness_after_feedback(locked.usefulness, counted.feedback_up - up, counted.feedback_down - down, up, down), updated_at=now(), needs_review=(locked.needs_review OR outdated) FROM locked, counted WHERE agent_memories.agent_id = owner_id AND agent_memories.id = locked.id AND counted.memory_id = locked.id RETURNING agent_memories.id, jsonb_build_object('usefulness', locked.usefulness, 'needs_review', locked.needs_review) AS old_values, jsonb_build_object('usefulness', agent_memories.usefulness, 'needs_review', agent_memories.needs_review, 'feedback_up', counted.feedback_up, 'feedback_down', counted.feedback_down) AS new_values, 'feedback' AS event_type),
-        noted AS
-        (INSERT INTO memory_events (agent_id, memory_id, id, event_type, reason, actor, old_values, new_values, metadata, occurred_at) SELECT owner_id AS anon_1, changed.id AS id, event_id() AS event_id_1, changed.event_type AS event_type, note_reason AS anon_2, note_actor AS anon_3, changed.old_values AS old_values, changed.new_values AS new_values, note_metadata AS anon_4, clock_timestamp() AS clock_timestamp_1
-        FROM changed)
-         SELECT changed.id, changed.old_values, changed.new_values
-        FROM changed;
-        IF NOT FOUND THEN
-            RAISE EXCEPTION '% has no memory % that record_feedback could change', agent, record_feedback.memory_id
-                USING ERRCODE = 'no_data_found';
-        END IF;
+    RETURN QUERY
+    WITH locked AS
+    (SELECT agent_memories.id AS id, agent_memories.usefulness AS usefulness, agent_memories.needs_review AS needs_review
+    FROM agent_memories
+    WHERE agent_memories.agent_id = owner_id AND agent_memories.id = this_id ORDER BY agent_memories.id FOR NO KEY UPDATE OF agent_memories),
+    counted AS
+    (INSERT INTO memory_usage (agent_id, memory_id, feedback_up, feedback_down, last_accessed_at) SELECT owner_id AS anon_5, locked.id AS id, up AS anon_6, down AS anon_7, CAST(NULL AS TIMESTAMP WITH TIME ZONE) AS "NULL"
+    FROM locked
+    WHERE true ON CONFLICT (agent_id, memory_id) DO UPDATE SET last_accessed_at = greatest(memory_usage.last_accessed_at, excluded.last_accessed_at), feedback_up = (memory_usage.feedback_up + excluded.feedback_up), feedback_down = (memory_usage.feedback_down + excluded.feedback_down) RETURNING memory_usage.agent_id, memory_usage.memory_id, memory_usage.retrieval_count, memory_usage.last_accessed_at, memory_usage.success_count, memory_usage.failure_count, memory_usage.feedback_up, memory_usage.feedback_down),
+    changed AS
+    (UPDATE agent_memories SET usefulness=usefulness_after_feedback(locked.usefulness, counted.feedback_up - up, counted.feedback_down - down, up, down), updated_at=now(), needs_review=(locked.needs_review OR outdated) FROM locked, counted WHERE agent_memories.agent_id = owner_id AND agent_memories.id = locked.id AND counted.memory_id = locked.id RETURNING agent_memories.id, jsonb_build_object('usefulness', locked.usefulness, 'needs_review', locked.needs_review) AS old_values, jsonb_build_object('usefulness', agent_memories.usefulness, 'needs_review', agent_memories.needs_review, 'feedback_up', counted.feedback_up, 'feedback_down', counted.feedback_down) AS new_values, 'feedback' AS event_type),
+    noted AS
+    (INSERT INTO memory_events (agent_id, memory_id, id, event_type, reason, actor, old_values, new_values, metadata, occurred_at) SELECT owner_id AS anon_1, changed.id AS id, event_id() AS event_id_1, changed.event_type AS event_type, note_reason AS anon_2, note_actor AS anon_3, changed.old_values AS old_values, changed.new_values AS new_values, note_metadata AS anon_4, clock_timestamp() AS clock_timestamp_1
+    FROM changed)
+     SELECT changed.id, changed.old_values, changed.new_values
+    FROM changed;
+    IF NOT FOUND THEN
+        RAISE EXCEPTION '% has no memory % that record_feedback could change', agent, record_feedback.memory_id
+            USING ERRCODE = 'no_data_found';
     END IF;
 END
 $$;
 
 --
--- Name: FUNCTION record_feedback(agent text, memory_id uuid, kind text, context text, actor text, metadata jsonb, of_team boolean); Type: COMMENT; Schema: pgrecall; Owner: -
+-- Name: FUNCTION record_feedback(agent text, memory_id uuid, kind text, context text, actor text, metadata jsonb); Type: COMMENT; Schema: pgrecall; Owner: -
 --
 
-COMMENT ON FUNCTION pgrecall.record_feedback(agent text, memory_id uuid, kind text, context text, actor text, metadata jsonb, of_team boolean) IS 'Counts feedback on a memory (useful, not_useful, outdated, incorrect) and moves its usefulness.';
+COMMENT ON FUNCTION pgrecall.record_feedback(agent text, memory_id uuid, kind text, context text, actor text, metadata jsonb) IS 'Counts feedback on a memory (useful, not_useful, outdated, incorrect) and moves its usefulness.';
 
 --
--- Name: record_outcome(text, uuid, text, text, text, jsonb, boolean, boolean); Type: FUNCTION; Schema: pgrecall; Owner: -
+-- Name: record_outcome(text, uuid, text, text, text, jsonb, boolean); Type: FUNCTION; Schema: pgrecall; Owner: -
 --
 
-CREATE FUNCTION pgrecall.record_outcome(agent text, memory_id uuid, outcome text, reason text DEFAULT NULL::text, actor text DEFAULT NULL::text, metadata jsonb DEFAULT '{}'::jsonb, touch boolean DEFAULT true, of_team boolean DEFAULT false) RETURNS TABLE(id uuid, old_values jsonb, new_values jsonb)
+CREATE FUNCTION pgrecall.record_outcome(agent text, memory_id uuid, outcome text, reason text DEFAULT NULL::text, actor text DEFAULT NULL::text, metadata jsonb DEFAULT '{}'::jsonb, touch boolean DEFAULT true) RETURNS TABLE(id uuid, old_values jsonb, new_values jsonb)
     LANGUAGE plpgsql
     SET search_path TO 'pgrecall', 'pg_temp'
     AS $$
@@ -3062,10 +2524,6 @@ BEGIN
         RAISE EXCEPTION 'agent must be given, got %', agent
             USING ERRCODE = 'invalid_parameter_value';
     END IF;
-    IF (of_team IS NULL) IS NOT FALSE THEN
-        RAISE EXCEPTION 'of_team must be true or false'
-            USING ERRCODE = 'invalid_parameter_value';
-    END IF;
     IF (actor = '' IS TRUE OR jsonb_typeof(coalesce(metadata, '{}'::jsonb)) <> 'object') IS NOT FALSE THEN
         RAISE EXCEPTION 'actor must not be empty and metadata must be a JSON object, got % and %', actor, metadata
             USING ERRCODE = 'invalid_parameter_value';
@@ -3074,63 +2532,40 @@ BEGIN
         RAISE EXCEPTION 'outcome is success or failure, got %', outcome
             USING ERRCODE = 'invalid_parameter_value';
     END IF;
-    IF of_team THEN
-        RETURN QUERY
-        WITH locked AS
-        (SELECT team_memories.id AS id, team_memories.trust AS trust, team_memories.trust_provenance AS trust_provenance, team_memories.trust_consensus AS trust_consensus, team_memories.trust_governance AS trust_governance, team_memories.trust_usage AS trust_usage
-        FROM team_memories
-        WHERE team_memories.team_id = owner_id AND team_memories.id = this_id ORDER BY team_memories.id FOR NO KEY UPDATE OF team_memories),
-        counted AS
-        (INSERT INTO memory_usage (agent_id, memory_id, retrieval_count, success_count, failure_count, last_accessed_at) SELECT owner_id AS anon_5, locked.id AS id, CASE WHEN touch THEN 1 ELSE 0 END AS anon_6, CASE WHEN success THEN 1 ELSE 0 END AS anon_7, 1 - CASE WHEN success THEN 1 ELSE 0 END AS anon_8, CASE WHEN touch THEN now() ELSE CAST(NULL AS TIMESTAMP WITH TIME ZONE) END AS anon_9
-        FROM locked
-        WHERE true ON CONFLICT (agent_id, memory_id) DO UPDATE SET retrieval_count = (memory_usage.retrieval_count + excluded.retrieval_count), last_accessed_at = greatest(memory_usage.last_accessed_at, excluded.last_accessed_at), success_count = (memory_usage.success_count + excluded.success_count), failure_count = (memory_usage.failure_count + excluded.failure_count) RETURNING memory_usage.agent_id, memory_usage.memory_id, memory_usage.retrieval_count, memory_usage.last_accessed_at, memory_usage.success_count, memory_usage.failure_count, memory_usage.feedback_up, memory_usage.feedback_down),
-        changed AS
-        (UPDATE team_memories SET trust=CASE WHEN (trust_after_outcome(locked.trust, success, counted.success_count, counted.failure_count, counted.retrieval_count) < 1e-100::float8) THEN 0.0 ELSE trust_after_outcome(locked.trust, success, counted.success_count, counted.failure_count, counted.retrieval_count) END, updated_at=now(), trust_usage=trust_usage(counted.success_count, counted.failure_count, counted.retrieval_count) FROM locked, counted WHERE team_memories.team_id = owner_id AND team_memories.id = locked.id AND counted.memory_id = locked.id RETURNING team_memories.id, jsonb_build_object('trust', locked.trust, 'trust_provenance', locked.trust_provenance, 'trust_consensus', locked.trust_consensus, 'trust_governance', locked.trust_governance, 'trust_usage', locked.trust_usage) AS old_values, jsonb_build_object('trust', team_memories.trust, 'trust_provenance', team_memories.trust_provenance, 'trust_consensus', team_memories.trust_consensus, 'trust_governance', team_memories.trust_governance, 'trust_usage', team_memories.trust_usage, 'success_count', counted.success_count, 'failure_count', counted.failure_count, 'retrieval_count', counted.retrieval_count) AS new_values, CASE WHEN success THEN 'reinforcement' ELSE 'penalty' END AS event_type),
-        noted AS
-        (INSERT INTO memory_events (agent_id, memory_id, id, event_type, reason, actor, old_values, new_values, metadata, occurred_at) SELECT owner_id AS anon_1, changed.id AS id, event_id() AS event_id_1, changed.event_type AS event_type, note_reason AS anon_2, note_actor AS anon_3, changed.old_values AS old_values, changed.new_values AS new_values, note_metadata AS anon_4, clock_timestamp() AS clock_timestamp_1
-        FROM changed)
-         SELECT changed.id, changed.old_values, changed.new_values
-        FROM changed;
-        IF NOT FOUND THEN
-            RAISE EXCEPTION '% has no memory % that record_outcome could change', agent, record_outcome.memory_id
-                USING ERRCODE = 'no_data_found';
-        END IF;
-    ELSE
-        RETURN QUERY
-        WITH locked AS
-        (SELECT agent_memories.id AS id, agent_memories.trust AS trust, agent_memories.trust_provenance AS trust_provenance, agent_memories.trust_consensus AS trust_consensus, agent_memories.trust_governance AS trust_governance, agent_memories.trust_usage AS trust_usage
-        FROM agent_memories
-        WHERE agent_memories.agent_id = owner_id AND agent_memories.id = this_id ORDER BY agent_memories.id FOR NO KEY UPDATE OF agent_memories),
-        counted AS
-        (INSERT INTO memory_usage (agent_id, memory_id, retrieval_count, success_count, failure_count, last_accessed_at) SELECT owner_id AS anon_5, locked.id AS id, CASE WHEN touch THEN 1 ELSE 0 END AS anon_6, CASE WHEN success THEN 1 ELSE 0 END AS anon_7, 1 - CASE WHEN success THEN 1 ELSE 0 END AS anon_8, CASE WHEN touch THEN now() ELSE CAST(NULL AS TIMESTAMP WITH TIME ZONE) END AS anon_9
-        FROM locked
-        WHERE true ON CONFLICT (agent_id, memory_id) DO UPDATE SET retrieval_count = (memory_usage.retrieval_count + excluded.retrieval_count), last_accessed_at = greatest(memory_usage.last_accessed_at, excluded.last_accessed_at), success_count = (memory_usage.success_count + excluded.success_count), failure_count = (memory_usage.failure_count + excluded.failure_count) RETURNING memory_usage.agent_id, memory_usage.memory_id, memory_usage.retrieval_count, memory_usage.last_accessed_at, memory_usage.success_count, memory_usage.failure_count, memory_usage.feedback_up, memory_usage.feedback_down),
-        changed AS
-        (UPDATE agent_memories SET trust=CASE WHEN (trust_after_outcome(locked.trust, success, counted.success_count, counted.failure_count, counted.retrieval_count) < 1e-100::float8) THEN 0.0 ELSE trust_after_outcome(locked.trust, success, counted.success_count, counted.failure_count, counted.retrieval_count) END, updated_at=now(), trust_usage=trust_usage(counted.success_count, counted.failure_count, counted.retrieval_count) FROM locked, counted WHERE agent_memories.agent_id = owner_id AND agent_memories.id = locked.id AND counted.memory_id = locked.id RETURNING agent_memories.id, jsonb_build_object('trust', locked.trust, 'trust_provenance', locked.trust_provenance, 'trust_consensus', locked.trust_consensus, 'trust_governance', locked.trust_governance, 'trust_usage', locked.trust_usage) AS old_values, jsonb_build_object('trust', agent_memories.trust, 'trust_provenance', agent_memories.trust_provenance, 'trust_consensus', agent_memories.trust_consensus, 'trust_governance', agent_memories.trust_governance, 'trust_usage', agent_memories.trust_usage, 'success_count', counted.success_count, 'failure_count', counted.failure_count, 'retrieval_count', counted.retrieval_count) AS new_values, CASE WHEN success THEN 'reinforcement' ELSE 'penalty' END AS event_type),
-        noted AS
-        (INSERT INTO memory_events (agent_id, memory_id, id, event_type, reason, actor, old_values, new_values, metadata, occurred_at) SELECT owner_id AS anon_1, changed.id AS id, event_id() AS event_id_1, changed.event_type AS event_type, note_reason AS anon_2, note_actor AS anon_3, changed.old_values AS old_values, changed.new_values AS new_values, note_metadata AS anon_4, clock_timestamp() AS clock_timestamp_1
-        FROM changed)
-         SELECT changed.id, changed.old_values, changed.new_values
-        FROM changed;
-        IF NOT FOUND THEN
-            RAISE EXCEPTION '% has no memory % that record_outcome could change', agent, record_outcome.memory_id
-                USING ERRCODE = 'no_data_found';
-        END IF;
+    RETURN QUERY
+    WITH locked AS
+    (SELECT agent_memories.id AS id, agent_memories.trust AS trust, agent_memories.trust_provenance AS trust_provenance, agent_memories.trust_consensus AS trust_consensus, agent_memories.trust_governance AS trust_governance, agent_memories.trust_usage AS trust_usage
+    FROM agent_memories
+    WHERE agent_memories.agent_id = owner_id AND agent_memories.id = this_id ORDER BY agent_memories.id FOR NO KEY UPDATE OF agent_memories),
+    counted AS
+    (INSERT INTO memory_usage (agent_id, memory_id, retrieval_count, success_count, failure_count, last_accessed_at) SELECT owner_id AS anon_5, locked.id AS id, CASE WHEN touch THEN 1 ELSE 0 END AS anon_6, CASE WHEN success THEN 1 ELSE 0 END AS anon_7, 1 - CASE WHEN success THEN 1 ELSE 0 END AS anon_8, CASE WHEN touch THEN now() ELSE CAST(NULL AS TIMESTAMP WITH TIME ZONE) END AS anon_9
+    FROM locked
+    WHERE true ON CONFLICT (agent_id, memory_id) DO UPDATE SET retrieval_count = (memory_usage.retrieval_count + excluded.retrieval_count), last_accessed_at = greatest(memory_usage.last_accessed_at, excluded.last_accessed_at), success_count = (memory_usage.success_count + excluded.success_count), failure_count = (memory_usage.failure_count + excluded.failure_count) RETURNING memory_usage.agent_id, memory_usage.memory_id, memory_usage.retrieval_count, memory_usage.last_accessed_at, memory_usage.success_count, memory_usage.failure_count, memory_usage.feedback_up, memory_usage.feedback_down),
+    changed AS
+    (UPDATE agent_memories SET trust=CASE WHEN (trust_after_outcome(locked.trust, success, counted.success_count, counted.failure_count, counted.retrieval_count) < 1e-100::float8) THEN 0.0 ELSE trust_after_outcome(locked.trust, success, counted.success_count, counted.failure_count, counted.retrieval_count) END, updated_at=now(), trust_usage=trust_usage(counted.success_count, counted.failure_count, counted.retrieval_count) FROM locked, counted WHERE agent_memories.agent_id = owner_id AND agent_memories.id = locked.id AND counted.memory_id = locked.id RETURNING agent_memories.id, jsonb_build_object('trust', locked.trust, 'trust_provenance', locked.trust_provenance, 'trust_consensus', locked.trust_consensus, 'trust_governance', locked.trust_governance, 'trust_usage', locked.trust_usage) AS old_values, jsonb_build_object('trust', agent_memories.trust, 'trust_provenance', agent_memories.trust_provenance, 'trust_consensus', agent_memories.trust_consensus, 'trust_governance', agent_memories.trust_governance, 'trust_usage', agent_memories.trust_usage, 'success_count', counted.success_count, 'failure_count', counted.failure_count, 'retrieval_count', counted.retrieval_count) AS new_values, CASE WHEN success THEN 'reinforcement' ELSE 'penalty' END AS event_type),
+    noted AS
+    (INSERT INTO memory_events (agent_id, memory_id, id, event_type, reason, actor, old_values, new_values, metadata, occurred_at) SELECT owner_id AS anon_1, changed.id AS id, event_id() AS event_id_1, changed.event_type AS event_type, note_reason AS anon_2, note_actor AS anon_3, changed.old_values AS old_values, changed.new_values AS new_values, note_metadata AS anon_4, clock_timestamp() AS clock_timestamp_1
+    FROM changed)
+     SELECT changed.id, changed.old_values, changed.new_values
+    FROM changed;
+    IF NOT FOUND THEN
+        RAISE EXCEPTION '% has no memory % that record_outcome could change', agent, record_outcome.memory_id
+            USING ERRCODE = 'no_data_found';
     END IF;
 END
 $$;
 
 --
--- Name: FUNCTION record_outcome(agent text, memory_id uuid, outcome text, reason text, actor text, metadata jsonb, touch boolean, of_team boolean); Type: COMMENT; Schema: pgrecall; Owner: -
+-- Name: FUNCTION record_outcome(agent text, memory_id uuid, outcome text, reason text, actor text, metadata jsonb, touch boolean); Type: COMMENT; Schema: pgrecall; Owner: -
 --
 
-COMMENT ON FUNCTION pgrecall.record_outcome(agent text, memory_id uuid, outcome text, reason text, actor text, metadata jsonb, touch boolean, of_team boolean) IS 'Counts a success or failure of a memory''s use and moves its trust; touch counts a retrieval too.';
+COMMENT ON FUNCTION pgrecall.record_outcome(agent text, memory_id uuid, outcome text, reason text, actor text, metadata jsonb, touch boolean) IS 'Counts a success or failure of a memory''s use and moves its trust; touch counts a retrieval too.';
 
 --
--- Name: revive_memories(text, uuid[], text, text, jsonb, boolean); Type: FUNCTION; Schema: pgrecall; Owner: -
+-- Name: revive_memories(text, uuid[], text, text, jsonb); Type: FUNCTION; Schema: pgrecall; Owner: -
 --
 
-CREATE FUNCTION pgrecall.revive_memories(agent text, memory_ids uuid[], reason text DEFAULT NULL::text, actor text DEFAULT NULL::text, metadata jsonb DEFAULT '{}'::jsonb, of_team boolean DEFAULT false) RETURNS TABLE(id uuid, old_values jsonb, new_values jsonb)
+CREATE FUNCTION pgrecall.revive_memories(agent text, memory_ids uuid[], reason text DEFAULT NULL::text, actor text DEFAULT NULL::text, metadata jsonb DEFAULT '{}'::jsonb) RETURNS TABLE(id uuid, old_values jsonb, new_values jsonb)
     LANGUAGE plpgsql
     SET search_path TO 'pgrecall', 'pg_temp'
     AS $$
@@ -3146,49 +2581,30 @@ BEGIN
         RAISE EXCEPTION 'agent must be given, got %', agent
             USING ERRCODE = 'invalid_parameter_value';
     END IF;
-    IF (of_team IS NULL) IS NOT FALSE THEN
-        RAISE EXCEPTION 'of_team must be true or false'
-            USING ERRCODE = 'invalid_parameter_value';
-    END IF;
     IF (actor = '' IS TRUE OR jsonb_typeof(coalesce(metadata, '{}'::jsonb)) <> 'object') IS NOT FALSE THEN
         RAISE EXCEPTION 'actor must not be empty and metadata must be a JSON object, got % and %', actor, metadata
             USING ERRCODE = 'invalid_parameter_value';
     END IF;
-    IF of_team THEN
-        RETURN QUERY
-        WITH locked AS
-        (SELECT team_memories.id AS id, team_memories.status AS status, team_memories.invalidated_at AS invalidated_at, team_memories.invalidation_reason AS invalidation_reason, team_memories.superseded_by AS superseded_by, team_memories.expires_at AS expires_at
-        FROM team_memories
-        WHERE team_memories.team_id = owner_id AND team_memories.id = ANY (CAST(ids AS UUID[])) AND (team_memories.invalidated_at IS NOT NULL OR team_memories.status != 'active' OR team_memories.expires_at <= now()) ORDER BY team_memories.id FOR NO KEY UPDATE OF team_memories),
-        changed AS
-        (UPDATE team_memories SET updated_at=now(), expires_at=CASE WHEN (locked.expires_at > now()) THEN locked.expires_at END, invalidated_at=NULL, status='active', invalidation_reason=NULL, superseded_by=NULL FROM locked WHERE team_memories.team_id = owner_id AND team_memories.id = locked.id RETURNING team_memories.id, jsonb_build_object('status', locked.status, 'invalidated_at', locked.invalidated_at, 'invalidation_reason', locked.invalidation_reason, 'superseded_by', locked.superseded_by, 'expires_at', locked.expires_at) AS old_values, jsonb_build_object('status', team_memories.status, 'invalidated_at', team_memories.invalidated_at, 'invalidation_reason', team_memories.invalidation_reason, 'superseded_by', team_memories.superseded_by, 'expires_at', team_memories.expires_at) AS new_values, 'revived' AS event_type),
-        noted AS
-        (INSERT INTO memory_events (agent_id, memory_id, id, event_type, reason, actor, old_values, new_values, metadata, occurred_at) SELECT owner_id AS anon_1, changed.id AS id, event_id() AS event_id_1, changed.event_type AS event_type, note_reason AS anon_2, note_actor AS anon_3, changed.old_values AS old_values, changed.new_values AS new_values, note_metadata AS anon_4, clock_timestamp() AS clock_timestamp_1
-        FROM changed)
-         SELECT changed.id, changed.old_values, changed.new_values
-        FROM changed;
-    ELSE
-        RETURN QUERY
-        WITH locked AS
-        (SELECT agent_memories.id AS id, agent_memories.status AS status, agent_memories.invalidated_at AS invalidated_at, agent_memories.invalidation_reason AS invalidation_reason, agent_memories.superseded_by AS superseded_by, agent_memories.expires_at AS expires_at
-        FROM agent_memories
-        WHERE agent_memories.agent_id = owner_id AND agent_memories.id = ANY (CAST(ids AS UUID[])) AND (agent_memories.invalidated_at IS NOT NULL OR agent_memories.status != 'active' OR agent_memories.expires_at <= now()) ORDER BY agent_memories.id FOR NO KEY UPDATE OF agent_memories),
-        changed AS
-        (UPDATE agent_memories SET updated_at=now(), expires_at=CASE WHEN (locked.expires_at > now()) THEN locked.expires_at END, invalidated_at=NULL, status='active', invalidation_reason=NULL, superseded_by=NULL FROM locked WHERE agent_memories.agent_id = owner_id AND agent_memories.id = locked.id RETURNING agent_memories.id, jsonb_build_object('status', locked.status, 'invalidated_at', locked.invalidated_at, 'invalidation_reason', locked.invalidation_reason, 'superseded_by', locked.superseded_by, 'expires_at', locked.expires_at) AS old_values, jsonb_build_object('status', agent_memories.status, 'invalidated_at', agent_memories.invalidated_at, 'invalidation_reason', agent_memories.invalidation_reason, 'superseded_by', agent_memories.superseded_by, 'expires_at', agent_memories.expires_at) AS new_values, 'revived' AS event_type),
-        noted AS
-        (INSERT INTO memory_events (agent_id, memory_id, id, event_type, reason, actor, old_values, new_values, metadata, occurred_at) SELECT owner_id AS anon_1, changed.id AS id, event_id() AS event_id_1, changed.event_type AS event_type, note_reason AS anon_2, note_actor AS anon_3, changed.old_values AS old_values, changed.new_values AS new_values, note_metadata AS anon_4, clock_timestamp() AS clock_timestamp_1
-        FROM changed)
-         SELECT changed.id, changed.old_values, changed.new_values
-        FROM changed;
-    END IF;
+    RETURN QUERY
+    WITH locked AS
+    (SELECT agent_memories.id AS id, agent_memories.status AS status, agent_memories.invalidated_at AS invalidated_at, agent_memories.invalidation_reason AS invalidation_reason, agent_memories.superseded_by AS superseded_by, agent_memories.expires_at AS expires_at
+    FROM agent_memories
+    WHERE agent_memories.agent_id = owner_id AND agent_memories.id = ANY (CAST(ids AS UUID[])) AND (agent_memories.invalidated_at IS NOT NULL OR agent_memories.status != 'active' OR agent_memories.expires_at <= now()) ORDER BY agent_memories.id FOR NO KEY UPDATE OF agent_memories),
+    changed AS
+    (UPDATE agent_memories SET updated_at=now(), expires_at=CASE WHEN (locked.expires_at > now()) THEN locked.expires_at END, invalidated_at=NULL, status='active', invalidation_reason=NULL, superseded_by=NULL FROM locked WHERE agent_memories.agent_id = owner_id AND agent_memories.id = locked.id RETURNING agent_memories.id, jsonb_build_object('status', locked.status, 'invalidated_at', locked.invalidated_at, 'invalidation_reason', locked.invalidation_reason, 'superseded_by', locked.superseded_by, 'expires_at', locked.expires_at) AS old_values, jsonb_build_object('status', agent_memories.status, 'invalidated_at', agent_memories.invalidated_at, 'invalidation_reason', agent_memories.invalidation_reason, 'superseded_by', agent_memories.superseded_by, 'expires_at', agent_memories.expires_at) AS new_values, 'revived' AS event_type),
+    noted AS
+    (INSERT INTO memory_events (agent_id, memory_id, id, event_type, reason, actor, old_values, new_values, metadata, occurred_at) SELECT owner_id AS anon_1, changed.id AS id, event_id() AS event_id_1, changed.event_type AS event_type, note_reason AS anon_2, note_actor AS anon_3, changed.old_values AS old_values, changed.new_values AS new_values, note_metadata AS anon_4, clock_timestamp() AS clock_timestamp_1
+    FROM changed)
+     SELECT changed.id, changed.old_values, changed.new_values
+    FROM changed;
 END
 $$;
 
 --
--- Name: FUNCTION revive_memories(agent text, memory_ids uuid[], reason text, actor text, metadata jsonb, of_team boolean); Type: COMMENT; Schema: pgrecall; Owner: -
+-- Name: FUNCTION revive_memories(agent text, memory_ids uuid[], reason text, actor text, metadata jsonb); Type: COMMENT; Schema: pgrecall; Owner: -
 --
 
-COMMENT ON FUNCTION pgrecall.revive_memories(agent text, memory_ids uuid[], reason text, actor text, metadata jsonb, of_team boolean) IS 'Makes memories recallable again that were invalidated, put away or have expired.';
+COMMENT ON FUNCTION pgrecall.revive_memories(agent text, memory_ids uuid[], reason text, actor text, metadata jsonb) IS 'Makes memories recallable again that were invalidated, put away or have expired.';
 
 --
 -- Name: similarity(public.halfvec, public.halfvec, double precision); Type: FUNCTION; Schema: pgrecall; Owner: -
@@ -3245,9 +2661,7 @@ BEGIN
     FROM memory_usage
     WHERE memory_usage.agent_id = owner_id AND NOT (EXISTS (SELECT 1
     FROM agent_memories
-    WHERE agent_memories.agent_id = memory_usage.agent_id AND agent_memories.id = memory_usage.memory_id)) AND NOT (EXISTS (SELECT 1
-    FROM team_memories
-    WHERE team_memories.team_id = memory_usage.agent_id AND team_memories.id = memory_usage.memory_id)) ORDER BY memory_usage.agent_id, memory_usage.memory_id
+    WHERE agent_memories.agent_id = memory_usage.agent_id AND agent_memories.id = memory_usage.memory_id)) ORDER BY memory_usage.agent_id, memory_usage.memory_id
      LIMIT batch_size FOR UPDATE SKIP LOCKED)
      DELETE FROM memory_usage USING orphans WHERE memory_usage.agent_id = owner_id AND memory_usage.agent_id = orphans.agent_id AND memory_usage.memory_id = orphans.memory_id;
     GET DIAGNOSTICS rows_gone = ROW_COUNT;
@@ -3257,9 +2671,7 @@ BEGIN
     FROM memory_labels
     WHERE memory_labels.agent_id = owner_id AND NOT (EXISTS (SELECT 1
     FROM agent_memories
-    WHERE agent_memories.agent_id = memory_labels.agent_id AND agent_memories.id = memory_labels.memory_id)) AND NOT (EXISTS (SELECT 1
-    FROM team_memories
-    WHERE team_memories.team_id = memory_labels.agent_id AND team_memories.id = memory_labels.memory_id)) ORDER BY memory_labels.agent_id, memory_labels.memory_id, memory_labels.kind, memory_labels.value
+    WHERE agent_memories.agent_id = memory_labels.agent_id AND agent_memories.id = memory_labels.memory_id)) ORDER BY memory_labels.agent_id, memory_labels.memory_id, memory_labels.kind, memory_labels.value
      LIMIT batch_size FOR UPDATE SKIP LOCKED)
      DELETE FROM memory_labels USING orphans WHERE memory_labels.agent_id = owner_id AND memory_labels.agent_id = orphans.agent_id AND memory_labels.memory_id = orphans.memory_id AND memory_labels.kind = orphans.kind AND memory_labels.value = orphans.value;
     GET DIAGNOSTICS rows_gone = ROW_COUNT;
@@ -3269,13 +2681,9 @@ BEGIN
     FROM memory_links
     WHERE memory_links.agent_id = owner_id AND (NOT (EXISTS (SELECT 1
     FROM agent_memories
-    WHERE agent_memories.agent_id = memory_links.agent_id AND agent_memories.id = memory_links.source_id)) AND NOT (EXISTS (SELECT 1
-    FROM team_memories
-    WHERE team_memories.team_id = memory_links.agent_id AND team_memories.id = memory_links.source_id)) OR NOT (EXISTS (SELECT 1
+    WHERE agent_memories.agent_id = memory_links.agent_id AND agent_memories.id = memory_links.source_id)) OR NOT (EXISTS (SELECT 1
     FROM agent_memories
-    WHERE agent_memories.agent_id = memory_links.agent_id AND agent_memories.id = memory_links.target_id)) AND NOT (EXISTS (SELECT 1
-    FROM team_memories
-    WHERE team_memories.team_id = memory_links.agent_id AND team_memories.id = memory_links.target_id))) ORDER BY memory_links.agent_id, memory_links.source_id, memory_links.target_id, memory_links.kind
+    WHERE agent_memories.agent_id = memory_links.agent_id AND agent_memories.id = memory_links.target_id))) ORDER BY memory_links.agent_id, memory_links.source_id, memory_links.target_id, memory_links.kind
      LIMIT batch_size FOR UPDATE SKIP LOCKED)
      DELETE FROM memory_links USING orphans WHERE memory_links.agent_id = owner_id AND memory_links.agent_id = orphans.agent_id AND memory_links.source_id = orphans.source_id AND memory_links.target_id = orphans.target_id AND memory_links.kind = orphans.kind;
     GET DIAGNOSTICS rows_gone = ROW_COUNT;
@@ -3291,35 +2699,35 @@ $$;
 COMMENT ON FUNCTION pgrecall.sweep_orphans_batch(agent text, batch_size integer) IS 'One batch of the garbage collection: what is left of memories that are gone.';
 
 --
--- Name: term_key(text, boolean, text); Type: FUNCTION; Schema: pgrecall; Owner: -
+-- Name: term_key(text, text); Type: FUNCTION; Schema: pgrecall; Owner: -
 --
 
-CREATE FUNCTION pgrecall.term_key(agent text, of_team boolean, term text) RETURNS bigint
+CREATE FUNCTION pgrecall.term_key(agent text, term text) RETURNS bigint
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
-    RETURN hashtextextended(term, hashtextextended(agent, ((of_team)::integer)::bigint));
+    RETURN hashtextextended(term, hashtextextended(agent, (0)::bigint));
 
 --
--- Name: FUNCTION term_key(agent text, of_team boolean, term text); Type: COMMENT; Schema: pgrecall; Owner: -
+-- Name: FUNCTION term_key(agent text, term text); Type: COMMENT; Schema: pgrecall; Owner: -
 --
 
-COMMENT ON FUNCTION pgrecall.term_key(agent text, of_team boolean, term text) IS 'A term of one owner, as it stands in the index of words.';
+COMMENT ON FUNCTION pgrecall.term_key(agent text, term text) IS 'A term of one owner, as it stands in the index of words.';
 
 --
--- Name: term_keys(text, boolean, tsvector); Type: FUNCTION; Schema: pgrecall; Owner: -
+-- Name: term_keys(text, tsvector); Type: FUNCTION; Schema: pgrecall; Owner: -
 --
 
-CREATE FUNCTION pgrecall.term_keys(agent text, of_team boolean, terms tsvector) RETURNS bigint[]
+CREATE FUNCTION pgrecall.term_keys(agent text, terms tsvector) RETURNS bigint[]
     LANGUAGE sql IMMUTABLE COST 1000 PARALLEL SAFE
     BEGIN ATOMIC
- SELECT COALESCE(array_agg(pgrecall.term_key(term_keys.agent, term_keys.of_team, term.term)), '{}'::bigint[]) AS "coalesce"
+ SELECT COALESCE(array_agg(pgrecall.term_key(term_keys.agent, term.term)), '{}'::bigint[]) AS "coalesce"
     FROM unnest(tsvector_to_array(term_keys.terms)) term(term);
 END;
 
 --
--- Name: FUNCTION term_keys(agent text, of_team boolean, terms tsvector); Type: COMMENT; Schema: pgrecall; Owner: -
+-- Name: FUNCTION term_keys(agent text, terms tsvector); Type: COMMENT; Schema: pgrecall; Owner: -
 --
 
-COMMENT ON FUNCTION pgrecall.term_keys(agent text, of_team boolean, terms tsvector) IS 'The keys of all terms of a memory.';
+COMMENT ON FUNCTION pgrecall.term_keys(agent text, terms tsvector) IS 'The keys of all terms of a memory.';
 
 --
 -- Name: term_weight(bigint, bigint); Type: FUNCTION; Schema: pgrecall; Owner: -
@@ -3336,10 +2744,10 @@ CREATE FUNCTION pgrecall.term_weight(memories bigint, total bigint) RETURNS doub
 COMMENT ON FUNCTION pgrecall.term_weight(memories bigint, total bigint) IS 'Inverse document frequency of a term that so many of all memories have: ln(1 + (N - n + 0.5) / (n + 0.5)).';
 
 --
--- Name: term_weights(text, boolean, text, boolean); Type: FUNCTION; Schema: pgrecall; Owner: -
+-- Name: term_weights(text, text, boolean); Type: FUNCTION; Schema: pgrecall; Owner: -
 --
 
-CREATE FUNCTION pgrecall.term_weights(agent text, of_team boolean, query_text text, exact boolean DEFAULT true) RETURNS TABLE(term text, memories bigint, weight double precision)
+CREATE FUNCTION pgrecall.term_weights(agent text, query_text text, exact boolean DEFAULT true) RETURNS TABLE(term text, memories bigint, weight double precision)
     LANGUAGE plpgsql STABLE ROWS 8 PARALLEL SAFE
     SET search_path TO 'pgrecall', 'pg_temp'
     SET enable_seqscan TO 'off'
@@ -3356,30 +2764,28 @@ BEGIN
     EXECUTE 'SELECT ARRAY(SELECT term FROM query_terms($1))' INTO asked USING query_text;
     IF NOT exact THEN
         SELECT r.common_terms, r.term_memories INTO known, total FROM rank_indexes r
-         WHERE r.agent_id = agent
-           AND r.table_name = CASE WHEN of_team THEN 'team_memories' ELSE 'agent_memories' END;
+         WHERE r.agent_id = agent;
     END IF;
     IF total IS NULL THEN
         known := NULL;
-        total := memories_of(agent, of_team);
+        total := memories_of(agent);
     END IF;
     RETURN QUERY
     SELECT counted.term, counted.n, term_weight(counted.n, total)
       FROM (SELECT q.term, q.place, coalesce((known ->> q.term)::bigint, (
-                     SELECT count(*) FROM memory_terms t
-                      WHERE term_keys(t.agent_id, t.of_team, t.terms)
-                            @> ARRAY[term_key(agent, term_weights.of_team, q.term)]
-                        AND t.agent_id = agent AND t.of_team = term_weights.of_team)) AS n
+                     SELECT count(*) FROM agent_memories m
+                      WHERE term_keys(m.agent_id, m.terms) @> ARRAY[term_key(agent, q.term)]
+                        AND m.agent_id = agent)) AS n
               FROM unnest(asked) WITH ORDINALITY q(term, place)) counted
      ORDER BY counted.place;
 END
 $_$;
 
 --
--- Name: FUNCTION term_weights(agent text, of_team boolean, query_text text, exact boolean); Type: COMMENT; Schema: pgrecall; Owner: -
+-- Name: FUNCTION term_weights(agent text, query_text text, exact boolean); Type: COMMENT; Schema: pgrecall; Owner: -
 --
 
-COMMENT ON FUNCTION pgrecall.term_weights(agent text, of_team boolean, query_text text, exact boolean) IS 'The terms of a query: how many of an owner''s memories have each, and its weight in the keyword signal. Not exact: by what the owner''s rank index noted, as searches through it do.';
+COMMENT ON FUNCTION pgrecall.term_weights(agent text, query_text text, exact boolean) IS 'The terms of a query: how many of an owner''s memories have each, and its weight in the keyword signal. Not exact: by what the owner''s rank index noted, as searches through it do.';
 
 --
 -- Name: trust_after_outcome(double precision, boolean, integer, integer, integer); Type: FUNCTION; Schema: pgrecall; Owner: -
@@ -3452,10 +2858,10 @@ CREATE FUNCTION pgrecall.usefulness_after_feedback(usefulness double precision, 
 COMMENT ON FUNCTION pgrecall.usefulness_after_feedback(usefulness double precision, earlier_up integer, earlier_down integer, up integer, down integer) IS 'Posterior mean of helpfulness after up and down votes, given the mean after earlier ones; prior strength 2.';
 
 --
--- Name: word_candidates(text, boolean, text, text, double precision, text[], bigint[], double precision[], integer); Type: FUNCTION; Schema: pgrecall; Owner: -
+-- Name: word_candidates(text, text, text, double precision, text[], bigint[], double precision[], integer); Type: FUNCTION; Schema: pgrecall; Owner: -
 --
 
-CREATE FUNCTION pgrecall.word_candidates(agent text, of_team boolean, relation text, direction text, keyword_weight double precision, terms text[], memories bigint[], weights double precision[], candidates integer) RETURNS TABLE(memory_id uuid)
+CREATE FUNCTION pgrecall.word_candidates(agent text, relation text, direction text, keyword_weight double precision, terms text[], memories bigint[], weights double precision[], candidates integer) RETURNS TABLE(memory_id uuid)
     LANGUAGE plpgsql STABLE ROWS 100
     SET search_path TO 'pgrecall', 'pg_temp'
     SET enable_seqscan TO 'off'
@@ -3486,21 +2892,19 @@ BEGIN
     IF places = '{}' OR NOT coalesce(has_table_privilege(to_regclass(relation), 'SELECT'), false) THEN
         RETURN;
     END IF;
-    keys := ARRAY(SELECT term_key(agent, word_candidates.of_team, term)
+    keys := ARRAY(SELECT term_key(agent, term)
                     FROM unnest(terms) WITH ORDINALITY t(term, place) ORDER BY t.place);
     SELECT greatest(coalesce(r.term_memories, r.memories), 1) INTO owned FROM rank_indexes r
-     WHERE r.agent_id = agent
-       AND r.table_name = CASE WHEN word_candidates.of_team THEN 'team_memories'
-                               ELSE 'agent_memories' END;
+     WHERE r.agent_id = agent;
     FOREACH place IN ARRAY places LOOP
         IF memories[place] > left_over THEN
             common := common || place;
             CONTINUE;
         END IF;
         left_over := left_over - memories[place];
-        these := ARRAY(SELECT t.memory_id FROM memory_terms t
-                       WHERE term_keys(t.agent_id, t.of_team, t.terms) @> ARRAY[keys[place]]
-                         AND t.agent_id = agent AND t.of_team = word_candidates.of_team);
+        these := ARRAY(SELECT m.id FROM agent_memories m
+                        WHERE term_keys(m.agent_id, m.terms) @> ARRAY[keys[place]]
+                          AND m.agent_id = agent);
         found := found || these;
         shares := shares || array_fill(weights[place] / total, ARRAY[cardinality(these)]);
     END LOOP;
@@ -3515,11 +2919,11 @@ BEGIN
                 other := other + 1;
             END LOOP;
             CONTINUE WHEN expected > left_over;
-            these := ARRAY(SELECT t.memory_id FROM memory_terms t
-                           WHERE term_keys(t.agent_id, t.of_team, t.terms)
-                                 @> ARRAY(SELECT keys[c] FROM unnest(chosen) c)
-                             AND t.agent_id = agent AND t.of_team = word_candidates.of_team
-                           LIMIT ceil(left_over));
+            these := ARRAY(SELECT m.id FROM agent_memories m
+                            WHERE term_keys(m.agent_id, m.terms)
+                                  @> ARRAY(SELECT keys[c] FROM unnest(chosen) c)
+                              AND m.agent_id = agent
+                            LIMIT ceil(left_over));
             left_over := left_over - cardinality(these);
             found := found || these;
             shares := shares || array_fill(
@@ -3542,10 +2946,10 @@ END
 $_$;
 
 --
--- Name: FUNCTION word_candidates(agent text, of_team boolean, relation text, direction text, keyword_weight double precision, terms text[], memories bigint[], weights double precision[], candidates integer); Type: COMMENT; Schema: pgrecall; Owner: -
+-- Name: FUNCTION word_candidates(agent text, relation text, direction text, keyword_weight double precision, terms text[], memories bigint[], weights double precision[], candidates integer); Type: COMMENT; Schema: pgrecall; Owner: -
 --
 
-COMMENT ON FUNCTION pgrecall.word_candidates(agent text, of_team boolean, relation text, direction text, keyword_weight double precision, terms text[], memories bigint[], weights double precision[], candidates integer) IS 'Candidates for exact scoring from the terms of a query: of the memories that have the heaviest of them, or several of the common ones, those nearest to the query by position and terms.';
+COMMENT ON FUNCTION pgrecall.word_candidates(agent text, relation text, direction text, keyword_weight double precision, terms text[], memories bigint[], weights double precision[], candidates integer) IS 'Candidates for exact scoring from the terms of a query: of the memories that have the heaviest of them, or several of the common ones, those nearest to the query by position and terms.';
 
 --
 -- Name: word_filter(text); Type: FUNCTION; Schema: pgrecall; Owner: -
@@ -3562,10 +2966,10 @@ CREATE FUNCTION pgrecall.word_filter(asked text) RETURNS tsquery
 COMMENT ON FUNCTION pgrecall.word_filter(asked text) IS 'What a text filter asks for, as people type it: "a phrase", or, -without. At most 10,000 characters.';
 
 --
--- Name: worded_candidates(text, boolean, text, text, integer, integer, double precision, text[], bigint[], double precision[], bigint, double precision); Type: FUNCTION; Schema: pgrecall; Owner: -
+-- Name: worded_candidates(text, text, text, integer, integer, double precision, text[], bigint[], double precision[], bigint, double precision); Type: FUNCTION; Schema: pgrecall; Owner: -
 --
 
-CREATE FUNCTION pgrecall.worded_candidates(agent text, of_team boolean, relation text, query text, candidates integer, reach integer, keyword_weight double precision, terms text[], memories bigint[], weights double precision[], owned bigint, likeness double precision) RETURNS TABLE(memory_id uuid)
+CREATE FUNCTION pgrecall.worded_candidates(agent text, relation text, query text, candidates integer, reach integer, keyword_weight double precision, terms text[], memories bigint[], weights double precision[], owned bigint, likeness double precision) RETURNS TABLE(memory_id uuid)
     LANGUAGE plpgsql ROWS 100
     SET search_path TO 'pgrecall', 'pg_temp'
     SET "hnsw.ef_search" TO '40'
@@ -3596,7 +3000,7 @@ DECLARE
     all_compared boolean := false;
     met float8;
 BEGIN
-    SELECT coalesce(array_agg(term_key(agent, of_team, t.term) ORDER BY t.n, t.place), '{}'),
+    SELECT coalesce(array_agg(term_key(agent, t.term) ORDER BY t.n, t.place), '{}'),
            coalesce(array_agg(t.share ORDER BY t.n, t.place), '{}'),
            coalesce(array_agg(t.n ORDER BY t.n, t.place), '{}')
       INTO keys, shares, numbers
@@ -3694,10 +3098,10 @@ END
 $_$;
 
 --
--- Name: FUNCTION worded_candidates(agent text, of_team boolean, relation text, query text, candidates integer, reach integer, keyword_weight double precision, terms text[], memories bigint[], weights double precision[], owned bigint, likeness double precision); Type: COMMENT; Schema: pgrecall; Owner: -
+-- Name: FUNCTION worded_candidates(agent text, relation text, query text, candidates integer, reach integer, keyword_weight double precision, terms text[], memories bigint[], weights double precision[], owned bigint, likeness double precision); Type: COMMENT; Schema: pgrecall; Owner: -
 --
 
-COMMENT ON FUNCTION pgrecall.worded_candidates(agent text, of_team boolean, relation text, query text, candidates integer, reach integer, keyword_weight double precision, terms text[], memories bigint[], weights double precision[], owned bigint, likeness double precision) IS 'Candidates for exact scoring from positions and words together: those whose inner product with the query plus the weight of its words that they have is largest.';
+COMMENT ON FUNCTION pgrecall.worded_candidates(agent text, relation text, query text, candidates integer, reach integer, keyword_weight double precision, terms text[], memories bigint[], weights double precision[], owned bigint, likeness double precision) IS 'Candidates for exact scoring from positions and words together: those whose inner product with the query plus the weight of its words that they have is largest.';
 
 SET default_tablespace = '';
 
@@ -3758,7 +3162,7 @@ CREATE TABLE pgrecall.agent_memories (
     inserted_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
     terms tsvector GENERATED ALWAYS AS (pgrecall.lexemes(content)) STORED NOT NULL,
     tokens integer,
-    CONSTRAINT ck_agent_memories_agent_id CHECK (((agent_id <> ''::text) AND (length(agent_id) <= 200))),
+    CONSTRAINT ck_agent_memories_agent_id CHECK (((agent_id <> ''::text) AND (agent_id <> 'team:'::text) AND (length(agent_id) <= 205))),
     CONSTRAINT ck_agent_memories_confidence CHECK (((confidence = (0)::double precision) OR ((confidence >= '1e-100'::double precision) AND (confidence <= (1)::double precision)))),
     CONSTRAINT ck_agent_memories_content CHECK (((content <> ''::text) AND (octet_length(content) <= 2097152))),
     CONSTRAINT ck_agent_memories_created_at CHECK (((created_at >= '0001-01-02 00:00:00+00'::timestamp with time zone) AND (created_at <= '9999-12-30 00:00:00+00'::timestamp with time zone))),
@@ -3794,13 +3198,13 @@ ALTER TABLE ONLY pgrecall.agent_memories ALTER COLUMN embedding SET STORAGE PLAI
 -- Name: TABLE agent_memories; Type: COMMENT; Schema: pgrecall; Owner: -
 --
 
-COMMENT ON TABLE pgrecall.agent_memories IS 'Memories of agents, one row each; nothing here changes when one is retrieved.';
+COMMENT ON TABLE pgrecall.agent_memories IS 'Memories of agents and teams, one row each; nothing here changes when one is retrieved.';
 
 --
 -- Name: COLUMN agent_memories.agent_id; Type: COMMENT; Schema: pgrecall; Owner: -
 --
 
-COMMENT ON COLUMN pgrecall.agent_memories.agent_id IS 'Whose memory this is; every statement filters on it.';
+COMMENT ON COLUMN pgrecall.agent_memories.agent_id IS 'Its owner: an agent, or a team as team:<id>; every statement filters on it.';
 
 --
 -- Name: COLUMN agent_memories.id; Type: COMMENT; Schema: pgrecall; Owner: -
@@ -4094,7 +3498,7 @@ COMMENT ON COLUMN pgrecall.agent_memories.terms IS 'The words of content as they
 -- Name: COLUMN agent_memories.tokens; Type: COMMENT; Schema: pgrecall; Owner: -
 --
 
-COMMENT ON COLUMN pgrecall.agent_memories.tokens IS 'What content takes up in a prompt, as its writer counted; NULL: a quarter of its characters.';
+COMMENT ON COLUMN pgrecall.agent_memories.tokens IS 'What content takes up in a prompt, as its writer counted; NULL: estimated when a context is packed.';
 
 --
 -- Name: alembic_version; Type: TABLE; Schema: pgrecall; Owner: -
@@ -4151,7 +3555,6 @@ COMMENT ON COLUMN pgrecall.component_reputations.reputation IS 'How far it is tr
 CREATE TABLE pgrecall.gc_runs (
     agent_id text NOT NULL,
     id uuid NOT NULL,
-    table_name text NOT NULL,
     policy text NOT NULL,
     min_trust_threshold double precision,
     delete_threshold double precision,
@@ -4184,12 +3587,6 @@ COMMENT ON COLUMN pgrecall.gc_runs.agent_id IS 'Whose memories were looked at; e
 --
 
 COMMENT ON COLUMN pgrecall.gc_runs.id IS 'The run, a UUID of version 7.';
-
---
--- Name: COLUMN gc_runs.table_name; Type: COMMENT; Schema: pgrecall; Owner: -
---
-
-COMMENT ON COLUMN pgrecall.gc_runs.table_name IS 'agent_memories or team_memories.';
 
 --
 -- Name: COLUMN gc_runs.policy; Type: COMMENT; Schema: pgrecall; Owner: -
@@ -4291,7 +3688,7 @@ COMMENT ON TABLE pgrecall.memory_events IS 'What happened to memories, append-on
 -- Name: COLUMN memory_events.agent_id; Type: COMMENT; Schema: pgrecall; Owner: -
 --
 
-COMMENT ON COLUMN pgrecall.memory_events.agent_id IS 'Whose memory it tells of: an agent, or a team.';
+COMMENT ON COLUMN pgrecall.memory_events.agent_id IS 'Whose memory it tells of.';
 
 --
 -- Name: COLUMN memory_events.memory_id; Type: COMMENT; Schema: pgrecall; Owner: -
@@ -4372,7 +3769,7 @@ COMMENT ON TABLE pgrecall.memory_labels IS 'Labels of memories with a kind and a
 -- Name: COLUMN memory_labels.agent_id; Type: COMMENT; Schema: pgrecall; Owner: -
 --
 
-COMMENT ON COLUMN pgrecall.memory_labels.agent_id IS 'Whose memory it labels: an agent, or a team.';
+COMMENT ON COLUMN pgrecall.memory_labels.agent_id IS 'Whose memory it labels.';
 
 --
 -- Name: COLUMN memory_labels.memory_id; Type: COMMENT; Schema: pgrecall; Owner: -
@@ -4423,7 +3820,7 @@ COMMENT ON TABLE pgrecall.memory_links IS 'Links between two memories of the sam
 -- Name: COLUMN memory_links.agent_id; Type: COMMENT; Schema: pgrecall; Owner: -
 --
 
-COMMENT ON COLUMN pgrecall.memory_links.agent_id IS 'Whose memories it links: an agent''s, or a team''s.';
+COMMENT ON COLUMN pgrecall.memory_links.agent_id IS 'Whose memories it links.';
 
 --
 -- Name: COLUMN memory_links.source_id; Type: COMMENT; Schema: pgrecall; Owner: -
@@ -4481,7 +3878,7 @@ COMMENT ON TABLE pgrecall.memory_usage IS 'Counters of use, apart from agent_mem
 -- Name: COLUMN memory_usage.agent_id; Type: COMMENT; Schema: pgrecall; Owner: -
 --
 
-COMMENT ON COLUMN pgrecall.memory_usage.agent_id IS 'Whose memory it counts: an agent, or a team.';
+COMMENT ON COLUMN pgrecall.memory_usage.agent_id IS 'Whose memory it counts.';
 
 --
 -- Name: COLUMN memory_usage.memory_id; Type: COMMENT; Schema: pgrecall; Owner: -
@@ -4526,405 +3923,11 @@ COMMENT ON COLUMN pgrecall.memory_usage.feedback_up IS 'Feedback for it, weighed
 COMMENT ON COLUMN pgrecall.memory_usage.feedback_down IS 'Feedback against it, weighed: not_useful 1, outdated 1, incorrect 3.';
 
 --
--- Name: team_memories; Type: TABLE; Schema: pgrecall; Owner: -
---
-
-CREATE TABLE pgrecall.team_memories (
-    team_id text NOT NULL,
-    id uuid NOT NULL,
-    usefulness double precision DEFAULT 0.5 NOT NULL,
-    confidence double precision DEFAULT 0.8 NOT NULL,
-    importance double precision DEFAULT 0.5 NOT NULL,
-    trust double precision,
-    trust_half_life_hours double precision,
-    created_at timestamp with time zone DEFAULT now(),
-    updated_at timestamp with time zone DEFAULT now() NOT NULL,
-    valid_from timestamp with time zone,
-    valid_until timestamp with time zone,
-    expires_at timestamp with time zone,
-    invalidated_at timestamp with time zone,
-    status text DEFAULT 'active'::text NOT NULL,
-    tier text DEFAULT 'long'::text NOT NULL,
-    memory_type text DEFAULT 'episodic'::text NOT NULL,
-    trust_curve text,
-    entities text[] DEFAULT '{}'::text[] NOT NULL,
-    embedding public.vector(256),
-    content text NOT NULL,
-    content_hash bytea GENERATED ALWAYS AS (pgrecall.content_hash(content)) STORED NOT NULL,
-    embedding_model text,
-    additional_types text[] DEFAULT '{}'::text[] NOT NULL,
-    memory_nature text,
-    content_type text,
-    subject text,
-    tags text[] DEFAULT '{}'::text[] NOT NULL,
-    metadata jsonb DEFAULT '{}'::jsonb NOT NULL,
-    needs_review boolean DEFAULT false NOT NULL,
-    trust_provenance double precision,
-    trust_consensus double precision,
-    trust_governance double precision,
-    trust_usage double precision,
-    component text,
-    output_type text,
-    domain text,
-    category text,
-    loop text,
-    quality_score double precision,
-    compliant boolean,
-    requires_approval boolean DEFAULT false NOT NULL,
-    has_errors boolean DEFAULT false NOT NULL,
-    violates_policy boolean DEFAULT false NOT NULL,
-    under_policy_review boolean DEFAULT false NOT NULL,
-    observed_at timestamp with time zone,
-    invalidation_reason text,
-    superseded_by uuid,
-    inserted_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
-    terms tsvector GENERATED ALWAYS AS (pgrecall.lexemes(content)) STORED NOT NULL,
-    tokens integer,
-    CONSTRAINT ck_team_memories_confidence CHECK (((confidence = (0)::double precision) OR ((confidence >= '1e-100'::double precision) AND (confidence <= (1)::double precision)))),
-    CONSTRAINT ck_team_memories_content CHECK (((content <> ''::text) AND (octet_length(content) <= 2097152))),
-    CONSTRAINT ck_team_memories_created_at CHECK (((created_at >= '0001-01-02 00:00:00+00'::timestamp with time zone) AND (created_at <= '9999-12-30 00:00:00+00'::timestamp with time zone))),
-    CONSTRAINT ck_team_memories_embedding CHECK (((public.vector_norm(embedding) >= '1e-15'::double precision) AND (public.vector_norm(embedding) <= '1e+15'::double precision))),
-    CONSTRAINT ck_team_memories_expires_at CHECK (((expires_at >= '0001-01-02 00:00:00+00'::timestamp with time zone) AND (expires_at <= '9999-12-30 00:00:00+00'::timestamp with time zone))),
-    CONSTRAINT ck_team_memories_importance CHECK (((importance = (0)::double precision) OR ((importance >= '1e-100'::double precision) AND (importance <= (1)::double precision)))),
-    CONSTRAINT ck_team_memories_inserted_at CHECK (((inserted_at >= '0001-01-02 00:00:00+00'::timestamp with time zone) AND (inserted_at <= '9999-12-30 00:00:00+00'::timestamp with time zone))),
-    CONSTRAINT ck_team_memories_invalidated_at CHECK (((invalidated_at >= '0001-01-02 00:00:00+00'::timestamp with time zone) AND (invalidated_at <= '9999-12-30 00:00:00+00'::timestamp with time zone))),
-    CONSTRAINT ck_team_memories_invalidation_reason CHECK ((invalidation_reason = ANY (ARRAY['superseded'::text, 'forgotten'::text]))),
-    CONSTRAINT ck_team_memories_memory_type CHECK (((memory_type <> ''::text) AND (length(memory_type) <= 200))),
-    CONSTRAINT ck_team_memories_metadata CHECK ((jsonb_typeof(metadata) = 'object'::text)),
-    CONSTRAINT ck_team_memories_observed_at CHECK (((observed_at >= '0001-01-02 00:00:00+00'::timestamp with time zone) AND (observed_at <= '9999-12-30 00:00:00+00'::timestamp with time zone))),
-    CONSTRAINT ck_team_memories_quality_score CHECK (((quality_score = (0)::double precision) OR ((quality_score >= '1e-100'::double precision) AND (quality_score <= (1)::double precision)))),
-    CONSTRAINT ck_team_memories_status CHECK ((status = ANY (ARRAY['active'::text, 'consolidated'::text, 'completed'::text, 'archived'::text]))),
-    CONSTRAINT ck_team_memories_team_id CHECK (((team_id <> ''::text) AND (length(team_id) <= 200))),
-    CONSTRAINT ck_team_memories_tier CHECK ((tier = ANY (ARRAY['short'::text, 'medium'::text, 'long'::text]))),
-    CONSTRAINT ck_team_memories_tokens CHECK ((tokens >= 0)),
-    CONSTRAINT ck_team_memories_trust CHECK (((trust = (0)::double precision) OR ((trust >= '1e-100'::double precision) AND (trust <= (1)::double precision)))),
-    CONSTRAINT ck_team_memories_trust_consensus CHECK (((trust_consensus = (0)::double precision) OR ((trust_consensus >= '1e-100'::double precision) AND (trust_consensus <= (1)::double precision)))),
-    CONSTRAINT ck_team_memories_trust_curve CHECK ((trust_curve = ANY (ARRAY['hyperbolic'::text, 'exponential'::text, 'linear'::text]))),
-    CONSTRAINT ck_team_memories_trust_governance CHECK (((trust_governance = (0)::double precision) OR ((trust_governance >= '1e-100'::double precision) AND (trust_governance <= (1)::double precision)))),
-    CONSTRAINT ck_team_memories_trust_half_life_hours CHECK (((trust_half_life_hours >= '0.001'::double precision) AND (trust_half_life_hours <= '1000000000'::double precision))),
-    CONSTRAINT ck_team_memories_trust_provenance CHECK (((trust_provenance = (0)::double precision) OR ((trust_provenance >= '1e-100'::double precision) AND (trust_provenance <= (1)::double precision)))),
-    CONSTRAINT ck_team_memories_trust_usage CHECK (((trust_usage = (0)::double precision) OR ((trust_usage >= '1e-100'::double precision) AND (trust_usage <= (1)::double precision)))),
-    CONSTRAINT ck_team_memories_updated_at CHECK (((updated_at >= '0001-01-02 00:00:00+00'::timestamp with time zone) AND (updated_at <= '9999-12-30 00:00:00+00'::timestamp with time zone))),
-    CONSTRAINT ck_team_memories_usefulness CHECK (((usefulness = (0)::double precision) OR ((usefulness >= '1e-100'::double precision) AND (usefulness <= (1)::double precision)))),
-    CONSTRAINT ck_team_memories_valid_from CHECK (((valid_from >= '0001-01-02 00:00:00+00'::timestamp with time zone) AND (valid_from <= '9999-12-30 00:00:00+00'::timestamp with time zone))),
-    CONSTRAINT ck_team_memories_valid_until CHECK (((valid_until >= '0001-01-02 00:00:00+00'::timestamp with time zone) AND (valid_until <= '9999-12-30 00:00:00+00'::timestamp with time zone))),
-    CONSTRAINT ck_team_memories_validity CHECK ((valid_from < valid_until))
-);
-ALTER TABLE ONLY pgrecall.team_memories ALTER COLUMN embedding SET STORAGE PLAIN;
-
---
--- Name: TABLE team_memories; Type: COMMENT; Schema: pgrecall; Owner: -
---
-
-COMMENT ON TABLE pgrecall.team_memories IS 'Memories shared by teams of agents, of the same shape as agent_memories.';
-
---
--- Name: COLUMN team_memories.team_id; Type: COMMENT; Schema: pgrecall; Owner: -
---
-
-COMMENT ON COLUMN pgrecall.team_memories.team_id IS 'The team whose memory this is; every statement filters on it.';
-
---
--- Name: COLUMN team_memories.id; Type: COMMENT; Schema: pgrecall; Owner: -
---
-
-COMMENT ON COLUMN pgrecall.team_memories.id IS 'UUID made by the client, version 7.';
-
---
--- Name: COLUMN team_memories.usefulness; Type: COMMENT; Schema: pgrecall; Owner: -
---
-
-COMMENT ON COLUMN pgrecall.team_memories.usefulness IS 'Posterior mean of helpfulness from feedback.';
-
---
--- Name: COLUMN team_memories.confidence; Type: COMMENT; Schema: pgrecall; Owner: -
---
-
-COMMENT ON COLUMN pgrecall.team_memories.confidence IS 'How sure the extraction was.';
-
---
--- Name: COLUMN team_memories.importance; Type: COMMENT; Schema: pgrecall; Owner: -
---
-
-COMMENT ON COLUMN pgrecall.team_memories.importance IS 'How much it matters, 0 to 1.';
-
---
--- Name: COLUMN team_memories.trust; Type: COMMENT; Schema: pgrecall; Owner: -
---
-
-COMMENT ON COLUMN pgrecall.team_memories.trust IS 'Trust as stored, before decay; NULL: never assessed.';
-
---
--- Name: COLUMN team_memories.trust_half_life_hours; Type: COMMENT; Schema: pgrecall; Owner: -
---
-
-COMMENT ON COLUMN pgrecall.team_memories.trust_half_life_hours IS 'Half-life of trust in hours.';
-
---
--- Name: COLUMN team_memories.created_at; Type: COMMENT; Schema: pgrecall; Owner: -
---
-
-COMMENT ON COLUMN pgrecall.team_memories.created_at IS 'When it came to be; NULL: unknown.';
-
---
--- Name: COLUMN team_memories.updated_at; Type: COMMENT; Schema: pgrecall; Owner: -
---
-
-COMMENT ON COLUMN pgrecall.team_memories.updated_at IS 'Last change.';
-
---
--- Name: COLUMN team_memories.valid_from; Type: COMMENT; Schema: pgrecall; Owner: -
---
-
-COMMENT ON COLUMN pgrecall.team_memories.valid_from IS 'Start of validity, included; NULL: open.';
-
---
--- Name: COLUMN team_memories.valid_until; Type: COMMENT; Schema: pgrecall; Owner: -
---
-
-COMMENT ON COLUMN pgrecall.team_memories.valid_until IS 'End of validity, excluded; NULL: open.';
-
---
--- Name: COLUMN team_memories.expires_at; Type: COMMENT; Schema: pgrecall; Owner: -
---
-
-COMMENT ON COLUMN pgrecall.team_memories.expires_at IS 'From this moment on it is not recalled; NULL: never.';
-
---
--- Name: COLUMN team_memories.invalidated_at; Type: COMMENT; Schema: pgrecall; Owner: -
---
-
-COMMENT ON COLUMN pgrecall.team_memories.invalidated_at IS 'When it was superseded or forgotten; NULL: it stands.';
-
---
--- Name: COLUMN team_memories.status; Type: COMMENT; Schema: pgrecall; Owner: -
---
-
-COMMENT ON COLUMN pgrecall.team_memories.status IS 'active, consolidated, completed or archived.';
-
---
--- Name: COLUMN team_memories.tier; Type: COMMENT; Schema: pgrecall; Owner: -
---
-
-COMMENT ON COLUMN pgrecall.team_memories.tier IS 'short, medium or long: how long it is meant to last.';
-
---
--- Name: COLUMN team_memories.memory_type; Type: COMMENT; Schema: pgrecall; Owner: -
---
-
-COMMENT ON COLUMN pgrecall.team_memories.memory_type IS 'Its kind, which is also its store.';
-
---
--- Name: COLUMN team_memories.trust_curve; Type: COMMENT; Schema: pgrecall; Owner: -
---
-
-COMMENT ON COLUMN pgrecall.team_memories.trust_curve IS 'How trust decays: hyperbolic, exponential or linear.';
-
---
--- Name: COLUMN team_memories.entities; Type: COMMENT; Schema: pgrecall; Owner: -
---
-
-COMMENT ON COLUMN pgrecall.team_memories.entities IS 'Names of the people, places and things it mentions.';
-
---
--- Name: COLUMN team_memories.embedding; Type: COMMENT; Schema: pgrecall; Owner: -
---
-
-COMMENT ON COLUMN pgrecall.team_memories.embedding IS 'Direction of the meaning; NULL: not embedded.';
-
---
--- Name: COLUMN team_memories.content; Type: COMMENT; Schema: pgrecall; Owner: -
---
-
-COMMENT ON COLUMN pgrecall.team_memories.content IS 'What is remembered, at most 2 MiB of UTF-8.';
-
---
--- Name: COLUMN team_memories.content_hash; Type: COMMENT; Schema: pgrecall; Owner: -
---
-
-COMMENT ON COLUMN pgrecall.team_memories.content_hash IS 'SHA-256 of the normalised content; equal for exact duplicates.';
-
---
--- Name: COLUMN team_memories.embedding_model; Type: COMMENT; Schema: pgrecall; Owner: -
---
-
-COMMENT ON COLUMN pgrecall.team_memories.embedding_model IS 'The model that made the embedding.';
-
---
--- Name: COLUMN team_memories.additional_types; Type: COMMENT; Schema: pgrecall; Owner: -
---
-
-COMMENT ON COLUMN pgrecall.team_memories.additional_types IS 'Further kinds, where a memory has several.';
-
---
--- Name: COLUMN team_memories.memory_nature; Type: COMMENT; Schema: pgrecall; Owner: -
---
-
-COMMENT ON COLUMN pgrecall.team_memories.memory_nature IS 'semantic, episodic, procedural or a caller''s own word.';
-
---
--- Name: COLUMN team_memories.content_type; Type: COMMENT; Schema: pgrecall; Owner: -
---
-
-COMMENT ON COLUMN pgrecall.team_memories.content_type IS 'Media type or a caller''s own word for the form of content.';
-
---
--- Name: COLUMN team_memories.subject; Type: COMMENT; Schema: pgrecall; Owner: -
---
-
-COMMENT ON COLUMN pgrecall.team_memories.subject IS 'What it is about; newer memories supersede older ones per subject.';
-
---
--- Name: COLUMN team_memories.tags; Type: COMMENT; Schema: pgrecall; Owner: -
---
-
-COMMENT ON COLUMN pgrecall.team_memories.tags IS 'Free labels.';
-
---
--- Name: COLUMN team_memories.metadata; Type: COMMENT; Schema: pgrecall; Owner: -
---
-
-COMMENT ON COLUMN pgrecall.team_memories.metadata IS 'The caller''s own fields, a JSON object.';
-
---
--- Name: COLUMN team_memories.needs_review; Type: COMMENT; Schema: pgrecall; Owner: -
---
-
-COMMENT ON COLUMN pgrecall.team_memories.needs_review IS 'Feedback called it outdated.';
-
---
--- Name: COLUMN team_memories.trust_provenance; Type: COMMENT; Schema: pgrecall; Owner: -
---
-
-COMMENT ON COLUMN pgrecall.team_memories.trust_provenance IS 'Trust''s part from component and confidence.';
-
---
--- Name: COLUMN team_memories.trust_consensus; Type: COMMENT; Schema: pgrecall; Owner: -
---
-
-COMMENT ON COLUMN pgrecall.team_memories.trust_consensus IS 'Trust''s part from quality.';
-
---
--- Name: COLUMN team_memories.trust_governance; Type: COMMENT; Schema: pgrecall; Owner: -
---
-
-COMMENT ON COLUMN pgrecall.team_memories.trust_governance IS 'Trust''s part from compliance.';
-
---
--- Name: COLUMN team_memories.trust_usage; Type: COMMENT; Schema: pgrecall; Owner: -
---
-
-COMMENT ON COLUMN pgrecall.team_memories.trust_usage IS 'Trust''s part from outcomes of use.';
-
---
--- Name: COLUMN team_memories.component; Type: COMMENT; Schema: pgrecall; Owner: -
---
-
-COMMENT ON COLUMN pgrecall.team_memories.component IS 'The component that produced it.';
-
---
--- Name: COLUMN team_memories.output_type; Type: COMMENT; Schema: pgrecall; Owner: -
---
-
-COMMENT ON COLUMN pgrecall.team_memories.output_type IS 'reasoning, decision, action, observation and so on.';
-
---
--- Name: COLUMN team_memories.domain; Type: COMMENT; Schema: pgrecall; Owner: -
---
-
-COMMENT ON COLUMN pgrecall.team_memories.domain IS 'Domain of the output.';
-
---
--- Name: COLUMN team_memories.category; Type: COMMENT; Schema: pgrecall; Owner: -
---
-
-COMMENT ON COLUMN pgrecall.team_memories.category IS 'Category of the output.';
-
---
--- Name: COLUMN team_memories.loop; Type: COMMENT; Schema: pgrecall; Owner: -
---
-
-COMMENT ON COLUMN pgrecall.team_memories.loop IS 'The agent loop it came from.';
-
---
--- Name: COLUMN team_memories.quality_score; Type: COMMENT; Schema: pgrecall; Owner: -
---
-
-COMMENT ON COLUMN pgrecall.team_memories.quality_score IS 'Quality given by the producer; NULL: unknown.';
-
---
--- Name: COLUMN team_memories.compliant; Type: COMMENT; Schema: pgrecall; Owner: -
---
-
-COMMENT ON COLUMN pgrecall.team_memories.compliant IS 'Whether it passed governance; NULL: not judged.';
-
---
--- Name: COLUMN team_memories.requires_approval; Type: COMMENT; Schema: pgrecall; Owner: -
---
-
-COMMENT ON COLUMN pgrecall.team_memories.requires_approval IS 'Governance asks for approval.';
-
---
--- Name: COLUMN team_memories.has_errors; Type: COMMENT; Schema: pgrecall; Owner: -
---
-
-COMMENT ON COLUMN pgrecall.team_memories.has_errors IS 'Errors were found in it.';
-
---
--- Name: COLUMN team_memories.violates_policy; Type: COMMENT; Schema: pgrecall; Owner: -
---
-
-COMMENT ON COLUMN pgrecall.team_memories.violates_policy IS 'It violates a policy.';
-
---
--- Name: COLUMN team_memories.under_policy_review; Type: COMMENT; Schema: pgrecall; Owner: -
---
-
-COMMENT ON COLUMN pgrecall.team_memories.under_policy_review IS 'A policy review is open.';
-
---
--- Name: COLUMN team_memories.observed_at; Type: COMMENT; Schema: pgrecall; Owner: -
---
-
-COMMENT ON COLUMN pgrecall.team_memories.observed_at IS 'When it was observed, where that differs.';
-
---
--- Name: COLUMN team_memories.invalidation_reason; Type: COMMENT; Schema: pgrecall; Owner: -
---
-
-COMMENT ON COLUMN pgrecall.team_memories.invalidation_reason IS 'superseded or forgotten.';
-
---
--- Name: COLUMN team_memories.superseded_by; Type: COMMENT; Schema: pgrecall; Owner: -
---
-
-COMMENT ON COLUMN pgrecall.team_memories.superseded_by IS 'The memory that took its place.';
-
---
--- Name: COLUMN team_memories.inserted_at; Type: COMMENT; Schema: pgrecall; Owner: -
---
-
-COMMENT ON COLUMN pgrecall.team_memories.inserted_at IS 'When this row was written by the server''s clock.';
-
---
--- Name: COLUMN team_memories.terms; Type: COMMENT; Schema: pgrecall; Owner: -
---
-
-COMMENT ON COLUMN pgrecall.team_memories.terms IS 'The words of content as they are compared, with their places.';
-
---
--- Name: COLUMN team_memories.tokens; Type: COMMENT; Schema: pgrecall; Owner: -
---
-
-COMMENT ON COLUMN pgrecall.team_memories.tokens IS 'What content takes up in a prompt, as its writer counted; NULL: a quarter of its characters.';
-
---
 -- Name: memory_signals; Type: VIEW; Schema: pgrecall; Owner: -
 --
 
-CREATE VIEW pgrecall.memory_signals AS
+CREATE VIEW pgrecall.memory_signals WITH (security_invoker='true') AS
  SELECT m.agent_id,
-    NULL::text AS team_id,
     m.id,
     m.memory_type,
     m.tier,
@@ -4960,64 +3963,19 @@ CREATE VIEW pgrecall.memory_signals AS
     m.trust,
     pgrecall.decayed_trust(m.trust, u.last_accessed_at, now(), m.trust_curve, m.trust_half_life_hours, NULL::double precision) AS decayed_trust
    FROM (pgrecall.agent_memories m
-     LEFT JOIN pgrecall.memory_usage u ON (((u.agent_id = m.agent_id) AND (u.memory_id = m.id))))
-UNION ALL
- SELECT NULL::text AS agent_id,
-    m.team_id,
-    m.id,
-    m.memory_type,
-    m.tier,
-    m.status,
-    pgrecall.is_valid(m.valid_from, m.valid_until, m.invalidated_at, m.expires_at, now()) AS valid,
-        CASE
-            WHEN (m.created_at IS NOT NULL) THEN GREATEST((date_part('epoch'::text, (now() - m.created_at)) / (86400)::double precision), (0)::double precision)
-            ELSE NULL::double precision
-        END AS age_days,
-        CASE
-            WHEN (u.last_accessed_at IS NOT NULL) THEN GREATEST((date_part('epoch'::text, (now() - u.last_accessed_at)) / (86400)::double precision), (0)::double precision)
-            ELSE NULL::double precision
-        END AS days_since_access,
-    COALESCE(u.retrieval_count, 0) AS retrieval_count,
-    COALESCE(u.success_count, 0) AS success_count,
-    COALESCE(u.failure_count, 0) AS failure_count,
-    u.last_accessed_at,
-    pgrecall.recency_exponential(m.created_at, now(), (0.05)::double precision, (0.5)::double precision) AS recency_five_factor,
-    pgrecall.recency_exponential(COALESCE(u.last_accessed_at, m.created_at), now(), (0.05)::double precision, (0.5)::double precision) AS recency_last_access,
-    pgrecall.recency_exponential(GREATEST(u.last_accessed_at, m.created_at), now(), ((0.6931471805599453 / (14)::numeric))::double precision, (0.5)::double precision) AS recency_half_life,
-    pgrecall.recency_hyperbolic(m.created_at, now(), (7)::double precision, (0.5)::double precision) AS recency_trust,
-    pgrecall.recency_exponential(COALESCE(u.last_accessed_at, m.created_at), now(), ((0.6931471805599453 /
-        CASE m.tier
-            WHEN 'short'::text THEN 0.25
-            WHEN 'medium'::text THEN (7)::numeric
-            ELSE (90)::numeric
-        END))::double precision, (0.5)::double precision) AS recency_tiered,
-    pgrecall.frequency(u.retrieval_count, (50)::double precision) AS frequency_five_factor,
-    pgrecall.frequency(u.retrieval_count, (20)::double precision) AS frequency_tiered,
-    m.usefulness,
-    m.importance,
-    m.confidence,
-    m.trust,
-    pgrecall.decayed_trust(m.trust, u.last_accessed_at, now(), m.trust_curve, m.trust_half_life_hours, NULL::double precision) AS decayed_trust
-   FROM (pgrecall.team_memories m
-     LEFT JOIN pgrecall.memory_usage u ON (((u.agent_id = m.team_id) AND (u.memory_id = m.id))));
+     LEFT JOIN pgrecall.memory_usage u ON (((u.agent_id = m.agent_id) AND (u.memory_id = m.id))));
 
 --
 -- Name: VIEW memory_signals; Type: COMMENT; Schema: pgrecall; Owner: -
 --
 
-COMMENT ON VIEW pgrecall.memory_signals IS 'Every memory with those of its signals that no query is needed for, as of now; filter on agent_id or team_id.';
+COMMENT ON VIEW pgrecall.memory_signals IS 'Every memory with those of its signals that no query is needed for, as of now; filter on agent_id.';
 
 --
 -- Name: COLUMN memory_signals.agent_id; Type: COMMENT; Schema: pgrecall; Owner: -
 --
 
-COMMENT ON COLUMN pgrecall.memory_signals.agent_id IS 'Whose memory this is; NULL for a memory of a team.';
-
---
--- Name: COLUMN memory_signals.team_id; Type: COMMENT; Schema: pgrecall; Owner: -
---
-
-COMMENT ON COLUMN pgrecall.memory_signals.team_id IS 'The team whose memory this is; NULL for a memory of an agent.';
+COMMENT ON COLUMN pgrecall.memory_signals.agent_id IS 'Its owner: an agent, or a team as team:<id>.';
 
 --
 -- Name: COLUMN memory_signals.id; Type: COMMENT; Schema: pgrecall; Owner: -
@@ -5158,53 +4116,6 @@ COMMENT ON COLUMN pgrecall.memory_signals.trust IS 'Trust as stored, before deca
 COMMENT ON COLUMN pgrecall.memory_signals.decayed_trust IS 'Trust now, decayed since the last access by the row''s own curve; NULL: never assessed.';
 
 --
--- Name: memory_terms; Type: VIEW; Schema: pgrecall; Owner: -
---
-
-CREATE VIEW pgrecall.memory_terms WITH (security_invoker='true') AS
- SELECT m.agent_id,
-    false AS of_team,
-    m.id AS memory_id,
-    m.terms
-   FROM pgrecall.agent_memories m
-UNION ALL
- SELECT m.team_id AS agent_id,
-    true AS of_team,
-    m.id AS memory_id,
-    m.terms
-   FROM pgrecall.team_memories m;
-
---
--- Name: VIEW memory_terms; Type: COMMENT; Schema: pgrecall; Owner: -
---
-
-COMMENT ON VIEW pgrecall.memory_terms IS 'The words of memories as they are compared; filter on agent_id and of_team.';
-
---
--- Name: COLUMN memory_terms.agent_id; Type: COMMENT; Schema: pgrecall; Owner: -
---
-
-COMMENT ON COLUMN pgrecall.memory_terms.agent_id IS 'Whose memory it is: an agent, or a team.';
-
---
--- Name: COLUMN memory_terms.of_team; Type: COMMENT; Schema: pgrecall; Owner: -
---
-
-COMMENT ON COLUMN pgrecall.memory_terms.of_team IS 'Whether it is a memory of a team.';
-
---
--- Name: COLUMN memory_terms.memory_id; Type: COMMENT; Schema: pgrecall; Owner: -
---
-
-COMMENT ON COLUMN pgrecall.memory_terms.memory_id IS 'The memory.';
-
---
--- Name: COLUMN memory_terms.terms; Type: COMMENT; Schema: pgrecall; Owner: -
---
-
-COMMENT ON COLUMN pgrecall.memory_terms.terms IS 'Its words with their places.';
-
---
 -- Name: output_type_defaults; Type: TABLE; Schema: pgrecall; Owner: -
 --
 
@@ -5246,7 +4157,6 @@ COMMENT ON COLUMN pgrecall.output_type_defaults.trust_half_life_hours IS 'Half-l
 
 CREATE TABLE pgrecall.rank_indexes (
     agent_id text NOT NULL,
-    table_name text NOT NULL,
     relation text NOT NULL,
     space integer NOT NULL,
     as_of timestamp with time zone NOT NULL,
@@ -5261,8 +4171,7 @@ CREATE TABLE pgrecall.rank_indexes (
     common_terms jsonb,
     likeness double precision,
     CONSTRAINT ck_rank_indexes_as_of CHECK (((as_of >= '0001-01-02 00:00:00+00'::timestamp with time zone) AND (as_of <= '9999-12-30 00:00:00+00'::timestamp with time zone))),
-    CONSTRAINT ck_rank_indexes_built_at CHECK (((built_at >= '0001-01-02 00:00:00+00'::timestamp with time zone) AND (built_at <= '9999-12-30 00:00:00+00'::timestamp with time zone))),
-    CONSTRAINT ck_rank_indexes_table_name CHECK ((table_name = ANY (ARRAY['agent_memories'::text, 'team_memories'::text])))
+    CONSTRAINT ck_rank_indexes_built_at CHECK (((built_at >= '0001-01-02 00:00:00+00'::timestamp with time zone) AND (built_at <= '9999-12-30 00:00:00+00'::timestamp with time zone)))
 );
 
 --
@@ -5275,13 +4184,7 @@ COMMENT ON TABLE pgrecall.rank_indexes IS 'Rank indexes, one of an owner with ma
 -- Name: COLUMN rank_indexes.agent_id; Type: COMMENT; Schema: pgrecall; Owner: -
 --
 
-COMMENT ON COLUMN pgrecall.rank_indexes.agent_id IS 'Whose memories it ranks: an agent, or a team.';
-
---
--- Name: COLUMN rank_indexes.table_name; Type: COMMENT; Schema: pgrecall; Owner: -
---
-
-COMMENT ON COLUMN pgrecall.rank_indexes.table_name IS 'agent_memories or team_memories.';
+COMMENT ON COLUMN pgrecall.rank_indexes.agent_id IS 'Whose memories it ranks.';
 
 --
 -- Name: COLUMN rank_indexes.relation; Type: COMMENT; Schema: pgrecall; Owner: -
@@ -5362,65 +4265,102 @@ COMMENT ON COLUMN pgrecall.rank_indexes.common_terms IS 'Terms that many of them
 COMMENT ON COLUMN pgrecall.rank_indexes.likeness IS 'How similar to a query, by cosine, the likest that a walk meets usually is.';
 
 --
+-- Name: team_memories; Type: VIEW; Schema: pgrecall; Owner: -
+--
+
+CREATE VIEW pgrecall.team_memories WITH (security_invoker='true') AS
+ SELECT substr(agent_id, 6) AS team_id,
+    agent_id,
+    id,
+    usefulness,
+    confidence,
+    importance,
+    trust,
+    trust_half_life_hours,
+    created_at,
+    updated_at,
+    valid_from,
+    valid_until,
+    expires_at,
+    invalidated_at,
+    status,
+    tier,
+    memory_type,
+    trust_curve,
+    entities,
+    embedding,
+    content,
+    content_hash,
+    embedding_model,
+    additional_types,
+    memory_nature,
+    content_type,
+    subject,
+    tags,
+    metadata,
+    needs_review,
+    trust_provenance,
+    trust_consensus,
+    trust_governance,
+    trust_usage,
+    component,
+    output_type,
+    domain,
+    category,
+    loop,
+    quality_score,
+    compliant,
+    requires_approval,
+    has_errors,
+    violates_policy,
+    under_policy_review,
+    observed_at,
+    invalidation_reason,
+    superseded_by,
+    inserted_at,
+    terms,
+    tokens
+   FROM pgrecall.agent_memories m
+  WHERE starts_with(agent_id, 'team:'::text);
+
+--
+-- Name: VIEW team_memories; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON VIEW pgrecall.team_memories IS 'The memories of teams by their id; in all other places a team is the owner team:<id>.';
+
+--
 -- Name: telling_terms; Type: VIEW; Schema: pgrecall; Owner: -
 --
 
 CREATE VIEW pgrecall.telling_terms WITH (security_invoker='true') AS
  SELECT counted.agent_id,
-    NULL::text AS team_id,
     counted.term,
     counted.memories,
     pgrecall.term_weight(counted.memories, owners.total) AS weight,
     (((counted.memories)::double precision / (owners.total)::double precision) * pgrecall.term_weight(counted.memories, owners.total)) AS telling
-   FROM (( SELECT t.agent_id,
+   FROM (( SELECT m.agent_id,
             each.term,
             count(*) AS memories
-           FROM (pgrecall.memory_terms t
-             CROSS JOIN LATERAL unnest(tsvector_to_array(t.terms)) each(term))
-          WHERE (NOT t.of_team)
-          GROUP BY t.agent_id, each.term) counted
-     JOIN ( SELECT t.agent_id,
+           FROM (pgrecall.agent_memories m
+             CROSS JOIN LATERAL unnest(tsvector_to_array(m.terms)) each(term))
+          GROUP BY m.agent_id, each.term) counted
+     JOIN ( SELECT m.agent_id,
             count(*) AS total
-           FROM pgrecall.memory_terms t
-          WHERE (NOT t.of_team)
-          GROUP BY t.agent_id) owners ON ((owners.agent_id = counted.agent_id)))
-UNION ALL
- SELECT NULL::text AS agent_id,
-    counted.team_id,
-    counted.term,
-    counted.memories,
-    pgrecall.term_weight(counted.memories, owners.total) AS weight,
-    (((counted.memories)::double precision / (owners.total)::double precision) * pgrecall.term_weight(counted.memories, owners.total)) AS telling
-   FROM (( SELECT t.agent_id AS team_id,
-            each.term,
-            count(*) AS memories
-           FROM (pgrecall.memory_terms t
-             CROSS JOIN LATERAL unnest(tsvector_to_array(t.terms)) each(term))
-          WHERE t.of_team
-          GROUP BY t.agent_id, each.term) counted
-     JOIN ( SELECT t.agent_id AS team_id,
-            count(*) AS total
-           FROM pgrecall.memory_terms t
-          WHERE t.of_team
-          GROUP BY t.agent_id) owners ON ((owners.team_id = counted.team_id)));
+           FROM pgrecall.agent_memories m
+          GROUP BY m.agent_id) owners ON ((owners.agent_id = counted.agent_id)));
 
 --
 -- Name: VIEW telling_terms; Type: COMMENT; Schema: pgrecall; Owner: -
 --
 
-COMMENT ON VIEW pgrecall.telling_terms IS 'The terms of every owner''s memories; filter on agent_id or team_id and order by telling to see what they are about.';
+COMMENT ON VIEW pgrecall.telling_terms IS 'The terms of every owner''s memories; filter on agent_id and order by telling to see what they are about.';
 
 --
 -- Name: COLUMN telling_terms.agent_id; Type: COMMENT; Schema: pgrecall; Owner: -
 --
 
-COMMENT ON COLUMN pgrecall.telling_terms.agent_id IS 'Whose memories have it; NULL for those of a team.';
-
---
--- Name: COLUMN telling_terms.team_id; Type: COMMENT; Schema: pgrecall; Owner: -
---
-
-COMMENT ON COLUMN pgrecall.telling_terms.team_id IS 'The team whose memories have it; NULL for those of an agent.';
+COMMENT ON COLUMN pgrecall.telling_terms.agent_id IS 'Whose memories have it: an agent, or a team as team:<id>.';
 
 --
 -- Name: COLUMN telling_terms.term; Type: COMMENT; Schema: pgrecall; Owner: -
@@ -5550,14 +4490,7 @@ ALTER TABLE ONLY pgrecall.output_type_defaults
 --
 
 ALTER TABLE ONLY pgrecall.rank_indexes
-    ADD CONSTRAINT pk_rank_indexes PRIMARY KEY (agent_id, table_name);
-
---
--- Name: team_memories pk_team_memories; Type: CONSTRAINT; Schema: pgrecall; Owner: -
---
-
-ALTER TABLE ONLY pgrecall.team_memories
-    ADD CONSTRAINT pk_team_memories PRIMARY KEY (team_id, id);
+    ADD CONSTRAINT pk_rank_indexes PRIMARY KEY (agent_id);
 
 --
 -- Name: tier_defaults pk_tier_defaults; Type: CONSTRAINT; Schema: pgrecall; Owner: -
@@ -5582,7 +4515,7 @@ CREATE INDEX ix_agent_memories_agent_id_inserted_at ON pgrecall.agent_memories U
 -- Name: ix_agent_memories_words; Type: INDEX; Schema: pgrecall; Owner: -
 --
 
-CREATE INDEX ix_agent_memories_words ON pgrecall.agent_memories USING gin (pgrecall.term_keys(agent_id, false, terms)) WITH (fastupdate=off);
+CREATE INDEX ix_agent_memories_words ON pgrecall.agent_memories USING gin (pgrecall.term_keys(agent_id, terms)) WITH (fastupdate=off);
 
 --
 -- Name: ix_memory_events_agent_id_occurred_at; Type: INDEX; Schema: pgrecall; Owner: -
@@ -5601,24 +4534,6 @@ CREATE INDEX ix_memory_labels_agent_id_value_kind ON pgrecall.memory_labels USIN
 --
 
 CREATE INDEX ix_memory_links_agent_id_target_id ON pgrecall.memory_links USING btree (agent_id, target_id);
-
---
--- Name: ix_team_memories_team_id_content_hash; Type: INDEX; Schema: pgrecall; Owner: -
---
-
-CREATE UNIQUE INDEX ix_team_memories_team_id_content_hash ON pgrecall.team_memories USING btree (team_id, content_hash) WHERE (status = 'active'::text);
-
---
--- Name: ix_team_memories_team_id_inserted_at; Type: INDEX; Schema: pgrecall; Owner: -
---
-
-CREATE INDEX ix_team_memories_team_id_inserted_at ON pgrecall.team_memories USING btree (team_id, inserted_at);
-
---
--- Name: ix_team_memories_words; Type: INDEX; Schema: pgrecall; Owner: -
---
-
-CREATE INDEX ix_team_memories_words ON pgrecall.team_memories USING gin (pgrecall.term_keys(team_id, true, terms)) WITH (fastupdate=off);
 
 --
 -- PostgreSQL database dump complete

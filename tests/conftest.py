@@ -16,8 +16,12 @@ import psycopg
 import pytest
 from psycopg import sql
 from sqlalchemy import Engine, NullPool, create_engine, make_url
+from sqlalchemy.dialects import registry
 
 from pgrecall import MemoryRepository, embedded, migrate
+
+# What postgresql:// means from SQLAlchemy 2.1 on; before, it is psycopg2.
+registry.register("postgresql", "sqlalchemy.dialects.postgresql.psycopg", "PGDialect_psycopg")
 
 DIMENSIONS = 8
 _numbers = count()
@@ -29,7 +33,7 @@ def server_url() -> Iterator[str]:
     if url := os.environ.get("PGRECALL_TEST_DATABASE_URL"):
         yield url
     elif os.environ.get("PGRECALL_TEST_CONTAINER"):
-        from testcontainers.postgres import PostgresContainer
+        from testcontainers.community.postgres import PostgresContainer
 
         with PostgresContainer("pgvector/pgvector:pg18", driver=None) as container:
             yield container.get_connection_url()

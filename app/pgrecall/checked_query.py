@@ -10,13 +10,14 @@ from uuid import UUID
 
 from pgrecall.errors import InputError
 from pgrecall.labelled_query import LabelledQuery
+from pgrecall.quoting import shortened
 from pgrecall.validation import (
+    in_list,
     require_aware,
     require_name,
     require_query,
     require_query_entities,
     require_text,
-    shown,
 )
 
 MAX_GAIN = 1e6
@@ -56,21 +57,22 @@ def checked_query(query: object) -> CheckedQuery:
 
 
 def _relevant(relevant: object) -> dict[UUID, float]:
-    if isinstance(relevant, str | bytes) or not isinstance(relevant, Iterable):
-        raise InputError(f"relevant holds ids of memories, got {relevant!r:.80}")
+    several = in_list(relevant)
+    if several is None:
+        raise InputError(f"relevant holds ids of memories, got {shortened(relevant)}")
     given: Iterable[tuple[Any, Any]] = (
-        relevant.items() if isinstance(relevant, Mapping) else ((one, 1.0) for one in relevant)
+        relevant.items() if isinstance(relevant, Mapping) else ((one, 1.0) for one in several)
     )
     gains: dict[UUID, float] = {}
     for memory_id, gain in given:
         if not isinstance(memory_id, UUID):
-            raise InputError(f"a memory's id is a uuid.UUID, got {memory_id!r:.80}")
+            raise InputError(f"a memory's id is a uuid.UUID, got {shortened(memory_id)}")
         if (
             isinstance(gain, bool)
             or not isinstance(gain, int | float)
             or not 1e-6 <= gain <= MAX_GAIN
         ):
-            raise InputError(f"a gain must lie within 1e-6 and {MAX_GAIN:g}, got {shown(gain)}")
+            raise InputError(f"a gain must lie within 1e-6 and {MAX_GAIN:g}, got {shortened(gain)}")
         gains[memory_id] = float(gain)
     if not gains:
         raise InputError("relevant is empty: a query needs at least one memory that answers it")

@@ -46,10 +46,10 @@ class Context:
     left_out: Sequence[LeftOut]
     """What was considered beside it, best first."""
     tokens: int
-    """Of the text, by the repository's token counter; never more than `max_tokens`."""
+    """Of the text, by the repository's token counter, and by that never more than `max_tokens`."""
     max_tokens: int
     marker: str
-    """Stands around each memory and is drawn anew each time; empty where no memory is in."""
+    """Begins each memory and ends the text, drawn anew each time; empty where no memory is in."""
     strategy: Literal["exact", "index"]
     """How the memories were found."""
 

@@ -1,7 +1,10 @@
 """Styles: how memories are written into a prompt so that none can pose as another.
 
-Each memory stands between two lines that carry a marker, drawn anew for each assembly: who wrote a
-memory cannot have known it. What could end the memory's own block is written differently besides.
+Each memory begins with a marker, drawn anew for each assembly, that is found nowhere else in the
+text: who wrote a memory cannot have known it. What could end a memory's own block or begin another
+is written differently besides. A tokenizer takes ten tokens for all that stands around a memory:
+the marker is two, a date without hyphens three instead of six, and a type is written where it is
+not that of the memory before.
 """
 
 from __future__ import annotations
@@ -10,15 +13,21 @@ import re
 import secrets
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from types import MappingProxyType
 
 from pgrecall.errors import UnknownName
 from pgrecall.memory import Memory
+from pgrecall.quoting import shortened
 
-MARKER_BYTES = 8
-"""Of randomness; the marker has two characters for each."""
+MARKER_LETTERS = "hmnpstuvwx"
+"""None is a digit of a hexadecimal number, and with a `<` before it each is one token."""
+SAMPLE_MARKER = "m000"
+MOST_ADDED = 30
+"""Tokens of a sample, which has fewer characters: sums stay integers whatever a counter returns."""
 MAX_CATEGORY_LENGTH = 60
+CATEGORY_PIECES = "[A-Z]{1,3}[a-z]{0,4}|[a-z]{1,4}|[^A-Za-z]"
+"""What is reckoned as a token of a category; a regular expression in Python and SQL."""
 CATEGORIES = (
     *("instruction", "preference", "fact", "entity", "learning"),
     *("semantic", "procedural", "task", "episodic"),
@@ -27,6 +36,9 @@ CATEGORIES = (
 
 LINE_BREAKS = "\r\n|[\n\r\v\f\u001c\u001d\u001e\u0085\u2028\u2029]"
 """All that some reader takes for the end of a line; a regular expression in Python and SQL."""
+_INVISIBLE = re.compile("[\U000e0000-\U000e0fff]")
+"""Tags, and selectors of variants: nobody sees them, and a text for models alone can be spelt in
+them. The flags of England, Scotland and Wales become black ones."""
 _CONTROL = re.compile(
     "[\u0000-\u0008\u000e-\u001b\u001f\u007f-\u009f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ufffe\uffff]"
 )
@@ -34,77 +46,108 @@ _CONTROL = re.compile(
 
 
 @dataclass(frozen=True, slots=True)
+class Added:
+    """Tokens that a style adds."""
+
+    frame: int
+    """To all blocks together."""
+    per_block: int
+    """To each memory, without its category."""
+    per_line: int
+    """To every line of a body but the first."""
+    per_escape: int
+    """To each character that is written differently."""
+
+
+@dataclass(frozen=True, slots=True)
 class Style:
-    """How a memory's block is written: CATEGORY, DATE, MARKER and BODY are put in."""
+    """How a memory's block is written: HEAD, MARKER and BODY are put in."""
 
     name: str
     opening: str
     block: str
     closing: str
     indent: str = ""
-    """In front of every line of a body."""
+    """In front of every line of a body but the first."""
     escapes: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     """What is written in the place of a character of a body."""
 
     @property
-    def frame(self) -> str:
-        """What is written beside the blocks, a marker included."""
-        return _filled(self.opening + self.closing, marker="0" * (2 * MARKER_BYTES))
+    def samples(self) -> tuple[str, ...]:
+        """What has to be counted to know what the style adds."""
+        # A digit: the space before it may take up a token of its own.
+        body, head = "0", _head(date(2026, 11, 21), "x")
+        return (
+            body,
+            _filled(self.opening + self.closing, marker=SAMPLE_MARKER),
+            _filled(self.block, marker=SAMPLE_MARKER, head=head, body=body),
+            self.indent + body,
+            "&",
+            self.escapes.get("&", "&"),
+        )
 
-    @property
-    def block_length(self) -> int:
-        """Characters of a block without its category and its body."""
-        return len(_filled(self.block, marker="0" * (2 * MARKER_BYTES), date="2026-11-21"))
+    def added(self, counts: Sequence[int]) -> Added:
+        """What the style adds, by the numbers of tokens of its samples."""
+        body, frame, block, line, plain, escaped = counts
+        each = (block - body, line - body, escaped - plain)
+        return Added(frame, *(min(max(one, 0), MOST_ADDED) for one in each))
 
     @property
     def escaped(self) -> str:
         """The characters that are written differently, as a regular expression of one."""
         return f"[{''.join(self.escapes)}]" if self.escapes else ""
 
-    @property
-    def per_escape(self) -> int:
-        """How many characters longer one of them gets, at most."""
-        return max((len(written) - 1 for written in self.escapes.values()), default=0)
-
     def text(self, memories: Sequence[Memory], marker: str) -> str:
         """The memories in the order of their categories, within one in the order given."""
         if not memories:
             return ""
         ordered = sorted(memories, key=lambda memory: _place(memory.memory_type))
-        blocks = "".join(self.written(memory, marker) for memory in ordered)
-        return _filled(self.opening, marker=marker) + blocks + _filled(self.closing, marker=marker)
+        kinds = ["", *(category(memory.memory_type) for memory in ordered)]
+        blocks = (
+            self.written(memory, marker, kind if kind != before else "")
+            for memory, before, kind in zip(ordered, kinds, kinds[1:], strict=False)
+        )
+        opening, closing = (_filled(x, marker=marker) for x in (self.opening, self.closing))
+        return "".join((opening, *blocks, closing))
 
-    def written(self, memory: Memory, marker: str) -> str:
-        """One memory between its marks."""
+    def written(self, memory: Memory, marker: str, kind: str) -> str:
+        """One memory with what stands around it."""
         return _filled(
             self.block,
             marker=marker,
-            category=category(memory.memory_type),
-            date=_date(memory.created_at),
+            head=_head(memory.created_at, kind),
             body=self.body(memory.content),
         )
 
     def body(self, content: str) -> str:
         """A memory's text as it stands in its block."""
-        lines = re.split(LINE_BREAKS, content)
-        return "\n".join(self.indent + self._escaped(_CONTROL.sub("\ufffd", x)) for x in lines)
+        lines = re.split(LINE_BREAKS, _INVISIBLE.sub("", content))
+        return f"\n{self.indent}".join(self._escaped(_CONTROL.sub("\ufffd", x)) for x in lines)
 
     def _escaped(self, line: str) -> str:
         return "".join(self.escapes.get(character, character) for character in line)
 
 
 def category(memory_type: str) -> str:
-    """A type of memory as it may stand in a block's first line: a word or a few, no signs."""
-    plain = re.sub(r"[^\w .:/-]", "_", " ".join(memory_type.split()))
-    return plain[:MAX_CATEGORY_LENGTH]
+    """A type of memory as it may stand in front of a body: a word or a few, no signs."""
+    plain = re.sub(r"[^\w ./-]", "_", " ".join(memory_type.split()))
+    return plain[:MAX_CATEGORY_LENGTH] or "_"
 
 
-def fresh_marker(memories: Sequence[Memory]) -> str:
-    """A marker that occurs in none of these memories."""
-    while True:
-        marker = secrets.token_hex(MARKER_BYTES)
-        if not any(marker in one.content or marker in one.memory_type for one in memories):
-            return marker
+def marked(style: Style, memories: Sequence[Memory]) -> tuple[str, str]:
+    """The text of these memories, and its marker: a random letter and digits that are found
+    nowhere in what is written of the memories, in whatever case.
+
+    Three digits, unless they were guessed: whoever writes all thousands of them down makes the
+    marker longer.
+    """
+    if not memories:
+        return "", ""
+    said = style.text(memories, "").lower()
+    marker = secrets.choice(MARKER_LETTERS)
+    while len(marker) == 1 or marker in said:
+        marker += f"{secrets.randbelow(1000):03}"
+    return style.text(memories, marker), marker
 
 
 def named(name: str) -> Style:
@@ -113,7 +156,7 @@ def named(name: str) -> Style:
         return STYLES[name]
     except (KeyError, TypeError):
         raise UnknownName(
-            f"unknown style {name!r:.80}; the styles are {', '.join(STYLES)}"
+            f"unknown style {shortened(name)}; the styles are {', '.join(STYLES)}"
         ) from None
 
 
@@ -123,35 +166,38 @@ def _place(memory_type: str) -> tuple[int, str]:
     return len(CATEGORIES), memory_type
 
 
-def _date(created_at: datetime | None) -> str:
-    return "undated" if created_at is None else created_at.astimezone(UTC).date().isoformat()
+def _head(created_at: date | None, kind: str) -> str:
+    if isinstance(created_at, datetime):
+        created_at = created_at.astimezone(UTC).date()
+    day = "undated" if created_at is None else created_at.isoformat().replace("-", "")
+    return f"{day} {kind}" if kind else day
 
 
 def _filled(text: str, **values: str) -> str:
     """With every NAME replaced at once, so that a value is never looked at again."""
-    return re.sub("CATEGORY|DATE|MARKER|BODY", lambda found: values.get(found[0].lower(), ""), text)
+    return re.sub("HEAD|MARKER|BODY", lambda found: values.get(found[0].lower(), ""), text)
 
 
 plain = Style(
     "plain",
     opening="",
-    block="[MARKER CATEGORY DATE]\nBODY\n[/MARKER]\n",
-    closing="",
+    block="MARKER HEAD: BODY\n",
+    closing="/MARKER\n",
     indent="  ",
 )
 markdown = Style(
     "markdown",
     opening="",
-    block="**CATEGORY, DATE** `MARKER`\n\nBODY\n\n`/MARKER`\n\n",
-    closing="",
-    indent="> ",
+    block="- MARKER HEAD: BODY\n",
+    closing="\n/MARKER\n",
+    indent="  ",
     escapes=MappingProxyType({"&": "&amp;", "<": "&lt;"}),
 )
 xml = Style(
     "xml",
-    opening='<memories marker="MARKER">\n',
-    block='<memory-MARKER type="CATEGORY" date="DATE">BODY</memory-MARKER>\n',
-    closing="</memories>\n",
+    opening="<MARKER>\n",
+    block="<MARKER/>HEAD: BODY\n",
+    closing="</MARKER>\n",
     escapes=MappingProxyType({"&": "&amp;", "<": "&lt;", ">": "&gt;"}),
 )
 STYLES = {style.name: style for style in (plain, markdown, xml)}

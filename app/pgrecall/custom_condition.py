@@ -9,6 +9,7 @@ from sqlalchemy import BindParameter, ColumnClause, ColumnElement, TextClause
 from sqlalchemy.sql.visitors import iterate
 
 from pgrecall.errors import InputError
+from pgrecall.quoting import shortened
 
 Expression = ColumnElement[bool] | TextClause
 
@@ -64,7 +65,7 @@ def _require_closed(raw: str) -> None:
     if depth != 0 or left or re.search(r"\$\w*\$", bare) or "\\'" in raw:
         raise InputError(
             f"where: raw SQL must close its own brackets and quotes, and hold no comment, "
-            f"semicolon, backslash or dollar quote; got {raw!r:.120}"
+            f"semicolon, backslash or dollar quote; got {shortened(raw)}"
         )
 
 

@@ -2,48 +2,78 @@
 
 from __future__ import annotations
 
+import atexit
 import logging
 import os
 import re
 import shutil
+import sys
 import tempfile
 import threading
 import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass, field
 from hashlib import sha256
-from pathlib import Path
+from pathlib import Path, PurePath, PureWindowsPath
+from subprocess import CalledProcessError
 from typing import Any
 
 from pgrecall.errors import DatabaseUnavailable, ExtraMissing, InputError
+from pgrecall.quoting import path_of, shortened
 
 POSTGRES_VERSION = 18
 _CONFIGURATION = "shared_buffers = '256MB'\nmaintenance_work_mem = '256MB'\n"
 """PostgreSQL's own defaults are a quarter to a half of this, too little for an HNSW build."""
 
 
-@contextmanager
+class Database(AbstractContextManager[str]):
+    """An embedded server: `with` gives its URL, and `start` where no `with` is wanted."""
+
+    def __init__(self, directory: Path | None, postgres_version: int) -> None:
+        self._use = _database(directory, postgres_version)
+
+    def start(self) -> str:
+        """The URL; this process uses the server until it ends."""
+        url = self.__enter__()
+        atexit.register(self._use.__exit__, None, None, None)
+        return url
+
+    def __enter__(self) -> str:
+        return self._use.__enter__()
+
+    def __exit__(self, *error: Any) -> bool | None:
+        return self._use.__exit__(*error)
+
+
 def database(
     directory: str | Path | None = None, *, postgres_version: int = POSTGRES_VERSION
-) -> Iterator[str]:
+) -> Database:
     """The URL of a running embedded server; it stops when its last user leaves.
 
-    With a directory, data stays there and several processes may use it at once, each with a
-    `with` of its own; a user that is killed counts as gone. Without one, the server is temporary
-    and its data is deleted at the end. Listens on a local socket only.
+    Used by `with embedded.database() as url:`, or `url = embedded.database().start()` for as long
+    as the process runs. With a directory, data stays there and several processes may use it at
+    once, each in its own way; a user that is killed counts as gone. Without one, the server is
+    temporary and its data is deleted at the end. Listens on a local socket only; on Windows, on a
+    port of 127.0.0.1 that any local user may connect to.
 
-    Raises ExtraMissing without the `local` extra, DatabaseUnavailable when it cannot start.
+    Raises InputError for what is no directory or version, ExtraMissing without the `local` extra,
+    DatabaseUnavailable when it cannot start.
     """
+    return Database(None if directory is None else path_of(directory), postgres_version)
+
+
+@contextmanager
+def _database(directory: Path | None, postgres_version: int) -> Iterator[str]:
     if directory is None:
-        folder = Path(tempfile.mkdtemp(prefix="pgrecall-"))
+        folder = Path(tempfile.mkdtemp(prefix="pgrecall-")).resolve()  # a link itself on macOS
         try:
             with _used(folder / "data", postgres_version) as url:
                 yield url
         finally:
             shutil.rmtree(folder, ignore_errors=True)
     else:
-        with _used(Path(directory).expanduser().resolve(), postgres_version) as url:
+        with _used(directory.expanduser().resolve(), postgres_version) as url:
             yield url
 
 
@@ -55,9 +85,10 @@ def binaries(postgres_version: int = POSTGRES_VERSION) -> Path:
 
 def _require_version(postgres_version: int) -> None:
     known = _pgserver().utils.POSTGRES_VERSIONS
-    if postgres_version not in known:
+    if type(postgres_version) is not int or postgres_version not in known:
         raise InputError(
-            f"no embedded PostgreSQL {postgres_version}; there are {', '.join(map(str, known))}"
+            f"no embedded PostgreSQL {shortened(postgres_version)}; "
+            f"there are {', '.join(map(str, known))}"
         )
 
 
@@ -106,18 +137,46 @@ def _require_usable(data: Path, postgres_version: int) -> None:
         )
 
 
+def is_plain(data: PurePath) -> bool:
+    """Whether pg_ctl and a URL carry this path as it is.
+
+    On Windows they need not: the server listens on a port, and no shell reads the path. Elsewhere
+    pgserver quotes neither, and the name of the socket in it may have 103 bytes on macOS.
+    """
+    if isinstance(data, PureWindowsPath):
+        return True
+    socket = str(data / ".s.PGSQL.5432")
+    return re.fullmatch(r"[A-Za-z0-9_./-]{1,103}", socket) is not None
+
+
 def _address(data: Path) -> Path:
     """`data` itself, or a link to it where its name is one that pg_ctl and a URL cannot carry."""
-    if re.fullmatch(r"[A-Za-z0-9_./-]+", str(data)):
+    if is_plain(data):
         return data
-    link = Path(tempfile.gettempdir()) / f"pgrecall-{sha256(str(data).encode()).hexdigest()[:16]}"
-    if os.name == "posix" and os.geteuid() == 0:  # the server runs as another user then
+    name = f"pgrecall-{sha256(os.fsencode(data)).hexdigest()[:16]}"
+    links = [Path(folder) / name for folder in (tempfile.gettempdir(), "/tmp")]  # noqa: S108
+    link = next(filter(is_plain, links))
+    if os.geteuid() == 0:  # the server runs as another user then
         _pgserver().utils.ensure_prefix_permissions(data)
     with suppress(FileExistsError):
         link.symlink_to(data, target_is_directory=True)
     if link.readlink() != data:
         raise DatabaseUnavailable(f"{link} should be a link to {data}; remove it")
     return link
+
+
+def _initialise(server: Any) -> None:
+    """Also where LANG or LC_ALL, come along by ssh, name a locale that is not installed here."""
+    try:
+        server.ensure_pgdata_inited()
+    except CalledProcessError:
+        former = os.environ.get("LC_ALL")
+        os.environ["LC_ALL"] = "C.UTF-8" if sys.platform == "linux" else "C"
+        try:
+            server.ensure_pgdata_inited()
+        finally:
+            del os.environ["LC_ALL"]
+            os.environ.update({} if former is None else {"LC_ALL": former})
 
 
 def _join(use: _Use, data: Path, postgres_version: int) -> None:
@@ -131,7 +190,7 @@ def _join(use: _Use, data: Path, postgres_version: int) -> None:
         with fasteners.InterProcessLock(_lock_path(data, "start")):
             use.server = pgserver.PostgresServer(_address(data), postgres_version=postgres_version)
             fresh = not (data / "PG_VERSION").exists()
-            use.server.ensure_pgdata_inited()
+            _initialise(use.server)
             if fresh:
                 with (data / "postgresql.conf").open("a", encoding="utf-8") as file:
                     file.write(_CONFIGURATION)

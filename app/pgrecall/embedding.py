@@ -8,9 +8,14 @@ from collections.abc import Sequence
 from enum import StrEnum
 from typing import Protocol, runtime_checkable
 
-from pgvector import HalfVector, Vector
+try:
+    from pgvector import HalfVector as HalfVector
+    from pgvector import Vector as Vector
+except ImportError:  # before pgvector 0.4
+    from pgvector.utils import HalfVector, Vector  # type: ignore[import-not-found, no-redef]
 
 from pgrecall.errors import InvalidVector
+from pgrecall.quoting import shortened
 
 StoredVector = Vector | HalfVector
 
@@ -50,7 +55,7 @@ def stored_vector(
     number in the stored precision, and a vector without a direction (zero, or so short or so long
     that its direction is lost).
     """
-    components = _components(values)
+    components = components_of(values)
     if len(components) != dimensions:
         raise InvalidVector(
             f"the vector has {len(components)} dimensions, the database stores {dimensions}"
@@ -60,7 +65,7 @@ def stored_vector(
     if not math.isfinite(norm):
         position = next(i for i, x in enumerate(stored.to_list()) if not math.isfinite(x))
         raise InvalidVector(
-            f"component {position} of the vector is {components[position]}; "
+            f"component {position} of the vector is {shortened(components[position])}; "
             f"every component must be a finite {embedding_type} number"
         )
     if not SMALLEST_NORM <= norm <= LARGEST_NORM:
@@ -78,7 +83,7 @@ def as_text(components: Sequence[float], *, digits: int = 9) -> str:
     return f"[{','.join([f'%.{digits}g'] * len(components))}]" % tuple(components)
 
 
-def _components(values: VectorLike) -> list[float]:
+def components_of(values: VectorLike) -> list[float]:
     if isinstance(values, list):
         return values
     if isinstance(values, Vector | HalfVector):
@@ -94,20 +99,22 @@ def _components(values: VectorLike) -> list[float]:
 
 
 def _packed(components: list[float], embedding_type: EmbeddingType) -> StoredVector:
+    is_vector = embedding_type is EmbeddingType.VECTOR
+    count = len(components)
     try:
-        if embedding_type is EmbeddingType.VECTOR:
-            return Vector(components)
-        return HalfVector(components)
-    except (OverflowError, TypeError, ValueError):
+        # In pgvector's binary form: its constructors differ between versions in what they take.
+        packed = struct.pack(f">HH{count}{'f' if is_vector else 'e'}", count, 0, *components)
+    except (OverflowError, TypeError, ValueError, struct.error):
         raise InvalidVector(_fault(components, embedding_type)) from None
+    return Vector.from_binary(packed) if is_vector else HalfVector.from_binary(packed)
 
 
 def _fault(components: list[float], embedding_type: EmbeddingType) -> str:
     """Which component cannot be packed, and why."""
     for position, component in enumerate(components):
-        what = f"component {position} of the vector is {component!r:.40}"
+        what = f"component {position} of the vector is {shortened(component)}"
         try:
-            struct.pack("f" if embedding_type is EmbeddingType.VECTOR else "e", component)
+            struct.pack(">f" if embedding_type is EmbeddingType.VECTOR else ">e", component)
         except OverflowError:
             return f"{what}: too large for {embedding_type}"
         except (struct.error, TypeError, ValueError):

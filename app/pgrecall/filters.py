@@ -10,6 +10,7 @@ from typing import Any, Self, TypedDict
 from pgrecall.custom_condition import Expression, require_condition
 from pgrecall.errors import InputError, UnknownName
 from pgrecall.metadata_filter import MetadataFilter
+from pgrecall.quoting import listed
 from pgrecall.schema.limits import LABEL_KINDS, MAX_FILTER_TEXT, STATUSES, TIERS
 from pgrecall.validation import (
     require_aware,
@@ -156,7 +157,7 @@ class Filters:
         unknown = sorted(set(arguments) - set(known))
         if unknown:
             raise UnknownName(
-                f"unknown filter {', '.join(unknown)}; the filters are {', '.join(known)}"
+                f"unknown filter {listed(unknown)}; the filters are {', '.join(known)}"
             )
         given: dict[str, Any] = {k: v for k, v in arguments.items() if v is not None}
         where = given.pop("where", ())
@@ -194,4 +195,4 @@ def _require_known(name: str, values: Sequence[str] | None, known: Sequence[str]
     require_texts(name, values)
     unknown = [value for value in values or () if value not in known]
     if unknown:
-        raise UnknownName(f"{name}: unknown {', '.join(unknown)}; known are {', '.join(known)}")
+        raise UnknownName(f"{name}: unknown {listed(unknown)}; known are {', '.join(known)}")

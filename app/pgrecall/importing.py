@@ -6,11 +6,12 @@ import gzip
 import io
 import json
 import zlib
+from codecs import BOM_UTF8
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
-from datetime import datetime
-from itertools import islice
+from dataclasses import dataclass, fields
+from datetime import UTC, datetime
+from hashlib import sha256
 from pathlib import Path
 from typing import Any, BinaryIO, Literal, Protocol
 from uuid import UUID, uuid5
@@ -19,9 +20,14 @@ from pgrecall.added import Added
 from pgrecall.errors import InputError, InvalidLine
 from pgrecall.incoming import checked
 from pgrecall.memory import NewMemory
-from pgrecall.validation import require_name
+from pgrecall.quoting import LONGEST, cut, path_of, shortened
+from pgrecall.validation import require_bool, require_callable, require_count, require_name
 
 BATCH_SIZE = 500
+MOST_LINE_BYTES = 32 * 2**20
+"""Of one line: the longest text written with six bytes for each of its own, and as much again."""
+MOST_BATCH_BYTES = 2 * MOST_LINE_BYTES
+"""Of the lines of one batch, so that long ones need no more memory than short ones."""
 _GZIP_MAGIC = b"\x1f\x8b"
 _NAMESPACE = UUID("9b0c1c0e-6d0b-4b53-9a0d-6f2d3f1f7c11")
 _MOMENTS = ("created_at", "observed_at", "valid_from", "valid_until", "expires_at")
@@ -59,8 +65,12 @@ class Line:
     number: int
     memory: NewMemory
     id: UUID
+    size: int
+    """Its bytes."""
     position: int
     """Bytes of the file read so far."""
+    digest: bytes
+    """The same for lines that say the same."""
 
 
 def import_file(
@@ -81,24 +91,33 @@ def import_file(
     is told after each batch how many were stored and how many bytes of the file are read.
 
     Raises InvalidLine with file and line number at the first line that cannot be stored; the
-    lines before it are stored and stay.
+    lines before it are stored and stay. A line may have 32 MiB, gzipped or not.
     """
     require_name("agent_id", agent_id)
+    require_count("batch_size", batch_size, at_least=1, at_most=100_000)
+    require_bool("check_compliance", check_compliance)
+    require_callable("on_progress", on_progress)
+    path = path_of(path)
+    shown = shortened(path, LONGEST)
     done = Imported(0, 0)
     lines = read_lines(path, agent_id)
-    first_at: dict[UUID, Line] = {}
+    first_at: dict[UUID, tuple[int, bytes]] = {}
     while True:
         batch: list[Line] = []
+        size = 0
         problem: InputError | None = None
         try:
-            for line in islice(lines, batch_size):
-                first = first_at.setdefault(line.id, line)
-                if first.memory != line.memory:
+            for line in lines:
+                number, digest = first_at.setdefault(line.id, (line.number, line.digest))
+                if digest != line.digest:
                     raise InvalidLine(
-                        f"{path}, line {line.number}: has the id of line {first.number} and "
+                        f"{shown}, line {line.number}: has the id of line {number} and "
                         "says something else"
                     )
                 batch.append(line)
+                size += line.size
+                if len(batch) == batch_size or size >= MOST_BATCH_BYTES:
+                    break
         except InputError as error:
             problem = error
         if batch:
@@ -135,7 +154,9 @@ def _stored(
             try:
                 added += add([line])
             except InputError as error:
-                raise InvalidLine(f"{path}, line {line.number}: {error}") from error
+                raise InvalidLine(
+                    f"{shortened(path, LONGEST)}, line {line.number}: {error}"
+                ) from error
     inserted = sum(one.inserted for one in added)
     return Imported(
         done.added + inserted,
@@ -146,21 +167,58 @@ def _stored(
 
 def read_lines(path: Path, agent_id: str) -> Iterator[Line]:
     """The memories of a file, each checked; raises InvalidLine or InputError."""
+    for number, content, position in lines_of(path):
+        with naming_line(path, number):
+            memory = parse(content, agent_id)
+            digest = _digest(memory)
+        assert memory.id is not None
+        yield Line(number, memory, memory.id, len(content), position, digest)
+
+
+def _digest(memory: NewMemory) -> bytes:
+    said = [getattr(memory, field.name) for field in fields(memory)]
+    return sha256(json.dumps(said, sort_keys=True, default=_in_utc).encode()).digest()
+
+
+def _in_utc(value: object) -> str:
+    return str(value.astimezone(UTC) if isinstance(value, datetime) else value)
+
+
+def lines_of(path: Path) -> Iterator[tuple[int, bytes, int]]:
+    """The lines of a file, gzipped or not, that are not empty: number, content, bytes read so far.
+
+    Raises InvalidLine for one of more than MOST_LINE_BYTES, InputError for a file that cannot be
+    read.
+    """
     number = 0
+    shown = shortened(path, LONGEST)
     try:
         with _opened(path) as (file, raw):
-            for number, content in enumerate(file, start=1):
+            while content := file.readline(MOST_LINE_BYTES + 1):
+                number += 1
+                if len(content) > MOST_LINE_BYTES:
+                    raise InvalidLine(
+                        f"{shown}, line {number}: has more than {MOST_LINE_BYTES:,} bytes"
+                    )
+                if number == 1:
+                    content = content.removeprefix(BOM_UTF8)
                 if content.strip():
-                    try:
-                        memory = parse(content, agent_id)
-                    except (InputError, ValueError, TypeError, RecursionError) as error:
-                        raise InvalidLine(f"{path}, line {number}: {reason_of(error)}") from error
-                    assert memory.id is not None
-                    yield Line(number, memory, memory.id, raw.tell())
+                    yield number, content, raw.tell()
     except (EOFError, gzip.BadGzipFile, zlib.error) as error:
-        raise InvalidLine(f"{path} is damaged or cut off after line {number}: {error}") from error
+        raise InvalidLine(f"{shown} is damaged or cut off after line {number}: {error}") from error
     except OSError as error:
-        raise InputError(f"{path} cannot be read: {error.strerror or error}") from error
+        raise InputError(f"{shown} cannot be read: {error.strerror or error}") from error
+
+
+@contextmanager
+def naming_line(path: Path, number: int) -> Iterator[None]:
+    """Turns what is wrong with a line into an InvalidLine that names it."""
+    try:
+        yield
+    except (InputError, ValueError, TypeError, RecursionError) as error:
+        raise InvalidLine(
+            f"{shortened(path, LONGEST)}, line {number}: {reason_of(error)}"
+        ) from error
 
 
 def parse(content: bytes, agent_id: str) -> NewMemory:
@@ -181,7 +239,7 @@ def _identity(values: Mapping[str, Any], content: bytes, agent_id: str) -> dict[
     if given is None:
         return {"id": uuid5(_NAMESPACE, f"{agent_id}\n{content.strip().decode('utf-8-sig')}")}
     if given == "" or isinstance(given, bool) or not isinstance(given, str | int):
-        raise InputError(f"id must be a text that is not empty, got {given!r:.80}")
+        raise InputError(f"id must be a text that is not empty, got {shortened(given)}")
     found = id_of_source(given, agent_id)
     if is_uuid(given):
         return {"id": found}
@@ -212,11 +270,11 @@ def moment_of(name: str, value: Any) -> datetime | None:
     if value is None:
         return None
     if not isinstance(value, str):
-        raise InputError(f"{name} must be a time as text, got {value!r:.80}")
+        raise InputError(f"{name} must be a time as text, got {shortened(value)}")
     try:
         return datetime.fromisoformat(value)
     except ValueError:
-        raise InputError(f"{name} is not an ISO 8601 time: {value!r:.80}") from None
+        raise InputError(f"{name} is not an ISO 8601 time: {shortened(value)}") from None
 
 
 @contextmanager
@@ -240,4 +298,4 @@ def reason_of(error: Exception) -> str:
         return f"not UTF-8: byte {error.object[error.start]:#04x} at position {error.start}"
     if isinstance(error, RecursionError):
         return "nested too deeply"
-    return str(error)
+    return str(error) if isinstance(error, InputError) else cut(str(error))

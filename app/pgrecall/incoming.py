@@ -10,6 +10,7 @@ from uuid import UUID
 
 from pgrecall.errors import InvalidMemory, UnknownName
 from pgrecall.memory import UNSET, NewMemory
+from pgrecall.quoting import listed, shortened
 from pgrecall.schema.limits import MAX_CONTENT_BYTES, TIERS, TRUST_CURVES
 from pgrecall.token_counting import MAX_TOKENS
 from pgrecall.validation import (
@@ -18,6 +19,7 @@ from pgrecall.validation import (
     require_given_share,
     require_json_object,
     require_name,
+    require_one_of,
     require_share,
     require_text,
     require_texts,
@@ -31,10 +33,10 @@ def checked(values: Mapping[str, Any]) -> dict[str, Any]:
 
     Raises UnknownName for a field that does not exist, InvalidMemory naming field and value.
     """
-    unknown = sorted(values.keys() - FIELDS)
+    unknown = [name for name in values if name not in FIELDS]
     if unknown:
         raise UnknownName(
-            f"unknown field {', '.join(unknown)}; the fields are {', '.join(sorted(FIELDS))}"
+            f"unknown field {listed(unknown)}; the fields are {', '.join(sorted(FIELDS))}"
         )
     stored = {name: _CHECKS[name](name, value) for name, value in values.items()}
     start, end = stored.get("valid_from"), stored.get("valid_until")
@@ -77,13 +79,13 @@ def _hours(name: str, value: Any) -> float | None:
     if value is None:
         return None
     if isinstance(value, bool) or not isinstance(value, int | float) or not 1e-3 <= value <= 1e9:
-        raise InvalidMemory(f"{name} must lie within 0.001 and 1e9 hours, got {value!r}")
+        raise InvalidMemory(f"{name} must lie within 0.001 and 1e9 hours, got {shortened(value)}")
     return float(value)
 
 
 def _flag(name: str, value: Any) -> bool:
     if not isinstance(value, bool):
-        raise InvalidMemory(f"{name} must be True or False, got {value!r}")
+        raise InvalidMemory(f"{name} must be True or False, got {shortened(value)}")
     return value
 
 
@@ -102,14 +104,12 @@ def _moment(name: str, value: Any) -> Any:
 
 def _id(name: str, value: Any) -> UUID | None:
     if value is not None and not isinstance(value, UUID):
-        raise InvalidMemory(f"{name} must be a uuid.UUID, got {value!r:.80}")
+        raise InvalidMemory(f"{name} must be a uuid.UUID, got {shortened(value)}")
     return value
 
 
 def _one_of(known: Sequence[str], name: str, value: Any) -> str:
-    if value not in known:
-        raise InvalidMemory(f"unknown {name} {value!r:.80}; known are {', '.join(known)}")
-    return str(value)
+    return require_one_of(name, value, known, error=InvalidMemory)
 
 
 def _optional_one_of(known: Sequence[str], name: str, value: Any) -> str | None:
@@ -193,7 +193,9 @@ def checked_memory(memory: NewMemory) -> tuple[dict[str, Any], list[str], dict[s
         value = getattr(memory, name)
         if value is UNSET:
             unset.append(name)
-        elif value is not _DEFAULTS.get(name, UNSET) and not (name == "metadata" and value == {}):
+        elif value is not _DEFAULTS.get(name, UNSET) and not (
+            name == "metadata" and isinstance(value, dict) and not value
+        ):
             given[name] = value
     changed = checked(given)
     return changed, unset, _STORED_DEFAULTS | {"metadata": {}} | changed

@@ -144,7 +144,7 @@ class Memory:
     invalidation_reason: str | None
     superseded_by: UUID | None
     tokens: int | None
-    """None where nobody counted; it is then taken for a quarter of its characters."""
+    """None where nobody counted; a context then goes by `token_counting.estimated_tokens`."""
     retrieval_count: int
     last_accessed_at: datetime | None
     success_count: int

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 from pgrecall.errors import InputError, UnknownName
+from pgrecall.quoting import shortened
 from pgrecall.validation import require_json_object
 
 OPERATORS = ("$eq", "$ne", "$gt", "$gte", "$lt", "$lte", "$in", "$nin", "$exists")
@@ -66,16 +67,16 @@ class MetadataFilter:
 def _comparison(key: str, operator: str, value: Any) -> Comparison:
     if operator not in OPERATORS:
         raise UnknownName(
-            f"metadata[{key!r:.60}]: unknown operator {operator!r:.60}; the operators are "
-            f"{', '.join(OPERATORS)}"
+            f"metadata[{shortened(key)}]: unknown operator {shortened(operator)}; "
+            f"the operators are {', '.join(OPERATORS)}"
         )
-    what = f"metadata[{key!r:.60}]: {operator} takes"
+    what = f"metadata[{shortened(key)}]: {operator} takes"
     if operator in _LISTS and not isinstance(value, list | tuple):
-        raise InputError(f"{what} a list, got {value!r:.60}")
+        raise InputError(f"{what} a list, got {shortened(value)}")
     if operator == "$exists" and not isinstance(value, bool):
-        raise InputError(f"{what} True or False, got {value!r:.60}")
+        raise InputError(f"{what} True or False, got {shortened(value)}")
     if operator in ORDERED and (
         isinstance(value, bool) or not isinstance(value, int | float | str)
     ):
-        raise InputError(f"{what} a number or a text, got {value!r:.60}")
+        raise InputError(f"{what} a number or a text, got {shortened(value)}")
     return Comparison(key, operator, list(value) if operator in _LISTS else value)

@@ -9,7 +9,8 @@ from numbers import Real
 from types import MappingProxyType
 
 from pgrecall.errors import InvalidProfile, UnknownName
-from pgrecall.signals import Recency, Signal, Trust
+from pgrecall.quoting import listed, shortened
+from pgrecall.signals import Recency, Signal, Trust, is_storable
 
 WEIGHT_SUM_TOLERANCE = 1e-9
 SMALLEST_WEIGHT = 1e-12
@@ -30,11 +31,18 @@ class Profile:
     signals: Mapping[Signal, float]
 
     def __post_init__(self) -> None:
-        if not self.name.strip() or "\0" in self.name:
-            raise InvalidProfile(f"a profile needs a name, got {self.name!r:.80}")
+        if not (is_storable(self.name) and self.name.strip()):
+            raise InvalidProfile(f"a profile needs a name, got {shortened(self.name)}")
+        if not _are_signals(self.signals):
+            raise InvalidProfile(
+                f"profile {shortened(self.name)}: signals map a Signal to its weight, "
+                f"got {shortened(self.signals)}"
+            )
         names = [signal.name for signal in self.signals]
         if len(names) != len(set(names)):
-            raise InvalidProfile(f"profile {self.name!r} has a signal twice: {', '.join(names)}")
+            raise InvalidProfile(
+                f"profile {shortened(self.name)} has a signal twice: {', '.join(names)}"
+            )
         checked = {
             signal: _checked_weight(self.name, signal.name, weight)
             for signal, weight in self.signals.items()
@@ -42,7 +50,8 @@ class Profile:
         total = math.fsum(checked.values())
         if abs(total - 1) > WEIGHT_SUM_TOLERANCE:
             raise InvalidProfile(
-                f"profile {self.name!r}: the weights must sum to 1, they sum to {total:.10g}"
+                f"profile {shortened(self.name)}: the weights must sum to 1, "
+                f"they sum to {total:.10g}"
             )
         object.__setattr__(self, "signals", MappingProxyType(checked))
 
@@ -71,10 +80,10 @@ class Profile:
         Raises UnknownName for a signal the profile does not have and InvalidProfile when the
         weights do not sum to 1.
         """
-        unknown = sorted(weights.keys() - self.weights.keys())
+        unknown = [name for name in weights if name not in self.weights]
         if unknown:
             raise UnknownName(
-                f"profile {self.name!r} has no signal {', '.join(unknown)}; "
+                f"profile {shortened(self.name)} has no signal {listed(unknown)}; "
                 f"its signals are {', '.join(self.weights)}"
             )
         return Profile(self.name, {s: weights.get(s.name, 0.0) for s in self.signals})
@@ -85,7 +94,9 @@ class Profile:
         Raises InvalidProfile when the profile has no recency or the half-life cannot be used.
         """
         if not any(isinstance(signal, Recency) for signal in self.signals):
-            raise InvalidProfile(f"profile {self.name!r} has no recency to give a half-life")
+            raise InvalidProfile(
+                f"profile {shortened(self.name)} has no recency to give a half-life"
+            )
         return self._with(
             lambda signal: (
                 replace(
@@ -114,14 +125,19 @@ class Profile:
         return Profile(self.name, {change(signal): weight for signal, weight in self})
 
 
+def _are_signals(signals: object) -> bool:
+    return isinstance(signals, Mapping) and all(isinstance(one, Signal) for one in signals)
+
+
 def _checked_weight(profile: str, signal: str, weight: float) -> float:
     if isinstance(weight, bool) or not isinstance(weight, Real):
         raise InvalidProfile(
-            f"profile {profile!r}: the weight of {signal} must be a number, got {weight!r}"
+            f"profile {shortened(profile)}: the weight of {signal} must be a number, "
+            f"got {shortened(weight)}"
         )
     if not (weight == 0 or SMALLEST_WEIGHT <= weight <= 1):
         raise InvalidProfile(
-            f"profile {profile!r}: the weight of {signal} must be 0 or lie within "
-            f"{SMALLEST_WEIGHT:g} and 1, got {weight}"
+            f"profile {shortened(profile)}: the weight of {signal} must be 0 or lie within "
+            f"{SMALLEST_WEIGHT:g} and 1, got {shortened(weight)}"
         )
     return float(weight)

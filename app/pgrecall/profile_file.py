@@ -20,11 +20,13 @@ from dataclasses import MISSING, fields
 from pathlib import Path
 from typing import Any
 
-import tomli_w
-
 from pgrecall.errors import InputError, InvalidProfile, UnknownName
 from pgrecall.profile import Profile
+from pgrecall.quoting import LONGEST, cut, listed, path_of, shortened
 from pgrecall.signals import KINDS, Signal
+
+MOST_BYTES = 1_000_000
+"""Of a file that can be a profile."""
 
 
 def save(profile: Profile, path: str | Path) -> None:
@@ -32,14 +34,16 @@ def save(profile: Profile, path: str | Path) -> None:
 
     Raises InputError for a file that cannot be written.
     """
-    path = Path(path)
+    path = path_of(path)
+    if not isinstance(profile, Profile):
+        raise InputError(f"a profile is a Profile, got {shortened(profile)}")
     values = as_values(profile)
-    text = json.dumps(values, indent=2) + "\n" if _is_json(path) else tomli_w.dumps(values)
+    text = json.dumps(values, indent=2) + "\n" if _is_json(path) else _toml(values)
     try:
         path.write_text(text, encoding="utf-8")
     except (OSError, UnicodeEncodeError) as error:
         reason = getattr(error, "strerror", None) or error
-        raise InputError(f"{path} cannot be written: {reason}") from error
+        raise InputError(f"{shortened(path, LONGEST)} cannot be written: {reason}") from error
 
 
 def load(path: str | Path) -> Profile:
@@ -48,18 +52,20 @@ def load(path: str | Path) -> Profile:
     Raises InvalidProfile, naming the file, when it cannot be read as one, and UnknownName for a
     signal or parameter that does not exist.
     """
-    path = Path(path)
+    path = path_of(path)
     try:
-        text = path.read_text(encoding="utf-8-sig")
+        text = _read(path)
         values = json.loads(text) if _is_json(path) else tomllib.loads(text)
     except OSError as error:
-        raise InvalidProfile(f"{path} cannot be read: {error.strerror or error}") from error
+        raise InvalidProfile(
+            f"{shortened(path, LONGEST)} cannot be read: {error.strerror or error}"
+        ) from error
     except (ValueError, RecursionError) as error:
-        raise InvalidProfile(f"{path}: {error}") from error
+        raise InvalidProfile(f"{shortened(path, LONGEST)}: {cut(str(error))}") from error
     try:
         return from_values(values)
     except (InvalidProfile, UnknownName) as error:
-        raise type(error)(f"{path}: {error}") from error
+        raise type(error)(f"{shortened(path, LONGEST)}: {error}") from error
 
 
 def as_values(profile: Profile) -> dict[str, Any]:
@@ -76,27 +82,27 @@ def from_values(values: object) -> Profile:
     """The profile that `as_values` describes."""
     if not isinstance(values, Mapping) or not isinstance(values.get("signals"), Mapping):
         raise InvalidProfile("a profile has a name and a table of signals")
-    unknown = sorted(values.keys() - {"name", "signals"})
+    unknown = [name for name in values if name not in ("name", "signals")]
     if unknown:
-        raise UnknownName(f"unknown key {', '.join(unknown)}; a profile has name and signals")
+        raise UnknownName(f"unknown key {listed(unknown)}; a profile has name and signals")
     name = values.get("name")
     if not isinstance(name, str):
-        raise InvalidProfile(f"the name of a profile is text, got {name!r}")
+        raise InvalidProfile(f"the name of a profile is text, got {shortened(name)}")
     return Profile(name, dict(_weighted(*item) for item in values["signals"].items()))
 
 
 def _weighted(name: str, parameters: object) -> tuple[Signal, float]:
     kind = KINDS.get(name)
     if kind is None:
-        raise UnknownName(f"unknown signal {name!r}; the signals are {', '.join(KINDS)}")
+        raise UnknownName(f"unknown signal {shortened(name)}; the signals are {', '.join(KINDS)}")
     if not isinstance(parameters, Mapping) or "weight" not in parameters:
         raise InvalidProfile(f"signal {name} needs a table with its weight")
     given = {key: value for key, value in parameters.items() if key != "weight"}
     known = [field.name for field in fields(kind)]
-    unknown = sorted(given.keys() - set(known))
+    unknown = [parameter for parameter in given if parameter not in known]
     if unknown:
         raise UnknownName(
-            f"signal {name} has no parameter {', '.join(unknown)}; it has weight"
+            f"signal {name} has no parameter {listed(unknown)}; it has weight"
             + "".join(f", {parameter}" for parameter in known)
         )
     try:
@@ -104,7 +110,7 @@ def _weighted(name: str, parameters: object) -> tuple[Signal, float]:
     except InvalidProfile:
         raise
     except (TypeError, ValueError, IndexError) as error:
-        raise InvalidProfile(f"signal {name}: {error}") from error
+        raise InvalidProfile(f"signal {name}: {cut(str(error))}") from error
 
 
 def _parameters(signal: Signal) -> dict[str, Any]:
@@ -118,8 +124,33 @@ def _parameters(signal: Signal) -> dict[str, Any]:
     return found
 
 
+def _read(path: Path) -> str:
+    with path.open("rb") as file:
+        content = file.read(MOST_BYTES + 1)
+    if len(content) > MOST_BYTES:
+        raise ValueError(f"a profile file has at most {MOST_BYTES:,} bytes")
+    return content.decode("utf-8-sig")
+
+
+def _toml(values: Mapping[str, Any]) -> str:
+    """What `as_values` returns, as TOML: the standard library only reads it."""
+    lines = [f"name = {_toml_value(values['name'])}"]
+    for name, parameters in values["signals"].items():
+        lines += ["", f"[signals.{name}]"]
+        lines += [f"{key} = {_toml_value(value)}" for key, value in parameters.items()]
+    return "\n".join(lines) + "\n"
+
+
+def _toml_value(value: object) -> str:
+    if isinstance(value, dict):
+        pairs = (f"{_toml_value(key)} = {_toml_value(inner)}" for key, inner in value.items())
+        return f"{{ {', '.join(pairs)} }}"
+    # TOML writes text, numbers and booleans as JSON does, but escapes the control character DEL.
+    return json.dumps(value, ensure_ascii=False).replace("\x7f", r"\u007f")
+
+
 def _is_json(path: Path) -> bool:
     suffix = path.suffix.lower()
     if suffix not in (".toml", ".json"):
-        raise InvalidProfile(f"{path}: a profile file ends in .toml or .json")
+        raise InvalidProfile(f"{shortened(path, LONGEST)}: a profile file ends in .toml or .json")
     return suffix == ".json"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pgrecall.errors import UnknownName
 from pgrecall.profile import Profile
 from pgrecall.profile_file import load, save
+from pgrecall.quoting import shortened
 from pgrecall.signals import (
     Clock,
     Confidence,
@@ -119,11 +120,10 @@ BUILT_IN: dict[str, Profile] = {
 }
 
 
-def named(name: str) -> Profile:
+def named(name: object) -> Profile:
     """The built-in profile of this name; raises UnknownName with the list of names."""
-    try:
-        return BUILT_IN[name]
-    except KeyError:
+    if not isinstance(name, str) or name not in BUILT_IN:
         raise UnknownName(
-            f"unknown profile {name!r}; the built-in profiles are {', '.join(BUILT_IN)}"
-        ) from None
+            f"unknown profile {shortened(name)}; the built-in profiles are {', '.join(BUILT_IN)}"
+        )
+    return BUILT_IN[name]

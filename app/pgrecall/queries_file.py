@@ -10,44 +10,45 @@ from typing import Any
 from uuid import UUID
 
 from pgrecall.checked_query import checked_query
-from pgrecall.errors import InputError, InvalidLine
-from pgrecall.importing import id_of_source, moment_of, reason_of
+from pgrecall.errors import InputError
+from pgrecall.importing import id_of_source, lines_of, moment_of, naming_line
 from pgrecall.labelled_query import LabelledQuery
+from pgrecall.quoting import LONGEST, listed, path_of, shortened
 
 KEYS = ("query", "embedding", "relevant", "group", "time", "query_text", "query_entities")
 
 
 def load_queries(path: str | Path, agent_id: str) -> list[LabelledQuery]:
-    """Reads a .jsonl file of queries about this agent's memories.
+    """Reads a .jsonl file, gzipped or not, of queries about this agent's memories.
 
     A line is an object with `query` (text) or `embedding` (a list of numbers), `relevant` (ids of
     memories, as a list or as an object from id to gain) and, if wanted, `group`, `time` (ISO 8601
     with a zone), `query_text` and `query_entities`. An id that is no UUID is one of an imported
     file. Raises InvalidLine with file and line number.
     """
-    path = Path(path)
-    try:
-        lines = path.read_text(encoding="utf-8-sig").split("\n")
-    except OSError as error:
-        raise InputError(f"{path} cannot be read: {error.strerror or error}") from error
-    except UnicodeDecodeError as error:
-        raise InvalidLine(f"{path} is not UTF-8: byte {error.start}") from error
+    path = path_of(path)
     queries = []
-    for number, line in enumerate(lines, start=1):
-        if line.strip():
-            try:
-                queries.append(_parsed(line, agent_id))
-            except (InputError, ValueError, TypeError, RecursionError) as error:
-                raise InvalidLine(f"{path}, line {number}: {reason_of(error)}") from error
+    for number, line, _ in lines_of(path):
+        with naming_line(path, number):
+            queries.append(_parsed(line.decode("utf-8-sig"), agent_id))
     if not queries:
-        raise InputError(f"{path} has no query")
+        raise InputError(f"{shortened(path, LONGEST)} has no query")
     return queries
 
 
 def save_queries(path: str | Path, queries: list[LabelledQuery]) -> None:
-    """Writes queries asked as text so that `load_queries` reads them again."""
+    """Writes queries asked as text so that `load_queries` reads them again.
+
+    Raises InputError for a file that cannot be written.
+    """
+    path = path_of(path)
     lines = [json.dumps(record_of(query), ensure_ascii=False) + "\n" for query in queries]
-    Path(path).write_text("".join(lines), encoding="utf-8")
+    try:
+        path.write_text("".join(lines), encoding="utf-8")
+    except OSError as error:
+        raise InputError(
+            f"{shortened(path, LONGEST)} cannot be written: {error.strerror or error}"
+        ) from error
 
 
 def record_of(query: LabelledQuery) -> dict[str, Any]:
@@ -76,18 +77,18 @@ def _parsed(line: str, agent_id: str) -> LabelledQuery:
     values = json.loads(line)
     if not isinstance(values, dict):
         raise InputError(f"a line holds one JSON object, this one a {type(values).__name__}")
-    unknown = sorted(values.keys() - set(KEYS))
+    unknown = [name for name in values if name not in KEYS]
     if unknown:
-        raise InputError(f"unknown key {', '.join(unknown)}; the keys are {', '.join(KEYS)}")
+        raise InputError(f"unknown key {listed(unknown)}; the keys are {', '.join(KEYS)}")
     if ("query" in values) == ("embedding" in values):
         raise InputError("a line has either a query or an embedding")
     if "relevant" not in values:
         raise InputError("a line names the relevant memories")
     query = values.get("query", values.get("embedding"))
     if "query" in values and not isinstance(query, str):
-        raise InputError(f"query is text, got {query!r:.60}")
+        raise InputError(f"query is text, got {shortened(query)}")
     if "embedding" in values and not _are_numbers(query):
-        raise InputError(f"embedding is a list of numbers, got {query!r:.60}")
+        raise InputError(f"embedding is a list of numbers, got {shortened(query)}")
     labelled = LabelledQuery(
         query,
         _relevant(values["relevant"], agent_id),
@@ -109,7 +110,7 @@ def _are_numbers(values: object) -> bool:
             and all(map(math.isfinite, values))
         )
     except OverflowError:
-        raise InputError(f"embedding has a number that is too large: {values!r:.60}") from None
+        raise InputError(f"embedding has a number that is too large: {shortened(values)}") from None
 
 
 def _relevant(relevant: object, agent_id: str) -> list[UUID] | dict[UUID, float]:
@@ -118,11 +119,11 @@ def _relevant(relevant: object, agent_id: str) -> list[UUID] | dict[UUID, float]
     if isinstance(relevant, list):
         return [_id(given, agent_id) for given in relevant]
     raise InputError(
-        f"relevant is a list of ids or an object from id to gain, got {relevant!r:.60}"
+        f"relevant is a list of ids or an object from id to gain, got {shortened(relevant)}"
     )
 
 
 def _id(given: object, agent_id: str) -> UUID:
     if given == "" or isinstance(given, bool) or not isinstance(given, str | int):
-        raise InputError(f"an id is a text that is not empty, got {given!r:.60}")
+        raise InputError(f"an id is a text that is not empty, got {shortened(given)}")
     return id_of_source(given, agent_id)

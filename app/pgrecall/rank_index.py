@@ -96,8 +96,7 @@ class RankIndexStatus:
     memories: int | None = None
     """The owner's active memories, counted where there is no index."""
     has_words: bool = True
-    """Whether it can nominate by words: not where it was built before revision 0014, or the
-    language has been changed since."""
+    """Whether it can nominate by words: not where the language has been changed since."""
 
     @property
     def beside(self) -> int:

@@ -23,6 +23,7 @@ from enum import StrEnum
 from pgrecall.profile import Profile
 from pgrecall.profiles import tiered
 from pgrecall.signals import (
+    KINDS,
     Clock,
     Confidence,
     Curve,
@@ -129,6 +130,8 @@ def direction(
             if not with_query:
                 continue  # then it is the same for every memory
             similarity = weight
+        if type(signal) not in KINDS.values():
+            continue
         for axis, share in _mixture(signal, elapsed):
             shares[axis] += weight * share
     return similarity, [share / axis.scale for axis, share in shares.items()]
@@ -136,13 +139,12 @@ def direction(
 
 def uncovered(profile: Profile, *, with_entities: bool) -> float:
     """The weight of the signals that positions say nothing of: their share of the score is not in
-    the order of the index, only in the exact scoring of what it hands on."""
+    the order of the index, only in the exact scoring of what it hands on.
+
+    A class of signals that is not named here is one of them.
+    """
     return sum(
-        weight
-        for signal, weight in profile
-        if (isinstance(signal, EntityOverlap) and with_entities)
-        or (isinstance(signal, Recency) and not _is_covered(signal))
-        or (isinstance(signal, Frequency) and signal.cap < CAPS[0])
+        weight for signal, weight in profile if not _is_covered(signal, with_entities=with_entities)
     )
 
 
@@ -172,7 +174,20 @@ def is_rough(profile: Profile) -> bool:
     )
 
 
-def _is_covered(signal: Recency) -> bool:
+def _is_covered(signal: Signal, *, with_entities: bool) -> bool:
+    """By the class itself: a subclass may mean something else."""
+    kind = type(signal)
+    if kind is EntityOverlap:
+        return not with_entities  # then it is 0 for every memory
+    if isinstance(signal, Recency) and kind is Recency:
+        return _holds_decay(signal)
+    if isinstance(signal, Frequency) and kind is Frequency:
+        return signal.cap >= CAPS[0]
+    # Words are not in the graph, but each walk compares them beside it.
+    return kind in (Similarity, Usefulness, Importance, Confidence, Trust, Keyword)
+
+
+def _holds_decay(signal: Recency) -> bool:
     if signal.half_lives_by_type:
         return False
     if signal.half_lives_by_tier:

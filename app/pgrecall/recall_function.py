@@ -17,6 +17,7 @@ from pgrecall.compiler import Scope
 from pgrecall.errors import InvalidProfile
 from pgrecall.profile import SMALLEST_WEIGHT, WEIGHT_SUM_TOLERANCE, Profile
 from pgrecall.profiles import BUILT_IN
+from pgrecall.quoting import shortened
 from pgrecall.schema import tables
 from pgrecall.schema.limits import LABEL_KINDS, MAX_FILTER_TEXT, STATUSES, TIERS
 from pgrecall.signals import Keyword, Trust, requires_embedding
@@ -89,7 +90,7 @@ def function_name(profile: Profile) -> str:
     if not re.fullmatch(r"[a-z][a-z0-9_]{0,50}", profile.name):
         raise InvalidProfile(
             f"a profile to be installed is named with at most 51 lower-case letters, digits and "
-            f"_, starting with a letter; got {profile.name!r}"
+            f"_, starting with a letter; got {shortened(profile.name)}"
         )
     return f"recall_{profile.name}"
 
@@ -288,7 +289,9 @@ def _literal(name: str, value: Any, type_: Any) -> ColumnElement[Any]:
         return literal_column("NULL", type_)
     if isinstance(value, str):
         if "$recall$" in value:
-            raise InvalidProfile(f"a name in a profile cannot contain $recall$, got {value!r}")
+            raise InvalidProfile(
+                f"a name in a profile cannot contain $recall$, got {shortened(value)}"
+            )
         return literal_column(_quoted(value), type_)
     return literal_column(_number(value), type_)
 

@@ -14,6 +14,7 @@ from typing import Any
 
 from pgrecall.errors import InputError, UnknownName
 from pgrecall.profile import Profile
+from pgrecall.quoting import listed, shortened
 from pgrecall.scored_memory import Breakdown, contributions
 from pgrecall.signals import (
     Clock,
@@ -65,9 +66,12 @@ def score(
 
     Raises UnknownName for a value of another name, InputError for a time without a zone.
     """
-    unknown = sorted(values.keys() - set(VALUES))
+    for given, kind in ((profile, Profile), (values, Mapping)):
+        if not isinstance(given, kind):
+            raise InputError(f"score takes a {kind.__name__} here, got {shortened(given)}")
+    unknown = [name for name in values if name not in VALUES]
     if unknown:
-        raise UnknownName(f"unknown value {', '.join(unknown)}; the values are {', '.join(VALUES)}")
+        raise UnknownName(f"unknown value {listed(unknown)}; the values are {', '.join(VALUES)}")
     for name, value in (("as_of", as_of), *values.items()):
         _require(name, value)
     moment = as_of or datetime.now(UTC)
@@ -198,6 +202,16 @@ _NUMBERS = (
     *("similarity", "retrieval_count", "usefulness", "importance", "confidence", "trust"),
     "trust_half_life_hours",
 )
+_WORDS = ("trust_curve", "tier", "memory_type")
+_LISTS = ("additional_types", "entities", "query_entities")
+
+
+def _is_number(value: Any) -> bool:
+    try:
+        is_real = isinstance(value, Real) and not isinstance(value, bool)
+        return is_real and not math.isnan(float(value))
+    except OverflowError:
+        return False
 
 
 def _require(name: str, value: Any) -> None:
@@ -205,8 +219,17 @@ def _require(name: str, value: Any) -> None:
     if value is None:
         return
     if name in _MOMENTS and (not isinstance(value, datetime) or value.utcoffset() is None):
-        raise InputError(f"{name} must be a datetime with a time zone, got {value!r:.80}")
-    if name in _NUMBERS and (
-        isinstance(value, bool) or not isinstance(value, Real) or math.isnan(value)
+        raise InputError(f"{name} must be a datetime with a time zone, got {shortened(value)}")
+    if name in _NUMBERS and not _is_number(value):
+        raise InputError(
+            f"{name} must be a number, got {shortened(value)}; leave out what is unknown"
+        )
+    if name in _WORDS and not isinstance(value, str):
+        raise InputError(f"{name} must be text, got {shortened(value)}")
+    if name == "trust_curve" and value not in tuple(Curve):
+        raise UnknownName(f"unknown {name} {shortened(value)}; known are {', '.join(Curve)}")
+    if name in _LISTS and (
+        not isinstance(value, list | tuple | set | frozenset)
+        or not all(isinstance(one, str) for one in value)
     ):
-        raise InputError(f"{name} must be a number, got {value!r:.80}; leave out what is unknown")
+        raise InputError(f"{name} must be a list of texts, got {shortened(value)}")

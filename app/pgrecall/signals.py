@@ -8,6 +8,7 @@ independently so that each can check the other.
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
@@ -15,6 +16,7 @@ from numbers import Real
 from typing import Any, ClassVar, TypeVar
 
 from pgrecall.errors import InvalidProfile
+from pgrecall.quoting import shortened
 
 E = TypeVar("E", bound=StrEnum)
 
@@ -74,6 +76,7 @@ class Similarity(Signal):
 
     def __post_init__(self) -> None:
         _require_share(self, "missing", self.missing)
+        _require_bool(self, "required", self.required)
 
 
 def requires_embedding(signals: Iterable[Signal]) -> bool:
@@ -106,9 +109,8 @@ class Recency(Signal):
     def __post_init__(self) -> None:
         if (self.rate is None) == (self.half_life is None):
             raise InvalidProfile("recency takes either rate (per day) or half_life (days)")
-        for name in ("rate", "half_life"):
-            if getattr(self, name) is not None:
-                _require_number("recency", name, getattr(self, name))
+        if self.rate is not None:
+            _require_number("recency", "rate", self.rate)
         for name, known in (("curve", Curve), ("clock", Clock)):
             object.__setattr__(self, name, _member(self, name, getattr(self, name), known))
         if self.rate is not None and self.curve is not Curve.EXPONENTIAL:
@@ -119,17 +121,12 @@ class Recency(Signal):
             raise InvalidProfile("recency takes half-lives by type or by tier, not both")
         if (self.half_lives_by_type or self.half_lives_by_tier) and self.half_life is None:
             raise InvalidProfile("recency: half-lives by type or tier need half_life for the rest")
-        half_lives = [days for _, days in self.half_lives_by_type + self.half_lives_by_tier]
-        for days in [*half_lives, *([] if self.half_life is None else [self.half_life])]:
-            if not SHORTEST_HALF_LIFE <= days <= LONGEST_HALF_LIFE:
-                raise InvalidProfile(
-                    f"recency: a half-life must lie within {SHORTEST_HALF_LIFE:g} and "
-                    f"{LONGEST_HALF_LIFE:g} days, got {days}"
-                )
+        if self.half_life is not None:
+            _require_half_life(self.half_life, "half_life")
         if not (self.rate is None or self.rate == 0 or MIN_RATE <= self.rate <= MAX_RATE):
             raise InvalidProfile(
                 f"recency: the rate must be 0 or lie within {MIN_RATE:g} and {MAX_RATE:g} "
-                f"per day, got {self.rate}"
+                f"per day, got {shortened(self.rate)}"
             )
         _require_share(self, "unknown", self.unknown)
 
@@ -193,6 +190,7 @@ class Trust(Signal):
 
     def __post_init__(self) -> None:
         _require_share(self, "missing", self.missing)
+        _require_bool(self, "decay", self.decay)
 
     @property
     def reads_usage(self) -> bool:
@@ -209,7 +207,9 @@ class Frequency(Signal):
     def __post_init__(self) -> None:
         _require_number("frequency", "cap", self.cap)
         if not 1 <= self.cap <= 1e9:
-            raise InvalidProfile(f"frequency: cap must lie within 1 and 1e9, got {self.cap}")
+            raise InvalidProfile(
+                f"frequency: cap must lie within 1 and 1e9, got {shortened(self.cap)}"
+            )
 
     @property
     def reads_usage(self) -> bool:
@@ -249,32 +249,59 @@ KINDS: dict[str, type[Signal]] = {
 
 
 def _ascending(half_lives: HalfLives | Mapping[str, float]) -> HalfLives:
+    if not isinstance(half_lives, Mapping | list | tuple):
+        raise InvalidProfile(f"recency: half-lives map names to days, got {shortened(half_lives)}")
     pairs: list[Any] = list(half_lives.items() if isinstance(half_lives, Mapping) else half_lives)
     for pair in pairs:
         if not isinstance(pair, tuple | list) or len(pair) != 2:
-            raise InvalidProfile(f"recency: half-lives map names to days, got {pair!r:.80}")
+            raise InvalidProfile(f"recency: half-lives map names to days, got {shortened(pair)}")
         name, days = pair
-        if not isinstance(name, str) or not name or "\0" in name:
-            raise InvalidProfile(f"recency: half-lives have names, got {name!r:.80}")
-        _require_number("recency", f"the half-life of {name!r:.60}", days)
+        if not name or not is_storable(name):
+            raise InvalidProfile(f"recency: half-lives have names, got {shortened(name)}")
+        _require_half_life(days, f"the half-life of {shortened(name)}")
     return tuple(sorted(((name, float(days)) for name, days in pairs), key=lambda p: (p[1], p[0])))
+
+
+_UNSTORABLE = re.compile(r"[\0\ud800-\udfff]")
+
+
+def is_storable(value: object) -> bool:
+    """Whether it is a text that PostgreSQL can hold: without NUL and lone surrogates."""
+    return isinstance(value, str) and _UNSTORABLE.search(value) is None
 
 
 def _require_number(signal: str, parameter: str, value: object) -> None:
     if isinstance(value, bool) or not isinstance(value, Real):
-        raise InvalidProfile(f"{signal}: {parameter} must be a number, got {value!r:.80}")
+        raise InvalidProfile(f"{signal}: {parameter} must be a number, got {shortened(value)}")
 
 
-def _member(signal: Signal, parameter: str, value: object, known: type[E]) -> E:
-    try:
-        return known(str(value))
-    except ValueError:
+def _member(signal: Signal, parameter: str, value: Any, known: type[E]) -> E:
+    if not isinstance(value, str) or value not in tuple(known):
         raise InvalidProfile(
-            f"{signal.name}: unknown {parameter} {value!r}; known are {', '.join(known)}"
-        ) from None
+            f"{signal.name}: unknown {parameter} {shortened(value)}; known are {', '.join(known)}"
+        )
+    return known(value)
+
+
+def _require_half_life(days: Any, parameter: str) -> None:
+    _require_number("recency", parameter, days)
+    if not SHORTEST_HALF_LIFE <= days <= LONGEST_HALF_LIFE:
+        raise InvalidProfile(
+            f"recency: {parameter} must lie within {SHORTEST_HALF_LIFE:g} and "
+            f"{LONGEST_HALF_LIFE:g} days, got {shortened(days)}"
+        )
+
+
+def _require_bool(signal: Signal, parameter: str, value: object) -> None:
+    if not isinstance(value, bool):
+        raise InvalidProfile(
+            f"{signal.name}: {parameter} must be True or False, got {shortened(value)}"
+        )
 
 
 def _require_share(signal: Signal, parameter: str, value: float) -> None:
     _require_number(signal.name, parameter, value)
     if not (value == 0 or SMALLEST_SHARE <= value <= 1):
-        raise InvalidProfile(f"{signal.name}: {parameter} must lie within 0 and 1, got {value}")
+        raise InvalidProfile(
+            f"{signal.name}: {parameter} must lie within 0 and 1, got {shortened(value)}"
+        )

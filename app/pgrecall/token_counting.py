@@ -4,17 +4,30 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 import tempfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 from pgrecall.errors import ExtraMissing, InputError
+from pgrecall.quoting import shortened
 
 TokenCounter = Callable[[str], int]
 """From a text to the number of its tokens."""
 
-CHARACTERS_PER_TOKEN = 4
+PIECES = "|".join(
+    (
+        "[A-Z]{1,3}[a-z]{0,4}|[a-z]{1,4}",
+        "[0-9]{1,2}",
+        r"[\u0370-\u1fff]{1,2}",  # Greek, Cyrillic, Hebrew, Arabic, the scripts of India …
+        r"[\r\n][ \t\r\n]{0,7}",  # a line's end and the indent of the next
+        " {2,8}| (?=[0-9])",  # one space belongs to the word after it, but not to a number
+        r"[^ A-Za-z0-9\r\n\u0370-\u1fff]",
+    )
+)
+"""What is taken for one token: a regular expression in Python and SQL. No two parts begin alike but
+for spaces, so that it does not matter which of them is tried first."""
 MAX_TOKENS = 2**31 - 1
 
 _ENCODINGS = "https://openaipublic.blob.core.windows.net/encodings"
@@ -27,9 +40,18 @@ _HASHES = {
 """SHA-256 of each encoding's table, as tiktoken 0.14 has it: another file it would fetch anew."""
 
 
-def quarter_of_characters(text: str) -> int:
-    """A quarter of the text's characters, rounded up: near enough for English, and free."""
-    return -(-len(text) // CHARACTERS_PER_TOKEN)
+_PIECES = re.compile(PIECES)
+
+
+def estimated_tokens(text: str) -> int:
+    """Rather more tokens than a tokenizer finds, in time proportional to the text, without tables.
+
+    Four letters, two digits or one sign are a token, of most other alphabets two letters, of
+    Chinese, Japanese and Korean one. Beside the o200k table of tiktoken that is 1.2 to 1.4 times as
+    many in English and German, 1.4 to 1.6 in code, 1.1 in hexadecimal digits and UUIDs; in base64
+    and emoji only 0.7 times. Where the number must be right, count by your model's tokenizer.
+    """
+    return len(_PIECES.findall(text))
 
 
 def tiktoken_counter(encoding: Any = "o200k_base") -> TokenCounter:
@@ -83,10 +105,12 @@ def counted(counter: TokenCounter, texts: Sequence[str]) -> list[int]:
     for text in texts:
         number = counter(text)
         if isinstance(number, bool) or not isinstance(number, int):
-            raise InputError(f"the token counter must return a whole number, got {number!r:.60}")
+            raise InputError(
+                f"the token counter must return a whole number, got {shortened(number)}"
+            )
         if not 0 <= number <= MAX_TOKENS:
             raise InputError(
-                f"the token counter must return 0 to {MAX_TOKENS:,} tokens, got {number}"
+                f"the token counter must return 0 to {MAX_TOKENS:,} tokens, got {shortened(number)}"
             )
         numbers.append(number)
     return numbers
@@ -95,7 +119,7 @@ def counted(counter: TokenCounter, texts: Sequence[str]) -> list[int]:
 def _require_at_hand(name: str) -> None:
     if name not in _HASHES:
         raise InputError(
-            f"unknown encoding {name!r:.80}; known are {', '.join(_HASHES)}; of others "
+            f"unknown encoding {shortened(name)}; known are {', '.join(_HASHES)}; of others "
             "pass the tiktoken.Encoding"
         )
     # As tiktoken names the files of its cache.

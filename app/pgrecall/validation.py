@@ -6,6 +6,7 @@ Each raises InputError naming the value, or the subclass passed as `error`.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Mapping, Sequence, Set
 from datetime import datetime, timedelta
 from fractions import Fraction
@@ -13,20 +14,13 @@ from numbers import Integral, Rational, Real
 from typing import Any
 from uuid import UUID
 
-from pgrecall.errors import InputError
+from pgrecall.errors import InputError, UnknownName
+from pgrecall.quoting import cut, shortened
 from pgrecall.schema import TEAM, Tables
 from pgrecall.schema.limits import EARLIEST, LATEST, MAX_NAME_LENGTH
-from pgrecall.signals import MAX_QUERY_ENTITIES, SMALLEST_SHARE
+from pgrecall.signals import MAX_QUERY_ENTITIES, SMALLEST_SHARE, is_storable
 
 LONGEST_DURATION = timedelta(days=365_250)
-
-
-def shown(value: object) -> str:
-    """A value in an error message, cut off."""
-    try:
-        return f"{value!r:.80}"
-    except ValueError:  # Python writes no whole number of more than some thousand digits
-        return f"{type(value).__name__} with too many digits to be shown"
 
 
 def require_owner(tables: Tables, agent_id: object, name: str = "agent_id") -> str:
@@ -36,7 +30,7 @@ def require_owner(tables: Tables, agent_id: object, name: str = "agent_id") -> s
     owner_id = tables.prefix + require_name(name, agent_id)
     if owner_id.startswith(TEAM) and not tables.prefix:
         raise InputError(
-            f"{name} must not begin with {TEAM!r}, got {shown(owner_id)}: work on the memories "
+            f"{name} must not begin with {TEAM!r}, got {shortened(owner_id)}: work on the memories "
             "of teams through `repository.teams`, which takes their ids without it"
         )
     return owner_id
@@ -99,7 +93,8 @@ def require_texts(
     if isinstance(values, str) or not isinstance(values, Sequence | Set):
         raise error(f"{name} must be a list of texts, got {type(values).__name__}")
     for value in values:
-        require_text(f"{name}: {value!r:.60}", value, error=error)
+        if not is_storable(value):
+            require_text(f"{name}: {shortened(value)}", value, error=error)
     return values if isinstance(values, Sequence) else sorted(values)
 
 
@@ -129,10 +124,10 @@ def require_share(
     if value is None:
         return None
     if isinstance(value, bool) or not isinstance(value, Real):
-        raise error(f"{name} must be a number, got {type(value).__name__} {value!r:.60}")
+        raise error(f"{name} must be a number, got {type(value).__name__} {shortened(value)}")
     number = Fraction(value) if isinstance(value, Rational) else float(value)
     if not 0 <= number <= 1:
-        raise error(f"{name} must lie within 0 and 1, got {value!s:.80}")
+        raise error(f"{name} must lie within 0 and 1, got {shortened(value)}")
     return 0.0 if number < SMALLEST_SHARE else float(number)
 
 
@@ -147,28 +142,32 @@ def require_given_share(name: str, value: object, *, error: type[InputError] = I
 def require_change(name: str, value: object) -> float:
     """A number in [-1, 1]: by how much a share is to change."""
     if isinstance(value, bool) or not isinstance(value, Real):
-        raise InputError(f"{name} must be a number, got {type(value).__name__} {value!r:.60}")
+        raise InputError(f"{name} must be a number, got {type(value).__name__} {shortened(value)}")
     number = Fraction(value) if isinstance(value, Rational) else float(value)
     if not -1 <= number <= 1:
-        raise InputError(f"{name} must lie within -1 and 1, got {value!s:.80}")
+        raise InputError(f"{name} must lie within -1 and 1, got {shortened(value)}")
     return float(number)
 
 
 def require_hours(name: str, value: object) -> float:
     """A length of time of at most a thousand years, in hours."""
     if isinstance(value, bool) or not isinstance(value, Real):
-        raise InputError(f"{name} must be a number, got {type(value).__name__} {value!r:.60}")
+        raise InputError(f"{name} must be a number, got {type(value).__name__} {shortened(value)}")
     longest = LONGEST_DURATION / timedelta(hours=1)
     number = Fraction(value) if isinstance(value, Rational) else float(value)
     if not 0 <= number <= longest:
-        raise InputError(f"{name} must lie within 0 and {longest:,.0f} hours, got {value!s:.60}")
+        raise InputError(
+            f"{name} must lie within 0 and {longest:,.0f} hours, got {shortened(value)}"
+        )
     return float(number)
 
 
 def require_duration(name: str, value: object) -> float:
     """A length of time of at most a thousand years, as hours."""
     if not isinstance(value, timedelta):
-        raise InputError(f"{name} must be a timedelta, got {type(value).__name__} {value!r:.60}")
+        raise InputError(
+            f"{name} must be a timedelta, got {type(value).__name__} {shortened(value)}"
+        )
     if not timedelta(0) <= value <= LONGEST_DURATION:
         raise InputError(f"{name} must lie within 0 and {LONGEST_DURATION.days} days, got {value}")
     return value / timedelta(hours=1)
@@ -185,41 +184,95 @@ def require_json_object(
     except InputError:
         raise
     except (TypeError, ValueError, RecursionError) as problem:
-        raise error(f"{name} cannot be written as JSON: {problem}") from None
+        raise error(f"{name} cannot be written as JSON: {cut(str(problem))}") from None
     return value
 
 
 def _require_json_texts(name: str, value: object, error: type[InputError]) -> None:
+    found = _fault(value)
+    if found is None:
+        return
+    fault, keys = found
+    path = "".join(f"[{shortened(key, 40)}]" for key in reversed(keys))
+    where = f"{name}{cut(path, 100)}"
+    if not isinstance(fault, str):
+        raise error(
+            f"{where}: a key of a JSON object is text, got {type(fault).__name__} "
+            f"{shortened(fault)}"
+        )
+    require_text(where, fault, error=error)
+
+
+def _fault(value: object) -> tuple[object, list[object]] | None:
+    """What in a JSON value is no text that PostgreSQL can hold, and the keys to it, last first."""
     if isinstance(value, str):
-        require_text(name, value, error=error)
-    elif isinstance(value, Mapping):
-        for key, item in value.items():
-            if not isinstance(key, str):
-                raise error(
-                    f"{name}: a key of a JSON object is text, got {type(key).__name__} {key!r:.60}"
-                )
-            _require_json_texts(f"{name}: key {key!r:.60}", key, error)
-            _require_json_texts(f"{name}[{key!r:.60}]", item, error)
+        return None if is_storable(value) else (value, [])
+    items: Iterable[tuple[object, object]] = ()
+    if isinstance(value, Mapping):
+        items = value.items()
+        for key in value:
+            if not is_storable(key):
+                return key, [key]
     elif isinstance(value, list | tuple):
-        for position, item in enumerate(value):
-            _require_json_texts(f"{name}[{position}]", item, error)
+        items = enumerate(value)
+    for key, item in items:
+        if (found := _fault(item)) is not None:
+            found[1].append(key)
+            return found
+    return None
+
+
+def in_list(values: object) -> list[Any] | None:
+    """What can be iterated over, but for texts, as a list; None for everything else."""
+    if isinstance(values, str | bytes) or not isinstance(values, Iterable):
+        return None
+    try:
+        iterator = iter(values)
+    except TypeError:  # an array without a dimension
+        return None
+    return list(iterator)
 
 
 def require_ids(memory_ids: object) -> list[UUID]:
     """One id or several, each once and in the order of the key."""
-    several = [memory_ids] if isinstance(memory_ids, UUID) else memory_ids
-    if isinstance(several, str) or not isinstance(several, Iterable):
-        raise InputError(f"a memory's id is a uuid.UUID, got {several!r:.80}")
-    ids = list(several)
+    ids = [memory_ids] if isinstance(memory_ids, UUID) else in_list(memory_ids)
+    if ids is None:
+        raise InputError(f"a memory's id is a uuid.UUID, got {shortened(memory_ids)}")
     for memory_id in ids:
         if not isinstance(memory_id, UUID):
-            raise InputError(f"a memory's id is a uuid.UUID, got {memory_id!r:.80}")
+            raise InputError(f"a memory's id is a uuid.UUID, got {shortened(memory_id)}")
     return sorted(set(ids))
+
+
+def require_one_of(
+    name: str, value: object, known: Iterable[str], *, error: type[InputError] = UnknownName
+) -> str:
+    """One of these words."""
+    words = tuple(known)
+    if not isinstance(value, str) or value not in words:
+        raise error(f"unknown {name} {shortened(value)}; known are {', '.join(words)}")
+    return words[words.index(value)]
+
+
+def require_callable(name: str, value: object) -> None:
+    """A function; None passes."""
+    if value is not None and not callable(value):
+        raise InputError(f"{name} must be a function, got {shortened(value)}")
+
+
+def require_schema_name(name: object) -> str:
+    """The name of a schema that needs no quotes and that PostgreSQL does not reserve."""
+    if not isinstance(name, str) or not re.fullmatch(r"(?!pg_)[a-z_][a-z0-9_]{0,62}", name):
+        raise InputError(
+            "a schema name is at most 63 lower-case letters, digits and _, and does not start "
+            f"with a digit or pg_; got {shortened(name)}"
+        )
+    return name
 
 
 def require_bool(name: str, value: object) -> bool:
     if not isinstance(value, bool):
-        raise InputError(f"{name} must be True or False, got {value!r:.80}")
+        raise InputError(f"{name} must be True or False, got {shortened(value)}")
     return value
 
 
@@ -232,8 +285,8 @@ def require_count(
     error: type[InputError] = InputError,
 ) -> int:
     if isinstance(value, bool) or not isinstance(value, Integral):
-        raise error(f"{name} must be a whole number, got {shown(value)}")
+        raise error(f"{name} must be a whole number, got {shortened(value)}")
     number = int(value)
     if not at_least <= number <= at_most:
-        raise error(f"{name} must lie within {at_least} and {at_most}, got {shown(number)}")
+        raise error(f"{name} must lie within {at_least} and {at_most}, got {shortened(number)}")
     return number

@@ -14,7 +14,7 @@ from sqlalchemy import URL, create_engine
 from benchmarks.data import Row
 from benchmarks.loading import load_rows
 from benchmarks.progress import index_builds, tracked
-from pgrecall import MemoryRepository
+from pgrecall import MemoryRepository, migrate
 from pgrecall.migrate.connecting import database_url
 from pgrecall.rank_index import RankIndex
 
@@ -79,13 +79,9 @@ class Databases:
         if source not in self._loaded:
             url = self._created()
             rows = tracked(progress, source, source.total, f"loading {source.name}")
-            load_rows(
-                url,
-                rows,
-                progress,
-                dimensions=source.dimensions,
-                embedding_type=source.embedding_type,
-            )
+            load_rows(url, rows, dimensions=source.dimensions, embedding_type=source.embedding_type)
+            with index_builds(url, progress, "building the HNSW index"):
+                migrate.embedding_index(url)  # for the peers
             self._loaded[source] = Loaded(source, url)
             for agent in source.indexed:
                 self.build(self._loaded[source], agent, progress)

@@ -23,14 +23,12 @@ SELECT 'agent', gen_random_uuid(), 'memory ' || n,
 
 
 def collecting(url: str, rows: int, progress: Progress) -> list[Measurement]:
-    migrate.upgrade(url, dimensions=DIMENSIONS, revision="0001")
+    migrate.upgrade(url, dimensions=DIMENSIONS)
     engine = create_engine(database_url(url))
     task = progress.add_task("loading", total=None)
     with engine.begin() as connection:
         connection.execute(text("SELECT setseed(0)"))
         connection.execute(text(FILL), {"rows": rows, "dimensions": DIMENSIONS})
-    progress.update(task, description="building the HNSW index")
-    migrate.upgrade(url)
     with engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
         connection.execute(text("VACUUM (ANALYZE, FREEZE) pgrecall.agent_memories"))
     repo = MemoryRepository(engine)

@@ -95,7 +95,8 @@ DROP_ALL = """
                AND relname <> 'alembic_version'
             UNION ALL
             SELECT 'ROUTINE', string_agg(oid::regprocedure::text, ', ')
-              FROM pg_proc WHERE pronamespace = ours LOOP
+              FROM pg_proc p WHERE pronamespace = ours
+               AND NOT EXISTS (SELECT FROM pg_depend WHERE objid = p.oid AND deptype = 'e') LOOP
             IF named IS NOT NULL THEN
                 EXECUTE 'DROP ' || kind || ' ' || named;
             END IF;
@@ -130,9 +131,6 @@ def upgrade() -> None:
         install(f"operations/{name}.sql")
     for name in PROFILES:
         install(f"profiles/{name}.sql")
-    versions = f'"{settings().schema}".alembic_version'
-    op.execute(f"COMMENT ON TABLE {versions} IS 'The migrations this schema is at.'")
-    op.execute(f"COMMENT ON COLUMN {versions}.version_num IS 'A revision.'")
 
 
 def downgrade() -> None:
@@ -244,8 +242,8 @@ def _create_memories() -> None:
         sa.Column(
             "tokens",
             sa.Integer(),
-            comment="What content takes up in a prompt, as its writer counted; NULL: a quarter of "
-            "its characters.",
+            comment="What content takes up in a prompt, as its writer counted; NULL: estimated when "
+            "a context is packed.",
         ),
         *_checks(
             table,

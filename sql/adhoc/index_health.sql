@@ -3,13 +3,12 @@
 --   psql -f index_health.sql
 --   psql -v schema=memories -f index_health.sql
 -- schema: pgrecall. Reads the catalogue and the statistics only. An invalid index was left by a
--- build that was cut off: drop it and run `pgrecall migrate` again.
+-- build that was cut off: DROP INDEX it; `pgrecall migrate embedding-index` builds ix_…_embedding.
 
 \set ON_ERROR_STOP on
 \if :{?schema} \else \set schema pgrecall \endif
 SELECT pg_catalog.set_config('search_path', pg_catalog.quote_ident(:'schema')::regnamespace
-       || ', ' || extnamespace::regnamespace, false) AS search_path
-  FROM pg_catalog.pg_extension WHERE extname = 'vector' \gset
+       || ', pg_temp', false) AS search_path \gset
 
 \echo Indexes:
 SELECT t.relname AS table_name,

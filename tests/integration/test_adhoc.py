@@ -9,6 +9,7 @@ import subprocess
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
+from itertools import combinations
 from typing import Any
 from uuid import UUID
 
@@ -126,7 +127,7 @@ class Database:
         return added
 
     def allow_copies(self) -> None:
-        """As before migration 0005: one text may be active more than once."""
+        """As where the unique index was dropped: one text may be active more than once."""
         with self.connect() as connection:
             connection.execute("DROP INDEX ix_agent_memories_agent_id_content_hash")
 
@@ -681,6 +682,16 @@ def test_duplicates_above_a_threshold_among_the_newest(database: Database) -> No
     assert near(threshold=0.95) == []
 
 
+def test_duplicates_near_are_all_listed_once_however_many_there_are(database: Database) -> None:
+    ids = [database.add(f"m{n}", embedding=at(n / 10)) for n in range(13)]
+
+    _, pairs = duplicates(database, limit=100)
+
+    assert sorted((pair["older"], pair["newer"]) for pair in pairs) == sorted(
+        (str(older), str(newer)) for older, newer in combinations(ids, 2)
+    )
+
+
 def test_duplicates_near_and_exact_are_listed_once(own: Database) -> None:
     own.allow_copies()
     for _ in range(2):
@@ -730,7 +741,7 @@ def test_health_lists_every_index_and_table(own: Database) -> None:
 
     assert {"agent_memories", "memory_usage", "memory_events"} <= tables.keys()
     assert {"pk_agent_memories", "pk_memory_usage"} <= indexes.keys()
-    assert indexes["ix_agent_memories_embedding"]["method"] == "hnsw"
+    assert indexes["ix_agent_memories_words"]["method"] == "gin"
     assert {row["valid"] for row in indexes.values()} == {"t"}
     assert all(int(row["bytes"]) > 0 for row in indexes.values())
 
@@ -739,13 +750,13 @@ def test_health_shows_an_invalid_index(own: Database) -> None:
     with own.connect() as connection:
         connection.execute(
             "UPDATE pg_index SET indisvalid = false "
-            "WHERE indexrelid = 'ix_agent_memories_embedding'::regclass"
+            "WHERE indexrelid = 'ix_agent_memories_words'::regclass"
         )
 
     indexes, _ = health(own)
 
     invalid = [name for name, row in indexes.items() if row["valid"] == "f"]
-    assert invalid == ["ix_agent_memories_embedding"]
+    assert invalid == ["ix_agent_memories_words"]
 
 
 def test_health_shows_scans_dead_rows_and_hot_updates(own: Database) -> None:

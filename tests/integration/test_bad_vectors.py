@@ -5,10 +5,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from pgvector import HalfVector, Vector
 from sqlalchemy import Engine
 
 from pgrecall import MemoryRepository, NewMemory
+from pgrecall.embedding import HalfVector, Vector
 from pgrecall.errors import InvalidVector
 from tests.integration.support import NORTH, at, contents, shown, stored
 

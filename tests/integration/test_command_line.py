@@ -3,6 +3,7 @@ from __future__ import annotations
 import gzip
 import json
 from collections.abc import Iterator
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ import pytest
 
 from pgrecall.resources import migrations_folder
 from tests.conftest import new_database
-from tests.integration.commands import Run, runner
+from tests.integration.commands import BUILT, Run, runner
 
 
 @pytest.fixture
@@ -227,9 +228,30 @@ def test_migrate_up_status_down(run: Run, empty_url: str) -> None:
     assert (status["dimensions"], status["embedding_type"]) == (12, "halfvec")
     assert status["revision"] == status["head"]
     assert after["revision"] is None
-    files = sorted(path.name for path in (migrations_folder() / "versions").glob("*.py"))
+    files = sorted(path.name for path in (migrations_folder() / "versions").glob("0*.py"))
     assert files[0].startswith("0001_")
     assert [line[:4] for line in after["pending"]] == [name[:4] for name in files]
+
+
+def test_migrate_builds_and_drops_the_index_on_embeddings(run: Run, database_url: str) -> None:
+    command = ("migrate", "embedding-index", "--database-url", database_url)
+
+    built = run(*command)
+    [again] = run(*command, "--json").records
+    [dropped] = run(*command, "--drop", "--json").records
+
+    assert (built.code, built.err) == (0, "")
+    assert "True" in built.out
+    assert (again["embedding_index"], dropped["embedding_index"]) == (True, False)
+    [status] = run("migrate", "status", "--json", "--database-url", database_url).records
+    assert status == dropped
+
+
+def test_an_index_on_embeddings_needs_a_schema(run: Run, empty_url: str) -> None:
+    done = run("migrate", "embedding-index", "--database-url", empty_url)
+
+    assert done.code == 4
+    assert "pgrecall migrate up" in done.err
 
 
 def test_migrate_sql_prints_sql_alone(run: Run) -> None:
@@ -443,3 +465,28 @@ def test_installed_profiles_are_listed_and_shown(run: Run, url: str, profile_fil
     )
     assert "FUNCTION pgrecall.recall_mine(" in shown.out
     assert (unknown.code, "five_factor" in unknown.err) == (2, True)
+
+
+def test_the_version_is_told_without_a_database(
+    run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("PGRECALL_DATABASE_URL", "postgresql://nobody@127.0.0.1:1/nothing")
+
+    told = run("--version")
+
+    assert (told.code, told.out, told.err) == (0, f"pgrecall {version('pgrecall')}\n", "")
+
+
+def _commands(group: Any, *names: str) -> Iterator[tuple[str, ...]]:
+    yield names
+    for name, command in getattr(group, "commands", {}).items():
+        yield from _commands(command, *names, name)
+
+
+@pytest.mark.parametrize("command", list(_commands(BUILT)), ids=" ".join)
+def test_help_shows_no_type_beside_a_flag(run: Run, command: tuple[str, ...]) -> None:
+    shown = run(*command, "--help")
+
+    assert shown.code == 0
+    assert "--help" in shown.out
+    assert "bool" not in shown.out.lower()

@@ -39,11 +39,12 @@ from pgrecall.errors import (
     InvalidMemory,
     InvalidVector,
 )
-from pgrecall.token_counting import quarter_of_characters, tiktoken_counter
+from pgrecall.token_counting import estimated_tokens, tiktoken_counter
 from tests.conftest import new_database
 from tests.integration.compass import Compass
 from tests.integration.support import NORTH, NOW, at, awaited, before, similar, sql
-from tests.unit.test_context_style import READERS
+from tests.unit.test_context_style import EVIL_TYPES, HOSTILE, READERS, reckoned
+from tests.unit.token_texts import ORDINARY, UNDERCOUNTED
 
 BY_IMPORTANCE: dict[str, Any] = {"profile": "half_life", "weights": {"importance": 1.0}}
 """The score of a memory is its importance."""
@@ -106,16 +107,13 @@ def test_the_text_holds_each_memory_with_its_type_and_date(either: MemoryReposit
     found = either.context("a", **BY_IMPORTANCE)
 
     assert found.text == (
-        f"[{found.marker} instruction undated]\n"
-        "  Ask before you buy.\n"
-        f"[/{found.marker}]\n"
-        f"[{found.marker} fact 2026-05-29]\n"
-        "  Ines drinks tea\n"
+        f"{found.marker} undated instruction: Ask before you buy.\n"
+        f"{found.marker} 20260529 fact: Ines drinks tea\n"
         "  without milk.\n"
-        f"[/{found.marker}]\n"
+        f"/{found.marker}\n"
     )
     assert contents(found) == ["Ines drinks tea\nwithout milk.", "Ask before you buy."]
-    assert (found.tokens, found.max_tokens) == (quarter_of_characters(found.text), 4000)
+    assert (found.tokens, found.max_tokens) == (estimated_tokens(found.text), 4000)
     assert found.left_out == ()
     assert found.strategy == "exact"
 
@@ -333,7 +331,7 @@ def test_the_budget_is_never_exceeded(many: MemoryRepository, style: str) -> Non
             touch=False,
             **BY_IMPORTANCE,
         )
-        assert found.tokens == quarter_of_characters(found.text) <= budget
+        assert found.tokens == estimated_tokens(found.text) <= budget
         if any(one.reason == "stopped" for one in found.left_out):
             filled.append(found.tokens / budget)
 
@@ -346,8 +344,8 @@ def test_what_is_reckoned_to_fit_fits(
 ) -> None:
     shared_repo.add_many(agent, [note(f"{n:04}", 0.9) for n in range(40)])
     whole = shared_repo.context(agent, k=40, style=style, touch=False, **BY_IMPORTANCE)
-    frame = quarter_of_characters(STYLES[style].frame)
-    reckoned = frame + sum(one.tokens for one in whole.packed)
+    added = STYLES[style].added([estimated_tokens(sample) for sample in STYLES[style].samples])
+    reckoned = added.frame + sum(one.tokens for one in whole.packed)
 
     found = shared_repo.context(
         agent, k=40, style=style, max_tokens=reckoned, touch=False, **BY_IMPORTANCE
@@ -361,13 +359,13 @@ def test_what_is_reckoned_to_fit_fits(
 def test_when_the_text_is_longer_than_reckoned_it_is_packed_again_with_less(
     shared_url: str, agent: str
 ) -> None:
-    repo = counting("sync", shared_url, len)  # a block's own characters are reckoned a quarter each
-    ids = repo.add_many(agent, [note(f"{n}" * 40, 0.9 - n / 10) for n in range(5)])
+    repo = counting("sync", shared_url, len)  # the bodies count as much as they are said to below
+    ids = repo.add_many(agent, [note(f"{n}" * 40, 0.9 - n / 10, tokens=10) for n in range(5)])
 
-    found = repo.context(agent, max_tokens=200, **BY_IMPORTANCE)
+    found = repo.context(agent, max_tokens=140, **BY_IMPORTANCE)
 
     assert contents(found) == ["0" * 40, "1" * 40]
-    assert found.tokens == len(found.text) <= 200
+    assert found.tokens == len(found.text) <= 140
     assert reasons(found) == {f"{n}" * 40: "too_long" for n in (2, 3, 4)}
     assert [one.hit.memory.id for one in found.left_out] == ids[2:]
     assert retrievals(repo, agent, list(ids)) == [1, 1, 0, 0, 0]
@@ -410,25 +408,27 @@ def test_one_that_was_counted_too_small_does_not_take_the_place_of_all(
 
     assert contents(found) == [f"note {n}" for n in range(10)]
     assert reasons(found) == {"x" * 40_000: "too_long"}
-    assert all(one.tokens >= 10_000 for one in found.left_out)
+    assert all(one.tokens >= 8_000 for one in found.left_out)
     assert statements <= 3  # one of them looks at the schema
 
 
 def test_many_that_were_counted_too_small_are_measured_together(
     shared_repo: MemoryRepository, agent: str
 ) -> None:
-    shared_repo.add_many(agent, [note(f"{n:400}", 0.9 - n / 100, tokens=1) for n in range(60)])
+    shared_repo.add_many(
+        agent, [note(f"{n}" + " tea" * 95, 0.9 - n / 100, tokens=1) for n in range(60)]
+    )
 
     found = shared_repo.context(agent, max_tokens=1000, k=60, **BY_IMPORTANCE)
 
-    assert 800 <= found.tokens <= 1000
-    assert len(found.packed) == 8
+    assert 900 <= found.tokens <= 1000
+    assert len(found.packed) == 9
 
 
 def test_a_counter_that_finds_everything_too_long_leaves_nothing(
     shared_url: str, agent: str
 ) -> None:
-    repo = counting("sync", shared_url, lambda content: 1_000 if "[" in content else 0)
+    repo = counting("sync", shared_url, lambda content: 1_000 if ":" in content else 0)
     repo.add_many(agent, [note("a", 0.9), note("b", 0.8)])
 
     found = repo.context(agent, max_tokens=999, **BY_IMPORTANCE)
@@ -551,7 +551,7 @@ def test_a_share_of_the_budget_is_kept_for_a_type(
         found = shared_repo.context(
             agent, max_tokens=400, reserve=reserve, touch=False, **BY_IMPORTANCE
         )
-        assert all(94 <= cost <= 97 for cost in costs(found).values())
+        assert all(92 <= cost <= 95 for cost in costs(found).values())
         return contents(found), reasons(found)
 
     assert packed(None) == (["0", "1", "2", "3"], {"4": "too_long", "5": "too_long"})
@@ -1104,7 +1104,7 @@ def stored_tokens(engine: Engine, agent: str) -> dict[str, int | None]:
     return dict(rows)
 
 
-def test_by_default_a_quarter_of_the_characters_is_counted(
+def test_by_default_tokens_are_estimated(
     shared_repo: MemoryRepository, shared_engine: Engine, agent: str
 ) -> None:
     texts = ["x", "four", "fives", "éàü中🙂", "x" * 1_001]
@@ -1115,7 +1115,7 @@ def test_by_default_a_quarter_of_the_characters_is_counted(
         "x": 1,
         "four": 1,
         "fives": 2,
-        "éàü中🙂": 2,
+        "éàü中🙂": 5,
         "x" * 1_001: 251,
     }
 
@@ -1185,9 +1185,10 @@ def test_what_was_counted_is_what_is_packed_by(shared_url: str, agent: str) -> N
     found = repo.context(agent, max_tokens=100, **BY_IMPORTANCE)
 
     [packed], [out] = found.packed, found.left_out
-    assert found.tokens == words(found.text) == 5 + 4
+    around = words(f"{found.marker} 20261122 fact: {found.text.splitlines()[-1]}")
+    assert found.tokens == words(found.text) == around + 5
     assert packed.tokens - 5 == out.tokens - 400
-    assert 14 <= packed.tokens - 5 <= 16
+    assert around - 1 <= packed.tokens - 5 <= around + 1
     assert out.reason == "too_long"
 
 
@@ -1272,7 +1273,7 @@ def test_a_memory_of_as_many_tokens_as_may_be_stored_is_too_long(
     assert reasons(found) == {"long": "too_long"}
 
 
-def test_what_raw_sql_inserted_counts_a_quarter_of_its_characters(
+def test_what_raw_sql_inserted_counts_as_by_default(
     shared_repo: MemoryRepository, shared_engine: Engine, agent: str
 ) -> None:
     shared_repo.add(agent, note("y" * 401, 0.5))
@@ -1291,6 +1292,41 @@ def test_what_raw_sql_inserted_counts_a_quarter_of_its_characters(
     assert (raw.hit.memory.tokens, counted.hit.memory.tokens) == (None, 101)
     assert raw.tokens == counted.tokens > 101
     assert [one.reason for one in tight.left_out] == ["too_long", "too_long"]
+
+
+@pytest.mark.parametrize("style", STYLES)
+def test_the_database_reckons_as_python_does(
+    shared_repo: MemoryRepository, shared_engine: Engine, agent: str, style: str
+) -> None:
+    chance = random.Random(5)
+    near = [*ALPHABET, *"aZ9 \n\t\v\x85\u036f\u0370\u1fff\u2000Жй中🙂\U0010ffff"]
+    rare = [chr(number) for number in range(1, 700)]
+    known = [text for texts in (ORDINARY, UNDERCOUNTED) for _, text in texts.values()]
+    made = ["".join(chance.choices(signs, k=60)) for signs in (near, rare) for _ in range(150)]
+    every = [f"{n}{text}" for n, text in enumerate([*known, *HOSTILE, *made])]
+    kinds = chance.choices([*EVIL_TYPES, "fact"], k=len(every))
+    shared_repo.add_many(
+        agent, [note(content, 0.9, kind) for content, kind in zip(every, kinds, strict=True)]
+    )
+
+    def found() -> Context:
+        arguments = BY_IMPORTANCE | {"max_tokens": 10**6, "k": 500, "touch": False}
+        return shared_repo.context(agent, style=style, **arguments)
+
+    counted = found()
+    sql(
+        shared_engine,
+        "UPDATE pgrecall.agent_memories SET tokens = NULL WHERE agent_id = :agent",
+        agent=agent,
+    )
+
+    assert costs(counted) == {
+        one.hit.memory.content: estimated_tokens(one.hit.memory.content)
+        + reckoned(STYLES[style], one.hit.memory)
+        for one in counted.packed
+    }
+    assert set(costs(counted)) == set(every)
+    assert costs(found()) == costs(counted)
 
 
 # tiktoken

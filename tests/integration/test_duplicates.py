@@ -8,19 +8,19 @@ import pickle
 import random
 import re
 import unicodedata
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import asdict, replace
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from typing import Any
 from uuid import UUID, uuid4
 
 import pytest
-from sqlalchemy import Engine, NullPool, create_engine, text
+from sqlalchemy import Engine
 
-from pgrecall import Memory, MemoryRepository, NewMemory, migrate
+from pgrecall import Memory, MemoryRepository, NewMemory
 from pgrecall.added import Added
 from pgrecall.errors import InputError, InvalidMemory, UnknownName
-from tests.conftest import DIMENSIONS, new_database
+from tests.conftest import DIMENSIONS
 from tests.integration.support import NORTH, at, sql, stored
 
 PAST = datetime(2020, 1, 1, tzinfo=UTC)
@@ -894,163 +894,6 @@ def test_ids_of_both_kinds_go_together(shared_repo: MemoryRepository, agent: str
     batch = [plain("a", id=elsewhere), plain("b", id=uuid4()), plain("c", id=uuid4())]
     assert shared_repo.add_many(agent, batch)[:2] == mixed
     assert shared_repo.delete(agent, mixed) == 2
-
-
-# The upgrade of a schema that let duplicates in
-
-INSERT = """
-INSERT INTO pgrecall.{table} ({owner}, id, content, created_at, status, expires_at, invalidated_at)
-VALUES (:owner, :id, :content, :created_at, :status, :expires_at, :invalidated_at)
-"""
-
-
-@pytest.fixture(params=["postgres_16", "server_url"])
-def old_url(request: pytest.FixtureRequest) -> Iterator[str]:
-    """A database whose schema does not keep duplicates out yet, on each PostgreSQL supported."""
-    with new_database(request.getfixturevalue(request.param)) as url:
-        migrate.upgrade(url, dimensions=DIMENSIONS, revision="0004")
-        yield url
-
-
-def _insert(
-    engine: Engine,
-    content: str,
-    *,
-    owner: str = "agent",
-    days: float | None = 0,
-    status: str = "active",
-    table: str = "agent_memories",
-    expires_at: datetime | None = None,
-    invalidated_at: datetime | None = None,
-) -> UUID:
-    memory_id = uuid4()
-    column = "team_id" if table == "team_memories" else "agent_id"
-    sql(
-        engine,
-        INSERT.format(table=table, owner=column),
-        owner=owner,
-        id=memory_id,
-        content=content,
-        created_at=None if days is None else PAST + timedelta(days=days),
-        status=status,
-        expires_at=expires_at,
-        invalidated_at=invalidated_at,
-    )
-    return memory_id
-
-
-def test_the_upgrade_keeps_the_first_of_each_text_active(old_url: str) -> None:
-    engine = create_engine(old_url, poolclass=NullPool)
-    second = _insert(engine, " TEA", days=2)
-    first = _insert(engine, "tea", days=1)
-    third = _insert(engine, "Tea", days=3)
-    others = [
-        _insert(engine, "coffee", days=2),
-        _insert(engine, "tea", owner="another", days=4),
-        _insert(engine, "tea", table="team_memories", days=4),
-    ]
-    completed = _insert(engine, "tea", status="completed")
-
-    migrate.upgrade(old_url)
-
-    assert _statuses(engine) == {
-        first: "active",
-        second: "archived",
-        third: "archived",
-        completed: "completed",
-        **dict.fromkeys(others, "active"),
-    }
-    repo = MemoryRepository(engine)
-    again = repo.add("agent", plain("TEA"))
-    assert (again, again.outcome) == (first, "duplicate")
-    assert repo.history("another", others[1]) == []
-
-
-def test_the_upgrade_notes_what_it_archived_and_why(old_url: str) -> None:
-    engine = create_engine(old_url, poolclass=NullPool)
-    kept = _insert(engine, "tea", table="team_memories", owner="team", days=1)
-    copies = [
-        _insert(engine, "tea", table="team_memories", owner="team", days=days) for days in (2, 3)
-    ]
-
-    migrate.upgrade(old_url)
-
-    teams = MemoryRepository(engine).teams
-    assert teams.history("team", kept) == []
-    for memory_id in copies:
-        [event] = teams.history("team", memory_id)
-        assert (event.event_type, event.memory_id) == ("archived", memory_id)
-        assert event.old_values == {"status": "active"}
-        assert event.new_values == {"status": "archived"}
-        assert str(kept) in (event.reason or "")
-        assert event.actor is not None
-        assert event.id.version == 7
-
-
-def test_the_upgrade_keeps_a_dated_copy_rather_than_one_of_unknown_time(old_url: str) -> None:
-    engine = create_engine(old_url, poolclass=NullPool)
-    dated, unknown = _insert(engine, "tea", days=1), _insert(engine, "tea", days=None)
-
-    migrate.upgrade(old_url)
-
-    assert _statuses(engine) == {dated: "active", unknown: "archived"}
-
-
-def test_the_upgrade_adds_the_counters_of_the_copies_to_what_stays(old_url: str) -> None:
-    engine = create_engine(old_url, poolclass=NullPool)
-    _insert(engine, "tea", days=3)
-    second, third = (_insert(engine, "tea", days=days) for days in (2, 1))
-    with engine.begin() as connection:
-        for memory_id, count in ((second, 2), (third, 5)):
-            connection.execute(
-                text(
-                    "INSERT INTO pgrecall.memory_usage (agent_id, memory_id, retrieval_count, "
-                    "success_count) VALUES ('agent', :memory_id, :count, 1)"
-                ),
-                {"memory_id": memory_id, "count": count},
-            )
-
-    migrate.upgrade(old_url)
-
-    kept = next(id_ for id_, status in _statuses(engine).items() if status == "active")
-    memory = MemoryRepository(engine).get("agent", kept)
-    assert memory is not None
-    assert (memory.retrieval_count, memory.success_count) == (7, 2)
-
-
-@pytest.mark.parametrize("end", [{"expires_at": PAST}, {"invalidated_at": PAST}], ids=str)
-def test_the_upgrade_lets_no_text_drop_out_of_what_is_recalled(
-    old_url: str, end: dict[str, datetime]
-) -> None:
-    engine = create_engine(old_url, poolclass=NullPool)
-    _insert(engine, "tea", days=1, **end)  # type: ignore[arg-type]
-    standing = _insert(engine, "tea", days=2)
-
-    migrate.upgrade(old_url)
-
-    hits = MemoryRepository(engine).search("agent", NORTH, touch=False)
-    assert [hit.memory.id for hit in hits] == [standing]
-
-
-def test_the_upgrade_can_be_repeated_after_going_down(old_url: str) -> None:
-    engine = create_engine(old_url, poolclass=NullPool)
-    first = _insert(engine, "tea", days=1)
-    migrate.upgrade(old_url)
-    migrate.downgrade(old_url, revision="0004")
-    second = _insert(engine, "tea", days=2)
-
-    migrate.upgrade(old_url)
-
-    assert _statuses(engine) == {first: "active", second: "archived"}
-
-
-def _statuses(engine: Engine) -> dict[UUID, str]:
-    rows = sql(
-        engine,
-        "SELECT id, status FROM pgrecall.agent_memories "
-        "UNION ALL SELECT id, status FROM pgrecall.team_memories",
-    )
-    return {row[0]: row[1] for row in rows}
 
 
 def _set_status(engine: Engine, agent: str, memory_id: UUID, status: str) -> None:

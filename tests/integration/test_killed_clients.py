@@ -370,10 +370,11 @@ KILLED = """
 import os, signal, sys
 from sqlalchemy import create_engine, event
 from pgrecall import MemoryRepository
+from pgrecall.migrate.connecting import database_url
 from tests.integration.test_killed_clients import CASES
 
 url, name, moment = sys.argv[1], sys.argv[2], int(sys.argv[3])
-engine = create_engine(url)
+engine = create_engine(database_url(url))
 repo = MemoryRepository(engine)
 repo.count("agent")
 passed = 0

@@ -245,7 +245,8 @@ def test_pairs_that_say_nearly_the_same_are_listed(
     assert (pair["older_id"], pair["newer_id"]) == (str(older), str(newer))
     assert (pair["older_content"], pair["newer_content"]) == (SAME[0], SAME[1])
     assert 0.8 < pair["similarity"] < 1
-    assert str(older) in shown.out
+    ids = repo.short_ids(agent, [older, newer]).values()
+    assert [id_ for id_ in ids if id_ not in shown.out] == []
     assert f"{pair['similarity']:.4f}" in shown.out
     assert none.out.strip() == "none"
 
@@ -265,6 +266,8 @@ def test_clusters_are_shown_and_consolidated(run: Run, repo: MemoryRepository, a
     assert set(cluster["ids"]) == ids
     assert cluster["similarities"][0] == 1
     assert all(content in shown.out for content in cluster["contents"])
+    short = repo.short_ids(agent, map(UUID, cluster["ids"])).values()
+    assert [id_ for id_ in short if id_ not in shown.out] == []
     assert set(done["sources"]) == ids
     assert done["importance"] == pytest.approx(0.6)
     assert again.out.strip() == "nothing to consolidate"
@@ -715,6 +718,62 @@ def test_what_is_no_id_ends_with_two(run: Run, agent: str, arguments: tuple[str,
     assert "\033" not in done.err
 
 
+TAKE_IDS = [*NO_SUCH_MEMORY, *OTHERS, ("explain", ID, "tea")]
+
+
+@pytest.fixture
+def alike(repo: MemoryRepository, agent: str) -> list[UUID]:
+    """Three memories, of which two have ids that begin alike."""
+    digits = uuid4().hex
+    ids = [UUID(f"{digits[:12]}{end}{digits[13:]}") for end in "0f"]
+    ids.append(uuid4())
+    repo.add_many(agent, [NewMemory(f"memory {id_}", id=id_) for id_ in ids])
+    return ids
+
+
+@pytest.mark.parametrize("arguments", TAKE_IDS, ids=lambda arguments: arguments[0])
+def test_the_first_digits_of_an_id_stand_for_it(
+    run: Run, repo: MemoryRepository, agent: str, alike: list[UUID], arguments: tuple[str, ...]
+) -> None:
+    short = repo.short_ids(agent, alike)
+    names = {ID: short[alike[0]], UNKNOWN: short[alike[2]]}
+
+    done = run(*(names.get(text, text) for text in arguments), "-a", agent)
+
+    assert (done.code, done.err) == (0, "")
+    assert [len(short[id_].replace("-", "")) for id_ in alike] == [13, 13, 8]
+
+
+@pytest.mark.parametrize("arguments", TAKE_IDS, ids=lambda arguments: arguments[0])
+def test_digits_that_begin_several_ids_are_refused_with_these(
+    run: Run, repo: MemoryRepository, agent: str, alike: list[UUID], arguments: tuple[str, ...]
+) -> None:
+    before = [repo.get(agent, id_) for id_ in alike]
+    names = {ID: str(alike[0])[:11], UNKNOWN: str(alike[2])}
+
+    done = run(*(names.get(text, text) for text in arguments), "-a", agent)
+
+    assert (done.code, done.out) == (2, "")
+    assert [str(id_) in done.err for id_ in alike] == [True, True, False]
+    assert [repo.get(agent, id_) for id_ in alike] == before
+
+
+def test_a_search_shows_digits_that_explain_takes_of_teams_too(
+    run: Run, repo: MemoryRepository, agent: str, alike: list[UUID]
+) -> None:
+    twin = UUID(int=alike[2].int ^ 1)
+    repo.teams.add(f"{agent} red", NewMemory("of the team", id=twin))
+    teams = ("--team", f"{agent} red", "-a", agent)
+
+    shown = run("search", "memory", *teams)
+
+    assert str(twin) in shown.out
+    assert str(alike[2]) in shown.out
+    assert str(alike[0])[:14] in shown.out
+    assert run("explain", str(alike[2])[:35], "memory", *teams).code == 2
+    assert run("explain", str(twin), "memory", *teams).code == 0
+
+
 REFUSED: list[tuple[tuple[str, ...], str]] = [
     (("outcome", ID, "maybe"), "maybe"),
     (("outcome", ID), "result"),
@@ -784,7 +843,7 @@ def test_bad_values_end_with_two_say_why_and_change_nothing(
     done = run(*(memory if text == ID else text for text in arguments), "-a", agent)
 
     assert (done.code, done.out) == (2, "")
-    assert message in done.err
+    assert message.lower() in done.err.lower()  # Typer wrote arguments in capitals
     assert "Traceback" not in done.err
     assert (repo.get(agent, memory), repo.history(agent, memory)) == before
 

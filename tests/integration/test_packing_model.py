@@ -16,6 +16,7 @@ import pytest
 from sqlalchemy import Engine, create_engine
 
 from pgrecall import Context, LeftOut, MemoryRepository, NewMemory, Packed
+from pgrecall.token_counting import estimated_tokens
 from tests.conftest import new_database
 from tests.integration.support import at, sql
 from tests.unit.test_context_style import READERS
@@ -408,7 +409,7 @@ def predicted(
     order = ranked(world)
     every: list[Packed | LeftOut] = [*found.packed, *found.left_out]
     costs = {one.hit.memory.id: one.tokens for one in every}
-    frame = {"plain": 0, "markdown": 0, "xml": 13}[world.arguments["style"]]
+    frame = {"plain": 5, "markdown": 5, "xml": 13}[world.arguments["style"]]
     max_tokens = world.arguments["max_tokens"]
     outcomes = Model(
         Case(
@@ -432,27 +433,32 @@ def predicted(
 
 
 def tokens_of(world: World, packed: Sequence[UUID]) -> int:
-    """A quarter of the characters of the text, written here once more."""
-    length = 0
-    for one in (world.memories[id_] for id_ in packed):
+    """The estimate for the text, which is written here once more."""
+    style, marker = world.arguments["style"], "m000"
+    text, before = "", None
+    order = ["preference", "fact", "task", "episodic"]
+    for one in sorted(
+        (world.memories[id_] for id_ in packed), key=lambda one: order.index(one.memory_type)
+    ):
         body = one.content
         for line_end in ("\r\n", "\u2028"):
             body = body.replace(line_end, "\n")
-        kind, date = one.memory_type, "undated" if one.created_at is None else "2026-03-01"
-        marker = "0" * 16
-        if world.arguments["style"] == "plain":
-            body = body.replace("\n", "\n  ")
-            length += len(f"[{marker} {kind} {date}]\n  {body}\n[/{marker}]\n")
-        elif world.arguments["style"] == "markdown":
-            body = body.replace("&", "&amp;").replace("<", "&lt;").replace("\n", "\n> ")
-            length += len(f"**{kind}, {date}** `{marker}`\n\n> {body}\n\n`/{marker}`\n\n")
-        else:
-            body = body.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
-            around = f'<memory-{marker} type="{kind}" date="{date}"></memory-{marker}>\n'
-            length += len(around) + len(body)
-    if packed and world.arguments["style"] == "xml":
-        length += len(f'<memories marker="{"0" * 16}">\n</memories>\n')
-    return math.ceil(length / 4)
+        if style != "plain":
+            body = body.replace("&", "&amp;").replace("<", "&lt;")
+        body = body.replace(">", "&gt;") if style == "xml" else body.replace("\n", "\n  ")
+        head = "undated" if one.created_at is None else "20260301"
+        if one.memory_type != before:
+            head += f" {one.memory_type}"
+        before = one.memory_type
+        start = {"plain": "{} ", "markdown": "- {} ", "xml": "<{}/>"}[style].format(marker)
+        text += f"{start}{head}: {body}\n"
+    if not packed:
+        return 0
+    if style == "xml":
+        text = f"<{marker}>\n{text}</{marker}>\n"
+    else:
+        text += f"\n/{marker}\n" if style == "markdown" else f"/{marker}\n"
+    return estimated_tokens(text)
 
 
 def test_context_packs_what_the_model_packs_and_tells_why_not(engine: Engine) -> None:

@@ -814,9 +814,10 @@ KILLED = """
 import os, signal, sys
 from sqlalchemy import create_engine, event
 from pgrecall import MemoryRepository
+from pgrecall.migrate.connecting import database_url
 
 url, begins = sys.argv[1:]
-engine = create_engine(url)
+engine = create_engine(database_url(url))
 repo = MemoryRepository(engine)
 
 def after(connection, cursor, text, *_):
@@ -1442,38 +1443,6 @@ def test_who_may_read_the_memories_since_the_build_gets_every_hit(
             assert ids(found) == ids(repo.search(A, NORTH, strategy="exact", touch=False))
 
 
-def test_who_could_search_before_there_were_rank_indexes_still_can(
-    own_engine: Engine, own_url: str, role: str
-) -> None:
-    """Rights that were granted on what a search read then."""
-    migrate.downgrade(own_url, revision="0006")
-    grant(own_url, role, "agent_memories", "memory_usage", "alembic_version")
-    migrate.upgrade(own_url)
-    repo = MemoryRepository(own_engine)
-    fill(repo)
-    build(repo)
-
-    with acting_as(own_engine, role) as connection:
-        found = MemoryRepository(connection).search(A, NORTH, touch=False)
-
-        assert ids(found) == ids(repo.search(A, NORTH, strategy="exact", touch=False))
-
-
-def test_who_could_delete_before_there_were_rank_indexes_still_can(
-    own_engine: Engine, own_url: str, role: str
-) -> None:
-    migrate.downgrade(own_url, revision="0006")
-    grant(own_url, role, "alembic_version")
-    for table in ("agent_memories", "memory_usage", "memory_labels", "memory_links"):
-        grant(own_url, role, table, what="SELECT, INSERT, UPDATE, DELETE")
-    grant(own_url, role, "memory_events", what="SELECT, INSERT")
-    migrate.upgrade(own_url)
-    filled = fill(MemoryRepository(own_engine))
-
-    with acting_as(own_engine, role) as connection:
-        assert MemoryRepository(connection).delete(A, filled[:2]) == 2
-
-
 def test_who_may_delete_memories_since_the_build_deletes_their_positions_too(
     repo: MemoryRepository, own_engine: Engine, own_url: str, filled: list[UUID], role: str
 ) -> None:
@@ -1482,6 +1451,11 @@ def test_who_may_delete_memories_since_the_build_deletes_their_positions_too(
     for table in ("agent_memories", "memory_usage", "memory_labels", "memory_links"):
         grant(own_url, role, table, what="SELECT, INSERT, UPDATE, DELETE")
     grant(own_url, role, "memory_events", what="SELECT, INSERT")
+    run(
+        own_url,
+        "GRANT EXECUTE ON FUNCTION pgrecall.forget_positions TO "
+        + psql.Identifier(role).as_string(None),
+    )
 
     with acting_as(own_engine, role) as connection:
         assert MemoryRepository(connection).delete(A, filled[:2]) == 2

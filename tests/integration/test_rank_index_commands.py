@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
-from datetime import datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import psycopg
@@ -395,10 +395,24 @@ def test_a_check_that_finds_too_little_ends_with_one(
     assert len(records.records) == 6
 
 
-def test_a_check_without_an_index_is_shown_as_such(run: Run, filled: int) -> None:
-    [record] = run("index", "check", "-a", "a", "--sample", "3", "-p", "trust", "--json").records
+@pytest.mark.parametrize("options", [(), ("--json",)])
+def test_a_check_without_an_index_says_so(run: Run, filled: int, options: tuple[str, ...]) -> None:
+    done = run("index", "check", "-a", "a", "--sample", "3", "-p", "trust", *options)
 
-    assert (record["in_index"], record["recall"]) == (0, 1.0)
+    assert (done.code, done.out) == (2, "")
+    assert "agent 'a' has no rank index to check" in done.err
+
+
+def test_a_check_of_an_index_that_no_search_takes_tells_no_recall(
+    run: Run, repo: MemoryRepository, filled: int
+) -> None:
+    repo.build_rank_indexes(agent_id="a", at_least=1, as_of=datetime.now(UTC) + timedelta(days=1))
+
+    done = run("index", "check", "-a", "a", "--sample", "3", "-p", "trust")
+
+    assert done.code == 0
+    assert "index not used" in done.out
+    assert "1.000" not in done.out
 
 
 # Dropping
@@ -559,18 +573,6 @@ def test_the_maintenance_that_status_names_does_away_with_what_is_due(
     run(*command, "--at-least", "10")
 
     assert "rank index due" not in run("status").out
-
-
-def test_status_of_an_older_schema_does_not_ask_for_indexes(
-    run: Run, url: str, filled: int
-) -> None:
-    assert run("migrate", "down", "0006", "--yes").code == 0
-
-    done = run("status", "--json")
-
-    assert done.code == 0
-    [record] = done.records
-    assert record["revision"] == "0006"
 
 
 def test_a_long_build_shows_no_progress_where_nobody_looks(run: Run, url: str, filled: int) -> None:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from itertools import pairwise, product
 from statistics import fmean
-from typing import Any
+from typing import Any, ClassVar
 from uuid import NAMESPACE_OID, UUID, uuid5
 
 import numpy as np
@@ -25,12 +25,14 @@ from pgrecall import (
     NewMemory,
     Profile,
     ScoredMemory,
+    compiler,
     profiles,
     score,
 )
 from pgrecall.errors import DatabaseError, InputError
+from pgrecall.hits import Strategy
 from pgrecall.rank_space import AXES, EVENNESS, Missing
-from pgrecall.signals import Recency, Similarity
+from pgrecall.signals import Importance, Recency, Signal, Similarity
 from tests.conftest import DIMENSIONS, new_database
 from tests.integration.support import NORTH, at, awaited, contents, similar, sql
 
@@ -277,6 +279,41 @@ def test_auto_ranks_exactly_where_the_half_life_is_not_covered_and_index_does_as
 
     assert both(whole, profile=profile, strategy="auto")[0].strategy == "exact"
     assert mean_recall(whole, profile=profile, as_of=SOON) >= 0.7
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Novelty(Signal):
+    """A signal that no index was built for."""
+
+    name: ClassVar[str] = "novelty"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Urgency(Importance):
+    """One that only looks like a signal that indexes hold."""
+
+    name: ClassVar[str] = "urgency"
+
+
+@compiler.value.register(Novelty)
+@compiler.value.register(Urgency)
+def _written(signal: Signal, scope: compiler.Scope) -> compiler.Expression:
+    return 1.0 - scope.memories.c.importance
+
+
+@pytest.mark.parametrize("signal", [Novelty(), Urgency()], ids=["new class", "subclass"])
+def test_auto_ranks_exactly_by_a_signal_that_the_index_does_not_know(
+    whole: MemoryRepository, signal: Signal
+) -> None:
+    unknown = Profile("unknown", {signal: 0.9, Similarity(): 0.1})
+    known = Profile("known", {Importance(): 0.9, Similarity(): 0.1})
+
+    def strategy(profile: Profile, strategy: Strategy = "auto") -> str:
+        return whole.search(BIG, QUERY, profile=profile, strategy=strategy, touch=False).strategy
+
+    assert strategy(unknown) == "exact"
+    assert strategy(known) == "index"
+    assert strategy(unknown, "index") == "index"
 
 
 def test_similarity_alone_finds_the_nearest(whole: MemoryRepository) -> None:

@@ -343,9 +343,9 @@ def test_a_profile_of_one_s_own_installed_by_the_command_ranks_alike(
 def test_a_function_written_by_recall_function_ranks_alike(world: World) -> None:
     mine = MINE.renamed("by_hand")
     with world.connection.transaction():
-        world.connection.execute("SET LOCAL search_path = pgrecall, public")
-        written = with_extension(recall_function(mine, or_replace=True), "public")
-        world.connection.execute(written.encode())
+        world.connection.execute("SET LOCAL search_path = pgrecall, pg_temp")
+        function = with_extension(recall_function(mine, or_replace=True), "public")
+        world.connection.execute(function.encode())
 
     assert assert_same(world, mine, query=QUERY, query_text="Zoë dances", teams=TEAMS) == 25
 

@@ -2,8 +2,9 @@ from __future__ import annotations
 
 import socket
 
+import psycopg
 import pytest
-from sqlalchemy import Engine, NullPool, create_engine, make_url, text
+from sqlalchemy import Engine, NullPool, create_engine, func, make_url, text
 
 from pgrecall import MemoryRepository, NewMemory, migrate
 from pgrecall.errors import (
@@ -15,6 +16,7 @@ from pgrecall.errors import (
     SchemaOutdated,
     SchemaTooNew,
 )
+from pgrecall.repository.translation import translation
 from tests.conftest import DIMENSIONS
 from tests.integration.conftest import RepositoryOf
 from tests.integration.support import NORTH, contents, sql
@@ -154,6 +156,42 @@ def test_what_the_server_says_stays_as_the_cause(either: MemoryRepository) -> No
         either.count("agent", where=broken)
 
     assert caught.value.__cause__ is not None
+
+
+def test_a_transaction_that_lasted_too_long_for_the_server(
+    database_url: str, engine: Engine
+) -> None:
+    if not sql(engine, "SELECT FROM pg_settings WHERE name = 'transaction_timeout'"):
+        pytest.skip("transaction_timeout came with PostgreSQL 17")
+    with create_engine(database_url, poolclass=NullPool).connect() as connection:
+        repo = MemoryRepository(connection)
+        repo.add("agent", NewMemory("a", embedding=NORTH))
+        connection.execute(text("SET LOCAL transaction_timeout = 100"))
+
+        with pytest.raises(DatabaseUnavailable, match="transaction timeout"):
+            repo.count("agent", where=func.pg_sleep(60).is_not(None))
+
+
+@pytest.mark.parametrize("state", ["25P03", "25P04"])
+def test_timeouts_that_end_the_session_leave_the_database_unavailable(state: str) -> None:
+    error = psycopg.errors.lookup(state)("terminating connection due to a timeout")
+
+    assert isinstance(translation(error), DatabaseUnavailable)
+
+
+def test_a_prepared_statement_that_is_not_there_names_the_remedy(database_url: str) -> None:
+    """As a pooler between transactions has it; here another client has cleared the session."""
+    engine = create_engine(database_url, poolclass=NullPool)
+    with engine.connect() as connection:
+        repo = MemoryRepository(connection)
+        driver = connection.connection.driver_connection
+        assert driver is not None
+        driver.prepare_threshold = 0
+        repo.count("agent")
+        driver.pgconn.exec_(b"DEALLOCATE ALL")
+
+        with pytest.raises(DatabaseError, match="prepare_threshold"):
+            repo.count("agent")
 
 
 def test_a_role_without_rights_is_told_what_it_may_not(

@@ -2,12 +2,23 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import psycopg
+from alembic.config import main
+from psycopg import sql
+from sqlalchemy import Engine, NullPool, create_engine, make_url
 
+from pgrecall import MemoryRepository, embedded
+
+ROOT = Path(__file__).parents[2]
 DEADLINE_SECONDS = 30.0
 
 
@@ -16,6 +27,11 @@ def run(url: str, *statements: str) -> None:
     with psycopg.connect(url, autocommit=True) as connection:
         for statement in statements:
             connection.execute(statement.encode())
+
+
+def as_role(url: str, role: str) -> str:
+    made = make_url(url).set(username=role, password="x")
+    return made.render_as_string(hide_password=False)
 
 
 def rows(url: str, query: str, *values: Any) -> list[tuple[Any, ...]]:
@@ -52,3 +68,74 @@ def wait_until_blocked(url: str, statement: str = "") -> int:
     )
     pid: int = values(url, query, statement)[0]
     return pid
+
+
+@contextmanager
+def open_transaction(url: str, *statements: str) -> Iterator[psycopg.Connection]:
+    """Holds the locks that these statements take."""
+    with psycopg.connect(url) as connection:
+        for statement in statements:
+            connection.execute(statement.encode())
+        yield connection
+        connection.rollback()
+
+
+def terminate(url: str, pid: int) -> None:
+    assert value(url, "SELECT pg_terminate_backend(%s, 10000)", pid)
+
+
+def engine_of(url: str, **options: Any) -> Engine:
+    return create_engine(
+        make_url(url).set(drivername="postgresql+psycopg"), poolclass=NullPool, **options
+    )
+
+
+def repository(url: str, schema: str = "pgrecall") -> MemoryRepository:
+    return MemoryRepository(engine_of(url), schema=schema)
+
+
+def insert(url: str, owner: str, content: str, *, schema: str = "pgrecall") -> None:
+    with psycopg.connect(url, autocommit=True) as connection:
+        connection.execute(
+            sql.SQL(
+                "INSERT INTO {} (agent_id, id, content, embedding) "
+                "VALUES (%s, gen_random_uuid(), %s, '[1,2,3]')"
+            ).format(sql.Identifier(schema, "agent_memories")),
+            (owner, content),
+        )
+
+
+def psql(url: str, script: str) -> None:
+    done = subprocess.run(
+        [embedded.binaries() / "psql", "-X", "-q", "-v", "ON_ERROR_STOP=1", "-f", "-", url],
+        input=script,
+        capture_output=True,
+        encoding="utf-8",
+        env=os.environ | {"PGCLIENTENCODING": "UTF8"},
+    )
+    assert done.returncode == 0, done.stderr
+
+
+def alembic(url: str, *arguments: str) -> None:
+    """Plain `alembic` in a checkout, in this process."""
+    main(["-c", str(ROOT / "alembic.ini"), "-x", f"url={url}", *arguments])
+
+
+def alembic_process(
+    *arguments: str, url: str | None, folder: Path = ROOT
+) -> subprocess.CompletedProcess[str]:
+    environment = {k: v for k, v in os.environ.items() if k != "PGRECALL_DATABASE_URL"}
+    if url is not None:
+        environment["PGRECALL_DATABASE_URL"] = url
+    return subprocess.run(
+        [sys.executable, "-W", "error", "-m", "alembic", *arguments],
+        cwd=folder,
+        env=environment,
+        capture_output=True,
+        encoding="utf-8",
+    )
+
+
+def succeeded(done: subprocess.CompletedProcess[str]) -> str:
+    assert done.returncode == 0, done.stderr
+    return done.stdout

@@ -70,7 +70,7 @@ def test_the_code_s_tables_match_a_database_of_halfvec(halfvec_history: Migratio
         ("COMMENT ON COLUMN agent_memories.subject IS 'other'", "existing_comment='other'"),
         ("DROP TABLE gc_runs", "create_table('gc_runs'"),
         ("CREATE INDEX extra ON agent_memories (created_at)", "drop_index(op.f('extra')"),
-        ("DROP INDEX ix_agent_memories_embedding", "create_index(op.f('ix_agent_memories_em"),
+        ("DROP INDEX ix_memory_links_agent_id_target_id", "create_index(op.f('ix_memory_links_ag"),
     ],
 )
 def test_a_table_that_differs_is_noticed(

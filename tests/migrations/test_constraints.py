@@ -22,7 +22,6 @@ from tests.conftest import new_database
 KEY = {"agent_id": "agent", "id": "00000000-0000-7000-8000-000000000001"}
 MINIMAL: dict[str, dict[str, Any]] = {
     "agent_memories": {**KEY, "content": "something"},
-    "team_memories": {"team_id": "team", "id": KEY["id"], "content": "something"},
     "memory_usage": {"agent_id": "agent", "memory_id": KEY["id"]},
     "memory_events": {**KEY, "memory_id": KEY["id"], "event_type": "feedback"},
     "memory_labels": {
@@ -39,7 +38,6 @@ MINIMAL: dict[str, dict[str, Any]] = {
     },
     "gc_runs": {
         **KEY,
-        "table_name": "agent_memories",
         "policy": "default",
         **dict.fromkeys(("scanned", "archived", "deleted", "swept"), 0),
         "started_at": "2026-06-01Z",
@@ -48,7 +46,6 @@ MINIMAL: dict[str, dict[str, Any]] = {
     },
     "rank_indexes": {
         "agent_id": "agent",
-        "table_name": "agent_memories",
         "relation": "ranks_0123456789abcdef0123456789abcdef",
         **dict.fromkeys(("space", "memories", "at_least", "m", "ef_construction"), 1),
         **dict.fromkeys(("as_of", "built_at"), "2026-06-01Z"),
@@ -218,11 +215,8 @@ def test_creation_is_now_unless_told(database: Connection) -> None:
     ("table", "given", "constraint"),
     [
         ("agent_memories", {"agent_id": ""}, "agent_id"),
-        ("agent_memories", {"agent_id": "a" * 201}, "agent_id"),
-        ("team_memories", {"team_id": ""}, "team_id"),
-        ("team_memories", {"importance": float("nan")}, "importance"),
-        ("team_memories", {"status": "deleted"}, "status"),
-        ("team_memories", {"embedding": "[0,0,0]"}, "embedding"),
+        ("agent_memories", {"agent_id": "team:"}, "agent_id"),
+        ("agent_memories", {"agent_id": "team:" + "a" * 201}, "agent_id"),
         ("agent_memories", {"content": ""}, "content"),
         ("agent_memories", {"content": "x" * 2_097_153}, "content"),
         ("agent_memories", {"content": "é" * 1_048_577}, "content"),

@@ -11,6 +11,7 @@ from sqlalchemy import create_engine, make_url
 from sqlalchemy.ext.asyncio import create_async_engine
 
 from pgrecall import migrate
+from pgrecall.cli.main import app
 from pgrecall.errors import (
     DatabaseError,
     DatabaseUnavailable,
@@ -22,7 +23,7 @@ from pgrecall.errors import (
 )
 from pgrecall.repository.inspection import require_pgvector
 from tests.conftest import new_database
-from tests.migrations.asking import run, value, values
+from tests.migrations.asking import as_role, repository, run, value, values
 from tests.migrations.schema_dump import dump
 
 OURS = "SELECT count(*) FROM pg_namespace WHERE nspname = 'pgrecall'"
@@ -41,9 +42,8 @@ def shared_url(server_url: str, template: str) -> Iterator[str]:
         yield url
 
 
-@pytest.mark.parametrize("revision", ["0001", "head"])
-def test_embeddings_other_than_the_schema_has(empty_url: str, revision: str) -> None:
-    before = migrate.upgrade(empty_url, dimensions=3, revision=revision)
+def test_embeddings_other_than_the_schema_has(empty_url: str) -> None:
+    before = migrate.upgrade(empty_url, dimensions=3)
 
     for dimensions, embedding_type, named in [
         (4, None, "vector(4)"),
@@ -121,6 +121,7 @@ def test_an_unknown_embedding_type(shared_url: str, name: str) -> None:
     "where",
     [
         {"host": None, "query": {"host": "/nowhere"}},
+        {"host": None, "query": {"host": f"/{'n' * 80}"}},
         {"host": "127.0.0.1", "port": 1, "query": {}},
         {"database": "no_such_database"},
         {"username": "nobody_of_this_name"},
@@ -144,18 +145,34 @@ def test_a_database_out_of_reach(server_url: str, where: dict[str, object]) -> N
         ("host=/tmp dbname=x", "cannot be read"),
         ("mysql://localhost/x", "mysql"),
         ("sqlite://", "sqlite"),
+        ("postgresql:/u:secret@host", "cannot be read"),
+        ("postgresql://u:secret@host:port/x", "port.*not a number"),
+        ("postgresql://host:5432@u:secret/x", "port.*not a number"),
+        ("postgresql://u:secret@host:/x?port=5432s", "port"),
+        (f"postgresql://u:secret@host:{'9' * 5000}/x", "port.*not a number"),
+        ("postgresql://u:secret@host:65536/x", "1 to 65535, got 65536"),
+        ("postgresql://u:secret@host:0/x", "1 to 65535, got 0"),
+        ("postgresql://u:very@secret@host/x", "more than one @.*%40"),
+        ("postgresql://u:secret@host/x?sslmod=require", "sslmod"),
+        ("postgresql://u:secret@host/x?prepare_threshold=0", "prepare_threshold"),
+        ("postgresql://u:secret%00@host/x", "cannot be sent"),
+        ("postgresql://u:secret\ud800@host/x", "cannot be sent"),
+        (f"postgresql://u:secret@{'h' * 64}/x", "cannot be sent"),
     ],
 )
-def test_something_that_is_no_url_of_postgresql(url: str, message: str) -> None:
-    with pytest.raises(InputError, match=message):
-        migrate.upgrade(url)
-
-
-def test_an_unreadable_url_is_not_repeated() -> None:
-    """It may hold a password."""
-    with pytest.raises(InputError) as refusal:
-        migrate.upgrade("postgresql:/user:secret@host")
-    assert "secret" not in str(refusal.value)
+def test_something_that_is_no_url_of_postgresql(
+    url: str, message: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In Python and on the command line; what may hold a password is not repeated."""
+    monkeypatch.setattr("sys.argv", ["pgrecall", "status", "--database-url", url])
+    for attempt in (migrate.upgrade, migrate.downgrade, migrate.status):
+        with pytest.raises(InputError, match=message) as refusal:
+            attempt(url)
+        assert "secret" not in str(refusal.value)
+    if url:
+        with pytest.raises(InputError, match=message) as refusal:
+            app(standalone_mode=False)
+        assert "secret" not in str(refusal.value)
 
 
 def test_every_spelling_of_a_url(shared_url: str) -> None:
@@ -272,21 +289,6 @@ def test_a_database_that_is_not_utf8(
     assert migrate.status(url).revision is None
 
 
-@pytest.fixture
-def role(server_url: str, empty_url: str) -> Iterator[str]:
-    """A role that may do nothing but connect; its name."""
-    name = f"pgrecall_role_{os.getpid()}_{next(_numbers)}"
-    run(server_url, f"CREATE ROLE {name} LOGIN PASSWORD 'x'")
-    yield name
-    run(empty_url, f"DROP OWNED BY {name} CASCADE")
-    run(server_url, f"DROP OWNED BY {name} CASCADE", f"DROP ROLE {name}")
-
-
-def as_role(url: str, role: str) -> str:
-    made = make_url(url).set(username=role, password="x")
-    return made.render_as_string(hide_password=False)
-
-
 def test_a_role_without_rights(empty_url: str, role: str) -> None:
     run(empty_url, "CREATE EXTENSION vector")
 
@@ -297,7 +299,7 @@ def test_a_role_without_rights(empty_url: str, role: str) -> None:
 
 
 def test_a_role_without_rights_on_the_schema(empty_url: str, role: str) -> None:
-    before = migrate.upgrade(empty_url, dimensions=3, revision="0001")
+    before = migrate.upgrade(empty_url, dimensions=3)
 
     with pytest.raises(DatabaseError, match="permission denied for schema"):
         migrate.upgrade(as_role(empty_url, role))
@@ -308,27 +310,17 @@ def test_a_role_without_rights_on_the_schema(empty_url: str, role: str) -> None:
 
 
 def test_a_role_with_no_more_rights_than_it_takes(empty_url: str, role: str) -> None:
-    """A DBA made the extension and a schema for it, and grants nothing on the database."""
-    run(empty_url, "CREATE EXTENSION vector", f"CREATE SCHEMA pgrecall AUTHORIZATION {role}")
+    """A DBA made the extension and a schema for it, and grants nothing on the database.
 
-    assert migrate.upgrade(as_role(empty_url, role), dimensions=3).pending == []
-    assert migrate.downgrade(as_role(empty_url, role)).revision is None
-
-
-def test_a_role_with_no_more_rights_than_it_takes_may_rest_at_every_revision(
-    empty_url: str, role: str
-) -> None:
-    """In a new session each time, which knows nothing of pgvector's parameters."""
+    In a new session each time, which knows nothing of pgvector's parameters.
+    """
     run(empty_url, "CREATE EXTENSION vector", f"CREATE SCHEMA pgrecall AUTHORIZATION {role}")
     url = as_role(empty_url, role)
-    head = migrate.upgrade(url, dimensions=3, revision="0001").head
-    assert head is not None
-    names = [f"{number:04}" for number in range(1, int(head) + 1)]
 
-    for revision in names[1:]:
-        assert migrate.upgrade(url, revision=revision).revision == revision
-    for revision in reversed(names[:-1]):
-        assert migrate.downgrade(url, revision=revision).revision == revision
+    assert migrate.upgrade(url, dimensions=3).pending == []
+    assert migrate.embedding_index(url).embedding_index
+    assert not migrate.embedding_index(url, drop=True).embedding_index
+    assert migrate.downgrade(url).revision is None
 
 
 def test_a_role_that_may_not_create_the_extension(empty_url: str, role: str) -> None:
@@ -342,18 +334,27 @@ def test_a_role_that_may_not_create_the_extension(empty_url: str, role: str) -> 
     assert migrate.upgrade(as_role(empty_url, role), dimensions=3).pending == []
 
 
-def test_a_schema_newer_than_the_code(database_url: str) -> None:
-    run(database_url, "UPDATE pgrecall.alembic_version SET version_num = '9999'")
-    built = dump(database_url)
+def test_a_schema_that_this_version_does_not_know(database_url: str) -> None:
+    """Newer, or from before the revisions were put together into one: to be created anew."""
+    for revision in ("9999", "0018"):
+        run(database_url, f"UPDATE pgrecall.alembic_version SET version_num = '{revision}'")
+        built = dump(database_url)
 
-    with pytest.raises(SchemaTooNew, match=r"9999.*pip install --upgrade pgrecall"):
-        migrate.upgrade(database_url)
-    with pytest.raises(SchemaTooNew, match=r"9999.*pip install --upgrade pgrecall"):
-        migrate.downgrade(database_url)
+        for attempt in (
+            migrate.upgrade,
+            migrate.downgrade,
+            migrate.embedding_index,
+            lambda url: repository(url).count("a"),
+        ):
+            with pytest.raises(SchemaTooNew) as refusal:
+                attempt(database_url)
+            assert f"schema 'pgrecall' is at revision {revision}" in str(refusal.value)
+            assert "pip install --upgrade pgrecall" in str(refusal.value)
+            assert "before 0.1.0 has to be created anew" in str(refusal.value)
 
-    status = migrate.status(database_url)
-    assert (status.revision, status.pending) == ("9999", [])
-    assert dump(database_url) == built
+        status = migrate.status(database_url)
+        assert (status.revision, status.pending) == (revision, [])
+        assert dump(database_url) == built
 
 
 def test_a_read_only_database(server_url: str, empty_url: str) -> None:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import contextmanager
 from threading import Barrier
 
 import psycopg
@@ -15,99 +13,37 @@ from sqlalchemy.engine.interfaces import IsolationLevel
 from pgrecall import MemoryRepository, NewMemory, migrate
 from pgrecall.errors import DatabaseError, DatabaseUnavailable, MigrationFailed, PgRecallError
 from pgrecall.migrate import Status
-from tests.migrations.asking import run, value, values, wait_until, wait_until_blocked
-
-INDEX = "ix_agent_memories_embedding"
-VALID = f"SELECT indisvalid FROM pg_index WHERE indexrelid = 'pgrecall.{INDEX}'::regclass"
-OID = f"SELECT 'pgrecall.{INDEX}'::regclass::oid"
-CREATE_INDEX = (
-    f"CREATE INDEX CONCURRENTLY {INDEX} ON pgrecall.agent_memories "
-    "USING hnsw (embedding vector_cosine_ops)"
+from tests.migrations.asking import (
+    as_role,
+    open_transaction,
+    run,
+    terminate,
+    value,
+    values,
+    wait_until,
+    wait_until_blocked,
 )
 
 
-@pytest.fixture
-def background() -> Iterator[ThreadPoolExecutor]:
-    with ThreadPoolExecutor(2) as executor:
-        yield executor
-
-
-@contextmanager
-def open_transaction(url: str, *statements: str) -> Iterator[psycopg.Connection]:
-    """Holds the locks that these statements take."""
-    with psycopg.connect(url) as connection:
-        for statement in statements:
-            connection.execute(statement.encode())
-        yield connection
-        connection.rollback()
-
-
-def terminate(url: str, pid: int) -> None:
-    assert value(url, "SELECT pg_terminate_backend(%s, 10000)", pid)
-
-
-def make_index_invalid(url: str) -> None:
-    """As a build leaves it that fails halfway; here for a memory that no index can take."""
-    run(
-        url,
-        "ALTER TABLE pgrecall.agent_memories ADD COLUMN obstacle integer DEFAULT 0",
-        "INSERT INTO pgrecall.agent_memories (agent_id, id, content, embedding) "
-        "VALUES ('a', gen_random_uuid(), 'text', '[1,2,3]')",
-    )
-    with pytest.raises(psycopg.errors.DivisionByZero):
-        run(
-            url,
-            f"CREATE INDEX CONCURRENTLY {INDEX} ON pgrecall.agent_memories "
-            "USING hnsw (embedding vector_cosine_ops) WHERE 1 / obstacle = 1",
-        )
-    assert value(url, VALID) is False
-
-
-def test_an_invalid_index_is_reported_and_built_again(each_url: str) -> None:
-    migrate.upgrade(each_url, dimensions=3, revision="0001")
-    make_index_invalid(each_url)
-    left = value(each_url, OID)
-
-    before = migrate.status(each_url)
-    after = migrate.upgrade(each_url)
-
-    assert (before.revision, before.invalid_indexes) == ("0001", [INDEX])
-    assert (after.revision, after.invalid_indexes) == (after.head, [])
-    assert value(each_url, VALID) is True
-    assert value(each_url, OID) != left
-    assert "WHERE" not in value(each_url, f"SELECT pg_get_indexdef('pgrecall.{INDEX}'::regclass)")
-
-
-def test_a_valid_index_is_kept(each_url: str) -> None:
-    """Left by a run that was cut off between the build and the note of its revision."""
-    migrate.upgrade(each_url, dimensions=3, revision="0001")
-    run(each_url, CREATE_INDEX)
-    left = value(each_url, OID)
-
-    status = migrate.upgrade(each_url, revision="0009")
-
-    assert status.revision == "0009"
-    assert value(each_url, OID) == left
-
-
-def test_an_invalid_index_at_the_newest_revision_is_reported(database_url: str) -> None:
+def test_an_invalid_index_of_whatever_kind_is_reported(database_url: str) -> None:
     run(
         database_url,
-        f"UPDATE pg_index SET indisvalid = false WHERE indexrelid = 'pgrecall.{INDEX}'::regclass",
+        "UPDATE pg_index SET indisvalid = false WHERE indexrelid = "
+        "'pgrecall.ix_agent_memories_words'::regclass",
     )
 
     status = migrate.status(database_url)
 
     assert status.pending == []
-    assert status.invalid_indexes == [INDEX]
+    assert status.invalid_indexes == ["ix_agent_memories_words"]
 
 
 def test_a_backend_that_dies_while_tables_are_made(
     each_url: str, background: ThreadPoolExecutor
 ) -> None:
-    migrate.upgrade(each_url, dimensions=3, revision="0001")
+    migrate.upgrade(each_url, dimensions=3)
     migrate.downgrade(each_url)  # what stays is the version table, to hold the run up with
-    with open_transaction(each_url, "LOCK TABLE pgrecall.alembic_version IN SHARE MODE"):
+    with open_transaction(each_url, "INSERT INTO pgrecall.alembic_version VALUES ('0001')"):
         running = background.submit(migrate.upgrade, each_url, dimensions=3)
         terminate(each_url, wait_until_blocked(each_url, "INSERT INTO pgrecall.alembic_version"))
         with pytest.raises(DatabaseUnavailable):
@@ -118,23 +54,6 @@ def test_a_backend_that_dies_while_tables_are_made(
         "alembic_version"
     ]
     assert migrate.upgrade(each_url, dimensions=4).dimensions == 4
-
-
-def test_a_backend_that_dies_while_the_index_is_built(
-    each_url: str, background: ThreadPoolExecutor
-) -> None:
-    migrate.upgrade(each_url, dimensions=3, revision="0001")
-    with open_transaction(each_url, "LOCK TABLE pgrecall.agent_memories IN ROW EXCLUSIVE MODE"):
-        running = background.submit(migrate.upgrade, each_url)
-        terminate(each_url, wait_until_blocked(each_url, "CREATE INDEX CONCURRENTLY"))
-        with pytest.raises(DatabaseUnavailable):
-            running.result()
-
-    cut_off = migrate.status(each_url)
-    assert (cut_off.revision, cut_off.invalid_indexes) == ("0001", [INDEX])
-    repeated = migrate.upgrade(each_url)
-    assert (repeated.revision, repeated.invalid_indexes) == (repeated.head, [])
-    assert value(each_url, VALID) is True
 
 
 def test_a_failing_migration_leaves_nothing_half_done(empty_url: str) -> None:
@@ -187,35 +106,77 @@ def test_somebody_else_creates_the_same_at_the_same_moment(
     assert running.result().pending == []
 
 
-def test_the_second_waits_while_the_first_is_in_the_middle(
-    empty_url: str, background: ThreadPoolExecutor
+LOCK = "LOCK TABLE pgrecall.alembic_version IN SHARE UPDATE EXCLUSIVE MODE"
+"""What a run holds."""
+
+
+def test_the_second_waits_and_says_for_whom(
+    empty_url: str, background: ThreadPoolExecutor, caplog: pytest.LogCaptureFixture
 ) -> None:
-    asked = (
-        "SELECT pid FROM pg_stat_activity WHERE datname = current_database() "
-        "AND state = 'idle' AND query = 'COMMIT'"
-    )
-    migrate.upgrade(empty_url, dimensions=3, revision="0001")
-    with psycopg.connect(empty_url) as first:
-        first.execute("SELECT pg_advisory_lock(hashtextextended('pgrecall.migrate.pgrecall', 0))")
+    migrate.upgrade(empty_url, dimensions=3)
+    with psycopg.connect(empty_url, application_name="deploy") as first:
+        first.execute(LOCK)
+        holder = first.info.backend_pid
         second: Future[Status] = background.submit(migrate.upgrade, empty_url)
-        wait_until("the second has asked for the lock", lambda: bool(values(empty_url, asked)))
+        wait_until("the second says so", lambda: bool(caplog.messages) or second.done())
         assert migrate.status(empty_url).revision == "0001"
         assert not second.done()
 
     assert second.result().pending == []
+    [message] = caplog.messages
+    assert f"backend {holder} (postgres, application deploy)" in message
 
 
 def test_waiting_for_another_migration_ends_with_its_reason(
     empty_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("pgrecall.migrate.connecting.LOCK_WAIT_SECONDS", 0.0)
+    monkeypatch.setattr("pgrecall.migrate.locking.LOCK_WAIT_SECONDS", 0.0)
+    migrate.upgrade(empty_url, dimensions=3, revision="0001")
     with psycopg.connect(empty_url) as other:
-        other.execute("SELECT pg_advisory_lock(hashtextextended('pgrecall.migrate.pgrecall', 0))")
+        other.execute(LOCK)
 
-        with pytest.raises(MigrationFailed, match="another migration of schema 'pgrecall'"):
-            migrate.upgrade(empty_url, dimensions=3)
+        with pytest.raises(
+            MigrationFailed,
+            match=rf"another migration of schema 'pgrecall'.*backend {other.info.backend_pid} ",
+        ):
+            migrate.upgrade(empty_url)
 
-    assert migrate.upgrade(empty_url, dimensions=3).pending == []
+    assert migrate.upgrade(empty_url).pending == []
+
+
+def test_who_may_only_read_keeps_no_migration_waiting(empty_url: str, role: str) -> None:
+    """Nor who knows how runs once kept each other out."""
+    migrate.upgrade(empty_url, dimensions=3)
+    run(
+        empty_url,
+        f"GRANT USAGE ON SCHEMA pgrecall TO {role}",
+        f"GRANT SELECT ON ALL TABLES IN SCHEMA pgrecall TO {role}",
+    )
+    with psycopg.connect(as_role(empty_url, role)) as reader:
+        reader.execute("SELECT version_num FROM pgrecall.alembic_version")
+        with pytest.raises(psycopg.errors.InsufficientPrivilege), reader.transaction():
+            reader.execute(LOCK)
+
+        assert migrate.embedding_index(empty_url).embedding_index
+
+
+def test_a_run_that_loses_its_lock_goes_no_further(
+    each_url: str, background: ThreadPoolExecutor
+) -> None:
+    migrate.upgrade(each_url, dimensions=3)
+    holders = (
+        "SELECT pid FROM pg_locks WHERE relation = 'pgrecall.alembic_version'::regclass "
+        "AND mode = 'ShareUpdateExclusiveLock'"
+    )
+    with open_transaction(each_url, "LOCK TABLE pgrecall.agent_memories IN ROW EXCLUSIVE MODE"):
+        running = background.submit(migrate.embedding_index, each_url)
+        wait_until_blocked(each_url, "CREATE INDEX CONCURRENTLY")
+        terminate(each_url, value(each_url, holders))
+
+    with pytest.raises(DatabaseUnavailable):
+        running.result()
+    assert not migrate.status(each_url).embedding_index
+    assert migrate.embedding_index(each_url).embedding_index
 
 
 def test_a_transaction_open_on_another_table_is_in_nobody_s_way(each_url: str) -> None:
@@ -246,7 +207,6 @@ def test_a_table_locked_by_others_gives_up_soon(
     database_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Rather than queue in front of everybody else's statements."""
-    migrate.downgrade(database_url, revision="0001")
     monkeypatch.setattr("pgrecall.migrate.environment.LOCK_TIMEOUT", "50ms")
     with (
         open_transaction(database_url, "SELECT FROM pgrecall.agent_memories"),
@@ -256,45 +216,6 @@ def test_a_table_locked_by_others_gives_up_soon(
 
     assert migrate.status(database_url).revision == "0001"
     assert migrate.downgrade(database_url).revision is None
-
-
-@pytest.mark.parametrize(
-    ("start", "change", "end", "statement"),
-    [
-        ("0001", migrate.upgrade, "0002", "CREATE INDEX CONCURRENTLY"),
-        ("0002", migrate.downgrade, "0001", "DROP INDEX CONCURRENTLY"),
-    ],
-)
-def test_work_on_an_index_waits_for_older_transactions(
-    empty_url: str,
-    background: ThreadPoolExecutor,
-    monkeypatch: pytest.MonkeyPatch,
-    start: str,
-    change: Callable[..., Status],
-    end: str,
-    statement: str,
-) -> None:
-    """It blocks nobody meanwhile, and giving up would leave an invalid index."""
-    migrate.upgrade(empty_url, dimensions=3, revision=start)
-    monkeypatch.setattr("pgrecall.migrate.environment.LOCK_TIMEOUT", "50ms")
-    waiting = (
-        "SELECT pid FROM pg_stat_activity WHERE wait_event_type = 'Lock' "
-        f"AND starts_with(ltrim(query, chr(10)), '{statement}') AND datname = current_database() "
-        "AND clock_timestamp() - query_start > '200 ms'"
-    )
-    with open_transaction(
-        empty_url,
-        "INSERT INTO pgrecall.agent_memories (agent_id, id, content) "
-        "VALUES ('a', gen_random_uuid(), 'text')",
-    ):
-        running = background.submit(change, empty_url, revision=end)
-        wait_until(
-            "it has waited for longer than the lock timeout",
-            lambda: bool(values(empty_url, waiting)) or running.done(),
-        )
-
-    assert running.result().revision == end
-    assert running.result().invalid_indexes == []
 
 
 def test_an_engine_gets_no_changed_connection_back(empty_url: str) -> None:
@@ -312,7 +233,7 @@ def test_an_engine_gets_no_changed_connection_back(empty_url: str) -> None:
     migrate.upgrade(engine)
     with pytest.raises(PgRecallError):
         migrate.upgrade(engine, dimensions=4)
-    migrate.downgrade(engine, revision="0001")
+    migrate.embedding_index(engine)
 
     with engine.connect() as one, engine.connect() as two:
         assert [one.execute(settings).all(), two.execute(settings).all()] == [before, before]
@@ -330,7 +251,8 @@ def test_an_engine_of_another_isolation_level(empty_url: str, level: IsolationLe
     engine = create_engine(url, isolation_level=level)
 
     assert migrate.upgrade(engine, dimensions=3).pending == []
-    assert migrate.downgrade(engine, revision="0001").revision == "0001"
+    assert migrate.embedding_index(engine).embedding_index
+    assert migrate.downgrade(engine).revision is None
     engine.dispose()
 
 

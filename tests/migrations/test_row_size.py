@@ -61,7 +61,8 @@ def filled(dimensions: int, length: int, listed: list[str], metadata: dict[str, 
 
 
 def noise(length: int) -> str:
-    return "".join(random.choices(string.ascii_letters + string.digits, k=length))
+    """The same each time: a failure can be repeated."""
+    return "".join(random.Random(length).choices(string.ascii_letters + string.digits, k=length))
 
 
 ROWS: dict[str, Callable[[int], Filled]] = {

@@ -18,7 +18,6 @@ from tests.migrations.asking import rows, run, value, values
 
 OURS = "c.relnamespace = 'pgrecall'::regnamespace AND c.relname <> 'alembic_version'"
 
-MEMORIES = ("agent_memories", "team_memories")
 REFERENCE = {
     "component_reputations": "component",
     "output_type_defaults": "output_type",
@@ -58,7 +57,7 @@ def test_every_table_and_view_has_a_comment(url: str) -> None:
     """
     comments = dict(rows(url, query))
 
-    assert {*MEMORIES, "memory_usage", "memory_events"} <= comments.keys()
+    assert {"agent_memories", "memory_usage", "memory_events", "team_memories"} <= comments.keys()
     assert [name for name, comment in comments.items() if not comment] == []
 
 
@@ -103,43 +102,34 @@ def test_constraints_follow_the_naming_convention(url: str) -> None:
     ] == []
 
 
-@pytest.mark.parametrize("table", MEMORIES)
-def test_the_embedding_stays_in_its_row(url: str, table: str) -> None:
+def test_the_embedding_stays_in_its_row(url: str) -> None:
     storage = value(
         url,
         "SELECT attstorage::text FROM pg_attribute "
-        "WHERE attrelid = %s::regclass AND attname = 'embedding'",
-        f"pgrecall.{table}",
+        "WHERE attrelid = 'pgrecall.agent_memories'::regclass AND attname = 'embedding'",
     )
 
     assert storage == "p", "PLAIN"
 
 
-def test_indexes_are_the_keys_those_on_embeddings_and_texts_and_those_to_find_others_by(
+def test_indexes_are_the_keys_those_on_texts_and_those_to_find_others_by(
     url: str,
 ) -> None:
     found = rows(url, INDEXES)
 
     assert {table: index.split("btree ")[1] for table, primary, _, index in found if primary} == {
         "agent_memories": "(agent_id, id)",
-        "team_memories": "(team_id, id)",
         "memory_usage": "(agent_id, memory_id)",
         "memory_events": "(agent_id, memory_id, id)",
         "memory_labels": "(agent_id, memory_id, kind, value)",
         "memory_links": "(agent_id, source_id, target_id, kind)",
         "gc_runs": "(agent_id, id)",
-        "rank_indexes": "(agent_id, table_name)",
+        "rank_indexes": "(agent_id)",
         **{table: f"({column})" for table, column in REFERENCE.items()},
     }
-    on_embeddings = [
-        f"CREATE INDEX ix_{table}_embedding ON pgrecall.{table} USING hnsw "
-        "(embedding vector_cosine_ops) WITH (m='16', ef_construction='64')"
-        for table in MEMORIES
-    ]
     on_texts = [
-        f"CREATE UNIQUE INDEX ix_{table}_{owner}_content_hash ON pgrecall.{table} USING btree "
-        f"({owner}, content_hash) WHERE (status = 'active'::text)"
-        for table, owner in zip(MEMORIES, ("agent_id", "team_id"), strict=True)
+        "CREATE UNIQUE INDEX ix_agent_memories_agent_id_content_hash ON pgrecall.agent_memories "
+        "USING btree (agent_id, content_hash) WHERE (status = 'active'::text)"
     ]
     to_find_others_by = [
         "CREATE INDEX ix_memory_labels_agent_id_value_kind ON pgrecall.memory_labels USING btree "
@@ -148,21 +138,13 @@ def test_indexes_are_the_keys_those_on_embeddings_and_texts_and_those_to_find_ot
         "(agent_id, target_id)",
         "CREATE INDEX ix_memory_events_agent_id_occurred_at ON pgrecall.memory_events USING btree "
         "(agent_id, occurred_at) WHERE (event_type <> 'initial'::text)",
-        *(
-            f"CREATE INDEX ix_{table}_words ON pgrecall.{table} USING gin "
-            f"(pgrecall.term_keys({owner}, {of_team}, terms)) WITH (fastupdate=off)"
-            for table, owner, of_team in zip(
-                MEMORIES, ("agent_id", "team_id"), ("false", "true"), strict=True
-            )
-        ),
-        *(
-            f"CREATE INDEX ix_{table}_{owner}_inserted_at ON pgrecall.{table} USING btree "
-            f"({owner}, inserted_at)"
-            for table, owner in zip(MEMORIES, ("agent_id", "team_id"), strict=True)
-        ),
+        "CREATE INDEX ix_agent_memories_words ON pgrecall.agent_memories USING gin "
+        "(pgrecall.term_keys(agent_id, terms)) WITH (fastupdate=off)",
+        "CREATE INDEX ix_agent_memories_agent_id_inserted_at ON pgrecall.agent_memories "
+        "USING btree (agent_id, inserted_at)",
     ]
     assert sorted((valid, index) for _, primary, valid, index in found if not primary) == sorted(
-        (True, index) for index in (*on_embeddings, *on_texts, *to_find_others_by)
+        (True, index) for index in (*on_texts, *to_find_others_by)
     )
 
 
@@ -199,18 +181,18 @@ def test_every_key_starts_with_the_agent_but_for_tables_of_defaults(url: str) ->
         f"WHERE i.indisunique AND {OURS}",
     )
 
-    assert len(first_columns) == 10 + len(REFERENCE)
+    assert len(first_columns) == 8 + len(REFERENCE)
     assert [
         (table, column)
         for table, column in first_columns
-        if column != REFERENCE.get(table, "team_id" if table == "team_memories" else "agent_id")
+        if column != REFERENCE.get(table, "agent_id")
     ] == []
 
 
 def test_tables_of_defaults_are_small_and_know_no_agent(url: str) -> None:
     columns = "SELECT count(*) FROM information_schema.columns WHERE table_schema = 'pgrecall'"
     for table in REFERENCE:
-        of_table = f"{columns} AND table_name = %s AND column_name IN ('agent_id', 'team_id')"
+        of_table = f"{columns} AND table_name = %s AND column_name = 'agent_id'"
         assert value(url, of_table, table) == 0
         assert 0 < value(url, f"SELECT count(*) FROM pgrecall.{table}") < 100
 
@@ -250,22 +232,12 @@ def test_the_code_s_tables_build_what_the_migrations_build(
     built = constraints_and_columns(empty_url, "pgrecall")
     described = constraints_and_columns(empty_url, "model")
     only_the_migration_knows = [row for row in built if row[1] == f"ck_{row[0]}_embedding"]
-    assert [row[0] for row in only_the_migration_knows] == list(MEMORIES)
+    assert [row[0] for row in only_the_migration_knows] == ["agent_memories"]
     assert all("norm(embedding) >=" in row[2] for row in only_the_migration_knows)
     assert [row for row in built if row not in only_the_migration_knows] == [
         tuple(f"{embedding_type}(4)" if cell == "vector" else cell for cell in row)
         for row in described
     ]
-
-
-def test_memories_of_teams_have_the_shape_of_those_of_agents(url: str) -> None:
-    found = constraints_and_columns(url, "pgrecall")
-    of_agents, of_teams = ([row for row in found if row[0] == table] for table in MEMORIES)
-
-    assert sorted(map(str, of_agents)) == sorted(
-        str(row).replace("team_memories", "agent_memories").replace("team_id", "agent_id")
-        for row in of_teams
-    )
 
 
 def constraints_and_columns(url: str, schema: str) -> list[tuple[Any, ...]]:

@@ -1,33 +1,30 @@
+"""Up and down the whole way, several schemas side by side."""
+
 from __future__ import annotations
 
 from dataclasses import replace
 
+import pytest
 from alembic.script import ScriptDirectory
-from sqlalchemy import create_engine, make_url
 
-from pgrecall import MemoryRepository, NewMemory, migrate
+from pgrecall import NewMemory, migrate
+from pgrecall.errors import MigrationFailed
 from pgrecall.resources import migrations_folder
 from pgrecall.schema import REVISION, tables
-from tests.migrations.asking import run, value, values
+from tests.migrations.asking import repository, run, value, values
 from tests.migrations.schema_dump import dump
 
 RELATIONS = """
-    SELECT relname FROM pg_class WHERE relnamespace = 'pgrecall'::regnamespace ORDER BY 1
+    SELECT relname FROM pg_class WHERE relnamespace = %s::regnamespace ORDER BY 1
 """
 ROUTINES = """
-    SELECT proname FROM pg_proc WHERE pronamespace = 'pgrecall'::regnamespace ORDER BY 1
+    SELECT proname FROM pg_proc WHERE pronamespace = %s::regnamespace ORDER BY 1
 """
 TYPES = """
-    SELECT typname FROM pg_type WHERE typnamespace = 'pgrecall'::regnamespace
+    SELECT typname FROM pg_type WHERE typnamespace = %s::regnamespace
        AND typname NOT IN ('alembic_version', '_alembic_version') ORDER BY 1
 """
 EXTENSION = "SELECT count(*) FROM pg_extension WHERE extname = 'vector'"
-
-
-def revisions() -> list[str]:
-    """Oldest first."""
-    scripts = ScriptDirectory(str(migrations_folder()))
-    return [script.revision for script in scripts.walk_revisions()][::-1]
 
 
 def test_up_down_and_up_again_build_the_same(each_url: str) -> None:
@@ -42,55 +39,73 @@ def test_up_down_and_up_again_build_the_same(each_url: str) -> None:
     assert dump(each_url) == built
 
 
-def test_down_drops_everything_of_ours_and_leaves_the_extension(each_url: str) -> None:
-    migrate.upgrade(each_url, dimensions=3)
-    assert len(values(each_url, ROUTINES)) > 3
-    run(
-        each_url,
-        "CREATE TABLE public.host AS SELECT '[1,2,3]'::vector AS embedding",
-        "CREATE FUNCTION public.frequency() RETURNS integer RETURN 1",
-    )
+OTHERS = (
+    "CREATE SCHEMA host",
+    "CREATE TABLE host.agent_memories AS SELECT '[1,2,3]'::vector AS embedding",
+    f"CREATE TABLE host.ranks_{'0' * 32} (id integer)",
+    "CREATE VIEW host.memory_signals AS SELECT embedding FROM host.agent_memories",
+    "CREATE FUNCTION public.frequency() RETURNS integer RETURN 1",
+    "CREATE FOREIGN DATA WRAPPER nothing",
+    "CREATE SERVER elsewhere FOREIGN DATA WRAPPER nothing",
+    "CREATE FOREIGN TABLE host.memory_events (id integer) SERVER elsewhere",
+)
 
-    status = migrate.downgrade(each_url)
 
-    assert status.revision is None
-    assert status.dimensions is None
-    assert len(status.pending) == len(revisions())
-    assert values(each_url, RELATIONS) == ["alembic_version", "alembic_version_pkc"]
-    assert values(each_url, ROUTINES) == []
-    assert values(each_url, TYPES) == []
+@pytest.mark.parametrize("schema", ["pgrecall", "select"])
+def test_down_drops_everything_of_ours_and_leaves_the_rest(each_url: str, schema: str) -> None:
+    empty = migrate.status(each_url, schema=schema)
+    migrate.upgrade(each_url, dimensions=3, schema=schema)
+    run(each_url, *OTHERS)
+    others = dump(each_url, "host")
+    repo = repository(each_url, schema)
+    for among in (repo, repo.teams):
+        among.add_many("a", [NewMemory(f"{n}", embedding=[n, 1, 1]) for n in range(60)])
+        among.build_rank_indexes(agent_id="a", at_least=1)
+    migrate.embedding_index(each_url, schema=schema)
+    ours = f'"{schema}"'
+    assert len([name for name in values(each_url, RELATIONS, ours) if "ranks" in name]) > 2
+    assert len(values(each_url, ROUTINES, ours)) > 3
+
+    status = migrate.downgrade(each_url, schema=schema)
+
+    assert status == replace(empty, pgvector=status.pgvector)
+    assert values(each_url, RELATIONS, ours) == ["alembic_version", "alembic_version_pkc"]
+    assert values(each_url, ROUTINES, ours) == values(each_url, TYPES, ours) == []
     assert value(each_url, EXTENSION) == 1
-    assert value(each_url, "SELECT embedding::text || frequency() FROM host") == "[1,2,3]1"
+    assert dump(each_url, "host") == others
+    assert value(each_url, "SELECT embedding::text || frequency() FROM host.memory_signals") == (
+        "[1,2,3]1"
+    )
+    assert migrate.upgrade(each_url, dimensions=4, schema=schema).pending == []
+    assert repository(each_url, schema).rank_indexes(agent_id="a") == []
 
 
-def test_each_revision_goes_up_and_down_alone(each_url: str) -> None:
-    shapes = {"base": ""}
-    for revision in revisions():
-        status = migrate.upgrade(each_url, dimensions=5, revision=revision)
-        shapes[revision] = dump(each_url)
-        assert status.revision == revision
-        assert [line.split(":")[0] for line in status.pending] == [
-            later for later in revisions() if later > revision
-        ]
+def test_down_leaves_what_others_built_on_it(empty_url: str) -> None:
+    """It would go with the tables; nothing is dropped instead."""
+    migrate.upgrade(empty_url, dimensions=3)
+    run(empty_url, "CREATE VIEW public.mine AS SELECT id FROM pgrecall.agent_memories")
+    built = dump(empty_url)
 
-    for revision in [*revisions()[-2::-1], "base"]:
-        status = migrate.downgrade(each_url, revision=revision)
-        assert status.revision == (None if revision == "base" else revision)
-        if revision != "base":
-            assert dump(each_url) == shapes[revision]
-    assert len(set(shapes.values())) == len(shapes), "each revision changes something"
+    with pytest.raises(MigrationFailed, match="other objects depend on them"):
+        migrate.downgrade(empty_url)
+
+    assert dump(empty_url) == built
+    assert migrate.status(empty_url).pending == []
 
 
-def test_relative_steps(empty_url: str) -> None:
-    assert migrate.upgrade(empty_url, dimensions=5, revision="+1").revision == "0001"
-    assert migrate.upgrade(empty_url, revision="+1").revision == "0002"
-    assert migrate.downgrade(empty_url, revision="-1").revision == "0001"
+def test_down_with_the_extension_in_our_schema(empty_url: str) -> None:
+    run(empty_url, "CREATE SCHEMA pgrecall", "CREATE EXTENSION vector SCHEMA pgrecall")
+    migrate.upgrade(empty_url, dimensions=3)
+
+    assert migrate.downgrade(empty_url).revision is None
+
+    assert value(empty_url, "SELECT '[1,2,3]'::pgrecall.vector::text") == "[1,2,3]"
+    assert migrate.upgrade(empty_url, dimensions=3).pending == []
 
 
 def test_up_again_keeps_what_is_stored(each_url: str) -> None:
     before = migrate.upgrade(each_url, dimensions=3)
-    engine = create_engine(make_url(each_url).set(drivername="postgresql+psycopg"))
-    repo = MemoryRepository(engine)
+    repo = repository(each_url)
     memory_id = repo.add("agent", NewMemory("kept", embedding=[1, 2, 3], tags=["tag"]))
     repo.touch("agent", [memory_id])
     stored = repo.get("agent", memory_id, include_embedding=True)
@@ -98,21 +113,24 @@ def test_up_again_keeps_what_is_stored(each_url: str) -> None:
 
     assert migrate.upgrade(each_url) == before
     assert migrate.upgrade(each_url, dimensions=3, embedding_type="vector") == before
-    assert migrate.downgrade(each_url, revision="0001").revision == "0001"
-    assert migrate.upgrade(each_url) == before
 
     assert stored is not None
     assert stored.retrieval_count == 1
-    # What was counted went with its column; without it a quarter of the characters counts.
-    uncounted = replace(stored, tokens=None)
-    assert repo.get("agent", memory_id, include_embedding=True) == uncounted
+    assert repo.get("agent", memory_id, include_embedding=True) == stored
     assert dump(each_url) == built
-    engine.dispose()
 
 
 def test_several_schemas_in_one_database(empty_url: str) -> None:
     one = migrate.upgrade(empty_url, dimensions=3, schema="one")
     two = migrate.upgrade(empty_url, dimensions=4, embedding_type="halfvec", schema="two")
+    assert migrate.embedding_index(empty_url, schema="one") == replace(one, embedding_index=True)
+    for schema, dimensions in (("one", 3), ("two", 4)):
+        repo = repository(empty_url, schema)
+        repo.add_many(
+            "a", [NewMemory(f"{n}", embedding=[n] + [1] * (dimensions - 1)) for n in range(60)]
+        )
+        repo.build_rank_indexes(agent_id="a", at_least=1)
+
     migrate.downgrade(empty_url, schema="one")
 
     assert (one.dimensions, one.embedding_type) == (3, "vector")
@@ -120,15 +138,18 @@ def test_several_schemas_in_one_database(empty_url: str) -> None:
     assert (two.dimensions, two.embedding_type) == (4, "halfvec")
     assert migrate.status(empty_url, schema="one").revision is None
     assert migrate.status(empty_url).revision is None
+    found = repository(empty_url, "two").search("a", [1, 0, 0, 0], strategy="index")
+    assert (found.strategy, len(found)) == ("index", 10)
 
 
 def test_the_code_is_written_against_the_newest_revision() -> None:
-    assert ScriptDirectory(str(migrations_folder())).get_current_head() == REVISION
+    scripts = ScriptDirectory(str(migrations_folder()))
+    of_tables = [one.revision for one in scripts.walk_revisions("base", "pgrecall@head")][::-1]
 
-
-def test_revisions_are_numbered() -> None:
-    """Older and newer are told apart by comparing the numbers as text."""
-    assert revisions() == [f"{number:04}" for number in range(1, len(revisions()) + 1)]
+    assert of_tables == [f"{number:04}" for number in range(1, len(of_tables) + 1)], (
+        "older and newer are told apart by comparing the numbers as text"
+    )
+    assert of_tables[-1] == REVISION
 
 
 def test_the_tables_known_to_the_code_are_those_in_the_database(database_url: str) -> None:

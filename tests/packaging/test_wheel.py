@@ -49,6 +49,14 @@ print(json.dumps({
 }))
 """
 
+CORE = """
+from sqlalchemy import create_engine
+from pgrecall import AsyncMemoryRepository, MemoryRepository, migrate, profiles, score
+MemoryRepository(create_engine("postgresql+psycopg://"))
+assert "CREATE TABLE" in migrate.sql()
+assert score(profiles.five_factor, {"similarity": 0.5}).score > 0
+"""
+
 
 def built(folder: Path, *options: str) -> Path:
     command = [sys.executable, "-m", "build", "--no-isolation", *options, "-o", str(folder)]
@@ -65,13 +73,17 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def python(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The interpreter of an environment with the wheel and all that `pgrecall[local]` brings."""
+    return environment(wheel, tmp_path_factory.mktemp("clean"), "local")
+
+
+def environment(wheel: Path, folder: Path, *extras: str) -> Path:
     """The interpreter of an environment with the wheel and, as links, what it requires.
 
     Nothing is fetched, so it takes a second; what is not declared is not there.
     """
-    folder = tmp_path_factory.mktemp("clean") / "venv"
-    venv.create(folder, with_pip=False, symlinks=True)
-    python = folder / "bin" / "python"
+    venv.create(folder / "venv", with_pip=False, symlinks=True)
+    python = folder / "venv" / "bin" / "python"
     site = Path(
         subprocess.run(
             [python, "-c", "import sysconfig; print(sysconfig.get_path('purelib'))"],
@@ -83,18 +95,18 @@ def python(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     with zipfile.ZipFile(wheel) as archive:
         archive.extractall(site)
     [metadata] = site.glob("pgrecall-*.dist-info")
-    for required in requirements(Distribution.at(metadata), {"local"}):
-        for name in top_level(required):
+    own = Distribution.at(metadata)
+    for required in requirements(own, set(extras), {"pgrecall": own}):
+        for name in top_level(required) if required is not own else ():
             if not (site / name).exists():
                 (site / name).symlink_to(Path(str(required.locate_file(name))))
     return python
 
 
 def requirements(
-    of: Distribution, extras: set[str], found: dict[str, Distribution] | None = None
+    of: Distribution, extras: set[str], found: dict[str, Distribution]
 ) -> list[Distribution]:
-    """Everything that installing this, with these extras, brings along."""
-    found = {} if found is None else found
+    """Everything that installing this, with these extras, brings along; it adds to `found`."""
     for line in of.requires or []:
         requirement = Requirement(line)
         marker = requirement.marker
@@ -102,7 +114,8 @@ def requirements(
             continue
         name = canonicalize_name(requirement.name)
         known = name in found
-        found.setdefault(name, distribution(name))
+        if not known:
+            found[name] = distribution(name)
         assert requirement.specifier.contains(found[name].version, prereleases=True)
         if not known or requirement.extras:
             requirements(found[name], requirement.extras, found)
@@ -162,6 +175,28 @@ def test_the_main_job_from_a_foreign_folder(python: Path, tmp_path: Path) -> Non
     assert told["sql"] is True
     assert told["version"] == distribution("pgrecall").version
     assert told["revision"] == REVISION
+
+
+def test_without_extras_the_command_says_what_to_install(wheel: Path, tmp_path: Path) -> None:
+    python = environment(wheel, tmp_path)
+    command = "from pgrecall.cli import main; main()"
+    done = subprocess.run([python, "-c", command], capture_output=True, encoding="utf-8")
+
+    assert done.returncode == 1
+    assert done.stdout == ""
+    assert len(done.stderr.splitlines()) == 1, done.stderr
+    assert "pip install 'pgrecall[cli]'" in done.stderr
+
+
+def test_the_library_needs_no_more_than_its_core(wheel: Path, tmp_path: Path) -> None:
+    """`binary` is here for where PostgreSQL's own library is not."""
+    python = environment(wheel, tmp_path, "binary")
+    done = subprocess.run([python, "-c", CORE], capture_output=True, encoding="utf-8")
+
+    assert done.returncode == 0, done.stderr
+    for module in {"typer", "rich", "platformdirs", "psutil"}:
+        missing = subprocess.run([python, "-c", f"import {module}"], capture_output=True)
+        assert b"ModuleNotFoundError" in missing.stderr, module
 
 
 def test_the_environment_is_clean(python: Path, tmp_path: Path) -> None:

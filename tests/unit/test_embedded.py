@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
-from pathlib import Path
+from pathlib import Path, PurePath, PurePosixPath, PureWindowsPath
 from threading import Barrier
 
 import psycopg
@@ -377,3 +377,46 @@ with embedded.database(sys.argv[1]) as url:
 
     assert (done.returncode, done.stdout) == (0, "1\n"), done.stderr
     assert not is_running(directory)
+
+
+@pytest.mark.parametrize(
+    ("path", "plain"),
+    [
+        (PureWindowsPath(r"C:\Users\Ines\AppData\Local\pgrecall\postgres-18"), True),
+        (PureWindowsPath(r"C:\Users\Jörg Müller\pgrecall"), True),
+        (PureWindowsPath(r"\\server\share\pgrecall"), True),
+        (PurePosixPath("/Users/ines/pgrecall"), True),
+        (PurePosixPath("/Users/ines/Library/Application Support/pgrecall"), False),
+        (PurePosixPath("/home/jörg/pgrecall"), False),
+        (PurePosixPath("/home/ines/it's"), False),
+        (PurePosixPath("/home/ines/100%41"), False),
+        (PurePosixPath("/home/ines/a\n"), False),
+        (PurePosixPath("/" + "d" * 88), True),  # 103 bytes with the socket's name
+        (PurePosixPath("/" + "d" * 89), False),
+    ],
+)
+def test_paths_that_need_no_link(path: PurePath, plain: bool) -> None:
+    assert embedded.is_plain(path) is plain
+
+
+def test_a_temporary_folder_with_a_space(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = tmp_path / "my tmp"
+    folder.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(folder))
+
+    with embedded.database() as url:
+        assert data_directory(url).is_relative_to("/tmp")
+        assert answer(url) == 1
+
+    assert list(folder.iterdir()) == []
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="its locales have other names")
+def test_a_locale_that_is_not_installed(fresh: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It comes along by ssh."""
+    monkeypatch.setenv("LC_ALL", "xx_YY.UTF-8")
+
+    with embedded.database(fresh) as url:
+        assert answer(url, "SHOW server_encoding") == "UTF8"
+
+    assert os.environ["LC_ALL"] == "xx_YY.UTF-8"

@@ -18,6 +18,7 @@ FLOORS = (
         "bootstrap",
         "weight_search",
     ),
+    ("quoting",),
     ("signals", "embedding"),
     ("profile",),
     ("profile_file",),

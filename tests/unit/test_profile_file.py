@@ -8,8 +8,9 @@ from pgrecall import Profile, profiles
 from pgrecall.errors import InputError, InvalidProfile, UnknownName
 from pgrecall.signals import Clock, Confidence, Curve, Recency, Similarity
 
+ODD = "an \"odd\" 'name' = [1.5], # \\ \t \n \r \x01 \x7f é 🍵"
 EVERY_PARAMETER = Profile(
-    "every_parameter",
+    f"every_parameter {ODD}",
     {
         Similarity(missing=0.25, required=True): 0.5,
         Recency(
@@ -17,7 +18,7 @@ EVERY_PARAMETER = Profile(
             curve=Curve.LINEAR,
             clock=Clock.LATEST,
             unknown=0.1,
-            half_lives_by_type={"a type: 'x'": 1.5, "b": 180},  # type: ignore[arg-type]
+            half_lives_by_type={ODD: 1.5, "b": 180, "tiny": 1e-9},  # type: ignore[arg-type]
         ): 0.3,
         Confidence(): 0.2,
     },
@@ -26,7 +27,7 @@ EVERY_PARAMETER = Profile(
 
 @pytest.mark.parametrize("ending", ["toml", "json"])
 @pytest.mark.parametrize(
-    "profile", [*profiles.BUILT_IN.values(), EVERY_PARAMETER], ids=lambda profile: profile.name
+    "profile", [*profiles.BUILT_IN.values(), EVERY_PARAMETER], ids=lambda profile: profile.name[:15]
 )
 def test_what_is_saved_is_loaded(tmp_path: Path, profile: Profile, ending: str) -> None:
     file = tmp_path / f"profile.{ending}"

@@ -166,7 +166,7 @@ def test_a_line_that_could_not_be_evaluated_is_named_by_its_number(file: Path, l
 def test_a_file_that_is_no_text_is_refused(file: Path) -> None:
     file.write_bytes(GOOD.encode() + b"\n\xff")
 
-    with pytest.raises(InvalidLine, match=rf"not UTF-8: byte {len(GOOD) + 1}"):
+    with pytest.raises(InvalidLine, match=r"queries\.jsonl, line 2: not UTF-8: byte 0xff"):
         load_queries(file, AGENT)
 
 

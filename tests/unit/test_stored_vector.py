@@ -5,9 +5,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from pgvector import HalfVector, Vector
 
-from pgrecall.embedding import EmbeddingType, stored_vector
+from pgrecall.embedding import EmbeddingType, HalfVector, Vector, stored_vector
 from pgrecall.errors import InvalidVector
 
 VECTOR, HALFVEC = EmbeddingType.VECTOR, EmbeddingType.HALFVEC

@@ -1,5 +1,17 @@
 """The command line `pgrecall`."""
 
-from pgrecall.cli.main import main
+import sys
+
+try:
+    from pgrecall.cli.main import main
+except ModuleNotFoundError as problem:
+    _missing = (problem.name or "").partition(".")[0]
+    if _missing not in ("platformdirs", "rich", "typer"):
+        raise
+
+    def main() -> None:
+        """Says what to install."""
+        sys.exit(f"The command line needs {_missing}: pip install 'pgrecall[cli]'")
+
 
 __all__ = ["main"]

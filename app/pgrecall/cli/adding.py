@@ -14,6 +14,7 @@ from pgrecall.cli.output import complaints, console, print_json
 from pgrecall.cli.times import When, moment
 from pgrecall.errors import InputError
 from pgrecall.memory import UNSET, NewMemory
+from pgrecall.quoting import shortened
 from pgrecall.schema import DEFAULT_SCHEMA
 
 
@@ -103,8 +104,8 @@ def add(
 def _object(text: str) -> dict[str, Any]:
     try:
         value = json_.loads(text)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise InputError(f"--metadata is not JSON: {error}") from None
     if not isinstance(value, dict):
-        raise InputError(f"--metadata must be a JSON object, got {text[:80]}")
+        raise InputError(f"--metadata must be a JSON object, got {shortened(text)}")
     return value

@@ -30,6 +30,7 @@ from pgrecall.context import Context, LeftOut, Packed
 from pgrecall.context_style import STYLES
 from pgrecall.errors import InputError
 from pgrecall.hits import Strategy
+from pgrecall.quoting import shortened
 from pgrecall.schema import DEFAULT_SCHEMA
 
 REASONS = {
@@ -140,7 +141,9 @@ def _share(given: str) -> tuple[str, float]:
     except ValueError:
         share = -1.0
     if not sign or not name or share < 0:
-        raise InputError(f"--reserve takes a type and its share, as in fact=0.5, got {given!r:.80}")
+        raise InputError(
+            f"--reserve takes a type and its share, as in fact=0.5, got {shortened(given)}"
+        )
     return name, share
 
 

@@ -44,8 +44,8 @@ def supersede(
         memory_type=memory_type,
         valid_from=moment("--valid-from", valid_from),
     )
-    memory_id = id_of(memory)
     with memories(database_url, schema, of_team) as repo:
+        memory_id = id_of(repo, agent, memory)
         added = repo.supersede(agent, memory_id, new, reason=reason, actor=actor, force=force)
     if json:
         print_json({"id": str(added), "outcome": added.outcome, "superseded": str(memory_id)})
@@ -65,7 +65,7 @@ def importance(
     json: AsJson = False,
 ) -> None:
     """Override a memory's importance."""
-    memory_id = id_of(memory)
     with memories(database_url, schema, of_team) as repo:
+        memory_id = id_of(repo, agent, memory)
         changed = repo.set_importance(agent, memory_id, value, reason=reason, actor=actor)
     print_changed(changed, "importance", json=json)

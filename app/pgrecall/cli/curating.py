@@ -41,6 +41,7 @@ def near_duplicates(
     """List pairs of memories that say nearly the same."""
     with memories(database_url, schema, of_team) as repo, complaints.status("comparing"):
         pairs = repo.near_duplicates(agent, threshold=threshold, limit=limit, newest=newest)
+        ids = repo.short_ids(agent, {id_ for p in pairs for id_ in (p.older_id, p.newer_id)})
     if json:
         for pair in pairs:
             print_json(
@@ -60,8 +61,8 @@ def near_duplicates(
     for pair in pairs:
         table.add_row(
             f"{pair.similarity:.4f}",
-            Text(f"{plain(pair.older_content)}\n{pair.older_id}"),
-            Text(f"{plain(pair.newer_content)}\n{pair.newer_id}"),
+            Text(f"{plain(pair.older_content)}\n{ids[pair.older_id]}"),
+            Text(f"{plain(pair.newer_content)}\n{ids[pair.newer_id]}"),
         )
     console.print(table if pairs else "[yellow]none[/]")
 
@@ -86,6 +87,7 @@ def clusters(
             more_than=more_than,
             newest=newest,
         )
+        ids = repo.short_ids(agent, [member.id for cluster in found for member in cluster.memories])
     for number, cluster in enumerate(found, start=1):
         if json:
             print_json(
@@ -98,7 +100,7 @@ def clusters(
             continue
         console.print(f"[bold]cluster {number}[/]")
         for member, share in zip(cluster.memories, cluster.similarities, strict=True):
-            console.print(Text(f"  {share:.3f}  {plain(member.content)}"))
+            console.print(Text(f"  {share:.3f}  {ids[member.id]}  {plain(member.content)}"))
     if not found and not json:
         console.print("[yellow]none[/]")
 

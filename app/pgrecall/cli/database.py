@@ -10,15 +10,15 @@ from typing import Annotated
 
 import platformdirs
 import typer
-from sqlalchemy import Engine, NullPool, create_engine
+from sqlalchemy import Engine
 
 from pgrecall import embedded, migrate
 from pgrecall.cli.output import complaints
 from pgrecall.embedders import LocalEmbedder
-from pgrecall.migrate.connecting import database_url
+from pgrecall.migrate.connecting import engine_of
 from pgrecall.repository import MemoryRepository
 from pgrecall.schema import DEFAULT_SCHEMA
-from pgrecall.token_counting import quarter_of_characters, tiktoken_counter
+from pgrecall.token_counting import estimated_tokens, tiktoken_counter
 
 DatabaseUrl = Annotated[
     str | None,
@@ -40,7 +40,7 @@ def opened(url: str | None, schema: str = DEFAULT_SCHEMA) -> Iterator[Engine]:
     with located(url) as (found, is_embedded):
         if is_embedded:
             migrate.upgrade(found, schema=schema)
-        engine = create_engine(database_url(found), poolclass=NullPool)
+        engine = engine_of(found)
         try:
             yield engine
         finally:
@@ -52,7 +52,7 @@ def repository(url: str | None, schema: str) -> Iterator[MemoryRepository]:
     """A repository that takes text, embedded locally; its tokens are counted by tiktoken where
     PGRECALL_TIKTOKEN names an encoding."""
     encoding = os.environ.get("PGRECALL_TIKTOKEN")
-    counter = tiktoken_counter(encoding) if encoding else quarter_of_characters
+    counter = tiktoken_counter(encoding) if encoding else estimated_tokens
     with opened(url, schema) as engine:
         yield MemoryRepository(
             engine, schema=schema, embedder=LocalEmbedder(), token_counter=counter

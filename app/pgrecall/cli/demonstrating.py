@@ -37,7 +37,8 @@ def demo(
             start = time.monotonic()
             hits = repo.search(demo_.AGENT, query, k=k, min_similarity=demo_.MIN_SIMILARITY)
             milliseconds = (time.monotonic() - start) * 1000
-            print_hits(hits, datetime.now(UTC), f"“{query}”  ({milliseconds:.0f} ms)")
+            ids = repo.short_ids(demo_.AGENT, [hit.memory.id for hit in hits])
+            print_hits(hits, ids, datetime.now(UTC), f"“{query}”  ({milliseconds:.0f} ms)")
             console.print()
     console.print(
         f'Ask your own: pgrecall search "what does Ines like?" --agent {demo_.AGENT}',

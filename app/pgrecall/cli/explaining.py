@@ -26,7 +26,7 @@ from pgrecall.cli.asking import (
     filters_of,
 )
 from pgrecall.cli.database import Agent, AsJson, DatabaseUrl, Schema, repository
-from pgrecall.cli.memories import id_of
+from pgrecall.cli.memories import MemoryId, id_of
 from pgrecall.cli.output import age, console, plain, print_json
 from pgrecall.cli.profiling import named_or_loaded
 from pgrecall.cli.times import When, moment
@@ -38,7 +38,7 @@ MAX_TERMS = 40
 
 
 def explain(
-    memory: Annotated[str, typer.Argument(help="The memory's id.")],
+    memory: MemoryId,
     text: Annotated[str, typer.Argument(help="What was looked for.")],
     agent: Agent,
     k: K = 10,
@@ -66,12 +66,11 @@ def explain(
     share, and if it is not among the k: which filter or threshold keeps it out, or what score it
     would have needed and where it falls behind.
     """
-    memory_id = id_of(memory)
     at = moment("--as-of", as_of)
     with repository(database_url, schema) as repo:
         found = repo.explain(
             agent,
-            memory_id,
+            id_of(repo, agent, memory, team or ()),
             text,
             k=k,
             profile=named_or_loaded(profile),

@@ -9,19 +9,23 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+from rich.console import Console
 from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.table import Table
 from rich.text import Text
 
+from pgrecall.cli.app import App
 from pgrecall.cli.asking import K
 from pgrecall.cli.database import Agent, AsJson, DatabaseUrl, Schema
 from pgrecall.cli.memories import OfTeam, memories
 from pgrecall.cli.output import complaints, console, plain, print_json
 from pgrecall.cli.profiling import named_or_loaded
 from pgrecall.errors import InputError
+from pgrecall.importing import lines_of, naming_line
 from pgrecall.jobs.indexing import SAMPLE
 from pgrecall.jobs.indexing import Progress as ShowProgress
 from pgrecall.profiles import BUILT_IN
+from pgrecall.quoting import LONGEST, shortened
 from pgrecall.rank_index import (
     AT_LEAST,
     EF_CONSTRUCTION,
@@ -36,9 +40,7 @@ from pgrecall.schema import DEFAULT_SCHEMA
 POLL = 0.3
 """Seconds between two looks at how far the server is."""
 
-app = typer.Typer(
-    help="Rank indexes: fast searches for agents with many memories.", no_args_is_help=True
-)
+app = App(help="Rank indexes: fast searches for agents with many memories.", no_args_is_help=True)
 
 AnyAgent = Annotated[str | None, typer.Option("--agent", "-a", help="Only this agent's.")]
 AtLeast = Annotated[int, typer.Option(help="For agents of at least so many memories.")]
@@ -143,10 +145,15 @@ def check(
     json: AsJson = False,
 ) -> None:
     """Compare searches through the rank index with exact ones: how much they find, how fast."""
-    texts = None if queries is None else _lines(queries)
+    texts = None if queries is None else _texts(queries)
     chosen = [named_or_loaded(name) for name in profile or BUILT_IN]
     found: list[RankIndexCheck] = []
     with memories(database_url, schema, of_team) as repo, _bar() as progress:
+        if not any(status.index for status in repo.rank_indexes(agent_id=agent)):
+            raise InputError(
+                f"{'team' if of_team else 'agent'} {shortened(agent)} has no rank index to check; "
+                "`pgrecall index build` builds one"
+            )
         for one in chosen:
             task = progress.add_task(f"checking {one.name}", total=None)
 
@@ -217,7 +224,8 @@ def _bar() -> Progress:
         BarColumn(),
         TextColumn("{task.percentage:>3.0f} %"),
         TimeElapsedColumn(),
-        console=complaints,
+        # Disabled alone, it prints an empty line before Rich 14.3.
+        console=complaints if complaints.is_terminal else Console(quiet=True),
         transient=True,
         disable=not complaints.is_terminal,
     )
@@ -272,8 +280,8 @@ def _checked(found: list[RankIndexCheck]) -> Table:
             Text(plain(each.profile)),
             str(each.queries),
             str(each.in_index),
-            f"{each.recall:.3f}",
-            f"{each.worst:.2f}",
+            f"{each.recall:.3f}" if each.in_index else "index not used",
+            f"{each.worst:.2f}" if each.in_index else "",
             f"{each.exact_ms:.1f}",
             f"{each.index_ms:.1f}",
             f"{each.exact_ms / each.index_ms:.1f} ×",
@@ -281,12 +289,12 @@ def _checked(found: list[RankIndexCheck]) -> Table:
     return table
 
 
-def _lines(path: Path) -> list[str]:
-    try:
-        lines = path.read_text(encoding="utf-8-sig").splitlines()
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"{path} cannot be read: {error}") from error
-    found = [line for line in lines if line.strip()]
+def _texts(path: Path) -> list[str]:
+    """The lines of a file that are not empty."""
+    found = []
+    for number, line, _ in lines_of(path):
+        with naming_line(path, number):
+            found.append(line.decode().strip())
     if not found:
-        raise InputError(f"{path} has no queries")
+        raise InputError(f"{shortened(path, LONGEST)} has no queries")
     return found

@@ -30,8 +30,8 @@ def label(
 ) -> None:
     """Give a memory labels that it can be found by."""
     given = [Label(text, kind, weight) for text in value]
-    memory_id = id_of(memory)
     with memories(database_url, schema, of_team) as repo:
+        memory_id = id_of(repo, agent, memory)
         number = repo.label(agent, memory_id, given, actor=actor)
     print_number("labelled", number, "labels written", json=json)
 
@@ -49,8 +49,8 @@ def unlabel(
 ) -> None:
     """Take labels from a memory."""
     given = [Label(text, kind) for text in value]
-    memory_id = id_of(memory)
     with memories(database_url, schema, of_team) as repo:
+        memory_id = id_of(repo, agent, memory)
         number = repo.unlabel(agent, memory_id, given, actor=actor)
     print_number("unlabelled", number, "labels taken away", json=json)
 
@@ -64,8 +64,8 @@ def labels(
     json: AsJson = False,
 ) -> None:
     """Show the labels of a memory."""
-    memory_id = id_of(memory)
     with memories(database_url, schema, of_team) as repo:
+        memory_id = id_of(repo, agent, memory)
         found = repo.labels(agent, memory_id)
     for one in found:
         if json:

@@ -8,12 +8,10 @@ import typer
 from rich.text import Text
 
 from pgrecall.cli.database import Agent, AsJson, DatabaseUrl, Schema
-from pgrecall.cli.memories import Actor, MemoryId, OfTeam, id_of, memories
+from pgrecall.cli.memories import Actor, MemoryId, OfTeam, Source, Target, id_of, memories
 from pgrecall.cli.output import console, plain, print_json
 from pgrecall.schema import DEFAULT_SCHEMA
 
-Source = Annotated[str, typer.Argument(help="The memory it starts from.", metavar="SOURCE")]
-Target = Annotated[str, typer.Argument(help="The memory it leads to.", metavar="TARGET")]
 LinkKind = Annotated[str, typer.Option(help="What the link means.")]
 
 
@@ -30,8 +28,8 @@ def link(
     json: AsJson = False,
 ) -> None:
     """Link two memories; search --expand brings along what the hits are linked to."""
-    one, other = id_of(source), id_of(target)
     with memories(database_url, schema, of_team) as repo:
+        one, other = id_of(repo, agent, source), id_of(repo, agent, target)
         repo.link(agent, one, other, kind, weight=weight, actor=actor)
     if json:
         print_json({"source": str(one), "target": str(other), "kind": kind, "weight": weight})
@@ -51,8 +49,8 @@ def unlink(
     json: AsJson = False,
 ) -> None:
     """Take a link away."""
-    one, other = id_of(source), id_of(target)
     with memories(database_url, schema, of_team) as repo:
+        one, other = id_of(repo, agent, source), id_of(repo, agent, target)
         there = repo.unlink(agent, one, other, kind, actor=actor)
     if json:
         print_json({"unlinked": there})
@@ -69,8 +67,8 @@ def links(
     json: AsJson = False,
 ) -> None:
     """Show the links from and to a memory."""
-    memory_id = id_of(memory)
     with memories(database_url, schema, of_team) as repo:
+        memory_id = id_of(repo, agent, memory)
         found = repo.links(agent, memory_id)
     for one in found:
         if json:

@@ -6,6 +6,8 @@ import os
 import signal
 import sys
 from collections.abc import Callable
+from importlib.metadata import version
+from typing import Annotated
 
 import typer
 from rich.markup import escape
@@ -32,6 +34,7 @@ from pgrecall.cli import (
     tuning,
     using,
 )
+from pgrecall.cli.app import App
 from pgrecall.cli.output import complaints, plain
 from pgrecall.errors import (
     DatabaseError,
@@ -59,7 +62,7 @@ EXIT_CODES: tuple[tuple[type[PgRecallError], int], ...] = (
     (PgRecallError, 1),
 )
 
-app = typer.Typer(
+app = App(
     name="pgrecall",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
@@ -71,6 +74,25 @@ app = typer.Typer(
         "unavailable, 4 schema missing or of another version, 5 database error, 1 anything else."
     ),
 )
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"pgrecall {version('pgrecall')}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    version: Annotated[
+        bool,
+        typer.Option(
+            "--version", callback=_print_version, is_eager=True, help="Show the version and exit."
+        ),
+    ] = False,
+) -> None:
+    """What can be given before a command."""
+
 
 COMMANDS: dict[str, dict[str, Callable[..., None]]] = {
     "Remember and recall": {

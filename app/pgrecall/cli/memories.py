@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from typing import Annotated, Any
 from uuid import UUID
 
@@ -11,17 +11,26 @@ import typer
 
 from pgrecall.cli.database import repository
 from pgrecall.cli.output import console, print_json
-from pgrecall.errors import InputError
+from pgrecall.errors import InputError, MemoryNotFound
 from pgrecall.memory import Memory
+from pgrecall.quoting import shortened
 from pgrecall.repository import MemoryRepository
 
 OfTeam = Annotated[
     bool, typer.Option("--of-team", help="--agent names a team: work on its memories.")
 ]
-MemoryId = Annotated[str, typer.Argument(help="The memory's id.", metavar="ID")]
-MemoryIds = Annotated[list[str], typer.Argument(help="Ids of memories.", metavar="ID…")]
+_OR_DIGITS = "or first digits that no other has"
+MemoryId = Annotated[str, typer.Argument(help=f"The memory's id, {_OR_DIGITS}.", metavar="ID")]
+MemoryIds = Annotated[
+    list[str], typer.Argument(help=f"Ids of memories, {_OR_DIGITS}.", metavar="ID…")
+]
+Source = Annotated[str, typer.Argument(help="The memory it starts from.", metavar="SOURCE")]
+Target = Annotated[str, typer.Argument(help="The memory it leads to.", metavar="TARGET")]
 Reason = Annotated[str | None, typer.Option(help="Why; kept in the history.")]
 Actor = Annotated[str | None, typer.Option(help="Who; kept in the history.")]
+
+CANDIDATES = 5
+"""Shown, where the beginning of an id is that of several."""
 
 
 @contextmanager
@@ -31,12 +40,35 @@ def memories(url: str | None, schema: str, of_team: bool) -> Iterator[MemoryRepo
         yield repo.teams if of_team else repo
 
 
-def id_of(text: str) -> UUID:
-    """Raises InputError."""
-    try:
+def id_of(repo: MemoryRepository, agent: str, text: str, teams: Sequence[str] = ()) -> UUID:
+    """The id that is given whole, or by first digits that one memory of the agent or teams has.
+
+    Raises InputError for what is no id or that of several, MemoryNotFound for that of none.
+    """
+    with suppress(ValueError):
         return UUID(text)
-    except ValueError:
-        raise InputError(f"{text!r} is not the id of a memory; search --json shows ids") from None
+    found = set(repo.find_ids(agent, text, limit=CANDIDATES + 1))
+    for team in teams:
+        found.update(repo.teams.find_ids(team, text, limit=CANDIDATES + 1))
+    if not found:
+        raise MemoryNotFound(
+            f"agent {shortened(agent)} has no memory whose id begins with {shortened(text)}"
+        )
+    [first, *others] = sorted(found)
+    if others:
+        candidates = ", ".join(map(str, [first, *others][:CANDIDATES]))
+        more = " and others" if len(found) > CANDIDATES else ""
+        raise InputError(f"{shortened(text)} begins more than one id: {candidates}{more}")
+    return first
+
+
+def short_ids(
+    repo: MemoryRepository, agent: str, ids: Iterable[UUID], teams: Sequence[str] = ()
+) -> dict[UUID, str]:
+    """As `id_of` takes them for the agent and these teams."""
+    found = list(ids)
+    several = [repo.short_ids(agent, found), *(repo.teams.short_ids(t, found) for t in teams)]
+    return {id_: max((each[id_] for each in several), key=len) for id_ in found}
 
 
 def print_changed(memory: Memory, *fields: str, json: bool) -> None:

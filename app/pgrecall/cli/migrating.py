@@ -8,13 +8,14 @@ import typer
 from rich.table import Table
 
 from pgrecall import migrate
+from pgrecall.cli.app import App
 from pgrecall.cli.database import AsJson, DatabaseUrl, Schema, located
 from pgrecall.cli.output import console, print_json
 from pgrecall.errors import InputError
 from pgrecall.migrate import Status
 from pgrecall.schema import DEFAULT_SCHEMA
 
-app = typer.Typer(
+app = App(
     help="Create or change the schema. Without a subcommand: up.", invoke_without_command=True
 )
 

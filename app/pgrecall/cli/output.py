@@ -9,6 +9,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 from unicodedata import category
+from uuid import UUID
 
 from rich.console import Console
 from rich.padding import Padding
@@ -19,7 +20,7 @@ from pgrecall.errors import InputError
 from pgrecall.scored_memory import ScoredMemory
 
 PIPED_WIDTH = 140
-TABLE_WIDTH = 110
+TABLE_WIDTH = 130
 BAR_WIDTH = 20
 COLORS = ("cyan", "green", "magenta", "yellow", "blue", "red", "bright_white", "bright_cyan")
 UNITS = ((365.25, "y"), (30.44, "mo"), (1.0, "d"), (1 / 24, "h"), (1 / 1440, "min"))
@@ -49,21 +50,24 @@ def require_writable(path: Path) -> None:
         raise InputError(f"{path} cannot be written: no permission")
 
 
-def print_hits(hits: Sequence[ScoredMemory], as_of: datetime, title: str) -> None:
-    """Hits with rank, score, each signal's contribution, age and text."""
+def print_hits(
+    hits: Sequence[ScoredMemory], ids: Mapping[UUID, str], as_of: datetime, title: str
+) -> None:
+    """Hits with rank, id, score, each signal's contribution, age and text."""
     console.print(Text(plain(title), style="bold"))
     if not hits:
         console.print("[yellow]nothing found[/]")
     elif console.width >= TABLE_WIDTH:
-        console.print(_table(hits, as_of))
+        console.print(_table(hits, ids, as_of))
     else:
-        _print_narrow(hits, as_of)
+        _print_narrow(hits, ids, as_of)
 
 
-def _table(hits: Sequence[ScoredMemory], as_of: datetime) -> Table:
+def _table(hits: Sequence[ScoredMemory], ids: Mapping[UUID, str], as_of: datetime) -> Table:
     signals = list(hits[0].signals)
     table = Table(show_edge=False, pad_edge=False)
     table.add_column("#", justify="right", style="dim")
+    table.add_column("id", style="dim", no_wrap=True)
     table.add_column("score", justify="right", style="bold", no_wrap=True)
     table.add_column("made of", no_wrap=True, min_width=BAR_WIDTH)
     for signal, color in zip(signals, COLORS, strict=False):
@@ -73,6 +77,7 @@ def _table(hits: Sequence[ScoredMemory], as_of: datetime) -> Table:
     for rank, hit in enumerate(hits, start=1):
         table.add_row(
             str(rank),
+            ids[hit.memory.id],
             f"{hit.score:.3f}",
             _bar(hit.contributions),
             *(_share(hit.contributions[signal]) for signal in signals),
@@ -82,12 +87,12 @@ def _table(hits: Sequence[ScoredMemory], as_of: datetime) -> Table:
     return table
 
 
-def _print_narrow(hits: Sequence[ScoredMemory], as_of: datetime) -> None:
+def _print_narrow(hits: Sequence[ScoredMemory], ids: Mapping[UUID, str], as_of: datetime) -> None:
     for rank, hit in enumerate(hits, start=1):
         line = Text(f"{rank:>2}  ").append(f"{hit.score:.3f}", style="bold").append(" =")
         for (signal, share), color in zip(hit.contributions.items(), COLORS, strict=False):
             line.append(f" {signal} {_share(share)}", style=color)
-        line.append(f"  {age(hit.memory.created_at, as_of)}", style="dim")
+        line.append(f"  {age(hit.memory.created_at, as_of)}  {ids[hit.memory.id]}", style="dim")
         console.print(line)
         console.print(Padding(_one_line(hit), (0, 0, 0, 4)))
 

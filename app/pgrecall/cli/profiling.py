@@ -10,19 +10,22 @@ from rich.table import Table
 from sqlalchemy import text
 
 from pgrecall import profiles
+from pgrecall.cli.app import App
 from pgrecall.cli.database import AsJson, DatabaseUrl, Schema, opened
 from pgrecall.cli.output import console, print_json
 from pgrecall.errors import InvalidProfile, UnknownName
 from pgrecall.migrate.connecting import own_connection
+from pgrecall.migrate.status import pin_search_path
 from pgrecall.profile import Profile
 from pgrecall.profile_file import as_values
 from pgrecall.profiles import BUILT_IN
+from pgrecall.quoting import listed, shortened
 from pgrecall.recall_function import function_name, readable, recall_function
 from pgrecall.repository.translation import translated
 from pgrecall.resources import with_extension
 from pgrecall.schema import DEFAULT_SCHEMA
 
-app = typer.Typer(help="Built-in profiles and your own.", no_args_is_help=True)
+app = App(help="Built-in profiles and your own.", no_args_is_help=True)
 
 NameOrFile = Annotated[
     str, typer.Argument(help="A built-in profile's name, or a .toml or .json file.")
@@ -76,7 +79,7 @@ def show(
         definitions = {name: text for name, _, text in _installed(database_url, schema)}
         if profile not in definitions:
             raise UnknownName(
-                f"no profile {profile!r} is installed; there are {', '.join(definitions)}"
+                f"no profile {shortened(profile)} is installed; there are {listed(definitions)}"
             )
         print(definitions[profile])  # noqa: T201
         return
@@ -103,6 +106,7 @@ def install(
         )
     name = function_name(profile)
     with opened(database_url, schema) as engine, translated(), own_connection(engine) as own:
+        pin_search_path(own)
         extension_schema = own.scalar(
             text(
                 "SELECT n.nspname, set_config('search_path', quote_ident(:schema) || ', pg_temp', "

@@ -24,6 +24,7 @@ from pgrecall.cli.asking import (
     filters_of,
 )
 from pgrecall.cli.database import Agent, AsJson, DatabaseUrl, Schema, repository
+from pgrecall.cli.memories import short_ids
 from pgrecall.cli.output import print_hits, print_json
 from pgrecall.cli.profiling import named_or_loaded
 from pgrecall.cli.times import When, moment
@@ -86,10 +87,11 @@ def search(
             touch=touch,
             **filters,
         )
+        ids = short_ids(repo, agent, (hit.memory.id for hit in hits), team or ())
     if json:
         for hit in hits:
             print_json(hit.record())
     else:
         how = "" if hits.candidates is None else f", {hits.candidates:,} scored of the rank index"
         title = f"“{text}” for {agent}, by {chosen.name}{how}"
-        print_hits(hits, at or datetime.now(UTC), title)
+        print_hits(hits, ids, at or datetime.now(UTC), title)

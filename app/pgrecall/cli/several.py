@@ -23,8 +23,8 @@ def _command(change: Callable[..., int], done: str, help_: str) -> Callable[...,
         schema: Schema = DEFAULT_SCHEMA,
         json: AsJson = False,
     ) -> None:
-        ids = [id_of(text) for text in memory]
         with memories(database_url, schema, of_team) as repo:
+            ids = [id_of(repo, agent, text) for text in memory]
             number = change(repo, agent, ids, reason=reason, actor=actor)
         print_number(done, number, done, json=json)
 

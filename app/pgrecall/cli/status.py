@@ -55,7 +55,7 @@ def status(
                     said = f"{plain(status.agent_id)}: {status.due}; {run}"
                     table.add_row("rank index due", Text(said))
         for index in found.invalid_indexes:
-            table.add_row("invalid index", f"{index}: run `pgrecall migrate up`")
+            table.add_row("invalid index", f"{index}: run `pgrecall migrate embedding-index`")
     console.print(table)
 
 

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from pgrecall.errors import InputError
+from pgrecall.quoting import shortened
 
 When = Annotated[
     str | None,
@@ -23,7 +24,7 @@ def moment(option: str, text: str | None) -> datetime | None:
         value = datetime.fromisoformat(text)
     except ValueError:
         raise InputError(
-            f"{option}: {text!r} is not an ISO 8601 time; write 2026-11-21 or "
+            f"{option}: {shortened(text)} is not an ISO 8601 time; write 2026-11-21 or "
             "2026-11-21T08:00:00+01:00"
         ) from None
     return value if value.utcoffset() is not None else value.replace(tzinfo=UTC)

@@ -13,6 +13,7 @@ from pgrecall.cli.database import Agent, AsJson, DatabaseUrl, Schema
 from pgrecall.cli.memories import Actor, MemoryId, OfTeam, Reason, id_of, memories, print_changed
 from pgrecall.cli.output import console, plain, print_json
 from pgrecall.event import Event
+from pgrecall.quoting import cut
 from pgrecall.schema import DEFAULT_SCHEMA
 
 
@@ -48,8 +49,8 @@ def outcome(
     json: AsJson = False,
 ) -> None:
     """Record that using a memory went well or wrong; its trust moves."""
-    memory_id = id_of(memory)
     with memories(database_url, schema, of_team) as repo:
+        memory_id = id_of(repo, agent, memory)
         changed = repo.record_outcome(
             agent, memory_id, result.value, reason=reason, actor=actor, query=query, touch=touch
         )
@@ -68,8 +69,8 @@ def trust(
     json: AsJson = False,
 ) -> None:
     """Change the trust in a memory by hand, within 0 and 1."""
-    memory_id = id_of(memory)
     with memories(database_url, schema, of_team) as repo:
+        memory_id = id_of(repo, agent, memory)
         changed = repo.adjust_trust(agent, memory_id, delta, reason, actor)
     print_changed(changed, "trust", json=json)
 
@@ -87,8 +88,8 @@ def feedback(
     json: AsJson = False,
 ) -> None:
     """Record feedback on a memory; its usefulness moves."""
-    memory_id = id_of(memory)
     with memories(database_url, schema, of_team) as repo:
+        memory_id = id_of(repo, agent, memory)
         changed = repo.feedback(agent, memory_id, kind.value, context, actor=actor, query=query)
     print_changed(changed, "usefulness", "needs_review", "feedback_up", "feedback_down", json=json)
 
@@ -102,8 +103,8 @@ def history(
     json: AsJson = False,
 ) -> None:
     """Show what happened to a memory, oldest first; also of one that was deleted."""
-    memory_id = id_of(memory)
     with memories(database_url, schema, of_team) as repo:
+        memory_id = id_of(repo, agent, memory)
         events = repo.history(agent, memory_id)
     if json:
         for event in events:
@@ -145,4 +146,4 @@ def _changes(event: Event) -> str:
 
 
 def _value(value: object) -> str:
-    return f"{value:.4g}" if isinstance(value, float) else f"{value!s:.80}"
+    return f"{value:.4g}" if isinstance(value, float) else cut(str(value), 80)

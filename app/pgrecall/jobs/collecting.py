@@ -15,7 +15,11 @@ from pgrecall.garbage import GarbagePolicy, GarbageRun
 from pgrecall.ids import new_id
 from pgrecall.operations import collecting
 from pgrecall.steps import Call, Job, Transact
-from pgrecall.validation import require_bool, require_count
+from pgrecall.validation import (
+    require_bool,
+    require_callable,
+    require_count,
+)
 
 BATCH_SIZE = 1_000
 NUMBERS = ("scanned", "archived", "deleted", "swept")
@@ -43,6 +47,7 @@ def collect_garbage(
     if not isinstance(policy, GarbagePolicy):
         raise InputError(f"policy must be a GarbagePolicy, got {type(policy).__name__}")
     require_bool("dry_run", dry_run)
+    require_callable("on_progress", on_progress)
     require_count("batch_size", batch_size, at_least=1, at_most=100_000)
     owners: list[str] = yield Transact(partial(collecting.owners, agent_id=agent_id))
     leftovers: list[str] = []

@@ -10,7 +10,10 @@ from pgrecall import operations
 from pgrecall.cluster import Cluster, Consolidation
 from pgrecall.errors import InputError
 from pgrecall.operations.curating import NEWEST, consolidate_cluster
+from pgrecall.operations.noting import noted
+from pgrecall.quoting import shortened
 from pgrecall.steps import Call, Job, Transact
+from pgrecall.validation import require_callable
 
 Summarise = Callable[[list[str]], str] | Callable[[list[str]], Awaitable[str]]
 
@@ -37,6 +40,9 @@ def consolidate(
     changed meanwhile is left as it is. `on_progress(done, of)` is called after each. Returns what
     was consolidated.
     """
+    require_callable("summarise", summarise)
+    require_callable("on_progress", on_progress)
+    noted(reason=None, actor=actor)
     found: list[Cluster] = yield Transact(
         lambda tables: operations.clusters(
             tables,
@@ -53,7 +59,7 @@ def consolidate(
         if summarise is not None:
             text = yield Call(summarise, ([member.content for member in cluster.memories],))
             if not isinstance(text, str) or not text.strip():
-                raise InputError(f"summarise must return a text, got {text!r:.60}")
+                raise InputError(f"summarise must return a text, got {shortened(text)}")
         result: Consolidation | None = yield Transact(
             partial(consolidate_cluster, agent_id=agent_id, cluster=cluster, text=text, actor=actor)
         )

@@ -16,6 +16,7 @@ from pgrecall.hits import Hits, Strategy
 from pgrecall.operations import indexing
 from pgrecall.operations.ranking import search
 from pgrecall.profile import Profile
+from pgrecall.quoting import shortened
 from pgrecall.rank_index import (
     AT_LEAST,
     EF_CONSTRUCTION,
@@ -25,7 +26,12 @@ from pgrecall.rank_index import (
     RankIndexStatus,
 )
 from pgrecall.steps import Call, Job, Transact
-from pgrecall.validation import require_aware, require_count
+from pgrecall.validation import (
+    in_list,
+    require_aware,
+    require_callable,
+    require_count,
+)
 
 PATIENCE = 60.0
 """Seconds to wait for transactions that were writing when a build began."""
@@ -61,6 +67,7 @@ def build_rank_indexes(
     end within a minute.
     """
     how = _how(at_least, m, ef_construction, as_of)
+    require_callable("on_progress", on_progress)
     owners: list[str] = yield Transact(
         partial(indexing.owners, at_least=at_least, agent_id=agent_id)
     )
@@ -85,6 +92,7 @@ def maintain_rank_indexes(
     for, or as it holds, are dropped. Raises as `build_rank_indexes` does.
     """
     how = _how(at_least, m, ef_construction, None)
+    require_callable("on_progress", on_progress)
     known: list[RankIndexStatus] = yield Transact(
         partial(indexing.rank_indexes, agent_id=agent_id, at_least=at_least)
     )
@@ -121,12 +129,17 @@ def check_rank_index(
     nothing to ask.
     """
     require_count("sample", sample, at_least=1, at_most=10_000)
+    require_callable("on_progress", on_progress)
     [owner_id] = yield Transact(partial(indexing.owners, at_least=1, agent_id=agent_id))
-    asked: Sequence[Any] = [] if queries is None else list(queries)
+    asked = [] if queries is None else in_list(queries)
+    if asked is None:
+        raise InputError(f"queries is a list of texts or vectors, got {shortened(queries)}")
     if queries is None:
         asked = yield Transact(partial(indexing.sampled, owner_id=owner_id, number=sample))
     if not asked:
-        raise InputError(f"agent {agent_id!r} has no embedded memories to draw queries from")
+        raise InputError(
+            f"agent {shortened(agent_id)} has no embedded memories to draw queries from"
+        )
     recalls: list[float] = []
     times: dict[Strategy, list[float]] = {"exact": [], "index": []}
     in_index = 0

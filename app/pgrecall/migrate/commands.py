@@ -32,10 +32,12 @@ from pgrecall.migrate.settings import (
     embedding_type,
 )
 from pgrecall.migrate.status import Status, require_same_language, status
+from pgrecall.quoting import cut
 from pgrecall.repository.inspection import too_new
 from pgrecall.repository.translation import translated
 from pgrecall.resources import migrations_folder
 from pgrecall.schema import DEFAULT_SCHEMA, EMBEDDING_INDEX
+from pgrecall.validation import require_name
 
 
 def upgrade(
@@ -57,6 +59,7 @@ def upgrade(
     Raises InputError, PgvectorUnusable, SchemaError when the schema exists with other embeddings or
     another language, MigrationFailed.
     """
+    require_name("revision", revision)
     engine = engine_of(target)
     before = status(engine, schema=schema)
     settings = _settings(before, dimensions, embedding_type, language)
@@ -73,6 +76,7 @@ def downgrade(
 
     The extension and the empty schema with its version table stay. Raises MigrationFailed.
     """
+    require_name("revision", revision)
     engine = engine_of(target)
     before = status(engine, schema=schema)
     _require_known(before)
@@ -99,6 +103,8 @@ def sql(
     settings = Settings(
         schema, dimensions, _embedding_type(embedding_type), language, extension_schema
     )
+    if start is not None:
+        require_name("start", start)
     output = io.StringIO()
     config = _config(settings, None, output)
     with _failing_as_ours():
@@ -121,11 +127,10 @@ def embedding_index(
         raise SchemaMissing(
             f"the database has no pgrecall tables in schema {schema!r}: run `pgrecall migrate up`"
         )
-    if drop and not before.embedding_index:
-        return before
     config = _config(_settings(before, None, None, None), engine)
     with _failing_as_ours():
         if drop:
+            command.stamp(config, EMBEDDING_INDEX)  # what a build that was cut off left goes too
             command.downgrade(config, f"{EMBEDDING_INDEX}@base")
         else:
             command.upgrade(config, EMBEDDING_INDEX)
@@ -184,7 +189,7 @@ def _failing_as_ours() -> Iterator[None]:
         with _alembic, translated():
             yield
     except CommandError as error:
-        raise InputError(f"alembic: {error}") from error
+        raise InputError(f"alembic: {cut(str(error))}") from error
     except (DatabaseUnavailable, DatabaseConflict, MigrationFailed, SchemaError):
         raise
     except DatabaseReadOnly as error:

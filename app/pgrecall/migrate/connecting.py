@@ -1,46 +1,87 @@
-"""The connection that a migration run has to itself."""
+"""Connecting to a database, and the connection that a migration run has to itself."""
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
+import psycopg
+from psycopg.conninfo import make_conninfo
 from sqlalchemy import URL, Connection, Engine, NullPool, create_engine, make_url, text
+from sqlalchemy.dialects.postgresql.psycopg import PGDialect_psycopg
 from sqlalchemy.exc import ArgumentError
 
 from pgrecall.errors import InputError, MigrationFailed, PgvectorUnusable
+from pgrecall.quoting import shortened
 from pgrecall.repository.inspection import require_pgvector, require_psycopg
 
 LOCK_TIMEOUT = "5s"
-LOCK_WAIT_SECONDS = 600.0
-"""Another run may be building an index over millions of rows."""
-_POLL_SECONDS = 0.2
+_DIALECT: Any = PGDialect_psycopg()  # type: ignore[no-untyped-call]
+_ENCODED = "a password with : / ? # @ or % in it has them percent-encoded, @ as %40"
 
 
 def engine_of(target: str | URL | Engine) -> Engine:
-    """An engine for a URL in any of PostgreSQL's spellings, or the engine itself."""
+    """An engine for a URL in any of PostgreSQL's spellings, or the engine itself.
+
+    One made here works through PgBouncer: it prepares no statements.
+    """
     if isinstance(target, Engine):
         require_psycopg(target)
         return target
     return create_engine(
-        database_url(target), poolclass=NullPool, connect_args={"client_encoding": "utf8"}
+        database_url(target),
+        poolclass=NullPool,
+        connect_args={
+            "client_encoding": "utf8",
+            "fallback_application_name": "pgrecall",
+            "prepare_threshold": None,
+        },
     )
 
 
 def database_url(target: str | URL) -> URL:
-    """The URL with psycopg 3 as its driver; raises InputError when it is no PostgreSQL URL."""
+    """The URL with psycopg 3 as its driver; raises InputError when it is no PostgreSQL URL.
+
+    What cannot be read is not repeated: it may be a part of the password.
+    """
+    if not isinstance(target, str | URL):
+        raise InputError(f"a database URL is text or a sqlalchemy.URL, got {shortened(target)}")
     try:
         url = make_url(target)
     except ArgumentError:
         raise InputError(
             "the database URL cannot be read; it looks like postgresql://user:password@host/name"
         ) from None
+    except ValueError:  # of int()
+        raise InputError(f"the port in the database URL is not a number; {_ENCODED}") from None
     if url.get_backend_name() not in ("postgresql", "postgres"):
         raise InputError(
             f"pgrecall needs a postgresql:// URL, got one for {url.get_backend_name()}"
         )
+    if url.port is not None and not 1 <= url.port <= 65535:
+        raise InputError(f"the port in the database URL must be 1 to 65535, got {url.port}")
+    if "@" in (url.host or ""):
+        raise InputError(f"the database URL has more than one @; {_ENCODED}")
+    _require_connectable(url)
     return url.set(drivername="postgresql+psycopg")
+
+
+def _require_connectable(url: URL) -> None:
+    """Raises InputError for what psycopg would refuse, or cut off, before it calls a server."""
+    try:
+        _, options = _DIALECT.create_connect_args(url)
+        conninfo = make_conninfo(**options)
+        conninfo.encode()
+        for host in str(options.get("host", "")).split(","):
+            if not host.startswith(("/", "@")):  # a folder of sockets
+                host.encode("idna")
+    except (ArgumentError, psycopg.ProgrammingError) as error:
+        raise InputError(f"the database URL cannot be used: {str(error).strip()}") from None
+    except UnicodeError:
+        conninfo = "\0"
+    if "\0" in conninfo:
+        raise InputError("the database URL has a character or a host name that cannot be sent")
 
 
 @contextmanager
@@ -51,37 +92,6 @@ def own_connection(engine: Engine) -> Iterator[Connection]:
             yield connection.execution_options(isolation_level="READ COMMITTED")
         finally:
             connection.invalidate()
-
-
-@contextmanager
-def exclusive(connection: Connection, schema: str) -> Iterator[None]:
-    """One migration run at a time per schema.
-
-    Polls rather than waits: a session waiting for an advisory lock holds a snapshot, which
-    CREATE INDEX CONCURRENTLY would in turn wait for.
-    """
-    names = {"name": f"pgrecall.migrate.{schema}"}
-    deadline = time.monotonic() + LOCK_WAIT_SECONDS
-    while True:
-        got = connection.scalar(
-            text("SELECT pg_try_advisory_lock(hashtextextended(:name, 0))"), names
-        )
-        connection.commit()
-        if got:
-            break
-        if time.monotonic() > deadline:
-            raise MigrationFailed(
-                f"another migration of schema {schema!r} has been running for "
-                f"{LOCK_WAIT_SECONDS:g} s; wait for it and try again"
-            )
-        time.sleep(_POLL_SECONDS)
-    try:
-        yield
-    finally:
-        if not connection.invalidated and not connection.closed:
-            connection.rollback()
-            connection.scalar(text("SELECT pg_advisory_unlock(hashtextextended(:name, 0))"), names)
-            connection.commit()
 
 
 def require_usable(connection: Connection) -> None:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
-from typing import Any
+from typing import Any, Literal
 
 from alembic.runtime.environment import EnvironmentContext
-from alembic.script.revision import MultipleHeads
-from alembic.util import CommandError
-from psycopg.errors import DuplicateObject, DuplicateSchema, UniqueViolation
+from psycopg.errors import DuplicateObject, DuplicateSchema, DuplicateTable, UniqueViolation
 from sqlalchemy import Column, Connection, Engine, text
 from sqlalchemy.exc import IntegrityError, ProgrammingError
 
@@ -18,10 +19,10 @@ from pgrecall.errors import InputError, SchemaError
 from pgrecall.migrate.connecting import (
     LOCK_TIMEOUT,
     engine_of,
-    exclusive,
     own_connection,
     require_usable,
 )
+from pgrecall.migrate.locking import each_transaction, exclusive, guarding
 from pgrecall.migrate.settings import (
     DEFAULT_DIMENSIONS,
     DEFAULT_EXTENSION_SCHEMA,
@@ -29,14 +30,19 @@ from pgrecall.migrate.settings import (
     Settings,
     embedding_type,
 )
-from pgrecall.migrate.status import read_status, require_same_language
+from pgrecall.migrate.status import pin_search_path, read_status, require_same_language
+from pgrecall.quoting import listed, shortened
+from pgrecall.repository.inspection import VERSION_TABLE
 from pgrecall.resources import with_extension
-from pgrecall.schema import DEFAULT_SCHEMA, REVISION, tables
+from pgrecall.schema import DEFAULT_SCHEMA, EMBEDDING_INDEX, tables
 from pgrecall.schema.types import Embedding
 
 OPTIONAL_INDEX = "ix_agent_memories_embedding"
 """That of the branch embedding_index; the tables match with and without it."""
+TABLES = "pgrecall"
+"""The branch that the tables are on."""
 DATABASE_URL = "PGRECALL_DATABASE_URL"
+Scope = Literal["LOCAL", "SESSION"]
 SETTINGS, TARGET = "pgrecall_settings", "connection"
 """Keys of `config.attributes`; the second is Alembic's own custom."""
 
@@ -52,9 +58,15 @@ def run(context: EnvironmentContext) -> None:
             literal_binds=True,
             **_options(settings),
         )
-        for statement in (*_preamble(settings), _require_extension(settings)):
+        for statement in (
+            *_preamble(settings),
+            _search_path(settings),
+            _require_extension(settings),
+        ):
             context.execute(statement)
         _run(context)
+        for comment in _comments(settings):
+            context.execute(comment)
         return
     target = context.config.attributes.get(TARGET) or _url(context)
     if isinstance(target, Connection):
@@ -66,48 +78,58 @@ def run(context: EnvironmentContext) -> None:
 
 def _run_on(connection: Connection, context: EnvironmentContext, settings: Settings) -> None:
     for_extension = connection.scalar(text("SELECT pg_catalog.current_schema()"))
-    connection.execute(text("SET search_path = pg_catalog, pg_temp"))
-    connection.commit()
+    pin_search_path(connection)
     require_usable(connection)
     connection.rollback()
-    with exclusive(connection, settings.schema):
-        settings = _settled(connection, context, settings)
+    with guarding(connection) as guard:
         settings = replace(settings, extension_schema=str(for_extension or "public"))
         try:
             _prepare(connection, settings)
         except (IntegrityError, ProgrammingError) as error:
-            if not isinstance(error.orig, UniqueViolation | DuplicateSchema | DuplicateObject):
+            if not isinstance(error.orig, _CREATED_BY_ANOTHER):
                 raise
-            connection.rollback()  # somebody else created it at the same moment
+            connection.rollback()
             _prepare(connection, settings)
-        settings = replace(settings, extension_schema=_extension_schema(connection))
-        context.config.attributes[SETTINGS] = settings
-        dialect: Any = connection.dialect  # for reflection, which knows no extension's types
-        names = (f"{settings.extension_schema}.{type_}" for type_ in EmbeddingType)
-        dialect.ischema_names = {
-            **dialect.ischema_names,
-            **dict.fromkeys(names, lambda *_: Embedding()),
-        }
-        context.configure(connection=connection, **_options(settings))
-        _run(context)
+        local = (_lock_timeout("LOCAL"), _search_path(settings, "LOCAL"))
+        with exclusive(guard, settings.schema), each_transaction(connection, guard, local):
+            settings = _settled(connection, context, settings)
+            settings = replace(settings, extension_schema=_extension_schema(connection))
+            context.config.attributes[SETTINGS] = settings
+            dialect: Any = connection.dialect  # for reflection, which knows no extension's types
+            names = (f"{settings.extension_schema}.{type_}" for type_ in EmbeddingType)
+            dialect.ischema_names = {
+                **dialect.ischema_names,
+                **dict.fromkeys(names, lambda *_: Embedding()),
+            }
+            context.configure(connection=connection, **_options(settings))
+            _run(context)
+
+
+_CREATED_BY_ANOTHER = (UniqueViolation, DuplicateSchema, DuplicateObject, DuplicateTable)
+"""At the same moment."""
 
 
 def _run(context: EnvironmentContext) -> None:
-    """Runs what was asked for, where "head" is that of the tables: the optional branch is none."""
-    migrations: Any = context.get_context()
-    asked = migrations._migrations_fn
-
-    def steps(revisions: Any, migration_context: Any) -> Any:
-        try:
-            return asked(revisions, migration_context)
-        except CommandError as error:
-            if not isinstance(error.__cause__, MultipleHeads) or error.__cause__.argument != "head":
-                raise
-            return context.script._upgrade_revs(REVISION, revisions)
-
-    migrations._migrations_fn = steps
-    with context.begin_transaction():
+    """Runs what was asked for."""
+    with _optional_branch_left_out(context), context.begin_transaction():
         context.run_migrations()
+
+
+@contextmanager
+def _optional_branch_left_out(context: EnvironmentContext) -> Iterator[None]:
+    """Plain "head" is that of the tables, and a check asks for no optional revision."""
+    script: Any = context.script
+    revisions = script.revision_map
+    current_head, get_revisions = revisions.get_current_head, script.get_revisions
+    revisions.get_current_head = lambda branch=None: current_head(branch or TABLES)
+    if EMBEDDING_INDEX not in context.get_context().get_current_heads():
+        script.get_revisions = lambda names: get_revisions(
+            f"{TABLES}@head" if names == "heads" else names
+        )
+    try:
+        yield
+    finally:
+        revisions.get_current_head, script.get_revisions = current_head, get_revisions
 
 
 def _extension_schema(connection: Connection) -> str:
@@ -153,33 +175,55 @@ def _require_extension(settings: Settings) -> str:
     return (
         "DO $$BEGIN IF NOT EXISTS (SELECT FROM pg_extension e JOIN pg_namespace n "
         f"ON n.oid = e.extnamespace WHERE e.extname = 'vector' AND n.nspname = '{schema}') "
-        f"THEN RAISE EXCEPTION 'pgvector is not in the schema {schema}'"
+        f"THEN RAISE EXCEPTION 'pgvector is not in the schema %', '{schema}' "
         "USING HINT = 'write this SQL anew with --extension-schema'; END IF; END$$"
     )
 
 
 def _prepare(connection: Connection, settings: Settings) -> None:
-    for statement in _preamble(settings):
+    """Creates what the run's lock needs; on a schema that is there, nothing."""
+    pin_search_path(connection)
+    for statement in _preamble(settings, "LOCAL"):
         connection.execute(text(statement.replace(":", r"\:")))
+    versions = f'"{settings.schema}".{VERSION_TABLE}'
+    if connection.scalar(text("SELECT to_regclass(:name) IS NULL"), {"name": versions}):
+        create = (  # as Alembic would
+            f"CREATE TABLE {versions} (version_num varchar(32) NOT NULL, "
+            f"CONSTRAINT {VERSION_TABLE}_pkc PRIMARY KEY (version_num))"
+        )
+        for statement in (create, *_comments(settings)):
+            connection.execute(text(statement))
     connection.commit()
 
 
-def _preamble(settings: Settings) -> list[str]:
+def _preamble(settings: Settings, scope: Scope = "SESSION") -> list[str]:
     """Statements before the first migration; the extension may live in any schema."""
     return [
-        f"SET lock_timeout = '{LOCK_TIMEOUT}'",
+        _lock_timeout(scope),
         # IF NOT EXISTS alone asks for the right to create even where the schema is there.
         f"DO $$BEGIN IF to_regnamespace('{settings.schema}') IS NULL "
         f'THEN CREATE SCHEMA "{settings.schema}"; END IF; END$$',
         "CREATE EXTENSION IF NOT EXISTS vector "
         + with_extension("SCHEMA @extschema:vector@", settings.extension_schema),
-        f"SET search_path = {our_path(settings.schema)}",
     ]
 
 
-def our_path(schema: str) -> str:
+def _comments(settings: Settings) -> list[str]:
+    """Those of Alembic's table. No revision may change that table: the run's lock is on it."""
+    versions = f'"{settings.schema}".{VERSION_TABLE}'
+    return [
+        f"COMMENT ON TABLE {versions} IS 'The migrations this schema is at.'",
+        f"COMMENT ON COLUMN {versions}.version_num IS 'A revision.'",
+    ]
+
+
+def _lock_timeout(scope: Scope) -> str:
+    return f"SET {scope} lock_timeout = '{LOCK_TIMEOUT}'"
+
+
+def _search_path(settings: Settings, scope: Scope = "SESSION") -> str:
     """Where functions look for names: in no schema that others can write to."""
-    return f'"{schema}", pg_temp'
+    return f'SET {scope} search_path = "{settings.schema}", pg_temp'
 
 
 def _options(settings: Settings) -> dict[str, Any]:
@@ -210,11 +254,11 @@ def _settings_from_arguments(context: EnvironmentContext) -> Settings:
     unknown = sorted(arguments.keys() - known)
     if unknown:
         raise InputError(
-            f"unknown -x argument {', '.join(unknown)}; known are {', '.join(sorted(known))}"
+            f"unknown -x argument {listed(unknown)}; known are {', '.join(sorted(known))}"
         )
     dimensions = arguments.get("dimensions", str(DEFAULT_DIMENSIONS))
-    if not dimensions.isdigit():
-        raise InputError(f"-x dimensions must be a whole number, got {dimensions!r}")
+    if not re.fullmatch("[0-9]{1,9}", dimensions):
+        raise InputError(f"-x dimensions must be a whole number, got {shortened(dimensions)}")
     return Settings(
         schema=arguments.get("schema", DEFAULT_SCHEMA),
         dimensions=int(dimensions),

@@ -6,10 +6,11 @@ from sqlalchemy import URL, Engine, text
 
 from pgrecall.errors import SchemaMissing
 from pgrecall.migrate.connecting import engine_of
-from pgrecall.migrate.settings import require_language, require_schema_name
+from pgrecall.migrate.settings import require_language
 from pgrecall.migrate.status import pin_search_path, qualified_language, read_status
 from pgrecall.repository.translation import translated
 from pgrecall.schema import DEFAULT_SCHEMA
+from pgrecall.validation import require_schema_name
 
 
 def change_language(
@@ -19,7 +20,7 @@ def change_language(
     apart anew.
 
     All or nothing. Meanwhile searches go on as before and writing waits: every row is written anew
-    and put into the graph of the embeddings again. What rank indexes noted of words is dropped;
+    and put into its indexes again. What rank indexes noted of words is dropped;
     until they are maintained words are counted. Raises InputError for a language that the server
     has not, SchemaMissing.
     """

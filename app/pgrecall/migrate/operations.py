@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 from alembic import context, op
@@ -54,23 +55,37 @@ def create_index_concurrently(
     dropped and built again. A valid one is left, so that a revision cut off later can be repeated.
     """
     schema = settings().schema
-    with op.get_context().autocommit_block():
-        if not context.is_offline_mode() and _is_valid(schema, name):
-            return
-        op.execute("SET lock_timeout = 0")  # waiting for older transactions is part of the build
-        if not context.is_offline_mode() and _is_valid(schema, name) is False:
-            _drop_index(name, table)
+    with _outside_of_transactions():
+        if not context.is_offline_mode():
+            valid = _is_valid(schema, name)
+            if valid:
+                return
+            if valid is False:
+                _drop_index(name, table)
         op.create_index(
             name, table, list(columns), schema=schema, postgresql_concurrently=True, **options
         )
-        op.execute(f"SET lock_timeout = '{LOCK_TIMEOUT}'")
 
 
 def drop_index_concurrently(name: str, table: str) -> None:
+    with _outside_of_transactions():
+        _drop_index(name, table)
+
+
+@contextmanager
+def _outside_of_transactions() -> Iterator[None]:
+    """With settings of their own, since those of the run are made anew by each transaction.
+
+    Waiting for older transactions is part of the work, however long it takes.
+    """
     with op.get_context().autocommit_block():
         op.execute("SET lock_timeout = 0")
-        _drop_index(name, table)
-        op.execute(f"SET lock_timeout = '{LOCK_TIMEOUT}'")
+        op.execute("SET search_path = pg_catalog, pg_temp")
+        yield
+        offline = context.is_offline_mode()
+        op.execute(f"SET lock_timeout = '{LOCK_TIMEOUT}'" if offline else "RESET lock_timeout")
+        path = f'SET search_path = "{settings().schema}", pg_temp'
+        op.execute(path if offline else "RESET search_path")
 
 
 def _drop_index(name: str, table: str) -> None:

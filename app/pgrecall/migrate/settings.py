@@ -7,7 +7,9 @@ from dataclasses import dataclass
 
 from pgrecall.embedding import EmbeddingType
 from pgrecall.errors import InputError
+from pgrecall.quoting import shortened
 from pgrecall.schema import DEFAULT_SCHEMA
+from pgrecall.validation import require_schema_name
 
 DEFAULT_DIMENSIONS = 256
 """Those of the local embedder."""
@@ -34,10 +36,12 @@ class Settings:
         require_schema_name(self.schema)
         require_language(self.language)
         limit = self.embedding_type.max_dimensions
+        if isinstance(self.dimensions, bool) or not isinstance(self.dimensions, int):
+            raise InputError(f"dimensions must be a whole number, got {shortened(self.dimensions)}")
         if not 1 <= self.dimensions <= limit:
             raise InputError(
                 f"{self.embedding_type} embeddings may have 1 to {limit} dimensions (a row must "
-                f"fit one page), got {self.dimensions}"
+                f"fit one page), got {shortened(self.dimensions)}"
                 + ("; halfvec allows more" if self.embedding_type is EmbeddingType.VECTOR else "")
             )
 
@@ -46,29 +50,19 @@ class Settings:
         return f"{self.embedding_type}({self.dimensions})"
 
 
-def require_schema_name(name: str) -> None:
-    """Raises InputError for a name that would have to be escaped, or that PostgreSQL reserves."""
-    if not re.fullmatch(r"(?!pg_)[a-z_][a-z0-9_]{0,62}", name):
-        raise InputError(
-            "a schema name is at most 63 lower-case letters, digits and _, and does not start "
-            f"with a digit or pg_; got {name!r}"
-        )
-
-
-def require_language(name: str) -> None:
+def require_language(name: object) -> None:
     """Raises InputError for a name that would have to be escaped."""
-    if not re.fullmatch(r"[a-z_][a-z0-9_]{0,62}", name):
+    if not isinstance(name, str) or not re.fullmatch(r"[a-z_][a-z0-9_]{0,62}", name):
         raise InputError(
             "a text language is named with lower-case letters, digits and _, such as english or "
-            f"simple; got {name!r}"
+            f"simple; got {shortened(name)}"
         )
 
 
-def embedding_type(name: str | EmbeddingType) -> EmbeddingType:
+def embedding_type(name: object) -> EmbeddingType:
     """Raises InputError with the list of types."""
-    try:
-        return EmbeddingType(name)
-    except ValueError:
+    if not isinstance(name, str) or name not in tuple(EmbeddingType):
         raise InputError(
-            f"unknown embedding type {name!r}; the types are {', '.join(EmbeddingType)}"
-        ) from None
+            f"unknown embedding type {shortened(name)}; the types are {', '.join(EmbeddingType)}"
+        )
+    return EmbeddingType(name)

@@ -11,10 +11,11 @@ from sqlalchemy import URL, Connection, Engine, text
 from pgrecall.embedding import EmbeddingType
 from pgrecall.errors import InputError, SchemaError
 from pgrecall.migrate.connecting import engine_of
-from pgrecall.migrate.settings import require_schema_name
+from pgrecall.quoting import shortened
 from pgrecall.repository.translation import translated
 from pgrecall.resources import migrations_folder
 from pgrecall.schema import DEFAULT_SCHEMA, EMBEDDING_INDEX, REVISION, revision_of
+from pgrecall.validation import require_schema_name
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +122,7 @@ def qualified_language(connection: Connection, language: str) -> str:
         if name == language:
             return str(qualified)
     known = ", ".join(sorted({name for name, _ in configurations}))
-    raise InputError(f"unknown text language {language!r}; this server has {known}")
+    raise InputError(f"unknown text language {shortened(language)}; this server has {known}")
 
 
 def require_same_language(before: Status, wanted: str) -> None:
@@ -138,5 +139,7 @@ def _language(connection: Connection, schema: str) -> str | None:
     there = text("SELECT to_regprocedure(:name) IS NOT NULL")
     if not connection.scalar(there, {"name": f"{name}()"}):
         return None
-    language: str = connection.scalar(text(f"SELECT {name}()::text"))
+    # Without its schema, as a language is named when it is given.
+    query = f"SELECT cfgname FROM pg_ts_config WHERE oid = {name}()"
+    language: str = connection.scalar(text(query))
     return language

@@ -28,7 +28,7 @@ from pgrecall.operations.indexing import drop_rank_index, rank_index_progress, r
 from pgrecall.operations.labelling import label, labelled, labels, unlabel
 from pgrecall.operations.linking import link, links, unlink
 from pgrecall.operations.ranking import search
-from pgrecall.operations.reading import count, existing, get
+from pgrecall.operations.reading import count, existing, find_ids, get, short_ids
 from pgrecall.operations.tuning import tune
 from pgrecall.operations.using import (
     adjust_trust,
@@ -55,6 +55,7 @@ __all__ = [
     "existing",
     "explain",
     "feedback",
+    "find_ids",
     "get",
     "history",
     "invalidate",
@@ -73,6 +74,7 @@ __all__ = [
     "revive",
     "search",
     "set_importance",
+    "short_ids",
     "supersede",
     "telling_terms",
     "touch",

@@ -18,7 +18,10 @@ from pgrecall.operations.storing import Rows, one_by_one, stored
 from pgrecall.schema import Layout, Tables
 from pgrecall.statements import UNSET_FIELDS, Staged
 from pgrecall.steps import Copy, Execute, Inspect, Operation
-from pgrecall.validation import require_owner
+from pgrecall.validation import (
+    in_list,
+    require_owner,
+)
 
 
 def add(
@@ -79,9 +82,10 @@ def add_many(
     """
     policy = Policy.of(duplicates, near_duplicates, check_compliance, actor)
     agent_id = require_owner(tables, agent_id)
-    if isinstance(memories, str | bytes | Mapping) or not isinstance(memories, Iterable):
+    several = None if isinstance(memories, Mapping) else in_list(memories)
+    if several is None:
         raise InvalidMemory(f"a batch is a list of memories, got {type(memories).__name__}")
-    batch = yield from prepared(tables, agent_id, list(memories), policy, named=True)
+    batch = yield from prepared(tables, agent_id, several, policy, named=True)
     if not batch:
         return []
     if near_duplicates is not None:

@@ -9,6 +9,7 @@ from typing import Any, Unpack
 
 from pgrecall import context_style, profiles, statements
 from pgrecall.context import Context, LeftOut, Packed
+from pgrecall.context_style import category
 from pgrecall.embedding import VectorLike
 from pgrecall.errors import InputError
 from pgrecall.filters import FilterArguments
@@ -17,6 +18,7 @@ from pgrecall.operations.candidates import MAX_K, through_indexes
 from pgrecall.operations.question import Question
 from pgrecall.operations.ranking import hit, require_strategy, touched
 from pgrecall.profile import Profile
+from pgrecall.quoting import shortened
 from pgrecall.schema import Tables
 from pgrecall.statements import PACKED, Packing
 from pgrecall.steps import CountTokens, Execute, Operation
@@ -78,11 +80,19 @@ def context(
     that is in (maximal marginal relevance, Carbonell and Goldstein 1998).
 
     `style` is plain, markdown or xml. Memories stand in a fixed order of their types, within a type
-    in the order in which they were packed, each with its type and date between marks that carry a
-    random marker; a body cannot end its block or pose as another. What a memory takes up is what
-    was counted when it was written, else a quarter of its characters, and what its block adds. The
-    text as a whole is counted by the repository's token counter and never exceeds `max_tokens`:
-    where parts were reckoned too small, it is packed again by what they were found to take up.
+    in the order in which they were packed. Each begins with a random marker, its date (20261122)
+    and, where that is not the type of the one before, its type; the marker once more ends the
+    text. A body cannot end its block or pose as another. Control characters and signs that turn
+    the direction of writing around become U+FFFD, and what is invisible in U+E0000 to U+E0FFF is
+    removed, from the flags of England, Scotland and Wales too.
+
+    The text as a whole is counted by the repository's `token_counter` and by that never exceeds
+    `max_tokens`. The default only estimates: it finds rather more tokens in ordinary text than a
+    model's tokenizer, but fewer in emoji and base64 (`token_counting.estimated_tokens`). To keep
+    to a limit whatever the text, give the repository the tokenizer of your model. What a memory
+    takes up is what was counted when it was written, else what the default finds, and what its
+    block adds; where parts were reckoned too small, it is packed again by what they were found to
+    take up.
     `touch` counts a retrieval of what is in the text.
 
     Raises InputError and its children.
@@ -99,16 +109,6 @@ def context(
         consider = max(most, MAX_K if passes_over else min(most * max_skips, MAX_K))
     consider = require_count("consider", consider, at_least=most, at_most=MAX_CONSIDERED)
     chosen = context_style.named(style)
-    packing = Packing(
-        budget=max_tokens,
-        most=most,
-        min_score=require_share("min_score", min_score) or 0.0,
-        max_skips=max_skips,
-        style=chosen,
-        reserve=shares,
-        diversity=_diversity(diversity),
-        max_similarity=max_similarity,
-    )
     asked = Question.of(
         tables,
         agent_id,
@@ -126,8 +126,18 @@ def context(
         as_of=as_of,
         filters=filters,
     )
-    [frame] = yield CountTokens((chosen.frame,))
-    packing = replace(packing, budget=max(packing.budget - frame, 0))
+    added = chosen.added((yield CountTokens(chosen.samples)))
+    packing = Packing(
+        budget=max(max_tokens - added.frame, 0),
+        most=most,
+        min_score=require_share("min_score", min_score) or 0.0,
+        max_skips=max_skips,
+        style=chosen,
+        added=added,
+        reserve=shares,
+        diversity=_diversity(diversity),
+        max_similarity=max_similarity,
+    )
     wanted = yield from asked.resolved(tables)
     while True:
         found = yield from through_indexes(tables, wanted, strategy, packing)
@@ -137,9 +147,7 @@ def context(
         else:
             rows = found.rows
         packed, left_out = _taken_apart(wanted.profile, rows)
-        memories = [one.hit.memory for one in packed]
-        marker = context_style.fresh_marker(memories) if memories else ""
-        text = chosen.text(memories, marker)
+        text, marker = context_style.marked(chosen, [one.hit.memory for one in packed])
         [tokens] = (yield CountTokens((text,))) if text else [0]
         if tokens <= max_tokens:
             break
@@ -166,7 +174,9 @@ def _less(
     the place of the others; with less in proportion where that does not tell more.
     """
     memories = [one.hit.memory for one in packed]
-    counts = yield CountTokens(tuple(packing.style.written(memory, marker) for memory in memories))
+    counts = yield CountTokens(
+        tuple(packing.style.written(one, marker, category(one.memory_type)) for one in memories)
+    )
     measured = {
         one.hit.memory.id: count
         for one, count in zip(packed, counts, strict=True)
@@ -202,7 +212,7 @@ def _reserve(reserve: Mapping[str, float] | None) -> dict[str, float]:
     shares = {}
     for name, share in reserve.items():
         require_name("reserve", name)
-        shares[name] = require_given_share(f"reserve[{name!r:.60}]", share)
+        shares[name] = require_given_share(f"reserve[{shortened(name)}]", share)
     if sum(shares.values()) > 1 + 1e-9:
         raise InputError(
             f"the shares of reserve must not exceed 1, they sum to {sum(shares.values()):g}"

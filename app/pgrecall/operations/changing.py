@@ -13,6 +13,7 @@ from pgrecall.incoming import checked
 from pgrecall.memory import UNSET, Memory
 from pgrecall.operations.noting import noted
 from pgrecall.operations.reading import existing_memory
+from pgrecall.quoting import shortened
 from pgrecall.schema import Layout, Tables
 from pgrecall.steps import CountTokens, Embed, Embedded, Execute, Inspect, Operation
 from pgrecall.validation import require_bool, require_ids, require_owner
@@ -72,7 +73,8 @@ def update(
         )
         if taken:
             raise DuplicateMemory(
-                f"agent {agent_id!r} has an active memory of this content already: {taken[0].id}"
+                f"agent {shortened(agent_id)} has an active memory of this content already: "
+                f"{taken[0].id}"
             )
     yield Execute(statements.update(tables, memory_id, values), bound)
     return (yield from existing_memory(tables, agent_id, memory_id))

@@ -16,6 +16,7 @@ from pgrecall.operations.noting import noted
 from pgrecall.operations.preparing import Policy, prepared
 from pgrecall.operations.reading import existing_memory
 from pgrecall.operations.storing import one_by_one
+from pgrecall.quoting import shortened
 from pgrecall.schema import Tables
 from pgrecall.steps import Execute, Operation
 from pgrecall.validation import require_bool, require_given_share, require_ids, require_owner
@@ -64,7 +65,7 @@ def supersede(
     )
     old = next((row for row in rows if row.id == memory_id), None)
     if old is None:
-        raise MemoryNotFound(f"agent {agent_id!r} has no memory {memory_id}")
+        raise MemoryNotFound(f"agent {shortened(agent_id)} has no memory {memory_id}")
     if old.repeated:
         return Added(old.superseded_by, "known")
     if old.same or incoming.id == memory_id:

@@ -221,7 +221,9 @@ def prune(
         profile=chosen,
         filters=Filters(include_invalid=True),
     )
-    parameters = wanted.parameters | noted(reason=reason or "pruned", actor=actor)
+    parameters = wanted.parameters | noted(
+        reason="pruned" if reason is None else reason, actor=actor
+    )
     if older_than is not None:
         parameters["max_age_hours"] = require_duration("older_than", older_than)
     if below_score is not None:

@@ -26,6 +26,7 @@ from pgrecall.signals import EntityOverlap
 from pgrecall.statements import EvaluationShape, weight_name
 from pgrecall.steps import Copy, Embed, Embedded, Execute, Inspect, Operation
 from pgrecall.validation import (
+    in_list,
     require_aware,
     require_count,
     require_owner,
@@ -121,10 +122,11 @@ def weights_of(ranked: Sequence[Profile]) -> dict[str, float]:
 
 def checked_queries(queries: object) -> list[CheckedQuery]:
     """Raises InputError naming the query, or where there is none."""
-    if isinstance(queries, str | bytes | Mapping) or not isinstance(queries, Iterable):
+    several = None if isinstance(queries, Mapping) else in_list(queries)
+    if several is None:
         raise InputError(f"queries is a list of LabelledQuery, got {type(queries).__name__}")
     asked = []
-    for number, query in enumerate(queries):
+    for number, query in enumerate(several):
         try:
             asked.append(checked_query(query))
         except InputError as error:
@@ -135,10 +137,9 @@ def checked_queries(queries: object) -> list[CheckedQuery]:
 
 
 def _several(profiles: object) -> list[object]:
-    found = [profiles] if isinstance(profiles, str | Profile) else profiles
-    if not isinstance(found, Iterable):
+    several = [profiles] if isinstance(profiles, str | Profile) else in_list(profiles)
+    if several is None:
         raise InputError(f"profiles is a list of profiles, got {type(profiles).__name__}")
-    several = list(found)
     if not several:
         raise InputError("an evaluation needs at least one profile")
     return several

@@ -18,6 +18,7 @@ from pgrecall.metadata_filter import MetadataFilter
 from pgrecall.operations.question import Question
 from pgrecall.operations.ranking import hit
 from pgrecall.profile import Profile
+from pgrecall.quoting import LONGEST, cut, listed, shortened
 from pgrecall.schema import Tables
 from pgrecall.scored_memory import ScoredMemory
 from pgrecall.statements import Search
@@ -77,8 +78,8 @@ def explain(
     describe = statements.described(tables, wanted)
     rows = yield Execute(describe, parameters)
     if not rows:
-        whose = "".join(f" or {team!r}" for team in wanted.teams)
-        raise MemoryNotFound(f"agent {wanted.agent_id!r}{whose} has no memory {memory_id}")
+        whose = f" or of {listed(wanted.teams)}" if wanted.teams else ""
+        raise MemoryNotFound(f"agent {shortened(agent_id)}{whose} has no memory {memory_id}")
     # Two owners may have a memory of one id: the agent's own comes first.
     row = min(rows, key=lambda row: row.agent_id != wanted.agent_id)._mapping
     found = hit(wanted.profile, row)
@@ -203,32 +204,36 @@ def _reason(name: str, wanted: Search, found: ScoredMemory) -> str:
         case "min_similarity":
             return f"its similarity {found.similarity} is below {wanted.min_similarity:g}"
         case "text":
-            return f"filtered by text: its words do not pass {filters.text!r:.200}"
+            return f"filtered by text: its words do not pass {shortened(filters.text, LONGEST)}"
         case "labels":
             asked_for = [*(filters.labels or ()), *(filters.label_kinds or ())]
-            return f"filtered by labels: it carries none of those asked for: {asked_for!r:.200}"
+            shown = shortened(asked_for, LONGEST)
+            return f"filtered by labels: it carries none of those asked for: {shown}"
         case _ if name.startswith("metadata"):
             asked = MetadataFilter.of(filters.metadata or {})
             number = name.removeprefix("metadata").strip()
             if not number:
                 return _filtered("metadata", "metadata", memory.metadata, asked.contained)
             compared = asked.comparisons[int(number) - 1]
-            what = f"metadata[{compared.key!r}]"
+            what = f"metadata[{shortened(compared.key)}]"
             value = memory.metadata.get(compared.key, "missing")
             return _filtered("metadata", what, value, {compared.operator: compared.value})
         case _ if name.startswith("where "):
             condition = filters.where[int(name.removeprefix("where ")) - 1]
-            return f"it does not meet the condition {name}: {condition!s:.200}"
+            return f"it does not meet the condition {name}: {cut(str(condition))}"
         case _:
             attribute = _ATTRIBUTES.get(name, name)
             return _filtered(name, attribute, getattr(memory, attribute), getattr(filters, name))
 
 
 def _filtered(name: str, what: str, value: object, asked: object) -> str:
-    return f"filtered by {name}: its {what} is {value!r:.200}, asked for {asked!r:.200}"
+    has, wanted = shortened(value, 100), shortened(asked, 100)
+    return f"filtered by {name}: its {what} is {has}, asked for {wanted}"
 
 
 def _validity(memory: Memory) -> str:
     names = ("valid_from", "valid_until", "invalidated_at", "invalidation_reason", "expires_at")
     said = {name: getattr(memory, name) for name in names}
-    return ", ".join(f"{name} {value}" for name, value in said.items() if value is not None)
+    return ", ".join(
+        f"{name} {cut(str(value))}" for name, value in said.items() if value is not None
+    )

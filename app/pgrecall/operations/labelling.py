@@ -7,11 +7,12 @@ from typing import get_args
 from uuid import UUID
 
 from pgrecall import statements
-from pgrecall.errors import InputError, MemoryNotFound, UnknownName
+from pgrecall.errors import InputError, MemoryNotFound
 from pgrecall.label import Label, LabelKind
 from pgrecall.memory import Memory
 from pgrecall.operations.noting import noted
 from pgrecall.operations.reading import memory
+from pgrecall.quoting import shortened
 from pgrecall.schema import Tables
 from pgrecall.steps import Execute, Operation
 from pgrecall.validation import (
@@ -19,11 +20,14 @@ from pgrecall.validation import (
     require_given_share,
     require_ids,
     require_name,
+    require_one_of,
     require_owner,
     require_texts,
 )
 
 MOST = 10_000
+MOST_LABELS = 1_000
+"""That one call writes or takes away: its event holds all of them."""
 
 
 def label(
@@ -37,7 +41,7 @@ def label(
 ) -> Operation[int]:
     """Gives a memory labels; a text alone is a keyword of weight 1. Returns how many.
 
-    A label of the same kind and value that is there takes the new weight.
+    A label of the same kind and value that is there takes the new weight. At most 1,000 at once.
     Raises MemoryNotFound, InputError or UnknownName.
     """
     agent_id = require_owner(tables, agent_id)
@@ -114,7 +118,7 @@ def labelled(
     Heaviest first, ties by id. To rank them by a profile, search with `labels=…` instead.
     """
     agent_id = require_owner(tables, agent_id)
-    wanted = [values] if isinstance(values, str) else list(require_texts("values", values) or ())
+    wanted = list(require_texts("values", [values] if isinstance(values, str) else values) or ())
     of_kinds = require_kinds(kinds)
     require_count("limit", limit, at_least=1, at_most=MOST)
     parameters = {"owner_id": agent_id, "labels": wanted, "limit": limit}
@@ -129,21 +133,23 @@ def locked(tables: Tables, agent_id: str, ids: Sequence[UUID]) -> Operation[None
     found = yield Execute(statements.lock(tables), {"owner_id": agent_id, "ids": sorted(ids)})
     missing = sorted(set(ids) - {row.id for row in found})
     if missing:
-        raise MemoryNotFound(f"agent {agent_id!r} has no memory {missing[0]}")
+        raise MemoryNotFound(f"agent {shortened(agent_id)} has no memory {missing[0]}")
 
 
 def require_kinds(kinds: Sequence[str] | None) -> list[str] | None:
     known = get_args(LabelKind)
-    unknown = [kind for kind in require_texts("kinds", kinds) or () if kind not in known]
-    if unknown:
-        raise UnknownName(f"unknown kind {unknown[0]!r:.60}; known are {', '.join(known)}")
-    return None if kinds is None else list(kinds)
+    given = require_texts("kinds", kinds)
+    return None if given is None else [require_one_of("kind", kind, known) for kind in given]
 
 
 def _several(labels: Label | str | Sequence[Label | str]) -> list[Label]:
     several = [labels] if isinstance(labels, Label | str) else labels
     if not isinstance(several, Sequence | Set):
         raise InputError(f"labels must be a list of labels, got {type(labels).__name__}")
+    if len(several) > MOST_LABELS:
+        raise InputError(
+            f"at most {MOST_LABELS:,} labels at once, got {len(several):,}; use several calls"
+        )
     return [Label(one) if isinstance(one, str) else one for one in several]
 
 

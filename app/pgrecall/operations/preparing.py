@@ -8,14 +8,14 @@ from typing import Any, Literal, get_args
 from uuid import UUID
 
 from pgrecall.embedding import StoredVector, VectorLike
-from pgrecall.errors import InputError, InvalidMemory, NotCompliant, UnknownName
+from pgrecall.errors import InputError, InvalidMemory, NotCompliant
 from pgrecall.ids import id_of_key, new_id
 from pgrecall.incoming import checked_memory
 from pgrecall.memory import UNSET, NewMemory, Unset
 from pgrecall.operations.noting import noted
 from pgrecall.schema import Layout, Tables
 from pgrecall.steps import CountTokens, Embed, Embedded, Inspect, Operation
-from pgrecall.validation import require_bool, require_share
+from pgrecall.validation import require_bool, require_one_of, require_share
 
 DuplicatePolicy = Literal["bump", "keep", "replace"]
 NEAR_DUPLICATE = 0.92
@@ -39,11 +39,7 @@ class Policy:
         check_compliance: bool,
         actor: str | None,
     ) -> Policy:
-        if duplicates not in get_args(DuplicatePolicy):
-            raise UnknownName(
-                f"duplicates: unknown {duplicates!r:.80}; known are "
-                f"{', '.join(get_args(DuplicatePolicy))}"
-            )
+        require_one_of("duplicates", duplicates, get_args(DuplicatePolicy))
         require_bool("check_compliance", check_compliance)
         noted(reason=None, actor=actor)
         threshold = require_share("near_duplicates", near_duplicates)

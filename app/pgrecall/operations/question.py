@@ -184,5 +184,5 @@ def _normalised(weights: Mapping[str, float]) -> dict[str, float]:
         largest = max(weights.values())
         total = sum(weight / largest for weight in weights.values())
         return {name: weight / largest / total for name, weight in weights.items()}
-    except (TypeError, ValueError, ZeroDivisionError):
+    except (TypeError, ValueError, ArithmeticError):
         return dict(weights)

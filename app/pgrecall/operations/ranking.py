@@ -17,6 +17,7 @@ from pgrecall.operations.candidates import through_indexes
 from pgrecall.operations.question import Question
 from pgrecall.operations.reading import memory
 from pgrecall.profile import Profile
+from pgrecall.quoting import shortened
 from pgrecall.schema import Tables
 from pgrecall.scored_memory import ScoredMemory, contributions
 from pgrecall.statements import Search
@@ -117,10 +118,9 @@ def search(
 
 def require_strategy(strategy: object) -> None:
     """Raises InputError for what is no Strategy."""
-    if strategy not in get_args(Strategy):
-        raise InputError(
-            f"strategy must be one of {', '.join(get_args(Strategy))}, got {strategy!r:.80}"
-        )
+    known = get_args(Strategy)
+    if not isinstance(strategy, str) or strategy not in known:
+        raise InputError(f"strategy must be one of {', '.join(known)}, got {shortened(strategy)}")
 
 
 def _with_neighbours(

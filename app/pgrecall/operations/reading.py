@@ -2,20 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields
 from datetime import datetime
 from typing import Any, Unpack
 from uuid import UUID
 
 from pgrecall import statements
-from pgrecall.errors import MemoryNotFound
+from pgrecall.errors import InputError, MemoryNotFound
 from pgrecall.filters import FilterArguments, Filters
 from pgrecall.memory import Memory
 from pgrecall.operations.question import narrowing
+from pgrecall.quoting import shortened
 from pgrecall.schema import TEAM, Tables
 from pgrecall.steps import Execute, Operation
-from pgrecall.validation import require_aware, require_ids, require_owner
+from pgrecall.validation import (
+    require_aware,
+    require_bool,
+    require_count,
+    require_ids,
+    require_owner,
+    require_text,
+)
+
+FEWEST_DIGITS, SHOWN_DIGITS = 4, 8
+"""Of the beginning of an id: that is looked up, and that is shown."""
+MOST_IDS = 1_000
 
 _FIELDS = tuple(f.name for f in fields(Memory) if f.name not in ("agent_id", "team_id"))
 
@@ -29,6 +42,7 @@ def get(
     """
     agent_id = require_owner(tables, agent_id)
     [memory_id] = require_ids([memory_id])
+    require_bool("include_embedding", include_embedding)
     rows = yield Execute(statements.get(tables, agent_id, memory_id, embedding=include_embedding))
     return memory(rows[0]._mapping) if rows else None
 
@@ -37,7 +51,7 @@ def existing_memory(tables: Tables, agent_id: str, memory_id: UUID) -> Operation
     """As `get`, but raises MemoryNotFound where there is none."""
     memory = yield from get(tables, agent_id, memory_id)
     if memory is None:
-        raise MemoryNotFound(f"agent {agent_id!r} has no memory {memory_id}")
+        raise MemoryNotFound(f"agent {shortened(agent_id)} has no memory {memory_id}")
     return memory
 
 
@@ -68,6 +82,53 @@ def existing(
     ids = require_ids(memory_ids)
     rows = yield Execute(statements.existing(tables, agent_id, ids))
     return {row.id for row in rows}
+
+
+def find_ids(
+    tables: Tables, /, agent_id: str, prefix: str, *, limit: int = 10
+) -> Operation[list[UUID]]:
+    """The ids of the agent's memories that begin with these hexadecimal digits, in order.
+
+    At least 4 digits, with hyphens or without. Raises InputError.
+    """
+    agent_id = require_owner(tables, agent_id)
+    require_count("limit", limit, at_least=1, at_most=MOST_IDS)
+    digits = require_text("prefix", prefix).replace("-", "").lower()
+    if not re.fullmatch(rf"[0-9a-f]{{{FEWEST_DIGITS},32}}", digits):
+        raise InputError(
+            f"{shortened(prefix)} is not the id of a memory, or the first digits of one "
+            f"({FEWEST_DIGITS} or more)"
+        )
+    parameters = {
+        "owner_id": agent_id,
+        "first": UUID(digits.ljust(32, "0")),
+        "last": UUID(digits.ljust(32, "f")),
+        "limit": limit,
+    }
+    rows = yield Execute(statements.ids_within(tables), parameters)
+    return [row.id for row in rows]
+
+
+def short_ids(
+    tables: Tables, /, agent_id: str, memory_ids: UUID | Iterable[UUID]
+) -> Operation[dict[UUID, str]]:
+    """The beginning of each id that no other memory of the agent has: 8 digits or more.
+
+    Ids made at about the same time begin alike, so theirs are longer. `find_ids` finds the whole
+    id again, until another memory is added whose id begins with it too.
+    """
+    agent_id = require_owner(tables, agent_id)
+    ids = require_ids(memory_ids)
+    rows = yield Execute(statements.ids_beside(tables), {"owner_id": agent_id, "ids": ids})
+    return {row.id: _shortest(row.id, (row.before, row.after)) for row in rows}
+
+
+def _shortest(id_: UUID, others: Sequence[UUID | None]) -> str:
+    """The next ids on both sides are those that share most with it."""
+    shared = [(128 - (id_.int ^ other.int).bit_length()) // 4 for other in others if other]
+    digits = max(SHOWN_DIGITS, 1 + max(shared, default=0))
+    hyphens = sum(digits > place for place in (8, 12, 16, 20))
+    return str(id_)[: digits + hyphens]
 
 
 def memory(row: Mapping[Any, Any]) -> Memory:

@@ -29,12 +29,19 @@ from pgrecall.operations.evaluating import (
 )
 from pgrecall.operations.question import MAX_K, checked_profile, narrowing
 from pgrecall.profile import Profile
+from pgrecall.quoting import shortened
 from pgrecall.schema import Tables
 from pgrecall.signals import Curve, Recency, rate_of
 from pgrecall.statements import TuningShape, weights_name
 from pgrecall.steps import Execute, Operation
 from pgrecall.tuning import Tuning
-from pgrecall.validation import require_aware, require_count, require_given_share, require_owner
+from pgrecall.validation import (
+    require_aware,
+    require_callable,
+    require_count,
+    require_given_share,
+    require_owner,
+)
 from pgrecall.weight_search import ROUNDS, Candidate, searching
 
 FEWEST_QUERIES = 10
@@ -76,7 +83,9 @@ def tune(
     _require_enough(len(asked), len(asked))
     profile = checked_profile(start)
     if len(profile.signals) < 2 and _recency(profile) is None:
-        raise InputError(f"profile {profile.name!r} has nothing to tune: it has one signal")
+        raise InputError(
+            f"profile {shortened(profile.name)} has nothing to tune: it has one signal"
+        )
     k = require_count("k", k, at_least=1, at_most=MAX_K)
     require_aware("as_of", as_of)
     seed = require_count("seed", seed, at_least=0, at_most=2**63)
@@ -105,10 +114,7 @@ def tune(
 
 
 def _require_progress(on_progress: object) -> None:
-    if on_progress is None:
-        return
-    if not callable(on_progress):
-        raise InputError(f"on_progress must be a function, got {on_progress!r:.80}")
+    require_callable("on_progress", on_progress)
     if iscoroutinefunction(on_progress) or iscoroutinefunction(type(on_progress).__call__):
         raise _cannot_be_awaited(on_progress)
 
@@ -116,7 +122,7 @@ def _require_progress(on_progress: object) -> None:
 def _cannot_be_awaited(on_progress: object) -> InputError:
     return InputError(
         "on_progress of tune is called amid a transaction and cannot be awaited; pass a plain "
-        f"function, got {on_progress!r:.80}"
+        f"function, got {shortened(on_progress)}"
     )
 
 

@@ -7,7 +7,7 @@ from typing import Any, Literal
 from uuid import UUID
 
 from pgrecall import statements
-from pgrecall.errors import InputError, InvalidMemory, UnknownName
+from pgrecall.errors import InputError, InvalidMemory
 from pgrecall.event import Event
 from pgrecall.labelled_query import LabelledQuery
 from pgrecall.memory import Memory
@@ -19,8 +19,11 @@ from pgrecall.validation import (
     require_bool,
     require_change,
     require_ids,
+    require_name,
+    require_one_of,
     require_owner,
     require_query,
+    require_text,
 )
 
 Feedback = Literal["useful", "not_useful", "outdated", "incorrect"]
@@ -52,8 +55,7 @@ def record_outcome(
 
     Raises MemoryNotFound or InputError.
     """
-    if outcome not in OUTCOMES:
-        raise UnknownName(f"outcome: unknown {outcome!r:.80}; known are {', '.join(OUTCOMES)}")
+    require_one_of("outcome", outcome, OUTCOMES)
     require_bool("touch", touch)
     parameters = _noted_for(query, noted(reason=reason, actor=actor, metadata=metadata))
     parameters |= {"success": outcome == "success", "touch": touch}
@@ -77,8 +79,10 @@ def adjust_trust(
     Raises MemoryNotFound, or InvalidMemory where trust was never assessed.
     """
     change = require_change("delta", delta)
-    if not reason or not actor:
-        raise InputError("a manual change of trust needs a reason and an actor")
+    require_text("reason", reason)
+    if not reason.strip():
+        raise InputError("a manual change of trust needs a reason")
+    require_name("actor", actor)
     parameters = noted(reason=reason, actor=actor, metadata=metadata) | {"delta": change}
     agent_id = require_owner(tables, agent_id)
     [memory_id] = require_ids([memory_id])
@@ -116,10 +120,7 @@ def feedback(
 
     Raises MemoryNotFound or InputError.
     """
-    if kind not in tuple(statements.FEEDBACK):
-        raise UnknownName(
-            f"feedback: unknown {kind!r:.80}; known are {', '.join(statements.FEEDBACK)}"
-        )
+    require_one_of("feedback", kind, statements.FEEDBACK)
     up, down = statements.FEEDBACK[kind]
     parameters = _noted_for(query, noted(reason=context, actor=actor, metadata=metadata))
     parameters["note_metadata"]["kind"] = kind

@@ -18,6 +18,7 @@ from pgrecall import jobs, operations
 from pgrecall.embedders import AsyncEmbedder, Embedder, model_name
 from pgrecall.errors import DatabaseConflict, EmbedderRequired, InputError
 from pgrecall.repository.copying import copy_statement, copy_types, know_vectors
+from pgrecall.repository.results import binary_results
 from pgrecall.repository.retries import MAX_ATTEMPTS, pause_before
 from pgrecall.repository.running import Connect, Embeddings, present_as, repeatable, running
 from pgrecall.repository.transactions import in_transactions
@@ -37,9 +38,10 @@ from pgrecall.steps import (
 from pgrecall.token_counting import (
     TokenCounter,
     counted,
-    quarter_of_characters,
+    estimated_tokens,
     require_counter,
 )
+from pgrecall.validation import require_schema_name
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -78,7 +80,7 @@ class AsyncMemoryRepository:
         *,
         schema: str = DEFAULT_SCHEMA,
         embedder: Embedder | AsyncEmbedder | None = None,
-        token_counter: TokenCounter = quarter_of_characters,
+        token_counter: TokenCounter = estimated_tokens,
     ) -> None:
         if not isinstance(bind, AsyncEngine | AsyncConnection | AsyncSession):
             raise InputError(
@@ -91,7 +93,7 @@ class AsyncMemoryRepository:
                 f"embed_query; {type(embedder).__name__} has neither"
             )
         self._bind = bind
-        self._tables = tables(schema)
+        self._tables = tables(require_schema_name(schema))
         self._embedder = embedder
         self._token_counter = require_counter(token_counter)
 
@@ -121,6 +123,8 @@ class AsyncMemoryRepository:
     touch = _awaiting(operations.touch)
     count = _awaiting(operations.count)
     existing = _awaiting(operations.existing)
+    find_ids = _awaiting(operations.find_ids)
+    short_ids = _awaiting(operations.short_ids)
     record_outcome = _awaiting(operations.record_outcome)
     adjust_trust = _awaiting(operations.adjust_trust)
     feedback = _awaiting(operations.feedback)
@@ -239,7 +243,8 @@ class AsyncMemoryRepository:
 
 
 async def _execute(connection: AsyncConnection, step: Execute) -> Any:
-    result = await connection.execute(step.statement, dict(step.parameters))
+    with binary_results((await connection.get_raw_connection()).driver_connection):
+        result = await connection.execute(step.statement, dict(step.parameters))
     return result.all() if result.returns_rows else None
 
 

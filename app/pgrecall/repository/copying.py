@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import psycopg
-from pgvector import HalfVector, Vector
 from psycopg import sql
 from psycopg.adapt import Dumper
 from psycopg.pq import Format
 from sqlalchemy.dialects.postgresql import dialect
 
+from pgrecall.embedding import HalfVector, Vector
 from pgrecall.schema.types import Embedding
 from pgrecall.steps import Copy
 

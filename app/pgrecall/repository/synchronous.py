@@ -17,6 +17,7 @@ from pgrecall import jobs, operations
 from pgrecall.embedders import Embedder, model_name
 from pgrecall.errors import DatabaseConflict, EmbedderRequired, InputError
 from pgrecall.repository.copying import copy_statement, copy_types, know_vectors
+from pgrecall.repository.results import binary_results
 from pgrecall.repository.retries import MAX_ATTEMPTS, pause_before
 from pgrecall.repository.running import Connect, Embeddings, present_as, repeatable, running
 from pgrecall.repository.transactions import in_transactions
@@ -36,9 +37,10 @@ from pgrecall.steps import (
 from pgrecall.token_counting import (
     TokenCounter,
     counted,
-    quarter_of_characters,
+    estimated_tokens,
     require_counter,
 )
+from pgrecall.validation import require_schema_name
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -82,7 +84,7 @@ class MemoryRepository:
         *,
         schema: str = DEFAULT_SCHEMA,
         embedder: Embedder | None = None,
-        token_counter: TokenCounter = quarter_of_characters,
+        token_counter: TokenCounter = estimated_tokens,
     ) -> None:
         if not isinstance(bind, Engine | Connection | Session):
             raise InputError(
@@ -95,7 +97,7 @@ class MemoryRepository:
                 "has not"
             )
         self._bind = bind
-        self._tables = tables(schema)
+        self._tables = tables(require_schema_name(schema))
         self._embedder = embedder
         self._token_counter = require_counter(token_counter)
 
@@ -125,6 +127,8 @@ class MemoryRepository:
     touch = _blocking(operations.touch)
     count = _blocking(operations.count)
     existing = _blocking(operations.existing)
+    find_ids = _blocking(operations.find_ids)
+    short_ids = _blocking(operations.short_ids)
     record_outcome = _blocking(operations.record_outcome)
     adjust_trust = _blocking(operations.adjust_trust)
     feedback = _blocking(operations.feedback)
@@ -229,7 +233,8 @@ class MemoryRepository:
 
 
 def _execute(connection: Connection, step: Execute) -> Any:
-    result = connection.execute(step.statement, dict(step.parameters))
+    with binary_results(connection.connection.driver_connection):
+        result = connection.execute(step.statement, dict(step.parameters))
     return result.all() if result.returns_rows else None
 
 

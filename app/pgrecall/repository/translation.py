@@ -18,14 +18,20 @@ from pgrecall.errors import (
     InvalidMemory,
     PgRecallError,
 )
+from pgrecall.quoting import cut
 
 _CONFLICTS = ("40001", "40P01")
 _READ_ONLY = "25006"
 _LOCKED = "55P03"
 _CHECK_VIOLATION = "23514"
 _UNIQUE_VIOLATION = "23505"
-_UNAVAILABLE = ("08000", "08001", "08003", "08004", "08006", "28", "3D", "53", "57P")
-"""Connection, authorization, no such database, out of resources, shut down."""
+_UNAVAILABLE = (
+    *("08000", "08001", "08003", "08004", "08006", "25P03", "25P04"),
+    *("28", "3D", "53", "57P"),
+)
+"""Connection, transactions that lasted too long for the server, authorization, no such database,
+out of resources, shut down."""
+_PREPARED = ("26000", "42P05")
 
 
 @contextmanager
@@ -68,7 +74,8 @@ def translation(error: Exception) -> PgRecallError:
         )
     if state == _UNIQUE_VIOLATION and constraint.endswith("content_hash"):
         return DuplicateMemory(
-            f"another active memory says the same already: {original.diag.message_detail}"
+            "another active memory says the same already: "
+            f"{cut(original.diag.message_detail or '')}"
         )
     if state is None and isinstance(original, psycopg.OperationalError):
         return DatabaseUnavailable(
@@ -77,9 +84,14 @@ def translation(error: Exception) -> PgRecallError:
         )
     if state is not None and state.startswith(_UNAVAILABLE):
         return DatabaseUnavailable(f"the database cannot be used: {message}")
+    if state in _PREPARED:
+        return DatabaseError(
+            "a prepared statement met another session: behind a pooler such as PgBouncer create "
+            f"the engine with connect_args={{'prepare_threshold': None}} ({message})"
+        )
     return DatabaseError(f"the database refused the statement: {message}")
 
 
 def _first_line(error: BaseException) -> str:
     lines = str(error).strip().splitlines()
-    return lines[0] if lines else type(error).__name__
+    return cut(lines[0]) if lines else type(error).__name__

@@ -202,8 +202,8 @@ def _memories(metadata: MetaData) -> Table:
         Column(
             "tokens",
             Integer,
-            comment="What content takes up in a prompt, as its writer counted; NULL: a quarter of "
-            "its characters.",
+            comment="What content takes up in a prompt, as its writer counted; NULL: "
+            "estimated when a context is packed.",
         ),
         PrimaryKeyConstraint("agent_id", "id"),
         *_memory_checks(),

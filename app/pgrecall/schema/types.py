@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from pgvector import Vector
 from sqlalchemy import Dialect
 from sqlalchemy.types import UserDefinedType
 
-from pgrecall.embedding import StoredVector, as_text
+from pgrecall.embedding import HalfVector, StoredVector, Vector, as_text, components_of
 
 
 class Embedding(UserDefinedType[Any]):
@@ -29,5 +28,15 @@ class Embedding(UserDefinedType[Any]):
 
     def result_processor(
         self, dialect: Dialect, coltype: object
-    ) -> Callable[[str | None], list[float] | None]:
-        return lambda value: None if value is None else Vector.from_text(value).to_list()
+    ) -> Callable[[Any], list[float] | None]:
+        return lambda value: None if value is None else _read(value)
+
+
+def _read(value: Any) -> list[float]:
+    """From text, binary, or as pgvector's own loaders give it, where the caller registered them."""
+    if isinstance(value, str):
+        return Vector.from_text(value).to_list()
+    if isinstance(value, bytes):
+        of = Vector if len(value) == 4 + 4 * int.from_bytes(value[:2], "big") else HalfVector
+        return of.from_binary(value).to_list()
+    return components_of(value)

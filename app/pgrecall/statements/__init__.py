@@ -74,7 +74,7 @@ from pgrecall.statements.rank_indexes import (
     unused_relations,
 )
 from pgrecall.statements.ranking import SIGNAL_PREFIX, Search, count, known_entities, search
-from pgrecall.statements.reading import existing, get, sample
+from pgrecall.statements.reading import existing, get, ids_beside, ids_within, sample
 from pgrecall.statements.recorded import QUERY, recorded_queries
 from pgrecall.statements.run_log import begin_run, note_run
 from pgrecall.statements.staging import (
@@ -173,6 +173,8 @@ __all__ = [
     "get_many",
     "guard_positions",
     "history",
+    "ids_beside",
+    "ids_within",
     "index_positions",
     "inherit_labels",
     "insert_incoming",

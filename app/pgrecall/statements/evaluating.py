@@ -17,7 +17,6 @@ from sqlalchemy import (
     CTE,
     DDL,
     ColumnElement,
-    CreateTableAs,
     Double,
     FromClause,
     Integer,
@@ -65,6 +64,7 @@ from pgrecall.statements.conditions import (
 )
 from pgrecall.statements.ranking import entities_of_each
 from pgrecall.statements.reading import with_usage
+from pgrecall.statements.temporary_tables import CreateTemporaryTable
 from pgrecall.statements.words import keyword_shares
 
 NUMBER, GAIN = "number", "gain"
@@ -105,10 +105,10 @@ class EvaluationShape:
 
 
 @lru_cache
-def create_queries(tables: Tables) -> CreateTableAs:
+def create_queries(tables: Tables) -> CreateTemporaryTable:
     """A table for queries on their way in: number, query, as_of, question (what was asked, where
     that is a text), query_text, query_entities."""
-    return CreateTableAs(
+    return CreateTemporaryTable(
         select(
             literal_column("0", Integer()).label(NUMBER),
             tables.memories.c.embedding.label("query"),
@@ -119,14 +119,13 @@ def create_queries(tables: Tables) -> CreateTableAs:
         ).where(false()),
         "pgrecall_queries",
         schema=TEMPORARY,
-        temporary=True,
     )
 
 
 @lru_cache
-def create_relevant(tables: Tables) -> CreateTableAs:
+def create_relevant(tables: Tables) -> CreateTemporaryTable:
     """A table for the labels: number of the query, id of the memory, gain."""
-    return CreateTableAs(
+    return CreateTemporaryTable(
         select(
             literal_column("0", Integer()).label(NUMBER),
             tables.memories.c.id,
@@ -134,7 +133,6 @@ def create_relevant(tables: Tables) -> CreateTableAs:
         ).where(false()),
         "pgrecall_relevant",
         schema=TEMPORARY,
-        temporary=True,
     )
 
 

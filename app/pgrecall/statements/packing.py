@@ -29,13 +29,19 @@ from sqlalchemy import (
 from sqlalchemy.dialects.postgresql import ARRAY, aggregate_order_by
 
 from pgrecall import compiler
-from pgrecall.context_style import LINE_BREAKS, MAX_CATEGORY_LENGTH, Style
+from pgrecall.context_style import (
+    CATEGORY_PIECES,
+    LINE_BREAKS,
+    MAX_CATEGORY_LENGTH,
+    Added,
+    Style,
+)
 from pgrecall.custom_condition import Expression
 from pgrecall.schema import Tables
 from pgrecall.statements.candidates import PASSED, TOTAL, Sources, SourcesShape, ranked_candidates
 from pgrecall.statements.conditions import of_owners
 from pgrecall.statements.ranking import Search, Shape, described_in_order, ranked
-from pgrecall.token_counting import CHARACTERS_PER_TOKEN
+from pgrecall.token_counting import PIECES
 
 PLACE, COST, VERDICT, STEP, NEAR = "place", "cost", "verdict", "step", "near"
 """Columns: the rank from 1, the tokens it is reckoned to take up, "packed" or the reason why it is
@@ -65,6 +71,7 @@ class Packing:
     min_score: float
     max_skips: int
     style: Style
+    added: Added
     reserve: Mapping[str, float] = field(default_factory=dict)
     diversity: float = 0.0
     max_similarity: float | None = None
@@ -87,9 +94,9 @@ class Packing:
             "most": self.most,
             "floor": self.min_score,
             "max_skips": self.max_skips,
-            "block_length": self.style.block_length,
-            "per_line": len(self.style.indent),
-            "per_escape": self.style.per_escape,
+            "per_block": self.added.per_block,
+            "per_line": self.added.per_line,
+            "per_escape": self.added.per_escape,
             "reserved_types": list(self.reserve),
             "reserved_shares": list(self.reserve.values()),
             "diversity": self.diversity,
@@ -186,19 +193,17 @@ def _pool(tables: Tables, shape: Shape, packing: PackingShape, best: CTE) -> CTE
 
 
 def _cost(memories: FromClause, packing: PackingShape) -> ColumnElement[int]:
-    """Tokens of a memory's text and of the characters that its block adds to it, or what was
-    measured if that is more."""
-    kind = func.char_length(memories.c.memory_type, type_=Integer())
-    added = _bound("block_length") + func.least(kind, _number(MAX_CATEGORY_LENGTH), type_=Integer())
+    """Tokens of a memory's text and of what its block adds to it, or what was measured if that is
+    more."""
+    kind = _matches(memories.c.memory_type, CATEGORY_PIECES)
+    added = _bound("per_block") + func.least(kind, _number(MAX_CATEGORY_LENGTH), type_=Integer())
     if packing.indents:
-        breaks = func.regexp_count(memories.c.content, _text(LINE_BREAKS), type_=Integer())
-        added += _bound("per_line") * (breaks + _number(1))
+        added += _bound("per_line") * _matches(memories.c.content, LINE_BREAKS)
     if packing.escaped:
-        escapes = func.regexp_count(memories.c.content, _text(packing.escaped), type_=Integer())
-        added += _bound("per_escape") * escapes
-    uncounted = _quarter(func.char_length(memories.c.content, type_=Integer()))
+        added += _bound("per_escape") * _matches(memories.c.content, packing.escaped)
+    uncounted = _matches(memories.c.content, PIECES)
     counted = func.coalesce(memories.c.tokens, uncounted, type_=Integer())
-    reckoned = func.least(counted, _number(MOST), type_=Integer()) + _quarter(added)
+    reckoned = func.least(counted, _number(MOST), type_=Integer()) + added
     found = (
         func.unnest(_bound("measured_ids", ARRAY(Uuid)), _bound("measured_costs", ARRAY(Integer)))
         .table_valued(column("memory_id", Uuid()), column(COST, Integer()), name="measured")
@@ -208,11 +213,9 @@ def _cost(memories: FromClause, packing: PackingShape) -> ColumnElement[int]:
     return func.greatest(reckoned, measured, type_=Integer())
 
 
-def _quarter(characters: ColumnElement[int]) -> ColumnElement[Any]:
-    """As many tokens, rounded up."""
-    rounded: Any = characters + _number(CHARACTERS_PER_TOKEN - 1)
-    quarter: ColumnElement[Any] = rounded // _number(CHARACTERS_PER_TOKEN)
-    return quarter
+def _matches(text: ColumnElement[str], pattern: str) -> ColumnElement[int]:
+    """How often the regular expression is found."""
+    return func.regexp_count(text, _text(pattern), type_=Integer())
 
 
 def _verdicts(tables: Tables, pool: CTE, packing: PackingShape) -> FromClause:

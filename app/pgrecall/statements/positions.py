@@ -37,7 +37,7 @@ from sqlalchemy import (
     text,
 )
 from sqlalchemy.dialects.postgresql import ARRAY, array
-from sqlalchemy.schema import CreateIndex, CreateTable, SetTableComment
+from sqlalchemy.schema import DDL, CreateIndex, CreateTable, SetTableComment
 from sqlalchemy.types import UserDefinedType
 
 from pgrecall import compiler
@@ -93,12 +93,14 @@ def positions_table(tables: Tables, layout: Layout, relation: str) -> Table:
         ),
         Column("words", ARRAY(BigInteger), nullable=False),
         comment="Positions of an owner's memories in the rank space: see rank_indexes.",
-        postgresql_with={"toast_tuple_target": IN_THE_ROW},
     )
 
 
 def create_positions(positions: Table) -> tuple[Executable, ...]:
-    return CreateTable(positions), SetTableComment(positions)
+    whole: Any = DDL(  # type: ignore[no-untyped-call]
+        f"ALTER TABLE %(fullname)s SET (toast_tuple_target = {IN_THE_ROW})"
+    )
+    return CreateTable(positions), whole.against(positions), SetTableComment(positions)
 
 
 @lru_cache

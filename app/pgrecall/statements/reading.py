@@ -12,6 +12,7 @@ from sqlalchemy import (
     FromClause,
     Integer,
     Select,
+    Uuid,
     and_,
     any_,
     bindparam,
@@ -24,7 +25,7 @@ from sqlalchemy.sql.selectable import Join
 
 from pgrecall.schema import Tables
 from pgrecall.schema.tables import COUNTERS
-from pgrecall.statements.conditions import OWNER, active, of_owners, owned, uuids
+from pgrecall.statements.conditions import OWNER, active, of_owners, owned, rows_of_arrays, uuids
 
 INTERNAL = ("content_hash", "inserted_at", "terms")
 """Columns that are the database's own affair."""
@@ -77,6 +78,36 @@ def existing(tables: Tables, agent_id: str, memory_ids: Sequence[UUID]) -> Selec
     memories = tables.memories
     return select(memories.c.id).where(
         owned(memories, agent_id), memories.c.id == any_(uuids(memory_ids))
+    )
+
+
+@lru_cache
+def ids_within(tables: Tables) -> Select[Any]:
+    """The owner's ids from `first` to `last`, in order, at most `limit`."""
+    this = tables.memories.c.id
+    return (
+        select(this)
+        .where(
+            owned(tables.memories),
+            this >= bindparam("first", type_=Uuid()),
+            this <= bindparam("last", type_=Uuid()),
+        )
+        .order_by(this)
+        .limit(bindparam("limit", type_=Integer()))
+    )
+
+
+@lru_cache
+def ids_beside(tables: Tables) -> Select[Any]:
+    """Beside each of `ids`, the owner's next one `before` and `after` it; two looks at the key."""
+    given, this = rows_of_arrays("given", id=("ids", Uuid())), tables.memories.c.id
+    of_owner = select(this).where(owned(tables.memories)).limit(1)
+    before = of_owner.where(this < given.c.id).order_by(this.desc())
+    after = of_owner.where(this > given.c.id).order_by(this)
+    return select(
+        given.c.id,
+        before.scalar_subquery().label("before"),
+        after.scalar_subquery().label("after"),
     )
 
 

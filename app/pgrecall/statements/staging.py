@@ -10,7 +10,6 @@ from typing import Any
 from sqlalchemy import (
     Column,
     ColumnElement,
-    CreateTableAs,
     FromClause,
     Integer,
     Select,
@@ -28,6 +27,7 @@ from sqlalchemy.dialects.postgresql import ARRAY
 
 from pgrecall.memory import NewMemory
 from pgrecall.schema import Tables
+from pgrecall.statements.temporary_tables import CreateTemporaryTable
 
 ORDINAL = "ordinal"
 UNSET_FIELDS = "unset_fields"
@@ -53,9 +53,9 @@ def staged_fields(differing: Collection[str]) -> Staged:
 
 
 @lru_cache(maxsize=256)
-def create_staging(tables: Tables, staged: Staged) -> CreateTableAs:
+def create_staging(tables: Tables, staged: Staged) -> CreateTemporaryTable:
     """A table for rows on their way in, its columns those of the memories they will become."""
-    return CreateTableAs(_nothing(tables, staged), "pgrecall_staging", temporary=True)
+    return CreateTemporaryTable(_nothing(tables, staged), "pgrecall_staging")
 
 
 def staging(tables: Tables, staged: Staged) -> Table:

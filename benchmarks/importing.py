@@ -1,0 +1,50 @@
+"""`python -m benchmarks.importing`: CPU time of imports, each in a new process."""
+
+from __future__ import annotations
+
+import statistics
+import subprocess
+import sys
+
+from rich.console import Console
+from rich.table import Table
+
+ROUNDS = 20
+BASE = "import sqlalchemy, psycopg"
+STATEMENTS = {
+    BASE: None,
+    "import pgrecall": 1.3,
+    "import sqlalchemy, psycopg, pgrecall": 1.3,
+    "from pgrecall import MemoryRepository": None,
+    "from pgrecall import migrate": None,
+}
+"""With the goals, as multiples of the first, where there are any."""
+
+
+def seconds(statement: str) -> float:
+    code = f"{statement}\nimport time\nprint(time.process_time())"
+    command = [sys.executable, "-c", code]
+    return float(subprocess.run(command, check=True, capture_output=True, encoding="utf-8").stdout)
+
+
+def main() -> None:
+    """Measures in rounds, so that a disturbance meets all, and prints ratios within a round."""
+    rounds = [{statement: seconds(statement) for statement in STATEMENTS} for _ in range(ROUNDS)]
+    table = Table(title=f"CPU time, {ROUNDS} rounds")
+    for heading in ("statement", "fastest, ms", "median, ms", "of the first", "goal"):
+        table.add_column(heading, justify="left" if heading == "statement" else "right")
+    for statement, goal in STATEMENTS.items():
+        found = [one[statement] for one in rounds]
+        ratio = statistics.median(one[statement] / one[BASE] for one in rounds)
+        table.add_row(
+            statement,
+            f"{min(found) * 1000:.0f}",
+            f"{statistics.median(found) * 1000:.0f}",
+            f"{ratio:.2f}",
+            f"≤ {goal}" if goal else "",
+        )
+    Console().print(table)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,458 @@
+"""One corpus of bad values, one property: whatever is passed to whichever argument, it works or is
+refused by an error of ours, in a short message, before anything is written.
+"""
+
+from __future__ import annotations
+
+import gzip
+import inspect
+import json
+import re
+import tracemalloc
+from collections.abc import Callable, Iterator
+from dataclasses import fields
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+from uuid import UUID
+
+import numpy as np
+import pytest
+from sqlalchemy import Connection, text
+
+from pgrecall import (
+    GarbagePolicy,
+    Label,
+    LabelledQuery,
+    MemoryRepository,
+    NewMemory,
+    Profile,
+    embedded,
+    migrate,
+    profiles,
+    score,
+)
+from pgrecall.errors import InputError, InvalidLine, PgRecallError
+from pgrecall.filters import FilterArguments
+from pgrecall.importing import MOST_LINE_BYTES, import_file
+from pgrecall.queries_file import load_queries, save_queries
+from pgrecall.scorer import VALUES
+from pgrecall.signals import KINDS, Recency, Similarity
+from pgrecall.token_counting import tiktoken_counter
+from tests.integration.support import NORTH, at
+
+MARK = "¤"
+"""Occurs in no text of ours, so that what is quoted of a value can be counted."""
+LONGEST_QUOTE, LONGEST_MESSAGE = 200, 900
+
+
+class Unprintable:
+    """Cannot be shown."""
+
+    def __repr__(self) -> str:
+        raise RuntimeError(MARK)
+
+
+def nested(depth: int, inside: Callable[[Any], Any]) -> Any:
+    value: Any = MARK
+    for _ in range(depth):
+        value = inside(value)
+    return value
+
+
+CORPUS: dict[str, Any] = {
+    "none": None,
+    "number": 5,
+    "negative": -1,
+    "large number": 10**5_000,
+    "large fraction": Fraction(10**5_000 + 1, 7),
+    "nan": float("nan"),
+    "array": np.arange(3.0),
+    "array of words": np.array(["success", "keyword", "auto"]),
+    "array without a dimension": np.array(5),
+    "NUL": "a\0",
+    "surrogate": "\ud800",
+    "long": MARK * 500_000,
+    "bytes": MARK.encode() * 500_000,
+    "deep list": nested(50_000, lambda value: [value]),
+    "deep object": nested(50_000, lambda value: {MARK: value}),
+    "object": object(),
+    "unprintable": Unprintable(),
+    "list of NUL": ["a\0"],
+    "list of surrogates": ["\udfff"],
+    "list of long": [MARK * 100_000] * 20,
+    "list of unprintables": [Unprintable()],
+    "object of long": {MARK * 100_000: MARK * 100_000},
+    "object of surrogates": {"\ud800": "\ud800"},
+    "object of numbers": {7: 10**5_000},
+    "generator": (value for value in [MARK]),
+    "infinity": float("inf"),
+}
+
+ID, OTHER, ABSENT = UUID(int=1), UUID(int=2), UUID(int=3)
+QUERIES = [LabelledQuery(at(10.0 * n), [ID], query_text=f"q {n}") for n in range(12)]
+
+METHODS: dict[str, dict[str, Any]] = {
+    "add": {"memory": NewMemory("a", embedding=NORTH)},
+    "add_many": {"memories": [NewMemory("a", embedding=NORTH)]},
+    "adjust_trust": {"memory_id": ID, "delta": 0.1, "reason": "a", "actor": "b"},
+    "build_rank_indexes": {"agent_id": "a"},
+    "check_rank_index": {"queries": [NORTH]},
+    "clear": {},
+    "clusters": {},
+    "collect_garbage": {},
+    "complete_stale_tasks": {},
+    "consolidate": {"more_than": 1, "min_size": 2, "min_similarity": 0.0},
+    "context": {"embedding": NORTH},
+    "count": {},
+    "delete": {"memory_ids": [ABSENT]},
+    "demote": {"memory_ids": [ID]},
+    "drop_rank_index": {},
+    "evaluate": {"queries": QUERIES},
+    "existing": {"memory_ids": [ID]},
+    "explain": {"memory_id": ID, "embedding": NORTH},
+    "feedback": {"memory_id": ID, "kind": "useful"},
+    "find_ids": {"prefix": "0000"},
+    "get": {"memory_id": ID},
+    "history": {"memory_id": ID},
+    "invalidate": {"memory_ids": [ID]},
+    "label": {"memory_id": ID, "labels": ["a"]},
+    "labelled": {"values": ["a"]},
+    "labels": {"memory_id": ID},
+    "link": {"source_id": ID, "target_id": OTHER},
+    "links": {"memory_id": ID},
+    "maintain_rank_indexes": {},
+    "near_duplicates": {},
+    "promote": {"memory_ids": [ID]},
+    "prune": {"below_score": 0.1},
+    "rank_index_progress": {},
+    "rank_indexes": {},
+    "record_outcome": {"memory_id": ID, "outcome": "success"},
+    "recorded_queries": {},
+    "revive": {"memory_ids": [ID]},
+    "search": {"embedding": NORTH},
+    "set_importance": {"memory_id": ID, "importance": 0.5},
+    "short_ids": {"memory_ids": [ID]},
+    "supersede": {"memory_id": ID, "new": NewMemory("b", embedding=NORTH)},
+    "telling_terms": {},
+    "touch": {"memory_ids": [ID]},
+    "tune": {"queries": QUERIES},
+    "unlabel": {"memory_id": ID, "labels": ["a"]},
+    "unlink": {"source_id": ID, "target_id": OTHER},
+    "update": {"memory_id": ID, "importance": 0.5},
+}
+"""Every method of a repository with arguments that it takes."""
+OF_MANY = ("collect_garbage", "rank_indexes", "maintain_rank_indexes", "rank_index_progress")
+
+
+def _method(name: str) -> Callable[..., Any]:
+    def call(repo: MemoryRepository, **arguments: Any) -> Any:
+        return getattr(repo, name)(**arguments)
+
+    return call
+
+
+def _fields_of(kind: Any) -> list[str]:
+    return [field.name for field in fields(kind) if field.init]
+
+
+Call = tuple[Callable[..., Any], dict[str, Any], list[str]]
+"""What is called, with what that is good, and the arguments that take bad values."""
+
+
+def _calls() -> Iterator[tuple[str, Call]]:
+    for name, good in METHODS.items():
+        taken = inspect.signature(getattr(MemoryRepository, name)).parameters
+        arguments = [each for each in taken if each != "self"]
+        if "filters" in arguments:
+            arguments += FilterArguments.__annotations__
+        if "agent_id" in arguments and name not in OF_MANY:
+            good = {"agent_id": "a"} | good
+        yield name, (_method(name), good, arguments)
+    yield (
+        "NewMemory",
+        (
+            lambda repo, **given: repo.add("a", NewMemory(**given)),
+            {"content": "a", "embedding": NORTH},
+            _fields_of(NewMemory),
+        ),
+    )
+    yield (
+        "NewMemory of a batch",
+        (
+            lambda repo, **given: repo.add_many("a", [NewMemory(**given)]),
+            {"content": "a", "embedding": NORTH},
+            _fields_of(NewMemory),
+        ),
+    )
+    yield (
+        "changes",
+        (
+            lambda repo, **given: repo.update("a", ID, **given),
+            {},
+            [*_fields_of(NewMemory), MARK * 100_000],
+        ),
+    )
+    yield (
+        "Label",
+        (
+            lambda repo, **given: repo.label("a", ID, Label(**given)),
+            {"value": "a"},
+            _fields_of(Label),
+        ),
+    )
+    yield (
+        "LabelledQuery",
+        (
+            lambda repo, **given: repo.evaluate("a", [LabelledQuery(**given)]),
+            {"query": NORTH, "relevant": [ID]},
+            _fields_of(LabelledQuery),
+        ),
+    )
+    yield (
+        "GarbagePolicy",
+        (
+            lambda repo, **given: repo.collect_garbage(GarbagePolicy(**given)),
+            {},
+            _fields_of(GarbagePolicy),
+        ),
+    )
+    for kind in KINDS.values():
+        good = {"half_life": 3.0} if kind is Recency else {}
+        yield (
+            kind.__name__,
+            (
+                lambda repo, kind=kind, **given: repo.search(
+                    "a", NORTH, profile=Profile("a", {kind(**given): 1.0})
+                ),
+                good,
+                _fields_of(kind),
+            ),
+        )
+    yield (
+        "Profile",
+        (
+            lambda repo, **given: repo.search("a", NORTH, profile=Profile(**given)),
+            {"name": "a", "signals": {Similarity(): 1.0}},
+            ["name", "signals"],
+        ),
+    )
+    yield (
+        "weight",
+        (
+            lambda repo, weight: repo.search(
+                "a", NORTH, profile=Profile("a", {Similarity(): weight})
+            ),
+            {"weight": 1.0},
+            ["weight"],
+        ),
+    )
+    yield (
+        "weights",
+        (
+            lambda repo, weight: repo.search(
+                "a", NORTH, weights={"similarity": weight, "recency": 0.5}, normalise_weights=True
+            ),
+            {"weight": 1.0},
+            ["weight"],
+        ),
+    )
+    of_profiles: dict[str, Callable[[Any], Any]] = {
+        "renamed": profiles.five_factor.renamed,
+        "with_half_life": profiles.five_factor.with_half_life,
+        "named": profiles.named,
+        "load": profiles.load,
+        "load_queries": lambda path: load_queries(path, "a"),
+        "save_queries": lambda path: save_queries(path, []),
+        "save": lambda path: profiles.save(profiles.five_factor, path),
+        "save what": lambda what: profiles.save(what, "nowhere/at-all.toml"),
+        "tiktoken_counter": tiktoken_counter,
+    }
+    for name, function in of_profiles.items():
+        yield name, (lambda repo, value, function=function: function(value), {}, ["value"])
+    yield (
+        "with_weights",
+        (
+            lambda repo, **given: profiles.five_factor.with_weights(**given),
+            {},
+            [*profiles.five_factor.weights, MARK * 100_000],
+        ),
+    )
+    yield (
+        "score",
+        (
+            lambda repo, **given: score(**given),
+            {"profile": profiles.tiered, "values": {}},
+            ["profile", "values", "as_of"],
+        ),
+    )
+    yield (
+        "values of score",
+        (
+            lambda repo, **given: score(profiles.tiered, given),
+            {},
+            [*VALUES, MARK * 100_000],
+        ),
+    )
+    yield (
+        "import_file",
+        (
+            lambda repo, **given: import_file(**({"store": repo} | given)),
+            {"agent_id": "a", "path": Path("nowhere")},
+            ["agent_id", "path", "batch_size", "check_compliance", "on_progress"],
+        ),
+    )
+    yield (
+        "MemoryRepository",
+        (
+            lambda repo, **given: MemoryRepository(**({"bind": repo._bind} | given)).count("a"),
+            {},
+            ["bind", "schema", "embedder", "token_counter"],
+        ),
+    )
+    yield (
+        "embedded.database",
+        (
+            lambda repo, **given: embedded.database(**given).start(),
+            {"postgres_version": 3},
+            ["directory", "postgres_version"],
+        ),
+    )
+    yield (
+        "migrate.upgrade",
+        (
+            lambda repo, **given: migrate.upgrade(**given),
+            {"target": "postgresql+psycopg://nobody@127.0.0.1:1/nothing"},
+            ["target", "dimensions", "embedding_type", "language", "schema", "revision"],
+        ),
+    )
+    yield (
+        "migrate.sql",
+        (
+            lambda repo, **given: migrate.sql(**given),
+            {},
+            ["dimensions", "embedding_type", "language", "schema", "start"],
+        ),
+    )
+
+
+CALLS = dict(_calls())
+
+
+@pytest.fixture
+def connection(shared_repo: MemoryRepository) -> Iterator[Connection]:
+    """With two memories, in a transaction that is rolled back."""
+    engine = shared_repo._bind
+    with engine.connect() as opened:  # type: ignore[union-attr]
+        repo = MemoryRepository(opened)
+        for id_ in (ID, OTHER):
+            repo.add("a", NewMemory(f"memory {id_}", id=id_, embedding=NORTH, trust=0.5))
+        yield opened
+        opened.rollback()
+
+
+def test_the_corpus_is_passed_to_every_method() -> None:
+    public = [name for name, _ in inspect.getmembers(MemoryRepository, inspect.isfunction)]
+
+    assert METHODS.keys() == {name for name in public if not name.startswith("_")}
+
+
+WRITTEN = text(
+    "SELECT (SELECT count(*) FROM pgrecall.memory_events), "
+    "(SELECT sum(retrieval_count) FROM pgrecall.memory_usage), "
+    "(SELECT string_agg(m::text, ',' ORDER BY id) FROM pgrecall.agent_memories m), "
+    "(SELECT count(*) FROM pgrecall.memory_labels), (SELECT count(*) FROM pgrecall.memory_links), "
+    "(SELECT count(*) FROM pgrecall.gc_runs), (SELECT count(*) FROM pgrecall.rank_indexes)"
+)
+
+
+def faults(message: str) -> Iterator[str]:
+    """What is wrong with the message of an error."""
+    if len(message) > LONGEST_MESSAGE or message.count(MARK) > LONGEST_QUOTE:
+        yield f"{len(message)} characters: {message:.200}"
+    if re.search(rf"\d{{{LONGEST_QUOTE}}}", message):
+        yield f"a long number: {message:.200}"
+
+
+@pytest.mark.parametrize("call", CALLS)
+def test_a_bad_value_works_or_is_refused_before_anything_is_written(
+    connection: Connection, call: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    function, good, arguments = CALLS[call]
+    repo = MemoryRepository(connection)
+    before = connection.execute(WRITTEN).one()
+    wrong = []
+    for argument in arguments:
+        for kind, value in CORPUS.items():
+            with connection.begin_nested() as savepoint:
+                where = f"{argument:.20}, {kind}"
+                try:
+                    function(repo, **(good | {argument: value}))
+                except PgRecallError as error:
+                    message = str(error)
+                    if (
+                        isinstance(error, InputError)
+                        and connection.execute(WRITTEN).one() != before
+                    ):
+                        wrong.append(f"{where}: something was written")
+                    if len(message) > LONGEST_MESSAGE or message.count(MARK) > LONGEST_QUOTE:
+                        wrong.append(f"{where}: {len(message)} characters: {message:.200}")
+                    if re.search(r"\d{201}", message):
+                        wrong.append(f"{where}: a long number")
+                except Exception as error:
+                    wrong.append(f"{where}: {type(error).__name__}: {error!s:.150}")
+                savepoint.rollback()
+
+    assert not wrong, "\n".join(["", *wrong])
+
+
+# What is too much
+
+
+def test_a_line_that_is_too_long_is_refused_in_little_memory(
+    shared_repo: MemoryRepository, agent: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "bomb.jsonl.gz"
+    with gzip.open(path, "wb", compresslevel=1) as file:
+        file.write(b'{"content": "first", "embedding": null}\n{"content": "')
+        for _ in range(200):
+            file.write(b"x" * 1_000_000)
+    tracemalloc.start()
+
+    with pytest.raises(InvalidLine, match=r"bomb\.jsonl\.gz, line 2: has more than 33,554,432 "):
+        import_file(shared_repo, agent, path)
+
+    _, most = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert most < 3 * MOST_LINE_BYTES
+    assert shared_repo.count(agent) == 1
+
+
+def test_long_lines_are_stored_a_few_at_a_time(
+    shared_repo: MemoryRepository, agent: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("pgrecall.importing.MOST_BATCH_BYTES", 5_000)
+    path = tmp_path / "long.jsonl"
+    lines = [{"content": f"{n} {'x' * 2_000}", "embedding": None} for n in range(9)]
+    path.write_text("".join(f"{json.dumps(line)}\n" for line in lines))
+    added: list[int] = []
+
+    import_file(shared_repo, agent, path, on_progress=lambda done, _: added.append(done.added))
+
+    assert added == [3, 6, 9]
+
+
+@pytest.mark.parametrize("method", ["label", "unlabel"])
+def test_more_labels_than_an_event_should_hold_are_refused(
+    shared_repo: MemoryRepository, agent: str, method: str
+) -> None:
+    memory_id = shared_repo.add(agent, NewMemory("a", embedding=None))
+    labels = [f"label {n}" for n in range(1_001)]
+    assert shared_repo.label(agent, memory_id, labels[:1_000]) == 1_000
+    events = len(shared_repo.history(agent, memory_id))
+
+    with pytest.raises(InputError, match=r"at most 1,000 labels at once, got 1,001"):
+        getattr(shared_repo, method)(agent, memory_id, labels)
+
+    assert len(shared_repo.history(agent, memory_id)) == events

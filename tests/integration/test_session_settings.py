@@ -1,0 +1,126 @@
+"""Sessions that print times, numbers and vectors in another way than psycopg reads."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from math import cos, radians
+from typing import Any
+
+import psycopg
+import pytest
+from pgvector.psycopg import register_vector
+from psycopg import sql as composing
+from sqlalchemy import Connection, Engine, NullPool, create_engine, make_url, select, text
+
+from pgrecall import MemoryRepository, NewMemory
+from tests.conftest import new_database
+from tests.integration.conftest import Transaction
+from tests.integration.support import NORTH, at
+
+CREATED = datetime(2026, 3, 4, 5, 6, 7, 891011, UTC)
+SETTINGS = {
+    "DateStyle": "German, DMY",
+    "IntervalStyle": "sql_standard",
+    "TimeZone": "America/St_Johns",
+    "bytea_output": "escape",
+    "extra_float_digits": "-15",
+}
+
+
+@pytest.fixture(scope="module", params=["German, DMY", "SQL, MDY", "Postgres, DMY"])
+def odd_url(request: pytest.FixtureRequest, server_url: str, template: str) -> Iterator[str]:
+    """A database with settings of its own, as a role may have them too."""
+    with new_database(server_url, template) as url:
+        name = composing.Identifier(str(make_url(url).database))
+        with psycopg.connect(server_url, autocommit=True) as connection:
+            for setting, value in (SETTINGS | {"DateStyle": request.param}).items():
+                connection.execute(
+                    composing.SQL("ALTER DATABASE {} SET {} = {}").format(
+                        name, composing.Identifier(setting), composing.Literal(value)
+                    )
+                )
+        yield url
+
+
+@pytest.fixture
+def connection(engine: Engine, registered: bool) -> Iterator[Connection]:
+    """The caller's own, on which pgvector's types may be registered."""
+    with engine.connect() as opened:
+        if registered:
+            driver: Any = opened.connection.driver_connection
+            register_vector(driver)
+        yield opened
+
+
+@pytest.fixture
+def database_url(odd_url: str) -> str:
+    """What repositories of every kind are made on."""
+    return odd_url
+
+
+def work(repo: MemoryRepository) -> None:
+    agent = "agent"
+    repo.clear(agent)
+    memory = NewMemory("tea", embedding=at(30), created_at=CREATED, importance=1 / 3)
+    other = NewMemory("milk", embedding=at(60), created_at=CREATED)
+    [memory_id, _] = repo.add_many(agent, [memory, other])
+
+    hit = repo.search(agent, NORTH, k=2)[0]
+    repo.record_outcome(agent, memory_id, "success")
+    repo.feedback(agent, memory_id, "useful")
+    found = repo.get(agent, memory_id)
+    assert found is not None
+
+    assert hit.memory.created_at == found.created_at == CREATED
+    assert found.importance == 1 / 3
+    assert hit.signals["similarity"] == pytest.approx(cos(radians(30)), abs=1e-6)
+    assert sum(hit.contributions.values()) == pytest.approx(hit.score, abs=1e-12)
+    assert all(event.occurred_at.tzinfo for event in repo.history(agent, memory_id))
+    assert repo.explain(agent, memory_id, NORTH).rank == 1
+    assert len(repo.near_duplicates(agent, threshold=0.5)) == 1
+
+
+def test_an_engine_s_sessions(either: MemoryRepository) -> None:
+    work(either)
+
+
+def test_a_caller_s_session(transaction: Transaction) -> None:
+    transaction(work, commit=False)
+
+
+class OwnCursor(psycopg.Cursor[Any]):
+    """What a caller has made of psycopg's."""
+
+
+def test_the_caller_s_connection_is_left_as_it_was(database_url: str) -> None:
+    arguments = {"cursor_factory": OwnCursor}
+    engine = create_engine(database_url, poolclass=NullPool, connect_args=arguments)
+    with engine.connect() as connection:
+        work(MemoryRepository(connection))
+
+        driver: Any = connection.connection.driver_connection
+        assert driver.cursor_factory is OwnCursor
+        assert connection.scalar(text("SHOW extra_float_digits")) == "-15"
+        with pytest.raises(NotImplementedError):  # the caller's own statements are the caller's
+            connection.scalar(text("SELECT now()"))
+
+
+@pytest.mark.parametrize("registered", [False, True])
+def test_embeddings_are_lists_in_the_caller_s_own_statements(connection: Connection) -> None:
+    repo = MemoryRepository(connection)
+    memory_id = repo.add("agent", NewMemory("north", embedding=NORTH))
+
+    asked = select(repo.memories.c.embedding).where(repo.memories.c.id == memory_id)
+
+    assert connection.scalars(asked).all() == [NORTH]
+
+
+@pytest.mark.parametrize("registered", [False, True])
+def test_embeddings_are_read_back_to_check_an_index(connection: Connection) -> None:
+    repo = MemoryRepository(connection)
+    repo.add_many("agent", [NewMemory(str(n), embedding=at(n)) for n in range(90)])
+
+    repo.build_rank_indexes(agent_id="agent", at_least=1)
+
+    assert repo.check_rank_index("agent", sample=3, k=5).recall == 1

@@ -1,0 +1,242 @@
+"""The optional index over embeddings, a revision on a branch of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+
+import psycopg
+import pytest
+
+from pgrecall import NewMemory, migrate
+from pgrecall.errors import DatabaseUnavailable, SchemaMissing
+from pgrecall.migrate import Status
+from tests.migrations.asking import (
+    alembic,
+    alembic_process,
+    insert,
+    open_transaction,
+    repository,
+    rows,
+    run,
+    succeeded,
+    terminate,
+    value,
+    values,
+    wait_until,
+    wait_until_blocked,
+)
+from tests.migrations.schema_dump import dump
+
+INDEX = "ix_agent_memories_embedding"
+BUILD, DROP = "CREATE INDEX CONCURRENTLY", "DROP INDEX CONCURRENTLY"
+VERSIONS = "SELECT version_num FROM pgrecall.alembic_version"
+
+
+def built(url: str) -> dict[str, tuple[bool, int]]:
+    """The index, where there is one: whether it is valid, and its OID."""
+    query = (
+        "SELECT c.relname, i.indisvalid, c.oid FROM pg_index i JOIN pg_class c "
+        "ON c.oid = i.indexrelid WHERE c.relnamespace = 'pgrecall'::regnamespace "
+        "AND c.relname = ANY (%s)"
+    )
+    return {name: (valid, oid) for name, valid, oid in rows(url, query, [INDEX])}
+
+
+def drop(url: str) -> Status:
+    return migrate.embedding_index(url, drop=True)
+
+
+def make_index_invalid(url: str) -> None:
+    """As a build leaves it that fails halfway; here for a memory that no index can take."""
+    run(url, "ALTER TABLE pgrecall.agent_memories ADD COLUMN obstacle integer DEFAULT 0")
+    insert(url, "a", "text")
+    with pytest.raises(psycopg.errors.DivisionByZero):
+        run(
+            url,
+            f"{BUILD} {INDEX} ON pgrecall.agent_memories "
+            "USING hnsw (embedding vector_cosine_ops) WHERE 1 / obstacle = 1",
+        )
+    assert built(url)[INDEX][0] is False
+
+
+@pytest.mark.parametrize("embedding_type", ["vector", "halfvec"])
+def test_it_is_built_once_and_dropped_without_a_trace(each_url: str, embedding_type: str) -> None:
+    before = migrate.upgrade(each_url, dimensions=3, embedding_type=embedding_type)
+    without = dump(each_url)
+
+    status = migrate.embedding_index(each_url)
+
+    assert not before.embedding_index
+    assert status == replace(before, embedding_index=True)
+    found = built(each_url)
+    assert values(
+        each_url, "SELECT pg_get_indexdef(oid) FROM pg_class WHERE relname = ANY (%s)", [INDEX]
+    ) == [
+        f"CREATE INDEX {name} ON pgrecall.{name[3:-10]} USING hnsw "
+        f"(embedding {embedding_type}_cosine_ops) WITH (m='16', ef_construction='64')"
+        for name in (INDEX,)
+    ]
+    assert migrate.embedding_index(each_url) == status == migrate.upgrade(each_url)
+    assert built(each_url) == found
+    assert drop(each_url) == before == drop(each_url)
+    assert dump(each_url) == without
+
+
+def test_the_repository_works_beside_it_and_statements_of_one_s_own_use_it(each_url: str) -> None:
+    migrate.upgrade(each_url, dimensions=3)
+    migrate.embedding_index(each_url)
+    repo = repository(each_url)
+
+    for among in (repo, repo.teams):
+        added = among.add_many("a", [NewMemory(f"{n}", embedding=[n, 1, 1]) for n in range(1, 21)])
+        among.build_rank_indexes(agent_id="a", at_least=1)
+        for strategy in ("exact", "index"):
+            found = among.search("a", [100, 1, 1], k=1, strategy=strategy, touch=False)
+            assert [hit.memory.id for hit in found] == [added[-1]]
+    plan = values(
+        f"{each_url}{'&' if '?' in each_url else '?'}options=-cenable_seqscan%3Doff",
+        "EXPLAIN SELECT id FROM pgrecall.agent_memories ORDER BY embedding <=> '[1,1,1]' LIMIT 3",
+    )
+    assert any(INDEX in line for line in plan), plan
+
+
+@pytest.mark.parametrize("change", [migrate.embedding_index, drop])
+def test_without_a_schema_it_is_refused(empty_url: str, change: Callable[[str], Status]) -> None:
+    with pytest.raises(SchemaMissing, match=r"no pgrecall tables.*pgrecall migrate up"):
+        change(empty_url)
+
+    assert migrate.status(empty_url).pgvector is None, "nothing was done"
+
+
+def test_plain_alembic_has_it_on_a_branch_of_its_own(empty_url: str) -> None:
+    alembic(empty_url, "stamp", "head")
+    assert values(empty_url, VERSIONS) == ["0001"]
+    alembic(empty_url, "stamp", "base")
+
+    alembic(empty_url, "-x", "dimensions=3", "upgrade", "head")
+    assert (values(empty_url, VERSIONS), built(empty_url)) == (["0001"], {})
+    alembic(empty_url, "check")
+    assert succeeded(alembic_process("current", url=empty_url)) == "0001 (effective head)\n"
+
+    alembic(empty_url, "upgrade", "embedding_index@head")
+    found = built(empty_url)
+    assert [valid for valid, _ in found.values()] == [True, True]
+    alembic(empty_url, "upgrade", "head")
+    alembic(empty_url, "upgrade", "embedding_index@head")
+    alembic(empty_url, "check")
+    assert "embedding_index (head)" in succeeded(alembic_process("current", url=empty_url))
+    assert built(empty_url) == found
+    assert migrate.status(empty_url).embedding_index
+
+    alembic(empty_url, "downgrade", "embedding_index@base")
+    assert (values(empty_url, VERSIONS), built(empty_url)) == (["0001"], {})
+    alembic(empty_url, "upgrade", "heads")
+    alembic(empty_url, "downgrade", "base")
+    assert values(empty_url, VERSIONS) == []
+
+
+# Cut off and held up
+
+
+def test_an_invalid_index_is_reported_and_built_again(each_url: str) -> None:
+    migrate.upgrade(each_url, dimensions=3)
+    make_index_invalid(each_url)
+    _, left = built(each_url)[INDEX]
+
+    before = migrate.status(each_url)
+    after = migrate.embedding_index(each_url)
+
+    assert (before.embedding_index, before.invalid_indexes) == (False, [INDEX])
+    assert (after.embedding_index, after.invalid_indexes) == (True, [])
+    valid, oid = built(each_url)[INDEX]
+    assert valid
+    assert oid != left
+
+
+def test_an_invalid_index_can_be_dropped(empty_url: str) -> None:
+    before = migrate.upgrade(empty_url, dimensions=3)
+    make_index_invalid(empty_url)
+
+    assert drop(empty_url) == before
+    assert built(empty_url) == {}
+    assert values(empty_url, VERSIONS) == ["0001"]
+
+
+def test_a_build_that_was_cut_off_is_repeated(
+    each_url: str, background: ThreadPoolExecutor
+) -> None:
+    migrate.upgrade(each_url, dimensions=3)
+    insert(each_url, "a", "text")
+    with open_transaction(each_url, "LOCK TABLE pgrecall.agent_memories IN ROW EXCLUSIVE MODE"):
+        running = background.submit(migrate.embedding_index, each_url)
+        terminate(each_url, wait_until_blocked(each_url, f"{BUILD} {INDEX}"))
+        with pytest.raises(DatabaseUnavailable):
+            running.result()
+    cut_off = migrate.status(each_url)
+
+    repeated = migrate.embedding_index(each_url)
+
+    assert not cut_off.embedding_index
+    assert cut_off.invalid_indexes == [INDEX]
+    assert (repeated.embedding_index, repeated.invalid_indexes) == (True, [])
+    assert [valid for valid, _ in built(each_url).values()] == [True]
+
+
+def test_a_drop_that_was_cut_off_is_repeated(each_url: str, background: ThreadPoolExecutor) -> None:
+    migrate.upgrade(each_url, dimensions=3)
+    migrate.embedding_index(each_url)
+    with open_transaction(each_url, "LOCK TABLE pgrecall.agent_memories IN ROW EXCLUSIVE MODE"):
+        running = background.submit(drop, each_url)
+        terminate(each_url, wait_until_blocked(each_url, DROP))
+        with pytest.raises(DatabaseUnavailable):
+            running.result()
+    assert migrate.status(each_url).embedding_index
+
+    status = drop(each_url)
+
+    assert (status.embedding_index, status.invalid_indexes) == (False, [])
+    assert built(each_url) == {}
+
+
+@pytest.mark.parametrize(("change", "statement"), [(migrate.embedding_index, BUILD), (drop, DROP)])
+def test_it_waits_for_older_transactions_and_holds_up_nobody(
+    empty_url: str,
+    background: ThreadPoolExecutor,
+    monkeypatch: pytest.MonkeyPatch,
+    change: Callable[[str], Status],
+    statement: str,
+) -> None:
+    """Giving up would leave an invalid index."""
+    migrate.upgrade(empty_url, dimensions=3)
+    if change is drop:
+        migrate.embedding_index(empty_url)
+    monkeypatch.setattr("pgrecall.migrate.environment.LOCK_TIMEOUT", "50ms")
+    waiting = (
+        "SELECT pid FROM pg_stat_activity WHERE wait_event_type = 'Lock' "
+        f"AND starts_with(ltrim(query, chr(10)), '{statement}') AND datname = current_database() "
+        "AND clock_timestamp() - query_start > '200 ms'"
+    )
+    write = (
+        "INSERT INTO pgrecall.agent_memories (agent_id, id, content) "
+        "VALUES ('a', gen_random_uuid(), '{}')"
+    )
+    with open_transaction(empty_url, write.format("before")):
+        running = background.submit(change, empty_url)
+        wait_until(
+            "it has waited for longer than the lock timeout",
+            lambda: bool(values(empty_url, waiting)) or running.done(),
+        )
+        with psycopg.connect(empty_url, autocommit=True, options="-c lock_timeout=100ms") as other:
+            for one in (
+                write.format("meanwhile"),
+                "UPDATE pgrecall.agent_memories SET importance = 0.7",
+                "SELECT * FROM pgrecall.agent_memories",
+                "DELETE FROM pgrecall.agent_memories",
+            ):
+                other.execute(one.encode())
+
+    assert running.result().embedding_index == (change is not drop)
+    assert running.result().invalid_indexes == []
+    assert value(empty_url, "SELECT count(*) FROM pgrecall.agent_memories") == 0

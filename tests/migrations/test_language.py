@@ -1,0 +1,353 @@
+"""The language by which words are compared: chosen with a schema, changed later."""
+
+from __future__ import annotations
+
+import random
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import psycopg
+import pytest
+
+from pgrecall import MemoryRepository, NewMemory, migrate
+from pgrecall.errors import InputError, PgRecallError, SchemaError
+from tests.migrations.asking import (
+    alembic,
+    engine_of,
+    insert,
+    open_transaction,
+    psql,
+    repository,
+    run,
+    value,
+    values,
+    wait_until,
+    wait_until_blocked,
+)
+from tests.migrations.schema_dump import dump
+from tests.migrations.wording import DIMENSIONS, OWN, QUERY, hybrid, new_role, terms, with_words
+
+
+@pytest.mark.parametrize(
+    ("language", "expected"),
+    [
+        (None, {"hauser", "der", "danc"}),
+        ("english", {"hauser", "der", "danc"}),
+        ("simple", {"hauser", "der", "dancing", "the"}),
+        ("german", {"haus", "dancing", "the"}),
+    ],
+)
+def test_the_language_is_given_with_the_upgrade(
+    empty_url: str, language: str | None, expected: set[str]
+) -> None:
+    status = migrate.upgrade(empty_url, dimensions=DIMENSIONS, language=language)
+
+    insert(empty_url, "a", "Häuser der dancing the")
+    assert (status.language, status.pending) == (language or "english", [])
+    assert terms(empty_url) == {"Häuser der dancing the": expected}
+    again = migrate.upgrade(empty_url, language=language)
+    assert again == status == migrate.upgrade(empty_url)
+
+
+def test_another_language_later_is_refused_and_the_way_is_told(empty_url: str) -> None:
+    migrate.upgrade(empty_url, dimensions=DIMENSIONS, language="german")
+
+    with pytest.raises(SchemaError, match="by german, not simple; `pgrecall migrate language simp"):
+        migrate.upgrade(empty_url, language="simple")
+
+    assert migrate.status(empty_url).language == "german"
+
+
+def test_a_language_that_the_server_has_not_is_refused_with_the_list(empty_url: str) -> None:
+    with pytest.raises(InputError, match=r"unknown text language 'klingon'.*english.*simple"):
+        migrate.upgrade(empty_url, dimensions=DIMENSIONS, language="klingon")
+
+    assert migrate.status(empty_url).language is None
+    assert migrate.upgrade(empty_url, dimensions=DIMENSIONS).language == "english"
+
+
+HOSTILE_NAMES = ["English", "a'b", "simple'::regconfig; --", "a.b", "x" * 64, "a\n", "ä", "1", ""]
+each_hostile = pytest.mark.parametrize("name", HOSTILE_NAMES, ids=lambda name: f"{name!a:.25}")
+
+
+@each_hostile
+def test_a_language_that_cannot_be_a_name_is_refused(empty_url: str, name: str) -> None:
+    with pytest.raises(InputError, match="a text language is named with"):
+        migrate.upgrade(empty_url, dimensions=DIMENSIONS, language=name)
+    with pytest.raises(InputError, match="a text language is named with"):
+        migrate.sql(language=name)
+    with pytest.raises(InputError, match="a text language is named with"):
+        migrate.change_language(empty_url, name)
+
+
+def test_plain_alembic_takes_the_language_and_refuses_another(empty_url: str) -> None:
+    alembic(empty_url, "-x", f"dimensions={DIMENSIONS}", "-x", "language=german", "upgrade", "head")
+    assert migrate.status(empty_url).language == "german"
+
+    with pytest.raises(SchemaError, match="compares words by german, not simple"):
+        alembic(empty_url, "-x", "language=simple", "upgrade", "head")
+
+    alembic(empty_url, "upgrade", "head")
+    assert migrate.status(empty_url).language == "german"
+
+
+def test_the_upgrade_as_text_builds_the_same_in_every_language(empty_url: str) -> None:
+    migrate.upgrade(empty_url, dimensions=DIMENSIONS, language="german")
+    online = dump(empty_url)
+    run(empty_url, "DROP SCHEMA pgrecall CASCADE")
+
+    psql(empty_url, migrate.sql(dimensions=DIMENSIONS, language="german"))
+
+    assert dump(empty_url) == online
+    assert migrate.status(empty_url).language == "german"
+
+
+# Changing the language
+
+
+@pytest.fixture
+def filled(empty_url: str) -> str:
+    """At the newest revision: one memory of an agent and one of a team, 60 of another, indexed."""
+    migrate.upgrade(empty_url, dimensions=DIMENSIONS)
+    for owner in ("a", "team:a"):
+        insert(empty_url, owner, "the dancing")
+    repo = repository(empty_url)
+    dice = random.Random(5)
+    repo.add_many(
+        "indexed",
+        [NewMemory(f"the note {n}", embedding=[dice.gauss() for _ in QUERY]) for n in range(60)],
+    )
+    repo.build_rank_indexes(agent_id="indexed", at_least=1)
+    return empty_url
+
+
+BLOCKED = (
+    "SELECT pid FROM pg_stat_activity WHERE datname = current_database() "
+    "AND wait_event_type = 'Lock'"
+)
+ENGLISH, SIMPLE = {"danc"}, {"the", "dancing"}
+NOTES = "SELECT term_memories FROM pgrecall.rank_indexes WHERE common_terms IS NOT NULL"
+HOLDS_THE_END = "SELECT FROM pgrecall.rank_indexes FOR UPDATE"
+"""A change of the language waits for this after all texts have been taken apart."""
+
+
+def its_terms(url: str) -> set[str]:
+    return terms(url)["the dancing"]
+
+
+def test_changing_the_language_takes_all_texts_apart_and_drops_what_indexes_noted(
+    filled: str,
+) -> None:
+    assert its_terms(filled) == ENGLISH
+    assert values(filled, NOTES) == [60]
+
+    changed = migrate.change_language(filled, "simple")
+
+    assert changed == 62
+    assert its_terms(filled) == SIMPLE
+    assert migrate.status(filled).language == "simple"
+    assert values(filled, NOTES) == []
+    repo = repository(filled)
+    for strategy in ("index", "exact"):
+        hits = hybrid(repo, "indexed", "the", strategy=strategy)
+        assert (hits.strategy, len(with_words(hits))) == (strategy, 10)
+    repo.maintain_rank_indexes(agent_id="indexed")
+    assert migrate.change_language(filled, "english") == 62
+    assert its_terms(filled) == ENGLISH
+
+
+def test_a_changed_language_counts_for_what_is_written_later(filled: str) -> None:
+    migrate.change_language(filled, "simple")
+    repo = repository(filled)
+
+    repo.add("a", NewMemory("the singing", embedding=QUERY))
+    repo.add_many("a", [NewMemory("the reading", embedding=QUERY)])
+
+    found = terms(filled)
+    assert found["the singing"] == {"the", "singing"}
+    assert found["the reading"] == {"the", "reading"}
+
+
+TIMES = 14
+"""psycopg prepares a statement after five, and the server keeps a plan for all values after five
+more."""
+
+
+def test_a_connection_that_has_searched_before_searches_by_the_new_language(filled: str) -> None:
+    """Whatever plans it keeps."""
+    with engine_of(filled).connect() as connection:
+        repo = MemoryRepository(connection)
+
+        def seen() -> tuple[Any, ...]:
+            hits = hybrid(repo, "a", "the")
+            alone = hybrid(repo, "a", "the", weights={"keyword": 1.0}, normalise_weights=True)
+            matching = [repo.count("a", text=text) for text in ("dancing", "dances")]
+            filtered = [
+                len(repo.search("a", QUERY, text=text, touch=False))
+                for text in ("dancing", "dances")
+            ]
+            names = {term.term for term in repo.telling_terms("a")}
+            connection.commit()
+            return with_words(hits), with_words(alone), matching, filtered, names
+
+        before = [seen() for _ in range(TIMES)]
+        migrate.change_language(filled, "simple")
+        after = [seen() for _ in range(TIMES)]
+
+    the = ["the dancing"]
+    assert before == [([], [], [1, 1], [1, 1], ENGLISH)] * TIMES
+    assert after == [(the, the, [1, 0], [1, 0], SIMPLE)] * TIMES
+
+
+@pytest.mark.parametrize("by", ["termination", "cancellation"])
+def test_a_change_that_is_cut_off_at_its_end_has_changed_nothing(
+    filled: str, background: ThreadPoolExecutor, by: str
+) -> None:
+    before = dump(filled)
+    with open_transaction(filled, HOLDS_THE_END):
+        running = background.submit(migrate.change_language, filled, "simple")
+        pid = wait_until_blocked(filled, 'SELECT "pgrecall".change_text_language')
+        assert with_words(hybrid(repository(filled), "a", "the dance")) == ["the dancing"]
+        end = "pg_terminate_backend(%s, 10000)" if by == "termination" else "pg_cancel_backend(%s)"
+        assert value(filled, f"SELECT {end}", pid)
+        with pytest.raises(PgRecallError):
+            running.result()
+
+    assert its_terms(filled) == ENGLISH
+    assert migrate.status(filled).language == "english"
+    assert values(filled, NOTES) == [60]
+    assert dump(filled) == before
+
+
+def test_writers_wait_for_a_change_and_go_by_the_new_language(
+    filled: str, background: ThreadPoolExecutor
+) -> None:
+    repo = repository(filled)
+    with open_transaction(filled, HOLDS_THE_END):
+        changing = background.submit(migrate.change_language, filled, "simple")
+        wait_until_blocked(filled, 'SELECT "pgrecall".change_text_language')
+        adding = background.submit(repo.add, "a", NewMemory("the singing", embedding=QUERY))
+        wait_until("both wait", lambda: len(values(filled, BLOCKED)) == 2)
+    changing.result()
+    adding.result()
+
+    assert terms(filled)["the singing"] == {"the", "singing"}
+
+
+@pytest.mark.parametrize(
+    "isolation",
+    [
+        "READ COMMITTED",
+        "REPEATABLE READ",
+    ],
+)
+def test_a_change_takes_apart_what_was_written_while_it_waited(
+    filled: str, background: ThreadPoolExecutor, isolation: str
+) -> None:
+    """Whatever the isolation level that an engine or a database has by default."""
+    engine = engine_of(filled, isolation_level=isolation)
+    write = (
+        "INSERT INTO pgrecall.agent_memories (agent_id, id, content) "
+        "VALUES ('a', gen_random_uuid(), 'the singing')"
+    )
+    with open_transaction(filled, write) as writer:
+        changing = background.submit(migrate.change_language, engine, "simple")
+        wait_until_blocked(filled, 'SELECT "pgrecall".change_text_language')
+        writer.commit()
+    changing.result()
+
+    assert terms(filled)["the singing"] == {"the", "singing"}
+
+
+def test_two_changes_at_once_come_one_after_the_other(
+    filled: str, background: ThreadPoolExecutor
+) -> None:
+    with open_transaction(filled, HOLDS_THE_END):
+        running = [
+            background.submit(migrate.change_language, filled, name)
+            for name in ("simple", "german")
+        ]
+        wait_until_blocked(filled, 'SELECT "pgrecall".change_text_language')
+    outcomes = [future.exception() for future in running]
+
+    assert all(error is None or isinstance(error, PgRecallError) for error in outcomes)
+    assert None in outcomes
+    language = migrate.status(filled).language
+    assert language in ("simple", "german")
+    expected = SIMPLE if language == "simple" else {"the", "dancing"}
+    assert its_terms(filled) == expected
+
+
+@pytest.mark.parametrize("name", ["klingon", "pg_catalog"])
+def test_changing_to_an_unknown_language_is_refused(filled: str, name: str) -> None:
+    with pytest.raises(InputError, match="unknown text language"):
+        migrate.change_language(filled, name)
+
+    assert its_terms(filled) == ENGLISH
+
+
+def test_where_there_is_no_schema_there_is_no_language_to_change(empty_url: str) -> None:
+    with pytest.raises(SchemaError, match="no pgrecall tables"):
+        migrate.change_language(empty_url, "simple")
+
+
+def test_one_schema_changes_its_language_and_another_does_not(empty_url: str) -> None:
+    for schema in ("one", "two"):
+        migrate.upgrade(empty_url, dimensions=DIMENSIONS, schema=schema)
+        insert(empty_url, "a", "the dancing", schema=schema)
+
+    migrate.change_language(empty_url, "simple", schema="two")
+
+    assert terms(empty_url, schema="one") == {"the dancing": ENGLISH}
+    assert terms(empty_url, schema="two") == {"the dancing": SIMPLE}
+
+
+@pytest.mark.parametrize("role", ["reader", "writer"])
+def test_only_the_owner_may_change_the_language(filled: str, role: str) -> None:
+    with new_role(filled, "agent_memories", "alembic_version") as name:
+        if role == "writer":
+            run(filled, f'GRANT ALL ON ALL TABLES IN SCHEMA pgrecall TO "{name}"')
+        with psycopg.connect(filled, autocommit=True) as connection:
+            connection.execute(f'SET ROLE "{name}"'.encode())
+            with pytest.raises(psycopg.errors.InsufficientPrivilege):
+                connection.execute("SELECT pgrecall.change_text_language('simple')")
+
+    assert its_terms(filled) == ENGLISH
+
+
+@pytest.mark.parametrize("given", ["NULL", "1::oid::regconfig"])
+def test_changing_to_no_language_is_refused_in_an_empty_schema_too(
+    empty_url: str, given: str
+) -> None:
+    migrate.upgrade(empty_url, dimensions=DIMENSIONS)
+
+    with pytest.raises(psycopg.Error):
+        run(empty_url, f"SELECT pgrecall.change_text_language({given})")
+
+
+def test_a_configuration_of_one_s_own_is_a_language_and_stays_while_it_is_used(
+    empty_url: str,
+) -> None:
+    run(empty_url, OWN.format("public.mine"))
+    migrate.upgrade(empty_url, dimensions=DIMENSIONS, language="mine")
+    insert(empty_url, "a", "the dancing")
+
+    with pytest.raises(psycopg.errors.DependentObjectsStillExist):
+        run(empty_url, "DROP TEXT SEARCH CONFIGURATION public.mine")
+
+    assert migrate.upgrade(empty_url, language="mine").language == "mine"
+    assert terms(empty_url) == {"the dancing": SIMPLE}
+
+
+@pytest.mark.parametrize("name", ["elsewhere.mine", 'public."My English"'])
+def test_a_language_set_in_psql_does_not_stop_later_migrations(empty_url: str, name: str) -> None:
+    migrate.upgrade(empty_url, dimensions=DIMENSIONS)
+    run(
+        empty_url,
+        "CREATE SCHEMA elsewhere",
+        OWN.format(name),
+        f"SELECT pgrecall.change_text_language('{name}')",
+    )
+
+    assert migrate.embedding_index(empty_url).pending == []
+    assert migrate.downgrade(empty_url).revision is None

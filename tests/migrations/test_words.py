@@ -1,0 +1,181 @@
+"""The words that are kept of memories, whatever their text, and who may read them."""
+
+from __future__ import annotations
+
+import os
+import random
+import subprocess
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+import psycopg
+import pytest
+
+from pgrecall import MemoryRepository, NewMemory, embedded, migrate
+from pgrecall.embedding import EmbeddingType
+from tests.conftest import new_database
+from tests.migrations.asking import engine_of, insert, psql, repository, run
+from tests.migrations.schema_dump import dump
+from tests.migrations.wording import (
+    DIMENSIONS,
+    OWN,
+    QUERY,
+    hybrid,
+    new_role,
+    terms,
+    with_words,
+)
+
+MIB = 2**20
+
+TEXTS: Mapping[str, set[str]] = {
+    "Dancing bears, 1,000 of them!": {"danc", "bear", "1000"},
+    "The Café in São Paulo": {"cafe", "sao", "paulo"},
+    "the and of": set(),
+    "?!": set(),
+    "\U0001f600": set(),
+    "東京 tower": {"東", "京", "tower"},
+    "O'Neil's 2026-03-15": {"o", "neil", "2026", "03", "15"},
+    "\\ ' \" & | ! ( ) <-> : *": set(),
+    "tea " * (MIB // 2): {"tea"},
+    "the " * (MIB // 2): set(),
+    "x" * (2 * MIB): {"x" * 200, "x" * (100_000 % 201)},
+}
+"""Texts and their words in English; of the last three, 2 MiB each, words past 100,000 characters do
+not count and longer ones are cut at 200."""
+WITHIN = "".join(f"w{number:06} " for number in range(262_000))
+"""2 MiB of different words, of which the first 12,500 count."""
+
+
+@pytest.mark.parametrize(
+    ("embedding_type", "schema"),
+    [(EmbeddingType.VECTOR, "pgrecall"), (EmbeddingType.HALFVEC, "select")],
+    ids=["vector", "halfvec_in_a_schema_named_select"],
+)
+def test_the_words_of_any_text_are_kept_and_found(
+    each_url: str, embedding_type: EmbeddingType, schema: str
+) -> None:
+    migrate.upgrade(each_url, dimensions=DIMENSIONS, embedding_type=embedding_type, schema=schema)
+    for text in (*TEXTS, WITHIN):
+        insert(each_url, "a", text, schema=schema)
+
+    found = terms(each_url, schema)
+    many = found.pop(WITHIN)
+    assert found == TEXTS
+    assert many == {f"w{number:06}" for number in range(12_500)}
+    hits = hybrid(repository(each_url, schema), "a", "dance of São tea w000007", k=len(TEXTS) + 1)
+    assert with_words(hits) == sorted([*list(TEXTS)[:2], "tea " * (MIB // 2), WITHIN])
+
+
+LIGATURES = [chr(0xFDF2 + number) for number in range(7)]
+"""One character each, which compatibility forms make four of."""
+
+
+def swelling() -> str:
+    """99,989 characters whose words, with their parts, take more than a tsvector holds."""
+    dice = random.Random(1)
+    halves = ["".join(dice.choices(LIGATURES, k=100)) for _ in range(2 * 497)]
+    return " ".join("-".join(pair) for pair in zip(halves[::2], halves[1::2], strict=True))
+
+
+def test_a_text_that_swells_when_folded_can_be_stored_and_asked_for(empty_url: str) -> None:
+    migrate.upgrade(empty_url, dimensions=DIMENSIONS)
+    repo = repository(empty_url)
+
+    repo.add("a", NewMemory(swelling(), embedding=QUERY))
+
+    assert len(hybrid(repo, "a", swelling())) == 1
+
+
+@contextmanager
+def acting_as(url: str, role: str) -> Iterator[MemoryRepository]:
+    with engine_of(url).connect() as connection:
+        connection.exec_driver_sql(f'SET ROLE "{role}"')
+        yield MemoryRepository(connection)
+        connection.rollback()
+
+
+SEARCHES = (
+    *("memory_usage", "memory_events", "rank_indexes", "alembic_version"),
+    *("agent_memories", "telling_terms"),
+)
+
+
+def test_who_may_read_the_tables_can_search_by_words(each_url: str) -> None:
+    migrate.upgrade(each_url, dimensions=DIMENSIONS)
+    insert(each_url, "a", "the dancing")
+    insert(each_url, "team:a", "the dance")
+    with new_role(each_url, *SEARCHES) as role, acting_as(each_url, role) as repo:
+        hits = hybrid(repo, "a", "dancing", teams=["a"])
+        assert with_words(hits) == ["the dance", "the dancing"]
+        assert [term.term for term in repo.telling_terms("a")] == ["danc"]
+        assert repo.count("a", text="dances") == 1
+        [own] = [hit.memory.id for hit in hits if hit.memory.team_id is None]
+        why = repo.explain("a", own, QUERY, profile="hybrid", query_text="dance")
+        assert [(term.term, term.matched, term.memories) for term in why.terms] == [
+            ("danc", True, 1)
+        ]
+
+
+def test_the_views_of_words_give_nobody_more_than_they_may_read(empty_url: str) -> None:
+    migrate.upgrade(empty_url, dimensions=DIMENSIONS)
+    insert(empty_url, "a", "secret")
+    with new_role(empty_url, "team_memories", "telling_terms") as role:
+        for view in ("team_memories", "telling_terms"):
+            with psycopg.connect(empty_url, autocommit=True) as connection:
+                connection.execute(f'SET ROLE "{role}"'.encode())
+                with pytest.raises(psycopg.errors.InsufficientPrivilege, match="agent_memories"):
+                    connection.execute(f"SELECT * FROM pgrecall.{view}".encode())
+
+
+# Dump and restore
+
+
+def restored(source: str, target: str) -> None:
+    """The whole database, through pg_dump and psql."""
+    done = subprocess.run(
+        [embedded.binaries() / "pg_dump", "--no-owner", source],
+        capture_output=True,
+        encoding="utf-8",
+        env=os.environ | {"PGCLIENTENCODING": "UTF8"},
+    )
+    assert done.returncode == 0, done.stderr
+    psql(target, done.stdout)
+
+
+@pytest.mark.parametrize("language", ["english", "mine"])
+def test_searches_find_the_same_in_a_database_restored_from_a_dump(
+    empty_url: str, server_url: str, language: str
+) -> None:
+    run(empty_url, OWN.format("public.mine"))
+    migrate.upgrade(empty_url, dimensions=DIMENSIONS, language=language)
+    repo = repository(empty_url)
+    dice = random.Random(9)
+    words = ["dancing", "bears", "café", "1,000", "the", "Zoë's", "東京", "2026-03-15"]
+    for among in (repo, repo.teams):
+        among.add_many(
+            "a",
+            [
+                NewMemory(
+                    f"{n} {' '.join(dice.choices(words, k=3))}",
+                    embedding=[dice.gauss() for _ in QUERY],
+                )
+                for n in range(200)
+            ],
+        )
+    repo.build_rank_indexes(agent_id="a", at_least=1)
+    with new_database(server_url) as target:
+        restored(empty_url, target)
+
+        other = repository(target)
+        for text in (*words, "the bears of 東京", "nothing of it"):
+            for strategy in ("exact", "index"):
+                asked: dict[str, Any] = {"strategy": strategy, "teams": ["a"], "k": 10}
+                found = hybrid(other, "a", text, **asked)
+                assert found == hybrid(repo, "a", text, **asked)
+                assert found.strategy == strategy
+        assert other.telling_terms("a") == repo.telling_terms("a")
+        assert migrate.status(target) == migrate.status(empty_url)
+        other.add("a", NewMemory("dancing again", embedding=QUERY))
+        assert dump(target) == dump(empty_url)

@@ -1,0 +1,101 @@
+"""What an error message quotes."""
+
+from __future__ import annotations
+
+import tracemalloc
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pgrecall.errors import InputError
+from pgrecall.quoting import LONGEST, cut, listed, path_of, shortened
+
+
+class Loud:
+    def __repr__(self) -> str:
+        return "loud\n" * 1_000
+
+
+class Fails:
+    def __repr__(self) -> str:
+        raise RuntimeError
+
+    def __str__(self) -> str:
+        raise RuntimeError
+
+
+@pytest.mark.parametrize(
+    "value",
+    ["Ines", "it's", "", 5, -7, 0.1, None, True, [1, "two"], {"a": 1}, (), b"\xff", "\ud800"],
+)
+def test_what_is_short_is_quoted_as_it_is(value: object) -> None:
+    assert shortened(value) == repr(value)
+
+
+nested = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text() | st.binary(),
+    lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner) | st.tuples(inner, inner),
+)
+
+
+@given(nested, st.integers(10, 300))
+def test_a_quote_is_never_longer_than_asked_for_and_on_one_line(
+    value: object, longest: int
+) -> None:
+    quoted = shortened(value, longest)
+
+    assert quoted
+    assert len(quoted) <= longest
+    assert "\n" not in quoted
+
+
+@pytest.mark.parametrize(
+    ("value", "quoted"),
+    [
+        (Fails(), "<Fails>"),
+        ([Fails()], "[<Fails>]"),
+        (10**5_000, "<a whole number of too many digits>"),
+        (type("Text", (str,), {})("x" * 500), None),
+        (Loud(), None),
+    ],
+    ids=["fails", "fails inside", "number", "kind of text", "long"],
+)
+def test_what_has_no_repr_or_a_long_one_is_quoted_all_the_same(value: Any, quoted: str) -> None:
+    assert len(shortened(value)) <= 60
+    assert quoted in (None, shortened(value))
+
+
+@pytest.mark.parametrize("value", ["x" * 10_000_000, b"x" * 10_000_000, [["x" * 100_000]] * 1_000])
+def test_no_more_is_built_than_is_shown(value: object) -> None:
+    tracemalloc.start()
+    shortened(value)
+    _, most = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+
+    assert most < 50_000
+
+
+def test_a_long_text_keeps_its_beginning_and_its_end() -> None:
+    assert cut("a" * 100 + "b" * 100, 30) == "a" * 19 + "…" + "b" * 10
+    assert cut("short", 30) == "short"
+
+
+def test_names_are_listed_in_order_and_the_first_only() -> None:
+    assert listed(["b", "a"]) == "a, b"
+    assert listed("fbdcae") == "a, b, c, d …"
+    assert listed([7, None]) == "7, None"
+    assert len(listed(["x" * 1_000] * 1_000)) <= LONGEST
+
+
+@pytest.mark.parametrize("path", ["a\0b", "\ud800", 5, b"a", None, ["a"]])
+def test_what_is_no_path_is_refused(path: object) -> None:
+    with pytest.raises(InputError):
+        path_of(path)
+
+
+def test_a_path_may_have_bytes_that_are_no_text() -> None:
+    assert path_of("\udcff") == Path("\udcff")
+    assert shortened(Path("some/where")) == "some/where"
