@@ -892,12 +892,12 @@ class Lives(RuleBasedStateMachine):
                 compare(row, life.memories[memory_id])
         for table, told in {
             "labels": {
-                (owner[1], *key): weight
+                (stored_id(owner), *key): weight
                 for owner, life in self.lives.items()
                 for key, weight in life.labels.items()
             },
             "links": {
-                (owner[1], *key): weight
+                (stored_id(owner), *key): weight
                 for owner, life in self.lives.items()
                 for key, weight in life.links.items()
             },
@@ -915,22 +915,26 @@ class Lives(RuleBasedStateMachine):
         ):
             events.setdefault((row["agent_id"], row["memory_id"]), []).append(row["event_type"])
         assert events == {
-            (owner[1], memory_id): told
+            (stored_id(owner), memory_id): told
             for owner, life in self.lives.items()
             for memory_id, told in life.events.items()
         }
 
     def rows(self, owner: Owner) -> dict[UUID, dict[str, Any]]:
-        kind, name = owner
         found = self.sql(
-            f"SELECT m.*, u.* FROM pgrecall.{kind}_memories m LEFT JOIN pgrecall.memory_usage u "
-            f"ON u.agent_id = m.{kind}_id AND u.memory_id = m.id WHERE m.{kind}_id = %s",
-            name,
+            "SELECT m.*, u.* FROM pgrecall.agent_memories m LEFT JOIN pgrecall.memory_usage u "
+            "ON u.agent_id = m.agent_id AND u.memory_id = m.id WHERE m.agent_id = %s",
+            stored_id(owner),
         )
         return {row["id"]: row for row in found}
 
     def sql(self, statement: str, *values: Any) -> list[dict[str, Any]]:
         return self.connection.execute(statement, values).fetchall()
+
+
+def stored_id(owner: Owner) -> str:
+    kind, name = owner
+    return name if kind == "agent" else f"team:{name}"
 
 
 def trusted(memory: Remembered) -> float:

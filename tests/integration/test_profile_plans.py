@@ -222,6 +222,26 @@ def test_all_owners_are_reached_in_one_scan_through_the_key(
 
     [scan] = ranked_scans(plan, "agent_memories")
     assert reached_by(scan) in BY_OWNER
+    for usage in ranked_scans(plan, "memory_usage"):
+        assert reached_by(usage) == {"pk_memory_usage"}
+
+
+@pytest.mark.parametrize("teams", [[], TEAMS], ids=["own", "teams"])
+@pytest.mark.parametrize("name", profiles.BUILT_IN)
+def test_a_function_reads_no_table_as_a_whole(engine: Engine, name: str, teams: list[str]) -> None:
+    """Nor the counters of all owners, however many calls have made its plans generic."""
+    query = str([1.0] * DIMENSIONS)
+    call = f"SELECT count(*) FROM pgrecall.recall_{name}(%s, query => %s, teams => %s)".encode()
+    url = engine.url.set(drivername="postgresql").render_as_string(hide_password=False)
+    with psycopg.connect(url) as connection:
+        for _ in range(7):
+            connection.execute(call, (AGENT, query, teams))
+        read = connection.execute(
+            "SELECT relname FROM pg_stat_xact_user_tables WHERE seq_scan > 0 "
+            "AND relname IN ('agent_memories', 'memory_usage')"
+        )
+
+        assert read.fetchall() == []
 
 
 @pytest.mark.parametrize("teams", [[], TEAMS], ids=["own", "teams"])
