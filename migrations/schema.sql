@@ -4272,54 +4272,13 @@ CREATE VIEW pgrecall.team_memories WITH (security_invoker='true') AS
  SELECT substr(agent_id, 6) AS team_id,
     agent_id,
     id,
-    usefulness,
-    confidence,
+    memory_type,
+    tier,
+    status,
     importance,
     trust,
-    trust_half_life_hours,
     created_at,
-    updated_at,
-    valid_from,
-    valid_until,
-    expires_at,
-    invalidated_at,
-    status,
-    tier,
-    memory_type,
-    trust_curve,
-    entities,
-    embedding,
-    content,
-    content_hash,
-    embedding_model,
-    additional_types,
-    memory_nature,
-    content_type,
-    subject,
-    tags,
-    metadata,
-    needs_review,
-    trust_provenance,
-    trust_consensus,
-    trust_governance,
-    trust_usage,
-    component,
-    output_type,
-    domain,
-    category,
-    loop,
-    quality_score,
-    compliant,
-    requires_approval,
-    has_errors,
-    violates_policy,
-    under_policy_review,
-    observed_at,
-    invalidation_reason,
-    superseded_by,
-    inserted_at,
-    terms,
-    tokens
+    content
    FROM pgrecall.agent_memories m
   WHERE starts_with(agent_id, 'team:'::text);
 
@@ -4327,7 +4286,67 @@ CREATE VIEW pgrecall.team_memories WITH (security_invoker='true') AS
 -- Name: VIEW team_memories; Type: COMMENT; Schema: pgrecall; Owner: -
 --
 
-COMMENT ON VIEW pgrecall.team_memories IS 'The memories of teams by their id; in all other places a team is the owner team:<id>.';
+COMMENT ON VIEW pgrecall.team_memories IS 'The memories of teams by their ids; the whole rows stand in agent_memories.';
+
+--
+-- Name: COLUMN team_memories.team_id; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON COLUMN pgrecall.team_memories.team_id IS 'The team, without team:.';
+
+--
+-- Name: COLUMN team_memories.agent_id; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON COLUMN pgrecall.team_memories.agent_id IS 'The owner as it is stored, team:<id>.';
+
+--
+-- Name: COLUMN team_memories.id; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON COLUMN pgrecall.team_memories.id IS 'The memory.';
+
+--
+-- Name: COLUMN team_memories.memory_type; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON COLUMN pgrecall.team_memories.memory_type IS 'Its kind, which is also its store.';
+
+--
+-- Name: COLUMN team_memories.tier; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON COLUMN pgrecall.team_memories.tier IS 'short, medium or long.';
+
+--
+-- Name: COLUMN team_memories.status; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON COLUMN pgrecall.team_memories.status IS 'active, consolidated, completed or archived.';
+
+--
+-- Name: COLUMN team_memories.importance; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON COLUMN pgrecall.team_memories.importance IS 'How much it matters, 0 to 1.';
+
+--
+-- Name: COLUMN team_memories.trust; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON COLUMN pgrecall.team_memories.trust IS 'Trust as stored, before decay; NULL: never assessed.';
+
+--
+-- Name: COLUMN team_memories.created_at; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON COLUMN pgrecall.team_memories.created_at IS 'When it came to be; NULL: unknown.';
+
+--
+-- Name: COLUMN team_memories.content; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON COLUMN pgrecall.team_memories.content IS 'What is remembered.';
 
 --
 -- Name: telling_terms; Type: VIEW; Schema: pgrecall; Owner: -
