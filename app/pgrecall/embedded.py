@@ -34,10 +34,10 @@ class Database(AbstractContextManager[str]):
         self._use = _database(directory, postgres_version)
 
     def start(self) -> str:
-        """The URL; this process uses the server until it ends."""
+        """The URL for SQLAlchemy, which names psycopg; this process uses the server until it ends."""
         url = self.__enter__()
         atexit.register(self._use.__exit__, None, None, None)
-        return url
+        return url.replace("postgresql:", "postgresql+psycopg:", 1)
 
     def __enter__(self) -> str:
         return self._use.__enter__()

@@ -782,7 +782,7 @@ def test_a_manual_change_of_trust_needs_a_reason_and_an_actor(
 ) -> None:
     memory_id = remembered(shared_repo, agent)
 
-    with pytest.raises(InputError, match="reason|actor"):
+    with pytest.raises(InputError, match=r"reason|actor"):
         shared_repo.adjust_trust(agent, memory_id, 0.1, reason, actor)
     assert len(shared_repo.history(agent, memory_id)) == 1
 
