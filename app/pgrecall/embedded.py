@@ -34,7 +34,7 @@ class Database(AbstractContextManager[str]):
         self._use = _database(directory, postgres_version)
 
     def start(self) -> str:
-        """The URL for SQLAlchemy, which names psycopg; this process uses the server until it ends."""
+        """The URL for SQLAlchemy, with psycopg in it; the server runs until this process ends."""
         url = self.__enter__()
         atexit.register(self._use.__exit__, None, None, None)
         return url.replace("postgresql:", "postgresql+psycopg:", 1)

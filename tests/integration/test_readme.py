@@ -24,7 +24,8 @@ names = {}
 for code in blocks["python"]:
     exec(compile(code, "README.md", "exec"), names)
 names["repo"]._bind.dispose()
-psql = [embedded.binaries() / "psql", "--no-psqlrc", "--set=ON_ERROR_STOP=1", names["url"]]
+psql = [embedded.binaries() / "psql", "--no-psqlrc", "--set=ON_ERROR_STOP=1"]
+psql.append(names["url"].replace("+psycopg", ""))
 subprocess.run(psql, input="\\n".join(blocks["sql"]), text=True, check=True)
 """
 
