@@ -25,7 +25,9 @@ CALLS: dict[str, tuple[Any, ...]] = {
     **dict.fromkeys(["near_duplicates", "recorded_queries", "telling_terms", "prune"], ()),
     **dict.fromkeys(["check_rank_index", "complete_stale_tasks"], ()),
     **dict.fromkeys(["get", "delete", "touch", "existing", "history", "invalidate"], (ID,)),
-    **dict.fromkeys(["revive", "promote", "demote", "labels", "links", "update"], (ID,)),
+    **dict.fromkeys(
+        ["short_ids", "revive", "promote", "demote", "labels", "links", "update"], (ID,)
+    ),
     **dict.fromkeys(["label", "unlabel"], (ID, "x")),
     **dict.fromkeys(["link", "unlink"], (ID, OTHER)),
     **dict.fromkeys(["search", "context"], (VECTOR,)),
@@ -35,6 +37,7 @@ CALLS: dict[str, tuple[Any, ...]] = {
     "adjust_trust": (ID, 0.1, "why", "who"),
     "explain": (ID, VECTOR),
     "feedback": (ID, "useful"),
+    "find_ids": ("0123",),
     "labelled": ("x",),
     "record_outcome": (ID, "success"),
     "set_importance": (ID, 0.5),
