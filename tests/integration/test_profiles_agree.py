@@ -167,9 +167,9 @@ def fill(repository: MemoryRepository, connection: psycopg.Connection[Any]) -> N
             )
             table = sql.Identifier("team_memories" if teams else "agent_memories")
             cursor.executemany(
-                sql.SQL("UPDATE pgrecall.{} SET status = %s, invalidated_at = %s WHERE id = %s")
-                .format(table)
-                .as_string(),
+                sql.SQL(
+                    "UPDATE pgrecall.{} SET status = %s, invalidated_at = %s WHERE id = %s"
+                ).format(table),
                 [
                     (
                         dice.choice(["archived", "completed", "active", "active"]),

@@ -14,6 +14,7 @@ from sqlalchemy import create_engine, make_url
 from pgrecall import MemoryRepository, NewMemory, embedded, migrate
 from pgrecall.errors import InputError
 from tests.migrations.asking import run, value, values
+from tests.migrations.conftest import SEES_OUR_SCHEMA
 from tests.migrations.schema_dump import dump
 
 ROOT = Path(__file__).parents[2]
@@ -107,7 +108,8 @@ def test_plain_alembic_builds_the_same(empty_url: str, online: str) -> None:
     succeeded(alembic("-x", "dimensions=12", "upgrade", "head", url=empty_url))
     assert dump(empty_url) == online
 
-    succeeded(alembic("check", url=empty_url))
+    if SEES_OUR_SCHEMA:
+        succeeded(alembic("check", url=empty_url))
 
     succeeded(alembic("downgrade", "base", url=empty_url))
     assert migrate.status(empty_url).revision is None

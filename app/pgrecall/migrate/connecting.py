@@ -32,14 +32,13 @@ def database_url(target: str | URL) -> URL:
     """The URL with psycopg 3 as its driver; raises InputError when it is no PostgreSQL URL."""
     try:
         url = make_url(target)
-    except ArgumentError:
+        backend = url.get_backend_name()
+    except (ArgumentError, AttributeError):  # SQLAlchemy 2.0.0 returns whatever else it is given
         raise InputError(
             "the database URL cannot be read; it looks like postgresql://user:password@host/name"
         ) from None
-    if url.get_backend_name() not in ("postgresql", "postgres"):
-        raise InputError(
-            f"pgrecall needs a postgresql:// URL, got one for {url.get_backend_name()}"
-        )
+    if backend not in ("postgresql", "postgres"):
+        raise InputError(f"pgrecall needs a postgresql:// URL, got one for {backend}")
     return url.set(drivername="postgresql+psycopg")
 
 
