@@ -1468,7 +1468,7 @@ def test_an_index_built_by_another_role_serves_the_owner_of_the_memories(
     repo: MemoryRepository, own_engine: Engine, own_url: str, filled: list[UUID], role: str
 ) -> None:
     """The memories belong to `role`; whoever keeps the indexes is somebody else."""
-    quoted = psql.Identifier(role).as_string(None)
+    quoted = f'"{role}"'
     run(
         own_url,
         *(f"ALTER TABLE pgrecall.{t} OWNER TO {quoted}" for t in READ if t != "alembic_version"),

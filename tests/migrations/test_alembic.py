@@ -14,6 +14,7 @@ from pgrecall.embedding import EmbeddingType
 from pgrecall.migrate.environment import SETTINGS
 from pgrecall.migrate.settings import Settings
 from pgrecall.resources import migrations_folder
+from tests.migrations.conftest import compared
 
 
 def config(embedding_type: EmbeddingType) -> Config:
@@ -50,15 +51,18 @@ def test_every_revision_can_be_undone(history: MigrationContext) -> None:
     assert history.current == history.heads[0]
 
 
+@compared
 def test_the_code_s_tables_match_the_database(history: MigrationContext) -> None:
     tests.test_model_definitions_match_ddl(history)
 
 
+@compared
 @pytest.mark.parametrize("server", ["18"], indirect=True)
 def test_the_code_s_tables_match_a_database_of_halfvec(halfvec_history: MigrationContext) -> None:
     tests.test_model_definitions_match_ddl(halfvec_history)
 
 
+@compared
 @pytest.mark.parametrize("server", ["18"], indirect=True)
 @pytest.mark.parametrize(
     ("change", "remedy"),

@@ -11,6 +11,7 @@ from sqlalchemy import make_url
 from pgrecall import migrate
 from pgrecall.errors import InputError
 from tests.migrations.asking import ROOT, alembic_process, psql, run, succeeded, value, values
+from tests.migrations.conftest import SEES_OUR_SCHEMA
 from tests.migrations.schema_dump import dump
 
 
@@ -71,7 +72,8 @@ def test_plain_alembic_builds_the_same(empty_url: str, online: str) -> None:
     succeeded(alembic_process("-x", "dimensions=12", "upgrade", "head", url=empty_url))
     assert dump(empty_url) == online
 
-    succeeded(alembic_process("check", url=empty_url))
+    if SEES_OUR_SCHEMA:
+        succeeded(alembic_process("check", url=empty_url))
 
     succeeded(alembic_process("downgrade", "base", url=empty_url))
     assert migrate.status(empty_url).revision is None

@@ -49,16 +49,15 @@ def database_url(target: str | URL) -> URL:
         raise InputError(f"a database URL is text or a sqlalchemy.URL, got {shortened(target)}")
     try:
         url = make_url(target)
-    except ArgumentError:
+        backend = url.get_backend_name()
+    except (ArgumentError, AttributeError):  # SQLAlchemy 2.0.0 returns whatever else it is given
         raise InputError(
             "the database URL cannot be read; it looks like postgresql://user:password@host/name"
         ) from None
     except ValueError:  # of int()
         raise InputError(f"the port in the database URL is not a number; {_ENCODED}") from None
-    if url.get_backend_name() not in ("postgresql", "postgres"):
-        raise InputError(
-            f"pgrecall needs a postgresql:// URL, got one for {url.get_backend_name()}"
-        )
+    if backend not in ("postgresql", "postgres"):
+        raise InputError(f"pgrecall needs a postgresql:// URL, got one for {backend}")
     if url.port is not None and not 1 <= url.port <= 65535:
         raise InputError(f"the port in the database URL must be 1 to 65535, got {url.port}")
     if "@" in (url.host or ""):
