@@ -31,7 +31,7 @@ from pgrecall.validation import (
     require_aware,
     require_callable,
     require_count,
-    require_name,
+    require_text,
 )
 
 PATIENCE = 60.0
@@ -129,7 +129,7 @@ def check_rank_index(
     retrievals. `on_progress(done, total)` is called after each. Raises InputError where there is
     nothing to ask.
     """
-    require_name("agent_id", agent_id)
+    require_text("agent_id", agent_id)
     require_count("sample", sample, at_least=1, at_most=10_000)
     require_callable("on_progress", on_progress)
     [owner_id] = yield Transact(partial(indexing.owners, at_least=1, agent_id=agent_id))
