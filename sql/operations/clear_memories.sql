@@ -25,16 +25,16 @@ BEGIN
     INTO cleared;
     DELETE FROM memory_usage WHERE memory_usage.agent_id = owner_id AND NOT (EXISTS (SELECT 1
     FROM agent_memories
-    WHERE agent_memories.agent_id = owner_id AND agent_memories.id = memory_usage.memory_id));
+    WHERE agent_memories.agent_id = memory_usage.agent_id AND agent_memories.id = memory_usage.memory_id));
     DELETE FROM memory_labels WHERE memory_labels.agent_id = owner_id AND NOT (EXISTS (SELECT 1
     FROM agent_memories
-    WHERE agent_memories.agent_id = owner_id AND agent_memories.id = memory_labels.memory_id));
+    WHERE agent_memories.agent_id = memory_labels.agent_id AND agent_memories.id = memory_labels.memory_id));
     DELETE FROM memory_links WHERE memory_links.agent_id = owner_id AND NOT (EXISTS (SELECT 1
     FROM agent_memories
-    WHERE agent_memories.agent_id = owner_id AND agent_memories.id = memory_links.source_id));
+    WHERE agent_memories.agent_id = memory_links.agent_id AND agent_memories.id = memory_links.source_id));
     DELETE FROM memory_events WHERE memory_events.agent_id = owner_id AND NOT (EXISTS (SELECT 1
     FROM agent_memories
-    WHERE agent_memories.agent_id = owner_id AND agent_memories.id = memory_events.memory_id));
+    WHERE agent_memories.agent_id = memory_events.agent_id AND agent_memories.id = memory_events.memory_id));
     DELETE FROM gc_runs WHERE gc_runs.agent_id = owner_id;
     RETURN cleared;
 END

@@ -5,11 +5,12 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import Any
 
-from sqlalchemy import ColumnElement, Table, func, literal_column, select
 from sqlalchemy import delete as delete_
+from sqlalchemy import func, select
 
 from pgrecall.schema import Tables
 from pgrecall.statements.conditions import owned
+from pgrecall.statements.sweeping import gone_of
 
 
 @lru_cache
@@ -31,7 +32,7 @@ def clear(tables: Tables) -> tuple[Any, ...]:
     )
     traces = [
         # What belongs to a memory that was added while those before were deleted stays.
-        delete_(table).where(owned(table), ~_there(memories, memory_id))
+        delete_(table).where(owned(table), gone_of(tables, table, memory_id))
         for table, memory_id in (
             (tables.memory_usage, tables.memory_usage.c.memory_id),
             (tables.memory_labels, tables.memory_labels.c.memory_id),
@@ -41,7 +42,3 @@ def clear(tables: Tables) -> tuple[Any, ...]:
     ]
     traces.append(delete_(tables.gc_runs).where(owned(tables.gc_runs)))
     return (select(func.count().label("cleared")).select_from(gone), *traces)
-
-
-def _there(memories: Table, memory_id: ColumnElement[Any]) -> ColumnElement[bool]:
-    return select(literal_column("1")).where(owned(memories), memories.c.id == memory_id).exists()

@@ -55,16 +55,19 @@ def _orphans(tables: Tables) -> list[tuple[Table, ColumnElement[bool]]]:
     """What tells of memories, and whether a row of it tells of one that is gone."""
     usage, labels, links = tables.memory_usage, tables.memory_labels, tables.memory_links
     return [
-        (usage, _gone(tables, usage, usage.c.memory_id)),
-        (labels, _gone(tables, labels, labels.c.memory_id)),
+        (usage, gone_of(tables, usage, usage.c.memory_id)),
+        (labels, gone_of(tables, labels, labels.c.memory_id)),
         (
             links,
-            or_(_gone(tables, links, links.c.source_id), _gone(tables, links, links.c.target_id)),
+            or_(
+                gone_of(tables, links, links.c.source_id), gone_of(tables, links, links.c.target_id)
+            ),
         ),
     ]
 
 
-def _gone(tables: Tables, table: FromClause, memory_id: Any) -> Any:
+def gone_of(tables: Tables, table: FromClause, memory_id: Any) -> Any:
+    """Whether the memory that a row of this table tells of is gone."""
     memories = tables.memories
     there: Any = select(literal_column("1")).where(
         memories.c.agent_id == table.c.agent_id, memories.c.id == memory_id
