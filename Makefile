@@ -8,7 +8,7 @@ SMOKE := tests/unit/test_imports.py tests/unit/test_ids.py tests/unit/test_store
 	tests/migrations/test_tables.py tests/integration/test_readme.py \
 	tests/integration/test_batches.py tests/integration/test_command_line.py
 
-.PHONY: demo test test-lowest smoke-lowest test-beside lint types bench bench-import bench-context bench-evaluation bench-index bench-life bench-words schema profiles operations clean help
+.PHONY: demo test test-lowest smoke-lowest test-beside lint types bench bench-import bench-context bench-evaluation bench-index bench-life bench-policies bench-words schema recall clean help
 
 help:  ## List what can be made
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 18
@@ -53,6 +53,9 @@ bench-index: .venv/test  ## Measure rank indexes (PASSAGES=file.jsonl.gz adds re
 bench-life: .venv/test  ## Measure writing, touching and garbage collection
 	$(BIN)/python -m benchmarks.life
 
+bench-policies: .venv/test  ## Measure what row-level security costs
+	$(BIN)/python -m benchmarks.policies
+
 bench-words: .venv/test  ## Measure what the keyword signal finds and costs (PASSAGES as above)
 	$(BIN)/python -m benchmarks.words $(if $(PASSAGES),--passages $(PASSAGES))
 
@@ -80,8 +83,5 @@ schema: .venv/test  ## Write migrations/schema.sql anew
 clean:  ## Remove environments and caches
 	rm -rf .venv .venv-lowest build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
 
-profiles: .venv/test  ## Write the newest edition in sql/profiles from the built-in profiles
-	$(BIN)/python -m pgrecall.recall_function sql/profiles
-
-operations: .venv/test  ## Write sql/operations anew from the repository's statements
-	$(BIN)/python -m pgrecall.operation_functions sql/operations
+recall: .venv/test  ## Write what sql/recall has of the profiles and the search anew
+	$(BIN)/python -m pgrecall.recall_files sql/recall

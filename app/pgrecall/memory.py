@@ -45,8 +45,8 @@ class NewMemory:
     id: UUID | None = None
     """Made by the client (version 7) when None; adding the same id again stores nothing new."""
     key: str | None = None
-    """The caller's own name for this write, in place of an id: the id is made from it, so that a
-    write that is repeated under its key is recognised."""
+    """The caller's own name for the memory, which is known by it and not by its text. The id is
+    made from it, so that a write that is repeated under its key is recognised."""
     embedding: VectorLike | Literal[Unset.UNSET] | None = UNSET
     embedding_model: str | None = None
     memory_type: str = "episodic"
@@ -145,6 +145,8 @@ class Memory:
     superseded_by: UUID | None
     tokens: int | None
     """None where nobody counted; a context then goes by `token_counting.estimated_tokens`."""
+    key: str | None
+    """The caller's own name for it, where it was stored under one."""
     retrieval_count: int
     last_accessed_at: datetime | None
     success_count: int

@@ -17,15 +17,6 @@ nothing of their topic; with more links a walk takes longer than it gains."""
 LEVELS = (64, 100, 150, 200, 300)
 """Candidates that a search may take from the graph at first: the fewest that do are measured when
 it is built."""
-FOUND, HITS, SAMPLE = 0.99, 10, 200
-"""The share of so many best that has to be among them, over so many of the owner's own memories."""
-WORST = 0.5
-"""The least share for each of these memories: a walk may miss the whole topic of some, if no
-landmark shows it."""
-
-COMMON = 256
-"""Memories that have a term from which on it is noted how many do; fewer are counted at once."""
-
 MAX_BESIDE = 2_000
 """Memories scored beside the index: each costs some microseconds in every search."""
 MAX_AGE = timedelta(days=28)
@@ -91,38 +82,24 @@ class RankIndexStatus:
     used: int
     """Memories retrieved since."""
     bytes: int
-    at: datetime
-    """When this was seen."""
+    due: str | None
+    """Why maintenance is wanted, or None."""
+    shrunk: bool = False
+    """Whether the agent has less than half as many memories as it is for: maintenance drops it."""
     memories: int | None = None
     """The owner's active memories, counted where there is no index."""
-    has_words: bool = True
-    """Whether it can nominate by words: not where the language has been changed since."""
 
     @property
     def beside(self) -> int:
         """Memories scored beside the index, at most."""
         return self.written + self.changed + self.used
 
-    @property
-    def due(self) -> str | None:
-        """Why maintenance is due, or None."""
-        if self.index is None:
-            return "not built yet"
-        if not self.index.is_usable:
-            return "built by another version of pgrecall, not used"
-        if not self.has_words:
-            return "built before its words were compared as they are now"
-        if self.beside > MAX_BESIDE:
-            return f"{self.beside:,} memories written, changed or used since"
-        if self.at - self.index.built_at > MAX_AGE:
-            return f"{(self.at - self.index.built_at).days} days old"
-        return None
-
     def record(self) -> dict[str, Any]:
         """The status as plain JSON values."""
         return {
             "agent_id": self.agent_id,
             "due": self.due,
+            "shrunk": self.shrunk,
             "written": self.written,
             "changed": self.changed,
             "used": self.used,

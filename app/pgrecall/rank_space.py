@@ -116,6 +116,39 @@ AXES: tuple[Axis, ...] = (
 """The signals and half-lives that the rank index covers."""
 
 
+@dataclass(frozen=True, slots=True)
+class Term:
+    """A part of what a signal of weight 1 asks of positions: one coordinate of the direction."""
+
+    axis: Axis
+    share: float
+    half_life: float | None = None
+    """Days in which it falls by half, where it fades."""
+    moment: float | None = None
+    """One of MOMENTS, where it is interpolated between them."""
+
+    def at(self, elapsed: float) -> float:
+        """The coordinate, so many days after the index's moment."""
+        coordinate = self.share / self.axis.scale
+        if self.half_life is not None:
+            coordinate *= math.exp(max(-math.log(2) * elapsed / self.half_life, -700.0))
+        if self.moment is not None:
+            coordinate *= dict(_between(MOMENTS, elapsed)).get(self.moment, 0.0)
+        return coordinate
+
+    @property
+    def values(self) -> dict[str, float]:
+        """As `rank_direction` in SQL takes it; axes are counted from 1."""
+        found = {"axis": AXES.index(self.axis) + 1, "share": self.share / self.axis.scale}
+        if self.half_life is not None:
+            found["half_life"] = self.half_life
+        if self.moment is not None:
+            place = MOMENTS.index(self.moment)
+            around = {"before": MOMENTS[place - 1 : place], "after": MOMENTS[place + 1 :]}
+            found |= {"moment": self.moment, **{name: m[0] for name, m in around.items() if m}}
+        return found
+
+
 def direction(
     profile: Profile, elapsed: float, *, with_query: bool = True
 ) -> tuple[float, list[float]]:
@@ -124,17 +157,15 @@ def direction(
     Returns the weight of the unit query vector, and one coordinate per axis.
     """
     similarity = 0.0
-    shares: dict[Axis, float] = dict.fromkeys(AXES, 0.0)
+    coordinates = dict.fromkeys(AXES, 0.0)
     for signal, weight in profile:
         if isinstance(signal, Similarity):
             if not with_query:
                 continue  # then it is the same for every memory
             similarity = weight
-        if type(signal) not in KINDS.values():
-            continue
-        for axis, share in _mixture(signal, elapsed):
-            shares[axis] += weight * share
-    return similarity, [share / axis.scale for axis, share in shares.items()]
+        for term in terms(signal):
+            coordinates[term.axis] += weight * term.at(elapsed)
+    return similarity, list(coordinates.values())
 
 
 def uncovered(profile: Profile, *, with_entities: bool) -> float:
@@ -144,7 +175,7 @@ def uncovered(profile: Profile, *, with_entities: bool) -> float:
     A class of signals that is not named here is one of them.
     """
     return sum(
-        weight for signal, weight in profile if not _is_covered(signal, with_entities=with_entities)
+        weight for signal, weight in profile if not is_covered(signal, with_entities=with_entities)
     )
 
 
@@ -164,17 +195,17 @@ def is_hard(profile: Profile) -> bool:
 def is_rough(profile: Profile) -> bool:
     """Whether positions follow the score only roughly: where trust decays by each row's own
     half-life or recency is linear."""
-    return any(
-        weight > 0
-        and (
-            (isinstance(signal, Trust) and signal.decay)
-            or (isinstance(signal, Recency) and signal.curve is Curve.LINEAR)
-        )
-        for signal, weight in profile
-    )
+    return any(weight > 0 and is_followed_roughly(signal) for signal, weight in profile)
 
 
-def _is_covered(signal: Signal, *, with_entities: bool) -> bool:
+def is_followed_roughly(signal: Signal) -> bool:
+    """Whether positions follow this signal only roughly."""
+    if isinstance(signal, Trust):
+        return signal.decay
+    return isinstance(signal, Recency) and signal.curve is Curve.LINEAR
+
+
+def is_covered(signal: Signal, *, with_entities: bool) -> bool:
     """By the class itself: a subclass may mean something else."""
     kind = type(signal)
     if kind is EntityOverlap:
@@ -216,39 +247,38 @@ def _half_life(signal: Recency) -> float | None:
 _AXES = {(axis.what, axis.after): axis for axis in AXES}
 
 
-def _mixture(signal: Signal, elapsed: float) -> Iterator[tuple[Axis, float]]:
-    """The signal, as it is after so many days, as a sum of share · axis."""
+def terms(signal: Signal) -> Iterator[Term]:
+    """What the signal asks of positions, but for the embedding; nothing by a class of its own."""
+    if type(signal) not in KINDS.values():
+        return
     match signal:
         case Similarity():
-            yield _AXES[Missing.EMBEDDING, 0.0], signal.missing
+            yield Term(_AXES[Missing.EMBEDDING, 0.0], signal.missing)
         case Usefulness() | Importance() | Confidence():
-            yield _AXES[signal, 0.0], 1.0
+            yield Term(_AXES[signal, 0.0], 1.0)
         case Trust():
-            yield _AXES[Missing.TRUST, 0.0], signal.missing
+            yield Term(_AXES[Missing.TRUST, 0.0], signal.missing)
             if signal.decay:
-                yield from _interpolated(Trust(missing=0.0), elapsed)
+                yield from _interpolated(Trust(missing=0.0))
             else:
-                yield _AXES[Trust(decay=False, missing=0.0), 0.0], 1.0
+                yield Term(_AXES[Trust(decay=False, missing=0.0), 0.0], 1.0)
         case Recency():
             if _half_life(signal) is None:  # 1 for every memory but those of unknown age
-                yield _AXES[Missing.CREATED_AT, 0.0], signal.unknown - 1.0
+                yield Term(_AXES[Missing.CREATED_AT, 0.0], signal.unknown - 1.0)
                 return
-            yield _AXES[Missing.CREATED_AT, 0.0], signal.unknown
-            if _by_tier(signal):
-                yield from _interpolated(_BY_TIER, elapsed)
-            else:
-                yield from _decays(signal, elapsed)
+            yield Term(_AXES[Missing.CREATED_AT, 0.0], signal.unknown)
+            yield from _interpolated(_BY_TIER) if _by_tier(signal) else _decays(signal)
         case Frequency():
             yield from _frequencies(signal.cap)
 
 
-def _interpolated(signal: Signal, elapsed: float) -> Iterator[tuple[Axis, float]]:
-    """Between the two moments around this one; after the last, as at the last."""
-    for moment, share in _between(MOMENTS, elapsed):
-        yield _AXES[signal, moment], share
+def _interpolated(signal: Signal) -> Iterator[Term]:
+    """Between the two moments around the one asked about; after the last, as at the last."""
+    for moment in MOMENTS:
+        yield Term(_AXES[signal, moment], 1.0, moment=moment)
 
 
-def _decays(signal: Recency, elapsed: float) -> Iterator[tuple[Axis, float]]:
+def _decays(signal: Recency) -> Iterator[Term]:
     half_life = _half_life(signal)
     assert half_life is not None
     clock = Clock.CREATED_AT if signal.clock is Clock.CREATED_AT else _USED
@@ -257,15 +287,14 @@ def _decays(signal: Recency, elapsed: float) -> Iterator[tuple[Axis, float]]:
         parts = [(share, half_life * math.log(2) / node) for share, node in _HYPERBOLIC]
     for share, half_life in parts:
         for covered, part in _between(HALF_LIVES, half_life, map_by=math.log):
-            faded = math.exp(max(-math.log(2) * elapsed / covered, -700.0))
-            yield _AXES[_recency(clock, covered), 0.0], share * part * faded
+            yield Term(_AXES[_recency(clock, covered), 0.0], share * part, half_life=covered)
 
 
-def _frequencies(cap: float) -> Iterator[tuple[Axis, float]]:
+def _frequencies(cap: float) -> Iterator[Term]:
     """min(n / cap, 1); beyond the largest cap the slope is right, up to where that one ends."""
     beyond = min(1.0, CAPS[-1] / cap)
     for covered, share in _between(CAPS, cap, map_by=lambda x: 1 / x):
-        yield _AXES[Frequency(cap=covered), 0.0], share * beyond
+        yield Term(_AXES[Frequency(cap=covered), 0.0], share * beyond)
 
 
 def _between(

@@ -23,8 +23,8 @@ def migrations_folder() -> Path:
 
 
 def sql_folder() -> Path:
-    """The SQL files that migrations install."""
-    return _folder("sql", "functions")
+    """The functions and views that are installed in the schema, and queries to run by hand."""
+    return _folder("sql", "bound")
 
 
 def demo_memories() -> Path:
@@ -32,14 +32,19 @@ def demo_memories() -> Path:
     return _PACKAGE / "demo" / "memories.jsonl"
 
 
-def sql_file(path: str, extension_schema: str) -> str:
-    """The text of one of the SQL files, for a database that has pgvector in this schema."""
-    return with_extension((sql_folder() / path).read_text(encoding="utf-8"), extension_schema)
+def with_schemas(sql: str, schema: str, extension_schema: str) -> str:
+    """SQL with our schema put in where it says @extschema@, and that of pgvector where it says
+    @extschema:vector@.
+
+    Functions name the latter, since it is on none of their search paths: others may write to it.
+    """
+    return with_extension(sql.replace("@extschema@", _identifier(schema)), extension_schema)
 
 
 def with_extension(sql: str, extension_schema: str) -> str:
-    """SQL with the schema of pgvector put in where it says @extschema:vector@.
+    """SQL with the schema of pgvector put in where it says @extschema:vector@."""
+    return sql.replace("@extschema:vector@", _identifier(extension_schema))
 
-    Functions name it, since it is on none of their search paths: others may write to that schema.
-    """
-    return sql.replace("@extschema:vector@", '"' + extension_schema.replace('"', '""') + '"')
+
+def _identifier(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'

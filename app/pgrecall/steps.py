@@ -48,6 +48,21 @@ class Execute:
 
 
 @dataclass(frozen=True, slots=True)
+class Verb:
+    """A call of an installed function, atomic by itself; answered with all rows.
+
+    Where it is the first step that needs a connection, on an Engine it is one autocommit statement:
+    one round trip, and no other step may change anything. In a caller's transaction it runs within
+    a savepoint, so that the transaction can go on after a refusal.
+    """
+
+    statement: Executable
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    refuses: bool = True
+    """Whether it may raise what is checked there only; otherwise it needs no savepoint."""
+
+
+@dataclass(frozen=True, slots=True)
 class Lookup:
     """Answered with all rows of a statement, which may be some seconds old.
 
@@ -69,7 +84,7 @@ class Copy:
     embedding_oid: int
 
 
-Step = Inspect | Embed | CountTokens | Execute | Lookup | Copy
+Step = Inspect | Embed | CountTokens | Execute | Verb | Lookup | Copy
 Operation = Generator[Step, Any, T]
 
 

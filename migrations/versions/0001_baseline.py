@@ -23,33 +23,8 @@ down_revision = None
 branch_labels = ("pgrecall",)
 depends_on = None
 
-BOUND = ("functions/content_hash", "words/folded", "words/lexemes")
-"""What the columns of the tables are computed by; with text_language, which `lexemes` calls."""
-KEYS = ("words/term_key", "words/term_keys")
-"""What the index of words is made of."""
-FUNCTIONS = (
-    *("is_valid", "similarity", "recency_exponential", "recency_hyperbolic", "recency_linear"),
-    *("frequency", "decayed_trust", "entity_overlap", "event_id", "greedy_clusters"),
-    *("trust_provenance", "trust_governance", "trust_usage", "initial_trust"),
-    *("trust_after_outcome", "usefulness_after_feedback"),
-)
-WORDS = (
-    *("word_filter", "query_terms", "term_weight", "memories_of", "term_weights"),
-    *("keyword_shares", "common_terms", "word_candidates", "worded_candidates"),
-    "change_text_language",
-)
-RANK_INDEX = (
-    *("meaning", "nearest_landmark", "has_missed", "near_positions", "rank_candidates"),
-    *("calibrated_candidates", "await_writers", "drop_ranks", "forget_positions"),
-    "guard_positions",
-)
-OPERATIONS = (
-    *("record_outcome", "adjust_trust", "record_feedback", "invalidate_memories"),
-    *("revive_memories", "history", "clear_memories", "owners_of_memories", "count_garbage"),
-    *("collect_garbage_batch", "archive_excess_batch", "sweep_orphans_batch", "collect_garbage"),
-)
-VIEWS = ("memory_signals", "telling_terms", "team_memories")
-PROFILES = ("five_factor", "last_access", "half_life", "trust", "tiered", "hybrid")
+BOUND = ("content_hash", "folded", "lexemes", "term_key", "term_keys")
+"""What generated columns and indexes are made of, with text_language, which `lexemes` calls."""
 
 REPUTATIONS = {
     "governance": 0.95,
@@ -77,6 +52,9 @@ DECAYS = {
 TIERS = {"short": (24.0, False), "medium": (None, False), "long": (None, True)}
 """When a memory of each expires, in hours, and which one is meant where none is named."""
 
+RANK_AXES = 26
+"""Coordinates of a position beside those of the embedding."""
+
 CURVES = "IN ('hyperbolic', 'exponential', 'linear')"
 HALF_LIFE = "BETWEEN '1e-3'::float8 AND '1e9'::float8"
 DROP_ALL = """
@@ -86,12 +64,18 @@ DROP_ALL = """
         kind text;
         named text;
     BEGIN
+        -- With a word to those who have built on them.
+        IF to_regprocedure('drop_objects(text[])') IS NOT NULL THEN
+            PERFORM drop_objects(ARRAY(
+                SELECT name FROM installed_sql i, unnest(i.objects) name
+                 WHERE i.file NOT LIKE 'migrate/%'));
+        END IF;
         FOR kind, named IN
             SELECT 'VIEW', string_agg(oid::regclass::text, ', ')
               FROM pg_class WHERE relnamespace = ours AND relkind = 'v'
             UNION ALL
             SELECT 'TABLE', string_agg(oid::regclass::text, ', ')
-              FROM pg_class WHERE relnamespace = ours AND relkind = 'r'
+              FROM pg_class WHERE relnamespace = ours AND relkind IN ('r', 'p')
                AND relname <> 'alembic_version'
             UNION ALL
             SELECT 'ROUTINE', string_agg(oid::regprocedure::text, ', ')
@@ -108,8 +92,8 @@ DROP_ALL = """
 def upgrade() -> None:
     load_pgvector()
     _create_text_language()
-    for path in (*BOUND, *KEYS):
-        install(f"{path}.sql")
+    for name in BOUND:
+        install(f"{name}.sql")
     _create_memories()
     _create_usage()
     _create_events()
@@ -117,20 +101,11 @@ def upgrade() -> None:
     _create_links()
     _create_gc_runs()
     _create_rank_indexes()
+    _create_rank_positions()
     _create_defaults()
-    for name in FUNCTIONS:
-        install(f"functions/{name}.sql")
-    for name in WORDS:
-        install(f"words/{name}.sql")
-    for name in VIEWS:
-        install(f"views/{name}.sql")
-    for name in RANK_INDEX:
-        install(f"rank_index/{name}.sql")
-    install("context/pack.sql")
-    for name in OPERATIONS:
-        install(f"operations/{name}.sql")
-    for name in PROFILES:
-        install(f"profiles/{name}.sql")
+    _create_profiles()
+    _create_installed_sql()
+    _create_granted_roles()
 
 
 def downgrade() -> None:
@@ -145,6 +120,7 @@ def _create_text_language() -> None:
         "CREATE FUNCTION text_language() RETURNS regconfig "
         f"LANGUAGE sql IMMUTABLE PARALLEL SAFE RETURN '{language}'::regconfig"
     )
+    op.execute("REVOKE ALL ON FUNCTION text_language FROM PUBLIC")
     op.execute(
         "COMMENT ON FUNCTION text_language IS "
         "'The language by which words are compared; changed by change_text_language.'"
@@ -245,6 +221,13 @@ def _create_memories() -> None:
             comment="What content takes up in a prompt, as its writer counted; NULL: estimated when "
             "a context is packed.",
         ),
+        _text("key", "The caller's own name for it, which its id was made from."),
+        sa.Column(
+            "edition",
+            sa.Integer(),
+            comment="Which of the active memories of its text it is, from 0; NULL: not known by its "
+            "text, but by its key or its id.",
+        ),
         *_checks(
             table,
             agent_id="agent_id <> '' AND agent_id <> 'team:' AND length(agent_id) <= 205",
@@ -258,6 +241,8 @@ def _create_memories() -> None:
             invalidation_reason="invalidation_reason IN ('superseded', 'forgotten')",
             validity="valid_from < valid_until",
             tokens="tokens >= 0",
+            key="key <> '' AND length(key) <= 200",
+            edition="edition >= 0 AND (edition IS NULL OR key IS NULL)",
             embedding=f"{extension()}.{norm}(embedding) BETWEEN '1e-15'::float8 AND '1e15'::float8",
         ),
         *_share_checks(table, *shares),
@@ -271,6 +256,7 @@ def _create_memories() -> None:
         table,
         "agent_id",
         "content_hash",
+        "edition",
         unique=True,
         postgresql_where=sa.text("status = 'active'"),
     )
@@ -442,6 +428,82 @@ def _create_rank_indexes() -> None:
         *_moment_checks("rank_indexes", "as_of", "built_at"),
         key=("agent_id",),
     )
+
+
+def _create_profiles() -> None:
+    _create(
+        "profiles",
+        "Profiles that pgrecall profiles install brought; their functions are written from these "
+        "rows.",
+        _name("name", "Its name, by which recall knows it."),
+        sa.Column(
+            "definition",
+            JSONB,
+            nullable=False,
+            comment="Its signals with their weights and parameters, as in a file.",
+        ),
+        key=("name",),
+    )
+
+
+def _create_installed_sql() -> None:
+    _create(
+        "installed_sql",
+        "Files of functions and views that were applied to this schema, by pgrecall migrate up.",
+        _name("file", "Its path in the folder sql."),
+        _name("level", "Who may call its functions: reader, writer, maintainer or owner."),
+        _texts("objects", "The functions and views that it creates."),
+        _text("hash", "SHA-256 of its text; NULL: to be applied again."),
+        _texts("grants", "What is to be granted again, until it has been."),
+        key=("file",),
+    )
+
+
+def _create_granted_roles() -> None:
+    _create(
+        "granted_roles",
+        "Roles that grant_access has let in; what later versions bring is granted to them too.",
+        _name("role", "The role."),
+        _name("level", "reader, writer or maintainer; each may all that those before it may."),
+        *_checks("granted_roles", level="level IN ('reader', 'writer', 'maintainer')"),
+        key=("role",),
+    )
+
+
+def _create_rank_positions() -> None:
+    length = settings().dimensions + RANK_AXES
+    op.execute(
+        f"""
+        CREATE TABLE rank_positions (
+            memory_id uuid NOT NULL,
+            index_id uuid NOT NULL,
+            position {extension()}.halfvec({length}) NOT NULL,
+            words bigint[] NOT NULL,
+            CONSTRAINT pk_rank_positions PRIMARY KEY (memory_id, index_id)
+        ) PARTITION BY LIST (index_id)
+        """
+    )
+    op.execute(
+        "CREATE INDEX ix_rank_positions_position ON rank_positions USING hnsw "
+        f"(position {extension()}.halfvec_ip_ops) WITH (m = 24, ef_construction = 256)"
+    )
+    op.execute(
+        "CREATE INDEX ix_rank_positions_words ON rank_positions USING gin (words) "
+        "WITH (fastupdate = off)"
+    )
+    # Who reads the parent asks no policy of the partitions: nobody needs to.
+    op.execute("ALTER TABLE rank_positions ENABLE ROW LEVEL SECURITY")
+    comments = {
+        "TABLE rank_positions": "Positions of memories in the rank space, a partition for each rank "
+        "index; never read but by the partition's name, which rank_indexes says.",
+        "COLUMN rank_positions.memory_id": "Which memory lies there.",
+        "COLUMN rank_positions.index_id": "Of which rank index it is a part.",
+        "COLUMN rank_positions.position": "Where it lies in the rank space.",
+        "COLUMN rank_positions.words": "The keys of its words.",
+    }
+    for what, comment in comments.items():
+        quoted = comment.replace("'", "''")
+        op.execute(f"COMMENT ON {what} IS '{quoted}'")
 
 
 def _create_defaults() -> None:

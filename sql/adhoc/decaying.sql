@@ -2,7 +2,7 @@
 -- that one can confirm or archive them in time. Recency is that of a profile.
 --   psql -v agent=agent-1 -f decaying.sql
 --   psql -v agent=agent-1 -v threshold=0.2 -v days=14 -v profile=tiered -f decaying.sql
--- threshold: 0.5; days: 7; profile: five_factor (default), last_access, half_life, trust or tiered;
+-- threshold: 0.5; days: 7; profile: five_factor (default) or any other with recency;
 -- limit: 100; schema: pgrecall. Reads every memory of the agent twice.
 
 \set ON_ERROR_STOP on
@@ -17,36 +17,14 @@ DO $$ BEGIN RAISE EXCEPTION 'agent is not set: psql -v agent=… -f decaying.sql
 \if :{?days} \else \set days 7 \endif
 \if :{?profile} \else \set profile five_factor \endif
 \if :{?limit} \else \set limit 100 \endif
-SELECT :'profile' = ANY ('{five_factor,last_access,half_life,trust,tiered}') AS known \gset
-\if :known \else
-DO $$ BEGIN
-    RAISE EXCEPTION 'unknown profile; there are five_factor, last_access, half_life, trust, tiered';
-END $$;
-\endif
-SELECT :'profile' = 'five_factor' AS is_five_factor,
-       :'profile' = 'last_access' AS is_last_access,
-       :'profile' = 'half_life' AS is_half_life,
-       :'profile' = 'trust' AS is_trust,
-       :'profile' = 'tiered' AS is_tiered \gset
 WITH ways AS (
     SELECT later, now() + CASE WHEN later THEN make_interval(secs => 86400 * :'days'::float8)
                                ELSE interval '0' END AS moment
       FROM (VALUES (false), (true)) ways(later)
 ), recency AS (
-    SELECT r.id, later, r.signal_recency AS value
-      FROM ways, LATERAL
-\if :is_five_factor
-           recall_five_factor(
-\elif :is_last_access
-           recall_last_access(
-\elif :is_half_life
-           recall_half_life(
-\elif :is_trust
-           recall_trust(
-\elif :is_tiered
-           recall_tiered(
-\endif
-               :'agent', k => 2147483647, as_of => moment, include_invalid => later) r
+    SELECT r.id, later, (r.signals -> 'recency')::float8 AS value
+      FROM ways, LATERAL recall(
+           :'agent', profile => :'profile', k => 1000000, as_of => moment, include_invalid => later) r
 ), trust AS (
     SELECT m.id, later, decayed_trust(m.trust, u.last_accessed_at, moment, m.trust_curve,
                                       m.trust_half_life_hours, NULL) AS value

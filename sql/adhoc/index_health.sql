@@ -24,7 +24,7 @@ SELECT t.relname AS table_name,
   JOIN pg_class t ON t.oid = i.indrelid
   JOIN pg_am a ON a.oid = c.relam
   LEFT JOIN pg_stat_all_indexes s ON s.indexrelid = c.oid
- WHERE t.relnamespace = quote_ident(:'schema')::regnamespace AND t.relkind IN ('r', 'p')
+ WHERE t.relnamespace = quote_ident(:'schema')::regnamespace AND c.relkind = 'i'
  ORDER BY t.relname, c.relname;
 
 \echo Tables:

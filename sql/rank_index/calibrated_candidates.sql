@@ -4,7 +4,7 @@
 -- nothing in common with the others, which the share of all hits hardly shows: so there is a least
 -- share for each direction too. How like a question what it meets is usually goes by the landmarks:
 -- of ten questions nine have none that is clearly more alike.
-CREATE FUNCTION calibrated_candidates(
+CREATE OR REPLACE FUNCTION calibrated_candidates(
     relation text, directions text[], hits integer, levels integer[], recall float8, worst float8,
     OUT candidates integer, OUT likeness float8)
     LANGUAGE plpgsql VOLATILE
@@ -25,7 +25,7 @@ DECLARE
 BEGIN
     IF relation !~ '^ranks_[0-9a-f]{32}$' THEN
         RAISE EXCEPTION 'relation must be the table of a rank index, got %', relation
-            USING ERRCODE = 'invalid_parameter_value';
+            USING ERRCODE = 'data_exception';
     END IF;
     nearest := format($$
         SELECT array_agg(memory_id) FROM (

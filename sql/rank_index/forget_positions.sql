@@ -1,9 +1,11 @@
+-- For writers.
 -- A position holds the direction of an embedding: what is deleted must not live on there. With the
 -- rights of its owner, since a role may have been granted to delete memories after the build. It can
 -- be abused for nothing: only positions of memories that are gone are deleted, and who may delete no
--- memories may not even do that. The lock is the one that a build takes at its end, to delete what
+-- memories may not even do that. The table is named with its schema: a temporary one of this name, with
+-- triggers of the caller's, is not met. The lock is the one that a build takes at its end, to delete what
 -- was deleted while it ran.
-CREATE FUNCTION forget_positions(agent text, ids uuid[]) RETURNS bigint
+CREATE OR REPLACE FUNCTION forget_positions(agent text, ids uuid[]) RETURNS bigint
     LANGUAGE plpgsql VOLATILE SECURITY DEFINER
     SET search_path FROM CURRENT
 AS $function$
@@ -28,17 +30,17 @@ BEGIN
         RETURN 0;
     ELSIF found !~ '^ranks_[0-9a-f]{32}$' THEN
         RAISE EXCEPTION 'relation must be the table of a rank index, got %', found
-            USING ERRCODE = 'invalid_parameter_value';
+            USING ERRCODE = 'data_exception';
     END IF;
     IF ids IS NULL AND NOT EXISTS (SELECT FROM agent_memories m WHERE m.agent_id = agent) THEN
         DELETE FROM rank_indexes r WHERE r.agent_id = agent;
     END IF;
     BEGIN
         EXECUTE format($$
-            DELETE FROM %I p
+            DELETE FROM %I.%I p
              WHERE ($1 IS NULL OR p.memory_id = ANY ($1))
                AND NOT EXISTS (SELECT FROM agent_memories m
-                                WHERE m.agent_id = $2 AND m.id = p.memory_id) $$, found)
+                                WHERE m.agent_id = $2 AND m.id = p.memory_id) $$, current_schema(), found)
             USING ids, agent;
         GET DIAGNOSTICS forgotten = ROW_COUNT;
     EXCEPTION WHEN undefined_table THEN

@@ -1,6 +1,6 @@
 -- The landmarks are looked at only where what was met is less like the query than it usually is:
 -- that can take as long as half of the walk.
-CREATE FUNCTION has_missed(
+CREATE OR REPLACE FUNCTION has_missed(
     relation text, meaning @extschema:vector@.halfvec, likeness float8, met float8, best float8)
     RETURNS boolean
     LANGUAGE plpgsql STABLE

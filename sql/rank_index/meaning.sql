@@ -1,4 +1,4 @@
-CREATE FUNCTION meaning(query @extschema:vector@.halfvec) RETURNS @extschema:vector@.halfvec
+CREATE OR REPLACE FUNCTION meaning(query @extschema:vector@.halfvec) RETURNS @extschema:vector@.halfvec
     LANGUAGE plpgsql STABLE STRICT PARALLEL SAFE
     SET search_path FROM CURRENT
 AS $function$

@@ -4,7 +4,7 @@
 -- far; where no walk gets there, all positions are compared. Not where meaning hardly counts: what
 -- is unlike the query may then be the best there is.
 -- The settings hold inside the function and return to what they were when it ends.
-CREATE FUNCTION near_positions(
+CREATE OR REPLACE FUNCTION near_positions(
     relation text, query @extschema:vector@.halfvec, candidates integer, reach integer, likeness float8)
     RETURNS TABLE (memory_id uuid)
     LANGUAGE plpgsql VOLATILE ROWS 200

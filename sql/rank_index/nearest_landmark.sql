@@ -1,7 +1,7 @@
 -- The first positions of the table: it was filled in an order that has nothing to do with what they
 -- mean, so that they are a sample of all. Of their negative inner products the least would be sought
 -- in the graph instead; of what is negated back it cannot.
-CREATE FUNCTION nearest_landmark(relation text, meaning @extschema:vector@.halfvec) RETURNS float8
+CREATE OR REPLACE FUNCTION nearest_landmark(relation text, meaning @extschema:vector@.halfvec) RETURNS float8
     LANGUAGE plpgsql STABLE STRICT
     SET search_path FROM CURRENT
     SET enable_tidscan = on

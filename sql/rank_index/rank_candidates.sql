@@ -1,9 +1,12 @@
 -- The settings hold inside the function and return to what they were when it ends. A table that is
 -- gone was replaced by maintenance since its name was read: then no candidate comes from it, and
--- whoever asked sees that. A role that may not read all this needs gets nothing, not a part.
+-- whoever asked sees that. A role that may not read all this needs gets nothing, not a part; nor does
+-- one that policies on memories hold for where they do not on positions, which were there before, or
+-- where words count: behind a policy the indexes of words cannot be used, and every term would take
+-- a scan of all positions, where scoring all memories takes one.
 -- A function and not part of the search, so that PostgreSQL can keep one plan for the search
 -- whatever the times are.
-CREATE FUNCTION rank_candidates(
+CREATE OR REPLACE FUNCTION rank_candidates(
     agent text, relation text, query text, candidates integer,
     written_since timestamptz, used_since timestamptz,
     reach integer DEFAULT 0, keyword_weight float8 DEFAULT 0, terms text[] DEFAULT '{}',
@@ -20,20 +23,18 @@ DECLARE
 BEGIN
     IF relation !~ '^ranks_[0-9a-f]{32}$' THEN
         RAISE EXCEPTION 'relation must be the table of a rank index, got %', relation
-            USING ERRCODE = 'invalid_parameter_value';
+            USING ERRCODE = 'data_exception';
     END IF;
-    IF NOT has_table_privilege('memory_events', 'SELECT') OR NOT coalesce(
-            has_table_privilege(to_regclass(relation), 'SELECT'), false) THEN
+    IF NOT has_table_privilege('memory_events', 'SELECT')
+       OR NOT coalesce(has_table_privilege(to_regclass(relation), 'SELECT'), false)
+       OR row_security_active('agent_memories')
+          AND (keyword_weight > 0 OR NOT coalesce(row_security_active(to_regclass(relation)), false)) THEN
         RETURN;
     END IF;
-    -- None where a former version built the index; no words where the language was another one then.
-    SELECT r.likeness, r.term_memories INTO likeness, owned FROM rank_indexes r
+    -- No words where the language was another one then.
+    SELECT r.likeness, CASE WHEN cardinality(terms) > 0 THEN r.term_memories END INTO likeness, owned
+      FROM rank_indexes r
      WHERE r.agent_id = agent AND r.relation = rank_candidates.relation;
-    IF cardinality(terms) = 0 OR NOT EXISTS (
-            SELECT FROM pg_attribute
-             WHERE attrelid = to_regclass(relation) AND attname = 'words') THEN
-        owned := NULL;
-    END IF;
     BEGIN
         IF owned IS NOT NULL THEN
             RETURN QUERY SELECT w.memory_id, true FROM worded_candidates(

@@ -1,6 +1,6 @@
 -- A view is as good as its columns are independent of a query: similarity, keyword and entity
 -- signals need one, and are not here. Half-lives and caps are those of the built-in profiles.
-CREATE VIEW memory_signals WITH (security_invoker = true) AS
+CREATE OR REPLACE VIEW memory_signals WITH (security_invoker = true) AS
 SELECT m.agent_id, m.id, m.memory_type, m.tier, m.status,
        is_valid(m.valid_from, m.valid_until, m.invalidated_at, m.expires_at, now()) AS valid,
        CASE WHEN m.created_at IS NOT NULL

@@ -1,5 +1,5 @@
 -- To look at by hand: everywhere else a team is the owner team:<id>.
-CREATE VIEW team_memories WITH (security_invoker = true) AS
+CREATE OR REPLACE VIEW team_memories WITH (security_invoker = true) AS
 SELECT substr(m.agent_id, 6) AS team_id, m.agent_id, m.id, m.memory_type, m.tier, m.status,
        m.importance, m.trust, m.created_at, m.content
   FROM agent_memories m

@@ -1,5 +1,5 @@
 -- A term says most of an owner when several of its memories have it and most do not: share · weight.
-CREATE VIEW telling_terms WITH (security_invoker = true) AS
+CREATE OR REPLACE VIEW telling_terms WITH (security_invoker = true) AS
 SELECT counted.agent_id, counted.term, counted.memories,
        term_weight(counted.memories, owners.total) AS weight,
        counted.memories / owners.total::float8

@@ -1,7 +1,8 @@
+-- For the owner.
 -- A plan that somebody keeps holds the language as a constant, and is made anew only where a function
 -- that it has taken in was altered: so each of them is, to what it was. And an index that is being
 -- built either is there already when the table of them is locked, or waits and then sees this.
-CREATE FUNCTION change_text_language(language regconfig) RETURNS bigint
+CREATE OR REPLACE FUNCTION change_text_language(language regconfig) RETURNS bigint
     LANGUAGE plpgsql VOLATILE
     SET search_path FROM CURRENT
 AS $function$

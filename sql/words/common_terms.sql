@@ -1,4 +1,4 @@
-CREATE FUNCTION common_terms(agent text, at_least bigint)
+CREATE OR REPLACE FUNCTION common_terms(agent text, at_least bigint)
     RETURNS TABLE (memories bigint, terms jsonb)
     LANGUAGE plpgsql STABLE ROWS 1
     SET search_path FROM CURRENT

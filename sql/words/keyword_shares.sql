@@ -1,8 +1,10 @@
 -- Without plain index scans: the planner would take the key, and compute the terms of every row.
 -- The query is taken apart by a plan of its own: one that is kept would keep the language too.
+-- Where a policy has to be asked first, the index of words cannot be used: then the owner's memories
+-- are read once, for all terms.
 -- Fewer rows are promised than large owners have memories, so that a search hashes these rows, not
 -- the memories with their embeddings.
-CREATE FUNCTION keyword_shares(owners text[], query_text text)
+CREATE OR REPLACE FUNCTION keyword_shares(owners text[], query_text text)
     RETURNS TABLE (agent_id text, memory_id uuid, share float8)
     LANGUAGE plpgsql STABLE PARALLEL SAFE ROWS 1000
     SET search_path FROM CURRENT
@@ -13,17 +15,20 @@ CREATE FUNCTION keyword_shares(owners text[], query_text text)
 AS $function$
 #variable_conflict use_column
 DECLARE
+    guarded boolean := row_security_active('agent_memories');
     one text;
     total bigint;
-    terms text[];
+    asked_for text[];
+    any_of tsquery;
 BEGIN
-    EXECUTE 'SELECT ARRAY(SELECT term FROM query_terms($1))' INTO terms USING query_text;
+    EXECUTE 'SELECT ARRAY(SELECT term FROM query_terms($1))' INTO asked_for USING query_text;
+    any_of := term_query(asked_for);
     FOR one IN SELECT DISTINCT each FROM unnest(owners) each LOOP
         total := memories_of(one);
         RETURN QUERY
         WITH asked AS MATERIALIZED (
-            SELECT term_key(one, q.term) AS key
-              FROM unnest(terms) q(term)
+            SELECT term_key(one, q.term) AS key, term_query(ARRAY[q.term]) AS query
+              FROM unnest(asked_for) q(term)
         ), found AS MATERIALIZED (
             SELECT a.key, t.memory_id
               FROM asked a
@@ -31,6 +36,12 @@ BEGIN
                 SELECT m.id AS memory_id FROM agent_memories m
                  WHERE term_keys(m.agent_id, m.terms) @> ARRAY[a.key] AND m.agent_id = one
                 OFFSET 0) t
+             WHERE NOT guarded
+            UNION ALL
+            SELECT a.key, m.id
+              FROM agent_memories m
+              JOIN asked a ON m.terms @@ a.query
+             WHERE guarded AND m.agent_id = one AND m.terms @@ any_of
         ), weighed AS MATERIALIZED (
             SELECT a.key, term_weight(coalesce(c.memories, 0), total) AS weight
               FROM asked a

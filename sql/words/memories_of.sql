@@ -1,5 +1,5 @@
 -- Apart, because those who call it have forbidden the index scan that counts without the rows.
-CREATE FUNCTION memories_of(agent text) RETURNS bigint
+CREATE OR REPLACE FUNCTION memories_of(agent text) RETURNS bigint
     LANGUAGE plpgsql STABLE PARALLEL SAFE
     SET search_path FROM CURRENT
     SET enable_indexscan = on

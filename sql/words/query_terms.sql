@@ -1,4 +1,4 @@
-CREATE FUNCTION query_terms(query_text text) RETURNS TABLE (term text)
+CREATE OR REPLACE FUNCTION query_terms(query_text text) RETURNS TABLE (term text)
     LANGUAGE sql IMMUTABLE PARALLEL SAFE ROWS 8
 BEGIN ATOMIC
     SELECT word.lexeme FROM unnest(lexemes(query_text)) word

@@ -1,4 +1,4 @@
-CREATE FUNCTION term_weight(memories bigint, total bigint) RETURNS float8
+CREATE OR REPLACE FUNCTION term_weight(memories bigint, total bigint) RETURNS float8
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
     RETURN ln(1 + (greatest(total, memories) - memories + 0.5::float8)
                   / (memories + 0.5::float8));

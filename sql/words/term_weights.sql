@@ -1,7 +1,9 @@
 -- Exact: counted in the index of words. Otherwise what a rank index noted when it was built: how many
 -- memories there were, and how many had the common words; the others are few and counted now.
+-- Not where policies hold for memories: nothing comes through a rank index by words then (see
+-- rank_candidates), and each term would take a scan of the owner's memories.
 -- The query is taken apart by a plan of its own: one that is kept would keep the language too.
-CREATE FUNCTION term_weights(
+CREATE OR REPLACE FUNCTION term_weights(
     agent text, query_text text, exact boolean DEFAULT true)
     RETURNS TABLE (term text, memories bigint, weight float8)
     LANGUAGE plpgsql STABLE PARALLEL SAFE ROWS 8
@@ -17,6 +19,9 @@ DECLARE
     total bigint;
     asked text[];
 BEGIN
+    IF NOT exact AND row_security_active('agent_memories') THEN
+        RETURN;
+    END IF;
     EXECUTE 'SELECT ARRAY(SELECT term FROM query_terms($1))' INTO asked USING query_text;
     IF NOT exact THEN
         SELECT r.common_terms, r.term_memories INTO known, total FROM rank_indexes r
@@ -31,11 +36,13 @@ BEGIN
       FROM (SELECT q.term, q.place, coalesce((known ->> q.term)::bigint, (
                      SELECT count(*) FROM agent_memories m
                       WHERE term_keys(m.agent_id, m.terms) @> ARRAY[term_key(agent, q.term)]
-                        AND m.agent_id = agent)) AS n
+                        AND m.agent_id = agent
+                        -- Cheaper than the keys, where a policy keeps the index from being used.
+                        AND m.terms @@ term_query(ARRAY[q.term]))) AS n
               FROM unnest(asked) WITH ORDINALITY q(term, place)) counted
      ORDER BY counted.place;
 END
 $function$;
 
 COMMENT ON FUNCTION term_weights IS
-    'The terms of a query: how many of an owner''s memories have each, and its weight in the keyword signal. Not exact: by what the owner''s rank index noted, as searches through it do.';
+    'The terms of a query: how many of an owner''s memories have each, and its weight in the keyword signal. Not exact: by what the owner''s rank index noted, as searches through it do; none of them behind policies.';

@@ -2,7 +2,7 @@
 -- bring all their memories, as long as there are few; of common ones those memories come that have
 -- several. Which of them are scored in full is decided by their inner product with the query and
 -- the weights of the terms by which they were found: nearly the score.
-CREATE FUNCTION word_candidates(
+CREATE OR REPLACE FUNCTION word_candidates(
     agent text, relation text, direction text, keyword_weight float8,
     terms text[], memories bigint[], weights float8[], candidates integer)
     RETURNS TABLE (memory_id uuid)
@@ -31,7 +31,7 @@ DECLARE
 BEGIN
     IF relation !~ '^ranks_[0-9a-f]{32}$' THEN
         RAISE EXCEPTION 'relation must be the table of a rank index, got %', relation
-            USING ERRCODE = 'invalid_parameter_value';
+            USING ERRCODE = 'data_exception';
     END IF;
     IF places = '{}' OR NOT coalesce(has_table_privilege(to_regclass(relation), 'SELECT'), false) THEN
         RETURN;

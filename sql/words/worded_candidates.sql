@@ -7,7 +7,7 @@
 -- where it meets what was deleted since: what it has not met is no nearer all the same. Where fewer
 -- are found than wanted, nothing is needed to be one of them. A walk that has missed a group goes on,
 -- as in near_positions.
-CREATE FUNCTION worded_candidates(
+CREATE OR REPLACE FUNCTION worded_candidates(
     agent text, relation text, query text, candidates integer,
     reach integer, keyword_weight float8, terms text[], memories bigint[], weights float8[],
     owned bigint, likeness float8)

@@ -111,6 +111,7 @@ METHODS: dict[str, dict[str, Any]] = {
     "evaluate": {"queries": QUERIES},
     "existing": {"memory_ids": [ID]},
     "explain": {"memory_id": ID, "embedding": NORTH},
+    "plan": {"embedding": NORTH},
     "feedback": {"memory_id": ID, "kind": "useful"},
     "find_ids": {"prefix": "0000"},
     "get": {"memory_id": ID},
@@ -360,7 +361,8 @@ def test_the_corpus_is_passed_to_every_method() -> None:
 WRITTEN = text(
     "SELECT (SELECT count(*) FROM pgrecall.memory_events), "
     "(SELECT sum(retrieval_count) FROM pgrecall.memory_usage), "
-    "(SELECT string_agg(m::text, ',' ORDER BY id) FROM pgrecall.agent_memories m), "
+    "(SELECT string_agg(format('%s %s', m.id, m.xmin), ',' ORDER BY id) "
+    "FROM pgrecall.agent_memories m), "
     "(SELECT count(*) FROM pgrecall.memory_labels), (SELECT count(*) FROM pgrecall.memory_links), "
     "(SELECT count(*) FROM pgrecall.gc_runs), (SELECT count(*) FROM pgrecall.rank_indexes)"
 )

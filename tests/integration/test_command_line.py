@@ -354,7 +354,7 @@ def test_profiles_are_listed_and_shown(run: Run, profile_file: Path) -> None:
         *("five_factor", "last_access", "half_life", "trust", "tiered", "hybrid"),
     ]
     assert "0.4 * decayed_trust(" in shown.out
-    assert "CREATE FUNCTION recall_mine(" in function.out
+    assert "CREATE OR REPLACE FUNCTION score_mine(" in function.out
 
 
 def test_a_profile_of_ones_own_ranks_in_search_and_in_psql(
@@ -366,11 +366,50 @@ def test_a_profile_of_ones_own_ranks_in_search_and_in_psql(
     first = run("profiles", "install", str(profile_file))
     again = run("profiles", "install", str(profile_file))
     with psycopg.connect(url) as connection:
-        rows = connection.execute("SELECT content FROM pgrecall.recall_mine('a')").fetchall()
+        rows = connection.execute(
+            "SELECT content FROM pgrecall.recall('a', profile => 'mine')"
+        ).fetchall()
 
     assert list(found.records[0]["signals"]) == ["similarity", "recency"]
     assert (first.code, again.code) == (0, 0)
     assert rows == [("Ines drinks tea",)]
+
+
+def test_no_name_of_a_profile_and_no_text_in_it_is_anything_else(
+    run: Run, url: str, profile_file: Path
+) -> None:
+    run("add", "Ines drinks tea", "--agent", "a", "--type", "@extschema@")
+    profile_file.write_text(
+        'name = "facts"\n[signals.recency]\nweight = 1\n'
+        'half_life = 14\nhalf_lives_by_type = {"@extschema@" = 30}',
+        encoding="utf-8",
+    )
+
+    done = run("profiles", "install", str(profile_file))
+    with psycopg.connect(url) as connection:
+        rows = connection.execute(
+            "SELECT r.profile FROM (VALUES ('facts'), ('trust')) r(profile), "
+            "pgrecall.recall('a', profile => r.profile)"
+        ).fetchall()
+        written = connection.execute(
+            "SELECT pg_get_functiondef('pgrecall.score_facts'::regproc)"
+        ).fetchone()
+
+    assert done.code == 0
+    assert len(rows) == 2
+    assert written is not None
+    assert "'@extschema@'" in written[0]
+
+
+def test_the_plan_of_a_search_is_shown_instead_of_its_hits(run: Run, url: str) -> None:
+    run("add", "Ines drinks tea", "--agent", "a")
+
+    shown = run("search", "tea", "--agent", "a", "--plan")
+    [record] = run("search", "tea", "--agent", "a", "--plan", "--json").records
+
+    assert "LIMIT :k" in shown.out
+    assert "Sort" in shown.out
+    assert (record["strategy"], "Limit" in record["plan"]) == ("exact", True)
 
 
 def test_a_built_in_profile_cannot_be_replaced(run: Run, url: str) -> None:
@@ -389,7 +428,7 @@ def test_a_profile_installed_again_with_other_signals_takes_its_place(
 
     with psycopg.connect(url) as connection:
         found = connection.execute(
-            "SELECT count(*) FROM pg_proc WHERE proname = 'recall_mine'"
+            "SELECT count(*) FROM pg_proc WHERE proname = 'score_mine'"
         ).fetchone()
 
     assert found == (1,)
@@ -463,7 +502,7 @@ def test_installed_profiles_are_listed_and_shown(run: Run, url: str, profile_fil
     assert "0.7 similarity + 0.3 recency" in next(
         profile["comment"] for profile in listed if profile["name"] == "mine"
     )
-    assert "FUNCTION pgrecall.recall_mine(" in shown.out
+    assert "FUNCTION pgrecall.score_mine(" in shown.out
     assert (unknown.code, "five_factor" in unknown.err) == (2, True)
 
 

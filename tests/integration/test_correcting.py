@@ -438,7 +438,7 @@ def test_a_revived_memory_is_recalled_again(either: MemoryRepository, engine: En
     change(engine, ids["expired"], "expires_at = :value", before(1000))
     assert sorted(contents(either.search("agent", NORTH))) == ["successor", "well"]
 
-    assert either.revive("agent", [*ids.values(), uuid4()], actor="ines") == 5
+    assert either.revive("agent", [*ids.values(), uuid4()], actor="ines", force=True) == 5
 
     assert sorted(contents(either.search("agent", NORTH))) == sorted([*ids, "successor"])
     for text, memory_id in ids.items():
@@ -458,7 +458,7 @@ def test_a_revival_is_told_with_old_and_new_values(
     old = shared_repo.add(agent, NewMemory("old", embedding=NORTH))
     new = shared_repo.supersede(agent, old, NewMemory("new", embedding=NORTH))
 
-    shared_repo.revive(agent, old, reason="was right", actor="ines")
+    shared_repo.revive(agent, old, reason="was right", actor="ines", force=True)
 
     told = event(shared_repo, agent, old, "revived")
     assert (told.reason, told.actor) == ("was right", "ines")

@@ -694,7 +694,10 @@ def test_dbas_get_the_same_signal_in_psql(
 ) -> None:
     with shared_engine.connect() as connection:
         rows = connection.execute(
-            text("SELECT content, signal_keyword FROM pgrecall.recall_hybrid(:agent, 'tea lamp')"),
+            text(
+                "SELECT content, signals -> 'keyword' AS signal_keyword FROM pgrecall.recall("
+                ":agent, query_text => 'tea lamp', profile => 'hybrid')"
+            ),
             {"agent": told},
         ).all()
 

@@ -119,9 +119,12 @@ class Remembered:
     tier: str
     memory_type: str
     confidence: float
+    component: str | None
     created_at: datetime
     valid_from: datetime | None = None
     valid_until: datetime | None = None
+    invalidated_at: datetime | None = None
+    keyed: bool = False
     expires_at: datetime | None = None
     status: str = "active"
     invalidated: str | None = None
@@ -134,6 +137,25 @@ class Remembered:
     down: int = 0
     accessed: bool = False
     said_under: set[str] = field(default_factory=set)
+
+    @property
+    def ends(self) -> datetime | None:
+        times = [t for t in (self.valid_until, self.invalidated_at) if t is not None]
+        return min(times, default=None)
+
+    def overlaps(self, start: datetime | None, end: datetime | None) -> bool:
+        after = end is not None and self.valid_from is not None and end <= self.valid_from
+        before = start is not None and self.ends is not None and self.ends <= start
+        return not after and not before
+
+    def is_like(self, other: Remembered) -> bool:
+        mine = (self.text, self.memory_type, self.component)
+        return mine == (other.text, other.memory_type, other.component)
+
+    def supersede(self, moment: datetime, successor: UUID) -> None:
+        self.invalidated, self.superseded_by = "superseded", successor
+        ended = self.invalidated_at
+        self.invalidated_at = moment if ended is None else min(ended, moment)
 
     @property
     def recalled(self) -> bool:
@@ -170,10 +192,75 @@ class Life:
     def live(self) -> dict[UUID, Remembered]:
         return {i: m for i, m in self.memories.items() if m.status != "archived"}
 
-    def saying(self, text: str, *, but: UUID | None = None) -> UUID | None:
-        found = [i for i, m in self.active().items() if m.text == text and i != but]
-        assert len(found) < 2
-        return found[0] if found else None
+    def saying(
+        self, wanted: Remembered, start: datetime | None, *, but: UUID | None = None
+    ) -> UUID | None:
+        """The memory that is the same: of the same text and kind, and at some same time."""
+        now, never = datetime.now(UTC), datetime.max.replace(tzinfo=UTC)
+        found = [
+            (
+                not m.recalled,
+                m.keyed,
+                m.valid_from is not None and m.valid_from > now,
+                -(m.ends or never).timestamp(),
+                i,
+            )
+            for i, m in self.active().items()
+            if i != but and m.is_like(wanted) and m.overlaps(start, wanted.valid_until)
+        ]
+        return min(found)[-1] if found else None
+
+    def successors(
+        self, first: UUID | None, but: UUID, start: datetime | None, end: datetime | None
+    ) -> list[UUID]:
+        """What has taken the place of a memory and holds within these times."""
+        now = datetime.now(UTC)
+        if end is None or end > now:
+            start = now if start is None else max(start, now)
+        seen: list[UUID] = []
+        while first is not None and first in self.memories and first not in seen:
+            seen.append(first)
+            first = self.memories[first].superseded_by
+        return [
+            i
+            for i in seen
+            if i != but and i in self.active() and self.memories[i].overlaps(start, end)
+        ]
+
+    def supersede_in_turn(
+        self, memory_id: UUID, first: UUID | None, superseding: UUID | None
+    ) -> None:
+        memory = self.memories[memory_id]
+        for other in self.successors(first, memory_id, memory.valid_from, memory.valid_until):
+            if other != superseding:
+                self.memories[other].supersede(memory.valid_from or datetime.now(UTC), memory_id)
+                self.note(other, "superseded")
+
+    def taken(self, memory: Remembered, but: UUID) -> bool:
+        """Whether another active memory is the same, with validities as they are."""
+        return any(
+            i != but and m.is_like(memory) and m.overlaps(memory.valid_from, memory.ends)
+            for i, m in self.active().items()
+        )
+
+    def superseded_by(self, memory: Remembered) -> list[UUID]:
+        """What has superseded memories that are like this one."""
+        alike = [m for m in self.active().values() if m is not memory and m.is_like(memory)]
+        return list({m.superseded_by for m in alike if m.superseded_by is not None})
+
+    def between(self, there: UUID, memory: Remembered) -> tuple[Any, Any]:
+        """The validity of what came in, between those of the same text before and after."""
+        old = self.memories[there]
+        start, end = memory.valid_from, memory.valid_until
+        if not old.keyed and old.text == memory.text:
+            for i, m in self.active().items():
+                if i == there or m.keyed or not m.is_like(old):
+                    continue
+                if m.ends is not None and old.valid_from is not None and m.ends <= old.valid_from:
+                    start = m.ends if start is None else max(start, m.ends)
+                elif m.valid_from is not None and old.ends is not None and m.valid_from >= old.ends:
+                    end = m.valid_from if end is None else min(end, m.valid_from)
+        return start, end
 
     def most_similar(self, angle: float, threshold: float, key: str | None) -> UUID | None:
         """A write that is repeated under its key meets the one that it met before."""
@@ -288,7 +375,9 @@ class Lives(RuleBasedStateMachine):
             tier=tier,
             memory_type=wanted.memory_type,
             confidence=wanted.confidence,
+            component=wanted.component,
             created_at=created,
+            keyed=wanted.key is not None,
             valid_until=ends[wanted.ends],
             expires_at=tier_expiry(tier) if is_unset else expires[wanted.expires],
         )
@@ -302,26 +391,32 @@ class Lives(RuleBasedStateMachine):
         policy: str,
         near: float | None,
         added: Any,
+        start: datetime | None = None,
+        superseding: UUID | None = None,
     ) -> str:
         """Does to the model what adding does, and says how it must have gone."""
         if key is not None and life.keys.get(key) in life.memories:
             assert added == life.keys[key]
             return "known"
-        there = life.saying(memory.text)
+        there = None if memory.keyed else life.saying(memory, start)
         outcome = "duplicate"
         if there is None and near is not None and memory.angle is not None:
             there = life.most_similar(memory.angle, near, key)
             outcome = "near_duplicate"
         if there is None:
             assert added not in life.memories
-            life.memories[UUID(int=added.int)] = memory
-            life.note(UUID(int=added.int), "initial")
+            new_id = UUID(int=added.int)
+            life.memories[new_id] = memory
+            life.note(new_id, "initial")
             if key is not None:
-                life.keys[key] = UUID(int=added.int)
+                life.keys[key] = new_id
+            else:
+                for first in life.superseded_by(memory):
+                    life.supersede_in_turn(new_id, first, superseding)
             return "inserted"
         assert added == there
         old = life.memories[there]
-        if not old.recalled and memory.recalled:
+        if outcome == "duplicate" and not old.recalled and memory.recalled:
             outcome = "revived"
         if key is not None and key in old.said_under:
             return UNTOLD  # type: ignore[no-any-return]  # a repeated write: nothing happens
@@ -331,10 +426,14 @@ class Lives(RuleBasedStateMachine):
         if policy == "bump":
             old.retrieved += 1
             old.accessed = True
+        start, end = life.between(there, memory)
         if policy == "replace":
             voted = old.up + old.down > 0  # what feedback has made of it stays
             life.memories[there] = replace(
                 memory,
+                valid_from=start,
+                valid_until=end,
+                keyed=old.keyed,
                 usefulness=old.usefulness if voted else memory.usefulness,
                 prior=old.prior if voted else memory.prior,
                 needs_review=old.needs_review,
@@ -343,12 +442,29 @@ class Lives(RuleBasedStateMachine):
                 **{n: getattr(old, n) for n in ("retrieved", "succeeded", "failed", "up", "down")},
             )
             life.note(there, "replaced")
+            life.supersede_in_turn(there, old.superseded_by, superseding)
         elif outcome == "revived":
-            old.invalidated = old.superseded_by = None
-            old.valid_from, old.valid_until = memory.valid_from, memory.valid_until
+            by = old.superseded_by
+            old.invalidated = old.invalidated_at = old.superseded_by = None
+            old.valid_from, old.valid_until = start, end
             old.expires_at = memory.expires_at
             life.note(there, "revived")
+            life.supersede_in_turn(there, by, superseding)
         return outcome
+
+    def contradicts(self, life: Life, memory: Remembered) -> bool:
+        """Whether it says of a time gone by what was superseded."""
+        now = datetime.now(UTC)
+        return (
+            not memory.keyed
+            and memory.valid_until is not None
+            and memory.valid_until <= now
+            and life.saying(memory, memory.valid_from) is None
+            and any(
+                life.successors(first, uuid4(), memory.valid_from, memory.valid_until)
+                for first in life.superseded_by(memory)
+            )
+        )
 
     @rule(
         owner=owners,
@@ -382,6 +498,9 @@ class Lives(RuleBasedStateMachine):
         if wanted.compliant is False and not unchecked:
             self.refused(owner, NotCompliant, work)
             return
+        if near is None and self.contradicts(self.lives[owner], memory):
+            self.refused(owner, SupersessionConflict, work)
+            return
         added = work()
         outcome = self.take(self.lives[owner], memory, wanted.key, policy, near, added)
         assert outcome is UNTOLD or added.outcome == outcome
@@ -396,39 +515,27 @@ class Lives(RuleBasedStateMachine):
             wanted.key = None
         pairs = [self.incoming(owner, wanted) for wanted in several]
 
+        life = deepcopy(self.lives[owner])
+        for _, memory in pairs:
+            if self.contradicts(life, memory):
+                return  # which of several is met first does not matter here
+            if life.saying(memory, memory.valid_from) is None:
+                life.memories[uuid4()] = deepcopy(memory)
+
         added = self.repository(owner).add_many(
             owner[1], [new for new, _ in pairs], duplicates=policy, check_compliance=False
         )
 
-        # What is new is stored first, then what is there is met; what is revived, at the end.
+        # What is of no known text is stored first; then all the others, one by one.
         life = self.lives[owner]
-        again = []
-        for one, (_, memory) in zip(added, pairs, strict=True):
-            if life.saying(memory.text) is None:
-                assert self.take(life, memory, None, policy, None, one) == "inserted"
-                assert one.outcome == "inserted"
-            else:
-                again.append((one, memory))
-        revived: dict[UUID, Remembered] = {}
-        for one, memory in again:
-            there = life.saying(memory.text)
-            assert there == one
-            assert there is not None
-            old = life.memories[there]
-            revives = not old.recalled and memory.recalled and there not in revived
-            assert one.outcome == ("revived" if revives else "duplicate")
-            life.note(there, "restated")
-            if policy == "bump":
-                old.retrieved += 1
-                old.accessed = True
-            if revives:
-                revived[there] = memory
-        for there, memory in revived.items():
-            old = life.memories[there]
-            old.invalidated = old.superseded_by = None
-            old.valid_from, old.valid_until = memory.valid_from, memory.valid_until
-            old.expires_at = memory.expires_at
-            life.note(there, "revived")
+        texts = {memory.text for memory in life.active().values()}
+        first: list[Any] = []
+        again: list[Any] = []
+        for one, (new, memory) in zip(added, pairs, strict=True):
+            (again if memory.text in texts else first).append((one, new, memory))
+            texts.add(memory.text)
+        for one, _, memory in (*first, *again):
+            assert one.outcome == self.take(life, memory, None, policy, None, one)
 
     @rule(owner=owners, pick=picks, what=st.integers(0, 6), wanted=wishes)
     def update(self, owner: Owner, pick: int, what: int, wanted: Wanted) -> None:
@@ -450,16 +557,29 @@ class Lives(RuleBasedStateMachine):
             return self.repository(owner).update(owner[1], memory_id, **changes)
 
         old = life.memories.get(memory_id)
-        if what == 0 and life.saying(memory.text, but=memory_id) is not None:
-            self.refused(owner, (DuplicateMemory, MemoryNotFound), work)
-        elif old is None:
-            self.refused(owner, MemoryNotFound, work)
-        elif (
+        after = None if old is None else deepcopy(old)
+        if after is not None and what == 0:
+            after.text = memory.text
+        elif after is not None:
+            for name, value in changes.items():
+                setattr(after, name, value)
+        backwards = (
             what == 4
+            and old is not None
             and old.valid_from is not None
             and memory.valid_until is not None
             and memory.valid_until <= old.valid_from
+        )
+        if (
+            after is not None
+            and after.status == "active"
+            and not after.keyed
+            and life.taken(after, memory_id)
         ):
+            self.refused(owner, (DuplicateMemory, InvalidMemory), work)
+        elif old is None:
+            self.refused(owner, MemoryNotFound, work)
+        elif backwards:
             self.refused(owner, InvalidMemory, work)
         else:
             work()
@@ -599,18 +719,26 @@ class Lives(RuleBasedStateMachine):
             self.refused(owner, SupersessionConflict, work)
         elif wanted.ends == "past":
             self.refused(owner, InvalidMemory, work)
+        elif self.is_put_away(life, wanted.key):
+            self.refused(owner, SupersessionConflict, work)
         else:
             memory.importance = max(memory.importance, old.importance)
-            memory.valid_from = now
             added = work()
+            memory.valid_from = now
             successor = UUID(int=added.int)
-            outcome = self.take(life, memory, wanted.key, "keep", None, added)
+            outcome = self.take(
+                life, memory, wanted.key, "keep", None, added, superseding=memory_id
+            )
             assert outcome is UNTOLD or added.outcome == outcome
             if outcome != "inserted" and life.memories[successor].importance < memory.importance:
                 life.memories[successor].importance = memory.importance
                 life.note(successor, "importance")
-            old.invalidated, old.superseded_by = "superseded", successor
+            old.supersede(now, successor)
             life.note(memory_id, "superseded")
+
+    def is_put_away(self, life: Life, key: str | None) -> bool:
+        known = None if key is None else life.memories.get(life.keys.get(key, uuid4()))
+        return known is not None and (known.status != "active" or known.invalidated is not None)
 
     def is_of_key(self, life: Life, memory_id: UUID, key: str | None) -> bool:
         return key is not None and life.keys.get(key) == memory_id
@@ -625,32 +753,41 @@ class Lives(RuleBasedStateMachine):
         assert count == len(there)
         for memory_id in there:
             life.memories[memory_id].invalidated = "forgotten"
+            life.memories[memory_id].invalidated_at = datetime.now(UTC)
             life.note(memory_id, "forgotten")
 
-    @rule(owner=owners, chosen=st.lists(picks, max_size=3))
-    def revive(self, owner: Owner, chosen: list[int]) -> None:
+    @rule(owner=owners, chosen=st.lists(picks, max_size=3), force=st.booleans())
+    def revive(self, owner: Owner, chosen: list[int], force: bool) -> None:
         life, ids = self.lives[owner], set(self.some(owner, chosen))
         now = datetime.now(UTC)
         after = deepcopy(life)
-        away = []
-        for memory_id in ids & life.memories.keys():
+        away = 0
+        error: type[Exception] | None = None
+        for memory_id in sorted(ids & life.memories.keys()):
             memory = after.memories[memory_id]
             expired = memory.expires_at is not None and memory.expires_at <= now
             if memory.status == "active" and memory.invalidated is None and not expired:
                 continue
-            away.append(memory_id)
+            away += 1
+            first = memory.superseded_by
             memory.status, memory.invalidated, memory.superseded_by = "active", None, None
+            memory.invalidated_at = None
             memory.expires_at = None if expired else memory.expires_at
+            if not memory.keyed and after.taken(memory, memory_id):
+                error = error or DuplicateMemory
+            if not force and after.successors(
+                first, memory_id, max(memory.valid_from or now, now), memory.valid_until
+            ):
+                error = error or SupersessionConflict
             after.note(memory_id, "revived")
-        texts = [memory.text for memory in after.active().values()]
 
         def work() -> Any:
-            return self.repository(owner).revive(owner[1], ids)
+            return self.repository(owner).revive(owner[1], ids, force=force)
 
-        if len(texts) > len(set(texts)):
-            self.refused(owner, DuplicateMemory, work)
+        if error is not None:
+            self.refused(owner, error, work)
         else:
-            assert work() == len(away)
+            assert work() == away
             self.lives[owner] = after
 
     @rule(owner=owners, pick=picks, importance=st.sampled_from([0.0, 0.4, 1.0]))

@@ -13,7 +13,7 @@ from pgrecall.errors import DatabaseUnavailable
 from tests.integration.support import NORTH, sql, stored
 
 BATCH = [NewMemory(str(i), embedding=NORTH) for i in range(100)]
-STEPS = ["CREATE TEMPORARY TABLE", "INSERT INTO pgrecall.agent_memories", "DROP TABLE"]
+STEPS = ["CREATE TEMPORARY TABLE", "remember_rows", "DROP TABLE"]
 
 
 class Killer:
@@ -133,7 +133,7 @@ def test_a_search_whose_connection_dies_counts_nothing(
 ) -> None:
     repo = MemoryRepository(pooled)
     repo.add("agent", NewMemory("a", embedding=NORTH))
-    killer.armed_for = "INSERT INTO pgrecall.memory_usage"
+    killer.armed_for = '"pgrecall".touch('
 
     with pytest.raises(DatabaseUnavailable):
         repo.search("agent", NORTH)

@@ -200,11 +200,13 @@ def expressions(plan: Plan) -> str:
 
 
 def function_names() -> list[str]:
-    files = (sql_folder() / "functions").glob("*.sql")
+    files = (sql_folder() / "signals").glob("*.sql")
     names = [
         name
         for file in files
-        for name in re.findall(r"CREATE FUNCTION (\w+)\(", file.read_text(encoding="utf-8"))
+        for name in re.findall(
+            r"^CREATE OR REPLACE FUNCTION (\w+)\(", file.read_text("utf-8"), re.M
+        )
     ]
     assert len(names) >= 5
     return sorted(set(names))
@@ -303,11 +305,21 @@ def test_a_profile_with_usage_joins_the_counters_of_its_agent_alone(
     assert reached_by(scan) == {"pk_memory_usage"}
 
 
+@pytest.mark.parametrize("planned", [custom_plan, generic_plan])
 def test_a_touch_writes_the_counters_by_their_key_and_locks_no_memory(
-    database: Database, explain: Explain
+    database: Database, planned: Planned
 ) -> None:
-    ids = database.some_ids(K)
-    [plan] = explain(lambda repository: repository.touch(AGENT, ids))
+    function = (sql_folder() / "verbs" / "touch.sql").read_text(encoding="utf-8")
+    statement = re.sub(r"\bm\.agent_id = agent\b", "m.agent_id = %(agent)s", function)
+    statement = statement.replace("ANY (memory_ids)", "ANY (%(ids)s::uuid[])")
+    [statement] = re.findall("INSERT.*?(?=;)", statement, re.DOTALL)
+    parameters = {"agent": AGENT, "ids": database.some_ids(K)}
+    with database.engine.connect() as connection:
+        connection.exec_driver_sql("SET LOCAL search_path = pgrecall, pg_temp")
+        driver = connection.connection.driver_connection
+        assert isinstance(driver, psycopg.Connection)
+        plan = planned(driver, statement, parameters)
+        connection.rollback()
 
     written = node(plan, "ModifyTable")
     assert (written["Operation"], written["Relation Name"]) == ("Insert", "memory_usage")
@@ -331,24 +343,14 @@ def test_a_touch_leaves_the_memories_unlocked_and_unchanged(database: Database) 
         connection.rollback()
 
 
-@pytest.mark.parametrize("name", ["get", "update", "delete"])
-def test_single_memories_are_reached_by_key(
-    database: Database, explain: Explain, name: str
-) -> None:
-    [one, other] = database.some_ids(2)
-    calls: dict[str, Call] = {
-        "get": lambda repository: repository.get(AGENT, one),
-        "update": lambda repository: repository.update(AGENT, one, importance=0.4),
-        "delete": lambda repository: repository.delete(AGENT, [one, other]),
-    }
-    plans = explain(calls[name])
+def test_a_single_memory_is_read_by_its_key(database: Database, explain: Explain) -> None:
+    """What verbs read inside of their functions is counted in test_rows_read."""
+    [one] = database.some_ids(1)
+    [plan] = explain(lambda repository: repository.get(AGENT, one))
 
     for table, id_ in (("agent_memories", "id"), ("memory_usage", "memory_id")):
-        found = [scan for plan in plans for scan in scans(plan, table)]
-        reads = [scan for scan in found if scan["Node Type"] != "ModifyTable"]
-        assert reads
-        for read in reads:
-            assert_by_key(read, f"pk_{table}", id_)
+        [read] = scans(plan, table)
+        assert_by_key(read, f"pk_{table}", id_)
 
 
 def assert_by_key(scan: Plan, key: str, id_: str) -> None:
@@ -357,18 +359,13 @@ def assert_by_key(scan: Plan, key: str, id_: str) -> None:
     assert all(re.search(rf"\b{id_} = ", condition) for condition in conditions)
 
 
-# Runs when a row is written, and only declares itself IMMUTABLE: it cannot be inlined.
-ON_WRITE = {"content_hash"}
-LOOPS = {"greedy_clusters"}
-"""In PL/pgSQL, called once a statement."""
-
 _SIGNATURES = """
 SELECT ARRAY(SELECT format_type(argument, NULL) FROM unnest(proargtypes) AS argument)
   FROM pg_proc WHERE pronamespace = 'pgrecall'::regnamespace AND proname = %s
 """
 
 
-@pytest.mark.parametrize("name", sorted({*function_names()} - ON_WRITE - LOOPS))
+@pytest.mark.parametrize("name", function_names())
 def test_every_function_is_inlined(database: Database, name: str) -> None:
     """Each alone and for each type it takes, so that one that is not can be told by name."""
     with database.engine.connect() as connection:

@@ -125,13 +125,16 @@ def test_the_attack_that_made_a_superuser_of_anybody(server_url: str, template: 
 
 CALLS = (
     *(
-        f"SELECT * FROM pgrecall.recall_{name}(agent => 'agent', "
+        f"SELECT * FROM pgrecall.{function}(agent => 'agent', profile => '{name}', "
         "query => (SELECT embedding FROM pgrecall.agent_memories LIMIT 1), "
         "teams => '{team}', tags => '{a}', query_entities => '{x,y}', label_kinds => '{tag}', "
         "labels => '{l}')"
         for name in ("five_factor", "last_access", "half_life", "trust", "tiered", "hybrid")
+        for function in ("recall", "recall_plan", "context")
     ),
-    "SELECT * FROM pgrecall.recall_hybrid('agent', 'number three', text => 'three -four')",
+    "SELECT * FROM pgrecall.recall('agent', NULL, 'number three', 'hybrid', text => 'three -four')",
+    "SELECT * FROM pgrecall.recall('agent', strategy => 'index')",
+    "SELECT * FROM pgrecall.explain('agent', {id}, query_text => 'three', profile => 'hybrid')",
     "SELECT * FROM pgrecall.memory_signals",
     "SELECT * FROM pgrecall.team_memories",
     "SELECT * FROM pgrecall.telling_terms",
@@ -140,14 +143,18 @@ CALLS = (
     "SELECT * FROM pgrecall.record_outcome('agent', {id}, 'success')",
     "SELECT * FROM pgrecall.adjust_trust('agent', {id}, 0.1, 'why', 'who')",
     "SELECT * FROM pgrecall.record_feedback('agent', {id}, 'useful')",
-    "SELECT * FROM pgrecall.invalidate_memories('agent', ARRAY[{id}])",
-    "SELECT * FROM pgrecall.revive_memories('agent', ARRAY[{id}])",
+    "SELECT * FROM pgrecall.invalidate('agent', ARRAY[{id}])",
+    "SELECT * FROM pgrecall.revive('agent', ARRAY[{id}])",
     "SELECT * FROM pgrecall.history('agent', {id})",
     "SELECT * FROM pgrecall.count_garbage('agent', max_live => 3)",
     "CALL pgrecall.collect_garbage('agent', max_age_hours => 1, max_live => 20)",
     "CALL pgrecall.collect_garbage(dry_run => true)",
+    "SELECT * FROM pgrecall.near_duplicates('agent')",
+    "SELECT * FROM pgrecall.clusters('agent')",
+    "SELECT pgrecall.complete_stale_tasks('agent')",
+    "SELECT pgrecall.prune('agent', '1 day', 0.1)",
     "SELECT pgrecall.forget_positions('agent', ARRAY[{id}])",
-    "SELECT pgrecall.owners_of_memories(with_leftovers => true)",
+    "SELECT * FROM pgrecall.owners_of_memories(with_leftovers => true)",
     "SELECT * FROM pgrecall.greedy_clusters('{1,2}', '{1,1}', '{2,1}', 2)",
     "SELECT * FROM pgrecall.pack('{0.5,0.4}', '{10,10}', '{a,b}', 100, 10)",
     "SELECT * FROM pgrecall.rank_candidates('agent', {relation}, {position}, 10, now(), "
@@ -155,11 +162,18 @@ CALLS = (
     "SELECT * FROM pgrecall.word_candidates('agent', {relation}, {position}, 0.3, "
     "'{number}', '{30}', '{0.1}', 10)",
     "SELECT * FROM pgrecall.calibrated_candidates({relation}, ARRAY[{position}], 3, '{10}', 1, 1)",
-    "SELECT pgrecall.guard_positions({relation}, 'agent')",
-    "SELECT pgrecall.await_writers('pgrecall.agent_memories', 1)",
-    "SELECT pgrecall.drop_ranks({relation})",
+    "SELECT * FROM pgrecall.positions_of('agent', now())",
+    "SELECT pgrecall.rank_questions('agent', 4)",
+    "SELECT pgrecall.await_writers(1)",
+    "SELECT pgrecall.rank_index_progress()",
+    "SELECT * FROM pgrecall.rank_index_states()",
+    "SELECT pgrecall.align_positions()",
+    "CALL pgrecall.build_rank_index('other', 1)",
+    "CALL pgrecall.maintain_rank_indexes('other', 1)",
+    "SELECT pgrecall.drop_rank_index('other')",
+    "SELECT pgrecall.drop_positions()",
     "SELECT pgrecall.change_text_language('simple')",
-    "SELECT pgrecall.clear_memories('agent')",
+    "SELECT pgrecall.clear('agent')",
     "INSERT INTO pgrecall.agent_memories (agent_id, id, content) "
     "VALUES ('agent', gen_random_uuid(), 'written by hand')",
 )
@@ -179,6 +193,7 @@ def test_nothing_of_ours_calls_what_was_planted(server_url: str, template: str) 
             "{relation}": f"'{index.relation}'",
             "{position}": f"(SELECT position::text FROM pgrecall.{index.relation} LIMIT 1)",
         }
+        repo.add("other", NewMemory("one", embedding=at(0)))
         as_attacker(url, *planted())
         called = []
         with psycopg.connect(url, autocommit=True) as connection:
@@ -204,13 +219,13 @@ def test_a_migration_calls_nothing_that_was_planted(server_url: str) -> None:
 
 def test_every_function_finds_names_in_our_schema_alone(database_url: str) -> None:
     """What the calls above do not reach: its names are bound when it is created, or it has a path
-    of ours alone, or (collect_garbage, which commits) sets that path before anything else."""
+    of ours alone, or (what commits) sets that path before anything else, or names the schema."""
     assert values(
         database_url,
         "SELECT proname FROM pg_proc WHERE pronamespace = 'pgrecall'::regnamespace "
         "AND prosqlbody IS NULL "
-        "AND NOT 'search_path=pgrecall, pg_temp' = ANY (coalesce(proconfig, '{}'))",
-    ) == ["collect_garbage"]
+        "AND NOT 'search_path=pgrecall, pg_temp' = ANY (coalesce(proconfig, '{}')) ORDER BY 1",
+    ) == ["build_rank_index", "collect_garbage", "maintain_rank_indexes"]
 
 
 def test_views_see_what_their_reader_sees(database_url: str) -> None:

@@ -231,7 +231,9 @@ def test_all_owners_are_reached_in_one_scan_through_the_key(
 def test_a_function_reads_no_table_as_a_whole(engine: Engine, name: str, teams: list[str]) -> None:
     """Nor the counters of all owners, however many calls have made its plans generic."""
     query = str([1.0] * DIMENSIONS)
-    call = f"SELECT count(*) FROM pgrecall.recall_{name}(%s, query => %s, teams => %s)".encode()
+    call = (
+        f"SELECT count(*) FROM pgrecall.recall(%s, %s, profile => '{name}', teams => %s)".encode()
+    )
     url = engine.url.set(drivername="postgresql").render_as_string(hide_password=False)
     with psycopg.connect(url) as connection:
         for _ in range(7):

@@ -24,8 +24,8 @@ from psycopg.types.json import Jsonb
 from sqlalchemy import create_engine
 
 from pgrecall import MemoryRepository, NewMemory, Profile, ScoredMemory, migrate, profiles, score
-from pgrecall.recall_function import recall_function
 from pgrecall.resources import with_extension
+from pgrecall.score_function import score_functions
 from pgrecall.scored_memory import Breakdown
 from pgrecall.signals import (
     Clock,
@@ -387,10 +387,13 @@ def through_function(
         given["query"] = str(vector)
     if "metadata" in given:
         given["metadata"] = Jsonb(given["metadata"])
-    given |= {f"{name}_weight": weight for name, weight in weights.items()}
+    given |= {
+        "profile": profile.name,
+        "weights": Jsonb(weights) if weights else None,
+        "strategy": "exact",
+    }
     casts = {"query": sql.SQL("::") + sql.SQL(world.vector)}
-    call = sql.SQL("SELECT * FROM pgrecall.{}({}, {})").format(
-        sql.Identifier(f"recall_{profile.name}"),
+    call = sql.SQL("SELECT * FROM pgrecall.recall({}, {})").format(
         sql.Literal(AGENT),
         sql.SQL(", ").join(
             sql.SQL("{} => {}").format(sql.Identifier(name), sql.Placeholder(name))
@@ -404,7 +407,7 @@ def through_function(
             row["agent_id"],
             row["score"],
             row["similarity"],
-            {signal.name: row[f"signal_{signal.name}"] for signal in profile.signals},
+            row["signals"],
         )
         for row in world.connection.execute(call, given)
     ]
@@ -645,7 +648,7 @@ def installed(world: World, profile: Profile) -> Iterator[None]:
     """The profile's function, as long as this lasts."""
     with world.connection.transaction(force_rollback=True):
         world.connection.execute("SET LOCAL search_path = pgrecall, public")
-        world.connection.execute(with_extension(recall_function(profile), "public"))
+        world.connection.execute(with_extension(score_functions(profile), "public"))
         yield
 
 

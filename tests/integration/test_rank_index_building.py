@@ -17,7 +17,7 @@ from contextlib import contextmanager, suppress
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from random import Random
-from threading import Barrier, Event
+from threading import Barrier
 from typing import Any
 from uuid import UUID
 
@@ -25,7 +25,7 @@ import psycopg
 import pytest
 from psycopg import sql as psql
 from sqlalchemy import Connection, Engine, NullPool, create_engine, event
-from sqlalchemy.exc import ProgrammingError
+from sqlalchemy.exc import DBAPIError, ProgrammingError
 from sqlalchemy.ext.asyncio import create_async_engine
 from sqlalchemy.util import await_only
 
@@ -39,7 +39,7 @@ from pgrecall import (
     migrate,
 )
 from pgrecall.embedding import EmbeddingType
-from pgrecall.errors import DatabaseConflict, DatabaseUnavailable, InputError
+from pgrecall.errors import DatabaseConflict, DatabaseError, DatabaseUnavailable, InputError
 from tests.conftest import DIMENSIONS
 from tests.integration.conftest import RepositoryOf, Transaction
 from tests.integration.support import NORTH, at, awaited, contents, sql
@@ -48,7 +48,11 @@ from tests.migrations.asking import rows, run, value, values, wait_until, wait_u
 A = "agent"
 SOME = 300
 IMPATIENT = "-c lock_timeout=100ms -c statement_timeout=20s"
-ENTERING = "INSERT INTO pgrecall.rank_indexes"
+BUILDING = 'SELECT * FROM "pgrecall".make_rank_index('
+PAUSE = """
+    CREATE FUNCTION public.pause() RETURNS event_trigger LANGUAGE plpgsql AS $$
+    BEGIN PERFORM pg_catalog.pg_advisory_xact_lock_shared(4711); END $$
+"""
 AWAITING = (
     "SELECT pid FROM pg_stat_activity WHERE datname = current_database() "
     "AND query LIKE '%%await_writers%%' AND wait_event = 'PgSleep'"
@@ -167,29 +171,34 @@ def held(
         other.execute("LOCK TABLE pgrecall.rank_indexes IN SHARE MODE")
         running = background.submit(work)
         try:
-            yield wait_until_blocked(url, ENTERING), running
+            yield wait_until_blocked(url, BUILDING, "relation"), running
         finally:
             other.rollback()
 
 
 @contextmanager
+def pausing(url: str, command: str) -> Iterator[None]:
+    """Whoever builds waits after the first command of this kind, until this ends."""
+    run(
+        url,
+        PAUSE,
+        "CREATE EVENT TRIGGER pause ON ddl_command_end "
+        f"WHEN TAG IN ('{command}') EXECUTE FUNCTION public.pause()",
+    )
+    with psycopg.connect(url) as other:
+        other.execute("SELECT pg_advisory_xact_lock(4711)")
+        yield
+        other.rollback()
+    run(url, "DROP EVENT TRIGGER pause", "DROP FUNCTION public.pause")
+
+
+@contextmanager
 def paused(url: str, background: ThreadPoolExecutor) -> Iterator[Future[list[RankIndex]]]:
     """The future of a build that has made its graph."""
-    reached, go_on = Event(), Event()
-    engine = create_engine(url, poolclass=NullPool)
-
-    def wait(*arguments: Any) -> None:
-        if arguments[2].startswith("ANALYZE"):
-            reached.set()
-            assert go_on.wait(timeout=60)
-
-    event.listen(engine, "after_cursor_execute", wait)
-    running = background.submit(build, MemoryRepository(engine))
-    try:
-        assert reached.wait(timeout=60)
+    with pausing(url, "CREATE INDEX"):
+        running = background.submit(build, another(url))
+        wait_until_blocked(url, BUILDING, "advisory")
         yield running
-    finally:
-        go_on.set()
 
 
 @contextmanager
@@ -536,7 +545,7 @@ def test_a_session_in_a_hurry_builds_all_the_same(
     )
     asked = (
         "SELECT pid FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND "
-        f"starts_with(query, '{ENTERING}') AND clock_timestamp() - query_start > '600 ms'"
+        f"starts_with(query, '{BUILDING}') AND clock_timestamp() - query_start > '600 ms'"
     )
 
     with held(own_url, background, lambda: build(MemoryRepository(hurried))) as (_, running):
@@ -821,7 +830,7 @@ engine = create_engine(database_url(url))
 repo = MemoryRepository(engine)
 
 def after(connection, cursor, text, *_):
-    if text.lstrip().startswith(begins):
+    if begins and text.lstrip().startswith(begins):
         os.kill(os.getpid(), signal.SIGKILL)
 
 event.listen(engine, "after_cursor_execute", after)
@@ -829,35 +838,58 @@ repo.build_rank_indexes(agent_id="agent", at_least=1)
 """
 
 
-@pytest.mark.parametrize(
-    "begins", ["CREATE TABLE", "INSERT INTO pgrecall.ranks_", "CREATE INDEX", ENTERING]
-)
-def test_a_client_killed_in_the_middle_of_a_build_leaves_nothing(
-    repo: MemoryRepository, own_url: str, filled: list[UUID], begins: str
-) -> None:
-    [old] = build(repo)
-
-    ended = subprocess.run(
-        [sys.executable, "-c", KILLED, own_url, begins],
+@contextmanager
+def victim(url: str, begins: str = "") -> Iterator[subprocess.Popen[bytes]]:
+    """A client that builds, and kills itself after a statement that begins like this."""
+    with subprocess.Popen(
+        [sys.executable, "-c", KILLED, url, begins],
         cwd=Path(__file__).parents[2],
-        capture_output=True,
-        check=False,
-    )
+        stderr=subprocess.PIPE,
+    ) as process:
+        yield process
+        _, errors = process.communicate(timeout=60)
+    assert process.returncode == -signal.SIGKILL, errors.decode()
 
-    assert ended.returncode == -signal.SIGKILL, ended.stderr.decode()
+
+def assert_nothing_is_left(url: str, old: RankIndex) -> None:
     wait_until(
         "the server has noticed",
         lambda: (
             not values(
-                own_url,
+                url,
                 "SELECT pid FROM pg_stat_activity WHERE datname = current_database() "
                 "AND pid <> pg_backend_pid() AND state <> 'idle'",
             )
         ),
     )
-    assert listed(own_url) == [(A, old.relation, old.built_at)]
-    assert tables_of(own_url) == [old.relation]
-    assert_as_exact(another(own_url))
+    assert listed(url) == [(A, old.relation, old.built_at)]
+    assert tables_of(url) == [old.relation]
+    assert_as_exact(another(url))
+
+
+@pytest.mark.parametrize("command", ["CREATE TABLE", "CREATE INDEX", "ALTER TABLE"])
+def test_a_client_killed_in_the_middle_of_a_build_leaves_nothing(
+    repo: MemoryRepository, own_url: str, filled: list[UUID], command: str
+) -> None:
+    [old] = build(repo)
+
+    with pausing(own_url, command), victim(own_url) as process:
+        wait_until_blocked(own_url, BUILDING, "advisory")
+        process.kill()
+
+    assert_nothing_is_left(own_url, old)
+
+
+@pytest.mark.parametrize("begins", ["SELECT current_setting", BUILDING])
+def test_a_client_killed_between_the_statements_of_a_build_leaves_nothing(
+    repo: MemoryRepository, own_url: str, filled: list[UUID], begins: str
+) -> None:
+    [old] = build(repo)
+
+    with victim(own_url, begins):
+        pass
+
+    assert_nothing_is_left(own_url, old)
 
 
 def test_what_a_killed_client_could_not_drop_any_more_is_dropped_by_maintenance(
@@ -869,7 +901,7 @@ def test_what_a_killed_client_could_not_drop_any_more_is_dropped_by_maintenance(
         pass
 
     def die(*arguments: Any) -> None:
-        if "drop_ranks" in arguments[2]:
+        if "drop_positions" in arguments[2]:
             raise Gone
 
     victim = create_engine(own_url, poolclass=NullPool)
@@ -906,6 +938,7 @@ def test_builds_at_once_for_one_agent_end_with_one_index(
     built = [running.result() for running in [background.submit(client) for _ in range(3)]]
 
     [(_, relation, _)] = listed(own_url)
+    run(own_url, "SELECT pgrecall.drop_positions()")  # what one could not lock in time stays
     assert tables_of(own_url) == [relation]
     assert relation in {index.relation for [index] in built}
     assert_as_exact(repo)
@@ -927,6 +960,7 @@ def test_engines_of_other_isolation_levels_build_at_once_too(
 
     assert [len(each) for each in built] == [1, 1]
     [(_, relation, _)] = listed(own_url)
+    run(own_url, "SELECT pgrecall.drop_positions()")
     assert tables_of(own_url) == [relation]
     assert_as_exact(another(own_url))
 
@@ -936,7 +970,7 @@ def test_a_build_that_waited_for_another_does_not_lose_what_was_written_in_betwe
 ) -> None:
     with held(own_url, background, lambda: build(repo)) as (_, first):
         second = background.submit(build, repo)
-        wait_until_blocked(own_url, "SELECT pg_advisory_xact_lock")
+        wait_until_blocked(own_url, BUILDING, "advisory")
         late = repo.add(A, NewMemory("late", embedding=NORTH))
 
     first.result(), second.result()
@@ -1276,7 +1310,7 @@ def test_an_index_is_not_entered_before_a_change_of_the_language_has_ended(
     with psycopg.connect(own_url) as changing:
         with paused(own_url, background) as running:
             changing.execute(CHANGE)
-        wait_until_blocked(own_url, ENTERING)
+        wait_until_blocked(own_url, BUILDING, "relation")
         changing.commit()
     running.result()
 
@@ -1371,7 +1405,12 @@ def new_role(url: str, name: str) -> Iterator[str]:
 READ = ("agent_memories", "memory_usage", "memory_events", "rank_indexes", "alembic_version")
 
 
+def let_in(url: str, role: str, level: str) -> None:
+    assert values(url, "SELECT 1 FROM pgrecall.grant_access(%s, %s)", level, role) == [1]
+
+
 def grant(url: str, role: str, *tables: str, what: str = "SELECT") -> None:
+    """By hand, and every function."""
     with psycopg.connect(url, autocommit=True) as connection:
         for table in tables:
             connection.execute(
@@ -1379,6 +1418,11 @@ def grant(url: str, role: str, *tables: str, what: str = "SELECT") -> None:
                     psql.SQL(what), psql.Identifier(table), psql.Identifier(role)
                 )
             )
+        connection.execute(
+            psql.SQL("GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA pgrecall TO {}").format(
+                psql.Identifier(role)
+            )
+        )
 
 
 @contextmanager
@@ -1390,18 +1434,26 @@ def acting_as(engine: Engine, role: str) -> Iterator[Connection]:
         connection.rollback()
 
 
-def test_who_may_read_the_memories_may_search_through_the_index(
+@pytest.mark.parametrize("built", ["before", "after"])
+def test_who_may_read_may_search_through_the_index(
     repo: MemoryRepository,
     own_engine: Engine,
     own_url: str,
     filled: list[UUID],
     hostile_role: str,
+    built: str,
 ) -> None:
-    grant(own_url, hostile_role, *READ)
+    if built == "after":
+        let_in(own_url, hostile_role, "reader")
     [index] = build(repo)
+    if built == "before":
+        let_in(own_url, hostile_role, "reader")
 
     with acting_as(own_engine, hostile_role) as connection:
-        assert_as_exact(MemoryRepository(connection))
+        within = MemoryRepository(connection)
+        assert_as_exact(within)
+        assert [status.index for status in within.rank_indexes(agent_id=A)] == [index]
+        assert within.rank_index_progress() is None
         with pytest.raises(ProgrammingError, match="permission denied"):
             connection.exec_driver_sql(f"DELETE FROM pgrecall.{index.relation}")
 
@@ -1409,7 +1461,11 @@ def test_who_may_read_the_memories_may_search_through_the_index(
 def test_who_may_read_because_everybody_may_searches_through_the_index(
     repo: MemoryRepository, own_engine: Engine, own_url: str, filled: list[UUID], role: str
 ) -> None:
-    run(own_url, *(f"GRANT SELECT ON pgrecall.{table} TO PUBLIC" for table in READ))
+    run(
+        own_url,
+        *(f"GRANT SELECT ON pgrecall.{table} TO PUBLIC" for table in (*READ, "rank_positions")),
+        "GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA pgrecall TO PUBLIC",
+    )
     build(repo)
 
     with acting_as(own_engine, role) as connection:
@@ -1430,32 +1486,43 @@ def test_who_may_not_read_the_memories_may_not_read_their_positions(
         connection.exec_driver_sql(f"SELECT * FROM pgrecall.{index.relation}")
 
 
-def test_who_may_read_the_memories_since_the_build_gets_every_hit(
+def test_who_was_granted_by_hand_since_the_build_gets_every_hit(
     repo: MemoryRepository, own_engine: Engine, own_url: str, filled: list[UUID], role: str
 ) -> None:
+    """By ranking every memory; after maintenance through the index."""
     build(repo)
-    grant(own_url, role, *READ)
+    grant(own_url, role, *READ, "rank_positions")
 
-    with acting_as(own_engine, role) as connection:
-        within = MemoryRepository(connection)
-        for strategy in ("auto", "index", "exact"):
-            found = within.search(A, NORTH, strategy=strategy, touch=False)
-            assert ids(found) == ids(repo.search(A, NORTH, strategy="exact", touch=False))
+    for used in ("exact", "index"):
+        with acting_as(own_engine, role) as connection:
+            within = MemoryRepository(connection)
+            for strategy in ("auto", "index", "exact"):
+                found = within.search(A, NORTH, strategy=strategy, touch=False)
+                assert ids(found) == ids(repo.search(A, NORTH, strategy="exact", touch=False))
+                assert found.strategy == ("exact" if strategy == "exact" else used)
+        assert repo.maintain_rank_indexes(at_least=1) == []
+
+
+def test_what_was_taken_from_a_role_is_taken_from_it_on_positions_too(
+    repo: MemoryRepository, own_engine: Engine, own_url: str, filled: list[UUID], role: str
+) -> None:
+    grant(own_url, role, *READ, "rank_positions")
+    [index] = build(repo)
+    run(own_url, f'REVOKE SELECT ON pgrecall.rank_positions FROM "{role}"')
+    repo.maintain_rank_indexes(at_least=1)
+
+    with (
+        acting_as(own_engine, role) as connection,
+        pytest.raises(ProgrammingError, match="permission denied"),
+    ):
+        connection.exec_driver_sql(f"SELECT * FROM pgrecall.{index.relation}")
 
 
 def test_who_may_delete_memories_since_the_build_deletes_their_positions_too(
     repo: MemoryRepository, own_engine: Engine, own_url: str, filled: list[UUID], role: str
 ) -> None:
     [index] = build(repo)
-    grant(own_url, role, *READ)
-    for table in ("agent_memories", "memory_usage", "memory_labels", "memory_links"):
-        grant(own_url, role, table, what="SELECT, INSERT, UPDATE, DELETE")
-    grant(own_url, role, "memory_events", what="SELECT, INSERT")
-    run(
-        own_url,
-        "GRANT EXECUTE ON FUNCTION pgrecall.forget_positions TO "
-        + psql.Identifier(role).as_string(None),
-    )
+    let_in(own_url, role, "writer")
 
     with acting_as(own_engine, role) as connection:
         assert MemoryRepository(connection).delete(A, filled[:2]) == 2
@@ -1464,20 +1531,198 @@ def test_who_may_delete_memories_since_the_build_deletes_their_positions_too(
         assert left.scalar() == SOME - 2
 
 
-def test_an_index_built_by_another_role_serves_the_owner_of_the_memories(
-    repo: MemoryRepository, own_engine: Engine, own_url: str, filled: list[UUID], role: str
+def test_a_maintainer_who_owns_nothing_builds_maintains_and_drops(
+    own_engine: Engine, own_url: str, repo: MemoryRepository, filled: list[UUID], role: str
 ) -> None:
-    """The memories belong to `role`; whoever keeps the indexes is somebody else."""
-    quoted = f'"{role}"'
+    let_in(own_url, role, "maintainer")
+    with acting_as(own_engine, role) as connection:
+        within = MemoryRepository(connection)
+        [first] = build(within)
+        [index] = build(within)
+        assert_as_exact(within)
+        connection.commit()
+
+    assert tables_of(own_url) == [index.relation] != [first.relation]
+    assert value(
+        own_url,
+        "SELECT relowner = (SELECT relowner FROM pg_class "
+        "WHERE oid = 'pgrecall.rank_positions'::regclass) "
+        f"FROM pg_class WHERE oid = 'pgrecall.{index.relation}'::regclass",
+    )
+    assert_as_exact(repo)
+    with acting_as(own_engine, role) as connection:
+        within = MemoryRepository(connection)
+        assert within.maintain_rank_indexes(at_least=1) == []
+        assert within.drop_rank_index(A)
+        connection.commit()
+    assert tables_of(own_url) == []
+
+
+@pytest.mark.parametrize("level", ["reader", "writer"])
+def test_who_is_no_maintainer_builds_nothing(
+    own_engine: Engine, own_url: str, filled: list[UUID], role: str, level: str
+) -> None:
+    let_in(own_url, role, level)
+    with (
+        acting_as(own_engine, role) as connection,
+        pytest.raises(DatabaseError, match="permission denied for function"),
+    ):
+        build(MemoryRepository(connection))
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        "index_positions('agent_memories', 8, 64, 1024)",
+        "index_positions('{mine}', 8, 64, 1024)",
+        "attach_positions('agent_memories', 'agent')",
+        "attach_positions('{mine}', 'agent')",
+        "attach_positions('{used}', 'agent')",
+        "align_positions('agent_memories')",
+        "align_positions('{mine}')",
+    ],
+)
+def test_what_runs_with_the_owner_s_rights_touches_new_tables_of_positions_alone(
+    own_engine: Engine,
+    own_url: str,
+    repo: MemoryRepository,
+    filled: list[UUID],
+    role: str,
+    call: str,
+) -> None:
+    """Not one of another's making, whose triggers would run with these rights; none in use."""
+    let_in(own_url, role, "maintainer")
+    [index] = build(repo)
+    mine = f"ranks_{'f' * 32}"
     run(
         own_url,
-        *(f"ALTER TABLE pgrecall.{t} OWNER TO {quoted}" for t in READ if t != "alembic_version"),
-        f"GRANT SELECT ON pgrecall.alembic_version TO {quoted}",
+        f"CREATE TABLE pgrecall.{mine} (LIKE pgrecall.rank_positions)",
+        f'ALTER TABLE pgrecall.{mine} OWNER TO "{role}"',
     )
-    build(repo)
+    written = call.format(mine=mine, used=index.relation)
 
-    with acting_as(own_engine, role) as connection:
-        assert_as_exact(MemoryRepository(connection))
+    with (
+        acting_as(own_engine, role) as connection,
+        pytest.raises(DBAPIError, match=r"must be the table of a rank index|is in use"),
+    ):
+        connection.exec_driver_sql(f"SELECT pgrecall.{written}")
+
+
+def test_a_table_in_use_or_of_somebody_else_is_not_dropped(
+    own_url: str, repo: MemoryRepository, filled: list[UUID]
+) -> None:
+    [index] = build(repo)
+    for relation in (index.relation, "agent_memories", "rank_positions"):
+        assert value(own_url, f"SELECT pgrecall.drop_positions('{relation}')") == 0
+    assert tables_of(own_url) == [index.relation]
+
+
+# The parent
+
+
+def test_the_graph_of_a_build_is_taken_for_that_of_the_parent(
+    repo: MemoryRepository, own_url: str, filled: list[UUID]
+) -> None:
+    """Whatever its parameters: none is built a second time."""
+    [index] = build(repo, m=8, ef_construction=40)
+
+    assert rows(
+        own_url,
+        "SELECT c.relname, p.relname FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid "
+        "LEFT JOIN pg_inherits h ON h.inhrelid = c.oid LEFT JOIN pg_class p ON p.oid = h.inhparent "
+        f"WHERE i.indrelid = 'pgrecall.{index.relation}'::regclass ORDER BY 2",
+    ) == [
+        (f"{index.relation}_position", "ix_rank_positions_position"),
+        (f"{index.relation}_words", "ix_rank_positions_words"),
+        (f"{index.relation}_pkey", "pk_rank_positions"),
+    ]
+
+
+def test_a_build_that_a_caller_has_not_committed_keeps_no_other_agent_waiting(
+    repo: MemoryRepository, impatient: MemoryRepository, own_engine: Engine, filled: list[UUID]
+) -> None:
+    others = fill(repo, "other")
+    build(repo, "other")
+    build(repo)
+    with own_engine.connect() as connection:
+        build(MemoryRepository(connection))
+
+        assert_as_exact(impatient, "other")
+        assert impatient.delete("other", others[:2]) == 2
+        connection.rollback()
+
+
+# By hand
+
+
+def test_by_hand_an_index_is_built_maintained_and_dropped(
+    repo: MemoryRepository, own_url: str, filled: list[UUID]
+) -> None:
+    states = "SELECT due FROM pgrecall.rank_index_states('agent', 100)"
+    assert values(own_url, states) == ["not built yet"]
+    run(own_url, "CALL pgrecall.build_rank_index('agent', at_least => 100, m => 8)")
+    [status] = repo.rank_indexes(agent_id=A)
+    assert status.index is not None
+    assert (status.index.at_least, status.index.m, status.index.memories) == (100, 8, SOME)
+    assert tables_of(own_url) == [status.index.relation]
+    assert_as_exact(repo)
+    assert values(own_url, states) == [None]
+    run(own_url, "CALL pgrecall.maintain_rank_indexes(at_least => 100)")
+    assert tables_of(own_url) == [status.index.relation]
+
+    fill(repo, "grown", 150)
+    run(
+        own_url,
+        "UPDATE pgrecall.rank_indexes SET built_at = now() - interval '30 days'",
+        "CALL pgrecall.maintain_rank_indexes(at_least => 100)",
+    )
+
+    first, second = repo.rank_indexes()
+    assert (first.agent_id, second.agent_id) == (A, "grown")
+    assert first.index is not None
+    assert second.index is not None
+    assert (first.index.m, second.index.m) == (8, 24)
+    assert tables_of(own_url) == sorted([first.index.relation, second.index.relation])
+    assert first.index.relation != status.index.relation
+    assert value(own_url, "SELECT pgrecall.drop_rank_index('agent')") is True
+    assert value(own_url, "SELECT pgrecall.drop_rank_index('agent')") is False
+    assert tables_of(own_url) == [second.index.relation]
+
+
+def test_by_hand_an_index_of_an_owner_that_has_shrunk_is_dropped(
+    repo: MemoryRepository, own_url: str, filled: list[UUID]
+) -> None:
+    build(repo, at_least=SOME)
+    repo.delete(A, filled[10:])
+
+    run(own_url, "CALL pgrecall.maintain_rank_indexes()")
+
+    assert (tables_of(own_url), listed(own_url)) == ([], [])
+
+
+def test_by_hand_a_writer_that_does_not_end_is_told_of(own_url: str, filled: list[UUID]) -> None:
+    with open_transaction(own_url) as writer:
+        insert(writer, "slow")
+        assert values(own_url, "SELECT pgrecall.await_writers(0.1)") == [None]
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        *("m => 1", "m => 101", "m => NULL", "m => 24, ef_construction => 47"),
+        *("ef_construction => 1001", "ef_construction => 3, m => 1", "at_least => 0"),
+        *("at_least => NULL", "at_least => 3000000000"),
+    ],
+)
+def test_by_hand_parameters_are_checked(own_url: str, options: str) -> None:
+    with pytest.raises(psycopg.errors.InvalidParameterValue):
+        run(own_url, f"CALL pgrecall.build_rank_index('agent', {options})")
+    for agent in ("NULL", "''", "'team:'"):
+        with pytest.raises(psycopg.errors.InvalidParameterValue):
+            run(own_url, f"CALL pgrecall.build_rank_index({agent})")
+        if agent != "NULL":
+            with pytest.raises(psycopg.errors.InvalidParameterValue):
+                run(own_url, f"SELECT pgrecall.drop_rank_index({agent})")
 
 
 def test_progress_is_none_while_nothing_is_built_and_a_share_while_something_is(

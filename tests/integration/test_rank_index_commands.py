@@ -258,7 +258,8 @@ def test_the_list_tells_what_has_happened_and_what_is_due(
 
     a, b = records
     assert list(a) == [
-        *("agent_id", "due", "written", "changed", "used", "bytes", "memories", "index"),
+        *("agent_id", "due", "shrunk", "written", "changed", "used", "bytes"),
+        *("memories", "index"),
     ]
     assert (a["agent_id"], a["due"], a["memories"]) == ("a", None, None)
     assert (a["written"], a["changed"]) == (1, 1)
@@ -268,6 +269,7 @@ def test_the_list_tells_what_has_happened_and_what_is_due(
     assert b == {
         "agent_id": "b",
         "due": "not built yet",
+        "shrunk": False,
         **dict.fromkeys(("written", "changed", "used", "bytes"), 0),
         "memories": 60,
         "index": None,

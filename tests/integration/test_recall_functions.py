@@ -3,42 +3,41 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from inspect import signature
+from pathlib import Path
 from typing import Any
 from uuid import UUID
 
 import psycopg
 import pytest
-from psycopg import sql
 from psycopg.rows import dict_row
-from psycopg.types.json import Jsonb
 from sqlalchemy import NullPool, create_engine
 
 from pgrecall import MemoryRepository, NewMemory, Profile, migrate, profiles
-from pgrecall.errors import InvalidProfile
+from pgrecall.errors import InputError, InvalidProfile, InvalidVector, PgRecallError, UnknownName
 from pgrecall.filters import FilterArguments
-from pgrecall.recall_function import function_name, recall_function, write_built_in
+from pgrecall.recall_files import write
+from pgrecall.repository.translation import translated
 from pgrecall.resources import sql_folder, with_extension
+from pgrecall.score_function import score_functions
 from pgrecall.signals import Recency, Similarity
 from tests.conftest import DIMENSIONS, new_database
+from tests.integration.recalling import Connection, Rows, recall
 from tests.integration.support import NORTH, NOW, at
 from tests.integration.test_hostile_strings import LARGE, SHORT
 
-Connection = psycopg.Connection[dict[str, Any]]
-Rows = list[dict[str, Any]]
-
 HOSTILE = [
     *SHORT,
-    "$recall$; DROP TABLE pgrecall.agent_memories; $recall$",
+    "$condition$; DROP TABLE pgrecall.agent_memories; $recall$",
     "$$ END $$",
     "'); SELECT 1; --",
     "E'\\'",
     LARGE,
 ]
-WRITTEN = sql_folder() / "profiles"
-"""The edition that the newest revision installs; those before it are frozen."""
+FOLDER = sql_folder() / "recall"
 each_profile = pytest.mark.parametrize("profile", profiles.BUILT_IN.values(), ids=profiles.BUILT_IN)
 each_hostile = pytest.mark.parametrize("text", HOSTILE, ids=lambda text: f"{text!a:.20}")
 
@@ -47,26 +46,6 @@ each_hostile = pytest.mark.parametrize("text", HOSTILE, ids=lambda text: f"{text
 def connection(shared_url: str) -> Iterator[Connection]:
     with psycopg.connect(shared_url, autocommit=True, row_factory=dict_row) as found:
         yield found
-
-
-def recall(
-    connection: Connection, profile: Profile | str, agent: str | None, **arguments: Any
-) -> Rows:
-    """Calls the function with its arguments by name."""
-    name = profile if isinstance(profile, str) else profile.name
-    given = {
-        name: Jsonb(value) if name == "metadata" else value for name, value in arguments.items()
-    }
-    if isinstance(given.get("query"), list):
-        given["query"] = str(given["query"])
-    call = sql.SQL("SELECT * FROM pgrecall.{}(%(agent)s{})").format(
-        sql.Identifier(f"recall_{name}"),
-        sql.SQL("").join(
-            sql.SQL(", {} => {}").format(sql.Identifier(name), sql.Placeholder(name))
-            for name in given
-        ),
-    )
-    return connection.execute(call, {"agent": agent, **given}).fetchall()
 
 
 def contents(rows: Rows) -> list[str]:
@@ -101,7 +80,8 @@ def test_hostile_filters_find_the_very_same_text(
             memory = NewMemory(f"{name} {of}", embedding=NORTH, **fields(value))  # type: ignore[no-untyped-call]
             shared_repo.add(f"{agent}-{name}", memory)
 
-        found = recall(connection, "tiered", f"{agent}-{name}", **{name: [text]})
+        given: dict[str, Any] = {name: [text]}
+        found = recall(connection, "tiered", f"{agent}-{name}", **given)
 
         assert contents(found) == [f"{name} it"], name
 
@@ -132,12 +112,12 @@ def test_hostile_owners_and_entities_are_only_data(
         "tiered",
         hostile_agent,
         query=NORTH,
-        teams=[hostile_team, text],
+        teams=[hostile_team, text[:100]],
         query_entities=[text, "nobody"],
     )
 
     assert contents(found) == ["own", text]
-    assert [row["signal_entity_overlap"] for row in found] == [0.5, 0]
+    assert [row["signals"]["entity_overlap"] for row in found] == [0.5, 0]
     assert [row["agent_id"] for row in found] == [hostile_agent, f"team:{hostile_team}"]
 
 
@@ -147,7 +127,7 @@ def test_hostile_names_that_nothing_has_find_nothing(
     connection: Connection, shared_repo: MemoryRepository, agent: str, argument: str, text: str
 ) -> None:
     shared_repo.add(agent, NewMemory("it", embedding=NORTH))
-    nobody = f"{text} which nobody is called"
+    nobody = f"{text[:100]} which nobody is called"
     hostile: dict[str, Any] = {} if argument == "agent" else {argument: [nobody]}
 
     found = recall(connection, "five_factor", nobody if argument == "agent" else agent, **hostile)
@@ -160,37 +140,52 @@ def test_hostile_names_that_nothing_has_find_nothing(
 def test_hostile_names_where_only_some_are_known_are_refused(
     connection: Connection, agent: str, argument: str, text: str
 ) -> None:
-    with pytest.raises(psycopg.errors.InvalidParameterValue, match="statuses may be active"):
-        recall(connection, "five_factor", agent, **{argument: [text]})
+    with refused(UnknownName, f"(?s){argument}: unknown .*; known are "):
+        given: dict[str, Any] = {argument: [text]}
+        recall(connection, "five_factor", agent, **given)
 
 
 # What is refused
 
 
-@each_profile
-@pytest.mark.parametrize("k", [0, -1, None])
-def test_a_k_below_one_is_refused(connection: Connection, profile: Profile, k: int | None) -> None:
-    with pytest.raises(psycopg.errors.InvalidParameterValue, match="k must be at least 1"):
-        recall(connection, profile, "agent", k=k)
+@contextmanager
+def refused(error: type[PgRecallError], match: str) -> Iterator[None]:
+    """As the repository would say it."""
+    with pytest.raises(error, match=match), translated():
+        yield
 
 
-@each_profile
-def test_an_agent_has_to_be_given(connection: Connection, profile: Profile) -> None:
-    with pytest.raises(psycopg.errors.InvalidParameterValue, match="agent must be given"):
-        recall(connection, profile, None)
+@pytest.mark.parametrize("k", [0, -1, None, 1_000_001])
+def test_a_k_that_is_none_is_refused(connection: Connection, k: int | None) -> None:
+    with refused(InputError, "k must lie within 1 and 1000000"):
+        recall(connection, "trust", "agent", k=k)
 
 
-WRONG_WEIGHTS: dict[str, Mapping[str, float | None]] = {
-    "above one": {"similarity": 0.9, "recency": 0.2},
-    "below one": {"similarity": 0.5},
-    "all zero": {},
-    "negative": {"similarity": 1.5, "recency": -0.5},
-    "barely negative": {"similarity": 1.0, "recency": -1e-12},
-    "not a number": {"similarity": float("nan")},
-    "infinite": {"similarity": float("inf")},
-    "infinities": {"similarity": float("inf"), "recency": float("-inf")},
-    "off by a millionth": {"similarity": 1 + 1e-6},
-    "one is NULL": {"similarity": 1.0, "recency": None},
+@pytest.mark.parametrize("agent", [None, "", "team:", "a" * 206])
+def test_an_agent_has_to_be_given(connection: Connection, agent: str | None) -> None:
+    with refused(InputError, "agent must be an id"):
+        recall(connection, "trust", agent)
+
+
+@pytest.mark.parametrize("name", ["nobody", "", "trust'", "Trust", "facts", None])
+def test_an_unknown_profile_is_refused_with_the_list(
+    connection: Connection, name: str | None
+) -> None:
+    with refused(UnknownName, "unknown profile .*; there are five_factor, half_life, hybrid"):
+        recall(connection, name, "agent")  # type: ignore[arg-type]
+
+
+WRONG_WEIGHTS: dict[str, tuple[Any, str]] = {
+    "above one": ({"similarity": 0.9, "recency": 0.2}, "sum to 1, they sum to 1.1"),
+    "below one": ({"similarity": 0.5}, "sum to 1, they sum to 0.5"),
+    "none": ({}, "sum to 1, they sum to 0"),
+    "negative": ({"similarity": 1.5, "recency": -0.5}, "must be 0 or lie within"),
+    "barely negative": ({"similarity": 1.0, "recency": -1e-12}, "must be 0 or lie within"),
+    "too small": ({"similarity": 1.0, "recency": 1e-13}, "must be 0 or lie within"),
+    "off by a millionth": ({"similarity": 1 - 1e-6}, "sum to 1"),
+    "one is null": ({"similarity": 1.0, "recency": None}, "must be a number"),
+    "a text": ({"similarity": "1"}, 'must be a number, got "1"'),
+    "an array": ([1.0], "must map signals to numbers"),
 }
 
 
@@ -199,62 +194,59 @@ WRONG_WEIGHTS: dict[str, Mapping[str, float | None]] = {
 def test_weights_that_are_none_are_refused(
     connection: Connection, profile: Profile, wrong: str
 ) -> None:
-    weights = {**dict.fromkeys(profile.weights, 0.0), **WRONG_WEIGHTS[wrong]}
+    weights, said = WRONG_WEIGHTS[wrong]
 
-    with pytest.raises(psycopg.errors.InvalidParameterValue, match="weights must"):
-        recall(connection, profile, "agent", **{f"{n}_weight": w for n, w in weights.items()})
-
-
-@each_profile
-def test_one_weight_alone_leaves_the_sum_wrong(connection: Connection, profile: Profile) -> None:
-    with pytest.raises(psycopg.errors.InvalidParameterValue, match="sum to 1"):
-        recall(connection, profile, "agent", similarity_weight=0.99)
+    with refused(InputError, said):
+        recall(connection, profile.name, "agent", weights=weights)
 
 
-@pytest.mark.parametrize("weight", [1e-13, 1e-300])
-def test_a_weight_too_small_to_compute_with_is_refused_in_words(
-    connection: Connection, shared_repo: MemoryRepository, agent: str, weight: float
+def test_a_weight_of_a_signal_that_there_is_not_is_refused(connection: Connection) -> None:
+    with refused(UnknownName, "profile 'hybrid' has no signal 'trust'; its signals are similarity"):
+        recall(connection, "hybrid", "agent", weights={"similarity": 0.5, "trust": 0.5})
+
+
+REFUSED: dict[str, tuple[dict[str, Any], type[PgRecallError], str]] = {
+    "zero": ({"query": [0.0] * DIMENSIONS}, InvalidVector, "no direction"),
+    "too short": ({"query": [1e-30] * DIMENSIONS}, InvalidVector, "no direction"),
+    "too long": ({"query": [1e30] * DIMENSIONS}, InvalidVector, "no direction"),
+    "two dimensions": ({"query": [1.0, 2.0]}, InvalidVector, "has 2 dimensions, .* stores 8"),
+    "similarity to nothing": ({"min_similarity": 0.5}, InputError, "needs a query vector"),
+    "min_score": ({"min_score": 1.5}, InputError, "min_score must lie within 0 and 1, got 1.5"),
+    "min_trust": ({"min_trust": -0.1}, InputError, "min_trust must lie within 0 and 1"),
+    "no share": ({"min_score": float("nan")}, InputError, "min_score must lie within"),
+    "kinds alone": ({"label_kinds": ["tag"]}, InputError, "give labels too"),
+    "unknown kind": ({"labels": ["x"], "label_kinds": ["y"]}, UnknownName, "unknown 'y'"),
+    "no statuses": ({"statuses": None}, UnknownName, "statuses: unknown NULL"),
+    "metadata": ({"metadata": [1]}, InputError, "metadata must be a JSON object"),
+    "long text": ({"text": "a" * 10_001}, InputError, "at most 10,000 characters, got 10001"),
+    "long ago": ({"as_of": "0001-01-01 00:00+00"}, InputError, "as_of must lie within 0001-01-02"),
+    "infinity": ({"created_after": "infinity"}, InputError, "created_after must lie within"),
+    "strategy": ({"strategy": "quick"}, InputError, "one of auto, exact, index, got 'quick'"),
+    "decay": ({"apply_decay": None}, InputError, "apply_decay must be true or false"),
+    "team": ({"teams": [""]}, InputError, "agent must be an id"),
+}
+
+
+@pytest.mark.parametrize("asked", REFUSED)
+@pytest.mark.parametrize("function", ["recall", "recall_plan", "context"])
+def test_what_cannot_be_asked_is_refused_in_words(
+    connection: Connection, function: str, asked: str
 ) -> None:
-    """As a Profile refuses it: its product with an old memory's recency would underflow."""
-    old = datetime(1, 1, 2, tzinfo=UTC)
-    shared_repo.add(agent, NewMemory("old", created_at=old, embedding=NORTH))
-    weights = {"similarity": 1.0, "recency": weight, "usefulness": 0, "confidence": 0}
+    arguments, error, said = REFUSED[asked]
+    if function == "context" and "strategy" in arguments:
+        pytest.skip("context takes none")
 
-    with pytest.raises(psycopg.errors.InvalidParameterValue, match="weights must"):
-        recall(
-            connection,
-            "five_factor",
-            agent,
-            frequency_weight=0,
-            **{f"{name}_weight": weight for name, weight in weights.items()},
-        )
-
-
-@each_profile
-@pytest.mark.parametrize("component", [0.0, 1e-30, 1e30])
-def test_a_query_without_a_direction_is_refused(
-    connection: Connection, profile: Profile, component: float
-) -> None:
-    with pytest.raises(psycopg.errors.InvalidParameterValue, match="no direction"):
-        recall(connection, profile, "agent", query=[component] * DIMENSIONS)
-
-
-def test_a_query_of_another_length_is_refused_by_pgvector(
-    connection: Connection, shared_repo: MemoryRepository, agent: str
-) -> None:
-    shared_repo.add(agent, NewMemory("it", embedding=NORTH))
-
-    with pytest.raises(psycopg.errors.DataException, match="different vector dimensions"):
-        recall(connection, "five_factor", agent, query=[1.0, 2.0])
+    with refused(error, said):
+        recall(connection, "trust", "agent", function=function, **arguments)
 
 
 @each_profile
 def test_more_than_32_query_entities_are_refused(connection: Connection, profile: Profile) -> None:
     names = [f"entity {n}" for n in range(33)]
 
-    with pytest.raises(psycopg.errors.InvalidParameterValue, match=r"at most 32, got 33"):
-        recall(connection, profile, "agent", query_entities=names)
-    assert recall(connection, profile, "agent", query_entities=names[1:] * 2) == []
+    with refused(InputError, r"at most 32, got 33"):
+        recall(connection, profile.name, "agent", query_entities=names)
+    assert recall(connection, profile.name, "agent", query_entities=names[1:] * 2) == []
 
 
 def test_a_query_entity_that_is_null_counts_for_nothing(
@@ -264,14 +256,14 @@ def test_a_query_entity_that_is_null_counts_for_nothing(
 
     [row] = recall(connection, "tiered", agent, query_entities=["Ann", None])
 
-    assert row["signal_entity_overlap"] == 1
+    assert row["signals"]["entity_overlap"] == 1
 
 
 # Where it runs
 
 
 CALL = (
-    "SELECT * FROM pgrecall.recall_five_factor("
+    "SELECT * FROM pgrecall.recall("
     "'agent-1', '[1,0,0,0,0,0,0,0]'::{vector}, k => 10, as_of => '2026-11-01')"
 )
 
@@ -298,8 +290,7 @@ def test_the_call_of_the_documentation(own_url: str, own_engine: Any) -> None:
     assert rows == again
     assert list(rows[0]) == [
         *("agent_id", "id", "content", "memory_type", "created_at"),
-        *("score", "similarity", "signal_similarity", "signal_recency", "signal_usefulness"),
-        *("signal_confidence", "signal_frequency"),
+        *("score", "similarity", "signals"),
     ]
     assert isinstance(rows[0]["id"], UUID)
     assert (rows[0]["similarity"], rows[1]["similarity"]) == pytest.approx((1, 0.5))
@@ -342,79 +333,80 @@ def test_pgvector_may_be_in_a_schema_of_its_own(
 # What is installed
 
 
-@each_profile
-def test_the_files_are_what_the_compiler_writes(profile: Profile) -> None:
-    file = WRITTEN / f"{profile.name}.sql"
+def test_the_files_are_what_is_written_of_profiles_and_search(tmp_path: Path) -> None:
+    for path in FOLDER.glob("*.sql"):
+        if not path.name.startswith("score_"):
+            (tmp_path / path.name).write_bytes(path.read_bytes())
 
-    assert file.read_text(encoding="utf-8") == recall_function(profile), "run `make profiles`"
+    write(tmp_path)
 
-
-def test_there_is_a_file_for_each_profile_and_no_other(tmp_path: Any) -> None:
-    write_built_in(tmp_path)
-    names = {path.name for path in WRITTEN.iterdir()}
-
-    assert names == {path.name for path in tmp_path.iterdir()}
-    assert names == {f"{name}.sql" for name in profiles.BUILT_IN}
+    for path in {*tmp_path.iterdir(), *FOLDER.iterdir()}:
+        written, committed = tmp_path / path.name, FOLDER / path.name
+        assert written.read_text("utf-8") == committed.read_text("utf-8"), "run `make recall`"
 
 
 @each_profile
-def test_the_function_in_the_database_is_that_of_the_profile(
+def test_the_score_is_inlined(
+    connection: Connection, shared_repo: MemoryRepository, agent: str, profile: Profile
+) -> None:
+    shared_repo.add(agent, NewMemory("it", embedding=NORTH))
+
+    rows = recall(
+        connection,
+        profile.name,
+        agent,
+        query=NORTH,
+        query_text="it",
+        strategy="exact",
+        min_trust=0.1,
+        function="recall_plan",
+    )
+    lines = [row["recall_plan"] for row in rows]
+    text, plan = "\n".join(lines[: lines.index("")]), "\n".join(lines[lines.index("") :])
+
+    assert f"score_{profile.name}(" in text
+    assert "Sort" in plan
+    for function in ("score_", "signals_", "recency_", "similarity(", "is_valid", "decayed_trust"):
+        assert function not in plan
+
+
+@each_profile
+def test_the_profile_in_the_database_is_that_of_python(
     connection: Connection, profile: Profile
 ) -> None:
-    row = connection.execute(
-        "SELECT prosrc, provolatile, prosecdef, obj_description(oid, 'pg_proc') AS said "
-        "FROM pg_proc WHERE pronamespace = 'pgrecall'::regnamespace AND proname = %s",
-        (function_name(profile),),
-    ).fetchone()
+    call = f"SELECT pgrecall.profile_{profile.name}() AS facts".encode()
+    row = connection.execute(call).fetchone()
 
     assert row is not None
-    written = with_extension(recall_function(profile), "public")
-    assert row["prosrc"] == written.split("$recall$")[1]
-    assert (row["provolatile"], row["prosecdef"]) == ("s", False)
-    for name, weight in profile.weights.items():
-        assert f"{weight:g} {name}" in row["said"]
+    weights = {signal["name"]: signal["weight"] for signal in row["facts"]["signals"]}
+    assert weights == profile.weights
 
 
-def defaults(connection: Connection, profile: Profile) -> dict[str, str]:
+@pytest.mark.parametrize("function", ["recall", "recall_plan", "explain", "context"])
+def test_the_function_takes_every_argument_of_the_search(
+    connection: Connection, function: str
+) -> None:
+    """But for what has no meaning in SQL."""
+    wanted = set(signature(MemoryRepository.search).parameters)
+    wanted |= set(FilterArguments.__annotations__)
+    wanted -= {"self", "agent_id", "embedding", "filters", "where", "expand", "normalise_weights"}
+    if function != "recall":
+        wanted -= {"touch"}
+    if function in ("explain", "context"):
+        wanted -= {"strategy"}
     row = connection.execute(
         "SELECT pg_get_function_arguments(oid) AS arguments FROM pg_proc "
         "WHERE pronamespace = 'pgrecall'::regnamespace AND proname = %s",
-        (function_name(profile),),
+        (function,),
     ).fetchone()
+
     assert row is not None
-    return dict(re.findall(r"(\w+) [^,]+? DEFAULT ([^,]+)", row["arguments"]))
-
-
-@each_profile
-def test_defaults_are_those_of_the_profile_and_the_search(
-    connection: Connection, profile: Profile
-) -> None:
-    found = defaults(connection, profile)
-
-    weights = {name: float(found.pop(f"{name}_weight")) for name in profile.weights}
-    assert weights == profile.weights
-    search = signature(MemoryRepository.search).parameters
-    assert int(found["k"]) == search["k"].default
-    assert found["apply_decay"] == str(search["apply_decay"].default).lower()
-    assert not [name for name in found if name.endswith("_weight")]
-
-
-@each_profile
-def test_the_function_takes_every_argument_of_the_search(
-    connection: Connection, profile: Profile
-) -> None:
-    """But for what has no meaning in SQL, and the weights, each an argument of its own."""
-    wanted = set(signature(MemoryRepository.search).parameters) | set(
-        FilterArguments.__annotations__
-    )
-    wanted -= {"self", "agent_id", "embedding", "filters", "where", "touch", "expand", "strategy"}
-    wanted -= {"profile", "weights", "normalise_weights"}
-
-    found = {name for name in defaults(connection, profile) if not name.endswith("_weight")}
-
-    if all(signal.name != "keyword" for signal in profile.signals):
-        wanted -= {"query_text"}
-    assert found == {"query", *wanted}
+    found = dict(re.findall(r"(\w+) [^,]+? DEFAULT ([^,]+)", row["arguments"]))
+    assert wanted | {"query"} <= found.keys()
+    if function == "recall":
+        assert found.keys() == wanted | {"query"}
+        assert found["profile"] == "'five_factor'::text"
+        assert (found["k"], found["apply_decay"]) == ("10", "true")
 
 
 @each_profile
@@ -425,11 +417,36 @@ def test_a_recall_counts_no_retrieval(
 
     with connection.transaction():
         connection.execute("SET TRANSACTION READ ONLY")
-        assert contents(recall(connection, profile, agent, query=NORTH)) == ["it"]
+        assert contents(recall(connection, profile.name, agent, query=NORTH)) == ["it"]
 
     memory = shared_repo.get(agent, id_)
     assert memory is not None
     assert (memory.retrieval_count, memory.last_accessed_at) == (0, None)
+
+
+@pytest.mark.parametrize("strategy", ["exact", "index"])
+def test_a_recall_that_touches_counts_as_a_search_does(
+    connection: Connection, shared_repo: MemoryRepository, agent: str, strategy: str
+) -> None:
+    ids = [shared_repo.add(agent, NewMemory(f"it {n}", embedding=at(40 * n))) for n in range(3)]
+    theirs = shared_repo.teams.add(agent, NewMemory("theirs", embedding=NORTH))
+    shared_repo.build_rank_indexes(agent_id=agent, at_least=1)
+
+    rows = recall(
+        connection,
+        "five_factor",
+        agent,
+        query=NORTH,
+        teams=[agent],
+        k=3,
+        touch=True,
+        strategy=strategy,
+    )
+
+    assert {row["id"] for row in rows} == {*ids[:2], theirs}
+    assert [row["signals"]["frequency"] for row in rows] == [0, 0, 0]
+    found = [shared_repo.get(agent, id_) for id_ in ids] + [shared_repo.teams.get(agent, theirs)]
+    assert [one.retrieval_count for one in found if one is not None] == [1, 1, 0, 1]
 
 
 @pytest.mark.parametrize(
@@ -437,7 +454,7 @@ def test_a_recall_counts_no_retrieval(
 )
 def test_a_name_that_is_no_identifier_is_no_function(name: str) -> None:
     with pytest.raises(InvalidProfile, match="lower-case letters"):
-        recall_function(Profile(name, {Similarity(): 1}))
+        score_functions(Profile(name, {Similarity(): 1}))
 
 
 @pytest.mark.parametrize("text", SHORT, ids=lambda text: f"{text!a:.20}")
@@ -447,7 +464,7 @@ def test_hostile_memory_types_of_a_profile_are_only_data(
     recency = Recency(half_life=1, half_lives_by_type=((text, 10.0),))
     profile = Profile("mine", {recency: 1})
     own_connection.execute("SET search_path = pgrecall, public")
-    own_connection.execute(with_extension(recall_function(profile, or_replace=True), "public"))
+    own_connection.execute(with_extension(score_functions(profile), "public").encode())
     agent = f"agent {len(text)} {text[:50]}"
     created = datetime(2026, 5, 22, 12, tzinfo=UTC)
     own_repo.add(agent, NewMemory("it", embedding=NORTH, memory_type=text, created_at=created))

@@ -1,4 +1,4 @@
-"""recall_hybrid and the text filter in psql, against the repository's search."""
+"""recall by words and the text filter in psql, against the repository's search."""
 
 from __future__ import annotations
 
@@ -10,18 +10,15 @@ from typing import Any
 
 import psycopg
 import pytest
-from psycopg import sql
 from psycopg.rows import dict_row
-from psycopg.types.json import Jsonb
 from sqlalchemy import NullPool, create_engine
 
 from pgrecall import Label, MemoryRepository, NewMemory, Profile, profiles
 from pgrecall.embedders import LocalEmbedder
-from pgrecall.recall_function import recall_function
-from pgrecall.resources import with_extension
 from pgrecall.signals import Importance, Keyword, Similarity
 from tests.conftest import DIMENSIONS, new_database
 from tests.integration.commands import fast_runner
+from tests.integration.recalling import recall
 from tests.integration.support import NOW, before
 
 EXACT = 1e-12
@@ -86,22 +83,6 @@ def world(server_url: str, template: str) -> Iterator[World]:
         engine.dispose()
 
 
-def recall(connection: Connection, name: str, agent: str, **arguments: Any) -> list[dict[str, Any]]:
-    """Calls the function with its arguments by name."""
-    given: dict[str, Any] = {"agent": agent, **arguments}
-    if "metadata" in given:
-        given["metadata"] = Jsonb(given["metadata"])
-    if given.get("query") is not None:
-        given["query"] = str(given["query"])
-    call = sql.SQL("SELECT * FROM pgrecall.{}({})").format(
-        sql.Identifier(f"recall_{name}"),
-        sql.SQL(", ").join(
-            sql.SQL("{} => {}").format(sql.Identifier(key), sql.Placeholder(key)) for key in given
-        ),
-    )
-    return connection.execute(call, given).fetchall()
-
-
 def assert_same(
     world: World, profile: Profile, *, query: Any, weights: Any = None, **arguments: Any
 ) -> int:
@@ -110,14 +91,7 @@ def assert_same(
     hits = world.repository.search(
         AGENT, query, profile=profile, weights=weights, touch=False, strategy="exact", **asked
     )
-    given = (
-        {f"{name}_weight": (weights or {}).get(name, 0.0) for name in profile.weights}
-        if weights
-        else {}
-    )
-    if all(name != "keyword" for name in profile.weights):
-        asked.pop("query_text", None)
-    rows = recall(world.connection, profile.name, AGENT, query=query, **asked, **given)
+    rows = recall(world.connection, profile.name, AGENT, query=query, weights=weights, **asked)
 
     assert [row["id"] for row in rows] == [hit.memory.id for hit in hits]
     for row, hit in zip(rows, hits, strict=True):
@@ -125,8 +99,7 @@ def assert_same(
         assert row["similarity"] == pytest.approx(hit.similarity, abs=EXACT)
         assert row["agent_id"] == hit.memory.owner_id
         assert (row["content"], row["created_at"]) == (hit.memory.content, hit.memory.created_at)
-        signals = {name: row[f"signal_{name}"] for name in profile.weights}
-        assert signals == pytest.approx(hit.signals, abs=EXACT)
+        assert row["signals"] == pytest.approx(hit.signals, abs=EXACT)
     return len(rows)
 
 
@@ -168,7 +141,7 @@ each_arguments = pytest.mark.parametrize("arguments", ARGUMENTS.values(), ids=li
 
 @each_arguments
 @pytest.mark.parametrize("with_vector", [True, False], ids=["vector", "words_alone"])
-def test_recall_hybrid_tells_what_the_search_tells(
+def test_recall_tells_what_the_search_tells(
     world: World, arguments: dict[str, Any], with_vector: bool
 ) -> None:
     if not with_vector and "min_similarity" in arguments:
@@ -213,17 +186,16 @@ def test_a_text_without_known_words_leaves_the_signal_at_0(world: World, asked: 
         world.connection, "hybrid", AGENT, query=QUERY, query_text=asked, teams=TEAMS, k=1_000
     )
 
-    assert {row["signal_keyword"] for row in rows} == {0.0}
+    assert {row["signals"]["keyword"] for row in rows} == {0.0}
     assert len(rows) > 100
 
 
-def test_the_text_comes_second_and_the_vector_third(world: World) -> None:
-    call = "SELECT * FROM pgrecall.recall_hybrid('agent', 'tea', %s, 5)"
+def test_vector_text_and_profile_come_after_the_agent(world: World) -> None:
+    call = "SELECT * FROM pgrecall.recall('agent', %s, 'tea', 'hybrid', 5)"
     rows = world.connection.execute(call, (str(QUERY),)).fetchall()
 
     named = recall(world.connection, "hybrid", AGENT, query_text="tea", query=QUERY, k=5)
     assert [row["id"] for row in rows] == [row["id"] for row in named]
-    assert list(rows[0])[-4:] == [f"signal_{name}" for name in profiles.hybrid.weights]
 
 
 @pytest.mark.parametrize(
@@ -242,10 +214,10 @@ def test_other_weights_rank_alike(world: World, weights: dict[str, float]) -> No
     )
 
 
-@pytest.mark.parametrize("weight", [float("nan"), -0.1, 1e-13, None], ids=str)
-def test_a_weight_of_words_that_is_none_is_refused(world: World, weight: float | None) -> None:
-    with pytest.raises(psycopg.errors.InvalidParameterValue, match="weights must"):
-        recall(world.connection, "hybrid", AGENT, query_text="tea", keyword_weight=weight)
+@pytest.mark.parametrize("weight", [-0.1, 1e-13, 2, None, "1"], ids=str)
+def test_a_weight_of_words_that_is_none_is_refused(world: World, weight: object) -> None:
+    with pytest.raises(psycopg.errors.InvalidParameterValue, match="the weight of keyword must"):
+        recall(world.connection, "hybrid", AGENT, query_text="tea", weights={"keyword": weight})
 
 
 def test_an_agent_and_a_team_of_one_name_weigh_words_each_for_itself(world: World) -> None:
@@ -255,7 +227,7 @@ def test_an_agent_and_a_team_of_one_name_weigh_words_each_for_itself(world: Worl
 
     assert [r for r in both if r["agent_id"] == "red"] == own
     shares = {
-        tuple(sorted({r["signal_keyword"] for r in both if r["agent_id"] == owner}))
+        tuple(sorted({r["signals"]["keyword"] for r in both if r["agent_id"] == owner}))
         for owner in ("red", "team:red")
     }
     assert len(shares) == 2
@@ -340,16 +312,6 @@ def test_a_profile_of_one_s_own_installed_by_the_command_ranks_alike(
         assert found == 25
 
 
-def test_a_function_written_by_recall_function_ranks_alike(world: World) -> None:
-    mine = MINE.renamed("by_hand")
-    with world.connection.transaction():
-        world.connection.execute("SET LOCAL search_path = pgrecall, pg_temp")
-        function = with_extension(recall_function(mine, or_replace=True), "public")
-        world.connection.execute(function.encode())
-
-    assert assert_same(world, mine, query=QUERY, query_text="Zoë dances", teams=TEAMS) == 25
-
-
 @pytest.mark.parametrize("search_path", ["", "elsewhere, public"])
 def test_what_the_caller_s_search_path_holds_does_no_harm(own_url: str, search_path: str) -> None:
     repo = MemoryRepository(create_engine(own_url, poolclass=NullPool))
@@ -370,7 +332,7 @@ def test_what_the_caller_s_search_path_holds_does_no_harm(own_url: str, search_p
 
         [row] = recall(connection, "hybrid", AGENT, query_text="the teas", text="the teas")
 
-        assert row["signal_keyword"] == 1.0
+        assert row["signals"]["keyword"] == 1.0
 
 
 def test_a_read_only_transaction_may_ask(world: World) -> None:

@@ -1,204 +1,394 @@
-"""With policies on every table, one tenant sees nothing of another: rows, counts or directions."""
+"""With the recipe of policies, one tenant sees nothing of another: rows, counts or directions."""
 
 from __future__ import annotations
 
+import inspect
+import re
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import contextmanager
+from typing import Any
 
 import psycopg
 import pytest
-from sqlalchemy import NullPool, create_engine, event, make_url
+from psycopg.pq import TransactionStatus
+from sqlalchemy import Engine, NullPool, create_engine, event, make_url, text
 
-from pgrecall import MemoryRepository, NewMemory
+from pgrecall import MemoryRepository, NewMemory, migrate
+from pgrecall.errors import PgRecallError
 from tests.conftest import new_database
-from tests.integration.conftest import OWNED, repository_on
+from tests.integration.conftest import repository_on
 from tests.integration.support import at
-from tests.migrations.asking import run, value, values
+from tests.integration.tenants import (
+    MAINTAINER,
+    MEMORIES,
+    OWN,
+    ROLES,
+    WRITER,
+    empty,
+    furnish,
+    guard,
+    indexes_of,
+    name_owners,
+    outcome,
+    owned_tables,
+    snapshot,
+    things_of,
+)
+from tests.integration.tenants_calls import (
+    CALLS,
+    METHODS,
+    OF_NO_OWNER,
+    PROCEDURES,
+    SAME_FOR_ALL,
+    Work,
+)
+from tests.migrations.asking import rows, run, value, values
 
-ROLE = "pgrecall_tenant"
-TENANTS = ("one", "two")
-TENANT = "current_setting('pgrecall.tenant', true)"
-RECALLS = ("five_factor", "last_access", "half_life", "trust", "tiered", "hybrid")
+NAMED = {"another": OWN["two"], "nobody yet": "-", "nobody any more": None, "nobody": ""}
+NAME = text("SELECT set_config('pgrecall.owners', :owners, true)")
+COMMON = {
+    *("alembic_version", "component_reputations", "output_type_defaults", "tier_defaults"),
+    *("installed_sql", "granted_roles", "profiles"),
+}
+"""Tables of what belongs to all."""
+REFUSALS = ("PM003", "42501", "22023", "PM004", "42P16")
+"""What a session may be told: that the other has no such memory, or that it may not write."""
+WRITES = re.compile("row-level security policy|permission denied")
+MAY_TELL = """
+SELECT DISTINCT p.proname::text FROM pg_proc p
+ WHERE p.pronamespace = 'pgrecall'::regnamespace AND p.provolatile <> 'i'
+   AND has_function_privilege(%s, p.oid, 'EXECUTE')
+   AND (p.prosqlbody IS NULL OR EXISTS (
+       SELECT FROM pg_depend d LEFT JOIN pg_proc made_of
+           ON d.refclassid = 'pg_proc'::regclass AND made_of.oid = d.refobjid
+        WHERE d.classid = 'pg_proc'::regclass AND d.objid = p.oid
+          AND (d.refclassid = 'pg_class'::regclass
+               OR made_of.pronamespace = p.pronamespace AND made_of.provolatile <> 'i')))
+ ORDER BY 1
+"""
+"""All that are not computed from their arguments alone."""
+
+Answer = tuple[str, list[Any]]
 
 
 @pytest.fixture(scope="module")
 def shared(server_url: str, template: str) -> Iterator[str]:
-    """Two tenants with everything a tenant may have, behind policies."""
+    """Two tenants behind the recipe."""
     with new_database(server_url, template) as url:
-        run(url, f"DROP ROLE IF EXISTS {ROLE}", f"CREATE ROLE {ROLE}")
-        for table in OWNED:
-            run(
-                url,
-                f"ALTER TABLE pgrecall.{table} ENABLE ROW LEVEL SECURITY",
-                f"CREATE POLICY tenants ON pgrecall.{table} "
-                f"USING (agent_id IN ({TENANT}, 'team:' || {TENANT}))",
-            )
-        run(
-            url,
-            f"GRANT USAGE ON SCHEMA pgrecall TO {ROLE}",
-            f"GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA pgrecall TO {ROLE}",
-        )
-        repo = repository_on("sync", url)
-        for tenant in TENANTS:
-            for one in (repo, repo.teams):
-                ids = one.add_many(
-                    tenant,
-                    [
-                        NewMemory(f"{tenant}secret number {n}", embedding=at(n), tags=[tenant])
-                        for n in range(40)
-                    ],
-                )
-                one.touch(tenant, ids)
-                one.label(tenant, ids[0], [f"{tenant}label"])
-                one.link(tenant, ids[0], ids[1], tenant)
-                one.record_outcome(tenant, ids[0], "success", reason=tenant)
-                one.build_rank_indexes(agent_id=tenant, at_least=1)
-            run(url, f"CALL pgrecall.collect_garbage('{tenant}', max_age_hours => NULL)")
+        for role in ROLES:
+            run(url, f"DROP ROLE IF EXISTS {role}", f"CREATE ROLE {role}")
+        migrate.grant(url, WRITER, "writer")
+        migrate.grant(url, MAINTAINER, "maintainer")
+        guard(url)
+        for tenant in OWN:
+            furnish(url, tenant)
+        run(url, "SELECT pgrecall.align_positions()")
         yield url
-        run(url, f"DROP OWNED BY {ROLE}", f"DROP ROLE {ROLE}")
+        for role in ROLES:
+            run(url, f"DROP OWNED BY {role}", f"DROP ROLE {role}")
 
 
-def as_tenant(url: str, tenant: str) -> MemoryRepository:
-    """A repository whose connections act as this tenant."""
+@pytest.fixture(scope="module")
+def alone(server_url: str, shared: str) -> Iterator[str]:
+    """The same where the tenant one has nothing any more."""
+    with new_database(server_url, str(make_url(shared).database)) as url:
+        empty(url, "one")
+        yield url
+
+
+@pytest.fixture
+def own(server_url: str, shared: str) -> Iterator[str]:
+    """A copy of the two tenants for a test that changes them."""
+    with new_database(server_url, str(make_url(shared).database)) as url:
+        yield url
+
+
+@contextmanager
+def session(url: str, role: str, named: str | None) -> Iterator[psycopg.Connection]:
+    """A session of this role that names these owners."""
+    with psycopg.connect(url, autocommit=True) as connection:
+        connection.execute("SET search_path = pgrecall, public")
+        connection.execute(f"SET SESSION AUTHORIZATION {role}".encode())
+        name_owners(connection, named)
+        yield connection
+
+
+def answer(url: str, role: str, named: str | None, call: str, things: dict[str, str]) -> Answer:
+    """What a session gets from a function, and all that one has when it has returned."""
+    start = "" if re.match(r"(count|length|cardinality|max)\(", call) else "* FROM "
+    statement = f"SELECT {start}{call.format(**things)}"
+    with session(url, role, named) as connection, connection.transaction(force_rollback=True):
+        connection.execute("SAVEPOINT before")
+        got = outcome(connection, statement)
+        if connection.info.transaction_status is TransactionStatus.INERROR:
+            connection.execute("ROLLBACK TO before")
+        connection.execute("RESET SESSION AUTHORIZATION")
+        return got, snapshot(connection, url, "one")
+
+
+def test_every_function_that_may_tell_of_an_owner_is_called_here(shared: str) -> None:
+    called = [*CALLS, *PROCEDURES, *OF_NO_OWNER]
+
+    assert set(called) ^ set(values(shared, MAY_TELL, MAINTAINER)) == set()
+
+    tables = "|".join(owned_tables(shared))
+    read = rf"\y(FROM|JOIN|INTO|UPDATE)\s+(ONLY\s+)?({tables})\y"
+    for name in OF_NO_OWNER - {"search_text", "recall_text"}:  # their text is data
+        body = "SELECT prosrc ~* %s FROM pg_proc WHERE proname = %s AND prosqlbody IS NULL"
+        assert values(shared, body, read, name) == [False], name
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_a_function_tells_a_tenant_nothing_of_another(shared: str, alone: str, name: str) -> None:
+    """It answers as if the other had nothing, whoever is named, and changes nothing."""
+    things = things_of(shared, "one")
+    before = value_snapshot(shared)
+    tells = []
+    for call in CALLS[name]:
+        for role in roles_that_may(shared, name):
+            for who, named in NAMED.items():
+                got, after = answer(shared, role, named, call, things)
+                if name == "drop_positions":  # of tables that no index uses any more
+                    assert got == "[(0,)]"
+                else:
+                    assert got == answer(alone, role, named, call, things)[0], (call, role, who)
+                assert after == before, (call, role, who)
+                assert got[:5] in REFUSALS or not re.match(r"[0-9A-Z]{5} ", got), (call, got)
+            seen, after = answer(shared, role, OWN["one"], call, things)
+            if name not in SAME_FOR_ALL:
+                without = answer(alone, role, OWN["one"], call, things)[0]
+                tells.append(seen != without or after != before)
+    assert any(tells) or name in SAME_FOR_ALL
+
+
+def value_snapshot(url: str) -> list[Any]:
+    with psycopg.connect(url) as connection:
+        return snapshot(connection, url, "one")
+
+
+def roles_that_may(url: str, name: str) -> list[str]:
+    may = (
+        "SELECT has_function_privilege(%s, oid, 'EXECUTE') FROM pg_proc WHERE proname = %s "
+        "AND pronamespace = 'pgrecall'::regnamespace"
+    )
+    return [role for role in ROLES if value(url, may, role, name)]
+
+
+@pytest.mark.parametrize("who", NAMED)
+@pytest.mark.parametrize("call", [call for calls in PROCEDURES.values() for call in calls])
+def test_a_procedure_leaves_another_alone(own: str, call: str, who: str) -> None:
+    before = value_snapshot(own)
+    with session(own, MAINTAINER, NAMED[who]) as connection:
+        got = outcome(connection, f"CALL {call}")
+
+    assert value_snapshot(own) == before
+    assert "secret" not in got
+    if "dry_run" in call:
+        assert got == "[(0, 0, 0, 0)]"
+    elif "garbage" in call:  # the run would be noted under an owner that is not named
+        assert got.startswith("42501")
+    else:
+        assert got == "CALL"
+
+
+@pytest.mark.parametrize("role", ROLES)
+def test_every_table_and_view_shows_a_tenant_what_is_its_own(shared: str, role: str) -> None:
+    relations = values(
+        shared,
+        "SELECT oid::regclass::text FROM pg_class WHERE relkind IN ('r', 'p', 'v') "
+        "AND relnamespace = 'pgrecall'::regnamespace ORDER BY 1",
+    )
+    assert len([name for name in relations if "ranks_" in name]) == 4
+    for relation in relations:
+        if relation.removeprefix("pgrecall.") in COMMON:
+            continue
+        counts = []
+        for named in (*OWN.values(), *NAMED.values()):
+            with session(shared, role, named) as connection:
+                count = connection.execute(f"SELECT count(*) FROM {relation}".encode()).fetchone()
+                seen = outcome(connection, f"SELECT * FROM {relation}")
+            assert count is not None
+            counts.append(count[0])
+            for tenant, its in OWN.items():
+                if named != its:
+                    assert f"{tenant}secret" not in seen
+                    assert f"'{tenant}'" not in seen
+                    assert f"'team:{tenant}'" not in seen
+        every = value(shared, f"SELECT count(*) FROM {relation}")
+        if relation == "pgrecall.rank_positions":  # read by the names of its partitions alone
+            assert not any(counts)
+        else:
+            assert (sum(counts[:2]), every > 0) == (every, True), relation
+        assert counts[2:] == [counts[1], 0, 0, 0], relation
+
+
+def acting(url: str, role: str = WRITER) -> Engine:
+    """Connections of an application, which names owners in each of its transactions."""
     engine = create_engine(make_url(url).set(drivername="postgresql+psycopg"), poolclass=NullPool)
 
     @event.listens_for(engine, "connect")
     def act(connection: psycopg.Connection, _: object) -> None:
-        with connection.cursor() as cursor:
-            cursor.execute(f"SET ROLE {ROLE}".encode())
-            cursor.execute(f"SET pgrecall.tenant = '{tenant}'".encode())
+        connection.execute(f"SET ROLE {role}".encode())
         connection.commit()
 
-    return MemoryRepository(engine)
+    return engine
 
 
-def seen(url: str, tenant: str, query: str) -> str:
-    """What a tenant gets from a query, as text."""
-    with psycopg.connect(url, autocommit=True) as connection:
-        connection.execute(f"SET ROLE {ROLE}".encode())
-        connection.execute(f"SET pgrecall.tenant = '{tenant}'".encode())
-        return str(connection.execute(query.encode()).fetchall())
+def in_python(url: str, role: str, named: str | None, work: Work) -> str:
+    """What work gets in a transaction that names these owners, in words that can be compared."""
+    with acting(url, role).connect() as connection:
+        if named is None:
+            connection.execute(NAME, {"owners": OWN["one"]})
+            connection.commit()
+        elif named != "-":
+            connection.execute(NAME, {"owners": named})
+        try:
+            got = repr(work(MemoryRepository(connection)))
+        except PgRecallError as refused:
+            got = f"{type(refused).__name__}: {refused}"
+        connection.rollback()
+    return re.sub(r"\(cost=\S+ rows=\S+ width=\S+\)|took_ms=\S+", "", got)
 
 
-def relations(url: str) -> list[str]:
-    return values(
-        url,
-        "SELECT oid::regclass::text FROM pg_class WHERE relkind IN ('r', 'v') "
-        "AND relnamespace = 'pgrecall'::regnamespace ORDER BY 1",
+def test_every_method_is_called_here() -> None:
+    functions = inspect.getmembers(MemoryRepository, inspect.isfunction)
+
+    assert sorted(METHODS) == [name for name, _ in functions if not name.startswith("_")]
+
+
+@pytest.mark.parametrize("role", ROLES)
+@pytest.mark.parametrize("method", METHODS)
+def test_a_method_tells_a_tenant_nothing_of_another(
+    shared: str, alone: str, method: str, role: str
+) -> None:
+    memory, other = values(
+        shared,
+        "SELECT memory_id FROM pgrecall.memory_usage WHERE agent_id = 'one' "
+        "ORDER BY memory_id LIMIT 2",
     )
-
-
-def test_every_table_and_view_shows_a_tenant_what_is_its_own(shared: str) -> None:
-    common = {"alembic_version", "component_reputations", "output_type_defaults", "tier_defaults"}
-    for relation in relations(shared):
-        if relation.removeprefix("pgrecall.") in common:
-            continue
-        every = value(shared, f"SELECT count(*) FROM {relation}")
-        parts = []
-        for tenant in TENANTS:
-            own = seen(shared, tenant, f"SELECT * FROM {relation}")
-            [other] = set(TENANTS) - {tenant}
-            assert f"{other}secret" not in own
-            assert f"'{other}'" not in own
-            assert f"'team:{other}'" not in own
-            parts.append(int(seen(shared, tenant, f"SELECT count(*) FROM {relation}")[2:-3]))
-        assert sum(parts) == every, relation
-
-
-def test_every_function_shows_a_tenant_nothing_of_another(shared: str) -> None:
-    relation = value(shared, "SELECT relation FROM pgrecall.rank_indexes WHERE agent_id = 'one'")
-    memory = value(shared, "SELECT id FROM pgrecall.agent_memories WHERE agent_id = 'one' LIMIT 1")
-    vector = str(at(3))
-    position = value(shared, f"SELECT position::text FROM pgrecall.{relation} LIMIT 1")
-    calls = [
-        *(
-            f"recall_{name}(agent => 'one', query => '{vector}', teams => '{{one}}')"
-            for name in RECALLS
-        ),
-        "recall_hybrid('one', 'onesecret')",
-        f"history('one', '{memory}')",
-        "keyword_shares('{one}', 'onesecret')",
-        f"rank_candidates('one', '{relation}', '{position}', 10, now(), now())",
-        f"near_positions('{relation}', '{position}', 10, 10, 0.5)",
-        f"word_candidates('one', '{relation}', '{position}', 0.3, '{{onesecret}}', "
-        "'{40}', '{0.1}', 10)",
-        f"record_outcome('one', '{memory}', 'success')",
-        f"adjust_trust('one', '{memory}', 0.1, 'why', 'who')",
-        f"record_feedback('one', '{memory}', 'useful')",
-        f"invalidate_memories('one', ARRAY['{memory}'::uuid])",
-        f"revive_memories('one', ARRAY['{memory}'::uuid])",
-    ]
-    for call in calls:
-        with suppress(psycopg.errors.NoDataFound):  # "one has no memory …"
-            assert seen(shared, "two", f"SELECT * FROM pgrecall.{call}") == "[]", call
-    for count in (
-        "memories_of('one')",
-        "(SELECT max(memories) FROM pgrecall.term_weights('one', 'onesecret'))",
-        "(SELECT scanned FROM pgrecall.count_garbage('one'))",
-        "clear_memories('one')",
-        "(SELECT max(memories) FROM pgrecall.common_terms('one', 1))",
-        "(SELECT count(*) FROM unnest(pgrecall.owners_of_memories()) o WHERE o = 'one')",
-        f"forget_positions('one', ARRAY['{memory}'::uuid])",
-        "forget_positions('one', NULL)",
-    ):
-        name = count if count.startswith("(") else f"pgrecall.{count}"
-        assert seen(shared, "two", f"SELECT {name}") == "[(0,)]", count
-    nearest = f"SELECT pgrecall.nearest_landmark('{relation}', '{position}')"
-    assert seen(shared, "two", nearest) == "[(None,)]"
-    assert value(shared, "SELECT count(*) FROM pgrecall.agent_memories WHERE agent_id = 'one'")
-    assert value(shared, f"SELECT count(*) FROM pgrecall.{relation}") == 40
+    before = value_snapshot(shared)
+    for named in NAMED.values():
+        for work in METHODS[method](memory, other):
+            got = in_python(shared, role, named, work)
+            assert got == in_python(alone, role, named, work)
+            assert "DatabaseError" not in got or WRITES.search(got), got
+    assert value_snapshot(shared) == before
 
 
 @pytest.mark.parametrize("strategy", ["exact", "index"])
-def test_a_tenant_finds_its_own_through_the_repository(shared: str, strategy: str) -> None:
-    own, other = (as_tenant(shared, tenant) for tenant in TENANTS)
-    asked = {"k": 10, "strategy": strategy, "touch": False, "profile": "hybrid"}
+@pytest.mark.parametrize("words", [{}, {"query_text": "onesecret", "profile": "hybrid"}])
+def test_a_tenant_finds_its_own_through_the_repository(
+    shared: str, strategy: str, words: dict[str, Any]
+) -> None:
+    """Where words count, not through the index: behind a policy that takes longer."""
+    asked = {"k": 10, "touch": False, "teams": ["one"], **words}
+    wanted = repository_on("sync", shared).search("one", at(3), strategy="exact", **asked)
+    with acting(shared).begin() as connection:
+        connection.execute(NAME, {"owners": OWN["one"]})
+        hits = MemoryRepository(connection).search("one", at(3), strategy=strategy, **asked)  # type: ignore[arg-type]
 
-    hits = own.search("one", at(3), query_text="onesecret", teams=["one"], **asked)  # type: ignore[arg-type]
-
-    assert (hits.strategy, len(hits)) == (strategy, 10)
-    assert other.search("one", at(3), query_text="onesecret", teams=["one"], **asked) == []  # type: ignore[arg-type]
+    assert hits.strategy == ("exact" if words else strategy)
+    assert [hit.memory.id for hit in hits] == [hit.memory.id for hit in wanted]
 
 
-def test_what_a_tenant_deletes_leaves_its_index(shared: str) -> None:
-    repo = as_tenant(shared, "two")
-    relation = value(shared, "SELECT relation FROM pgrecall.rank_indexes WHERE agent_id = 'two'")
-    doomed = [hit.memory.id for hit in repo.search("two", at(3), k=2, touch=False)]
+def test_what_a_tenant_deletes_leaves_its_index(own: str) -> None:
+    relation = value(own, "SELECT relation FROM pgrecall.rank_indexes WHERE agent_id = 'two'")
+    with acting(own).begin() as connection:
+        connection.execute(NAME, {"owners": OWN["two"]})
+        repo = MemoryRepository(connection)
+        doomed = [hit.memory.id for hit in repo.search("two", at(3), k=2, touch=False)]
+        assert repo.delete("two", doomed) == 2
 
-    assert repo.delete("two", doomed) == 2
-
-    left = values(shared, f"SELECT memory_id FROM pgrecall.{relation}")
-    assert len(left) == 38
+    left = values(own, f"SELECT memory_id FROM pgrecall.{relation}")
+    assert len(left) == MEMORIES - 3
     assert not set(doomed) & set(left)
 
 
-def test_positions_are_kept_as_long_as_their_memories(shared: str) -> None:
-    """Even from one who may delete them: what is there is not forgotten."""
-    relation = value(
-        shared, "SELECT relation FROM pgrecall.rank_indexes WHERE agent_id = 'team:one'"
-    )
-    for ids in ("NULL", "(SELECT array_agg(id) FROM pgrecall.team_memories WHERE team_id = 'one')"):
-        call = f"SELECT pgrecall.forget_positions('team:one', {ids})"
-        assert seen(shared, "one", call) == "[(0,)]"
-    assert value(shared, f"SELECT count(*) FROM pgrecall.{relation}") == 40
-    assert value(shared, "SELECT count(*) FROM pgrecall.rank_indexes WHERE relation = %s", relation)
-
-
-def test_an_owner_who_is_subject_to_policies_is_told_so(server_url: str, template: str) -> None:
-    role = f"{ROLE}_owner"
+@pytest.fixture
+def unguarded(server_url: str, template: str, shared: str) -> Iterator[str]:
+    """Two tenants and their indexes, and no policy and nobody let in yet."""
     with new_database(server_url, template) as url:
-        run(url, f"DROP ROLE IF EXISTS {role}", f"CREATE ROLE {role}")
-        try:
-            run(
-                url,
-                f"ALTER TABLE pgrecall.agent_memories OWNER TO {role}",
-                f"ALTER FUNCTION pgrecall.forget_positions OWNER TO {role}",
-                f"GRANT USAGE ON SCHEMA pgrecall TO {role}",
-                "ALTER TABLE pgrecall.agent_memories ENABLE ROW LEVEL SECURITY",
-                "ALTER TABLE pgrecall.agent_memories FORCE ROW LEVEL SECURITY",
-            )
-            with pytest.raises(psycopg.errors.InsufficientPrivilege, match="which memories are"):
-                run(url, "SELECT pgrecall.forget_positions('a', NULL)")
-        finally:
-            run(url, f"REASSIGN OWNED BY {role} TO CURRENT_USER", f"DROP OWNED BY {role}")
-            run(url, f"DROP ROLE {role}")
+        for tenant in OWN:
+            furnish(url, tenant)
+        yield url
+        for role in ROLES:
+            run(url, f"DROP OWNED BY {role}")
+
+
+def test_policies_and_grants_given_after_a_build_reach_its_positions(unguarded: str) -> None:
+    relation = value(unguarded, "SELECT relation FROM pgrecall.rank_indexes WHERE agent_id = 'two'")
+    run(
+        unguarded,
+        f"GRANT USAGE ON SCHEMA pgrecall TO {WRITER}",
+        f"GRANT SELECT ON ALL TABLES IN SCHEMA pgrecall TO {WRITER}",
+        f"REVOKE ALL ON pgrecall.{relation} FROM {WRITER}",
+    )
+
+    assert "aligned" in guard(unguarded)
+
+    for named, count in ((OWN["two"], MEMORIES - 1), (OWN["one"], 0), ("-", 0), (None, 0)):
+        with session(unguarded, WRITER, named) as connection:
+            assert outcome(connection, f"SELECT count(*) FROM {relation}") == f"[({count},)]"
+
+
+def test_until_they_do_a_search_ranks_every_memory(unguarded: str) -> None:
+    migrate.grant(unguarded, MAINTAINER, "maintainer")
+    guard(unguarded)
+    relation = value(unguarded, "SELECT relation FROM pgrecall.rank_indexes WHERE agent_id = 'two'")
+    run(unguarded, f"ALTER TABLE pgrecall.{relation} DISABLE ROW LEVEL SECURITY")
+
+    def search() -> Any:
+        with acting(unguarded, MAINTAINER).begin() as connection:
+            connection.execute(NAME, {"owners": OWN["two"]})
+            repo = MemoryRepository(connection)
+            return repo.search("two", at(3), strategy="index", touch=False)
+
+    before = search()
+    assert (before.strategy, len(before)) == ("exact", 10)
+    repository_on("sync", unguarded).maintain_rank_indexes(at_least=1)
+    after = search()
+    assert after.strategy == "index"
+    assert [hit.memory.id for hit in after] == [hit.memory.id for hit in before]
+
+
+def test_the_recipe_can_be_run_again_and_be_undone(own: str) -> None:
+    policies = "SELECT schemaname, tablename, policyname, qual FROM pg_policies ORDER BY 1, 2, 3"
+    before = rows(own, policies)
+
+    guard(own)
+
+    assert rows(own, policies) == before
+    assert [name for _, name, policy, _ in before if policy == "owners"] == sorted(
+        {*owned_tables(own)} - {name for _, name, policy, _ in before if policy == "of_their_owner"}
+    )
+    for table in owned_tables(own):
+        run(own, f"ALTER TABLE pgrecall.{table} DISABLE ROW LEVEL SECURITY")
+    run(own, "SELECT pgrecall.align_positions()")
+    with session(own, WRITER, "-") as connection:
+        assert (
+            outcome(connection, "SELECT count(DISTINCT agent_id) FROM agent_memories") == "[(4,)]"
+        )
+        for relation in (*indexes_of(own, "one"), *indexes_of(own, "two")):
+            assert outcome(connection, f"SELECT count(*) > 30 FROM {relation}") == "[(True,)]"
+
+
+def test_the_recipe_serves_a_schema_of_another_name(empty_url: str, shared: str) -> None:
+    schema = "other"
+    migrate.upgrade(empty_url, dimensions=8, schema=schema)
+    migrate.grant(empty_url, WRITER, "writer", schema=schema)
+    repo = repository_on("sync", empty_url, schema=schema)
+    for tenant in OWN:
+        repo.add(tenant, NewMemory("secret", embedding=at(1)))
+        repo.build_rank_indexes(agent_id=tenant, at_least=1)
+
+    for _ in range(2):
+        guard(empty_url, schema=schema)
+
+    for named, count in ((OWN["one"], 1), ("{one,two}", 2), ("", 0)):
+        with acting(empty_url).begin() as connection:
+            connection.execute(NAME, {"owners": named})
+            repo = MemoryRepository(connection, schema=schema)
+            assert sum(repo.count(tenant) for tenant in OWN) == count
+            hits = repo.search("one", at(1), strategy="index", touch=False)
+            assert len(hits) == min(count, 1)
+    run(empty_url, f"DROP OWNED BY {WRITER}")

@@ -57,11 +57,15 @@ def wait_until(what: str, happened: Callable[[], bool]) -> None:
         time.sleep(0.01)
 
 
-def wait_until_blocked(url: str, statement: str = "") -> int:
-    """Waits for a backend whose statement begins like this to wait for a lock; returns its pid."""
+def wait_until_blocked(url: str, statement: str = "", lock: str = "%%") -> int:
+    """Waits for a backend whose statement begins like this to wait for a lock; returns its pid.
+
+    `lock` is its kind, such as relation or advisory.
+    """
     query = (
         "SELECT pid FROM pg_stat_activity WHERE datname = current_database() "
-        "AND wait_event_type = 'Lock' AND starts_with(ltrim(query, chr(10)), %s)"
+        f"AND wait_event_type = 'Lock' AND wait_event LIKE '{lock}' "
+        r"AND starts_with(ltrim(regexp_replace(query, '\s+', ' ', 'g')), %s)"
     )
     wait_until(
         f"{statement or 'something'} is blocked", lambda: bool(values(url, query, statement))

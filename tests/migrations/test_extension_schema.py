@@ -51,8 +51,8 @@ def test_everything_works(each_url: str, where: str, embedding_type: str) -> Non
     for profile in BUILT_IN:
         found = search(profile=profile, strategy="exact")
         recalled = (
-            f"SELECT id FROM pgrecall.recall_{profile}"
-            "('a', query => '[1,5,1]', k => 5, as_of => %s)"
+            "SELECT id FROM pgrecall.recall("
+            f"'a', '[1,5,1]', profile => '{profile}', k => 5, as_of => %s)"
         )
         assert values(each_url, recalled, SOON) == [hit.memory.id for hit in found]
         assert len(found) == 5

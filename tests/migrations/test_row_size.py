@@ -49,6 +49,8 @@ def filled(dimensions: int, length: int, listed: list[str], metadata: dict[str, 
             values[column.name] = Jsonb(metadata)
         elif isinstance(column.type, Double):
             values[column.name] = 0.5
+        elif column.name == "edition":
+            values[column.name] = None  # what has a key has none
         elif isinstance(column.type, Integer):
             values[column.name] = 2**31 - 1
         elif isinstance(column.type, Boolean):

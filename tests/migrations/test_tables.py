@@ -22,8 +22,13 @@ REFERENCE = {
     "component_reputations": "component",
     "output_type_defaults": "output_type",
     "tier_defaults": "tier",
+    "profiles": "name",
+    "installed_sql": "file",
+    "granted_roles": "role",
 }
-"""Tables of defaults that belong to all, to be copied to each node, and what their keys are."""
+"""Tables that belong to all, to be copied to each node, and what their keys are."""
+POSITIONS = "rank_positions"
+"""Its partitions belong to one agent each, and stay where they are built."""
 CONSTRAINTS = """
     SELECT c.relname, o.conname, pg_get_constraintdef(o.oid)
       FROM pg_constraint o JOIN pg_class c ON c.oid = o.conrelid
@@ -125,11 +130,13 @@ def test_indexes_are_the_keys_those_on_texts_and_those_to_find_others_by(
         "memory_links": "(agent_id, source_id, target_id, kind)",
         "gc_runs": "(agent_id, id)",
         "rank_indexes": "(agent_id)",
+        POSITIONS: "(memory_id, index_id)",
         **{table: f"({column})" for table, column in REFERENCE.items()},
     }
     on_texts = [
-        "CREATE UNIQUE INDEX ix_agent_memories_agent_id_content_hash ON pgrecall.agent_memories "
-        "USING btree (agent_id, content_hash) WHERE (status = 'active'::text)"
+        "CREATE UNIQUE INDEX ix_agent_memories_agent_id_content_hash_edition "
+        "ON pgrecall.agent_memories "
+        "USING btree (agent_id, content_hash, edition) WHERE (status = 'active'::text)"
     ]
     to_find_others_by = [
         "CREATE INDEX ix_memory_labels_agent_id_value_kind ON pgrecall.memory_labels USING btree "
@@ -143,8 +150,14 @@ def test_indexes_are_the_keys_those_on_texts_and_those_to_find_others_by(
         "CREATE INDEX ix_agent_memories_agent_id_inserted_at ON pgrecall.agent_memories "
         "USING btree (agent_id, inserted_at)",
     ]
+    of_positions = [
+        "CREATE INDEX ix_rank_positions_position ON ONLY pgrecall.rank_positions USING hnsw "
+        "(\"position\" halfvec_ip_ops) WITH (m='24', ef_construction='256')",
+        "CREATE INDEX ix_rank_positions_words ON ONLY pgrecall.rank_positions USING gin (words) "
+        "WITH (fastupdate=off)",
+    ]
     assert sorted((valid, index) for _, primary, valid, index in found if not primary) == sorted(
-        (True, index) for index in (*on_texts, *to_find_others_by)
+        (True, index) for index in (*on_texts, *to_find_others_by, *of_positions)
     )
 
 
@@ -181,11 +194,11 @@ def test_every_key_starts_with_the_agent_but_for_tables_of_defaults(url: str) ->
         f"WHERE i.indisunique AND {OURS}",
     )
 
-    assert len(first_columns) == 8 + len(REFERENCE)
+    assert len(first_columns) == 9 + len(REFERENCE)
     assert [
         (table, column)
         for table, column in first_columns
-        if column != REFERENCE.get(table, "agent_id")
+        if column != REFERENCE.get(table, "agent_id") and table != POSITIONS
     ] == []
 
 
@@ -194,7 +207,7 @@ def test_tables_of_defaults_are_small_and_know_no_agent(url: str) -> None:
     for table in REFERENCE:
         of_table = f"{columns} AND table_name = %s AND column_name = 'agent_id'"
         assert value(url, of_table, table) == 0
-        assert 0 < value(url, f"SELECT count(*) FROM pgrecall.{table}") < 100
+        assert value(url, f"SELECT count(*) FROM pgrecall.{table}") < 200
 
 
 def test_nothing_keeps_the_tables_from_being_distributed(url: str) -> None:
@@ -222,8 +235,8 @@ def test_the_code_s_tables_build_what_the_migrations_build(
                 "RETURN CAST('english' AS regconfig)"
             )
         )
-        for function in ("functions/content_hash", "words/folded", "words/lexemes"):
-            installed = (sql_folder() / f"{function}.sql").read_text(encoding="utf-8")
+        for function in ("content_hash", "folded", "lexemes"):
+            installed = (sql_folder() / "bound" / f"{function}.sql").read_text(encoding="utf-8")
             connection.execute(text(installed.replace(":", r"\:")))
         for table in model.sorted_tables:
             connection.execute(CreateTable(table))

@@ -156,7 +156,7 @@ def test_the_tables_known_to_the_code_are_those_in_the_database(database_url: st
     found = values(
         database_url,
         "SELECT relname FROM pg_class WHERE relnamespace = 'pgrecall'::regnamespace "
-        "AND relkind = 'r' AND relname <> 'alembic_version'",
+        "AND relkind IN ('r', 'p') AND relname <> 'alembic_version'",
     )
 
     assert set(found) == {table.name for table in tables().metadata.tables.values()}

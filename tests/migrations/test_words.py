@@ -7,6 +7,7 @@ import random
 import subprocess
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any
 
 import psycopg
@@ -96,17 +97,11 @@ def acting_as(url: str, role: str) -> Iterator[MemoryRepository]:
         connection.rollback()
 
 
-SEARCHES = (
-    *("memory_usage", "memory_events", "rank_indexes", "alembic_version"),
-    *("agent_memories", "telling_terms"),
-)
-
-
-def test_who_may_read_the_tables_can_search_by_words(each_url: str) -> None:
+def test_a_reader_can_search_by_words(each_url: str) -> None:
     migrate.upgrade(each_url, dimensions=DIMENSIONS)
     insert(each_url, "a", "the dancing")
     insert(each_url, "team:a", "the dance")
-    with new_role(each_url, *SEARCHES) as role, acting_as(each_url, role) as repo:
+    with new_role(each_url, level="reader") as role, acting_as(each_url, role) as repo:
         hits = hybrid(repo, "a", "dancing", teams=["a"])
         assert with_words(hits) == ["the dance", "the dancing"]
         assert [term.term for term in repo.telling_terms("a")] == ["danc"]
@@ -146,11 +141,11 @@ def restored(source: str, target: str) -> None:
 
 @pytest.mark.parametrize("language", ["english", "mine"])
 def test_searches_find_the_same_in_a_database_restored_from_a_dump(
-    empty_url: str, server_url: str, language: str
+    each_url: str, server_url: str, language: str
 ) -> None:
-    run(empty_url, OWN.format("public.mine"))
-    migrate.upgrade(empty_url, dimensions=DIMENSIONS, language=language)
-    repo = repository(empty_url)
+    run(each_url, OWN.format("public.mine"))
+    migrate.upgrade(each_url, dimensions=DIMENSIONS, language=language)
+    repo = repository(each_url)
     dice = random.Random(9)
     words = ["dancing", "bears", "café", "1,000", "the", "Zoë's", "東京", "2026-03-15"]
     for among in (repo, repo.teams):
@@ -166,7 +161,7 @@ def test_searches_find_the_same_in_a_database_restored_from_a_dump(
         )
     repo.build_rank_indexes(agent_id="a", at_least=1)
     with new_database(server_url) as target:
-        restored(empty_url, target)
+        restored(each_url, target)
 
         other = repository(target)
         for text in (*words, "the bears of 東京", "nothing of it"):
@@ -176,6 +171,9 @@ def test_searches_find_the_same_in_a_database_restored_from_a_dump(
                 assert found == hybrid(repo, "a", text, **asked)
                 assert found.strategy == strategy
         assert other.telling_terms("a") == repo.telling_terms("a")
-        assert migrate.status(target) == migrate.status(empty_url)
+        status = migrate.status(each_url)
+        assert migrate.status(target) == replace(status, postgres=migrate.status(target).postgres)
         other.add("a", NewMemory("dancing again", embedding=QUERY))
-        assert dump(target) == dump(empty_url)
+        if status.postgres.startswith("18"):  # others are written in other words
+            assert dump(target) == dump(each_url)
+        other.build_rank_indexes(agent_id="a", at_least=1)

@@ -11,7 +11,8 @@ from typing import Any
 import psycopg
 from psycopg import sql
 
-from pgrecall import Hits, MemoryRepository
+from pgrecall import Hits, MemoryRepository, migrate
+from pgrecall.migrate.access import Level
 from tests.migrations.asking import rows
 
 DIMENSIONS = 3
@@ -44,14 +45,16 @@ def with_words(hits: Hits) -> list[str]:
 
 
 @contextmanager
-def new_role(url: str, *tables: str) -> Iterator[str]:
-    """A role that may use the schema and read these tables."""
+def new_role(url: str, *tables: str, level: Level | None = None) -> Iterator[str]:
+    """A role that may use the schema and read these tables, or is let in at a level."""
     name = f"pgrecall reader {os.getpid()}"
     role = sql.Identifier(name)
     with psycopg.connect(url, autocommit=True) as connection:
         connection.execute(sql.SQL("CREATE ROLE {}").format(role))
         try:
             connection.execute(sql.SQL("GRANT USAGE ON SCHEMA pgrecall TO {}").format(role))
+            if level:
+                migrate.grant(url, name, level)
             for table in tables:
                 connection.execute(
                     sql.SQL("GRANT SELECT ON pgrecall.{} TO {}").format(sql.Identifier(table), role)

@@ -36,6 +36,7 @@ CALLS: dict[str, tuple[Any, ...]] = {
     "add_many": ([NEW],),
     "adjust_trust": (ID, 0.1, "why", "who"),
     "explain": (ID, VECTOR),
+    "plan": (VECTOR,),
     "feedback": (ID, "useful"),
     "find_ids": ("0123",),
     "labelled": ("x",),

@@ -1,4 +1,4 @@
-"""pgrecall migrate up|down|status|language|embedding-index|sql"""
+"""pgrecall migrate up|down|status|grant|revoke|language|embedding-index|sql"""
 
 from __future__ import annotations
 
@@ -105,6 +105,53 @@ def status(
     with located(database_url) as (url, _):
         found = migrate.status(url, schema=schema)
     _show(found, json)
+
+
+Roles = Annotated[
+    list[str] | None, typer.Option(metavar="NAME", help="May search, explain and read history.")
+]
+
+
+@app.command()
+def grant(
+    reader: Roles = None,
+    writer: Annotated[
+        list[str] | None, typer.Option(metavar="NAME", help="May also change memories.")
+    ] = None,
+    maintainer: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME", help="May also build rank indexes, collect garbage and clear."
+        ),
+    ] = None,
+    database_url: DatabaseUrl = None,
+    schema: Schema = DEFAULT_SCHEMA,
+) -> None:
+    """Let roles in, as the schema's owner; a role has one of the three levels.
+
+    What later versions bring is granted to them by migrate up. A reader's searches are not counted:
+    they say touch=False (--no-touch).
+    """
+    asked = {"reader": reader, "writer": writer, "maintainer": maintainer}
+    given = [(role, level) for level, roles in asked.items() for role in roles or []]
+    if not given:
+        raise InputError("name a role: --reader NAME, --writer NAME or --maintainer NAME")
+    with located(database_url) as (url, _):
+        for role, level in given:
+            migrate.grant(url, role, level, schema=schema)  # type: ignore[arg-type]
+            console.print(f"{role} is a {level} of {schema}", markup=False, highlight=False)
+
+
+@app.command()
+def revoke(
+    role: Annotated[str, typer.Argument(help="A role that was let in.")],
+    database_url: DatabaseUrl = None,
+    schema: Schema = DEFAULT_SCHEMA,
+) -> None:
+    """Take from a role all that it was granted in the schema."""
+    with located(database_url) as (url, _):
+        migrate.revoke(url, role, schema=schema)
+    console.print(f"{role} has no access to {schema}", markup=False, highlight=False)
 
 
 @app.command()

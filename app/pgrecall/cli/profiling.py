@@ -13,17 +13,18 @@ from pgrecall import profiles
 from pgrecall.cli.app import App
 from pgrecall.cli.database import AsJson, DatabaseUrl, Schema, opened
 from pgrecall.cli.output import console, print_json
-from pgrecall.errors import InvalidProfile, UnknownName
+from pgrecall.errors import UnknownName
 from pgrecall.migrate.connecting import own_connection
+from pgrecall.migrate.installing import install_profile
+from pgrecall.migrate.settings import Settings
 from pgrecall.migrate.status import pin_search_path
 from pgrecall.profile import Profile
 from pgrecall.profile_file import as_values
 from pgrecall.profiles import BUILT_IN
 from pgrecall.quoting import listed, shortened
-from pgrecall.recall_function import function_name, readable, recall_function
 from pgrecall.repository.translation import translated
-from pgrecall.resources import with_extension
 from pgrecall.schema import DEFAULT_SCHEMA
+from pgrecall.score_function import readable, score_functions
 
 app = App(help="Built-in profiles and your own.", no_args_is_help=True)
 
@@ -67,7 +68,7 @@ def list_(
 def show(
     profile: NameOrFile,
     function: Annotated[
-        bool, typer.Option("--function", help="The whole function for psql.")
+        bool, typer.Option("--function", help="The functions that recall calls.")
     ] = False,
     installed: Installed = False,
     database_url: DatabaseUrl = None,
@@ -87,24 +88,18 @@ def show(
     if json:
         print_json(as_values(found))
     else:
-        print(recall_function(found) if function else readable(found))  # noqa: T201
+        print(score_functions(found) if function else readable(found))  # noqa: T201
 
 
 @app.command()
 def install(
     file: NameOrFile, database_url: DatabaseUrl = None, schema: Schema = DEFAULT_SCHEMA
 ) -> None:
-    """Install a profile of your own as the function recall_<name>, for psql.
+    """Install a profile of your own, so that recall takes its name in psql.
 
     Installing it again replaces it. The names of the built-in profiles are taken.
     """
     profile = named_or_loaded(file)
-    if profile.name in BUILT_IN:
-        raise InvalidProfile(
-            f"{profile.name} is a built-in profile, which a migration installs; "
-            "give yours another name"
-        )
-    name = function_name(profile)
     with opened(database_url, schema) as engine, translated(), own_connection(engine) as own:
         pin_search_path(own)
         extension_schema = own.scalar(
@@ -115,32 +110,20 @@ def install(
             ),
             {"schema": schema},
         )
-        # The weights are arguments: another set of signals is another function to PostgreSQL.
-        signatures = own.scalars(
-            text(
-                "SELECT p.oid::regprocedure::text FROM pg_proc p "
-                "WHERE p.pronamespace = to_regnamespace(quote_ident(:schema)) "
-                "AND p.proname = :name"
-            ),
-            {"schema": schema, "name": name},
-        ).all()
-        for signature in signatures:
-            own.exec_driver_sql(f"DROP FUNCTION {signature}")
-        function = with_extension(recall_function(profile), str(extension_schema))
-        own.exec_driver_sql(function.replace("%", "%%"))
+        install_profile(own, Settings(schema, extension_schema=str(extension_schema)), profile)
         own.commit()
-    console.print(f"installed {schema}.{name}", markup=False, highlight=False)
+    console.print(f"installed {schema}.score_{profile.name}", markup=False, highlight=False)
 
 
 def _installed(database_url: str | None, schema: str) -> list[tuple[str, str, str]]:
-    """Name, comment and definition of every recall function in the schema."""
+    """Name, comment and definition of every profile's score function in the schema."""
     with opened(database_url, schema) as engine, translated(), engine.connect() as connection:
         rows = connection.execute(
             text(
-                "SELECT substr(p.proname, 8), coalesce(obj_description(p.oid, 'pg_proc'), ''), "
+                "SELECT substr(p.proname, 7), coalesce(obj_description(p.oid, 'pg_proc'), ''), "
                 "pg_get_functiondef(p.oid) FROM pg_proc p "
                 "JOIN pg_namespace n ON n.oid = p.pronamespace "
-                "WHERE n.nspname = :schema AND starts_with(p.proname, 'recall_') ORDER BY 1"
+                "WHERE n.nspname = :schema AND starts_with(p.proname, 'score_') ORDER BY 1"
             ),
             {"schema": schema},
         ).all()

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
-from typing import Annotated, cast
+from functools import partial
+from typing import Annotated, Any, cast
 
 import typer
 
@@ -29,6 +30,7 @@ from pgrecall.cli.output import print_hits, print_json
 from pgrecall.cli.profiling import named_or_loaded
 from pgrecall.cli.times import When, moment
 from pgrecall.hits import Strategy
+from pgrecall.query_plan import QueryPlan
 from pgrecall.schema import DEFAULT_SCHEMA
 
 
@@ -56,6 +58,9 @@ def search(
     strategy: Annotated[
         str, typer.Option(help="auto, exact, or index: through the agent's rank index.")
     ] = "auto",
+    plan: Annotated[
+        bool, typer.Option("--plan", help="Show the statement and its plan, not the hits.")
+    ] = False,
     touch: Annotated[bool, typer.Option(help="Count this retrieval of the hits.")] = True,
     database_url: DatabaseUrl = None,
     schema: Schema = DEFAULT_SCHEMA,
@@ -72,7 +77,8 @@ def search(
     )
     chosen = named_or_loaded(profile)
     with repository(database_url, schema) as repo:
-        hits = repo.search(
+        asked: Any = partial(
+            repo.plan if plan else repo.search,
             agent,
             text,
             k=k,
@@ -82,11 +88,13 @@ def search(
             teams=team or (),
             query_entities=query_entity,
             as_of=at,
-            expand=expand,
             strategy=cast("Strategy", strategy),  # checked there
-            touch=touch,
             **filters,
         )
+        if plan:
+            _print_plan(asked(), json=json)
+            return
+        hits = asked(expand=expand, touch=touch)
         ids = short_ids(repo, agent, (hit.memory.id for hit in hits), team or ())
     if json:
         for hit in hits:
@@ -95,3 +103,10 @@ def search(
         how = "" if hits.candidates is None else f", {hits.candidates:,} scored of the rank index"
         title = f"“{text}” for {agent}, by {chosen.name}{how}"
         print_hits(hits, ids, at or datetime.now(UTC), title)
+
+
+def _print_plan(found: QueryPlan, *, json: bool) -> None:
+    if json:
+        print_json(found.record())
+    else:
+        print(f"{found.statement}\n\n{found.plan}")  # noqa: T201

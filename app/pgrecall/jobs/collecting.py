@@ -49,15 +49,11 @@ def collect_garbage(
     require_bool("dry_run", dry_run)
     require_callable("on_progress", on_progress)
     require_count("batch_size", batch_size, at_least=1, at_most=100_000)
-    owners: list[str] = yield Transact(partial(collecting.owners, agent_id=agent_id))
-    leftovers: list[str] = []
-    if agent_id is None:
-        leftovers = yield Transact(collecting.owners_of_orphans)
-    named = None if agent_id is None else owners[0]
-    run = _Run(policy, named, dry_run, batch_size, on_progress)
+    owners: list[tuple[str, bool]] = yield Transact(partial(collecting.owners, agent_id=agent_id))
+    run = _Run(policy, None if agent_id is None else owners[0][0], dry_run, on_progress)
     if dry_run:
-        return (yield from run.counted(owners, leftovers))
-    return (yield from run.collected(owners, leftovers))
+        return (yield from run.counted(owners))
+    return (yield from run.collected(owners, batch_size))
 
 
 class _Run:
@@ -68,73 +64,48 @@ class _Run:
         policy: GarbagePolicy,
         owner_id: str | None,
         dry_run: bool,
-        batch_size: int,
         on_progress: Callable[[GarbageRun], Any] | None,
     ) -> None:
         self._policy = policy
-        self._owner_id = owner_id
-        self._batch_size = batch_size
-        self._on_progress = on_progress
-        self._id = None if dry_run else new_id()
+        self._run = None if dry_run else collecting.Run(new_id(), owner_id)
         self._numbers: Counter[str] = Counter()
         self._start = time.monotonic()
+        self._on_progress = on_progress
 
-    def counted(self, owners: list[str], leftovers: list[str]) -> Job[GarbageRun]:
-        for owner_id in [*owners, *leftovers]:
+    def counted(self, owners: list[tuple[str, bool]]) -> Job[GarbageRun]:
+        for owner_id, has_memories in owners:
+            self._numbers["owners"] += has_memories
             row = yield Transact(
                 partial(collecting.count_garbage, owner_id=owner_id, policy=self._policy)
             )
-            yield from self._add(
-                {name: getattr(row, name) for name in NUMBERS}
-                | {"owners": int(owner_id not in leftovers)}
-            )
+            yield from self._add(row)
         return self._so_far()
 
-    def collected(self, owners: list[str], leftovers: list[str]) -> Job[GarbageRun]:
-        assert self._id is not None
-        run = collecting.Run(self._id, self._owner_id, self._start)
-        policy, size = self._policy, self._batch_size
-        yield Transact(partial(collecting.begin_run, run=run, policy=policy))
-        for owner_id in owners:
-            self._numbers["owners"] += 1
-            common: dict[str, Any] = {"run": run, "owner_id": owner_id, "batch_size": size}
+    def collected(self, owners: list[tuple[str, bool]], batch_size: int) -> Job[GarbageRun]:
+        run = self._run
+        assert run is not None
+        yield Transact(partial(collecting.begin_run, run=run, policy=self._policy))
+        collect = partial(collecting.collect_batch, run=run, batch_size=batch_size)
+        for owner_id, has_memories in owners:
+            self._numbers["owners"] += has_memories
             after: UUID | None = None
-            while True:
-                after, numbers = yield Transact(
-                    partial(collecting.collect_batch, policy=policy, after=after, **common)
-                )
-                yield from self._add(numbers)
-                if after is None:
-                    break
-            if policy.max_live is not None:
-                yield from self._until_done(
-                    partial(collecting.archive_excess, policy=policy, **common)
-                )
-            if numbers["swept"] >= size:  # of one kind or another there may be more
-                yield from self._until_done(partial(collecting.sweep, **common))
-        for owner_id in leftovers:
-            yield from self._until_done(
-                partial(collecting.sweep, run=run, owner_id=owner_id, batch_size=size)
-            )
+            more = True
+            while more:
+                row = yield Transact(partial(collect, owner_id=owner_id, after=after))
+                yield from self._add(row)
+                after, more = row.last_id, row.more
         seconds: float = yield Transact(partial(collecting.end_run, run=run))
         return replace(self._so_far(), seconds=seconds)
 
-    def _until_done(self, step: Callable[..., Any]) -> Job[None]:
-        while True:
-            numbers: dict[str, int] = yield Transact(step)
-            yield from self._add(numbers)
-            if sum(numbers.values()) < self._batch_size:
-                return
-
-    def _add(self, numbers: dict[str, int]) -> Job[None]:
-        self._numbers.update(numbers)
+    def _add(self, row: Any) -> Job[None]:
+        self._numbers.update({name: getattr(row, name) for name in NUMBERS})
         if self._on_progress is not None:
             yield Call(self._on_progress, (self._so_far(),))
 
     def _so_far(self) -> GarbageRun:
         return GarbageRun(
-            id=self._id,
-            dry_run=self._id is None,
+            id=None if self._run is None else self._run.id,
+            dry_run=self._run is None,
             owners=self._numbers["owners"],
             scanned=self._numbers["scanned"],
             archived=self._numbers["archived"],

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from functools import partial
 from statistics import fmean, median
-from typing import Any, Literal
+from typing import Any
 
 from pgrecall import profiles
 from pgrecall.embedding import VectorLike
@@ -102,14 +102,14 @@ def maintain_rank_indexes(
         index, owner_id = status.index, status.agent_id
         if index is None:
             due.append((owner_id, "none", how))
-        elif (yield Transact(partial(indexing.has_shrunk, index=index))):
+        elif status.shrunk:
             yield Transact(partial(indexing.drop_rank_index, agent_id=owner_id))
         elif status.due:
             as_before = indexing.Build(index.at_least, index.m, index.ef_construction, None)
             due.append((owner_id, index.built_at, as_before))
     built = yield from _built(due, on_progress)
-    for relation in (yield Transact(indexing.unused_relations)):
-        yield Transact(partial(indexing.drop_relation, relation=relation))
+    yield Transact(indexing.drop_positions)
+    yield Transact(indexing.align_positions)
     return built
 
 
@@ -192,7 +192,7 @@ def _how(at_least: int, m: int, ef_construction: int, as_of: datetime | None) ->
     return indexing.Build(at_least, m, ef_construction, as_of)
 
 
-_Due = tuple[str, datetime | Literal["none", "any"], indexing.Build]
+_Due = tuple[str, indexing.Replaced, indexing.Build]
 """Whose index is to be built, which one is expected to be there, and how."""
 
 
@@ -215,7 +215,7 @@ def _built(due: Sequence[_Due], on_progress: Progress | None) -> Job[list[RankIn
             )
         )
         if former is not None:
-            yield Transact(partial(indexing.drop_relation, relation=former))
+            yield Transact(partial(indexing.drop_positions, relation=former))
         if index is not None:
             built.append(index)
     if on_progress is not None:

@@ -4,6 +4,7 @@ from pgrecall import migrate
 migrate.upgrade("postgresql://…", dimensions=384)
 """
 
+from pgrecall.migrate.access import LEVELS, grant, revoke
 from pgrecall.migrate.commands import downgrade, embedding_index, sql, upgrade
 from pgrecall.migrate.language import change_language
 from pgrecall.migrate.settings import DEFAULT_DIMENSIONS, DEFAULT_EXTENSION_SCHEMA, DEFAULT_LANGUAGE
@@ -13,10 +14,13 @@ __all__ = [
     "DEFAULT_DIMENSIONS",
     "DEFAULT_EXTENSION_SCHEMA",
     "DEFAULT_LANGUAGE",
+    "LEVELS",
     "Status",
     "change_language",
     "downgrade",
     "embedding_index",
+    "grant",
+    "revoke",
     "sql",
     "status",
     "upgrade",

@@ -20,7 +20,6 @@ from pgrecall.errors import (
     InputError,
     MigrationFailed,
     SchemaError,
-    SchemaMissing,
 )
 from pgrecall.migrate.connecting import engine_of
 from pgrecall.migrate.environment import SETTINGS, TARGET
@@ -33,7 +32,7 @@ from pgrecall.migrate.settings import (
 )
 from pgrecall.migrate.status import Status, require_same_language, status
 from pgrecall.quoting import cut
-from pgrecall.repository.inspection import too_new
+from pgrecall.repository.inspection import schema_missing, too_new
 from pgrecall.repository.translation import translated
 from pgrecall.resources import migrations_folder
 from pgrecall.schema import DEFAULT_SCHEMA, EMBEDDING_INDEX
@@ -124,9 +123,7 @@ def embedding_index(
     before = status(engine, schema=schema)
     _require_known(before)
     if before.revision is None:
-        raise SchemaMissing(
-            f"the database has no pgrecall tables in schema {schema!r}: run `pgrecall migrate up`"
-        )
+        raise schema_missing(schema)
     config = _config(_settings(before, None, None, None), engine)
     with _failing_as_ours():
         if drop:

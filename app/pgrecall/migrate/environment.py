@@ -16,12 +16,14 @@ from sqlalchemy.exc import IntegrityError, ProgrammingError
 
 from pgrecall.embedding import EmbeddingType
 from pgrecall.errors import InputError, SchemaError
+from pgrecall.migrate import repeatable
 from pgrecall.migrate.connecting import (
     LOCK_TIMEOUT,
     engine_of,
     own_connection,
     require_usable,
 )
+from pgrecall.migrate.installing import install_profiles
 from pgrecall.migrate.locking import each_transaction, exclusive, guarding
 from pgrecall.migrate.settings import (
     DEFAULT_DIMENSIONS,
@@ -30,11 +32,16 @@ from pgrecall.migrate.settings import (
     Settings,
     embedding_type,
 )
-from pgrecall.migrate.status import pin_search_path, read_status, require_same_language
+from pgrecall.migrate.status import (
+    extension_schema,
+    pin_search_path,
+    read_status,
+    require_same_language,
+)
 from pgrecall.quoting import listed, shortened
 from pgrecall.repository.inspection import VERSION_TABLE
 from pgrecall.resources import with_extension
-from pgrecall.schema import DEFAULT_SCHEMA, EMBEDDING_INDEX, tables
+from pgrecall.schema import DEFAULT_SCHEMA, EMBEDDING_INDEX, REVISION, revision_of, tables
 from pgrecall.schema.types import Embedding
 
 OPTIONAL_INDEX = "ix_agent_memories_embedding"
@@ -67,6 +74,7 @@ def run(context: EnvironmentContext) -> None:
         _run(context)
         for comment in _comments(settings):
             context.execute(comment)
+        _apply_repeatable(context, settings)
         return
     target = context.config.attributes.get(TARGET) or _url(context)
     if isinstance(target, Connection):
@@ -93,7 +101,8 @@ def _run_on(connection: Connection, context: EnvironmentContext, settings: Setti
         local = (_lock_timeout("LOCAL"), _search_path(settings, "LOCAL"))
         with exclusive(guard, settings.schema), each_transaction(connection, guard, local):
             settings = _settled(connection, context, settings)
-            settings = replace(settings, extension_schema=_extension_schema(connection))
+            settings = replace(settings, extension_schema=str(extension_schema(connection)))
+            connection.rollback()
             context.config.attributes[SETTINGS] = settings
             dialect: Any = connection.dialect  # for reflection, which knows no extension's types
             names = (f"{settings.extension_schema}.{type_}" for type_ in EmbeddingType)
@@ -103,6 +112,20 @@ def _run_on(connection: Connection, context: EnvironmentContext, settings: Setti
             }
             context.configure(connection=connection, **_options(settings))
             _run(context)
+            connection.rollback()
+            with connection.begin():
+                heads = context.get_context().get_current_heads()
+                if revision_of(heads) == REVISION and _apply_repeatable(context, settings):
+                    install_profiles(connection, settings)
+
+
+def _apply_repeatable(context: EnvironmentContext, settings: Settings) -> bool:
+    """After an upgrade to the newest revision, the functions and views; whether it was one."""
+    is_upgrade: bool = context.get_context().opts["fn"].__name__ == "upgrade"
+    if is_upgrade:
+        for statement in repeatable.statements(settings):
+            context.execute(text(statement.replace(":", r"\:")))
+    return is_upgrade
 
 
 _CREATED_BY_ANOTHER = (UniqueViolation, DuplicateSchema, DuplicateObject, DuplicateTable)
@@ -130,17 +153,6 @@ def _optional_branch_left_out(context: EnvironmentContext) -> Iterator[None]:
         yield
     finally:
         revisions.get_current_head, script.get_revisions = current_head, get_revisions
-
-
-def _extension_schema(connection: Connection) -> str:
-    found = connection.scalar(
-        text(
-            "SELECT n.nspname FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace "
-            "WHERE e.extname = 'vector'"
-        )
-    )
-    connection.rollback()
-    return str(found)
 
 
 def _settled(connection: Connection, context: EnvironmentContext, settings: Settings) -> Settings:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from sqlalchemy import URL, Engine, text
 
-from pgrecall.errors import SchemaMissing
 from pgrecall.migrate.connecting import engine_of
 from pgrecall.migrate.settings import require_language
 from pgrecall.migrate.status import pin_search_path, qualified_language, read_status
+from pgrecall.repository.inspection import schema_missing
 from pgrecall.repository.translation import translated
 from pgrecall.schema import DEFAULT_SCHEMA
 from pgrecall.validation import require_schema_name
@@ -31,9 +31,7 @@ def change_language(
     with translated(), engine.connect() as connection:
         pin_search_path(connection)
         if read_status(connection, schema).language is None:
-            raise SchemaMissing(
-                f"the database has no pgrecall tables in schema {schema!r}: run `pgrecall migrate`"
-            )
+            raise schema_missing(schema)
         changed: int = connection.scalar(
             text(f'SELECT "{schema}".change_text_language(CAST(:language AS regconfig))'),
             {"language": qualified_language(connection, language)},

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -13,7 +14,7 @@ from sqlalchemy.types import UserDefinedType
 from pgrecall.migrate.connecting import LOCK_TIMEOUT
 from pgrecall.migrate.environment import SETTINGS
 from pgrecall.migrate.settings import Settings
-from pgrecall.resources import sql_file, with_extension
+from pgrecall.resources import sql_folder, with_extension
 
 
 class EmbeddingColumn(UserDefinedType[Any]):
@@ -36,9 +37,11 @@ def extension() -> str:
 
 
 def install(path: str) -> None:
-    """Runs one of the SQL files."""
-    statement = sql_file(path, settings().extension_schema)
-    op.execute(text(statement.replace(":", r"\:")))
+    """Runs one of the files of `sql/bound`; what it creates is called by those it is granted to."""
+    sql = (sql_folder() / "bound" / path).read_text(encoding="utf-8")
+    op.execute(text(sql.replace(":", r"\:")))
+    for name in re.findall(r"^CREATE FUNCTION (\w+)", sql, re.MULTILINE):
+        op.execute(f"REVOKE ALL ON FUNCTION {name} FROM PUBLIC")
 
 
 def load_pgvector() -> None:

@@ -9,7 +9,7 @@ from pgrecall.embedding import EmbeddingType
 from pgrecall.errors import InputError
 from pgrecall.quoting import shortened
 from pgrecall.schema import DEFAULT_SCHEMA
-from pgrecall.validation import require_schema_name
+from pgrecall.validation import require_name, require_schema_name
 
 DEFAULT_DIMENSIONS = 256
 """Those of the local embedder."""
@@ -35,6 +35,7 @@ class Settings:
     def __post_init__(self) -> None:
         require_schema_name(self.schema)
         require_language(self.language)
+        require_name("extension_schema", self.extension_schema)
         limit = self.embedding_type.max_dimensions
         if isinstance(self.dimensions, bool) or not isinstance(self.dimensions, int):
             raise InputError(f"dimensions must be a whole number, got {shortened(self.dimensions)}")

@@ -10,6 +10,7 @@ from sqlalchemy import URL, Connection, Engine, text
 
 from pgrecall.embedding import EmbeddingType
 from pgrecall.errors import InputError, SchemaError
+from pgrecall.migrate import repeatable
 from pgrecall.migrate.connecting import engine_of
 from pgrecall.quoting import shortened
 from pgrecall.repository.translation import translated
@@ -26,7 +27,7 @@ class Status:
     revision: str | None
     head: str
     pending: list[str]
-    """Revisions to come, as `number: first line of what it does`."""
+    """Revisions to come, as `number: first line of what it does`, and then files of functions."""
     postgres: str
     pgvector: str | None
     dimensions: int | None
@@ -90,7 +91,7 @@ def read_status(connection: Connection, schema: str) -> Status:
         schema=schema,
         revision=revision,
         head=REVISION,
-        pending=pending[::-1],
+        pending=[*pending[::-1], *_unapplied(connection, schema, revision)],
         postgres=postgres.split()[0],
         pgvector=pgvector,
         dimensions=column.atttypmod if column is not None and is_ours else None,
@@ -104,6 +105,17 @@ def read_status(connection: Connection, schema: str) -> Status:
 def pin_search_path(connection: Connection) -> None:
     """For the rest of the transaction: others may write to the schemas on a role's own path."""
     connection.execute(text("SET LOCAL search_path = pg_catalog, pg_temp"))
+
+
+def extension_schema(connection: Connection) -> str | None:
+    """Where pgvector is installed."""
+    found: str | None = connection.scalar(
+        text(
+            "SELECT n.nspname FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace "
+            "WHERE e.extname = 'vector'"
+        )
+    )
+    return found
 
 
 def qualified_language(connection: Connection, language: str) -> str:
@@ -132,6 +144,14 @@ def require_same_language(before: Status, wanted: str) -> None:
             f"schema {before.schema!r} compares words by {before.language}, not {wanted}; "
             f"`pgrecall migrate language {wanted}` changes it and takes all texts apart again"
         )
+
+
+def _unapplied(connection: Connection, schema: str, revision: str | None) -> list[str]:
+    """Files of functions that are not in the schema as they are here, where it could have them."""
+    if revision != REVISION:
+        return []
+    schemas = (schema, extension_schema(connection) or "public")
+    return [f"sql/{path}" for path in repeatable.pending(connection, *schemas)]
 
 
 def _language(connection: Connection, schema: str) -> str | None:

@@ -27,6 +27,7 @@ from pgrecall.operations.explaining import explain
 from pgrecall.operations.indexing import drop_rank_index, rank_index_progress, rank_indexes
 from pgrecall.operations.labelling import label, labelled, labels, unlabel
 from pgrecall.operations.linking import link, links, unlink
+from pgrecall.operations.planning import plan
 from pgrecall.operations.ranking import search
 from pgrecall.operations.reading import count, existing, find_ids, get, short_ids
 from pgrecall.operations.tuning import tune
@@ -65,6 +66,7 @@ __all__ = [
     "link",
     "links",
     "near_duplicates",
+    "plan",
     "promote",
     "prune",
     "rank_index_progress",

@@ -2,26 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
+from collections.abc import Iterable, Mapping
 from uuid import UUID
 
-from psycopg.types.json import Jsonb
-from sqlalchemy.schema import DropTable
-
-from pgrecall import statements
 from pgrecall.added import Added
 from pgrecall.errors import InvalidMemory
 from pgrecall.memory import NewMemory
-from pgrecall.operations.preparing import DuplicatePolicy, Incoming, Policy, prepared
-from pgrecall.operations.storing import Rows, one_by_one, stored
-from pgrecall.schema import Layout, Tables
-from pgrecall.statements import UNSET_FIELDS, Staged
-from pgrecall.steps import Copy, Execute, Inspect, Operation
-from pgrecall.validation import (
-    in_list,
-    require_owner,
-)
+from pgrecall.operations.preparing import DuplicatePolicy, Policy, prepared
+from pgrecall.operations.storing import stored, stored_batch
+from pgrecall.schema import Tables
+from pgrecall.steps import Operation
+from pgrecall.validation import in_list, require_owner
 
 
 def add(
@@ -40,25 +31,35 @@ def add(
     Text alone is a memory with all defaults, embedded by the repository's embedder. Adding an id
     or a key that is there already changes nothing and returns it, so that a retried add is safe.
 
-    Text that an active memory of the agent holds already (but for case, white space and Unicode
-    form) is not stored twice, and that memory's id is returned. `duplicates` says what becomes of
-    that memory: its retrieval count is bumped, it is kept as it is, or it is replaced, taking on
-    all the fields of the new one. If it is no longer recalled (invalidated, expired), it is
-    revived with the new one's validity and expiry. With `near_duplicates`, say 0.92, the same
-    holds for the most similar active memory if its similarity is greater than that: exact, and
-    safe against rivals that check too (but refused at isolation level REPEATABLE READ, which
-    cannot see them), at the cost of comparing all the agent's memories.
+    A memory with a `key` is known by it, whatever it says. Any other is the same as an active one
+    of the same text (but for case, white space and Unicode form), memory_type and component, with
+    a key or without, if the two hold at some same time; one that was invalidated counts until
+    then. What is the same is not stored twice, and that memory's id is returned. `duplicates`
+    says what becomes of it: its retrieval count is bumped, it is kept as it is, or it is replaced,
+    taking on all the fields of the new one; "allow" stores every memory and looks for none.
+
+    A memory that is no longer recalled (invalidated, expired) is revived, with the new one's
+    expiry and validity, as far as other memories of the same text leave that free. If it had been
+    superseded, what took its place is superseded in turn, with an event that says so. Where the
+    new one's validity has passed and its successor claims that time, SupersessionConflict is
+    raised.
+
+    With `near_duplicates`, say 0.92, the most similar active memory is met like a duplicate if its
+    similarity is greater than that, also by a memory with a key: exact, and safe against rivals
+    that check too (but refused at isolation level REPEATABLE READ, which cannot see them), at the
+    cost of comparing all the agent's memories.
 
     A memory with `compliant=False` is refused unless `check_compliance=False`. `actor` is noted
     in the memory's history.
 
-    Raises InvalidMemory, NotCompliant, InvalidVector or EmbedderRequired; nothing is stored then.
+    Raises InvalidMemory, NotCompliant, InvalidVector, EmbedderRequired or SupersessionConflict;
+    nothing is stored then. In a transaction of yours at REPEATABLE READ or SERIALIZABLE, a rival
+    that stored the same meanwhile means DatabaseConflict: repeat the transaction.
     """
     policy = Policy.of(duplicates, near_duplicates, check_compliance, actor)
     agent_id = require_owner(tables, agent_id)
-    batch = yield from prepared(tables, agent_id, [memory], policy, named=False)
-    [added] = yield from one_by_one(tables, agent_id, batch, policy)
-    return added
+    [incoming] = yield from prepared(tables, agent_id, [memory], policy, named=False)
+    return (yield from stored(tables, agent_id, incoming, policy))
 
 
 def add_many(
@@ -88,20 +89,11 @@ def add_many(
     batch = yield from prepared(tables, agent_id, several, policy, named=True)
     if not batch:
         return []
-    if near_duplicates is not None:
-        added = yield from one_by_one(tables, agent_id, batch, policy)
-        return added
-    layout: Layout = yield Inspect()
     firsts: dict[UUID, int] = {}
     for ordinal, memory in enumerate(batch):
         firsts.setdefault(memory.id, ordinal)
-    rows = _staged({ordinal: batch[ordinal] for ordinal in firsts.values()})
-    assert rows.staged is not None
-    table = statements.staging(tables, rows.staged)
-    yield Execute(statements.create_staging(tables, rows.staged))
-    yield Copy(table, _copied(rows.staged, rows.memories), layout.embedding_oid)
-    results = yield from stored(tables, agent_id, rows, policy)
-    yield Execute(DropTable(table))
+    chosen = {ordinal: batch[ordinal] for ordinal in firsts.values()}
+    results = yield from stored_batch(tables, agent_id, chosen, policy)
     return [
         results[ordinal] if ordinal in results else _repeated(results[firsts[memory.id]])
         for ordinal, memory in enumerate(batch)
@@ -111,28 +103,3 @@ def add_many(
 def _repeated(first: Added) -> Added:
     """What becomes of a row whose id came before in the same batch."""
     return Added(first, "known") if first.inserted else first
-
-
-def _staged(memories: Mapping[int, Incoming]) -> Rows:
-    """Only fields that are not at their defaults in all rows are copied."""
-    differing: set[str] = set().union(*(memory.differing for memory in memories.values()))
-    differing.add("tokens")  # counted, where they are not given
-    unset = {tuple(memory.unset) for memory in memories.values()}
-    if any(memory.values["embedding_model"] is not None for memory in memories.values()):
-        differing.add("embedding_model")  # by the embedder, where there is one
-    # A field that some leave unset and others give is given in all rows, as None or otherwise.
-    if len(unset) > 1:
-        return Rows(memories, statements.staged_fields({*differing, UNSET_FIELDS}), {})
-    [same] = unset
-    return Rows(memories, statements.staged_fields(differing), {UNSET_FIELDS: list(same)})
-
-
-def _copied(staged: Staged, memories: Mapping[int, Incoming]) -> Iterator[tuple[Any, ...]]:
-    """The rows in the order of the staging table's columns."""
-    for ordinal, memory in memories.items():
-        values = memory.values | {
-            UNSET_FIELDS: memory.unset,
-            "embedding": memory.vector,
-            "metadata": Jsonb(memory.values["metadata"]),
-        }
-        yield (ordinal, *(values[name] for name in staged))

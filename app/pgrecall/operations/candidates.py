@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
+
+from sqlalchemy import Executable
 
 from pgrecall import rank_space, statements
 from pgrecall.embedding import StoredVector, as_text
@@ -37,6 +39,22 @@ looked up by their words, which takes longer than it saves."""
 
 
 @dataclass(frozen=True, slots=True)
+class Attempt:
+    """A statement over candidates, and how many it takes at first."""
+
+    statement: Executable
+    given: Mapping[str, Any]
+    sources: Sources
+    usable: Sequence[RankIndex]
+    candidates: int
+
+    def parameters(self, candidates: int) -> dict[str, Any]:
+        """All of them, with so many candidates."""
+        reach = how_far(self.usable, candidates)
+        return {**self.given, **self.sources.parameters(candidates, reach)}
+
+
+@dataclass(frozen=True, slots=True)
 class Found:
     """The rows of a search through indexes, and how many memories were scored for them."""
 
@@ -53,6 +71,32 @@ def through_indexes(
     With fewer than enough candidates that pass the filters it asks for more, as many as should do
     by what has passed so far; where that would be too many, or fewer than k were found, all.
     """
+    attempt = yield from first_attempt(tables, wanted, strategy, packing)
+    if attempt is None:
+        return None
+    is_filtered, candidates = _is_filtered(wanted), attempt.candidates
+    enough = candidates // (FILTERED_ENOUGH if is_filtered else ENOUGH)
+    while True:
+        found = yield Execute(attempt.statement, attempt.parameters(candidates))
+        if not found or found[0].total < wanted.k:
+            return None
+        fewest = min(found[0].passed)
+        if fewest >= enough:
+            break
+        if is_filtered and candidates == MAX_CANDIDATES and fewest >= AT_LAST * wanted.k:
+            break
+        more = 2 * candidates * enough // max(fewest, 1)
+        if candidates == MAX_CANDIDATES or more > 2 * MAX_CANDIDATES:
+            return None
+        candidates = min(more, MAX_CANDIDATES)
+    floor = wanted.min_score
+    return Found([row for row in found if floor is None or row.score >= floor], found[0].total)
+
+
+def first_attempt(
+    tables: Tables, wanted: Search, strategy: Strategy, packing: Packing | None = None
+) -> Operation[Attempt | None]:
+    """The statement that looks through the rank indexes there are; None where none is worth it."""
     if strategy == "exact" or not _suits(wanted, strategy):
         return None
     # By the client's clock where no moment is given: it only orders candidates.
@@ -70,9 +114,6 @@ def through_indexes(
         return None
     layout: Layout = yield Inspect()
     sources = _sources(wanted, owners, usable, moment, layout)
-    candidates = at_first(wanted, usable)
-    is_filtered = _is_filtered(wanted)
-    enough = candidates // (FILTERED_ENOUGH if is_filtered else ENOUGH)
     without_floor = replace(wanted, min_score=None)
     parameters = without_floor.parameters
     if packing is None:
@@ -80,23 +121,7 @@ def through_indexes(
     else:
         statement = statements.pack_candidates(tables, without_floor, sources, packing)
         parameters |= packing.parameters
-    while True:
-        found = yield Execute(
-            statement, parameters | sources.parameters(candidates, how_far(usable, candidates))
-        )
-        if not found or found[0].total < wanted.k:
-            return None
-        fewest = min(found[0].passed)
-        if fewest >= enough:
-            break
-        if is_filtered and candidates == MAX_CANDIDATES and fewest >= AT_LAST * wanted.k:
-            break
-        more = 2 * candidates * enough // max(fewest, 1)
-        if candidates == MAX_CANDIDATES or more > 2 * MAX_CANDIDATES:
-            return None
-        candidates = min(more, MAX_CANDIDATES)
-    floor = wanted.min_score
-    return Found([row for row in found if floor is None or row.score >= floor], found[0].total)
+    return Attempt(statement, parameters, sources, usable, at_first(wanted, usable))
 
 
 def look_up(tables: Tables, owners: Sequence[str], *, anew: bool) -> Lookup:
@@ -184,7 +209,7 @@ def direction(profile: Profile, query: StoredVector | None, elapsed: float, layo
     return as_text([*meaning, *coordinates, 0.0], digits=5)
 
 
-def index_of(row: Any) -> RankIndex:
-    """A row of the list of rank indexes as a record."""
-    fields = RankIndex.__dataclass_fields__
-    return RankIndex(**{name: getattr(row, name) for name in fields})
+def index_of(row: Any, **known: Any) -> RankIndex:
+    """A row of the list of rank indexes as a record, but for what is known."""
+    names = RankIndex.__dataclass_fields__.keys() - known.keys()
+    return RankIndex(**{name: getattr(row, name) for name in names}, **known)

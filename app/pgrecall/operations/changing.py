@@ -3,20 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from datetime import datetime
 from typing import Any
 from uuid import UUID
 
+from sqlalchemy import Boolean, Text, Uuid
+from sqlalchemy.dialects.postgresql import ARRAY, JSONB
+
 from pgrecall import statements
-from pgrecall.embedding import VectorLike
-from pgrecall.errors import DuplicateMemory, InvalidMemory, NotCompliant
+from pgrecall.embedding import HalfVector, Vector, VectorLike, as_text
+from pgrecall.errors import InvalidMemory, NotCompliant
 from pgrecall.incoming import checked
 from pgrecall.memory import UNSET, Memory
 from pgrecall.operations.noting import noted
-from pgrecall.operations.reading import existing_memory
-from pgrecall.quoting import shortened
+from pgrecall.operations.reading import changed_memory
 from pgrecall.schema import Layout, Tables
-from pgrecall.steps import CountTokens, Embed, Embedded, Execute, Inspect, Operation
+from pgrecall.statements.verbs import NOTE, memory_record, verb
+from pgrecall.steps import CountTokens, Embed, Embedded, Inspect, Operation, Verb
 from pgrecall.validation import require_bool, require_ids, require_owner
+
+_UPDATE = {
+    "agent": Text(),
+    "memory_id": Uuid(),
+    "changes": JSONB(),
+    "check_compliance": Boolean(),
+    **NOTE,
+}
 
 
 def update(
@@ -44,7 +56,7 @@ def update(
     """
     agent_id = require_owner(tables, agent_id)
     [memory_id] = require_ids([memory_id])
-    note = noted(reason=reason, actor=actor)
+    noted(reason=reason, actor=actor)
     for name in ("id", "key"):
         if name in changes:
             raise InvalidMemory(f"the {name} of a memory cannot be changed")
@@ -65,19 +77,27 @@ def update(
     if vector is not None:
         layout: Layout = yield Inspect()
         values["embedding"] = layout.vector(vector)
-    bound = {"owner_id": agent_id, **note}
-    if "content" in values:
-        taken = yield Execute(
-            statements.text_taken(tables),
-            {"owner_id": agent_id, "this_id": memory_id, "content": values["content"]},
-        )
-        if taken:
-            raise DuplicateMemory(
-                f"agent {shortened(agent_id)} has an active memory of this content already: "
-                f"{taken[0].id}"
-            )
-    yield Execute(statements.update(tables, memory_id, values), bound)
-    return (yield from existing_memory(tables, agent_id, memory_id))
+    [row] = yield Verb(
+        verb(tables, "update_memory", _UPDATE, memory_record(tables)),
+        {
+            "agent": agent_id,
+            "memory_id": memory_id,
+            "changes": {name: _as_json(value) for name, value in values.items()},
+            "check_compliance": check_compliance,
+            "reason": reason,
+            "actor": actor,
+        },
+    )
+    return changed_memory(row)
+
+
+def _as_json(value: Any) -> Any:
+    """A field as a JSON value that PostgreSQL reads as the column's type."""
+    if isinstance(value, datetime):
+        return value.isoformat()
+    if isinstance(value, Vector | HalfVector):
+        return as_text(value.to_list())
+    return value
 
 
 def delete(
@@ -94,15 +114,15 @@ def delete(
     Ids the agent does not have are passed over. What happened to a memory stays in its history.
     """
     agent_id = require_owner(tables, agent_id)
-    bound = {"owner_id": agent_id, **noted(reason=reason, actor=actor)}
+    noted(reason=reason, actor=actor)
     ids = require_ids(memory_ids)
     if not ids:
         return 0
-    deleted = yield Execute(statements.delete(tables), bound | {"ids": ids})
-    ids = [row.id for row in deleted]  # not those of a team of the same name, or of nobody
-    for statement in (*statements.delete_traces(tables), statements.forget_positions(tables)):
-        yield Execute(statement, {"owner_id": agent_id, "ids": ids})
-    return len(ids)
+    rows = yield Verb(
+        verb(tables, "forget", {"agent": Text(), "memory_ids": ARRAY(Uuid), **NOTE}),
+        {"agent": agent_id, "memory_ids": ids, "reason": reason, "actor": actor},
+    )
+    return len(rows)
 
 
 def touch(tables: Tables, /, agent_id: str, memory_ids: UUID | Iterable[UUID]) -> Operation[int]:
@@ -114,5 +134,7 @@ def touch(tables: Tables, /, agent_id: str, memory_ids: UUID | Iterable[UUID]) -
     ids = require_ids(memory_ids)
     if not ids:
         return 0
-    touched = yield Execute(statements.touch(tables), {"owner_id": agent_id, "ids": ids})
-    return len(touched)
+    rows = yield Verb(
+        statements.touch(tables), {"agent": agent_id, "memory_ids": ids}, refuses=False
+    )
+    return int(rows[0][0])

@@ -1,21 +1,35 @@
-"""The steps of a garbage collection, each a short transaction."""
+"""The steps of a garbage collection, each a call that is a transaction of its own."""
 
 from __future__ import annotations
 
-import time
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
-from pgrecall import statements
+from sqlalchemy import BigInteger, Boolean, Double, Integer, Text, Uuid
+
 from pgrecall.garbage import GarbagePolicy
-from pgrecall.operations.noting import noted
-from pgrecall.schema import Tables
-from pgrecall.steps import Execute, Operation
+from pgrecall.schema import TEAM, Tables
+from pgrecall.statements.verbs import verb
+from pgrecall.steps import Operation, Verb
 from pgrecall.validation import require_owner
 
-EVERY_OWNER = ""
-"""In the log: no owner is called so."""
+ACTOR = "garbage collection"
+_ARGUMENTS: Mapping[str, Any] = {
+    "agent": Text(),
+    "run": Uuid(),
+    "min_trust_threshold": Double(),
+    "max_age_hours": Double(),
+    "delete_threshold": Double(),
+    "max_live": BigInteger(),
+    "policy": Text(),
+    "with_leftovers": Boolean(),
+    "after": Uuid(),
+    "batch_size": Integer(),
+    "actor": Text(),
+}
+"""Of the functions called here, with their types."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,141 +38,53 @@ class Run:
 
     id: UUID
     owner_id: str | None
-    start: float
-    """By the monotonic clock of the client."""
-
-    @property
-    def seconds(self) -> float:
-        return time.monotonic() - self.start
+    """Whose memories are looked at; None: those of every owner."""
 
 
-def owners(tables: Tables, agent_id: str | None = None) -> Operation[list[str]]:
-    """Who has memories, in order; or the one that is named. Raises InputError."""
+def owners(tables: Tables, agent_id: str | None = None) -> Operation[list[tuple[str, bool]]]:
+    """Whose memories to look at, in order, and whether there are any, not only what they left.
+
+    Or the one that is named. Raises InputError.
+    """
     if agent_id is not None:
-        return [require_owner(tables, agent_id)]
-    rows = yield Execute(statements.owners(tables))
-    return [row.owner_id for row in rows]
-
-
-def owners_of_orphans(tables: Tables) -> Operation[list[str]]:
-    """Who has counters, labels or links but no memory at all."""
-    rows = yield Execute(statements.owners_of_orphans(tables))
-    return [row.owner_id for row in rows]
+        return [(require_owner(tables, agent_id), True)]
+    rows = yield _called(tables, "owners_of_memories", with_leftovers=True)
+    return [
+        (row.agent_id, row.has_memories)
+        for row in rows
+        if row.agent_id.startswith(TEAM) == bool(tables.prefix)
+    ]
 
 
 def count_garbage(tables: Tables, owner_id: str, policy: GarbagePolicy) -> Operation[Any]:
     """What a run would do to the owner's memories: scanned, archived, deleted, swept."""
-    [row] = yield Execute(
-        statements.count_garbage(tables), {"owner_id": owner_id, **policy.parameters}
-    )
+    [row] = yield _called(tables, "count_garbage", agent=owner_id, **policy.parameters)
     return row
 
 
 def begin_run(tables: Tables, run: Run, policy: GarbagePolicy) -> Operation[None]:
     """Opens the log's row, so that a run that is cut off can be seen."""
-    yield Execute(
-        statements.begin_run(tables),
-        {
-            "owner_id": EVERY_OWNER if run.owner_id is None else run.owner_id,
-            "run_id": run.id,
-            "policy_name": policy.name,
-            **{f"run_{name}": value for name, value in policy.parameters.items()},
-        },
-    )
+    given = {"agent": run.owner_id, "run": run.id, "policy": policy.name, **policy.parameters}
+    yield _called(tables, "begin_garbage_run", **given)
 
 
 def collect_batch(
-    tables: Tables,
-    run: Run,
-    owner_id: str,
-    policy: GarbagePolicy,
-    after: UUID | None,
-    batch_size: int,
-) -> Operation[tuple[UUID | None, dict[str, int]]]:
-    """Goes through the next memories after an id, or the first; the last batch sweeps too.
+    tables: Tables, run: Run, owner_id: str, after: UUID | None, batch_size: int
+) -> Operation[Any]:
+    """Goes through the owner's next memories after an id, or the first.
 
-    Returns the last one's id, None after the last batch, and the numbers.
+    Returns the numbers, `last_id` to go on after, and whether there is `more`.
     """
-    parameters = {
-        "owner_id": owner_id,
-        "after": after,
-        "batch_size": batch_size,
-        **policy.parameters,
-        **_by(policy),
-    }
-    [row] = yield Execute(statements.collect_batch(tables, first=after is None), parameters)
-    if row.deleted_ids:
-        for trace in statements.delete_traces(tables):
-            yield Execute(trace, {"owner_id": owner_id, "ids": row.deleted_ids})
-        yield Execute(
-            statements.forget_positions(tables), {"owner_id": owner_id, "ids": row.deleted_ids}
-        )
-    numbers = {"scanned": row.scanned, "archived": row.archived, "deleted": len(row.deleted_ids)}
-    last_id: UUID | None = row.last_id
-    if row.scanned < batch_size:
-        last_id = None
-        numbers["swept"] = yield from _swept(tables, owner_id, batch_size)
-    yield from _note(tables, run, numbers)
-    return last_id, numbers
-
-
-def archive_excess(
-    tables: Tables, run: Run, owner_id: str, policy: GarbagePolicy, batch_size: int
-) -> Operation[dict[str, int]]:
-    """Archives the least trusted beyond the policy's max_live."""
-    rows = yield Execute(
-        statements.archive_excess(tables),
-        {
-            "owner_id": owner_id,
-            "batch_size": batch_size,
-            "max_live": policy.max_live,
-            **_by(policy),
-        },
-    )
-    numbers = {"archived": len(rows)}
-    yield from _note(tables, run, numbers)
-    return numbers
-
-
-def sweep(tables: Tables, run: Run, owner_id: str, batch_size: int) -> Operation[dict[str, int]]:
-    """Removes what is left of memories that are gone."""
-    numbers = {"swept": (yield from _swept(tables, owner_id, batch_size))}
-    yield from _note(tables, run, numbers)
-    return numbers
+    given = {"agent": owner_id, "run": run.id, "after": after, "batch_size": batch_size}
+    [row] = yield _called(tables, "collect_garbage_batch", actor=ACTOR, **given)
+    return row
 
 
 def end_run(tables: Tables, run: Run) -> Operation[float]:
     """Closes the log's row and returns the seconds it tells."""
-    return (yield from _note(tables, run, {}, finished=True))
+    [row] = yield _called(tables, "end_garbage_run", agent=run.owner_id, run=run.id)
+    return float(row.seconds)
 
 
-def _by(policy: GarbagePolicy) -> dict[str, Any]:
-    return noted(reason=f"garbage collection by policy {policy.name}", actor="garbage collection")
-
-
-def _note(
-    tables: Tables, run: Run, numbers: dict[str, int], *, finished: bool = False
-) -> Operation[float]:
-    seconds = run.seconds
-    yield Execute(
-        statements.note_run(tables),
-        {
-            "owner_id": EVERY_OWNER if run.owner_id is None else run.owner_id,
-            "run_id": run.id,
-            "run_seconds": seconds,
-            "is_finished": finished,
-            **{
-                f"more_{name}": numbers.get(name, 0)
-                for name in ("scanned", "archived", "deleted", "swept")
-            },
-        },
-    )
-    return seconds
-
-
-def _swept(tables: Tables, owner_id: str, batch_size: int) -> Operation[int]:
-    swept = 0
-    for statement in statements.sweep(tables):
-        rows = yield Execute(statement, {"owner_id": owner_id, "batch_size": batch_size})
-        swept += len(rows)
-    return swept
+def _called(tables: Tables, name: str, **given: Any) -> Verb:
+    return Verb(verb(tables, name, {argument: _ARGUMENTS[argument] for argument in given}), given)

@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
 from uuid import UUID
 
-from sqlalchemy import Row, Select
+from sqlalchemy import Boolean, Double, Text, Uuid
+from sqlalchemy.dialects.postgresql import ARRAY
 
 from pgrecall import statements
 from pgrecall.added import Added
-from pgrecall.errors import DuplicateMemory, InvalidMemory, MemoryNotFound, SupersessionConflict
+from pgrecall.errors import InvalidMemory
 from pgrecall.memory import Memory, NewMemory
 from pgrecall.operations.noting import noted
 from pgrecall.operations.preparing import Policy, prepared
-from pgrecall.operations.reading import existing_memory
-from pgrecall.operations.storing import one_by_one
-from pgrecall.quoting import shortened
+from pgrecall.operations.reading import changed_memory
 from pgrecall.schema import Tables
-from pgrecall.steps import Execute, Operation
+from pgrecall.statements.verbs import NOTE, memory_record, verb
+from pgrecall.steps import Operation, Verb
 from pgrecall.validation import require_bool, require_given_share, require_ids, require_owner
 
 
@@ -39,8 +38,8 @@ def supersede(
     The old memory is invalidated from the moment the new one begins to hold (its valid_from, by
     default now), with the reason superseded and the new one as its successor. The new memory's
     importance is at least the old one's, and it takes over the subject where it names none. If
-    its text is that of another active memory, that one becomes the successor. Repeated with the
-    same id or key, it changes nothing.
+    it is the same as another active memory (see `add`), that one becomes the successor. Repeated
+    with the same id or key, it changes nothing.
 
     Raises SupersessionConflict where the two overlap in time (the old one says that it holds until
     later than the new one begins, or begins no earlier), or the old one has been superseded or
@@ -49,75 +48,17 @@ def supersede(
     agent_id = require_owner(tables, agent_id)
     [memory_id] = require_ids([memory_id])
     require_bool("force", force)
-    note = noted(reason=reason, actor=actor)
+    noted(reason=reason, actor=actor)
     policy = Policy.of("keep", None, check_compliance, actor)
     [incoming] = yield from prepared(tables, agent_id, [new], policy, named=False)
-    values = incoming.values
-    rows = yield Execute(
-        statements.lock_for_supersession(tables),
-        {
-            "owner_id": agent_id,
-            "this_id": memory_id,
-            "start": values["valid_from"],
-            "content": values["content"],
-            "incoming_id": incoming.id,
-        },
+    given = statements.given_fields(incoming.values, incoming.differing, incoming.vector)
+    options = {"memory_id": memory_id, "force": force, "check_compliance": check_compliance}
+    bound = {statements.GIVEN + name: value for name, value in given.items()}
+    [row] = yield Verb(
+        statements.supersede(tables, tuple(given)),
+        {"agent": agent_id, **options, "reason": reason, "actor": actor, **bound},
     )
-    old = next((row for row in rows if row.id == memory_id), None)
-    if old is None:
-        raise MemoryNotFound(f"agent {shortened(agent_id)} has no memory {memory_id}")
-    if old.repeated:
-        return Added(old.superseded_by, "known")
-    if old.same or incoming.id == memory_id:
-        raise InvalidMemory(f"memory {memory_id} says the same: there is nothing to supersede")
-    if not force:
-        _require_no_conflict(memory_id, old)
-    if values["valid_until"] is not None and values["valid_until"] <= old.moment:
-        raise InvalidMemory(
-            f"valid_until {values['valid_until']} must be after valid_from {old.moment}"
-        )
-    importance = max(values["importance"], old.importance)
-    values |= {"importance": importance, "valid_from": old.moment}
-    if values["subject"] is None:
-        values["subject"] = old.subject
-    [added] = yield from one_by_one(tables, agent_id, [incoming], policy)
-    if added.outcome == "known":
-        successor = yield from existing_memory(tables, agent_id, UUID(int=added.int))
-        if successor.status != "active" or successor.invalidated_at is not None:
-            raise SupersessionConflict(
-                f"memory {added} was stored before and is not recalled any longer, so it cannot "
-                f"take the place of {memory_id}; give the new one another id or key"
-            )
-    changed = {"owner_id": agent_id, **note}
-    if not added.inserted:
-        yield Execute(
-            statements.raise_importance(tables),
-            changed | {"this_id": UUID(int=added.int), "new_importance": importance},
-        )
-    yield Execute(
-        statements.supersede(tables),
-        changed | {"this_id": memory_id, "moment": old.moment, "successor": UUID(int=added.int)},
-    )
-    return added
-
-
-def _require_no_conflict(memory_id: UUID, old: Row[Any]) -> None:
-    if old.superseded_by is not None:
-        raise SupersessionConflict(
-            f"memory {memory_id} has been superseded already, by {old.superseded_by}; supersede "
-            "that one, or pass force=True"
-        )
-    if old.invalidated_at is not None:
-        raise SupersessionConflict(
-            f"memory {memory_id} was forgotten at {old.invalidated_at}; revive it first, or pass "
-            "force=True"
-        )
-    if old.overlaps:
-        raise SupersessionConflict(
-            f"memory {memory_id} holds from {old.valid_from} until {old.valid_until}, and the new "
-            f"one from {old.moment}: they overlap, so both cannot be right about that time; pass "
-            "force=True if the new one is"
-        )
+    return Added(row.successor, row.outcome, row.similarity)
 
 
 def invalidate(
@@ -134,8 +75,7 @@ def invalidate(
     Ids the agent does not have, and those that are invalidated already, are passed over.
     `invalidation_reason` becomes forgotten; `reason` is the caller's, kept in the history.
     """
-    statement = statements.invalidate(tables)
-    return (yield from _several(tables, statement, agent_id, memory_ids, reason, actor))
+    return (yield from _several(tables, "invalidate", agent_id, memory_ids, reason, actor))
 
 
 def revive(
@@ -146,24 +86,17 @@ def revive(
     *,
     reason: str | None = None,
     actor: str | None = None,
+    force: bool = False,
 ) -> Operation[int]:
     """Makes memories recallable again that were invalidated, put away or have expired.
 
     Their status becomes active, invalidation and a passed expiry are taken away; valid_from and
     valid_until stay. Returns how many there were. Raises DuplicateMemory where another active
-    memory says the same by now; nothing is changed then.
+    memory says the same by now, and SupersessionConflict where one was superseded and what took
+    its place holds, unless `force` (both are recalled then); nothing is changed then.
     """
-    agent_id = require_owner(tables, agent_id)
-    ids = require_ids(memory_ids)
-    taken = []
-    if ids:
-        taken = yield Execute(statements.texts_taken(tables), {"owner_id": agent_id, "ids": ids})
-    if taken:
-        raise DuplicateMemory(
-            f"memory {taken[0].id} cannot be revived: memory {taken[0].other_id} says the same"
-        )
-    statement = statements.revive(tables)
-    return (yield from _several(tables, statement, agent_id, ids, reason, actor))
+    require_bool("force", force)
+    return (yield from _several(tables, "revive", agent_id, memory_ids, reason, actor, force=force))
 
 
 def set_importance(
@@ -183,16 +116,19 @@ def set_importance(
     share = require_given_share("importance", importance, error=InvalidMemory)
     agent_id = require_owner(tables, agent_id)
     [memory_id] = require_ids([memory_id])
-    yield Execute(
-        statements.set_importance(tables),
+    noted(reason=reason, actor=actor)
+    arguments = {"agent": Text(), "memory_id": Uuid(), "importance": Double(), **NOTE}
+    [row] = yield Verb(
+        verb(tables, "set_importance", arguments, memory_record(tables)),
         {
-            "owner_id": agent_id,
-            "this_id": memory_id,
-            "new_importance": share,
-            **noted(reason=reason, actor=actor),
+            "agent": agent_id,
+            "memory_id": memory_id,
+            "importance": share,
+            "reason": reason,
+            "actor": actor,
         },
     )
-    return (yield from existing_memory(tables, agent_id, memory_id))
+    return changed_memory(row)
 
 
 def promote(
@@ -208,8 +144,7 @@ def promote(
 
     The new tier sets their expiry anew (`tier_defaults`): by default, only short expires.
     """
-    statement = statements.move_tier(tables, up=True)
-    return (yield from _several(tables, statement, agent_id, memory_ids, reason, actor))
+    return (yield from _several(tables, "move_tier", agent_id, memory_ids, reason, actor, up=True))
 
 
 def demote(
@@ -225,22 +160,27 @@ def demote(
 
     The new tier sets their expiry anew (`tier_defaults`): by default, short expires in 24 hours.
     """
-    statement = statements.move_tier(tables, up=False)
-    return (yield from _several(tables, statement, agent_id, memory_ids, reason, actor))
+    return (yield from _several(tables, "move_tier", agent_id, memory_ids, reason, actor, up=False))
 
 
 def _several(
     tables: Tables,
-    statement: Select[Any],
+    name: str,
     agent_id: str,
     memory_ids: UUID | Iterable[UUID],
     reason: str | None,
     actor: str | None,
+    **options: bool,
 ) -> Operation[int]:
+    """Calls a verb that returns the ids of the memories that it changed; returns how many."""
     agent_id = require_owner(tables, agent_id)
-    bound = {"owner_id": agent_id, **noted(reason=reason, actor=actor)}
+    noted(reason=reason, actor=actor)
     ids = require_ids(memory_ids)
     if not ids:
         return 0
-    rows = yield Execute(statement, bound | {"ids": ids})
+    flags = dict.fromkeys(options, Boolean())
+    rows = yield Verb(
+        verb(tables, name, {"agent": Text(), "memory_ids": ARRAY(Uuid), **flags, **NOTE}),
+        {"agent": agent_id, "memory_ids": ids, "reason": reason, "actor": actor, **options},
+    )
     return len(rows)

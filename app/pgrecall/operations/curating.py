@@ -2,31 +2,52 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
-from datetime import datetime, timedelta
-from statistics import mean
+from collections.abc import Mapping
+from datetime import timedelta
+from itertools import groupby
+from typing import Any
 from uuid import UUID
+
+from sqlalchemy import ARRAY, DateTime, Double, Integer, Interval, Text, Uuid
 
 from pgrecall import profiles, statements
 from pgrecall.cluster import Cluster, Consolidation
 from pgrecall.errors import InputError
 from pgrecall.filters import Filters
-from pgrecall.memory import Memory, NewMemory
 from pgrecall.near_duplicate import NearDuplicate
 from pgrecall.operations.noting import noted
 from pgrecall.operations.preparing import NEAR_DUPLICATE, Policy, prepared
-from pgrecall.operations.reading import get, memory
-from pgrecall.operations.storing import one_by_one
+from pgrecall.operations.reading import memory
 from pgrecall.profile import Profile
 from pgrecall.schema import Tables
+from pgrecall.schema.types import Embedding
 from pgrecall.statements import Search
-from pgrecall.steps import Execute, Operation
+from pgrecall.statements.verbs import verb
+from pgrecall.steps import Execute, Operation, Verb
 from pgrecall.validation import require_count, require_duration, require_given_share, require_owner
 
 NEWEST = 2_000
 """How many memories are compared with each other by default: two million pairs."""
 MOST = 100_000
+_ARGUMENTS: Mapping[str, Any] = {
+    "agent": Text(),
+    "threshold": Double(),
+    "k": Integer(),
+    "newest": Integer(),
+    "older_than": Interval(),
+    "below_score": Double(),
+    "profile": Text(),
+    "among": ARRAY(Uuid()),
+    "memory_ids": ARRAY(Uuid()),
+    "seen": ARRAY(DateTime(timezone=True)),
+    "content": Text(),
+    "embedding": Embedding(),
+    "embedding_model": Text(),
+    "tokens": Integer(),
+    "reason": Text(),
+    "actor": Text(),
+}
+"""Of the functions called here, with their types."""
 
 
 def near_duplicates(
@@ -43,15 +64,13 @@ def near_duplicates(
     Exact among the agent's `newest` memories, of which every pair is compared (2,000 take a few
     seconds, twice as many four times as long). Exact duplicates are never stored twice.
     """
-    agent_id = require_owner(tables, agent_id)
-    rows = yield Execute(
-        statements.near_duplicates(tables),
-        {
-            "owner_id": agent_id,
-            "threshold": require_given_share("threshold", threshold),
-            "limit": require_count("limit", limit, at_least=1, at_most=MOST),
-            "newest": require_count("newest", newest, at_least=2, at_most=MOST),
-        },
+    rows = yield _called(
+        tables,
+        "near_duplicates",
+        agent=require_owner(tables, agent_id),
+        threshold=require_given_share("threshold", threshold),
+        k=require_count("limit", limit, at_least=1, at_most=MOST),
+        newest=require_count("newest", newest, at_least=2, at_most=MOST),
     )
     return [NearDuplicate(**row._mapping) for row in rows]
 
@@ -72,7 +91,7 @@ def clusters(
     one; no memory is in two. Computed in the database, exact among the `newest`.
     """
     agent_id = require_owner(tables, agent_id)
-    rows = yield Execute(
+    rows = yield Verb(
         statements.clusters(tables),
         {
             "owner_id": agent_id,
@@ -82,16 +101,12 @@ def clusters(
             "newest": require_count("newest", newest, at_least=2, at_most=MOST),
         },
     )
-    ids = [member for row in rows for member in row.members]
-    if not ids:
-        return []
-    found = yield Execute(statements.get_many(tables), {"owner_id": agent_id, "ids": ids})
-    memories = {row.id: memory(row._mapping) for row in found}
-    return [
-        Cluster([memories[member] for member in row.members], list(row.similarities))
-        for row in rows
-        if all(member in memories for member in row.members)
-    ]
+    found = []
+    for _, members in groupby(rows, key=lambda row: row.cluster):
+        whole = [dict(row._mapping) for row in members]
+        similarities = [one.pop("to_centre") for one in whole]
+        found.append(Cluster([memory(one) for one in whole], similarities))
+    return found
 
 
 def consolidate_cluster(
@@ -107,64 +122,21 @@ def consolidate_cluster(
     their labels. None, and nothing is changed, where one of them has changed or gone since it was
     read.
     """
-    agent_id = require_owner(tables, agent_id)
-    central, members = cluster.central, cluster.memories
-    ids = sorted(member.id for member in members)
-    note = noted(reason=None, actor=actor)
-    policy = Policy.of("keep", None, False, actor)
-    new = NewMemory(
-        central.content if text is None else text,
-        memory_type=central.memory_type,
-        additional_types=central.additional_types,
-        memory_nature=central.memory_nature,
-        content_type=central.content_type,
-        tier=central.tier,
-        subject=central.subject,
-        domain=central.domain,
-        category=central.category,
-        tags=_together([member.tags for member in members]),
-        entities=_together([member.entities for member in members]),
-        confidence=max(member.confidence for member in members),
-        usefulness=mean(member.usefulness for member in members),
-        trust=_mean_trust(members),
-        valid_from=max(_given_times(members, "valid_from"), default=None),
-        valid_until=min(_given_times(members, "valid_until"), default=None),
-        expires_at=min(_given_times(members, "expires_at"), default=None),
-        component=central.component,
-        output_type=central.output_type,
-        compliant=_compliant(cluster),
-        requires_approval=any(member.requires_approval for member in members),
-        has_errors=any(member.has_errors for member in members),
-        violates_policy=any(member.violates_policy for member in members),
-        under_policy_review=any(member.under_policy_review for member in members),
-        metadata={"consolidates": len(ids)},
-    )
-    if text is None:
-        whole = yield from get(tables, agent_id, central.id, include_embedding=True)
-        if whole is None or whole.embedding is None:
-            return None
-        new = replace(new, embedding=whole.embedding, embedding_model=whole.embedding_model)
-    [incoming] = yield from prepared(tables, agent_id, [new], policy, named=False)
-    seen = {member.id: member.updated_at for member in members}
-    bound = {"owner_id": agent_id, "ids": ids}
-    locked = yield Execute(
-        statements.lock_sources(tables), bound | {"seen": [seen[id_] for id_ in ids]}
-    )
-    if len(locked) < len(ids):
-        return None
-    importance = min(max(row.importance for row in locked) + 0.1, 1.0)
-    incoming.values["importance"] = importance
-    # First put away, so that the new memory may say what the central one says.
-    yield Execute(statements.consolidate(tables), bound | note)
-    [added] = yield from one_by_one(tables, agent_id, [incoming], policy)
-    memory_id = UUID(int=added.int)
-    if not added.inserted:
-        raised = {"owner_id": agent_id, "this_id": memory_id, "new_importance": importance}
-        yield Execute(statements.raise_importance(tables), raised | note)
-    written = bound | {"this_id": memory_id}
-    yield Execute(statements.inherit_labels(tables), written)
-    yield Execute(statements.link_all(tables), written | {"link_kind": statements.CONSOLIDATES})
-    return Consolidation(memory_id, ids, importance)
+    members = cluster.memories
+    given: dict[str, Any] = {
+        "agent": require_owner(tables, agent_id),
+        "memory_ids": [member.id for member in members],
+        "seen": [member.updated_at for member in members],
+        "actor": actor,
+    }
+    if text is not None:
+        policy = Policy.of("keep", None, False, actor)
+        [new] = yield from prepared(tables, agent_id, [text], policy, named=False)
+        named = ("content", "embedding_model", "tokens")
+        given |= {"embedding": new.vector, **{name: new.values[name] for name in named}}
+    for row in (yield _called(tables, "consolidate_memories", **given)):
+        return Consolidation(row.memory_id, row.source_ids, row.importance)
+    return None
 
 
 def complete_stale_tasks(
@@ -179,16 +151,13 @@ def complete_stale_tasks(
 
     Their status becomes completed, and a search does not return them unless asked for.
     """
+    require_duration("older_than", older_than)
+    noted(reason=None, actor=actor)
     agent_id = require_owner(tables, agent_id)
-    rows = yield Execute(
-        statements.complete_stale_tasks(tables),
-        {
-            "owner_id": agent_id,
-            "stale_hours": require_duration("older_than", older_than),
-            **noted(reason="stale task", actor=actor),
-        },
+    [[completed]] = yield _called(
+        tables, "complete_stale_tasks", agent=agent_id, older_than=older_than, actor=actor
     )
-    return len(rows)
+    return int(completed)
 
 
 def prune(
@@ -214,25 +183,30 @@ def prune(
     chosen = profiles.named(profile) if isinstance(profile, str) else profile
     if not isinstance(chosen, Profile):
         raise InputError(f"profile must be a Profile or a name, got {type(profile).__name__}")
-    wanted = Search(
-        agent_id=agent_id,
-        query=None,
-        k=1,
-        profile=chosen,
-        filters=Filters(include_invalid=True),
-    )
-    parameters = wanted.parameters | noted(
-        reason="pruned" if reason is None else reason, actor=actor
-    )
+    reason = "pruned" if reason is None else reason
+    noted(reason=reason, actor=actor)
+    given: dict[str, Any] = {"older_than": older_than}
     if older_than is not None:
-        parameters["max_age_hours"] = require_duration("older_than", older_than)
+        require_duration("older_than", older_than)
     if below_score is not None:
-        parameters["below_score"] = require_given_share("below_score", below_score)
-    statement = statements.prune(
-        tables, wanted, by_age=older_than is not None, by_score=below_score is not None
+        limit = require_given_share("below_score", below_score)
+        if chosen == profiles.BUILT_IN.get(chosen.name):
+            given |= {"below_score": limit, "profile": chosen.name}
+        else:  # which the database does not know by its name
+            given["among"] = yield from _below(tables, agent_id, chosen, limit)
+    [[archived]] = yield _called(
+        tables, "prune", agent=agent_id, reason=reason, actor=actor, **given
     )
-    rows = yield Execute(statement, parameters)
-    return len(rows)
+    return int(archived)
+
+
+def _below(tables: Tables, agent_id: str, profile: Profile, limit: float) -> Operation[list[UUID]]:
+    every = Filters(include_invalid=True)
+    wanted = Search(agent_id=agent_id, query=None, k=1, profile=profile, filters=every)
+    rows = yield Execute(
+        statements.below(tables, wanted), wanted.parameters | {"below_score": limit}
+    )
+    return [row.id for row in rows]
 
 
 def clear(tables: Tables, /, agent_id: str) -> Operation[int]:
@@ -240,31 +214,9 @@ def clear(tables: Tables, /, agent_id: str) -> Operation[int]:
 
     Memories, counters, labels, links and the history: nothing is left that could be looked up.
     """
-    agent_id = require_owner(tables, agent_id)
-    first, *traces = statements.clear(tables)
-    [row] = yield Execute(first, {"owner_id": agent_id})
-    for trace in traces:
-        yield Execute(trace, {"owner_id": agent_id})
-    yield Execute(statements.forget_positions(tables), {"owner_id": agent_id, "ids": None})
-    return int(row.cleared)
+    [[cleared]] = yield _called(tables, "clear", agent=require_owner(tables, agent_id))
+    return int(cleared)
 
 
-def _mean_trust(members: Sequence[Memory]) -> float | None:
-    """None where none of them was ever assessed."""
-    assessed = [member.trust for member in members if member.trust is not None]
-    return mean(assessed) if assessed else None
-
-
-def _given_times(members: Sequence[Memory], name: str) -> list[datetime]:
-    times = (getattr(member, name) for member in members)
-    return [time for time in times if time is not None]
-
-
-def _compliant(cluster: Cluster) -> bool | None:
-    """Not compliant if one of them is not; judged only if all are."""
-    judged = {member.compliant for member in cluster.memories}
-    return False if False in judged else None if None in judged else True
-
-
-def _together(texts: Sequence[Sequence[str]]) -> list[str]:
-    return list(dict.fromkeys(text for several in texts for text in several))
+def _called(tables: Tables, name: str, **given: Any) -> Verb:
+    return Verb(verb(tables, name, {argument: _ARGUMENTS[argument] for argument in given}), given)

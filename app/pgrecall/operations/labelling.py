@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence, Set
-from typing import get_args
+from collections.abc import Mapping, Sequence, Set
+from typing import Any, get_args
 from uuid import UUID
 
+from sqlalchemy import Double, Text, Uuid
+from sqlalchemy.dialects.postgresql import ARRAY
+
 from pgrecall import statements
-from pgrecall.errors import InputError, MemoryNotFound
+from pgrecall.errors import InputError
 from pgrecall.label import Label, LabelKind
 from pgrecall.memory import Memory
-from pgrecall.operations.noting import noted
+from pgrecall.operations.noting import note
 from pgrecall.operations.reading import memory
-from pgrecall.quoting import shortened
 from pgrecall.schema import Tables
-from pgrecall.steps import Execute, Operation
+from pgrecall.steps import Execute, Operation, Verb
 from pgrecall.validation import (
     require_count,
     require_given_share,
@@ -24,6 +26,15 @@ from pgrecall.validation import (
     require_owner,
     require_texts,
 )
+
+_MEMORY: Mapping[str, Any] = {"agent": Text, "memory_id": Uuid}
+_UNLABEL: Mapping[str, Any] = {
+    **_MEMORY,
+    "labels": ARRAY(Text),
+    "kinds": ARRAY(Text),
+    "actor": Text,
+}
+_LABEL: Mapping[str, Any] = {**_UNLABEL, "weights": ARRAY(Double)}
 
 MOST = 10_000
 MOST_LABELS = 1_000
@@ -44,23 +55,10 @@ def label(
     A label of the same kind and value that is there takes the new weight. At most 1,000 at once.
     Raises MemoryNotFound, InputError or UnknownName.
     """
-    agent_id = require_owner(tables, agent_id)
-    [memory_id] = require_ids([memory_id])
-    given = {(one.kind, one.value): one for one in map(_checked, _several(labels))}
-    bound = {"owner_id": agent_id, **noted(reason=None, actor=actor)}
-    if not given:
+    given = _given(tables, agent_id, memory_id, labels, actor)
+    if not given["labels"]:
         return 0
-    yield from locked(tables, agent_id, [memory_id])
-    rows = yield Execute(
-        statements.label(tables),
-        bound
-        | {
-            "this_id": memory_id,
-            "kinds": [kind for kind, _ in given],
-            "label_values": [value for _, value in given],
-            "weights": [one.weight for one in given.values()],
-        },
-    )
+    rows = yield Verb(statements.verb(tables, "label", _LABEL), given)
     return int(rows[0][0])
 
 
@@ -77,22 +75,11 @@ def unlabel(
 
     Raises MemoryNotFound, InputError or UnknownName.
     """
-    agent_id = require_owner(tables, agent_id)
-    [memory_id] = require_ids([memory_id])
-    given = sorted({(one.kind, one.value) for one in map(_checked, _several(labels))})
-    bound = {"owner_id": agent_id, **noted(reason=None, actor=actor)}
-    if not given:
+    given = _given(tables, agent_id, memory_id, labels, actor)
+    del given["weights"]
+    if not given["labels"]:
         return 0
-    yield from locked(tables, agent_id, [memory_id])
-    rows = yield Execute(
-        statements.unlabel(tables),
-        bound
-        | {
-            "this_id": memory_id,
-            "kinds": [kind for kind, _ in given],
-            "label_values": [value for _, value in given],
-        },
-    )
+    rows = yield Verb(statements.verb(tables, "unlabel", _UNLABEL), given)
     return int(rows[0][0])
 
 
@@ -100,7 +87,8 @@ def labels(tables: Tables, /, agent_id: str, memory_id: UUID) -> Operation[list[
     """The labels of a memory, heaviest first."""
     agent_id = require_owner(tables, agent_id)
     [memory_id] = require_ids([memory_id])
-    rows = yield Execute(statements.labels_of(tables), {"owner_id": agent_id, "this_id": memory_id})
+    asked = statements.verb(tables, "labels", _MEMORY)
+    rows = yield Verb(asked, {"agent": agent_id, "memory_id": memory_id}, refuses=False)
     return [Label(row.value, row.kind, row.weight) for row in rows]
 
 
@@ -128,18 +116,30 @@ def labelled(
     return [(memory(row._mapping), float(row.weight)) for row in rows]
 
 
-def locked(tables: Tables, agent_id: str, ids: Sequence[UUID]) -> Operation[None]:
-    """Keeps memories as they are until the transaction ends. Raises MemoryNotFound."""
-    found = yield Execute(statements.lock(tables), {"owner_id": agent_id, "ids": sorted(ids)})
-    missing = sorted(set(ids) - {row.id for row in found})
-    if missing:
-        raise MemoryNotFound(f"agent {shortened(agent_id)} has no memory {missing[0]}")
-
-
 def require_kinds(kinds: Sequence[str] | None) -> list[str] | None:
     known = get_args(LabelKind)
     given = require_texts("kinds", kinds)
     return None if given is None else [require_one_of("kind", kind, known) for kind in given]
+
+
+def _given(
+    tables: Tables,
+    agent_id: str,
+    memory_id: UUID,
+    labels: Label | str | Sequence[Label | str],
+    actor: str | None,
+) -> dict[str, Any]:
+    agent_id = require_owner(tables, agent_id)
+    [memory_id] = require_ids([memory_id])
+    checked = [_checked(one) for one in _several(labels)]
+    return {
+        "agent": agent_id,
+        "memory_id": memory_id,
+        "labels": [one.value for one in checked],
+        "kinds": [one.kind for one in checked],
+        "weights": [one.weight for one in checked],
+        "actor": note(reason=None, actor=actor)["actor"],
+    }
 
 
 def _several(labels: Label | str | Sequence[Label | str]) -> list[Label]:

@@ -2,16 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
 from uuid import UUID
+
+from sqlalchemy import Double, Text, Uuid
 
 from pgrecall import statements
 from pgrecall.errors import InputError
 from pgrecall.link import Link
-from pgrecall.operations.labelling import locked
-from pgrecall.operations.noting import noted
+from pgrecall.operations.noting import note
 from pgrecall.schema import Tables
-from pgrecall.steps import Execute, Operation
+from pgrecall.steps import Operation, Verb
 from pgrecall.validation import require_given_share, require_ids, require_name, require_owner
+
+_MEMORY: Mapping[str, Any] = {"agent": Text, "memory_id": Uuid}
+_UNLINK: Mapping[str, Any] = {
+    "agent": Text,
+    "source_id": Uuid,
+    "target_id": Uuid,
+    "kind": Text,
+    "actor": Text,
+}
+_LINK: Mapping[str, Any] = {**_UNLINK, "weight": Double}
 
 
 def link(
@@ -29,11 +42,9 @@ def link(
 
     Raises MemoryNotFound where one of the two is not there, InputError for a memory and itself.
     """
-    agent_id = require_owner(tables, agent_id)
-    bound = _pair(agent_id, source_id, target_id, kind) | noted(reason=None, actor=actor)
-    share = require_given_share("weight", weight)
-    yield from locked(tables, agent_id, [source_id, target_id])
-    yield Execute(statements.link(tables), bound | {"link_weight": share})
+    given = _pair(tables, agent_id, source_id, target_id, kind, actor)
+    given["weight"] = require_given_share("weight", weight)
+    yield Verb(statements.verb(tables, "link", _LINK), given)
 
 
 def unlink(
@@ -47,9 +58,8 @@ def unlink(
     actor: str | None = None,
 ) -> Operation[bool]:
     """Takes a link away; returns whether it was there."""
-    agent_id = require_owner(tables, agent_id)
-    bound = _pair(agent_id, source_id, target_id, kind) | noted(reason=None, actor=actor)
-    rows = yield Execute(statements.unlink(tables), bound)
+    given = _pair(tables, agent_id, source_id, target_id, kind, actor)
+    rows = yield Verb(statements.verb(tables, "unlink", _UNLINK), given, refuses=False)
     return bool(rows[0][0])
 
 
@@ -57,17 +67,27 @@ def links(tables: Tables, /, agent_id: str, memory_id: UUID) -> Operation[list[L
     """The links from and to a memory, strongest first."""
     agent_id = require_owner(tables, agent_id)
     [memory_id] = require_ids([memory_id])
-    rows = yield Execute(statements.links_of(tables), {"owner_id": agent_id, "this_id": memory_id})
+    asked = statements.verb(tables, "links", _MEMORY)
+    rows = yield Verb(asked, {"agent": agent_id, "memory_id": memory_id}, refuses=False)
     return [Link(**row._mapping) for row in rows]
 
 
-def _pair(agent_id: str, source_id: UUID, target_id: UUID, kind: str) -> dict[str, object]:
+def _pair(
+    tables: Tables,
+    agent_id: str,
+    source_id: UUID,
+    target_id: UUID,
+    kind: str,
+    actor: str | None,
+) -> dict[str, Any]:
+    agent_id = require_owner(tables, agent_id)
     ids = require_ids([source_id, target_id])
     if len(ids) < 2:
         raise InputError(f"a link leads from one memory to another, got {source_id} twice")
     return {
-        "owner_id": agent_id,
-        "this_id": source_id,
-        "that_id": target_id,
-        "link_kind": require_name("kind", kind),
+        "agent": agent_id,
+        "source_id": source_id,
+        "target_id": target_id,
+        "kind": require_name("kind", kind),
+        "actor": note(reason=None, actor=actor)["actor"],
     }

@@ -8,18 +8,21 @@ from typing import Any
 from pgrecall.validation import require_json_object, require_name, require_text
 
 
-def noted(
+def note(
     *, reason: str | None, actor: str | None, metadata: Mapping[str, Any] | None = None
 ) -> dict[str, Any]:
-    """As parameters of a statement that leaves events. Raises InputError."""
+    """As arguments of a verb. Raises InputError."""
     if reason is not None:
         require_text("reason", reason)
     if actor is not None:
         require_name("actor", actor)
-    return {
-        "note_reason": reason,
-        "note_actor": actor,
-        "note_metadata": dict(
-            require_json_object("metadata", {} if metadata is None else metadata)
-        ),
-    }
+    fields = dict(require_json_object("metadata", {} if metadata is None else metadata))
+    return {"reason": reason, "actor": actor, "metadata": fields}
+
+
+def noted(
+    *, reason: str | None, actor: str | None, metadata: Mapping[str, Any] | None = None
+) -> dict[str, Any]:
+    """As parameters of a statement that leaves events. Raises InputError."""
+    given = note(reason=reason, actor=actor, metadata=metadata)
+    return {f"note_{name}": value for name, value in given.items()}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any, Literal, get_args
 from uuid import UUID
 
@@ -17,7 +17,7 @@ from pgrecall.schema import Layout, Tables
 from pgrecall.steps import CountTokens, Embed, Embedded, Inspect, Operation
 from pgrecall.validation import require_bool, require_one_of, require_share
 
-DuplicatePolicy = Literal["bump", "keep", "replace"]
+DuplicatePolicy = Literal["bump", "keep", "replace", "allow"]
 NEAR_DUPLICATE = 0.92
 """The similarity above which systems A and B take two memories for the same."""
 
@@ -43,7 +43,17 @@ class Policy:
         require_bool("check_compliance", check_compliance)
         noted(reason=None, actor=actor)
         threshold = require_share("near_duplicates", near_duplicates)
+        if duplicates == "allow" and threshold is not None:
+            raise InputError(
+                "near_duplicates looks for what is there, and duplicates='allow' stores every "
+                "memory: give one of them"
+            )
         return cls(duplicates, threshold, check_compliance, actor)
+
+    @property
+    def arguments(self) -> dict[str, Any]:
+        """As arguments of `remember`."""
+        return asdict(self)
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,9 +124,8 @@ def _checked(tables: Tables, agent_id: str, memory: NewMemory, policy: Policy) -
     differing, unset, values = checked_memory(memory)
     if policy.check_compliance and values["compliant"] is False:
         raise NotCompliant()
-    key = values.pop("key")
-    if key is not None:
-        values["id"] = id_of_key(agent_id, key)
+    if values["key"] is not None:
+        values["id"] = id_of_key(agent_id, values["key"])
     values["id"] = values["id"] or new_id()
     values |= dict.fromkeys(unset)
     del values["embedding"]

@@ -165,4 +165,4 @@ def touched(tables: Tables, hits: Sequence[ScoredMemory]) -> Operation[None]:
     for found in hits:
         owners[found.memory.owner_id].append(found.memory.id)
     for owner_id, ids in sorted(owners.items()):
-        yield Execute(statements.touch(tables), {"owner_id": owner_id, "ids": ids})
+        yield Execute(statements.touch(tables), {"agent": owner_id, "memory_ids": ids})

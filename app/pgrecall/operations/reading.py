@@ -9,8 +9,10 @@ from datetime import datetime
 from typing import Any, Unpack
 from uuid import UUID
 
+from sqlalchemy import Row
+
 from pgrecall import statements
-from pgrecall.errors import InputError, MemoryNotFound
+from pgrecall.errors import InputError
 from pgrecall.filters import FilterArguments, Filters
 from pgrecall.memory import Memory
 from pgrecall.operations.question import narrowing
@@ -45,14 +47,6 @@ def get(
     require_bool("include_embedding", include_embedding)
     rows = yield Execute(statements.get(tables, agent_id, memory_id, embedding=include_embedding))
     return memory(rows[0]._mapping) if rows else None
-
-
-def existing_memory(tables: Tables, agent_id: str, memory_id: UUID) -> Operation[Memory]:
-    """As `get`, but raises MemoryNotFound where there is none."""
-    memory = yield from get(tables, agent_id, memory_id)
-    if memory is None:
-        raise MemoryNotFound(f"agent {shortened(agent_id)} has no memory {memory_id}")
-    return memory
 
 
 def count(
@@ -138,3 +132,8 @@ def memory(row: Mapping[Any, Any]) -> Memory:
     agent_id = owner_id if team_id is None else None
     fields = {name: row[name] for name in _FIELDS}
     return Memory(agent_id=agent_id, team_id=team_id, **fields)
+
+
+def changed_memory(row: Row[Any]) -> Memory:
+    """What a verb returned that changed one memory; its embedding is left out, as in `get`."""
+    return memory({**row._mapping, "embedding": None})

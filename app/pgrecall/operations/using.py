@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Literal
+from dataclasses import fields
+from typing import Any, Literal, get_args
 from uuid import UUID
 
+from sqlalchemy import Boolean, ColumnElement, Double, Text, Uuid, column
+from sqlalchemy.dialects.postgresql import JSONB
+
 from pgrecall import statements
-from pgrecall.errors import InputError, InvalidMemory
+from pgrecall.errors import InputError
 from pgrecall.event import Event
 from pgrecall.labelled_query import LabelledQuery
 from pgrecall.memory import Memory
-from pgrecall.operations.noting import noted
-from pgrecall.operations.reading import existing_memory
+from pgrecall.operations.noting import note
+from pgrecall.operations.reading import memory
 from pgrecall.schema import Tables
-from pgrecall.steps import Execute, Operation
+from pgrecall.steps import Operation, Verb
 from pgrecall.validation import (
     require_bool,
     require_change,
@@ -26,8 +30,26 @@ from pgrecall.validation import (
     require_text,
 )
 
+_OF_ONE: Mapping[str, Any] = {"agent": Text, "memory_id": Uuid}
+_ARGUMENTS: Mapping[str, Any] = {
+    **_OF_ONE,
+    "outcome": Text,
+    "touch": Boolean,
+    "delta": Double,
+    "kind": Text,
+    "context": Text,
+    "query": Text,
+    "reason": Text,
+    "actor": Text,
+    "metadata": JSONB,
+}
+"""Of the functions that change a memory, with their types."""
+_EVENT: tuple[ColumnElement[Any], ...] = tuple(
+    column(field.name) for field in fields(Event) if field.name != "memory_id"
+)
+
+Outcome = Literal["success", "failure"]
 Feedback = Literal["useful", "not_useful", "outdated", "incorrect"]
-OUTCOMES = ("success", "failure")
 
 
 def record_outcome(
@@ -35,7 +57,7 @@ def record_outcome(
     /,
     agent_id: str,
     memory_id: UUID,
-    outcome: Literal["success", "failure"],
+    outcome: Outcome,
     *,
     reason: str | None = None,
     actor: str | None = None,
@@ -45,7 +67,7 @@ def record_outcome(
 ) -> Operation[Memory]:
     """Records that using the memory went well or wrong; returns it as it is afterwards.
 
-    System D's rule, in one statement: the counters are incremented first, then trust moves by
+    System D's rule: the counters are incremented first, then trust moves by
     +0.05 / (1 + 0.1 · success_count) or -0.08 / (1 + 0.05 · failure_count), and by +0.02 once
     there are more than 5 retrievals and the success rate is over 0.8; it stays in [0, 1]. The
     usage part of trust is stored anew and does not move trust by itself. Trust that was never
@@ -55,12 +77,16 @@ def record_outcome(
 
     Raises MemoryNotFound or InputError.
     """
-    require_one_of("outcome", outcome, OUTCOMES)
+    require_one_of("outcome", outcome, get_args(Outcome))
     require_bool("touch", touch)
-    parameters = _noted_for(query, noted(reason=reason, actor=actor, metadata=metadata))
-    parameters |= {"success": outcome == "success", "touch": touch}
-    statement = statements.record_outcome(tables)
-    return (yield from _changed(tables, agent_id, memory_id, statement, parameters))
+    given = {
+        **_named(tables, agent_id, memory_id),
+        "outcome": outcome,
+        "touch": touch,
+        "query": None if query is None else require_query(query),
+        **note(reason=reason, actor=actor, metadata=metadata),
+    }
+    return (yield from _changed(tables, "record_outcome", given))
 
 
 def adjust_trust(
@@ -83,19 +109,12 @@ def adjust_trust(
     if not reason.strip():
         raise InputError("a manual change of trust needs a reason")
     require_name("actor", actor)
-    parameters = noted(reason=reason, actor=actor, metadata=metadata) | {"delta": change}
-    agent_id = require_owner(tables, agent_id)
-    [memory_id] = require_ids([memory_id])
-    rows = yield Execute(
-        statements.adjust_trust(tables),
-        {"owner_id": agent_id, "this_id": memory_id, **parameters},
-    )
-    memory = yield from existing_memory(tables, agent_id, memory_id)
-    if not rows:
-        raise InvalidMemory(
-            f"the trust of memory {memory_id} was never assessed; set it with update(trust=…)"
-        )
-    return memory
+    given = {
+        **_named(tables, agent_id, memory_id),
+        "delta": change,
+        **note(reason=reason, actor=actor, metadata=metadata),
+    }
+    return (yield from _changed(tables, "adjust_trust", given))
 
 
 def feedback(
@@ -120,21 +139,23 @@ def feedback(
 
     Raises MemoryNotFound or InputError.
     """
-    require_one_of("feedback", kind, statements.FEEDBACK)
-    up, down = statements.FEEDBACK[kind]
-    parameters = _noted_for(query, noted(reason=context, actor=actor, metadata=metadata))
-    parameters["note_metadata"]["kind"] = kind
-    parameters |= {"up": up, "down": down, "outdated": kind == "outdated"}
-    statement = statements.record_feedback(tables)
-    return (yield from _changed(tables, agent_id, memory_id, statement, parameters))
+    require_one_of("feedback", kind, get_args(Feedback))
+    about = note(reason=context, actor=actor, metadata=metadata)
+    given = {
+        **_named(tables, agent_id, memory_id),
+        "kind": kind,
+        "context": about.pop("reason"),
+        "query": None if query is None else require_query(query),
+        **about,
+    }
+    return (yield from _changed(tables, "record_feedback", given))
 
 
 def history(tables: Tables, /, agent_id: str, memory_id: UUID) -> Operation[list[Event]]:
     """What happened to the memory, oldest first; also of one that has been deleted since."""
-    agent_id = require_owner(tables, agent_id)
-    [memory_id] = require_ids([memory_id])
-    rows = yield Execute(statements.history(tables), {"owner_id": agent_id, "this_id": memory_id})
-    return [Event(**row._mapping) for row in rows]
+    called = statements.verb(tables, "history", _OF_ONE, _EVENT)
+    rows = yield Verb(called, _named(tables, agent_id, memory_id), refuses=False)
+    return [Event(memory_id=memory_id, **row._mapping) for row in rows]
 
 
 def recorded_queries(tables: Tables, /, agent_id: str) -> Operation[list[LabelledQuery]]:
@@ -146,25 +167,23 @@ def recorded_queries(tables: Tables, /, agent_id: str) -> Operation[list[Labelle
     than they are.
     """
     agent_id = require_owner(tables, agent_id)
-    rows = yield Execute(statements.recorded_queries(tables), {"owner_id": agent_id})
+    called = statements.verb(tables, "recorded_queries", {"agent": Text})
+    rows = yield Verb(called, {"agent": agent_id}, refuses=False)
     return [
-        LabelledQuery(row.query, sorted(row.memory_ids), as_of=row.as_of)
+        LabelledQuery(row.query, row.memory_ids, as_of=row.as_of)
         for row in rows
         if row.query.strip()  # of other white space too
     ]
 
 
-def _noted_for(query: str | None, parameters: dict[str, Any]) -> dict[str, Any]:
-    """With the query that the memory was found for."""
-    if query is not None:
-        parameters["note_metadata"][statements.QUERY] = require_query(query)
-    return parameters
-
-
-def _changed(
-    tables: Tables, agent_id: str, memory_id: UUID, statement: Any, parameters: dict[str, Any]
-) -> Operation[Memory]:
+def _named(tables: Tables, agent_id: str, memory_id: UUID) -> dict[str, Any]:
     agent_id = require_owner(tables, agent_id)
     [memory_id] = require_ids([memory_id])
-    yield Execute(statement, {"owner_id": agent_id, "this_id": memory_id, **parameters})
-    return (yield from existing_memory(tables, agent_id, memory_id))
+    return {"agent": agent_id, "memory_id": memory_id}
+
+
+def _changed(tables: Tables, name: str, given: Mapping[str, Any]) -> Operation[Memory]:
+    arguments = {argument: _ARGUMENTS[argument] for argument in given}
+    called = statements.verb(tables, name, arguments, statements.memory_record(tables))
+    [row] = yield Verb(called, given)
+    return memory(row._mapping)

@@ -11,7 +11,7 @@ from inspect import isawaitable
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
 import psycopg
-from sqlalchemy import Table
+from sqlalchemy import Connection, Engine, Table
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, AsyncSession
 
 from pgrecall import jobs, operations
@@ -21,7 +21,7 @@ from pgrecall.repository.copying import copy_statement, copy_types, know_vectors
 from pgrecall.repository.results import binary_results
 from pgrecall.repository.retries import MAX_ATTEMPTS, pause_before
 from pgrecall.repository.running import Connect, Embeddings, present_as, repeatable, running
-from pgrecall.repository.transactions import in_transactions
+from pgrecall.repository.transactions import has_none, in_transactions, needs_none
 from pgrecall.repository.translation import translated
 from pgrecall.schema import DEFAULT_SCHEMA, Tables, tables
 from pgrecall.steps import (
@@ -34,6 +34,7 @@ from pgrecall.steps import (
     Job,
     Operation,
     Transact,
+    Verb,
 )
 from pgrecall.token_counting import (
     TokenCounter,
@@ -117,6 +118,7 @@ class AsyncMemoryRepository:
     search = _awaiting(operations.search)
     context = _awaiting(operations.context)
     explain = _awaiting(operations.explain)
+    plan = _awaiting(operations.plan)
     evaluate = _awaiting(operations.evaluate)
     tune = _awaiting(operations.tune)
     recorded_queries = _awaiting(operations.recorded_queries)
@@ -185,11 +187,13 @@ class AsyncMemoryRepository:
         return await self._attempt(start, embeddings)
 
     async def _attempt(self, start: Callable[[], Operation[T]], embeddings: Embeddings) -> T:
-        requests = running(start, self._tables.schema, embeddings)
+        bind = self._bind.get_bind() if isinstance(self._bind, AsyncSession) else self._bind
+        engine = bind.engine if isinstance(bind, Connection | Engine) else bind.sync_engine
+        requests = running(start, self._tables.schema, embeddings, engine)
         reply: Any = None
         with translated():
             async with AsyncExitStack() as stack:
-                connection: AsyncConnection
+                connection: AsyncConnection | None = None
                 while True:
                     try:
                         request = requests.send(reply)
@@ -204,26 +208,37 @@ class AsyncMemoryRepository:
                                 counted, self._token_counter, request.texts
                             )
                         case Connect():
-                            connection = await stack.enter_async_context(self._borrowed())
+                            if connection is None or not isinstance(self._bind, AsyncEngine):
+                                connection = await stack.enter_async_context(
+                                    self._borrowed(request.verb)
+                                )
                             reply = connection.engine.sync_engine
                         case Execute():
+                            assert connection is not None
                             reply = await _execute(connection, request)
                         case Copy():
+                            assert connection is not None
                             await _copy(connection, request)
                             reply = None
 
     @asynccontextmanager
-    async def _borrowed(self) -> AsyncIterator[AsyncConnection]:
-        match self._bind:
-            case AsyncEngine():
-                async with self._bind.connect() as connection:
+    async def _borrowed(self, verb: Verb | None) -> AsyncIterator[AsyncConnection]:
+        if isinstance(self._bind, AsyncEngine):
+            async with self._bind.connect() as connection:
+                if verb is not None and await connection.run_sync(needs_none):
+                    yield await connection.execution_options(isolation_level="AUTOCOMMIT")
+                else:
                     await connection.run_sync(in_transactions)
                     async with connection.begin():
                         yield connection
-            case AsyncSession():
-                yield await self._bind.connection()
-            case _:
-                yield self._bind
+            return
+        bind = self._bind
+        theirs = await bind.connection() if isinstance(bind, AsyncSession) else bind
+        if verb is not None and verb.refuses and not await theirs.run_sync(has_none):
+            async with theirs.begin_nested():
+                yield theirs
+        else:
+            yield theirs
 
     async def _embed(self, step: Embed) -> Embedded:
         embedder = self._embedder

@@ -54,9 +54,7 @@ def inspect(schema: str) -> Generator[Execute, Any, Layout]:
     """
     rows = yield Execute(_CATALOGUE.bindparams(schema=schema))
     if not rows or not rows[0][4]:
-        raise SchemaMissing(
-            f"the database has no pgrecall tables in schema {schema!r}: run `pgrecall migrate up`"
-        )
+        raise schema_missing(schema)
     type_name, oid, dimensions, pgvector, _, extension_schema = rows[0]
     require_pgvector(pgvector)
     versions = table(VERSION_TABLE, column("version_num", String()), schema=schema)
@@ -70,6 +68,13 @@ def inspect(schema: str) -> Generator[Execute, Any, Layout]:
     if revision > REVISION:
         raise too_new(schema, revision)
     return Layout(revision, EmbeddingType(type_name), oid, dimensions, extension_schema)
+
+
+def schema_missing(schema: str) -> SchemaMissing:
+    """The error for a schema without our tables."""
+    return SchemaMissing(
+        f"the database has no pgrecall tables in schema {schema!r}: run `pgrecall migrate up`"
+    )
 
 
 def too_new(schema: str, revision: str) -> SchemaTooNew:

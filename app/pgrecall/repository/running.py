@@ -18,14 +18,30 @@ from pgrecall.repository.inspection import (
 )
 from pgrecall.repository.lookups import keep, kept
 from pgrecall.schema import Layout, Tables
-from pgrecall.steps import Copy, CountTokens, Embed, Embedded, Execute, Inspect, Lookup, Operation
+from pgrecall.steps import (
+    Copy,
+    CountTokens,
+    Embed,
+    Embedded,
+    Execute,
+    Inspect,
+    Lookup,
+    Operation,
+    Verb,
+)
 
 T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
 class Connect:
-    """Answered with the engine behind the connection that further steps run on."""
+    """Answered with the engine behind the connection that further steps run on.
+
+    A second time where a verb follows that comes after nothing but a look at the layout.
+    """
+
+    verb: Verb | None
+    """The one statement there is, which needs no transaction around it; None: there are several."""
 
 
 Request = Connect | Embed | CountTokens | Execute | Copy
@@ -49,16 +65,20 @@ def repeatable(
 
 
 def running(
-    start: Callable[[], Operation[T]], schema: str, embeddings: Embeddings
+    start: Callable[[], Operation[T]],
+    schema: str,
+    embeddings: Embeddings,
+    engine: Engine,
 ) -> Generator[Request, Any, T]:
     """The operation's steps as requests that a repository carries out one by one.
 
     A connection is asked for at the first step that needs one, and the schema is looked at before
-    that step runs.
+    that step runs. What is known of the database of `engine` takes none.
     """
     steps = start()
     reply: Any = None
     connected: tuple[Engine, Layout] | None = None
+    looked_only = False
     while True:
         try:
             step = steps.send(reply)
@@ -73,9 +93,17 @@ def running(
         if isinstance(step, CountTokens):
             reply = yield step
             continue
+        if connected is None and isinstance(step, Inspect):
+            reply = known_layout(engine, schema)
+            if reply is not None:
+                continue
         if connected is None:
-            connected = yield from _connected(schema)
-        engine, layout = connected
+            connected = yield from _connected(schema, step if isinstance(step, Verb) else None)
+            looked_only = isinstance(step, Inspect)
+        elif looked_only and isinstance(step, Verb):
+            yield Connect(step)
+            looked_only = False
+        _, layout = connected
         match step:
             case Inspect():
                 reply = layout
@@ -84,12 +112,14 @@ def running(
                 if reply is None:
                     reply = yield Execute(step.statement, step.parameters)
                     keep(engine, step, reply)
+            case Verb():
+                reply = yield Execute(step.statement, step.parameters)
             case _:
                 reply = yield step
 
 
-def _connected(schema: str) -> Generator[Request, Any, tuple[Engine, Layout]]:
-    engine: Engine = yield Connect()
+def _connected(schema: str, verb: Verb | None) -> Generator[Request, Any, tuple[Engine, Layout]]:
+    engine: Engine = yield Connect(verb)
     require_psycopg(engine)
     layout = known_layout(engine, schema)
     if layout is None:

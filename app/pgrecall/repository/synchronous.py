@@ -20,7 +20,7 @@ from pgrecall.repository.copying import copy_statement, copy_types, know_vectors
 from pgrecall.repository.results import binary_results
 from pgrecall.repository.retries import MAX_ATTEMPTS, pause_before
 from pgrecall.repository.running import Connect, Embeddings, present_as, repeatable, running
-from pgrecall.repository.transactions import in_transactions
+from pgrecall.repository.transactions import has_none, in_transactions, needs_none
 from pgrecall.repository.translation import translated
 from pgrecall.schema import DEFAULT_SCHEMA, Tables, tables
 from pgrecall.steps import (
@@ -33,6 +33,7 @@ from pgrecall.steps import (
     Job,
     Operation,
     Transact,
+    Verb,
 )
 from pgrecall.token_counting import (
     TokenCounter,
@@ -121,6 +122,7 @@ class MemoryRepository:
     search = _blocking(operations.search)
     context = _blocking(operations.context)
     explain = _blocking(operations.explain)
+    plan = _blocking(operations.plan)
     evaluate = _blocking(operations.evaluate)
     tune = _blocking(operations.tune)
     recorded_queries = _blocking(operations.recorded_queries)
@@ -187,10 +189,11 @@ class MemoryRepository:
         return self._attempt(start, embeddings)
 
     def _attempt(self, start: Callable[[], Operation[T]], embeddings: Embeddings) -> T:
-        requests = running(start, self._tables.schema, embeddings)
+        bind = self._bind.get_bind() if isinstance(self._bind, Session) else self._bind
+        requests = running(start, self._tables.schema, embeddings, bind.engine)
         reply: Any = None
         with translated(), ExitStack() as stack:
-            connection: Connection
+            connection: Connection | None = None
             while True:
                 try:
                     request = requests.send(reply)
@@ -203,24 +206,33 @@ class MemoryRepository:
                     case CountTokens():
                         reply = counted(self._token_counter, request.texts)
                     case Connect():
-                        connection = stack.enter_context(self._borrowed())
+                        if connection is None or not isinstance(self._bind, Engine):
+                            connection = stack.enter_context(self._borrowed(request.verb))
                         reply = connection.engine
                     case Execute():
+                        assert connection is not None
                         reply = _execute(connection, request)
                     case Copy():
+                        assert connection is not None
                         _copy(connection, request)
                         reply = None
 
     @contextmanager
-    def _borrowed(self) -> Iterator[Connection]:
-        match self._bind:
-            case Engine():
-                with self._bind.connect() as connection, in_transactions(connection).begin():
-                    yield connection
-            case Session():
-                yield self._bind.connection()
-            case _:
-                yield self._bind
+    def _borrowed(self, verb: Verb | None) -> Iterator[Connection]:
+        if isinstance(self._bind, Engine):
+            with self._bind.connect() as connection:
+                if verb is not None and needs_none(connection):
+                    yield connection.execution_options(isolation_level="AUTOCOMMIT")
+                else:
+                    with in_transactions(connection).begin():
+                        yield connection
+            return
+        theirs = self._bind.connection() if isinstance(self._bind, Session) else self._bind
+        if verb is not None and verb.refuses and not has_none(theirs):
+            with theirs.begin_nested():
+                yield theirs
+        else:
+            yield theirs
 
     def _embed(self, step: Embed) -> Embedded:
         if self._embedder is None:

@@ -15,8 +15,14 @@ from pgrecall.errors import (
     DatabaseReadOnly,
     DatabaseUnavailable,
     DuplicateMemory,
+    InputError,
     InvalidMemory,
+    InvalidVector,
+    MemoryNotFound,
+    NotCompliant,
     PgRecallError,
+    SupersessionConflict,
+    UnknownName,
 )
 from pgrecall.quoting import cut
 
@@ -31,6 +37,19 @@ _UNAVAILABLE = (
 )
 """Connection, transactions that lasted too long for the server, authorization, no such database,
 out of resources, shut down."""
+_REFUSED: dict[str | None, type[PgRecallError]] = {
+    "22023": InputError,
+    "PM001": InvalidMemory,
+    "PM002": NotCompliant,
+    "PM003": MemoryNotFound,
+    "PM004": DuplicateMemory,
+    "PM005": SupersessionConflict,
+    "PM006": InvalidVector,
+    "PM007": UnknownName,
+}
+"""What the functions of `sql/` raise; from others 22023 is a parameter that cannot be used."""
+_FORBIDDEN = "42501"
+_NO_SUCH_FUNCTION = "42883"
 _PREPARED = ("26000", "42P05")
 
 
@@ -58,6 +77,15 @@ def translation(error: Exception) -> PgRecallError:
     if not isinstance(original, psycopg.Error):
         return DatabaseError(message)
     state, constraint = original.sqlstate, original.diag.constraint_name or ""
+    if state in _REFUSED:
+        return _REFUSED[state](cut(original.diag.message_primary or message))
+    if state == _NO_SUCH_FUNCTION:
+        return DatabaseError(f"{message}; if it is one of pgrecall's, run `pgrecall migrate up`")
+    if state == _FORBIDDEN:
+        return DatabaseError(
+            f"{message}: a role is let in by `pgrecall migrate grant`, and one that may only read "
+            "searches with touch=False"
+        )
     if state in _CONFLICTS:
         return DatabaseConflict(f"{DatabaseConflict.__doc__} ({message})")
     if state == _READ_ONLY:
@@ -72,11 +100,8 @@ def translation(error: Exception) -> PgRecallError:
             f"the database refused a value: constraint {constraint} of table "
             f"{original.diag.table_name}"
         )
-    if state == _UNIQUE_VIOLATION and constraint.endswith("content_hash"):
-        return DuplicateMemory(
-            "another active memory says the same already: "
-            f"{cut(original.diag.message_detail or '')}"
-        )
+    if state == _UNIQUE_VIOLATION and "content_hash" in constraint:
+        return DatabaseConflict(f"{DatabaseConflict.__doc__} ({message})")  # of rivals, the second
     if state is None and isinstance(original, psycopg.OperationalError):
         return DatabaseUnavailable(
             f"no connection to the database: {message}. Is the server running, and is "

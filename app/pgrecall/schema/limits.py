@@ -10,7 +10,6 @@ MAX_NAME_LENGTH = 200
 
 STATUSES = ("active", "consolidated", "completed", "archived")
 TIERS = ("short", "medium", "long")
-TRUST_PARTS = ("provenance", "consensus", "governance", "usage")
 TRUST_CURVES = ("hyperbolic", "exponential", "linear")
 INVALIDATION_REASONS = ("superseded", "forgotten")
 LABEL_KINDS = ("keyword", "tag", "concept", "component")

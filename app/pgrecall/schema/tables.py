@@ -25,7 +25,7 @@ from sqlalchemy import (
     Uuid,
     text,
 )
-from sqlalchemy.dialects.postgresql import JSONB, TSVECTOR
+from sqlalchemy.dialects.postgresql import ARRAY, JSONB, TSVECTOR
 
 from pgrecall.memory import TEAM
 from pgrecall.schema.columns import (
@@ -83,9 +83,13 @@ class Tables:
     memory_links: Table
     gc_runs: Table
     rank_indexes: Table
+    rank_positions: Table
     component_reputations: Table
     output_type_defaults: Table
     tier_defaults: Table
+    profiles: Table
+    installed_sql: Table
+    granted_roles: Table
     prefix: str = ""
     """What owners' ids begin with in the tables, and not in the caller's words."""
 
@@ -111,9 +115,13 @@ def tables(schema: str = DEFAULT_SCHEMA) -> Tables:
         memory_links=_links(metadata),
         gc_runs=_gc_runs(metadata),
         rank_indexes=_rank_indexes(metadata),
+        rank_positions=_rank_positions(metadata),
         component_reputations=_component_reputations(metadata),
         output_type_defaults=_output_type_defaults(metadata),
         tier_defaults=_tier_defaults(metadata),
+        profiles=_profiles(metadata),
+        installed_sql=_installed_sql(metadata),
+        granted_roles=_granted_roles(metadata),
     )
 
 
@@ -205,12 +213,20 @@ def _memories(metadata: MetaData) -> Table:
             comment="What content takes up in a prompt, as its writer counted; NULL: "
             "estimated when a context is packed.",
         ),
+        text_column("key", "The caller's own name for it, which its id was made from."),
+        Column(
+            "edition",
+            Integer,
+            comment="Which of the active memories of its text it is, from 0; NULL: not known by "
+            "its text, but by its key or its id.",
+        ),
         PrimaryKeyConstraint("agent_id", "id"),
         *_memory_checks(),
         Index(
             None,
             "agent_id",
             "content_hash",
+            "edition",
             unique=True,
             postgresql_where=text("status = 'active'"),
         ),
@@ -254,6 +270,8 @@ def _memory_checks() -> list[CheckConstraint]:
         check("invalidation_reason", one_of("invalidation_reason", INVALIDATION_REASONS)),
         check("validity", "valid_from < valid_until"),
         check("tokens", "tokens >= 0"),
+        check("key", f"key <> '' AND length(key) <= {MAX_NAME_LENGTH}"),
+        check("edition", "edition >= 0 AND (edition IS NULL OR key IS NULL)"),
         *map(_share_check, shares),
         *map(_moment_check, moments),
     ]
@@ -432,6 +450,36 @@ def _rank_indexes(metadata: MetaData) -> Table:
     )
 
 
+def _rank_positions(metadata: MetaData) -> Table:
+    """A partition for each rank index, which searches name; functions of the schema make them."""
+    positions = Table(
+        "rank_positions",
+        metadata,
+        Column("memory_id", Uuid, nullable=False, comment="Which memory lies there."),
+        Column("index_id", Uuid, nullable=False, comment="Of which rank index it is a part."),
+        Column("position", Embedding, nullable=False, comment="Where it lies in the rank space."),
+        Column("words", ARRAY(BigInteger), nullable=False, comment="The keys of its words."),
+        PrimaryKeyConstraint("memory_id", "index_id"),
+        comment="Positions of memories in the rank space, a partition for each rank index; never "
+        "read but by the partition's name, which rank_indexes says.",
+        postgresql_partition_by="LIST (index_id)",
+    )
+    Index(
+        "ix_rank_positions_position",
+        positions.c.position,
+        postgresql_using="hnsw",
+        postgresql_ops={"position": "halfvec_ip_ops"},
+        postgresql_with={"m": 24, "ef_construction": 256},
+    )
+    Index(
+        "ix_rank_positions_words",
+        positions.c.words,
+        postgresql_using="gin",
+        postgresql_with={"fastupdate": "off"},
+    )
+    return positions
+
+
 def _component_reputations(metadata: MetaData) -> Table:
     return Table(
         "component_reputations",
@@ -483,6 +531,53 @@ def _tier_defaults(metadata: MetaData) -> Table:
             "expires_after_hours", "expires_after_hours BETWEEN '1e-3'::float8 AND '1e7'::float8"
         ),
         comment="Expiry by tier where a memory says nothing of it; to be edited.",
+    )
+
+
+def _profiles(metadata: MetaData) -> Table:
+    return Table(
+        "profiles",
+        metadata,
+        name_column("name", "Its name, by which recall knows it."),
+        Column(
+            "definition",
+            JSONB,
+            nullable=False,
+            comment="Its signals with their weights and parameters, as in a file.",
+        ),
+        PrimaryKeyConstraint("name"),
+        comment="Profiles that pgrecall profiles install brought; their functions are written "
+        "from these rows.",
+    )
+
+
+def _installed_sql(metadata: MetaData) -> Table:
+    return Table(
+        "installed_sql",
+        metadata,
+        name_column("file", "Its path in the folder sql."),
+        name_column("level", "Who may call its functions: reader, writer, maintainer or owner."),
+        texts_column("objects", "The functions and views that it creates."),
+        text_column("hash", "SHA-256 of its text; NULL: to be applied again."),
+        texts_column("grants", "What is to be granted again, until it has been."),
+        PrimaryKeyConstraint("file"),
+        comment="Files of functions and views that were applied to this schema, by pgrecall "
+        "migrate up.",
+    )
+
+
+def _granted_roles(metadata: MetaData) -> Table:
+    return Table(
+        "granted_roles",
+        metadata,
+        name_column("role", "The role."),
+        name_column(
+            "level", "reader, writer or maintainer; each may all that those before it may."
+        ),
+        PrimaryKeyConstraint("role"),
+        check("level", one_of("level", ("reader", "writer", "maintainer"))),
+        comment="Roles that grant_access has let in; what later versions bring is granted to them "
+        "too.",
     )
 
 

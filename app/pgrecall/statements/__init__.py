@@ -1,39 +1,14 @@
 """Pure functions that return SQLAlchemy Core statements; nothing here executes anything."""
 
-from pgrecall.statements.building import (
-    SETTINGS,
-    await_writers,
-    build_progress,
-    build_settings,
-    guard_positions,
-    lock_build,
-    lock_deletes,
-    newest,
-    restore_settings,
-    settings,
+from pgrecall.statements.candidates import (
+    Source,
+    Sources,
+    search_candidates,
 )
-from pgrecall.statements.candidates import Source, Sources, search_candidates
-from pgrecall.statements.clearing import clear
-from pgrecall.statements.collecting import archive_excess, collect_batch, count_garbage
-from pgrecall.statements.comparing import clusters, near_duplicates
-from pgrecall.statements.counters import count_retrievals, touch
-from pgrecall.statements.curating import (
-    CONSOLIDATES,
-    complete_stale_tasks,
-    consolidate,
-    get_many,
-    lock_sources,
-    prune,
+from pgrecall.statements.comparing import (
+    clusters,
 )
-from pgrecall.statements.duplicates import (
-    duplicates,
-    nearest,
-    replace,
-    restate,
-    revive_duplicates,
-    text_taken,
-    wait_for_rivals,
-)
+from pgrecall.statements.curating import below
 from pgrecall.statements.evaluating import (
     EvaluationShape,
     create_queries,
@@ -44,49 +19,66 @@ from pgrecall.statements.evaluating import (
     relevant_table,
     weight_name,
 )
-from pgrecall.statements.explaining import CONDITION_PREFIX, described, standing
-from pgrecall.statements.history import history
-from pgrecall.statements.inserting import insert_incoming
-from pgrecall.statements.labelling import inherit_labels, label, labelled, labels_of, lock, unlabel
-from pgrecall.statements.linking import STEPS, link, link_all, links_of, neighbours, unlink
-from pgrecall.statements.outcomes import FEEDBACK, adjust_trust, record_feedback, record_outcome
-from pgrecall.statements.owners import large_owners, owners, owners_of_orphans
-from pgrecall.statements.packing import PACKED, Packing, pack, pack_candidates
-from pgrecall.statements.positions import (
-    calibrated,
-    create_positions,
-    delete_gone,
-    drop_positions,
-    fill_positions,
-    forget_positions,
-    index_positions,
-    positions_table,
-    relation_name,
+from pgrecall.statements.explaining import (
+    CONDITION_PREFIX,
+    described,
+    standing,
 )
+from pgrecall.statements.labelling import (
+    labelled,
+)
+from pgrecall.statements.linking import (
+    STEPS,
+    neighbours,
+)
+from pgrecall.statements.owners import (
+    large_owners,
+)
+from pgrecall.statements.packing import (
+    PACKED,
+    Packing,
+    pack,
+    pack_candidates,
+)
+from pgrecall.statements.planning import Explain, written
 from pgrecall.statements.rank_indexes import (
-    FIELDS,
-    all_rank_indexes,
-    count_up_to,
-    forget_rank_index,
-    note_rank_index,
+    align_positions,
+    await_writers,
+    drop_positions,
+    drop_rank_index,
+    hurry_again,
+    make_rank_index,
+    rank_index_progress,
+    rank_index_states,
     rank_indexes,
-    since_built,
-    unused_relations,
+    take_time,
 )
-from pgrecall.statements.ranking import SIGNAL_PREFIX, Search, count, known_entities, search
-from pgrecall.statements.reading import existing, get, ids_beside, ids_within, sample
-from pgrecall.statements.recorded import QUERY, recorded_queries
-from pgrecall.statements.run_log import begin_run, note_run
+from pgrecall.statements.ranking import (
+    SIGNAL_PREFIX,
+    Search,
+    count,
+    known_entities,
+    search,
+)
+from pgrecall.statements.reading import (
+    existing,
+    get,
+    ids_beside,
+    ids_within,
+    sample,
+)
 from pgrecall.statements.staging import (
     GIVEN,
     UNSET_FIELDS,
     Staged,
     create_staging,
-    memory_fields,
+    given_fields,
+    remember,
+    remember_staged,
     staged_fields,
     staging,
+    supersede,
 )
-from pgrecall.statements.sweeping import sweep
 from pgrecall.statements.tuning import (
     SPEEDS,
     TuningShape,
@@ -96,156 +88,87 @@ from pgrecall.statements.tuning import (
     spread,
     weights_name,
 )
-from pgrecall.statements.validity import (
-    invalidate,
-    lock_for_supersession,
-    move_tier,
-    raise_importance,
-    revive,
-    set_importance,
-    supersede,
-    texts_taken,
+from pgrecall.statements.verbs import (
+    memory_record,
+    touch,
+    verb,
 )
 from pgrecall.statements.words import (
-    common_terms,
     narrows,
     telling_terms,
     terms_of,
     usable_terms,
 )
-from pgrecall.statements.writing import delete, delete_traces, update
 
 __all__ = [
     "CONDITION_PREFIX",
-    "CONSOLIDATES",
-    "FEEDBACK",
-    "FIELDS",
     "GIVEN",
     "PACKED",
-    "QUERY",
-    "SETTINGS",
     "SIGNAL_PREFIX",
     "SPEEDS",
     "STEPS",
     "UNSET_FIELDS",
     "EvaluationShape",
+    "Explain",
     "Packing",
     "Search",
     "Source",
     "Sources",
     "Staged",
     "TuningShape",
-    "adjust_trust",
-    "all_rank_indexes",
-    "archive_excess",
+    "align_positions",
     "await_writers",
-    "begin_run",
-    "build_progress",
-    "build_settings",
-    "calibrated",
-    "clear",
+    "below",
     "clusters",
-    "collect_batch",
-    "common_terms",
-    "complete_stale_tasks",
-    "consolidate",
     "count",
-    "count_garbage",
-    "count_retrievals",
-    "count_up_to",
-    "create_positions",
     "create_queries",
     "create_relevant",
     "create_staging",
-    "delete",
-    "delete_gone",
-    "delete_traces",
     "described",
     "draw_pairs",
     "drop_positions",
-    "duplicates",
+    "drop_rank_index",
     "evaluate",
     "existing",
-    "fill_positions",
-    "forget_positions",
-    "forget_rank_index",
     "get",
-    "get_many",
-    "guard_positions",
-    "history",
+    "given_fields",
+    "hurry_again",
     "ids_beside",
     "ids_within",
-    "index_positions",
-    "inherit_labels",
-    "insert_incoming",
-    "invalidate",
     "judge",
     "keep_whole",
     "known_entities",
-    "label",
     "labelled",
-    "labels_of",
     "large_owners",
-    "link",
-    "link_all",
-    "links_of",
-    "lock",
-    "lock_build",
-    "lock_deletes",
-    "lock_for_supersession",
-    "lock_sources",
-    "memory_fields",
-    "move_tier",
+    "make_rank_index",
+    "memory_record",
     "narrows",
-    "near_duplicates",
-    "nearest",
     "neighbours",
-    "newest",
-    "note_rank_index",
-    "note_run",
-    "owners",
-    "owners_of_orphans",
     "pack",
     "pack_candidates",
     "pairs_table",
-    "positions_table",
-    "prune",
     "queries_table",
-    "raise_importance",
+    "rank_index_progress",
+    "rank_index_states",
     "rank_indexes",
-    "record_feedback",
-    "record_outcome",
-    "recorded_queries",
-    "relation_name",
     "relevant_table",
-    "replace",
-    "restate",
-    "restore_settings",
-    "revive",
-    "revive_duplicates",
+    "remember",
+    "remember_staged",
     "sample",
     "search",
     "search_candidates",
-    "set_importance",
-    "settings",
-    "since_built",
     "spread",
     "staged_fields",
     "staging",
     "standing",
     "supersede",
-    "sweep",
+    "take_time",
     "telling_terms",
     "terms_of",
-    "text_taken",
-    "texts_taken",
     "touch",
-    "unlabel",
-    "unlink",
-    "unused_relations",
-    "update",
     "usable_terms",
-    "wait_for_rivals",
+    "verb",
     "weight_name",
     "weights_name",
+    "written",
 ]

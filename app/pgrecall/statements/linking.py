@@ -9,7 +9,6 @@ from typing import Any
 from sqlalchemy import (
     CTE,
     Double,
-    Insert,
     Integer,
     Select,
     Text,
@@ -18,123 +17,20 @@ from sqlalchemy import (
     bindparam,
     func,
     literal_column,
-    or_,
     select,
     tuple_,
     union,
     union_all,
 )
-from sqlalchemy import delete as delete_
-from sqlalchemy.dialects.postgresql import JSONB, insert
 
 from pgrecall import compiler
 from pgrecall.custom_condition import Expression
 from pgrecall.schema import Tables
-from pgrecall.statements.changing import named, noted_as
-from pgrecall.statements.conditions import of_owners, owned, rows_of_arrays
-from pgrecall.statements.json_objects import json_object
+from pgrecall.statements.conditions import of_owners, rows_of_arrays
 from pgrecall.statements.ranking import Search, Shape, passing, signal_columns, with_words
 from pgrecall.statements.reading import memory_columns, with_usage
 
 STEPS = "steps"
-
-
-@lru_cache
-def link(tables: Tables) -> Select[Any]:
-    """Links `this_id` to `that_id`, both locked; a link that is there takes the new weight.
-
-    Parameters beside those of the events: link_kind, link_weight.
-    """
-    links = tables.memory_links
-    this: Any = bindparam("this_id", type_=Uuid())
-    statement = insert(links).from_select(
-        ["agent_id", "source_id", "target_id", "kind", "weight"],
-        select(
-            bindparam("owner_id", type_=Text()),
-            this,
-            bindparam("that_id", type_=Uuid()),
-            bindparam("link_kind", type_=Text()),
-            bindparam("link_weight", type_=Double()),
-        ),
-    )
-    before = (
-        select(links.c.target_id, links.c.kind, links.c.weight).where(*_this_link(tables))
-    ).cte("before")
-    written = (
-        statement.on_conflict_do_update(
-            index_elements=[
-                *(links.c.agent_id, links.c.source_id),
-                *(links.c.target_id, links.c.kind),
-            ],
-            set_={"weight": statement.excluded.weight},
-        )
-        .returning(links)
-        .cte("written")
-    )
-    happened = select(
-        this.label("id"),
-        named("linked").label("event_type"),
-        select(_told(before)).scalar_subquery().label("old_values"),
-        _told(written).label("new_values"),
-    ).select_from(written)
-    return (
-        select(func.count())
-        .select_from(written)
-        .add_cte(noted_as(tables, happened.subquery("happened")))
-    )
-
-
-@lru_cache
-def link_all(tables: Tables) -> Insert:
-    """Links `this_id` to each of `ids` by `link_kind`, with weight 1; one that is there stays."""
-    links = tables.memory_links
-    targets = rows_of_arrays("targets", id=("ids", Uuid()))
-    return (
-        insert(links)
-        .from_select(
-            ["agent_id", "source_id", "target_id", "kind"],
-            select(
-                bindparam("owner_id", type_=Text()),
-                bindparam("this_id", type_=Uuid()),
-                targets.c.id,
-                bindparam("link_kind", type_=Text()),
-            ).order_by(targets.c.id),
-        )
-        .on_conflict_do_nothing()
-    )
-
-
-@lru_cache
-def unlink(tables: Tables) -> Select[Any]:
-    """Takes the link from `this_id` to `that_id` of `link_kind` away."""
-    links = tables.memory_links
-    gone = delete_(links).where(*_this_link(tables)).returning(links).cte("gone")
-    happened = select(
-        gone.c.source_id.label("id"),
-        named("unlinked").label("event_type"),
-        _told(gone).label("old_values"),
-        literal_column("'{}'::jsonb", JSONB()).label("new_values"),
-    )
-    return (
-        select(func.count())
-        .select_from(gone)
-        .add_cte(noted_as(tables, happened.subquery("happened")))
-    )
-
-
-@lru_cache
-def links_of(tables: Tables) -> Select[Any]:
-    """The links from and to the memory `this_id`, strongest first."""
-    links = tables.memory_links
-    this: Any = bindparam("this_id", type_=Uuid())
-    return (
-        select(links.c.source_id, links.c.target_id, links.c.kind, links.c.weight)
-        .where(
-            owned(links),
-            or_(links.c.source_id == this, links.c.target_id == this),
-        )
-        .order_by(links.c.weight.desc(), links.c.kind, links.c.source_id, links.c.target_id)
-    )
 
 
 def neighbours(tables: Tables, wanted: Search, *, steps: int) -> Select[Any]:
@@ -215,17 +111,3 @@ def _one_step(tables: Tables, start: CTE, name: str) -> CTE:
     return union(
         along(links.c.source_id, links.c.target_id), along(links.c.target_id, links.c.source_id)
     ).cte(name)
-
-
-def _this_link(tables: Tables) -> Sequence[Any]:
-    links = tables.memory_links
-    return (
-        owned(links),
-        links.c.source_id == bindparam("this_id", type_=Uuid()),
-        links.c.target_id == bindparam("that_id", type_=Uuid()),
-        links.c.kind == bindparam("link_kind", type_=Text()),
-    )
-
-
-def _told(links: Any) -> Any:
-    return json_object({name: links.c[name] for name in ("target_id", "kind", "weight")})

@@ -27,7 +27,7 @@ from pgrecall.schema import Tables
 from pgrecall.schema.tables import COUNTERS
 from pgrecall.statements.conditions import OWNER, active, of_owners, owned, rows_of_arrays, uuids
 
-INTERNAL = ("content_hash", "inserted_at", "terms")
+INTERNAL = ("content_hash", "inserted_at", "terms", "edition")
 """Columns that are the database's own affair."""
 
 

@@ -21,7 +21,6 @@ from sqlalchemy import (
     bindparam,
     column,
     func,
-    literal,
     literal_column,
     select,
     table,
@@ -33,7 +32,6 @@ from sqlalchemy.sql.selectable import Join, Lateral, LateralFromClause, TableVal
 from pgrecall import compiler
 from pgrecall.schema import Tables
 from pgrecall.statements.conditions import OWNER, asked_for, owned, texts
-from pgrecall.statements.names import quoted
 
 
 def query_text() -> ColumnElement[Any]:
@@ -151,39 +149,11 @@ def usable_terms(tables: Tables) -> Select[Any]:
     return select(func.count().label("terms")).select_from(rows)
 
 
-def text_language(schema: str) -> ColumnElement[Any]:
-    """The language by which words are compared just now, as its function is defined.
-
-    Not by a call, which a plan that is kept holds as a constant.
-    """
-    name = literal(f"{quoted(schema)}.text_language()", Text())
-    defined = func.to_regprocedure(name)
-    return func.pg_get_function_sqlbody(defined, type_=Text())
-
-
 @lru_cache
 def narrows(tables: Tables) -> Select[Any]:
     """Whether the `text` filter asks for anything: not where it holds only stop words."""
     nodes: Any = func.numnode(asked_for(tables.schema), type_=Integer())
     return select((nodes > literal_column("0")).label("narrows"))
-
-
-@lru_cache
-def common_terms(tables: Tables) -> Select[Any]:
-    """How many memories of `owner_id` there are, and have each term of at least `at_least`."""
-    found: Any = compiler.schema_function(
-        tables.schema,
-        "common_terms",
-        bindparam(OWNER, type_=Text()),
-        bindparam("at_least", type_=BigInteger()),
-        type_=BigInteger(),
-    )
-    rows = found.table_valued(
-        column("memories", BigInteger()),
-        column("terms", tables.rank_indexes.c.common_terms.type),
-        name="counted",
-    )
-    return select(rows.c.memories, rows.c.terms)
 
 
 @lru_cache

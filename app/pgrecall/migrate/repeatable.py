@@ -1,0 +1,118 @@
+"""The functions and views of `sql/`, which are applied whenever their text has changed."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from graphlib import TopologicalSorter
+from hashlib import sha256
+
+from sqlalchemy import Connection, text
+
+from pgrecall.migrate.settings import Settings
+from pgrecall.resources import sql_folder, with_schemas
+
+FOLDERS = (
+    "migrate",
+    "signals",
+    "words",
+    "views",
+    "rank_index",
+    "recall",
+    "verbs",
+    "operations",
+)
+"""Beside them are `bound`, which revisions install, and `adhoc`, which nobody does."""
+FIRST = "migrate/replace_objects.sql"
+"""What all files are applied by, this one included."""
+PROFILES = "profiles/"
+"""What the functions of an installed profile are noted under, as if they came from a file."""
+_LEVELS = {
+    "readers": "reader",
+    "writers": "writer",
+    "maintainers": "maintainer",
+    "the owner": "owner",
+}
+_CREATED = re.compile(r"^CREATE OR REPLACE (FUNCTION|PROCEDURE|VIEW) (\w+)", re.MULTILINE)
+_FOR = re.compile(r"-- For ([a-z ]+)\.\n")
+
+
+@dataclass(frozen=True, slots=True)
+class File:
+    """Functions or views that belong together, for a search_path that starts with our schema."""
+
+    path: str
+    text: str
+
+    @property
+    def names(self) -> list[str]:
+        return [name for _, name in _CREATED.findall(self.text)]
+
+    @property
+    def level(self) -> str:
+        """Who may call them: reader, writer, maintainer, or else nobody but the owner."""
+        if found := _FOR.match(self.text):
+            return _LEVELS[found[1]]
+        return "writer" if self.path.startswith("verbs/") else "reader"
+
+    def is_made_of(self, other: File) -> bool:
+        """Whether it calls a function or reads a view of the other's."""
+        code = re.sub(r"--.*", "", self.text)
+        return any(
+            re.search(rf"\b{name}\(" if kind != "VIEW" else rf"\b{name}\b", code)
+            for kind, name in _CREATED.findall(other.text)
+        )
+
+
+@cache
+def files() -> tuple[File, ...]:
+    """All of them, each after those it mentions: a body that is bound at creation needs them."""
+    found = [
+        File(path.relative_to(sql_folder()).as_posix(), path.read_text(encoding="utf-8"))
+        for folder in FOLDERS
+        for path in sorted((sql_folder() / folder).glob("*.sql"))
+    ]
+    made_of = {
+        file: [other for other in found if other != file and file.is_made_of(other)]
+        for file in found
+    }
+    return tuple(TopologicalSorter(made_of).static_order())
+
+
+def statements(settings: Settings) -> Iterator[str]:
+    """What brings a schema at the newest revision up to these files."""
+    schemas = (settings.schema, settings.extension_schema)
+    [first] = [file for file in files() if file.path == FIRST]
+    yield with_schemas(first.text, *schemas)
+    for file in files():
+        definition = with_schemas(file.text, *schemas)
+        yield (
+            f"SELECT replace_objects('{file.path}', '{file.level}', "
+            f"'{{{','.join(file.names)}}}', '{_hash(definition)}', $file$\n{definition}$file$)"
+        )
+    paths = ", ".join(f"'{file.path}'" for file in files())
+    installed = f"ARRAY(SELECT '{PROFILES}' || name FROM profiles)"
+    yield f"SELECT drop_other_objects(ARRAY[{paths}] || {installed})"
+
+
+def pending(connection: Connection, schema: str, extension_schema: str) -> list[str]:
+    """The files that are to be applied to this schema, which is at the newest revision."""
+    installed = f'"{schema}".installed_sql'
+    if not connection.scalar(text("SELECT to_regclass(:name) IS NOT NULL"), {"name": installed}):
+        return sorted(file.path for file in files())  # a revision was stamped that never ran
+    rows = connection.execute(text(f"SELECT file, hash FROM {installed}"))
+    applied: dict[str, str | None] = {
+        row.file: row.hash for row in rows if not row.file.startswith(PROFILES)
+    }
+    wanted = {
+        file.path: _hash(with_schemas(file.text, schema, extension_schema)) for file in files()
+    }
+    return sorted(
+        path for path in wanted.keys() | applied.keys() if wanted.get(path) != applied.get(path)
+    )
+
+
+def _hash(definition: str) -> str:
+    return sha256(definition.encode()).hexdigest()

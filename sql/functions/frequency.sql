@@ -1,6 +1,0 @@
-CREATE FUNCTION frequency(retrieval_count integer, cap float8) RETURNS float8
-    LANGUAGE sql IMMUTABLE PARALLEL SAFE
-    RETURN least(coalesce(retrieval_count, 0)::float8 / cap, 1::float8);
-
-COMMENT ON FUNCTION frequency(integer, float8) IS
-    'Retrievals as a share of cap, at most 1; a memory never retrieved has 0.';

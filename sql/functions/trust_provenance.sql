@@ -1,6 +1,0 @@
-CREATE FUNCTION trust_provenance(reputation float8, confidence float8) RETURNS float8
-    LANGUAGE sql IMMUTABLE PARALLEL SAFE
-    RETURN 0.6::float8 * reputation + 0.4::float8 * confidence;
-
-COMMENT ON FUNCTION trust_provenance(float8, float8) IS
-    'Trust''s part from where a memory comes from: 0.6 reputation of its component + 0.4 confidence.';

@@ -1,0 +1,94 @@
+-- For the owner.
+-- The schema may hold what is not ours: that is neither granted nor taken away.
+CREATE OR REPLACE FUNCTION objects_of_ours()
+    RETURNS TABLE (kind text, name text, identity text, level text)
+    LANGUAGE plpgsql STABLE
+    SET search_path FROM CURRENT
+AS $function$
+BEGIN
+    RETURN QUERY
+    SELECT 'TABLE', c.relname::text, c.oid::regclass::text, 'reader' FROM pg_class c
+     WHERE c.relnamespace = current_schema()::regnamespace AND c.relkind IN ('r', 'p', 'v')
+       AND (c.relname IN ('agent_memories', 'memory_usage', 'memory_events', 'memory_labels',
+                          'memory_links', 'gc_runs', 'rank_indexes', 'rank_positions',
+                          'component_reputations', 'output_type_defaults', 'tier_defaults',
+                          'profiles', 'installed_sql', 'granted_roles', 'alembic_version')
+            OR c.relname ~ '^ranks_[0-9a-f]{32}$'
+            OR c.relkind = 'v' AND EXISTS (
+                SELECT FROM installed_sql i WHERE c.relname::text = ANY (i.objects)))
+    UNION ALL
+    SELECT 'ROUTINE', p.proname::text, p.oid::regprocedure::text, coalesce(i.level, 'reader') FROM pg_proc p
+      LEFT JOIN installed_sql i ON p.proname::text = ANY (i.objects)
+     WHERE p.pronamespace = current_schema()::regnamespace
+       AND (i.file IS NOT NULL
+            OR p.proname IN ('content_hash', 'folded', 'lexemes', 'term_key', 'term_keys',
+                             'text_language'));
+END
+$function$;
+
+COMMENT ON FUNCTION objects_of_ours IS
+    'Our tables, views and routines, and the lowest level that may read or call each.';
+
+-- Roles are levels: a writer may all that a reader may, a maintainer all that a writer may. What later
+-- versions bring is granted too, since the role is noted.
+CREATE OR REPLACE FUNCTION grant_access(level text, role name) RETURNS void
+    LANGUAGE plpgsql VOLATILE
+    SET search_path FROM CURRENT
+AS $function$
+#variable_conflict use_column
+DECLARE
+    ours name := current_schema();
+    levels text[] := '{reader,writer,maintainer}';
+    rank integer := array_position(levels, grant_access.level);
+    command text;
+BEGIN
+    IF rank IS NULL THEN
+        RAISE EXCEPTION 'level may be reader, writer or maintainer, got %', left(grant_access.level, 100)
+            USING ERRCODE = 'invalid_parameter_value';
+    ELSIF NOT EXISTS (SELECT FROM pg_roles r WHERE r.rolname = grant_access.role) THEN
+        RAISE EXCEPTION 'there is no role %: create it first, with CREATE ROLE', grant_access.role
+            USING ERRCODE = 'invalid_parameter_value';
+    END IF;
+    PERFORM revoke_access(grant_access.role);
+    FOR command IN
+        SELECT format('USAGE ON SCHEMA %I', ours)
+        UNION ALL
+        SELECT format('SELECT ON TABLE %s', o.identity) FROM objects_of_ours() o WHERE o.kind = 'TABLE'
+        UNION ALL
+        SELECT format('INSERT, UPDATE, DELETE ON TABLE %s', o.identity) FROM objects_of_ours() o
+         WHERE o.kind = 'TABLE' AND rank >= CASE
+               WHEN o.name IN ('agent_memories', 'memory_usage', 'memory_events',
+                               'memory_labels', 'memory_links') THEN 2
+               WHEN o.name IN ('gc_runs', 'rank_indexes', 'rank_positions', 'component_reputations',
+                               'output_type_defaults', 'tier_defaults') THEN 3 ELSE 4 END
+        UNION ALL
+        SELECT format('EXECUTE ON ROUTINE %s', o.identity) FROM objects_of_ours() o
+         WHERE o.kind = 'ROUTINE' AND rank >= coalesce(array_position(levels, o.level), 4) LOOP
+        EXECUTE format('GRANT %s TO %I', command, grant_access.role);
+    END LOOP;
+    INSERT INTO granted_roles (role, level) VALUES (grant_access.role, grant_access.level);
+END
+$function$;
+
+COMMENT ON FUNCTION grant_access IS
+    'Lets a role read (reader), write too (writer), or maintain too (maintainer), and nothing beyond.';
+
+CREATE OR REPLACE FUNCTION revoke_access(role name) RETURNS void
+    LANGUAGE plpgsql VOLATILE
+    SET search_path FROM CURRENT
+AS $function$
+#variable_conflict use_column
+DECLARE
+    command text;
+BEGIN
+    FOR command IN
+        SELECT format('REVOKE ALL ON %s %s', o.kind, string_agg(o.identity, ', '))
+          FROM objects_of_ours() o GROUP BY o.kind LOOP
+        EXECUTE format('%s FROM %I', command, revoke_access.role);
+    END LOOP;
+    EXECUTE format('REVOKE ALL ON SCHEMA %I FROM %I', current_schema(), revoke_access.role);
+    DELETE FROM granted_roles g WHERE g.role = revoke_access.role;
+END
+$function$;
+
+COMMENT ON FUNCTION revoke_access IS 'Takes from a role all that it was granted of what is ours.';

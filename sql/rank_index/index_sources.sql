@@ -1,0 +1,108 @@
+-- When rank indexes are worth it, and with how many candidates, as measured (see the repository's
+-- operations/candidates.py): small owners, many hits and signals that positions say nothing of are
+-- better off with all memories scored.
+CREATE OR REPLACE FUNCTION index_sources(
+    strategy text, owners text[], moment timestamptz, facts jsonb, weighed float8[],
+    query agent_memories.embedding%TYPE, has_words boolean, has_entities boolean,
+    k integer, given text[]) RETURNS jsonb
+    LANGUAGE plpgsql STABLE
+    SET search_path FROM CURRENT
+AS $function$
+DECLARE
+    leans float8;
+    beyond float8;
+    words float8;
+    rough boolean;
+    one_sided boolean;
+    follows_use boolean;
+    indexes jsonb;
+    most integer;
+    candidates integer;
+    filtered boolean;
+BEGIN
+    IF strategy IS NULL OR strategy NOT IN ('auto', 'exact', 'index') THEN
+        RAISE EXCEPTION 'strategy must be one of auto, exact, index, got %',
+            quote_nullable(left(strategy, 60))
+            USING ERRCODE = 'invalid_parameter_value';
+    ELSIF strategy = 'exact' OR k > 80 OR 'not_recalled' = ANY (given)
+       OR NOT EXISTS (SELECT FROM rank_indexes r WHERE r.agent_id = ANY (owners)) THEN
+        RETURN NULL;
+    END IF;
+    SELECT coalesce(sum(s.weight) FILTER (WHERE s.name = 'similarity'), 0),
+           coalesce(sum(s.weight) FILTER (
+               WHERE s.uncovered AND (has_entities OR s.name <> 'entity_overlap')), 0),
+           coalesce(sum(s.weight) FILTER (WHERE s.name = 'keyword'), 0),
+           coalesce(bool_or(s.roughly AND s.weight > 0), false),
+           bool_or(s.name <> 'keyword' AND s.weight > 0.6 * s.rest),
+           coalesce(bool_or(s.reads_usage AND (s.name <> 'frequency' OR s.weight > 0.1)), false)
+      INTO leans, beyond, words, rough, one_sided, follows_use
+      FROM (SELECT t.*, weighed[place] AS weight,
+                   sum(weighed[place]) FILTER (WHERE t.name <> 'keyword') OVER () AS rest
+              FROM jsonb_array_elements(facts -> 'signals') WITH ORDINALITY e(said, place),
+                   jsonb_to_record(said) AS t(
+                       name text, uncovered boolean, roughly boolean, reads_usage boolean)) s;
+    IF strategy = 'auto' AND (query IS NULL OR leans = 0 OR beyond > 0.1) THEN
+        RETURN NULL;
+    END IF;
+    SELECT jsonb_agg(jsonb_build_object(
+               'number', i.number, 'owner_id', i.agent_id, 'relation', i.relation,
+               'built_at', i.built_at,
+               'used_since', CASE WHEN follows_use
+                                  THEN least(i.as_of, i.built_at - interval '1 minute') END,
+               'direction', rank_direction(facts, weighed, query,
+                                           date_part('epoch', moment - i.as_of) / 86400))),
+           max(i.candidates)
+      INTO indexes, most
+      FROM (SELECT r.*, row_number() OVER (ORDER BY r.agent_id) AS number FROM rank_indexes r
+             WHERE r.agent_id = ANY (owners) AND r.space = (facts -> 'space')::integer
+               AND r.as_of <= moment AND (strategy = 'index' OR r.memories >= r.at_least)) i;
+    IF indexes IS NULL THEN
+        RETURN NULL;
+    END IF;
+    filtered := NOT has_words
+        AND NOT given <@ ARRAY['valid', 'statuses', 'teams', 'as_of', 'min_similarity', 'embedding'];
+    candidates := CASE WHEN has_words THEN greatest(6 * k, 64) * CASE WHEN rough THEN 2 ELSE 1 END
+                  ELSE least(greatest(6 * k, most) * CASE WHEN rough OR one_sided THEN 2 ELSE 1 END
+                             * CASE WHEN filtered THEN 3 ELSE 1 END, 1000) END;
+    RETURN jsonb_build_object(
+        'indexes', indexes, 'k', k, 'filtered', filtered,
+        'keyword_weight', CASE WHEN has_words THEN words ELSE 0 END, 'walk', 3 * most / 2,
+        'enough', candidates / CASE WHEN filtered THEN 5 ELSE 3 END, 'candidates', candidates,
+        'reach', least(greatest(4 * candidates, 3 * most / 2), 1000),
+        'whole', (SELECT coalesce(jsonb_agg(o), '[]') FROM unnest(owners) o
+                   WHERE NOT indexes @> jsonb_build_array(jsonb_build_object('owner_id', o))));
+END
+$function$;
+
+COMMENT ON FUNCTION index_sources IS
+    'The rank indexes of these owners that a search looks through, with how many candidates; NULL where every memory is to be scored.';
+
+CREATE OR REPLACE FUNCTION are_enough(sources jsonb, passed bigint, total bigint) RETURNS boolean
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    RETURN total >= (sources -> 'k')::integer
+       AND (passed >= (sources -> 'enough')::integer
+            OR (sources -> 'filtered')::boolean AND (sources -> 'candidates')::integer = 1000
+               AND passed >= 2 * (sources -> 'k')::integer);
+
+COMMENT ON FUNCTION are_enough IS
+    'Whether so many memories in all, and so many of the candidates of each rank index, passed that the best of them are the best of all.';
+
+CREATE OR REPLACE FUNCTION more_candidates(sources jsonb, passed bigint, total bigint) RETURNS jsonb
+    LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
+    SET search_path FROM CURRENT
+AS $function$
+DECLARE
+    candidates integer := (sources -> 'candidates')::integer;
+    more bigint := 2 * candidates * (sources -> 'enough')::bigint / greatest(passed, 1);
+BEGIN
+    IF total IS NULL OR total < (sources -> 'k')::integer OR candidates = 1000 OR more > 2000 THEN
+        RETURN NULL;
+    END IF;
+    candidates := least(more, 1000);
+    RETURN sources || jsonb_build_object('candidates', candidates,
+        'reach', least(greatest(4 * candidates, (sources -> 'walk')::integer), 1000));
+END
+$function$;
+
+COMMENT ON FUNCTION more_candidates IS
+    'The same rank indexes with as many candidates as should do by what has passed so far; NULL where every memory is to be scored.';

@@ -1,0 +1,197 @@
+-- For maintainers.
+-- A table of positions is a partition of rank_positions and belongs to its owner, so what creates,
+-- indexes, attaches and drops one runs with the owner's rights. It can be abused for nothing: each
+-- touches tables of that owner alone, none that is in use, and reads no memory; the memories that a
+-- table is filled from are read by whoever builds. A search names the partition, not the parent, so
+-- that their number does not reach the planner, and a partition passes its parent's grants and
+-- policies by: it gets its own, by align_positions.
+CREATE OR REPLACE FUNCTION positions_table(relation text) RETURNS regclass
+    LANGUAGE plpgsql STABLE
+    SET search_path FROM CURRENT
+AS $function$
+DECLARE
+    found regclass := (
+        SELECT c.oid FROM pg_class c JOIN pg_class parent ON parent.oid = 'rank_positions'::regclass
+         WHERE c.relname = relation AND c.relnamespace = parent.relnamespace
+           AND c.relowner = parent.relowner AND c.relname ~ '^ranks_[0-9a-f]{32}$');
+BEGIN
+    IF found IS NULL THEN
+        RAISE EXCEPTION 'relation must be the table of a rank index, got %', left(relation, 100)
+            USING ERRCODE = 'data_exception';
+    END IF;
+    RETURN found;
+END
+$function$;
+
+COMMENT ON FUNCTION positions_table IS
+    'The table of positions of this name; raises invalid_parameter_value where there is none.';
+
+-- Of an owner's positions all are seen by those who see any of the memories: asked once for a search,
+-- this costs nothing, where each position for itself doubles the time.
+CREATE OR REPLACE FUNCTION create_positions(agent text) RETURNS text
+    LANGUAGE plpgsql VOLATILE SECURITY DEFINER
+    SET search_path FROM CURRENT
+AS $function$
+DECLARE
+    id uuid := gen_random_uuid();
+    relation text := 'ranks_' || replace(id::text, '-', '');
+BEGIN
+    PERFORM require_owner(agent);
+    EXECUTE format('CREATE TABLE %1$I.%2$I (LIKE %1$I.rank_positions INCLUDING STORAGE INCLUDING COMMENTS, '
+                   'CHECK (index_id = %3$L)) WITH (toast_tuple_target = 8160)',
+                   current_schema(), relation, id);
+    EXECUTE format('ALTER TABLE %I ALTER index_id SET DEFAULT %L', relation, id);
+    EXECUTE format('COMMENT ON TABLE %I IS %L', relation, 'Positions of one rank index: see rank_indexes.');
+    EXECUTE format('CREATE POLICY of_their_owner ON %I USING ('
+                   '(SELECT true FROM agent_memories WHERE agent_id = %L LIMIT 1))', relation, agent);
+    PERFORM align_positions(relation);
+    RETURN relation;
+END
+$function$;
+
+COMMENT ON FUNCTION create_positions IS 'Creates an empty table of positions for an owner; returns its name.';
+
+-- Serially: several workers build a graph that finds less (pgvector, issue 1010).
+CREATE OR REPLACE FUNCTION index_positions(
+    relation text, m integer, ef_construction integer, kilobytes bigint) RETURNS void
+    LANGUAGE plpgsql VOLATILE SECURITY DEFINER
+    SET search_path FROM CURRENT
+    SET max_parallel_maintenance_workers = 0
+    SET maintenance_work_mem = '64MB'
+AS $function$
+DECLARE
+    positions regclass := positions_table(relation);
+BEGIN
+    PERFORM set_config('maintenance_work_mem', kilobytes || 'kB', true);
+    EXECUTE format('ALTER TABLE %s ADD PRIMARY KEY (memory_id, index_id)', positions);
+    EXECUTE format($$
+        CREATE INDEX %I ON %s USING hnsw (position @extschema:vector@.halfvec_ip_ops)
+          WITH (m = %s, ef_construction = %s) $$, relation || '_position', positions, m, ef_construction);
+    EXECUTE format('CREATE INDEX %I ON %s USING gin (words) WITH (fastupdate = off)',
+                   relation || '_words', positions);
+    EXECUTE format('ANALYZE %s', positions);
+END
+$function$;
+
+COMMENT ON FUNCTION index_positions IS
+    'Builds the graph and the other indexes of a new table of positions, in so much memory.';
+
+-- Deletions share the lock that is taken here (forget_positions): none slips between the two. Waiting
+-- for another build comes first, so that no deletion waits for it.
+CREATE OR REPLACE FUNCTION attach_positions(relation text, agent text) RETURNS void
+    LANGUAGE plpgsql VOLATILE SECURITY DEFINER
+    SET search_path FROM CURRENT
+AS $function$
+DECLARE
+    positions regclass := positions_table(relation);
+BEGIN
+    IF row_security_active('agent_memories') THEN
+        RAISE EXCEPTION 'the owner of the schema is subject to row-level security and cannot see '
+            'which memories are gone'
+            USING ERRCODE = 'insufficient_privilege',
+                  HINT = 'Do not FORCE row-level security; let the application use another role.';
+    ELSIF EXISTS (SELECT FROM pg_inherits WHERE inhrelid = positions) THEN
+        RAISE EXCEPTION 'relation % is in use', relation USING ERRCODE = 'invalid_parameter_value';
+    END IF;
+    LOCK TABLE ONLY rank_positions IN SHARE UPDATE EXCLUSIVE MODE;
+    PERFORM pg_advisory_xact_lock(hashtextextended(format(
+        'pgrecall positions %s %s', current_schema(), agent), 0));
+    EXECUTE format('DELETE FROM %s p WHERE NOT EXISTS ('
+                   'SELECT FROM agent_memories m WHERE m.agent_id = $1 AND m.id = p.memory_id)', positions)
+        USING agent;
+    EXECUTE format('ALTER TABLE rank_positions ATTACH PARTITION %s FOR VALUES IN (%L)',
+                   positions, substr(relation, 7));
+END
+$function$;
+
+COMMENT ON FUNCTION attach_positions IS
+    'Makes a filled and indexed table of positions a partition, without those of memories that were deleted meanwhile.';
+
+-- Who reads the table is waited for first, for a while, and only then the others that attach or drop
+-- one, since these would wait in turn.
+CREATE OR REPLACE FUNCTION drop_positions(relation text DEFAULT NULL) RETURNS integer
+    LANGUAGE plpgsql VOLATILE SECURITY DEFINER
+    SET search_path FROM CURRENT
+    SET lock_timeout = '2s'
+AS $function$
+DECLARE
+    unused text;
+    dropped integer := 0;
+BEGIN
+    FOR unused IN
+        SELECT c.relname FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid
+         WHERE i.inhparent = 'rank_positions'::regclass
+           AND (drop_positions.relation IS NULL OR c.relname = drop_positions.relation)
+           AND NOT EXISTS (SELECT FROM rank_indexes r WHERE r.relation = c.relname) LOOP
+        BEGIN
+            PERFORM set_config('lock_timeout', '2s', true);
+            EXECUTE format('LOCK TABLE %I.%I IN ACCESS EXCLUSIVE MODE', current_schema(), unused);
+            PERFORM set_config('lock_timeout', '500ms', true);
+            LOCK TABLE ONLY rank_positions IN ACCESS EXCLUSIVE MODE;
+            EXECUTE format('DROP TABLE %I.%I', current_schema(), unused);
+            dropped := dropped + 1;
+        EXCEPTION WHEN lock_not_available OR undefined_table THEN
+            NULL;
+        END;
+    END LOOP;
+    RETURN dropped;
+END
+$function$;
+
+COMMENT ON FUNCTION drop_positions IS
+    'Drops the table of positions of this name, or all, where no rank index uses it; returns how many. One that somebody still reads stays for the next time.';
+
+CREATE OR REPLACE FUNCTION align_positions(relation text DEFAULT NULL) RETURNS integer
+    LANGUAGE plpgsql VOLATILE SECURITY DEFINER
+    SET search_path FROM CURRENT
+    SET lock_timeout = '2s'
+AS $function$
+DECLARE
+    command text;
+    aligned integer := 0;
+BEGIN
+    FOR command IN
+        WITH parent AS (
+            SELECT p.oid, coalesce(p.relacl, acldefault('r', p.relowner)) AS acl, m.relrowsecurity AS guarded
+              FROM pg_class p, pg_class m
+             WHERE p.oid = 'rank_positions'::regclass AND m.oid = 'agent_memories'::regclass
+        ), child AS (
+            SELECT c.oid, coalesce(c.relacl, acldefault('r', c.relowner)) AS acl, c.relrowsecurity AS guarded
+              FROM pg_class c, parent
+             WHERE CASE WHEN align_positions.relation IS NULL
+                        THEN c.oid IN (SELECT inhrelid FROM pg_inherits WHERE inhparent = parent.oid)
+                        ELSE c.oid = positions_table(align_positions.relation) END
+        ), granted AS (
+            SELECT child.oid, g.grantee, g.privilege_type, g.is_grantable FROM child, aclexplode(child.acl) g
+        ), wanted AS (
+            SELECT child.oid, g.grantee, g.privilege_type, g.is_grantable
+              FROM child, parent, aclexplode(parent.acl) g
+        ), changes AS (
+            SELECT 1 AS turn, 'REVOKE %s ON %s FROM %s' AS what, r.*
+              FROM (SELECT * FROM granted EXCEPT SELECT * FROM wanted) r
+            UNION ALL
+            SELECT 2, CASE WHEN is_grantable THEN 'GRANT %s ON %s TO %s WITH GRANT OPTION'
+                           ELSE 'GRANT %s ON %s TO %s' END, w.*
+              FROM (SELECT * FROM wanted EXCEPT SELECT * FROM granted) w)
+        SELECT commands.text FROM (
+            SELECT turn, format(what, privilege_type, oid::regclass, CASE grantee
+                       WHEN 0 THEN 'PUBLIC' ELSE quote_ident(pg_get_userbyid(grantee)) END) AS text
+              FROM changes
+            UNION ALL
+            SELECT 0, format('ALTER TABLE %s %s ROW LEVEL SECURITY', child.oid::regclass,
+                             CASE WHEN parent.guarded THEN 'ENABLE' ELSE 'DISABLE' END)
+              FROM child, parent WHERE child.guarded <> parent.guarded) commands
+         ORDER BY commands.turn LOOP
+        BEGIN
+            EXECUTE command;
+            aligned := aligned + 1;
+        EXCEPTION WHEN lock_not_available OR undefined_table THEN
+            NULL;
+        END;
+    END LOOP;
+    RETURN aligned;
+END
+$function$;
+
+COMMENT ON FUNCTION align_positions IS
+    'Gives tables of positions the grants of rank_positions, and row-level security where memories have it; returns how many changes that took. For the time when grants or policies were given after an index was built.';

@@ -1,0 +1,90 @@
+-- For maintainers.
+-- All or nothing, beside the index there is. Another build for this owner is waited for; then nothing
+-- is done where the index there is not the one that was to be replaced ('-infinity': none).
+CREATE OR REPLACE FUNCTION make_rank_index(
+    agent text, built_at timestamptz, at_least bigint DEFAULT 5000, m integer DEFAULT 24,
+    ef_construction integer DEFAULT 256, as_of timestamptz DEFAULT NULL,
+    replaces timestamptz DEFAULT NULL)
+    RETURNS TABLE (relation text, former text)
+    LANGUAGE plpgsql VOLATILE ROWS 1
+    SET search_path FROM CURRENT
+AS $function$
+#variable_conflict use_column
+DECLARE
+    start timestamptz := clock_timestamp();
+    language regconfig := text_language();
+    former_built_at timestamptz;
+    there record;
+    words record;
+    measured record;
+    questions text[];
+    graph bigint;
+BEGIN
+    PERFORM require_owner(agent);
+    IF built_at IS NULL OR coalesce(at_least, 0) NOT BETWEEN 1 AND 2147483647 THEN
+        RAISE EXCEPTION 'built_at is a moment and at_least lies within 1 and 2147483647, got % and %',
+            built_at, at_least USING ERRCODE = 'invalid_parameter_value';
+    ELSIF coalesce(m, 0) NOT BETWEEN 2 AND 100
+          OR coalesce(ef_construction, 0) NOT BETWEEN greatest(4, 2 * m) AND 1000 THEN
+        RAISE EXCEPTION 'm lies within 2 and 100, ef_construction within 4 and 1000 and is at least twice m, '
+            'got % and %', m, ef_construction USING ERRCODE = 'invalid_parameter_value';
+    ELSIF current_setting('transaction_isolation') <> 'read committed' AND now() < built_at THEN
+        RAISE EXCEPTION 'an index cannot be built in a % transaction that is under way, which does not '
+            'see what others write; use READ COMMITTED', upper(current_setting('transaction_isolation'))
+            USING ERRCODE = 'invalid_parameter_value';
+    END IF;
+    PERFORM pg_advisory_xact_lock(hashtextextended(format(
+        'pgrecall rank index %s %s', current_schema(), agent), 0));
+    SELECT r.relation, r.built_at INTO former, former_built_at FROM rank_indexes r WHERE r.agent_id = agent;
+    IF replaces <> coalesce(former_built_at, '-infinity') THEN
+        RETURN;
+    END IF;
+    SELECT count(*) AS memories, least(max(greatest(e.created_at, u.last_accessed_at)), now()) AS newest
+      INTO there
+      FROM agent_memories e
+      LEFT JOIN memory_usage u ON u.agent_id = agent AND u.memory_id = e.id
+     WHERE e.agent_id = agent AND e.status = 'active';
+    IF there.memories = 0 THEN
+        RETURN;
+    END IF;
+    as_of := coalesce(as_of, least(there.newest, built_at));
+    relation := create_positions(agent);
+    EXECUTE format('INSERT INTO %I (memory_id, position, words) SELECT * FROM positions_of($1, $2)', relation)
+        USING agent, as_of;
+    -- What the graph takes while it is built: beyond that, pgvector goes on many times slower.
+    graph := (SELECT 2 * a.atttypmod + 32 * make_rank_index.m + 256 FROM pg_attribute a
+               WHERE a.attrelid = 'rank_positions'::regclass AND a.attname = 'position');
+    PERFORM index_positions(relation, m, ef_construction, greatest(
+        pg_size_bytes(current_setting('maintenance_work_mem')) / 1024,
+        least(65536 + there.memories * graph * 3 / 2048, 1048576)));
+    questions := rank_questions(agent, 200);
+    IF questions IS NULL THEN
+        SELECT 64 AS candidates, NULL::float8 AS likeness INTO measured;
+    ELSE
+        SELECT * INTO measured
+          FROM calibrated_candidates(relation, questions, 10, '{64,100,150,200,300}', 0.99, 0.5);
+    END IF;
+    SELECT * INTO words FROM common_terms(agent, 256);
+    PERFORM attach_positions(relation, agent);
+    -- By the lock of this statement a change of the language waits, or was waited for.
+    INSERT INTO rank_indexes AS r (
+        agent_id, relation, space, as_of, built_at, memories, at_least, m, ef_construction, seconds,
+        candidates, likeness, term_memories, common_terms)
+    VALUES (
+        agent, make_rank_index.relation, rank_space(), make_rank_index.as_of, make_rank_index.built_at,
+        there.memories, make_rank_index.at_least, make_rank_index.m, make_rank_index.ef_construction,
+        date_part('epoch', clock_timestamp() - start), measured.candidates, measured.likeness,
+        CASE WHEN text_language() = language THEN words.memories END,
+        CASE WHEN text_language() = language THEN words.terms END)
+        ON CONFLICT (agent_id) DO UPDATE
+       SET (relation, space, as_of, built_at, memories, at_least, m, ef_construction, seconds,
+            candidates, likeness, term_memories, common_terms)
+         = (excluded.relation, excluded.space, excluded.as_of, excluded.built_at, excluded.memories,
+            excluded.at_least, excluded.m, excluded.ef_construction, excluded.seconds,
+            excluded.candidates, excluded.likeness, excluded.term_memories, excluded.common_terms);
+    RETURN NEXT;
+END
+$function$;
+
+COMMENT ON FUNCTION make_rank_index IS
+    'Builds the rank index of an owner from what was committed at built_at (await_writers) and takes it into use; returns its table of positions and that of the one it replaces. Nothing where no memory is active.';

@@ -1,0 +1,86 @@
+-- For maintainers.
+-- The axes are those of rank_space.py, each with the root of what it counts. What is to begin later is
+-- there already. The last coordinate makes lengths half even. The order has nothing to do with time or
+-- topic: filled from old to new, the graph finds much less.
+CREATE OR REPLACE FUNCTION positions_of(agent text, as_of timestamptz)
+    RETURNS TABLE (memory_id uuid, "position" @extschema:vector@.halfvec, words bigint[])
+    LANGUAGE sql STABLE ROWS 10000
+BEGIN ATOMIC
+    SELECT sized.id,
+           (sized.meaning OPERATOR(@extschema:vector@.||) sized.signals OPERATOR(@extschema:vector@.||) ARRAY[
+               0.5::float8 * sqrt(max(sized.squared) OVER () - sized.squared)]::@extschema:vector@.vector)::@extschema:vector@.halfvec,
+           sized.words
+      FROM (SELECT placed.*, -(placed.signals OPERATOR(@extschema:vector@.<#>) placed.signals) AS squared
+              FROM (
+                SELECT m.id,
+                       coalesce(@extschema:vector@.l2_normalize(m.embedding)::@extschema:vector@.vector, nowhere.vector) AS meaning,
+                       ARRAY[sqrt(0.24::float8) * m.usefulness,
+                             sqrt(0.36::float8) * m.importance,
+                             sqrt(0.12::float8) * m.confidence,
+                             sqrt(0.1::float8) * coalesce(m.trust, 0::float8),
+                             sqrt(0.1::float8) * decayed_trust(m.trust, u.last_accessed_at, days.now, m.trust_curve, m.trust_half_life_hours, 0::float8),
+                             sqrt(0.1::float8) * decayed_trust(m.trust, u.last_accessed_at, days.after_7, m.trust_curve, m.trust_half_life_hours, 0::float8),
+                             sqrt(0.1::float8) * decayed_trust(m.trust, u.last_accessed_at, days.after_30, m.trust_curve, m.trust_half_life_hours, 0::float8),
+                             sqrt(0.07::float8) * recency_exponential(m.created_at, days.now, ln(2::float8), 0::float8),
+                             sqrt(0.07::float8) * recency_exponential(m.created_at, days.now, ln(2::float8) / 4, 0::float8),
+                             sqrt(0.07::float8) * recency_exponential(m.created_at, days.now, ln(2::float8) / 14, 0::float8),
+                             sqrt(0.07::float8) * recency_exponential(m.created_at, days.now, ln(2::float8) / 45, 0::float8),
+                             sqrt(0.07::float8) * recency_exponential(m.created_at, days.now, ln(2::float8) / 180, 0::float8),
+                             sqrt(0.07::float8) * recency_exponential(used.at, days.now, ln(2::float8), 0::float8),
+                             sqrt(0.07::float8) * recency_exponential(used.at, days.now, ln(2::float8) / 4, 0::float8),
+                             sqrt(0.07::float8) * recency_exponential(used.at, days.now, ln(2::float8) / 14, 0::float8),
+                             sqrt(0.07::float8) * recency_exponential(used.at, days.now, ln(2::float8) / 45, 0::float8),
+                             sqrt(0.07::float8) * recency_exponential(used.at, days.now, ln(2::float8) / 180, 0::float8),
+                             sqrt(0.08::float8) * recency_exponential(used.at, days.now, used.rate, 0::float8),
+                             sqrt(0.08::float8) * recency_exponential(used.at, days.after_7, used.rate, 0::float8),
+                             sqrt(0.08::float8) * recency_exponential(used.at, days.after_30, used.rate, 0::float8),
+                             sqrt(0.06::float8) * frequency(u.retrieval_count, 20::float8),
+                             sqrt(0.06::float8) * frequency(u.retrieval_count, 50::float8),
+                             sqrt(0.05::float8) * (m.embedding IS NULL)::integer,
+                             sqrt(0.05::float8) * (m.trust IS NULL)::integer,
+                             sqrt(0.05::float8) * (m.created_at IS NULL)::integer]::@extschema:vector@.vector AS signals,
+                       term_keys(m.agent_id, m.terms) AS words
+                  FROM agent_memories m
+                  LEFT JOIN memory_usage u ON u.agent_id = m.agent_id AND u.memory_id = m.id
+                 CROSS JOIN (SELECT positions_of.as_of AS now,
+                                    positions_of.as_of + interval '168 hours' AS after_7,
+                                    positions_of.as_of + interval '720 hours' AS after_30) days
+                 CROSS JOIN (SELECT array_fill(0::real, ARRAY[a.atttypmod])::@extschema:vector@.vector AS vector
+                               FROM pg_attribute a
+                              WHERE a.attrelid = 'agent_memories'::regclass AND a.attname = 'embedding') nowhere
+                 CROSS JOIN LATERAL (
+                     SELECT coalesce(u.last_accessed_at, m.created_at) AS at,
+                            ln(2::float8) / CASE m.tier WHEN 'short' THEN 0.25::float8
+                                                 WHEN 'medium' THEN 7::float8 ELSE 90::float8 END AS rate) used
+                 WHERE m.agent_id = positions_of.agent AND m.status = 'active'
+                   AND (m.valid_until IS NULL OR m.valid_until > positions_of.as_of)
+                   AND (m.expires_at IS NULL OR m.expires_at > positions_of.as_of)
+                   AND (m.invalidated_at IS NULL OR m.invalidated_at > positions_of.as_of)) placed) sized
+     ORDER BY uuid_hash_extended(sized.id, 42);
+END;
+
+COMMENT ON FUNCTION positions_of IS
+    'Where an owner''s active memories lie in the rank space, and the keys of their words.';
+
+-- The weight of similarity and the coordinates of the built-in profiles that an index is measured by.
+CREATE OR REPLACE FUNCTION rank_questions(agent text, number integer) RETURNS text[]
+    LANGUAGE sql STABLE
+BEGIN ATOMIC
+    SELECT array_agg((ARRAY(SELECT asked.similarity * unit
+                              FROM unnest(@extschema:vector@.l2_normalize(m.embedding)::@extschema:vector@.vector::real[])
+                                   WITH ORDINALITY u(unit, place) ORDER BY place)::@extschema:vector@.vector
+                      OPERATOR(@extschema:vector@.||) asked.signals OPERATOR(@extschema:vector@.||) '[0]'::@extschema:vector@.vector)::text ORDER BY m.place)
+      FROM (SELECT embedding, row_number() OVER (ORDER BY uuid_hash_extended(id, 43)) AS place
+              FROM agent_memories
+             WHERE agent_id = rank_questions.agent AND status = 'active' AND embedding IS NOT NULL
+             ORDER BY place LIMIT number) m
+      JOIN (VALUES
+            (1, 0.4::float8, '[0.4082483,0,0.2886751,0,0,0,0,0,0.0074204,0.9374908,0,0,0,0,0,0,0,0,0,0,0,0.2041241,0,0,0.559017]'::@extschema:vector@.vector),
+            (2, 0.5, '[0,0.5,0,0,0,0,0,0,0,0,0,0,0,0.0059363,0.7499926,0,0,0,0,0,0,0,0,0,0.4472136]'),
+            (3, 0.4, '[0,0.5,0,0,0,0,0,0,0,0,0,0,0,0,1.1338934,0,0,0,0,0,0,0,0.8944272,0,0.6708204]'),
+            (0, 0.4, '[0.2041241,0.25,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0.7071068,0,0,0.4082483,0,0,0,0.4472136]')
+           ) asked(turn, similarity, signals) ON asked.turn = m.place % 4;
+END;
+
+COMMENT ON FUNCTION rank_questions IS
+    'Directions of questions like the embeddings of so many of an owner''s memories, the same each time, by built-in profiles in turn.';

@@ -1,0 +1,46 @@
+-- The question as a direction in the space of positions: weights and time stand in it alone. What a
+-- signal asks of each axis is told by its profile; it fades, or is interpolated between moments.
+CREATE OR REPLACE FUNCTION rank_direction(
+    facts jsonb, weighed float8[], query agent_memories.embedding%TYPE, elapsed float8)
+    RETURNS text
+    LANGUAGE plpgsql STABLE PARALLEL SAFE
+    SET search_path FROM CURRENT
+AS $function$
+DECLARE
+    similarity float8 := (
+        SELECT weighed[s.place] FROM jsonb_array_elements(facts -> 'signals') WITH ORDINALITY s(said, place)
+         WHERE s.said ->> 'name' = 'similarity');
+    meaning real[] := CASE WHEN query IS NULL THEN array_fill(0::real, ARRAY[(
+            SELECT atttypmod FROM pg_attribute
+             WHERE attrelid = 'agent_memories'::regclass AND attname = 'embedding')])
+        ELSE @extschema:vector@.l2_normalize(query::@extschema:vector@.vector)::real[] END;
+    coordinates float8[];
+BEGIN
+    coordinates := ARRAY(
+        SELECT coalesce(sum(asked.weight * CASE
+                   WHEN asked.half_life IS NOT NULL
+                   THEN exp(greatest(-ln(2::float8) * elapsed / asked.half_life, -700))
+                   WHEN elapsed <= asked.moment
+                   THEN coalesce(greatest((elapsed - asked.before) / (asked.moment - asked.before), 0), 1)
+                   WHEN elapsed > asked.moment
+                   THEN coalesce(greatest((asked.after - elapsed) / (asked.after - asked.moment), 0), 1)
+                   ELSE 1 END), 0)
+          FROM generate_series(1, (facts -> 'axes')::integer) every(axis)
+          LEFT JOIN (
+                SELECT t.axis, weighed[s.place] * t.share AS weight,
+                       t.half_life, t.moment, t.before, t.after
+                  FROM jsonb_array_elements(facts -> 'signals') WITH ORDINALITY s(said, place),
+                       jsonb_to_recordset(s.said -> 'terms') t(
+                           axis integer, share float8, half_life float8,
+                           moment float8, before float8, after float8)
+                 WHERE query IS NOT NULL OR s.said ->> 'name' <> 'similarity') asked USING (axis)
+         GROUP BY axis ORDER BY axis);
+    RETURN format('[%s,%s,0]',
+        (SELECT string_agg((one * coalesce(similarity, 0))::real::text, ',' ORDER BY place)
+           FROM unnest(meaning) WITH ORDINALITY m(one, place)),
+        array_to_string(coordinates, ','));
+END
+$function$;
+
+COMMENT ON FUNCTION rank_direction IS
+    'The direction of a question by a profile with these weights, so many days after the moment of a rank index, as rank_candidates takes it.';

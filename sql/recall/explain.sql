@@ -1,0 +1,168 @@
+-- Asked in one statement: what the memory scores whatever keeps it out, which conditions it meets, and
+-- how many of those that pass come before it.
+CREATE OR REPLACE FUNCTION explain(
+    agent text,
+    memory_id uuid,
+    -- Written by make recall: arguments.
+    query agent_memories.embedding%TYPE DEFAULT NULL,
+    query_text text DEFAULT NULL,
+    profile text DEFAULT 'five_factor',
+    k integer DEFAULT 10,
+    weights jsonb DEFAULT NULL,
+    min_score float8 DEFAULT NULL,
+    min_similarity float8 DEFAULT NULL,
+    teams text[] DEFAULT NULL,
+    query_entities text[] DEFAULT NULL,
+    apply_decay boolean DEFAULT true,
+    as_of timestamptz DEFAULT NULL,
+    memory_types text[] DEFAULT NULL,
+    tiers text[] DEFAULT NULL,
+    tags text[] DEFAULT NULL,
+    all_tags text[] DEFAULT NULL,
+    entities text[] DEFAULT NULL,
+    all_entities text[] DEFAULT NULL,
+    labels text[] DEFAULT NULL,
+    label_kinds text[] DEFAULT NULL,
+    text text DEFAULT NULL,
+    metadata jsonb DEFAULT NULL,
+    created_after timestamptz DEFAULT NULL,
+    created_before timestamptz DEFAULT NULL,
+    components text[] DEFAULT NULL,
+    output_types text[] DEFAULT NULL,
+    domains text[] DEFAULT NULL,
+    categories text[] DEFAULT NULL,
+    loops text[] DEFAULT NULL,
+    compliant boolean DEFAULT NULL,
+    min_trust float8 DEFAULT NULL,
+    statuses text[] DEFAULT '{active}',
+    include_invalid boolean DEFAULT false
+    -- As written.
+) RETURNS TABLE (
+    agent_id text, rank bigint, ranked bigint, returned boolean, score float8, needed_score float8,
+    signals jsonb, reasons text[]
+)
+    LANGUAGE plpgsql STABLE
+    SET search_path FROM CURRENT
+AS $function$
+#variable_conflict use_variable
+DECLARE
+    asked record;
+    own record;
+    unmet text[];
+BEGIN
+    asked := question(
+        -- Written by make recall: passed.
+        agent, query, query_text, profile, k, weights, min_score, min_similarity, teams,
+        query_entities, apply_decay, as_of, memory_types, tiers, tags, all_tags, entities,
+        all_entities, labels, label_kinds, text, metadata, created_after, created_before,
+        components, output_types, domains, categories, loops, compliant, min_trust, statuses,
+        include_invalid
+        -- As written.
+    );
+    query_text := asked.asked_words;
+    query_entities := asked.asked_entities;
+    explain.text := asked.asked_text;
+    EXECUTE recall_text(profile, asked.facts, asked.given, query_text IS NOT NULL, $text$
+WITH q AS NOT MATERIALIZED (
+    SELECT {q}
+), every AS MATERIALIZED (
+    SELECT m.agent_id, m.id, {score} AS score, {share} AS keyword
+      FROM q CROSS JOIN agent_memories m
+      {usage}
+      {words}
+     WHERE m.agent_id {owned}
+       AND {passes}
+), own AS (
+    SELECT m.agent_id, m.id, {score} AS score, {share} AS keyword, jsonb_build_object({meets}) AS meets
+      FROM q CROSS JOIN agent_memories m
+      {usage}
+      {words}
+     WHERE m.agent_id {owned} AND m.id = (q.sources ->> 0)::uuid
+     ORDER BY m.agent_id <> q.agent
+     LIMIT 1
+), last AS (
+    SELECT e.agent_id, e.id, e.score, e.keyword, NULL::jsonb AS meets FROM every e
+     ORDER BY e.score DESC, e.id
+    OFFSET $1 - 1 LIMIT 1
+), described AS (
+    SELECT r.*, {signals} AS signals
+      FROM q CROSS JOIN (SELECT * FROM own UNION ALL SELECT * FROM last) r
+      JOIN agent_memories m ON m.agent_id = r.agent_id AND m.id = r.id AND m.agent_id {owned}
+      {usage}
+)
+SELECT o.agent_id, o.score, o.signals, o.meets, l.score AS last_score, l.signals AS last_signals,
+       (SELECT count(*) FROM every) AS ranked,
+       (SELECT count(*) FROM every e
+         WHERE e.score > o.score OR e.score = o.score AND e.id < o.id) AS before
+  FROM described o LEFT JOIN described l ON l.meets IS NULL
+ WHERE o.meets IS NOT NULL$text$)
+        INTO own
+        USING k, asked.moment, asked.owners, asked.weighed, jsonb_build_array(memory_id),
+        -- Written by make recall: passed.
+        agent, query, query_text, profile, k, weights, min_score, min_similarity, teams,
+        query_entities, apply_decay, as_of, memory_types, tiers, tags, all_tags, entities,
+        all_entities, labels, label_kinds, text, metadata, created_after, created_before,
+        components, output_types, domains, categories, loops, compliant, min_trust, statuses,
+        include_invalid
+        -- As written.
+        ;
+    IF own.agent_id IS NULL THEN
+        RAISE EXCEPTION 'agent % has no memory %', quote_literal(left(agent, 60)), coalesce(memory_id::text, 'NULL')
+            USING ERRCODE = 'PM003';
+    END IF;
+    agent_id := own.agent_id;
+    rank := own.before + 1;
+    ranked := own.ranked;
+    score := own.score;
+    needed_score := CASE WHEN own.last_score IS NOT NULL THEN greatest(own.last_score, min_score) END;
+    signals := (
+        SELECT jsonb_agg(jsonb_build_object('signal', s.name, 'value', s.value, 'weight', s.weight,
+                   'contribution', s.weight * s.value,
+                   'share', CASE WHEN own.score > 0 THEN s.weight * s.value / own.score ELSE 0 END,
+                   'behind', s.weight * ((own.last_signals ->> s.name)::float8 - s.value)) ORDER BY s.place)
+          FROM (SELECT e.place, e.said ->> 'name' AS name, asked.weighed[e.place] AS weight,
+                       (own.signals ->> (e.said ->> 'name'))::float8 AS value
+                  FROM jsonb_array_elements(asked.facts -> 'signals') WITH ORDINALITY e(said, place)) s);
+    unmet := ARRAY(SELECT e.key FROM jsonb_each(own.meets) e WHERE e.value = 'false' ORDER BY e.key);
+    reasons := ARRAY(SELECT unmet_condition(own.agent_id, memory_id, name, asked.moment) FROM unnest(unmet) name)
+        || CASE WHEN own.score < min_score
+                THEN ARRAY[format('its score %s is below min_score %s', round(own.score::numeric, 6), min_score)]
+                ELSE '{}' END
+        || CASE WHEN unmet = '{}' AND rank > k
+                THEN ARRAY[format('outranked: %s memories come before it and %s are returned; the last of '
+                                  'them scores %s, this one %s', own.before, k,
+                                  round(own.last_score::numeric, 6), round(own.score::numeric, 6))]
+                ELSE '{}' END;
+    returned := reasons = '{}';
+    RETURN NEXT;
+END
+$function$;
+
+COMMENT ON FUNCTION explain IS
+    'Why recall with the same arguments returns a memory, or why not: its rank among those that pass, its score, each signal''s part of it, how far that is behind the last one returned, and what keeps it out.';
+
+CREATE OR REPLACE FUNCTION unmet_condition(agent text, memory_id uuid, name text, moment timestamptz)
+    RETURNS text
+    LANGUAGE plpgsql STABLE
+    SET search_path FROM CURRENT
+AS $function$
+DECLARE
+    m agent_memories;
+BEGIN
+    SELECT * INTO m FROM agent_memories a WHERE a.agent_id = agent AND a.id = memory_id;
+    RETURN CASE name
+        WHEN 'valid' THEN concat_ws('; ',
+            CASE WHEN m.valid_from > moment THEN 'valid only from ' || m.valid_from END,
+            CASE WHEN m.valid_until <= moment THEN 'valid only until ' || m.valid_until END,
+            CASE WHEN m.invalidated_at <= moment
+                 THEN coalesce(m.invalidation_reason, 'invalidated') || ' at ' || m.invalidated_at END,
+            CASE WHEN m.expires_at <= moment THEN 'expired at ' || m.expires_at END)
+        WHEN 'statuses' THEN 'status is ' || m.status
+        WHEN 'as_of' THEN 'created after as_of, at ' || m.created_at
+        WHEN 'embedding' THEN 'has no embedding, which this profile requires'
+        WHEN 'label_kinds' THEN 'filtered by labels'
+        ELSE 'filtered by ' || name END;
+END
+$function$;
+
+COMMENT ON FUNCTION unmet_condition IS 'What keeps a memory out of an answer, in words.';

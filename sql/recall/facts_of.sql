@@ -1,0 +1,67 @@
+-- Not called profile_…: that is what a profile's own functions are called.
+CREATE OR REPLACE FUNCTION facts_of(profile text) RETURNS jsonb
+    LANGUAGE plpgsql STABLE PARALLEL SAFE
+    SET search_path FROM CURRENT
+AS $function$
+DECLARE
+    facts jsonb;
+BEGIN
+    IF to_regproc(format('%I.%I', current_schema(), 'profile_' || coalesce(profile, ''))) IS NULL THEN
+        RAISE EXCEPTION 'unknown profile %; there are %', quote_nullable(left(profile, 60)), (
+            SELECT string_agg(substr(p.proname, 7), ', ' ORDER BY p.proname) FROM pg_proc p
+             WHERE p.pronamespace = current_schema()::regnamespace
+               AND p.proname LIKE 'score\_%')
+            USING ERRCODE = 'PM007';
+    END IF;
+    EXECUTE format('SELECT %I()', 'profile_' || profile) INTO facts;
+    RETURN facts;
+END
+$function$;
+
+COMMENT ON FUNCTION facts_of IS
+    'What recall has to know of the profile of this name; raises PM007 with the list where there is none.';
+
+CREATE OR REPLACE FUNCTION weights_of(facts jsonb, profile text, weights jsonb) RETURNS float8[]
+    LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
+    SET search_path FROM CURRENT
+AS $function$
+DECLARE
+    names text[] := ARRAY(SELECT s ->> 'name' FROM jsonb_array_elements(facts -> 'signals') s);
+    given record;
+    weighed float8[];
+    total float8;
+BEGIN
+    IF weights IS NULL THEN
+        RETURN ARRAY(SELECT (s ->> 'weight')::float8 FROM jsonb_array_elements(facts -> 'signals') s);
+    ELSIF jsonb_typeof(weights) <> 'object' THEN
+        RAISE EXCEPTION 'weights must map signals to numbers, got %', left(weights::text, 60)
+            USING ERRCODE = 'invalid_parameter_value';
+    END IF;
+    FOR given IN SELECT w.key AS name, w.value FROM jsonb_each(weights) w LOOP
+        IF given.name <> ALL (names) THEN
+            RAISE EXCEPTION 'profile % has no signal %; its signals are %',
+                quote_literal(profile), quote_literal(left(given.name, 60)), array_to_string(names, ', ')
+                USING ERRCODE = 'PM007';
+        ELSIF jsonb_typeof(given.value) <> 'number' THEN
+            RAISE EXCEPTION 'profile %: the weight of % must be a number, got %',
+                quote_literal(profile), given.name, left(given.value::text, 60)
+                USING ERRCODE = 'invalid_parameter_value';
+        ELSIF given.value::numeric <> 0 AND given.value::numeric NOT BETWEEN 1e-12 AND 1 THEN
+            RAISE EXCEPTION 'profile %: the weight of % must be 0 or lie within 1e-12 and 1, got %',
+                quote_literal(profile), given.name, left(given.value::text, 60)
+                USING ERRCODE = 'invalid_parameter_value';
+        END IF;
+    END LOOP;
+    weighed := ARRAY(SELECT coalesce((weights ->> one)::float8, 0) FROM unnest(names) one);
+    total := (SELECT coalesce(sum(one), 0) FROM unnest(weighed) one);
+    IF abs(total - 1) > 1e-9 THEN
+        RAISE EXCEPTION 'profile %: the weights must sum to 1, they sum to %',
+            quote_literal(profile), total
+            USING ERRCODE = 'invalid_parameter_value';
+    END IF;
+    RETURN weighed;
+END
+$function$;
+
+COMMENT ON FUNCTION weights_of IS
+    'The weights of a profile''s signals, in their order, or those given instead; a signal that is not named weighs 0.';

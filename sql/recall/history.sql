@@ -1,0 +1,28 @@
+CREATE OR REPLACE FUNCTION history(agent text, memory_id uuid)
+    RETURNS TABLE (
+        id uuid, occurred_at timestamptz, event_type text, reason text, actor text,
+        old_trust float8, new_trust float8, trust_delta float8, provenance_delta float8,
+        consensus_delta float8, governance_delta float8, usage_delta float8,
+        old_values jsonb, new_values jsonb, metadata jsonb)
+    LANGUAGE sql STABLE
+BEGIN ATOMIC
+    SELECT e.id, e.occurred_at, e.event_type, e.reason, e.actor,
+           (e.old_values ->> 'trust')::float8, (e.new_values ->> 'trust')::float8,
+           (e.new_values ->> 'trust')::float8
+               - (e.old_values ->> 'trust')::float8,
+           (e.new_values ->> 'trust_provenance')::float8
+               - (e.old_values ->> 'trust_provenance')::float8,
+           (e.new_values ->> 'trust_consensus')::float8
+               - (e.old_values ->> 'trust_consensus')::float8,
+           (e.new_values ->> 'trust_governance')::float8
+               - (e.old_values ->> 'trust_governance')::float8,
+           (e.new_values ->> 'trust_usage')::float8
+               - (e.old_values ->> 'trust_usage')::float8,
+           coalesce(e.old_values, '{}'), coalesce(e.new_values, '{}'), e.metadata
+      FROM memory_events e
+     WHERE e.agent_id = require_owner(agent) AND e.memory_id = history.memory_id
+     ORDER BY e.occurred_at, e.id;
+END;
+
+COMMENT ON FUNCTION history IS
+    'What happened to a memory of an owner, oldest first, with what it did to trust; the memory may be gone.';

@@ -1,0 +1,13 @@
+-- Not judged (compliant NULL) counts as compliant: nothing was found against it.
+CREATE OR REPLACE FUNCTION trust_governance(
+    compliant boolean, requires_approval boolean, has_errors boolean,
+    violates_policy boolean, under_policy_review boolean) RETURNS float8
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    RETURN CASE WHEN compliant IS FALSE THEN 0.3::float8 ELSE 1::float8 END
+         * CASE WHEN requires_approval THEN 0.8::float8 ELSE 1::float8 END
+         * CASE WHEN has_errors THEN 0.7::float8 ELSE 1::float8 END
+         * CASE WHEN violates_policy THEN 0.5::float8 ELSE 1::float8 END
+         * CASE WHEN under_policy_review THEN 0.8::float8 ELSE 1::float8 END;
+
+COMMENT ON FUNCTION trust_governance(boolean, boolean, boolean, boolean, boolean) IS
+    'Trust''s part from compliance: 1, or 0.3 if not compliant; × 0.8 approval, × 0.7 errors, × 0.5 violation, × 0.8 review.';

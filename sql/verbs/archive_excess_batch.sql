@@ -1,0 +1,42 @@
+-- For maintainers.
+CREATE OR REPLACE FUNCTION archive_excess_batch(
+    agent text,
+    max_live bigint,
+    policy text DEFAULT 'default',
+    batch_size integer DEFAULT 1000,
+    actor text DEFAULT session_user
+) RETURNS bigint
+    LANGUAGE plpgsql VOLATILE
+    SET search_path FROM CURRENT
+AS $verb$
+DECLARE
+    excess bigint;
+    least_trusted uuid[];
+    locked uuid[];
+BEGIN
+    PERFORM require_owner(agent);
+    PERFORM require_garbage_policy(NULL, NULL, NULL, max_live, policy);
+    PERFORM require_count('batch_size', batch_size, 1, 100000);
+    SELECT count(*) - max_live INTO excess
+      FROM agent_memories m
+     WHERE m.agent_id = agent AND m.status <> 'archived';
+    IF max_live IS NULL OR excess <= 0 THEN
+        RETURN 0;
+    END IF;
+    least_trusted := ARRAY(
+        SELECT m.id FROM agent_memories m
+         WHERE m.agent_id = agent AND m.status <> 'archived'
+         ORDER BY coalesce(m.trust, 0.5), m.created_at NULLS FIRST, m.id
+         LIMIT least(excess, batch_size));
+    locked := ARRAY(
+        SELECT m.id FROM agent_memories m
+         WHERE m.agent_id = agent AND m.id = ANY (least_trusted) AND m.status <> 'archived'
+         ORDER BY m.id
+           FOR NO KEY UPDATE);
+    RETURN put_away(agent, locked, 'archived', '{"rule": "max_live"}',
+                    'garbage collection by policy ' || policy, actor, '{}');
+END
+$verb$;
+
+COMMENT ON FUNCTION archive_excess_batch IS
+    'One batch of the garbage collection: archives the least trusted of the live memories beyond the cap, never assessed ones counting as 0.5; returns how many.';

@@ -1,0 +1,78 @@
+-- For maintainers.
+-- Three transactions, so that it cannot run inside of another one and names everything by schema.
+CREATE OR REPLACE PROCEDURE build_rank_index(
+    agent text, at_least bigint DEFAULT 5000, m integer DEFAULT 24, ef_construction integer DEFAULT 256,
+    as_of timestamptz DEFAULT NULL, replaces timestamptz DEFAULT NULL)
+    LANGUAGE plpgsql
+AS $procedure$
+DECLARE
+    built_at pg_catalog.timestamptz := @extschema@.await_writers(60);
+    made pg_catalog.record;
+BEGIN
+    IF built_at IS NULL THEN
+        RAISE EXCEPTION 'a transaction that wrote memories has not ended within 60 seconds: end it and '
+            'build again, so that what it wrote is not missed' USING ERRCODE = 'object_in_use';
+    END IF;
+    COMMIT;
+    SELECT * INTO made FROM @extschema@.make_rank_index(
+        agent, built_at, at_least, m, ef_construction, as_of, replaces);
+    COMMIT;
+    IF made.former IS NOT NULL THEN
+        PERFORM @extschema@.drop_positions(made.former);
+        COMMIT;
+    END IF;
+END
+$procedure$;
+
+COMMENT ON PROCEDURE build_rank_index IS
+    'Builds the rank index of an owner, beside the one there is, which it replaces. Searches go on.';
+
+CREATE OR REPLACE PROCEDURE maintain_rank_indexes(
+    agent text DEFAULT NULL, at_least bigint DEFAULT 5000, m integer DEFAULT 24,
+    ef_construction integer DEFAULT 256)
+    LANGUAGE plpgsql
+AS $procedure$
+DECLARE
+    state pg_catalog.record;
+    none pg_catalog.timestamptz := '-infinity';
+BEGIN
+    FOR state IN SELECT * FROM @extschema@.rank_index_states(agent, at_least) LOOP
+        IF state.shrunk THEN
+            RAISE NOTICE '%: has shrunk, its rank index is dropped', state.agent_id;
+            PERFORM @extschema@.drop_rank_index(state.agent_id);
+            COMMIT;
+        ELSIF state.due IS NOT NULL THEN
+            RAISE NOTICE '%: %', state.agent_id, state.due;
+            CALL @extschema@.build_rank_index(
+                state.agent_id, COALESCE(state.used_at_least, at_least), COALESCE(state.m, m),
+                COALESCE(state.ef_construction, ef_construction), NULL, COALESCE(state.built_at, none));
+        END IF;
+    END LOOP;
+    PERFORM @extschema@.drop_positions();
+    COMMIT;
+    PERFORM @extschema@.align_positions();
+    COMMIT;
+END
+$procedure$;
+
+COMMENT ON PROCEDURE maintain_rank_indexes IS
+    'Builds anew every rank index that is due, as it was built, and those of owners that have grown large; drops those of owners that have shrunk.';
+
+CREATE OR REPLACE FUNCTION drop_rank_index(agent text) RETURNS boolean
+    LANGUAGE plpgsql VOLATILE
+    SET search_path FROM CURRENT
+AS $function$
+DECLARE
+    former text;
+BEGIN
+    PERFORM require_owner(agent);
+    DELETE FROM rank_indexes r WHERE r.agent_id = agent RETURNING r.relation INTO former;
+    IF former IS NOT NULL THEN
+        PERFORM drop_positions(former);
+    END IF;
+    RETURN former IS NOT NULL;
+END
+$function$;
+
+COMMENT ON FUNCTION drop_rank_index IS
+    'Drops an owner''s rank index: its searches are exact from then on. False without one.';

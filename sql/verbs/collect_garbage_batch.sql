@@ -1,0 +1,95 @@
+-- For maintainers.
+-- What a rule chose is locked in the order of the key and judged again, so that two runs, or a run
+-- and a writer, do not both act on it. The cap comes in transactions of its own, when there are no
+-- memories left to look at: it locks from the first on again.
+CREATE OR REPLACE FUNCTION collect_garbage_batch(
+    agent text,
+    run uuid,
+    after uuid DEFAULT NULL,
+    batch_size integer DEFAULT 1000,
+    actor text DEFAULT session_user
+) RETURNS TABLE (
+    scanned bigint, archived bigint, deleted bigint, swept bigint, last_id uuid, more boolean
+)
+    LANGUAGE plpgsql VOLATILE
+    SET search_path FROM CURRENT
+    SET plan_cache_mode = force_custom_plan
+AS $verb$
+#variable_conflict use_column
+DECLARE
+    moment timestamptz := now();
+    this gc_runs;
+    oldest timestamptz;
+    why text;
+    seen uuid[];
+    chosen uuid[];
+    judged record;
+    capped boolean;
+BEGIN
+    PERFORM require_owner(agent);
+    PERFORM require_note(NULL, actor, '{}');
+    PERFORM require_count('batch_size', batch_size, 1, 100000);
+    SELECT r.* INTO this FROM gc_runs r WHERE r.agent_id IN (agent, '') AND r.id = run;
+    IF NOT FOUND THEN
+        RAISE EXCEPTION '% has no garbage collection %: begin_garbage_run opens one', agent, run
+            USING ERRCODE = 'invalid_parameter_value';
+    END IF;
+    why := 'garbage collection by policy ' || this.policy;
+    oldest := moment - this.max_age_hours * interval '1 hour';
+    -- Two conditions on the id, since OR would keep the key from being used.
+    SELECT array_agg(s.id ORDER BY s.id), array_agg(s.id ORDER BY s.id) FILTER (WHERE s.rule <> '')
+      INTO seen, chosen
+      FROM (SELECT m.id, garbage_rule(m.trust, m.expires_at, m.created_at, moment,
+                         this.min_trust_threshold, oldest, this.delete_threshold) AS rule
+              FROM agent_memories m
+             WHERE m.agent_id = agent AND m.status <> 'archived'
+               AND m.id >= coalesce(after, '00000000-0000-0000-0000-000000000000')
+               AND m.id IS DISTINCT FROM after
+             ORDER BY m.id
+             LIMIT batch_size) s;
+    scanned := coalesce(cardinality(seen), 0);
+    last_id := coalesce(seen[scanned], after);
+    archived := 0;
+    deleted := 0;
+    swept := 0;
+    FOR judged IN
+        SELECT locked.rule, array_agg(locked.id) AS ids
+          FROM (SELECT m.id, garbage_rule(m.trust, m.expires_at, m.created_at, moment,
+                             this.min_trust_threshold, oldest, this.delete_threshold) AS rule
+                  FROM agent_memories m
+                 WHERE m.agent_id = agent AND m.id = ANY (chosen) AND m.status <> 'archived'
+                 ORDER BY m.id
+                   FOR UPDATE) locked
+         WHERE locked.rule <> ''
+         GROUP BY locked.rule
+    LOOP
+        IF judged.rule = 'delete' THEN
+            deleted := (SELECT count(*) FROM forget(agent, judged.ids, why, actor));
+        ELSE
+            archived := archived + put_away(agent, judged.ids, 'archived',
+                jsonb_build_object('rule', judged.rule), why, actor, '{}');
+        END IF;
+    END LOOP;
+    capped := this.max_live IS NOT NULL;
+    IF scanned = 0 AND capped THEN
+        archived := archive_excess_batch(agent, this.max_live, this.policy, batch_size, actor);
+    END IF;
+    more := scanned = batch_size OR capped AND (scanned > 0 OR archived = batch_size);
+    IF NOT more THEN
+        swept := sweep_orphans_batch(agent, batch_size);
+        more := swept >= batch_size;
+    END IF;
+    moment := clock_timestamp();
+    UPDATE gc_runs r
+       SET scanned = r.scanned + collect_garbage_batch.scanned,
+           archived = r.archived + collect_garbage_batch.archived,
+           deleted = r.deleted + collect_garbage_batch.deleted,
+           swept = r.swept + collect_garbage_batch.swept,
+           seconds = greatest(date_part('epoch', moment - r.started_at), 0)
+     WHERE r.agent_id = this.agent_id AND r.id = run;
+    RETURN NEXT;
+END
+$verb$;
+
+COMMENT ON FUNCTION collect_garbage_batch IS
+    'One batch of a garbage collection: the next live memories of an owner after an id, then those beyond the cap and what memories left behind. Call again with last_id until there is no more.';

@@ -1,0 +1,18 @@
+-- For maintainers.
+CREATE OR REPLACE FUNCTION end_garbage_run(agent text, run uuid) RETURNS SETOF gc_runs
+    LANGUAGE plpgsql VOLATILE
+    SET search_path FROM CURRENT
+AS $verb$
+DECLARE
+    moment timestamptz := clock_timestamp();
+    log_owner text := coalesce(agent, '');
+BEGIN
+    UPDATE gc_runs r
+       SET seconds = greatest(date_part('epoch', moment - r.started_at), 0), finished = true
+     WHERE r.agent_id = log_owner AND r.id = run;
+    RETURN QUERY SELECT r.* FROM gc_runs r WHERE r.agent_id = log_owner AND r.id = run;
+END
+$verb$;
+
+COMMENT ON FUNCTION end_garbage_run IS
+    'Closes the row in gc_runs of a garbage collection and returns it; agent as it was begun with.';

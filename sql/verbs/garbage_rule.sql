@@ -1,0 +1,15 @@
+-- For maintainers.
+-- One expression for counting and collecting; written so that it is inlined. A rule whose value is
+-- NULL is off, and a memory without a trust or a time is not judged by it.
+CREATE OR REPLACE FUNCTION garbage_rule(
+    trust float8, expires_at timestamptz, created_at timestamptz,
+    moment timestamptz, min_trust_threshold float8, oldest timestamptz, delete_threshold float8
+) RETURNS text
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    RETURN CASE WHEN trust < delete_threshold THEN 'delete'
+                WHEN expires_at <= moment THEN 'expires_at'
+                WHEN trust < min_trust_threshold THEN 'min_trust_threshold'
+                WHEN created_at < oldest THEN 'max_age_hours' END;
+
+COMMENT ON FUNCTION garbage_rule IS
+    'What a policy says of a live memory: delete, or the rule by which it is archived, or NULL: it stays.';

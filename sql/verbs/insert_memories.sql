@@ -1,0 +1,70 @@
+CREATE OR REPLACE FUNCTION insert_memories(
+    agent text, memories agent_memories[], ids uuid[], edition integer, actor text)
+    RETURNS uuid[]
+    LANGUAGE plpgsql VOLATILE
+    SET search_path FROM CURRENT
+    SET work_mem = '64MB'
+    SET enable_seqscan = off
+AS $function$
+#variable_conflict use_column
+DECLARE
+    stored uuid[] := '{}';
+    trusts float8[] := '{}';
+    provenances float8[] := '{}';
+    consensuses float8[] := '{}';
+    governances float8[] := '{}';
+    usages float8[] := '{}';
+    one record;
+BEGIN
+    -- In the order of the hashes, so that two batches that share texts wait for each other and form
+    -- no circle. The unique key of text and edition decides between rivals.
+    FOR one IN
+        INSERT INTO agent_memories (
+            agent_id, id, usefulness, confidence, importance, trust, trust_half_life_hours,
+            created_at, updated_at, valid_from, valid_until, expires_at, status, tier, memory_type,
+            trust_curve, entities, embedding, content, embedding_model, additional_types,
+            memory_nature, content_type, subject, tags, metadata, trust_provenance,
+            trust_consensus, trust_governance, trust_usage, component, output_type, domain,
+            category, "loop", quality_score, compliant, requires_approval, has_errors,
+            violates_policy, under_policy_review, observed_at, tokens, key, edition)
+        SELECT agent, m.id, m.usefulness, m.confidence, m.importance, m.trust,
+               m.trust_half_life_hours, m.created_at, m.updated_at, m.valid_from, m.valid_until,
+               m.expires_at, m.status, m.tier, m.memory_type, m.trust_curve, m.entities,
+               m.embedding, m.content, m.embedding_model, m.additional_types, m.memory_nature,
+               m.content_type, m.subject, m.tags, m.metadata, m.trust_provenance,
+               m.trust_consensus, m.trust_governance, m.trust_usage, m.component, m.output_type,
+               m.domain, m.category, m."loop", m.quality_score, m.compliant, m.requires_approval,
+               m.has_errors, m.violates_policy, m.under_policy_review, m.observed_at, m.tokens,
+               m.key, m.edition
+          FROM assessed(agent, memories, ids, insert_memories.edition) m
+         -- A subselect that is asked for each: joined, all of an owner might be read.
+         WHERE m.edition IS NULL OR m.edition > 0
+            OR (SELECT true FROM agent_memories said
+                 WHERE said.agent_id = agent AND said.content_hash = m.content_hash
+                   AND said.status = 'active' LIMIT 1) IS NULL
+         ORDER BY m.content_hash, m.inserted_at
+            ON CONFLICT DO NOTHING
+        RETURNING id, trust, trust_provenance, trust_consensus, trust_governance, trust_usage LOOP
+        stored := stored || one.id;
+        trusts := trusts || one.trust;
+        provenances := provenances || one.trust_provenance;
+        consensuses := consensuses || one.trust_consensus;
+        governances := governances || one.trust_governance;
+        usages := usages || one.trust_usage;
+    END LOOP;
+    INSERT INTO memory_events (
+           agent_id, memory_id, id, event_type, actor, new_values, occurred_at)
+    SELECT agent, m.id, event_id(), 'initial', insert_memories.actor,
+           jsonb_build_object(
+               'trust', m.trust, 'trust_provenance', m.provenance,
+               'trust_consensus', m.consensus, 'trust_governance', m.governance,
+               'trust_usage', m.usage),
+           clock_timestamp()
+      FROM unnest(stored, trusts, provenances, consensuses, governances, usages)
+           m(id, trust, provenance, consensus, governance, usage);
+    RETURN stored;
+END
+$function$;
+
+COMMENT ON FUNCTION insert_memories IS
+    'Inserts memories under these ids, with their first events, and returns the ids of those inserted. Left out are ids that are there, editions that are there, and with edition 0 texts that are there.';

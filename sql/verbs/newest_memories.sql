@@ -1,0 +1,16 @@
+-- For readers.
+-- Without a SET clause, so that it is inlined: callers pin the path.
+CREATE OR REPLACE FUNCTION newest_memories(agent text, newest integer)
+    RETURNS TABLE (id uuid, embedding agent_memories.embedding%TYPE, created_at timestamptz)
+    LANGUAGE sql STABLE
+BEGIN ATOMIC
+    SELECT m.id, m.embedding, m.created_at
+      FROM agent_memories m
+     WHERE m.agent_id = agent AND m.status = 'active' AND m.embedding IS NOT NULL
+       AND is_valid(m.valid_from, m.valid_until, m.invalidated_at, m.expires_at, now())
+     ORDER BY m.created_at DESC NULLS LAST, m.id DESC
+     LIMIT newest;
+END;
+
+COMMENT ON FUNCTION newest_memories IS
+    'The newest active, valid memories of an owner that have an embedding: those that are compared with each other.';

@@ -1,0 +1,33 @@
+-- For maintainers.
+-- Each step is a look into four keys, so that many memories of few owners take no longer. A loop,
+-- since Citus plans no recursive query over owners.
+CREATE OR REPLACE FUNCTION owners_of_memories(with_leftovers boolean DEFAULT false)
+    RETURNS TABLE (agent_id text, has_memories boolean)
+    LANGUAGE plpgsql STABLE
+    SET search_path FROM CURRENT
+AS $verb$
+#variable_conflict use_column
+DECLARE
+    last text := '';
+    of_memories text;
+BEGIN
+    LOOP
+        SELECT min(m.agent_id) INTO of_memories FROM agent_memories m WHERE m.agent_id > last;
+        agent_id := of_memories;
+        IF with_leftovers THEN
+            agent_id := least(
+                of_memories,
+                (SELECT min(u.agent_id) FROM memory_usage u WHERE u.agent_id > last),
+                (SELECT min(l.agent_id) FROM memory_labels l WHERE l.agent_id > last),
+                (SELECT min(l.agent_id) FROM memory_links l WHERE l.agent_id > last));
+        END IF;
+        EXIT WHEN agent_id IS NULL;
+        has_memories := coalesce(agent_id = of_memories, false);
+        RETURN NEXT;
+        last := agent_id;
+    END LOOP;
+END
+$verb$;
+
+COMMENT ON FUNCTION owners_of_memories IS
+    'Who has memories, agents and teams in order; with_leftovers: also who only has what memories left behind.';

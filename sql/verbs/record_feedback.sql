@@ -1,0 +1,62 @@
+CREATE OR REPLACE FUNCTION record_feedback(
+    agent text,
+    memory_id uuid,
+    kind text,
+    context text DEFAULT NULL,
+    query text DEFAULT NULL,
+    actor text DEFAULT session_user,
+    metadata jsonb DEFAULT '{}'
+) RETURNS SETOF memory_records
+    LANGUAGE plpgsql VOLATILE
+    SET search_path FROM CURRENT
+AS $function$
+#variable_conflict use_column
+DECLARE
+    up integer := greatest(feedback_votes(kind), 0);
+    down integer := greatest(-feedback_votes(kind), 0);
+    moment timestamptz := now();
+    counted memory_usage;
+    old record;
+    new_usefulness float8;
+    new_review boolean;
+BEGIN
+    PERFORM require_owner(agent);
+    PERFORM require_note(context, record_feedback.actor, record_feedback.metadata);
+    PERFORM require_query(query);
+    PERFORM require_one_of('feedback', kind, '{useful,not_useful,outdated,incorrect}');
+    PERFORM lock_memories(agent, ARRAY[record_feedback.memory_id]);
+    SELECT m.usefulness, m.needs_review INTO old
+      FROM agent_memories m
+     WHERE m.agent_id = agent AND m.id = record_feedback.memory_id;
+
+    INSERT INTO memory_usage AS u (agent_id, memory_id, feedback_up, feedback_down)
+    VALUES (agent, record_feedback.memory_id, up, down)
+        ON CONFLICT (agent_id, memory_id) DO UPDATE
+       SET feedback_up = u.feedback_up + excluded.feedback_up,
+           feedback_down = u.feedback_down + excluded.feedback_down
+    RETURNING u.* INTO counted;
+    -- The votes are counted already: those before were fewer by these.
+    new_usefulness := usefulness_after_feedback(
+        old.usefulness, counted.feedback_up - up, counted.feedback_down - down, up, down);
+    new_review := old.needs_review OR kind = 'outdated';
+    UPDATE agent_memories m
+       SET usefulness = new_usefulness, needs_review = new_review, updated_at = moment
+     WHERE m.agent_id = agent AND m.id = record_feedback.memory_id;
+
+    INSERT INTO memory_events (agent_id, memory_id, id, event_type, reason, actor,
+                               old_values, new_values, metadata, occurred_at)
+    VALUES (agent, record_feedback.memory_id, event_id(), 'feedback', context, record_feedback.actor,
+            jsonb_build_object('usefulness', old.usefulness, 'needs_review', old.needs_review),
+            jsonb_build_object('usefulness', new_usefulness, 'needs_review', new_review,
+                               'feedback_up', counted.feedback_up,
+                               'feedback_down', counted.feedback_down),
+            record_feedback.metadata
+                || jsonb_strip_nulls(jsonb_build_object('kind', kind, 'query', query)),
+            clock_timestamp());
+    RETURN QUERY SELECT * FROM memory_records r
+                  WHERE r.agent_id = agent AND r.id = record_feedback.memory_id;
+END
+$function$;
+
+COMMENT ON FUNCTION record_feedback IS
+    'Counts feedback on a memory (useful, not_useful, outdated, incorrect) and moves its usefulness; query is what it was found for.';

@@ -1,0 +1,145 @@
+-- A memory is the same as an active one of the same text, memory_type and component whose validity
+-- overlaps; with a key, only as the one of that key. No lock keeps rivals apart but the unique key
+-- of text and edition: the first memory of a text has edition 0, and another (which holds at another
+-- time, or is of another kind) the next number. Of two rivals one gets the number; the other waits,
+-- looks again and meets the first. What is there is locked before another edition is added.
+CREATE OR REPLACE FUNCTION remember_rows(
+    agent text, memories agent_memories[], duplicates text DEFAULT 'bump',
+    near_duplicates float8 DEFAULT NULL, check_compliance boolean DEFAULT true,
+    actor text DEFAULT session_user, superseding uuid DEFAULT NULL
+) RETURNS TABLE (ordinal integer, memory_id uuid, outcome text, similarity float8)
+    LANGUAGE plpgsql VOLATILE
+    SET search_path FROM CURRENT
+AS $function$
+#variable_conflict use_column
+DECLARE
+    ids uuid[] := require_incoming(
+        agent, memories, duplicates, near_duplicates, check_compliance, actor);
+    given_from timestamptz := memories[1].valid_from;
+    by_text boolean := duplicates <> 'allow';
+    stored uuid[];
+    done uuid[];
+    new agent_memories;
+    asked agent_memories;
+    same record;
+    revives boolean;
+    counted uuid[] := '{}';
+    moment timestamptz := now();
+BEGIN
+    IF near_duplicates IS NOT NULL THEN
+        PERFORM wait_for_near_writers(agent);
+        IF cardinality(memories) > 1 THEN
+            FOR n IN 1 .. cardinality(memories) LOOP
+                RETURN QUERY SELECT n, r.memory_id, r.outcome, r.similarity
+                  FROM remember_rows(agent, memories[n:n], duplicates, near_duplicates,
+                                     check_compliance, actor) r;
+            END LOOP;
+            RETURN;
+        END IF;
+        SELECT * INTO new FROM assessed(agent, memories, ids, 0);
+        IF new.embedding IS NOT NULL
+           AND NOT EXISTS (SELECT FROM agent_memories m WHERE m.agent_id = agent AND m.id = new.id)
+           AND (new.key IS NOT NULL OR NOT EXISTS (SELECT FROM same_memory(agent, new))) THEN
+            SELECT * INTO same FROM near_memory(agent, new, near_duplicates);
+            IF FOUND THEN
+                PERFORM FROM agent_memories m
+                  WHERE m.agent_id = agent AND m.id = same.memory_id FOR NO KEY UPDATE;
+                IF restate(agent, same.memory_id, new, duplicates, false, same.similarity, actor, NULL)
+                   AND duplicates = 'bump' THEN
+                    PERFORM count_retrievals(agent, ARRAY[same.memory_id]);
+                END IF;
+                RETURN QUERY SELECT 1, same.memory_id, 'near_duplicate', same.similarity;
+                RETURN;
+            END IF;
+        END IF;
+    END IF;
+    IF superseding IS NOT NULL THEN
+        -- It begins now, where nothing else is said; who is the same is asked as if it always held.
+        memories[1].valid_from := coalesce(given_from, moment);
+    END IF;
+
+    stored := insert_memories(agent, memories, ids, CASE WHEN by_text THEN 0 END, actor);
+    IF cardinality(stored) = cardinality(ids) THEN
+        RETURN QUERY SELECT i.n::integer, i.id, 'inserted', NULL::float8
+          FROM unnest(ids) WITH ORDINALITY i(id, n);
+        RETURN;
+    END IF;
+    -- NOT IN is one hash table, however many there are; IN might become a loop within a loop.
+    RETURN QUERY SELECT i.n::integer, i.id, 'inserted', NULL::float8
+      FROM unnest(ids) WITH ORDINALITY i(id, n)
+     WHERE (i.id NOT IN (SELECT s FROM unnest(stored) s)) = false;
+
+    done := stored;
+    FOR attempt IN 1 .. 5 LOOP
+        PERFORM lock_same(agent, ARRAY(SELECT content_hash(m.content) FROM unnest(memories) m));
+        FOR new IN
+            SELECT m.* FROM assessed(agent, memories, ids, CASE WHEN by_text THEN 0 END) m
+             WHERE m.id NOT IN (SELECT s FROM unnest(done) s)
+             ORDER BY m.inserted_at LOOP
+            ordinal := date_part('epoch', new.inserted_at);
+            similarity := NULL;
+            IF EXISTS (SELECT FROM agent_memories m WHERE m.agent_id = agent AND m.id = new.id) THEN
+                memory_id := new.id;
+                outcome := 'known';
+                done := done || new.id;
+                RETURN NEXT;
+                CONTINUE;
+            END IF;
+            IF new.edition IS NOT NULL THEN
+                asked := new;
+                IF superseding IS NOT NULL THEN
+                    asked.valid_from := given_from;
+                END IF;
+                SELECT * INTO same FROM same_memory(agent, asked);
+                IF FOUND THEN
+                    revives := NOT same.recalled AND is_valid(
+                        new.valid_from, new.valid_until, NULL, new.expires_at, moment);
+                    memory_id := same.memory_id;
+                    outcome := CASE WHEN revives THEN 'revived' ELSE 'duplicate' END;
+                    similarity := 1;
+                    IF restate(agent, same.memory_id, new, duplicates, revives, 1, actor, superseding) THEN
+                        counted := counted || same.memory_id;
+                    ELSIF revives THEN
+                        -- A repeated write does not revive what was put away since.
+                        outcome := 'known';
+                        similarity := NULL;
+                    END IF;
+                    done := done || new.id;
+                    RETURN NEXT;
+                    CONTINUE;
+                END IF;
+                -- Edition 0 is for a text that is not there at all, not even under a key.
+                new.edition := greatest(next_edition(agent, new.content_hash), 1);
+            END IF;
+            CONTINUE WHEN cardinality(insert_memories(
+                agent, memories[ordinal:ordinal], ARRAY[new.id], new.edition, actor)) = 0;
+            IF new.edition > 0 THEN
+                PERFORM supersede_in_turn(agent, new.id, m.superseded_by, new.valid_from,
+                                          new.valid_until, actor, superseding)
+                   FROM (SELECT DISTINCT m.superseded_by
+                           FROM agent_memories m
+                          WHERE m.agent_id = agent AND m.content_hash = new.content_hash
+                            AND m.status = 'active' AND m.memory_type = new.memory_type
+                            AND m.component IS NOT DISTINCT FROM new.component
+                            AND m.superseded_by IS NOT NULL) m;
+            END IF;
+            memory_id := new.id;
+            outcome := 'inserted';
+            done := done || new.id;
+            RETURN NEXT;
+        END LOOP;
+        EXIT WHEN NOT EXISTS (SELECT FROM unnest(ids) i WHERE i NOT IN (SELECT s FROM unnest(done) s));
+    END LOOP;
+    IF EXISTS (SELECT FROM unnest(ids) i WHERE i NOT IN (SELECT s FROM unnest(done) s)) THEN
+        RAISE EXCEPTION 'memories that say the same come and go while these are added'
+            USING ERRCODE = 'serialization_failure';
+    END IF;
+    -- Counters come last: whoever waits for one may be whom an insert would wait for.
+    IF duplicates = 'bump' THEN
+        PERFORM count_retrievals(agent, counted);
+    END IF;
+END
+$function$;
+
+COMMENT ON FUNCTION remember_rows IS
+    'Stores memories as new_memory makes them, all or none, or meets those that say the same already: bump, keep, replace or allow. outcome: inserted, known (this id or key was stored before), duplicate, near_duplicate or revived. superseding: a memory that the caller supersedes himself.';

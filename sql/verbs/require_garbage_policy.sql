@@ -1,0 +1,30 @@
+-- For maintainers.
+CREATE OR REPLACE FUNCTION require_garbage_policy(
+    min_trust_threshold float8, max_age_hours float8, delete_threshold float8, max_live bigint,
+    policy text
+) RETURNS void
+    LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
+    SET search_path FROM CURRENT
+AS $check$
+BEGIN
+    IF min_trust_threshold IS NOT NULL THEN
+        PERFORM require_share('min_trust_threshold', min_trust_threshold);
+    END IF;
+    IF delete_threshold IS NOT NULL THEN
+        PERFORM require_share('delete_threshold', delete_threshold);
+    END IF;
+    IF NOT max_age_hours BETWEEN 0 AND 8766000 THEN
+        RAISE EXCEPTION 'max_age_hours must lie within 0 and 8,766,000 hours, got %', max_age_hours
+            USING ERRCODE = 'invalid_parameter_value';
+    ELSIF max_live < 0 THEN
+        RAISE EXCEPTION 'max_live must not be negative, got %', max_live
+            USING ERRCODE = 'invalid_parameter_value';
+    ELSIF policy IS NULL OR policy = '' OR length(policy) > 200 THEN
+        RAISE EXCEPTION 'policy is a name of 1 to 200 characters, got %', left(policy, 80)
+            USING ERRCODE = 'invalid_parameter_value';
+    END IF;
+END
+$check$;
+
+COMMENT ON FUNCTION require_garbage_policy IS
+    'Refuses a policy of the garbage collection that makes no sense; NULL switches a rule off.';

@@ -1,0 +1,61 @@
+CREATE OR REPLACE FUNCTION require_incoming(
+    agent text, memories agent_memories[], duplicates text, near_duplicates float8,
+    check_compliance boolean, actor text) RETURNS uuid[]
+    LANGUAGE plpgsql VOLATILE
+    SET search_path FROM CURRENT
+    SET work_mem = '64MB'
+AS $function$
+DECLARE
+    ids uuid[];
+    place integer;
+    bad agent_memories;
+BEGIN
+    PERFORM require_owner(agent);
+    PERFORM require_note(NULL, actor, '{}');
+    IF duplicates IS NULL OR duplicates NOT IN ('bump', 'keep', 'replace', 'allow') THEN
+        RAISE EXCEPTION 'unknown duplicates %; known are bump, keep, replace, allow',
+            quote_nullable(left(duplicates, 100)) USING ERRCODE = 'PM007';
+    END IF;
+    IF near_duplicates IS NOT NULL THEN
+        PERFORM require_share('near_duplicates', near_duplicates);
+        IF duplicates = 'allow' THEN
+            RAISE EXCEPTION 'near_duplicates looks for what is there, and duplicates => ''allow'' stores every memory: give one of them'
+                USING ERRCODE = 'invalid_parameter_value';
+        END IF;
+    END IF;
+    SELECT array_agg(coalesce(m.id, CASE WHEN m.key IS NULL THEN event_id()
+                                         ELSE id_of_key(agent, m.key) END) ORDER BY m.ordinality),
+           min(m.ordinality) FILTER (WHERE incoming_fault(
+               agent, m.id, m.key, m.content, m.valid_from, m.valid_until) IS NOT NULL
+               OR m.compliant = false AND check_compliance IS NOT FALSE)
+      INTO ids, place
+      FROM unnest((SELECT memories)) WITH ORDINALITY m;
+    IF place IS NOT NULL THEN
+        bad := memories[place];
+        RAISE EXCEPTION '%', concat(
+            CASE WHEN cardinality(memories) > 1
+                 THEN format('memory %s of %s: ', place - 1, cardinality(memories)) END,
+            coalesce(incoming_fault(agent, bad.id, bad.key, bad.content, bad.valid_from, bad.valid_until),
+                     'the memory is not compliant; pass check_compliance => false to store it all the same'))
+            USING ERRCODE = CASE WHEN incoming_fault(agent, bad.id, bad.key, bad.content, bad.valid_from, bad.valid_until) IS NULL
+                                 THEN 'PM002' ELSE 'PM001' END;
+    END IF;
+    RETURN ids;
+END
+$function$;
+
+COMMENT ON FUNCTION require_incoming IS
+    'Raises what remember_rows refuses: an owner, a policy or a memory that cannot be used. Returns the ids of the memories: given, made from the key, or new.';
+
+CREATE OR REPLACE FUNCTION incoming_fault(
+    agent text, id uuid, key text, content text, valid_from timestamptz, valid_until timestamptz)
+    RETURNS text
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    RETURN CASE
+        WHEN content IS NULL OR content = '' THEN 'content must not be empty'
+        WHEN key = '' OR length(key) > 200 THEN 'a key has 1 to 200 characters'
+        WHEN id IS NOT NULL AND key IS NOT NULL AND id <> id_of_key(agent, key)
+        THEN 'give a memory an id or a key, not both'
+        WHEN NOT valid_from < valid_until THEN 'valid_from must be before valid_until' END;
+
+COMMENT ON FUNCTION incoming_fault IS 'What is wrong with a memory that comes in; NULL: nothing.';

@@ -1,0 +1,77 @@
+CREATE OR REPLACE FUNCTION restate(
+    agent text, memory_id uuid, new agent_memories, duplicates text, revives boolean,
+    similarity float8, actor text, superseding uuid) RETURNS boolean
+    LANGUAGE plpgsql VOLATILE
+    SET search_path FROM CURRENT
+AS $function$
+#variable_conflict use_column
+DECLARE
+    old agent_memories;
+    changed agent_memories;
+    before timestamptz;
+    after timestamptz;
+BEGIN
+    -- The event has the id of what came in, so that a repeated write is recognised.
+    INSERT INTO memory_events (
+        agent_id, memory_id, id, event_type, actor, metadata, occurred_at)
+    VALUES (
+        agent, restate.memory_id, new.id, 'restated', restate.actor,
+        jsonb_build_object('similarity', similarity), clock_timestamp())
+        ON CONFLICT DO NOTHING;
+    IF NOT FOUND OR duplicates <> 'replace' AND NOT revives THEN
+        RETURN FOUND;
+    END IF;
+    SELECT * INTO old FROM agent_memories m WHERE m.agent_id = agent AND m.id = restate.memory_id;
+    changed := old;
+    IF duplicates = 'replace' THEN
+        changed := new;
+        changed.id := old.id;
+        changed.edition := CASE WHEN old.content_hash = new.content_hash THEN old.edition
+                                WHEN old.edition IS NOT NULL THEN next_edition(agent, new.content_hash) END;
+        IF EXISTS (SELECT FROM memory_usage u
+                    WHERE u.agent_id = agent AND u.memory_id = old.id
+                      AND u.feedback_up + u.feedback_down > 0) THEN
+            changed.usefulness := old.usefulness;
+        END IF;
+    END IF;
+    changed.valid_from := new.valid_from;
+    changed.valid_until := new.valid_until;
+    IF old.edition IS NOT NULL AND old.content_hash = new.content_hash THEN
+        -- It holds between its neighbours, memories of the same text that hold before and after it.
+        SELECT max(least(m.valid_until, m.invalidated_at))
+                   FILTER (WHERE least(m.valid_until, m.invalidated_at) <= old.valid_from),
+               min(m.valid_from)
+                   FILTER (WHERE m.valid_from >= least(old.valid_until, old.invalidated_at))
+          INTO before, after
+          FROM agent_memories m
+         WHERE m.agent_id = agent AND m.content_hash = old.content_hash AND m.status = 'active'
+           AND m.memory_type = old.memory_type AND m.component IS NOT DISTINCT FROM old.component
+           AND m.edition <> old.edition;
+        changed.valid_from := greatest(changed.valid_from, before);
+        changed.valid_until := least(changed.valid_until, after);
+    END IF;
+    changed.expires_at := new.expires_at;
+    changed.invalidated_at := NULL;
+    changed.invalidation_reason := NULL;
+    changed.superseded_by := NULL;
+    PERFORM write_memory(agent, changed);
+    PERFORM note_change(
+        CASE WHEN duplicates = 'replace' THEN 'replaced' ELSE 'revived' END, old, changed,
+        CASE WHEN duplicates = 'replace'
+             THEN ARRAY(SELECT name FROM jsonb_object_keys(to_jsonb(new)) name
+                         WHERE name NOT IN ('agent_id', 'id', 'key', 'edition', 'embedding',
+                                            'content_hash', 'terms', 'inserted_at', 'updated_at',
+                                            'needs_review'))
+             ELSE ARRAY['valid_from', 'valid_until', 'expires_at', 'invalidated_at',
+                        'invalidation_reason', 'superseded_by'] END,
+        NULL, actor, '{}');
+    IF old.superseded_by IS NOT NULL THEN
+        PERFORM supersede_in_turn(agent, old.id, old.superseded_by, changed.valid_from,
+                                  changed.valid_until, actor, superseding);
+    END IF;
+    RETURN true;
+END
+$function$;
+
+COMMENT ON FUNCTION restate IS
+    'Notes that a locked memory was said again, and replaces or revives it; false where this very write was noted before.';

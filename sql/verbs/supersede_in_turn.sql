@@ -1,0 +1,57 @@
+CREATE OR REPLACE FUNCTION successors(
+    agent text, memory_id uuid, first uuid, begins timestamptz, ends timestamptz)
+    RETURNS SETOF uuid
+    LANGUAGE plpgsql VOLATILE
+    SET search_path FROM CURRENT
+AS $function$
+#variable_conflict use_column
+BEGIN
+    RETURN QUERY
+    WITH RECURSIVE chain AS (
+        SELECT first AS id
+         UNION
+        -- Subselects: joined, all of an owner might be read.
+        SELECT (SELECT m.superseded_by FROM agent_memories m
+                 WHERE m.agent_id = agent AND m.id = chain.id)
+          FROM chain
+         WHERE chain.id IS NOT NULL)
+    SELECT m.id
+      FROM agent_memories m
+     WHERE m.agent_id = agent AND m.id = ANY (ARRAY(SELECT chain.id FROM chain))
+       AND m.id <> successors.memory_id AND m.status = 'active'
+       AND overlap(m.valid_from, least(m.valid_until, m.invalidated_at), begins, ends)
+     ORDER BY m.id;
+END
+$function$;
+
+COMMENT ON FUNCTION successors IS
+    'What has taken the place of a memory, from first on, and holds at some time in [begins, ends).';
+
+CREATE OR REPLACE FUNCTION supersede_in_turn(
+    agent text, memory_id uuid, first uuid, valid_from timestamptz, valid_until timestamptz,
+    actor text, but uuid) RETURNS void
+    LANGUAGE plpgsql VOLATILE
+    SET search_path FROM CURRENT
+AS $function$
+#variable_conflict use_variable
+DECLARE
+    moment timestamptz := coalesce(valid_from, now());
+    -- What has ended by now is in nobody's way, except where all of it is about the past.
+    begins timestamptz := CASE WHEN valid_until <= now() THEN valid_from
+                               ELSE greatest(valid_from, now()) END;
+    other uuid;
+BEGIN
+    FOR other IN SELECT s FROM successors(agent, memory_id, first, begins, valid_until) s
+                  WHERE s IS DISTINCT FROM but LOOP
+        IF valid_until <= now() THEN
+            RAISE EXCEPTION 'the text was superseded, and memory % has taken its place: both cannot be right about the time until %; supersede that one, or leave this out', other, valid_until
+                USING ERRCODE = 'PM005';
+        END IF;
+        PERFORM mark_superseded(agent, other, memory_id, moment,
+                                'what it superseded was said again', actor, '{}');
+    END LOOP;
+END
+$function$;
+
+COMMENT ON FUNCTION supersede_in_turn IS
+    'A memory whose text was superseded holds again, with this validity: supersedes what has taken its place, from first on, but for one. Raises PM005 where the validity has passed.';

@@ -1,0 +1,57 @@
+-- For maintainers.
+-- What others are deleting just now is skipped: whoever deletes a memory deletes its traces.
+CREATE OR REPLACE FUNCTION sweep_orphans_batch(agent text, batch_size integer DEFAULT 1000)
+    RETURNS bigint
+    LANGUAGE plpgsql VOLATILE
+    SET search_path FROM CURRENT
+AS $verb$
+DECLARE
+    counters bigint;
+    labels bigint;
+    links bigint;
+BEGIN
+    PERFORM require_owner(agent);
+    PERFORM require_count('batch_size', batch_size, 1, 100000);
+    DELETE FROM memory_usage u
+     USING (SELECT o.memory_id
+              FROM memory_usage o
+             WHERE o.agent_id = agent
+               AND NOT EXISTS (SELECT FROM agent_memories m
+                                WHERE m.agent_id = agent AND m.id = o.memory_id)
+             ORDER BY o.memory_id
+             LIMIT batch_size
+               FOR UPDATE SKIP LOCKED) orphan
+     WHERE u.agent_id = agent AND u.memory_id = orphan.memory_id;
+    GET DIAGNOSTICS counters = ROW_COUNT;
+    DELETE FROM memory_labels l
+     USING (SELECT o.memory_id, o.kind, o.value
+              FROM memory_labels o
+             WHERE o.agent_id = agent
+               AND NOT EXISTS (SELECT FROM agent_memories m
+                                WHERE m.agent_id = agent AND m.id = o.memory_id)
+             ORDER BY o.memory_id, o.kind, o.value
+             LIMIT batch_size
+               FOR UPDATE SKIP LOCKED) orphan
+     WHERE l.agent_id = agent AND l.memory_id = orphan.memory_id
+       AND l.kind = orphan.kind AND l.value = orphan.value;
+    GET DIAGNOSTICS labels = ROW_COUNT;
+    DELETE FROM memory_links l
+     USING (SELECT o.source_id, o.target_id, o.kind
+              FROM memory_links o
+             WHERE o.agent_id = agent
+               AND (NOT EXISTS (SELECT FROM agent_memories m
+                                 WHERE m.agent_id = agent AND m.id = o.source_id)
+                 OR NOT EXISTS (SELECT FROM agent_memories m
+                                 WHERE m.agent_id = agent AND m.id = o.target_id))
+             ORDER BY o.source_id, o.target_id, o.kind
+             LIMIT batch_size
+               FOR UPDATE SKIP LOCKED) orphan
+     WHERE l.agent_id = agent AND l.source_id = orphan.source_id
+       AND l.target_id = orphan.target_id AND l.kind = orphan.kind;
+    GET DIAGNOSTICS links = ROW_COUNT;
+    RETURN counters + labels + links;
+END
+$verb$;
+
+COMMENT ON FUNCTION sweep_orphans_batch IS
+    'One batch of the garbage collection: removes counters, labels and links whose memory is gone, batch_size of each at most; returns how many.';

@@ -1,0 +1,28 @@
+-- The memories are only read: no lock is taken there, and their vectors are not written anew. Counters
+-- are locked in the order of the key, so that overlapping touches never form a circle.
+CREATE OR REPLACE FUNCTION touch(agent text, memory_ids uuid[]) RETURNS bigint
+    LANGUAGE plpgsql VOLATILE
+    SET search_path FROM CURRENT
+AS $function$
+#variable_conflict use_column
+DECLARE
+    touched bigint;
+BEGIN
+    INSERT INTO memory_usage AS u (agent_id, memory_id, retrieval_count, last_accessed_at)
+    SELECT m.agent_id, m.id, 1, now()
+      FROM agent_memories m
+     WHERE m.agent_id = agent AND m.id = ANY (memory_ids)
+     ORDER BY m.id
+        ON CONFLICT (agent_id, memory_id) DO UPDATE
+       SET retrieval_count = u.retrieval_count + 1,
+           last_accessed_at = greatest(u.last_accessed_at, excluded.last_accessed_at);
+    GET DIAGNOSTICS touched = ROW_COUNT;
+    IF touched = 0 THEN  -- what is no owner's id has no memories
+        PERFORM require_owner(agent);
+    END IF;
+    RETURN touched;
+END
+$function$;
+
+COMMENT ON FUNCTION touch IS
+    'Counts one retrieval, now, of each of these memories that the owner has; returns how many those are.';

@@ -1,0 +1,66 @@
+CREATE OR REPLACE FUNCTION write_memory(agent text, changed agent_memories) RETURNS void
+    LANGUAGE plpgsql VOLATILE
+    SET search_path FROM CURRENT
+AS $function$
+DECLARE
+    moment timestamptz := now();
+BEGIN
+    UPDATE agent_memories m
+       SET usefulness = changed.usefulness, confidence = changed.confidence,
+           importance = changed.importance, trust = changed.trust,
+           trust_half_life_hours = changed.trust_half_life_hours,
+           created_at = changed.created_at, updated_at = moment,
+           valid_from = changed.valid_from, valid_until = changed.valid_until,
+           expires_at = changed.expires_at, invalidated_at = changed.invalidated_at,
+           status = changed.status, tier = changed.tier, memory_type = changed.memory_type,
+           trust_curve = changed.trust_curve, entities = changed.entities,
+           embedding = changed.embedding, content = changed.content,
+           embedding_model = changed.embedding_model,
+           additional_types = changed.additional_types, memory_nature = changed.memory_nature,
+           content_type = changed.content_type, subject = changed.subject, tags = changed.tags,
+           metadata = changed.metadata, trust_provenance = changed.trust_provenance,
+           trust_consensus = changed.trust_consensus,
+           trust_governance = changed.trust_governance, trust_usage = changed.trust_usage,
+           component = changed.component, output_type = changed.output_type,
+           domain = changed.domain, category = changed.category, "loop" = changed."loop",
+           quality_score = changed.quality_score, compliant = changed.compliant,
+           requires_approval = changed.requires_approval, has_errors = changed.has_errors,
+           violates_policy = changed.violates_policy,
+           under_policy_review = changed.under_policy_review, observed_at = changed.observed_at,
+           invalidation_reason = changed.invalidation_reason,
+           superseded_by = changed.superseded_by, tokens = changed.tokens,
+           edition = changed.edition
+     WHERE m.agent_id = agent AND m.id = changed.id;
+END
+$function$;
+
+COMMENT ON FUNCTION write_memory IS
+    'Writes all fields of a memory that is locked; its key, counters and history stay.';
+
+CREATE OR REPLACE FUNCTION note_change(
+    event_type text, old agent_memories, new agent_memories, names text[],
+    reason text, actor text, metadata jsonb) RETURNS void
+    LANGUAGE plpgsql VOLATILE
+    SET search_path FROM CURRENT
+AS $function$
+DECLARE
+    before jsonb;
+    after jsonb;
+BEGIN
+    -- Vectors are not noted, and are not to be written out.
+    old.embedding := NULL;
+    new.embedding := NULL;
+    before := to_jsonb(old);
+    after := to_jsonb(new);
+    INSERT INTO memory_events (
+           agent_id, memory_id, id, event_type, reason, actor, old_values, new_values, metadata,
+           occurred_at)
+    SELECT old.agent_id, old.id, event_id(), note_change.event_type, note_change.reason,
+           note_change.actor, jsonb_object_agg(name, before -> name),
+           jsonb_object_agg(name, after -> name), note_change.metadata, clock_timestamp()
+      FROM unnest(names) name;
+END
+$function$;
+
+COMMENT ON FUNCTION note_change IS
+    'Leaves an event with the old and the new values of the named fields.';

@@ -1,0 +1,37 @@
+"""Calls of `recall` as psql makes them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import psycopg
+from psycopg import sql
+from psycopg.types.json import Jsonb
+
+Connection = psycopg.Connection[dict[str, Any]]
+Rows = list[dict[str, Any]]
+
+
+def recall(
+    connection: Connection,
+    profile: str,
+    agent: str | None,
+    *,
+    function: str = "recall",
+    **given: Any,
+) -> Rows:
+    """Its rows, with its arguments given by name."""
+    for name in ("metadata", "weights", "reserve"):
+        if given.get(name) is not None:
+            given[name] = Jsonb(given[name])
+    if given.get("query") is not None:
+        given["query"] = str(given["query"])
+    given = {"agent": agent, "profile": profile, **given}
+    call = sql.SQL("SELECT * FROM pgrecall.{}({})").format(
+        sql.Identifier(function),
+        sql.SQL(", ").join(
+            sql.SQL("{} => {}").format(sql.Identifier(name), sql.Placeholder(name))
+            for name in given
+        ),
+    )
+    return connection.execute(call, given).fetchall()

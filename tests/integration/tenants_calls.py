@@ -1,0 +1,239 @@
+"""A call of every installed function that might tell of an owner, about the tenant 'one'."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+from uuid import UUID
+
+from pgrecall import LabelledQuery, MemoryRepository, NewMemory
+from pgrecall.profiles import BUILT_IN
+from tests.integration.support import at
+
+Work = Callable[[MemoryRepository], Any]
+
+RECALLS = [
+    *(
+        f"recall('one', {{vector}}, profile => '{profile}', strategy => '{strategy}')"
+        for profile in sorted(BUILT_IN)
+        for strategy in ("exact", "index")
+    ),
+    "recall('one', query_text => 'onesecret', profile => 'hybrid', teams => '{{one}}')",
+    "recall('one', {vector}, query_text => 'onesecret', profile => 'hybrid', strategy => 'index')",
+]
+ONE_ROW = "{row}, {row}, '{{importance}}', 'why', 'who', '{{}}'"
+RANKED = "'one', {relation}, {position}"
+CALLS: dict[str, list[str]] = {
+    "adjust_trust": ["adjust_trust('one', {memory}, 0.1, 'why', 'who')"],
+    "archive_excess_batch": ["archive_excess_batch('one', 1)"],
+    "assessed": ["count(trust) FROM assessed('one', ARRAY[{new}], ARRAY[{memory}], 0)"],
+    "attach_positions": ["attach_positions({relation}, 'one')"],
+    "begin_garbage_run": ["begin_garbage_run('one', run => {run})"],
+    "calibrated_candidates": [
+        "calibrated_candidates({relation}, ARRAY[{position}], 10, '{{64}}', 0.99, 0.5)"
+    ],
+    "clear": ["clear('one')"],
+    "clusters": ["clusters('one', 0.5, 2, 1)"],
+    "collect_garbage_batch": ["collect_garbage_batch('one', {run})"],
+    "common_terms": ["common_terms('one', 1)"],
+    "complete_stale_tasks": ["complete_stale_tasks('one')"],
+    "consolidate": ["consolidate('one', 0.5, 2, 1)"],
+    "consolidate_memories": ["consolidate_memories('one', ARRAY[{memory}, {other}])"],
+    "context": [
+        "context('one', query_text => 'onesecret', profile => 'hybrid', max_similarity => 0.9)",
+        "context('one', {vector}, teams => '{{one}}')",
+    ],
+    "count_garbage": ["count_garbage('one')"],
+    "count_retrievals": ["count_retrievals('one', ARRAY[{memory}])"],
+    "create_positions": ["length(create_positions('one'))"],
+    "drop_positions": ["drop_positions({relation})", "drop_positions()"],
+    "drop_rank_index": ["drop_rank_index('one')"],
+    "end_garbage_run": ["end_garbage_run('one', {run})"],
+    "explain": [
+        "explain('one', {memory}, {vector})",
+        "explain('one', {memory}, query_text => 'onesecret', profile => 'hybrid')",
+    ],
+    "forget": ["forget('one', ARRAY[{memory}])"],
+    "forget_positions": [
+        "forget_positions('one', ARRAY[{memory}])",
+        "forget_positions('one', NULL)",
+    ],
+    "has_missed": ["has_missed({relation}, {position}, 9, 0, 0)"],
+    "history": ["history('one', {memory})"],
+    "index_positions": ["index_positions({relation}, 8, 16, 65536)"],
+    "index_sources": [
+        "index_sources('index', '{{one}}', '2030-01-01', facts_of('five_factor'), "
+        "weights_of(facts_of('five_factor'), 'five_factor', NULL), {vector}, false, false, "
+        "10, '{{}}')"
+    ],
+    "insert_memories": ["insert_memories('one', ARRAY[{new}], ARRAY[{memory}], 0, 'who')"],
+    "invalidate": ["invalidate('one', ARRAY[{memory}])"],
+    "keyword_shares": ["keyword_shares('{{one}}', 'onesecret')"],
+    "label": ["label('one', {memory}, ARRAY['x'])"],
+    "labels": ["labels('one', {memory})"],
+    "link": ["link('one', {memory}, {other}, 'x')"],
+    "links": ["links('one', {memory})"],
+    "lock_memories": ["lock_memories('one', ARRAY[{memory}])"],
+    "lock_same": ["lock_same('one', ARRAY[content_hash({content})])"],
+    "make_rank_index": ["count(*) FROM make_rank_index('one', now())"],
+    "mark_superseded": [
+        "mark_superseded('one', {memory}, {other}, '2030-01-01', NULL, 'who', '{{}}')"
+    ],
+    "memories_below": ["memories_below('one', 2, 'five_factor')"],
+    "memories_of": ["memories_of('one')"],
+    "move_tier": ["move_tier('one', ARRAY[{memory}], true)"],
+    "near_duplicates": ["near_duplicates('one', 0.5)"],
+    "near_memory": ["near_memory('one', {new}, 0.5)"],
+    "near_positions": ["near_positions({relation}, {position}, 10, 10, 0.5)"],
+    "nearest_landmark": ["nearest_landmark({relation}, {position})"],
+    "newest_memories": ["newest_memories('one', 5)"],
+    "next_edition": ["next_edition('one', content_hash({content}))"],
+    "note_change": [f"note_change('importance', {ONE_ROW})"],
+    "noted_labels": ["noted_labels('one', {memory}, '{{keyword}}', '{{onelabel}}')"],
+    "owners_of_memories": ["owners_of_memories(true)"],
+    "positions_of": ["positions_of('one', '2026-01-01')"],
+    "prune": ["prune('one', below_score => 1)"],
+    "put_away": ["put_away('one', ARRAY[{memory}], 'archived', '{{}}', NULL, 'who', '{{}}')"],
+    "rank_candidates": [f"rank_candidates({RANKED}, 10, '2020-01-01', '2020-01-01')"],
+    "rank_index_states": ["rank_index_states('one', 1)", "rank_index_states(at_least => 1)"],
+    "rank_questions": ["rank_questions('one', 5)"],
+    "recall": RECALLS,
+    "recall_plan": [
+        "max(substring(p::text, 'actual.* rows=([0-9.]+)')::float8) "
+        "FROM recall_plan('one', {vector}, run => true) p"
+    ],
+    "record_feedback": ["record_feedback('one', {memory}, 'useful')"],
+    "record_outcome": ["record_outcome('one', {memory}, 'success')"],
+    "recorded_queries": ["recorded_queries('one')"],
+    "remember": [
+        "count(*) FROM remember('one', {content})",
+        "count(*) FROM remember('one', 'new', id => {memory})",
+        "count(*) FROM remember('one', 'new', {vector}, near_duplicates => 0.5)",
+    ],
+    "remember_rows": ["count(*) FROM remember_rows('one', ARRAY[{new}])"],
+    "require_incoming": [
+        "cardinality(require_incoming('one', ARRAY[{new}], 'keep', NULL, true, 'who'))"
+    ],
+    "restate": ["restate('one', {memory}, {new}, 'bump', false, NULL, 'who', NULL)"],
+    "revive": ["revive('one', ARRAY[{gone}], true)"],
+    "same_memory": [
+        "same_memory('one', jsonb_populate_record({row}, jsonb_build_object('id', {other})))"
+    ],
+    "set_importance": ["set_importance('one', {memory}, 0.9)"],
+    "successors": ["successors('one', {memory}, {other}, NULL, NULL)"],
+    "supersede": ["count(*) FROM supersede('one', {memory}, {new})"],
+    "supersede_in_turn": [
+        "supersede_in_turn('one', {memory}, {other}, NULL, NULL, 'who', {memory})"
+    ],
+    "sweep_orphans_batch": ["sweep_orphans_batch('one')"],
+    "term_weights": ["term_weights('one', 'onesecret')", "term_weights('one', 'onesecret', false)"],
+    "together": ["together('one', ARRAY[{memory}, {other}], 'tags')"],
+    "touch": ["touch('one', ARRAY[{memory}])"],
+    "unlabel": ["unlabel('one', {memory}, ARRAY['onelabel'])"],
+    "unlink": ["unlink('one', {memory}, {other}, 'one')"],
+    "unmet_condition": ["unmet_condition('one', {over}, 'valid', now())"],
+    "update_memory": ["update_memory('one', {memory}, '{{\"importance\": 0.9}}')"],
+    "word_candidates": [
+        f"word_candidates({RANKED}, 0.3, '{{{{onesecret}}}}', '{{{{40}}}}', '{{{{0.1}}}}', 10)"
+    ],
+    "worded_candidates": [
+        f"worded_candidates({RANKED}, 10, 40, 0.3, '{{{{onesecret}}}}', '{{{{40}}}}', "
+        "'{{0.1}}', 40, 0.5)"
+    ],
+    "write_memory": ["write_memory('one', {row})"],
+}
+"""After SELECT or SELECT * FROM; what is in braces is of the tenant's."""
+PROCEDURES: dict[str, list[str]] = {
+    "build_rank_index": ["build_rank_index('one', 1)"],
+    "maintain_rank_indexes": ["maintain_rank_indexes('one', 1)", "maintain_rank_indexes()"],
+    "collect_garbage": [
+        "collect_garbage('one')",
+        "collect_garbage('one', dry_run => true)",
+        "collect_garbage()",
+    ],
+}
+OF_NO_OWNER = {
+    *("align_positions", "await_writers", "meaning", "positions_table"),
+    *("facts_of", "question", "rank_direction", "rank_index_progress", "recall_text"),
+    *("require_note", "require_owner", "require_vector", "search_text", "settable_fields"),
+    "wait_for_near_writers",
+}
+"""They read the catalogue or settings of all, or no table."""
+SAME_FOR_ALL = {
+    *("attach_positions", "create_positions", "drop_positions", "index_positions"),
+    *("forget_positions", "lock_memories", "lock_same", "mark_superseded", "write_memory"),
+    *("assessed", "require_incoming", "sweep_orphans_batch", "supersede_in_turn"),
+}
+"""What they return does not depend on what the owner has."""
+
+NEW = NewMemory("new", embedding=at(1))
+HYBRID: dict[str, Any] = {"query_text": "onesecret", "profile": "hybrid", "touch": False}
+
+
+def _queries(memory: UUID) -> list[LabelledQuery]:
+    return [LabelledQuery(at(3), [memory], query_text="onesecret")]
+
+
+METHODS: dict[str, Callable[[UUID, UUID], list[Work]]] = {
+    "add": lambda m, _: [lambda r: r.add("one", NEW)],
+    "add_many": lambda m, _: [lambda r: r.add_many("one", [NEW])],
+    "adjust_trust": lambda m, _: [lambda r: r.adjust_trust("one", m, 0.1, "why", "who")],
+    "build_rank_indexes": lambda m, _: [
+        lambda r: r.build_rank_indexes(agent_id="one", at_least=1),
+        lambda r: r.build_rank_indexes(at_least=100),
+    ],
+    "check_rank_index": lambda m, _: [lambda r: r.check_rank_index("one")],
+    "clear": lambda m, _: [lambda r: r.clear("one")],
+    "clusters": lambda m, _: [lambda r: r.clusters("one", min_similarity=0.5, more_than=1)],
+    "collect_garbage": lambda m, _: [
+        lambda r: r.collect_garbage(agent_id="one", dry_run=True).scanned,
+    ],
+    "complete_stale_tasks": lambda m, _: [lambda r: r.complete_stale_tasks("one")],
+    "consolidate": lambda m, _: [lambda r: r.consolidate("one", min_size=2, more_than=1)],
+    "context": lambda m, _: [
+        lambda r: r.context("one", at(3), teams=["one"], touch=False).packed,
+        lambda r: r.context("one", at(3), **HYBRID).packed,
+    ],
+    "count": lambda m, _: [lambda r: r.count("one"), lambda r: r.teams.count("one")],
+    "delete": lambda m, _: [lambda r: r.delete("one", m)],
+    "demote": lambda m, _: [lambda r: r.demote("one", m)],
+    "drop_rank_index": lambda m, _: [lambda r: r.drop_rank_index("one")],
+    "evaluate": lambda m, _: [lambda r: r.evaluate("one", _queries(m))],
+    "existing": lambda m, _: [lambda r: r.existing("one", m)],
+    "explain": lambda m, _: [lambda r: r.explain("one", m, at(3))],
+    "feedback": lambda m, _: [lambda r: r.feedback("one", m, "useful")],
+    "find_ids": lambda m, _: [lambda r: r.find_ids("one", str(m)[:4])],
+    "get": lambda m, _: [lambda r: r.get("one", m)],
+    "history": lambda m, _: [lambda r: r.history("one", m)],
+    "invalidate": lambda m, _: [lambda r: r.invalidate("one", m)],
+    "label": lambda m, _: [lambda r: r.label("one", m, "x")],
+    "labelled": lambda m, _: [lambda r: r.labelled("one", "onelabel")],
+    "labels": lambda m, _: [lambda r: r.labels("one", m)],
+    "link": lambda m, o: [lambda r: r.link("one", m, o, "x")],
+    "links": lambda m, _: [lambda r: r.links("one", m)],
+    "maintain_rank_indexes": lambda m, _: [lambda r: r.maintain_rank_indexes(agent_id="one")],
+    "near_duplicates": lambda m, _: [lambda r: r.near_duplicates("one", threshold=0.5)],
+    "plan": lambda m, _: [lambda r: "secret" in repr(r.plan("one", at(3)))],
+    "promote": lambda m, _: [lambda r: r.promote("one", m)],
+    "prune": lambda m, _: [lambda r: r.prune("one", below_score=1)],
+    "rank_index_progress": lambda m, _: [lambda r: r.rank_index_progress()],
+    "rank_indexes": lambda m, _: [lambda r: r.rank_indexes(agent_id="one", at_least=1)],
+    "record_outcome": lambda m, _: [lambda r: r.record_outcome("one", m, "success")],
+    "recorded_queries": lambda m, _: [lambda r: r.recorded_queries("one")],
+    "revive": lambda m, _: [lambda r: r.revive("one", m)],
+    "search": lambda m, _: [
+        lambda r: list(r.search("one", at(3), teams=["one"], touch=False)),
+        lambda r: list(r.search("one", at(3), strategy="index", touch=False)),
+        lambda r: list(r.search("one", at(3), **HYBRID)),
+    ],
+    "set_importance": lambda m, _: [lambda r: r.set_importance("one", m, 0.9)],
+    "short_ids": lambda m, _: [lambda r: r.short_ids("one", m)],
+    "supersede": lambda m, _: [lambda r: r.supersede("one", m, NEW)],
+    "telling_terms": lambda m, _: [lambda r: r.telling_terms("one")],
+    "touch": lambda m, _: [lambda r: r.touch("one", m)],
+    "tune": lambda m, _: [lambda r: r.tune("one", _queries(m))],
+    "unlabel": lambda m, _: [lambda r: r.unlabel("one", m, "onelabel")],
+    "unlink": lambda m, o: [lambda r: r.unlink("one", m, o, "one")],
+    "update": lambda m, _: [lambda r: r.update("one", m, importance=0.9)],
+}
+"""About the memory that is given, or both."""

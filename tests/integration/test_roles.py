@@ -1,0 +1,216 @@
+"""What a reader, a writer and a maintainer may do, and what not."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from datetime import timedelta
+from typing import Any
+
+import psycopg
+import pytest
+from psycopg import sql
+from sqlalchemy import Engine, NullPool, create_engine, event, make_url
+
+from pgrecall import MemoryRepository, NewMemory, migrate
+from pgrecall.errors import DatabaseError
+from pgrecall.migrate.access import Level
+from tests.conftest import new_database
+from tests.integration.support import at
+
+AGENT = "agent"
+
+
+@pytest.fixture(scope="module")
+def filled(server_url: str, template: str) -> Iterator[str]:
+    with new_database(server_url, template) as url:
+        repo = MemoryRepository(engine_as(url, None))
+        ids = repo.add_many(
+            AGENT, [NewMemory(f"walk number {n}", embedding=at(n)) for n in range(60)]
+        )
+        repo.record_outcome(AGENT, ids[0], "success", reason="it helped")
+        yield url
+
+
+@pytest.fixture(params=migrate.LEVELS)
+def level(request: pytest.FixtureRequest) -> Level:
+    found: Level = request.param
+    return found
+
+
+@pytest.fixture
+def repo(filled: str, level: Level) -> Iterator[MemoryRepository]:
+    """The repository of a role that was let in at this level."""
+    name = f"pgrecall {level} {os.getpid()}"
+    role = sql.Identifier(name)
+    with psycopg.connect(filled, autocommit=True) as connection:
+        connection.execute(sql.SQL("CREATE ROLE {}").format(role))
+        migrate.grant(filled, name, level)
+        try:
+            yield MemoryRepository(engine_as(filled, name))
+        finally:
+            connection.execute(sql.SQL("DROP OWNED BY {} CASCADE").format(role))
+            connection.execute(sql.SQL("DROP ROLE {}").format(role))
+
+
+def engine_as(url: str, role: str | None) -> Engine:
+    engine = create_engine(make_url(url).set(drivername="postgresql+psycopg"), poolclass=NullPool)
+    if role:
+
+        @event.listens_for(engine, "connect")
+        def act(connection: psycopg.Connection, _: object) -> None:
+            connection.execute(sql.SQL("SET ROLE {}").format(sql.Identifier(role)))
+            connection.commit()
+
+    return engine
+
+
+@pytest.mark.parametrize("profile", ["five_factor", "hybrid", "trust"])
+def test_everyone_let_in_reads(repo: MemoryRepository, profile: str) -> None:
+    asked: dict[str, Any] = {"profile": profile}
+    if profile == "hybrid":
+        asked["query_text"] = "walk number"
+
+    hits = repo.search(AGENT, at(3), k=5, touch=False, **asked)
+
+    assert len(hits) == 5
+    first = hits[0].memory.id
+    assert repo.explain(AGENT, first, at(3), **asked).rank == 1
+    assert repo.context(AGENT, at(3), max_tokens=500, touch=False, **asked).packed
+    assert repo.get(AGENT, first) is not None
+    assert repo.history(AGENT, first)
+    assert repo.count(AGENT) == 60
+    assert repo.telling_terms(AGENT)
+    assert repo.near_duplicates(AGENT) is not None
+    assert repo.rank_indexes() is not None
+
+
+def test_who_only_reads_is_told_how_to(repo: MemoryRepository, level: Level) -> None:
+    if level == "reader":
+        with pytest.raises(DatabaseError, match="touch=False"):
+            repo.search(AGENT, at(3))
+        with pytest.raises(DatabaseError, match="migrate grant"):
+            repo.add(AGENT, NewMemory("new", embedding=at(1)))
+        assert repo.count(AGENT) == 60
+    else:
+        assert len(repo.search(AGENT, at(3))) == 10
+
+
+def test_writers_change_memories(repo: MemoryRepository, level: Level) -> None:
+    if level == "reader":
+        pytest.skip("who reads does not write")
+    one, other = repo.add_many(
+        f"{AGENT} {level}",
+        [NewMemory("one", embedding=at(1), tier="short"), NewMemory("other", embedding=at(2))],
+    )
+    owner = f"{AGENT} {level}"
+    repo.update(owner, one, content="one at least", embedding=at(1))
+    repo.feedback(owner, one, "useful")
+    repo.record_outcome(owner, one, "failure")
+    repo.set_importance(owner, one, 0.9)
+    repo.label(owner, one, ["word"])
+    repo.link(owner, one, other, "before")
+    assert repo.promote(owner, one) == 1
+    new = repo.supersede(owner, other, NewMemory("another", embedding=at(2)))
+    assert repo.invalidate(owner, new) == 1
+    assert repo.revive(owner, new) == 1
+    assert repo.prune(owner, older_than=timedelta(days=1)) == 0
+    assert repo.delete(owner, one) == 1
+
+
+def test_maintainers_collect_build_and_clear(repo: MemoryRepository, level: Level) -> None:
+    owner = f"{AGENT} of {level}"
+    if level != "maintainer":
+        with pytest.raises(DatabaseError, match="permission denied"):
+            repo.collect_garbage(agent_id=AGENT)
+        with pytest.raises(DatabaseError, match="permission denied"):
+            repo.build_rank_indexes(agent_id=AGENT, at_least=1)
+        with pytest.raises(DatabaseError, match="permission denied"):
+            repo.clear(AGENT)
+        assert repo.count(AGENT) == 60
+        return
+    repo.add_many(owner, [NewMemory(f"{n}", embedding=at(n)) for n in range(50)])
+    assert len(repo.build_rank_indexes(agent_id=owner, at_least=1)) == 1
+    assert repo.search(owner, at(3), strategy="index").strategy == "index"
+    assert repo.collect_garbage(agent_id=owner).scanned == 50
+    assert repo.drop_rank_index(owner)
+    assert repo.clear(owner) == 50
+
+
+def test_a_temporary_table_does_not_run_its_triggers_as_the_owner(
+    filled: str, repo: MemoryRepository, level: Level
+) -> None:
+    if level != "maintainer":
+        pytest.skip("only who maintains names the table of a rank index")
+    table = f"ranks_{0:032x}"
+    with psycopg.connect(filled, autocommit=True) as connection:
+        connection.execute(
+            sql.SQL("SET ROLE {}").format(sql.Identifier(f"pgrecall {level} {os.getpid()}"))
+        )
+        connection.execute(f"CREATE TEMP TABLE {table} (memory_id uuid)")
+        connection.execute("CREATE TEMP TABLE ran (role text)")
+        connection.execute(
+            "CREATE FUNCTION pg_temp.run() RETURNS trigger LANGUAGE plpgsql AS "
+            "$$ BEGIN INSERT INTO ran VALUES (current_user); RETURN OLD; END $$"
+        )
+        connection.execute(
+            f"CREATE TRIGGER run BEFORE DELETE ON {table} FOR EACH ROW "
+            "EXECUTE FUNCTION pg_temp.run()"
+        )
+        connection.execute(f"GRANT ALL ON {table}, ran TO PUBLIC")
+        connection.execute(f"INSERT INTO {table} VALUES (gen_random_uuid())")
+        connection.execute(
+            "INSERT INTO pgrecall.rank_indexes (agent_id, relation, space, as_of, built_at, "
+            "memories, at_least, m, ef_construction, seconds, candidates) "
+            "VALUES ('trap', %s, 1, now(), now(), 1, 1, 2, 4, 1, 64)",
+            [table],
+        )
+        connection.execute("SELECT pgrecall.forget_positions('trap', NULL)")
+        assert connection.execute("SELECT * FROM ran").fetchall() == []
+
+
+def test_what_is_not_ours_is_neither_granted_nor_taken_away(server_url: str, template: str) -> None:
+    role = sql.Identifier(name := f"pgrecall beside {os.getpid()}")
+    with (
+        new_database(server_url, template) as url,
+        psycopg.connect(url, autocommit=True) as connection,
+    ):
+        connection.execute("SET search_path = pgrecall")
+        assert (
+            connection.execute(
+                "SELECT c.oid::regclass::text FROM pg_class c "
+                "WHERE c.relnamespace = 'pgrecall'::regnamespace AND c.relkind IN ('r', 'p', 'v') "
+                "UNION ALL SELECT p.oid::regprocedure::text FROM pg_proc p "
+                "WHERE p.pronamespace = 'pgrecall'::regnamespace "
+                "EXCEPT SELECT identity FROM objects_of_ours()"
+            ).fetchall()
+            == []
+        )
+        connection.execute(sql.SQL("CREATE ROLE {}").format(role))
+        connection.execute("CREATE TABLE pgrecall.payroll ()")
+        connection.execute("CREATE TABLE pgrecall.orders ()")
+        connection.execute(
+            "CREATE FUNCTION pgrecall.pay() RETURNS integer LANGUAGE sql RETURN 1; "
+            "REVOKE ALL ON FUNCTION pgrecall.pay() FROM PUBLIC"
+        )
+        connection.execute(sql.SQL("GRANT INSERT ON pgrecall.orders TO {}").format(role))
+        try:
+            migrate.grant(url, name, "maintainer")
+            allowed = connection.execute(
+                "SELECT has_table_privilege(%(role)s, 'pgrecall.agent_memories', 'INSERT'), "
+                "has_table_privilege(%(role)s, 'pgrecall.payroll', 'SELECT'), "
+                "has_function_privilege(%(role)s, 'pgrecall.pay()', 'EXECUTE')",
+                {"role": name},
+            ).fetchone()
+            migrate.revoke(url, name)
+            left = connection.execute(
+                "SELECT has_table_privilege(%(role)s, 'pgrecall.agent_memories', 'SELECT'), "
+                "has_table_privilege(%(role)s, 'pgrecall.orders', 'INSERT')",
+                {"role": name},
+            ).fetchone()
+        finally:
+            connection.execute(sql.SQL("DROP OWNED BY {} CASCADE").format(role))
+            connection.execute(sql.SQL("DROP ROLE {}").format(role))
+
+    assert allowed == (True, False, False)
+    assert left == (False, True)

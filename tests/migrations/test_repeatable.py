@@ -1,0 +1,335 @@
+"""Functions and views are applied whenever their text has changed."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from hashlib import sha256
+from threading import Event
+from uuid import UUID
+
+import psycopg
+import pytest
+from psycopg import sql
+
+from pgrecall import NewMemory, migrate
+from pgrecall.errors import InputError, MigrationFailed, SchemaMissing
+from pgrecall.migrate import repeatable
+from pgrecall.migrate.repeatable import File
+from pgrecall.resources import sql_folder
+from tests.migrations.asking import psql, repository, run, value, values
+
+FREQUENCY = "signals/frequency.sql"
+GRANTEES = """
+    SELECT DISTINCT CASE grantee WHEN 0 THEN 'PUBLIC' ELSE pg_get_userbyid(grantee) END
+      FROM pg_class c, aclexplode(relacl)
+     WHERE c.oid = to_regclass(%(name)s) AND grantee <> relowner
+     UNION
+    SELECT CASE grantee WHEN 0 THEN 'PUBLIC' ELSE pg_get_userbyid(grantee) END
+      FROM pg_proc p, aclexplode(coalesce(proacl, acldefault('f', proowner)))
+     WHERE p.pronamespace = 'pgrecall'::regnamespace AND 'pgrecall.' || p.proname = %(name)s
+       AND grantee <> proowner
+     ORDER BY 1
+"""
+
+
+@pytest.fixture
+def roles(empty_url: str) -> Iterator[list[str]]:
+    """A reader, a writer and a maintainer to be."""
+    names = [f"pgrecall {level} {os.getpid()}" for level in migrate.LEVELS]
+    for name in names:
+        run(empty_url, f'CREATE ROLE "{name}"')
+    yield names
+    with psycopg.connect(empty_url, autocommit=True) as connection:
+        for name in names:
+            role = sql.Identifier(name)
+            connection.execute(sql.SQL("DROP OWNED BY {} CASCADE").format(role))
+            connection.execute(sql.SQL("DROP ROLE {}").format(role))
+
+
+def grantees(url: str, name: str) -> list[str]:
+    with psycopg.connect(url) as connection:
+        found = connection.execute(GRANTEES, {"name": f"pgrecall.{name}"}).fetchall()
+    return [role for (role,) in found]
+
+
+def edited(monkeypatch: pytest.MonkeyPatch, path: str, old: str, new: str) -> None:
+    """The next version of pgrecall, where this file says something else."""
+    files = repeatable.files()
+    assert any(file.path == path and old in file.text for file in files)
+    after = tuple(
+        replace(file, text=file.text.replace(old, new)) if file.path == path else file
+        for file in files
+    )
+    monkeypatch.setattr(repeatable, "files", lambda: after)
+
+
+def added(monkeypatch: pytest.MonkeyPatch, file: File) -> None:
+    after = (*repeatable.files(), file)
+    monkeypatch.setattr(repeatable, "files", lambda: after)
+
+
+REPLACED = """
+    SELECT proname || xmin FROM pg_proc
+     WHERE proname NOT IN ('drop_objects', 'replace_objects', 'drop_other_objects') ORDER BY oid
+"""
+
+
+BOUND = "1f467d6c437ab070a33bbe8c4541629b8a6af7e06fec7efb2af33761be1b8bb0"
+
+
+def test_what_columns_are_computed_by_changes_in_a_revision() -> None:
+    """Another text would leave what is stored as it was: write a revision that computes it anew."""
+    files = sorted((sql_folder() / "bound").glob("*.sql"))
+    assert sha256(b"".join(file.read_bytes() for file in files)).hexdigest() == BOUND
+
+
+def test_what_is_made_of_others_comes_after_them() -> None:
+    order = [file.path for file in repeatable.files()]
+
+    assert order.index(FREQUENCY) < order.index("views/memory_signals.sql")
+    assert len(order) == len(set(order)) > 40
+
+
+def test_a_changed_text_is_pending_until_it_is_applied(
+    empty_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    migrate.upgrade(empty_url, dimensions=3)
+    assert migrate.upgrade(empty_url).pending == []
+    edited(monkeypatch, FREQUENCY, "COMMENT ON", "\nCOMMENT ON")
+
+    assert migrate.status(empty_url).pending == [f"sql/{FREQUENCY}"]
+    assert migrate.upgrade(empty_url).pending == []
+
+
+def test_what_has_not_changed_is_left_alone(empty_url: str) -> None:
+    migrate.upgrade(empty_url, dimensions=3)
+    before = values(empty_url, REPLACED)
+
+    migrate.upgrade(empty_url)
+
+    assert values(empty_url, REPLACED) == before
+
+
+def test_what_somebody_dropped_is_created_again(empty_url: str) -> None:
+    migrate.upgrade(empty_url, dimensions=3)
+    run(empty_url, "DROP FUNCTION pgrecall.history", "DROP VIEW pgrecall.telling_terms")
+
+    migrate.upgrade(empty_url)
+
+    assert value(empty_url, "SELECT to_regproc('pgrecall.history') IS NOT NULL")
+    assert value(empty_url, "SELECT to_regclass('pgrecall.telling_terms') IS NOT NULL")
+
+
+@pytest.mark.parametrize("by_psql", [False, True])
+def test_another_body_leaves_grants_and_the_views_of_others(
+    empty_url: str, roles: list[str], monkeypatch: pytest.MonkeyPatch, by_psql: bool
+) -> None:
+    migrate.upgrade(empty_url, dimensions=3)
+    run(
+        empty_url,
+        f'GRANT EXECUTE ON FUNCTION pgrecall.frequency TO "{roles[0]}"',
+        "CREATE VIEW public.mine AS SELECT pgrecall.frequency(1, 50) AS f",
+    )
+    body = next(file.text for file in repeatable.files() if file.path == FREQUENCY)
+    returned = body[body.index("RETURN ") : body.index(";")]
+    edited(monkeypatch, FREQUENCY, returned, "RETURN 0.125::float8")
+
+    if by_psql:
+        psql(empty_url, migrate.sql(dimensions=3, start="0001"))
+    else:
+        migrate.upgrade(empty_url)
+
+    assert value(empty_url, "SELECT f FROM public.mine") == 0.125
+    assert grantees(empty_url, "frequency") == [roles[0]]
+
+
+@pytest.mark.parametrize("by_psql", [False, True])
+@pytest.mark.parametrize("signature", ["arguments", "result", "names"])
+def test_another_signature_is_granted_to_whom_the_old_one_was(
+    empty_url: str,
+    roles: list[str],
+    monkeypatch: pytest.MonkeyPatch,
+    signature: str,
+    by_psql: bool,
+) -> None:
+    """And so is the view that is made of it, which is created anew."""
+    migrate.upgrade(empty_url, dimensions=3)
+    migrate.grant(empty_url, roles[1], "writer")
+    run(
+        empty_url,
+        f'GRANT EXECUTE ON FUNCTION pgrecall.frequency TO "{roles[0]}" WITH GRANT OPTION',
+        f'GRANT SELECT ON pgrecall.memory_signals TO "{roles[0]}"',
+    )
+    text = next(file.text for file in repeatable.files() if file.path == FREQUENCY)
+    head = text[text.index("(") : text.index("LANGUAGE")]
+    changed = {
+        "arguments": head.replace(")", ", further integer DEFAULT 0)", 1),
+        "result": head.replace("RETURNS float8", "RETURNS numeric"),
+        "names": head.replace("(retrieval_count ", "(number_of_retrievals ", 1),
+    }[signature]
+    assert changed != head
+    new = text.replace(head, changed)
+    if signature == "names":
+        new = new.replace("(retrieval_count, 0)", "(number_of_retrievals, 0)")
+    comment = new.index("COMMENT ON FUNCTION frequency")
+    new = new[:comment] + "COMMENT ON FUNCTION frequency" + new[new.index(" IS", comment) :]
+    edited(monkeypatch, FREQUENCY, text, new)
+
+    if by_psql:
+        psql(empty_url, migrate.sql(dimensions=3, start="0001"))
+    else:
+        migrate.upgrade(empty_url)
+
+    assert migrate.status(empty_url).pending == []
+    assert len(values(empty_url, "SELECT 1 FROM pg_proc WHERE proname = 'frequency'")) == 1
+    assert grantees(empty_url, "frequency") == roles[:2]
+    assert grantees(empty_url, "memory_signals") == roles[:2]
+    assert value(
+        empty_url,
+        "SELECT has_function_privilege(%s, p.oid, 'EXECUTE WITH GRANT OPTION') "
+        "FROM pg_proc p WHERE proname = 'frequency'",
+        roles[0],
+    )
+
+
+def test_what_others_made_of_a_signature_that_changes_is_told_of(
+    empty_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    migrate.upgrade(empty_url, dimensions=3)
+    run(empty_url, "CREATE VIEW public.mine AS SELECT * FROM pgrecall.team_memories")
+    edited(monkeypatch, "views/team_memories.sql", "m.importance, ", "")
+
+    with pytest.raises(MigrationFailed, match=r"view public.mine is made of what"):
+        migrate.upgrade(empty_url)
+
+    assert value(empty_url, "SELECT count(*) FROM public.mine") == 0
+    assert migrate.status(empty_url).pending == ["sql/views/team_memories.sql"]
+
+
+def test_a_file_that_is_gone_is_dropped(empty_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    with monkeypatch.context() as one:
+        text = "CREATE OR REPLACE FUNCTION passing() RETURNS integer LANGUAGE sql RETURN 1;\n"
+        added(one, File("signals/passing.sql", text))
+        migrate.upgrade(empty_url, dimensions=3)
+        run(empty_url, "SELECT pgrecall.passing()")
+    assert migrate.status(empty_url).pending == ["sql/signals/passing.sql"]
+
+    assert migrate.upgrade(empty_url).pending == []
+
+    assert value(empty_url, "SELECT to_regproc('pgrecall.passing') IS NULL")
+
+
+def test_all_or_nothing_is_applied(empty_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    migrate.upgrade(empty_url, dimensions=3)
+    edited(monkeypatch, FREQUENCY, "LANGUAGE sql", "COST 7 LANGUAGE sql")
+    wrong = "CREATE OR REPLACE FUNCTION wrong() RETURNS integer LANGUAGE sql RETURN nothing;\n"
+    added(monkeypatch, File("verbs/wrong.sql", wrong))
+
+    with pytest.raises(MigrationFailed, match="nothing"):
+        migrate.upgrade(empty_url)
+
+    assert value(empty_url, "SELECT procost FROM pg_proc WHERE proname = 'frequency'") == 100
+    assert migrate.status(empty_url).pending == [f"sql/{FREQUENCY}", "sql/verbs/wrong.sql"]
+
+
+def test_new_functions_are_granted_to_those_who_were_let_in(
+    empty_url: str, roles: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    migrate.upgrade(empty_url, dimensions=3)
+    for role, level in zip(roles, migrate.LEVELS, strict=True):
+        migrate.grant(empty_url, role, level)  # type: ignore[arg-type]
+    for number, marker in enumerate(("readers", "writers", "maintainers", "the owner")):
+        added(
+            monkeypatch,
+            File(
+                f"verbs/new_{number}.sql",
+                f"-- For {marker}.\nCREATE OR REPLACE FUNCTION new_{number}() RETURNS integer "
+                "LANGUAGE sql RETURN 1;\n",
+            ),
+        )
+
+    migrate.upgrade(empty_url)
+
+    assert [grantees(empty_url, f"new_{number}") for number in range(4)] == [
+        sorted(roles),
+        sorted(roles[1:]),
+        roles[2:],
+        [],
+    ]
+
+
+def test_replacing_everything_disturbs_nobody(
+    empty_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Four clients search and write while all functions are replaced, five times."""
+    migrate.upgrade(empty_url, dimensions=3)
+    stopped = Event()
+
+    def client(number: int) -> int:
+        repo, owner, rounds = repository(empty_url), f"agent {number % 2}", 0
+        while not stopped.is_set():
+            found = repo.add(owner, NewMemory(f"{number} {rounds}", embedding=[1, number, 1]))
+            repo.search(owner, [1, 1, 1], profile="hybrid", query_text="number")
+            repo.record_outcome(owner, UUID(int=found.int), "success")
+            rounds += 1
+        return rounds
+
+    with ThreadPoolExecutor(4) as executor:
+        clients = [executor.submit(client, number) for number in range(4)]
+        try:
+            for edition in range(5):
+                after = tuple(
+                    replace(file, text=f"{file.text}\n-- {edition}\n")
+                    for file in repeatable.files()
+                )
+                monkeypatch.setattr(repeatable, "files", lambda after=after: after)
+                assert migrate.upgrade(empty_url).pending == []
+        finally:
+            stopped.set()
+        rounds = [done.result() for done in clients]
+    assert min(rounds) > 0
+    assert value(empty_url, "SELECT count(*) FROM pgrecall.agent_memories") == sum(rounds)
+
+
+def test_nothing_belongs_to_everybody(empty_url: str) -> None:
+    migrate.upgrade(empty_url, dimensions=3)
+    assert (
+        values(
+            empty_url,
+            "SELECT p.oid::regprocedure::text FROM pg_proc p, "
+            "aclexplode(coalesce(proacl, acldefault('f', proowner))) "
+            "WHERE p.pronamespace = 'pgrecall'::regnamespace AND grantee = 0",
+        )
+        == []
+    )
+
+
+def test_who_is_let_in_at_another_level_loses_what_is_beyond(
+    empty_url: str, roles: list[str]
+) -> None:
+    migrate.upgrade(empty_url, dimensions=3)
+    migrate.grant(empty_url, roles[0], "maintainer")
+    assert grantees(empty_url, "gc_runs") == grantees(empty_url, "record_outcome") == [roles[0]]
+
+    migrate.grant(empty_url, roles[0], "reader")
+    assert grantees(empty_url, "record_outcome") == []
+    assert grantees(empty_url, "keyword_shares") == [roles[0]]
+
+    migrate.revoke(empty_url, roles[0])
+    assert grantees(empty_url, "keyword_shares") == grantees(empty_url, "agent_memories") == []
+    run(empty_url, f'DROP ROLE "{roles[0]}"', f'CREATE ROLE "{roles[0]}"')
+
+
+def test_roles_and_levels_that_there_are_not(empty_url: str, roles: list[str]) -> None:
+    with pytest.raises(SchemaMissing, match="migrate up"):
+        migrate.grant(empty_url, roles[0], "reader")
+    migrate.upgrade(empty_url, dimensions=3)
+    with pytest.raises(InputError, match="level"):
+        migrate.grant(empty_url, roles[0], "owner")  # type: ignore[arg-type]
+    with pytest.raises(InputError, match="no role nobody"):
+        migrate.grant(empty_url, "nobody", "reader")
+    run(empty_url, "GRANT SELECT ON pgrecall.agent_memories TO PUBLIC")
+    assert grantees(empty_url, "agent_memories") == ["PUBLIC"]
