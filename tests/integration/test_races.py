@@ -17,6 +17,7 @@ from uuid import UUID
 
 import pytest
 from sqlalchemy import Engine, create_engine
+from sqlalchemy.exc import OperationalError
 
 from pgrecall import Added, MemoryRepository, NewMemory
 from pgrecall.errors import (
@@ -234,6 +235,9 @@ def test_rivals_at_stricter_levels_store_one_or_are_told_of_the_conflict(
                         told[repo.add(A, new(text, memory_type=kind)).outcome] += 1
                     connection.commit()
                 except DatabaseConflict:
+                    told["conflict"] += 1
+                except OperationalError as refused:  # by COMMIT, which is the caller's own
+                    assert getattr(refused.orig, "sqlstate", None) == "40001"
                     told["conflict"] += 1
         return told
 
