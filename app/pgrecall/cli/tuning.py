@@ -11,7 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from pgrecall import profiles
-from pgrecall.cli.asking import AsOf
+from pgrecall.cli.asking import AsOf, Teams
 from pgrecall.cli.database import Agent, AsJson, DatabaseUrl, Schema, repository
 from pgrecall.cli.evaluating import print_evaluation, warn_of_missing
 from pgrecall.cli.labelled import QueriesFile, Recorded, Seed, queries_of, require_source
@@ -47,6 +47,7 @@ def tune(
     held_out: Annotated[
         float, typer.Option(help="The share of the queries that is kept back to judge by.")
     ] = 0.5,
+    team: Teams = None,
     as_of: AsOf = None,
     seed: Seed = 0,
     database_url: DatabaseUrl = None,
@@ -78,6 +79,7 @@ def tune(
             start=chosen,
             k=k,
             held_out=held_out,
+            teams=team or (),
             as_of=at,
             seed=seed,
             on_progress=lambda done, of: progress.update(task, completed=done, total=of),

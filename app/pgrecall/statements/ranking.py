@@ -317,12 +317,12 @@ def known_entities(tables: Tables) -> Select[Any]:
     )
 
 
-def entities_of_each(tables: Tables, queries: FromClause) -> Select[Any]:
+def entities_of_each(tables: Tables, queries: FromClause, owners: str) -> Select[Any]:
     """As `known_entities`, of each query (number, question, query_entities) that names none.
 
-    Columns: number, entities. Parameter: owner_id.
+    Columns: number, entities. `owners` is the parameter that tells whose memories name them.
     """
-    known = _entities(tables, OWNER)
+    known = _entities(tables, owners)
     order = (func.length(known.c.entity).desc(), known.c.entity)
     place = func.row_number().over(partition_by=queries.c.number, order_by=order)
     found = (
