@@ -62,7 +62,7 @@ def score(
     `values` may hold `similarity`, `keyword`, `query_entities` and the columns that signals read
     (VALUES), meaning what those columns mean; what is missing or None counts as it does in the
     database: no embedding, unknown age, never retrieved, the column's default. `as_of` is the
-    moment ages are measured at, by default now.
+    moment ages are measured at, by default now; given, no retrieval after it counts.
 
     Raises UnknownName for a value of another name, InputError for a time without a zone.
     """
@@ -74,6 +74,9 @@ def score(
         raise UnknownName(f"unknown value {listed(unknown)}; the values are {', '.join(VALUES)}")
     for name, value in (("as_of", as_of), *values.items()):
         _require(name, value)
+    accessed = values.get("last_accessed_at")
+    if as_of is not None and accessed is not None and accessed > as_of:
+        values = {**values, "last_accessed_at": None}
     moment = as_of or datetime.now(UTC)
     signals = {signal.name: _value(signal, values, moment) for signal in profile.signals}
     shares = contributions(profile, signals)

@@ -44,6 +44,10 @@ BEGIN
     ] LOOP
         found := replace(found, put_in[1], put_in[2]);
     END LOOP;
+    IF 'as_of' = ANY (given) THEN  -- no retrieval after it is seen
+        found := replace(found, 'u.last_accessed_at',
+                         'CASE WHEN u.last_accessed_at <= q.moment THEN u.last_accessed_at END');
+    END IF;
     RETURN replace(found, '{q}', (
         SELECT string_agg(format('$%s AS %I', n.place, n.name), ', ' ORDER BY n.place)
           FROM unnest(named) WITH ORDINALITY n(name, place)

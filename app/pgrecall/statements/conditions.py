@@ -57,6 +57,7 @@ def scope(
         usage=within.memory_usage,
         query=compiler.query_parameter(),
         as_of=moment(as_of),
+        asked_about=moment(True) if as_of else None,
         query_entities=compiler.query_entities_parameter(),
         keyword=keyword,
     )

@@ -350,12 +350,15 @@ class Asked:
         if found is not None:
             rows = rows.outerjoin(found, found.c[NUMBER] == queries.c[NUMBER])
             entities = func.coalesce(entities, found.c.entities, type_=ARRAY(Text))
+        as_of = func.coalesce(queries.c.as_of, moment(self.shape.has_as_of))
+        never: ColumnElement[Any] = literal_column("'infinity'::timestamptz")
         within = Scope(
             schema=self.tables.schema,
             memories=pool,
             usage=pool,
             query=queries.c.query,
-            as_of=func.coalesce(queries.c.as_of, moment(self.shape.has_as_of)),
+            as_of=as_of,
+            asked_about=as_of if self.shape.has_as_of else func.coalesce(queries.c.as_of, never),
             query_entities=entities,
             keyword=keyword,
             parameter=_constant,
