@@ -21,9 +21,9 @@ BEGIN
                    WHEN asked.half_life IS NOT NULL
                    THEN exp(greatest(-ln(2::float8) * elapsed / asked.half_life, -700))
                    WHEN elapsed <= asked.moment
-                   THEN coalesce(greatest((elapsed - asked.before) / (asked.moment - asked.before), 0), 1)
+                   THEN greatest(coalesce((elapsed - asked.before) / (asked.moment - asked.before), 1), 0)
                    WHEN elapsed > asked.moment
-                   THEN coalesce(greatest((asked.after - elapsed) / (asked.after - asked.moment), 0), 1)
+                   THEN greatest(coalesce((asked.after - elapsed) / (asked.after - asked.moment), 1), 0)
                    ELSE 1 END), 0)
           FROM generate_series(1, (facts -> 'axes')::integer) every(axis)
           LEFT JOIN (

@@ -23,7 +23,7 @@ DECLARE
     most integer;
     packing jsonb;
     sources jsonb;
-    answered boolean := false;
+    answered boolean;
     passed bigint;
     total bigint;
 BEGIN
@@ -55,22 +55,45 @@ BEGIN
         'compares', diversity > 0 OR max_similarity IS NOT NULL, 'max_similarity', max_similarity);
     sources := index_sources(strategy, asked.owners, asked.moment, asked.facts, asked.weighed,
         query, query_text IS NOT NULL, cardinality(query_entities) > 0, most, asked.given);
-    WHILE NOT answered LOOP
-        answered := sources IS NULL;
+    WHILE sources IS NOT NULL LOOP
         FOR step, verdict, tokens, agent_id, id, content, memory_type, created_at, score, near,
             passed, total IN
-            EXECUTE recall_text(
-                profile, asked.facts, asked.given, query_text IS NOT NULL, NOT answered, $text$WITH q AS NOT MATERIALIZED (
+            EXECUTE context_text(profile, asked.facts, asked.given, query_text IS NOT NULL, true)
+            USING most, asked.moment, asked.owners, asked.weighed, sources || packing, asked.compared,
+                  @passed@
+        LOOP
+            answered := are_enough(sources, passed, total);
+            EXIT WHEN NOT answered;
+            RETURN NEXT;
+        END LOOP;
+        IF answered THEN
+            RETURN;
+        END IF;
+        sources := more_candidates(sources, passed, total);
+    END LOOP;
+    RETURN QUERY EXECUTE context_text(profile, asked.facts, asked.given, query_text IS NOT NULL, NULL)
+        USING most, asked.moment, asked.owners, asked.weighed, packing, asked.compared,
+              @passed@;
+END
+$function$;
+
+COMMENT ON FUNCTION context IS
+    'The best memories for a prompt within max_tokens, packed by score as the repository does for its plain style, in their order; then what was left out, and why.';
+
+CREATE OR REPLACE FUNCTION context_text(
+    profile text, facts jsonb, given text[], has_words boolean, through_indexes boolean) RETURNS text
+    LANGUAGE sql STABLE PARALLEL SAFE
+    RETURN recall_text(profile, facts, given, has_words, through_indexes, $text$WITH q AS NOT MATERIALIZED (
     SELECT {q}
 ), {ranked}, pool AS MATERIALIZED (
-    SELECT row_number() OVER (ORDER BY r.score DESC, r.id)::integer AS place, r.score, m.agent_id, m.id,
-           m.content, m.memory_type, m.created_at, m.embedding, r.passed, r.total,
+    SELECT row_number() OVER (ORDER BY r.score DESC, r.id)::integer AS place, r.*,
+           m.content, m.memory_type, m.created_at, m.embedding,
            reckoned_tokens(m.tokens, m.content, m.memory_type) AS cost
       FROM q CROSS JOIN ranked r
       JOIN agent_memories m ON m.agent_id = r.agent_id AND m.id = r.id AND m.agent_id {owned}
 )
-SELECT v.step, v.verdict, p.cost, p.agent_id, p.id, p.content, p.memory_type, p.created_at, p.score, n.id,
-       p.passed, p.total
+SELECT v.step, v.verdict, r.cost, r.agent_id, r.id, r.content, r.memory_type, r.created_at, r.score,
+       n.id{counts}
   FROM q CROSS JOIN LATERAL pack(
            ARRAY(SELECT score FROM pool ORDER BY place), ARRAY(SELECT cost FROM pool ORDER BY place),
            ARRAY(SELECT memory_type FROM pool ORDER BY place),
@@ -82,21 +105,8 @@ SELECT v.step, v.verdict, p.cost, p.agent_id, p.id, p.content, p.memory_type, p.
                SELECT similarity(a.embedding, b.embedding, 0) FROM pool a, pool b
                 ORDER BY a.place, b.place) END,
            (q.sources -> 'diversity')::float8, (q.sources ->> 'max_similarity')::float8) v
-  JOIN pool p ON p.place = v.place
+  JOIN pool r ON r.place = v.place
   LEFT JOIN pool n ON n.place = v.near
- ORDER BY v.verdict <> 'packed', CASE WHEN v.verdict = 'packed' THEN v.step END, p.place$text$)
-            USING most, asked.moment, asked.owners, asked.weighed,
-                  coalesce(sources, '{}') || packing, asked.compared,
-                  @passed@
-        LOOP
-            answered := sources IS NULL OR are_enough(sources, passed, total);
-            EXIT WHEN NOT answered;
-            RETURN NEXT;
-        END LOOP;
-        sources := more_candidates(sources, passed, total);
-    END LOOP;
-END
-$function$;
+ ORDER BY v.verdict <> 'packed', CASE WHEN v.verdict = 'packed' THEN v.step END, r.place$text$);
 
-COMMENT ON FUNCTION context IS
-    'The best memories for a prompt within max_tokens, packed by score as the repository does for its plain style, in their order; then what was left out, and why.';
+COMMENT ON FUNCTION context_text IS 'The text that context runs, as search_text is that of recall.';

@@ -29,6 +29,14 @@ BEGIN
     metadata := asked.contained;
     sources := index_sources(strategy, asked.owners, asked.moment, asked.facts, asked.weighed,
         query, query_text IS NOT NULL, cardinality(query_entities) > 0, k, asked.given);
+    IF sources IS NULL AND touch IS NOT TRUE THEN
+        -- No loop over its rows would run in parallel.
+        RETURN QUERY
+            EXECUTE search_text(profile, asked.facts, asked.given, query_text IS NOT NULL, NULL)
+            USING k, asked.moment, asked.owners, asked.weighed, sources, asked.compared,
+                  @passed@;
+        RETURN;
+    END IF;
     WHILE NOT answered LOOP
         answered := sources IS NULL;
         FOR agent_id, id, content, memory_type, created_at, score, similarity, signals, passed, total IN

@@ -21,8 +21,8 @@ BEGIN
     metadata := asked.contained;
     sources := index_sources(strategy, asked.owners, asked.moment, asked.facts, asked.weighed,
         query, query_text IS NOT NULL, cardinality(query_entities) > 0, k, asked.given);
-    statement := search_text(
-        profile, asked.facts, asked.given, query_text IS NOT NULL, sources IS NOT NULL);
+    statement := search_text(profile, asked.facts, asked.given, query_text IS NOT NULL,
+                             CASE WHEN sources IS NOT NULL THEN true END);
     RETURN QUERY SELECT string_to_table(statement, E'\n');
     RETURN NEXT '';
     FOR line IN EXECUTE CASE WHEN run THEN 'EXPLAIN (VERBOSE, ANALYZE, BUFFERS) '

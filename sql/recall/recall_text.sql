@@ -28,6 +28,8 @@ BEGIN
         ['{signals}', format('signals_%s(%s)', profile, replace(reads, '{share}', 'r.keyword'))],
         ['{passes}', asked.passes],
         ['{meets}', asked.meets],
+        ['{counts}', CASE through_indexes WHEN true THEN ', r.passed, r.total'
+                                          WHEN false THEN ', NULL::bigint, NULL::bigint' ELSE '' END],
         ['{floor}', CASE WHEN through_indexes THEN '' ELSE 'WHERE r.score >= coalesce(q.min_score, 0)' END],
         ['{usage}', CASE WHEN reads LIKE '%u.%' OR 'min_trust' = ANY (given) THEN
       'LEFT JOIN memory_usage u
@@ -107,8 +109,7 @@ CREATE OR REPLACE FUNCTION ranked_text(through_indexes boolean) RETURNS text
      ORDER BY score DESC, e.id
      LIMIT $1
 )$text$ ELSE $text$ranked AS (
-    SELECT m.agent_id, m.id, {score} AS score, {share} AS keyword,
-           NULL::bigint AS passed, NULL::bigint AS total
+    SELECT m.agent_id, m.id, {score} AS score, {share} AS keyword
       FROM q CROSS JOIN agent_memories m
       {usage}
       {words}

@@ -1,5 +1,5 @@
 -- First every row that passes is scored, carrying only its key into the sort; then k rows are read in
--- full.
+-- full. Counts of candidates come along unless through_indexes is NULL.
 CREATE OR REPLACE FUNCTION search_text(
     profile text, facts jsonb, given text[], has_words boolean, through_indexes boolean) RETURNS text
     LANGUAGE sql STABLE PARALLEL SAFE
@@ -7,7 +7,7 @@ CREATE OR REPLACE FUNCTION search_text(
     SELECT {q}
 ), {ranked}
 SELECT m.agent_id, m.id, m.content, m.memory_type, m.created_at, r.score,
-       similarity(m.embedding, q.query, NULL) AS similarity, {signals} AS signals, r.passed, r.total
+       similarity(m.embedding, q.query, NULL) AS similarity, {signals} AS signals{counts}
   FROM q CROSS JOIN ranked r
   JOIN agent_memories m ON m.agent_id = r.agent_id AND m.id = r.id AND m.agent_id {owned}
   {usage}

@@ -19,7 +19,7 @@ from pgrecall.resources import sql_folder, with_schemas
 from pgrecall.score_function import score_functions
 
 FOLDERS = ("migrate", "signals", "words", "views", "rank_index", "recall", "verbs")
-"""Beside them are `bound`, which revisions install, and what is run by hand: `policies`, `adhoc`."""
+"""Beside them are `bound`, which revisions install; `policies` and `adhoc` are run by hand."""
 FIRST = "migrate/replace_objects.sql"
 """What all files are applied by, this one included."""
 PROFILES = "profiles/"
