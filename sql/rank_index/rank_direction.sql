@@ -3,9 +3,7 @@
 CREATE OR REPLACE FUNCTION rank_direction(
     facts jsonb, weighed float8[], query agent_memories.embedding%TYPE, elapsed float8)
     RETURNS text
-    LANGUAGE plpgsql STABLE PARALLEL SAFE
-    SET search_path FROM CURRENT
-AS $function$
+    LANGUAGE plpgsql STABLE PARALLEL SAFE SET search_path FROM CURRENT AS $function$
 DECLARE
     similarity float8 := (
         SELECT weighed[s.place] FROM jsonb_array_elements(facts -> 'signals') WITH ORDINALITY s(said, place)

@@ -14,9 +14,7 @@ CREATE OR REPLACE FUNCTION rank_index_states(
         built_at timestamptz, memories bigint, used_at_least bigint, m integer, ef_construction integer,
         seconds float8, candidates integer, written bigint, changed bigint, used bigint, bytes bigint,
         has_words boolean)
-    LANGUAGE plpgsql STABLE ROWS 10
-    SET search_path FROM CURRENT
-AS $function$
+    LANGUAGE plpgsql STABLE ROWS 10 SET search_path FROM CURRENT AS $function$
 #variable_conflict use_column
 DECLARE
     beside bigint;

@@ -14,9 +14,7 @@ CREATE OR REPLACE FUNCTION context(
     step integer, verdict text, tokens integer, agent_id text, id uuid, content text,
     memory_type text, created_at timestamptz, score float8, near uuid
 )
-    LANGUAGE plpgsql VOLATILE
-    SET search_path FROM CURRENT
-AS $function$
+    LANGUAGE plpgsql VOLATILE SET search_path FROM CURRENT AS $function$
 #variable_conflict use_variable
 DECLARE
     asked record;

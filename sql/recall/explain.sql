@@ -8,9 +8,7 @@ CREATE OR REPLACE FUNCTION explain(
     agent_id text, rank bigint, ranked bigint, returned boolean, score float8, needed_score float8,
     signals jsonb, reasons text[], terms jsonb
 )
-    LANGUAGE plpgsql STABLE
-    SET search_path FROM CURRENT
-AS $function$
+    LANGUAGE plpgsql STABLE SET search_path FROM CURRENT AS $function$
 #variable_conflict use_variable
 DECLARE
     asked record;
@@ -99,9 +97,7 @@ COMMENT ON FUNCTION explain IS
 
 CREATE OR REPLACE FUNCTION unmet_condition(agent text, memory_id uuid, name text, moment timestamptz)
     RETURNS text
-    LANGUAGE plpgsql STABLE
-    SET search_path FROM CURRENT
-AS $function$
+    LANGUAGE plpgsql STABLE SET search_path FROM CURRENT AS $function$
 DECLARE
     m agent_memories;
 BEGIN

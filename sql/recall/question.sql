@@ -4,9 +4,7 @@ CREATE OR REPLACE FUNCTION question(
     @arguments@,
     OUT moment timestamptz, OUT owners text[], OUT asked_entities text[], OUT asked_words text,
     OUT weighed float8[], OUT facts jsonb, OUT given text[], OUT contained jsonb, OUT compared jsonb)
-    LANGUAGE plpgsql STABLE PARALLEL SAFE
-    SET search_path FROM CURRENT
-AS $function$
+    LANGUAGE plpgsql STABLE PARALLEL SAFE SET search_path FROM CURRENT AS $function$
 #variable_conflict use_variable
 DECLARE
     moment_given record;
@@ -98,9 +96,7 @@ COMMENT ON FUNCTION question IS
     'The arguments of recall, refused where they cannot be asked, and what follows from them.';
 
 CREATE OR REPLACE FUNCTION metadata_comparisons(metadata jsonb) RETURNS jsonb
-    LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
-    SET search_path FROM CURRENT
-AS $function$
+    LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE SET search_path FROM CURRENT AS $function$
 DECLARE
     compared jsonb;
     one record;
@@ -139,9 +135,7 @@ COMMENT ON FUNCTION metadata_comparisons IS
     'What a filter by metadata asks beyond containment, {"key": {"$gte": 3}}, as a list of key, operator and value; NULL: nothing.';
 
 CREATE OR REPLACE FUNCTION require_vector(query agent_memories.embedding%TYPE) RETURNS void
-    LANGUAGE plpgsql STABLE PARALLEL SAFE
-    SET search_path FROM CURRENT
-AS $function$
+    LANGUAGE plpgsql STABLE PARALLEL SAFE SET search_path FROM CURRENT AS $function$
 DECLARE
     stored integer;
 BEGIN

@@ -9,9 +9,7 @@ CREATE OR REPLACE FUNCTION recall(
     agent_id text, id uuid, content text, memory_type text, created_at timestamptz,
     score float8, similarity float8, signals jsonb
 )
-    LANGUAGE plpgsql VOLATILE ROWS 10
-    SET search_path FROM CURRENT
-AS $function$
+    LANGUAGE plpgsql VOLATILE ROWS 10 SET search_path FROM CURRENT AS $function$
 #variable_conflict use_variable
 DECLARE
     asked record;

@@ -5,9 +5,7 @@ CREATE OR REPLACE FUNCTION recall_plan(
     strategy text DEFAULT 'auto',
     run boolean DEFAULT false
 ) RETURNS SETOF text
-    LANGUAGE plpgsql VOLATILE
-    SET search_path FROM CURRENT
-AS $function$
+    LANGUAGE plpgsql VOLATILE SET search_path FROM CURRENT AS $function$
 #variable_conflict use_variable
 DECLARE
     asked record;

@@ -4,9 +4,7 @@
 CREATE OR REPLACE FUNCTION recall_text(
     profile text, facts jsonb, given text[], has_words boolean, through_indexes boolean, template text)
     RETURNS text
-    LANGUAGE plpgsql STABLE PARALLEL SAFE
-    SET search_path FROM CURRENT
-AS $function$
+    LANGUAGE plpgsql STABLE PARALLEL SAFE SET search_path FROM CURRENT AS $function$
 DECLARE
     named text[] := regexp_split_to_array($$most, moment, owners, weighed, sources, compared,
         @passed@$$, ',\s+');
