@@ -25,7 +25,7 @@ def needs_none(connection: Connection, /) -> bool:
     """Whether a statement that is atomic by itself may run without a transaction.
 
     psycopg applies what was asked of transactions (isolation, read only) where it begins one. The
-    server's own isolation is asked for by SQLAlchemy, where somebody had the connection in AUTOCOMMIT.
+    server's own isolation is asked for by SQLAlchemy, where a connection was in AUTOCOMMIT.
     """
     driver = connection.connection.driver_connection
     isolation = getattr(driver, "isolation_level", None)
