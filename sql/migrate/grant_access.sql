@@ -2,9 +2,7 @@
 -- The schema may hold what is not ours: that is neither granted nor taken away.
 CREATE OR REPLACE FUNCTION objects_of_ours()
     RETURNS TABLE (kind text, name text, identity text, level text)
-    LANGUAGE plpgsql STABLE
-    SET search_path FROM CURRENT
-AS $function$
+    LANGUAGE plpgsql STABLE SET search_path FROM CURRENT AS $function$
 BEGIN
     RETURN QUERY
     SELECT 'TABLE', c.relname::text, c.oid::regclass::text, 'reader' FROM pg_class c
@@ -32,9 +30,7 @@ COMMENT ON FUNCTION objects_of_ours IS
 -- Roles are levels: a writer may all that a reader may, a maintainer all that a writer may. What later
 -- versions bring is granted too, since the role is noted.
 CREATE OR REPLACE FUNCTION grant_access(level text, role name) RETURNS void
-    LANGUAGE plpgsql VOLATILE
-    SET search_path FROM CURRENT
-AS $function$
+    LANGUAGE plpgsql SET search_path FROM CURRENT AS $function$
 #variable_conflict use_column
 DECLARE
     ours name := current_schema();
@@ -74,9 +70,7 @@ COMMENT ON FUNCTION grant_access IS
     'Lets a role read (reader), write too (writer), or maintain too (maintainer), and nothing beyond.';
 
 CREATE OR REPLACE FUNCTION revoke_access(role name) RETURNS void
-    LANGUAGE plpgsql VOLATILE
-    SET search_path FROM CURRENT
-AS $function$
+    LANGUAGE plpgsql SET search_path FROM CURRENT AS $function$
 #variable_conflict use_column
 DECLARE
     command text;

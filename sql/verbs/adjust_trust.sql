@@ -1,14 +1,7 @@
 CREATE OR REPLACE FUNCTION adjust_trust(
-    agent text,
-    memory_id uuid,
-    delta float8,
-    reason text,
-    actor text DEFAULT session_user,
-    metadata jsonb DEFAULT '{}'
-) RETURNS SETOF memory_records
-    LANGUAGE plpgsql VOLATILE
-    SET search_path FROM CURRENT
-AS $function$
+    agent text, memory_id uuid, delta float8, reason text, actor text DEFAULT session_user,
+    metadata jsonb DEFAULT '{}') RETURNS SETOF memory_records
+    LANGUAGE plpgsql SET search_path FROM CURRENT AS $function$
 #variable_conflict use_column
 DECLARE
     moment timestamptz := now();
@@ -35,8 +28,7 @@ BEGIN
      WHERE m.agent_id = agent AND m.id = adjust_trust.memory_id AND m.trust IS NOT NULL;
     IF NOT FOUND THEN
         RAISE EXCEPTION 'the trust of memory % was never assessed; set it with update(trust=…)',
-            adjust_trust.memory_id
-            USING ERRCODE = 'PM001';
+            adjust_trust.memory_id USING ERRCODE = 'PM001';
     END IF;
 
     UPDATE agent_memories m SET trust = new_trust, updated_at = moment

@@ -1,14 +1,8 @@
 -- For maintainers.
 CREATE OR REPLACE FUNCTION archive_excess_batch(
-    agent text,
-    max_live bigint,
-    policy text DEFAULT 'default',
-    batch_size integer DEFAULT 1000,
-    actor text DEFAULT session_user
-) RETURNS bigint
-    LANGUAGE plpgsql VOLATILE
-    SET search_path FROM CURRENT
-AS $verb$
+    agent text, max_live bigint, policy text DEFAULT 'default', batch_size integer DEFAULT 1000,
+    actor text DEFAULT session_user) RETURNS bigint
+    LANGUAGE plpgsql SET search_path FROM CURRENT AS $verb$
 DECLARE
     excess bigint;
     least_trusted uuid[];

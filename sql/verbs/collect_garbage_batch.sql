@@ -3,14 +3,10 @@
 -- and a writer, do not both act on it. The cap comes in transactions of its own, when there are no
 -- memories left to look at: it locks from the first on again.
 CREATE OR REPLACE FUNCTION collect_garbage_batch(
-    agent text,
-    run uuid,
-    after uuid DEFAULT NULL,
-    batch_size integer DEFAULT 1000,
-    actor text DEFAULT session_user
-) RETURNS TABLE (
-    scanned bigint, archived bigint, deleted bigint, swept bigint, last_id uuid, more boolean
-)
+    agent text, run uuid, after uuid DEFAULT NULL, batch_size integer DEFAULT 1000,
+    actor text DEFAULT session_user)
+    RETURNS TABLE (
+        scanned bigint, archived bigint, deleted bigint, swept bigint, last_id uuid, more boolean)
     LANGUAGE plpgsql VOLATILE
     SET search_path FROM CURRENT
     SET plan_cache_mode = force_custom_plan

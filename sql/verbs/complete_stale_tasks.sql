@@ -1,13 +1,7 @@
 CREATE OR REPLACE FUNCTION complete_stale_tasks(
-    agent text,
-    older_than interval DEFAULT '7 days',
-    reason text DEFAULT 'stale task',
-    actor text DEFAULT session_user,
-    metadata jsonb DEFAULT '{}'
-) RETURNS bigint
-    LANGUAGE plpgsql VOLATILE
-    SET search_path FROM CURRENT
-AS $verb$
+    agent text, older_than interval DEFAULT '7 days', reason text DEFAULT 'stale task',
+    actor text DEFAULT session_user, metadata jsonb DEFAULT '{}') RETURNS bigint
+    LANGUAGE plpgsql SET search_path FROM CURRENT AS $verb$
 DECLARE
     cutoff timestamptz;
     stale uuid[];

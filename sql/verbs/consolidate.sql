@@ -1,15 +1,9 @@
 -- All clusters are locked first, in the order of the key, so that two of these never form a circle.
 CREATE OR REPLACE FUNCTION consolidate(
-    agent text,
-    min_similarity float8 DEFAULT 0.80,
-    min_size integer DEFAULT 3,
-    more_than integer DEFAULT 20,
-    newest integer DEFAULT 2000,
-    actor text DEFAULT session_user
-) RETURNS TABLE (memory_id uuid, source_ids uuid[], importance float8)
-    LANGUAGE plpgsql VOLATILE
-    SET search_path FROM CURRENT
-AS $verb$
+    agent text, min_similarity float8 DEFAULT 0.80, min_size integer DEFAULT 3,
+    more_than integer DEFAULT 20, newest integer DEFAULT 2000, actor text DEFAULT session_user)
+    RETURNS TABLE (memory_id uuid, source_ids uuid[], importance float8)
+    LANGUAGE plpgsql SET search_path FROM CURRENT AS $verb$
 #variable_conflict use_column
 DECLARE
     ids uuid[];

@@ -1,18 +1,11 @@
 -- `seen` is the updated_at of each when it was looked at: what has changed or gone since, or does
 -- not hold any more, leaves the whole cluster as it is.
 CREATE OR REPLACE FUNCTION consolidate_memories(
-    agent text,
-    memory_ids uuid[],
-    seen timestamptz[] DEFAULT NULL,
-    content text DEFAULT NULL,
-    embedding agent_memories.embedding%TYPE DEFAULT NULL,
-    embedding_model text DEFAULT NULL,
-    tokens integer DEFAULT NULL,
-    actor text DEFAULT session_user
-) RETURNS TABLE (memory_id uuid, source_ids uuid[], importance float8)
-    LANGUAGE plpgsql VOLATILE
-    SET search_path FROM CURRENT
-AS $verb$
+    agent text, memory_ids uuid[], seen timestamptz[] DEFAULT NULL, content text DEFAULT NULL,
+    embedding agent_memories.embedding%TYPE DEFAULT NULL, embedding_model text DEFAULT NULL,
+    tokens integer DEFAULT NULL, actor text DEFAULT session_user)
+    RETURNS TABLE (memory_id uuid, source_ids uuid[], importance float8)
+    LANGUAGE plpgsql SET search_path FROM CURRENT AS $verb$
 #variable_conflict use_column
 DECLARE
     moment timestamptz := now();

@@ -1,7 +1,5 @@
 CREATE OR REPLACE FUNCTION count_retrievals(agent text, memory_ids uuid[]) RETURNS void
-    LANGUAGE plpgsql VOLATILE
-    SET search_path FROM CURRENT
-AS $function$
+    LANGUAGE plpgsql SET search_path FROM CURRENT AS $function$
 #variable_conflict use_column
 DECLARE
     moment timestamptz := now();

@@ -1,10 +1,7 @@
 CREATE OR REPLACE FUNCTION forget(
     agent text, memory_ids uuid[], reason text DEFAULT NULL, actor text DEFAULT session_user,
-    metadata jsonb DEFAULT '{}'
-) RETURNS SETOF uuid
-    LANGUAGE plpgsql VOLATILE
-    SET search_path FROM CURRENT
-AS $function$
+    metadata jsonb DEFAULT '{}') RETURNS SETOF uuid
+    LANGUAGE plpgsql SET search_path FROM CURRENT AS $function$
 #variable_conflict use_column
 DECLARE
     ids uuid[];

@@ -1,9 +1,7 @@
 CREATE OR REPLACE FUNCTION given_labels(
-    labels text[], kinds text[], weights float8[],
-    OUT label_kinds text[], OUT label_values text[], OUT label_weights float8[])
-    LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
-    SET search_path FROM CURRENT
-AS $function$
+    labels text[], kinds text[], weights float8[], OUT label_kinds text[], OUT label_values text[],
+    OUT label_weights float8[])
+    LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE SET search_path FROM CURRENT AS $function$
 DECLARE
     many integer := cardinality(labels);
     wrong text;

@@ -1,6 +1,5 @@
 CREATE OR REPLACE FUNCTION insert_memories(
-    agent text, memories agent_memories[], ids uuid[], edition integer, actor text)
-    RETURNS uuid[]
+    agent text, memories agent_memories[], ids uuid[], edition integer, actor text) RETURNS uuid[]
     LANGUAGE plpgsql VOLATILE
     SET search_path FROM CURRENT
     SET work_mem = '64MB'

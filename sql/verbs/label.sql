@@ -1,17 +1,9 @@
 -- One event tells of all labels. Only who has locked the memory changes its labels.
 CREATE OR REPLACE FUNCTION label(
-    agent text,
-    memory_id uuid,
-    labels text[],
-    kinds text[] DEFAULT '{keyword}',
-    weights float8[] DEFAULT '{1}',
-    reason text DEFAULT NULL,
-    actor text DEFAULT session_user,
-    metadata jsonb DEFAULT '{}'
-) RETURNS bigint
-    LANGUAGE plpgsql VOLATILE
-    SET search_path FROM CURRENT
-AS $function$
+    agent text, memory_id uuid, labels text[], kinds text[] DEFAULT '{keyword}',
+    weights float8[] DEFAULT '{1}', reason text DEFAULT NULL, actor text DEFAULT session_user,
+    metadata jsonb DEFAULT '{}') RETURNS bigint
+    LANGUAGE plpgsql SET search_path FROM CURRENT AS $function$
 #variable_conflict use_column
 DECLARE
     given record := given_labels(labels, kinds, weights);

@@ -1,16 +1,8 @@
 CREATE OR REPLACE FUNCTION link(
-    agent text,
-    source_id uuid,
-    target_id uuid,
-    kind text DEFAULT 'related',
-    weight float8 DEFAULT 1,
-    reason text DEFAULT NULL,
-    actor text DEFAULT session_user,
-    metadata jsonb DEFAULT '{}'
-) RETURNS void
-    LANGUAGE plpgsql VOLATILE
-    SET search_path FROM CURRENT
-AS $function$
+    agent text, source_id uuid, target_id uuid, kind text DEFAULT 'related',
+    weight float8 DEFAULT 1, reason text DEFAULT NULL, actor text DEFAULT session_user,
+    metadata jsonb DEFAULT '{}') RETURNS void
+    LANGUAGE plpgsql SET search_path FROM CURRENT AS $function$
 #variable_conflict use_column
 DECLARE
     share float8 := storable_share(weight);

@@ -1,9 +1,7 @@
 -- In the order of the key, so that verbs that need several memories wait for each other and never
 -- form a circle. What is read of them afterwards is what they are until the transaction ends.
 CREATE OR REPLACE FUNCTION lock_memories(agent text, memory_ids uuid[]) RETURNS void
-    LANGUAGE plpgsql VOLATILE
-    SET search_path FROM CURRENT
-AS $function$
+    LANGUAGE plpgsql SET search_path FROM CURRENT AS $function$
 DECLARE
     locked uuid[] := ARRAY(
         SELECT m.id FROM agent_memories m

@@ -1,8 +1,6 @@
 CREATE OR REPLACE FUNCTION lock_same(agent text, hashes bytea[], memory_ids uuid[] DEFAULT '{}')
     RETURNS void
-    LANGUAGE plpgsql VOLATILE
-    SET search_path FROM CURRENT
-AS $function$
+    LANGUAGE plpgsql SET search_path FROM CURRENT AS $function$
 #variable_conflict use_column
 DECLARE
     ids uuid[] := ARRAY(

@@ -1,11 +1,9 @@
 -- From the moment that the successor begins to hold, or from when that was created if it is later:
 -- at every moment asked about, one of the two is recalled. What had ended before stays so.
 CREATE OR REPLACE FUNCTION mark_superseded(
-    agent text, memory_id uuid, successor uuid, moment timestamptz,
-    reason text, actor text, metadata jsonb) RETURNS void
-    LANGUAGE plpgsql VOLATILE
-    SET search_path FROM CURRENT
-AS $function$
+    agent text, memory_id uuid, successor uuid, moment timestamptz, reason text, actor text,
+    metadata jsonb) RETURNS void
+    LANGUAGE plpgsql SET search_path FROM CURRENT AS $function$
 #variable_conflict use_column
 DECLARE
     changed_at timestamptz := now();

@@ -1,9 +1,7 @@
 -- Memories that do not hold any more are scored like others: pruning is for them, too.
 CREATE OR REPLACE FUNCTION memories_below(agent text, below_score float8, profile text)
     RETURNS uuid[]
-    LANGUAGE plpgsql VOLATILE
-    SET search_path FROM CURRENT
-AS $function$
+    LANGUAGE plpgsql SET search_path FROM CURRENT AS $function$
 BEGIN
     RETURN ARRAY(
         SELECT r.id

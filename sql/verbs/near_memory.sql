@@ -2,9 +2,7 @@
 -- comes first, so that a repeated write meets the same one.
 CREATE OR REPLACE FUNCTION near_memory(agent text, new agent_memories, threshold float8)
     RETURNS TABLE (memory_id uuid, similarity float8)
-    LANGUAGE plpgsql VOLATILE
-    SET search_path FROM CURRENT
-AS $function$
+    LANGUAGE plpgsql SET search_path FROM CURRENT AS $function$
 #variable_conflict use_column
 DECLARE
     moment timestamptz := now();
@@ -27,9 +25,7 @@ COMMENT ON FUNCTION near_memory IS
     'The active, valid memory most similar to the new one, if it is more than threshold so.';
 
 CREATE OR REPLACE FUNCTION wait_for_near_writers(agent text) RETURNS void
-    LANGUAGE plpgsql VOLATILE
-    SET search_path FROM CURRENT
-AS $function$
+    LANGUAGE plpgsql SET search_path FROM CURRENT AS $function$
 BEGIN
     IF current_setting('transaction_isolation') = 'repeatable read' THEN
         RAISE EXCEPTION 'near_duplicates cannot see what rivals store in a transaction of isolation level REPEATABLE READ; use READ COMMITTED or SERIALIZABLE'

@@ -1,8 +1,6 @@
-CREATE OR REPLACE FUNCTION noted_labels(agent text, memory_id uuid, kinds text[], label_values text[])
-    RETURNS jsonb
-    LANGUAGE plpgsql STABLE
-    SET search_path FROM CURRENT
-AS $function$
+CREATE OR REPLACE FUNCTION noted_labels(
+    agent text, memory_id uuid, kinds text[], label_values text[]) RETURNS jsonb
+    LANGUAGE plpgsql STABLE SET search_path FROM CURRENT AS $function$
 #variable_conflict use_column
 BEGIN
     RETURN jsonb_build_object('labels', coalesce((

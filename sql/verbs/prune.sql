@@ -1,16 +1,8 @@
 CREATE OR REPLACE FUNCTION prune(
-    agent text,
-    older_than interval DEFAULT NULL,
-    below_score float8 DEFAULT NULL,
-    profile text DEFAULT 'five_factor',
-    among uuid[] DEFAULT NULL,
-    reason text DEFAULT 'pruned',
-    actor text DEFAULT session_user,
-    metadata jsonb DEFAULT '{}'
-) RETURNS bigint
-    LANGUAGE plpgsql VOLATILE
-    SET search_path FROM CURRENT
-AS $verb$
+    agent text, older_than interval DEFAULT NULL, below_score float8 DEFAULT NULL,
+    profile text DEFAULT 'five_factor', among uuid[] DEFAULT NULL, reason text DEFAULT 'pruned',
+    actor text DEFAULT session_user, metadata jsonb DEFAULT '{}') RETURNS bigint
+    LANGUAGE plpgsql SET search_path FROM CURRENT AS $verb$
 DECLARE
     cutoff timestamptz;
     low uuid[];

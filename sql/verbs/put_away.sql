@@ -1,11 +1,9 @@
 -- For the verbs that give memories another status. The caller has locked them in the order of the
 -- key; the event is written first, while the row still has its old status.
 CREATE OR REPLACE FUNCTION put_away(
-    agent text, ids uuid[], new_status text, more jsonb, reason text, actor text, metadata jsonb
-) RETURNS bigint
-    LANGUAGE plpgsql VOLATILE
-    SET search_path FROM CURRENT
-AS $change$
+    agent text, ids uuid[], new_status text, more jsonb, reason text, actor text, metadata jsonb)
+    RETURNS bigint
+    LANGUAGE plpgsql SET search_path FROM CURRENT AS $change$
 DECLARE
     moment timestamptz := now();
     changed bigint;

@@ -1,15 +1,7 @@
 CREATE OR REPLACE FUNCTION record_feedback(
-    agent text,
-    memory_id uuid,
-    kind text,
-    context text DEFAULT NULL,
-    query text DEFAULT NULL,
-    actor text DEFAULT session_user,
-    metadata jsonb DEFAULT '{}'
-) RETURNS SETOF memory_records
-    LANGUAGE plpgsql VOLATILE
-    SET search_path FROM CURRENT
-AS $function$
+    agent text, memory_id uuid, kind text, context text DEFAULT NULL, query text DEFAULT NULL,
+    actor text DEFAULT session_user, metadata jsonb DEFAULT '{}') RETURNS SETOF memory_records
+    LANGUAGE plpgsql SET search_path FROM CURRENT AS $function$
 #variable_conflict use_column
 DECLARE
     up integer := greatest(feedback_votes(kind), 0);

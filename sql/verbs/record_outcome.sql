@@ -1,18 +1,10 @@
 -- The use is counted first, then trust moves by the counters as they are then (trust_after_outcome).
 -- Trust that was never assessed stays unknown; its part from use is stored anew all the same.
 CREATE OR REPLACE FUNCTION record_outcome(
-    agent text,
-    memory_id uuid,
-    outcome text,
-    touch boolean DEFAULT true,
-    query text DEFAULT NULL,
-    reason text DEFAULT NULL,
-    actor text DEFAULT session_user,
-    metadata jsonb DEFAULT '{}'
-) RETURNS SETOF memory_records
-    LANGUAGE plpgsql VOLATILE
-    SET search_path FROM CURRENT
-AS $function$
+    agent text, memory_id uuid, outcome text, touch boolean DEFAULT true, query text DEFAULT NULL,
+    reason text DEFAULT NULL, actor text DEFAULT session_user, metadata jsonb DEFAULT '{}')
+    RETURNS SETOF memory_records
+    LANGUAGE plpgsql SET search_path FROM CURRENT AS $function$
 #variable_conflict use_column
 DECLARE
     success boolean := outcome = 'success';

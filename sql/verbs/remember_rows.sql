@@ -6,11 +6,9 @@
 CREATE OR REPLACE FUNCTION remember_rows(
     agent text, memories agent_memories[], duplicates text DEFAULT 'bump',
     near_duplicates float8 DEFAULT NULL, check_compliance boolean DEFAULT true,
-    actor text DEFAULT session_user, superseding uuid DEFAULT NULL
-) RETURNS TABLE (ordinal integer, memory_id uuid, outcome text, similarity float8)
-    LANGUAGE plpgsql VOLATILE
-    SET search_path FROM CURRENT
-AS $function$
+    actor text DEFAULT session_user, superseding uuid DEFAULT NULL)
+    RETURNS TABLE (ordinal integer, memory_id uuid, outcome text, similarity float8)
+    LANGUAGE plpgsql SET search_path FROM CURRENT AS $function$
 #variable_conflict use_column
 DECLARE
     ids uuid[] := require_incoming(

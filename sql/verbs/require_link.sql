@@ -1,7 +1,5 @@
 CREATE OR REPLACE FUNCTION require_link(source_id uuid, target_id uuid, kind text) RETURNS void
-    LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
-    SET search_path FROM CURRENT
-AS $function$
+    LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE SET search_path FROM CURRENT AS $function$
 BEGIN
     IF source_id = target_id THEN
         RAISE EXCEPTION 'a link leads from one memory to another, got % twice', source_id

@@ -1,8 +1,6 @@
 -- For readers.
 CREATE OR REPLACE FUNCTION require_note(reason text, actor text, metadata jsonb) RETURNS void
-    LANGUAGE plpgsql STABLE PARALLEL SAFE
-    SET search_path FROM CURRENT
-AS $function$
+    LANGUAGE plpgsql STABLE PARALLEL SAFE SET search_path FROM CURRENT AS $function$
 BEGIN
     IF actor = '' OR length(actor) > 200 THEN
         RAISE EXCEPTION 'actor must have 1 to 200 characters, got %', quote_literal(left(actor, 100))

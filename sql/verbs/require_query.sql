@@ -1,7 +1,5 @@
 CREATE OR REPLACE FUNCTION require_query(query text) RETURNS void
-    LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
-    SET search_path FROM CURRENT
-AS $function$
+    LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE SET search_path FROM CURRENT AS $function$
 BEGIN
     IF query !~ '\S' THEN
         RAISE EXCEPTION 'the query is empty' USING ERRCODE = 'invalid_parameter_value';

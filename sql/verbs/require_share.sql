@@ -1,8 +1,6 @@
 -- For readers.
 CREATE OR REPLACE FUNCTION require_share(name text, value float8) RETURNS void
-    LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
-    SET search_path FROM CURRENT
-AS $function$
+    LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE SET search_path FROM CURRENT AS $function$
 BEGIN
     IF value IS NULL OR NOT value BETWEEN 0 AND 1 THEN
         RAISE EXCEPTION '% must lie within 0 and 1, got %', name, coalesce(value::text, 'NULL')

@@ -1,9 +1,7 @@
 CREATE OR REPLACE FUNCTION restate(
     agent text, memory_id uuid, new agent_memories, duplicates text, revives boolean,
     similarity float8, actor text, superseding uuid) RETURNS boolean
-    LANGUAGE plpgsql VOLATILE
-    SET search_path FROM CURRENT
-AS $function$
+    LANGUAGE plpgsql SET search_path FROM CURRENT AS $function$
 #variable_conflict use_column
 DECLARE
     old agent_memories;

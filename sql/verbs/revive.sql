@@ -1,10 +1,7 @@
 CREATE OR REPLACE FUNCTION revive(
     agent text, memory_ids uuid[], force boolean DEFAULT false, reason text DEFAULT NULL,
-    actor text DEFAULT session_user, metadata jsonb DEFAULT '{}'
-) RETURNS SETOF uuid
-    LANGUAGE plpgsql VOLATILE
-    SET search_path FROM CURRENT
-AS $function$
+    actor text DEFAULT session_user, metadata jsonb DEFAULT '{}') RETURNS SETOF uuid
+    LANGUAGE plpgsql SET search_path FROM CURRENT AS $function$
 #variable_conflict use_column
 DECLARE
     moment timestamptz := now();

@@ -1,10 +1,7 @@
 CREATE OR REPLACE FUNCTION set_importance(
     agent text, memory_id uuid, importance float8, reason text DEFAULT NULL,
-    actor text DEFAULT session_user, metadata jsonb DEFAULT '{}'
-) RETURNS SETOF memory_records
-    LANGUAGE plpgsql VOLATILE
-    SET search_path FROM CURRENT
-AS $function$
+    actor text DEFAULT session_user, metadata jsonb DEFAULT '{}') RETURNS SETOF memory_records
+    LANGUAGE plpgsql SET search_path FROM CURRENT AS $function$
 #variable_conflict use_column
 DECLARE
     moment timestamptz := now();

@@ -1,11 +1,9 @@
 CREATE OR REPLACE FUNCTION supersede(
     agent text, memory_id uuid, new agent_memories, force boolean DEFAULT false,
-    check_compliance boolean DEFAULT true, reason text DEFAULT NULL, actor text DEFAULT session_user,
-    metadata jsonb DEFAULT '{}'
-) RETURNS TABLE (successor uuid, outcome text, similarity float8)
-    LANGUAGE plpgsql VOLATILE
-    SET search_path FROM CURRENT
-AS $function$
+    check_compliance boolean DEFAULT true, reason text DEFAULT NULL,
+    actor text DEFAULT session_user, metadata jsonb DEFAULT '{}')
+    RETURNS TABLE (successor uuid, outcome text, similarity float8)
+    LANGUAGE plpgsql SET search_path FROM CURRENT AS $function$
 #variable_conflict use_column
 DECLARE
     moment timestamptz := coalesce(new.valid_from, now());

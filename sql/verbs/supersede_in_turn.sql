@@ -1,9 +1,6 @@
 CREATE OR REPLACE FUNCTION successors(
-    agent text, memory_id uuid, first uuid, begins timestamptz, ends timestamptz)
-    RETURNS SETOF uuid
-    LANGUAGE plpgsql VOLATILE
-    SET search_path FROM CURRENT
-AS $function$
+    agent text, memory_id uuid, first uuid, begins timestamptz, ends timestamptz) RETURNS SETOF uuid
+    LANGUAGE plpgsql SET search_path FROM CURRENT AS $function$
 #variable_conflict use_column
 BEGIN
     RETURN QUERY
@@ -30,9 +27,7 @@ COMMENT ON FUNCTION successors IS
 CREATE OR REPLACE FUNCTION supersede_in_turn(
     agent text, memory_id uuid, first uuid, valid_from timestamptz, valid_until timestamptz,
     actor text, but uuid) RETURNS void
-    LANGUAGE plpgsql VOLATILE
-    SET search_path FROM CURRENT
-AS $function$
+    LANGUAGE plpgsql SET search_path FROM CURRENT AS $function$
 #variable_conflict use_variable
 DECLARE
     moment timestamptz := coalesce(valid_from, now());

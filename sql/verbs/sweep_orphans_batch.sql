@@ -2,9 +2,7 @@
 -- What others are deleting just now is skipped: whoever deletes a memory deletes its traces.
 CREATE OR REPLACE FUNCTION sweep_orphans_batch(agent text, batch_size integer DEFAULT 1000)
     RETURNS bigint
-    LANGUAGE plpgsql VOLATILE
-    SET search_path FROM CURRENT
-AS $verb$
+    LANGUAGE plpgsql SET search_path FROM CURRENT AS $verb$
 DECLARE
     counters bigint;
     labels bigint;

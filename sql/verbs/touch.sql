@@ -1,9 +1,7 @@
 -- The memories are only read: no lock is taken there, and their vectors are not written anew. Counters
 -- are locked in the order of the key, so that overlapping touches never form a circle.
 CREATE OR REPLACE FUNCTION touch(agent text, memory_ids uuid[]) RETURNS bigint
-    LANGUAGE plpgsql VOLATILE
-    SET search_path FROM CURRENT
-AS $function$
+    LANGUAGE plpgsql SET search_path FROM CURRENT AS $function$
 #variable_conflict use_column
 DECLARE
     touched bigint;

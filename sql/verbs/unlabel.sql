@@ -1,15 +1,8 @@
 CREATE OR REPLACE FUNCTION unlabel(
-    agent text,
-    memory_id uuid,
-    labels text[],
-    kinds text[] DEFAULT '{keyword}',
-    reason text DEFAULT NULL,
-    actor text DEFAULT session_user,
-    metadata jsonb DEFAULT '{}'
-) RETURNS bigint
-    LANGUAGE plpgsql VOLATILE
-    SET search_path FROM CURRENT
-AS $function$
+    agent text, memory_id uuid, labels text[], kinds text[] DEFAULT '{keyword}',
+    reason text DEFAULT NULL, actor text DEFAULT session_user, metadata jsonb DEFAULT '{}')
+    RETURNS bigint
+    LANGUAGE plpgsql SET search_path FROM CURRENT AS $function$
 #variable_conflict use_column
 DECLARE
     given record := given_labels(labels, kinds, '{1}');

@@ -1,15 +1,8 @@
 CREATE OR REPLACE FUNCTION unlink(
-    agent text,
-    source_id uuid,
-    target_id uuid,
-    kind text DEFAULT 'related',
-    reason text DEFAULT NULL,
-    actor text DEFAULT session_user,
-    metadata jsonb DEFAULT '{}'
-) RETURNS boolean
-    LANGUAGE plpgsql VOLATILE
-    SET search_path FROM CURRENT
-AS $function$
+    agent text, source_id uuid, target_id uuid, kind text DEFAULT 'related',
+    reason text DEFAULT NULL, actor text DEFAULT session_user, metadata jsonb DEFAULT '{}')
+    RETURNS boolean
+    LANGUAGE plpgsql SET search_path FROM CURRENT AS $function$
 #variable_conflict use_column
 DECLARE
     gone memory_links;

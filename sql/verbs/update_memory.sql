@@ -1,10 +1,8 @@
 CREATE OR REPLACE FUNCTION update_memory(
     agent text, memory_id uuid, changes jsonb, check_compliance boolean DEFAULT true,
-    reason text DEFAULT NULL, actor text DEFAULT session_user, metadata jsonb DEFAULT '{}'
-) RETURNS SETOF memory_records
-    LANGUAGE plpgsql VOLATILE
-    SET search_path FROM CURRENT
-AS $function$
+    reason text DEFAULT NULL, actor text DEFAULT session_user, metadata jsonb DEFAULT '{}')
+    RETURNS SETOF memory_records
+    LANGUAGE plpgsql SET search_path FROM CURRENT AS $function$
 #variable_conflict use_column
 DECLARE
     old agent_memories;
@@ -77,9 +75,7 @@ COMMENT ON FUNCTION update_memory IS
     'Changes fields of a memory, as in {"importance": 0.9}, and returns it. Raises PM004 where another active memory says the same then.';
 
 CREATE OR REPLACE FUNCTION settable_fields() RETURNS text[]
-    LANGUAGE plpgsql STABLE
-    SET search_path FROM CURRENT
-AS $function$
+    LANGUAGE plpgsql STABLE SET search_path FROM CURRENT AS $function$
 BEGIN
     RETURN ARRAY(
         SELECT a.attname::text FROM pg_attribute a

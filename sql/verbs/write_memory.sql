@@ -1,7 +1,5 @@
 CREATE OR REPLACE FUNCTION write_memory(agent text, changed agent_memories) RETURNS void
-    LANGUAGE plpgsql VOLATILE
-    SET search_path FROM CURRENT
-AS $function$
+    LANGUAGE plpgsql SET search_path FROM CURRENT AS $function$
 DECLARE
     moment timestamptz := now();
 BEGIN
@@ -38,11 +36,9 @@ COMMENT ON FUNCTION write_memory IS
     'Writes all fields of a memory that is locked; its key, counters and history stay.';
 
 CREATE OR REPLACE FUNCTION note_change(
-    event_type text, old agent_memories, new agent_memories, names text[],
-    reason text, actor text, metadata jsonb) RETURNS void
-    LANGUAGE plpgsql VOLATILE
-    SET search_path FROM CURRENT
-AS $function$
+    event_type text, old agent_memories, new agent_memories, names text[], reason text, actor text,
+    metadata jsonb) RETURNS void
+    LANGUAGE plpgsql SET search_path FROM CURRENT AS $function$
 DECLARE
     before jsonb;
     after jsonb;
