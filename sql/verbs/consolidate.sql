@@ -19,14 +19,12 @@ BEGIN
       JOIN agent_memories m ON m.agent_id = agent AND m.id = c.memory_id;
     PERFORM FROM agent_memories m
       WHERE m.agent_id = agent AND m.id = ANY (ids)
-      ORDER BY m.id
-        FOR NO KEY UPDATE;
+      ORDER BY m.id FOR NO KEY UPDATE;
     FOR found IN
         SELECT array_agg(k.id ORDER BY k.place) AS ids,
                array_agg(k.updated_at ORDER BY k.place) AS times
           FROM unnest(ids, times, numbers) WITH ORDINALITY k(id, updated_at, cluster, place)
-         GROUP BY k.cluster
-         ORDER BY k.cluster
+         GROUP BY k.cluster ORDER BY k.cluster
     LOOP
         RETURN QUERY
         SELECT c.* FROM consolidate_memories(agent, found.ids, found.times, actor => actor) c;

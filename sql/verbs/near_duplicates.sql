@@ -23,11 +23,9 @@ BEGIN
           FROM numbered one
           JOIN numbered other ON one.id < other.id
          WHERE similarity(one.embedding, other.embedding, NULL) > threshold
-         ORDER BY similarity DESC, older_id
-         LIMIT k
+         ORDER BY similarity DESC, older_id LIMIT k
     )
-    SELECT p.older_id, p.newer_id, older.content, newer.content, p.similarity
-      FROM pairs p
+    SELECT p.older_id, p.newer_id, older.content, newer.content, p.similarity FROM pairs p
       JOIN agent_memories older ON older.agent_id = agent AND older.id = p.older_id
       JOIN agent_memories newer ON newer.agent_id = agent AND newer.id = p.newer_id
      ORDER BY p.similarity DESC, p.older_id, p.newer_id;

@@ -7,8 +7,7 @@ DECLARE
     touched bigint;
 BEGIN
     INSERT INTO memory_usage AS u (agent_id, memory_id, retrieval_count, last_accessed_at)
-    SELECT m.agent_id, m.id, 1, now()
-      FROM agent_memories m
+    SELECT m.agent_id, m.id, 1, now() FROM agent_memories m
      WHERE m.agent_id = agent AND m.id = ANY (memory_ids)
      ORDER BY m.id
         ON CONFLICT (agent_id, memory_id) DO UPDATE
