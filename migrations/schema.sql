@@ -1291,6 +1291,12 @@ ALTER TABLE ONLY pgrecall.tier_defaults
     ADD CONSTRAINT pk_tier_defaults PRIMARY KEY (tier);
 
 --
+-- Name: ix_agent_memories_agent_id_content_hash; Type: INDEX; Schema: pgrecall; Owner: -
+--
+
+CREATE INDEX ix_agent_memories_agent_id_content_hash ON pgrecall.agent_memories USING btree (agent_id, content_hash) WHERE (superseded_by IS NOT NULL);
+
+--
 -- Name: ix_agent_memories_agent_id_content_hash_edition; Type: INDEX; Schema: pgrecall; Owner: -
 --
 

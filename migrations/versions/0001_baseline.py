@@ -260,6 +260,7 @@ def _create_memories() -> None:
         unique=True,
         postgresql_where=sa.text("status = 'active'"),
     )
+    _index(table, "agent_id", "content_hash", postgresql_where=sa.text("superseded_by IS NOT NULL"))
     _index(table, "agent_id", "inserted_at")
     op.create_index(
         f"ix_{table}_words",

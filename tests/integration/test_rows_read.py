@@ -134,13 +134,15 @@ ON_ALL = {
 WITHIN = {
     *("assessed", "forget_positions", "insert_memories", "lock_memories", "lock_same"),
     *("mark_superseded", "memories_below", "near_memory", "newest_memories", "next_edition"),
-    *("noted_labels", "put_away", "question", "require_incoming", "restate", "same_memory"),
-    *("successors", "supersede_in_turn", "together", "unmet_condition", "write_memory"),
+    *("note_events", "noted_labels", "put_away", "question", "require_incoming", "restate"),
+    *("same_memory", "successors", "supersede_in_turn", "supersede_successors", "together"),
+    *("unmet_condition", "write_memory"),
     *("begin_garbage_run", "create_positions"),
 }
 """What the calls above call in their turn."""
 OF_NO_MEMORIES = {
-    *("id_of_key", "incoming_fault", "require_found", "require_owner", "term_key", "term_keys"),
+    *("id_of_key", "incoming_fault", "named_owner", "require_found", "require_note"),
+    *("require_owner", "term_key", "term_keys"),
     *("drop_rank_index", "end_garbage_run", "wait_for_near_writers"),
 }
 OF_RANK_INDEXES = {

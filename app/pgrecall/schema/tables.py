@@ -230,6 +230,12 @@ def _memories(metadata: MetaData) -> Table:
             unique=True,
             postgresql_where=text("status = 'active'"),
         ),
+        Index(
+            None,
+            "agent_id",
+            "content_hash",
+            postgresql_where=text("superseded_by IS NOT NULL"),
+        ),
         Index(None, "agent_id", "inserted_at"),
         Index(
             "ix_agent_memories_words",
