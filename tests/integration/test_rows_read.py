@@ -144,8 +144,7 @@ OF_NO_MEMORIES = {
     *("drop_rank_index", "end_garbage_run", "wait_for_near_writers"),
 }
 OF_RANK_INDEXES = {
-    *("memories_of", "rank_candidates", "rank_index_states", "word_candidates"),
-    "worded_candidates",
+    *("memories_of", "rank_candidates", "rank_index_states", "worded_candidates"),
 }
 """Asked for an owner with a rank index, or for all owners; they have tests of their own."""
 
@@ -249,7 +248,7 @@ def test_what_is_done_for_an_owner_reads_nothing_of_the_others(
     read = read_by(large, ON_ALL[name], plans)
 
     assert any(rows for _, rows in read.values()) or name == "recall_plan"
-    # PostgreSQL takes a table for as wide as it was, and a small one may be read as a whole then; but
+    # PostgreSQL takes a table for as wide as it was, and may read a small one as a whole then; but
     # never once for each row.
     old = large.statistics == "of few rows"
     for table, (scans, rows) in read.items():
