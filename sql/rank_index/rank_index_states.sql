@@ -65,7 +65,7 @@ BEGIN
         beside := written + changed + used;
         due := CASE
             WHEN space <> rank_space() THEN 'built by another version of pgrecall, not used'
-            WHEN NOT has_words THEN 'built before its words were compared as they are now'
+            WHEN NOT has_words THEN 'its words are those of a former language, not used'
             WHEN beside > max_beside
             THEN to_char(beside, 'FM999,999,999,999') || ' memories written, changed or used since'
             WHEN now() - built_at > max_age THEN floor(date_part('epoch', now() - built_at) / 86400) || ' days old'

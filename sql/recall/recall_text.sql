@@ -34,7 +34,10 @@ BEGIN
         ON u.agent_id = m.agent_id AND u.memory_id = m.id AND u.agent_id {owned}' ELSE '' END],
         ['{words}', CASE WHEN has_words THEN
       'LEFT JOIN keyword_shares(q.owners, q.query_text) words
-        ON words.agent_id = m.agent_id AND words.memory_id = m.id' ELSE '' END],
+        ON words.memory_id = m.id'
+          -- Of one owner: told once more, it would seem so few that each is compared with each.
+          || CASE WHEN 'teams' = ANY (given) THEN ' AND words.agent_id = m.agent_id' ELSE '' END
+          ELSE '' END],
         ['{words of candidates}', CASE WHEN has_words THEN
       'CROSS JOIN LATERAL (
           SELECT least(coalesce(sum(a.weight) FILTER (WHERE a.term = ANY (its.terms))

@@ -137,9 +137,6 @@ CALLS: dict[str, list[str]] = {
     "unlink": ["unlink('one', {memory}, {other}, 'one')"],
     "unmet_condition": ["unmet_condition('one', {over}, 'valid', now())"],
     "update_memory": ["update_memory('one', {memory}, '{{\"importance\": 0.9}}')"],
-    "word_candidates": [
-        f"word_candidates({RANKED}, 0.3, '{{{{onesecret}}}}', '{{{{40}}}}', '{{{{0.1}}}}', 10)"
-    ],
     "worded_candidates": [
         f"worded_candidates({RANKED}, 10, 40, 0.3, '{{{{onesecret}}}}', '{{{{40}}}}', "
         "'{{0.1}}', 40, 0.5)"
