@@ -148,7 +148,9 @@ def test_indexes_are_the_keys_those_on_texts_and_those_to_find_others_by(
         "CREATE INDEX ix_agent_memories_words ON pgrecall.agent_memories USING gin "
         "(pgrecall.term_keys(agent_id, terms)) WITH (fastupdate=off)",
         "CREATE INDEX ix_agent_memories_agent_id_inserted_at ON pgrecall.agent_memories "
-        "USING btree (agent_id, inserted_at)",
+        "USING btree (agent_id, inserted_at) WHERE (inserted_at IS NOT NULL)",
+        "CREATE INDEX ix_agent_memories_agent_id_content_hash ON pgrecall.agent_memories "
+        "USING btree (agent_id, content_hash) WHERE (superseded_by IS NOT NULL)",
     ]
     of_positions = [
         "CREATE INDEX ix_rank_positions_position ON ONLY pgrecall.rank_positions USING hnsw "
