@@ -83,5 +83,5 @@ schema: .venv/test  ## Write migrations/schema.sql anew
 clean:  ## Remove environments and caches
 	rm -rf .venv .venv-lowest build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
 
-recall: .venv/test  ## Write what sql/recall has of the profiles and the search anew
+recall: .venv/test  ## Write what sql/recall has of the repository's search anew
 	$(BIN)/python -m pgrecall.recall_files sql/recall

@@ -89,6 +89,9 @@ CALLS: dict[str, list[str]] = {
     "newest_memories": ["newest_memories('one', 5)"],
     "next_edition": ["next_edition('one', content_hash({content}))"],
     "note_change": [f"note_change('importance', {ONE_ROW})"],
+    "note_events": [
+        "note_events('one', 'x', ARRAY[{memory}], '{{}}', '{{}}', NULL, 'who', '{{}}')"
+    ],
     "noted_labels": ["noted_labels('one', {memory}, '{{keyword}}', '{{onelabel}}')"],
     "owners_of_memories": ["owners_of_memories(true)"],
     "positions_of": ["positions_of('one', '2026-01-01')"],
@@ -125,6 +128,7 @@ CALLS: dict[str, list[str]] = {
     "supersede_in_turn": [
         "supersede_in_turn('one', {memory}, {other}, NULL, NULL, 'who', {memory})"
     ],
+    "supersede_successors": ["supersede_successors('one', ARRAY[{memory}], 'who', {memory})"],
     "sweep_orphans_batch": ["sweep_orphans_batch('one')"],
     "term_weights": ["term_weights('one', 'onesecret')", "term_weights('one', 'onesecret', false)"],
     "together": ["together('one', ARRAY[{memory}, {other}], 'tags')"],
@@ -133,9 +137,6 @@ CALLS: dict[str, list[str]] = {
     "unlink": ["unlink('one', {memory}, {other}, 'one')"],
     "unmet_condition": ["unmet_condition('one', {over}, 'valid', now())"],
     "update_memory": ["update_memory('one', {memory}, '{{\"importance\": 0.9}}')"],
-    "word_candidates": [
-        f"word_candidates({RANKED}, 0.3, '{{{{onesecret}}}}', '{{{{40}}}}', '{{{{0.1}}}}', 10)"
-    ],
     "worded_candidates": [
         f"worded_candidates({RANKED}, 10, 40, 0.3, '{{{{onesecret}}}}', '{{{{40}}}}', "
         "'{{0.1}}', 40, 0.5)"

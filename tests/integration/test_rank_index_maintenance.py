@@ -289,7 +289,7 @@ def test_an_index_without_the_words_as_they_are_compared_is_due(
     build(repo)
     migrate.change_language(own_url, "simple")
 
-    assert due(repo) == "built before its words were compared as they are now"
+    assert due(repo) == "its words are those of a former language, not used"
     assert repo.search(A, NORTH, strategy="index", touch=False).strategy == "index"
     assert maintain(repo) == [A]
     assert due(repo) is None

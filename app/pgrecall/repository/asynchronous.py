@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Coroutine
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, nullcontext
 from copy import copy
 from functools import partial
 from inspect import isawaitable
@@ -21,7 +21,7 @@ from pgrecall.repository.copying import copy_statement, copy_types, know_vectors
 from pgrecall.repository.results import binary_results
 from pgrecall.repository.retries import MAX_ATTEMPTS, pause_before
 from pgrecall.repository.running import Connect, Embeddings, present_as, repeatable, running
-from pgrecall.repository.transactions import has_none, in_transactions, needs_none
+from pgrecall.repository.transactions import has_none, needs_none, set_autocommit
 from pgrecall.repository.translation import translated
 from pgrecall.schema import DEFAULT_SCHEMA, Tables, tables
 from pgrecall.steps import (
@@ -225,12 +225,13 @@ class AsyncMemoryRepository:
     async def _borrowed(self, verb: Verb | None) -> AsyncIterator[AsyncConnection]:
         if isinstance(self._bind, AsyncEngine):
             async with self._bind.connect() as connection:
-                if verb is not None and await connection.run_sync(needs_none):
-                    yield await connection.execution_options(isolation_level="AUTOCOMMIT")
-                else:
-                    await connection.run_sync(in_transactions)
-                    async with connection.begin():
+                alone = verb is not None and await connection.run_sync(needs_none)
+                before = await connection.run_sync(set_autocommit, alone)
+                try:
+                    async with nullcontext() if alone else connection.begin():
                         yield connection
+                finally:
+                    await connection.run_sync(set_autocommit, before)
             return
         bind = self._bind
         theirs = await bind.connection() if isinstance(bind, AsyncSession) else bind

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, nullcontext
 from copy import copy
 from functools import partial
 from typing import Any, Concatenate, ParamSpec, TypeVar
@@ -20,7 +20,7 @@ from pgrecall.repository.copying import copy_statement, copy_types, know_vectors
 from pgrecall.repository.results import binary_results
 from pgrecall.repository.retries import MAX_ATTEMPTS, pause_before
 from pgrecall.repository.running import Connect, Embeddings, present_as, repeatable, running
-from pgrecall.repository.transactions import has_none, in_transactions, needs_none
+from pgrecall.repository.transactions import has_none, needs_none, set_autocommit
 from pgrecall.repository.translation import translated
 from pgrecall.schema import DEFAULT_SCHEMA, Tables, tables
 from pgrecall.steps import (
@@ -221,11 +221,13 @@ class MemoryRepository:
     def _borrowed(self, verb: Verb | None) -> Iterator[Connection]:
         if isinstance(self._bind, Engine):
             with self._bind.connect() as connection:
-                if verb is not None and needs_none(connection):
-                    yield connection.execution_options(isolation_level="AUTOCOMMIT")
-                else:
-                    with in_transactions(connection).begin():
+                alone = verb is not None and needs_none(connection)
+                before = set_autocommit(connection, alone)
+                try:
+                    with nullcontext() if alone else connection.begin():
                         yield connection
+                finally:
+                    set_autocommit(connection, before)
             return
         theirs = self._bind.connection() if isinstance(self._bind, Session) else self._bind
         if verb is not None and verb.refuses and not has_none(theirs):
