@@ -1157,7 +1157,8 @@ CREATE TABLE pgrecall.rank_positions (
     memory_id uuid NOT NULL,
     index_id uuid NOT NULL,
     "position" public.halfvec(282) NOT NULL,
-    words bigint[] NOT NULL
+    words bigint[] NOT NULL,
+    bytes integer NOT NULL
 )
 PARTITION BY LIST (index_id);
 
@@ -1190,6 +1191,12 @@ COMMENT ON COLUMN pgrecall.rank_positions."position" IS 'Where it lies in the ra
 --
 
 COMMENT ON COLUMN pgrecall.rank_positions.words IS 'The keys of its words.';
+
+--
+-- Name: COLUMN rank_positions.bytes; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON COLUMN pgrecall.rank_positions.bytes IS 'How long it is, in UTF-8.';
 
 --
 -- Name: alembic_version alembic_version_pkc; Type: CONSTRAINT; Schema: pgrecall; Owner: -

@@ -17,6 +17,7 @@ from sqlalchemy import (
     ColumnElement,
     Double,
     FromClause,
+    Integer,
     Text,
     any_,
     bindparam,
@@ -96,7 +97,9 @@ class Scope:
     asked_about: ColumnElement[Any] | None = None
     """The moment that was asked about explicitly: no retrieval after it is seen."""
     keyword: ColumnElement[float] | None = None
-    """The keyword signal's value; None: the query has no text."""
+    """The share of the query's terms that a memory has; None: the query has no text."""
+    bytes: ColumnElement[int] | None = None
+    """The length of a memory, where its content is not at hand."""
     apply_decay: ColumnElement[bool] | None = None
     """Decides in SQL whether trust decays; None: the profile has decided."""
     parameter: Parameter = bound
@@ -236,7 +239,13 @@ def _(signal: EntityOverlap, scope: Scope) -> Expression:
 
 @value.register
 def _(signal: Keyword, scope: Scope) -> Expression:
-    return literal_column("0::float8", Double()) if scope.keyword is None else scope.keyword
+    if scope.keyword is None:
+        return literal_column("0::float8", Double())
+    length = scope.bytes
+    if length is None:
+        length = func.octet_length(scope.memories.c.content, type_=Integer())
+    b, pivot = scope.number("keyword_b", signal.b), scope.number("keyword_pivot", signal.pivot)
+    return scope.function("keyword", scope.keyword, length, b, pivot)
 
 
 def _rates(signal: Recency, scope: Scope) -> Expression:

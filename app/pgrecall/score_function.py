@@ -16,7 +16,7 @@ from pgrecall.errors import InvalidProfile
 from pgrecall.profile import Profile
 from pgrecall.quoting import shortened
 from pgrecall.schema import tables
-from pgrecall.signals import Signal, Trust, requires_embedding
+from pgrecall.signals import Keyword, Signal, Trust, requires_embedding
 
 _POSTGRESQL = dialect(paramstyle="named")  # type: ignore[no-untyped-call]
 KEYWORD = "coalesce(words.share, 0)"
@@ -213,13 +213,15 @@ def _place(name: str) -> str:
 
 def _followed(signal: Signal) -> dict[str, Any]:
     """How far the rank index follows a signal; `terms`: see `rank_space.Term`."""
-    found = {
+    found: dict[str, Any] = {
         "reads_usage": signal.reads_usage,
         "uncovered": not rank_space.is_covered(signal, with_entities=True),
         "roughly": rank_space.is_followed_roughly(signal),
     }
-    terms = [term.values for term in rank_space.terms(signal) if term.share]
-    return {name: value for name, value in found.items() if value} | {"terms": terms}
+    found = {name: value for name, value in found.items() if value}
+    if isinstance(signal, Keyword):
+        found |= {"b": signal.b, "pivot": signal.pivot}
+    return found | {"terms": [term.values for term in rank_space.terms(signal) if term.share]}
 
 
 def _without_decay(signal: Signal) -> dict[str, Any]:

@@ -34,7 +34,7 @@ from pgrecall.signals import (
 _MOMENTS = ("created_at", "last_accessed_at")
 _NUMBERS = (
     *("similarity", "keyword", "retrieval_count", "usefulness", "importance", "confidence"),
-    *("trust", "trust_half_life_hours"),
+    *("trust", "trust_half_life_hours", "bytes"),
 )
 _WORDS = ("trust_curve", "tier", "memory_type")
 _LISTS = ("additional_types", "entities", "query_entities")
@@ -49,9 +49,10 @@ def score(
 ) -> Breakdown:
     """The score of values at hand.
 
-    `values` may hold `similarity`, `keyword`, `query_entities` and the columns that signals read
-    (VALUES), meaning what those columns mean; what is missing or None counts as it does in the
-    database: no embedding, unknown age, never retrieved, the column's default. `as_of` is the
+    `values` may hold `similarity`, `keyword` (the share of the query's terms), `bytes` (the length
+    of the memory in UTF-8), `query_entities` and the columns that signals read (VALUES), meaning
+    what those columns mean; what is missing or None counts as it does in the database: no
+    embedding, unknown age, never retrieved, the column's default, short. `as_of` is the
     moment ages are measured at, by default now; given, no retrieval after it counts.
 
     Raises UnknownName for a value of another name, InputError for a time without a zone.
@@ -132,7 +133,8 @@ def _(signal: EntityOverlap, values: Mapping[str, Any], as_of: datetime) -> floa
 
 @_value.register
 def _(signal: Keyword, values: Mapping[str, Any], as_of: datetime) -> float:
-    return _clamped(values.get("keyword") or 0.0)
+    long = max((values.get("bytes") or 0) / signal.pivot, 1.0)
+    return _clamped(values.get("keyword") or 0.0) / (1 - signal.b + signal.b * long)
 
 
 @_value.register

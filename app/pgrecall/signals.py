@@ -229,13 +229,27 @@ class EntityOverlap(Signal):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Keyword(Signal):
-    """Share of the query's terms that the memory has, by their weight: Σ idf(matched) / Σ idf(all).
+    """Share of the query's terms that the memory has, less where the memory is long:
+    share / (1 - b + b · greatest(1, bytes / pivot)), share = Σ idf(matched) / Σ idf(known).
 
-    idf = ln(1 + (N - n + 0.5) / (n + 0.5)), where n of the owner's N memories have the term. 0
-    without a query text, or where it has no term that counts.
+    idf = ln(1 + (N - n + 0.5) / (n + 0.5)), where n of the owner's N memories have the term. A term
+    that nothing searched in has is not known: no memory could match it. `bytes` is the length of
+    the memory in UTF-8, `pivot` that up to which it counts as short, `b` from 0 to 1 how much more
+    counts: a long memory names many things in passing. 0 without a query text, or where it has no
+    term that counts. The pivot is that of Singhal, Buckley and Mitra (1996).
     """
 
     name: ClassVar[str] = "keyword"
+    b: float = 0.8
+    pivot: float = 400
+
+    def __post_init__(self) -> None:
+        _require_share(self, "b", self.b)
+        _require_number("keyword", "pivot", self.pivot)
+        if not 1 <= self.pivot <= 1e9:
+            raise InvalidProfile(
+                f"keyword: pivot must lie within 1 and 1e9 bytes, got {shortened(self.pivot)}"
+            )
 
 
 KINDS: dict[str, type[Signal]] = {

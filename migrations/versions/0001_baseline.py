@@ -488,6 +488,7 @@ def _create_rank_positions() -> None:
             index_id uuid NOT NULL,
             position {extension()}.halfvec({length}) NOT NULL,
             words bigint[] NOT NULL,
+            bytes integer NOT NULL,
             CONSTRAINT pk_rank_positions PRIMARY KEY (memory_id, index_id)
         ) PARTITION BY LIST (index_id)
         """
@@ -509,6 +510,7 @@ def _create_rank_positions() -> None:
         "COLUMN rank_positions.index_id": "Of which rank index it is a part.",
         "COLUMN rank_positions.position": "Where it lies in the rank space.",
         "COLUMN rank_positions.words": "The keys of its words.",
+        "COLUMN rank_positions.bytes": "How long it is, in UTF-8.",
     }
     for what, comment in comments.items():
         quoted = comment.replace("'", "''")

@@ -65,6 +65,7 @@ BEGIN
     RETURN jsonb_build_object(
         'indexes', indexes, 'k', k, 'filtered', filtered,
         'keyword_weight', CASE WHEN has_words THEN words ELSE 0 END, 'walk', 3 * most / 2,
+        'words', jsonb_path_query_first(facts, '$.signals[*] ? (@.name == "keyword")'),
         'enough', candidates / CASE WHEN filtered THEN 5 ELSE 3 END, 'candidates', candidates,
         'reach', least(greatest(4 * candidates, 3 * most / 2), 1000),
         'whole', (SELECT coalesce(jsonb_agg(o), '[]') FROM unnest(owners) o

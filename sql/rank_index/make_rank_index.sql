@@ -46,7 +46,8 @@ BEGIN
     END IF;
     as_of := coalesce(as_of, least(there.newest, built_at));
     relation := create_positions(agent);
-    EXECUTE format('INSERT INTO %I (memory_id, position, words) SELECT * FROM positions_of($1, $2)', relation)
+    EXECUTE format('INSERT INTO %I (memory_id, position, words, bytes) '
+                   'SELECT * FROM positions_of($1, $2)', relation)
         USING agent, as_of;
     -- What the graph takes while it is built: beyond that, pgvector goes on many times slower.
     graph := (SELECT 2 * a.atttypmod + 32 * make_rank_index.m + 256 FROM pg_attribute a

@@ -4,13 +4,14 @@
 -- similarity find less; were they all even, those that lean on other signals would. The order has
 -- nothing to do with time or topic: filled from old to new, the graph finds much less.
 CREATE OR REPLACE FUNCTION positions_of(agent text, as_of timestamptz)
-    RETURNS TABLE (memory_id uuid, "position" @extschema:vector@.halfvec, words bigint[])
+    RETURNS TABLE (memory_id uuid, "position" @extschema:vector@.halfvec, words bigint[],
+                   bytes integer)
     LANGUAGE sql STABLE ROWS 10000
 BEGIN ATOMIC
     SELECT sized.id,
            (sized.meaning OPERATOR(@extschema:vector@.||) sized.signals OPERATOR(@extschema:vector@.||) ARRAY[
                0.5::float8 * sqrt(max(sized.squared) OVER () - sized.squared)]::@extschema:vector@.vector)::@extschema:vector@.halfvec,
-           sized.words
+           sized.words, sized.bytes
       FROM (SELECT placed.*, -(placed.signals OPERATOR(@extschema:vector@.<#>) placed.signals) AS squared
               FROM (
                 SELECT m.id,
@@ -40,7 +41,7 @@ BEGIN ATOMIC
                              sqrt(0.05::float8) * (m.embedding IS NULL)::integer,
                              sqrt(0.05::float8) * (m.trust IS NULL)::integer,
                              sqrt(0.05::float8) * (m.created_at IS NULL)::integer]::@extschema:vector@.vector AS signals,
-                       term_keys(m.agent_id, m.terms) AS words
+                       term_keys(m.agent_id, m.terms) AS words, octet_length(m.content) AS bytes
                   FROM agent_memories m
                   LEFT JOIN memory_usage u ON u.agent_id = m.agent_id AND u.memory_id = m.id
                  CROSS JOIN (SELECT positions_of.as_of AS now,
@@ -61,7 +62,7 @@ BEGIN ATOMIC
 END;
 
 COMMENT ON FUNCTION positions_of IS
-    'Where an owner''s active memories lie in the rank space, and the keys of their words.';
+    'Where an owner''s active memories lie in the rank space, the keys of their words, and how long they are.';
 
 CREATE OR REPLACE FUNCTION rank_questions(agent text, number integer) RETURNS text[]
     LANGUAGE sql STABLE

@@ -11,7 +11,8 @@ CREATE OR REPLACE FUNCTION rank_candidates(
     agent text, relation text, query text, candidates integer,
     written_since timestamptz, used_since timestamptz,
     reach integer DEFAULT 0, keyword_weight float8 DEFAULT 0, terms text[] DEFAULT '{}',
-    memories bigint[] DEFAULT '{}', weights float8[] DEFAULT '{}')
+    memories bigint[] DEFAULT '{}', weights float8[] DEFAULT '{}',
+    b float8 DEFAULT 0, pivot float8 DEFAULT 1)
     RETURNS TABLE (memory_id uuid, from_index boolean)
     LANGUAGE plpgsql VOLATILE ROWS 200
     SET search_path FROM CURRENT
@@ -41,7 +42,7 @@ BEGIN
         IF cardinality(terms) > 0 THEN
             RETURN QUERY SELECT w.memory_id, true FROM worded_candidates(
                 agent, relation, query, candidates, reach, keyword_weight,
-                terms, memories, weights, owned, likeness) w;
+                terms, memories, weights, b, pivot, owned, likeness) w;
         ELSE
             RETURN QUERY SELECT n.memory_id, true
                            FROM near_positions(

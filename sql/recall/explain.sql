@@ -86,7 +86,8 @@ SELECT o.agent_id, o.score, o.signals, o.meets, l.score AS last_score, l.signals
                    'term', t.term, 'matched', t.term = ANY (tsvector_to_array(m.terms)), 'weight', t.weight,
                    'share', t.weight / t.total, 'memories', t.memories) ORDER BY t.weight DESC, t.term), '[]')
           FROM agent_memories m, LATERAL (
-                   SELECT w.*, sum(w.weight) OVER () AS total FROM term_weights(m.agent_id, query_text) w) t
+                   SELECT w.*, sum(w.weight) OVER () AS total FROM term_weights(
+                       m.agent_id, query_text, true, asked.owners, as_of) w) t
          WHERE m.agent_id = own.agent_id AND m.id = memory_id AND query_text IS NOT NULL);
     RETURN NEXT;
 END

@@ -33,7 +33,7 @@ BEGIN
       'LEFT JOIN memory_usage u
         ON u.agent_id = m.agent_id AND u.memory_id = m.id AND u.agent_id {owned}' ELSE '' END],
         ['{words}', CASE WHEN has_words THEN
-      'LEFT JOIN keyword_shares(q.owners, q.query_text) words
+      'LEFT JOIN keyword_shares(q.owners, q.query_text, moment => {asked about}) words
         ON words.memory_id = m.id'
           -- Of one owner: told once more, it would seem so few that each is compared with each.
           || CASE WHEN 'teams' = ANY (given) THEN ' AND words.agent_id = m.agent_id' ELSE '' END
@@ -44,6 +44,7 @@ BEGIN
                                 / sum(a.weight), 0), 1) AS share
             FROM (SELECT tsvector_to_array(m.terms) AS terms OFFSET 0) its,
                  unnest(t.terms, t.weights) a(term, weight)) words' ELSE '' END],
+        ['{asked about}', CASE WHEN 'as_of' = ANY (given) THEN 'q.moment' ELSE 'NULL' END],
         ['{owned}', CASE WHEN 'teams' = ANY (given) THEN '= ANY (q.owners)' ELSE '= q.owners[1]' END],
         ['{share}', CASE WHEN has_words THEN 'coalesce(words.share, 0)' ELSE '0::float8' END]
     ] LOOP
@@ -76,7 +77,7 @@ CREATE OR REPLACE FUNCTION ranked_text(through_indexes boolean) RETURNS text
            array_agg(t.memories ORDER BY t.term) AS memories,
            array_agg(t.weight ORDER BY t.term) AS weights
       FROM q CROSS JOIN sources s
-     CROSS JOIN LATERAL term_weights(s.owner_id, q.query_text, false) t
+     CROSS JOIN LATERAL term_weights(s.owner_id, q.query_text, false, q.owners, {asked about}) t
      WHERE q.query_text IS NOT NULL
      GROUP BY s.owner_id
 ), nominated AS (
@@ -87,7 +88,8 @@ CREATE OR REPLACE FUNCTION ranked_text(through_indexes boolean) RETURNS text
          s.owner_id, s.relation, s.direction, (q.sources -> 'candidates')::integer,
          s.built_at, s.used_since, (q.sources -> 'reach')::integer,
          (q.sources -> 'keyword_weight')::float8, coalesce(t.terms, '{}'),
-         coalesce(t.memories, '{}'), coalesce(t.weights, '{}')) c
+         coalesce(t.memories, '{}'), coalesce(t.weights, '{}'),
+         (q.sources -> 'words' -> 'b')::float8, (q.sources -> 'words' -> 'pivot')::float8) c
      GROUP BY s.owner_id, c.memory_id
 ), every AS MATERIALIZED (
     SELECT m.agent_id, m.id, {score} AS score, {share} AS keyword, n.source

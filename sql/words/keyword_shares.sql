@@ -3,9 +3,12 @@
 -- The query is taken apart by a plan of its own: one that is kept would keep the language too.
 -- Where a policy has to be asked first, the index of words cannot be used: then the owner's memories
 -- are read once, for all terms.
+-- A term that no owner has tells nothing apart: it counts for none. `others` are owners searched beside
+-- these. `moment` is one that was asked about explicitly: what was created later is not counted.
 -- Fewer rows are promised than large owners have memories, so that a search hashes these rows, not
 -- the memories with their embeddings.
-CREATE OR REPLACE FUNCTION keyword_shares(owners text[], query_text text)
+CREATE OR REPLACE FUNCTION keyword_shares(
+    owners text[], query_text text, others text[] DEFAULT '{}', moment timestamptz DEFAULT NULL)
     RETURNS TABLE (agent_id text, memory_id uuid, share float8)
     LANGUAGE plpgsql STABLE PARALLEL SAFE ROWS 1000
     SET search_path FROM CURRENT
@@ -25,10 +28,10 @@ BEGIN
     EXECUTE 'SELECT ARRAY(SELECT term FROM query_terms($1))' INTO asked_for USING query_text;
     any_of := term_query(asked_for);
     FOR one IN SELECT DISTINCT each FROM unnest(owners) each LOOP
-        total := memories_of(one);
+        total := memories_of(one, moment);
         RETURN QUERY
         WITH asked AS MATERIALIZED (
-            SELECT term_key(one, q.term) AS key, term_query(ARRAY[q.term]) AS query
+            SELECT q.term, term_key(one, q.term) AS key, term_query(ARRAY[q.term]) AS query
               FROM unnest(asked_for) q(term)
         ), found AS MATERIALIZED (
             SELECT a.key, t.memory_id
@@ -37,6 +40,7 @@ BEGIN
                 SELECT m.id AS memory_id FROM agent_memories m
                  WHERE term_keys(m.agent_id, m.terms) @> ARRAY[a.key]
                    AND m.agent_id = one COLLATE "C"
+                   AND coalesce(m.created_at <= moment, true)
                 OFFSET 0) t
              WHERE NOT guarded
             UNION ALL
@@ -44,8 +48,10 @@ BEGIN
               FROM agent_memories m
               JOIN asked a ON m.terms @@ a.query
              WHERE guarded AND m.agent_id = one AND m.terms @@ any_of
+               AND coalesce(m.created_at <= moment, true)
         ), weighed AS MATERIALIZED (
-            SELECT a.key, term_weight(coalesce(c.memories, 0), total) AS weight
+            SELECT a.key, CASE WHEN c.memories > 0 OR has_term(array_remove(owners || others, one), a.term, moment)
+                               THEN term_weight(coalesce(c.memories, 0), total) ELSE 0 END AS weight
               FROM asked a
               LEFT JOIN (SELECT key, count(*) AS memories FROM found GROUP BY key) c
                 ON c.key = a.key
@@ -60,4 +66,4 @@ END
 $function$;
 
 COMMENT ON FUNCTION keyword_shares IS
-    'The keyword signal of every memory that has a term of the query, by owner: the weights of the terms it has as a share of those of all terms.';
+    'The keyword signal of every memory that has a term of the query, by owner: the weights of the terms it has as a share of those of all terms that any of the owners or others has, at a moment where one is given.';

@@ -1,5 +1,5 @@
 -- Apart, because those who call it have forbidden the index scan that counts without the rows.
-CREATE OR REPLACE FUNCTION memories_of(agent text) RETURNS bigint
+CREATE OR REPLACE FUNCTION memories_of(agent text, moment timestamptz DEFAULT NULL) RETURNS bigint
     LANGUAGE plpgsql STABLE PARALLEL SAFE
     SET search_path FROM CURRENT
     SET enable_indexscan = on
@@ -8,8 +8,12 @@ CREATE OR REPLACE FUNCTION memories_of(agent text) RETURNS bigint
     SET plan_cache_mode = force_generic_plan
 AS $function$
 BEGIN
-    RETURN (SELECT count(*) FROM agent_memories m WHERE m.agent_id = agent);
+    IF moment IS NULL THEN
+        RETURN (SELECT count(*) FROM agent_memories m WHERE m.agent_id = agent);
+    END IF;
+    RETURN (SELECT count(*) FROM agent_memories m
+             WHERE m.agent_id = agent AND coalesce(m.created_at <= moment, true));
 END
 $function$;
 
-COMMENT ON FUNCTION memories_of IS 'How many memories an owner has, whatever their status.';
+COMMENT ON FUNCTION memories_of IS 'How many memories an owner has, whatever their status; at a moment, those created by then.';

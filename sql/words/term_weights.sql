@@ -5,7 +5,8 @@
 -- rank_candidates), and each term would take a scan of the owner's memories.
 -- The query is taken apart by a plan of its own: one that is kept would keep the language too.
 CREATE OR REPLACE FUNCTION term_weights(
-    agent text, query_text text, exact boolean DEFAULT true)
+    agent text, query_text text, exact boolean DEFAULT true, others text[] DEFAULT '{}',
+    moment timestamptz DEFAULT NULL)
     RETURNS TABLE (term text, memories bigint, weight float8)
     LANGUAGE plpgsql STABLE PARALLEL SAFE ROWS 8
     SET search_path FROM CURRENT
@@ -31,20 +32,24 @@ BEGIN
     END IF;
     IF total IS NULL THEN
         known := NULL;
-        total := memories_of(agent);
+        total := memories_of(agent, moment);
     END IF;
     RETURN QUERY
-    SELECT counted.term, counted.n, term_weight(counted.n, total)
+    SELECT counted.term, counted.n,
+           CASE WHEN counted.n > 0 OR has_term(array_remove(others, agent), counted.term, moment)
+                THEN term_weight(counted.n, total) ELSE 0 END
       FROM (SELECT q.term, q.place, coalesce((known ->> q.term)::bigint, CASE WHEN guarded
                    THEN (SELECT count(*) FROM agent_memories m
-                          WHERE m.terms @@ term_query(ARRAY[q.term]) AND m.agent_id = agent)
+                          WHERE m.terms @@ term_query(ARRAY[q.term]) AND m.agent_id = agent
+                            AND coalesce(m.created_at <= moment, true))
                    ELSE (SELECT count(*) FROM agent_memories m
                           WHERE term_keys(m.agent_id, m.terms) @> ARRAY[term_key(agent, q.term)]
-                            AND m.agent_id = agent COLLATE "C") END) AS n
+                            AND m.agent_id = agent COLLATE "C"
+                            AND coalesce(m.created_at <= moment, true)) END) AS n
               FROM unnest(asked) WITH ORDINALITY q(term, place)) counted
      ORDER BY counted.place;
 END
 $function$;
 
 COMMENT ON FUNCTION term_weights IS
-    'The terms of a query: how many of an owner''s memories have each, and its weight in the keyword signal. Not exact: by what the owner''s rank index noted, as searches through it do; none of them behind policies.';
+    'The terms of a query: how many of an owner''s memories have each, and its weight in the keyword signal, 0 where neither that owner nor one of the others has it. Not exact: by what the owner''s rank index noted, as searches through it do; none of them behind policies.';

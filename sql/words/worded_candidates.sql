@@ -10,7 +10,7 @@
 CREATE OR REPLACE FUNCTION worded_candidates(
     agent text, relation text, query text, candidates integer,
     reach integer, keyword_weight float8, terms text[], memories bigint[], weights float8[],
-    owned bigint, likeness float8)
+    b float8, pivot float8, owned bigint, likeness float8)
     RETURNS TABLE (memory_id uuid)
     LANGUAGE plpgsql VOLATILE ROWS 100
     SET search_path FROM CURRENT
@@ -46,7 +46,7 @@ BEGIN
            coalesce(array_agg(t.share ORDER BY t.n, t.place), '{}'),
            coalesce(array_agg(t.n ORDER BY t.n, t.place), '{}')
       INTO keys, shares, numbers
-      FROM (SELECT a.term, a.n, a.place, a.weight / sum(a.weight) OVER () AS share
+      FROM (SELECT a.term, a.n, a.place, a.weight / nullif(sum(a.weight) OVER (), 0) AS share
               FROM unnest(terms, memories, weights) WITH ORDINALITY a(term, n, weight, place)) t
      WHERE t.n > 0;
     WHILE rare < cardinality(keys) AND left_over - numbers[rare + 1] >= 62 * candidates LOOP
@@ -58,17 +58,17 @@ BEGIN
         PERFORM set_config('hnsw.ef_search', walked::text, true);
         EXECUTE format($$
             WITH near AS MATERIALIZED (
-                SELECT memory_id, greatest(-(position OPERATOR(@extschema:vector@.<#>) $1), 0) AS nearness, words,
+                SELECT memory_id, greatest(-(position OPERATOR(@extschema:vector@.<#>) $1), 0) AS nearness, words, bytes,
                        -(position OPERATOR(@extschema:vector@.<#>) $7) AS alike
                   FROM %1$I ORDER BY position OPERATOR(@extschema:vector@.<#>) $1 LIMIT $2
             ), worded AS (
-                SELECT memory_id, nearness, words FROM near
+                SELECT memory_id, nearness, words, bytes FROM near
                  UNION ALL
-                SELECT memory_id, greatest(-(position OPERATOR(@extschema:vector@.<#>) $1), 0), words FROM %1$I
+                SELECT memory_id, greatest(-(position OPERATOR(@extschema:vector@.<#>) $1), 0), words, bytes FROM %1$I
                  WHERE words && $3 AND memory_id NOT IN (SELECT memory_id FROM near)
             ), scored AS MATERIALIZED (
                 SELECT memory_id, nearness + $6 * CASE WHEN words && $4 THEN (
-                           SELECT sum(share) FROM unnest(words) had(key)
+                           SELECT keyword(sum(share), bytes, $8, $9) FROM unnest(words) had(key)
                              JOIN unnest($4, $5) asked(key, share) USING (key)) ELSE 0 END AS score
                   FROM worded
             )
@@ -76,7 +76,7 @@ BEGIN
                    (SELECT min(nearness) FROM near), (SELECT max(alike) FROM near)
               FROM scored $$, relation)
             INTO ids, scores, farthest, met
-            USING query::@extschema:vector@.halfvec, walked, keys[:rare], keys, shares, keyword_weight, asked;
+            USING query::@extschema:vector@.halfvec, walked, keys[:rare], keys, shares, keyword_weight, asked, b, pivot;
         EXIT WHEN all_compared OR NOT has_missed(relation, asked, likeness, met, scores[1]);
         IF walked = 1000 THEN
             all_compared := true;
@@ -122,11 +122,11 @@ BEGIN
             SELECT * FROM unnest($1, $2) f(memory_id, score)
              UNION
             SELECT near.memory_id, near.nearness + $8 * (
-                       SELECT sum(share) FROM unnest(near.words) had(key)
+                       SELECT keyword(sum(share), near.bytes, $11, $12) FROM unnest(near.words) had(key)
                          JOIN unnest($6, $7) asked(key, share) USING (key))
               FROM unnest($3, $4) term(first, last)
              CROSS JOIN LATERAL (
-                SELECT p.memory_id, greatest(-(p.position OPERATOR(@extschema:vector@.<#>) $5), 0) AS nearness, p.words
+                SELECT p.memory_id, greatest(-(p.position OPERATOR(@extschema:vector@.<#>) $5), 0) AS nearness, p.words, p.bytes
                   FROM %I p
                  WHERE p.words @> $6[term.first:term.first]
                    AND p.words && $6[least(term.first + 1, term.last):term.last]
@@ -135,7 +135,7 @@ BEGIN
          ORDER BY score DESC LIMIT $10 $$, relation)
         USING coalesce(ids, '{}'), scores, firsts, lasts, query::@extschema:vector@.halfvec, keys, shares, keyword_weight,
               coalesce(scores[candidates] - keyword_weight * rest[rare + 1], '-Infinity'),
-              candidates;
+              candidates, b, pivot;
 END
 $function$;
 

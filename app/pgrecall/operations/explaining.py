@@ -103,12 +103,8 @@ def _terms(
     if wanted.query_text is None:
         return ()
     rows = yield Execute(
-        statements.terms_of(tables),
-        {
-            "owner_id": found.memory.owner_id,
-            "id": found.memory.id,
-            "query_text": wanted.query_text,
-        },
+        statements.terms_of(tables, others=wanted.shape.owners, as_of=wanted.as_of is not None),
+        wanted.parameters | {"whose": found.memory.owner_id, "id": found.memory.id},
     )
     total = math.fsum(row.weight for row in rows)
     terms = [

@@ -467,6 +467,7 @@ def _rank_positions(metadata: MetaData) -> Table:
         Column("index_id", Uuid, nullable=False, comment="Of which rank index it is a part."),
         Column("position", Embedding, nullable=False, comment="Where it lies in the rank space."),
         Column("words", ARRAY(BigInteger), nullable=False, comment="The keys of its words."),
+        Column("bytes", Integer, nullable=False, comment="How long it is, in UTF-8."),
         PrimaryKeyConstraint("memory_id", "index_id"),
         comment="Positions of memories in the rank space, a partition for each rank index; never "
         "read but by the partition's name, which rank_indexes says.",

@@ -32,6 +32,7 @@ from sqlalchemy.dialects.postgresql import ARRAY, aggregate_order_by, array
 from pgrecall import compiler
 from pgrecall.custom_condition import Expression
 from pgrecall.schema import Tables
+from pgrecall.signals import Keyword
 from pgrecall.statements.ranking import Search, Shape, described_in_order, scored
 from pgrecall.statements.words import shares_of_each, weighed
 
@@ -138,17 +139,17 @@ def _among_nominated(
     terms = {}
     words = None
     if shape.has_text:
-        terms = {number: _weighed(tables, number) for number in numbers}
+        terms = {number: _weighed(tables, number, shape) for number in numbers}
         every = union_all(*(select(its) for its in terms.values())).subquery("every_term")
         words = shares_of_each(tables.memories, every)
     found = [_of_index(tables, number, shape, terms.get(number)) for number in numbers]
     return scored(tables, shape, where, among=_nominated(found), words=words)
 
 
-def _weighed(tables: Tables, number: int) -> CTE:
+def _weighed(tables: Tables, number: int, shape: Shape) -> CTE:
     """The terms of the query as this index's owner has them."""
     owner_id = _bound(number, "owner_id", Text())
-    terms = weighed(tables, owner_id, exact=False)
+    terms = weighed(tables, owner_id, exact=False, others=shape.owners, as_of=shape.has_as_of)
     return (
         select(
             owner_id.label("owner_id"),
@@ -186,7 +187,7 @@ def _of_index(tables: Tables, number: int, shape: Shape, terms: CTE | None) -> S
         bindparam("candidates", type_=Integer()),
         since["built_at"],
         since["used_since"] if shape.follows_use else null(),
-        *([] if terms is None else _worded(terms)),
+        *([] if terms is None else _worded(terms, shape)),
         type_=Uuid(),
     )
     rows = found.table_valued(
@@ -196,8 +197,10 @@ def _of_index(tables: Tables, number: int, shape: Shape, terms: CTE | None) -> S
     return select(owner_id.label("owner_id"), rows.c.memory_id.label("id"), source.label("source"))
 
 
-def _worded(terms: CTE) -> list[ColumnElement[Any]]:
-    """How far to look by words, how much they weigh, and the terms of the query."""
+def _worded(terms: CTE, shape: Shape) -> list[ColumnElement[Any]]:
+    """How far to look by words, how much they weigh, the terms of the query, and how much length
+    counts."""
+    [keyword] = (signal for signal in shape.signals if isinstance(signal, Keyword))
 
     def all_of(column: ColumnElement[Any]) -> ColumnElement[Any]:
         found = func.array_agg(aggregate_order_by(column, terms.c.term), type_=ARRAY(column.type))
@@ -208,4 +211,6 @@ def _worded(terms: CTE) -> list[ColumnElement[Any]]:
         bindparam("reach", type_=Integer()),
         bindparam("keyword_weight", type_=Double()),
         *(all_of(column) for column in (terms.c.term, terms.c.memories, terms.c.weight)),
+        compiler.bound("keyword_b", keyword.b, Double()),
+        compiler.bound("keyword_pivot", keyword.pivot, Double()),
     ]

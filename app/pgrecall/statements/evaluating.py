@@ -361,6 +361,7 @@ class Asked:
             asked_about=as_of if self.shape.has_as_of else func.coalesce(queries.c.as_of, never),
             query_entities=entities,
             keyword=keyword,
+            bytes=None if keyword is None else pool.c.bytes,
             parameter=_constant,
         )
         return within, rows
@@ -397,6 +398,8 @@ def _pool(tables: Tables, shape: EvaluationShape, where: Sequence[Expression]) -
             if not _is_of_pair(signal)
         ]
         found = conditions(within, shape.filters, as_of=shape.has_as_of)
+    if shape.has_text and shape.reads(Keyword):
+        columns.append(func.octet_length(memories.c.content, type_=Integer()).label("bytes"))
     return (
         select(*columns)
         .select_from(with_usage(memories, usage, owners=shape.owners))
@@ -469,7 +472,10 @@ def _words(tables: Tables, shape: EvaluationShape) -> CTE:
     owners: Any = bindparam(OWNERS, type_=ARRAY(Text))
     if not shape.has_teams:
         owners = array([bindparam(OWNER, type_=Text())])
-    rows = keyword_shares(tables, owners, queries.c.query_text).lateral()
+    as_of: ColumnElement[Any] = queries.c.as_of
+    if shape.has_as_of:
+        as_of = func.coalesce(as_of, moment(True))
+    rows = keyword_shares(tables, owners, queries.c.query_text, owners, as_of).lateral()
     return (
         select(queries.c[NUMBER], rows.c.memory_id.label("id"), rows.c.share)
         .select_from(queries.join(rows, true()))

@@ -243,7 +243,8 @@ def with_words(
     memories = tables.memories
     if not shape.has_text:
         return rows, scope(tables, memories, as_of=shape.has_as_of), []
-    words = shares(tables, owners) if words is None else words
+    if words is None:
+        words = shares(tables, owners, others=shape.owners, as_of=shape.has_as_of)
     keyword = share(words)
     within = scope(tables, memories, as_of=shape.has_as_of, keyword=keyword)
     return with_shares(rows, memories, words), within, [keyword.label(KEYWORD)]

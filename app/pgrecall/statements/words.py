@@ -31,38 +31,47 @@ from sqlalchemy.sql.selectable import Join, Lateral, LateralFromClause, TableVal
 
 from pgrecall import compiler
 from pgrecall.schema import Tables
-from pgrecall.statements.conditions import OWNER, asked_for, owned, texts
+from pgrecall.statements.conditions import OWNER, asked_for, moment, owned, texts
 
 
 def query_text() -> ColumnElement[Any]:
     return bindparam("query_text", type_=Text())
 
 
-def shares(tables: Tables, owners: str) -> FromClause:
-    """The keyword signal of these owners' memories that have any term of the query.
+def shares(tables: Tables, owners: str, *, others: str, as_of: bool) -> FromClause:
+    """The share of the query's terms that these owners' memories have, where they have any.
 
     Columns: id, share, and of several owners owner_id: with a condition more the planner would
-    expect so few rows that it might compare each with each. Parameters: query_text, the owners'.
+    expect so few rows that it might compare each with each. Parameters: query_text, the owners',
+    `others`, all that are searched, and as_of where it is given.
     """
-    one_or_more = texts(owners) if owners != OWNER else array([bindparam(OWNER, type_=Text())])
-    rows = keyword_shares(tables, one_or_more, query_text())
+    rows = keyword_shares(
+        tables, _of(owners), query_text(), _of(others), moment(True) if as_of else _NEVER
+    )
     columns = [rows.c.memory_id.label("id"), rows.c.share]
     if owners != OWNER:
         columns.append(rows.c.agent_id.label("owner_id"))
     return select(*columns).subquery(f"words_of_{owners}")
 
 
+_NEVER: ColumnElement[Any] = literal_column("NULL::timestamptz")
+
+
+def _of(owners: str) -> ColumnElement[Any]:
+    """Those whom the parameter of this name tells, as an array."""
+    return texts(owners) if owners != OWNER else array([bindparam(OWNER, type_=Text())])
+
+
 def keyword_shares(
-    tables: Tables, owners: ColumnElement[Any], text: ColumnElement[Any]
+    tables: Tables,
+    owners: ColumnElement[Any],
+    text: ColumnElement[Any],
+    others: ColumnElement[Any],
+    asked_about: ColumnElement[Any],
 ) -> TableValuedAlias:
     """The rows of the SQL function: agent_id, memory_id, share."""
-    found: Any = compiler.schema_function(
-        tables.schema,
-        "keyword_shares",
-        owners,
-        text,
-        type_=Uuid(),
-    )
+    arguments = (owners, text, others, asked_about)
+    found: Any = compiler.schema_function(tables.schema, "keyword_shares", *arguments, type_=Uuid())
     rows: TableValuedAlias = found.table_valued(
         column("agent_id", Text()),
         column("memory_id", Uuid()),
@@ -111,14 +120,21 @@ def share(words: FromClause) -> ColumnElement[float]:
     return func.coalesce(words.c.share, literal_column("0::float8"), type_=Double())
 
 
-def weighed(tables: Tables, owner_id: ColumnElement[Any], *, exact: bool) -> FromClause:
-    """The terms of the query with their weights, as of `term_weights`: term, memories, weight."""
+def weighed(
+    tables: Tables, owner_id: ColumnElement[Any], *, exact: bool, others: str, as_of: bool
+) -> FromClause:
+    """The terms of the query with their weights, as of `term_weights`: term, memories, weight.
+
+    Parameters: query_text, `others`, all that are searched, and as_of where it is given.
+    """
     found: Any = compiler.schema_function(
         tables.schema,
         "term_weights",
         owner_id,
         query_text(),
         literal_column(str(exact).lower(), Boolean()),
+        _of(others),
+        moment(True) if as_of else _NEVER,
         type_=Text(),
     )
     rows: FromClause = found.table_valued(
@@ -131,11 +147,11 @@ def weighed(tables: Tables, owner_id: ColumnElement[Any], *, exact: bool) -> Fro
 
 
 @lru_cache
-def terms_of(tables: Tables) -> Select[Any]:
-    """The query's terms, whether the memory `id` of `owner_id` has each, and what each weighs."""
-    memories = tables.memories
-    terms = weighed(tables, bindparam(OWNER, type_=Text()), exact=True)
-    this = and_(owned(memories), memories.c.id == bindparam("id", type_=Uuid()))
+def terms_of(tables: Tables, *, others: str, as_of: bool) -> Select[Any]:
+    """The query's terms, whether the memory `id` of `whose` has each, and what each weighs."""
+    memories, whose = tables.memories, bindparam("whose", type_=Text())
+    terms = weighed(tables, whose, exact=True, others=others, as_of=as_of)
+    this = and_(memories.c.agent_id == whose, memories.c.id == bindparam("id", type_=Uuid()))
     stored = select(func.tsvector_to_array(memories.c.terms)).where(this).scalar_subquery()
     has = func.array_position(stored, terms.c.term).is_not(None)
     return select(terms.c.term, terms.c.memories, terms.c.weight, has.label("matched"))

@@ -1,0 +1,23 @@
+CREATE OR REPLACE FUNCTION has_term(owners text[], term text, moment timestamptz) RETURNS boolean
+    LANGUAGE plpgsql STABLE PARALLEL SAFE
+    SET search_path FROM CURRENT
+    SET enable_seqscan = off
+    SET enable_indexscan = off
+AS $function$
+DECLARE
+    one text;
+BEGIN
+    FOREACH one IN ARRAY owners LOOP
+        IF EXISTS (SELECT FROM agent_memories m
+                    WHERE term_keys(m.agent_id, m.terms) @> ARRAY[term_key(one, term)]
+                      AND m.agent_id = one COLLATE "C" AND m.terms @@ term_query(ARRAY[term])
+                      AND coalesce(m.created_at <= moment, true)) THEN
+            RETURN true;
+        END IF;
+    END LOOP;
+    RETURN false;
+END
+$function$;
+
+COMMENT ON FUNCTION has_term IS
+    'Whether any of these owners has a memory with a term, at a moment where one is given.';
