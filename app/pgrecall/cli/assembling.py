@@ -8,6 +8,7 @@ import typer
 from rich.table import Table
 from rich.text import Text
 
+from pgrecall.cli.app import App
 from pgrecall.cli.asking import (
     AsOf,
     Entities,
@@ -33,6 +34,9 @@ from pgrecall.hits import Strategy
 from pgrecall.quoting import shortened
 from pgrecall.schema import DEFAULT_SCHEMA
 
+app = App(panel="Remember and recall")
+
+
 REASONS = {
     "min_score": "its score is below the floor",
     "too_long": "it does not fit into what is left",
@@ -43,6 +47,7 @@ REASONS = {
 }
 
 
+@app.command()
 def context(
     text: Annotated[str, typer.Argument(help="What the prompt is about.")],
     agent: Agent,

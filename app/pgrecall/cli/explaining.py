@@ -9,6 +9,7 @@ import typer
 from rich.table import Table
 from rich.text import Text
 
+from pgrecall.cli.app import App
 from pgrecall.cli.asking import (
     AsOf,
     Entities,
@@ -33,10 +34,14 @@ from pgrecall.cli.times import When, moment
 from pgrecall.explanation import Explanation
 from pgrecall.schema import DEFAULT_SCHEMA
 
+app = App(panel="Remember and recall")
+
+
 MAX_TERMS = 40
 """Shown; --json tells all."""
 
 
+@app.command()
 def explain(
     memory: MemoryId,
     text: Annotated[str, typer.Argument(help="What was looked for.")],
