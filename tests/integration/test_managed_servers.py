@@ -6,6 +6,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 
 import psycopg
 import pytest
@@ -13,7 +14,7 @@ from sqlalchemy import NullPool, create_engine, make_url
 
 from pgrecall import MemoryRepository, migrate
 from pgrecall.cli.main import app
-from pgrecall.errors import InputError, MigrationFailed, PgRecallError
+from pgrecall.errors import InputError, MigrationFailed
 from tests.conftest import DIMENSIONS, new_database
 from tests.integration.tenants import furnish, guard, outcome, things_of
 from tests.integration.tenants_calls import CALLS, METHODS, PROCEDURES, RECALLS
@@ -32,7 +33,7 @@ def managed(server_url: str, tmp_path_factory: pytest.TempPathFactory) -> Iterat
             run(url, f"CREATE ROLE {role} LOGIN PASSWORD 'x'")
         run(url, f"GRANT CREATE ON DATABASE {make_url(url).database} TO {OWNER}")
         owner = as_role(url, OWNER)
-        with pytest.raises(MigrationFailed, match="schema extensions.*GRANT USAGE ON SCHEMA"):
+        with pytest.raises(MigrationFailed, match=r"schema extensions.*GRANT USAGE ON SCHEMA"):
             migrate.upgrade(owner, dimensions=DIMENSIONS)
         run(url, f"GRANT USAGE ON SCHEMA extensions TO {OWNER}")
         migrate.upgrade(owner, dimensions=DIMENSIONS)
@@ -76,13 +77,10 @@ def test_it_calls_every_method(managed: str) -> None:
     engine = create_engine(
         make_url(as_role(managed, OWNER)).set(drivername="postgresql+psycopg"), poolclass=NullPool
     )
-    for name, works in METHODS.items():
+    for works in METHODS.values():
         for work in works(memory, other):  # type: ignore[arg-type]
-            with engine.connect() as connection:
-                try:
-                    work(MemoryRepository(connection))
-                except PgRecallError as refused:
-                    assert "permission" not in str(refused), name
+            with engine.connect() as connection, suppress(InputError):  # too few queries to tune by
+                work(MemoryRepository(connection))
 
 
 def test_those_it_lets_in_search_behind_its_policies(managed: str) -> None:
@@ -93,7 +91,8 @@ def test_those_it_lets_in_search_behind_its_policies(managed: str) -> None:
 
 
 def test_it_runs_every_procedure_and_drops_what_it_built(managed: str) -> None:
-    for call in (*sum(PROCEDURES.values(), []), "collect_garbage('one', max_live => 1)"):
-        run(as_role(managed, OWNER), f"CALL pgrecall.{call}")
+    for calls in PROCEDURES.values():
+        for call in calls:
+            run(as_role(managed, OWNER), f"CALL pgrecall.{call}")
     run(as_role(managed, OWNER), "SELECT pgrecall.drop_rank_index('one')")
     assert migrate.downgrade(as_role(managed, OWNER)).revision is None

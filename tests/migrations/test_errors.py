@@ -292,7 +292,7 @@ def test_a_database_that_is_not_utf8(
 def test_a_role_without_rights(empty_url: str, role: str) -> None:
     run(empty_url, "CREATE EXTENSION vector")
 
-    with pytest.raises(MigrationFailed, match="denied for database.*GRANT CREATE ON DATABASE"):
+    with pytest.raises(MigrationFailed, match=r"denied for database.*GRANT CREATE ON DATABASE"):
         migrate.upgrade(as_role(empty_url, role), dimensions=3)
 
     assert value(empty_url, OURS) == 0

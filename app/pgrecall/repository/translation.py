@@ -54,8 +54,8 @@ _PERMITTED_BY = {
     "`CREATE EXTENSION vector` in this database",
     "for database": "a role may create the schema after `GRANT CREATE ON DATABASE`, or let whose "
     "the database is run `CREATE SCHEMA … AUTHORIZATION …`",
-    "for schema": "a role is let in by `pgrecall migrate grant`, and into a schema that pgvector is "
-    "in by `GRANT USAGE ON SCHEMA`",
+    "for schema": "a role is let in by `pgrecall migrate grant`, and into the schema of pgvector "
+    "by `GRANT USAGE ON SCHEMA`",
     "": "a role is let in by `pgrecall migrate grant`, and one that may only read searches with "
     "touch=False",
 }

@@ -26,7 +26,7 @@ from sqlalchemy import (
     true,
 )
 from sqlalchemy.dialects.postgresql import ARRAY
-from sqlalchemy.sql.selectable import Lateral
+from sqlalchemy.sql.selectable import LateralFromClause
 
 from pgrecall import compiler
 from pgrecall.compiler import Scope
@@ -271,7 +271,7 @@ def _in_full(tables: Tables, ranked: Any, shape: Shape) -> Select[Any]:
     return statement
 
 
-def by_key(tables: Tables, best: FromClause, shape: Shape) -> Lateral:
+def by_key(tables: Tables, best: FromClause, shape: Shape) -> LateralFromClause:
     """The memories of these rows (owner_id, id), each looked up by its key.
 
     By OFFSET 0, whatever the plan: one that was made while an owner had few memories, and is kept,
