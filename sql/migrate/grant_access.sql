@@ -36,6 +36,7 @@ DECLARE
     ours name := current_schema();
     levels text[] := '{reader,writer,maintainer}';
     rank integer := array_position(levels, grant_access.level);
+    pgvector oid := (SELECT e.extnamespace FROM pg_extension e WHERE e.extname = 'vector');
     command text;
 BEGIN
     IF rank IS NULL THEN
@@ -43,6 +44,11 @@ BEGIN
             USING ERRCODE = 'invalid_parameter_value';
     ELSIF NOT EXISTS (SELECT FROM pg_roles r WHERE r.rolname = grant_access.role) THEN
         RAISE EXCEPTION 'there is no role %: create it first, with CREATE ROLE', grant_access.role
+            USING ERRCODE = 'invalid_parameter_value';
+    ELSIF NOT has_schema_privilege(grant_access.role, pgvector, 'USAGE') THEN
+        RAISE EXCEPTION 'role % may not use the schema that pgvector is in: let whose that is run '
+            'GRANT USAGE ON SCHEMA % TO %', grant_access.role, pgvector::regnamespace,
+            quote_ident(grant_access.role)
             USING ERRCODE = 'invalid_parameter_value';
     END IF;
     PERFORM revoke_access(grant_access.role);

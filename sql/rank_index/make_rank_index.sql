@@ -13,6 +13,7 @@ DECLARE
     language regconfig := text_language();
     former_built_at timestamptz;
     there record;
+    words record;
     measured record;
     questions text[];
     graph bigint;
@@ -62,17 +63,24 @@ BEGIN
         SELECT * INTO measured
           FROM calibrated_candidates(relation, questions, 10, '{64,100,150,200,300}', 0.99, 0.5);
     END IF;
+    SELECT * INTO words FROM common_terms(agent, 256);
     PERFORM attach_positions(relation, agent);
-    DELETE FROM rank_indexes r WHERE r.agent_id = agent;
     -- By the lock of this statement a change of the language waits, or was waited for.
-    INSERT INTO rank_indexes (
+    INSERT INTO rank_indexes AS r (
         agent_id, relation, space, as_of, built_at, memories, at_least, m, ef_construction, seconds,
         candidates, likeness, term_memories, common_terms)
-    SELECT agent, make_rank_index.relation, rank_space(), make_rank_index.as_of, make_rank_index.built_at,
-           there.memories, make_rank_index.at_least, make_rank_index.m, make_rank_index.ef_construction,
-           date_part('epoch', clock_timestamp() - start), measured.candidates, measured.likeness,
-           words.memories, words.terms
-      FROM (SELECT) one LEFT JOIN common_terms(agent, 256) words ON text_language() = language;
+    VALUES (
+        agent, make_rank_index.relation, rank_space(), make_rank_index.as_of, make_rank_index.built_at,
+        there.memories, make_rank_index.at_least, make_rank_index.m, make_rank_index.ef_construction,
+        date_part('epoch', clock_timestamp() - start), measured.candidates, measured.likeness,
+        CASE WHEN text_language() = language THEN words.memories END,
+        CASE WHEN text_language() = language THEN words.terms END)
+        ON CONFLICT (agent_id) DO UPDATE
+       SET (relation, space, as_of, built_at, memories, at_least, m, ef_construction, seconds,
+            candidates, likeness, term_memories, common_terms)
+         = (excluded.relation, excluded.space, excluded.as_of, excluded.built_at, excluded.memories,
+            excluded.at_least, excluded.m, excluded.ef_construction, excluded.seconds,
+            excluded.candidates, excluded.likeness, excluded.term_memories, excluded.common_terms);
     RETURN NEXT;
 END
 $function$;

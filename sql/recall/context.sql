@@ -81,7 +81,8 @@ COMMENT ON FUNCTION context IS
 CREATE OR REPLACE FUNCTION context_text(
     profile text, facts jsonb, given text[], has_words boolean, through_indexes boolean) RETURNS text
     LANGUAGE sql STABLE PARALLEL SAFE
-    RETURN recall_text(profile, facts, given, has_words, through_indexes, $text$WITH q AS NOT MATERIALIZED (
+    RETURN recall_text(profile, facts, given, has_words, through_indexes,
+                       $text$WITH q AS NOT MATERIALIZED (
     SELECT {q}
 ), {ranked}, pool AS MATERIALIZED (
     SELECT row_number() OVER (ORDER BY r.score DESC, r.id)::integer AS place, r.*,

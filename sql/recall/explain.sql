@@ -19,7 +19,8 @@ BEGIN
     query_text := asked.asked_words;
     query_entities := asked.asked_entities;
     metadata := asked.contained;
-    EXECUTE recall_text(profile, asked.facts, asked.given, query_text IS NOT NULL, false, $text$WITH q AS NOT MATERIALIZED (
+    EXECUTE recall_text(profile, asked.facts, asked.given, query_text IS NOT NULL, false, $text$
+WITH q AS NOT MATERIALIZED (
     SELECT {q}
 ), every AS MATERIALIZED (
     SELECT m.agent_id, m.id, {score} AS score, {share} AS keyword
@@ -66,12 +67,14 @@ SELECT o.agent_id, o.score, o.signals, o.meets, l.score AS last_score, l.signals
         SELECT jsonb_agg(jsonb_build_object('signal', s.name, 'value', s.value, 'weight', s.weight,
                    'contribution', s.weight * s.value,
                    'share', CASE WHEN own.score > 0 THEN s.weight * s.value / own.score ELSE 0 END,
-                   'behind', s.weight * ((own.last_signals ->> s.name)::float8 - s.value)) ORDER BY s.place)
+                   'behind', s.weight * ((own.last_signals ->> s.name)::float8 - s.value))
+                   ORDER BY s.place)
           FROM (SELECT e.place, e.said ->> 'name' AS name, asked.weighed[e.place] AS weight,
                        (own.signals ->> (e.said ->> 'name'))::float8 AS value
                   FROM jsonb_array_elements(asked.facts -> 'signals') WITH ORDINALITY e(said, place)) s);
     unmet := ARRAY(SELECT e.key FROM jsonb_each(own.meets) e WHERE e.value = 'false' ORDER BY e.key);
-    reasons := ARRAY(SELECT unmet_condition(own.agent_id, memory_id, name, asked.moment) FROM unnest(unmet) name)
+    reasons := ARRAY(SELECT unmet_condition(own.agent_id, memory_id, name, asked.moment)
+                       FROM unnest(unmet) name)
         || CASE WHEN own.score < min_score
                 THEN ARRAY[format('its score %s is below min_score %s', round(own.score::numeric, 6), min_score)]
                 ELSE '{}' END
@@ -83,11 +86,12 @@ SELECT o.agent_id, o.score, o.signals, o.meets, l.score AS last_score, l.signals
     returned := reasons = '{}';
     terms := (
         SELECT coalesce(jsonb_agg(jsonb_build_object(
-                   'term', t.term, 'matched', t.term = ANY (tsvector_to_array(m.terms)), 'weight', t.weight,
-                   'share', t.weight / t.total, 'memories', t.memories) ORDER BY t.weight DESC, t.term), '[]')
+                   'term', t.term, 'matched', t.term = ANY (tsvector_to_array(m.terms)),
+                   'weight', t.weight, 'share', coalesce(t.weight / t.total, 0), 'memories', t.memories)
+                   ORDER BY t.weight DESC, t.term), '[]')
           FROM agent_memories m, LATERAL (
-                   SELECT w.*, sum(w.weight) OVER () AS total FROM term_weights(
-                       m.agent_id, query_text, true, asked.owners, as_of) w) t
+                SELECT w.*, nullif(sum(w.weight) OVER (), 0) AS total
+                  FROM term_weights(m.agent_id, query_text, true, asked.owners, as_of) w) t
          WHERE m.agent_id = own.agent_id AND m.id = memory_id AND query_text IS NOT NULL);
     RETURN NEXT;
 END
@@ -98,12 +102,9 @@ COMMENT ON FUNCTION explain IS
 
 CREATE OR REPLACE FUNCTION unmet_condition(agent text, memory_id uuid, name text, moment timestamptz)
     RETURNS text
-    LANGUAGE plpgsql STABLE SET search_path FROM CURRENT AS $function$
-DECLARE
-    m agent_memories;
-BEGIN
-    SELECT * INTO m FROM agent_memories a WHERE a.agent_id = agent AND a.id = memory_id;
-    RETURN CASE name
+    LANGUAGE sql STABLE
+BEGIN ATOMIC
+    SELECT CASE name
         WHEN 'valid' THEN concat_ws('; ',
             CASE WHEN m.valid_from > moment THEN 'valid only from ' || m.valid_from END,
             CASE WHEN m.valid_until <= moment THEN 'valid only until ' || m.valid_until END,
@@ -114,8 +115,8 @@ BEGIN
         WHEN 'as_of' THEN 'created after as_of, at ' || m.created_at
         WHEN 'embedding' THEN 'has no embedding, which this profile requires'
         WHEN 'label_kinds' THEN 'filtered by labels'
-        ELSE 'filtered by ' || regexp_replace(name, '^(\$\w+) \d+$', 'metadata \1') END;
-END
-$function$;
+        ELSE 'filtered by ' || regexp_replace(name, '^(\$\w+) \d+$', 'metadata \1') END
+      FROM agent_memories m WHERE m.agent_id = agent AND m.id = memory_id;
+END;
 
 COMMENT ON FUNCTION unmet_condition IS 'What keeps a memory out of an answer, in words.';

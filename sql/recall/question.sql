@@ -98,6 +98,7 @@ COMMENT ON FUNCTION question IS
 CREATE OR REPLACE FUNCTION metadata_comparisons(metadata jsonb) RETURNS jsonb
     LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE SET search_path FROM CURRENT AS $function$
 DECLARE
+    known text[] := '{$eq,$ne,$gt,$gte,$lt,$lte,$in,$nin,$exists}';
     compared jsonb;
     one record;
 BEGIN
@@ -107,15 +108,14 @@ BEGIN
     END IF;
     compared := (
         SELECT jsonb_agg(jsonb_build_object('key', m.key, 'operator', c.key, 'value', c.value))
-          FROM jsonb_each(metadata) m, jsonb_each(
-                   CASE WHEN m.value @? 'strict $.keyvalue() ? (@.key starts with "$")' THEN m.value END) c);
+          FROM jsonb_each(metadata) m, jsonb_each(CASE
+                   WHEN m.value @? 'strict $.keyvalue() ? (@.key starts with "$")' THEN m.value END) c);
     FOR one IN SELECT c.*, coalesce(jsonb_typeof(c.value), 'null') AS kind
                  FROM jsonb_to_recordset(compared) c(key text, operator text, value jsonb) LOOP
-        IF one.operator NOT IN ('$eq', '$ne', '$gt', '$gte', '$lt', '$lte', '$in', '$nin', '$exists') THEN
-            RAISE EXCEPTION 'metadata[%]: unknown operator %; the operators are $eq, $ne, $gt, $gte, '
-                '$lt, $lte, $in, $nin, $exists', quote_literal(left(one.key, 60)),
-                quote_literal(left(one.operator, 60))
-                USING ERRCODE = 'PM007';
+        IF one.operator <> ALL (known) THEN
+            RAISE EXCEPTION 'metadata[%]: unknown operator %; the operators are %',
+                quote_literal(left(one.key, 60)), quote_literal(left(one.operator, 60)),
+                array_to_string(known, ', ') USING ERRCODE = 'PM007';
         ELSIF one.operator IN ('$gt', '$gte', '$lt', '$lte') AND one.kind NOT IN ('number', 'string')
               OR one.operator IN ('$in', '$nin') AND one.kind <> 'array'
               OR one.operator = '$exists' AND one.kind <> 'boolean' THEN

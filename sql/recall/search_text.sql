@@ -3,7 +3,8 @@
 CREATE OR REPLACE FUNCTION search_text(
     profile text, facts jsonb, given text[], has_words boolean, through_indexes boolean) RETURNS text
     LANGUAGE sql STABLE PARALLEL SAFE
-    RETURN recall_text(profile, facts, given, has_words, through_indexes, $text$WITH q AS NOT MATERIALIZED (
+    RETURN recall_text(profile, facts, given, has_words, through_indexes,
+                       $text$WITH q AS NOT MATERIALIZED (
     SELECT {q}
 ), {ranked}
 SELECT m.agent_id, m.id, m.content, m.memory_type, m.created_at, r.score,

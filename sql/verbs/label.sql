@@ -20,8 +20,11 @@ BEGIN
       FROM unnest(given.label_kinds, given.label_values, given.label_weights) g (kind, value, weight)
         ON CONFLICT (agent_id, memory_id, kind, value) DO UPDATE SET weight = excluded.weight;
     PERFORM note_events(agent, 'labelled', ARRAY[memory_id], ARRAY[before],
-        ARRAY[noted_labels(agent, memory_id, given.label_kinds, given.label_values)],
-        reason, actor, metadata);
+        ARRAY[jsonb_build_object('labels', (
+            SELECT jsonb_agg(jsonb_build_object('kind', g.kind, 'value', g.value, 'weight', g.weight)
+                             ORDER BY g.kind, g.value)
+              FROM unnest(given.label_kinds, given.label_values, given.label_weights)
+                   g (kind, value, weight)))], reason, actor, metadata);
     RETURN cardinality(given.label_values);
 END
 $function$;

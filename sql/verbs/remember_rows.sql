@@ -73,7 +73,11 @@ BEGIN
     END IF;
 
     stored := insert_memories(agent, memories, ids, CASE WHEN by_text THEN 0 END, actor);
-    PERFORM supersede_successors(agent, stored, actor, superseding);
+    -- Few owners have superseded memories: for most, one look into an index is all.
+    IF EXISTS (SELECT FROM agent_memories m
+                WHERE m.agent_id = agent AND m.superseded_by IS NOT NULL) THEN
+        PERFORM supersede_successors(agent, stored, actor, superseding);
+    END IF;
     IF cardinality(stored) = cardinality(ids) THEN
         RETURN QUERY SELECT i.n::integer, i.id, 'inserted', NULL::float8
           FROM unnest(ids) WITH ORDINALITY i(id, n);

@@ -51,27 +51,24 @@ $function$;
 COMMENT ON FUNCTION supersede_in_turn IS
     'A memory whose text was superseded holds again, with this validity: supersedes what has taken its place, from first on, but for one. Raises PM005 where the validity has passed.';
 
--- Few owners have superseded memories: for most, one look into an index is all. What is read is looked
--- up by its key, by subselect and OFFSET 0: joined, all of an owner might be read.
+-- What is read is looked up by its key, by subselect and OFFSET 0: joined, all of an owner might be.
 CREATE OR REPLACE FUNCTION supersede_successors(agent text, ids uuid[], actor text, but uuid)
     RETURNS void
     LANGUAGE plpgsql SET search_path FROM CURRENT AS $function$
 BEGIN
-    IF EXISTS (SELECT FROM agent_memories m WHERE m.agent_id = agent AND m.superseded_by IS NOT NULL) THEN
-        PERFORM lock_same(agent, ARRAY(
-            SELECT (SELECT m.content_hash FROM agent_memories m WHERE m.agent_id = agent AND m.id = i.id)
-              FROM unnest(ids) i(id)));
-        PERFORM supersede_in_turn(
-                   agent, new.id, old.superseded_by, new.valid_from, new.valid_until, actor, but)
-           FROM unnest(ids) i(id)
-          CROSS JOIN LATERAL (SELECT m.* FROM agent_memories m
-                               WHERE m.agent_id = agent AND m.id = i.id OFFSET 0) new
-          CROSS JOIN LATERAL (SELECT DISTINCT m.superseded_by FROM agent_memories m
-                               WHERE m.agent_id = agent AND m.content_hash = new.content_hash
-                                 AND m.superseded_by IS NOT NULL AND m.memory_type = new.memory_type
-                                 AND m.component IS NOT DISTINCT FROM new.component) old
-          WHERE new.edition IS NOT NULL;
-    END IF;
+    PERFORM lock_same(agent, ARRAY(
+        SELECT (SELECT m.content_hash FROM agent_memories m WHERE m.agent_id = agent AND m.id = i.id)
+          FROM unnest(ids) i(id)));
+    PERFORM supersede_in_turn(
+               agent, new.id, old.superseded_by, new.valid_from, new.valid_until, actor, but)
+       FROM unnest(ids) i(id)
+      CROSS JOIN LATERAL (SELECT m.* FROM agent_memories m
+                           WHERE m.agent_id = agent AND m.id = i.id OFFSET 0) new
+      CROSS JOIN LATERAL (SELECT DISTINCT m.superseded_by FROM agent_memories m
+                           WHERE m.agent_id = agent AND m.content_hash = new.content_hash
+                             AND m.superseded_by IS NOT NULL AND m.memory_type = new.memory_type
+                             AND m.component IS NOT DISTINCT FROM new.component) old
+      WHERE new.edition IS NOT NULL;
 END
 $function$;
 

@@ -133,6 +133,7 @@ CALLS: dict[str, list[str]] = {
     "term_weights": ["term_weights('one', 'onesecret')", "term_weights('one', 'onesecret', false)"],
     "together": ["together('one', ARRAY[{memory}, {other}], 'tags')"],
     "touch": ["touch('one', ARRAY[{memory}])"],
+    "trust_parts": ["trust_parts({row})"],
     "unlabel": ["unlabel('one', {memory}, ARRAY['onelabel'])"],
     "unlink": ["unlink('one', {memory}, {other}, 'one')"],
     "unmet_condition": ["unmet_condition('one', {over}, 'valid', now())"],
@@ -164,6 +165,7 @@ SAME_FOR_ALL = {
     *("attach_positions", "create_positions", "drop_positions", "index_positions"),
     *("forget_positions", "lock_memories", "lock_same", "mark_superseded", "write_memory"),
     *("assessed", "require_incoming", "sweep_orphans_batch", "supersede_in_turn"),
+    *("supersede_successors", "trust_parts"),
 }
 """What they return does not depend on what the owner has."""
 

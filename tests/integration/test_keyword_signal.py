@@ -56,17 +56,22 @@ def weight(having: int, of: int) -> float:
     return math.log(1 + (of - having + 0.5) / (having + 0.5))
 
 
-def weights(query: str, corpus: Sequence[str]) -> dict[str, float]:
+def weights(
+    query: str, corpus: Sequence[str], others: Sequence[str] = ()
+) -> dict[str, float]:
+    """Of each term of the query; 0 where nothing has it, in the corpus or searched beside it."""
     return {
         term: weight(sum(term in terms(one) for one in corpus), len(corpus))
+        if any(term in terms(one) for one in (*corpus, *others))
+        else 0.0
         for term in terms(query)
     }
 
 
-def share(query: str, content: str, corpus: Sequence[str]) -> float:
-    """The signal of one of the corpus' memories: Σ idf(matched) / Σ idf(all)."""
-    weighed = weights(query, corpus)
-    if not weighed:
+def share(query: str, content: str, corpus: Sequence[str], others: Sequence[str] = ()) -> float:
+    """Of one of the corpus' memories: Σ idf(matched) / Σ idf(known). All are short."""
+    weighed = weights(query, corpus, others)
+    if not any(weighed.values()):
         return 0.0
     matched = (weighed[term] for term in sorted(weighed) if term in terms(content))
     return math.fsum(matched) / math.fsum(weighed.values())
@@ -179,9 +184,10 @@ def test_each_owner_weighs_by_its_own_memories(
         assert shares(of_team) == expected(query, red)
         assert len(together) == len(own) + len(red) + len(blue)
         by_owner = {None: own, name: red, f"{name}-blue": blue}
+        every = [*own, *red, *blue]
         for hit in together:
             corpus = by_owner[hit.memory.team_id]
-            wanted = share(query, hit.memory.content, corpus)
+            wanted = share(query, hit.memory.content, corpus, every)
             assert hit.signals["keyword"] == pytest.approx(wanted, rel=0, abs=EXACT)
         if together:
             why = repo.explain(
@@ -189,7 +195,7 @@ def test_each_owner_weighs_by_its_own_memories(
                 teams=[name, f"{name}-blue"],
                 **{one: value for one, value in asked.items() if one != "touch"},
             )
-            wanted_weights = weights(query, by_owner[why.hit.memory.team_id])
+            wanted_weights = weights(query, by_owner[why.hit.memory.team_id], every)
             assert {term.term: term.weight for term in why.terms} == pytest.approx(wanted_weights)
 
 
@@ -221,11 +227,12 @@ def test_memories_that_are_left_out_count_for_the_weights(
         *(told, None), query_text="tea lamp", profile=ALONE, touch=False, as_of=NOW.replace(2027)
     )
 
-    wanted = {one: share("tea lamp", one, CORPUS) for one in CORPUS if one != gone}
+    counted = [one for one in CORPUS if one != gone or "created_at" not in change]
+    wanted = {one: share("tea lamp", one, counted) for one in CORPUS if one != gone}
     assert shares(hits) == pytest.approx(wanted, rel=0, abs=EXACT)
 
 
-def test_what_was_created_after_as_of_counts_for_the_weights(
+def test_what_was_created_after_as_of_does_not_count_for_the_weights(
     shared_repo: MemoryRepository, agent: str
 ) -> None:
     dated = [
@@ -238,7 +245,7 @@ def test_what_was_created_after_as_of_counts_for_the_weights(
         agent, query_text="tea lamp brick", profile=ALONE, as_of=before(8.5), touch=False
     )
 
-    wanted = {one: share("tea lamp brick", one, CORPUS) for one in CORPUS[:2]}
+    wanted = {one: share("tea lamp brick", one, CORPUS[:2]) for one in CORPUS[:2]}
     assert shares(hits) == pytest.approx(wanted, rel=0, abs=EXACT)
 
 
@@ -280,6 +287,25 @@ def test_weights_follow_every_change_at_once(shared_repo: MemoryRepository, agen
     shared_repo.clear(agent)
     shared_repo.add(agent, NewMemory("lamp", embedding=None))
     assert_exact(["lamp"])
+
+
+@pytest.mark.parametrize(("b", "pivot"), [(0.8, 400.0), (0.0, 1.0), (1.0, 20.0), (0.5, 10.0)])
+def test_a_long_memory_has_less_of_the_signal(
+    shared_repo: MemoryRepository, agent: str, b: float, pivot: float
+) -> None:
+    corpus = ["tea lamp", "tea " + "brück " * 100, "drum"]
+    shared_repo.add_many(agent, [NewMemory(one, embedding=None) for one in corpus])
+    profile = Profile("words", {Keyword(b=b, pivot=pivot): 1.0})
+
+    hits = shared_repo.search(agent, query_text="tea lamp", profile=profile, touch=False)
+
+    wanted = {}
+    for one in corpus:
+        long = max(len(one.encode()) / pivot, 1)
+        wanted[one] = share("tea lamp", one, corpus) / (1 - b + b * long)
+        values = {"keyword": share("tea lamp", one, corpus), "bytes": len(one.encode())}
+        assert score(profile, values).score == pytest.approx(wanted[one])
+    assert shares(hits) == pytest.approx(wanted, rel=0, abs=EXACT)
 
 
 def test_what_is_not_committed_counts_only_in_its_own_transaction(
@@ -516,7 +542,8 @@ def test_explain_agrees_with_the_search(
         ]
         heaviest_first = [term.weight for term in why.terms]
         assert heaviest_first == sorted(heaviest_first, reverse=True)
-        assert math.fsum(term.share for term in why.terms) == pytest.approx(1 if weighed else 0)
+        known = any(weighed.values())
+        assert math.fsum(term.share for term in why.terms) == pytest.approx(1 if known else 0)
         matched = math.fsum(term.share for term in why.terms if term.matched)
         assert matched == pytest.approx(hit.signals["keyword"], rel=0, abs=EXACT)
 

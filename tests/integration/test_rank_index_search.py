@@ -140,7 +140,7 @@ def forget(engine: Engine, ids: Sequence[UUID]) -> None:
 @pytest.fixture(scope="module")
 def world(server_url: str, template: str) -> Iterator[World]:
     with new_database(server_url, template) as url:
-        engine = create_engine(url, poolclass=NullPool)
+        engine = create_engine(url)
         repo = MemoryRepository(engine)
         stored = memories_of(BIG, MANY)
         ids = repo.add_many(BIG, stored)

@@ -12,7 +12,7 @@ import psycopg
 import pytest
 from psycopg.rows import dict_row
 from psycopg.types.json import Jsonb
-from sqlalchemy import Engine, NullPool, create_engine
+from sqlalchemy import Engine, create_engine
 
 from pgrecall import MemoryRepository, NewMemory, Profile, migrate
 from pgrecall.errors import InputError, MemoryNotFound
@@ -51,7 +51,7 @@ def memory(dice: random.Random, number: int) -> NewMemory:
 def world(server_url: str, template: str) -> Iterator[World]:
     dice = random.Random("recall agrees")
     with new_database(server_url, template) as url:
-        engine = create_engine(url, poolclass=NullPool)
+        engine = create_engine(url)
         repo = MemoryRepository(engine)
         repo.add_many(AGENT, [memory(dice, n) for n in range(1_500)])
         repo.teams.add_many(TEAM, [memory(dice, n) for n in range(400)])

@@ -486,5 +486,7 @@ def own_connection(own_database: str) -> Iterator[Connection]:
 
 
 @pytest.fixture
-def own_repo(own_database: str) -> MemoryRepository:
-    return MemoryRepository(create_engine(own_database, poolclass=NullPool))
+def own_repo(own_database: str) -> Iterator[MemoryRepository]:
+    engine = create_engine(own_database)
+    yield MemoryRepository(engine)
+    engine.dispose()

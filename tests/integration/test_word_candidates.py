@@ -16,7 +16,7 @@ import numpy as np
 import psycopg
 import pytest
 from psycopg import sql as psql
-from sqlalchemy import Engine, NullPool, create_engine
+from sqlalchemy import Engine, create_engine
 
 from pgrecall import Hits, MemoryRepository, NewMemory, migrate
 from tests.conftest import DIMENSIONS, new_database
@@ -83,7 +83,7 @@ class World:
 def world(server_url: str, template: str) -> Iterator[World]:
     """BIG is indexed; agents and teams `indexed` and `plain` are what they are called."""
     with new_database(server_url, template) as url:
-        engine = create_engine(url, poolclass=NullPool)
+        engine = create_engine(url)
         repo = MemoryRepository(engine)
         stored = memories(BIG, SIZE)
         ids = repo.add_many(BIG, stored)
@@ -589,7 +589,7 @@ def own_world(server_url: str, world: World) -> Iterator[World]:
     """A copy for a test that changes more than rows."""
     name = psycopg.conninfo.conninfo_to_dict(world.url)["dbname"]
     with new_database(server_url, str(name)) as url:
-        engine = create_engine(url, poolclass=NullPool)
+        engine = create_engine(url)
         yield World(engine, url, world.contents)
         engine.dispose()
 

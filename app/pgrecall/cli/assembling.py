@@ -8,6 +8,7 @@ import typer
 from rich.table import Table
 from rich.text import Text
 
+from pgrecall.cli.app import App
 from pgrecall.cli.asking import (
     AsOf,
     MinSimilarity,
@@ -28,6 +29,9 @@ from pgrecall.hits import Strategy
 from pgrecall.quoting import shortened
 from pgrecall.schema import DEFAULT_SCHEMA
 
+app = App(panel="Remember and recall")
+
+
 REASONS = {
     "min_score": "its score is below the floor",
     "too_long": "it does not fit into what is left",
@@ -38,6 +42,7 @@ REASONS = {
 }
 
 
+@app.command()
 @with_filters
 def context(
     text: Annotated[str, typer.Argument(help="What the prompt is about.")],

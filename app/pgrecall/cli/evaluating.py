@@ -10,6 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from pgrecall import chart
+from pgrecall.cli.app import App
 from pgrecall.cli.asking import AsOf, MinScore, MinSimilarity, Teams
 from pgrecall.cli.database import Agent, AsJson, DatabaseUrl, Schema, repository
 from pgrecall.cli.labelled import QueriesFile, Recorded, Seed, queries_of, require_source
@@ -20,9 +21,13 @@ from pgrecall.evaluation import METRICS, Evaluation, ProfileEvaluation, Scores
 from pgrecall.profiles import BUILT_IN
 from pgrecall.schema import DEFAULT_SCHEMA
 
+app = App(panel="Choose by evidence")
+
+
 PROFILES = "five_factor,last_access,half_life,trust,tiered,hybrid"
 
 
+@app.command()
 def evaluate(
     agent: Agent,
     file: QueriesFile = None,

@@ -9,6 +9,7 @@ import typer
 from rich.table import Table
 from rich.text import Text
 
+from pgrecall.cli.app import App
 from pgrecall.cli.asking import (
     AsOf,
     K,
@@ -28,10 +29,14 @@ from pgrecall.explanation import Explanation
 from pgrecall.filters import FilterArguments
 from pgrecall.schema import DEFAULT_SCHEMA
 
+app = App(panel="Remember and recall")
+
+
 MAX_TERMS = 40
 """Shown; --json tells all."""
 
 
+@app.command()
 @with_filters
 def explain(
     memory: MemoryId,

@@ -8,6 +8,7 @@ from typing import Annotated, Any, cast
 
 import typer
 
+from pgrecall.cli.app import App
 from pgrecall.cli.asking import (
     AsOf,
     K,
@@ -28,7 +29,10 @@ from pgrecall.hits import Strategy
 from pgrecall.query_plan import QueryPlan
 from pgrecall.schema import DEFAULT_SCHEMA
 
+app = App(panel="Remember and recall")
 
+
+@app.command()
 @with_filters
 def search(
     text: Annotated[str, typer.Argument(help="What to look for.")],

@@ -11,6 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from pgrecall import profiles
+from pgrecall.cli.app import App
 from pgrecall.cli.asking import AsOf, Teams
 from pgrecall.cli.database import Agent, AsJson, DatabaseUrl, Schema, repository
 from pgrecall.cli.evaluating import print_evaluation, warn_of_missing
@@ -24,6 +25,9 @@ from pgrecall.schema import DEFAULT_SCHEMA
 from pgrecall.signals import Recency
 from pgrecall.tuning import FEWEST, Tuning
 
+app = App(panel="Choose by evidence")
+
+
 VERDICTS = {
     "better": "[green]better on the queries that were kept back[/]",
     "thin": "[yellow]better on the queries that were kept back, but the evidence is too thin to be "
@@ -32,6 +36,7 @@ VERDICTS = {
 }
 
 
+@app.command()
 def tune(
     agent: Agent,
     file: QueriesFile = None,

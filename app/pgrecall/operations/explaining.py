@@ -106,7 +106,7 @@ def _terms(
         statements.terms_of(tables, others=wanted.shape.owners, as_of=wanted.as_of is not None),
         wanted.parameters | {"whose": found.memory.owner_id, "id": found.memory.id},
     )
-    total = math.fsum(row.weight for row in rows)
+    total = math.fsum(row.weight for row in rows) or 1.0
     terms = [
         TermAccount(row.term, row.matched, row.weight, row.weight / total, row.memories)
         for row in rows
