@@ -671,19 +671,6 @@ def test_the_words_beside_a_position_are_those_of_its_memory(world: World) -> No
     assert (different, same) == (0, SIZE)
 
 
-@pytest.mark.parametrize("relation", ["pg_class", "ranks_x; DROP TABLE x", "RANKS_" + "0" * 32])
-def test_what_is_no_table_of_positions_is_refused_in_psql(world: World, relation: str) -> None:
-    call = (
-        "SELECT * FROM pgrecall.word_candidates('big', %s, '[1]', 0.3, "
-        "ARRAY['q0x'], ARRAY[5]::bigint[], ARRAY[1.0]::float8[], 10)"
-    )
-    with (
-        psycopg.connect(world.url) as connection,
-        pytest.raises(psycopg.errors.DataError, match="relation must be"),
-    ):
-        connection.execute(call, (relation,))
-
-
 def test_an_index_whose_table_is_gone_is_not_missed(own_world: World) -> None:
     """As maintenance leaves it for a search that has read the former name."""
     [(relation,)] = sql(
