@@ -8,7 +8,7 @@ SMOKE := tests/unit/test_imports.py tests/unit/test_ids.py tests/unit/test_store
 	tests/migrations/test_tables.py tests/integration/test_readme.py \
 	tests/integration/test_batches.py tests/integration/test_command_line.py
 
-.PHONY: demo test test-lowest smoke-lowest test-beside lint types bench bench-import bench-context bench-evaluation bench-index bench-life bench-policies bench-words schema recall clean help
+.PHONY: demo test mutants test-lowest smoke-lowest test-beside lint types bench bench-import bench-context bench-evaluation bench-index bench-life bench-policies bench-words schema recall clean help
 
 help:  ## List what can be made
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 18
@@ -18,6 +18,9 @@ demo: .venv/local  ## Store realistic memories in an embedded PostgreSQL and sea
 
 test: .venv/test  ## Run the whole suite
 	$(BIN)/python -m pytest --numprocesses 2 --dist loadfile
+
+mutants: .venv/test  ## Break one guard after the other, and expect tests to notice
+	$(BIN)/python -m tests.mutants
 
 test-lowest: .venv-lowest/test  ## Run the whole suite at the lowest versions of tests/lowest.txt
 	$(LOWEST)/python -m pytest --numprocesses 2 --dist loadfile
@@ -83,5 +86,5 @@ schema: .venv/test  ## Write migrations/schema.sql anew
 clean:  ## Remove environments and caches
 	rm -rf .venv .venv-lowest build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
 
-recall: .venv/test  ## Write what sql/recall has of the profiles and the search anew
+recall: .venv/test  ## Write what sql/recall has of the repository's search anew
 	$(BIN)/python -m pgrecall.recall_files sql/recall

@@ -113,6 +113,7 @@ CREATE TABLE pgrecall.agent_memories (
     CONSTRAINT ck_agent_memories_valid_until CHECK (((valid_until >= '0001-01-02 00:00:00+00'::timestamp with time zone) AND (valid_until <= '9999-12-30 00:00:00+00'::timestamp with time zone))),
     CONSTRAINT ck_agent_memories_validity CHECK ((valid_from < valid_until))
 );
+ALTER TABLE ONLY pgrecall.agent_memories ALTER COLUMN agent_id SET (n_distinct=-0.005);
 ALTER TABLE ONLY pgrecall.agent_memories ALTER COLUMN embedding SET STORAGE PLAIN;
 
 --
@@ -454,6 +455,7 @@ CREATE TABLE pgrecall.memory_usage (
     CONSTRAINT ck_memory_usage_success_count CHECK ((success_count >= 0))
 )
 WITH (fillfactor='70');
+ALTER TABLE ONLY pgrecall.memory_usage ALTER COLUMN agent_id SET (n_distinct=-0.005);
 
 --
 -- Name: TABLE memory_usage; Type: COMMENT; Schema: pgrecall; Owner: -
@@ -630,6 +632,7 @@ CREATE TABLE pgrecall.gc_runs (
     finished boolean NOT NULL,
     CONSTRAINT ck_gc_runs_started_at CHECK (((started_at >= '0001-01-02 00:00:00+00'::timestamp with time zone) AND (started_at <= '9999-12-30 00:00:00+00'::timestamp with time zone)))
 );
+ALTER TABLE ONLY pgrecall.gc_runs ALTER COLUMN agent_id SET (n_distinct=-0.005);
 
 --
 -- Name: TABLE gc_runs; Type: COMMENT; Schema: pgrecall; Owner: -
@@ -738,6 +741,7 @@ CREATE TABLE pgrecall.memory_events (
     occurred_at timestamp with time zone DEFAULT now() NOT NULL,
     CONSTRAINT ck_memory_events_occurred_at CHECK (((occurred_at >= '0001-01-02 00:00:00+00'::timestamp with time zone) AND (occurred_at <= '9999-12-30 00:00:00+00'::timestamp with time zone)))
 );
+ALTER TABLE ONLY pgrecall.memory_events ALTER COLUMN agent_id SET (n_distinct=-0.005);
 
 --
 -- Name: TABLE memory_events; Type: COMMENT; Schema: pgrecall; Owner: -
@@ -819,6 +823,7 @@ CREATE TABLE pgrecall.memory_labels (
     CONSTRAINT ck_memory_labels_value CHECK (((value <> ''::text) AND (length(value) <= 200))),
     CONSTRAINT ck_memory_labels_weight CHECK (((weight = (0)::double precision) OR ((weight >= '1e-100'::double precision) AND (weight <= (1)::double precision))))
 );
+ALTER TABLE ONLY pgrecall.memory_labels ALTER COLUMN agent_id SET (n_distinct=-0.005);
 
 --
 -- Name: TABLE memory_labels; Type: COMMENT; Schema: pgrecall; Owner: -
@@ -870,6 +875,7 @@ CREATE TABLE pgrecall.memory_links (
     CONSTRAINT ck_memory_links_two_memories CHECK ((source_id <> target_id)),
     CONSTRAINT ck_memory_links_weight CHECK (((weight = (0)::double precision) OR ((weight >= '1e-100'::double precision) AND (weight <= (1)::double precision))))
 );
+ALTER TABLE ONLY pgrecall.memory_links ALTER COLUMN agent_id SET (n_distinct=-0.005);
 
 --
 -- Name: TABLE memory_links; Type: COMMENT; Schema: pgrecall; Owner: -
@@ -1291,6 +1297,12 @@ ALTER TABLE ONLY pgrecall.tier_defaults
     ADD CONSTRAINT pk_tier_defaults PRIMARY KEY (tier);
 
 --
+-- Name: ix_agent_memories_agent_id_content_hash; Type: INDEX; Schema: pgrecall; Owner: -
+--
+
+CREATE INDEX ix_agent_memories_agent_id_content_hash ON pgrecall.agent_memories USING btree (agent_id, content_hash) WHERE (superseded_by IS NOT NULL);
+
+--
 -- Name: ix_agent_memories_agent_id_content_hash_edition; Type: INDEX; Schema: pgrecall; Owner: -
 --
 
@@ -1300,7 +1312,7 @@ CREATE UNIQUE INDEX ix_agent_memories_agent_id_content_hash_edition ON pgrecall.
 -- Name: ix_agent_memories_agent_id_inserted_at; Type: INDEX; Schema: pgrecall; Owner: -
 --
 
-CREATE INDEX ix_agent_memories_agent_id_inserted_at ON pgrecall.agent_memories USING btree (agent_id, inserted_at);
+CREATE INDEX ix_agent_memories_agent_id_inserted_at ON pgrecall.agent_memories USING btree (agent_id, inserted_at) WHERE (inserted_at IS NOT NULL);
 
 --
 -- Name: ix_agent_memories_words; Type: INDEX; Schema: pgrecall; Owner: -
@@ -1318,13 +1330,13 @@ CREATE INDEX ix_memory_events_agent_id_occurred_at ON pgrecall.memory_events USI
 -- Name: ix_memory_labels_agent_id_value_kind; Type: INDEX; Schema: pgrecall; Owner: -
 --
 
-CREATE INDEX ix_memory_labels_agent_id_value_kind ON pgrecall.memory_labels USING btree (agent_id, value, kind);
+CREATE INDEX ix_memory_labels_agent_id_value_kind ON pgrecall.memory_labels USING btree (agent_id, value, kind) WHERE (value IS NOT NULL);
 
 --
 -- Name: ix_memory_links_agent_id_target_id; Type: INDEX; Schema: pgrecall; Owner: -
 --
 
-CREATE INDEX ix_memory_links_agent_id_target_id ON pgrecall.memory_links USING btree (agent_id, target_id);
+CREATE INDEX ix_memory_links_agent_id_target_id ON pgrecall.memory_links USING btree (agent_id, target_id) WHERE (target_id IS NOT NULL);
 
 --
 -- Name: ix_rank_positions_position; Type: INDEX; Schema: pgrecall; Owner: -

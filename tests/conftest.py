@@ -54,7 +54,8 @@ def postgres_16() -> Iterator[str]:
 def hurry(url: str) -> None:
     """Tests do not survive a power cut anyway."""
     with psycopg.connect(url, autocommit=True) as connection:
-        connection.execute("ALTER SYSTEM SET fsync = off")
+        for setting in ("fsync", "full_page_writes", "synchronous_commit"):
+            connection.execute(f"ALTER SYSTEM SET {setting} = off")
         connection.execute("SELECT pg_reload_conf()")
 
 
@@ -64,7 +65,9 @@ def new_database(server: str, template: str = "template1") -> Iterator[str]:
     name = sql.Identifier(f"pgrecall_test_{os.getpid()}_{next(_numbers)}")
     with psycopg.connect(server, autocommit=True) as connection:
         connection.execute(
-            sql.SQL("CREATE DATABASE {} TEMPLATE {}").format(name, sql.Identifier(template))
+            sql.SQL("CREATE DATABASE {} TEMPLATE {} STRATEGY file_copy").format(
+                name, sql.Identifier(template)
+            )
         )
         try:
             [database] = name._obj

@@ -93,6 +93,8 @@ class Scope:
     """The moment that ages are measured at."""
     query_entities: ColumnElement[Any]
     """Text array, each entity once."""
+    asked_about: ColumnElement[Any] | None = None
+    """The moment that was asked about explicitly: no retrieval after it is seen."""
     keyword: ColumnElement[float] | None = None
     """The keyword signal's value; None: the query has no text."""
     apply_decay: ColumnElement[bool] | None = None
@@ -106,8 +108,16 @@ class Scope:
     def number(self, name: str, value: float) -> Expression:
         return self.parameter(name, value, Double())
 
+    @property
+    def last_accessed_at(self) -> ColumnElement[Any]:
+        """NULL where the memory was never retrieved by the moment that is asked about."""
+        accessed: ColumnElement[Any] = self.usage.c.last_accessed_at
+        if self.asked_about is None:
+            return accessed
+        return case((accessed <= self.asked_about, accessed))
+
     def clock(self, clock: Clock) -> ColumnElement[Any]:
-        created, accessed = self.memories.c.created_at, self.usage.c.last_accessed_at
+        created, accessed = self.memories.c.created_at, self.last_accessed_at
         match clock:
             case Clock.CREATED_AT:
                 return created
@@ -201,7 +211,7 @@ def _(signal: Trust, scope: Scope) -> Expression:
     decayed = scope.function(
         "decayed_trust",
         columns.trust,
-        scope.usage.c.last_accessed_at,
+        scope.last_accessed_at,
         scope.as_of,
         columns.trust_curve,
         columns.trust_half_life_hours,

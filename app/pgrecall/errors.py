@@ -74,7 +74,7 @@ class DuplicateMemory(PgRecallError):
 
 
 class SupersessionConflict(PgRecallError):
-    """The memory cannot be superseded like this; pass force=True if it is meant."""
+    """The memory cannot be superseded like this, unless with force."""
 
 
 class ExtraMissing(PgRecallError, ImportError):

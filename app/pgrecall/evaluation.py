@@ -89,7 +89,7 @@ class Evaluation:
     k: int
     profiles: Sequence[ProfileEvaluation]
     missing: int
-    """Relevant memories that the agent does not have; they count as not found."""
+    """Relevant memories that the agent and the teams do not have; they count as not found."""
 
     def record(self) -> dict[str, Any]:
         """The evaluation as plain JSON values."""

@@ -36,21 +36,21 @@ def overview(connection: Connection, schema: str) -> Overview:
             "SELECT sum(pg_total_relation_size(c.oid))::bigint AS bytes, "
             "sum(pg_indexes_size(c.oid))::bigint AS index_bytes, "
             "max(c.reltuples) FILTER (WHERE c.relname = 'agent_memories') AS memories, "
-            "max(c.reltuples) FILTER (WHERE c.relname = 'memory_usage') AS used, "
-            "(SELECT max(CASE WHEN n_distinct < 0 THEN -n_distinct * c2.reltuples "
-            "ELSE n_distinct END) FROM pg_stats s JOIN pg_class c2 ON c2.relname = s.tablename "
-            "AND c2.relnamespace = to_regnamespace(:schema) WHERE s.schemaname = :schema "
-            "AND s.tablename = 'agent_memories' AND s.attname = 'agent_id') AS owners "
+            "max(c.reltuples) FILTER (WHERE c.relname = 'memory_usage') AS used "
             "FROM pg_class c WHERE c.relnamespace = to_regnamespace(:schema) "
             "AND c.relname IN ('agent_memories', 'memory_usage')"
         ),
         {"schema": schema},
     ).one()
     estimated = sizes.memories >= EXACT_BELOW
+    columns = found.memories.c
     if estimated:
-        memories, owners, used = int(sizes.memories), int(sizes.owners or 0), int(sizes.used)
+        first = select(func.min(columns.agent_id).label("id")).cte("owners", recursive=True)
+        after = select(func.min(columns.agent_id)).where(columns.agent_id > first.c.id)
+        each = first.union_all(select(after.scalar_subquery()).where(first.c.id.is_not(None)))
+        owners = connection.scalar(select(func.count(each.c.id))) or 0  # by a look each at the key
+        memories, used = int(sizes.memories), int(sizes.used)
     else:
-        columns = found.memories.c
         memories, owners = connection.execute(
             select(func.count(), func.count(columns.agent_id.distinct()))
         ).one()

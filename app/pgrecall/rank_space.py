@@ -39,7 +39,7 @@ from pgrecall.signals import (
 )
 
 VERSION = 1
-"""Changes whenever AXES or EVENNESS does: positions of another version are not used."""
+"""Changes whenever AXES or `positions_of` does: positions of another version are not used."""
 
 HALF_LIVES = (1.0, 4.0, 14.0, 45.0, 180.0)
 """Days. Any from the first to the last is mixed from its two neighbours."""
@@ -48,9 +48,6 @@ MOMENTS = (0.0, 7.0, 30.0)
 CAPS = (20.0, 50.0)
 """Of the frequency of retrieval."""
 MOSTLY_ONE = 0.6
-EVENNESS = 0.5
-"""How far the lengths of positions are made equal by one axis more, 0 to 1: without it, queries
-that lean on similarity find less; with all of it, those that lean on the other signals do."""
 
 _HYPERBOLIC = (
     (0.7110930099, 0.4157745568),

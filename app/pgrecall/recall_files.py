@@ -1,7 +1,7 @@
 """What `sql/recall` has of the repository's own statement, written there from the same builders.
 
-A file has it between two lines, `-- Written by make recall: <what>` and `-- As written.`: the
-arguments of a search, the values that its statement is executed with, or its conditions.
+The file `arguments` is written as a whole; other files have what is written between two lines,
+`-- Written by make recall: <what>` and `-- As written.`
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import sys
 from pathlib import Path
-from textwrap import fill, indent
+from textwrap import indent
 from typing import Any
 
 from sqlalchemy import ColumnElement, literal_column, select
@@ -18,9 +18,9 @@ from pgrecall import context_style
 from pgrecall.compiler import Scope
 from pgrecall.context_style import CATEGORY_PIECES, LINE_BREAKS, MAX_CATEGORY_LENGTH
 from pgrecall.filters import FilterArguments, FilterShape
-from pgrecall.profiles import BUILT_IN
+from pgrecall.metadata_filter import OPERATORS
 from pgrecall.schema import tables
-from pgrecall.score_function import literal, quoted, score_functions, sql
+from pgrecall.score_function import literal, quoted, sql
 from pgrecall.signals import Similarity
 from pgrecall.statements.packing import MOST
 from pgrecall.statements.ranking import Shape, passing
@@ -47,51 +47,61 @@ _TYPES = {
     "float": "float8",
     "str": "text",
 }
+_HEAD = """\
+-- What recall, recall_plan, explain, context and question take after the agent, written by make
+-- recall. In their files it stands as @arguments@; @passed@ is the agent and all these names, and
+-- @filters@ the names of the second paragraph: what narrows down the memories to be ranked.
+
+"""
 _DEFAULTS = {"statuses": "'{active}'", "include_invalid": "false"}
-_BEFORE = ("most", "moment", "owners", "weighed", "sources")
-"""The values that a statement is executed with before the arguments, the first of its LIMIT."""
+_VALUES = dict.fromkeys(("$in", "$nin"), "ARRAY(SELECT jsonb_array_elements{})") | {
+    "$exists": "{}::boolean"
+}
+"""How the value of a comparison is read from JSON, where it is not JSON itself."""
 _MEMORIES = tables().memories.alias("m")
 _BLOCK = re.compile(
     r"(?P<begin>^ *-- Written by make recall: (?P<what>[a-z ]+)\.\n)"
-    r".*?(?P<end>^ *-- As written\.\n)(?P<after>\))?",
+    r".*?(?P<end>^ *-- As written\.\n)",
     re.MULTILINE | re.DOTALL,
 )
 
 
-def arguments() -> dict[str, str]:
-    """Name → type and default, of every argument of a search but the owner."""
+def arguments() -> str:
+    """Those of a search but its owner, each with its type and default; the filters come last."""
     filters = {
         name: f"{_TYPES[hint.__forward_arg__]} DEFAULT {_DEFAULTS.get(name, 'NULL')}"
         for name, hint in FilterArguments.__annotations__.items()
         if name != "where"
     }
-    return _QUESTION | filters
+    question, narrowing = (
+        ",\n".join(f"{name} {said}" for name, said in of.items()) for of in (_QUESTION, filters)
+    )
+    return f"{_HEAD}{question},\n\n{narrowing}\n"
 
 
 def rewritten(text: str) -> str:
     """A file with what is written by `make recall` as it has to be."""
-
-    def written(found: re.Match[str]) -> str:
-        lines, after = _WRITTEN[found["what"]](), found["after"] or ""
-        if after:
-            lines = lines.rstrip(",\n") + "\n"
-        return found["begin"] + lines + found["end"] + after
-
-    return _BLOCK.sub(written, text)
+    return _BLOCK.sub(lambda found: found["begin"] + _WRITTEN[found["what"]]() + found["end"], text)
 
 
 def conditions() -> dict[str, str]:
-    """Name → SQL of every condition on a memory `m` with its usage `u`, for a question `q`."""
+    """Name → SQL of every condition on a memory `m` with its usage `u`, for a question `q`.
+
+    A comparison of metadata is called by its operator, and is that of number 0.
+    """
     names = [name for name in FilterArguments.__annotations__ if name != "where"]
-    found = {name: _in_q(condition) for name, condition in _passing(names).items()}
-    found["label_kinds"] = found["labels"]
-    return found | {"labels": _in_q(_passing(["labels"])["labels"])}
+    found = _passing(names) | {"label_kinds": _passing(names)["labels"]}
+    found["labels"] = _passing(["labels"])["labels"]
+    written = {name: _in_q(condition) for name, condition in found.items()}
+    for operator in OPERATORS:
+        written[operator] = _in_q(_passing([], operator)["metadata 1"], operator)
+    return written
 
 
-def _passing(filters: list[str]) -> dict[str, ColumnElement[bool]]:
+def _passing(filters: list[str], *operators: str) -> dict[str, ColumnElement[bool]]:
     shape = Shape(
         signals=(Similarity(required=True),),
-        filters=FilterShape(frozenset(filters), (), include_invalid=False, apply_decay=True),
+        filters=FilterShape(frozenset(filters), operators, include_invalid=False, apply_decay=True),
         has_query=True,
         has_teams=True,
         has_min_score=True,
@@ -112,22 +122,16 @@ def _passing(filters: list[str]) -> dict[str, ColumnElement[bool]]:
     return passing(scope, shape, ())
 
 
-def _in_q(condition: ColumnElement[bool]) -> str:
+def _in_q(condition: ColumnElement[bool], operator: str = "") -> str:
     """With the columns of `q` in the place of parameters."""
     # Within a statement, since a condition with one of its own would else look for memories anew.
     statement: Any = select(literal_column("1")).select_from(_MEMORIES).where(condition)
     written = re.sub(r"(?<!:):(?=[a-z_])", "q.", sql(statement).partition(" WHERE ")[2])
-    written = re.sub(r"(q\.\w+)::[A-Z ]+(\[\])?", r"\1", written)
-    return re.sub(r"CAST\((q\.\w+) AS TEXT\[\]\)", r"\1", written)
-
-
-def _arguments(**others: str) -> str:
-    return "".join(f"    {name} {said},\n" for name, said in (arguments() | others).items())
-
-
-def _arguments_of_context() -> str:
-    defaults = {"k": "integer DEFAULT 20", "min_score": "float8 DEFAULT 0.1"}
-    return _arguments(**defaults)
+    written = re.sub(r"(q\.\w+)::(?:(?! AS )[A-Z ])+(\[\])?", r"\1", written)
+    written = re.sub(r"CAST\((q\.\w+) AS (TEXT\[\]|JSONB(\[\])?)\)", r"\1", written)
+    value = _VALUES.get(operator, "{}").format("(q.compared #> '{0,value}')")
+    key = "(q.compared #>> '{0,key}')"
+    return written.replace("q.metadata_key_0", key).replace("q.metadata_value_0", value)
 
 
 def _tokens() -> str:
@@ -142,51 +146,17 @@ def _tokens() -> str:
 """
 
 
-def _passed() -> str:
-    return _filled(["agent", *arguments()], "        ")
-
-
-def _values() -> str:
-    return _filled([f"'{name}'" for name in (*_BEFORE, "agent", *arguments())], "        ")
-
-
 def _conditions() -> str:
     rows = [f"('{name}', $condition${said}$condition$)" for name, said in conditions().items()]
     return indent(",\n".join(rows) + "\n", " " * 8)
 
 
-def _given() -> str:
-    given = [
-        f"CASE WHEN {name} IS NOT NULL THEN '{name}' END"
-        for name in arguments()
-        if name in conditions()
-    ]
-    return "".join(f"        {one},\n" for one in given)
-
-
-_WRITTEN = {
-    "given": _given,
-    "arguments": _arguments,
-    "arguments of context": _arguments_of_context,
-    "tokens": _tokens,
-    "passed": _passed,
-    "values": _values,
-    "conditions": _conditions,
-}
-
-
-def _filled(names: list[str], margin: str) -> str:
-    kept = ", ".join(name.replace(" ", "\0") for name in names)
-    filled = fill(kept, 100, initial_indent=margin, subsequent_indent=margin)
-    return filled.replace("\0", " ") + "\n"
+_WRITTEN = {"tokens": _tokens, "conditions": _conditions}
 
 
 def write(folder: Path) -> None:
     """Writes every file of `sql/recall` anew, where something of it comes from here."""
-    for profile in BUILT_IN.values():
-        (folder / f"score_{profile.name}.sql").write_text(
-            score_functions(profile), encoding="utf-8"
-        )
+    (folder / "arguments").write_text(arguments(), encoding="utf-8")
     for path in folder.glob("*.sql"):
         text = path.read_text(encoding="utf-8")
         path.write_text(rewritten(text), encoding="utf-8")

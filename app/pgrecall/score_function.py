@@ -41,12 +41,6 @@ def require_function_name(profile: Profile) -> str:
     return profile.name
 
 
-def function_names(profile: Profile) -> list[str]:
-    """Those of the functions that are written of a profile."""
-    name = require_function_name(profile)
-    return [f"score_{name}", f"signals_{name}", f"profile_{name}"]
-
-
 def score_functions(profile: Profile) -> str:
     """CREATE FUNCTION of `score_<name>`, `signals_<name>` and `profile_<name>`, with comments.
 

@@ -31,24 +31,14 @@ from pgrecall.signals import (
     Usefulness,
 )
 
-VALUES = (
-    "similarity",
-    "created_at",
-    "last_accessed_at",
-    "retrieval_count",
-    "usefulness",
-    "importance",
-    "confidence",
-    "trust",
-    "trust_curve",
-    "trust_half_life_hours",
-    "tier",
-    "memory_type",
-    "additional_types",
-    "entities",
-    "query_entities",
-    "keyword",
+_MOMENTS = ("created_at", "last_accessed_at")
+_NUMBERS = (
+    *("similarity", "keyword", "retrieval_count", "usefulness", "importance", "confidence"),
+    *("trust", "trust_half_life_hours"),
 )
+_WORDS = ("trust_curve", "tier", "memory_type")
+_LISTS = ("additional_types", "entities", "query_entities")
+VALUES = (*_MOMENTS, *_NUMBERS, *_WORDS, *_LISTS)
 SECONDS_PER_DAY = 86_400
 SECONDS_PER_HOUR = 3_600
 DEFAULT_TRUST_HALF_LIFE_HOURS = 168
@@ -62,7 +52,7 @@ def score(
     `values` may hold `similarity`, `keyword`, `query_entities` and the columns that signals read
     (VALUES), meaning what those columns mean; what is missing or None counts as it does in the
     database: no embedding, unknown age, never retrieved, the column's default. `as_of` is the
-    moment ages are measured at, by default now.
+    moment ages are measured at, by default now; given, no retrieval after it counts.
 
     Raises UnknownName for a value of another name, InputError for a time without a zone.
     """
@@ -74,6 +64,9 @@ def score(
         raise UnknownName(f"unknown value {listed(unknown)}; the values are {', '.join(VALUES)}")
     for name, value in (("as_of", as_of), *values.items()):
         _require(name, value)
+    accessed = values.get("last_accessed_at")
+    if as_of is not None and accessed is not None and accessed > as_of:
+        values = {**values, "last_accessed_at": None}
     moment = as_of or datetime.now(UTC)
     signals = {signal.name: _value(signal, values, moment) for signal in profile.signals}
     shares = contributions(profile, signals)
@@ -196,16 +189,6 @@ def _clamped(value: float) -> float:
     return min(max(float(value), 0.0), 1.0)
 
 
-_MOMENTS = ("as_of", "created_at", "last_accessed_at")
-_NUMBERS = (
-    "keyword",
-    *("similarity", "retrieval_count", "usefulness", "importance", "confidence", "trust"),
-    "trust_half_life_hours",
-)
-_WORDS = ("trust_curve", "tier", "memory_type")
-_LISTS = ("additional_types", "entities", "query_entities")
-
-
 def _is_number(value: Any) -> bool:
     try:
         is_real = isinstance(value, Real) and not isinstance(value, bool)
@@ -218,7 +201,9 @@ def _require(name: str, value: Any) -> None:
     """Raises InputError for a time without a zone or a number that is none; None passes."""
     if value is None:
         return
-    if name in _MOMENTS and (not isinstance(value, datetime) or value.utcoffset() is None):
+    if name in ("as_of", *_MOMENTS) and (
+        not isinstance(value, datetime) or value.utcoffset() is None
+    ):
         raise InputError(f"{name} must be a datetime with a time zone, got {shortened(value)}")
     if name in _NUMBERS and not _is_number(value):
         raise InputError(

@@ -2,9 +2,7 @@
 -- The schema may hold what is not ours: that is neither granted nor taken away.
 CREATE OR REPLACE FUNCTION objects_of_ours()
     RETURNS TABLE (kind text, name text, identity text, level text)
-    LANGUAGE plpgsql STABLE
-    SET search_path FROM CURRENT
-AS $function$
+    LANGUAGE plpgsql STABLE SET search_path FROM CURRENT AS $function$
 BEGIN
     RETURN QUERY
     SELECT 'TABLE', c.relname::text, c.oid::regclass::text, 'reader' FROM pg_class c
@@ -32,14 +30,13 @@ COMMENT ON FUNCTION objects_of_ours IS
 -- Roles are levels: a writer may all that a reader may, a maintainer all that a writer may. What later
 -- versions bring is granted too, since the role is noted.
 CREATE OR REPLACE FUNCTION grant_access(level text, role name) RETURNS void
-    LANGUAGE plpgsql VOLATILE
-    SET search_path FROM CURRENT
-AS $function$
+    LANGUAGE plpgsql SET search_path FROM CURRENT AS $function$
 #variable_conflict use_column
 DECLARE
     ours name := current_schema();
     levels text[] := '{reader,writer,maintainer}';
     rank integer := array_position(levels, grant_access.level);
+    pgvector oid := (SELECT e.extnamespace FROM pg_extension e WHERE e.extname = 'vector');
     command text;
 BEGIN
     IF rank IS NULL THEN
@@ -47,6 +44,11 @@ BEGIN
             USING ERRCODE = 'invalid_parameter_value';
     ELSIF NOT EXISTS (SELECT FROM pg_roles r WHERE r.rolname = grant_access.role) THEN
         RAISE EXCEPTION 'there is no role %: create it first, with CREATE ROLE', grant_access.role
+            USING ERRCODE = 'invalid_parameter_value';
+    ELSIF NOT has_schema_privilege(grant_access.role, pgvector, 'USAGE') THEN
+        RAISE EXCEPTION 'role % may not use the schema that pgvector is in: let whose that is run '
+            'GRANT USAGE ON SCHEMA % TO %', grant_access.role, pgvector::regnamespace,
+            quote_ident(grant_access.role)
             USING ERRCODE = 'invalid_parameter_value';
     END IF;
     PERFORM revoke_access(grant_access.role);
@@ -74,21 +76,36 @@ COMMENT ON FUNCTION grant_access IS
     'Lets a role read (reader), write too (writer), or maintain too (maintainer), and nothing beyond.';
 
 CREATE OR REPLACE FUNCTION revoke_access(role name) RETURNS void
-    LANGUAGE plpgsql VOLATILE
-    SET search_path FROM CURRENT
-AS $function$
+    LANGUAGE plpgsql SET search_path FROM CURRENT AS $function$
 #variable_conflict use_column
 DECLARE
     command text;
+    was_noted boolean;
 BEGIN
-    FOR command IN
-        SELECT format('REVOKE ALL ON %s %s', o.kind, string_agg(o.identity, ', '))
-          FROM objects_of_ours() o GROUP BY o.kind LOOP
-        EXECUTE format('%s FROM %I', command, revoke_access.role);
-    END LOOP;
-    EXECUTE format('REVOKE ALL ON SCHEMA %I FROM %I', current_schema(), revoke_access.role);
+    IF role IN (SELECT pg_get_userbyid(n.nspowner) FROM pg_namespace n
+                 WHERE n.nspname = current_schema()) THEN
+        RAISE EXCEPTION 'role % owns the schema %: it may do everything, and nothing is granted to it or '
+            'taken from it', revoke_access.role, current_schema()
+            USING ERRCODE = 'invalid_parameter_value';
+    END IF;
     DELETE FROM granted_roles g WHERE g.role = revoke_access.role;
+    was_noted := FOUND;
+    IF NOT EXISTS (SELECT FROM pg_roles r WHERE r.rolname = revoke_access.role) THEN
+        IF NOT was_noted THEN
+            RAISE EXCEPTION 'there is no role %, and none of this name was let in', revoke_access.role
+                USING ERRCODE = 'invalid_parameter_value';
+        END IF;
+        RAISE NOTICE 'role % is gone: only the note that it was let in was left', revoke_access.role;
+        RETURN;
+    END IF;
+    FOR command IN
+        SELECT format('%s %s', o.kind, string_agg(o.identity, ', ')) FROM objects_of_ours() o GROUP BY o.kind
+        UNION ALL
+        SELECT format('SCHEMA %I', current_schema()) LOOP
+        EXECUTE format('REVOKE ALL ON %s FROM %I', command, revoke_access.role);
+    END LOOP;
 END
 $function$;
 
-COMMENT ON FUNCTION revoke_access IS 'Takes from a role all that it was granted of what is ours.';
+COMMENT ON FUNCTION revoke_access IS
+    'Takes from a role all that it was granted of what is ours; of one that is gone, the note.';

@@ -6,9 +6,7 @@
 -- anew, and what was granted on them is granted again. What somebody else has made of them stays, and
 -- is told of.
 CREATE OR REPLACE FUNCTION drop_objects(names text[]) RETURNS void
-    LANGUAGE plpgsql VOLATILE
-    SET search_path FROM CURRENT
-AS $function$
+    LANGUAGE plpgsql VOLATILE SET search_path FROM CURRENT AS $function$
 DECLARE
     gone record;
     command text;
@@ -70,9 +68,7 @@ COMMENT ON FUNCTION drop_objects IS
 -- where its signature changed: then it cannot be replaced, or stands beside the old one.
 CREATE OR REPLACE FUNCTION replace_objects(
     file text, level text, names text[], hash text, definition text) RETURNS boolean
-    LANGUAGE plpgsql VOLATILE
-    SET search_path FROM CURRENT
-AS $function$
+    LANGUAGE plpgsql VOLATILE SET search_path FROM CURRENT AS $function$
 #variable_conflict use_column
 DECLARE
     ours oid := current_schema()::regnamespace;
@@ -137,9 +133,7 @@ COMMENT ON FUNCTION replace_objects IS
     'Applies a file of functions or views, unless it has been applied already; returns whether it was.';
 
 CREATE OR REPLACE FUNCTION drop_other_objects(files text[]) RETURNS void
-    LANGUAGE plpgsql VOLATILE
-    SET search_path FROM CURRENT
-AS $function$
+    LANGUAGE plpgsql VOLATILE SET search_path FROM CURRENT AS $function$
 BEGIN
     PERFORM drop_objects(ARRAY(
         SELECT name FROM installed_sql i, unnest(i.objects) name WHERE i.file <> ALL (files)

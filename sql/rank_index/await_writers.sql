@@ -2,9 +2,7 @@
 -- A transaction that wrote before and has not committed is not seen by a build that starts now,
 -- and what it wrote bears an earlier time than the build's: it would be in neither.
 CREATE OR REPLACE FUNCTION await_writers(seconds float8) RETURNS timestamptz
-    LANGUAGE plpgsql VOLATILE
-    SET search_path FROM CURRENT
-AS $function$
+    LANGUAGE plpgsql VOLATILE SET search_path FROM CURRENT AS $function$
 DECLARE
     moment timestamptz := clock_timestamp();
     writers text[] := ARRAY(

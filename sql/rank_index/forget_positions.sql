@@ -6,9 +6,7 @@
 -- triggers of the caller's, is not met. The lock is the one that a build takes at its end, to delete what
 -- was deleted while it ran.
 CREATE OR REPLACE FUNCTION forget_positions(agent text, ids uuid[]) RETURNS bigint
-    LANGUAGE plpgsql VOLATILE SECURITY DEFINER
-    SET search_path FROM CURRENT
-AS $function$
+    LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path FROM CURRENT AS $function$
 DECLARE
     caller text := coalesce(nullif(current_setting('role'), 'none'), session_user);
     found text;

@@ -3,9 +3,7 @@
 CREATE OR REPLACE FUNCTION has_missed(
     relation text, meaning @extschema:vector@.halfvec, likeness float8, met float8, best float8)
     RETURNS boolean
-    LANGUAGE plpgsql STABLE
-    SET search_path FROM CURRENT
-AS $function$
+    LANGUAGE plpgsql STABLE SET search_path FROM CURRENT AS $function$
 DECLARE
     nearest float8;
 BEGIN

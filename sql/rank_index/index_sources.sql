@@ -5,9 +5,7 @@ CREATE OR REPLACE FUNCTION index_sources(
     strategy text, owners text[], moment timestamptz, facts jsonb, weighed float8[],
     query agent_memories.embedding%TYPE, has_words boolean, has_entities boolean,
     k integer, given text[]) RETURNS jsonb
-    LANGUAGE plpgsql STABLE
-    SET search_path FROM CURRENT
-AS $function$
+    LANGUAGE plpgsql STABLE SET search_path FROM CURRENT AS $function$
 DECLARE
     leans float8;
     beyond float8;
@@ -88,9 +86,7 @@ COMMENT ON FUNCTION are_enough IS
     'Whether so many memories in all, and so many of the candidates of each rank index, passed that the best of them are the best of all.';
 
 CREATE OR REPLACE FUNCTION more_candidates(sources jsonb, passed bigint, total bigint) RETURNS jsonb
-    LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
-    SET search_path FROM CURRENT
-AS $function$
+    LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE SET search_path FROM CURRENT AS $function$
 DECLARE
     candidates integer := (sources -> 'candidates')::integer;
     more bigint := 2 * candidates * (sources -> 'enough')::bigint / greatest(passed, 1);

@@ -6,9 +6,7 @@
 -- that their number does not reach the planner, and a partition passes its parent's grants and
 -- policies by: it gets its own, by align_positions.
 CREATE OR REPLACE FUNCTION positions_table(relation text) RETURNS regclass
-    LANGUAGE plpgsql STABLE
-    SET search_path FROM CURRENT
-AS $function$
+    LANGUAGE plpgsql STABLE SET search_path FROM CURRENT AS $function$
 DECLARE
     found regclass := (
         SELECT c.oid FROM pg_class c JOIN pg_class parent ON parent.oid = 'rank_positions'::regclass
@@ -29,9 +27,7 @@ COMMENT ON FUNCTION positions_table IS
 -- Of an owner's positions all are seen by those who see any of the memories: asked once for a search,
 -- this costs nothing, where each position for itself doubles the time.
 CREATE OR REPLACE FUNCTION create_positions(agent text) RETURNS text
-    LANGUAGE plpgsql VOLATILE SECURITY DEFINER
-    SET search_path FROM CURRENT
-AS $function$
+    LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path FROM CURRENT AS $function$
 DECLARE
     id uuid := gen_random_uuid();
     relation text := 'ranks_' || replace(id::text, '-', '');
@@ -79,9 +75,7 @@ COMMENT ON FUNCTION index_positions IS
 -- Deletions share the lock that is taken here (forget_positions): none slips between the two. Waiting
 -- for another build comes first, so that no deletion waits for it.
 CREATE OR REPLACE FUNCTION attach_positions(relation text, agent text) RETURNS void
-    LANGUAGE plpgsql VOLATILE SECURITY DEFINER
-    SET search_path FROM CURRENT
-AS $function$
+    LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path FROM CURRENT AS $function$
 DECLARE
     positions regclass := positions_table(relation);
 BEGIN

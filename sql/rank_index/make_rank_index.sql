@@ -6,9 +6,7 @@ CREATE OR REPLACE FUNCTION make_rank_index(
     ef_construction integer DEFAULT 256, as_of timestamptz DEFAULT NULL,
     replaces timestamptz DEFAULT NULL)
     RETURNS TABLE (relation text, former text)
-    LANGUAGE plpgsql VOLATILE ROWS 1
-    SET search_path FROM CURRENT
-AS $function$
+    LANGUAGE plpgsql VOLATILE ROWS 1 SET search_path FROM CURRENT AS $function$
 #variable_conflict use_column
 DECLARE
     start timestamptz := clock_timestamp();

@@ -1,7 +1,5 @@
 CREATE OR REPLACE FUNCTION meaning(query @extschema:vector@.halfvec) RETURNS @extschema:vector@.halfvec
-    LANGUAGE plpgsql STABLE STRICT PARALLEL SAFE
-    SET search_path FROM CURRENT
-AS $function$
+    LANGUAGE plpgsql STABLE STRICT PARALLEL SAFE SET search_path FROM CURRENT AS $function$
 DECLARE
     length integer := (SELECT atttypmod FROM pg_attribute
                         WHERE attrelid = to_regclass('agent_memories') AND attname = 'embedding');

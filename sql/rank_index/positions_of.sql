@@ -1,7 +1,8 @@
 -- For maintainers.
 -- The axes are those of rank_space.py, each with the root of what it counts. What is to begin later is
--- there already. The last coordinate makes lengths half even. The order has nothing to do with time or
--- topic: filled from old to new, the graph finds much less.
+-- there already. The last coordinate makes lengths half even: without it, queries that lean on
+-- similarity find less; were they all even, those that lean on other signals would. The order has
+-- nothing to do with time or topic: filled from old to new, the graph finds much less.
 CREATE OR REPLACE FUNCTION positions_of(agent text, as_of timestamptz)
     RETURNS TABLE (memory_id uuid, "position" @extschema:vector@.halfvec, words bigint[])
     LANGUAGE sql STABLE ROWS 10000
@@ -62,25 +63,19 @@ END;
 COMMENT ON FUNCTION positions_of IS
     'Where an owner''s active memories lie in the rank space, and the keys of their words.';
 
--- The weight of similarity and the coordinates of the built-in profiles that an index is measured by.
 CREATE OR REPLACE FUNCTION rank_questions(agent text, number integer) RETURNS text[]
     LANGUAGE sql STABLE
 BEGIN ATOMIC
-    SELECT array_agg((ARRAY(SELECT asked.similarity * unit
-                              FROM unnest(@extschema:vector@.l2_normalize(m.embedding)::@extschema:vector@.vector::real[])
-                                   WITH ORDINALITY u(unit, place) ORDER BY place)::@extschema:vector@.vector
-                      OPERATOR(@extschema:vector@.||) asked.signals OPERATOR(@extschema:vector@.||) '[0]'::@extschema:vector@.vector)::text ORDER BY m.place)
+    SELECT array_agg(rank_direction(p.facts, weights_of(p.facts, NULL, NULL), m.embedding, 0)
+                     ORDER BY m.place)
       FROM (SELECT embedding, row_number() OVER (ORDER BY uuid_hash_extended(id, 43)) AS place
               FROM agent_memories
              WHERE agent_id = rank_questions.agent AND status = 'active' AND embedding IS NOT NULL
              ORDER BY place LIMIT number) m
-      JOIN (VALUES
-            (1, 0.4::float8, '[0.4082483,0,0.2886751,0,0,0,0,0,0.0074204,0.9374908,0,0,0,0,0,0,0,0,0,0,0,0.2041241,0,0,0.559017]'::@extschema:vector@.vector),
-            (2, 0.5, '[0,0.5,0,0,0,0,0,0,0,0,0,0,0,0.0059363,0.7499926,0,0,0,0,0,0,0,0,0,0.4472136]'),
-            (3, 0.4, '[0,0.5,0,0,0,0,0,0,0,0,0,0,0,0,1.1338934,0,0,0,0,0,0,0,0.8944272,0,0.6708204]'),
-            (0, 0.4, '[0.2041241,0.25,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0.7071068,0,0,0.4082483,0,0,0,0.4472136]')
-           ) asked(turn, similarity, signals) ON asked.turn = m.place % 4;
+      JOIN (SELECT turn, facts_of(name) AS facts
+              FROM unnest('{five_factor,last_access,half_life,tiered}'::text[])
+                   WITH ORDINALITY n(name, turn)) p ON p.turn % 4 = m.place % 4;
 END;
 
 COMMENT ON FUNCTION rank_questions IS
-    'Directions of questions like the embeddings of so many of an owner''s memories, the same each time, by built-in profiles in turn.';
+    'Directions of questions like the embeddings of so many of an owner''s memories, the same each time, by four of the built-in profiles in turn: an index is measured by them.';

@@ -1,9 +1,10 @@
 -- The settings hold inside the function and return to what they were when it ends. A table that is
 -- gone was replaced by maintenance since its name was read: then no candidate comes from it, and
--- whoever asked sees that. A role that may not read all this needs gets nothing, not a part; nor does
--- one that policies on memories hold for where they do not on positions, which were there before, or
--- where words count: behind a policy the indexes of words cannot be used, and every term would take
--- a scan of all positions, where scoring all memories takes one.
+-- whoever asked sees that. Nor does one for a query with words where the language was changed after
+-- the build. A role that may not read all this needs gets nothing, not a part; nor does one that
+-- policies on memories hold for where they do not on positions, which were there before, or where
+-- words count: behind a policy the indexes of words cannot be used, and every term would take a scan
+-- of all positions, where scoring all memories takes one.
 -- A function and not part of the search, so that PostgreSQL can keep one plan for the search
 -- whatever the times are.
 CREATE OR REPLACE FUNCTION rank_candidates(
@@ -31,12 +32,13 @@ BEGIN
           AND (keyword_weight > 0 OR NOT coalesce(row_security_active(to_regclass(relation)), false)) THEN
         RETURN;
     END IF;
-    -- No words where the language was another one then.
-    SELECT r.likeness, CASE WHEN cardinality(terms) > 0 THEN r.term_memories END INTO likeness, owned
-      FROM rank_indexes r
+    SELECT r.likeness, r.term_memories INTO likeness, owned FROM rank_indexes r
      WHERE r.agent_id = agent AND r.relation = rank_candidates.relation;
+    IF owned IS NULL AND cardinality(terms) > 0 THEN  -- the language was another one then
+        RETURN;
+    END IF;
     BEGIN
-        IF owned IS NOT NULL THEN
+        IF cardinality(terms) > 0 THEN
             RETURN QUERY SELECT w.memory_id, true FROM worded_candidates(
                 agent, relation, query, candidates, reach, keyword_weight,
                 terms, memories, weights, owned, likeness) w;
@@ -44,11 +46,6 @@ BEGIN
             RETURN QUERY SELECT n.memory_id, true
                            FROM near_positions(
                                relation, query::@extschema:vector@.halfvec, candidates, reach, likeness) n;
-            IF cardinality(terms) > 0 THEN
-                RETURN QUERY SELECT w.memory_id, false FROM word_candidates(
-                    agent, relation, query, keyword_weight,
-                    terms, memories, weights, candidates) w;
-            END IF;
         END IF;
     EXCEPTION WHEN undefined_table THEN
         NULL;

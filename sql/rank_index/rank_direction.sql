@@ -3,9 +3,7 @@
 CREATE OR REPLACE FUNCTION rank_direction(
     facts jsonb, weighed float8[], query agent_memories.embedding%TYPE, elapsed float8)
     RETURNS text
-    LANGUAGE plpgsql STABLE PARALLEL SAFE
-    SET search_path FROM CURRENT
-AS $function$
+    LANGUAGE plpgsql STABLE PARALLEL SAFE SET search_path FROM CURRENT AS $function$
 DECLARE
     similarity float8 := (
         SELECT weighed[s.place] FROM jsonb_array_elements(facts -> 'signals') WITH ORDINALITY s(said, place)
@@ -21,9 +19,9 @@ BEGIN
                    WHEN asked.half_life IS NOT NULL
                    THEN exp(greatest(-ln(2::float8) * elapsed / asked.half_life, -700))
                    WHEN elapsed <= asked.moment
-                   THEN coalesce(greatest((elapsed - asked.before) / (asked.moment - asked.before), 0), 1)
+                   THEN greatest(coalesce((elapsed - asked.before) / (asked.moment - asked.before), 1), 0)
                    WHEN elapsed > asked.moment
-                   THEN coalesce(greatest((asked.after - elapsed) / (asked.after - asked.moment), 0), 1)
+                   THEN greatest(coalesce((asked.after - elapsed) / (asked.after - asked.moment), 1), 0)
                    ELSE 1 END), 0)
           FROM generate_series(1, (facts -> 'axes')::integer) every(axis)
           LEFT JOIN (

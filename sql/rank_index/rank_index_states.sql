@@ -14,9 +14,7 @@ CREATE OR REPLACE FUNCTION rank_index_states(
         built_at timestamptz, memories bigint, used_at_least bigint, m integer, ef_construction integer,
         seconds float8, candidates integer, written bigint, changed bigint, used bigint, bytes bigint,
         has_words boolean)
-    LANGUAGE plpgsql STABLE ROWS 10
-    SET search_path FROM CURRENT
-AS $function$
+    LANGUAGE plpgsql STABLE ROWS 10 SET search_path FROM CURRENT AS $function$
 #variable_conflict use_column
 DECLARE
     beside bigint;
@@ -67,7 +65,7 @@ BEGIN
         beside := written + changed + used;
         due := CASE
             WHEN space <> rank_space() THEN 'built by another version of pgrecall, not used'
-            WHEN NOT has_words THEN 'built before its words were compared as they are now'
+            WHEN NOT has_words THEN 'its words are those of a former language, not used'
             WHEN beside > max_beside
             THEN to_char(beside, 'FM999,999,999,999') || ' memories written, changed or used since'
             WHEN now() - built_at > max_age THEN floor(date_part('epoch', now() - built_at) / 86400) || ' days old'
@@ -82,16 +80,12 @@ COMMENT ON FUNCTION rank_index_states IS
 
 -- Its table and its indexes are made in one transaction, so that nobody else sees the table.
 CREATE OR REPLACE FUNCTION rank_index_progress() RETURNS float8
-    LANGUAGE plpgsql STABLE
-    SET search_path FROM CURRENT
-AS $function$
-BEGIN
-    RETURN (SELECT sum(p.blocks_done)::float8 / nullif(sum(p.blocks_total), 0)
-              FROM pg_stat_progress_create_index p
-             WHERE p.datname = current_database()
-               AND NOT EXISTS (SELECT FROM pg_class c WHERE c.oid = p.relid));
-END
-$function$;
+    LANGUAGE sql STABLE
+BEGIN ATOMIC
+    SELECT sum(p.blocks_done)::float8 / nullif(sum(p.blocks_total), 0)
+      FROM pg_stat_progress_create_index p
+     WHERE p.datname = current_database() AND NOT EXISTS (SELECT FROM pg_class c WHERE c.oid = p.relid);
+END;
 
 COMMENT ON FUNCTION rank_index_progress IS
     'How far the server is with the graphs of rank indexes, 0 to 1; NULL while it builds none.';

@@ -1,71 +1,34 @@
 -- The best memories for a prompt, packed as the repository packs them; how they are written down is
--- the caller's. Every memory is scored: a prompt asks for many.
+-- the caller's.
 CREATE OR REPLACE FUNCTION context(
     agent text,
-    -- Written by make recall: arguments of context.
-    query agent_memories.embedding%TYPE DEFAULT NULL,
-    query_text text DEFAULT NULL,
-    profile text DEFAULT 'five_factor',
-    k integer DEFAULT 20,
-    weights jsonb DEFAULT NULL,
-    min_score float8 DEFAULT 0.1,
-    min_similarity float8 DEFAULT NULL,
-    teams text[] DEFAULT NULL,
-    query_entities text[] DEFAULT NULL,
-    apply_decay boolean DEFAULT true,
-    as_of timestamptz DEFAULT NULL,
-    memory_types text[] DEFAULT NULL,
-    tiers text[] DEFAULT NULL,
-    tags text[] DEFAULT NULL,
-    all_tags text[] DEFAULT NULL,
-    entities text[] DEFAULT NULL,
-    all_entities text[] DEFAULT NULL,
-    labels text[] DEFAULT NULL,
-    label_kinds text[] DEFAULT NULL,
-    text text DEFAULT NULL,
-    metadata jsonb DEFAULT NULL,
-    created_after timestamptz DEFAULT NULL,
-    created_before timestamptz DEFAULT NULL,
-    components text[] DEFAULT NULL,
-    output_types text[] DEFAULT NULL,
-    domains text[] DEFAULT NULL,
-    categories text[] DEFAULT NULL,
-    loops text[] DEFAULT NULL,
-    compliant boolean DEFAULT NULL,
-    min_trust float8 DEFAULT NULL,
-    statuses text[] DEFAULT '{active}',
-    include_invalid boolean DEFAULT false,
-    -- As written.
+    @arguments, k DEFAULT 20, min_score DEFAULT 0.1@,
     max_tokens integer DEFAULT 4000,
     reserve jsonb DEFAULT '{}',
     max_skips integer DEFAULT 3,
     diversity float8 DEFAULT 0,
     max_similarity float8 DEFAULT NULL,
-    consider integer DEFAULT NULL
+    consider integer DEFAULT NULL,
+    strategy text DEFAULT 'auto'
 ) RETURNS TABLE (
     step integer, verdict text, tokens integer, agent_id text, id uuid, content text,
     memory_type text, created_at timestamptz, score float8, near uuid
 )
-    LANGUAGE plpgsql STABLE
-    SET search_path FROM CURRENT
-AS $function$
+    LANGUAGE plpgsql VOLATILE SET search_path FROM CURRENT AS $function$
 #variable_conflict use_variable
 DECLARE
     asked record;
     most integer;
+    packing jsonb;
+    sources jsonb;
+    answered boolean;
+    passed bigint;
+    total bigint;
 BEGIN
-    asked := question(
-        -- Written by make recall: passed.
-        agent, query, query_text, profile, k, weights, min_score, min_similarity, teams,
-        query_entities, apply_decay, as_of, memory_types, tiers, tags, all_tags, entities,
-        all_entities, labels, label_kinds, text, metadata, created_after, created_before,
-        components, output_types, domains, categories, loops, compliant, min_trust, statuses,
-        include_invalid
-        -- As written.
-    );
+    asked := question(@passed@);
     query_text := asked.asked_words;
     query_entities := asked.asked_entities;
-    context.text := asked.asked_text;
+    metadata := asked.contained;
     PERFORM require_share('max_similarity', coalesce(max_similarity, 0));
     IF max_tokens IS NULL OR max_tokens < 1 OR max_skips IS NULL OR max_skips NOT BETWEEN 1 AND 500
        OR k > 500 OR consider NOT BETWEEN k AND 500 THEN
@@ -85,30 +48,55 @@ BEGIN
     END IF;
     most := coalesce(consider, greatest(k, CASE WHEN reserve <> '{}' OR max_similarity IS NOT NULL
                                                 THEN 80 ELSE least(k * max_skips, 80) END));
-    RETURN QUERY EXECUTE recall_text(profile, asked.facts, asked.given, query_text IS NOT NULL, $text$
-WITH q AS NOT MATERIALIZED (
+    packing := jsonb_build_object(
+        'max_tokens', max_tokens, 'max_skips', max_skips, 'reserve', reserve, 'diversity', diversity,
+        'compares', diversity > 0 OR max_similarity IS NOT NULL, 'max_similarity', max_similarity);
+    sources := index_sources(strategy, asked.owners, asked.moment, asked.facts, asked.weighed,
+        query, query_text IS NOT NULL, cardinality(query_entities) > 0, most, asked.given);
+    WHILE sources IS NOT NULL LOOP
+        FOR step, verdict, tokens, agent_id, id, content, memory_type, created_at, score, near,
+            passed, total IN
+            EXECUTE context_text(profile, asked.facts, asked.given, query_text IS NOT NULL, true)
+            USING most, asked.moment, asked.owners, asked.weighed, sources || packing, asked.compared,
+                  @passed@
+        LOOP
+            answered := are_enough(sources, passed, total);
+            EXIT WHEN NOT answered;
+            RETURN NEXT;
+        END LOOP;
+        IF answered THEN
+            RETURN;
+        END IF;
+        sources := more_candidates(sources, passed, total);
+    END LOOP;
+    RETURN QUERY EXECUTE context_text(profile, asked.facts, asked.given, query_text IS NOT NULL, NULL)
+        USING most, asked.moment, asked.owners, asked.weighed, packing, asked.compared,
+              @passed@;
+END
+$function$;
+
+COMMENT ON FUNCTION context IS
+    'The best memories for a prompt within max_tokens, packed by score as the repository does for its plain style, in their order; then what was left out, and why.';
+
+CREATE OR REPLACE FUNCTION context_text(
+    profile text, facts jsonb, given text[], has_words boolean, through_indexes boolean) RETURNS text
+    LANGUAGE sql STABLE PARALLEL SAFE
+    RETURN recall_text(profile, facts, given, has_words, through_indexes,
+                       $text$WITH q AS NOT MATERIALIZED (
     SELECT {q}
-), ranked AS (
-    SELECT m.agent_id, m.id, {score} AS score
-      FROM q CROSS JOIN agent_memories m
-      {usage}
-      {words}
-     WHERE m.agent_id {owned}
-       AND {passes}
-     ORDER BY score DESC, m.id
-     LIMIT $1
-), pool AS MATERIALIZED (
-    SELECT row_number() OVER (ORDER BY r.score DESC, r.id)::integer AS place, r.score, m.agent_id, m.id,
+), {ranked}, pool AS MATERIALIZED (
+    SELECT row_number() OVER (ORDER BY r.score DESC, r.id)::integer AS place, r.*,
            m.content, m.memory_type, m.created_at, m.embedding,
            reckoned_tokens(m.tokens, m.content, m.memory_type) AS cost
       FROM q CROSS JOIN ranked r
       JOIN agent_memories m ON m.agent_id = r.agent_id AND m.id = r.id AND m.agent_id {owned}
 )
-SELECT v.step, v.verdict, p.cost, p.agent_id, p.id, p.content, p.memory_type, p.created_at, p.score, n.id
+SELECT v.step, v.verdict, r.cost, r.agent_id, r.id, r.content, r.memory_type, r.created_at, r.score,
+       n.id{counts}
   FROM q CROSS JOIN LATERAL pack(
            ARRAY(SELECT score FROM pool ORDER BY place), ARRAY(SELECT cost FROM pool ORDER BY place),
            ARRAY(SELECT memory_type FROM pool ORDER BY place),
-           greatest((q.sources -> 'max_tokens')::integer - 5, 0), (q.sources -> 'k')::integer,
+           greatest((q.sources -> 'max_tokens')::integer - 5, 0), q.k,
            coalesce(q.min_score, 0), (q.sources -> 'max_skips')::integer,
            ARRAY(SELECT jsonb_object_keys(q.sources -> 'reserve')),
            ARRAY(SELECT e.value::float8 FROM jsonb_each(q.sources -> 'reserve') e),
@@ -116,23 +104,8 @@ SELECT v.step, v.verdict, p.cost, p.agent_id, p.id, p.content, p.memory_type, p.
                SELECT similarity(a.embedding, b.embedding, 0) FROM pool a, pool b
                 ORDER BY a.place, b.place) END,
            (q.sources -> 'diversity')::float8, (q.sources ->> 'max_similarity')::float8) v
-  JOIN pool p ON p.place = v.place
+  JOIN pool r ON r.place = v.place
   LEFT JOIN pool n ON n.place = v.near
- ORDER BY v.verdict <> 'packed', CASE WHEN v.verdict = 'packed' THEN v.step END, p.place$text$)
-        USING most, asked.moment, asked.owners, asked.weighed, jsonb_build_object(
-            'max_tokens', max_tokens, 'k', k, 'max_skips', max_skips, 'reserve', reserve,
-            'compares', diversity > 0 OR max_similarity IS NOT NULL, 'diversity', diversity,
-            'max_similarity', max_similarity),
-        -- Written by make recall: passed.
-        agent, query, query_text, profile, k, weights, min_score, min_similarity, teams,
-        query_entities, apply_decay, as_of, memory_types, tiers, tags, all_tags, entities,
-        all_entities, labels, label_kinds, text, metadata, created_after, created_before,
-        components, output_types, domains, categories, loops, compliant, min_trust, statuses,
-        include_invalid
-        -- As written.
-        ;
-END
-$function$;
+ ORDER BY v.verdict <> 'packed', CASE WHEN v.verdict = 'packed' THEN v.step END, r.place$text$);
 
-COMMENT ON FUNCTION context IS
-    'The best memories for a prompt within max_tokens, packed by score as the repository does for its plain style, in their order; then what was left out, and why.';
+COMMENT ON FUNCTION context_text IS 'The text that context runs, as search_text is that of recall.';

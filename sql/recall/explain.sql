@@ -3,66 +3,23 @@
 CREATE OR REPLACE FUNCTION explain(
     agent text,
     memory_id uuid,
-    -- Written by make recall: arguments.
-    query agent_memories.embedding%TYPE DEFAULT NULL,
-    query_text text DEFAULT NULL,
-    profile text DEFAULT 'five_factor',
-    k integer DEFAULT 10,
-    weights jsonb DEFAULT NULL,
-    min_score float8 DEFAULT NULL,
-    min_similarity float8 DEFAULT NULL,
-    teams text[] DEFAULT NULL,
-    query_entities text[] DEFAULT NULL,
-    apply_decay boolean DEFAULT true,
-    as_of timestamptz DEFAULT NULL,
-    memory_types text[] DEFAULT NULL,
-    tiers text[] DEFAULT NULL,
-    tags text[] DEFAULT NULL,
-    all_tags text[] DEFAULT NULL,
-    entities text[] DEFAULT NULL,
-    all_entities text[] DEFAULT NULL,
-    labels text[] DEFAULT NULL,
-    label_kinds text[] DEFAULT NULL,
-    text text DEFAULT NULL,
-    metadata jsonb DEFAULT NULL,
-    created_after timestamptz DEFAULT NULL,
-    created_before timestamptz DEFAULT NULL,
-    components text[] DEFAULT NULL,
-    output_types text[] DEFAULT NULL,
-    domains text[] DEFAULT NULL,
-    categories text[] DEFAULT NULL,
-    loops text[] DEFAULT NULL,
-    compliant boolean DEFAULT NULL,
-    min_trust float8 DEFAULT NULL,
-    statuses text[] DEFAULT '{active}',
-    include_invalid boolean DEFAULT false
-    -- As written.
+    @arguments@
 ) RETURNS TABLE (
     agent_id text, rank bigint, ranked bigint, returned boolean, score float8, needed_score float8,
-    signals jsonb, reasons text[]
+    signals jsonb, reasons text[], terms jsonb
 )
-    LANGUAGE plpgsql STABLE
-    SET search_path FROM CURRENT
-AS $function$
+    LANGUAGE plpgsql STABLE SET search_path FROM CURRENT AS $function$
 #variable_conflict use_variable
 DECLARE
     asked record;
     own record;
     unmet text[];
 BEGIN
-    asked := question(
-        -- Written by make recall: passed.
-        agent, query, query_text, profile, k, weights, min_score, min_similarity, teams,
-        query_entities, apply_decay, as_of, memory_types, tiers, tags, all_tags, entities,
-        all_entities, labels, label_kinds, text, metadata, created_after, created_before,
-        components, output_types, domains, categories, loops, compliant, min_trust, statuses,
-        include_invalid
-        -- As written.
-    );
+    asked := question(@passed@);
     query_text := asked.asked_words;
     query_entities := asked.asked_entities;
-    explain.text := asked.asked_text;
-    EXECUTE recall_text(profile, asked.facts, asked.given, query_text IS NOT NULL, $text$
+    metadata := asked.contained;
+    EXECUTE recall_text(profile, asked.facts, asked.given, query_text IS NOT NULL, false, $text$
 WITH q AS NOT MATERIALIZED (
     SELECT {q}
 ), every AS MATERIALIZED (
@@ -98,18 +55,9 @@ SELECT o.agent_id, o.score, o.signals, o.meets, l.score AS last_score, l.signals
  WHERE o.meets IS NOT NULL$text$)
         INTO own
         USING k, asked.moment, asked.owners, asked.weighed, jsonb_build_array(memory_id),
-        -- Written by make recall: passed.
-        agent, query, query_text, profile, k, weights, min_score, min_similarity, teams,
-        query_entities, apply_decay, as_of, memory_types, tiers, tags, all_tags, entities,
-        all_entities, labels, label_kinds, text, metadata, created_after, created_before,
-        components, output_types, domains, categories, loops, compliant, min_trust, statuses,
-        include_invalid
-        -- As written.
-        ;
-    IF own.agent_id IS NULL THEN
-        RAISE EXCEPTION 'agent % has no memory %', quote_literal(left(agent, 60)), coalesce(memory_id::text, 'NULL')
-            USING ERRCODE = 'PM003';
-    END IF;
+              asked.compared,
+              @passed@;
+    PERFORM require_found(agent, memory_id, own.agent_id IS NOT NULL);
     agent_id := own.agent_id;
     rank := own.before + 1;
     ranked := own.ranked;
@@ -119,12 +67,14 @@ SELECT o.agent_id, o.score, o.signals, o.meets, l.score AS last_score, l.signals
         SELECT jsonb_agg(jsonb_build_object('signal', s.name, 'value', s.value, 'weight', s.weight,
                    'contribution', s.weight * s.value,
                    'share', CASE WHEN own.score > 0 THEN s.weight * s.value / own.score ELSE 0 END,
-                   'behind', s.weight * ((own.last_signals ->> s.name)::float8 - s.value)) ORDER BY s.place)
+                   'behind', s.weight * ((own.last_signals ->> s.name)::float8 - s.value))
+                   ORDER BY s.place)
           FROM (SELECT e.place, e.said ->> 'name' AS name, asked.weighed[e.place] AS weight,
                        (own.signals ->> (e.said ->> 'name'))::float8 AS value
                   FROM jsonb_array_elements(asked.facts -> 'signals') WITH ORDINALITY e(said, place)) s);
     unmet := ARRAY(SELECT e.key FROM jsonb_each(own.meets) e WHERE e.value = 'false' ORDER BY e.key);
-    reasons := ARRAY(SELECT unmet_condition(own.agent_id, memory_id, name, asked.moment) FROM unnest(unmet) name)
+    reasons := ARRAY(SELECT unmet_condition(own.agent_id, memory_id, name, asked.moment)
+                       FROM unnest(unmet) name)
         || CASE WHEN own.score < min_score
                 THEN ARRAY[format('its score %s is below min_score %s', round(own.score::numeric, 6), min_score)]
                 ELSE '{}' END
@@ -134,23 +84,27 @@ SELECT o.agent_id, o.score, o.signals, o.meets, l.score AS last_score, l.signals
                                   round(own.last_score::numeric, 6), round(own.score::numeric, 6))]
                 ELSE '{}' END;
     returned := reasons = '{}';
+    terms := (
+        SELECT coalesce(jsonb_agg(jsonb_build_object(
+                   'term', t.term, 'matched', t.term = ANY (tsvector_to_array(m.terms)),
+                   'weight', t.weight, 'share', t.weight / t.total, 'memories', t.memories)
+                   ORDER BY t.weight DESC, t.term), '[]')
+          FROM agent_memories m, LATERAL (
+               SELECT w.*, sum(w.weight) OVER () AS total
+                 FROM term_weights(m.agent_id, query_text) w) t
+         WHERE m.agent_id = own.agent_id AND m.id = memory_id AND query_text IS NOT NULL);
     RETURN NEXT;
 END
 $function$;
 
 COMMENT ON FUNCTION explain IS
-    'Why recall with the same arguments returns a memory, or why not: its rank among those that pass, its score, each signal''s part of it, how far that is behind the last one returned, and what keeps it out.';
+    'Why recall with the same arguments returns a memory, or why not: its rank among those that pass, its score, each signal''s part of it, how far that is behind the last one returned, what keeps it out, and the terms of the query by weight.';
 
 CREATE OR REPLACE FUNCTION unmet_condition(agent text, memory_id uuid, name text, moment timestamptz)
     RETURNS text
-    LANGUAGE plpgsql STABLE
-    SET search_path FROM CURRENT
-AS $function$
-DECLARE
-    m agent_memories;
-BEGIN
-    SELECT * INTO m FROM agent_memories a WHERE a.agent_id = agent AND a.id = memory_id;
-    RETURN CASE name
+    LANGUAGE sql STABLE
+BEGIN ATOMIC
+    SELECT CASE name
         WHEN 'valid' THEN concat_ws('; ',
             CASE WHEN m.valid_from > moment THEN 'valid only from ' || m.valid_from END,
             CASE WHEN m.valid_until <= moment THEN 'valid only until ' || m.valid_until END,
@@ -161,8 +115,8 @@ BEGIN
         WHEN 'as_of' THEN 'created after as_of, at ' || m.created_at
         WHEN 'embedding' THEN 'has no embedding, which this profile requires'
         WHEN 'label_kinds' THEN 'filtered by labels'
-        ELSE 'filtered by ' || name END;
-END
-$function$;
+        ELSE 'filtered by ' || regexp_replace(name, '^(\$\w+) \d+$', 'metadata \1') END
+      FROM agent_memories m WHERE m.agent_id = agent AND m.id = memory_id;
+END;
 
 COMMENT ON FUNCTION unmet_condition IS 'What keeps a memory out of an answer, in words.';

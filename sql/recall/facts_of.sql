@@ -1,8 +1,6 @@
 -- Not called profile_…: that is what a profile's own functions are called.
 CREATE OR REPLACE FUNCTION facts_of(profile text) RETURNS jsonb
-    LANGUAGE plpgsql STABLE PARALLEL SAFE
-    SET search_path FROM CURRENT
-AS $function$
+    LANGUAGE plpgsql STABLE PARALLEL SAFE SET search_path FROM CURRENT AS $function$
 DECLARE
     facts jsonb;
 BEGIN
@@ -22,9 +20,7 @@ COMMENT ON FUNCTION facts_of IS
     'What recall has to know of the profile of this name; raises PM007 with the list where there is none.';
 
 CREATE OR REPLACE FUNCTION weights_of(facts jsonb, profile text, weights jsonb) RETURNS float8[]
-    LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
-    SET search_path FROM CURRENT
-AS $function$
+    LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE SET search_path FROM CURRENT AS $function$
 DECLARE
     names text[] := ARRAY(SELECT s ->> 'name' FROM jsonb_array_elements(facts -> 'signals') s);
     given record;

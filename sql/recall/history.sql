@@ -6,20 +6,17 @@ CREATE OR REPLACE FUNCTION history(agent text, memory_id uuid)
         old_values jsonb, new_values jsonb, metadata jsonb)
     LANGUAGE sql STABLE
 BEGIN ATOMIC
-    SELECT e.id, e.occurred_at, e.event_type, e.reason, e.actor,
-           (e.old_values ->> 'trust')::float8, (e.new_values ->> 'trust')::float8,
-           (e.new_values ->> 'trust')::float8
-               - (e.old_values ->> 'trust')::float8,
-           (e.new_values ->> 'trust_provenance')::float8
-               - (e.old_values ->> 'trust_provenance')::float8,
-           (e.new_values ->> 'trust_consensus')::float8
-               - (e.old_values ->> 'trust_consensus')::float8,
-           (e.new_values ->> 'trust_governance')::float8
-               - (e.old_values ->> 'trust_governance')::float8,
-           (e.new_values ->> 'trust_usage')::float8
-               - (e.old_values ->> 'trust_usage')::float8,
+    SELECT e.id, e.occurred_at, e.event_type, e.reason, e.actor, o.trust, n.trust, n.trust - o.trust,
+           n.trust_provenance - o.trust_provenance, n.trust_consensus - o.trust_consensus,
+           n.trust_governance - o.trust_governance, n.trust_usage - o.trust_usage,
            coalesce(e.old_values, '{}'), coalesce(e.new_values, '{}'), e.metadata
-      FROM memory_events e
+      FROM memory_events e,
+           jsonb_to_record(coalesce(e.old_values, '{}')) o(
+               trust float8, trust_provenance float8, trust_consensus float8,
+               trust_governance float8, trust_usage float8),
+           jsonb_to_record(coalesce(e.new_values, '{}')) n(
+               trust float8, trust_provenance float8, trust_consensus float8,
+               trust_governance float8, trust_usage float8)
      WHERE e.agent_id = require_owner(agent) AND e.memory_id = history.memory_id
      ORDER BY e.occurred_at, e.id;
 END;

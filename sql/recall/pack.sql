@@ -6,9 +6,7 @@ CREATE OR REPLACE FUNCTION pack(
     reserved_types text[] DEFAULT '{}', reserved_shares float8[] DEFAULT '{}',
     alike float8[] DEFAULT NULL, diversity float8 DEFAULT 0, max_similarity float8 DEFAULT NULL)
     RETURNS TABLE (place integer, verdict text, step integer, near integer)
-    LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE ROWS 60
-    SET search_path FROM CURRENT
-AS $function$
+    LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE ROWS 60 SET search_path FROM CURRENT AS $function$
 #variable_conflict use_variable
 DECLARE
     size integer := coalesce(cardinality(scores), 0);

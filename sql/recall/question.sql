@@ -1,48 +1,13 @@
 -- What is asked is refused here or never, in the words of the repository.
 CREATE OR REPLACE FUNCTION question(
     agent text,
-    -- Written by make recall: arguments.
-    query agent_memories.embedding%TYPE DEFAULT NULL,
-    query_text text DEFAULT NULL,
-    profile text DEFAULT 'five_factor',
-    k integer DEFAULT 10,
-    weights jsonb DEFAULT NULL,
-    min_score float8 DEFAULT NULL,
-    min_similarity float8 DEFAULT NULL,
-    teams text[] DEFAULT NULL,
-    query_entities text[] DEFAULT NULL,
-    apply_decay boolean DEFAULT true,
-    as_of timestamptz DEFAULT NULL,
-    memory_types text[] DEFAULT NULL,
-    tiers text[] DEFAULT NULL,
-    tags text[] DEFAULT NULL,
-    all_tags text[] DEFAULT NULL,
-    entities text[] DEFAULT NULL,
-    all_entities text[] DEFAULT NULL,
-    labels text[] DEFAULT NULL,
-    label_kinds text[] DEFAULT NULL,
-    text text DEFAULT NULL,
-    metadata jsonb DEFAULT NULL,
-    created_after timestamptz DEFAULT NULL,
-    created_before timestamptz DEFAULT NULL,
-    components text[] DEFAULT NULL,
-    output_types text[] DEFAULT NULL,
-    domains text[] DEFAULT NULL,
-    categories text[] DEFAULT NULL,
-    loops text[] DEFAULT NULL,
-    compliant boolean DEFAULT NULL,
-    min_trust float8 DEFAULT NULL,
-    statuses text[] DEFAULT '{active}',
-    include_invalid boolean DEFAULT false,
-    -- As written.
+    @arguments@,
     OUT moment timestamptz, OUT owners text[], OUT asked_entities text[], OUT asked_words text,
-    OUT asked_text text, OUT weighed float8[], OUT facts jsonb, OUT given text[])
-    LANGUAGE plpgsql STABLE PARALLEL SAFE
-    SET search_path FROM CURRENT
-AS $function$
+    OUT weighed float8[], OUT facts jsonb, OUT given text[], OUT contained jsonb, OUT compared jsonb)
+    LANGUAGE plpgsql STABLE PARALLEL SAFE SET search_path FROM CURRENT AS $function$
 #variable_conflict use_variable
 DECLARE
-    value record;
+    moment_given record;
 BEGIN
     PERFORM require_owner(agent);
     owners := ARRAY[agent];
@@ -63,108 +28,114 @@ BEGIN
                                   ELSE s.said END ORDER BY s.place)
               FROM jsonb_array_elements(facts -> 'signals') WITH ORDINALITY s(said, place)));
     END IF;
+    PERFORM require_count('k', k, 1, 1000000);
+    PERFORM require_share(one.name, one.value)
+       FROM (VALUES ('min_score', min_score), ('min_similarity', min_similarity),
+                    ('min_trust', min_trust)) one(name, value) WHERE one.value IS NOT NULL;
+    FOR moment_given IN VALUES ('as_of', as_of), ('created_after', created_after),
+                               ('created_before', created_before) LOOP
+        IF NOT moment_given.column2 BETWEEN '0001-01-02 00:00+00' AND '9999-12-30 00:00+00' THEN
+            RAISE EXCEPTION '% must lie within 0001-01-02 and 9999-12-30, got %',
+                moment_given.column1, moment_given.column2
+                USING ERRCODE = 'invalid_parameter_value';
+        END IF;
+    END LOOP;
+    PERFORM require_one_of(one.name, word, one.known)
+       FROM (VALUES ('tiers', tiers, ARRAY['short', 'medium', 'long']),
+                    ('statuses', coalesce(statuses, ARRAY[NULL]),
+                     ARRAY['active', 'consolidated', 'completed', 'archived']),
+                    ('label_kinds', label_kinds, ARRAY['keyword', 'tag', 'concept', 'component'])
+            ) one(name, words, known), unnest(one.words) word;
     IF apply_decay IS NULL THEN
         RAISE EXCEPTION 'apply_decay must be true or false, got NULL'
             USING ERRCODE = 'invalid_parameter_value';
-    ELSIF k IS NULL OR k NOT BETWEEN 1 AND 1000000 THEN
-        RAISE EXCEPTION 'k must lie within 1 and 1000000, got %', coalesce(k::text, 'NULL')
-            USING ERRCODE = 'invalid_parameter_value';
-    END IF;
-    FOR value IN VALUES ('min_score', min_score), ('min_similarity', min_similarity),
-                        ('min_trust', min_trust) LOOP
-        IF NOT value.column2 BETWEEN 0 AND 1 THEN
-            RAISE EXCEPTION '% must lie within 0 and 1, got %', value.column1, value.column2
-                USING ERRCODE = 'invalid_parameter_value';
-        END IF;
-    END LOOP;
-    FOR value IN VALUES ('as_of', as_of), ('created_after', created_after),
-                        ('created_before', created_before) LOOP
-        IF NOT value.column2 BETWEEN '0001-01-02 00:00+00' AND '9999-12-30 00:00+00' THEN
-            RAISE EXCEPTION '% must lie within 0001-01-02 and 9999-12-30, got %',
-                value.column1, value.column2
-                USING ERRCODE = 'invalid_parameter_value';
-        END IF;
-    END LOOP;
-    FOR value IN
-        VALUES ('tiers', tiers, ARRAY['short', 'medium', 'long']),
-               ('statuses', coalesce(statuses, ARRAY[NULL]),
-                ARRAY['active', 'consolidated', 'completed', 'archived']),
-               ('label_kinds', label_kinds, ARRAY['keyword', 'tag', 'concept', 'component']) LOOP
-        IF NOT value.column2 <@ value.column3 THEN
-            RAISE EXCEPTION '%: unknown %; known are %', value.column1, (
-                SELECT quote_nullable(left(one, 60)) FROM unnest(value.column2) one
-                 WHERE (one = ANY (value.column3)) IS NOT TRUE LIMIT 1),
-                array_to_string(value.column3, ', ')
-                USING ERRCODE = 'PM007';
-        END IF;
-    END LOOP;
-    IF label_kinds IS NOT NULL AND labels IS NULL THEN
+    ELSIF label_kinds IS NOT NULL AND labels IS NULL THEN
         RAISE EXCEPTION 'label_kinds narrows labels down: give labels too'
             USING ERRCODE = 'invalid_parameter_value';
     ELSIF query IS NULL AND min_similarity IS NOT NULL THEN
         RAISE EXCEPTION 'min_similarity needs a query vector'
             USING ERRCODE = 'invalid_parameter_value';
-    ELSIF length(question.text) > 10000 THEN
-        RAISE EXCEPTION 'text may have at most 10,000 characters, got %', length(question.text)
-            USING ERRCODE = 'invalid_parameter_value';
-    ELSIF jsonb_typeof(metadata) <> 'object' THEN
-        RAISE EXCEPTION 'metadata must be a JSON object, got %', left(metadata::text, 60)
+    ELSIF length(text) > 10000 THEN
+        RAISE EXCEPTION 'text may have at most 10,000 characters, got %', length(text)
             USING ERRCODE = 'invalid_parameter_value';
     END IF;
     PERFORM require_vector(query);
-    asked_text := CASE WHEN numnode(word_filter(question.text)) > 0 THEN question.text END;
+    compared := metadata_comparisons(metadata);
+    contained := metadata - ARRAY(SELECT one ->> 'key' FROM jsonb_array_elements(compared) one);
     asked_words := CASE WHEN facts ->> 'reads' LIKE '%words.share%' THEN query_text END;
     asked_entities := ARRAY(SELECT DISTINCT one FROM unnest(query_entities) one WHERE one IS NOT NULL);
     IF cardinality(asked_entities) > 32 THEN
         RAISE EXCEPTION 'query_entities may hold at most 32, got %', cardinality(asked_entities)
             USING ERRCODE = 'invalid_parameter_value';
     END IF;
-    given := array_remove(ARRAY[
-        -- Written by make recall: given.
-        CASE WHEN min_similarity IS NOT NULL THEN 'min_similarity' END,
+    given := ARRAY(
+        SELECT f.key
+          FROM (SELECT
+                @filters@
+               ) filters, jsonb_each(to_jsonb(filters)) f
+         WHERE f.value <> 'null' AND f.key <> 'include_invalid'
+           -- Stop words ask nothing; labels of these kinds are one condition, and so is metadata.
+           AND NOT (f.key = 'text' AND numnode(word_filter(text)) = 0
+                    OR f.key = 'labels' AND label_kinds IS NOT NULL
+                    OR f.key = 'metadata' AND contained = '{}')
+        UNION ALL
+        SELECT format('%s %s', one ->> 'operator', place - 1)
+          FROM jsonb_array_elements(compared) WITH ORDINALITY c(one, place)
+    ) || array_remove(ARRAY[
         CASE WHEN as_of IS NOT NULL THEN 'as_of' END,
-        CASE WHEN memory_types IS NOT NULL THEN 'memory_types' END,
-        CASE WHEN tiers IS NOT NULL THEN 'tiers' END,
-        CASE WHEN tags IS NOT NULL THEN 'tags' END,
-        CASE WHEN all_tags IS NOT NULL THEN 'all_tags' END,
-        CASE WHEN entities IS NOT NULL THEN 'entities' END,
-        CASE WHEN all_entities IS NOT NULL THEN 'all_entities' END,
-        CASE WHEN labels IS NOT NULL THEN 'labels' END,
-        CASE WHEN label_kinds IS NOT NULL THEN 'label_kinds' END,
-        CASE WHEN text IS NOT NULL THEN 'text' END,
-        CASE WHEN metadata IS NOT NULL THEN 'metadata' END,
-        CASE WHEN created_after IS NOT NULL THEN 'created_after' END,
-        CASE WHEN created_before IS NOT NULL THEN 'created_before' END,
-        CASE WHEN components IS NOT NULL THEN 'components' END,
-        CASE WHEN output_types IS NOT NULL THEN 'output_types' END,
-        CASE WHEN domains IS NOT NULL THEN 'domains' END,
-        CASE WHEN categories IS NOT NULL THEN 'categories' END,
-        CASE WHEN loops IS NOT NULL THEN 'loops' END,
-        CASE WHEN compliant IS NOT NULL THEN 'compliant' END,
-        CASE WHEN min_trust IS NOT NULL THEN 'min_trust' END,
-        CASE WHEN statuses IS NOT NULL THEN 'statuses' END,
-        -- As written.
+        CASE WHEN min_similarity IS NOT NULL THEN 'min_similarity' END,
         CASE WHEN cardinality(owners) > 1 THEN 'teams' END,
         CASE WHEN include_invalid OR statuses <> '{active}' THEN 'not_recalled' END,
         CASE WHEN include_invalid IS NOT TRUE THEN 'valid' END,
         CASE WHEN query IS NOT NULL AND (facts -> 'requires_embedding')::boolean THEN 'embedding' END
     ], NULL);
-    IF label_kinds IS NOT NULL THEN
-        given := array_remove(given, 'labels');  -- of these kinds, which is told by the other
-    END IF;
-    IF asked_text IS NULL THEN
-        given := array_remove(given, 'text');
-    END IF;
 END
 $function$;
 
 COMMENT ON FUNCTION question IS
     'The arguments of recall, refused where they cannot be asked, and what follows from them.';
 
+CREATE OR REPLACE FUNCTION metadata_comparisons(metadata jsonb) RETURNS jsonb
+    LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE SET search_path FROM CURRENT AS $function$
+DECLARE
+    known text[] := '{$eq,$ne,$gt,$gte,$lt,$lte,$in,$nin,$exists}';
+    compared jsonb;
+    one record;
+BEGIN
+    IF jsonb_typeof(metadata) <> 'object' THEN
+        RAISE EXCEPTION 'metadata must be a JSON object, got %', left(metadata::text, 60)
+            USING ERRCODE = 'invalid_parameter_value';
+    END IF;
+    compared := (
+        SELECT jsonb_agg(jsonb_build_object('key', m.key, 'operator', c.key, 'value', c.value))
+          FROM jsonb_each(metadata) m, jsonb_each(CASE
+                   WHEN m.value @? 'strict $.keyvalue() ? (@.key starts with "$")' THEN m.value END) c);
+    FOR one IN SELECT c.*, coalesce(jsonb_typeof(c.value), 'null') AS kind
+                 FROM jsonb_to_recordset(compared) c(key text, operator text, value jsonb) LOOP
+        IF one.operator <> ALL (known) THEN
+            RAISE EXCEPTION 'metadata[%]: unknown operator %; the operators are %',
+                quote_literal(left(one.key, 60)), quote_literal(left(one.operator, 60)),
+                array_to_string(known, ', ') USING ERRCODE = 'PM007';
+        ELSIF one.operator IN ('$gt', '$gte', '$lt', '$lte') AND one.kind NOT IN ('number', 'string')
+              OR one.operator IN ('$in', '$nin') AND one.kind <> 'array'
+              OR one.operator = '$exists' AND one.kind <> 'boolean' THEN
+            RAISE EXCEPTION 'metadata[%]: % takes %, got %', quote_literal(left(one.key, 60)),
+                one.operator, CASE WHEN one.operator IN ('$in', '$nin') THEN 'a list'
+                                   WHEN one.operator = '$exists' THEN 'true or false'
+                                   ELSE 'a number or a text' END,
+                coalesce(left(one.value::text, 60), 'null')
+                USING ERRCODE = 'invalid_parameter_value';
+        END IF;
+    END LOOP;
+    RETURN compared;
+END
+$function$;
+
+COMMENT ON FUNCTION metadata_comparisons IS
+    'What a filter by metadata asks beyond containment, {"key": {"$gte": 3}}, as a list of key, operator and value; NULL: nothing.';
+
 CREATE OR REPLACE FUNCTION require_vector(query agent_memories.embedding%TYPE) RETURNS void
-    LANGUAGE plpgsql STABLE PARALLEL SAFE
-    SET search_path FROM CURRENT
-AS $function$
+    LANGUAGE plpgsql STABLE PARALLEL SAFE SET search_path FROM CURRENT AS $function$
 DECLARE
     stored integer;
 BEGIN

@@ -2,41 +2,46 @@
 -- once, as the columns of q, which is pulled up: the planner sees what each condition asks, and leaves
 -- out those that ask nothing.
 CREATE OR REPLACE FUNCTION recall_text(
-    profile text, facts jsonb, given text[], has_words boolean, template text) RETURNS text
-    LANGUAGE plpgsql STABLE PARALLEL SAFE
-    SET search_path FROM CURRENT
-AS $function$
+    profile text, facts jsonb, given text[], has_words boolean, through_indexes boolean, template text)
+    RETURNS text
+    LANGUAGE plpgsql STABLE PARALLEL SAFE SET search_path FROM CURRENT AS $function$
 DECLARE
-    named text[] := ARRAY[
-        -- Written by make recall: values.
-        'most', 'moment', 'owners', 'weighed', 'sources', 'agent', 'query', 'query_text', 'profile',
-        'k', 'weights', 'min_score', 'min_similarity', 'teams', 'query_entities', 'apply_decay',
-        'as_of', 'memory_types', 'tiers', 'tags', 'all_tags', 'entities', 'all_entities', 'labels',
-        'label_kinds', 'text', 'metadata', 'created_after', 'created_before', 'components',
-        'output_types', 'domains', 'categories', 'loops', 'compliant', 'min_trust', 'statuses',
-        'include_invalid'
-        -- As written.
-    ];
+    named text[] := regexp_split_to_array($$most, moment, owners, weighed, sources, compared,
+        @passed@$$, ',\s+');
     reads text := replace(facts ->> 'reads', 'coalesce(words.share, 0)', '{share}');
     found text := template;
+    asked record;
     put_in text[];
 BEGIN
+    -- A comparison of metadata is called by its operator and its place: '$gte 0'.
+    SELECT string_agg(format('(%s)', a.condition), E'\n       AND ') AS passes,
+           string_agg(format('%L, coalesce(%s, false)', a.name, a.condition), ', ') AS meets
+      INTO asked
+      FROM (SELECT g.name, replace(c.condition, '{0,', format('{%s,', split_part(g.name, ' ', 2)))
+              FROM unnest(given) g(name)
+              JOIN recall_conditions() c ON c.name = split_part(g.name, ' ', 1)) a(name, condition);
     FOREACH put_in SLICE 1 IN ARRAY ARRAY[
+        ['{ranked}', ranked_text(through_indexes)],
         ['{score}', format('score_%s(%s, q.weighed)', profile, reads)],
         ['{signals}', format('signals_%s(%s)', profile, replace(reads, '{share}', 'r.keyword'))],
-        ['{passes}', (SELECT string_agg(format('(%s)', c.condition), E'\n       AND ')
-                        FROM recall_conditions() c WHERE c.name = ANY (given))],
-        ['{meets}', CASE WHEN template LIKE '%{meets}%' THEN (SELECT string_agg(format('%L, coalesce(%s, false)', c.name, c.condition), ', ')
-                       FROM recall_conditions() c WHERE c.name = ANY (given)) ELSE '' END],
+        ['{passes}', asked.passes],
+        ['{meets}', asked.meets],
+        ['{counts}', CASE through_indexes WHEN true THEN ', r.passed, r.total'
+                                          WHEN false THEN ', NULL::bigint, NULL::bigint' ELSE '' END],
+        ['{floor}', CASE WHEN through_indexes THEN '' ELSE 'WHERE r.score >= coalesce(q.min_score, 0)' END],
         ['{usage}', CASE WHEN reads LIKE '%u.%' OR 'min_trust' = ANY (given) THEN
       'LEFT JOIN memory_usage u
         ON u.agent_id = m.agent_id AND u.memory_id = m.id AND u.agent_id {owned}' ELSE '' END],
         ['{words}', CASE WHEN has_words THEN
       'LEFT JOIN keyword_shares(q.owners, q.query_text) words
-        ON words.agent_id = m.agent_id AND words.memory_id = m.id' ELSE '' END],
+        ON words.memory_id = m.id'
+          -- Of one owner: told once more, it would seem so few that each is compared with each.
+          || CASE WHEN 'teams' = ANY (given) THEN ' AND words.agent_id = m.agent_id' ELSE '' END
+          ELSE '' END],
         ['{words of candidates}', CASE WHEN has_words THEN
       'CROSS JOIN LATERAL (
-          SELECT least(sum(a.weight) FILTER (WHERE a.term = ANY (its.terms)) / sum(a.weight), 1) AS share
+          SELECT least(coalesce(sum(a.weight) FILTER (WHERE a.term = ANY (its.terms))
+                                / sum(a.weight), 0), 1) AS share
             FROM (SELECT tsvector_to_array(m.terms) AS terms OFFSET 0) its,
                  unnest(t.terms, t.weights) a(term, weight)) words' ELSE '' END],
         ['{owned}', CASE WHEN 'teams' = ANY (given) THEN '= ANY (q.owners)' ELSE '= q.owners[1]' END],
@@ -44,15 +49,83 @@ BEGIN
     ] LOOP
         found := replace(found, put_in[1], put_in[2]);
     END LOOP;
+    IF 'as_of' = ANY (given) THEN  -- no retrieval after it is seen
+        found := replace(found, 'u.last_accessed_at',
+                         'CASE WHEN u.last_accessed_at <= q.moment THEN u.last_accessed_at END');
+    END IF;
     RETURN replace(found, '{q}', (
-        SELECT string_agg(format('$%s AS %I', n.place, n.name), ', ' ORDER BY n.place)
-          FROM unnest(named) WITH ORDINALITY n(name, place)
-         WHERE strpos(found, 'q.' || n.name) > 0));
+        SELECT string_agg(format('$%s AS %I', v.place, v.name), ', ' ORDER BY v.place)
+          FROM unnest(named) WITH ORDINALITY v(name, place)
+         WHERE strpos(found, 'q.' || v.name) > 0));
 END
 $function$;
 
 COMMENT ON FUNCTION recall_text IS
     'The text of a statement with its score, its conditions and the tables they need put in where it says {score}, {passes}, ….';
+
+-- Through rank indexes the rows scored are the candidates, and all those of owners without one; then
+-- `passed` is how many candidates of each index passed, at least, and `total` how many rows in all.
+CREATE OR REPLACE FUNCTION ranked_text(through_indexes boolean) RETURNS text
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    RETURN CASE WHEN through_indexes THEN $text$sources AS (
+    SELECT s.* FROM q, jsonb_to_recordset(q.sources -> 'indexes') s(
+        number integer, owner_id text, relation text, direction text,
+        built_at timestamptz, used_since timestamptz)
+), terms AS MATERIALIZED (
+    SELECT s.owner_id, array_agg(t.term ORDER BY t.term) AS terms,
+           array_agg(t.memories ORDER BY t.term) AS memories,
+           array_agg(t.weight ORDER BY t.term) AS weights
+      FROM q CROSS JOIN sources s
+     CROSS JOIN LATERAL term_weights(s.owner_id, q.query_text, false) t
+     WHERE q.query_text IS NOT NULL
+     GROUP BY s.owner_id
+), nominated AS (
+    SELECT s.owner_id, c.memory_id AS id, min(s.number) FILTER (WHERE c.from_index) AS source
+      FROM q CROSS JOIN sources s
+      LEFT JOIN terms t ON t.owner_id = s.owner_id
+     CROSS JOIN LATERAL rank_candidates(
+         s.owner_id, s.relation, s.direction, (q.sources -> 'candidates')::integer,
+         s.built_at, s.used_since, (q.sources -> 'reach')::integer,
+         (q.sources -> 'keyword_weight')::float8, coalesce(t.terms, '{}'),
+         coalesce(t.memories, '{}'), coalesce(t.weights, '{}')) c
+     GROUP BY s.owner_id, c.memory_id
+), every AS MATERIALIZED (
+    SELECT m.agent_id, m.id, {score} AS score, {share} AS keyword, n.source
+      FROM q CROSS JOIN nominated n
+      JOIN agent_memories m ON m.agent_id = n.owner_id AND m.id = n.id
+      {usage}
+      LEFT JOIN terms t ON t.owner_id = n.owner_id
+      {words of candidates}
+     WHERE m.agent_id {owned}
+       AND {passes}
+    UNION ALL
+    SELECT m.agent_id, m.id, {score}, {share}, NULL
+      FROM q CROSS JOIN agent_memories m
+      {usage}
+      {words}
+     WHERE m.agent_id = ANY (ARRAY(SELECT jsonb_array_elements_text(q.sources -> 'whole')))
+       AND {passes}
+), ranked AS (
+    SELECT e.*, (SELECT min(coalesce(c.passed, 0)) FROM sources s
+                   LEFT JOIN (SELECT e.source, count(*) AS passed FROM every e GROUP BY e.source) c
+                     ON c.source = s.number) AS passed,
+           count(*) OVER () AS total
+      FROM every e
+     ORDER BY score DESC, e.id
+     LIMIT $1
+)$text$ ELSE $text$ranked AS (
+    SELECT m.agent_id, m.id, {score} AS score, {share} AS keyword
+      FROM q CROSS JOIN agent_memories m
+      {usage}
+      {words}
+     WHERE m.agent_id {owned}
+       AND {passes}
+     ORDER BY score DESC, m.id
+     LIMIT $1
+)$text$ END;
+
+COMMENT ON FUNCTION ranked_text IS
+    'The part of a statement that ranks: every memory scored, or the candidates of rank indexes.';
 
 -- What keeps a memory m with its usage u out of an answer to the question q.
 CREATE OR REPLACE FUNCTION recall_conditions() RETURNS TABLE (name text, condition text)
@@ -83,7 +156,16 @@ BEGIN ATOMIC
         ('min_trust', $condition$m.trust IS NOT NULL AND CASE WHEN q.apply_decay THEN decayed_trust(m.trust, u.last_accessed_at, q.moment, m.trust_curve, m.trust_half_life_hours, 0.5) ELSE coalesce(m.trust, 0.5) END >= q.min_trust$condition$),
         ('embedding', $condition$m.embedding IS NOT NULL$condition$),
         ('min_similarity', $condition$similarity(m.embedding, q.query, NULL) >= q.min_similarity$condition$),
-        ('label_kinds', $condition$EXISTS (SELECT 1 FROM memory_labels WHERE memory_labels.agent_id = m.agent_id AND memory_labels.memory_id = m.id AND memory_labels.value = ANY (q.labels) AND memory_labels.agent_id = ANY (q.owners) AND memory_labels.kind = ANY (q.label_kinds))$condition$)
+        ('label_kinds', $condition$EXISTS (SELECT 1 FROM memory_labels WHERE memory_labels.agent_id = m.agent_id AND memory_labels.memory_id = m.id AND memory_labels.value = ANY (q.labels) AND memory_labels.agent_id = ANY (q.owners) AND memory_labels.kind = ANY (q.label_kinds))$condition$),
+        ('$eq', $condition$coalesce(jsonb_extract_path(m.metadata, (q.compared #>> '{0,key}')) = (q.compared #> '{0,value}'), false)$condition$),
+        ('$ne', $condition$NOT coalesce(jsonb_extract_path(m.metadata, (q.compared #>> '{0,key}')) = (q.compared #> '{0,value}'), false)$condition$),
+        ('$gt', $condition$jsonb_typeof(jsonb_extract_path(m.metadata, (q.compared #>> '{0,key}'))) = jsonb_typeof((q.compared #> '{0,value}')) AND jsonb_extract_path(m.metadata, (q.compared #>> '{0,key}')) > (q.compared #> '{0,value}')$condition$),
+        ('$gte', $condition$jsonb_typeof(jsonb_extract_path(m.metadata, (q.compared #>> '{0,key}'))) = jsonb_typeof((q.compared #> '{0,value}')) AND jsonb_extract_path(m.metadata, (q.compared #>> '{0,key}')) >= (q.compared #> '{0,value}')$condition$),
+        ('$lt', $condition$jsonb_typeof(jsonb_extract_path(m.metadata, (q.compared #>> '{0,key}'))) = jsonb_typeof((q.compared #> '{0,value}')) AND jsonb_extract_path(m.metadata, (q.compared #>> '{0,key}')) < (q.compared #> '{0,value}')$condition$),
+        ('$lte', $condition$jsonb_typeof(jsonb_extract_path(m.metadata, (q.compared #>> '{0,key}'))) = jsonb_typeof((q.compared #> '{0,value}')) AND jsonb_extract_path(m.metadata, (q.compared #>> '{0,key}')) <= (q.compared #> '{0,value}')$condition$),
+        ('$in', $condition$coalesce(jsonb_extract_path(m.metadata, (q.compared #>> '{0,key}')) = ANY (ARRAY(SELECT jsonb_array_elements(q.compared #> '{0,value}'))), false)$condition$),
+        ('$nin', $condition$NOT coalesce(jsonb_extract_path(m.metadata, (q.compared #>> '{0,key}')) = ANY (ARRAY(SELECT jsonb_array_elements(q.compared #> '{0,value}'))), false)$condition$),
+        ('$exists', $condition$jsonb_exists(m.metadata, (q.compared #>> '{0,key}')) = (q.compared #> '{0,value}')::boolean$condition$)
         -- As written.
     ;
 END;

@@ -1,14 +1,8 @@
 -- For maintainers.
 CREATE OR REPLACE FUNCTION archive_excess_batch(
-    agent text,
-    max_live bigint,
-    policy text DEFAULT 'default',
-    batch_size integer DEFAULT 1000,
-    actor text DEFAULT session_user
-) RETURNS bigint
-    LANGUAGE plpgsql VOLATILE
-    SET search_path FROM CURRENT
-AS $verb$
+    agent text, max_live bigint, policy text DEFAULT 'default', batch_size integer DEFAULT 1000,
+    actor text DEFAULT session_user) RETURNS bigint
+    LANGUAGE plpgsql SET search_path FROM CURRENT AS $verb$
 DECLARE
     excess bigint;
     least_trusted uuid[];
@@ -17,8 +11,7 @@ BEGIN
     PERFORM require_owner(agent);
     PERFORM require_garbage_policy(NULL, NULL, NULL, max_live, policy);
     PERFORM require_count('batch_size', batch_size, 1, 100000);
-    SELECT count(*) - max_live INTO excess
-      FROM agent_memories m
+    SELECT count(*) - max_live INTO excess FROM agent_memories m
      WHERE m.agent_id = agent AND m.status <> 'archived';
     IF max_live IS NULL OR excess <= 0 THEN
         RETURN 0;
@@ -31,8 +24,7 @@ BEGIN
     locked := ARRAY(
         SELECT m.id FROM agent_memories m
          WHERE m.agent_id = agent AND m.id = ANY (least_trusted) AND m.status <> 'archived'
-         ORDER BY m.id
-           FOR NO KEY UPDATE);
+         ORDER BY m.id FOR NO KEY UPDATE);
     RETURN put_away(agent, locked, 'archived', '{"rule": "max_live"}',
                     'garbage collection by policy ' || policy, actor, '{}');
 END

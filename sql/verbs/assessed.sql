@@ -1,8 +1,7 @@
 -- One query that PostgreSQL inlines where it is used: a batch is not copied once more. OFFSET 0 keeps
 -- it apart, so that the hash of each text is computed once.
 CREATE OR REPLACE FUNCTION assessed(
-    agent text, memories agent_memories[], ids uuid[], edition integer)
-    RETURNS SETOF agent_memories
+    agent text, memories agent_memories[], ids uuid[], edition integer) RETURNS SETOF agent_memories
     LANGUAGE sql STABLE
     BEGIN ATOMIC
         -- In the order of the table's columns; inserted_at tells the order in which they come in.

@@ -1,16 +1,9 @@
 -- For maintainers.
 CREATE OR REPLACE FUNCTION begin_garbage_run(
-    agent text DEFAULT NULL,
-    min_trust_threshold float8 DEFAULT 0.2,
-    max_age_hours float8 DEFAULT 720,
-    delete_threshold float8 DEFAULT 0.1,
-    max_live bigint DEFAULT NULL,
-    policy text DEFAULT 'default',
-    run uuid DEFAULT NULL
-) RETURNS uuid
-    LANGUAGE plpgsql VOLATILE
-    SET search_path FROM CURRENT
-AS $verb$
+    agent text DEFAULT NULL, min_trust_threshold float8 DEFAULT 0.2,
+    max_age_hours float8 DEFAULT 720, delete_threshold float8 DEFAULT 0.1,
+    max_live bigint DEFAULT NULL, policy text DEFAULT 'default', run uuid DEFAULT NULL) RETURNS uuid
+    LANGUAGE plpgsql SET search_path FROM CURRENT AS $verb$
 DECLARE
     begun uuid := coalesce(run, event_id());
 BEGIN

@@ -1,8 +1,9 @@
 -- For maintainers.
 -- Three transactions, so that it cannot run inside of another one and names everything by schema.
 CREATE OR REPLACE PROCEDURE build_rank_index(
-    agent text, at_least bigint DEFAULT 5000, m integer DEFAULT 24, ef_construction integer DEFAULT 256,
-    as_of timestamptz DEFAULT NULL, replaces timestamptz DEFAULT NULL)
+    agent text, at_least bigint DEFAULT 5000, m integer DEFAULT 24,
+    ef_construction integer DEFAULT 256, as_of timestamptz DEFAULT NULL,
+    replaces timestamptz DEFAULT NULL)
     LANGUAGE plpgsql
 AS $procedure$
 DECLARE
@@ -59,9 +60,7 @@ COMMENT ON PROCEDURE maintain_rank_indexes IS
     'Builds anew every rank index that is due, as it was built, and those of owners that have grown large; drops those of owners that have shrunk.';
 
 CREATE OR REPLACE FUNCTION drop_rank_index(agent text) RETURNS boolean
-    LANGUAGE plpgsql VOLATILE
-    SET search_path FROM CURRENT
-AS $function$
+    LANGUAGE plpgsql SET search_path FROM CURRENT AS $function$
 DECLARE
     former text;
 BEGIN

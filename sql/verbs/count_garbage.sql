@@ -1,14 +1,9 @@
 -- For maintainers.
 CREATE OR REPLACE FUNCTION count_garbage(
-    agent text,
-    min_trust_threshold float8 DEFAULT 0.2,
-    max_age_hours float8 DEFAULT 720,
-    delete_threshold float8 DEFAULT 0.1,
-    max_live bigint DEFAULT NULL
-) RETURNS TABLE (scanned bigint, archived bigint, deleted bigint, swept bigint)
-    LANGUAGE plpgsql STABLE
-    SET search_path FROM CURRENT
-AS $verb$
+    agent text, min_trust_threshold float8 DEFAULT 0.2, max_age_hours float8 DEFAULT 720,
+    delete_threshold float8 DEFAULT 0.1, max_live bigint DEFAULT NULL)
+    RETURNS TABLE (scanned bigint, archived bigint, deleted bigint, swept bigint)
+    LANGUAGE plpgsql STABLE SET search_path FROM CURRENT AS $verb$
 #variable_conflict use_column
 DECLARE
     oldest timestamptz;

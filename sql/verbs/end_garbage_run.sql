@@ -1,8 +1,6 @@
 -- For maintainers.
 CREATE OR REPLACE FUNCTION end_garbage_run(agent text, run uuid) RETURNS SETOF gc_runs
-    LANGUAGE plpgsql VOLATILE
-    SET search_path FROM CURRENT
-AS $verb$
+    LANGUAGE plpgsql SET search_path FROM CURRENT AS $verb$
 DECLARE
     moment timestamptz := clock_timestamp();
     log_owner text := coalesce(agent, '');

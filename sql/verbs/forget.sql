@@ -1,30 +1,21 @@
 CREATE OR REPLACE FUNCTION forget(
     agent text, memory_ids uuid[], reason text DEFAULT NULL, actor text DEFAULT session_user,
-    metadata jsonb DEFAULT '{}'
-) RETURNS SETOF uuid
-    LANGUAGE plpgsql VOLATILE
-    SET search_path FROM CURRENT
-AS $function$
-#variable_conflict use_column
+    metadata jsonb DEFAULT '{}') RETURNS SETOF uuid
+    LANGUAGE plpgsql SET search_path FROM CURRENT AS $function$
 DECLARE
     ids uuid[];
+    before jsonb[];
 BEGIN
-    PERFORM require_owner(agent);
-    PERFORM require_note(reason, actor, metadata);
-    ids := ARRAY(SELECT m.id FROM agent_memories m
-                  WHERE m.agent_id = agent AND m.id = ANY (memory_ids)
-                  ORDER BY m.id
-                    FOR UPDATE);
+    PERFORM require_note(agent, actor, metadata);
     -- The last event says nothing of the text, which is to be gone.
-    INSERT INTO memory_events (
-           agent_id, memory_id, id, event_type, reason, actor, old_values, metadata, occurred_at)
-    SELECT agent, m.id, event_id(), 'deleted', forget.reason, forget.actor,
-           jsonb_build_object('status', m.status, 'trust', m.trust, 'importance', m.importance,
-                              'usefulness', m.usefulness, 'created_at', m.created_at),
-           forget.metadata, clock_timestamp()
-      FROM agent_memories m
-     WHERE m.agent_id = agent AND m.id = ANY (ids)
-     ORDER BY m.id;
+    SELECT array_agg(l.id), array_agg(jsonb_build_object(
+               'status', l.status, 'trust', l.trust, 'importance', l.importance,
+               'usefulness', l.usefulness, 'created_at', l.created_at))
+      INTO ids, before
+      FROM (SELECT m.id, m.status, m.trust, m.importance, m.usefulness, m.created_at
+              FROM agent_memories m
+             WHERE m.agent_id = agent AND m.id = ANY (memory_ids) ORDER BY m.id FOR UPDATE) l;
+    PERFORM note_events(agent, 'deleted', ids, before, '{}', reason, actor, metadata);
     DELETE FROM agent_memories m WHERE m.agent_id = agent AND m.id = ANY (ids);
     -- Counters are locked in the order of the key, as those who count lock them.
     PERFORM FROM memory_usage u

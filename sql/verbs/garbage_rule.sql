@@ -2,9 +2,8 @@
 -- One expression for counting and collecting; written so that it is inlined. A rule whose value is
 -- NULL is off, and a memory without a trust or a time is not judged by it.
 CREATE OR REPLACE FUNCTION garbage_rule(
-    trust float8, expires_at timestamptz, created_at timestamptz,
-    moment timestamptz, min_trust_threshold float8, oldest timestamptz, delete_threshold float8
-) RETURNS text
+    trust float8, expires_at timestamptz, created_at timestamptz, moment timestamptz,
+    min_trust_threshold float8, oldest timestamptz, delete_threshold float8) RETURNS text
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
     RETURN CASE WHEN trust < delete_threshold THEN 'delete'
                 WHEN expires_at <= moment THEN 'expires_at'

@@ -3,9 +3,7 @@
 CREATE OR REPLACE FUNCTION greedy_clusters(
     centres integer[], counts integer[], near integer[], min_size integer)
     RETURNS TABLE (cluster integer, place integer, member integer)
-    LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
-    SET search_path FROM CURRENT
-AS $clusters$
+    LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE SET search_path FROM CURRENT AS $clusters$
 DECLARE
     many integer := coalesce(cardinality(centres), 0);
     taken boolean[];

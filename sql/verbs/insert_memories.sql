@@ -1,25 +1,17 @@
 CREATE OR REPLACE FUNCTION insert_memories(
-    agent text, memories agent_memories[], ids uuid[], edition integer, actor text)
-    RETURNS uuid[]
-    LANGUAGE plpgsql VOLATILE
-    SET search_path FROM CURRENT
-    SET work_mem = '64MB'
-    SET enable_seqscan = off
+    agent text, memories agent_memories[], ids uuid[], edition integer, actor text) RETURNS uuid[]
+    LANGUAGE plpgsql SET search_path FROM CURRENT SET work_mem = '64MB' SET enable_seqscan = off
 AS $function$
 #variable_conflict use_column
 DECLARE
     stored uuid[] := '{}';
-    trusts float8[] := '{}';
-    provenances float8[] := '{}';
-    consensuses float8[] := '{}';
-    governances float8[] := '{}';
-    usages float8[] := '{}';
+    trusts jsonb[] := '{}';
     one record;
 BEGIN
     -- In the order of the hashes, so that two batches that share texts wait for each other and form
     -- no circle. The unique key of text and edition decides between rivals.
     FOR one IN
-        INSERT INTO agent_memories (
+        INSERT INTO agent_memories AS i (
             agent_id, id, usefulness, confidence, importance, trust, trust_half_life_hours,
             created_at, updated_at, valid_from, valid_until, expires_at, status, tier, memory_type,
             trust_curve, entities, embedding, content, embedding_model, additional_types,
@@ -44,24 +36,11 @@ BEGIN
                    AND said.status = 'active' LIMIT 1) IS NULL
          ORDER BY m.content_hash, m.inserted_at
             ON CONFLICT DO NOTHING
-        RETURNING id, trust, trust_provenance, trust_consensus, trust_governance, trust_usage LOOP
+        RETURNING i.id, trust_parts(i) AS parts LOOP
         stored := stored || one.id;
-        trusts := trusts || one.trust;
-        provenances := provenances || one.trust_provenance;
-        consensuses := consensuses || one.trust_consensus;
-        governances := governances || one.trust_governance;
-        usages := usages || one.trust_usage;
+        trusts := trusts || one.parts;
     END LOOP;
-    INSERT INTO memory_events (
-           agent_id, memory_id, id, event_type, actor, new_values, occurred_at)
-    SELECT agent, m.id, event_id(), 'initial', insert_memories.actor,
-           jsonb_build_object(
-               'trust', m.trust, 'trust_provenance', m.provenance,
-               'trust_consensus', m.consensus, 'trust_governance', m.governance,
-               'trust_usage', m.usage),
-           clock_timestamp()
-      FROM unnest(stored, trusts, provenances, consensuses, governances, usages)
-           m(id, trust, provenance, consensus, governance, usage);
+    PERFORM note_events(agent, 'initial', stored, '{}', trusts, NULL, actor, '{}');
     RETURN stored;
 END
 $function$;

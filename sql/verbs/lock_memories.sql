@@ -1,26 +1,14 @@
 -- In the order of the key, so that verbs that need several memories wait for each other and never
 -- form a circle. What is read of them afterwards is what they are until the transaction ends.
 CREATE OR REPLACE FUNCTION lock_memories(agent text, memory_ids uuid[]) RETURNS void
-    LANGUAGE plpgsql VOLATILE
-    SET search_path FROM CURRENT
-AS $function$
+    LANGUAGE plpgsql SET search_path FROM CURRENT AS $function$
 DECLARE
     locked uuid[] := ARRAY(
         SELECT m.id FROM agent_memories m
-         WHERE m.agent_id = agent AND m.id = ANY (memory_ids)
-         ORDER BY m.id
-           FOR NO KEY UPDATE);
-    missing uuid;
+         WHERE m.agent_id = agent AND m.id = ANY (memory_ids) ORDER BY m.id FOR NO KEY UPDATE);
 BEGIN
-    SELECT id INTO missing FROM unnest(memory_ids) id
-     WHERE (id = ANY (locked)) IS NOT TRUE
-     ORDER BY id LIMIT 1;
-    IF FOUND THEN
-        RAISE EXCEPTION '% ''%'' has no memory %',
-            CASE WHEN starts_with(agent, 'team:') THEN 'team' ELSE 'agent' END,
-            left(regexp_replace(agent, '^team:', ''), 100), coalesce(missing::text, 'NULL')
-            USING ERRCODE = 'PM003';
-    END IF;
+    PERFORM require_found(agent, i.id, i.id = ANY (locked))
+       FROM (SELECT id FROM unnest(memory_ids) id ORDER BY id) i;
 END
 $function$;
 

@@ -1,19 +1,19 @@
 CREATE OR REPLACE FUNCTION lock_same(agent text, hashes bytea[], memory_ids uuid[] DEFAULT '{}')
     RETURNS void
-    LANGUAGE plpgsql VOLATILE
-    SET search_path FROM CURRENT
-AS $function$
+    LANGUAGE plpgsql SET search_path FROM CURRENT AS $function$
 #variable_conflict use_column
 DECLARE
     ids uuid[] := ARRAY(
         WITH RECURSIVE said AS (
-            SELECT m.id, m.superseded_by
-              FROM agent_memories m
+            SELECT m.id, m.superseded_by FROM agent_memories m
              WHERE m.agent_id = agent AND m.content_hash = ANY (hashes) AND m.status = 'active'
              UNION
+            SELECT m.id, m.superseded_by FROM agent_memories m
+             WHERE m.agent_id = agent AND m.content_hash = ANY (hashes)
+               AND m.superseded_by IS NOT NULL
+             UNION
             -- By OFFSET 0 each is looked up by its key: joined, all of an owner might be read.
-            SELECT m.id, m.superseded_by
-              FROM said
+            SELECT m.id, m.superseded_by FROM said
              CROSS JOIN LATERAL (SELECT n.id, n.superseded_by FROM agent_memories n
                                   WHERE n.agent_id = agent AND n.id = said.superseded_by
                                  OFFSET 0) m)
@@ -21,10 +21,9 @@ DECLARE
 BEGIN
     PERFORM FROM agent_memories m
       WHERE m.agent_id = agent AND m.id = ANY (ids || memory_ids)
-      ORDER BY m.id
-        FOR NO KEY UPDATE;
+      ORDER BY m.id FOR NO KEY UPDATE;
 END
 $function$;
 
 COMMENT ON FUNCTION lock_same IS
-    'Locks, in the order of the key, these memories, the active ones of these texts, and what superseded those.';
+    'Locks, in the order of the key, these memories, those of these texts that are active or superseded, and what superseded those.';

@@ -1,15 +1,24 @@
--- Memories that do not hold any more are scored like others: pruning is for them, too.
+-- Memories that do not hold any more are scored like others: pruning is for them, too. Without a
+-- query nothing is sorted, and there is no k.
 CREATE OR REPLACE FUNCTION memories_below(agent text, below_score float8, profile text)
     RETURNS uuid[]
-    LANGUAGE plpgsql VOLATILE
-    SET search_path FROM CURRENT
-AS $function$
+    LANGUAGE plpgsql STABLE SET search_path FROM CURRENT AS $function$
+DECLARE
+    facts jsonb := facts_of(profile);
+    query agent_memories.embedding%TYPE;
+    low uuid[];
 BEGIN
-    RETURN ARRAY(
-        SELECT r.id
-          FROM recall(agent, profile => memories_below.profile, k => 1000000,
-                      include_invalid => true, strategy => 'exact') r
-         WHERE r.score < below_score);
+    EXECUTE format(
+        'SELECT array_agg(m.id)
+           FROM agent_memories m
+           LEFT JOIN memory_usage u ON u.agent_id = m.agent_id AND u.memory_id = m.id AND u.agent_id = $1
+          CROSS JOIN (SELECT $2 AS query, now() AS moment, NULL::text[] AS query_entities,
+                             true AS apply_decay) q
+          CROSS JOIN (SELECT 0::float8 AS share) words
+          WHERE m.agent_id = $1 AND m.status = ''active'' AND score_%s(%s, $3) < $4',
+        profile, facts ->> 'reads')
+       INTO low USING agent, query, weights_of(facts, profile, NULL), below_score;
+    RETURN coalesce(low, '{}');
 END
 $function$;
 

@@ -1,16 +1,10 @@
 -- For readers.
 -- Exact, by comparing all pairs: 2,000 memories take about a second, twice as many four times that.
 CREATE OR REPLACE FUNCTION near_duplicates(
-    agent text,
-    threshold float8 DEFAULT 0.92,
-    k integer DEFAULT 100,
-    newest integer DEFAULT 2000
-) RETURNS TABLE (
-    older_id uuid, newer_id uuid, older_content text, newer_content text, similarity float8
-)
-    LANGUAGE plpgsql STABLE
-    SET search_path FROM CURRENT
-AS $verb$
+    agent text, threshold float8 DEFAULT 0.92, k integer DEFAULT 100, newest integer DEFAULT 2000)
+    RETURNS TABLE (
+        older_id uuid, newer_id uuid, older_content text, newer_content text, similarity float8)
+    LANGUAGE plpgsql STABLE SET search_path FROM CURRENT AS $verb$
 #variable_conflict use_column
 BEGIN
     PERFORM require_owner(agent);
@@ -29,11 +23,9 @@ BEGIN
           FROM numbered one
           JOIN numbered other ON one.id < other.id
          WHERE similarity(one.embedding, other.embedding, NULL) > threshold
-         ORDER BY similarity DESC, older_id
-         LIMIT k
+         ORDER BY similarity DESC, older_id LIMIT k
     )
-    SELECT p.older_id, p.newer_id, older.content, newer.content, p.similarity
-      FROM pairs p
+    SELECT p.older_id, p.newer_id, older.content, newer.content, p.similarity FROM pairs p
       JOIN agent_memories older ON older.agent_id = agent AND older.id = p.older_id
       JOIN agent_memories newer ON newer.agent_id = agent AND newer.id = p.newer_id
      ORDER BY p.similarity DESC, p.older_id, p.newer_id;

@@ -2,16 +2,13 @@
 -- comes first, so that a repeated write meets the same one.
 CREATE OR REPLACE FUNCTION near_memory(agent text, new agent_memories, threshold float8)
     RETURNS TABLE (memory_id uuid, similarity float8)
-    LANGUAGE plpgsql VOLATILE
-    SET search_path FROM CURRENT
-AS $function$
+    LANGUAGE plpgsql SET search_path FROM CURRENT AS $function$
 #variable_conflict use_column
 DECLARE
     moment timestamptz := now();
 BEGIN
     RETURN QUERY
-    SELECT m.id, near.similarity
-      FROM agent_memories m
+    SELECT m.id, near.similarity FROM agent_memories m
      CROSS JOIN LATERAL (SELECT similarity(m.embedding, new.embedding, 0) AS similarity) near
      WHERE m.agent_id = agent AND m.status = 'active' AND m.embedding IS NOT NULL
        AND is_valid(m.valid_from, m.valid_until, m.invalidated_at, m.expires_at, moment)
@@ -27,12 +24,11 @@ COMMENT ON FUNCTION near_memory IS
     'The active, valid memory most similar to the new one, if it is more than threshold so.';
 
 CREATE OR REPLACE FUNCTION wait_for_near_writers(agent text) RETURNS void
-    LANGUAGE plpgsql VOLATILE
-    SET search_path FROM CURRENT
-AS $function$
+    LANGUAGE plpgsql SET search_path FROM CURRENT AS $function$
 BEGIN
     IF current_setting('transaction_isolation') = 'repeatable read' THEN
-        RAISE EXCEPTION 'near_duplicates cannot see what rivals store in a transaction of isolation level REPEATABLE READ; use READ COMMITTED or SERIALIZABLE'
+        RAISE EXCEPTION 'near_duplicates cannot see what rivals store in a transaction of isolation '
+            'level REPEATABLE READ; use READ COMMITTED or SERIALIZABLE'
             USING ERRCODE = 'invalid_parameter_value';
     END IF;
     PERFORM pg_advisory_xact_lock(hashtextextended('@extschema@.agent_memories ' || agent, 8741));

@@ -4,12 +4,10 @@ CREATE OR REPLACE FUNCTION newest_memories(agent text, newest integer)
     RETURNS TABLE (id uuid, embedding agent_memories.embedding%TYPE, created_at timestamptz)
     LANGUAGE sql STABLE
 BEGIN ATOMIC
-    SELECT m.id, m.embedding, m.created_at
-      FROM agent_memories m
+    SELECT m.id, m.embedding, m.created_at FROM agent_memories m
      WHERE m.agent_id = agent AND m.status = 'active' AND m.embedding IS NOT NULL
        AND is_valid(m.valid_from, m.valid_until, m.invalidated_at, m.expires_at, now())
-     ORDER BY m.created_at DESC NULLS LAST, m.id DESC
-     LIMIT newest;
+     ORDER BY m.created_at DESC NULLS LAST, m.id DESC LIMIT newest;
 END;
 
 COMMENT ON FUNCTION newest_memories IS

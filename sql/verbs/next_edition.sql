@@ -1,7 +1,5 @@
 CREATE OR REPLACE FUNCTION next_edition(agent text, hash bytea) RETURNS integer
-    LANGUAGE plpgsql VOLATILE
-    SET search_path FROM CURRENT
-AS $function$
+    LANGUAGE plpgsql SET search_path FROM CURRENT AS $function$
 BEGIN
     RETURN (SELECT coalesce(max(m.edition) + 1, 0) FROM agent_memories m
              WHERE m.agent_id = agent AND m.content_hash = hash AND m.status = 'active');

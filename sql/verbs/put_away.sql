@@ -1,26 +1,22 @@
--- For the verbs that give memories another status. The caller has locked them in the order of the
--- key; the event is written first, while the row still has its old status.
+-- For the verbs that give memories another status. Those (prune, complete_stale_tasks,
+-- consolidate_memories and garbage collection) have chosen them by a SELECT … FOR NO KEY UPDATE or
+-- FOR UPDATE in the order of the key, so that nobody changes the status between event and update.
 CREATE OR REPLACE FUNCTION put_away(
-    agent text, ids uuid[], new_status text, more jsonb, reason text, actor text, metadata jsonb
-) RETURNS bigint
-    LANGUAGE plpgsql VOLATILE
-    SET search_path FROM CURRENT
-AS $change$
+    agent text, ids uuid[], new_status text, more jsonb, reason text, actor text, metadata jsonb)
+    RETURNS bigint
+    LANGUAGE plpgsql SET search_path FROM CURRENT AS $change$
 DECLARE
     moment timestamptz := now();
-    changed bigint;
+    found uuid[];
+    before jsonb[];
 BEGIN
-    INSERT INTO memory_events (agent_id, memory_id, id, event_type, reason, actor, old_values,
-                               new_values, metadata, occurred_at)
-    SELECT m.agent_id, m.id, event_id(), new_status, put_away.reason, put_away.actor,
-           jsonb_build_object('status', m.status),
-           jsonb_build_object('status', new_status) || more, put_away.metadata, clock_timestamp()
-      FROM agent_memories m
-     WHERE m.agent_id = agent AND m.id = ANY (ids);
+    SELECT array_agg(m.id), array_agg(jsonb_build_object('status', m.status)) INTO found, before
+      FROM agent_memories m WHERE m.agent_id = agent AND m.id = ANY (ids);
+    PERFORM note_events(agent, new_status, found, before,
+        ARRAY[jsonb_build_object('status', new_status) || more], reason, actor, metadata);
     UPDATE agent_memories m SET status = new_status, updated_at = moment
-     WHERE m.agent_id = agent AND m.id = ANY (ids);
-    GET DIAGNOSTICS changed = ROW_COUNT;
-    RETURN changed;
+     WHERE m.agent_id = agent AND m.id = ANY (found);
+    RETURN coalesce(cardinality(found), 0);
 END
 $change$;
 

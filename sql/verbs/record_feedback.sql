@@ -1,15 +1,7 @@
 CREATE OR REPLACE FUNCTION record_feedback(
-    agent text,
-    memory_id uuid,
-    kind text,
-    context text DEFAULT NULL,
-    query text DEFAULT NULL,
-    actor text DEFAULT session_user,
-    metadata jsonb DEFAULT '{}'
-) RETURNS SETOF memory_records
-    LANGUAGE plpgsql VOLATILE
-    SET search_path FROM CURRENT
-AS $function$
+    agent text, memory_id uuid, kind text, context text DEFAULT NULL, query text DEFAULT NULL,
+    actor text DEFAULT session_user, metadata jsonb DEFAULT '{}') RETURNS SETOF memory_records
+    LANGUAGE plpgsql SET search_path FROM CURRENT AS $function$
 #variable_conflict use_column
 DECLARE
     up integer := greatest(feedback_votes(kind), 0);
@@ -20,14 +12,12 @@ DECLARE
     new_usefulness float8;
     new_review boolean;
 BEGIN
-    PERFORM require_owner(agent);
-    PERFORM require_note(context, record_feedback.actor, record_feedback.metadata);
+    PERFORM require_note(agent, actor, metadata);
     PERFORM require_query(query);
     PERFORM require_one_of('feedback', kind, '{useful,not_useful,outdated,incorrect}');
-    PERFORM lock_memories(agent, ARRAY[record_feedback.memory_id]);
-    SELECT m.usefulness, m.needs_review INTO old
-      FROM agent_memories m
-     WHERE m.agent_id = agent AND m.id = record_feedback.memory_id;
+    SELECT m.usefulness, m.needs_review INTO old FROM agent_memories m
+     WHERE m.agent_id = agent AND m.id = record_feedback.memory_id FOR NO KEY UPDATE;
+    PERFORM require_found(agent, memory_id, FOUND);
 
     INSERT INTO memory_usage AS u (agent_id, memory_id, feedback_up, feedback_down)
     VALUES (agent, record_feedback.memory_id, up, down)
@@ -42,17 +32,13 @@ BEGIN
     UPDATE agent_memories m
        SET usefulness = new_usefulness, needs_review = new_review, updated_at = moment
      WHERE m.agent_id = agent AND m.id = record_feedback.memory_id;
-
-    INSERT INTO memory_events (agent_id, memory_id, id, event_type, reason, actor,
-                               old_values, new_values, metadata, occurred_at)
-    VALUES (agent, record_feedback.memory_id, event_id(), 'feedback', context, record_feedback.actor,
-            jsonb_build_object('usefulness', old.usefulness, 'needs_review', old.needs_review),
-            jsonb_build_object('usefulness', new_usefulness, 'needs_review', new_review,
-                               'feedback_up', counted.feedback_up,
-                               'feedback_down', counted.feedback_down),
-            record_feedback.metadata
-                || jsonb_strip_nulls(jsonb_build_object('kind', kind, 'query', query)),
-            clock_timestamp());
+    PERFORM note_events(agent, 'feedback', ARRAY[memory_id],
+        ARRAY[jsonb_build_object('usefulness', old.usefulness, 'needs_review', old.needs_review)],
+        ARRAY[jsonb_build_object('usefulness', new_usefulness, 'needs_review', new_review,
+                                 'feedback_up', counted.feedback_up,
+                                 'feedback_down', counted.feedback_down)],
+        context, actor,
+        metadata || jsonb_strip_nulls(jsonb_build_object('kind', kind, 'query', query)));
     RETURN QUERY SELECT * FROM memory_records r
                   WHERE r.agent_id = agent AND r.id = record_feedback.memory_id;
 END

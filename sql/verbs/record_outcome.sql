@@ -1,43 +1,28 @@
 -- The use is counted first, then trust moves by the counters as they are then (trust_after_outcome).
 -- Trust that was never assessed stays unknown; its part from use is stored anew all the same.
 CREATE OR REPLACE FUNCTION record_outcome(
-    agent text,
-    memory_id uuid,
-    outcome text,
-    touch boolean DEFAULT true,
-    query text DEFAULT NULL,
-    reason text DEFAULT NULL,
-    actor text DEFAULT session_user,
-    metadata jsonb DEFAULT '{}'
-) RETURNS SETOF memory_records
-    LANGUAGE plpgsql VOLATILE
-    SET search_path FROM CURRENT
-AS $function$
+    agent text, memory_id uuid, outcome text, touch boolean DEFAULT true, query text DEFAULT NULL,
+    reason text DEFAULT NULL, actor text DEFAULT session_user, metadata jsonb DEFAULT '{}')
+    RETURNS SETOF memory_records
+    LANGUAGE plpgsql SET search_path FROM CURRENT AS $function$
 #variable_conflict use_column
 DECLARE
     success boolean := outcome = 'success';
     moment timestamptz := now();
     counted memory_usage;
+    old record;
     new_trust float8;
     new_usage float8;
-    old_values jsonb;
-    new_values jsonb;
 BEGIN
-    PERFORM require_owner(agent);
-    PERFORM require_note(record_outcome.reason, record_outcome.actor, record_outcome.metadata);
+    PERFORM require_note(agent, actor, metadata);
     PERFORM require_query(query);
     PERFORM require_one_of('outcome', outcome, '{success,failure}');
     IF touch IS NULL THEN
         RAISE EXCEPTION 'touch must be true or false, got NULL' USING ERRCODE = 'invalid_parameter_value';
     END IF;
-    PERFORM lock_memories(agent, ARRAY[record_outcome.memory_id]);
-    SELECT m.trust, jsonb_build_object(
-               'trust', m.trust, 'trust_provenance', m.trust_provenance,
-               'trust_consensus', m.trust_consensus, 'trust_governance', m.trust_governance,
-               'trust_usage', m.trust_usage)
-      INTO new_trust, old_values
-      FROM agent_memories m
-     WHERE m.agent_id = agent AND m.id = record_outcome.memory_id;
+    SELECT m.trust, trust_parts(m) AS parts INTO old FROM agent_memories m
+     WHERE m.agent_id = agent AND m.id = record_outcome.memory_id FOR NO KEY UPDATE;
+    PERFORM require_found(agent, memory_id, FOUND);
 
     INSERT INTO memory_usage AS u
            (agent_id, memory_id, retrieval_count, success_count, failure_count, last_accessed_at)
@@ -49,23 +34,18 @@ BEGIN
            failure_count = u.failure_count + excluded.failure_count,
            last_accessed_at = greatest(u.last_accessed_at, excluded.last_accessed_at)
     RETURNING u.* INTO counted;
-    new_trust := trust_after_outcome(new_trust, success, counted.success_count,
+    new_trust := trust_after_outcome(old.trust, success, counted.success_count,
                                      counted.failure_count, counted.retrieval_count);
     new_usage := trust_usage(counted.success_count, counted.failure_count, counted.retrieval_count);
     UPDATE agent_memories m
        SET trust = new_trust, trust_usage = new_usage, updated_at = moment
      WHERE m.agent_id = agent AND m.id = record_outcome.memory_id;
-
-    new_values := old_values || jsonb_build_object(
-        'trust', new_trust, 'trust_usage', new_usage, 'success_count', counted.success_count,
-        'failure_count', counted.failure_count, 'retrieval_count', counted.retrieval_count);
-    INSERT INTO memory_events (agent_id, memory_id, id, event_type, reason, actor,
-                               old_values, new_values, metadata, occurred_at)
-    VALUES (agent, record_outcome.memory_id, event_id(),
-            CASE WHEN success THEN 'reinforcement' ELSE 'penalty' END,
-            record_outcome.reason, record_outcome.actor, old_values, new_values,
-            record_outcome.metadata || jsonb_strip_nulls(jsonb_build_object('query', query)),
-            clock_timestamp());
+    PERFORM note_events(agent, CASE WHEN success THEN 'reinforcement' ELSE 'penalty' END,
+        ARRAY[memory_id], ARRAY[old.parts],
+        ARRAY[old.parts || jsonb_build_object(
+            'trust', new_trust, 'trust_usage', new_usage, 'success_count', counted.success_count,
+            'failure_count', counted.failure_count, 'retrieval_count', counted.retrieval_count)],
+        reason, actor, metadata || jsonb_strip_nulls(jsonb_build_object('query', query)));
     RETURN QUERY SELECT * FROM memory_records r
                   WHERE r.agent_id = agent AND r.id = record_outcome.memory_id;
 END

@@ -6,11 +6,9 @@
 CREATE OR REPLACE FUNCTION remember_rows(
     agent text, memories agent_memories[], duplicates text DEFAULT 'bump',
     near_duplicates float8 DEFAULT NULL, check_compliance boolean DEFAULT true,
-    actor text DEFAULT session_user, superseding uuid DEFAULT NULL
-) RETURNS TABLE (ordinal integer, memory_id uuid, outcome text, similarity float8)
-    LANGUAGE plpgsql VOLATILE
-    SET search_path FROM CURRENT
-AS $function$
+    actor text DEFAULT session_user, superseding uuid DEFAULT NULL)
+    RETURNS TABLE (ordinal integer, memory_id uuid, outcome text, similarity float8)
+    LANGUAGE plpgsql SET search_path FROM CURRENT AS $function$
 #variable_conflict use_column
 DECLARE
     ids uuid[] := require_incoming(
@@ -25,7 +23,23 @@ DECLARE
     revives boolean;
     counted uuid[] := '{}';
     moment timestamptz := now();
+    firsts integer[];
 BEGIN
+    IF cardinality(ids) > 1 THEN
+        firsts := ARRAY(SELECT min(i.n) FROM unnest(ids) WITH ORDINALITY i(id, n)
+                         GROUP BY i.id ORDER BY min(i.n));
+    END IF;
+    IF cardinality(firsts) < cardinality(ids) THEN
+        -- Of several under one id or key the first is stored; to the others it is known.
+        RETURN QUERY
+        SELECT i.n::integer, r.memory_id,
+               CASE WHEN i.n > firsts[r.ordinal] AND r.outcome = 'inserted' THEN 'known'
+                    ELSE r.outcome END, r.similarity
+          FROM remember_rows(agent, ARRAY(SELECT memories[n] FROM unnest(firsts) n), duplicates,
+                             near_duplicates, check_compliance, actor) r
+          JOIN unnest(ids) WITH ORDINALITY i(id, n) ON i.id = ids[firsts[r.ordinal]];
+        RETURN;
+    END IF;
     IF near_duplicates IS NOT NULL THEN
         PERFORM wait_for_near_writers(agent);
         IF cardinality(memories) > 1 THEN
@@ -59,6 +73,11 @@ BEGIN
     END IF;
 
     stored := insert_memories(agent, memories, ids, CASE WHEN by_text THEN 0 END, actor);
+    -- Few owners have superseded memories: for most, one look into an index is all.
+    IF EXISTS (SELECT FROM agent_memories m
+                WHERE m.agent_id = agent AND m.superseded_by IS NOT NULL) THEN
+        PERFORM supersede_successors(agent, stored, actor, superseding);
+    END IF;
     IF cardinality(stored) = cardinality(ids) THEN
         RETURN QUERY SELECT i.n::integer, i.id, 'inserted', NULL::float8
           FROM unnest(ids) WITH ORDINALITY i(id, n);
@@ -113,16 +132,7 @@ BEGIN
             END IF;
             CONTINUE WHEN cardinality(insert_memories(
                 agent, memories[ordinal:ordinal], ARRAY[new.id], new.edition, actor)) = 0;
-            IF new.edition > 0 THEN
-                PERFORM supersede_in_turn(agent, new.id, m.superseded_by, new.valid_from,
-                                          new.valid_until, actor, superseding)
-                   FROM (SELECT DISTINCT m.superseded_by
-                           FROM agent_memories m
-                          WHERE m.agent_id = agent AND m.content_hash = new.content_hash
-                            AND m.status = 'active' AND m.memory_type = new.memory_type
-                            AND m.component IS NOT DISTINCT FROM new.component
-                            AND m.superseded_by IS NOT NULL) m;
-            END IF;
+            PERFORM supersede_successors(agent, ARRAY[new.id], actor, superseding);
             memory_id := new.id;
             outcome := 'inserted';
             done := done || new.id;

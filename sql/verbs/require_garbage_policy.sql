@@ -1,11 +1,8 @@
 -- For maintainers.
 CREATE OR REPLACE FUNCTION require_garbage_policy(
     min_trust_threshold float8, max_age_hours float8, delete_threshold float8, max_live bigint,
-    policy text
-) RETURNS void
-    LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
-    SET search_path FROM CURRENT
-AS $check$
+    policy text) RETURNS void
+    LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE SET search_path FROM CURRENT AS $check$
 BEGIN
     IF min_trust_threshold IS NOT NULL THEN
         PERFORM require_share('min_trust_threshold', min_trust_threshold);

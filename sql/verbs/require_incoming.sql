@@ -1,26 +1,20 @@
 CREATE OR REPLACE FUNCTION require_incoming(
     agent text, memories agent_memories[], duplicates text, near_duplicates float8,
     check_compliance boolean, actor text) RETURNS uuid[]
-    LANGUAGE plpgsql VOLATILE
-    SET search_path FROM CURRENT
-    SET work_mem = '64MB'
-AS $function$
+    LANGUAGE plpgsql SET search_path FROM CURRENT SET work_mem = '64MB' AS $function$
 DECLARE
     ids uuid[];
     place integer;
     bad agent_memories;
+    fault text;
 BEGIN
-    PERFORM require_owner(agent);
-    PERFORM require_note(NULL, actor, '{}');
-    IF duplicates IS NULL OR duplicates NOT IN ('bump', 'keep', 'replace', 'allow') THEN
-        RAISE EXCEPTION 'unknown duplicates %; known are bump, keep, replace, allow',
-            quote_nullable(left(duplicates, 100)) USING ERRCODE = 'PM007';
-    END IF;
+    PERFORM require_note(agent, actor, '{}');
+    PERFORM require_one_of('duplicates', duplicates, '{bump,keep,replace,allow}');
     IF near_duplicates IS NOT NULL THEN
         PERFORM require_share('near_duplicates', near_duplicates);
         IF duplicates = 'allow' THEN
-            RAISE EXCEPTION 'near_duplicates looks for what is there, and duplicates => ''allow'' stores every memory: give one of them'
-                USING ERRCODE = 'invalid_parameter_value';
+            RAISE EXCEPTION 'near_duplicates looks for what is there, and duplicates ''allow'' stores '
+                'every memory: give one of them' USING ERRCODE = 'invalid_parameter_value';
         END IF;
     END IF;
     SELECT array_agg(coalesce(m.id, CASE WHEN m.key IS NULL THEN event_id()
@@ -32,13 +26,13 @@ BEGIN
       FROM unnest((SELECT memories)) WITH ORDINALITY m;
     IF place IS NOT NULL THEN
         bad := memories[place];
+        fault := incoming_fault(agent, bad.id, bad.key, bad.content, bad.valid_from, bad.valid_until);
         RAISE EXCEPTION '%', concat(
             CASE WHEN cardinality(memories) > 1
                  THEN format('memory %s of %s: ', place - 1, cardinality(memories)) END,
-            coalesce(incoming_fault(agent, bad.id, bad.key, bad.content, bad.valid_from, bad.valid_until),
-                     'the memory is not compliant; pass check_compliance => false to store it all the same'))
-            USING ERRCODE = CASE WHEN incoming_fault(agent, bad.id, bad.key, bad.content, bad.valid_from, bad.valid_until) IS NULL
-                                 THEN 'PM002' ELSE 'PM001' END;
+            coalesce(fault, 'the memory is not compliant; with check_compliance false it is stored '
+                            'all the same'))
+            USING ERRCODE = CASE WHEN fault IS NULL THEN 'PM002' ELSE 'PM001' END;
     END IF;
     RETURN ids;
 END

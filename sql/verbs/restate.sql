@@ -1,9 +1,7 @@
 CREATE OR REPLACE FUNCTION restate(
     agent text, memory_id uuid, new agent_memories, duplicates text, revives boolean,
     similarity float8, actor text, superseding uuid) RETURNS boolean
-    LANGUAGE plpgsql VOLATILE
-    SET search_path FROM CURRENT
-AS $function$
+    LANGUAGE plpgsql SET search_path FROM CURRENT AS $function$
 #variable_conflict use_column
 DECLARE
     old agent_memories;
@@ -27,7 +25,8 @@ BEGIN
         changed := new;
         changed.id := old.id;
         changed.edition := CASE WHEN old.content_hash = new.content_hash THEN old.edition
-                                WHEN old.edition IS NOT NULL THEN next_edition(agent, new.content_hash) END;
+                                WHEN old.edition IS NOT NULL
+                                THEN next_edition(agent, new.content_hash) END;
         IF EXISTS (SELECT FROM memory_usage u
                     WHERE u.agent_id = agent AND u.memory_id = old.id
                       AND u.feedback_up + u.feedback_down > 0) THEN

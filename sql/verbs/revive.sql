@@ -1,28 +1,22 @@
 CREATE OR REPLACE FUNCTION revive(
     agent text, memory_ids uuid[], force boolean DEFAULT false, reason text DEFAULT NULL,
-    actor text DEFAULT session_user, metadata jsonb DEFAULT '{}'
-) RETURNS SETOF uuid
-    LANGUAGE plpgsql VOLATILE
-    SET search_path FROM CURRENT
-AS $function$
+    actor text DEFAULT session_user, metadata jsonb DEFAULT '{}') RETURNS SETOF uuid
+    LANGUAGE plpgsql SET search_path FROM CURRENT AS $function$
 #variable_conflict use_column
 DECLARE
     moment timestamptz := now();
-    this uuid;
     old agent_memories;
     changed agent_memories;
     other uuid;
 BEGIN
-    PERFORM require_owner(agent);
-    PERFORM require_note(reason, actor, metadata);
+    PERFORM require_note(agent, actor, metadata);
     PERFORM lock_same(agent, ARRAY(SELECT m.content_hash FROM agent_memories m
                                     WHERE m.agent_id = agent AND m.id = ANY (memory_ids)), memory_ids);
-    FOR this IN
-        SELECT m.id FROM agent_memories m
+    FOR old IN
+        SELECT m.* FROM agent_memories m
          WHERE m.agent_id = agent AND m.id = ANY (memory_ids)
            AND (m.invalidated_at IS NOT NULL OR m.status <> 'active' OR m.expires_at <= moment)
          ORDER BY m.id LOOP
-        SELECT * INTO old FROM agent_memories m WHERE m.agent_id = agent AND m.id = this;
         changed := old;
         changed.status := 'active';
         changed.invalidated_at := NULL;
@@ -32,7 +26,7 @@ BEGIN
         IF old.edition IS NOT NULL THEN
             SELECT s.memory_id INTO other FROM same_memory(agent, changed) s;
             IF FOUND THEN
-                RAISE EXCEPTION 'memory % cannot be revived: memory % says the same', this, other
+                RAISE EXCEPTION 'memory % cannot be revived: memory % says the same', old.id, other
                     USING ERRCODE = 'PM004';
             END IF;
             IF old.status <> 'active' THEN
@@ -41,10 +35,12 @@ BEGIN
         END IF;
         IF old.superseded_by IS NOT NULL AND force IS NOT TRUE THEN
             SELECT s INTO other
-              FROM successors(agent, this, old.superseded_by, greatest(old.valid_from, moment), old.valid_until) s;
+              FROM successors(agent, old.id, old.superseded_by, greatest(old.valid_from, moment),
+                              old.valid_until) s;
             IF FOUND THEN
-                RAISE EXCEPTION 'memory % cannot be revived: it was superseded, and memory % has taken its place; supersede or invalidate that one, or pass force=True to have both', this, other
-                    USING ERRCODE = 'PM005';
+                RAISE EXCEPTION 'memory % cannot be revived: it was superseded, and memory % has taken '
+                    'its place; supersede or invalidate that one, or revive with force to have both',
+                    old.id, other USING ERRCODE = 'PM005';
             END IF;
         END IF;
         PERFORM write_memory(agent, changed);
@@ -52,7 +48,7 @@ BEGIN
             'revived', old, changed,
             ARRAY['status', 'invalidated_at', 'invalidation_reason', 'superseded_by', 'expires_at'],
             reason, actor, metadata);
-        RETURN NEXT this;
+        RETURN NEXT old.id;
     END LOOP;
 END
 $function$;

@@ -12,9 +12,7 @@ COMMENT ON FUNCTION overlap IS 'Whether [from_1, until_1) and [from_2, until_2) 
 -- recalled, then the next that will be.
 CREATE OR REPLACE FUNCTION same_memory(agent text, new agent_memories)
     RETURNS TABLE (memory_id uuid, recalled boolean)
-    LANGUAGE plpgsql VOLATILE
-    SET search_path FROM CURRENT
-AS $function$
+    LANGUAGE plpgsql SET search_path FROM CURRENT AS $function$
 #variable_conflict use_column
 DECLARE
     moment timestamptz := now();

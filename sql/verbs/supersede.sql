@@ -1,21 +1,17 @@
 CREATE OR REPLACE FUNCTION supersede(
     agent text, memory_id uuid, new agent_memories, force boolean DEFAULT false,
-    check_compliance boolean DEFAULT true, reason text DEFAULT NULL, actor text DEFAULT session_user,
-    metadata jsonb DEFAULT '{}'
-) RETURNS TABLE (successor uuid, outcome text, similarity float8)
-    LANGUAGE plpgsql VOLATILE
-    SET search_path FROM CURRENT
-AS $function$
+    check_compliance boolean DEFAULT true, reason text DEFAULT NULL,
+    actor text DEFAULT session_user, metadata jsonb DEFAULT '{}')
+    RETURNS TABLE (successor uuid, outcome text, similarity float8)
+    LANGUAGE plpgsql SET search_path FROM CURRENT AS $function$
 #variable_conflict use_column
 DECLARE
     moment timestamptz := coalesce(new.valid_from, now());
     old agent_memories;
     stored agent_memories;
 BEGIN
-    PERFORM require_incoming(agent, ARRAY[new], 'keep', NULL, check_compliance, actor);
-    PERFORM require_note(reason, actor, metadata);
-    new.id := coalesce(new.id, CASE WHEN new.key IS NULL THEN event_id()
-                                    ELSE id_of_key(agent, new.key) END);
+    PERFORM require_note(agent, actor, metadata);
+    new.id := (require_incoming(agent, ARRAY[new], 'keep', NULL, check_compliance, actor))[1];
     new.content_hash := content_hash(new.content);
     PERFORM lock_same(agent, ARRAY[new.content_hash], ARRAY[supersede.memory_id]);
     SELECT * INTO old FROM agent_memories m
@@ -31,16 +27,17 @@ BEGIN
         RAISE EXCEPTION 'memory % says the same: there is nothing to supersede', old.id
             USING ERRCODE = 'PM001';
     ELSIF force IS NOT TRUE AND old.superseded_by IS NOT NULL THEN
-        RAISE EXCEPTION 'memory % has been superseded already, by %; supersede that one, or pass force=True', old.id, old.superseded_by
-            USING ERRCODE = 'PM005';
+        RAISE EXCEPTION 'memory % has been superseded already, by %; supersede that one, or this with '
+            'force', old.id, old.superseded_by USING ERRCODE = 'PM005';
     ELSIF force IS NOT TRUE AND old.invalidated_at IS NOT NULL THEN
-        RAISE EXCEPTION 'memory % was forgotten at %; revive it first, or pass force=True', old.id, old.invalidated_at
-            USING ERRCODE = 'PM005';
+        RAISE EXCEPTION 'memory % was forgotten at %; revive it first, or supersede it with force',
+            old.id, old.invalidated_at USING ERRCODE = 'PM005';
     -- What is superseded twice within a transaction begins and ends at the same now().
     ELSIF force IS NOT TRUE AND (old.valid_until > moment OR old.valid_from > moment
                          OR old.valid_from = new.valid_from) THEN
-        RAISE EXCEPTION 'memory % overlaps the new one, which holds from % on: it holds from % until %, and both cannot be right; pass force=True if the new one is',
-            old.id, moment, coalesce(old.valid_from::text, 'ever'), coalesce(old.valid_until::text, 'ever')
+        RAISE EXCEPTION 'memory % overlaps the new one, which holds from % on: it holds from % until %, '
+            'and both cannot be right; supersede it with force if the new one is', old.id, moment,
+            coalesce(old.valid_from::text, 'ever'), coalesce(old.valid_until::text, 'ever')
             USING ERRCODE = 'PM005';
     ELSIF new.valid_until <= moment THEN
         RAISE EXCEPTION 'valid_until % must be after valid_from %', new.valid_until, moment
@@ -52,8 +49,8 @@ BEGIN
       FROM remember_rows(agent, ARRAY[new], 'keep', NULL, check_compliance, actor, old.id) r;
     SELECT * INTO stored FROM agent_memories m WHERE m.agent_id = agent AND m.id = successor;
     IF outcome = 'known' AND (stored.status <> 'active' OR stored.invalidated_at IS NOT NULL) THEN
-        RAISE EXCEPTION 'memory % was stored before and is not recalled any longer, so it cannot take the place of %; give the new one another id or key', successor, old.id
-            USING ERRCODE = 'PM005';
+        RAISE EXCEPTION 'memory % was stored before and is not recalled any longer, so it cannot take '
+            'the place of %; give the new one another id or key', successor, old.id USING ERRCODE = 'PM005';
     ELSIF outcome <> 'inserted' AND stored.importance < new.importance THEN
         PERFORM set_importance(agent, successor, new.importance, reason, actor, metadata);
     END IF;

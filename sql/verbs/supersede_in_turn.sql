@@ -1,9 +1,6 @@
 CREATE OR REPLACE FUNCTION successors(
-    agent text, memory_id uuid, first uuid, begins timestamptz, ends timestamptz)
-    RETURNS SETOF uuid
-    LANGUAGE plpgsql VOLATILE
-    SET search_path FROM CURRENT
-AS $function$
+    agent text, memory_id uuid, first uuid, begins timestamptz, ends timestamptz) RETURNS SETOF uuid
+    LANGUAGE plpgsql SET search_path FROM CURRENT AS $function$
 #variable_conflict use_column
 BEGIN
     RETURN QUERY
@@ -15,8 +12,7 @@ BEGIN
                  WHERE m.agent_id = agent AND m.id = chain.id)
           FROM chain
          WHERE chain.id IS NOT NULL)
-    SELECT m.id
-      FROM agent_memories m
+    SELECT m.id FROM agent_memories m
      WHERE m.agent_id = agent AND m.id = ANY (ARRAY(SELECT chain.id FROM chain))
        AND m.id <> successors.memory_id AND m.status = 'active'
        AND overlap(m.valid_from, least(m.valid_until, m.invalidated_at), begins, ends)
@@ -30,9 +26,7 @@ COMMENT ON FUNCTION successors IS
 CREATE OR REPLACE FUNCTION supersede_in_turn(
     agent text, memory_id uuid, first uuid, valid_from timestamptz, valid_until timestamptz,
     actor text, but uuid) RETURNS void
-    LANGUAGE plpgsql VOLATILE
-    SET search_path FROM CURRENT
-AS $function$
+    LANGUAGE plpgsql SET search_path FROM CURRENT AS $function$
 #variable_conflict use_variable
 DECLARE
     moment timestamptz := coalesce(valid_from, now());
@@ -44,7 +38,8 @@ BEGIN
     FOR other IN SELECT s FROM successors(agent, memory_id, first, begins, valid_until) s
                   WHERE s IS DISTINCT FROM but LOOP
         IF valid_until <= now() THEN
-            RAISE EXCEPTION 'the text was superseded, and memory % has taken its place: both cannot be right about the time until %; supersede that one, or leave this out', other, valid_until
+            RAISE EXCEPTION 'the text was superseded, and memory % has taken its place: both cannot be '
+                'right about the time until %; supersede that one, or leave this out', other, valid_until
                 USING ERRCODE = 'PM005';
         END IF;
         PERFORM mark_superseded(agent, other, memory_id, moment,
@@ -55,3 +50,27 @@ $function$;
 
 COMMENT ON FUNCTION supersede_in_turn IS
     'A memory whose text was superseded holds again, with this validity: supersedes what has taken its place, from first on, but for one. Raises PM005 where the validity has passed.';
+
+-- What is read is looked up by its key, by subselect and OFFSET 0: joined, all of an owner might be.
+CREATE OR REPLACE FUNCTION supersede_successors(agent text, ids uuid[], actor text, but uuid)
+    RETURNS void
+    LANGUAGE plpgsql SET search_path FROM CURRENT AS $function$
+BEGIN
+    PERFORM lock_same(agent, ARRAY(
+        SELECT (SELECT m.content_hash FROM agent_memories m WHERE m.agent_id = agent AND m.id = i.id)
+          FROM unnest(ids) i(id)));
+    PERFORM supersede_in_turn(
+               agent, new.id, old.superseded_by, new.valid_from, new.valid_until, actor, but)
+       FROM unnest(ids) i(id)
+      CROSS JOIN LATERAL (SELECT m.* FROM agent_memories m
+                           WHERE m.agent_id = agent AND m.id = i.id OFFSET 0) new
+      CROSS JOIN LATERAL (SELECT DISTINCT m.superseded_by FROM agent_memories m
+                           WHERE m.agent_id = agent AND m.content_hash = new.content_hash
+                             AND m.superseded_by IS NOT NULL AND m.memory_type = new.memory_type
+                             AND m.component IS NOT DISTINCT FROM new.component) old
+      WHERE new.edition IS NOT NULL;
+END
+$function$;
+
+COMMENT ON FUNCTION supersede_successors IS
+    'Of new memories known by their texts: supersedes what once took the place of the same text, put away since or not, but for one.';

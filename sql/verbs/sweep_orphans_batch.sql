@@ -2,9 +2,7 @@
 -- What others are deleting just now is skipped: whoever deletes a memory deletes its traces.
 CREATE OR REPLACE FUNCTION sweep_orphans_batch(agent text, batch_size integer DEFAULT 1000)
     RETURNS bigint
-    LANGUAGE plpgsql VOLATILE
-    SET search_path FROM CURRENT
-AS $verb$
+    LANGUAGE plpgsql SET search_path FROM CURRENT AS $verb$
 DECLARE
     counters bigint;
     labels bigint;
@@ -18,9 +16,7 @@ BEGIN
              WHERE o.agent_id = agent
                AND NOT EXISTS (SELECT FROM agent_memories m
                                 WHERE m.agent_id = agent AND m.id = o.memory_id)
-             ORDER BY o.memory_id
-             LIMIT batch_size
-               FOR UPDATE SKIP LOCKED) orphan
+             ORDER BY o.memory_id LIMIT batch_size FOR UPDATE SKIP LOCKED) orphan
      WHERE u.agent_id = agent AND u.memory_id = orphan.memory_id;
     GET DIAGNOSTICS counters = ROW_COUNT;
     DELETE FROM memory_labels l
@@ -29,9 +25,7 @@ BEGIN
              WHERE o.agent_id = agent
                AND NOT EXISTS (SELECT FROM agent_memories m
                                 WHERE m.agent_id = agent AND m.id = o.memory_id)
-             ORDER BY o.memory_id, o.kind, o.value
-             LIMIT batch_size
-               FOR UPDATE SKIP LOCKED) orphan
+             ORDER BY o.memory_id, o.kind, o.value LIMIT batch_size FOR UPDATE SKIP LOCKED) orphan
      WHERE l.agent_id = agent AND l.memory_id = orphan.memory_id
        AND l.kind = orphan.kind AND l.value = orphan.value;
     GET DIAGNOSTICS labels = ROW_COUNT;
@@ -43,8 +37,7 @@ BEGIN
                                  WHERE m.agent_id = agent AND m.id = o.source_id)
                  OR NOT EXISTS (SELECT FROM agent_memories m
                                  WHERE m.agent_id = agent AND m.id = o.target_id))
-             ORDER BY o.source_id, o.target_id, o.kind
-             LIMIT batch_size
+             ORDER BY o.source_id, o.target_id, o.kind LIMIT batch_size
                FOR UPDATE SKIP LOCKED) orphan
      WHERE l.agent_id = agent AND l.source_id = orphan.source_id
        AND l.target_id = orphan.target_id AND l.kind = orphan.kind;

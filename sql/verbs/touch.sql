@@ -1,16 +1,13 @@
 -- The memories are only read: no lock is taken there, and their vectors are not written anew. Counters
 -- are locked in the order of the key, so that overlapping touches never form a circle.
 CREATE OR REPLACE FUNCTION touch(agent text, memory_ids uuid[]) RETURNS bigint
-    LANGUAGE plpgsql VOLATILE
-    SET search_path FROM CURRENT
-AS $function$
+    LANGUAGE plpgsql SET search_path FROM CURRENT AS $function$
 #variable_conflict use_column
 DECLARE
     touched bigint;
 BEGIN
     INSERT INTO memory_usage AS u (agent_id, memory_id, retrieval_count, last_accessed_at)
-    SELECT m.agent_id, m.id, 1, now()
-      FROM agent_memories m
+    SELECT m.agent_id, m.id, 1, now() FROM agent_memories m
      WHERE m.agent_id = agent AND m.id = ANY (memory_ids)
      ORDER BY m.id
         ON CONFLICT (agent_id, memory_id) DO UPDATE

@@ -1,63 +1,60 @@
 CREATE OR REPLACE FUNCTION update_memory(
     agent text, memory_id uuid, changes jsonb, check_compliance boolean DEFAULT true,
-    reason text DEFAULT NULL, actor text DEFAULT session_user, metadata jsonb DEFAULT '{}'
-) RETURNS SETOF memory_records
-    LANGUAGE plpgsql VOLATILE
-    SET search_path FROM CURRENT
-AS $function$
+    reason text DEFAULT NULL, actor text DEFAULT session_user, metadata jsonb DEFAULT '{}')
+    RETURNS SETOF memory_records
+    LANGUAGE plpgsql SET search_path FROM CURRENT AS $function$
 #variable_conflict use_column
 DECLARE
     old agent_memories;
     changed agent_memories;
     other uuid;
     unknown text;
+    missing text;
 BEGIN
-    PERFORM require_owner(agent);
-    PERFORM require_note(reason, actor, metadata);
+    PERFORM require_note(agent, actor, metadata);
     IF jsonb_typeof(changes) IS DISTINCT FROM 'object' OR changes = '{}' THEN
         RAISE EXCEPTION 'update needs at least one field to change, as a JSON object, got %',
             coalesce(left(changes::text, 100), 'NULL') USING ERRCODE = 'PM001';
+    ELSIF changes ?| '{id,key}' THEN
+        RAISE EXCEPTION 'the % of a memory cannot be changed',
+            CASE WHEN changes ? 'id' THEN 'id' ELSE 'key' END USING ERRCODE = 'PM001';
     END IF;
-    SELECT name INTO unknown FROM jsonb_object_keys(changes) name
-     WHERE name IN ('id', 'key') LIMIT 1;
-    IF FOUND THEN
-        RAISE EXCEPTION 'the % of a memory cannot be changed', unknown USING ERRCODE = 'PM001';
-    END IF;
-    SELECT string_agg(quote_literal(left(name, 100)), ', ') INTO unknown
-      FROM jsonb_object_keys(changes) name
-     WHERE NOT name = ANY (settable_fields());
+    SELECT string_agg(quote_literal(left(c.key, 100)), ', ') FILTER (WHERE f.name IS NULL),
+           string_agg(c.key, ', ') FILTER (WHERE f.is_required AND c.value = 'null')
+      INTO unknown, missing
+      FROM jsonb_each(changes) c LEFT JOIN settable_fields() f ON f.name = c.key;
     IF unknown IS NOT NULL THEN
-        RAISE EXCEPTION 'unknown field %; the fields are %', unknown, array_to_string(settable_fields(), ', ')
-            USING ERRCODE = 'PM007';
+        RAISE EXCEPTION 'unknown field %; the fields are %', unknown,
+            (SELECT string_agg(f.name, ', ') FROM settable_fields() f) USING ERRCODE = 'PM007';
+    ELSIF missing IS NOT NULL THEN
+        RAISE EXCEPTION '% must not be null', missing USING ERRCODE = 'PM001';
     ELSIF check_compliance IS NOT FALSE AND changes -> 'compliant' = 'false' THEN
-        RAISE EXCEPTION 'the memory is not compliant; pass check_compliance=False to store it all the same'
+        RAISE EXCEPTION 'the memory is not compliant; with check_compliance false it is stored all the same'
             USING ERRCODE = 'PM002';
     ELSIF changes ? 'content' AND NOT changes ? 'embedding' THEN
-        RAISE EXCEPTION 'new content needs an embedding of its own, or null'
-            USING ERRCODE = 'PM001';
+        RAISE EXCEPTION 'new content needs an embedding of its own, or null' USING ERRCODE = 'PM001';
     ELSIF changes ->> 'content' = '' THEN
         RAISE EXCEPTION 'content must not be empty' USING ERRCODE = 'PM001';
     END IF;
-    IF changes ? 'content' THEN
-        changes := '{"tokens": null}' || changes;
-    END IF;
+    -- What the text takes up, and what made the vector, only the caller knows.
+    changes := CASE WHEN changes ? 'content' THEN '{"tokens": null}' ELSE '{}'::jsonb END
+            || CASE WHEN changes ? 'embedding' THEN '{"embedding_model": null}' ELSE '{}'::jsonb END
+            || changes;
     IF changes ?| ARRAY['content', 'memory_type', 'component', 'valid_from', 'valid_until'] THEN
         PERFORM lock_same(
-            agent,
-            ARRAY[content_hash(changes ->> 'content'),
-                  (SELECT m.content_hash FROM agent_memories m
-                    WHERE m.agent_id = agent AND m.id = update_memory.memory_id)],
-            ARRAY[update_memory.memory_id]);
+            agent, ARRAY[content_hash(changes ->> 'content'), (
+                SELECT m.content_hash FROM agent_memories m
+                 WHERE m.agent_id = agent AND m.id = update_memory.memory_id)], ARRAY[memory_id]);
     END IF;
     SELECT * INTO old FROM agent_memories m
      WHERE m.agent_id = agent AND m.id = update_memory.memory_id FOR NO KEY UPDATE;
-    PERFORM require_found(agent, update_memory.memory_id, FOUND);
+    PERFORM require_found(agent, memory_id, FOUND);
     changed := jsonb_populate_record(old, changes);
     changed.content_hash := content_hash(changed.content);
     IF old.edition IS NOT NULL AND old.status = 'active' THEN
         SELECT s.memory_id INTO other FROM same_memory(agent, changed) s;
         IF FOUND THEN
-            RAISE EXCEPTION 'agent % has an active memory of this content already: %', quote_literal(left(agent, 100)), other
+            RAISE EXCEPTION '% has an active memory of this content already: %', named_owner(agent), other
                 USING ERRCODE = 'PM004';
         END IF;
         IF changed.content_hash <> old.content_hash THEN
@@ -76,20 +73,19 @@ $function$;
 COMMENT ON FUNCTION update_memory IS
     'Changes fields of a memory, as in {"importance": 0.9}, and returns it. Raises PM004 where another active memory says the same then.';
 
-CREATE OR REPLACE FUNCTION settable_fields() RETURNS text[]
-    LANGUAGE plpgsql STABLE
-    SET search_path FROM CURRENT
-AS $function$
+CREATE OR REPLACE FUNCTION settable_fields() RETURNS TABLE (name text, is_required boolean)
+    LANGUAGE plpgsql STABLE SET search_path FROM CURRENT AS $function$
 BEGIN
-    RETURN ARRAY(
-        SELECT a.attname::text FROM pg_attribute a
-         WHERE a.attrelid = 'agent_memories'::regclass AND a.attnum > 0 AND NOT a.attisdropped
-           AND NOT a.attname = ANY (ARRAY[
-               'agent_id', 'id', 'updated_at', 'invalidated_at', 'status', 'content_hash',
-               'needs_review', 'invalidation_reason', 'superseded_by', 'inserted_at', 'terms',
-               'key', 'edition'])
-         ORDER BY a.attname);
+    RETURN QUERY
+    SELECT a.attname::text, a.attnotnull FROM pg_attribute a
+     WHERE a.attrelid = 'agent_memories'::regclass AND a.attnum > 0 AND NOT a.attisdropped
+       AND NOT a.attname = ANY (ARRAY[
+           'agent_id', 'id', 'updated_at', 'invalidated_at', 'status', 'content_hash',
+           'needs_review', 'invalidation_reason', 'superseded_by', 'inserted_at', 'terms', 'key',
+           'edition'])
+     ORDER BY a.attname;
 END
 $function$;
 
-COMMENT ON FUNCTION settable_fields IS 'What a caller may say of a memory.';
+COMMENT ON FUNCTION settable_fields IS
+    'What a caller may say of a memory, and whether it has to have a value.';

@@ -1,7 +1,5 @@
 CREATE OR REPLACE FUNCTION write_memory(agent text, changed agent_memories) RETURNS void
-    LANGUAGE plpgsql VOLATILE
-    SET search_path FROM CURRENT
-AS $function$
+    LANGUAGE plpgsql SET search_path FROM CURRENT AS $function$
 DECLARE
     moment timestamptz := now();
 BEGIN
@@ -38,11 +36,9 @@ COMMENT ON FUNCTION write_memory IS
     'Writes all fields of a memory that is locked; its key, counters and history stay.';
 
 CREATE OR REPLACE FUNCTION note_change(
-    event_type text, old agent_memories, new agent_memories, names text[],
-    reason text, actor text, metadata jsonb) RETURNS void
-    LANGUAGE plpgsql VOLATILE
-    SET search_path FROM CURRENT
-AS $function$
+    event_type text, old agent_memories, new agent_memories, names text[], reason text, actor text,
+    metadata jsonb) RETURNS void
+    LANGUAGE plpgsql SET search_path FROM CURRENT AS $function$
 DECLARE
     before jsonb;
     after jsonb;
@@ -50,15 +46,11 @@ BEGIN
     -- Vectors are not noted, and are not to be written out.
     old.embedding := NULL;
     new.embedding := NULL;
-    before := to_jsonb(old);
-    after := to_jsonb(new);
-    INSERT INTO memory_events (
-           agent_id, memory_id, id, event_type, reason, actor, old_values, new_values, metadata,
-           occurred_at)
-    SELECT old.agent_id, old.id, event_id(), note_change.event_type, note_change.reason,
-           note_change.actor, jsonb_object_agg(name, before -> name),
-           jsonb_object_agg(name, after -> name), note_change.metadata, clock_timestamp()
-      FROM unnest(names) name;
+    SELECT jsonb_object_agg(o.key, o.value), jsonb_object_agg(o.key, n.value) INTO before, after
+      FROM jsonb_each(to_jsonb(old)) o JOIN jsonb_each(to_jsonb(new)) n ON n.key = o.key
+     WHERE o.key = ANY (names);
+    PERFORM note_events(
+        old.agent_id, event_type, ARRAY[old.id], ARRAY[before], ARRAY[after], reason, actor, metadata);
 END
 $function$;
 

@@ -3,9 +3,7 @@
 -- that it has taken in was altered: so each of them is, to what it was. And an index that is being
 -- built either is there already when the table of them is locked, or waits and then sees this.
 CREATE OR REPLACE FUNCTION change_text_language(language regconfig) RETURNS bigint
-    LANGUAGE plpgsql VOLATILE
-    SET search_path FROM CURRENT
-AS $function$
+    LANGUAGE plpgsql VOLATILE SET search_path FROM CURRENT AS $function$
 DECLARE
     changed bigint;
 BEGIN

@@ -1,20 +1,16 @@
 CREATE OR REPLACE FUNCTION common_terms(agent text, at_least bigint)
     RETURNS TABLE (memories bigint, terms jsonb)
-    LANGUAGE plpgsql STABLE ROWS 1
-    SET search_path FROM CURRENT
-AS $function$
-BEGIN
-    RETURN QUERY
-    SELECT (SELECT count(*) FROM agent_memories m WHERE m.agent_id = agent),
+    LANGUAGE sql STABLE ROWS 1
+BEGIN ATOMIC
+    SELECT (SELECT count(*) FROM agent_memories m WHERE m.agent_id = common_terms.agent),
            (SELECT coalesce(jsonb_object_agg(counted.term, counted.n), '{}')
               FROM (SELECT each.term, count(*) AS n
                       FROM agent_memories m
                      CROSS JOIN LATERAL unnest(tsvector_to_array(m.terms)) each(term)
-                     WHERE m.agent_id = agent
+                     WHERE m.agent_id = common_terms.agent
                      GROUP BY each.term
                     HAVING count(*) >= at_least) counted);
-END
-$function$;
+END;
 
 COMMENT ON FUNCTION common_terms IS
     'How many memories an owner has, and how many of them have each term that at least so many have.';

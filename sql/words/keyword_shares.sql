@@ -1,4 +1,5 @@
--- Without plain index scans: the planner would take the key, and compute the terms of every row.
+-- Without plain index scans, and by a collation that the key does not have: the planner would take
+-- the key where it expects few rows of an owner, and compute the terms of every one.
 -- The query is taken apart by a plan of its own: one that is kept would keep the language too.
 -- Where a policy has to be asked first, the index of words cannot be used: then the owner's memories
 -- are read once, for all terms.
@@ -34,7 +35,8 @@ BEGIN
               FROM asked a
              CROSS JOIN LATERAL (
                 SELECT m.id AS memory_id FROM agent_memories m
-                 WHERE term_keys(m.agent_id, m.terms) @> ARRAY[a.key] AND m.agent_id = one
+                 WHERE term_keys(m.agent_id, m.terms) @> ARRAY[a.key]
+                   AND m.agent_id = one COLLATE "C"
                 OFFSET 0) t
              WHERE NOT guarded
             UNION ALL

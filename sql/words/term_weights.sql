@@ -1,4 +1,5 @@
--- Exact: counted in the index of words. Otherwise what a rank index noted when it was built: how many
+-- Exact: counted in the index of words (see keyword_shares), or where policies keep that from being
+-- used, in the memories. Otherwise what a rank index noted when it was built: how many
 -- memories there were, and how many had the common words; the others are few and counted now.
 -- Not where policies hold for memories: nothing comes through a rank index by words then (see
 -- rank_candidates), and each term would take a scan of the owner's memories.
@@ -15,11 +16,12 @@ CREATE OR REPLACE FUNCTION term_weights(
 AS $function$
 #variable_conflict use_variable
 DECLARE
+    guarded boolean := row_security_active('agent_memories');
     known jsonb;
     total bigint;
     asked text[];
 BEGIN
-    IF NOT exact AND row_security_active('agent_memories') THEN
+    IF NOT exact AND guarded THEN
         RETURN;
     END IF;
     EXECUTE 'SELECT ARRAY(SELECT term FROM query_terms($1))' INTO asked USING query_text;
@@ -33,12 +35,12 @@ BEGIN
     END IF;
     RETURN QUERY
     SELECT counted.term, counted.n, term_weight(counted.n, total)
-      FROM (SELECT q.term, q.place, coalesce((known ->> q.term)::bigint, (
-                     SELECT count(*) FROM agent_memories m
-                      WHERE term_keys(m.agent_id, m.terms) @> ARRAY[term_key(agent, q.term)]
-                        AND m.agent_id = agent
-                        -- Cheaper than the keys, where a policy keeps the index from being used.
-                        AND m.terms @@ term_query(ARRAY[q.term]))) AS n
+      FROM (SELECT q.term, q.place, coalesce((known ->> q.term)::bigint, CASE WHEN guarded
+                   THEN (SELECT count(*) FROM agent_memories m
+                          WHERE m.terms @@ term_query(ARRAY[q.term]) AND m.agent_id = agent)
+                   ELSE (SELECT count(*) FROM agent_memories m
+                          WHERE term_keys(m.agent_id, m.terms) @> ARRAY[term_key(agent, q.term)]
+                            AND m.agent_id = agent COLLATE "C") END) AS n
               FROM unnest(asked) WITH ORDINALITY q(term, place)) counted
      ORDER BY counted.place;
 END

@@ -55,6 +55,12 @@ def runner(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) 
     return command
 
 
+def make_once(monkeypatch: pytest.MonkeyPatch, embedder: LocalEmbedder) -> None:
+    """Commands do without building, each anew, what takes longer than any of them."""
+    monkeypatch.setattr("pgrecall.cli.database.LocalEmbedder", lambda: embedder)
+    monkeypatch.setattr(sys.modules["pgrecall.cli.main"], "app", BUILT)
+
+
 def fast_runner(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
@@ -63,6 +69,5 @@ def fast_runner(
 ) -> Run:
     """The same on this database, with what takes longer than any command made once."""
     monkeypatch.setenv("PGRECALL_DATABASE_URL", url)
-    monkeypatch.setattr("pgrecall.cli.database.LocalEmbedder", lambda: embedder)
-    monkeypatch.setattr(sys.modules["pgrecall.cli.main"], "app", BUILT)
+    make_once(monkeypatch, embedder)
     return runner(monkeypatch, capsys)

@@ -111,6 +111,19 @@ def database_url(emptied_url: str) -> Iterator[str]:
             connection.execute(f"DROP TABLE {positions}")
 
 
+@pytest.fixture(scope="session")
+def emptied_engine(emptied_url: str) -> Iterator[Engine]:
+    made = create_engine(emptied_url)
+    yield made
+    made.dispose()
+
+
+@pytest.fixture
+def engine(emptied_engine: Engine, database_url: str) -> Engine:
+    """An engine of the test's own, as the repository sees it, on connections that were there."""
+    return emptied_engine.execution_options()
+
+
 @pytest.fixture
 def own_url(server_url: str, template: str) -> Iterator[str]:
     """A migrated database for a test that changes more than rows."""
@@ -119,8 +132,10 @@ def own_url(server_url: str, template: str) -> Iterator[str]:
 
 
 @pytest.fixture
-def own_engine(own_url: str) -> Engine:
-    return create_engine(own_url, poolclass=NullPool)
+def own_engine(own_url: str) -> Iterator[Engine]:
+    made = create_engine(own_url)
+    yield made
+    made.dispose()
 
 
 @pytest.fixture(scope="session")

@@ -83,6 +83,10 @@ def indexes_of(url: str, tenant: str) -> list[str]:
     return values(url, query, [tenant, f"team:{tenant}"])
 
 
+_first_indexes_of = cache(indexes_of)
+"""As they were when first asked for; another one shows in the table that lists them."""
+
+
 @cache
 def owned_tables(url: str) -> list[str]:
     return values(
@@ -100,7 +104,7 @@ def snapshot(connection: psycopg.Connection, url: str, tenant: str) -> list[Any]
     there = "SELECT to_regclass(%s) IS NOT NULL"
     each += [
         f"pgrecall.{relation} t"
-        for relation in indexes_of(url, tenant)
+        for relation in _first_indexes_of(url, tenant)
         if connection.execute(there, [f"pgrecall.{relation}"]).fetchone() == (True,)
     ]
     hashes = " UNION ALL ".join(

@@ -89,6 +89,9 @@ CALLS: dict[str, list[str]] = {
     "newest_memories": ["newest_memories('one', 5)"],
     "next_edition": ["next_edition('one', content_hash({content}))"],
     "note_change": [f"note_change('importance', {ONE_ROW})"],
+    "note_events": [
+        "note_events('one', 'x', ARRAY[{memory}], '{{}}', '{{}}', NULL, 'who', '{{}}')"
+    ],
     "noted_labels": ["noted_labels('one', {memory}, '{{keyword}}', '{{onelabel}}')"],
     "owners_of_memories": ["owners_of_memories(true)"],
     "positions_of": ["positions_of('one', '2026-01-01')"],
@@ -125,17 +128,16 @@ CALLS: dict[str, list[str]] = {
     "supersede_in_turn": [
         "supersede_in_turn('one', {memory}, {other}, NULL, NULL, 'who', {memory})"
     ],
+    "supersede_successors": ["supersede_successors('one', ARRAY[{memory}], 'who', {memory})"],
     "sweep_orphans_batch": ["sweep_orphans_batch('one')"],
     "term_weights": ["term_weights('one', 'onesecret')", "term_weights('one', 'onesecret', false)"],
     "together": ["together('one', ARRAY[{memory}, {other}], 'tags')"],
     "touch": ["touch('one', ARRAY[{memory}])"],
+    "trust_parts": ["trust_parts({row})"],
     "unlabel": ["unlabel('one', {memory}, ARRAY['onelabel'])"],
     "unlink": ["unlink('one', {memory}, {other}, 'one')"],
     "unmet_condition": ["unmet_condition('one', {over}, 'valid', now())"],
     "update_memory": ["update_memory('one', {memory}, '{{\"importance\": 0.9}}')"],
-    "word_candidates": [
-        f"word_candidates({RANKED}, 0.3, '{{{{onesecret}}}}', '{{{{40}}}}', '{{{{0.1}}}}', 10)"
-    ],
     "worded_candidates": [
         f"worded_candidates({RANKED}, 10, 40, 0.3, '{{{{onesecret}}}}', '{{{{40}}}}', "
         "'{{0.1}}', 40, 0.5)"
@@ -163,6 +165,7 @@ SAME_FOR_ALL = {
     *("attach_positions", "create_positions", "drop_positions", "index_positions"),
     *("forget_positions", "lock_memories", "lock_same", "mark_superseded", "write_memory"),
     *("assessed", "require_incoming", "sweep_orphans_batch", "supersede_in_turn"),
+    *("supersede_successors", "trust_parts"),
 }
 """What they return does not depend on what the owner has."""
 

@@ -1,12 +1,15 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import datetime, timedelta, timezone
 from math import exp
+from typing import Any
 
 import pytest
+from sqlalchemy import Engine
 
-from pgrecall import MemoryRepository, NewMemory
-from tests.integration.support import NORTH, NOW, before, contents
+from pgrecall import LabelledQuery, MemoryRepository, NewMemory, profiles
+from tests.integration.support import NORTH, NOW, at, before, contents, sql
 
 
 def test_an_explicit_moment_hides_what_was_created_later(either: MemoryRepository) -> None:
@@ -77,3 +80,46 @@ def test_the_moment_asked_about_does_not_move_the_last_retrieval(
     assert memory is not None
     assert memory.last_accessed_at is not None
     assert memory.last_accessed_at > before(0.5)
+
+
+@pytest.mark.parametrize("profile", profiles.BUILT_IN)
+def test_a_retrieval_after_the_moment_asked_about_is_not_seen(
+    shared_repo: MemoryRepository, shared_engine: Engine, agent: str, profile: str
+) -> None:
+    for degrees, days in ((0, 30), (20, 3), (40, 1)):
+        new = NewMemory(f"{days} days", embedding=at(degrees), created_at=before(days), trust=0.8)
+        shared_repo.add(agent, new)
+    ids = [hit.memory.id for hit in shared_repo.search(agent, NORTH, touch=False)]
+    asked: dict[str, Any] = {"profile": profile, "as_of": before(0.5)}
+    queries = [LabelledQuery(NORTH, [id_]) for id_ in ids]
+    at_their_own = [replace(query, as_of=before(n / 4)) for n, query in enumerate(queries, 1)]
+
+    def answers() -> list[object]:
+        hits = shared_repo.search(agent, NORTH, touch=False, min_trust=0.1, **asked)
+        explained = shared_repo.explain(agent, ids[0], NORTH, **asked)
+        return [
+            [(hit.memory.id, hit.score, hit.signals) for hit in hits],
+            (explained.rank, explained.needed_score, explained.signals),
+            shared_repo.evaluate(agent, queries, profiles=[profile], as_of=before(0.5)),
+            shared_repo.evaluate(agent, at_their_own, profiles=[profile]),
+            sql(
+                shared_engine,
+                "SELECT id, score, signals FROM pgrecall.recall(:agent, CAST(:query AS vector), "
+                "profile => :profile, as_of => :as_of, min_trust => 0.1)",
+                **asked,
+                agent=agent,
+                query=str(NORTH),
+            ),
+        ]
+
+    known = answers()
+    sql(
+        shared_engine,
+        "INSERT INTO pgrecall.memory_usage (agent_id, memory_id, retrieval_count, last_accessed_at)"
+        " SELECT :agent, unnest(CAST(:ids AS uuid[])), 0, now()",
+        agent=agent,
+        ids=ids[1:],
+    )
+
+    assert all(known)
+    assert answers() == known

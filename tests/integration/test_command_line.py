@@ -10,14 +10,26 @@ from typing import Any
 import psycopg
 import pytest
 
+from pgrecall.embedders import LocalEmbedder
 from pgrecall.resources import migrations_folder
 from tests.conftest import new_database
-from tests.integration.commands import BUILT, Run, runner
+from tests.integration.commands import BUILT, Run, make_once, runner
 
 
 @pytest.fixture
-def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
+def as_installed(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
     return runner(monkeypatch, capsys)
+
+
+@pytest.fixture(scope="module")
+def embedder() -> LocalEmbedder:
+    return LocalEmbedder()
+
+
+@pytest.fixture
+def run(as_installed: Run, monkeypatch: pytest.MonkeyPatch, embedder: LocalEmbedder) -> Run:
+    make_once(monkeypatch, embedder)
+    return as_installed
 
 
 @pytest.fixture
@@ -41,7 +53,8 @@ def stored(url: str) -> list[tuple[Any, ...]]:
         ).fetchall()
 
 
-def test_what_is_added_is_found(run: Run, url: str) -> None:
+def test_what_is_added_is_found(as_installed: Run, url: str) -> None:
+    run = as_installed
     added = run("add", "Ines drinks tea", "--agent", "a", "--importance", "0.9", "--tag", "drink")
     run("add", "The build is broken", "--agent", "a")
 

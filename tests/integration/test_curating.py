@@ -84,8 +84,9 @@ class Crowd:
 @pytest.fixture(scope="module")
 def crowd(server_url: str, template: str) -> Iterator[Crowd]:
     with new_database(server_url, template) as url:
-        engine = create_engine(url, poolclass=NullPool)
+        engine = create_engine(url)
         yield Crowd(MemoryRepository(engine), engine)
+        engine.dispose()
 
 
 @pytest.mark.parametrize("threshold", [0.5, 0.8, 0.92])

@@ -383,6 +383,33 @@ def test_of_a_team_only_its_own_memories_count(world: World) -> None:
     assert found.profiles[0].per_query["mrr"][1] > 0.0
 
 
+@pytest.mark.parametrize("moments", ["one", "many"])
+def test_with_teams_all_are_ranked_together(world: World, moments: str) -> None:
+    asked = QUESTIONS if moments == "one" else AT_MOMENTS
+    ids = [*world.ids, *world.team_ids]
+
+    assert_same_ranks(world.repo, AGENT, asked, ids, teams=[TEAM], as_of=NOW)
+
+    missing = world.repo.evaluate(
+        AGENT, [LabelledQuery(VECTOR, [id_]) for id_ in [*ids, UNKNOWN]], teams=[TEAM]
+    ).missing
+    assert missing == 1
+
+
+def test_of_one_id_at_agent_and_team_the_better_answers(
+    shared_repo: MemoryRepository, agent: str
+) -> None:
+    for repo, degrees in ((shared_repo, 50), (shared_repo.teams, 20)):
+        repo.add(agent, NewMemory("the same", embedding=at(degrees), id=UNKNOWN))
+    shared_repo.add(agent, NewMemory("between", embedding=at(35)))
+
+    found = shared_repo.evaluate(
+        agent, [LabelledQuery(NORTH, [UNKNOWN])], profiles=[DERIVED[0]], k=1, teams=[agent]
+    )
+
+    assert found.profiles[0].overall.means == {"recall": 1.0, "mrr": 1.0, "ndcg": 1.0}
+
+
 def test_entities_are_found_in_what_is_asked_even_beside_words(world: World) -> None:
     asked = {"both": LabelledQuery("milk for Ann", (), query_text="dancing with Bob")}
 
@@ -874,7 +901,8 @@ BAD: list[tuple[dict[str, Any], type[InputError], str]] = [
     ({"tiers": ["eternal"]}, UnknownName, r"eternal.*short, medium, long"),
     ({"tags": "sea"}, InputError, r"tags.*list.*str"),
     ({"colour": "red"}, UnknownName, r"colour.*memory_types"),
-    ({"teams": ["red"]}, UnknownName, r"teams.*memory_types"),
+    ({"crews": ["red"]}, UnknownName, r"crews.*memory_types"),
+    ({"teams": [""]}, InputError, "teams"),
     ({"where": "importance > 0.5"}, InputError, r"where.*SQLAlchemy.*str"),
     ({"text": 5}, InputError, r"text must be text, got int"),
 ]

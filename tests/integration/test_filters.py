@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
-from sqlalchemy import Engine, NullPool, Table, and_, create_engine, exists, func, or_, select
+from sqlalchemy import Table, and_, create_engine, exists, func, or_, select
 
 from pgrecall import MemoryRepository, NewMemory
 from tests.conftest import new_database
@@ -63,7 +63,7 @@ def _shares_an_entity(one: Table, other: Any) -> Any:
 @pytest.fixture(scope="module")
 def stocked(server_url: str, template: str) -> Iterator[MemoryRepository]:
     with new_database(server_url, template) as url:
-        engine: Engine = create_engine(url, poolclass=NullPool)
+        engine = create_engine(url)
         repo = MemoryRepository(engine)
         repo.add_many("agent", STOCK)
         for status in ("archived", "completed"):
@@ -73,6 +73,7 @@ def stocked(server_url: str, template: str) -> Iterator[MemoryRepository]:
                 status=status,
             )
         yield repo
+        engine.dispose()
 
 
 def _assert_found(repo: MemoryRepository, filters: dict[str, Any], expected: set[str]) -> None:

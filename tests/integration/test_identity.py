@@ -14,7 +14,7 @@ from sqlalchemy import Engine
 from pgrecall import Memory, MemoryRepository, NewMemory
 from pgrecall.added import Added
 from pgrecall.errors import DuplicateMemory, InputError, SupersessionConflict
-from pgrecall.ids import id_of_key
+from pgrecall.ids import id_of_key, new_id
 from tests.integration.support import NORTH, contents, sql
 from tests.integration.test_duplicates import WAYS
 
@@ -306,6 +306,44 @@ def test_saying_again_what_was_superseded_supersedes_its_successor(
     assert told.reason == "what it superseded was said again"
 
 
+@pytest.mark.parametrize("batch", [False, True])
+def test_so_does_saying_it_again_after_it_was_put_away(
+    shared_repo: MemoryRepository, shared_engine: Engine, agent: str, batch: bool
+) -> None:
+    rome, paris = replaced_by(shared_repo, agent, "Rome", "Paris")
+    sql(
+        shared_engine,
+        "UPDATE pgrecall.agent_memories SET status = 'archived' WHERE id = :id RETURNING 1",
+        id=rome,
+    )
+    news = [NewMemory(text, embedding=NORTH) for text in ("Rome", "Bern")]
+
+    again = shared_repo.add_many(agent, news)[0] if batch else shared_repo.add(agent, news[0])
+
+    assert again.inserted
+    assert read(shared_repo, agent, paris).superseded_by == again
+    assert shared_repo.history(agent, paris)[-1].reason == "what it superseded was said again"
+    assert "Paris" not in contents(shared_repo.search(agent, NORTH, touch=False))
+
+
+def test_of_a_time_gone_by_that_is_a_conflict_too(
+    shared_repo: MemoryRepository, shared_engine: Engine, agent: str
+) -> None:
+    rome = shared_repo.add(agent, during(2000, 2010, "Rome"))
+    paris = shared_repo.supersede(agent, rome, during(2005, None, "Paris"), force=True)
+    sql(
+        shared_engine,
+        "UPDATE pgrecall.agent_memories SET status = 'archived' WHERE id = :id RETURNING 1",
+        id=rome,
+    )
+
+    with pytest.raises(SupersessionConflict, match="both cannot be right"):
+        shared_repo.add(agent, during(2006, 2008, "Rome"))
+
+    assert shared_repo.count(agent, include_invalid=True) == 1
+    assert read(shared_repo, agent, paris).invalidated_at is None
+
+
 def test_a_batch_in_which_each_was_superseded_by_the_next_ends_with_one(
     shared_repo: MemoryRepository, agent: str
 ) -> None:
@@ -366,6 +404,75 @@ def test_it_is_revived_without_force_where_its_successor_was_forgotten(
 
 
 # From psql
+
+
+@pytest.mark.parametrize("near", ["NULL", "0.9"])
+def test_of_several_under_one_key_or_id_the_first_is_stored_everywhere(
+    shared_repo: MemoryRepository, shared_engine: Engine, agent: str, near: str
+) -> None:
+    ids = [new_id(), new_id()]
+    given = [("z", "k", None), ("a", "k", None), ("y", None, ids[0]), ("b", None, ids[0])]
+    given += [("c", None, ids[1]), ("a", "k", None)]
+    twin = f"{agent} twin"
+    stored = shared_repo.add_many(
+        agent, [NewMemory(text, key=key, id=id_, embedding=None) for text, key, id_ in given]
+    )
+    rows = ", ".join(
+        f"pgrecall.new_memory('{text}', key => nullif('{key}', 'None'), "
+        f"id => nullif('{id_}', 'None')::uuid)"
+        for text, key, id_ in given
+    )
+
+    told = sql(
+        shared_engine,
+        f"SELECT * FROM pgrecall.remember_rows(:agent, ARRAY[{rows}], 'bump', {near}) ORDER BY 1",
+        agent=twin,
+    )
+
+    assert [row[2] for row in told] == [added.outcome for added in stored]
+    assert [added.outcome for added in stored].count("known") == 3
+    texts = "SELECT content FROM pgrecall.agent_memories WHERE agent_id = :agent ORDER BY 1"
+    assert sql(shared_engine, texts, agent=twin) == [("c",), ("y",), ("z",)]
+    assert sql(shared_engine, texts, agent=agent) == [("c",), ("y",), ("z",)]
+    assert [row[1] for row in told][2:5] == [ids[0], ids[0], ids[1]]
+
+
+def test_an_update_forgets_what_was_said_of_the_old_text_and_vector(
+    shared_repo: MemoryRepository, shared_engine: Engine, agent: str
+) -> None:
+    first = NewMemory("a", embedding=NORTH, embedding_model="m", tokens=9)
+    id_ = shared_repo.add(agent, first)
+    update = (
+        "SELECT embedding_model, tokens "
+        "FROM pgrecall.update_memory(:agent, :id, CAST(:changes AS jsonb))"
+    )
+    vector = "[0,1,0,0,0,0,0,0]"
+
+    [row] = sql(shared_engine, update, agent=agent, id=id_, changes=f'{{"embedding": "{vector}"}}')
+    assert row == (None, 9)
+    [row] = sql(
+        shared_engine,
+        update,
+        agent=agent,
+        id=id_,
+        changes=f'{{"content": "b", "embedding": "{vector}", "embedding_model": "n"}}',
+    )
+    assert row == ("n", None)
+    told = shared_repo.history(agent, id_)[1]
+    assert (told.old_values, told.new_values) == (
+        {"embedding_model": "m"},
+        {"embedding_model": None},
+    )
+
+
+def test_what_has_to_have_a_value_is_named(shared_url: str) -> None:
+    nothing = '{"tags": null, "importance": null, "domain": null}'
+    with (
+        psycopg.connect(shared_url) as connection,
+        pytest.raises(psycopg.Error, match="importance, tags must not be null") as refused,
+    ):
+        connection.execute(f"SELECT pgrecall.update_memory('a', gen_random_uuid(), '{nothing}')")
+    assert refused.value.sqlstate == "PM001"
 
 
 def test_psql_remembers_as_the_repository_does(
@@ -439,6 +546,8 @@ REFUSED = {
         "update_memory('a', gen_random_uuid(), NULL)",
         "update_memory('a', gen_random_uuid(), '{\"key\": \"k\"}')",
         "update_memory('a', gen_random_uuid(), '{\"content\": \"k\"}')",
+        "update_memory('a', gen_random_uuid(), '{\"importance\": null}')",
+        "update_memory('a', gen_random_uuid(), '{\"content\": null, \"embedding\": null}')",
     ],
     "PM002": [
         "remember('a', 'a', compliant => false)",

@@ -7,7 +7,7 @@ from uuid import UUID, uuid4
 
 import psycopg
 import pytest
-from sqlalchemy import Engine, NullPool, create_engine
+from sqlalchemy import Engine, create_engine
 
 from pgrecall import MemoryRepository, NewMemory
 from pgrecall.errors import InputError, MemoryNotFound, UnknownName
@@ -403,9 +403,10 @@ def large(server_url: str, template: str) -> Iterator[Engine]:
                 "VACUUM ANALYZE pgrecall.agent_memories, pgrecall.memory_usage, "
                 "pgrecall.memory_labels"
             )
-        engine = create_engine(url, poolclass=NullPool)
+        engine = create_engine(url)
         MemoryRepository(engine).count("agent 1")
         yield engine
+        engine.dispose()
 
 
 @pytest.mark.parametrize("planned", [custom_plan, generic_plan])

@@ -13,9 +13,10 @@ from uuid import UUID, uuid4
 import psycopg
 import pytest
 from sqlalchemy import create_engine
+from typer.main import get_command_name
 
 from pgrecall import MemoryRepository, NewMemory
-from pgrecall.cli.main import COMMANDS
+from pgrecall.cli.main import app
 from pgrecall.embedders import LocalEmbedder
 from tests.conftest import new_database
 from tests.integration.commands import BUILT, CONTROLS, EVIL, Run, fast_runner
@@ -27,6 +28,15 @@ SAME = [
     "Ines drinks tea without milk.",
 ]
 """More than 0.8 similar to each other by the local embedder."""
+
+
+def named(*panels: str) -> dict[str, Any]:
+    """The commands of these parts of the help, or all, by their names."""
+    return {
+        command.name or get_command_name(command.callback.__name__): command.callback
+        for command in app.registered_commands
+        if command.callback and (not panels or command.rich_help_panel in panels)
+    }
 
 
 @pytest.fixture(scope="module")
@@ -848,7 +858,7 @@ def test_bad_values_end_with_two_say_why_and_change_nothing(
     assert (repo.get(agent, memory), repo.history(agent, memory)) == before
 
 
-@pytest.mark.parametrize("name", sorted(COMMANDS["Use"] | COMMANDS["Correct"] | COMMANDS["Curate"]))
+@pytest.mark.parametrize("name", sorted(named("Use", "Correct", "Curate")))
 def test_an_agent_without_a_name_is_refused(run: Run, name: str) -> None:
     arguments: dict[str, tuple[str, ...]] = {
         "outcome": (UNKNOWN, "success"),
@@ -941,7 +951,7 @@ def test_hostile_names_are_only_data(
 # Help
 
 
-EVERY = {name: command for panel in COMMANDS.values() for name, command in panel.items()}
+EVERY = named()
 
 
 @pytest.mark.parametrize("name", EVERY)

@@ -245,7 +245,7 @@ class Life:
 
     def superseded_by(self, memory: Remembered) -> list[UUID]:
         """What has superseded memories that are like this one."""
-        alike = [m for m in self.active().values() if m is not memory and m.is_like(memory)]
+        alike = [m for m in self.memories.values() if m is not memory and m.is_like(memory)]
         return list({m.superseded_by for m in alike if m.superseded_by is not None})
 
     def between(self, there: UUID, memory: Remembered) -> tuple[Any, Any]:

@@ -7,7 +7,7 @@ from uuid import UUID, uuid4
 
 import psycopg
 import pytest
-from sqlalchemy import Engine, NullPool, create_engine
+from sqlalchemy import Engine, create_engine
 
 from pgrecall import MemoryRepository, NewMemory, ScoredMemory
 from pgrecall.errors import InputError, MemoryNotFound
@@ -283,8 +283,9 @@ class Web:
 @pytest.fixture(scope="module")
 def web(server_url: str, template: str) -> Iterator[Web]:
     with new_database(server_url, template) as url:
-        engine = create_engine(url, poolclass=NullPool)
+        engine = create_engine(url)
         yield Web(MemoryRepository(engine), engine)
+        engine.dispose()
 
 
 @pytest.mark.parametrize("arguments", FILTERED.values(), ids=FILTERED)
@@ -458,9 +459,10 @@ def large(server_url: str, template: str) -> Iterator[Engine]:
                 "VACUUM ANALYZE pgrecall.agent_memories, pgrecall.memory_usage, "
                 "pgrecall.memory_links"
             )
-        engine = create_engine(url, poolclass=NullPool)
+        engine = create_engine(url)
         MemoryRepository(engine).count("agent 1")
         yield engine
+        engine.dispose()
 
 
 @pytest.mark.parametrize("planned", [custom_plan, generic_plan])

@@ -159,8 +159,6 @@ CALLS = (
     "SELECT * FROM pgrecall.pack('{0.5,0.4}', '{10,10}', '{a,b}', 100, 10)",
     "SELECT * FROM pgrecall.rank_candidates('agent', {relation}, {position}, 10, now(), "
     "now(), 10, 0.3, '{number}', '{30}', '{0.1}')",
-    "SELECT * FROM pgrecall.word_candidates('agent', {relation}, {position}, 0.3, "
-    "'{number}', '{30}', '{0.1}', 10)",
     "SELECT * FROM pgrecall.calibrated_candidates({relation}, ARRAY[{position}], 3, '{10}', 1, 1)",
     "SELECT * FROM pgrecall.positions_of('agent', now())",
     "SELECT pgrecall.rank_questions('agent', 4)",

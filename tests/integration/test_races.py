@@ -32,7 +32,7 @@ from pgrecall.garbage import GarbagePolicy
 from pgrecall.label import Label
 from tests.integration.support import at, sql
 
-CLIENTS, OPERATIONS = 8, 1_000
+CLIENTS, OPERATIONS = 8, 100
 A = "agent"
 Client = Callable[[int], Any]
 
@@ -89,7 +89,7 @@ def test_the_same_text_added_by_all_is_one_row_and_every_hit_is_counted(
 def test_batches_of_the_same_texts_in_any_order_make_each_a_row(
     shared: MemoryRepository, engine: Engine
 ) -> None:
-    texts, batches = [f"text {n}" for n in range(12)], 60
+    texts, batches = [f"text {n}" for n in range(12)], 20
 
     def client(n: int) -> list[Added]:
         mine = random.Random(n)
@@ -224,7 +224,7 @@ def test_rivals_at_stricter_levels_store_one_or_are_told_of_the_conflict(
 
     def client(n: int) -> Counter[str]:
         mine, told = random.Random(n), Counter[str]()
-        for i in range(40):
+        for i in range(16):
             kind = mine.choice(["episodic", "entity"])
             with strict.connect() as connection:
                 repo = MemoryRepository(connection)
@@ -237,7 +237,8 @@ def test_rivals_at_stricter_levels_store_one_or_are_told_of_the_conflict(
                 except DatabaseConflict:
                     told["conflict"] += 1
                 except OperationalError as refused:  # by COMMIT, which is the caller's own
-                    assert getattr(refused.orig, "sqlstate", None) == "40001"
+                    if getattr(refused.orig, "sqlstate", None) != "40001":
+                        raise
                     told["conflict"] += 1
         return told
 
@@ -336,7 +337,7 @@ def test_labels_and_links_given_and_taken_by_all_are_told_as_they_were(
 
     def client(n: int) -> None:
         mine = random.Random(n)
-        for _ in range(OPERATIONS // 4):
+        for _ in range(OPERATIONS):
             match mine.randrange(4):
                 case 0:
                     shared.link(A, one, other, weight=mine.random())
@@ -581,7 +582,7 @@ def test_a_mix_of_all_changes_meets_no_conflict_and_leaves_every_event(
 
     def client(n: int) -> Counter[str]:
         mine, done = random.Random(n), Counter[str]()
-        for i in range(OPERATIONS // CLIENTS):
+        for i in range(OPERATIONS):
             chosen = mine.sample(ids, 4)
             match mine.randrange(10):
                 case 0:
@@ -632,7 +633,7 @@ def test_deletes_against_all_that_needs_the_memory_leave_no_trace_behind(
 
     def client(n: int) -> Counter[str]:
         mine, done = random.Random(n), Counter[str]()
-        for _ in range(OPERATIONS // CLIENTS // 2):
+        for _ in range(OPERATIONS // 2):
             there = rows(engine, "id") or [UUID(int=1)]
             memory_id, other = mine.choice(there), mine.choice(there)
             try:

@@ -62,7 +62,9 @@ def test_an_index_is_measured_by_the_built_in_profiles(
 ) -> None:
     either.add_many("a", [NewMemory(f"memory {n}", embedding=at(9 * n)) for n in range(9)])
     either.add("a", NewMemory("without", embedding=None))
-    measured = [profile for profile in profiles.BUILT_IN.values() if not is_hard(profile)]
+    names = ("five_factor", "last_access", "half_life", "tiered")
+    measured = [profiles.named(name) for name in names]
+    assert not any(map(is_hard, measured))
 
     [asked] = [one for (one,) in rows(database_url, "SELECT pgrecall.rank_questions('a', 20)")]
 
@@ -76,6 +78,22 @@ def test_an_index_is_measured_by_the_built_in_profiles(
         similarity, coordinates = rank_space.direction(measured[number % len(measured)], 0.0)
         meaning = [similarity * x for x in json.loads(embedding)]
         assert json.loads(question) == pytest.approx([*meaning, *coordinates, 0.0], abs=1e-6)
+
+
+@pytest.mark.parametrize("elapsed", [-1.0, 0.0, 3.0, 7.0, 20.0, 30.0, 45.0])
+@pytest.mark.parametrize("name", profiles.BUILT_IN)
+def test_a_question_has_the_same_direction(database_url: str, name: str, elapsed: float) -> None:
+    facts = f"pgrecall.profile_{name}()"
+    direction = value(
+        database_url,
+        f"SELECT pgrecall.rank_direction({facts}, pgrecall.weights_of({facts}, NULL, NULL), "
+        "'[3,0,4,0,0,0,0,0]', %s)",
+        elapsed,
+    )
+
+    similarity, coordinates = rank_space.direction(profiles.named(name), elapsed)
+    meaning = [0.6 * similarity, 0.0, 0.8 * similarity, *[0.0] * 5]
+    assert json.loads(direction) == pytest.approx([*meaning, *coordinates, 0.0], abs=1e-6)
 
 
 def test_without_embeddings_there_is_no_question(

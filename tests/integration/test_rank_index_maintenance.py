@@ -19,7 +19,7 @@ from pgrecall import MemoryRepository, NewMemory, RankIndex, migrate
 from pgrecall.errors import InputError
 from pgrecall.rank_index import MAX_AGE, MAX_BESIDE
 from tests.conftest import DIMENSIONS
-from tests.integration.conftest import RepositoryOf
+from tests.integration.conftest import RepositoryOf, repository_on
 from tests.integration.support import NORTH, at, sql
 from tests.migrations.asking import rows, run, value, values, wait_until, wait_until_blocked
 
@@ -95,7 +95,7 @@ def background() -> Iterator[ThreadPoolExecutor]:
 # A year
 
 
-WEEKS, AT_FIRST, A_WEEK, QUERIES = 52, 3_000, 40, 20
+WEEKS, AT_FIRST, A_WEEK, QUERIES = 52, 1_500, 20, 10
 LOADING = """
     INSERT INTO pgrecall.agent_memories (agent_id, id, content, embedding, importance, confidence,
                                          usefulness, trust, tier, created_at)
@@ -152,7 +152,7 @@ def test_a_year_of_use_with_the_maintenance_it_prescribes_finds_what_exact_ranki
 ) -> None:
     """In a time of its own: the server's clock knows nothing of it, so four weeks are counted
     here, and that much was written is told by the list, at a limit to fit the small agent."""
-    monkeypatch.setattr("pgrecall.rank_index.MAX_BESIDE", 400)
+    monkeypatch.setattr("pgrecall.rank_index.MAX_BESIDE", 200)
     life = Life(own_url)
     now = START
     life.write(AT_FIRST, now - timedelta(days=365), now)
@@ -223,9 +223,8 @@ def test_an_agent_that_has_grown_large_is_due_until_it_is_built(
 
 
 def test_an_index_of_another_version_is_not_used_and_due(
-    repository_of: RepositoryOf, own_url: str
+    repo: MemoryRepository, own_url: str
 ) -> None:
-    repo = repository_of(own_url)
     fill(repo)
     build(repo)
     run(own_url, "UPDATE pgrecall.rank_indexes SET space = space + 1")
@@ -235,17 +234,14 @@ def test_an_index_of_another_version_is_not_used_and_due(
     assert status.due == "built by another version of pgrecall, not used"
     assert status.index is not None
     assert not status.index.is_usable
-    assert repository_of(own_url).search(A, NORTH, strategy="index").strategy == "exact"
+    assert repository_on("sync", own_url).search(A, NORTH, strategy="index").strategy == "exact"
     assert maintain(repo) == [A]
     assert due(repo) is None
     assert repo.search(A, NORTH, strategy="index", touch=False).strategy == "index"
 
 
-def test_only_active_memories_make_an_agent_large(
-    repository_of: RepositoryOf, own_url: str
-) -> None:
+def test_only_active_memories_make_an_agent_large(repo: MemoryRepository, own_url: str) -> None:
     """As a search counts them, or there would be indexes that none takes."""
-    repo = repository_of(own_url)
     ids = {agent_id: fill(repo, agent_id, 60) for agent_id in ("large", "small")}
     for agent_id, archived in (("large", 10), ("small", 11)):
         values(
@@ -282,14 +278,13 @@ def test_an_index_of_an_agent_whose_memories_are_no_longer_active_is_dropped(
 
 
 def test_an_index_without_the_words_as_they_are_compared_is_due(
-    repository_of: RepositoryOf, own_url: str
+    repo: MemoryRepository, own_url: str
 ) -> None:
-    repo = repository_of(own_url)
     fill(repo)
     build(repo)
     migrate.change_language(own_url, "simple")
 
-    assert due(repo) == "built before its words were compared as they are now"
+    assert due(repo) == "its words are those of a former language, not used"
     assert repo.search(A, NORTH, strategy="index", touch=False).strategy == "index"
     assert maintain(repo) == [A]
     assert due(repo) is None
@@ -390,8 +385,7 @@ def test_an_old_index_is_due(
 # What maintenance does
 
 
-def test_only_what_is_due_is_built(repository_of: RepositoryOf, own_url: str) -> None:
-    repo = repository_of(own_url)
+def test_only_what_is_due_is_built(repo: MemoryRepository, own_url: str) -> None:
     for agent_id in ("grown", "fresh", "old", "small"):
         fill(repo, agent_id, 30 if agent_id == "small" else 60)
     kept, _ = build(repo, "fresh"), build(repo, "old")
@@ -413,9 +407,8 @@ def test_only_what_is_due_is_built(repository_of: RepositoryOf, own_url: str) ->
 
 
 def test_the_indexes_of_agents_that_have_shrunk_are_dropped(
-    repository_of: RepositoryOf, own_url: str
+    repo: MemoryRepository, own_url: str
 ) -> None:
-    repo = repository_of(own_url)
     ids = {agent_id: fill(repo, agent_id, 60) for agent_id in ("half", "less", "gone")}
     for agent_id in ids:
         repo.build_rank_indexes(agent_id=agent_id, at_least=60)
@@ -551,7 +544,7 @@ def test_an_index_dropped_during_maintenance_stays_dropped(
 def test_searches_go_on_through_maintenance_and_miss_nothing(
     repo: MemoryRepository, own_url: str, background: ThreadPoolExecutor, strategy: Any
 ) -> None:
-    fill(repo, number=400)
+    fill(repo, number=150)
     build(repo)
     over = Event()
     engine = create_engine(own_url, pool_size=3, max_overflow=0)
@@ -570,7 +563,7 @@ def test_searches_go_on_through_maintenance_and_miss_nothing(
 
     running = [background.submit(search) for _ in range(3)]
     try:
-        for _ in range(10):
+        for _ in range(5):
             run(own_url, "UPDATE pgrecall.rank_indexes SET space = 0")
             assert maintain(repo) == [A]
             assert repo.drop_rank_index(A)
@@ -607,8 +600,7 @@ def test_a_search_between_two_indexes_finds_everything_in_neither(
 # Dropping
 
 
-def test_dropping_ends_the_use_of_an_index(repository_of: RepositoryOf, own_url: str) -> None:
-    repo = repository_of(own_url)
+def test_dropping_ends_the_use_of_an_index(repo: MemoryRepository, own_url: str) -> None:
     fill(repo)
     fill(repo, "other")
     build(repo)
@@ -692,9 +684,8 @@ def test_progress_is_that_of_this_database_only(
 
 
 def test_a_check_compares_with_exact_ranking_and_counts_nothing(
-    repository_of: RepositoryOf, own_url: str
+    repo: MemoryRepository, own_url: str
 ) -> None:
-    repo = repository_of(own_url)
     fill(repo)
     build(repo)
     told: list[tuple[int, int]] = []
@@ -798,13 +789,12 @@ def test_a_check_finds_an_index_that_finds_too_little(repo: MemoryRepository, ow
     ids=repr,
 )
 def test_a_check_of_nothing_or_of_nonsense_is_refused(
-    repository_of: RepositoryOf, shared_url: str, agent: str, bad: dict[str, Any]
+    shared_repo: MemoryRepository, agent: str, bad: dict[str, Any]
 ) -> None:
-    repo = repository_of(shared_url)
-    repo.add(agent, NewMemory("one", embedding=NORTH))
+    shared_repo.add(agent, NewMemory("one", embedding=NORTH))
 
     with pytest.raises(InputError):
-        repo.check_rank_index(agent, **bad)
+        shared_repo.check_rank_index(agent, **bad)
 
 
 @pytest.mark.parametrize("embedded", [False, None])

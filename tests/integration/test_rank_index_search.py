@@ -31,7 +31,7 @@ from pgrecall import (
 )
 from pgrecall.errors import DatabaseError, InputError
 from pgrecall.hits import Strategy
-from pgrecall.rank_space import AXES, EVENNESS, Missing
+from pgrecall.rank_space import AXES, Missing
 from pgrecall.signals import Importance, Recency, Signal, Similarity
 from tests.conftest import DIMENSIONS, new_database
 from tests.integration.support import NORTH, at, awaited, contents, similar, sql
@@ -140,7 +140,7 @@ def forget(engine: Engine, ids: Sequence[UUID]) -> None:
 @pytest.fixture(scope="module")
 def world(server_url: str, template: str) -> Iterator[World]:
     with new_database(server_url, template) as url:
-        engine = create_engine(url, poolclass=NullPool)
+        engine = create_engine(url)
         repo = MemoryRepository(engine)
         stored = memories_of(BIG, MANY)
         ids = repo.add_many(BIG, stored)
@@ -345,7 +345,7 @@ def test_the_positions_are_the_coordinates_that_python_computes(
     longest = max(math.fsum(x * x for x in here) for here in signals.values())
 
     for id_, one in world.memories.items():
-        evened = EVENNESS * math.sqrt(longest - math.fsum(x * x for x in signals[id_]))
+        evened = 0.5 * math.sqrt(longest - math.fsum(x * x for x in signals[id_]))
         expected = [*_unit(one.embedding), *signals[id_], evened]
         assert found[id_] == pytest.approx(expected, rel=HALF_PRECISION, abs=SMALLEST_HALF)
 

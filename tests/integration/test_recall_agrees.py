@@ -5,14 +5,14 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import psycopg
 import pytest
 from psycopg.rows import dict_row
 from psycopg.types.json import Jsonb
-from sqlalchemy import Engine, NullPool, create_engine
+from sqlalchemy import Engine, create_engine
 
 from pgrecall import MemoryRepository, NewMemory, Profile, migrate
 from pgrecall.errors import InputError, MemoryNotFound
@@ -51,7 +51,7 @@ def memory(dice: random.Random, number: int) -> NewMemory:
 def world(server_url: str, template: str) -> Iterator[World]:
     dice = random.Random("recall agrees")
     with new_database(server_url, template) as url:
-        engine = create_engine(url, poolclass=NullPool)
+        engine = create_engine(url)
         repo = MemoryRepository(engine)
         repo.add_many(AGENT, [memory(dice, n) for n in range(1_500)])
         repo.teams.add_many(TEAM, [memory(dice, n) for n in range(400)])
@@ -64,6 +64,8 @@ def world(server_url: str, template: str) -> Iterator[World]:
 ASKED: dict[str, dict[str, Any]] = {
     "nothing more": {},
     "words": {"query_text": "great fire"},
+    "a word that few of so many hits have": {"query_text": "fire", "k": 80},
+    "no word that counts": {"query_text": "the of"},
     "a team without an index": {"teams": [TEAM], "query_text": "tea"},
     "a filter": {"tiers": ["long"]},
     "a rare filter": {"tiers": ["long"], "memory_types": ["fact"], "min_trust": 0.9},
@@ -165,6 +167,11 @@ def test_explain_accounts_as_the_repository_does(
             assert told["signal"] == account.name
             for name in ("value", "weight", "contribution", "share", "behind"):
                 assert told[name] == pytest.approx(getattr(account, name), abs=1e-12)
+        terms = [asdict(term) for term in said.terms]
+        assert [term.keys() for term in terms] == [term.keys() for term in row["terms"]]
+        for told, term in zip(row["terms"], terms, strict=True):
+            assert told == pytest.approx(term, abs=1e-12)
+        assert bool(terms) == (profile == "hybrid" and "query_text" in given)
 
 
 def test_explain_of_a_memory_that_there_is_not(world: World) -> None:
@@ -188,14 +195,15 @@ def test_explain_of_a_memory_that_there_is_not(world: World) -> None:
     ],
     ids=str,
 )
-def test_context_packs_as_the_repository_does(world: World, given: dict[str, Any]) -> None:
-    said = world.repository.context(
-        AGENT, QUERY, profile="hybrid", as_of=NOW, strategy="exact", touch=False, **given
-    )
-    rows = recall(
-        world.connection, "hybrid", AGENT, query=QUERY, as_of=NOW, function="context", **given
-    )
+@pytest.mark.parametrize("strategy", ["exact", "index"])
+def test_context_packs_as_the_repository_does(
+    world: World, given: dict[str, Any], strategy: Any
+) -> None:
+    given = {"as_of": NOW, "strategy": strategy, **given}
+    said = world.repository.context(AGENT, QUERY, profile="hybrid", touch=False, **given)
+    rows = recall(world.connection, "hybrid", AGENT, query=QUERY, function="context", **given)
 
+    assert said.strategy == strategy
     packed = [row for row in rows if row["verdict"] == "packed"]
     assert [(row["id"], row["tokens"]) for row in packed] == [
         (one.hit.memory.id, one.tokens) for one in said.packed

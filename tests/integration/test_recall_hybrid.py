@@ -64,7 +64,7 @@ def random_memory(dice: random.Random, number: int) -> NewMemory:
 def world(server_url: str, template: str) -> Iterator[World]:
     dice = random.Random("recall hybrid")
     with new_database(server_url, template) as url:
-        engine = create_engine(url, poolclass=NullPool)
+        engine = create_engine(url)
         repo = MemoryRepository(engine)
         for among, owner, size in (
             (repo, AGENT, 300),

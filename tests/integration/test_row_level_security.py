@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from functools import cache
 from typing import Any
 
 import psycopg
 import pytest
 from psycopg.pq import TransactionStatus
-from sqlalchemy import Engine, NullPool, create_engine, event, make_url, text
+from sqlalchemy import Connection, Engine, NullPool, create_engine, event, make_url, text
 
 from pgrecall import MemoryRepository, NewMemory, migrate
 from pgrecall.errors import PgRecallError
@@ -69,11 +70,13 @@ SELECT DISTINCT p.proname::text FROM pg_proc p
 """All that are not computed from their arguments alone."""
 
 Answer = tuple[str, list[Any]]
+Sessions = Callable[[str, str, str | None], psycopg.Connection]
+Applications = Callable[[str, str, str | None], Connection]
 
 
 @pytest.fixture(scope="module")
-def shared(server_url: str, template: str) -> Iterator[str]:
-    """Two tenants behind the recipe."""
+def furnished(server_url: str, template: str) -> Iterator[str]:
+    """The name of a database to clone: two tenants behind the recipe."""
     with new_database(server_url, template) as url:
         for role in ROLES:
             run(url, f"DROP ROLE IF EXISTS {role}", f"CREATE ROLE {role}")
@@ -83,23 +86,30 @@ def shared(server_url: str, template: str) -> Iterator[str]:
         for tenant in OWN:
             furnish(url, tenant)
         run(url, "SELECT pgrecall.align_positions()")
-        yield url
+        yield str(make_url(url).database)
         for role in ROLES:
             run(url, f"DROP OWNED BY {role}", f"DROP ROLE {role}")
 
 
 @pytest.fixture(scope="module")
-def alone(server_url: str, shared: str) -> Iterator[str]:
+def shared(server_url: str, furnished: str) -> Iterator[str]:
+    """The two tenants, for tests that change nothing."""
+    with new_database(server_url, furnished) as url:
+        yield url
+
+
+@pytest.fixture(scope="module")
+def alone(server_url: str, furnished: str) -> Iterator[str]:
     """The same where the tenant one has nothing any more."""
-    with new_database(server_url, str(make_url(shared).database)) as url:
+    with new_database(server_url, furnished) as url:
         empty(url, "one")
         yield url
 
 
 @pytest.fixture
-def own(server_url: str, shared: str) -> Iterator[str]:
-    """A copy of the two tenants for a test that changes them."""
-    with new_database(server_url, str(make_url(shared).database)) as url:
+def own(server_url: str, furnished: str) -> Iterator[str]:
+    """The two tenants, for a test that changes them."""
+    with new_database(server_url, furnished) as url:
         yield url
 
 
@@ -113,11 +123,41 @@ def session(url: str, role: str, named: str | None) -> Iterator[psycopg.Connecti
         yield connection
 
 
-def answer(url: str, role: str, named: str | None, call: str, things: dict[str, str]) -> Answer:
+@pytest.fixture(scope="module")
+def sessions(shared: str, alone: str) -> Iterator[Sessions]:
+    """Sessions that serve many calls, each in a transaction that is rolled back."""
+    with ExitStack() as opened:
+        yield cache(lambda *about: opened.enter_context(session(*about)))
+
+
+@pytest.fixture(scope="module")
+def applications(shared: str, alone: str) -> Iterator[Applications]:
+    """The same through SQLAlchemy."""
+    with ExitStack() as opened:
+
+        def begun(url: str, role: str, named: str | None) -> Connection:
+            connection = opened.enter_context(acting(url, role).connect())
+            if named is None:
+                connection.execute(NAME, {"owners": OWN["one"]})
+                connection.commit()
+            return connection
+
+        yield cache(begun)
+
+
+def answer(
+    sessions: Sessions,
+    url: str,
+    role: str,
+    named: str | None,
+    call: str,
+    things: dict[str, str],
+) -> Answer:
     """What a session gets from a function, and all that one has when it has returned."""
     start = "" if re.match(r"(count|length|cardinality|max)\(", call) else "* FROM "
     statement = f"SELECT {start}{call.format(**things)}"
-    with session(url, role, named) as connection, connection.transaction(force_rollback=True):
+    connection = sessions(url, role, named)
+    with connection.transaction(force_rollback=True):
         connection.execute("SAVEPOINT before")
         got = outcome(connection, statement)
         if connection.info.transaction_status is TransactionStatus.INERROR:
@@ -139,26 +179,35 @@ def test_every_function_that_may_tell_of_an_owner_is_called_here(shared: str) ->
 
 
 @pytest.mark.parametrize("name", CALLS)
-def test_a_function_tells_a_tenant_nothing_of_another(shared: str, alone: str, name: str) -> None:
+def test_a_function_tells_a_tenant_nothing_of_another(
+    shared: str, alone: str, sessions: Sessions, name: str
+) -> None:
     """It answers as if the other had nothing, whoever is named, and changes nothing."""
-    things = things_of(shared, "one")
+    things = _things_of(shared, "one")
     before = value_snapshot(shared)
     tells = []
     for call in CALLS[name]:
         for role in roles_that_may(shared, name):
             for who, named in NAMED.items():
-                got, after = answer(shared, role, named, call, things)
+                got, after = answer(sessions, shared, role, named, call, things)
                 if name == "drop_positions":  # of tables that no index uses any more
                     assert got == "[(0,)]"
                 else:
-                    assert got == answer(alone, role, named, call, things)[0], (call, role, who)
+                    assert got == answer(sessions, alone, role, named, call, things)[0], (
+                        call,
+                        role,
+                        who,
+                    )
                 assert after == before, (call, role, who)
                 assert got[:5] in REFUSALS or not re.match(r"[0-9A-Z]{5} ", got), (call, got)
-            seen, after = answer(shared, role, OWN["one"], call, things)
+            seen, after = answer(sessions, shared, role, OWN["one"], call, things)
             if name not in SAME_FOR_ALL:
-                without = answer(alone, role, OWN["one"], call, things)[0]
+                without = answer(sessions, alone, role, OWN["one"], call, things)[0]
                 tells.append(seen != without or after != before)
     assert any(tells) or name in SAME_FOR_ALL
+
+
+_things_of = cache(things_of)
 
 
 def value_snapshot(url: str) -> list[Any]:
@@ -234,19 +283,15 @@ def acting(url: str, role: str = WRITER) -> Engine:
     return engine
 
 
-def in_python(url: str, role: str, named: str | None, work: Work) -> str:
+def in_python(connection: Connection, named: str | None, work: Work) -> str:
     """What work gets in a transaction that names these owners, in words that can be compared."""
-    with acting(url, role).connect() as connection:
-        if named is None:
-            connection.execute(NAME, {"owners": OWN["one"]})
-            connection.commit()
-        elif named != "-":
-            connection.execute(NAME, {"owners": named})
-        try:
-            got = repr(work(MemoryRepository(connection)))
-        except PgRecallError as refused:
-            got = f"{type(refused).__name__}: {refused}"
-        connection.rollback()
+    if named not in (None, "-"):
+        connection.execute(NAME, {"owners": named})
+    try:
+        got = repr(work(MemoryRepository(connection)))
+    except PgRecallError as refused:
+        got = f"{type(refused).__name__}: {refused}"
+    connection.rollback()
     return re.sub(r"\(cost=\S+ rows=\S+ width=\S+\)|took_ms=\S+", "", got)
 
 
@@ -259,7 +304,7 @@ def test_every_method_is_called_here() -> None:
 @pytest.mark.parametrize("role", ROLES)
 @pytest.mark.parametrize("method", METHODS)
 def test_a_method_tells_a_tenant_nothing_of_another(
-    shared: str, alone: str, method: str, role: str
+    shared: str, alone: str, applications: Applications, method: str, role: str
 ) -> None:
     memory, other = values(
         shared,
@@ -269,8 +314,8 @@ def test_a_method_tells_a_tenant_nothing_of_another(
     before = value_snapshot(shared)
     for named in NAMED.values():
         for work in METHODS[method](memory, other):
-            got = in_python(shared, role, named, work)
-            assert got == in_python(alone, role, named, work)
+            got = in_python(applications(shared, role, named), named, work)
+            assert got == in_python(applications(alone, role, named), named, work)
             assert "DatabaseError" not in got or WRITES.search(got), got
     assert value_snapshot(shared) == before
 

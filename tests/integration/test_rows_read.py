@@ -17,7 +17,7 @@ import pytest
 
 from tests.conftest import new_database
 
-OWNERS, ROWS = 10, 20_000
+OWNERS, ROWS = 10, 10_000
 OWN = ROWS // OWNERS
 AGENT = "agent 1"
 FEW = 100
@@ -28,7 +28,7 @@ FILL = f"""
 INSERT INTO pgrecall.agent_memories
        (agent_id, id, content, trust, edition, created_at, memory_type, embedding)
 SELECT 'agent ' || n %% {OWNERS}, gen_random_uuid(), 'memory ' || n, 0.5, 0,
-       now() - make_interval(mins => n), (ARRAY['episodic', 'task'])[1 + n / 1000 %% 2],
+       now() - make_interval(mins => n), (ARRAY['episodic', 'task'])[1 + n / 500 %% 2],
        ARRAY[sin(n), cos(n), sin(n * 7), cos(n * 3), 1, sin(n * 11), 0, 1]::vector
   FROM generate_series(%s::integer, %s) AS n;
 INSERT INTO pgrecall.memory_usage (agent_id, memory_id, retrieval_count)
@@ -100,7 +100,7 @@ ON_FEW = {
 """Calls on one memory or two, or that bring one; the first word is the function."""
 
 ON_ALL = {
-    "archive_excess_batch": "archive_excess_batch(%(agent)s, 1900)",
+    "archive_excess_batch": "archive_excess_batch(%(agent)s, 900)",
     "clear": "clear(%(agent)s)",
     "clusters": "clusters(%(agent)s, newest => 20)",
     "collect_garbage_batch": "collect_garbage_batch(%(agent)s, begin_garbage_run(%(agent)s))",
@@ -134,25 +134,26 @@ ON_ALL = {
 WITHIN = {
     *("assessed", "forget_positions", "insert_memories", "lock_memories", "lock_same"),
     *("mark_superseded", "memories_below", "near_memory", "newest_memories", "next_edition"),
-    *("noted_labels", "put_away", "question", "require_incoming", "restate", "same_memory"),
-    *("successors", "supersede_in_turn", "together", "unmet_condition", "write_memory"),
+    *("note_events", "noted_labels", "put_away", "question", "require_incoming", "restate"),
+    *("same_memory", "successors", "supersede_in_turn", "supersede_successors", "together"),
+    *("unmet_condition", "write_memory"),
     *("begin_garbage_run", "create_positions"),
 }
 """What the calls above call in their turn."""
 OF_NO_MEMORIES = {
-    *("id_of_key", "incoming_fault", "require_found", "require_owner", "term_key", "term_keys"),
+    *("id_of_key", "incoming_fault", "named_owner", "require_found", "require_note"),
+    *("require_owner", "term_key", "term_keys"),
     *("drop_rank_index", "end_garbage_run", "wait_for_near_writers"),
 }
 OF_RANK_INDEXES = {
-    *("memories_of", "rank_candidates", "rank_index_states", "word_candidates"),
-    "worded_candidates",
+    *("memories_of", "rank_candidates", "rank_index_states", "worded_candidates"),
 }
 """Asked for an owner with a rank index, or for all owners; they have tests of their own."""
 
 
 @dataclass(frozen=True)
 class Large:
-    """20,000 memories of ten owners, with all that can belong to one."""
+    """10,000 memories of ten owners, with all that can belong to one."""
 
     statistics: str
     connection: psycopg.Connection[Any]
@@ -168,10 +169,10 @@ def large(server_url: str, template: str, request: pytest.FixtureRequest) -> Ite
     ):
         for table in TABLES:  # statistics are those of the test
             connection.execute(f"ALTER TABLE pgrecall.{table} SET (autovacuum_enabled = false)")
-        if statistics == "of few rows":
-            fill(connection, 1, 2 * OWNERS)
+        if statistics == "of few rows":  # of each owner one
+            fill(connection, 1, OWNERS)
             connection.execute("ANALYZE")
-        fill(connection, 1 if statistics != "of few rows" else 2 * OWNERS + 1, ROWS)
+        fill(connection, 1 if statistics != "of few rows" else OWNERS + 1, ROWS)
         for statement in STANDING.split(";"):
             connection.execute(statement)
         if statistics == "fresh":
@@ -235,9 +236,9 @@ def test_a_verb_on_few_memories_reaches_them_by_their_keys(
     read = read_by(large, ON_FEW[name], plans)
 
     assert {table: scans for table, (scans, _) in read.items() if scans} == {}
-    # Without statistics, the index of active texts seems to be nearly empty, and is read for an
-    # owner in place of a key; with those of few rows, so is any index that begins with the owner.
-    most = {"fresh": FEW, "none": OWN + FEW, "of few rows": ROWS}[large.statistics]
+    # Without statistics, or by old ones, the index of active texts seems to be nearly empty, and is
+    # read for an owner in place of a key.
+    most = FEW if large.statistics == "fresh" else 2 * OWN + FEW
     assert {table: rows for table, (_, rows) in read.items() if rows > most} == {}
 
 
@@ -246,15 +247,17 @@ def test_a_verb_on_few_memories_reaches_them_by_their_keys(
 def test_what_is_done_for_an_owner_reads_nothing_of_the_others(
     large: Large, name: str, plans: str
 ) -> None:
-    if large.statistics == "of few rows":
-        pytest.skip("PostgreSQL takes an owner for the whole table, or for nearly nothing")
     read = read_by(large, ON_ALL[name], plans)
 
     assert any(rows for _, rows in read.values()) or name == "recall_plan"
+    # PostgreSQL takes a table for as wide as it was, and may read a small one as a whole then; but
+    # never once for each row.
+    old = large.statistics == "of few rows"
     for table, (scans, rows) in read.items():
-        assert scans == 0, table
+        assert scans == 0 or old, table
         # Several times those of its owner; once those of all would be more.
-        assert rows < ROWS * (2 if table in ("memory_labels", "memory_events") else 1), table
+        most = ROWS * (2 if table in ("memory_labels", "memory_events") else 1)
+        assert rows < most * (4 if old else 1), table
 
 
 def test_every_function_is_looked_at(large: Large) -> None:

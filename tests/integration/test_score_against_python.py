@@ -226,6 +226,8 @@ def store(
     profile: Profile,
     query: Sequence[float],
     moment: datetime,
+    *,
+    is_given: bool = False,
 ) -> list[Stored]:
     """Puts the rows into the database and works out what they should score."""
     ids = MemoryRepository(connection).add_many(
@@ -258,7 +260,7 @@ def store(
     stored = []
     for id_, row in zip(ids, rows, strict=True):
         similarity = None if row.embedding is None else cosine(row.embedding, query)
-        expected = score(profile, values(row, similarity, moment), as_of=moment)
+        expected = score(profile, values(row, similarity, moment, is_given=is_given), as_of=moment)
         stored.append(Stored(id_, row, expected, similarity))
     return stored
 
@@ -273,7 +275,10 @@ def trust_columns(row: Row) -> dict[str, Any]:
     }
 
 
-def values(row: Row, similarity: float | None, moment: datetime) -> Mapping[str, Any]:
+def values(
+    row: Row, similarity: float | None, moment: datetime, *, is_given: bool
+) -> Mapping[str, Any]:
+    """What is known at a moment that a search is given, or by default now."""
     found: dict[str, Any] = {
         "similarity": similarity,
         "created_at": ago(moment, row.days_old),
@@ -284,7 +289,10 @@ def values(row: Row, similarity: float | None, moment: datetime) -> Mapping[str,
     }
     if row.usage is not None:
         found["retrieval_count"] = row.usage.retrieval_count
-        found["last_accessed_at"] = ago(moment, row.usage.accessed_days_ago)
+        accessed = ago(moment, row.usage.accessed_days_ago)
+        if not is_given and accessed is not None:
+            accessed = min(accessed, moment)  # one dated ahead is of age 0, but seen
+        found["last_accessed_at"] = accessed
     return found
 
 
@@ -338,7 +346,9 @@ def test_the_database_ranks_as_python_does(
         agent_id = str(uuid4())
         now = connection.execute(select(func.now())).scalar_one()
         as_of = None if days is None else now + timedelta(days=days)
-        stored = store(connection, agent_id, rows, profile, query, as_of or now)
+        stored = store(
+            connection, agent_id, rows, profile, query, as_of or now, is_given=as_of is not None
+        )
         visible = [
             one
             for one in stored
@@ -382,7 +392,7 @@ def test_weights_of_one_query_count_as_those_of_a_profile(
     )
     with shared_engine.connect() as connection:
         agent_id = str(uuid4())
-        stored = store(connection, agent_id, rows, profile, query, as_of)
+        stored = store(connection, agent_id, rows, profile, query, as_of, is_given=True)
         visible = [one for one in stored if (ago(as_of, one.row.days_old) or as_of) <= as_of]
 
         hits = MemoryRepository(connection).search(
@@ -416,7 +426,8 @@ def test_vectors_of_any_components_agree_to_single_precision(
                     max(one.similarity, 0), rel=0, abs=SINGLE_PRECISION
                 )
             # Given the database's own similarity, the rest agrees exactly.
-            again = score(profile, values(one.row, hit.similarity, now), as_of=now)
+            known = values(one.row, hit.similarity, now, is_given=False)
+            again = score(profile, known, as_of=now)
             assert hit.score == pytest.approx(again.score, rel=0, abs=EXACT)
             assert hit.signals == pytest.approx(again.signals, rel=0, abs=EXACT)
         assert [hit.score for hit in hits] == sorted((hit.score for hit in hits), reverse=True)

@@ -7,7 +7,7 @@ from typing import Any
 from uuid import UUID
 
 import pytest
-from sqlalchemy import NullPool, create_engine, or_
+from sqlalchemy import create_engine, or_
 
 from pgrecall import MemoryRepository, NewMemory
 from tests.conftest import new_database
@@ -46,7 +46,7 @@ def typed(value: object) -> str:
 @pytest.fixture(scope="module")
 def stocked(server_url: str, template: str) -> Iterator[MemoryRepository]:
     with new_database(server_url, template) as url:
-        engine = create_engine(url, poolclass=NullPool)
+        engine = create_engine(url)
         repo = MemoryRepository(engine)
         repo.add_many("agent", [NewMemory(one, embedding=NORTH) for one in TEXTS.values()])
         yield repo

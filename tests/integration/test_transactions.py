@@ -3,11 +3,12 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from sqlalchemy import Engine
+from sqlalchemy import Engine, event
 from sqlalchemy.orm import Session
 
 from pgrecall import MemoryRepository, NewMemory
 from pgrecall.errors import InvalidMemory, InvalidVector
+from pgrecall.ids import new_id
 from tests.integration.conftest import Transaction
 from tests.integration.support import NORTH, contents, sql, stored
 
@@ -129,3 +130,19 @@ def test_an_async_engine_is_refused_by_the_synchronous_repository(database_url: 
 
     with pytest.raises(InputError, match="AsyncEngine"):
         MemoryRepository(create_async_engine(database_url))  # type: ignore[arg-type]
+
+
+def test_what_only_reads_needs_no_savepoint(engine: Engine) -> None:
+    names: list[str] = []
+
+    def note(_: object, name: str) -> None:
+        names.append(name)
+
+    with engine.connect() as connection:
+        event.listen(connection, "savepoint", note)
+        repo = MemoryRepository(connection)
+        assert repo.near_duplicates("agent") == []
+        assert repo.clusters("agent") == []
+        assert names == []
+        repo.invalidate("agent", [new_id()])
+        assert len(names) == 1

@@ -509,6 +509,31 @@ def test_filters_narrow_what_is_tuned_by(world: World) -> None:
     assert by_sql.found == with_filter.found
 
 
+def test_memories_of_teams_are_tuned_by_too(shared_repo: MemoryRepository, agent: str) -> None:
+    dice = random.Random("teams")
+    shared_repo.teams.add_many(
+        agent,
+        [
+            NewMemory(
+                f"{n}", embedding=vector(dice), importance=dice.random(), created_at=before(9)
+            )
+            for n in range(60)
+        ],
+    )
+    asked = [vector(dice) for _ in range(20)]
+    queries = [
+        LabelledQuery(query, [hit.memory.id for hit in hits])
+        for query in asked
+        if (hits := shared_repo.teams.search(agent, query, k=4, profile=PLANTED, touch=False))
+    ]
+
+    with_team = shared_repo.tune(agent, queries, start=START, teams=[agent], as_of=NOW)
+    of_team = shared_repo.teams.tune(agent, queries, start=START, as_of=NOW)
+
+    assert with_team == of_team
+    assert with_team.found.weights != START.weights
+
+
 def test_queries_are_asked_about_their_own_moments(world: World) -> None:
     planted, dice = AGING.with_half_life(10), random.Random("moments")
     queries = []

@@ -10,7 +10,7 @@ from uuid import UUID, uuid4
 import psycopg
 import pytest
 from psycopg.rows import dict_row
-from sqlalchemy import Engine, NullPool, create_engine, event
+from sqlalchemy import Engine, create_engine, event
 
 from pgrecall import MemoryRepository, NewMemory
 from pgrecall.errors import (
@@ -372,9 +372,10 @@ def large(server_url: str, template: str) -> Iterator[Engine]:
         with psycopg.connect(url, autocommit=True) as connection:
             connection.execute(FILL)
             connection.execute("VACUUM ANALYZE")
-        engine = create_engine(url, poolclass=NullPool)
+        engine = create_engine(url)
         MemoryRepository(engine).count("agent 1")  # looks at the schema, once per engine
         yield engine
+        engine.dispose()
 
 
 def two_ids(engine: Engine) -> list[UUID]:

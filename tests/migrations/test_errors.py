@@ -292,7 +292,7 @@ def test_a_database_that_is_not_utf8(
 def test_a_role_without_rights(empty_url: str, role: str) -> None:
     run(empty_url, "CREATE EXTENSION vector")
 
-    with pytest.raises(MigrationFailed, match="permission denied for database"):
+    with pytest.raises(MigrationFailed, match=r"denied for database.*GRANT CREATE ON DATABASE"):
         migrate.upgrade(as_role(empty_url, role), dimensions=3)
 
     assert value(empty_url, OURS) == 0
@@ -326,7 +326,7 @@ def test_a_role_with_no_more_rights_than_it_takes(empty_url: str, role: str) -> 
 def test_a_role_that_may_not_create_the_extension(empty_url: str, role: str) -> None:
     run(empty_url, f"GRANT CREATE ON DATABASE {database_of(empty_url)} TO {role}")
 
-    with pytest.raises(MigrationFailed, match='permission denied to create extension "vector"'):
+    with pytest.raises(MigrationFailed, match=r'create extension "vector".*`CREATE EXTENSION'):
         migrate.upgrade(as_role(empty_url, role), dimensions=3)
     assert value(empty_url, OURS) == 0
 

@@ -149,10 +149,10 @@ def test_changing_the_language_takes_all_texts_apart_and_drops_what_indexes_note
     assert migrate.status(filled).language == "simple"
     assert values(filled, NOTES) == []
     repo = repository(filled)
-    for strategy in ("index", "exact"):
-        hits = hybrid(repo, "indexed", "the", strategy=strategy)
+    for strategy in ("exact", "index"):  # which has no words until maintenance
+        hits = hybrid(repo, "indexed", "the", strategy="index")
         assert (hits.strategy, len(with_words(hits))) == (strategy, 10)
-    repo.maintain_rank_indexes(agent_id="indexed")
+        repo.maintain_rank_indexes(agent_id="indexed")
     assert migrate.change_language(filled, "english") == 62
     assert its_terms(filled) == ENGLISH
 

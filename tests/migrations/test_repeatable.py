@@ -331,5 +331,31 @@ def test_roles_and_levels_that_there_are_not(empty_url: str, roles: list[str]) -
         migrate.grant(empty_url, roles[0], "owner")  # type: ignore[arg-type]
     with pytest.raises(InputError, match="no role nobody"):
         migrate.grant(empty_url, "nobody", "reader")
+    with pytest.raises(InputError, match="no role nobody"):
+        migrate.revoke(empty_url, "nobody")
     run(empty_url, "GRANT SELECT ON pgrecall.agent_memories TO PUBLIC")
     assert grantees(empty_url, "agent_memories") == ["PUBLIC"]
+
+
+def test_of_a_role_that_is_gone_the_note_is_taken_away(empty_url: str, roles: list[str]) -> None:
+    migrate.upgrade(empty_url, dimensions=3)
+    migrate.grant(empty_url, roles[0], "writer")
+    run(empty_url, f'DROP OWNED BY "{roles[0]}"', f'DROP ROLE "{roles[0]}"')
+    noted = "SELECT role::text FROM pgrecall.granted_roles"
+    assert values(empty_url, noted) == [roles[0]]
+
+    migrate.revoke(empty_url, roles[0])
+
+    assert values(empty_url, noted) == []
+    run(empty_url, f'CREATE ROLE "{roles[0]}"')
+    migrate.grant(empty_url, roles[0], "writer")
+
+
+def test_the_owner_is_neither_let_in_nor_kept_out(empty_url: str) -> None:
+    migrate.upgrade(empty_url, dimensions=3)
+    [owner] = values(empty_url, "SELECT current_user::text")
+    with pytest.raises(InputError, match=f"role {owner} owns the schema pgrecall"):
+        migrate.grant(empty_url, owner, "reader")
+    with pytest.raises(InputError, match=f"role {owner} owns the schema pgrecall"):
+        migrate.revoke(empty_url, owner)
+    assert values(empty_url, "SELECT role::text FROM pgrecall.granted_roles") == []

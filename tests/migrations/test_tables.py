@@ -139,16 +139,20 @@ def test_indexes_are_the_keys_those_on_texts_and_those_to_find_others_by(
         "USING btree (agent_id, content_hash, edition) WHERE (status = 'active'::text)"
     ]
     to_find_others_by = [
+        "CREATE INDEX ix_agent_memories_agent_id_content_hash ON pgrecall.agent_memories "
+        "USING btree (agent_id, content_hash) WHERE (superseded_by IS NOT NULL)",
         "CREATE INDEX ix_memory_labels_agent_id_value_kind ON pgrecall.memory_labels USING btree "
-        "(agent_id, value, kind)",
+        "(agent_id, value, kind) WHERE (value IS NOT NULL)",
         "CREATE INDEX ix_memory_links_agent_id_target_id ON pgrecall.memory_links USING btree "
-        "(agent_id, target_id)",
+        "(agent_id, target_id) WHERE (target_id IS NOT NULL)",
         "CREATE INDEX ix_memory_events_agent_id_occurred_at ON pgrecall.memory_events USING btree "
         "(agent_id, occurred_at) WHERE (event_type <> 'initial'::text)",
         "CREATE INDEX ix_agent_memories_words ON pgrecall.agent_memories USING gin "
         "(pgrecall.term_keys(agent_id, terms)) WITH (fastupdate=off)",
         "CREATE INDEX ix_agent_memories_agent_id_inserted_at ON pgrecall.agent_memories "
-        "USING btree (agent_id, inserted_at)",
+        "USING btree (agent_id, inserted_at) WHERE (inserted_at IS NOT NULL)",
+        "CREATE INDEX ix_agent_memories_agent_id_content_hash ON pgrecall.agent_memories "
+        "USING btree (agent_id, content_hash) WHERE (superseded_by IS NOT NULL)",
     ]
     of_positions = [
         "CREATE INDEX ix_rank_positions_position ON ONLY pgrecall.rank_positions USING hnsw "

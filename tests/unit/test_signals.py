@@ -5,8 +5,10 @@ from typing import Any
 
 import pytest
 
+from pgrecall import Profile, score
 from pgrecall.errors import InvalidProfile
-from pgrecall.signals import Clock, Frequency, Recency, Similarity
+from pgrecall.score_function import score_functions
+from pgrecall.signals import KINDS, Clock, Frequency, Recency, Signal, Similarity
 
 NAN, INF = float("nan"), float("inf")
 
@@ -64,3 +66,14 @@ def test_a_substitute_outside_0_and_1_is_refused(share: float) -> None:
 )
 def test_recency_reads_usage_only_for_clocks_that_need_it(clock: Clock, *, reads: bool) -> None:
     assert Recency(rate=0.05, clock=clock).reads_usage is reads
+
+
+@pytest.mark.parametrize("kind", [kind for kind in KINDS.values() if kind is not Recency])
+def test_a_signal_is_known_everywhere_and_says_what_it_reads(kind: type[Signal]) -> None:
+    signal = kind()
+    profile = Profile("mine", {signal: 1})
+
+    written = score_functions(profile)
+
+    assert ("u." in written) is signal.reads_usage
+    assert 0 <= score(profile, {}).score <= 1

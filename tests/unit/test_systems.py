@@ -216,7 +216,7 @@ def test_c_the_half_life_can_be_set(days: float, half_lives: int, expected: floa
 
 @pytest.mark.parametrize(
     ("created", "accessed", "age"),
-    [(28, 14, 14), (14, 28, 14), (14, None, 14), (None, 14, 14), (56, -1, 0), (14, 14, 14)],
+    [(28, 14, 14), (14, 28, 14), (14, None, 14), (None, 14, 14), (56, -1, 56), (14, 14, 14)],
 )
 def test_c_the_clock_is_the_later_one(
     created: float | None, accessed: float | None, age: float

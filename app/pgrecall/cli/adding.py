@@ -8,6 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
+from pgrecall.cli.app import App
 from pgrecall.cli.database import Agent, AsJson, DatabaseUrl, Schema
 from pgrecall.cli.memories import Actor, OfTeam, memories
 from pgrecall.cli.output import complaints, console, print_json
@@ -17,6 +18,8 @@ from pgrecall.memory import UNSET, NewMemory
 from pgrecall.quoting import shortened
 from pgrecall.schema import DEFAULT_SCHEMA
 
+app = App(panel="Remember and recall")
+
 
 class DuplicateHandling(StrEnum):
     BUMP = "bump"
@@ -24,6 +27,7 @@ class DuplicateHandling(StrEnum):
     REPLACE = "replace"
 
 
+@app.command()
 def add(
     text: Annotated[str, typer.Argument(help="What to remember.")],
     agent: Agent,

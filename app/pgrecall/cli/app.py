@@ -31,10 +31,11 @@ class _Group(_Flags, TyperGroup):
 
 
 class App(typer.Typer):
-    """A group of commands."""
+    """A group of commands; `panel` is where the help lists those that name no other."""
 
-    def __init__(self, **options: Any) -> None:
+    def __init__(self, *, panel: str | None = None, **options: Any) -> None:
         super().__init__(cls=_Group, **options)
+        self._panel = panel
 
     def command(self, name: str | None = None, **options: Any) -> Callable[[Command], Command]:
-        return super().command(name, cls=_Command, **options)
+        return super().command(name, cls=_Command, **{"rich_help_panel": self._panel} | options)

@@ -1,13 +1,15 @@
-"""The options that search and explain share."""
+"""The options that search, explain and context share."""
 
 from __future__ import annotations
 
-from typing import Annotated
+from collections.abc import Callable
+from functools import wraps
+from inspect import Parameter, signature
+from typing import Annotated, Any
 
 import typer
 
-from pgrecall.cli.times import moment
-from pgrecall.filters import FilterArguments
+from pgrecall.cli.times import ISO_8601, moment
 from pgrecall.profiles import BUILT_IN
 
 K = Annotated[int, typer.Option("-k", help="How many memories.")]
@@ -28,56 +30,64 @@ MinScore = Annotated[float | None, typer.Option(help="Leave out lower scores.")]
 MinSimilarity = Annotated[
     float | None, typer.Option(help="Leave out less similar ones before scoring.")
 ]
-MemoryTypes = Annotated[
-    list[str] | None, typer.Option("--type", help="Any of these types; may be given repeatedly.")
-]
-Tiers = Annotated[list[str] | None, typer.Option("--tier", help="Any of these tiers.")]
-Tags = Annotated[list[str] | None, typer.Option("--tag", help="Any of these tags.")]
-Entities = Annotated[list[str] | None, typer.Option("--entity", help="Any of these entities.")]
-Labels = Annotated[list[str] | None, typer.Option("--label", help="Any of these labels.")]
 Teams = Annotated[
     list[str] | None, typer.Option("--team", help="Also the memories of these teams.")
 ]
 
-
-Words = Annotated[
-    str | None,
-    typer.Option(
-        "--text", help='Only what has these words; understands "a phrase", or, and -without.'
-    ),
-]
 QueryEntities = Annotated[
     list[str] | None,
     typer.Option("--query-entity", help="An entity of the query; else found in its text."),
 ]
 
 
-def filters_of(
-    memory_types: list[str] | None,
-    tiers: list[str] | None,
-    tags: list[str] | None,
-    entities: list[str] | None,
-    created_after: str | None,
-    created_before: str | None,
-    labels: list[str] | None = None,
-    text: str | None = None,
-) -> FilterArguments:
-    """Only what was given."""
-    filters: FilterArguments = {}
-    if memory_types:
-        filters["memory_types"] = memory_types
-    if tiers:
-        filters["tiers"] = tiers
-    if tags:
-        filters["tags"] = tags
-    if labels:
-        filters["labels"] = labels
-    if text is not None:
-        filters["text"] = text
-    if entities:
-        filters["entities"] = entities
-    if (after := moment("--created-after", created_after)) is not None:
-        filters["created_after"] = after
-    if (before := moment("--created-before", created_before)) is not None:
-        filters["created_before"] = before
-    return filters
+def _option(name: str) -> str:
+    return f"--{name.replace('_', '-')}"
+
+
+_Texts = list[str] | None
+_MOMENTS = ("created_after", "created_before")
+FILTERS: dict[str, Any] = {
+    "memory_types": Annotated[
+        _Texts, typer.Option("--type", help="Any of these types; may be given repeatedly.")
+    ],
+    "tiers": Annotated[_Texts, typer.Option("--tier", help="Any of these tiers.")],
+    "tags": Annotated[_Texts, typer.Option("--tag", help="Any of these tags.")],
+    "entities": Annotated[_Texts, typer.Option("--entity", help="Any of these entities.")],
+    "labels": Annotated[_Texts, typer.Option("--label", help="Any of these labels.")],
+    "text": Annotated[
+        str | None,
+        typer.Option(
+            "--text", help='Only what has these words; understands "a phrase", or, and -without.'
+        ),
+    ],
+    **{
+        name: Annotated[str | None, typer.Option(_option(name), help=ISO_8601)] for name in _MOMENTS
+    },
+}
+"""Filter → its option."""
+
+
+def with_filters(command: Callable[..., None]) -> Callable[..., None]:
+    """The command with these options in the place of its parameter `filters`, which gets what was
+    given of them."""
+
+    @wraps(command)
+    def asked(**given: Any) -> None:
+        values = {name: given.pop(f"by_{name}") for name in FILTERS}
+        for name in _MOMENTS:
+            values[name] = moment(_option(name), values[name])
+        filters: Any = {name: value for name, value in values.items() if value not in (None, [])}
+        command(**given, filters=filters)
+
+    options = {f"by_{name}": option for name, option in FILTERS.items()}
+    parameters: list[Parameter] = []
+    for one in signature(command, eval_str=True).parameters.values():
+        own = options if one.name == "filters" else {one.name: one.annotation}
+        default = None if one.name == "filters" else one.default
+        parameters += [
+            Parameter(name, Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
+            for name, annotation in own.items()
+        ]
+    asked.__signature__ = signature(command).replace(parameters=parameters)  # type: ignore[attr-defined]
+    asked.__annotations__ = {one.name: one.annotation for one in parameters}
+    return asked

@@ -8,30 +8,29 @@ import typer
 from rich.table import Table
 from rich.text import Text
 
+from pgrecall.cli.app import App
 from pgrecall.cli.asking import (
     AsOf,
-    Entities,
-    Labels,
-    MemoryTypes,
     MinSimilarity,
     ProfileName,
     QueryEntities,
-    Tags,
     Teams,
-    Tiers,
-    Words,
-    filters_of,
+    with_filters,
 )
 from pgrecall.cli.database import Agent, AsJson, DatabaseUrl, Schema, repository
 from pgrecall.cli.output import complaints, plain, print_json
 from pgrecall.cli.profiling import named_or_loaded
-from pgrecall.cli.times import When, moment
+from pgrecall.cli.times import moment
 from pgrecall.context import Context, LeftOut, Packed
 from pgrecall.context_style import STYLES
 from pgrecall.errors import InputError
+from pgrecall.filters import FilterArguments
 from pgrecall.hits import Strategy
 from pgrecall.quoting import shortened
 from pgrecall.schema import DEFAULT_SCHEMA
+
+app = App(panel="Remember and recall")
+
 
 REASONS = {
     "min_score": "its score is below the floor",
@@ -43,6 +42,8 @@ REASONS = {
 }
 
 
+@app.command()
+@with_filters
 def context(
     text: Annotated[str, typer.Argument(help="What the prompt is about.")],
     agent: Agent,
@@ -69,16 +70,10 @@ def context(
     as_of: AsOf = None,
     profile: ProfileName = "five_factor",
     min_similarity: MinSimilarity = None,
-    memory_type: MemoryTypes = None,
-    tier: Tiers = None,
-    tag: Tags = None,
-    entity: Entities = None,
-    label: Labels = None,
-    words: Words = None,
+    *,
+    filters: FilterArguments,
     team: Teams = None,
     query_entity: QueryEntities = None,
-    created_after: When = None,
-    created_before: When = None,
     strategy: Annotated[str, typer.Option(help="auto, exact, or index.")] = "auto",
     touch: Annotated[bool, typer.Option(help="Count this retrieval of what is in.")] = True,
     database_url: DatabaseUrl = None,
@@ -90,9 +85,6 @@ def context(
     The text goes to standard output; what is in it, and what was left out and why, to standard
     error.
     """
-    filters = filters_of(
-        memory_type, tier, tag, entity, created_after, created_before, label, words
-    )
     shares = _shares(reserve or [])
     chosen = named_or_loaded(profile)
     at = moment("--as-of", as_of)

@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
+from pgrecall.cli.app import App
 from pgrecall.cli.database import AsJson, DatabaseUrl, Schema
 from pgrecall.cli.memories import OfTeam, memories
 from pgrecall.cli.output import complaints, console, print_json
@@ -14,7 +15,10 @@ from pgrecall.garbage import GarbagePolicy, GarbageRun
 from pgrecall.jobs.collecting import BATCH_SIZE
 from pgrecall.schema import DEFAULT_SCHEMA
 
+app = App(panel="Curate")
 
+
+@app.command()
 def gc(
     agent: Annotated[
         str | None, typer.Option("--agent", "-a", help="Only this agent's memories.")

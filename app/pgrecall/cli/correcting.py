@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from pgrecall.cli.app import App
 from pgrecall.cli.database import Agent, AsJson, DatabaseUrl, Schema
 from pgrecall.cli.memories import (
     Actor,
@@ -21,7 +22,10 @@ from pgrecall.cli.times import When, moment
 from pgrecall.memory import NewMemory
 from pgrecall.schema import DEFAULT_SCHEMA
 
+app = App(panel="Correct")
 
+
+@app.command()
 def supersede(
     memory: MemoryId,
     text: Annotated[str, typer.Argument(help="What holds instead.")],
@@ -53,6 +57,7 @@ def supersede(
         console.print(f"{memory_id} superseded by {added}", highlight=False)
 
 
+@app.command()
 def importance(
     memory: MemoryId,
     value: Annotated[float, typer.Argument(help="0 to 1.")],

@@ -10,6 +10,7 @@ from rich.progress import Progress
 from rich.table import Table
 from rich.text import Text
 
+from pgrecall.cli.app import App
 from pgrecall.cli.asking import ProfileName
 from pgrecall.cli.database import Agent, AsJson, DatabaseUrl, Schema
 from pgrecall.cli.memories import Actor, OfTeam, Reason, memories, print_number
@@ -20,6 +21,9 @@ from pgrecall.operations.curating import NEWEST
 from pgrecall.operations.preparing import NEAR_DUPLICATE
 from pgrecall.schema import DEFAULT_SCHEMA
 
+app = App(panel="Curate")
+
+
 Newest = Annotated[int, typer.Option(help="How many memories are compared with each other.")]
 MinSimilarityOfCluster = Annotated[
     float, typer.Option("--min-similarity", help="Of each to the central one.")
@@ -28,6 +32,7 @@ MinSize = Annotated[int, typer.Option(help="Memories that a cluster needs.")]
 MoreThan = Annotated[int, typer.Option(help="Active memories that an agent needs more than.")]
 
 
+@app.command()
 def near_duplicates(
     agent: Agent,
     threshold: Annotated[float, typer.Option(help="More similar than this.")] = NEAR_DUPLICATE,
@@ -67,6 +72,7 @@ def near_duplicates(
     console.print(table if pairs else "[yellow]none[/]")
 
 
+@app.command()
 def clusters(
     agent: Agent,
     min_similarity: MinSimilarityOfCluster = 0.80,
@@ -105,6 +111,7 @@ def clusters(
         console.print("[yellow]none[/]")
 
 
+@app.command()
 def consolidate(
     agent: Agent,
     min_similarity: MinSimilarityOfCluster = 0.80,
@@ -151,6 +158,7 @@ def consolidate(
         console.print("[yellow]nothing to consolidate[/]")
 
 
+@app.command()
 def complete_tasks(
     agent: Agent,
     days: Annotated[float, typer.Option(help="Created and last accessed longer ago.")] = 7,
@@ -166,6 +174,7 @@ def complete_tasks(
     print_number("completed", number, "tasks completed", json=json)
 
 
+@app.command()
 def prune(
     agent: Agent,
     days: Annotated[float | None, typer.Option(help="Created longer ago.")] = None,
@@ -192,6 +201,7 @@ def prune(
     print_number("archived", number, "archived", json=json)
 
 
+@app.command()
 def clear(
     agent: Agent,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,

@@ -9,11 +9,15 @@ from typing import Annotated
 import typer
 
 from pgrecall import demo as demo_
+from pgrecall.cli.app import App
 from pgrecall.cli.database import DatabaseUrl, Schema, repository
 from pgrecall.cli.output import console, print_hits
 from pgrecall.schema import DEFAULT_SCHEMA
 
+app = App(panel="The database")
 
+
+@app.command()
 def demo(
     k: Annotated[int, typer.Option("-k", help="Hits per search.")] = 5,
     database_url: DatabaseUrl = None,

@@ -10,7 +10,8 @@ from rich.table import Table
 from rich.text import Text
 
 from pgrecall import chart
-from pgrecall.cli.asking import AsOf, MinScore, MinSimilarity
+from pgrecall.cli.app import App
+from pgrecall.cli.asking import AsOf, MinScore, MinSimilarity, Teams
 from pgrecall.cli.database import Agent, AsJson, DatabaseUrl, Schema, repository
 from pgrecall.cli.labelled import QueriesFile, Recorded, Seed, queries_of, require_source
 from pgrecall.cli.output import complaints, console, plain, print_json, require_writable
@@ -20,9 +21,13 @@ from pgrecall.evaluation import METRICS, Evaluation, ProfileEvaluation, Scores
 from pgrecall.profiles import BUILT_IN
 from pgrecall.schema import DEFAULT_SCHEMA
 
+app = App(panel="Choose by evidence")
+
+
 PROFILES = "five_factor,last_access,half_life,trust,tiered,hybrid"
 
 
+@app.command()
 def evaluate(
     agent: Agent,
     file: QueriesFile = None,
@@ -39,6 +44,7 @@ def evaluate(
     k: Annotated[int, typer.Option("-k", help="Of recall@k and nDCG@k.")] = 10,
     min_score: MinScore = None,
     min_similarity: MinSimilarity = None,
+    team: Teams = None,
     as_of: AsOf = None,
     seed: Seed = 0,
     plot: Annotated[
@@ -68,6 +74,7 @@ def evaluate(
             k=k,
             min_score=min_score,
             min_similarity=min_similarity,
+            teams=team or (),
             as_of=at,
             seed=seed,
         )

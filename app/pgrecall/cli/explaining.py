@@ -9,34 +9,35 @@ import typer
 from rich.table import Table
 from rich.text import Text
 
+from pgrecall.cli.app import App
 from pgrecall.cli.asking import (
     AsOf,
-    Entities,
     K,
-    Labels,
-    MemoryTypes,
     MinScore,
     MinSimilarity,
     ProfileName,
     QueryEntities,
-    Tags,
     Teams,
-    Tiers,
-    Words,
-    filters_of,
+    with_filters,
 )
 from pgrecall.cli.database import Agent, AsJson, DatabaseUrl, Schema, repository
 from pgrecall.cli.memories import MemoryId, id_of
 from pgrecall.cli.output import age, console, plain, print_json
 from pgrecall.cli.profiling import named_or_loaded
-from pgrecall.cli.times import When, moment
+from pgrecall.cli.times import moment
 from pgrecall.explanation import Explanation
+from pgrecall.filters import FilterArguments
 from pgrecall.schema import DEFAULT_SCHEMA
+
+app = App(panel="Remember and recall")
+
 
 MAX_TERMS = 40
 """Shown; --json tells all."""
 
 
+@app.command()
+@with_filters
 def explain(
     memory: MemoryId,
     text: Annotated[str, typer.Argument(help="What was looked for.")],
@@ -46,16 +47,10 @@ def explain(
     profile: ProfileName = "five_factor",
     min_score: MinScore = None,
     min_similarity: MinSimilarity = None,
-    memory_type: MemoryTypes = None,
-    tier: Tiers = None,
-    tag: Tags = None,
-    entity: Entities = None,
-    label: Labels = None,
-    words: Words = None,
+    *,
+    filters: FilterArguments,
     team: Teams = None,
     query_entity: QueryEntities = None,
-    created_after: When = None,
-    created_before: When = None,
     database_url: DatabaseUrl = None,
     schema: Schema = DEFAULT_SCHEMA,
     json: AsJson = False,
@@ -79,9 +74,7 @@ def explain(
             teams=team or (),
             query_entities=query_entity,
             as_of=at,
-            **filters_of(
-                memory_type, tier, tag, entity, created_after, created_before, label, words
-            ),
+            **filters,
         )
     if json:
         print_json(found.record())

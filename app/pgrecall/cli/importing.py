@@ -15,13 +15,17 @@ from rich.progress import (
     TimeRemainingColumn,
 )
 
+from pgrecall.cli.app import App
 from pgrecall.cli.database import Agent, AsJson, DatabaseUrl, Schema, repository
 from pgrecall.cli.output import complaints, console, plain, print_json
 from pgrecall.errors import InputError
 from pgrecall.importing import Imported, import_file
 from pgrecall.schema import DEFAULT_SCHEMA
 
+app = App(panel="Remember and recall")
 
+
+@app.command("import")
 def import_(
     file: Annotated[Path, typer.Argument(help="JSON Lines, gzipped or not.")],
     agent: Agent,

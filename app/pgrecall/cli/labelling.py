@@ -7,15 +7,20 @@ from typing import Annotated, cast
 import typer
 from rich.text import Text
 
+from pgrecall.cli.app import App
 from pgrecall.cli.database import Agent, AsJson, DatabaseUrl, Schema
 from pgrecall.cli.memories import Actor, MemoryId, OfTeam, id_of, memories, print_number
 from pgrecall.cli.output import console, plain, print_json
 from pgrecall.label import Label, LabelKind
 from pgrecall.schema import DEFAULT_SCHEMA
 
+app = App(panel="Labels and links")
+
+
 Values = Annotated[list[str], typer.Argument(help="The labels.", metavar="LABEL…")]
 
 
+@app.command()
 def label(
     memory: MemoryId,
     value: Values,
@@ -36,6 +41,7 @@ def label(
     print_number("labelled", number, "labels written", json=json)
 
 
+@app.command()
 def unlabel(
     memory: MemoryId,
     value: Values,
@@ -55,6 +61,7 @@ def unlabel(
     print_number("unlabelled", number, "labels taken away", json=json)
 
 
+@app.command()
 def labels(
     memory: MemoryId,
     agent: Agent,
@@ -76,6 +83,7 @@ def labels(
         console.print("[yellow]none[/]")
 
 
+@app.command()
 def labelled(
     value: Values,
     agent: Agent,

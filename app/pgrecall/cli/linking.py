@@ -7,14 +7,19 @@ from typing import Annotated
 import typer
 from rich.text import Text
 
+from pgrecall.cli.app import App
 from pgrecall.cli.database import Agent, AsJson, DatabaseUrl, Schema
 from pgrecall.cli.memories import Actor, MemoryId, OfTeam, Source, Target, id_of, memories
 from pgrecall.cli.output import console, plain, print_json
 from pgrecall.schema import DEFAULT_SCHEMA
 
+app = App(panel="Labels and links")
+
+
 LinkKind = Annotated[str, typer.Option(help="What the link means.")]
 
 
+@app.command()
 def link(
     source: Source,
     target: Target,
@@ -37,6 +42,7 @@ def link(
         console.print("linked")
 
 
+@app.command()
 def unlink(
     source: Source,
     target: Target,
@@ -58,6 +64,7 @@ def unlink(
         console.print("unlinked" if there else "[yellow]there was no such link[/]")
 
 
+@app.command()
 def links(
     memory: MemoryId,
     agent: Agent,

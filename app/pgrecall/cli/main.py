@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import signal
 import sys
-from collections.abc import Callable
 from importlib.metadata import version
 from typing import Annotated
 
@@ -94,54 +93,28 @@ def _options(
     """What can be given before a command."""
 
 
-COMMANDS: dict[str, dict[str, Callable[..., None]]] = {
-    "Remember and recall": {
-        "add": adding.add,
-        "import": importing.import_,
-        "search": searching.search,
-        "context": assembling.context,
-        "explain": explaining.explain,
-        "terms": terms.terms,
-    },
-    "Choose by evidence": {"evaluate": evaluating.evaluate, "tune": tuning.tune},
-    "Use": {
-        "outcome": using.outcome,
-        "trust": using.trust,
-        "feedback": using.feedback,
-        "history": using.history,
-    },
-    "Correct": {
-        "supersede": correcting.supersede,
-        "invalidate": several.invalidate,
-        "revive": several.revive,
-        "importance": correcting.importance,
-        "promote": several.promote,
-        "demote": several.demote,
-    },
-    "Curate": {
-        "near-duplicates": curating.near_duplicates,
-        "clusters": curating.clusters,
-        "consolidate": curating.consolidate,
-        "complete-tasks": curating.complete_tasks,
-        "prune": curating.prune,
-        "gc": collecting.gc,
-        "delete": several.delete,
-        "clear": curating.clear,
-    },
-    "Labels and links": {
-        "label": labelling.label,
-        "unlabel": labelling.unlabel,
-        "labels": labelling.labels,
-        "labelled": labelling.labelled,
-        "link": linking.link,
-        "unlink": linking.unlink,
-        "links": linking.links,
-    },
-    "The database": {"status": status.status, "demo": demonstrating.demo},
-}
-for panel, commands in COMMANDS.items():
-    for name, command in commands.items():
-        app.command(name, rich_help_panel=panel)(command)
+MODULES = (
+    adding,
+    importing,
+    searching,
+    assembling,
+    explaining,
+    terms,
+    evaluating,
+    tuning,
+    using,
+    correcting,
+    several,
+    curating,
+    collecting,
+    labelling,
+    linking,
+    status,
+    demonstrating,
+)
+"""With commands, in the order of the help."""
+for module in MODULES:
+    app.registered_commands += module.app.registered_commands
 app.add_typer(migrating.app, name="migrate", rich_help_panel="The database")
 app.add_typer(indexing.app, name="index", rich_help_panel="The database")
 app.add_typer(profiling.app, name="profiles", rich_help_panel="Remember and recall")

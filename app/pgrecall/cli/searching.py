@@ -8,32 +8,32 @@ from typing import Annotated, Any, cast
 
 import typer
 
+from pgrecall.cli.app import App
 from pgrecall.cli.asking import (
     AsOf,
-    Entities,
     K,
-    Labels,
-    MemoryTypes,
     MinScore,
     MinSimilarity,
     ProfileName,
     QueryEntities,
-    Tags,
     Teams,
-    Tiers,
-    Words,
-    filters_of,
+    with_filters,
 )
 from pgrecall.cli.database import Agent, AsJson, DatabaseUrl, Schema, repository
 from pgrecall.cli.memories import short_ids
 from pgrecall.cli.output import print_hits, print_json
 from pgrecall.cli.profiling import named_or_loaded
-from pgrecall.cli.times import When, moment
+from pgrecall.cli.times import moment
+from pgrecall.filters import FilterArguments
 from pgrecall.hits import Strategy
 from pgrecall.query_plan import QueryPlan
 from pgrecall.schema import DEFAULT_SCHEMA
 
+app = App(panel="Remember and recall")
 
+
+@app.command()
+@with_filters
 def search(
     text: Annotated[str, typer.Argument(help="What to look for.")],
     agent: Agent,
@@ -42,16 +42,10 @@ def search(
     profile: ProfileName = "five_factor",
     min_score: MinScore = None,
     min_similarity: MinSimilarity = None,
-    memory_type: MemoryTypes = None,
-    tier: Tiers = None,
-    tag: Tags = None,
-    entity: Entities = None,
-    label: Labels = None,
-    words: Words = None,
+    *,
+    filters: FilterArguments,
     team: Teams = None,
     query_entity: QueryEntities = None,
-    created_after: When = None,
-    created_before: When = None,
     expand: Annotated[
         int, typer.Option(help="Bring along what the hits are linked to, so many links away.")
     ] = 0,
@@ -72,9 +66,6 @@ def search(
     are hidden.
     """
     at = moment("--as-of", as_of)
-    filters = filters_of(
-        memory_type, tier, tag, entity, created_after, created_before, label, words
-    )
     chosen = named_or_loaded(profile)
     with repository(database_url, schema) as repo:
         asked: Any = partial(

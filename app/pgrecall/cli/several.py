@@ -4,13 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from pgrecall.cli.app import App
 from pgrecall.cli.database import Agent, AsJson, DatabaseUrl, Schema
 from pgrecall.cli.memories import Actor, MemoryIds, OfTeam, Reason, id_of, memories, print_number
 from pgrecall.repository import MemoryRepository
 from pgrecall.schema import DEFAULT_SCHEMA
 
+app = App()
 
-def _command(change: Callable[..., int], done: str, help_: str) -> Callable[..., None]:
+
+def _command(
+    name: str, change: Callable[..., int], done: str, help_: str, panel: str = "Correct"
+) -> None:
     """A command that carries out such a method of the repository and says how many there were."""
 
     def command(
@@ -29,27 +34,37 @@ def _command(change: Callable[..., int], done: str, help_: str) -> Callable[...,
         print_number(done, number, done, json=json)
 
     command.__doc__ = help_
-    return command
+    app.command(name, rich_help_panel=panel)(command)
 
 
-invalidate = _command(
+_command(
+    "invalidate",
     MemoryRepository.invalidate,
     "invalidated",
     "Forget memories: they stay, but are not recalled from now on.",
 )
-revive = _command(
+_command(
+    "revive",
     MemoryRepository.revive,
     "revived",
     "Make memories recallable again that were forgotten, put away or have expired.",
 )
-promote = _command(
-    MemoryRepository.promote, "promoted", "Move memories one tier up: short, medium, long."
+_command(
+    "promote",
+    MemoryRepository.promote,
+    "promoted",
+    "Move memories one tier up: short, medium, long.",
 )
-demote = _command(
-    MemoryRepository.demote, "demoted", "Move memories one tier down: long, medium, short."
+_command(
+    "demote",
+    MemoryRepository.demote,
+    "demoted",
+    "Move memories one tier down: long, medium, short.",
 )
-delete = _command(
+_command(
+    "delete",
     MemoryRepository.delete,
     "deleted",
     "Delete memories; what happened to them stays in the history.",
+    panel="Curate",
 )

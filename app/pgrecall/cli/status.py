@@ -7,6 +7,7 @@ from rich.text import Text
 from sqlalchemy import Connection
 
 from pgrecall import migrate
+from pgrecall.cli.app import App
 from pgrecall.cli.database import AsJson, DatabaseUrl, Schema, located
 from pgrecall.cli.migrating import record
 from pgrecall.cli.output import console, plain, print_json
@@ -16,7 +17,10 @@ from pgrecall.rank_index import RankIndexStatus
 from pgrecall.repository import MemoryRepository
 from pgrecall.schema import DEFAULT_SCHEMA
 
+app = App(panel="The database")
 
+
+@app.command()
 def status(
     database_url: DatabaseUrl = None, schema: Schema = DEFAULT_SCHEMA, json: AsJson = False
 ) -> None:

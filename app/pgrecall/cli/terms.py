@@ -7,12 +7,16 @@ from typing import Annotated
 import typer
 from rich.table import Table
 
+from pgrecall.cli.app import App
 from pgrecall.cli.database import Agent, AsJson, DatabaseUrl, Schema
 from pgrecall.cli.memories import OfTeam, memories
 from pgrecall.cli.output import console, plain, print_json
 from pgrecall.schema import DEFAULT_SCHEMA
 
+app = App(panel="Remember and recall")
 
+
+@app.command()
 def terms(
     agent: Agent,
     limit: Annotated[int, typer.Option("--limit", "-n", help="How many.")] = 20,

@@ -10,10 +10,8 @@ import typer
 from pgrecall.errors import InputError
 from pgrecall.quoting import shortened
 
-When = Annotated[
-    str | None,
-    typer.Option(help="ISO 8601, such as 2026-11-21 or 2026-11-21T08:00+01:00; UTC if no zone."),
-]
+ISO_8601 = "ISO 8601, such as 2026-11-21 or 2026-11-21T08:00+01:00; UTC if no zone."
+When = Annotated[str | None, typer.Option(help=ISO_8601)]
 
 
 def moment(option: str, text: str | None) -> datetime | None:

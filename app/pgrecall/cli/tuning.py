@@ -11,7 +11,8 @@ from rich.table import Table
 from rich.text import Text
 
 from pgrecall import profiles
-from pgrecall.cli.asking import AsOf
+from pgrecall.cli.app import App
+from pgrecall.cli.asking import AsOf, Teams
 from pgrecall.cli.database import Agent, AsJson, DatabaseUrl, Schema, repository
 from pgrecall.cli.evaluating import print_evaluation, warn_of_missing
 from pgrecall.cli.labelled import QueriesFile, Recorded, Seed, queries_of, require_source
@@ -24,6 +25,9 @@ from pgrecall.schema import DEFAULT_SCHEMA
 from pgrecall.signals import Recency
 from pgrecall.tuning import FEWEST, Tuning
 
+app = App(panel="Choose by evidence")
+
+
 VERDICTS = {
     "better": "[green]better on the queries that were kept back[/]",
     "thin": "[yellow]better on the queries that were kept back, but the evidence is too thin to be "
@@ -32,6 +36,7 @@ VERDICTS = {
 }
 
 
+@app.command()
 def tune(
     agent: Agent,
     file: QueriesFile = None,
@@ -47,6 +52,7 @@ def tune(
     held_out: Annotated[
         float, typer.Option(help="The share of the queries that is kept back to judge by.")
     ] = 0.5,
+    team: Teams = None,
     as_of: AsOf = None,
     seed: Seed = 0,
     database_url: DatabaseUrl = None,
@@ -78,6 +84,7 @@ def tune(
             start=chosen,
             k=k,
             held_out=held_out,
+            teams=team or (),
             as_of=at,
             seed=seed,
             on_progress=lambda done, of: progress.update(task, completed=done, total=of),

@@ -9,12 +9,15 @@ import typer
 from rich.table import Table
 from rich.text import Text
 
+from pgrecall.cli.app import App
 from pgrecall.cli.database import Agent, AsJson, DatabaseUrl, Schema
 from pgrecall.cli.memories import Actor, MemoryId, OfTeam, Reason, id_of, memories, print_changed
 from pgrecall.cli.output import console, plain, print_json
 from pgrecall.event import Event
 from pgrecall.quoting import cut
 from pgrecall.schema import DEFAULT_SCHEMA
+
+app = App(panel="Use")
 
 
 class OutcomeName(StrEnum):
@@ -35,6 +38,7 @@ ForQuery = Annotated[
 ]
 
 
+@app.command()
 def outcome(
     memory: MemoryId,
     result: Annotated[OutcomeName, typer.Argument(help="How using it went.")],
@@ -57,6 +61,7 @@ def outcome(
     print_changed(changed, "trust", "trust_usage", "success_count", "failure_count", json=json)
 
 
+@app.command()
 def trust(
     memory: MemoryId,
     delta: Annotated[float, typer.Argument(help="What to add, -1 to 1 (-- -0.2 to lower).")],
@@ -75,6 +80,7 @@ def trust(
     print_changed(changed, "trust", json=json)
 
 
+@app.command()
 def feedback(
     memory: MemoryId,
     kind: Annotated[FeedbackKind, typer.Argument(help="What was thought of it.")],
@@ -94,6 +100,7 @@ def feedback(
     print_changed(changed, "usefulness", "needs_review", "feedback_up", "feedback_down", json=json)
 
 
+@app.command()
 def history(
     memory: MemoryId,
     agent: Agent,

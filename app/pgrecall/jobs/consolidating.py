@@ -6,10 +6,9 @@ from collections.abc import Awaitable, Callable
 from functools import partial
 from typing import Any
 
-from pgrecall import operations
 from pgrecall.cluster import Cluster, Consolidation
 from pgrecall.errors import InputError
-from pgrecall.operations.curating import NEWEST, consolidate_cluster
+from pgrecall.operations.curating import NEWEST, clusters, consolidate_cluster
 from pgrecall.operations.noting import noted
 from pgrecall.quoting import shortened
 from pgrecall.steps import Call, Job, Transact
@@ -44,7 +43,7 @@ def consolidate(
     require_callable("on_progress", on_progress)
     noted(reason=None, actor=actor)
     found: list[Cluster] = yield Transact(
-        lambda tables: operations.clusters(
+        lambda tables: clusters(
             tables,
             agent_id,
             min_similarity=min_similarity,

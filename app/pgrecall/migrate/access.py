@@ -24,14 +24,17 @@ def grant(
     rank indexes, collect garbage and clear (maintainer); and takes from it what is beyond.
 
     What later versions bring is granted to it by `upgrade`. To be called as the schema's owner.
-    Raises InputError for a role that there is not, SchemaMissing.
+    Raises InputError for a role that there is not and for the owner, SchemaMissing.
     """
     require_one_of("level", level, LEVELS)
     _call(target, schema, "grant_access(:level, :role)", {"level": level, "role": role})
 
 
 def revoke(target: str | URL | Engine, role: str, *, schema: str = DEFAULT_SCHEMA) -> None:
-    """Takes from a role all that it was granted in the schema."""
+    """Takes from a role all that it was granted in the schema; of one that is gone, the note.
+
+    Raises InputError for a role that there is not and that was not let in, and for the owner.
+    """
     _call(target, schema, "revoke_access(:role)", {"role": role})
 
 

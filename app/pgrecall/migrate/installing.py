@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from hashlib import sha256
-
 from sqlalchemy import Connection, text
 
 from pgrecall.errors import InvalidProfile, UnknownName
-from pgrecall.migrate.repeatable import PROFILES
+from pgrecall.migrate.repeatable import PROFILES, File, hash_of
 from pgrecall.migrate.settings import Settings
 from pgrecall.profile import Profile
 from pgrecall.profile_file import as_values, from_values
 from pgrecall.profiles import BUILT_IN
 from pgrecall.quoting import shortened
 from pgrecall.schema import tables
-from pgrecall.score_function import function_names, require_function_name, score_functions
+from pgrecall.score_function import require_function_name, score_functions
 
 
 def install_profile(connection: Connection, settings: Settings, profile: Profile) -> None:
@@ -46,13 +44,14 @@ def install_profiles(connection: Connection, settings: Settings) -> None:
 
 
 def _write(connection: Connection, profile: Profile) -> None:
-    definition = score_functions(profile)
+    file = File(PROFILES + profile.name, score_functions(profile))
     connection.execute(
-        text("SELECT replace_objects(:file, 'reader', :names, :hash, :definition)"),
+        text("SELECT replace_objects(:path, :level, :names, :hash, :text)"),
         {
-            "file": PROFILES + profile.name,
-            "names": function_names(profile),
-            "hash": sha256(definition.encode()).hexdigest(),
-            "definition": definition,
+            "path": file.path,
+            "level": file.level,
+            "names": file.names,
+            "hash": hash_of(file.text),
+            "text": file.text,
         },
     )

@@ -8,23 +8,18 @@ from dataclasses import dataclass
 from functools import cache
 from graphlib import TopologicalSorter
 from hashlib import sha256
+from pathlib import Path
+from textwrap import fill, indent
 
 from sqlalchemy import Connection, text
 
 from pgrecall.migrate.settings import Settings
+from pgrecall.profiles import BUILT_IN
 from pgrecall.resources import sql_folder, with_schemas
+from pgrecall.score_function import score_functions
 
-FOLDERS = (
-    "migrate",
-    "signals",
-    "words",
-    "views",
-    "rank_index",
-    "recall",
-    "verbs",
-    "operations",
-)
-"""Beside them are `bound`, which revisions install, and `adhoc`, which nobody does."""
+FOLDERS = ("migrate", "signals", "words", "views", "rank_index", "recall", "verbs")
+"""Beside them are `bound`, which revisions install; `policies` and `adhoc` are run by hand."""
 FIRST = "migrate/replace_objects.sql"
 """What all files are applied by, this one included."""
 PROFILES = "profiles/"
@@ -35,6 +30,7 @@ _LEVELS = {
     "maintainers": "maintainer",
     "the owner": "owner",
 }
+_ARGUMENTS = re.compile(r"@arguments(?P<others>(?:, \w+ DEFAULT [\w.]+)*)@")
 _CREATED = re.compile(r"^CREATE OR REPLACE (FUNCTION|PROCEDURE|VIEW) (\w+)", re.MULTILINE)
 _FOR = re.compile(r"-- For ([a-z ]+)\.\n")
 
@@ -52,10 +48,13 @@ class File:
 
     @property
     def level(self) -> str:
-        """Who may call them: reader, writer, maintainer, or else nobody but the owner."""
+        """Who may call them: reader, writer, maintainer, or else nobody but the owner.
+
+        Checks of arguments are for all, since readers give some too.
+        """
         if found := _FOR.match(self.text):
             return _LEVELS[found[1]]
-        return "writer" if self.path.startswith("verbs/") else "reader"
+        return "writer" if re.match("verbs/(?!require_)", self.path) else "reader"
 
     def is_made_of(self, other: File) -> bool:
         """Whether it calls a function or reads a view of the other's."""
@@ -70,15 +69,43 @@ class File:
 def files() -> tuple[File, ...]:
     """All of them, each after those it mentions: a body that is bound at creation needs them."""
     found = [
-        File(path.relative_to(sql_folder()).as_posix(), path.read_text(encoding="utf-8"))
+        File(path.relative_to(sql_folder()).as_posix(), _read(path))
         for folder in FOLDERS
         for path in sorted((sql_folder() / folder).glob("*.sql"))
+    ] + [
+        File(f"recall/score_{name}.sql", score_functions(profile))
+        for name, profile in BUILT_IN.items()
     ]
     made_of = {
         file: [other for other in found if other != file and file.is_made_of(other)]
         for file in found
     }
     return tuple(TopologicalSorter(made_of).static_order())
+
+
+def _read(path: Path) -> str:
+    """With the arguments of recall put in, which stand in one file of its folder."""
+    text = path.read_text(encoding="utf-8")
+    if "@arguments" not in text and "@passed@" not in text:
+        return text
+    declared = (path.parent / "arguments").read_text(encoding="utf-8")
+    of_search, filters = re.sub("--.*\n", "", declared).strip().split("\n\n")
+
+    def arguments(found: re.Match[str]) -> str:
+        lines = f"{of_search}\n{filters}"
+        for name, default in re.findall(r"(\w+) DEFAULT ([\w.]+)", found["others"]):
+            lines = re.sub(rf"\b({name} \w+ DEFAULT) [\w.]+", rf"\1 {default}", lines)
+        return indent(lines, "    ").strip()
+
+    def names(lines: str) -> str:
+        listed = ", ".join(re.findall(r"^\w+", lines, re.MULTILINE))
+        return indent(fill(listed, 92), "        ").strip()
+
+    return (
+        _ARGUMENTS.sub(arguments, text)
+        .replace("@passed@", names(f"agent\n{of_search}\n{filters}"))
+        .replace("@filters@", names(filters))
+    )
 
 
 def statements(settings: Settings) -> Iterator[str]:
@@ -90,7 +117,7 @@ def statements(settings: Settings) -> Iterator[str]:
         definition = with_schemas(file.text, *schemas)
         yield (
             f"SELECT replace_objects('{file.path}', '{file.level}', "
-            f"'{{{','.join(file.names)}}}', '{_hash(definition)}', $file$\n{definition}$file$)"
+            f"'{{{','.join(file.names)}}}', '{hash_of(definition)}', $file$\n{definition}$file$)"
         )
     paths = ", ".join(f"'{file.path}'" for file in files())
     installed = f"ARRAY(SELECT '{PROFILES}' || name FROM profiles)"
@@ -107,12 +134,12 @@ def pending(connection: Connection, schema: str, extension_schema: str) -> list[
         row.file: row.hash for row in rows if not row.file.startswith(PROFILES)
     }
     wanted = {
-        file.path: _hash(with_schemas(file.text, schema, extension_schema)) for file in files()
+        file.path: hash_of(with_schemas(file.text, schema, extension_schema)) for file in files()
     }
     return sorted(
         path for path in wanted.keys() | applied.keys() if wanted.get(path) != applied.get(path)
     )
 
 
-def _hash(definition: str) -> str:
+def hash_of(definition: str) -> str:
     return sha256(definition.encode()).hexdigest()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from datetime import timedelta
 from itertools import groupby
 from typing import Any
@@ -64,7 +65,7 @@ def near_duplicates(
     Exact among the agent's `newest` memories, of which every pair is compared (2,000 take a few
     seconds, twice as many four times as long). Exact duplicates are never stored twice.
     """
-    rows = yield _called(
+    asked = _called(
         tables,
         "near_duplicates",
         agent=require_owner(tables, agent_id),
@@ -72,6 +73,7 @@ def near_duplicates(
         k=require_count("limit", limit, at_least=1, at_most=MOST),
         newest=require_count("newest", newest, at_least=2, at_most=MOST),
     )
+    rows = yield replace(asked, refuses=False)
     return [NearDuplicate(**row._mapping) for row in rows]
 
 
@@ -100,6 +102,7 @@ def clusters(
             "more_than": require_count("more_than", more_than, at_least=0, at_most=MOST),
             "newest": require_count("newest", newest, at_least=2, at_most=MOST),
         },
+        refuses=False,
     )
     found = []
     for _, members in groupby(rows, key=lambda row: row.cluster):

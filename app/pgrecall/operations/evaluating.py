@@ -19,7 +19,7 @@ from pgrecall.errors import InputError
 from pgrecall.evaluation import METRICS, Difference, Evaluation, ProfileEvaluation, Scores
 from pgrecall.filters import FilterArguments, Filters
 from pgrecall.labelled_query import LabelledQuery
-from pgrecall.operations.question import MAX_K, checked_profile, narrowing
+from pgrecall.operations.question import MAX_K, checked_profile, narrowing, other_owners
 from pgrecall.profile import Profile
 from pgrecall.schema import Layout, Tables
 from pgrecall.signals import EntityOverlap
@@ -44,22 +44,24 @@ def evaluate(
     k: int = 10,
     min_score: float | None = None,
     min_similarity: float | None = None,
+    teams: Sequence[str] = (),
     as_of: datetime | None = None,
     seed: int = 0,
     **filters: Unpack[FilterArguments],
 ) -> Operation[Evaluation]:
     """How well these profiles find what answers the queries: recall@k, MRR and nDCG@k.
 
-    All memories of the agent are ranked for every query by every profile, exactly as a search does
-    it, in one statement; queries are handed over through temporary tables. A query is asked about
-    its own moment, else `as_of`, else now. Thresholds and filters are those of `search`. Means are
-    over the queries, and compared with those of the first profile: the interval holds the mean
-    difference with 95 %, by paired bootstrap, the same for the same `seed`; over fewer than ten
-    queries it is never called clear. Counts no retrieval.
+    All memories of the agent and of `teams` are ranked for every query by every profile, exactly as
+    a search does it, in one statement; queries are handed over through temporary tables. A query
+    is asked about its own moment, else `as_of`, else now. Thresholds and filters are those of
+    `search`. Means are over the queries, and compared with those of the first profile: the interval
+    holds the mean difference with 95 %, by paired bootstrap, the same for the same `seed`; over
+    fewer than ten queries it is never called clear. Counts no retrieval.
 
     Raises InputError and its children; the error names the query, counted from 0.
     """
     agent_id = require_owner(tables, agent_id)
+    owners = [agent_id, *other_owners(tables, agent_id, teams)]
     asked = checked_queries(queries)
     ranked = tuple(checked_profile(profile) for profile in _several(profiles))
     k = require_count("k", k, at_least=1, at_most=MAX_K)
@@ -76,13 +78,13 @@ def evaluate(
     chosen = yield from narrowing(tables, chosen)
     given = {name: floor for name, floor in floors.items() if floor is not None}
     return (
-        yield from measured(tables, agent_id, asked, vectors, ranked, k, chosen, given, as_of, seed)
+        yield from measured(tables, owners, asked, vectors, ranked, k, chosen, given, as_of, seed)
     )
 
 
 def measured(
     tables: Tables,
-    agent_id: str,
+    owners: Sequence[str],
     asked: Sequence[CheckedQuery],
     vectors: Sequence[StoredVector | None],
     ranked: Sequence[Profile],
@@ -94,12 +96,12 @@ def measured(
 ) -> Operation[Evaluation]:
     """The evaluation of queries that are checked and embedded."""
     asked, as_of = _one_moment(asked, as_of)
-    shape = shape_of(asked, ranked, filters, as_of, floors)
+    shape = shape_of(owners, asked, ranked, filters, as_of, floors)
     yield from hand_over(tables, asked, vectors)
     rows = yield Execute(
         statements.evaluate(tables, shape, filters.where),
         {
-            "owner_id": agent_id,
+            **owners_of(owners),
             "k": k,
             **({} if as_of is None else {"as_of": as_of}),
             **filters.parameters,
@@ -109,6 +111,11 @@ def measured(
     )
     yield from take_back(tables)
     return _evaluation(asked, ranked, rows, k, seed)
+
+
+def owners_of(owners: Sequence[str]) -> dict[str, Any]:
+    """Whose memories are ranked, under the name it is bound by."""
+    return {"owner_id": owners[0]} if len(owners) == 1 else {"owners": list(owners)}
 
 
 def weights_of(ranked: Sequence[Profile]) -> dict[str, float]:
@@ -146,6 +153,7 @@ def _several(profiles: object) -> list[object]:
 
 
 def shape_of(
+    owners: Sequence[str],
     asked: Sequence[CheckedQuery],
     ranked: Sequence[Profile],
     filters: Filters,
@@ -159,6 +167,7 @@ def shape_of(
     return EvaluationShape(
         profiles=tuple(tuple(profile.signals) for profile in ranked),
         filters=filters.shape,
+        has_teams=len(owners) > 1,
         has_as_of=as_of is not None,
         moments_differ=any(query.as_of is not None for query in asked),
         finds_entities=reads_entities and any(query.query_entities is None for query in asked),

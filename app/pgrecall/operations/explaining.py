@@ -182,13 +182,10 @@ _ATTRIBUTES = {
     "domains": "domain",
     "categories": "category",
     "loops": "loop",
-    "all_tags": "tags",
-    "all_entities": "entities",
     "created_after": "created_at",
     "created_before": "created_at",
-    "min_trust": "trust",
 }
-"""Filter → the attribute it looks at, where the two have different names."""
+"""Filter → the attribute it looks at, where its name is not that after all_ or min_."""
 
 
 def _reason(name: str, wanted: Search, found: ScoredMemory) -> str:
@@ -222,7 +219,7 @@ def _reason(name: str, wanted: Search, found: ScoredMemory) -> str:
             condition = filters.where[int(name.removeprefix("where ")) - 1]
             return f"it does not meet the condition {name}: {cut(str(condition))}"
         case _:
-            attribute = _ATTRIBUTES.get(name, name)
+            attribute = _ATTRIBUTES.get(name, name.removeprefix("all_").removeprefix("min_"))
             return _filtered(name, attribute, getattr(memory, attribute), getattr(filters, name))
 
 

@@ -66,9 +66,7 @@ class Question:
         agent_id = require_owner(tables, agent_id)
         require_count("k", k, at_least=1, at_most=MAX_K)
         require_aware("as_of", as_of)
-        named = require_texts("teams", teams) or ()
-        others = dict.fromkeys(require_owner(tables.of_teams(), team, "teams") for team in named)
-        others.pop(agent_id, None)
+        others = other_owners(tables, agent_id, teams)
         require_bool("normalise_weights", normalise_weights)
         require_bool("apply_decay", apply_decay)
         entities = require_query_entities(query_entities) or []
@@ -88,7 +86,7 @@ class Question:
             k=k,
             profile=chosen,
             filters=Filters.of(filters, apply_decay=apply_decay),
-            teams=tuple(others),
+            teams=others,
             query_entities=entities,
             min_score=require_share("min_score", min_score),
             min_similarity=require_share("min_similarity", min_similarity),
@@ -130,6 +128,14 @@ class Question:
         if self.hands_on_weight:
             wanted = yield from _with_terms(tables, wanted)
         return wanted
+
+
+def other_owners(tables: Tables, agent_id: str, teams: Sequence[str]) -> tuple[str, ...]:
+    """The teams as they are stored, each once; raises InputError."""
+    named = require_texts("teams", teams) or ()
+    others = dict.fromkeys(require_owner(tables.of_teams(), team, "teams") for team in named)
+    others.pop(agent_id, None)
+    return tuple(others)
 
 
 def narrowing(tables: Tables, filters: Filters) -> Operation[Filters]:

@@ -23,11 +23,12 @@ from pgrecall.operations.evaluating import (
     embedded_queries,
     hand_over,
     measured,
+    owners_of,
     shape_of,
     take_back,
     weights_of,
 )
-from pgrecall.operations.question import MAX_K, checked_profile, narrowing
+from pgrecall.operations.question import MAX_K, checked_profile, narrowing, other_owners
 from pgrecall.profile import Profile
 from pgrecall.quoting import shortened
 from pgrecall.schema import Tables
@@ -59,6 +60,7 @@ def tune(
     start: Profile | str = built_in.five_factor,
     k: int = 10,
     held_out: float = 0.5,
+    teams: Sequence[str] = (),
     as_of: datetime | None = None,
     seed: int = 0,
     on_progress: Callable[[int, int], Any] | None = None,
@@ -79,6 +81,7 @@ def tune(
     Raises InputError and its children.
     """
     agent_id = require_owner(tables, agent_id)
+    owners = [agent_id, *other_owners(tables, agent_id, teams)]
     asked = checked_queries(queries)
     _require_enough(len(asked), len(asked))
     profile = checked_profile(start)
@@ -102,11 +105,11 @@ def tune(
         queries_there, vectors_there = parts[question in kept_back]
         queries_there.append(query)
         vectors_there.append(vector)
-    found = yield from _best(tables, agent_id, *parts[0], profile, chosen, as_of, seed, on_progress)
+    found = yield from _best(tables, owners, *parts[0], profile, chosen, as_of, seed, on_progress)
     evaluations = []
     for part in parts:
         evaluation = yield from measured(
-            tables, agent_id, *part, (profile, found), k, chosen, {}, as_of, seed
+            tables, owners, *part, (profile, found), k, chosen, {}, as_of, seed
         )
         evaluations.append(evaluation)
     training, held_back = evaluations
@@ -169,7 +172,7 @@ def _number_kept_back(share: float, queries: int) -> int:
 
 def _best(
     tables: Tables,
-    agent_id: str,
+    owners: Sequence[str],
     asked: Sequence[CheckedQuery],
     vectors: Sequence[StoredVector | None],
     profile: Profile,
@@ -182,7 +185,7 @@ def _best(
     # Every query says its own moment, so that the pairs keep what ages are computed from.
     asked = [replace(query, as_of=query.as_of or as_of) for query in asked]
     shape = TuningShape(
-        replace(shape_of(asked, [profile], filters, None, {}), moments_differ=True),
+        replace(shape_of(owners, asked, [profile], filters, None, {}), moments_differ=True),
         _recency(profile),
     )
     yield from hand_over(tables, asked, vectors)
@@ -192,7 +195,7 @@ def _best(
     yield Execute(
         statements.draw_pairs(tables, shape, filters.where),
         {
-            "owner_id": agent_id,
+            **owners_of(owners),
             "most": max(MAX_PAIRS // len(asked), 1),
             **filters.parameters,
             **weights_of([profile]),

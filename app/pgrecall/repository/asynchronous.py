@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Coroutine
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, nullcontext
 from copy import copy
 from functools import partial
 from inspect import isawaitable
@@ -14,14 +14,32 @@ import psycopg
 from sqlalchemy import Connection, Engine, Table
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, AsyncSession
 
-from pgrecall import jobs, operations
+from pgrecall import jobs
 from pgrecall.embedders import AsyncEmbedder, Embedder, model_name
 from pgrecall.errors import DatabaseConflict, EmbedderRequired, InputError
+from pgrecall.operations import (
+    adding,
+    assembling,
+    changing,
+    correcting,
+    curating,
+    evaluating,
+    explaining,
+    indexing,
+    labelling,
+    linking,
+    planning,
+    ranking,
+    reading,
+    tuning,
+    using,
+    wording,
+)
 from pgrecall.repository.copying import copy_statement, copy_types, know_vectors
 from pgrecall.repository.results import binary_results
 from pgrecall.repository.retries import MAX_ATTEMPTS, pause_before
 from pgrecall.repository.running import Connect, Embeddings, present_as, repeatable, running
-from pgrecall.repository.transactions import has_none, in_transactions, needs_none
+from pgrecall.repository.transactions import has_none, needs_none, set_autocommit
 from pgrecall.repository.translation import translated
 from pgrecall.schema import DEFAULT_SCHEMA, Tables, tables
 from pgrecall.steps import (
@@ -110,54 +128,54 @@ class AsyncMemoryRepository:
         of_teams._tables = self._tables.of_teams()
         return of_teams
 
-    add = _awaiting(operations.add)
-    add_many = _awaiting(operations.add_many)
-    get = _awaiting(operations.get)
-    update = _awaiting(operations.update)
-    delete = _awaiting(operations.delete)
-    search = _awaiting(operations.search)
-    context = _awaiting(operations.context)
-    explain = _awaiting(operations.explain)
-    plan = _awaiting(operations.plan)
-    evaluate = _awaiting(operations.evaluate)
-    tune = _awaiting(operations.tune)
-    recorded_queries = _awaiting(operations.recorded_queries)
-    touch = _awaiting(operations.touch)
-    count = _awaiting(operations.count)
-    existing = _awaiting(operations.existing)
-    find_ids = _awaiting(operations.find_ids)
-    short_ids = _awaiting(operations.short_ids)
-    record_outcome = _awaiting(operations.record_outcome)
-    adjust_trust = _awaiting(operations.adjust_trust)
-    feedback = _awaiting(operations.feedback)
-    history = _awaiting(operations.history)
-    supersede = _awaiting(operations.supersede)
-    invalidate = _awaiting(operations.invalidate)
-    revive = _awaiting(operations.revive)
-    set_importance = _awaiting(operations.set_importance)
-    promote = _awaiting(operations.promote)
-    demote = _awaiting(operations.demote)
-    clear = _awaiting(operations.clear)
-    clusters = _awaiting(operations.clusters)
-    complete_stale_tasks = _awaiting(operations.complete_stale_tasks)
-    near_duplicates = _awaiting(operations.near_duplicates)
-    prune = _awaiting(operations.prune)
-    label = _awaiting(operations.label)
-    unlabel = _awaiting(operations.unlabel)
-    labels = _awaiting(operations.labels)
-    labelled = _awaiting(operations.labelled)
-    link = _awaiting(operations.link)
-    unlink = _awaiting(operations.unlink)
-    links = _awaiting(operations.links)
+    add = _awaiting(adding.add)
+    add_many = _awaiting(adding.add_many)
+    get = _awaiting(reading.get)
+    update = _awaiting(changing.update)
+    delete = _awaiting(changing.delete)
+    search = _awaiting(ranking.search)
+    context = _awaiting(assembling.context)
+    explain = _awaiting(explaining.explain)
+    plan = _awaiting(planning.plan)
+    evaluate = _awaiting(evaluating.evaluate)
+    tune = _awaiting(tuning.tune)
+    recorded_queries = _awaiting(using.recorded_queries)
+    touch = _awaiting(changing.touch)
+    count = _awaiting(reading.count)
+    existing = _awaiting(reading.existing)
+    find_ids = _awaiting(reading.find_ids)
+    short_ids = _awaiting(reading.short_ids)
+    record_outcome = _awaiting(using.record_outcome)
+    adjust_trust = _awaiting(using.adjust_trust)
+    feedback = _awaiting(using.feedback)
+    history = _awaiting(using.history)
+    supersede = _awaiting(correcting.supersede)
+    invalidate = _awaiting(correcting.invalidate)
+    revive = _awaiting(correcting.revive)
+    set_importance = _awaiting(correcting.set_importance)
+    promote = _awaiting(correcting.promote)
+    demote = _awaiting(correcting.demote)
+    clear = _awaiting(curating.clear)
+    clusters = _awaiting(curating.clusters)
+    complete_stale_tasks = _awaiting(curating.complete_stale_tasks)
+    near_duplicates = _awaiting(curating.near_duplicates)
+    prune = _awaiting(curating.prune)
+    label = _awaiting(labelling.label)
+    unlabel = _awaiting(labelling.unlabel)
+    labels = _awaiting(labelling.labels)
+    labelled = _awaiting(labelling.labelled)
+    link = _awaiting(linking.link)
+    unlink = _awaiting(linking.unlink)
+    links = _awaiting(linking.links)
     consolidate = _awaiting_job(jobs.consolidate)
     collect_garbage = _awaiting_job(jobs.collect_garbage)
     build_rank_indexes = _awaiting_job(jobs.build_rank_indexes)
     maintain_rank_indexes = _awaiting_job(jobs.maintain_rank_indexes)
     check_rank_index = _awaiting_job(jobs.check_rank_index)
-    rank_indexes = _awaiting(operations.rank_indexes)
-    telling_terms = _awaiting(operations.telling_terms)
-    rank_index_progress = _awaiting(operations.rank_index_progress)
-    drop_rank_index = _awaiting(operations.drop_rank_index)
+    rank_indexes = _awaiting(indexing.rank_indexes)
+    telling_terms = _awaiting(wording.telling_terms)
+    rank_index_progress = _awaiting(indexing.rank_index_progress)
+    drop_rank_index = _awaiting(indexing.drop_rank_index)
 
     async def _work(self, start: Callable[[], Job[T]]) -> T:
         job = start()
@@ -225,12 +243,13 @@ class AsyncMemoryRepository:
     async def _borrowed(self, verb: Verb | None) -> AsyncIterator[AsyncConnection]:
         if isinstance(self._bind, AsyncEngine):
             async with self._bind.connect() as connection:
-                if verb is not None and await connection.run_sync(needs_none):
-                    yield await connection.execution_options(isolation_level="AUTOCOMMIT")
-                else:
-                    await connection.run_sync(in_transactions)
-                    async with connection.begin():
+                alone = verb is not None and await connection.run_sync(needs_none)
+                before = await connection.run_sync(set_autocommit, alone)
+                try:
+                    async with nullcontext() if alone else connection.begin():
                         yield connection
+                finally:
+                    await connection.run_sync(set_autocommit, before)
             return
         bind = self._bind
         theirs = await bind.connection() if isinstance(bind, AsyncSession) else bind

@@ -96,7 +96,7 @@ def require_pgvector(version: str | None) -> None:
     if tuple(int(part) for part in version.split(".")[:2]) < OLDEST_PGVECTOR:
         raise PgvectorUnusable(
             f"pgvector {version} is installed, 0.8 or newer is needed: update the server's "
-            "package, then run `ALTER EXTENSION vector UPDATE`"
+            "package, or a managed server, then run `ALTER EXTENSION vector UPDATE`"
         )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, nullcontext
 from copy import copy
 from functools import partial
 from typing import Any, Concatenate, ParamSpec, TypeVar
@@ -13,14 +13,32 @@ import psycopg
 from sqlalchemy import Connection, Engine, Table
 from sqlalchemy.orm import Session
 
-from pgrecall import jobs, operations
+from pgrecall import jobs
 from pgrecall.embedders import Embedder, model_name
 from pgrecall.errors import DatabaseConflict, EmbedderRequired, InputError
+from pgrecall.operations import (
+    adding,
+    assembling,
+    changing,
+    correcting,
+    curating,
+    evaluating,
+    explaining,
+    indexing,
+    labelling,
+    linking,
+    planning,
+    ranking,
+    reading,
+    tuning,
+    using,
+    wording,
+)
 from pgrecall.repository.copying import copy_statement, copy_types, know_vectors
 from pgrecall.repository.results import binary_results
 from pgrecall.repository.retries import MAX_ATTEMPTS, pause_before
 from pgrecall.repository.running import Connect, Embeddings, present_as, repeatable, running
-from pgrecall.repository.transactions import has_none, in_transactions, needs_none
+from pgrecall.repository.transactions import has_none, needs_none, set_autocommit
 from pgrecall.repository.translation import translated
 from pgrecall.schema import DEFAULT_SCHEMA, Tables, tables
 from pgrecall.steps import (
@@ -114,54 +132,54 @@ class MemoryRepository:
         of_teams._tables = self._tables.of_teams()
         return of_teams
 
-    add = _blocking(operations.add)
-    add_many = _blocking(operations.add_many)
-    get = _blocking(operations.get)
-    update = _blocking(operations.update)
-    delete = _blocking(operations.delete)
-    search = _blocking(operations.search)
-    context = _blocking(operations.context)
-    explain = _blocking(operations.explain)
-    plan = _blocking(operations.plan)
-    evaluate = _blocking(operations.evaluate)
-    tune = _blocking(operations.tune)
-    recorded_queries = _blocking(operations.recorded_queries)
-    touch = _blocking(operations.touch)
-    count = _blocking(operations.count)
-    existing = _blocking(operations.existing)
-    find_ids = _blocking(operations.find_ids)
-    short_ids = _blocking(operations.short_ids)
-    record_outcome = _blocking(operations.record_outcome)
-    adjust_trust = _blocking(operations.adjust_trust)
-    feedback = _blocking(operations.feedback)
-    history = _blocking(operations.history)
-    supersede = _blocking(operations.supersede)
-    invalidate = _blocking(operations.invalidate)
-    revive = _blocking(operations.revive)
-    set_importance = _blocking(operations.set_importance)
-    promote = _blocking(operations.promote)
-    demote = _blocking(operations.demote)
-    clear = _blocking(operations.clear)
-    clusters = _blocking(operations.clusters)
-    complete_stale_tasks = _blocking(operations.complete_stale_tasks)
-    near_duplicates = _blocking(operations.near_duplicates)
-    prune = _blocking(operations.prune)
-    label = _blocking(operations.label)
-    unlabel = _blocking(operations.unlabel)
-    labels = _blocking(operations.labels)
-    labelled = _blocking(operations.labelled)
-    link = _blocking(operations.link)
-    unlink = _blocking(operations.unlink)
-    links = _blocking(operations.links)
+    add = _blocking(adding.add)
+    add_many = _blocking(adding.add_many)
+    get = _blocking(reading.get)
+    update = _blocking(changing.update)
+    delete = _blocking(changing.delete)
+    search = _blocking(ranking.search)
+    context = _blocking(assembling.context)
+    explain = _blocking(explaining.explain)
+    plan = _blocking(planning.plan)
+    evaluate = _blocking(evaluating.evaluate)
+    tune = _blocking(tuning.tune)
+    recorded_queries = _blocking(using.recorded_queries)
+    touch = _blocking(changing.touch)
+    count = _blocking(reading.count)
+    existing = _blocking(reading.existing)
+    find_ids = _blocking(reading.find_ids)
+    short_ids = _blocking(reading.short_ids)
+    record_outcome = _blocking(using.record_outcome)
+    adjust_trust = _blocking(using.adjust_trust)
+    feedback = _blocking(using.feedback)
+    history = _blocking(using.history)
+    supersede = _blocking(correcting.supersede)
+    invalidate = _blocking(correcting.invalidate)
+    revive = _blocking(correcting.revive)
+    set_importance = _blocking(correcting.set_importance)
+    promote = _blocking(correcting.promote)
+    demote = _blocking(correcting.demote)
+    clear = _blocking(curating.clear)
+    clusters = _blocking(curating.clusters)
+    complete_stale_tasks = _blocking(curating.complete_stale_tasks)
+    near_duplicates = _blocking(curating.near_duplicates)
+    prune = _blocking(curating.prune)
+    label = _blocking(labelling.label)
+    unlabel = _blocking(labelling.unlabel)
+    labels = _blocking(labelling.labels)
+    labelled = _blocking(labelling.labelled)
+    link = _blocking(linking.link)
+    unlink = _blocking(linking.unlink)
+    links = _blocking(linking.links)
     consolidate = _blocking_job(jobs.consolidate)
     collect_garbage = _blocking_job(jobs.collect_garbage)
     build_rank_indexes = _blocking_job(jobs.build_rank_indexes)
     maintain_rank_indexes = _blocking_job(jobs.maintain_rank_indexes)
     check_rank_index = _blocking_job(jobs.check_rank_index)
-    rank_indexes = _blocking(operations.rank_indexes)
-    telling_terms = _blocking(operations.telling_terms)
-    rank_index_progress = _blocking(operations.rank_index_progress)
-    drop_rank_index = _blocking(operations.drop_rank_index)
+    rank_indexes = _blocking(indexing.rank_indexes)
+    telling_terms = _blocking(wording.telling_terms)
+    rank_index_progress = _blocking(indexing.rank_index_progress)
+    drop_rank_index = _blocking(indexing.drop_rank_index)
 
     def _work(self, start: Callable[[], Job[T]]) -> T:
         job = start()
@@ -221,11 +239,13 @@ class MemoryRepository:
     def _borrowed(self, verb: Verb | None) -> Iterator[Connection]:
         if isinstance(self._bind, Engine):
             with self._bind.connect() as connection:
-                if verb is not None and needs_none(connection):
-                    yield connection.execution_options(isolation_level="AUTOCOMMIT")
-                else:
-                    with in_transactions(connection).begin():
+                alone = verb is not None and needs_none(connection)
+                before = set_autocommit(connection, alone)
+                try:
+                    with nullcontext() if alone else connection.begin():
                         yield connection
+                finally:
+                    set_autocommit(connection, before)
             return
         theirs = self._bind.connection() if isinstance(self._bind, Session) else self._bind
         if verb is not None and verb.refuses and not has_none(theirs):

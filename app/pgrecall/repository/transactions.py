@@ -2,25 +2,30 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from sqlalchemy import Connection
 
 
-def in_transactions(connection: Connection) -> Connection:
-    """The connection, taken out of AUTOCOMMIT until it is given back to its pool.
+def set_autocommit(connection: Connection, value: bool, /) -> bool:
+    """Whether each statement is a transaction of its own, from now on; returns what it was.
 
-    An operation of several statements is all or nothing on every engine.
+    Of the driver alone: SQLAlchemy would set the isolation level too, and leave it set in the pool.
     """
-    driver = connection.connection.driver_connection
-    if getattr(driver, "autocommit", False):
-        return connection.execution_options(isolation_level="READ COMMITTED")
-    return connection
+    if connection.invalidated:
+        return value
+    driver: Any = connection.connection.dbapi_connection
+    before = bool(driver.autocommit)
+    if before != value and not driver.closed:
+        driver.autocommit = value
+    return before
 
 
 def needs_none(connection: Connection, /) -> bool:
     """Whether a statement that is atomic by itself may run without a transaction.
 
     psycopg applies what was asked of transactions (isolation, read only) where it begins one. The
-    server's own isolation is asked for by SQLAlchemy, wherever a connection was in AUTOCOMMIT.
+    server's own isolation is asked for by SQLAlchemy, where a connection was in AUTOCOMMIT.
     """
     driver = connection.connection.driver_connection
     isolation = getattr(driver, "isolation_level", None)

@@ -49,6 +49,17 @@ _REFUSED: dict[str | None, type[PgRecallError]] = {
 }
 """What the functions of `sql/` raise; from others 22023 is a parameter that cannot be used."""
 _FORBIDDEN = "42501"
+_PERMITTED_BY = {
+    "create extension": "let a superuser, or the console of a managed server, run "
+    "`CREATE EXTENSION vector` in this database",
+    "for database": "a role may create the schema after `GRANT CREATE ON DATABASE`, or let whose "
+    "the database is run `CREATE SCHEMA … AUTHORIZATION …`",
+    "for schema": "a role is let in by `pgrecall migrate grant`, and into the schema of pgvector "
+    "by `GRANT USAGE ON SCHEMA`",
+    "": "a role is let in by `pgrecall migrate grant`, and one that may only read searches with "
+    "touch=False",
+}
+"""What to do, by a part of the message."""
 _NO_SUCH_FUNCTION = "42883"
 _PREPARED = ("26000", "42P05")
 
@@ -82,10 +93,8 @@ def translation(error: Exception) -> PgRecallError:
     if state == _NO_SUCH_FUNCTION:
         return DatabaseError(f"{message}; if it is one of pgrecall's, run `pgrecall migrate up`")
     if state == _FORBIDDEN:
-        return DatabaseError(
-            f"{message}: a role is let in by `pgrecall migrate grant`, and one that may only read "
-            "searches with touch=False"
-        )
+        advice = (said for part, said in _PERMITTED_BY.items() if part in message)
+        return DatabaseError(f"{message}: {next(advice)}")
     if state in _CONFLICTS:
         return DatabaseConflict(f"{DatabaseConflict.__doc__} ({message})")
     if state == _READ_ONLY:

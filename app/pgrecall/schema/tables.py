@@ -230,7 +230,15 @@ def _memories(metadata: MetaData) -> Table:
             unique=True,
             postgresql_where=text("status = 'active'"),
         ),
-        Index(None, "agent_id", "inserted_at"),
+        Index(
+            None,
+            "agent_id",
+            "content_hash",
+            postgresql_where=text("superseded_by IS NOT NULL"),
+        ),
+        # The conditions IS NOT NULL hold for every row: they keep an index from being read for an
+        # owner where a key tells the row, which statistics of a young table make seem as good.
+        Index(None, "agent_id", "inserted_at", postgresql_where=text("inserted_at IS NOT NULL")),
         Index(
             "ix_agent_memories_words",
             # Without the schema, as PostgreSQL writes it where the search_path has it.
@@ -346,7 +354,7 @@ def _labels(metadata: MetaData) -> Table:
             comment="How much it says of the memory, 0 to 1.",
         ),
         PrimaryKeyConstraint("agent_id", "memory_id", "kind", "value"),
-        Index(None, "agent_id", "value", "kind"),
+        Index(None, "agent_id", "value", "kind", postgresql_where=text("value IS NOT NULL")),
         check("kind", one_of("kind", LABEL_KINDS)),
         check("value", f"value <> '' AND length(value) <= {MAX_NAME_LENGTH}"),
         _share_check("weight"),
@@ -370,7 +378,7 @@ def _links(metadata: MetaData) -> Table:
             comment="How strong it is, 0 to 1.",
         ),
         PrimaryKeyConstraint("agent_id", "source_id", "target_id", "kind"),
-        Index(None, "agent_id", "target_id"),
+        Index(None, "agent_id", "target_id", postgresql_where=text("target_id IS NOT NULL")),
         check("kind", f"kind <> '' AND length(kind) <= {MAX_NAME_LENGTH}"),
         check("two_memories", "source_id <> target_id"),
         _share_check("weight"),

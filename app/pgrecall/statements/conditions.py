@@ -20,6 +20,7 @@ from sqlalchemy import (
     any_,
     bindparam,
     cast,
+    false,
     func,
     literal_column,
     or_,
@@ -57,6 +58,7 @@ def scope(
         usage=within.memory_usage,
         query=compiler.query_parameter(),
         as_of=moment(as_of),
+        asked_about=moment(True) if as_of else None,
         query_entities=compiler.query_entities_parameter(),
         keyword=keyword,
     )
@@ -221,7 +223,7 @@ _ORDERS: dict[str, Callable[[Any, Any], Condition]] = {"$gt": gt, "$gte": ge, "$
 
 def _is(condition: Condition) -> Condition:
     """False, not unknown, where the key is missing."""
-    return func.coalesce(condition, False, type_=Boolean())
+    return func.coalesce(condition, false(), type_=Boolean())
 
 
 def _labelled(scope: Scope, owners: str, *, of_kind: bool) -> Condition:

@@ -53,11 +53,12 @@ from pgrecall.signals import (
 )
 from pgrecall.statements.conditions import (
     OWNER,
+    OWNERS,
     conditions,
     created_by,
     custom_conditions,
     moment,
-    owned,
+    of_owners,
     scope,
     trusted,
     valid,
@@ -85,6 +86,7 @@ class EvaluationShape:
 
     profiles: tuple[tuple[Signal, ...], ...]
     filters: FilterShape
+    has_teams: bool
     has_as_of: bool
     """Whether all are asked about one moment that is given; without it, about now."""
     moments_differ: bool
@@ -93,6 +95,11 @@ class EvaluationShape:
     has_text: bool
     has_min_score: bool
     has_min_similarity: bool
+
+    @property
+    def owners(self) -> str:
+        """The parameter that tells whose memories are ranked."""
+        return OWNERS if self.has_teams else OWNER
 
     @property
     def signals(self) -> tuple[Signal, ...]:
@@ -163,7 +170,7 @@ def evaluate(tables: Tables, shape: EvaluationShape, where: Sequence[Expression]
     """For each query its number, how many of its relevant memories are missing, and of each
     profile p recall_p, mrr_p and ndcg_p.
 
-    Parameters: owner_id, as_of where given, `k`, the weights, the filters', min_score and
+    Parameters: owner_id or owners, as_of where given, `k`, the weights, the filters', min_score and
     min_similarity where given.
     """
     return _evaluate(tables, shape, where) if where else _known_evaluate(tables, shape)
@@ -193,12 +200,18 @@ def _ranks(shape: EvaluationShape, wanted: CTE, scores: Subquery) -> CTE:
         return case((its.is_not(None), counted)).label(name)
 
     names = [f"score_{number}" for number in range(len(shape.profiles))]
-    return (
+    ranks = (
         select(wanted.c[NUMBER], wanted.c.id, *map(rank, names))
         .select_from(wanted.join(scores, scores.c[NUMBER] == wanted.c[NUMBER]))
         .group_by(wanted.c[NUMBER], wanted.c.id, *(wanted.c[name] for name in names))
-        .cte("ranks")
     )
+    if not shape.has_teams:
+        return ranks.cte("ranks")
+    # Two owners may have a memory of one id: the one that comes first answers.
+    each = ranks.subquery("of_each")
+    best = (func.min(each.c[name], type_=Integer()).label(name) for name in names)
+    one_of_each = select(each.c[NUMBER], each.c.id, *best).group_by(each.c[NUMBER], each.c.id)
+    return one_of_each.cte("ranks")
 
 
 def _metrics(tables: Tables, shape: EvaluationShape, ranks: CTE) -> Select[Any]:
@@ -206,17 +219,21 @@ def _metrics(tables: Tables, shape: EvaluationShape, ranks: CTE) -> Select[Any]:
     memories = tables.memories
     k: Any = bindparam("k", type_=Integer())
     zero: ColumnElement[Any] = literal_column("0::float8", Double())
+    there = (
+        select(memories.c.id)
+        .where(of_owners(memories, shape.owners), memories.c.id == relevant.c.id)
+        .limit(literal_column("1"))
+        .lateral("there")
+    )
     labels = (
         select(
             relevant.c[NUMBER],
             relevant.c.id,
             relevant.c[GAIN],
             ideal_place(relevant).label("place"),
-            memories.c.id.is_(None).label("missing"),
+            there.c.id.is_(None).label("missing"),
         )
-        .select_from(
-            relevant.outerjoin(memories, and_(owned(memories), memories.c.id == relevant.c.id))
-        )
+        .select_from(relevant.outerjoin(there, true()))
         .subquery("labels")
     )
 
@@ -277,8 +294,10 @@ class Asked:
             tables,
             shape,
             _pool(tables, shape, where),
-            _words(tables) if shape.has_text and shape.reads(Keyword) else None,
-            entities_of_each(tables, queries).cte("named") if shape.finds_entities else None,
+            _words(tables, shape) if shape.has_text and shape.reads(Keyword) else None,
+            entities_of_each(tables, queries, shape.owners).cte("named")
+            if shape.finds_entities
+            else None,
         )
 
     def pairs(self, *, only_relevant: bool = False, clock: Clock | None = None) -> Subquery:
@@ -331,12 +350,15 @@ class Asked:
         if found is not None:
             rows = rows.outerjoin(found, found.c[NUMBER] == queries.c[NUMBER])
             entities = func.coalesce(entities, found.c.entities, type_=ARRAY(Text))
+        as_of = func.coalesce(queries.c.as_of, moment(self.shape.has_as_of))
+        never: ColumnElement[Any] = literal_column("'infinity'::timestamptz")
         within = Scope(
             schema=self.tables.schema,
             memories=pool,
             usage=pool,
             query=queries.c.query,
-            as_of=func.coalesce(queries.c.as_of, moment(self.shape.has_as_of)),
+            as_of=as_of,
+            asked_about=as_of if self.shape.has_as_of else func.coalesce(queries.c.as_of, never),
             query_entities=entities,
             keyword=keyword,
             parameter=_constant,
@@ -377,8 +399,10 @@ def _pool(tables: Tables, shape: EvaluationShape, where: Sequence[Expression]) -
         found = conditions(within, shape.filters, as_of=shape.has_as_of)
     return (
         select(*columns)
-        .select_from(with_usage(memories, usage))
-        .where(owned(memories), *found.values(), *custom_conditions(where).values())
+        .select_from(with_usage(memories, usage, owners=shape.owners))
+        .where(
+            of_owners(memories, shape.owners), *found.values(), *custom_conditions(where).values()
+        )
         .cte("pool")
         .prefix_with("MATERIALIZED")
     )
@@ -439,11 +463,13 @@ def _scores(shape: EvaluationShape, found: Subquery, name: str) -> Subquery:
     return select(found.c[NUMBER], found.c.id, *scores).offset(literal_column("0")).subquery(name)
 
 
-def _words(tables: Tables) -> CTE:
+def _words(tables: Tables, shape: EvaluationShape) -> CTE:
     """The keyword signal of every query: number, id, share."""
     queries = queries_table(tables)
-    owner: Any = array([bindparam(OWNER, type_=Text())])
-    rows = keyword_shares(tables, owner, queries.c.query_text).lateral()
+    owners: Any = bindparam(OWNERS, type_=ARRAY(Text))
+    if not shape.has_teams:
+        owners = array([bindparam(OWNER, type_=Text())])
+    rows = keyword_shares(tables, owners, queries.c.query_text).lateral()
     return (
         select(queries.c[NUMBER], rows.c.memory_id.label("id"), rows.c.share)
         .select_from(queries.join(rows, true()))

@@ -17,7 +17,6 @@ from sqlalchemy import (
     Select,
     Text,
     Uuid,
-    and_,
     bindparam,
     cast,
     column,
@@ -39,8 +38,7 @@ from pgrecall.context_style import (
 from pgrecall.custom_condition import Expression
 from pgrecall.schema import Tables
 from pgrecall.statements.candidates import PASSED, TOTAL, Sources, SourcesShape, ranked_candidates
-from pgrecall.statements.conditions import of_owners
-from pgrecall.statements.ranking import Search, Shape, described_in_order, ranked
+from pgrecall.statements.ranking import Search, Shape, by_key, described_in_order, ranked
 from pgrecall.token_counting import PIECES
 
 PLACE, COST, VERDICT, STEP, NEAR = "place", "cost", "verdict", "step", "near"
@@ -171,7 +169,7 @@ def _packed(
 
 def _pool(tables: Tables, shape: Shape, packing: PackingShape, best: CTE) -> CTE:
     """The ranked rows with their places and what each takes up."""
-    memories = tables.memories
+    memories = by_key(tables, best, shape)
     every = (
         select(
             best,
@@ -179,13 +177,7 @@ def _pool(tables: Tables, shape: Shape, packing: PackingShape, best: CTE) -> CTE
             _cost(memories, packing).label(COST),
             *([memories.c.embedding] if packing.compares else []),
         )
-        .select_from(
-            best.join(
-                memories,
-                and_(memories.c.agent_id == best.c.owner_id, memories.c.id == best.c.id),
-            )
-        )
-        .where(of_owners(memories, shape.owners))
+        .select_from(best.join(memories, true()))
         .subquery("every_row")
     )
     place = func.row_number().over(order_by=(every.c.score.desc(), every.c.id))

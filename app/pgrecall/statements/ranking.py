@@ -26,6 +26,7 @@ from sqlalchemy import (
     true,
 )
 from sqlalchemy.dialects.postgresql import ARRAY
+from sqlalchemy.sql.selectable import LateralFromClause
 
 from pgrecall import compiler
 from pgrecall.compiler import Scope
@@ -177,12 +178,8 @@ def described_in_order(
 
     Owners are told once more: no expression of the caller's stands in this query.
     """
-    return (
-        _in_full(tables, best, shape)
-        .add_columns(*more)
-        .where(of_owners(tables.memories, shape.owners))
-        .order_by(best.c.score.desc(), best.c.id)
-    )
+    found = _in_full(tables, best, shape).add_columns(*more)
+    return found.order_by(best.c.score.desc(), best.c.id)
 
 
 def passing(within: Scope, shape: Shape, where: Sequence[Expression]) -> dict[str, Condition]:
@@ -254,7 +251,7 @@ def with_words(
 
 def _in_full(tables: Tables, ranked: Any, shape: Shape) -> Select[Any]:
     """The ranked memories in full, with every signal's value."""
-    memories, usage = tables.memories, tables.memory_usage
+    memories, usage = by_key(tables, ranked, shape), tables.memory_usage
     keyword = ranked.c[KEYWORD] if shape.has_text else None
     within = scope(tables, memories, as_of=shape.has_as_of, keyword=keyword)
     statement = select(
@@ -262,10 +259,7 @@ def _in_full(tables: Tables, ranked: Any, shape: Shape) -> Select[Any]:
         ranked.c.score,
         *signal_columns(shape, within),
     ).select_from(
-        ranked.join(
-            memories,
-            and_(memories.c.agent_id == ranked.c.owner_id, memories.c.id == ranked.c.id),
-        ).outerjoin(
+        ranked.join(memories, true()).outerjoin(
             usage,
             and_(usage.c.agent_id == ranked.c.owner_id, usage.c.memory_id == ranked.c.id),
         )
@@ -275,6 +269,18 @@ def _in_full(tables: Tables, ranked: Any, shape: Shape) -> Select[Any]:
         floor: Any = bindparam("min_score", type_=Double())
         statement = statement.where(ranked.c.score >= floor)
     return statement
+
+
+def by_key(tables: Tables, best: FromClause, shape: Shape) -> LateralFromClause:
+    """The memories of these rows (owner_id, id), each looked up by its key.
+
+    By OFFSET 0, whatever the plan: one that was made while an owner had few memories, and is kept,
+    would go through all that it has by now for each row.
+    """
+    memories = tables.memories
+    same = memories.c.agent_id == best.c.owner_id, memories.c.id == best.c.id
+    found = select(memories).where(of_owners(memories, shape.owners), *same)
+    return found.correlate(best).offset(literal_column("0")).lateral(memories.name)
 
 
 def signal_columns(shape: Shape, within: Scope) -> list[ColumnElement[Any]]:
@@ -317,12 +323,12 @@ def known_entities(tables: Tables) -> Select[Any]:
     )
 
 
-def entities_of_each(tables: Tables, queries: FromClause) -> Select[Any]:
+def entities_of_each(tables: Tables, queries: FromClause, owners: str) -> Select[Any]:
     """As `known_entities`, of each query (number, question, query_entities) that names none.
 
-    Columns: number, entities. Parameter: owner_id.
+    Columns: number, entities. `owners` is the parameter that tells whose memories name them.
     """
-    known = _entities(tables, OWNER)
+    known = _entities(tables, owners)
     order = (func.length(known.c.entity).desc(), known.c.entity)
     place = func.row_number().over(partition_by=queries.c.number, order_by=order)
     found = (

@@ -98,7 +98,7 @@ def draw_pairs(tables: Tables, shape: TuningShape, where: Sequence[Expression]) 
     """Fills the table of pairs: the labelled memories of each query, and of the others those that
     any sensible weights would put first: by the profile at hand, by similarity, by all alike.
 
-    Parameters: owner_id, the profile's weights, the filters', `most`: pairs of one query.
+    Parameters: owner_id or owners, the profile's weights, the filters', `most`: pairs of one query.
     """
     found = Asked.of(tables, shape.asked, where).pairs(
         clock=None if shape.recency is None else shape.recency.clock
@@ -247,7 +247,9 @@ def _ranks(wanted: CTE, scores: FromClause) -> CTE:
             (one + func.count().filter(before)).label("rank"),
         )
         .select_from(wanted.join(scores, same))
-        .group_by(wanted.c.candidate, wanted.c[NUMBER], wanted.c.id, wanted.c[GAIN])
+        .group_by(
+            *(wanted.c.candidate, wanted.c[NUMBER], wanted.c.id, wanted.c[GAIN], wanted.c.score)
+        )
         .cte("ranks")
     )
 
