@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from benchmarks.evaluation import quality, speed
+from benchmarks.evaluation import owners, quality, speed
 from benchmarks.measurement import print_table
 from benchmarks.progress import progress_bar
 from benchmarks.server import server
@@ -20,12 +20,18 @@ def main(
         Path | None,
         typer.Option(exists=True, help="JSON lines, gzipped: content; to hide answers among."),
     ] = None,
+    held_out: Annotated[
+        bool, typer.Option("--held-out", help="Asks the owners' questions that are kept apart.")
+    ] = False,
 ) -> None:
     """Evaluates labelled questions, and times evaluating beside one search a query."""
     console = Console()
     with progress_bar() as progress, server() as url:
         found = quality.measured(url, passages, progress)
     quality.print_quality(console, found)
+    with progress_bar() as progress, server() as url:
+        by_owner = owners.measured(url, held_out, progress)
+    owners.print_owners(console, by_owner)
     with progress_bar() as progress, server() as url:
         times = speed.measured(url, seed, progress)
     title = f"5 profiles, {speed.QUERIES} queries, {speed.MEMORIES:,} memories"
