@@ -139,8 +139,6 @@ def test_indexes_are_the_keys_those_on_texts_and_those_to_find_others_by(
         "USING btree (agent_id, content_hash, edition) WHERE (status = 'active'::text)"
     ]
     to_find_others_by = [
-        "CREATE INDEX ix_agent_memories_agent_id_content_hash ON pgrecall.agent_memories "
-        "USING btree (agent_id, content_hash) WHERE (superseded_by IS NOT NULL)",
         "CREATE INDEX ix_memory_labels_agent_id_value_kind ON pgrecall.memory_labels USING btree "
         "(agent_id, value, kind) WHERE (value IS NOT NULL)",
         "CREATE INDEX ix_memory_links_agent_id_target_id ON pgrecall.memory_links USING btree "
