@@ -18,7 +18,7 @@ from uuid import UUID
 
 import numpy as np
 import pytest
-from sqlalchemy import Connection, event, text
+from sqlalchemy import Connection, Engine, create_engine, event, text
 
 from pgrecall import (
     GarbagePolicy,
@@ -39,6 +39,7 @@ from pgrecall.queries_file import load_queries, save_queries
 from pgrecall.scorer import VALUES
 from pgrecall.signals import KINDS, Recency, Similarity
 from pgrecall.token_counting import tiktoken_counter
+from tests.conftest import new_database
 from tests.integration.support import NORTH, at
 
 MARK = "¤"
@@ -340,11 +341,19 @@ def _calls() -> Iterator[tuple[str, Call]]:
 CALLS = dict(_calls())
 
 
+@pytest.fixture(scope="module")
+def emptied(server_url: str, template: str) -> Iterator[Engine]:
+    """Of its own: some methods look at all agents there are."""
+    with new_database(server_url, template) as url:
+        engine = create_engine(url)
+        yield engine
+        engine.dispose()
+
+
 @pytest.fixture
-def connection(shared_repo: MemoryRepository) -> Iterator[Connection]:
+def connection(emptied: Engine) -> Iterator[Connection]:
     """With two memories, in a transaction that is rolled back."""
-    engine = shared_repo._bind
-    with engine.connect() as opened:  # type: ignore[union-attr]
+    with emptied.connect() as opened:
         repo = MemoryRepository(opened)
         for id_ in (ID, OTHER):
             repo.add("a", NewMemory(f"memory {id_}", id=id_, embedding=NORTH, trust=0.5))

@@ -588,6 +588,7 @@ def test_a_team_asks_among_its_own(whole: MemoryRepository) -> None:
 def own_world(server_url: str, world: World) -> Iterator[World]:
     """A copy for a test that changes more than rows."""
     name = psycopg.conninfo.conninfo_to_dict(world.url)["dbname"]
+    world.engine.dispose()  # a database that is in use cannot be copied
     with new_database(server_url, str(name)) as url:
         engine = create_engine(url)
         yield World(engine, url, world.contents)
