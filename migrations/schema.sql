@@ -1337,7 +1337,7 @@ CREATE INDEX ix_memory_events_agent_id_occurred_at ON pgrecall.memory_events USI
 -- Name: ix_memory_labels_agent_id_value_kind; Type: INDEX; Schema: pgrecall; Owner: -
 --
 
-CREATE INDEX ix_memory_labels_agent_id_value_kind ON pgrecall.memory_labels USING btree (agent_id, value, kind) WHERE (value IS NOT NULL);
+CREATE INDEX ix_memory_labels_agent_id_value_kind ON pgrecall.memory_labels USING btree (agent_id, value, kind);
 
 --
 -- Name: ix_memory_links_agent_id_target_id; Type: INDEX; Schema: pgrecall; Owner: -

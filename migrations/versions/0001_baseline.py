@@ -345,7 +345,6 @@ def _create_labels() -> None:
         "agent_id",
         "value",
         "kind",
-        postgresql_where=sa.text("value IS NOT NULL"),
     )
 
 

@@ -156,7 +156,14 @@ PROCEDURES: dict[str, list[str]] = {
 }
 OF_NO_OWNER = {
     *("align_positions", "await_writers", "meaning", "positions_table"),
-    *("facts_of", "question", "rank_direction", "rank_index_progress", "recall_text"),
+    *(
+        "context_text",
+        "facts_of",
+        "question",
+        "rank_direction",
+        "rank_index_progress",
+        "recall_text",
+    ),
     *("require_note", "require_owner", "require_vector", "search_text", "settable_fields"),
     "wait_for_near_writers",
 }

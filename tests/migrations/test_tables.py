@@ -140,7 +140,7 @@ def test_indexes_are_the_keys_those_on_texts_and_those_to_find_others_by(
     ]
     to_find_others_by = [
         "CREATE INDEX ix_memory_labels_agent_id_value_kind ON pgrecall.memory_labels USING btree "
-        "(agent_id, value, kind) WHERE (value IS NOT NULL)",
+        "(agent_id, value, kind)",
         "CREATE INDEX ix_memory_links_agent_id_target_id ON pgrecall.memory_links USING btree "
         "(agent_id, target_id) WHERE (target_id IS NOT NULL)",
         "CREATE INDEX ix_memory_events_agent_id_occurred_at ON pgrecall.memory_events USING btree "

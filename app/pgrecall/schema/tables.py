@@ -354,7 +354,7 @@ def _labels(metadata: MetaData) -> Table:
             comment="How much it says of the memory, 0 to 1.",
         ),
         PrimaryKeyConstraint("agent_id", "memory_id", "kind", "value"),
-        Index(None, "agent_id", "value", "kind", postgresql_where=text("value IS NOT NULL")),
+        Index(None, "agent_id", "value", "kind"),
         check("kind", one_of("kind", LABEL_KINDS)),
         check("value", f"value <> '' AND length(value) <= {MAX_NAME_LENGTH}"),
         _share_check("weight"),
