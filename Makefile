@@ -8,7 +8,7 @@ SMOKE := tests/unit/test_imports.py tests/unit/test_ids.py tests/unit/test_store
 	tests/migrations/test_tables.py tests/integration/test_readme.py \
 	tests/integration/test_batches.py tests/integration/test_command_line.py
 
-.PHONY: demo test mutants test-lowest smoke-lowest test-beside lint types bench bench-import bench-context bench-evaluation bench-index bench-life bench-policies bench-replacing bench-words schema recall clean help
+.PHONY: demo test mutants test-lowest smoke-lowest test-beside lint types bench bench-import bench-context bench-evaluation bench-index bench-life bench-policies bench-replacing bench-versions bench-words schema recall clean help
 
 help:  ## List what can be made
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 18
@@ -61,6 +61,9 @@ bench-policies: .venv/test  ## Measure what row-level security costs
 
 bench-replacing: .venv/test  ## Measure how long clients wait while all functions are replaced
 	$(BIN)/python -m benchmarks.replacing
+
+bench-versions: .venv/test  ## Measure this checkout beside another (AGAINST=folder, after its make .venv/test)
+	$(BIN)/python -m benchmarks.versions $(AGAINST)
 
 bench-words: .venv/test  ## Measure what the keyword signal finds and costs (PASSAGES as above)
 	$(BIN)/python -m benchmarks.words $(if $(PASSAGES),--passages $(PASSAGES))

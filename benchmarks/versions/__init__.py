@@ -1,0 +1,1 @@
+"""What this checkout costs beside another one."""
