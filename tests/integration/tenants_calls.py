@@ -68,6 +68,7 @@ CALLS: dict[str, list[str]] = {
     ],
     "insert_memories": ["insert_memories('one', ARRAY[{new}], ARRAY[{memory}], 0, 'who')"],
     "invalidate": ["invalidate('one', ARRAY[{memory}])"],
+    "has_term": ["has_term('{{one}}', 'onesecret', NULL)"],
     "keyword_shares": ["keyword_shares('{{one}}', 'onesecret')"],
     "label": ["label('one', {memory}, ARRAY['x'])"],
     "labels": ["labels('one', {memory})"],
@@ -140,7 +141,7 @@ CALLS: dict[str, list[str]] = {
     "update_memory": ["update_memory('one', {memory}, '{{\"importance\": 0.9}}')"],
     "worded_candidates": [
         f"worded_candidates({RANKED}, 10, 40, 0.3, '{{{{onesecret}}}}', '{{{{40}}}}', "
-        "'{{0.1}}', 40, 0.5)"
+        "'{{0.1}}', 0.8, 400, 40, 0.5)"
     ],
     "write_memory": ["write_memory('one', {row})"],
 }

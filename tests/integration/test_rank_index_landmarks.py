@@ -36,7 +36,7 @@ NEAR = """
         :relation, CAST(:query AS public.halfvec), :candidates, 0, :likeness)"""
 WORDED = """
     SELECT memory_id FROM pgrecall.worded_candidates(
-        'agent', :relation, :query, :candidates, :candidates, 0.2, '{}', '{}', '{}', 2000,
+        'agent', :relation, :query, :candidates, :candidates, 0.2, '{}', '{}', '{}', 0, 1, 2000,
         :likeness)"""
 SCORED = """
     SELECT memory_id, -(position <#> CAST(:query AS public.halfvec)) AS score
