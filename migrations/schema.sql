@@ -823,7 +823,6 @@ CREATE TABLE pgrecall.memory_labels (
     CONSTRAINT ck_memory_labels_value CHECK (((value <> ''::text) AND (length(value) <= 200))),
     CONSTRAINT ck_memory_labels_weight CHECK (((weight = (0)::double precision) OR ((weight >= '1e-100'::double precision) AND (weight <= (1)::double precision))))
 );
-ALTER TABLE ONLY pgrecall.memory_labels ALTER COLUMN agent_id SET (n_distinct=-0.005);
 
 --
 -- Name: TABLE memory_labels; Type: COMMENT; Schema: pgrecall; Owner: -

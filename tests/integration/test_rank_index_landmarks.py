@@ -283,12 +283,15 @@ def test_where_meaning_hardly_counts_a_walk_goes_no_further(
 
 def test_a_search_finds_every_group(repo: MemoryRepository, engine: Engine) -> None:
     poor = indexed(repo, engine, m=6, ef_construction=12)
+    through_index = 0
     for place, topic in enumerate(TOPICS):
         hits = poor.repo.search(
             "agent", topic.tolist(), profile=LEANING, k=1, strategy="index", touch=False
         )
-        assert hits.strategy == "index"
+        through_index += hits.strategy == "index"
         assert hits[0].memory.content.endswith(f"of topic t{place}q")
+    # A graph as poor as this may hand on too little, and then every memory is scored.
+    assert through_index > len(TOPICS) / 2
 
 
 def test_positions_stay_in_their_rows_while_these_fit_a_page(

@@ -174,7 +174,7 @@ def test_every_function_that_may_tell_of_an_owner_is_called_here(shared: str) ->
     tables = "|".join(owned_tables(shared))
     read = rf"\y(FROM|JOIN|INTO|UPDATE)\s+(ONLY\s+)?({tables})\y"
     for name in OF_NO_OWNER - {"context_text", "search_text", "recall_text"}:  # their text is data
-        body = "SELECT prosrc ~* %s FROM pg_proc WHERE proname = %s AND prosqlbody IS NULL"
+        body = "SELECT pg_get_functiondef(oid) ~* %s FROM pg_proc WHERE proname = %s"
         assert values(shared, body, read, name) == [False], name
 
 
