@@ -66,12 +66,16 @@ def main(url: str) -> dict[str, float]:
         for query in queries:
             repo.search(owner, query)
     alone.execute(text("VACUUM ANALYZE"))
+    one = alone.scalar(text("SELECT count(*) FROM pg_proc WHERE proname = 'recall'"))
+    recall = "recall" if one else "recall_five_factor"
     found = {}
     for owner in ("big", "mid", "small"):
         search = partial(_search, repo, owner, queries)
         for what, arguments in SEARCHES.items():
             found[f"{what}, {OWNERS[owner]:,}"] = timed(partial(search, **arguments), 40)
-        found[f"psql, {OWNERS[owner]:,}"] = timed(partial(_recall, alone, owner, queries), 40)
+        found[f"psql, {OWNERS[owner]:,}"] = timed(
+            partial(_recall, alone, recall, owner, queries), 40
+        )
     found["explain"] = timed(lambda: repo.explain("mid", ids["mid"][3], queries[0]), 40)
     found["context"] = timed(lambda: repo.context("mid", queries[0], touch=False), 40)
     found["touch"] = timed(lambda: repo.touch("mid", dice.sample(ids["mid"], 10)), 200)
@@ -95,9 +99,7 @@ def _search(repo: MemoryRepository, owner: str, queries: list[Vector], **more: A
     return repo.search(owner, dice.choice(queries), **more)
 
 
-def _recall(connection: Connection, owner: str, queries: list[Vector]) -> object:
-    one = connection.scalar(text("SELECT count(*) FROM pg_proc WHERE proname = 'recall'"))
-    name = "recall" if one else "recall_five_factor"
+def _recall(connection: Connection, name: str, owner: str, queries: list[Vector]) -> object:
     statement = f"SELECT * FROM pgrecall.{name}(:owner, CAST(:query AS vector))"
     return connection.execute(
         text(statement), {"owner": owner, "query": str(dice.choice(queries))}

@@ -7,7 +7,7 @@ AS $function$
 DECLARE
     one text;
 BEGIN
-    FOREACH one IN ARRAY owners LOOP
+    FOR one IN SELECT DISTINCT each FROM unnest(owners) each LOOP
         IF EXISTS (SELECT FROM agent_memories m
                     WHERE term_keys(m.agent_id, m.terms) @> ARRAY[term_key(one, term)]
                       AND m.agent_id = one COLLATE "C" AND m.terms @@ term_query(ARRAY[term])
