@@ -42,6 +42,7 @@ CREATE TABLE pgrecall.agent_memories (
     valid_until timestamp with time zone,
     expires_at timestamp with time zone,
     invalidated_at timestamp with time zone,
+    observed_at timestamp with time zone,
     status text DEFAULT 'active'::text NOT NULL,
     tier text DEFAULT 'long'::text NOT NULL,
     memory_type text DEFAULT 'episodic'::text NOT NULL,
@@ -73,7 +74,6 @@ CREATE TABLE pgrecall.agent_memories (
     has_errors boolean DEFAULT false NOT NULL,
     violates_policy boolean DEFAULT false NOT NULL,
     under_policy_review boolean DEFAULT false NOT NULL,
-    observed_at timestamp with time zone,
     invalidation_reason text,
     superseded_by uuid,
     inserted_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
@@ -81,6 +81,8 @@ CREATE TABLE pgrecall.agent_memories (
     tokens integer,
     key text,
     edition integer,
+    session text,
+    turn integer,
     CONSTRAINT ck_agent_memories_agent_id CHECK (((agent_id <> ''::text) AND (agent_id <> 'team:'::text) AND (length(agent_id) <= 205))),
     CONSTRAINT ck_agent_memories_confidence CHECK (((confidence = (0)::double precision) OR ((confidence >= '1e-100'::double precision) AND (confidence <= (1)::double precision)))),
     CONSTRAINT ck_agent_memories_content CHECK (((content <> ''::text) AND (octet_length(content) <= 2097152))),
@@ -97,6 +99,7 @@ CREATE TABLE pgrecall.agent_memories (
     CONSTRAINT ck_agent_memories_metadata CHECK ((jsonb_typeof(metadata) = 'object'::text)),
     CONSTRAINT ck_agent_memories_observed_at CHECK (((observed_at >= '0001-01-02 00:00:00+00'::timestamp with time zone) AND (observed_at <= '9999-12-30 00:00:00+00'::timestamp with time zone))),
     CONSTRAINT ck_agent_memories_quality_score CHECK (((quality_score = (0)::double precision) OR ((quality_score >= '1e-100'::double precision) AND (quality_score <= (1)::double precision)))),
+    CONSTRAINT ck_agent_memories_session CHECK (((session <> ''::text) AND (length(session) <= 200))),
     CONSTRAINT ck_agent_memories_status CHECK ((status = ANY (ARRAY['active'::text, 'consolidated'::text, 'completed'::text, 'archived'::text]))),
     CONSTRAINT ck_agent_memories_tier CHECK ((tier = ANY (ARRAY['short'::text, 'medium'::text, 'long'::text]))),
     CONSTRAINT ck_agent_memories_tokens CHECK ((tokens >= 0)),
@@ -107,6 +110,7 @@ CREATE TABLE pgrecall.agent_memories (
     CONSTRAINT ck_agent_memories_trust_half_life_hours CHECK (((trust_half_life_hours >= '0.001'::double precision) AND (trust_half_life_hours <= '1000000000'::double precision))),
     CONSTRAINT ck_agent_memories_trust_provenance CHECK (((trust_provenance = (0)::double precision) OR ((trust_provenance >= '1e-100'::double precision) AND (trust_provenance <= (1)::double precision)))),
     CONSTRAINT ck_agent_memories_trust_usage CHECK (((trust_usage = (0)::double precision) OR ((trust_usage >= '1e-100'::double precision) AND (trust_usage <= (1)::double precision)))),
+    CONSTRAINT ck_agent_memories_turn CHECK (((turn >= 0) AND ((turn IS NULL) OR (session IS NOT NULL)))),
     CONSTRAINT ck_agent_memories_updated_at CHECK (((updated_at >= '0001-01-02 00:00:00+00'::timestamp with time zone) AND (updated_at <= '9999-12-30 00:00:00+00'::timestamp with time zone))),
     CONSTRAINT ck_agent_memories_usefulness CHECK (((usefulness = (0)::double precision) OR ((usefulness >= '1e-100'::double precision) AND (usefulness <= (1)::double precision)))),
     CONSTRAINT ck_agent_memories_valid_from CHECK (((valid_from >= '0001-01-02 00:00:00+00'::timestamp with time zone) AND (valid_from <= '9999-12-30 00:00:00+00'::timestamp with time zone))),
@@ -199,6 +203,12 @@ COMMENT ON COLUMN pgrecall.agent_memories.expires_at IS 'From this moment on it 
 --
 
 COMMENT ON COLUMN pgrecall.agent_memories.invalidated_at IS 'When it was superseded or forgotten; NULL: it stands.';
+
+--
+-- Name: COLUMN agent_memories.observed_at; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON COLUMN pgrecall.agent_memories.observed_at IS 'When it was observed, where that differs.';
 
 --
 -- Name: COLUMN agent_memories.status; Type: COMMENT; Schema: pgrecall; Owner: -
@@ -387,12 +397,6 @@ COMMENT ON COLUMN pgrecall.agent_memories.violates_policy IS 'It violates a poli
 COMMENT ON COLUMN pgrecall.agent_memories.under_policy_review IS 'A policy review is open.';
 
 --
--- Name: COLUMN agent_memories.observed_at; Type: COMMENT; Schema: pgrecall; Owner: -
---
-
-COMMENT ON COLUMN pgrecall.agent_memories.observed_at IS 'When it was observed, where that differs.';
-
---
 -- Name: COLUMN agent_memories.invalidation_reason; Type: COMMENT; Schema: pgrecall; Owner: -
 --
 
@@ -433,6 +437,18 @@ COMMENT ON COLUMN pgrecall.agent_memories.key IS 'The caller''s own name for it,
 --
 
 COMMENT ON COLUMN pgrecall.agent_memories.edition IS 'Which of the active memories of its text it is, from 0; NULL: not known by its text, but by its key or its id.';
+
+--
+-- Name: COLUMN agent_memories.session; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON COLUMN pgrecall.agent_memories.session IS 'The dialogue of which it is a turn.';
+
+--
+-- Name: COLUMN agent_memories.turn; Type: COMMENT; Schema: pgrecall; Owner: -
+--
+
+COMMENT ON COLUMN pgrecall.agent_memories.turn IS 'Its place in the session; NULL: after those that have one, by created_at.';
 
 --
 -- Name: memory_usage; Type: TABLE; Schema: pgrecall; Owner: -
@@ -485,7 +501,7 @@ COMMENT ON COLUMN pgrecall.memory_usage.retrieval_count IS 'How often it was ret
 -- Name: COLUMN memory_usage.last_accessed_at; Type: COMMENT; Schema: pgrecall; Owner: -
 --
 
-COMMENT ON COLUMN pgrecall.memory_usage.last_accessed_at IS 'Last retrieval.';
+COMMENT ON COLUMN pgrecall.memory_usage.last_accessed_at IS 'Last access: a retrieval, an outcome, or the same text said again.';
 
 --
 -- Name: COLUMN memory_usage.success_count; Type: COMMENT; Schema: pgrecall; Owner: -
@@ -1134,7 +1150,7 @@ COMMENT ON COLUMN pgrecall.rank_indexes.candidates IS 'How many a search takes f
 -- Name: COLUMN rank_indexes.term_memories; Type: COMMENT; Schema: pgrecall; Owner: -
 --
 
-COMMENT ON COLUMN pgrecall.rank_indexes.term_memories IS 'The owner''s memories when it was built.';
+COMMENT ON COLUMN pgrecall.rank_indexes.term_memories IS 'The owner''s memories created by as_of, when it was built.';
 
 --
 -- Name: COLUMN rank_indexes.common_terms; Type: COMMENT; Schema: pgrecall; Owner: -
@@ -1319,6 +1335,12 @@ CREATE UNIQUE INDEX ix_agent_memories_agent_id_content_hash_edition ON pgrecall.
 --
 
 CREATE INDEX ix_agent_memories_agent_id_inserted_at ON pgrecall.agent_memories USING btree (agent_id, inserted_at) WHERE (inserted_at IS NOT NULL);
+
+--
+-- Name: ix_agent_memories_turns; Type: INDEX; Schema: pgrecall; Owner: -
+--
+
+CREATE INDEX ix_agent_memories_turns ON pgrecall.agent_memories USING btree (agent_id, session, COALESCE(turn, 2147483647), COALESCE(created_at, 'infinity'::timestamp with time zone), id) WHERE (session IS NOT NULL);
 
 --
 -- Name: ix_agent_memories_words; Type: INDEX; Schema: pgrecall; Owner: -

@@ -9,6 +9,7 @@ from pgrecall.cluster import Cluster, Consolidation
 from pgrecall.context import Context, LeftOut, Packed
 from pgrecall.evaluation import Evaluation
 from pgrecall.event import Event
+from pgrecall.floors import Floor, FloorEvaluation
 from pgrecall.hits import Hits
 from pgrecall.label import Label
 from pgrecall.labelled_query import LabelledQuery
@@ -35,6 +36,8 @@ __all__ = [
     "Context",
     "Evaluation",
     "Event",
+    "Floor",
+    "FloorEvaluation",
     "GarbagePolicy",
     "GarbageRun",
     "Hits",

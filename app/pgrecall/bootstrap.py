@@ -5,7 +5,8 @@ Efron and Tibshirani, An Introduction to the Bootstrap, 1993, chapter 13: the pe
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import math
+from collections.abc import Hashable, Iterator, Sequence
 from itertools import islice
 from random import Random
 
@@ -14,20 +15,36 @@ LEVEL = 0.95
 
 
 def intervals(
-    samples: Sequence[Sequence[float]], seed: int, *, resamples: int = RESAMPLES
+    samples: Sequence[Sequence[float]],
+    seed: int,
+    *,
+    owners: Sequence[Hashable] | None = None,
+    resamples: int = RESAMPLES,
 ) -> list[tuple[float, float]]:
     """For each sample the interval that holds its mean with a probability of LEVEL.
 
     All samples are of the same cases in the same order, and drawn from together, so that what is
     told of one can be compared with what is told of another. The same seed gives the same result.
+    With the owner of each case, owners are drawn, each with all its cases: those of one owner are
+    more alike than those of several.
     """
-    size = len(samples[0]) if samples else 0
-    if not size:
+    if not samples or not samples[0]:
         return [(0.0, 0.0) for _ in samples]
+    sizes = [1] * len(samples[0])
+    if owners is not None:
+        places: dict[Hashable, list[int]] = {}
+        for place, owner in enumerate(owners):
+            places.setdefault(owner, []).append(place)
+        sizes = [len(theirs) for theirs in places.values()]
+        samples = [
+            [math.fsum(map(sample.__getitem__, theirs)) for theirs in places.values()]
+            for sample in samples
+        ]
     means: list[list[float]] = [[] for _ in samples]
-    for drawn in islice(_draws(size, seed), resamples):
+    for drawn in islice(_draws(len(sizes), seed), resamples):
+        cases = sum(map(sizes.__getitem__, drawn))
         for sample, found in zip(samples, means, strict=True):
-            found.append(sum(map(sample.__getitem__, drawn)) / size)
+            found.append(sum(map(sample.__getitem__, drawn)) / cases)
     beyond = round((1 - LEVEL) / 2 * resamples)
     ordered = map(sorted, means)
     return [(found[beyond], found[resamples - 1 - beyond]) for found in ordered]

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import Any
 
 from pgrecall.errors import ExtraMissing, InputError
 from pgrecall.evaluation import METRICS, Evaluation, Scores
+from pgrecall.floors import FloorEvaluation
 
 FORMATS = (".png", ".svg")
 LONGEST_NAME = 30
+FLOORS = 100
+"""Steps of the line from a floor of 0 to 1."""
 MAX_HEIGHT = 60.0
 """In inches; matplotlib draws no more than 65,536 pixels, and bars are drawn thinner instead."""
 FIRST = "_of all queries"
@@ -40,7 +44,7 @@ def draw(evaluation: Evaluation, path: Path) -> None:
     require_format(path)
     figure_of = _figure()
     names = {"recall": f"recall@{evaluation.k}", "mrr": "MRR", "ndcg": f"nDCG@{evaluation.k}"}
-    sets = ["all queries", *next(iter(evaluation.profiles)).by_group]
+    sets = ["all queries", *next(iter(evaluation.compared)).by_group]
     height = min(1.2 + 0.32 * _rows(evaluation, sets), MAX_HEIGHT)
     figure = figure_of(figsize=(4.2 * len(METRICS), height))
     axes = figure.subplots(1, len(METRICS), sharey=True)
@@ -49,9 +53,38 @@ def draw(evaluation: Evaluation, path: Path) -> None:
         axis.set_title(names[metric])
         axis.set_xlim(0, 1)
     bars = [container[0] for container in axes[0].containers if container.get_label() == FIRST]
-    labels = [_shown(one.profile.name) for one in evaluation.profiles]
+    labels = [_shown(one.profile.name) for one in evaluation.compared]
     figure.legend(bars, labels, loc="lower center", ncols=min(len(labels), 5), frameon=False)
     figure.tight_layout(rect=(0, 0.08, 1, 1))
+    _save(figure, path)
+
+
+def draw_floors(found: FloorEvaluation, path: Path) -> None:
+    """Writes what each floor does as lines over min_relevance. Raises as `draw`."""
+    require_format(path)
+    figure = _figure()(figsize=(7.0, 4.2))
+    axis = figure.subplots()
+    floors = [found.at(number / FLOORS) for number in range(FLOORS + 1)]
+    places = [one.min_relevance for one in floors]
+    recall = f"recall@{found.k} of the {len(found.answered):,} with an answer"
+    axis.plot(places, [one.recall for one in floors], label=recall)
+    silent = f"{len(found.unanswered):,} without an answer: return nothing"
+    axis.plot(places, [one.silent for one in floors], label=silent)
+    precise = [math.nan if one.precision is None else one.precision for one in floors]
+    axis.plot(places, precise, label="of those that return nothing: without an answer")
+    own = found.profile.min_relevance
+    if own is not None:
+        axis.axvline(own, color="grey", linestyle=":", label=f"the profile's floor, {own:g}")
+    axis.set_xlim(0, 1)
+    axis.set_ylim(0, 1)
+    axis.set_xlabel("min_relevance")
+    axis.set_title(f"nothing known, by {_shown(found.profile.name)}")
+    axis.legend(frameon=False)
+    figure.tight_layout()
+    _save(figure, path)
+
+
+def _save(figure: Any, path: Path) -> None:
     try:
         figure.savefig(path, dpi=150)
     except OSError as error:
@@ -59,9 +92,9 @@ def draw(evaluation: Evaluation, path: Path) -> None:
 
 
 def _bars(axis: Any, evaluation: Evaluation, sets: list[str], metric: str) -> None:
-    number = len(evaluation.profiles)
+    number = len(evaluation.compared)
     height = 0.8 / number
-    for place, one in enumerate(evaluation.profiles):
+    for place, one in enumerate(evaluation.compared):
         for row, name in enumerate(sets):
             scores = one.overall if row == 0 else one.by_group[name]
             mean = scores.means[metric]
@@ -90,7 +123,7 @@ def _shown(name: str) -> str:
 
 
 def _rows(evaluation: Evaluation, sets: list[str]) -> int:
-    return max(len(evaluation.profiles) * len(sets), 5)
+    return max(len(evaluation.compared) * len(sets), 5)
 
 
 def _figure() -> Any:

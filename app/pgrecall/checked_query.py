@@ -8,13 +8,16 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
+from pgrecall.dates import Period
 from pgrecall.errors import InputError
 from pgrecall.labelled_query import LabelledQuery
 from pgrecall.quoting import shortened
 from pgrecall.validation import (
     in_list,
     require_aware,
+    require_bool,
     require_name,
+    require_period,
     require_query,
     require_query_entities,
     require_text,
@@ -33,6 +36,9 @@ class CheckedQuery:
     as_of: datetime | None
     query_text: str | None
     query_entities: Sequence[str] | None
+    agent_id: str | None
+    recorded: bool
+    query_time: Period | None
 
 
 def checked_query(query: object) -> CheckedQuery:
@@ -48,11 +54,22 @@ def checked_query(query: object) -> CheckedQuery:
     if query.group is not None:
         require_name("group", query.group)
     require_aware("as_of", query.as_of)
+    if query.agent_id is not None:
+        require_name("agent_id", query.agent_id)
+    require_bool("recorded", query.recorded)
     entities = require_query_entities(query.query_entities)
     if entities is None and not isinstance(query.query, str):
         entities = []  # they are found in what is asked as text
     return CheckedQuery(
-        query.query, _relevant(query.relevant), query.group, query.as_of, text, entities
+        query=query.query,
+        relevant=_relevant(query.relevant),
+        group=query.group,
+        as_of=query.as_of,
+        query_text=text,
+        query_entities=entities,
+        query_time=require_period("query_time", query.query_time),
+        agent_id=query.agent_id,
+        recorded=query.recorded,
     )
 
 
@@ -74,6 +91,4 @@ def _relevant(relevant: object) -> dict[UUID, float]:
         ):
             raise InputError(f"a gain must lie within 1e-6 and {MAX_GAIN:g}, got {shortened(gain)}")
         gains[memory_id] = float(gain)
-    if not gains:
-        raise InputError("relevant is empty: a query needs at least one memory that answers it")
     return gains

@@ -46,6 +46,7 @@ from pgrecall.signals import (
     Recency,
     Signal,
     Similarity,
+    Time,
     Trust,
     Usefulness,
     rate_of,
@@ -54,6 +55,7 @@ from pgrecall.signals import (
 T = TypeVar("T")
 Expression = ColumnElement[float]
 Parameter = Callable[[str, Any, Any], ColumnElement[Any]]
+_NOTHING: Expression = literal_column("0::float8", Double())
 
 
 def bound(name: str, value: Any, type_: Any) -> BindParameter[Any]:
@@ -98,8 +100,17 @@ class Scope:
     """The moment that was asked about explicitly: no retrieval after it is seen."""
     keyword: ColumnElement[float] | None = None
     """The share of the query's terms that a memory has; None: the query has no text."""
+    coverage: ColumnElement[float] | None = None
+    """How much of the weight of the query's terms those have that any memory has."""
+    comparable: ColumnElement[float] | None = None
+    """By how many of similarity and keyword the query can be compared; None: by one."""
     bytes: ColumnElement[int] | None = None
     """The length of a memory, where its content is not at hand."""
+    period: tuple[ColumnElement[Any], ColumnElement[Any]] | None = None
+    """The period that the query names; None: it names none."""
+    told: ColumnElement[float] | None = None
+    """The sum of the weights whose signals the query tells something to compare with, where the
+    others' go to them; None: nothing is redistributed."""
     apply_decay: ColumnElement[bool] | None = None
     """Decides in SQL whether trust decays; None: the profile has decided."""
     parameter: Parameter = bound
@@ -143,13 +154,13 @@ def score(signals: Sequence[Signal], scope: Scope) -> Expression:
 
     Weights are parameters by the name `<signal>_weight`, without values.
     """
-    return reduce(
-        add,
-        (
-            bindparam(f"{signal.name}_weight", type_=Double()) * value(signal, scope)
-            for signal in signals
-        ),
-    )
+    weighted = (weight(signal) * value(signal, scope) for signal in signals)
+    total: Expression = reduce(add, weighted)
+    return total if scope.told is None else total / scope.told
+
+
+def weight(signal: Signal) -> BindParameter[float]:
+    return bindparam(f"{signal.name}_weight", type_=Double())
 
 
 def similarity(scope: Scope) -> Expression:
@@ -160,6 +171,17 @@ def similarity(scope: Scope) -> Expression:
         scope.query,
         scope.parameter("no_similarity", None, Double()),
     )
+
+
+def relevance(scope: Scope) -> Expression:
+    """The part of similarity and keyword alone, the same whatever the profile."""
+    keyword: Expression = literal_column("NULL::float8", Double())
+    if scope.keyword is not None and scope.coverage is not None:
+        keyword = _keyword(Keyword(), scope, scope.keyword * scope.coverage, "relevance")
+    comparable = scope.comparable
+    if comparable is None:
+        comparable = literal_column("1::float8", Double())
+    return scope.function("relevance", similarity(scope), keyword, comparable)
 
 
 @singledispatch
@@ -240,12 +262,25 @@ def _(signal: EntityOverlap, scope: Scope) -> Expression:
 @value.register
 def _(signal: Keyword, scope: Scope) -> Expression:
     if scope.keyword is None:
-        return literal_column("0::float8", Double())
+        return _NOTHING
+    return _keyword(signal, scope, scope.keyword, "keyword")
+
+
+def _keyword(signal: Keyword, scope: Scope, share: Expression, name: str) -> Expression:
     length = scope.bytes
     if length is None:
         length = func.octet_length(scope.memories.c.content, type_=Integer())
-    b, pivot = scope.number("keyword_b", signal.b), scope.number("keyword_pivot", signal.pivot)
-    return scope.function("keyword", scope.keyword, length, b, pivot)
+    b, pivot = scope.number(f"{name}_b", signal.b), scope.number(f"{name}_pivot", signal.pivot)
+    return scope.function("keyword", share, length, b, pivot)
+
+
+@value.register
+def _(signal: Time, scope: Scope) -> Expression:
+    if scope.period is None:
+        return _NOTHING
+    columns, unknown = scope.memories.c, scope.number("time_unknown", signal.unknown)
+    moment = func.coalesce(columns.observed_at, columns.created_at)
+    return scope.function("time_nearness", moment, *scope.period, unknown)
 
 
 def _rates(signal: Recency, scope: Scope) -> Expression:

@@ -14,7 +14,9 @@ import secrets
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
+from math import inf
 from types import MappingProxyType
+from uuid import UUID
 
 from pgrecall.errors import UnknownName
 from pgrecall.memory import Memory
@@ -98,10 +100,16 @@ class Style:
         return f"[{''.join(self.escapes)}]" if self.escapes else ""
 
     def text(self, memories: Sequence[Memory], marker: str) -> str:
-        """The memories in the order of their categories, within one in the order given."""
+        """The memories in the order of their categories, within one in the order given; turns of
+        one session together in their order, where the first of them stands."""
         if not memories:
             return ""
-        ordered = sorted(memories, key=lambda memory: _place(memory.memory_type))
+        passages: dict[object, list[Memory]] = {}
+        for number, memory in enumerate(memories):
+            alone = number if memory.session is None else None
+            passages.setdefault((memory.owner_id, memory.session, alone), []).append(memory)
+        by_type = sorted(passages.values(), key=lambda passage: _place(passage[0].memory_type))
+        ordered = [memory for passage in by_type for memory in sorted(passage, key=_turn)]
         kinds = ["", *(category(memory.memory_type) for memory in ordered)]
         blocks = (
             self.written(memory, marker, kind if kind != before else "")
@@ -164,6 +172,12 @@ def _place(memory_type: str) -> tuple[int, str]:
     if memory_type in CATEGORIES:
         return CATEGORIES.index(memory_type), ""
     return len(CATEGORIES), memory_type
+
+
+def _turn(memory: Memory) -> tuple[float, datetime, UUID]:
+    """Its place in its session, as the database orders turns."""
+    turn = inf if memory.turn is None else memory.turn
+    return turn, memory.created_at or datetime.max.replace(tzinfo=UTC), memory.id
 
 
 def _head(created_at: date | None, kind: str) -> str:

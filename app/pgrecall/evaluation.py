@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
+from pgrecall.floors import FloorEvaluation
 from pgrecall.profile import Profile
 from pgrecall.scored_memory import RECORD_DECIMALS
 
@@ -18,6 +19,8 @@ has it)."""
 
 FEWEST = 10
 """Queries below which no difference is clear: an interval drawn from so few is too narrow."""
+FEWEST_OWNERS = 5
+"""Owners from which on intervals are over owners, each with all its queries; below over queries."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,11 +49,20 @@ class Scores:
     """METRICS → the mean, in [0, 1]."""
     differences: Mapping[str, Difference]
     """METRICS → the difference to the first profile; empty for that one."""
+    owners: int = 1
+    """Whose memories the queries are about."""
+
+    @property
+    def intervals_over(self) -> Literal["owners", "queries"]:
+        """What is drawn by chance for the intervals of the differences."""
+        return "owners" if self.owners >= FEWEST_OWNERS else "queries"
 
     def record(self) -> dict[str, Any]:
         """The scores as plain JSON values."""
         return {
             "queries": self.queries,
+            "owners": self.owners,
+            "intervals_over": self.intervals_over,
             **{name: round(mean, RECORD_DECIMALS) for name, mean in self.means.items()},
             **{
                 f"{name}_difference": [
@@ -71,7 +83,7 @@ class ProfileEvaluation:
     by_group: Mapping[str, Scores]
     """In the order in which the groups first came; empty where no query names one."""
     per_query: Mapping[str, Sequence[float]]
-    """METRICS → the value of each query, in the order given."""
+    """METRICS → the value of each query that has an answer, in the order given."""
 
     def record(self) -> dict[str, Any]:
         """The evaluation as plain JSON values, without the single queries."""
@@ -88,8 +100,19 @@ class Evaluation:
 
     k: int
     profiles: Sequence[ProfileEvaluation]
+    """Those that were asked about."""
+    baselines: Sequence[ProfileEvaluation]
+    """Similarity alone, keyword alone and hybrid, compared with the first profile too. Left out is
+    one that is among `profiles`, and one for which no query has a vector, or a text."""
     missing: int
-    """Relevant memories that the agent and the teams do not have; they count as not found."""
+    """Relevant memories that the agents and the teams do not have; they count as not found."""
+    floors: FloorEvaluation | None = None
+    """What each min_relevance does with the first profile; None where every query has an answer."""
+
+    @property
+    def compared(self) -> Sequence[ProfileEvaluation]:
+        """The profiles, and after them the baselines."""
+        return (*self.profiles, *self.baselines)
 
     def record(self) -> dict[str, Any]:
         """The evaluation as plain JSON values."""
@@ -97,4 +120,6 @@ class Evaluation:
             "k": self.k,
             "missing": self.missing,
             "profiles": [one.record() for one in self.profiles],
+            "baselines": [one.record() for one in self.baselines],
+            **({} if self.floors is None else {"floors": self.floors.record()}),
         }

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from pgrecall.dates import Period, period_record
 from pgrecall.scored_memory import RECORD_DECIMALS, ScoredMemory
 
 
@@ -21,6 +22,10 @@ class SignalAccount:
     """The contribution's part of the whole score; 0 where the score is 0."""
     behind: float | None
     """How much more this signal contributed to the last memory returned; None if fewer than k."""
+    of_terms: float | None = None
+    """Of keyword: the share of the query's terms that the memory has, by weight."""
+    length_factor: float | None = None
+    """Of keyword: what the share is multiplied by, below 1 for a long memory."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,11 +36,13 @@ class TermAccount:
     matched: bool
     """Whether the memory has it."""
     weight: float
-    """ln(1 + (N - n + 0.5) / (n + 0.5))."""
+    """ln(1 + (N - n + 0.5) / (n + 0.5)); 0 for a term that is left out."""
     share: float
     """The weight's part of those of all terms: what a memory that has it gets for it."""
     memories: int
     """n: how many of the owner's memories have it."""
+    left_out: bool = False
+    """Whether it counts for nothing, since none of the memories searched has it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +68,8 @@ class Explanation:
     signals: tuple[SignalAccount, ...]
     terms: tuple[TermAccount, ...] = ()
     """Heaviest first; empty where the profile has no keyword signal or the query no text."""
+    query_time: Period | None = None
+    """The period that was asked for, given or found in the text."""
 
     @property
     def loses_most_in(self) -> str | None:
@@ -82,6 +91,7 @@ class Explanation:
             "k": self.k,
             "needed_score": rounded(self.needed_score),
             "loses_most_in": self.loses_most_in,
+            **period_record(self.query_time),
             "account": [
                 {
                     "signal": s.name,
@@ -90,6 +100,14 @@ class Explanation:
                     "contribution": rounded(s.contribution),
                     "share": rounded(s.share),
                     "behind": rounded(s.behind),
+                    **(
+                        {}
+                        if s.of_terms is None
+                        else {
+                            "of_terms": rounded(s.of_terms),
+                            "length_factor": rounded(s.length_factor),
+                        }
+                    ),
                 }
                 for s in self.signals
             ],
@@ -102,6 +120,7 @@ class Explanation:
                             "weight": rounded(t.weight),
                             "share": rounded(t.share),
                             "memories": t.memories,
+                            "left_out": t.left_out,
                         }
                         for t in self.terms
                     ]

@@ -11,7 +11,7 @@ from uuid import UUID
 from pgrecall.errors import InvalidMemory, UnknownName
 from pgrecall.memory import UNSET, NewMemory
 from pgrecall.quoting import listed, shortened
-from pgrecall.schema.limits import MAX_CONTENT_BYTES, TIERS, TRUST_CURVES
+from pgrecall.schema.limits import MAX_CONTENT_BYTES, MAX_TURN, TIERS, TRUST_CURVES
 from pgrecall.token_counting import MAX_TOKENS
 from pgrecall.validation import (
     require_aware,
@@ -64,7 +64,7 @@ def _optional_text(name: str, value: Any) -> str | None:
     return None if value is None else require_text(name, value, error=InvalidMemory)
 
 
-def _optional_key(name: str, value: Any) -> str | None:
+def _optional_name(name: str, value: Any) -> str | None:
     return None if value is None else require_name(name, value, error=InvalidMemory)
 
 
@@ -122,6 +122,12 @@ def _tokens(name: str, value: Any) -> int | None:
     return require_count(name, value, at_least=0, at_most=MAX_TOKENS, error=InvalidMemory)
 
 
+def _turn(name: str, value: Any) -> int | None:
+    if value is None:
+        return None
+    return require_count(name, value, at_least=0, at_most=MAX_TURN, error=InvalidMemory)
+
+
 def _unchecked(name: str, value: Any) -> Any:
     return value
 
@@ -133,7 +139,7 @@ _optional_share = partial(require_share, error=InvalidMemory)
 _CHECKS: dict[str, Check] = {
     "content": _content,
     "id": _id,
-    "key": _optional_key,
+    "key": _optional_name,
     "embedding": _unchecked,
     "embedding_model": _optional_text,
     "memory_type": _short,
@@ -172,6 +178,8 @@ _CHECKS: dict[str, Check] = {
     "valid_until": _moment,
     "expires_at": _moment,
     "tokens": _tokens,
+    "session": _optional_name,
+    "turn": _turn,
 }
 
 _DEFAULTS = {
@@ -198,6 +206,8 @@ def checked_memory(memory: NewMemory) -> tuple[dict[str, Any], list[str], dict[s
         ):
             given[name] = value
     changed = checked(given)
+    if changed.get("turn") is not None and changed.get("session") is None:
+        raise InvalidMemory("a turn is a place in a session: give the session too")
     return changed, unset, _STORED_DEFAULTS | {"metadata": {}} | changed
 
 

@@ -20,7 +20,8 @@ class LabelledQuery:
     query: VectorLike | str | None
     """Its text, its vector, or None to rank without either."""
     relevant: Iterable[UUID] | Mapping[UUID, float]
-    """The memories that answer it, at least one; each with its gain, a number above 0, or 1."""
+    """The memories that answer it, each with its gain, a number above 0, or 1. Empty: none does,
+    by which floors are judged."""
     _: KW_ONLY
     group: str | None = None
     """A kind of query, told apart in the result."""
@@ -30,6 +31,13 @@ class LabelledQuery:
     """Its words, where `query` is a vector."""
     query_entities: Sequence[str] | None = None
     """Its entities; None: those found in its text."""
+    agent_id: str | None = None
+    """Whose memories it is about; None: those of the evaluation's `agent_id`."""
+    recorded: bool = False
+    """Whether use has made its labels: what feedback, outcomes and use have changed since its
+    moment does not count then."""
+    query_time: tuple[datetime, datetime] | None = None
+    """The period it names, from and to."""
 
     def __post_init__(self) -> None:
         if isinstance(self.relevant, Iterator):  # its first use would leave nothing to the next

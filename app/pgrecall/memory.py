@@ -86,6 +86,10 @@ class NewMemory:
     expires_at: datetime | Literal[Unset.UNSET] | None = UNSET
     tokens: int | None = None
     """What `content` takes up in a prompt; counted by the repository when None."""
+    session: str | None = None
+    """The dialogue of which it is a turn, so that a search can bring the turns around it along."""
+    turn: int | None = None
+    """Its place in the session, from 0. None: after those that have one, by `created_at`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -147,6 +151,8 @@ class Memory:
     """None where nobody counted; a context then goes by `token_counting.estimated_tokens`."""
     key: str | None
     """The caller's own name for it, where it was stored under one."""
+    session: str | None
+    turn: int | None
     retrieval_count: int
     last_accessed_at: datetime | None
     success_count: int

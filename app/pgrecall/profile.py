@@ -7,10 +7,13 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from numbers import Real
 from types import MappingProxyType
+from typing import Literal, get_args
 
 from pgrecall.errors import InvalidProfile, UnknownName
 from pgrecall.quoting import listed, shortened
 from pgrecall.signals import Recency, Signal, Trust, is_storable
+
+AccessedBy = Literal["retrieval", "use"]
 
 WEIGHT_SUM_TOLERANCE = 1e-9
 SMALLEST_WEIGHT = 1e-12
@@ -24,11 +27,25 @@ class Profile:
     The weights lie in [0, 1] and sum to 1, so a score lies in [0, 1] on a scale that does not
     depend on which memories were candidates. A profile is a value: immutable, comparable, hashable.
 
+    With `redistribute` the weight of a signal that a query gives nothing to compare with goes to
+    the others, in proportion: similarity without a vector, keyword without a term that counts,
+    entity overlap without entities, time without a period.
+
+    `accessed_by` says what moves the clock `last_accessed_at`: a retrieval, or use alone. With
+    "use" a search counts the retrieval of its hits but leaves their clock alone, so that what is
+    found often decays all the same; `record_outcome` and `touch` move it.
+
+    `min_relevance` is the relevance below which `context` leaves memories out unless it is told
+    otherwise; a search takes only what is given to it.
+
     Raises InvalidProfile when the weights do not fit.
     """
 
     name: str
     signals: Mapping[Signal, float]
+    redistribute: bool = False
+    accessed_by: AccessedBy = "retrieval"
+    min_relevance: float | None = None
 
     def __post_init__(self) -> None:
         if not (is_storable(self.name) and self.name.strip()):
@@ -54,12 +71,33 @@ class Profile:
                 f"they sum to {total:.10g}"
             )
         object.__setattr__(self, "signals", MappingProxyType(checked))
+        if not isinstance(self.redistribute, bool):
+            raise InvalidProfile(
+                f"profile {shortened(self.name)}: redistribute must be True or False, "
+                f"got {shortened(self.redistribute)}"
+            )
+        if self.accessed_by not in get_args(AccessedBy):
+            raise InvalidProfile(
+                f"profile {shortened(self.name)}: accessed_by must be retrieval or use, "
+                f"got {shortened(self.accessed_by)}"
+            )
+        floor = self.min_relevance
+        if floor is not None:
+            if isinstance(floor, bool) or not isinstance(floor, Real) or not 0 <= floor <= 1:
+                raise InvalidProfile(
+                    f"profile {shortened(self.name)}: min_relevance must lie within 0 and 1, "
+                    f"got {shortened(floor)}"
+                )
+            object.__setattr__(self, "min_relevance", float(floor))
 
     def __hash__(self) -> int:
-        return hash((self.name, tuple(self.signals.items())))
+        settings = self.redistribute, self.accessed_by, self.min_relevance
+        return hash((self.name, tuple(self.signals.items()), *settings))
 
-    def __reduce__(self) -> tuple[type[Profile], tuple[str, dict[Signal, float]]]:
-        return Profile, (self.name, dict(self.signals))  # a mappingproxy cannot be pickled
+    def __reduce__(self) -> tuple[type[Profile], tuple[object, ...]]:
+        # A mappingproxy cannot be pickled.
+        settings = self.redistribute, self.accessed_by, self.min_relevance
+        return Profile, (self.name, dict(self.signals), *settings)
 
     def __iter__(self) -> Iterator[tuple[Signal, float]]:
         return iter(self.signals.items())
@@ -86,7 +124,18 @@ class Profile:
                 f"profile {shortened(self.name)} has no signal {listed(unknown)}; "
                 f"its signals are {', '.join(self.weights)}"
             )
-        return Profile(self.name, {s: weights.get(s.name, 0.0) for s in self.signals})
+        return replace(self, signals={s: weights.get(s.name, 0.0) for s in self.signals})
+
+    def without(self, *names: str) -> Profile:
+        """The same profile with the weights of these signals given to the others, in proportion.
+
+        The profile as it is where no other signal weighs anything.
+        """
+        others = {name: weight for name, weight in self.weights.items() if name not in names}
+        total = math.fsum(others.values())
+        if not total or not any(self.weights.get(name) for name in names):
+            return self
+        return self.with_weights(**{name: weight / total for name, weight in others.items()})
 
     def with_half_life(self, days: float) -> Profile:
         """The same profile with this half-life of recency for all memories.
@@ -119,10 +168,10 @@ class Profile:
 
     def renamed(self, name: str) -> Profile:
         """The same profile under another name."""
-        return Profile(name, self.signals)
+        return replace(self, name=name)
 
     def _with(self, change: Callable[[Signal], Signal]) -> Profile:
-        return Profile(self.name, {change(signal): weight for signal, weight in self})
+        return replace(self, signals={change(signal): weight for signal, weight in self})
 
 
 def _are_signals(signals: object) -> bool:

@@ -1,6 +1,9 @@
 """Profiles as TOML or JSON files.
 
 name = "mine"
+redistribute = true
+accessed_by = "use"
+min_relevance = 0.1
 
 [signals.similarity]
 weight = 0.7
@@ -69,9 +72,13 @@ def load(path: str | Path) -> Profile:
 
 
 def as_values(profile: Profile) -> dict[str, Any]:
-    """The profile as plain values: name, and per signal its weight and parameters."""
+    """The profile as plain values: name, what is not as by default, and per signal its weight and
+    parameters."""
     return {
         "name": profile.name,
+        **({"redistribute": True} if profile.redistribute else {}),
+        **({} if profile.accessed_by == "retrieval" else {"accessed_by": profile.accessed_by}),
+        **({} if profile.min_relevance is None else {"min_relevance": profile.min_relevance}),
         "signals": {
             signal.name: {"weight": weight, **_parameters(signal)} for signal, weight in profile
         },
@@ -82,13 +89,15 @@ def from_values(values: object) -> Profile:
     """The profile that `as_values` describes."""
     if not isinstance(values, Mapping) or not isinstance(values.get("signals"), Mapping):
         raise InvalidProfile("a profile has a name and a table of signals")
-    unknown = [name for name in values if name not in ("name", "signals")]
+    known = [field.name for field in fields(Profile)]
+    unknown = [name for name in values if name not in known]
     if unknown:
-        raise UnknownName(f"unknown key {listed(unknown)}; a profile has name and signals")
+        raise UnknownName(f"unknown key {listed(unknown)}; a profile has {', '.join(known)}")
     name = values.get("name")
     if not isinstance(name, str):
         raise InvalidProfile(f"the name of a profile is text, got {shortened(name)}")
-    return Profile(name, dict(_weighted(*item) for item in values["signals"].items()))
+    signals = dict(_weighted(*item) for item in values["signals"].items())
+    return Profile(**{**values, "signals": signals})
 
 
 def _weighted(name: str, parameters: object) -> tuple[Signal, float]:
@@ -134,7 +143,7 @@ def _read(path: Path) -> str:
 
 def _toml(values: Mapping[str, Any]) -> str:
     """What `as_values` returns, as TOML: the standard library only reads it."""
-    lines = [f"name = {_toml_value(values['name'])}"]
+    lines = [f"{key} = {_toml_value(value)}" for key, value in values.items() if key != "signals"]
     for name, parameters in values["signals"].items():
         lines += ["", f"[signals.{name}]"]
         lines += [f"{key} = {_toml_value(value)}" for key, value in parameters.items()]

@@ -16,6 +16,7 @@ from pgrecall.signals import (
     Keyword,
     Recency,
     Similarity,
+    Time,
     Trust,
     Usefulness,
 )
@@ -43,7 +44,7 @@ five_factor = Profile(
         Frequency(cap=50): 0.05,
     },
 )
-"""The five-factor scorer of the IBEX harness, and the default. Its weights are constants: they
+"""The five-factor scorer of the IBEX harness. Its weights are constants: they
 change only with a new ADR and a new evaluation (ADR-0040). A wrong set fails this import."""
 
 last_access = Profile(
@@ -79,9 +80,11 @@ trust = Profile(
         Recency(half_life=7, curve=Curve.HYPERBOLIC): 0.15,
         Importance(): 0.10,
     },
+    accessed_by="use",
 )
-"""Trust-scored memory, as Grace ranks: 0.40 trust, decayed since the last access by each row's own
-curve, + 0.35 similarity + 0.15 · 1 / (1 + age in hours / 168) + 0.10 importance."""
+"""Trust-scored memory, as Grace ranks: 0.40 trust, decayed since the last use by each row's own
+curve, + 0.35 similarity + 0.15 · 1 / (1 + age in hours / 168) + 0.10 importance. A search does not
+reset the decay it ranks by: outcomes do."""
 
 tiered = Profile(
     "tiered",
@@ -105,18 +108,34 @@ half-lives of 6 hours, 7 days and 90 days for the tiers short, medium and long, 
 hybrid = Profile(
     "hybrid",
     {
-        Similarity(): 0.60,
-        Keyword(): 0.30,
-        Recency(half_life=90): 0.05,
-        Importance(): 0.05,
+        Similarity(): 0.425,
+        Keyword(): 0.425,
+        Time(): 0.10,
+        Usefulness(): 0.02,
+        Importance(): 0.015,
+        Confidence(): 0.005,
+        Frequency(cap=50): 0.005,
+        Recency(half_life=90): 0.005,
     },
+    redistribute=True,
+    min_relevance=0.08,
 )
-"""Meaning and words: 0.60 similarity + 0.30 keyword + 0.05 recency with a half-life of 90 days +
-0.05 importance. Chosen by `python -m benchmarks.words` (benchmarks/RESULTS.md)."""
+"""Meaning and words in equal parts, the period that the query names, and a little of what is known
+of the memory itself: feedback, importance, confidence, use and age. The default (ADR-0035). A
+context of it leaves out what has next to nothing to do with the query (ADR-0038)."""
+
+DEFAULT = hybrid
+
+BASELINES = (
+    Profile("similarity alone", {Similarity(): 1.0}),
+    Profile("keyword alone", {Keyword(): 1.0}),
+    hybrid,
+)
+"""What an evaluation measures beside the profiles that it is asked about."""
 
 BUILT_IN: dict[str, Profile] = {
     profile.name: profile
-    for profile in (five_factor, last_access, half_life, trust, tiered, hybrid)
+    for profile in (hybrid, five_factor, last_access, half_life, trust, tiered)
 }
 
 

@@ -14,17 +14,23 @@ from pgrecall.errors import InputError
 from pgrecall.importing import id_of_source, lines_of, moment_of, naming_line
 from pgrecall.labelled_query import LabelledQuery
 from pgrecall.quoting import LONGEST, listed, path_of, shortened
+from pgrecall.validation import require_name
 
-KEYS = ("query", "embedding", "relevant", "group", "time", "query_text", "query_entities")
+KEYS = (
+    *("query", "embedding", "relevant", "group", "time", "query_text", "query_entities"),
+    *("query_time", "agent", "recorded"),
+)
 
 
-def load_queries(path: str | Path, agent_id: str) -> list[LabelledQuery]:
-    """Reads a .jsonl file, gzipped or not, of queries about this agent's memories.
+def load_queries(path: str | Path, agent_id: str | None = None) -> list[LabelledQuery]:
+    """Reads a .jsonl file, gzipped or not, of queries about this agent's memories, or about those
+    of the agent that a line names.
 
     A line is an object with `query` (text) or `embedding` (a list of numbers), `relevant` (ids of
-    memories, as a list or as an object from id to gain) and, if wanted, `group`, `time` (ISO 8601
-    with a zone), `query_text` and `query_entities`. An id that is no UUID is one of an imported
-    file. Raises InvalidLine with file and line number.
+    memories, as a list or as an object from id to gain; empty where none answers) and, if wanted,
+    `group`, `time` (ISO 8601 with a zone), `query_text`, `query_entities`, `query_time` (two
+    times), `agent` and `recorded` (true: use has made the labels). An id that is no UUID is one of
+    an imported file. Raises InvalidLine with file and line number.
     """
     path = path_of(path)
     queries = []
@@ -59,7 +65,7 @@ def record_of(query: LabelledQuery) -> dict[str, Any]:
     record: dict[str, Any] = {key: query.query}
     record["relevant"] = (
         [str(memory_id) for memory_id in gains]
-        if set(gains.values()) == {1.0}
+        if set(gains.values()) <= {1.0}
         else {str(memory_id): gain for memory_id, gain in gains.items()}
     )
     if query.group is not None:
@@ -70,10 +76,16 @@ def record_of(query: LabelledQuery) -> dict[str, Any]:
         record["query_text"] = query.query_text
     if query.query_entities is not None:
         record["query_entities"] = list(query.query_entities)
+    if query.agent_id is not None:
+        record["agent"] = query.agent_id
+    if query.recorded:
+        record["recorded"] = True
+    if query.query_time is not None:
+        record["query_time"] = [moment.isoformat() for moment in query.query_time]
     return record
 
 
-def _parsed(line: str, agent_id: str) -> LabelledQuery:
+def _parsed(line: str, agent_id: str | None) -> LabelledQuery:
     values = json.loads(line)
     if not isinstance(values, dict):
         raise InputError(f"a line holds one JSON object, this one a {type(values).__name__}")
@@ -89,16 +101,30 @@ def _parsed(line: str, agent_id: str) -> LabelledQuery:
         raise InputError(f"query is text, got {shortened(query)}")
     if "embedding" in values and not _are_numbers(query):
         raise InputError(f"embedding is a list of numbers, got {shortened(query)}")
+    named, recorded = values.get("agent"), values.get("recorded")
+    owner = agent_id if named is None else require_name("agent", named)
+    if owner is None:
+        raise InputError("a line names its agent, or all are of one that is given")
     labelled = LabelledQuery(
         query,
-        _relevant(values["relevant"], agent_id),
+        _relevant(values["relevant"], owner),
         group=values.get("group"),
         as_of=moment_of("time", values.get("time")),
         query_text=values.get("query_text"),
         query_entities=values.get("query_entities"),
+        agent_id=named,
+        recorded=False if recorded is None else recorded,
+        query_time=_period(values.get("query_time")),
     )
     checked_query(labelled)  # here, where the line is known
     return labelled
+
+
+def _period(given: Any) -> Any:
+    """Two moments; anything else is left for the check of the query to refuse."""
+    if not isinstance(given, list):
+        return given
+    return tuple(moment_of("query_time", moment) for moment in given)
 
 
 def _are_numbers(values: object) -> bool:

@@ -34,6 +34,7 @@ from pgrecall.signals import (
     Recency,
     Signal,
     Similarity,
+    Time,
     Trust,
     Usefulness,
 )
@@ -211,8 +212,9 @@ def is_covered(signal: Signal, *, with_entities: bool) -> bool:
         return _holds_decay(signal)
     if isinstance(signal, Frequency) and kind is Frequency:
         return signal.cap >= CAPS[0]
-    # Words are not in the graph, but each walk compares them beside it.
-    return kind in (Similarity, Usefulness, Importance, Confidence, Trust, Keyword)
+    # Words are not in the graph, but each walk compares them beside it. Time is 0 for every memory:
+    # a search with a period goes through no index.
+    return kind in (Similarity, Usefulness, Importance, Confidence, Trust, Keyword, Time)
 
 
 def _holds_decay(signal: Recency) -> bool:

@@ -19,6 +19,7 @@ from pgrecall.compiler import Scope
 from pgrecall.context_style import CATEGORY_PIECES, LINE_BREAKS, MAX_CATEGORY_LENGTH
 from pgrecall.filters import FilterArguments, FilterShape
 from pgrecall.metadata_filter import OPERATORS
+from pgrecall.profiles import DEFAULT
 from pgrecall.schema import tables
 from pgrecall.score_function import literal, quoted, sql
 from pgrecall.signals import Similarity
@@ -29,14 +30,18 @@ from pgrecall.token_counting import PIECES, estimated_tokens
 _QUESTION = {
     "query": "agent_memories.embedding%TYPE DEFAULT NULL",
     "query_text": "text DEFAULT NULL",
-    "profile": "text DEFAULT 'five_factor'",
+    "profile": f"text DEFAULT '{DEFAULT.name}'",
     "k": "integer DEFAULT 10",
     "weights": "jsonb DEFAULT NULL",
     "min_score": "float8 DEFAULT NULL",
     "min_similarity": "float8 DEFAULT NULL",
+    "min_relevance": "float8 DEFAULT NULL",
     "teams": "text[] DEFAULT NULL",
     "query_entities": "text[] DEFAULT NULL",
+    "query_time": "tstzrange DEFAULT NULL",
     "apply_decay": "boolean DEFAULT true",
+    "expand_session": "integer DEFAULT 0",
+    "lend": "float8 DEFAULT NULL",
     "as_of": "timestamptz DEFAULT NULL",
 }
 _TYPES = {
@@ -106,6 +111,7 @@ def _passing(filters: list[str], *operators: str) -> dict[str, ColumnElement[boo
         has_teams=True,
         has_min_score=True,
         has_min_similarity=True,
+        has_min_relevance=True,
         has_as_of=True,
     )
     found = tables()
@@ -117,6 +123,9 @@ def _passing(filters: list[str], *operators: str) -> dict[str, ColumnElement[boo
         as_of=literal_column("q.moment"),
         query_entities=literal_column("q.query_entities"),
         apply_decay=literal_column("q.apply_decay"),
+        keyword=literal_column("{share}"),
+        coverage=literal_column("{coverage}"),
+        comparable=literal_column("q.comparable"),
         parameter=literal,
     )
     return passing(scope, shape, ())

@@ -21,11 +21,21 @@ from pgrecall.signals import Keyword, Signal, Trust, requires_embedding
 _POSTGRESQL = dialect(paramstyle="named")  # type: ignore[no-untyped-call]
 KEYWORD = "coalesce(words.share, 0)"
 """The keyword signal of a row in a statement that joins the shares as `words`."""
-_OTHERS = ("keyword", "query", "moment", "query_entities", "apply_decay")
+_OTHERS = (
+    *("keyword", "query", "moment", "query_entities", "period_from", "period_to"),
+    "apply_decay",
+)
+_PERIOD: tuple[ColumnElement[Any], ColumnElement[Any]] = (
+    literal_column("period_from"),
+    literal_column("period_to"),
+)
+_ENDS = {"period_from": "lower(q.query_time)", "period_to": "upper(q.query_time)"}
 _TYPES = {
     "keyword": "float8",
     "moment": "timestamptz",
     "query_entities": "text[]",
+    "period_from": "timestamptz",
+    "period_to": "timestamptz",
     "apply_decay": "boolean",
 }
 _VECTOR = "agent_memories.embedding%TYPE"
@@ -97,6 +107,7 @@ def readable(profile: Profile) -> str:
         as_of=literal_column("now()"),
         query_entities=literal_column("query_entities"),
         keyword=literal_column(KEYWORD),
+        period=_PERIOD,
         parameter=literal,
     )
     return "\n+ ".join(
@@ -168,6 +179,7 @@ def _arguments() -> tuple[Scope, dict[str, None]]:
         query_entities=literal_column("query_entities"),
         apply_decay=literal_column("apply_decay"),
         keyword=literal_column("keyword"),
+        period=_PERIOD,
         parameter=literal,
     )
     return scope, read
@@ -192,6 +204,9 @@ def _facts(profile: Profile, names: list[str]) -> str:
         "requires_embedding": requires_embedding(profile.signals),
         "space": rank_space.VERSION,
         "axes": len(rank_space.AXES),
+        **({"redistribute": True} if profile.redistribute else {}),
+        **({} if profile.accessed_by == "retrieval" else {"accessed_by": profile.accessed_by}),
+        **({} if profile.min_relevance is None else {"min_relevance": profile.min_relevance}),
     }
     signals = [
         {"name": signal.name, "weight": weight, **_followed(signal), **_without_decay(signal)}
@@ -205,6 +220,8 @@ def _place(name: str) -> str:
     """Where recall's statement has what a function takes."""
     if name == "keyword":
         return KEYWORD
+    if name in _ENDS:
+        return _ENDS[name]
     found = tables()
     if name in found.memories.c:
         return f"m.{name}"

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
+from uuid import UUID
 
 from pgrecall.memory import Memory
 from pgrecall.profile import Profile
@@ -38,14 +39,24 @@ class ScoredMemory:
     contributions: dict[str, float]
     steps: int = 0
     """How many links away from a hit; 0: a hit itself."""
+    relevance: float | None = field(default=None, compare=False)
+    """How much it has to do with the query, where `min_relevance` asked for it; hits are equal
+    whether it was measured or not."""
+    beside: UUID | None = None
+    """The hit that it came along with as a turn of its session; None: a hit itself."""
+    lent: float = 0.0
+    """What the score was raised by; the contributions sum to the rest."""
+    lender: UUID | None = None
+    """The best of those that it stands beside, of whose score `lent` is a share."""
 
     def record(self) -> dict[str, Any]:
         """The hit as plain JSON values, numbers rounded to six decimals.
 
-        Keys: id, content, score, similarity, signals, contributions, created_at, and steps for
-        a neighbour of a hit.
+        Keys: id, content, score, similarity, signals, contributions, created_at; steps for a
+        neighbour of a hit, beside for a turn that came along, lent and lender where there is one,
+        and relevance where it was asked for.
         """
-        record = {
+        record: dict[str, Any] = {
             "id": str(self.memory.id),
             "content": self.memory.content,
             "score": round(self.score, RECORD_DECIMALS),
@@ -58,7 +69,16 @@ class ScoredMemory:
                 None if self.memory.created_at is None else self.memory.created_at.isoformat()
             ),
         }
-        return record | {"steps": self.steps} if self.steps else record
+        if self.steps:
+            record["steps"] = self.steps
+        if self.relevance is not None:
+            record["relevance"] = round(self.relevance, RECORD_DECIMALS)
+        if self.beside is not None:
+            record["beside"] = str(self.beside)
+        if self.lender is not None:
+            record["lent"] = round(self.lent, RECORD_DECIMALS)
+            record["lender"] = str(self.lender)
+        return record
 
 
 def contributions(profile: Profile, signals: Mapping[str, float]) -> dict[str, float]:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from functools import singledispatch
 from numbers import Real
 from typing import Any
@@ -27,20 +27,30 @@ from pgrecall.signals import (
     Recency,
     Signal,
     Similarity,
+    Time,
     Trust,
     Usefulness,
 )
 
-_MOMENTS = ("created_at", "last_accessed_at")
+_MOMENTS = ("created_at", "observed_at", "last_accessed_at")
+_PERIOD = "query_time"
 _NUMBERS = (
     *("similarity", "keyword", "retrieval_count", "usefulness", "importance", "confidence"),
     *("trust", "trust_half_life_hours", "bytes"),
 )
 _WORDS = ("trust_curve", "tier", "memory_type")
 _LISTS = ("additional_types", "entities", "query_entities")
-VALUES = (*_MOMENTS, *_NUMBERS, *_WORDS, *_LISTS)
+_OF_QUERY = {
+    Similarity.name: "similarity",
+    Keyword.name: "keyword",
+    EntityOverlap.name: "query_entities",
+    Time.name: _PERIOD,
+}
+"""Signal → the value by which a query tells something to compare with."""
+VALUES = (*_MOMENTS, *_NUMBERS, *_WORDS, *_LISTS, _PERIOD)
 SECONDS_PER_DAY = 86_400
 SECONDS_PER_HOUR = 3_600
+LEAST_HALF_WIDTH = timedelta(hours=12)
 DEFAULT_TRUST_HALF_LIFE_HOURS = 168
 
 
@@ -50,10 +60,14 @@ def score(
     """The score of values at hand.
 
     `values` may hold `similarity`, `keyword` (the share of the query's terms), `bytes` (the length
-    of the memory in UTF-8), `query_entities` and the columns that signals read (VALUES), meaning
-    what those columns mean; what is missing or None counts as it does in the database: no
-    embedding, unknown age, never retrieved, the column's default, short. `as_of` is the
-    moment ages are measured at, by default now; given, no retrieval after it counts.
+    of the memory in UTF-8), `query_entities`, `query_time` (from, to) and the columns that signals
+    read (VALUES), meaning what those columns mean; what is missing or None counts as it does in the
+    database: no embedding, unknown age, never retrieved, the column's default, short. `as_of` is
+    the moment ages are measured at, by default now; given, no retrieval after it counts.
+
+    A profile that redistributes weights gives those of `similarity`, `keyword`, `query_entities`
+    and `query_time` to the others where `values` does not name them: the query tells nothing of
+    them. None there means that the memory has nothing.
 
     Raises UnknownName for a value of another name, InputError for a time without a zone.
     """
@@ -69,6 +83,9 @@ def score(
     if as_of is not None and accessed is not None and accessed > as_of:
         values = {**values, "last_accessed_at": None}
     moment = as_of or datetime.now(UTC)
+    if profile.redistribute:
+        untold = (name for name, of in _OF_QUERY.items() if of not in values)
+        profile = profile.without(*untold)
     signals = {signal.name: _value(signal, values, moment) for signal in profile.signals}
     shares = contributions(profile, signals)
     return Breakdown(math.fsum(shares.values()), signals, shares)
@@ -142,6 +159,22 @@ def _(signal: Frequency, values: Mapping[str, Any], as_of: datetime) -> float:
     return _clamped((values.get("retrieval_count") or 0) / signal.cap)
 
 
+@_value.register
+def _(signal: Time, values: Mapping[str, Any], as_of: datetime) -> float:
+    period = values.get(_PERIOD)
+    moment = values.get("observed_at") or values.get("created_at")
+    if period is None:
+        return 0.0
+    if moment is None:
+        return signal.unknown
+    start, end = period
+    if start <= moment < end:
+        return 1.0
+    distance: timedelta = start - moment if moment < start else moment - end
+    half_width = max((end - start) / 2, LEAST_HALF_WIDTH)
+    return max(1.0 - float(distance / half_width) / 2, 0.0)
+
+
 def _clock(clock: Clock, values: Mapping[str, Any]) -> datetime | None:
     created: datetime | None = values.get("created_at")
     accessed: datetime | None = values.get("last_accessed_at")
@@ -207,6 +240,8 @@ def _require(name: str, value: Any) -> None:
         not isinstance(value, datetime) or value.utcoffset() is None
     ):
         raise InputError(f"{name} must be a datetime with a time zone, got {shortened(value)}")
+    if name == _PERIOD:
+        _require_period(value)
     if name in _NUMBERS and not _is_number(value):
         raise InputError(
             f"{name} must be a number, got {shortened(value)}; leave out what is unknown"
@@ -220,3 +255,17 @@ def _require(name: str, value: Any) -> None:
         or not all(isinstance(one, str) for one in value)
     ):
         raise InputError(f"{name} must be a list of texts, got {shortened(value)}")
+
+
+def _require_period(value: Any) -> None:
+    """Raises InputError for what is not two moments, the second of them later."""
+    if (
+        not isinstance(value, tuple | list)
+        or len(value) != 2
+        or any(not isinstance(one, datetime) or one.utcoffset() is None for one in value)
+    ):
+        raise InputError(
+            f"{_PERIOD} must be two datetimes with a time zone, from and to, got {shortened(value)}"
+        )
+    if not value[0] < value[1]:
+        raise InputError(f"{_PERIOD} must end after it begins, got {shortened(value)}")

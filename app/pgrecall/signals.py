@@ -252,11 +252,28 @@ class Keyword(Signal):
             )
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Time(Signal):
+    """How near a memory's moment is to the period that the query names (`query_time`): 1 within it,
+    outside 1 - distance / length, at least 0. The length is the period's, but at least a day, so
+    that half a period away is one half.
+
+    The moment is observed_at, where that is known, else created_at; `unknown` is the value where
+    neither is. 0 where the query names no period.
+    """
+
+    name: ClassVar[str] = "time"
+    unknown: float = 0.0
+
+    def __post_init__(self) -> None:
+        _require_share(self, "unknown", self.unknown)
+
+
 KINDS: dict[str, type[Signal]] = {
     kind.name: kind
     for kind in (
         *(Similarity, Recency, Usefulness, Importance),
-        *(Confidence, Trust, Frequency, EntityOverlap, Keyword),
+        *(Confidence, Trust, Frequency, EntityOverlap, Keyword, Time),
     )
 }
 """Signal name → its kind."""

@@ -3,19 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
-from pgrecall.evaluation import Difference, Evaluation
+from pgrecall.evaluation import Difference, Evaluation, ProfileEvaluation
 from pgrecall.profile import Profile
 from pgrecall.profile_file import as_values
 
 FEWEST = 30
 """Different held-out questions below which an interval says little of queries to come."""
-
-Verdict = Literal["better", "thin", "no better"]
-"""better: the held-out difference in nDCG is above 0 with its whole interval. thin: it is above 0,
-but the interval is not, or fewer than FEWEST questions were kept back. no better: it is not above
-0."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,23 +33,47 @@ class Tuning:
         return self.held_out.profiles[1].overall.differences["ndcg"]
 
     @property
-    def verdict(self) -> Verdict:
-        difference = self.difference
+    def better_baseline(self) -> ProfileEvaluation | None:
+        """The best of similarity alone, keyword alone and hybrid, where `found` is worse than it by
+        nDCG over the held-out queries."""
+        reached = _ndcg(self.held_out.profiles[1])
+        best = max(self.held_out.baselines, key=_ndcg, default=None)
+        return best if best is not None and _ndcg(best) > reached else None
+
+    @property
+    def verdict(self) -> str:
+        """What the held-out difference in nDCG says of `found`.
+
+        - no better: it is not above 0.
+        - better than its start, but worse than hybrid (or than another baseline).
+        - thin: it is above 0, but its interval is not, or fewer than FEWEST questions were kept
+          back.
+        - better: it is above 0 with its whole interval.
+        """
+        difference, baseline = self.difference, self.better_baseline
         if difference.mean <= 0:
             return "no better"
+        if baseline is not None:
+            return f"better than its start, but worse than {baseline.profile.name}"
         return "better" if difference.low > 0 and self.questions >= FEWEST else "thin"
 
     @property
     def proposed(self) -> Profile | None:
-        """`found`, unless it is no better than `start` on the held-out queries."""
-        return None if self.verdict == "no better" else self.found
+        """`found`, unless it is no better than `start` on the held-out queries, or worse than a
+        baseline."""
+        return self.found if self.verdict in ("better", "thin") else None
 
     def record(self) -> dict[str, Any]:
         """The tuning as plain JSON values."""
         return {
             "verdict": self.verdict,
+            "proposed": self.proposed is not None,
             "start": as_values(self.start),
             "found": as_values(self.found),
             "training": self.training.record(),
             "held_out": self.held_out.record(),
         }
+
+
+def _ndcg(evaluation: ProfileEvaluation) -> float:
+    return evaluation.overall.means["ndcg"]

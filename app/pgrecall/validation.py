@@ -14,6 +14,7 @@ from numbers import Integral, Rational, Real
 from typing import Any
 from uuid import UUID
 
+from pgrecall.dates import Period
 from pgrecall.errors import InputError, UnknownName
 from pgrecall.quoting import cut, shortened
 from pgrecall.schema import TEAM, Tables
@@ -115,6 +116,22 @@ def require_aware(
         raise error(
             f"{name} must lie within {EARLIEST:%Y-%m-%d} and {LATEST:%Y-%m-%d}, got {value}"
         )
+
+
+def require_period(name: str, value: object) -> Period | None:
+    """Two moments, of which the second is later and no longer belongs to it; None passes."""
+    if value is None:
+        return None
+    if not isinstance(value, Sequence) or isinstance(value, str) or len(value) != 2:
+        raise InputError(f"{name} must be two datetimes, from and to, got {shortened(value)}")
+    start, end = value
+    for moment in (start, end):
+        if moment is None:
+            raise InputError(f"{name} must be two datetimes, from and to, got {shortened(value)}")
+        require_aware(name, moment)
+    if not start < end:
+        raise InputError(f"{name} must end after it begins, got {start} to {end}")
+    return start, end
 
 
 def require_share(

@@ -19,6 +19,8 @@ BEGINNINGS, ROUNDS_OF_EACH, LAST_ROUNDS = 3, 8, 12
 """So many of the best are followed so far, and the best of them further."""
 ROUNDS = 1 + BEGINNINGS * ROUNDS_OF_EACH + LAST_ROUNDS
 """At most."""
+SHARES = (0.2, 0.4, 0.6)
+"""Weights that are tried of a signal that is brought in, as parts of what may be given."""
 SCATTERED = 8
 """Candidates of a round that change everything at once; the others change one thing or two."""
 SMALLEST_STEP = 0.01
@@ -35,6 +37,15 @@ class Candidate:
     weights: tuple[float, ...]
     half_life: float | None
     """In days; None where there is none to be tuned."""
+
+    def without_last(self, free: Sequence[bool]) -> Candidate:
+        """Without the last weight, which goes to the other free ones, in proportion."""
+        *weights, last = self.weights
+        places = [place for place, is_free in enumerate(free[:-1]) if is_free]
+        total = math.fsum(weights[place] for place in places)
+        for place in places:
+            weights[place] += last * (weights[place] / total if total else 1 / len(places))
+        return Candidate(tuple(weights), self.half_life)
 
     def rounded(self, free: Sequence[bool]) -> Candidate:
         """Free weights of three decimals, the sum unchanged, and a half-life of three digits."""
@@ -56,15 +67,20 @@ Tries = Generator[Sequence[Candidate], Sequence[float], Candidate]
 
 
 def searching(
-    start: Candidate, free: Sequence[bool], seed: int, *, recency: int | None = None
+    start: Candidate,
+    free: Sequence[bool],
+    seed: int,
+    *,
+    recency: int | None = None,
+    brought_in: int | None = None,
 ) -> Tries:
     """Never returns one that did worse than `start`; the same seed tries the same.
 
     Only weights that are `free` are changed; together they keep what they have at the start, and
     the half-life only where the weight at the place of `recency` is free. Of two that do alike the
-    one nearer to the start is taken.
+    one nearer to the start is taken. The signal at the place `brought_in` weighs 0 at the start.
     """
-    moves = _Moves(start, free, Random(seed), recency)
+    moves = _Moves(start, free, Random(seed), recency, brought_in)
     if moves.free_weight <= 0:
         return start
     tried = [start, *moves.on_the_grid(), *(moves.by_chance() for _ in range(BY_CHANCE))]
@@ -104,6 +120,7 @@ class _Moves:
     free: Sequence[bool]
     random: Random
     recency: int | None
+    brought_in: int | None
 
     @property
     def free_weight(self) -> float:
@@ -126,9 +143,15 @@ class _Moves:
         ]
 
     def on_the_grid(self) -> list[Candidate]:
-        if not self.moves_half_life:
-            return []
-        return [self._candidate(self.start.weights, float(days)) for days in GRID]
+        days = GRID if self.moves_half_life else ()
+        found = [self._candidate(self.start.weights, float(one)) for one in days]
+        place = self.brought_in
+        if place is not None and self.free[place]:
+            for share in SHARES:
+                weights = [weight * (1 - share) for weight in self.start.weights]
+                weights[place] = share * self.free_weight
+                found.append(self._candidate(weights, self.start.half_life or 1.0))
+        return found
 
     def by_chance(self) -> Candidate:
         weights = [self.random.expovariate(1.0) for _ in self.start.weights]

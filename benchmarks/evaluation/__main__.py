@@ -12,6 +12,7 @@ from benchmarks.evaluation import owners, quality, speed
 from benchmarks.measurement import print_table
 from benchmarks.progress import progress_bar
 from benchmarks.server import server
+from pgrecall.cli.flooring import print_floors
 
 
 def main(
@@ -30,8 +31,13 @@ def main(
         found = quality.measured(url, passages, progress)
     quality.print_quality(console, found)
     with progress_bar() as progress, server() as url:
-        by_owner = owners.measured(url, held_out, progress)
-    owners.print_owners(console, by_owner)
+        by_owner, with_dates = owners.measured(url, held_out, progress)
+        lent = owners.lending(url, held_out, progress)
+        silent = owners.silence(url, progress)
+    owners.print_owners(console, by_owner, with_dates)
+    owners.print_lending(console, lent)
+    print_floors(by_owner.floors, None)
+    owners.print_silence(console, silent, by_owner)
     with progress_bar() as progress, server() as url:
         times = speed.measured(url, seed, progress)
     title = f"5 profiles, {speed.QUERIES} queries, {speed.MEMORIES:,} memories"

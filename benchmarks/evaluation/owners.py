@@ -4,51 +4,160 @@ from __future__ import annotations
 
 import statistics
 from collections.abc import Mapping
+from typing import Any
 
 from rich.console import Console
 from rich.progress import Progress
 from rich.table import Table
 from sqlalchemy import create_engine
 
-from benchmarks.labelled.owners import queries, stored
-from pgrecall import MemoryRepository, migrate, profiles
+from benchmarks.labelled.owners import queries, questions, stored
+from pgrecall import Evaluation, MemoryRepository, Profile, migrate, profiles
 from pgrecall.embedders import LocalEmbedder
+from pgrecall.evaluation import Difference
 from pgrecall.migrate.connecting import database_url
+from pgrecall.signals import Importance, Keyword, Recency, Similarity
 
 K = 10
+MANY = 500
+"""More than an owner has."""
+TURNS, SHARE = 2, 0.3
+"""How far hits lend, and how much of their scores."""
+BEFORE = Profile(
+    "hybrid before",
+    {
+        Similarity(): 0.6,
+        Keyword(b=0): 0.3,
+        Recency(half_life=90): 0.05,
+        Importance(): 0.05,
+    },
+)
+"""Its weights of before, and words that do not know length."""
+COMPARED = (*profiles.BUILT_IN.values(), BEFORE)
+"""The first is hybrid, what differences are against."""
 
-Found = Mapping[str, Mapping[str, list[float]]]
-"""Profile → group → recall@K of each question, of all owners."""
+
+GENERAL = (
+    *("What is the capital of Mongolia?", "How do I prove Fermat's last theorem?"),
+    *("Who won the 1966 world cup final?", "Explain photosynthesis in chloroplasts."),
+    *("What is the boiling point of tungsten?", "List the moons of Jupiter."),
+    *("How does a diesel engine work?", "Translate 'butterfly' into Finnish."),
+    *("What is quantum entanglement?", "When was the Ottoman empire founded?"),
+    *("Write a haiku about volcanoes.", "What does HTTP status 418 mean?"),
+    *("How tall is Mount Kilimanjaro?", "Who painted Guernica?"),
+    *("What is the GDP of Peru?", "Which enzyme unwinds DNA?"),
+)
+"""Questions that are beside every owner's subjects."""
+FLOORS = (0.05, 0.06, 0.07, 0.08, 0.09, 0.1, 0.12, 0.14)
 
 
-def measured(url: str, held_out: bool, progress: Progress) -> Found:
+def measured(url: str, held_out: bool, progress: Progress) -> tuple[Evaluation, Evaluation]:
+    """What profiles find and floors do, and what hybrid finds by the dates in questions too."""
     engine = create_engine(database_url(url))
     migrate.upgrade(url)
     repo = MemoryRepository(engine, embedder=LocalEmbedder())
-    compared = list(profiles.BUILT_IN.values())
-    found: dict[str, dict[str, list[float]]] = {profile.name: {} for profile in compared}
+    task = progress.add_task("owners", total=3)
     owners = stored(repo)
-    task = progress.add_task("owners", total=len(owners))
-    for owner in owners:
-        asked = queries(owner, held_out=held_out)
-        if asked:
-            for one in repo.evaluate(owner, asked, profiles=compared, k=K).profiles:
-                of_profile = found[one.profile.name]
-                for query, recall in zip(asked, one.per_query["recall"], strict=True):
-                    of_profile.setdefault(query.group or "", []).append(recall)
-        progress.advance(task)
+    progress.advance(task)
+    asked = [
+        query for owner in owners for query in queries(owner, held_out=held_out, unanswered=True)
+    ]
+    found = repo.evaluate(None, asked, agents=owners, profiles=COMPARED, k=K)
+    progress.advance(task)
+    dated = [profiles.hybrid.renamed("hybrid, dates")]
+    with_dates = repo.evaluate(None, asked, agents=owners, profiles=dated, k=K, dates="auto")
+    progress.advance(task)
+    engine.dispose()
+    return found, with_dates
+
+
+def lending(url: str, held_out: bool, progress: Progress) -> Mapping[str, list[float]]:
+    """recall@K of the questions about dialogues, by searches without lending and with it; of
+    owners that are stored."""
+    engine = create_engine(database_url(url))
+    repo = MemoryRepository(engine, embedder=LocalEmbedder())
+    ways: dict[str, dict[str, Any]] = {
+        "search": {},
+        f"lend={SHARE:g}, expand_session={TURNS}": {"expand_session": TURNS, "lend": SHARE},
+    }
+    found: dict[str, list[float]] = {way: [] for way in ways}
+    asked = [
+        (owner, query)
+        for owner in dict.fromkeys(question.owner for question in questions())
+        for query in queries(owner, held_out=held_out)
+        if query.group == "dialogue"
+    ]
+    for owner, query in progress.track(asked, description="dialogues"):
+        relevant = set(query.relevant)
+        for way, arguments in ways.items():
+            hits = repo.search(owner, query.query, k=K, as_of=query.as_of, touch=False, **arguments)
+            found[way].append(len(relevant & {hit.memory.id for hit in hits}) / len(relevant))
     engine.dispose()
     return found
 
 
-def print_owners(console: Console, found: Found) -> None:
-    groups = list(next(iter(found.values())))
-    table = Table(title=f"recall@{K} over twelve owners", title_justify="left")
-    table.add_column("profile")
-    for group in (*groups, "all"):
-        table.add_column(group, justify="right")
-    for profile, by_group in found.items():
-        every = [recall for recalls in by_group.values() for recall in recalls]
-        means = [statistics.fmean(by_group[group]) for group in groups]
-        table.add_row(profile, *(f"{mean:.3f}" for mean in (*means, statistics.fmean(every))))
+def silence(url: str, progress: Progress) -> Mapping[float, float]:
+    """Floor of relevance → the share of general questions, put to each owner, that nothing
+    reaches it for; of owners that are stored."""
+    engine = create_engine(database_url(url))
+    repo = MemoryRepository(engine, embedder=LocalEmbedder())
+    owners = dict.fromkeys(question.owner for question in questions())
+    best = []
+    asked = [(owner, query) for owner in owners for query in GENERAL]
+    for owner, query in progress.track(asked, description="general questions"):
+        hits = repo.search(owner, query, k=MANY, touch=False, min_relevance=0)
+        best.append(max(hit.relevance or 0.0 for hit in hits))
+    engine.dispose()
+    return {floor: statistics.fmean(one < floor for one in best) for floor in FLOORS}
+
+
+def print_silence(console: Console, silent: Mapping[float, float], answered: Evaluation) -> None:
+    """Beside what each floor costs the questions that have an answer."""
+    table = Table(title="general questions that return nothing", title_justify="left")
+    for column in ("min_relevance", "silent", f"recall@{K} of those with an answer"):
+        table.add_column(column, justify="right")
+    floors = answered.floors
+    assert floors is not None
+    for floor, share in silent.items():
+        table.add_row(f"{floor:g}", f"{share:.2f}", f"{floors.at(floor).recall:.3f}")
     console.print(table)
+
+
+def print_lending(console: Console, found: Mapping[str, list[float]]) -> None:
+    for way, recalls in found.items():
+        mean = statistics.fmean(recalls)
+        console.print(f"dialogue, {len(recalls)} questions, {way}: recall@{K} {mean:.3f}")
+
+
+def print_owners(console: Console, found: Evaluation, with_dates: Evaluation) -> None:
+    """recall@K of each group, similarity and keyword alone first, and how far hybrid is ahead."""
+    groups = list(found.profiles[0].by_group)
+    table = _table(f"recall@{K} over twelve owners", groups)
+    for one in (*found.baselines, *found.profiles, *with_dates.profiles):
+        means = [one.by_group[group].means["recall"] for group in groups]
+        table.add_row(
+            one.profile.name, *(f"{mean:.3f}" for mean in (*means, one.overall.means["recall"]))
+        )
+    console.print(table)
+    table = _table(f"recall@{K} less that of hybrid, 95 %", groups)
+    for one in (*found.baselines, found.profiles[-1]):
+        scores = (*(one.by_group[group] for group in groups), one.overall)
+        table.add_row(one.profile.name, *(_said(of.differences["recall"]) for of in scores))
+    console.print(table)
+    overall = found.profiles[0].overall
+    console.print(
+        f"{overall.queries} questions of {overall.owners} owners, "
+        f"intervals over {overall.intervals_over}"
+    )
+
+
+def _table(title: str, groups: list[str]) -> Table:
+    table = Table(title=title, title_justify="left")
+    table.add_column("profile")
+    for column in (*groups, "all"):
+        table.add_column(column, justify="right")
+    return table
+
+
+def _said(found: Difference) -> str:
+    return f"{found.mean:+.3f} [{found.low:+.3f}, {found.high:+.3f}]"

@@ -14,9 +14,10 @@ from benchmarks.index.__main__ import SETTINGS
 from benchmarks.index.databases import Databases
 from benchmarks.index.machine import machine
 from benchmarks.index.setting import Setting
+from benchmarks.measurement import print_table
 from benchmarks.progress import progress_bar
 from benchmarks.server import server
-from benchmarks.words import quality, speed
+from benchmarks.words import dialogues, quality, speed
 
 
 def main(
@@ -41,6 +42,9 @@ def main(
         with progress_bar() as progress:
             costs = speed.measured(setting, databases, progress)
         speed.print_costs(console, costs)
+    with progress_bar() as progress, server() as url:
+        turns = dialogues.measured(url, setting, progress)
+    print_table(console, "turns around the hits, beside the search without", turns)
     if json_ is not None:
         written = {
             "quality": {name: evaluation.record() for name, evaluation in found.items()},

@@ -32,22 +32,22 @@ class WordedMemories(Memories):
     def __iter__(self) -> Iterator[Row]:
         random = np.random.default_rng(self.seed + 3)
         for row in super().__iter__():
-            yield replace(row, content=" ".join(_drawn(random, WORDS)))
+            yield replace(row, content=" ".join(drawn_words(random, WORDS)))
 
     def questions(self, count: int) -> list[Question]:
         random = np.random.default_rng(self.seed + 4)
         return [
-            Question(vector, ENTITIES[:3], text=" ".join(_asked(random)))
+            Question(vector, ENTITIES[:3], text=" ".join(asked_words(random)))
             for vector in self._vectors(np.random.default_rng(self.seed + 1), count)
         ]
 
 
-def _asked(random: np.random.Generator) -> list[str]:
+def asked_words(random: np.random.Generator) -> list[str]:
     number = int(random.integers(ASKED[0], ASKED[1] + 1))
-    return list(dict.fromkeys(_drawn(random, 4 * number, least=COMMONEST)))[:number]
+    return list(dict.fromkeys(drawn_words(random, 4 * number, least=COMMONEST)))[:number]
 
 
-def _drawn(random: np.random.Generator, number: int, *, least: int = 0) -> list[str]:
+def drawn_words(random: np.random.Generator, number: int, *, least: int = 0) -> list[str]:
     """Words by Zipf's law: the n-th commonest comes 1/n times as often as the first."""
     shares, words = _words()
     places = np.searchsorted(shares, random.random(3 * number) * shares[-1])

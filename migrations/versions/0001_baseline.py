@@ -158,6 +158,7 @@ def _create_memories() -> None:
         _moment("valid_until", "End of validity, excluded; NULL: open."),
         _moment("expires_at", "From this moment on it is not recalled; NULL: never."),
         _moment("invalidated_at", "When it was superseded or forgotten; NULL: it stands."),
+        _moment("observed_at", "When it was observed, where that differs."),
         _name("status", "active, consolidated, completed or archived.", "active"),
         _name("tier", "short, medium or long: how long it is meant to last.", "long"),
         _name("memory_type", "Its kind, which is also its store.", "episodic"),
@@ -199,7 +200,6 @@ def _create_memories() -> None:
         _flag("has_errors", "Errors were found in it."),
         _flag("violates_policy", "It violates a policy."),
         _flag("under_policy_review", "A policy review is open."),
-        _moment("observed_at", "When it was observed, where that differs."),
         _text("invalidation_reason", "superseded or forgotten."),
         sa.Column("superseded_by", sa.Uuid(), comment="The memory that took its place."),
         _moment(
@@ -228,6 +228,12 @@ def _create_memories() -> None:
             comment="Which of the active memories of its text it is, from 0; NULL: not known by its "
             "text, but by its key or its id.",
         ),
+        _text("session", "The dialogue of which it is a turn."),
+        sa.Column(
+            "turn",
+            sa.Integer(),
+            comment="Its place in the session; NULL: after those that have one, by created_at.",
+        ),
         *_checks(
             table,
             agent_id="agent_id <> '' AND agent_id <> 'team:' AND length(agent_id) <= 205",
@@ -243,6 +249,8 @@ def _create_memories() -> None:
             tokens="tokens >= 0",
             key="key <> '' AND length(key) <= 200",
             edition="edition >= 0 AND (edition IS NULL OR key IS NULL)",
+            session="session <> '' AND length(session) <= 200",
+            turn="turn >= 0 AND (turn IS NULL OR session IS NOT NULL)",
             embedding=f"{extension()}.{norm}(embedding) BETWEEN '1e-15'::float8 AND '1e15'::float8",
         ),
         *_share_checks(table, *shares),
@@ -262,6 +270,16 @@ def _create_memories() -> None:
     )
     _index(table, "agent_id", "content_hash", postgresql_where=sa.text("superseded_by IS NOT NULL"))
     _index(table, "agent_id", "inserted_at", postgresql_where=sa.text("inserted_at IS NOT NULL"))
+    op.create_index(
+        f"ix_{table}_turns",
+        table,
+        [
+            *("agent_id", "session", sa.text("coalesce(turn, 2147483647)")),
+            *(sa.text("coalesce(created_at, 'infinity')"), "id"),
+        ],
+        schema=schema,
+        postgresql_where=sa.text("session IS NOT NULL"),
+    )
     op.create_index(
         f"ix_{table}_words",
         table,
@@ -286,7 +304,9 @@ def _create_usage() -> None:
         _name("agent_id", "Whose memory it counts."),
         _id("memory_id", "The memory it counts."),
         _count("retrieval_count", "How often it was retrieved."),
-        _moment("last_accessed_at", "Last retrieval."),
+        _moment(
+            "last_accessed_at", "Last access: a retrieval, an outcome, or the same text said again."
+        ),
         *(_count(name, comment) for name, comment in counters.items()),
         *_checks(
             "memory_usage", **{name: f"{name} >= 0" for name in ("retrieval_count", *counters)}
@@ -426,7 +446,9 @@ def _create_rank_indexes() -> None:
             "100",
         ),
         sa.Column(
-            "term_memories", sa.BigInteger(), comment="The owner's memories when it was built."
+            "term_memories",
+            sa.BigInteger(),
+            comment="The owner's memories created by as_of, when it was built.",
         ),
         _json("common_terms", "Terms that many of them had, and how many; others are counted."),
         _share(

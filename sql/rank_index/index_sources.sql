@@ -18,14 +18,18 @@ DECLARE
     candidates integer;
     filtered boolean;
 BEGIN
+    IF 'lend' = ANY (given) THEN
+        k := greatest(k, 20);  -- see turns_text
+    END IF;
     IF strategy IS NULL OR strategy NOT IN ('auto', 'exact', 'index') THEN
         RAISE EXCEPTION 'strategy must be one of auto, exact, index, got %',
             quote_nullable(left(strategy, 60))
             USING ERRCODE = 'invalid_parameter_value';
-    ELSIF strategy = 'exact' OR k > 80 OR 'not_recalled' = ANY (given)
+    ELSIF strategy = 'exact' OR k > 80 OR given && '{not_recalled,query_time}'
        OR NOT EXISTS (SELECT FROM rank_indexes r WHERE r.agent_id = ANY (owners)) THEN
         RETURN NULL;
     END IF;
+    has_words := has_words AND facts ->> 'reads' LIKE '%words.share%';  -- else only relevance asks
     SELECT coalesce(sum(s.weight) FILTER (WHERE s.name = 'similarity'), 0),
            coalesce(sum(s.weight) FILTER (
                WHERE s.uncovered AND (has_entities OR s.name <> 'entity_overlap')), 0),
@@ -58,7 +62,8 @@ BEGIN
         RETURN NULL;
     END IF;
     filtered := NOT has_words
-        AND NOT given <@ ARRAY['valid', 'statuses', 'teams', 'as_of', 'min_similarity', 'embedding'];
+        AND NOT given <@ ARRAY['valid', 'statuses', 'teams', 'as_of', 'min_similarity', 'min_relevance',
+                               'relevance', 'embedding', 'expand_session', 'lend'];
     candidates := CASE WHEN has_words THEN greatest(6 * k, 64) * CASE WHEN rough THEN 2 ELSE 1 END
                   ELSE least(greatest(6 * k, most) * CASE WHEN rough OR one_sided THEN 2 ELSE 1 END
                              * CASE WHEN filtered THEN 3 ELSE 1 END, 1000) END;

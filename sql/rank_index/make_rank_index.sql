@@ -63,7 +63,7 @@ BEGIN
         SELECT * INTO measured
           FROM calibrated_candidates(relation, questions, 10, '{64,100,150,200,300}', 0.99, 0.5);
     END IF;
-    SELECT * INTO words FROM common_terms(agent, 256);
+    SELECT * INTO words FROM common_terms(agent, 256, as_of);
     PERFORM attach_positions(relation, agent);
     -- By the lock of this statement a change of the language waits, or was waited for.
     INSERT INTO rank_indexes AS r (

@@ -2,7 +2,7 @@
 -- the caller's.
 CREATE OR REPLACE FUNCTION context(
     agent text,
-    @arguments, k DEFAULT 20, min_score DEFAULT 0.1@,
+    @arguments, k DEFAULT 20@,
     max_tokens integer DEFAULT 4000,
     reserve jsonb DEFAULT '{}',
     max_skips integer DEFAULT 3,
@@ -12,7 +12,7 @@ CREATE OR REPLACE FUNCTION context(
     strategy text DEFAULT 'auto'
 ) RETURNS TABLE (
     step integer, verdict text, tokens integer, agent_id text, id uuid, content text,
-    memory_type text, created_at timestamptz, score float8, near uuid
+    memory_type text, created_at timestamptz, score float8, near uuid, relevance float8
 )
     LANGUAGE plpgsql VOLATILE SET search_path FROM CURRENT AS $function$
 #variable_conflict use_variable
@@ -22,10 +22,15 @@ DECLARE
     packing jsonb;
     sources jsonb;
     answered boolean;
+    hit_score float8;
     passed bigint;
     total bigint;
 BEGIN
+    min_relevance := coalesce(min_relevance, CASE WHEN query IS NOT NULL OR query_text IS NOT NULL
+                                                  THEN (facts_of(profile) ->> 'min_relevance')::float8 END);
     asked := question(@passed@);
+    -- A verdict on what is considered, not a condition: a rank index then finds the same.
+    asked.given := array_replace(asked.given, 'min_relevance', 'relevance');
     query_text := asked.asked_words;
     query_entities := asked.asked_entities;
     metadata := asked.contained;
@@ -55,9 +60,9 @@ BEGIN
         query, query_text IS NOT NULL, cardinality(query_entities) > 0, most, asked.given);
     WHILE sources IS NOT NULL LOOP
         FOR step, verdict, tokens, agent_id, id, content, memory_type, created_at, score, near,
-            passed, total IN
+            relevance, hit_score, passed, total IN
             EXECUTE context_text(profile, asked.facts, asked.given, query_text IS NOT NULL, true)
-            USING most, asked.moment, asked.owners, asked.weighed, sources || packing, asked.compared,
+            USING most, asked.moment, asked.owners, asked.weighed, sources || packing, asked.compared, asked.comparable,
                   @passed@
         LOOP
             answered := are_enough(sources, passed, total);
@@ -70,13 +75,13 @@ BEGIN
         sources := more_candidates(sources, passed, total);
     END LOOP;
     RETURN QUERY EXECUTE context_text(profile, asked.facts, asked.given, query_text IS NOT NULL, NULL)
-        USING most, asked.moment, asked.owners, asked.weighed, packing, asked.compared,
+        USING most, asked.moment, asked.owners, asked.weighed, packing, asked.compared, asked.comparable,
               @passed@;
 END
 $function$;
 
 COMMENT ON FUNCTION context IS
-    'The best memories for a prompt within max_tokens, packed by score as the repository does for its plain style, in their order; then what was left out, and why.';
+    'The best memories for a prompt within max_tokens, packed by score as the repository does for its plain style, in their order; then what was left out, and why. near: the memory that one is near to, or that a turn came along with.';
 
 CREATE OR REPLACE FUNCTION context_text(
     profile text, facts jsonb, given text[], has_words boolean, through_indexes boolean) RETURNS text
@@ -85,16 +90,22 @@ CREATE OR REPLACE FUNCTION context_text(
                        $text$WITH q AS NOT MATERIALIZED (
     SELECT {q}
 ), {ranked}, pool AS MATERIALIZED (
-    SELECT row_number() OVER (ORDER BY r.score DESC, r.id)::integer AS place, r.*,
-           m.content, m.memory_type, m.created_at, m.embedding,
-           reckoned_tokens(m.tokens, m.content, m.memory_type) AS cost
-      FROM q CROSS JOIN ranked r
-      JOIN agent_memories m ON m.agent_id = r.agent_id AND m.id = r.id AND m.agent_id {owned}
+    SELECT row_number() OVER (ORDER BY {beside} IS NOT NULL,
+                                       {beside} IS NULL AND r.relevance < q.min_relevance,
+                                       r.score DESC, r.id)::integer AS place, r.*, {beside} AS comes_with,
+           CASE WHEN {beside} IS NULL AND (r.relevance < q.min_relevance) IS NOT TRUE
+                THEN r.score END AS given
+      FROM q CROSS JOIN (
+        SELECT r.*, m.content, m.memory_type, m.created_at, m.embedding,
+               reckoned_tokens(m.tokens, m.content, m.memory_type) AS cost, {relevance} AS relevance
+          FROM q CROSS JOIN {found} r
+          JOIN agent_memories m ON m.agent_id = r.agent_id AND m.id = r.id AND m.agent_id {owned}) r
 )
 SELECT v.step, v.verdict, r.cost, r.agent_id, r.id, r.content, r.memory_type, r.created_at, r.score,
-       n.id{counts}
+       n.id, r.relevance{counts}
   FROM q CROSS JOIN LATERAL pack(
-           ARRAY(SELECT score FROM pool ORDER BY place), ARRAY(SELECT cost FROM pool ORDER BY place),
+           ARRAY(SELECT given FROM pool WHERE comes_with IS NULL ORDER BY place),
+           ARRAY(SELECT cost FROM pool ORDER BY place),
            ARRAY(SELECT memory_type FROM pool ORDER BY place),
            greatest((q.sources -> 'max_tokens')::integer - 5, 0), q.k,
            coalesce(q.min_score, 0), (q.sources -> 'max_skips')::integer,
@@ -102,8 +113,11 @@ SELECT v.step, v.verdict, r.cost, r.agent_id, r.id, r.content, r.memory_type, r.
            ARRAY(SELECT e.value::float8 FROM jsonb_each(q.sources -> 'reserve') e),
            CASE WHEN (q.sources -> 'compares')::boolean THEN ARRAY(
                SELECT similarity(a.embedding, b.embedding, 0) FROM pool a, pool b
+                WHERE a.given IS NOT NULL AND b.given IS NOT NULL
                 ORDER BY a.place, b.place) END,
-           (q.sources -> 'diversity')::float8, (q.sources ->> 'max_similarity')::float8) v
+           (q.sources -> 'diversity')::float8, (q.sources ->> 'max_similarity')::float8,
+           ARRAY(SELECT hit FROM ({along}) a ORDER BY hit, distance, turn),
+           ARRAY(SELECT turn FROM ({along}) a ORDER BY hit, distance, turn)) v
   JOIN pool r ON r.place = v.place
   LEFT JOIN pool n ON n.place = v.near
  ORDER BY v.verdict <> 'packed', CASE WHEN v.verdict = 'packed' THEN v.step END, r.place$text$);

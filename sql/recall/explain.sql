@@ -6,7 +6,7 @@ CREATE OR REPLACE FUNCTION explain(
     @arguments@
 ) RETURNS TABLE (
     agent_id text, rank bigint, ranked bigint, returned boolean, score float8, needed_score float8,
-    signals jsonb, reasons text[], terms jsonb
+    signals jsonb, reasons text[], terms jsonb, relevance float8, beside uuid, lent float8, lender uuid
 )
     LANGUAGE plpgsql STABLE SET search_path FROM CURRENT AS $function$
 #variable_conflict use_variable
@@ -14,8 +14,14 @@ DECLARE
     asked record;
     own record;
     unmet text[];
+    comes_along boolean;
+    floor float8 := min_relevance;
 BEGIN
+    IF query IS NOT NULL OR query_text IS NOT NULL THEN
+        min_relevance := coalesce(floor, 0);
+    END IF;
     asked := question(@passed@);
+    asked.given := array_append(asked.given, CASE WHEN min_relevance IS NOT NULL THEN 'relevance' END);
     query_text := asked.asked_words;
     query_entities := asked.asked_entities;
     metadata := asked.contained;
@@ -23,14 +29,15 @@ BEGIN
 WITH q AS NOT MATERIALIZED (
     SELECT {q}
 ), every AS MATERIALIZED (
-    SELECT m.agent_id, m.id, {score} AS score, {share} AS keyword
+    SELECT m.agent_id, m.id, {score} AS score, {share} AS keyword, {coverage} AS coverage
       FROM q CROSS JOIN agent_memories m
       {usage}
       {words}
      WHERE m.agent_id {owned}
        AND {passes}
-), own AS (
-    SELECT m.agent_id, m.id, {score} AS score, {share} AS keyword, jsonb_build_object({meets}) AS meets
+){hits}, own AS (
+    SELECT m.agent_id, m.id, {score} AS score, {share} AS keyword, {coverage} AS coverage,
+           jsonb_build_object({meets}) AS meets
       FROM q CROSS JOIN agent_memories m
       {usage}
       {words}
@@ -38,24 +45,28 @@ WITH q AS NOT MATERIALIZED (
      ORDER BY m.agent_id <> q.agent
      LIMIT 1
 ), last AS (
-    SELECT e.agent_id, e.id, e.score, e.keyword, NULL::jsonb AS meets FROM every e
+    SELECT e.agent_id, e.id, e.score, e.keyword, e.coverage, NULL::jsonb AS meets FROM {raised} e
      ORDER BY e.score DESC, e.id
     OFFSET $1 - 1 LIMIT 1
 ), described AS (
-    SELECT r.*, {signals} AS signals
+    SELECT r.*, {signals} AS signals, {relevance} AS relevance, octet_length(m.content) AS bytes
       FROM q CROSS JOIN (SELECT * FROM own UNION ALL SELECT * FROM last) r
       JOIN agent_memories m ON m.agent_id = r.agent_id AND m.id = r.id AND m.agent_id {owned}
       {usage}
 )
-SELECT o.agent_id, o.score, o.signals, o.meets, l.score AS last_score, l.signals AS last_signals,
+SELECT o.agent_id, f.score, o.score AS own_score, n.hit, o.signals, o.meets, o.relevance, o.keyword,
+       o.bytes, l.score AS last_score, l.signals AS last_signals,
        (SELECT count(*) FROM every) AS ranked,
-       (SELECT count(*) FROM every e
-         WHERE e.score > o.score OR e.score = o.score AND e.id < o.id) AS before
-  FROM described o LEFT JOIN described l ON l.meets IS NULL
+       (SELECT count(*) FROM {raised} e
+         WHERE e.score > f.score OR e.score = f.score AND e.id < o.id) AS before
+  FROM q CROSS JOIN described o
+  LEFT JOIN described l ON l.meets IS NULL
+  LEFT JOIN {nearest} n ON n.agent_id = o.agent_id AND n.id = o.id
+ CROSS JOIN LATERAL raised_score(o.score, coalesce(q.lend, 0), n.hit_score) f(score)
  WHERE o.meets IS NOT NULL$text$)
         INTO own
         USING k, asked.moment, asked.owners, asked.weighed, jsonb_build_array(memory_id),
-              asked.compared,
+              asked.compared, asked.comparable,
               @passed@;
     PERFORM require_found(agent, memory_id, own.agent_id IS NOT NULL);
     agent_id := own.agent_id;
@@ -68,17 +79,36 @@ SELECT o.agent_id, o.score, o.signals, o.meets, l.score AS last_score, l.signals
                    'contribution', s.weight * s.value,
                    'share', CASE WHEN own.score > 0 THEN s.weight * s.value / own.score ELSE 0 END,
                    'behind', s.weight * ((own.last_signals ->> s.name)::float8 - s.value))
+                   || CASE WHEN s.name = 'keyword' AND query_text IS NOT NULL THEN jsonb_build_object(
+                          'of_terms', own.keyword, 'length_factor', keyword(1, own.bytes, s.b, s.pivot))
+                      ELSE '{}' END
                    ORDER BY s.place)
           FROM (SELECT e.place, e.said ->> 'name' AS name, asked.weighed[e.place] AS weight,
-                       (own.signals ->> (e.said ->> 'name'))::float8 AS value
+                       (own.signals ->> (e.said ->> 'name'))::float8 AS value,
+                       (e.said ->> 'b')::float8 AS b, (e.said ->> 'pivot')::float8 AS pivot
                   FROM jsonb_array_elements(asked.facts -> 'signals') WITH ORDINALITY e(said, place)) s);
+    lent := own.score - own.own_score;
     unmet := ARRAY(SELECT e.key FROM jsonb_each(own.meets) e WHERE e.value = 'false' ORDER BY e.key);
-    reasons := ARRAY(SELECT unmet_condition(own.agent_id, memory_id, name, asked.moment)
+    IF lend IS NOT NULL THEN
+        lender := own.hit;
+    ELSIF own.before >= k OR own.score < min_score OR 'min_relevance' = ANY (unmet) THEN
+        beside := own.hit;
+    END IF;
+    -- What comes along needs neither score nor relevance.
+    comes_along := beside IS NOT NULL AND array_remove(unmet, 'min_relevance') = '{}';
+    IF comes_along THEN
+        unmet := '{}';
+    END IF;
+    relevance := own.relevance;
+    reasons := ARRAY(SELECT CASE WHEN name = 'min_relevance'
+                                 THEN format('its relevance %s is below min_relevance %s',
+                                             round(relevance::numeric, 6), floor)
+                                 ELSE unmet_condition(own.agent_id, memory_id, name, asked.moment) END
                        FROM unnest(unmet) name)
-        || CASE WHEN own.score < min_score
+        || CASE WHEN own.score < min_score AND NOT comes_along
                 THEN ARRAY[format('its score %s is below min_score %s', round(own.score::numeric, 6), min_score)]
                 ELSE '{}' END
-        || CASE WHEN unmet = '{}' AND rank > k
+        || CASE WHEN unmet = '{}' AND rank > k AND NOT comes_along
                 THEN ARRAY[format('outranked: %s memories come before it and %s are returned; the last of '
                                   'them scores %s, this one %s', own.before, k,
                                   round(own.last_score::numeric, 6), round(own.score::numeric, 6))]
@@ -87,18 +117,20 @@ SELECT o.agent_id, o.score, o.signals, o.meets, l.score AS last_score, l.signals
     terms := (
         SELECT coalesce(jsonb_agg(jsonb_build_object(
                    'term', t.term, 'matched', t.term = ANY (tsvector_to_array(m.terms)),
-                   'weight', t.weight, 'share', coalesce(t.weight / t.total, 0), 'memories', t.memories)
+                   'weight', t.weight, 'share', coalesce(t.weight / t.total, 0), 'memories', t.memories,
+                   'left_out', t.weight = 0)
                    ORDER BY t.weight DESC, t.term), '[]')
           FROM agent_memories m, LATERAL (
                 SELECT w.*, nullif(sum(w.weight) OVER (), 0) AS total
                   FROM term_weights(m.agent_id, query_text, true, asked.owners, as_of) w) t
-         WHERE m.agent_id = own.agent_id AND m.id = memory_id AND query_text IS NOT NULL);
+         WHERE m.agent_id = own.agent_id AND m.id = memory_id AND query_text IS NOT NULL
+           AND asked.facts ->> 'reads' LIKE '%words.share%');
     RETURN NEXT;
 END
 $function$;
 
 COMMENT ON FUNCTION explain IS
-    'Why recall with the same arguments returns a memory, or why not: its rank among those that pass, its score, each signal''s part of it, how far that is behind the last one returned, what keeps it out, and the terms of the query by weight.';
+    'Why recall with the same arguments returns a memory, or why not: its rank among those that pass, its score, each signal''s part of it, how far that is behind the last one returned, what keeps it out, the terms of the query by weight with those left out that no memory has, and its relevance. beside: the hit that it comes along with by expand_session; lent: what its score is raised by, a share of that of lender.';
 
 CREATE OR REPLACE FUNCTION unmet_condition(agent text, memory_id uuid, name text, moment timestamptz)
     RETURNS text

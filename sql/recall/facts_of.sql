@@ -61,3 +61,19 @@ $function$;
 
 COMMENT ON FUNCTION weights_of IS
     'The weights of a profile''s signals, in their order, or those given instead; a signal that is not named weighs 0.';
+
+CREATE OR REPLACE FUNCTION redistributed(facts jsonb, weights float8[], untold text[]) RETURNS float8[]
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+BEGIN ATOMIC
+    WITH told AS (
+        SELECT w.place, CASE WHEN s.said ->> 'name' = ANY (untold) THEN 0 ELSE w.weight END AS weight
+          FROM unnest(weights) WITH ORDINALITY w(weight, place)
+          JOIN jsonb_array_elements(facts -> 'signals') WITH ORDINALITY s(said, place) USING (place))
+    SELECT CASE WHEN sum(weight) > 0 AND untold <> '{}'
+                THEN array_agg(weight / (SELECT nullif(sum(weight), 0) FROM told) ORDER BY place)
+                ELSE weights END
+      FROM told;
+END;
+
+COMMENT ON FUNCTION redistributed IS
+    'The weights of a profile with those of the signals that a query does not tell given to the others, in proportion; as they are where no other signal weighs anything.';

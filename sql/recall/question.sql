@@ -3,7 +3,8 @@ CREATE OR REPLACE FUNCTION question(
     agent text,
     @arguments@,
     OUT moment timestamptz, OUT owners text[], OUT asked_entities text[], OUT asked_words text,
-    OUT weighed float8[], OUT facts jsonb, OUT given text[], OUT contained jsonb, OUT compared jsonb)
+    OUT weighed float8[], OUT facts jsonb, OUT given text[], OUT contained jsonb, OUT compared jsonb,
+    OUT comparable float8)
     LANGUAGE plpgsql STABLE PARALLEL SAFE SET search_path FROM CURRENT AS $function$
 #variable_conflict use_variable
 DECLARE
@@ -29,11 +30,14 @@ BEGIN
               FROM jsonb_array_elements(facts -> 'signals') WITH ORDINALITY s(said, place)));
     END IF;
     PERFORM require_count('k', k, 1, 1000000);
+    PERFORM require_count('expand_session', expand_session, 0, 10);
     PERFORM require_share(one.name, one.value)
        FROM (VALUES ('min_score', min_score), ('min_similarity', min_similarity),
-                    ('min_trust', min_trust)) one(name, value) WHERE one.value IS NOT NULL;
+                    ('min_relevance', min_relevance), ('min_trust', min_trust)) one(name, value) WHERE one.value IS NOT NULL;
     FOR moment_given IN VALUES ('as_of', as_of), ('created_after', created_after),
-                               ('created_before', created_before) LOOP
+                               ('created_before', created_before),
+                               ('query_time', lower(query_time)),
+                               ('query_time', upper(query_time)) LOOP
         IF NOT moment_given.column2 BETWEEN '0001-01-02 00:00+00' AND '9999-12-30 00:00+00' THEN
             RAISE EXCEPTION '% must lie within 0001-01-02 and 9999-12-30, got %',
                 moment_given.column1, moment_given.column2
@@ -52,8 +56,20 @@ BEGIN
     ELSIF label_kinds IS NOT NULL AND labels IS NULL THEN
         RAISE EXCEPTION 'label_kinds narrows labels down: give labels too'
             USING ERRCODE = 'invalid_parameter_value';
+    ELSIF NOT (lend > 0 AND lend < 1) THEN
+        RAISE EXCEPTION 'lend must lie between 0 and 1, got %; leave it out to lend none', lend
+            USING ERRCODE = 'invalid_parameter_value';
+    ELSIF lend IS NOT NULL AND expand_session = 0 THEN
+        RAISE EXCEPTION 'lend needs expand_session: how many turns away a hit lends'
+            USING ERRCODE = 'invalid_parameter_value';
     ELSIF query IS NULL AND min_similarity IS NOT NULL THEN
         RAISE EXCEPTION 'min_similarity needs a query vector'
+            USING ERRCODE = 'invalid_parameter_value';
+    ELSIF query IS NULL AND query_text IS NULL AND min_relevance IS NOT NULL THEN
+        RAISE EXCEPTION 'min_relevance needs a query vector or query_text'
+            USING ERRCODE = 'invalid_parameter_value';
+    ELSIF query_time IS NOT NULL AND (lower(query_time) < upper(query_time)) IS NOT TRUE THEN
+        RAISE EXCEPTION 'query_time must be a range with a beginning and a later end, got %', query_time
             USING ERRCODE = 'invalid_parameter_value';
     ELSIF length(text) > 10000 THEN
         RAISE EXCEPTION 'text may have at most 10,000 characters, got %', length(text)
@@ -62,11 +78,21 @@ BEGIN
     PERFORM require_vector(query);
     compared := metadata_comparisons(metadata);
     contained := metadata - ARRAY(SELECT one ->> 'key' FROM jsonb_array_elements(compared) one);
-    asked_words := CASE WHEN facts ->> 'reads' LIKE '%words.share%' THEN query_text END;
+    asked_words := CASE WHEN facts ->> 'reads' LIKE '%words.share%' OR min_relevance IS NOT NULL
+                        THEN query_text END;
+    comparable := CASE WHEN query IS NULL OR NOT EXISTS (SELECT FROM query_terms(asked_words))
+                       THEN 1 ELSE 2 END;
     asked_entities := ARRAY(SELECT DISTINCT one FROM unnest(query_entities) one WHERE one IS NOT NULL);
     IF cardinality(asked_entities) > 32 THEN
         RAISE EXCEPTION 'query_entities may hold at most 32, got %', cardinality(asked_entities)
             USING ERRCODE = 'invalid_parameter_value';
+    END IF;
+    IF facts ? 'redistribute' THEN
+        weighed := redistributed(facts, weighed, array_remove(ARRAY[
+            CASE WHEN query IS NULL THEN 'similarity' END,
+            CASE WHEN cardinality(asked_entities) = 0 THEN 'entity_overlap' END,
+            CASE WHEN query_time IS NULL THEN 'time' END,
+            CASE WHEN NOT EXISTS (SELECT FROM query_terms(asked_words)) THEN 'keyword' END], NULL));
     END IF;
     given := ARRAY(
         SELECT f.key
@@ -84,7 +110,12 @@ BEGIN
     ) || array_remove(ARRAY[
         CASE WHEN as_of IS NOT NULL THEN 'as_of' END,
         CASE WHEN min_similarity IS NOT NULL THEN 'min_similarity' END,
+        CASE WHEN min_relevance IS NOT NULL THEN 'min_relevance' END,
+        CASE WHEN lend IS NOT NULL THEN 'lend' WHEN expand_session > 0 THEN 'expand_session' END,
         CASE WHEN cardinality(owners) > 1 THEN 'teams' END,
+        CASE WHEN query_time IS NOT NULL AND EXISTS (
+            SELECT FROM jsonb_array_elements(facts -> 'signals') WITH ORDINALITY s(said, place)
+             WHERE s.said ->> 'name' = 'time' AND weighed[s.place] > 0) THEN 'query_time' END,
         CASE WHEN include_invalid OR statuses <> '{active}' THEN 'not_recalled' END,
         CASE WHEN include_invalid IS NOT TRUE THEN 'valid' END,
         CASE WHEN query IS NOT NULL AND (facts -> 'requires_embedding')::boolean THEN 'embedding' END

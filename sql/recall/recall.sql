@@ -7,7 +7,7 @@ CREATE OR REPLACE FUNCTION recall(
     strategy text DEFAULT 'auto'
 ) RETURNS TABLE (
     agent_id text, id uuid, content text, memory_type text, created_at timestamptz,
-    score float8, similarity float8, signals jsonb
+    score float8, similarity float8, signals jsonb, beside uuid, lent float8, lender uuid
 )
     LANGUAGE plpgsql VOLATILE ROWS 10 SET search_path FROM CURRENT AS $function$
 #variable_conflict use_variable
@@ -15,6 +15,7 @@ DECLARE
     asked record;
     sources jsonb;
     answered boolean := false;
+    hit_score float8;
     passed bigint;
     total bigint;
     hit_owners text[] := '{}';
@@ -31,20 +32,21 @@ BEGIN
         -- No loop over its rows would run in parallel.
         RETURN QUERY
             EXECUTE search_text(profile, asked.facts, asked.given, query_text IS NOT NULL, NULL)
-            USING k, asked.moment, asked.owners, asked.weighed, sources, asked.compared,
+            USING k, asked.moment, asked.owners, asked.weighed, sources, asked.compared, asked.comparable,
                   @passed@;
         RETURN;
     END IF;
     WHILE NOT answered LOOP
         answered := sources IS NULL;
-        FOR agent_id, id, content, memory_type, created_at, score, similarity, signals, passed, total IN
+        FOR agent_id, id, content, memory_type, created_at, score, similarity, signals, beside, lent,
+            lender, hit_score, passed, total IN
             EXECUTE search_text(profile, asked.facts, asked.given, query_text IS NOT NULL, NOT answered)
-            USING k, asked.moment, asked.owners, asked.weighed, sources, asked.compared,
+            USING k, asked.moment, asked.owners, asked.weighed, sources, asked.compared, asked.comparable,
                   @passed@
         LOOP
             answered := sources IS NULL OR are_enough(sources, passed, total);
             EXIT WHEN NOT answered;
-            CONTINUE WHEN score < min_score;
+            CONTINUE WHEN hit_score < min_score;
             RETURN NEXT;
             hit_owners := hit_owners || agent_id;
             hit_ids := hit_ids || id;
@@ -54,11 +56,12 @@ BEGIN
     IF touch THEN
         FOR owner IN SELECT DISTINCT o FROM unnest(hit_owners) o ORDER BY o LOOP
             PERFORM touch(owner, ARRAY(SELECT h.id FROM unnest(hit_owners, hit_ids) h(o, id)
-                                        WHERE h.o = owner));
+                                        WHERE h.o = owner),
+                          asked.facts ->> 'accessed_by' IS DISTINCT FROM 'use');
         END LOOP;
     END IF;
 END
 $function$;
 
 COMMENT ON FUNCTION recall IS
-    'The k best memories for a query by a profile, best first, ties by id: its score, similarity and signals; touch counts their retrieval.';
+    'The k best memories for a query by a profile, best first, ties by id: its score, similarity and signals; touch counts their retrieval, and moves their clock last_accessed_at unless the profile is accessed by use. beside: the hit that a turn came along with by expand_session; lent: what the score was raised by, a share of that of lender.';

@@ -25,7 +25,7 @@ BEGIN
     RETURN NEXT '';
     FOR line IN EXECUTE CASE WHEN run THEN 'EXPLAIN (VERBOSE, ANALYZE, BUFFERS) '
                              ELSE 'EXPLAIN (VERBOSE) ' END || statement
-        USING k, asked.moment, asked.owners, asked.weighed, sources, asked.compared,
+        USING k, asked.moment, asked.owners, asked.weighed, sources, asked.compared, asked.comparable,
               @passed@
     LOOP
         RETURN NEXT regexp_replace(line, '\[[-0-9.e,]{40,}\]', '[…]', 'g');  -- the query vector

@@ -6,29 +6,64 @@ CREATE OR REPLACE FUNCTION recall_text(
     RETURNS text
     LANGUAGE plpgsql STABLE PARALLEL SAFE SET search_path FROM CURRENT AS $function$
 DECLARE
-    named text[] := regexp_split_to_array($$most, moment, owners, weighed, sources, compared,
+    named text[] := regexp_split_to_array($$most, moment, owners, weighed, sources, compared, comparable,
         @passed@$$, ',\s+');
     reads text := replace(facts ->> 'reads', 'coalesce(words.share, 0)', '{share}');
     found text := template;
+    along boolean := 'expand_session' = ANY (given);
+    lends boolean := 'lend' = ANY (given);
     asked record;
     put_in text[];
+    relevance text := (SELECT split_part(c.condition, ' >= ', 1) FROM recall_conditions() c
+                        WHERE c.name = 'min_relevance');
 BEGIN
     -- A comparison of metadata is called by its operator and its place: '$gte 0'.
+    -- What comes along needs no relevance of its own, as it needs no score.
     SELECT string_agg(format('(%s)', a.condition), E'\n       AND ') AS passes,
+           string_agg(format('(%s)', a.condition), E'\n       AND ')
+               FILTER (WHERE NOT (along AND a.name = 'min_relevance')) AS turns_pass,
            string_agg(format('%L, coalesce(%s, false)', a.name, a.condition), ', ') AS meets
       INTO asked
       FROM (SELECT g.name, replace(c.condition, '{0,', format('{%s,', split_part(g.name, ' ', 2)))
               FROM unnest(given) g(name)
               JOIN recall_conditions() c ON c.name = split_part(g.name, ' ', 1)) a(name, condition);
     FOREACH put_in SLICE 1 IN ARRAY ARRAY[
-        ['{ranked}', ranked_text(through_indexes)],
+        ['{ranked}', ranked_text(through_indexes)
+                     || CASE WHEN along OR lends THEN turns_text(through_indexes, lends) ELSE '' END],
+        ['{hits}', CASE WHEN along OR lends THEN hits_text(lends) ELSE '' END],
+        ['{nearest}', CASE WHEN along OR lends THEN 'nearest'
+                           ELSE '(SELECT NULL AS agent_id, NULL::uuid AS id, NULL::uuid AS hit, '
+                                'NULL::float8 AS hit_score WHERE false)' END],
+        ['{raised}', CASE WHEN lends THEN 'raised' ELSE 'every' END],
+        ['{turns beside the best}', CASE WHEN along OR lends THEN beside_text() ELSE '' END],
+        ['{most}', CASE WHEN lends THEN 'greatest($1, 20)' ELSE '$1' END],
+        ['{found}', CASE WHEN along OR lends THEN 'found' ELSE 'ranked' END],
+        ['{turns}', CASE WHEN along THEN 'r.beside, 0::float8 AS lent, NULL::uuid AS lender'
+                         WHEN lends THEN 'NULL::uuid AS beside, r.lent, r.lender'
+                         ELSE 'NULL::uuid AS beside, 0::float8 AS lent, NULL::uuid AS lender' END],
+        ['{beside}', CASE WHEN along THEN 'r.beside' ELSE 'NULL::uuid' END],
+        ['{along}', CASE WHEN along
+                         THEN 'SELECT h.place AS hit, t.place AS turn, b.distance FROM beside b
+                JOIN pool h ON h.agent_id = b.agent_id AND h.id = b.hit
+                JOIN pool t ON t.agent_id = b.agent_id AND t.id = b.id'
+                         ELSE 'SELECT 0 AS hit, 0 AS turn, 0 AS distance WHERE false' END],
+        ['{passages}', CASE WHEN along THEN passages_text() ELSE '' END],
         ['{score}', format('score_%s(%s, q.weighed)', profile, reads)],
         ['{signals}', format('signals_%s(%s)', profile, replace(reads, '{share}', 'r.keyword'))],
         ['{passes}', asked.passes],
+        ['{turns pass}', coalesce(asked.turns_pass, 'true')],
+        ['{relevance}', CASE WHEN 'relevance' = ANY (given)
+            THEN replace(replace(relevance, '{share}', 'r.keyword'), '{coverage}', 'r.coverage')
+            ELSE 'NULL::float8' END],
+        ['{covered}', CASE WHEN 'relevance' = ANY (given) THEN ', e.coverage' ELSE '' END],
+        ['{carried}', CASE WHEN 'relevance' = ANY (given) THEN ', {coverage} AS coverage' ELSE '' END],
         ['{meets}', asked.meets],
-        ['{counts}', CASE through_indexes WHEN true THEN ', r.passed, r.total'
-                                          WHEN false THEN ', NULL::bigint, NULL::bigint' ELSE '' END],
-        ['{floor}', CASE WHEN through_indexes THEN '' ELSE 'WHERE r.score >= coalesce(q.min_score, 0)' END],
+        ['{counts}', CASE through_indexes WHEN true THEN ', {hit_score}, r.passed, r.total'
+                                          WHEN false THEN ', NULL::float8, NULL::bigint, NULL::bigint'
+                                          ELSE '' END],
+        ['{floor}', CASE WHEN through_indexes THEN ''
+                         ELSE 'WHERE {hit_score} >= coalesce(q.min_score, 0)' END],
+        ['{hit_score}', CASE WHEN along THEN 'r.hit_score' ELSE 'r.score' END],
         ['{usage}', CASE WHEN reads LIKE '%u.%' OR 'min_trust' = ANY (given) THEN
       'LEFT JOIN memory_usage u
         ON u.agent_id = m.agent_id AND u.memory_id = m.id AND u.agent_id {owned}' ELSE '' END],
@@ -41,12 +76,13 @@ BEGIN
         ['{words of candidates}', CASE WHEN has_words THEN
       'CROSS JOIN LATERAL (
           SELECT least(coalesce(sum(a.weight) FILTER (WHERE a.term = ANY (its.terms))
-                                / sum(a.weight), 0), 1) AS share
+                                / sum(a.weight), 0), 1) AS share, sum(a.weight) / sum(a.idf) AS coverage
             FROM (SELECT tsvector_to_array(m.terms) AS terms OFFSET 0) its,
-                 unnest(t.terms, t.weights) a(term, weight)) words' ELSE '' END],
+                 unnest(t.terms, t.weights, t.idfs) a(term, weight, idf)) words' ELSE '' END],
         ['{asked about}', CASE WHEN 'as_of' = ANY (given) THEN 'q.moment' ELSE 'NULL' END],
         ['{owned}', CASE WHEN 'teams' = ANY (given) THEN '= ANY (q.owners)' ELSE '= q.owners[1]' END],
-        ['{share}', CASE WHEN has_words THEN 'coalesce(words.share, 0)' ELSE '0::float8' END]
+        ['{share}', CASE WHEN has_words THEN 'coalesce(words.share, 0)' ELSE '0::float8' END],
+        ['{coverage}', CASE WHEN has_words THEN 'words.coverage' ELSE '0::float8' END]
     ] LOOP
         found := replace(found, put_in[1], put_in[2]);
     END LOOP;
@@ -75,7 +111,8 @@ CREATE OR REPLACE FUNCTION ranked_text(through_indexes boolean) RETURNS text
 ), terms AS MATERIALIZED (
     SELECT s.owner_id, array_agg(t.term ORDER BY t.term) AS terms,
            array_agg(t.memories ORDER BY t.term) AS memories,
-           array_agg(t.weight ORDER BY t.term) AS weights
+           array_agg(t.weight ORDER BY t.term) AS weights,
+           array_agg(t.idf ORDER BY t.term) AS idfs
       FROM q CROSS JOIN sources s
      CROSS JOIN LATERAL term_weights(s.owner_id, q.query_text, false, q.owners, {asked about}) t
      WHERE q.query_text IS NOT NULL
@@ -83,7 +120,7 @@ CREATE OR REPLACE FUNCTION ranked_text(through_indexes boolean) RETURNS text
 ), nominated AS (
     SELECT s.owner_id, c.memory_id AS id, min(s.number) FILTER (WHERE c.from_index) AS source
       FROM q CROSS JOIN sources s
-      LEFT JOIN terms t ON t.owner_id = s.owner_id
+      LEFT JOIN terms t ON t.owner_id = s.owner_id AND q.sources -> 'words' <> 'null'
      CROSS JOIN LATERAL rank_candidates(
          s.owner_id, s.relation, s.direction, (q.sources -> 'candidates')::integer,
          s.built_at, s.used_since, (q.sources -> 'reach')::integer,
@@ -92,7 +129,7 @@ CREATE OR REPLACE FUNCTION ranked_text(through_indexes boolean) RETURNS text
          (q.sources -> 'words' -> 'b')::float8, (q.sources -> 'words' -> 'pivot')::float8) c
      GROUP BY s.owner_id, c.memory_id
 ), every AS MATERIALIZED (
-    SELECT m.agent_id, m.id, {score} AS score, {share} AS keyword, n.source
+    SELECT m.agent_id, m.id, {score} AS score, {share} AS keyword{carried}, n.source
       FROM q CROSS JOIN nominated n
       JOIN agent_memories m ON m.agent_id = n.owner_id AND m.id = n.id
       {usage}
@@ -101,7 +138,7 @@ CREATE OR REPLACE FUNCTION ranked_text(through_indexes boolean) RETURNS text
      WHERE m.agent_id {owned}
        AND {passes}
     UNION ALL
-    SELECT m.agent_id, m.id, {score}, {share}, NULL
+    SELECT m.agent_id, m.id, {score}, {share}{carried}, NULL
       FROM q CROSS JOIN agent_memories m
       {usage}
       {words}
@@ -114,20 +151,119 @@ CREATE OR REPLACE FUNCTION ranked_text(through_indexes boolean) RETURNS text
            count(*) OVER () AS total
       FROM every e
      ORDER BY score DESC, e.id
-     LIMIT $1
+     LIMIT {most}
 )$text$ ELSE $text$ranked AS (
-    SELECT m.agent_id, m.id, {score} AS score, {share} AS keyword
+    SELECT m.agent_id, m.id, {score} AS score, {share} AS keyword{carried}
       FROM q CROSS JOIN agent_memories m
       {usage}
       {words}
      WHERE m.agent_id {owned}
        AND {passes}
      ORDER BY score DESC, m.id
-     LIMIT $1
+     LIMIT {most}
 )$text$ END;
 
 COMMENT ON FUNCTION ranked_text IS
     'The part of a statement that ranks: every memory scored, or the candidates of rank indexes.';
+
+-- After `ranked`. The 20 best lend at least, however few are asked for. Words are weighed as they are
+-- for what was ranked.
+CREATE OR REPLACE FUNCTION turns_text(through_indexes boolean, lends boolean) RETURNS text
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    RETURN replace($text${turns beside the best}, terms_of_turns AS MATERIALIZED (
+    SELECT o.owner_id, array_agg(t.term ORDER BY t.term) AS terms,
+           array_agg(t.weight ORDER BY t.term) AS weights,
+           array_agg(t.idf ORDER BY t.term) AS idfs
+      FROM q CROSS JOIN unnest(q.owners) o(owner_id)
+     CROSS JOIN LATERAL term_weights(
+           o.owner_id, q.query_text, {exact}, q.owners, {asked about}) t
+     WHERE q.query_text IS NOT NULL
+     GROUP BY o.owner_id
+), others AS (
+    SELECT m.agent_id, m.id, {score} AS score, {share} AS keyword{carried}, n.hit, n.hit_score
+      FROM q CROSS JOIN nearest n
+      JOIN agent_memories m ON m.agent_id = n.agent_id AND m.id = n.id
+      {usage}
+      LEFT JOIN terms_of_turns t ON t.owner_id = n.agent_id
+      {words of candidates}
+     WHERE m.agent_id {owned}
+       AND NOT EXISTS (SELECT FROM ranked r WHERE r.agent_id = n.agent_id AND r.id = n.id)
+       AND {turns pass}
+)$text$, '{exact}', CASE WHEN through_indexes THEN 'false' ELSE 'true' END)
+    || CASE WHEN lends THEN $text$, found AS (
+    SELECT e.agent_id, e.id, f.score, e.keyword{covered}, f.score - e.score AS lent, n.hit AS lender$text$
+    ELSE $text$, found AS (
+    SELECT e.agent_id, e.id, e.score, e.keyword{covered}, e.hit AS beside, e.hit_score$text$ END
+    || CASE WHEN through_indexes THEN ', (SELECT max(r.passed) FROM ranked r) AS passed, '
+                                      '(SELECT max(r.total) FROM ranked r) AS total'
+       ELSE '' END
+    || $text$
+      FROM q CROSS JOIN (SELECT e.agent_id, e.id, e.score, e.keyword{covered}, NULL::uuid AS hit,
+                                e.score AS hit_score
+                           FROM ranked e
+                          UNION ALL
+                         SELECT o.* FROM others o) e$text$
+    || CASE WHEN lends THEN $text$
+      LEFT JOIN nearest n ON n.agent_id = e.agent_id AND n.id = e.id
+     CROSS JOIN LATERAL raised_score(e.score, q.lend, n.hit_score) f(score)
+     ORDER BY f.score DESC, e.id
+     LIMIT $1$text$ ELSE '' END || E'\n)';
+
+COMMENT ON FUNCTION turns_text IS
+    'The part of a statement that scores the turns beside the best, and ranks them with what these lend.';
+
+CREATE OR REPLACE FUNCTION beside_text() RETURNS text
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    RETURN $text$, beside AS MATERIALIZED (
+    SELECT r.agent_id, b.id, r.id AS hit, r.score AS hit_score, b.distance
+      FROM q CROSS JOIN ranked r
+     CROSS JOIN LATERAL turns_beside(r.agent_id, r.id, q.expand_session) b
+), nearest AS (
+    SELECT DISTINCT ON (b.agent_id, b.id) b.agent_id, b.id, b.hit, b.hit_score
+      FROM beside b
+     ORDER BY b.agent_id, b.id, b.hit_score DESC, b.hit
+)$text$;
+
+COMMENT ON FUNCTION beside_text IS
+    'The part of a statement that looks for the turns beside the best: each pair, and each turn once with the best hit.';
+
+-- For explain, to which every memory's score is known.
+CREATE OR REPLACE FUNCTION hits_text(lends boolean) RETURNS text
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    RETURN $text$, ranked AS MATERIALIZED (
+    SELECT e.* FROM q CROSS JOIN every e$text$
+    || CASE WHEN lends THEN '' ELSE ' WHERE e.score >= coalesce(q.min_score, 0)' END
+    || $text$
+     ORDER BY e.score DESC, e.id
+     LIMIT {most}
+){turns beside the best}$text$
+    || CASE WHEN lends THEN $text$, raised AS (
+    SELECT e.agent_id, e.id, f.score, e.keyword, e.coverage
+      FROM q CROSS JOIN every e
+      LEFT JOIN nearest n ON n.agent_id = e.agent_id AND n.id = e.id
+     CROSS JOIN LATERAL raised_score(e.score, q.lend, n.hit_score) f(score)
+)$text$ ELSE '' END;
+
+COMMENT ON FUNCTION hits_text IS
+    'The part of a statement that looks for the turns beside the best of all, and raises scores by what these lend.';
+
+CREATE OR REPLACE FUNCTION passages_text() RETURNS text
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    RETURN replace($text$max(r.hit_score) OVER ({passage}) DESC,
+    first_value(coalesce(r.beside, r.id)) OVER (
+        {passage} ORDER BY r.hit_score DESC, coalesce(r.beside, r.id)),
+    m.turn, m.created_at, r.id, $text$, '{passage}',
+    'PARTITION BY r.agent_id, m.session, CASE WHEN m.session IS NULL THEN r.id END');
+
+COMMENT ON FUNCTION passages_text IS
+    'The order of passages, by the best hit of each, and of the turns in them.';
+
+CREATE OR REPLACE FUNCTION raised_score(score float8, share float8, hit_score float8) RETURNS float8
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    RETURN greatest(score, least(score + share * coalesce(hit_score, 0), 1));
+
+COMMENT ON FUNCTION raised_score IS
+    'The score of a turn beside a hit that lends it a share of its own; NULL: beside none.';
 
 -- What keeps a memory m with its usage u out of an answer to the question q.
 CREATE OR REPLACE FUNCTION recall_conditions() RETURNS TABLE (name text, condition text)
@@ -158,6 +294,7 @@ BEGIN ATOMIC
         ('min_trust', $condition$m.trust IS NOT NULL AND CASE WHEN q.apply_decay THEN decayed_trust(m.trust, u.last_accessed_at, q.moment, m.trust_curve, m.trust_half_life_hours, 0.5) ELSE coalesce(m.trust, 0.5) END >= q.min_trust$condition$),
         ('embedding', $condition$m.embedding IS NOT NULL$condition$),
         ('min_similarity', $condition$similarity(m.embedding, q.query, NULL) >= q.min_similarity$condition$),
+        ('min_relevance', $condition$relevance(similarity(m.embedding, q.query, NULL), keyword({share} * {coverage}, octet_length(m.content), 0.8, 400), q.comparable) >= q.min_relevance$condition$),
         ('label_kinds', $condition$EXISTS (SELECT 1 FROM memory_labels WHERE memory_labels.agent_id = m.agent_id AND memory_labels.memory_id = m.id AND memory_labels.value = ANY (q.labels) AND memory_labels.agent_id = ANY (q.owners) AND memory_labels.kind = ANY (q.label_kinds))$condition$),
         ('$eq', $condition$coalesce(jsonb_extract_path(m.metadata, (q.compared #>> '{0,key}')) = (q.compared #> '{0,value}'), false)$condition$),
         ('$ne', $condition$NOT coalesce(jsonb_extract_path(m.metadata, (q.compared #>> '{0,key}')) = (q.compared #> '{0,value}'), false)$condition$),

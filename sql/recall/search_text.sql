@@ -8,12 +8,13 @@ CREATE OR REPLACE FUNCTION search_text(
     SELECT {q}
 ), {ranked}
 SELECT m.agent_id, m.id, m.content, m.memory_type, m.created_at, r.score,
-       similarity(m.embedding, q.query, NULL) AS similarity, {signals} AS signals{counts}
-  FROM q CROSS JOIN ranked r
+       similarity(m.embedding, q.query, NULL) AS similarity, {signals} AS signals,
+       {turns}{counts}
+  FROM q CROSS JOIN {found} r
   JOIN agent_memories m ON m.agent_id = r.agent_id AND m.id = r.id AND m.agent_id {owned}
   {usage}
  {floor}
- ORDER BY r.score DESC, r.id$text$);
+ ORDER BY {passages}r.score DESC, r.id$text$);
 
 COMMENT ON FUNCTION search_text IS
     'The text that recall runs: every memory scored, or the candidates of rank indexes.';

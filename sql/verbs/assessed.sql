@@ -16,7 +16,8 @@ CREATE OR REPLACE FUNCTION assessed(
             m.valid_from, m.valid_until,
             nullif(coalesce(m.expires_at, now() + t.expires_after_hours * interval '1 hour'),
                    'infinity'),
-            NULL::timestamptz, 'active' AS status, given.tier, coalesce(m.memory_type, 'episodic'),
+            NULL::timestamptz, m.observed_at, 'active' AS status, given.tier,
+            coalesce(m.memory_type, 'episodic'),
             nullif(coalesce(m.trust_curve, d.trust_curve, others.trust_curve), 'none'),
             coalesce(m.entities, '{}'), m.embedding, m.content, content_hash(m.content),
             m.embedding_model, coalesce(m.additional_types, '{}'), m.memory_nature,
@@ -25,8 +26,8 @@ CREATE OR REPLACE FUNCTION assessed(
             m.component, m.output_type, m.domain, m.category, m."loop", m.quality_score,
             m.compliant, coalesce(m.requires_approval, false), coalesce(m.has_errors, false),
             coalesce(m.violates_policy, false), coalesce(m.under_policy_review, false),
-            m.observed_at, NULL::text, NULL::uuid, to_timestamp(m.ordinality), NULL::tsvector, m.tokens,
-            m.key, CASE WHEN m.key IS NULL THEN assessed.edition END
+            NULL::text, NULL::uuid, to_timestamp(m.ordinality), NULL::tsvector, m.tokens,
+            m.key, CASE WHEN m.key IS NULL THEN assessed.edition END, m.session, m.turn
           -- In subselects, so that a plan does not depend on how many there are and is kept. The
           -- ids are the column `unnest`, after those of the memories.
           FROM ROWS FROM (unnest((SELECT memories)), unnest((SELECT ids))) WITH ORDINALITY m

@@ -1,12 +1,18 @@
-CREATE OR REPLACE FUNCTION count_retrievals(agent text, memory_ids uuid[]) RETURNS void
+-- A memory may be told again out of order, or by a client whose clock is ahead: its clock
+-- last_accessed_at never moves back, not to before its creation, nor beyond now.
+CREATE OR REPLACE FUNCTION count_retrievals(
+    agent text, memory_ids uuid[], moments timestamptz[]) RETURNS void
     LANGUAGE plpgsql SET search_path FROM CURRENT AS $function$
 #variable_conflict use_column
-DECLARE
-    moment timestamptz := now();
 BEGIN
     INSERT INTO memory_usage AS u (agent_id, memory_id, retrieval_count, last_accessed_at)
-    SELECT agent, id, count(*)::integer, moment FROM unnest(memory_ids) id
-     GROUP BY id ORDER BY id
+    SELECT agent, r.id, count(*)::integer,
+           max(CASE WHEN r.moment IS NOT NULL
+                    THEN least(greatest(r.moment, (
+                             SELECT m.created_at FROM agent_memories m
+                              WHERE m.agent_id = agent AND m.id = r.id)), now()) END)
+      FROM unnest(memory_ids, moments) r(id, moment)
+     GROUP BY r.id ORDER BY r.id
         ON CONFLICT (agent_id, memory_id) DO UPDATE
        SET retrieval_count = u.retrieval_count + excluded.retrieval_count,
            last_accessed_at = greatest(u.last_accessed_at, excluded.last_accessed_at);
@@ -14,4 +20,4 @@ END
 $function$;
 
 COMMENT ON FUNCTION count_retrievals IS
-    'Counts a retrieval of each memory, now, as often as it is named; locked in the order of the key.';
+    'Counts a retrieval of each memory, as often as it is named, each at its moment (NULL: unknown, the clock stays); locked in the order of the key.';

@@ -18,7 +18,8 @@ BEGIN
             memory_nature, content_type, subject, tags, metadata, trust_provenance,
             trust_consensus, trust_governance, trust_usage, component, output_type, domain,
             category, "loop", quality_score, compliant, requires_approval, has_errors,
-            violates_policy, under_policy_review, observed_at, tokens, key, edition)
+            violates_policy, under_policy_review, observed_at, tokens, key, edition,
+            session, turn)
         SELECT agent, m.id, m.usefulness, m.confidence, m.importance, m.trust,
                m.trust_half_life_hours, m.created_at, m.updated_at, m.valid_from, m.valid_until,
                m.expires_at, m.status, m.tier, m.memory_type, m.trust_curve, m.entities,
@@ -27,7 +28,7 @@ BEGIN
                m.trust_consensus, m.trust_governance, m.trust_usage, m.component, m.output_type,
                m.domain, m.category, m."loop", m.quality_score, m.compliant, m.requires_approval,
                m.has_errors, m.violates_policy, m.under_policy_review, m.observed_at, m.tokens,
-               m.key, m.edition
+               m.key, m.edition, m.session, m.turn
           FROM assessed(agent, memories, ids, insert_memories.edition) m
          -- A subselect that is asked for each: joined, all of an owner might be read.
          WHERE m.edition IS NULL OR m.edition > 0

@@ -13,7 +13,7 @@ BEGIN
            FROM agent_memories m
            LEFT JOIN memory_usage u ON u.agent_id = m.agent_id AND u.memory_id = m.id AND u.agent_id = $1
           CROSS JOIN (SELECT $2 AS query, now() AS moment, NULL::text[] AS query_entities,
-                             true AS apply_decay) q
+                             NULL::tstzrange AS query_time, true AS apply_decay) q
           CROSS JOIN (SELECT 0::float8 AS share) words
           WHERE m.agent_id = $1 AND m.status = ''active'' AND score_%s(%s, $3) < $4',
         profile, facts ->> 'reads')

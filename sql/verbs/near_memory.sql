@@ -11,6 +11,7 @@ BEGIN
     SELECT m.id, near.similarity FROM agent_memories m
      CROSS JOIN LATERAL (SELECT similarity(m.embedding, new.embedding, 0) AS similarity) near
      WHERE m.agent_id = agent AND m.status = 'active' AND m.embedding IS NOT NULL
+       AND m.session IS NULL  -- a turn is known by its place
        AND is_valid(m.valid_from, m.valid_until, m.invalidated_at, m.expires_at, moment)
        AND near.similarity > threshold
      ORDER BY EXISTS (SELECT FROM memory_events e
@@ -21,7 +22,7 @@ END
 $function$;
 
 COMMENT ON FUNCTION near_memory IS
-    'The active, valid memory most similar to the new one, if it is more than threshold so.';
+    'The active, valid memory, no turn of a session, most similar to the new one, if it is more than threshold so.';
 
 CREATE OR REPLACE FUNCTION wait_for_near_writers(agent text) RETURNS void
     LANGUAGE plpgsql SET search_path FROM CURRENT AS $function$

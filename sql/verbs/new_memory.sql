@@ -18,17 +18,18 @@ CREATE OR REPLACE FUNCTION new_memory(
     violates_policy boolean DEFAULT NULL, under_policy_review boolean DEFAULT NULL,
     created_at timestamptz DEFAULT NULL, observed_at timestamptz DEFAULT NULL,
     valid_from timestamptz DEFAULT NULL, valid_until timestamptz DEFAULT NULL,
-    expires_at timestamptz DEFAULT NULL, tokens integer DEFAULT NULL) RETURNS agent_memories
+    expires_at timestamptz DEFAULT NULL, tokens integer DEFAULT NULL, session text DEFAULT NULL,
+    turn integer DEFAULT NULL) RETURNS agent_memories
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
     -- In the order of the table's columns.
     RETURN ROW(
         NULL, id, usefulness, confidence, importance, trust, trust_half_life_hours, created_at,
-        NULL, valid_from, valid_until, expires_at, NULL, NULL, tier, memory_type, trust_curve,
-        entities, embedding, content, NULL, embedding_model, additional_types, memory_nature,
-        content_type, subject, tags, metadata, NULL, trust_provenance, trust_consensus,
+        NULL, valid_from, valid_until, expires_at, NULL, observed_at, NULL, tier, memory_type,
+        trust_curve, entities, embedding, content, NULL, embedding_model, additional_types,
+        memory_nature, content_type, subject, tags, metadata, NULL, trust_provenance, trust_consensus,
         trust_governance, trust_usage, component, output_type, domain, category, loop,
         quality_score, compliant, requires_approval, has_errors, violates_policy,
-        under_policy_review, observed_at, NULL, NULL, NULL, NULL, tokens, key, NULL)::agent_memories;
+        under_policy_review, NULL, NULL, NULL, NULL, tokens, key, NULL, session, turn)::agent_memories;
 
 COMMENT ON FUNCTION new_memory IS
     'A memory as it comes in, for remember_rows and supersede; what is not named is at its default.';

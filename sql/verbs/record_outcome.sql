@@ -1,3 +1,4 @@
+-- An outcome is a use whether or not its retrieval is counted here: it moves the clock.
 -- The use is counted first, then trust moves by the counters as they are then (trust_after_outcome).
 -- Trust that was never assessed stays unknown; its part from use is stored anew all the same.
 CREATE OR REPLACE FUNCTION record_outcome(
@@ -27,7 +28,7 @@ BEGIN
     INSERT INTO memory_usage AS u
            (agent_id, memory_id, retrieval_count, success_count, failure_count, last_accessed_at)
     VALUES (agent, record_outcome.memory_id, touch::integer, success::integer, (NOT success)::integer,
-            CASE WHEN touch THEN moment END)
+            moment)
         ON CONFLICT (agent_id, memory_id) DO UPDATE
        SET retrieval_count = u.retrieval_count + excluded.retrieval_count,
            success_count = u.success_count + excluded.success_count,
@@ -52,4 +53,4 @@ END
 $function$;
 
 COMMENT ON FUNCTION record_outcome IS
-    'Counts a success or failure of a memory''s use and moves its trust; touch counts a retrieval too, query is what it was found for.';
+    'Counts a success or failure of a memory''s use and moves its trust and the clock last_accessed_at; touch counts a retrieval too, query is what it was found for.';

@@ -16,6 +16,7 @@ CREATE OR REPLACE FUNCTION remember(
     created_at timestamptz DEFAULT NULL, observed_at timestamptz DEFAULT NULL,
     valid_from timestamptz DEFAULT NULL, valid_until timestamptz DEFAULT NULL,
     expires_at timestamptz DEFAULT NULL, tokens integer DEFAULT NULL,
+    session text DEFAULT NULL, turn integer DEFAULT NULL,
     duplicates text DEFAULT 'bump', near_duplicates float8 DEFAULT NULL,
     check_compliance boolean DEFAULT true, actor text DEFAULT session_user)
     RETURNS TABLE (ordinal integer, memory_id uuid, outcome text, similarity float8)
@@ -30,7 +31,7 @@ BEGIN
             trust_usage, trust_curve, trust_half_life_hours, component, output_type, domain,
             category, "loop", quality_score, compliant, requires_approval, has_errors,
             violates_policy, under_policy_review, created_at, observed_at, valid_from,
-            valid_until, expires_at, tokens)],
+            valid_until, expires_at, tokens, session, turn)],
         duplicates, near_duplicates, check_compliance, actor);
 END
 $function$;

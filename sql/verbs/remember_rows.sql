@@ -1,5 +1,5 @@
--- A memory is the same as an active one of the same text, memory_type and component whose validity
--- overlaps; with a key, only as the one of that key. No lock keeps rivals apart but the unique key
+-- A memory is the same as an active one of the same text, memory_type, component and place in a session
+-- whose validity overlaps; with a key, only as the one of that key. No lock keeps rivals apart but the unique key
 -- of text and edition: the first memory of a text has edition 0, and another (which holds at another
 -- time, or is of another kind) the next number. Of two rivals one gets the number; the other waits,
 -- looks again and meets the first. What is there is locked before another edition is added.
@@ -22,6 +22,7 @@ DECLARE
     same record;
     revives boolean;
     counted uuid[] := '{}';
+    said_at timestamptz[] := '{}';
     moment timestamptz := now();
     firsts integer[];
 BEGIN
@@ -51,7 +52,7 @@ BEGIN
             RETURN;
         END IF;
         SELECT * INTO new FROM assessed(agent, memories, ids, 0);
-        IF new.embedding IS NOT NULL
+        IF new.embedding IS NOT NULL AND new.session IS NULL
            AND NOT EXISTS (SELECT FROM agent_memories m WHERE m.agent_id = agent AND m.id = new.id)
            AND (new.key IS NOT NULL OR NOT EXISTS (SELECT FROM same_memory(agent, new))) THEN
             SELECT * INTO same FROM near_memory(agent, new, near_duplicates);
@@ -60,7 +61,7 @@ BEGIN
                   WHERE m.agent_id = agent AND m.id = same.memory_id FOR NO KEY UPDATE;
                 IF restate(agent, same.memory_id, new, duplicates, false, same.similarity, actor, NULL)
                    AND duplicates = 'bump' THEN
-                    PERFORM count_retrievals(agent, ARRAY[same.memory_id]);
+                    PERFORM count_retrievals(agent, ARRAY[same.memory_id], ARRAY[new.created_at]);
                 END IF;
                 RETURN QUERY SELECT 1, same.memory_id, 'near_duplicate', same.similarity;
                 RETURN;
@@ -118,6 +119,7 @@ BEGIN
                     similarity := 1;
                     IF restate(agent, same.memory_id, new, duplicates, revives, 1, actor, superseding) THEN
                         counted := counted || same.memory_id;
+                        said_at := said_at || new.created_at;
                     ELSIF revives THEN
                         -- A repeated write does not revive what was put away since.
                         outcome := 'known';
@@ -146,7 +148,7 @@ BEGIN
     END IF;
     -- Counters come last: whoever waits for one may be whom an insert would wait for.
     IF duplicates = 'bump' THEN
-        PERFORM count_retrievals(agent, counted);
+        PERFORM count_retrievals(agent, counted, said_at);
     END IF;
 END
 $function$;

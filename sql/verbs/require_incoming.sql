@@ -20,13 +20,15 @@ BEGIN
     SELECT array_agg(coalesce(m.id, CASE WHEN m.key IS NULL THEN event_id()
                                          ELSE id_of_key(agent, m.key) END) ORDER BY m.ordinality),
            min(m.ordinality) FILTER (WHERE incoming_fault(
-               agent, m.id, m.key, m.content, m.valid_from, m.valid_until) IS NOT NULL
+               agent, m.id, m.key, m.content, m.valid_from, m.valid_until, m.session, m.turn)
+               IS NOT NULL
                OR m.compliant = false AND check_compliance IS NOT FALSE)
       INTO ids, place
       FROM unnest((SELECT memories)) WITH ORDINALITY m;
     IF place IS NOT NULL THEN
         bad := memories[place];
-        fault := incoming_fault(agent, bad.id, bad.key, bad.content, bad.valid_from, bad.valid_until);
+        fault := incoming_fault(agent, bad.id, bad.key, bad.content, bad.valid_from, bad.valid_until,
+                                bad.session, bad.turn);
         RAISE EXCEPTION '%', concat(
             CASE WHEN cardinality(memories) > 1
                  THEN format('memory %s of %s: ', place - 1, cardinality(memories)) END,
@@ -42,14 +44,16 @@ COMMENT ON FUNCTION require_incoming IS
     'Raises what remember_rows refuses: an owner, a policy or a memory that cannot be used. Returns the ids of the memories: given, made from the key, or new.';
 
 CREATE OR REPLACE FUNCTION incoming_fault(
-    agent text, id uuid, key text, content text, valid_from timestamptz, valid_until timestamptz)
-    RETURNS text
+    agent text, id uuid, key text, content text, valid_from timestamptz, valid_until timestamptz,
+    session text, turn integer) RETURNS text
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
     RETURN CASE
         WHEN content IS NULL OR content = '' THEN 'content must not be empty'
         WHEN key = '' OR length(key) > 200 THEN 'a key has 1 to 200 characters'
         WHEN id IS NOT NULL AND key IS NOT NULL AND id <> id_of_key(agent, key)
         THEN 'give a memory an id or a key, not both'
-        WHEN NOT valid_from < valid_until THEN 'valid_from must be before valid_until' END;
+        WHEN NOT valid_from < valid_until THEN 'valid_from must be before valid_until'
+        WHEN turn IS NOT NULL AND session IS NULL
+        THEN 'a turn is a place in a session: give the session too' END;
 
 COMMENT ON FUNCTION incoming_fault IS 'What is wrong with a memory that comes in; NULL: nothing.';

@@ -14,7 +14,7 @@ BEGIN
         agent_id, memory_id, id, event_type, actor, metadata, occurred_at)
     VALUES (
         agent, restate.memory_id, new.id, 'restated', restate.actor,
-        jsonb_build_object('similarity', similarity), clock_timestamp())
+        jsonb_build_object('similarity', similarity, 'created_at', new.created_at), clock_timestamp())
         ON CONFLICT DO NOTHING;
     IF NOT FOUND OR duplicates <> 'replace' AND NOT revives THEN
         RETURN FOUND;
@@ -44,8 +44,7 @@ BEGIN
           INTO before, after
           FROM agent_memories m
          WHERE m.agent_id = agent AND m.content_hash = old.content_hash AND m.status = 'active'
-           AND m.memory_type = old.memory_type AND m.component IS NOT DISTINCT FROM old.component
-           AND m.edition <> old.edition;
+           AND same_kind(m, old) AND m.edition <> old.edition;
         changed.valid_from := greatest(changed.valid_from, before);
         changed.valid_until := least(changed.valid_until, after);
     END IF;

@@ -8,6 +8,18 @@ CREATE OR REPLACE FUNCTION overlap(
 
 COMMENT ON FUNCTION overlap IS 'Whether [from_1, until_1) and [from_2, until_2) meet; NULL: open.';
 
+-- A turn of a dialogue is known by its place too: "ok" is said again and again. Where it has no turn
+-- the place is its created_at, unless that is this very moment, which is what nobody has given.
+CREATE OR REPLACE FUNCTION same_kind(one agent_memories, other agent_memories) RETURNS boolean
+    LANGUAGE sql STABLE PARALLEL SAFE
+    RETURN one.memory_type = other.memory_type AND one.component IS NOT DISTINCT FROM other.component
+       AND one.session IS NOT DISTINCT FROM other.session AND one.turn IS NOT DISTINCT FROM other.turn
+       AND (one.session IS NULL OR one.turn IS NOT NULL
+            OR coalesce(one.created_at = other.created_at AND one.created_at <> now(), false));
+
+COMMENT ON FUNCTION same_kind IS
+    'Whether two memories of one text may be the same: of one memory_type, component and place in a session.';
+
 -- Of several the one that is recalled now, then one known by its text, then the last that was
 -- recalled, then the next that will be.
 CREATE OR REPLACE FUNCTION same_memory(agent text, new agent_memories)
@@ -21,8 +33,7 @@ BEGIN
     SELECT m.id, is_valid(m.valid_from, m.valid_until, m.invalidated_at, m.expires_at, moment)
       FROM agent_memories m
      WHERE m.agent_id = agent AND m.content_hash = new.content_hash AND m.status = 'active'
-       AND m.memory_type = new.memory_type AND m.component IS NOT DISTINCT FROM new.component
-       AND m.id <> new.id
+       AND same_kind(m, new) AND m.id <> new.id
        AND overlap(m.valid_from, least(m.valid_until, m.invalidated_at),
                    new.valid_from, least(new.valid_until, new.invalidated_at))
      ORDER BY 2 DESC, m.edition IS NULL, coalesce(m.valid_from > moment, false),
@@ -32,4 +43,4 @@ END
 $function$;
 
 COMMENT ON FUNCTION same_memory IS
-    'The active memory of the same text, memory_type and component whose validity overlaps that of the new one, and whether it is recalled now.';
+    'The active memory of the same text, memory_type, component and place in a session whose validity overlaps that of the new one, and whether it is recalled now.';

@@ -66,8 +66,7 @@ BEGIN
                            WHERE m.agent_id = agent AND m.id = i.id OFFSET 0) new
       CROSS JOIN LATERAL (SELECT DISTINCT m.superseded_by FROM agent_memories m
                            WHERE m.agent_id = agent AND m.content_hash = new.content_hash
-                             AND m.superseded_by IS NOT NULL AND m.memory_type = new.memory_type
-                             AND m.component IS NOT DISTINCT FROM new.component) old
+                             AND m.superseded_by IS NOT NULL AND same_kind(m, new)) old
       WHERE new.edition IS NOT NULL;
 END
 $function$;

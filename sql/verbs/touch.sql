@@ -1,13 +1,18 @@
 -- The memories are only read: no lock is taken there, and their vectors are not written anew. Counters
 -- are locked in the order of the key, so that overlapping touches never form a circle.
-CREATE OR REPLACE FUNCTION touch(agent text, memory_ids uuid[]) RETURNS bigint
+CREATE OR REPLACE FUNCTION touch(agent text, memory_ids uuid[], accessed boolean DEFAULT true)
+    RETURNS bigint
     LANGUAGE plpgsql SET search_path FROM CURRENT AS $function$
 #variable_conflict use_column
 DECLARE
     touched bigint;
 BEGIN
+    IF accessed IS NULL THEN
+        RAISE EXCEPTION 'accessed must be true or false, got NULL'
+            USING ERRCODE = 'invalid_parameter_value';
+    END IF;
     INSERT INTO memory_usage AS u (agent_id, memory_id, retrieval_count, last_accessed_at)
-    SELECT m.agent_id, m.id, 1, now() FROM agent_memories m
+    SELECT m.agent_id, m.id, 1, CASE WHEN accessed THEN now() END FROM agent_memories m
      WHERE m.agent_id = agent AND m.id = ANY (memory_ids)
      ORDER BY m.id
         ON CONFLICT (agent_id, memory_id) DO UPDATE
@@ -22,4 +27,4 @@ END
 $function$;
 
 COMMENT ON FUNCTION touch IS
-    'Counts one retrieval, now, of each of these memories that the owner has; returns how many those are.';
+    'Counts one retrieval, now, of each of these memories that the owner has; returns how many those are. accessed => false leaves the clock last_accessed_at alone.';

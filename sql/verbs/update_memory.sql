@@ -40,7 +40,8 @@ BEGIN
     changes := CASE WHEN changes ? 'content' THEN '{"tokens": null}' ELSE '{}'::jsonb END
             || CASE WHEN changes ? 'embedding' THEN '{"embedding_model": null}' ELSE '{}'::jsonb END
             || changes;
-    IF changes ?| ARRAY['content', 'memory_type', 'component', 'valid_from', 'valid_until'] THEN
+    IF changes ?| ARRAY['content', 'memory_type', 'component', 'session', 'turn',
+                            'created_at', 'valid_from', 'valid_until'] THEN
         PERFORM lock_same(
             agent, ARRAY[content_hash(changes ->> 'content'), (
                 SELECT m.content_hash FROM agent_memories m

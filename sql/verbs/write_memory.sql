@@ -27,7 +27,7 @@ BEGIN
            under_policy_review = changed.under_policy_review, observed_at = changed.observed_at,
            invalidation_reason = changed.invalidation_reason,
            superseded_by = changed.superseded_by, tokens = changed.tokens,
-           edition = changed.edition
+           edition = changed.edition, session = changed.session, turn = changed.turn
      WHERE m.agent_id = agent AND m.id = changed.id;
 END
 $function$;

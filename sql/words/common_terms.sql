@@ -1,16 +1,17 @@
-CREATE OR REPLACE FUNCTION common_terms(agent text, at_least bigint)
+CREATE OR REPLACE FUNCTION common_terms(agent text, at_least bigint, moment timestamptz)
     RETURNS TABLE (memories bigint, terms jsonb)
     LANGUAGE sql STABLE ROWS 1
 BEGIN ATOMIC
-    SELECT (SELECT count(*) FROM agent_memories m WHERE m.agent_id = common_terms.agent),
+    SELECT memories_of(common_terms.agent, common_terms.moment),
            (SELECT coalesce(jsonb_object_agg(counted.term, counted.n), '{}')
               FROM (SELECT each.term, count(*) AS n
                       FROM agent_memories m
                      CROSS JOIN LATERAL unnest(tsvector_to_array(m.terms)) each(term)
                      WHERE m.agent_id = common_terms.agent
+                       AND coalesce(m.created_at <= common_terms.moment, true)
                      GROUP BY each.term
                     HAVING count(*) >= at_least) counted);
 END;
 
 COMMENT ON FUNCTION common_terms IS
-    'How many memories an owner has, and how many of them have each term that at least so many have.';
+    'How many memories an owner has, and how many of them have each term that at least so many have; of those created by the moment.';

@@ -9,7 +9,7 @@
 -- the memories with their embeddings.
 CREATE OR REPLACE FUNCTION keyword_shares(
     owners text[], query_text text, others text[] DEFAULT '{}', moment timestamptz DEFAULT NULL)
-    RETURNS TABLE (agent_id text, memory_id uuid, share float8)
+    RETURNS TABLE (agent_id text, memory_id uuid, share float8, coverage float8)
     LANGUAGE plpgsql STABLE PARALLEL SAFE ROWS 1000
     SET search_path FROM CURRENT
     SET enable_seqscan = off
@@ -50,14 +50,16 @@ BEGIN
              WHERE guarded AND m.agent_id = one AND m.terms @@ any_of
                AND coalesce(m.created_at <= moment, true)
         ), weighed AS MATERIALIZED (
-            SELECT a.key, CASE WHEN c.memories > 0 OR has_term(array_remove(owners || others, one), a.term, moment)
-                               THEN term_weight(coalesce(c.memories, 0), total) ELSE 0 END AS weight
+            SELECT a.key, term_weight(coalesce(c.memories, 0), total) AS idf,
+                   CASE WHEN c.memories > 0 OR has_term(array_remove(owners || others, one), a.term, moment)
+                        THEN term_weight(coalesce(c.memories, 0), total) ELSE 0 END AS weight
               FROM asked a
               LEFT JOIN (SELECT key, count(*) AS memories FROM found GROUP BY key) c
                 ON c.key = a.key
         )
         SELECT one, f.memory_id,
-               least(sum(w.weight) / (SELECT sum(weight) FROM weighed), 1)
+               least(sum(w.weight) / (SELECT sum(weight) FROM weighed), 1),
+               (SELECT sum(weight) / sum(idf) FROM weighed)
           FROM found f
           JOIN weighed w ON w.key = f.key
          GROUP BY f.memory_id;
@@ -66,4 +68,4 @@ END
 $function$;
 
 COMMENT ON FUNCTION keyword_shares IS
-    'The keyword signal of every memory that has a term of the query, by owner: the weights of the terms it has as a share of those of all terms that any of the owners or others has, at a moment where one is given.';
+    'The keyword signal of every memory that has a term of the query, by owner: the weights of the terms it has as a share of those of all terms that any of the owners or others has, at a moment where one is given. coverage: how much of the weight of all terms those have that any has.';

@@ -7,7 +7,7 @@
 CREATE OR REPLACE FUNCTION term_weights(
     agent text, query_text text, exact boolean DEFAULT true, others text[] DEFAULT '{}',
     moment timestamptz DEFAULT NULL)
-    RETURNS TABLE (term text, memories bigint, weight float8)
+    RETURNS TABLE (term text, memories bigint, weight float8, idf float8)
     LANGUAGE plpgsql STABLE PARALLEL SAFE ROWS 8
     SET search_path FROM CURRENT
     SET enable_seqscan = off
@@ -37,7 +37,8 @@ BEGIN
     RETURN QUERY
     SELECT counted.term, counted.n,
            CASE WHEN counted.n > 0 OR has_term(array_remove(others, agent), counted.term, moment)
-                THEN term_weight(counted.n, total) ELSE 0 END
+                THEN term_weight(counted.n, total) ELSE 0 END,
+           term_weight(counted.n, total)
       FROM (SELECT q.term, q.place, coalesce((known ->> q.term)::bigint, CASE WHEN guarded
                    THEN (SELECT count(*) FROM agent_memories m
                           WHERE m.terms @@ term_query(ARRAY[q.term]) AND m.agent_id = agent
@@ -52,4 +53,4 @@ END
 $function$;
 
 COMMENT ON FUNCTION term_weights IS
-    'The terms of a query: how many of an owner''s memories have each, and its weight in the keyword signal, 0 where neither that owner nor one of the others has it. Not exact: by what the owner''s rank index noted, as searches through it do; none of them behind policies.';
+    'The terms of a query: how many of an owner''s memories have each, and its weight in the keyword signal, 0 where neither that owner nor one of the others has it; idf is that weight whoever has it. Not exact: by what the owner''s rank index noted, as searches through it do; none of them behind policies.';

@@ -105,7 +105,7 @@ BEGIN
             EXIT WHEN last = one AND shares[one] < needed;
             expected := numbers[one];
             IF shares[one] < needed THEN
-                expected := expected * least((upto[last] - upto[one]) / owned, 1);
+                expected := expected * least((upto[last] - upto[one]) / nullif(owned, 0), 1);
             END IF;
             CONTINUE WHEN expected > left_over;
             left_over := left_over - expected;

@@ -10,12 +10,14 @@ from typing import Any
 import psycopg
 import pytest
 from sqlalchemy import Engine, NullPool, create_engine
-from sqlalchemy.ext.asyncio import AsyncSession, create_async_engine
+from sqlalchemy.ext.asyncio import AsyncEngine, AsyncSession, create_async_engine
 from sqlalchemy.orm import Session
 from sqlalchemy.util import await_only
 
 from pgrecall import AsyncMemoryRepository, MemoryRepository
 from pgrecall.embedders import AsyncEmbedder, Embedder
+from pgrecall.repository.inspection import known_layout, remember_layout
+from pgrecall.schema import Layout
 from tests.conftest import new_database
 from tests.integration.support import awaited
 
@@ -54,21 +56,28 @@ def repository_of(request: pytest.FixtureRequest) -> RepositoryOf:
     return lambda url, **options: repository_on(kind, url, **options)
 
 
-@pytest.fixture
-def either(repository_of: RepositoryOf, database_url: str) -> MemoryRepository:
+@pytest.fixture(params=["sync", "async"])
+def either(
+    request: pytest.FixtureRequest, engine: Engine, async_engine: AsyncEngine, loop: asyncio.Runner
+) -> MemoryRepository:
     """A repository on an Engine or AsyncEngine."""
-    return repository_of(database_url)
+    if request.param == "sync":
+        return MemoryRepository(engine)
+    return awaited(AsyncMemoryRepository(async_engine), loop.run)
 
 
 @pytest.fixture(params=["Connection", "Session", "AsyncConnection", "AsyncSession"])
-def transaction(request: pytest.FixtureRequest, database_url: str) -> Transaction:
+def transaction(
+    request: pytest.FixtureRequest, engine: Engine, async_engine: AsyncEngine, loop: asyncio.Runner
+) -> Transaction:
     """Calls work(repository) inside a transaction of the caller's own, which this ends."""
     kind: str = request.param
+    if kind.startswith("Async"):
+        return lambda work, *, commit: loop.run(
+            _in_async_transaction(kind, async_engine, work, commit=commit)
+        )
 
     def run(work: Work, *, commit: bool) -> Any:
-        if kind.startswith("Async"):
-            return asyncio.run(_in_async_transaction(kind, database_url, work, commit=commit))
-        engine = create_engine(database_url, poolclass=NullPool)
         with engine.connect() if kind == "Connection" else Session(engine) as bind:
             result = work(MemoryRepository(bind))
             bind.commit() if commit else bind.rollback()
@@ -77,8 +86,7 @@ def transaction(request: pytest.FixtureRequest, database_url: str) -> Transactio
     return run
 
 
-async def _in_async_transaction(kind: str, url: str, work: Work, *, commit: bool) -> Any:
-    engine = create_async_engine(url, poolclass=NullPool)
+async def _in_async_transaction(kind: str, engine: AsyncEngine, work: Work, *, commit: bool) -> Any:
     bind = engine.connect() if kind == "AsyncConnection" else AsyncSession(engine)
     async with bind:
         repository = awaited(AsyncMemoryRepository(bind), await_only)
@@ -100,15 +108,53 @@ def emptied_url(server_url: str, template: str) -> Iterator[str]:
         yield url
 
 
-@pytest.fixture
-def database_url(emptied_url: str) -> Iterator[str]:
-    """A migrated database without a row; a clone for every test would cost a minute."""
-    yield emptied_url
+@pytest.fixture(scope="session")
+def emptying(emptied_url: str) -> Iterator[psycopg.Connection[Any]]:
     with psycopg.connect(emptied_url, autocommit=True) as connection:
-        for table in OWNED:
-            connection.execute(f"DELETE FROM pgrecall.{table}")
-        for (positions,) in connection.execute(POSITIONS).fetchall():
-            connection.execute(f"DROP TABLE {positions}")
+        yield connection
+
+
+@pytest.fixture
+def database_url(emptied_url: str, emptying: psycopg.Connection[Any]) -> Iterator[str]:
+    """A migrated database without a row; a clone for every test would cost minutes."""
+    yield emptied_url
+    empty(emptying)
+
+
+@pytest.fixture(scope="session")
+def emptied_local_url(server_url: str, local_template: str) -> Iterator[str]:
+    with new_database(server_url, local_template) as url:
+        yield url
+
+
+@pytest.fixture
+def local_url(emptied_local_url: str) -> Iterator[str]:
+    """The same for vectors of the local embedder."""
+    yield emptied_local_url
+    with psycopg.connect(emptied_local_url, autocommit=True) as connection:
+        empty(connection)
+
+
+def empty(connection: psycopg.Connection[Any]) -> None:
+    connection.execute("SET lock_timeout = '20s'")  # of a test that left a transaction open
+    for table in OWNED:
+        connection.execute(f"DELETE FROM pgrecall.{table}")
+    for (positions,) in connection.execute(POSITIONS).fetchall():
+        connection.execute(f"DROP TABLE {positions}")
+
+
+@pytest.fixture(scope="session")
+def loop() -> Iterator[asyncio.Runner]:
+    """An event loop that connections can stay in."""
+    with asyncio.Runner() as runner:
+        yield runner
+
+
+@pytest.fixture(scope="session")
+def emptied_async_engine(emptied_url: str, loop: asyncio.Runner) -> Iterator[AsyncEngine]:
+    made = create_async_engine(emptied_url)
+    yield made
+    loop.run(made.dispose())
 
 
 @pytest.fixture(scope="session")
@@ -118,10 +164,31 @@ def emptied_engine(emptied_url: str) -> Iterator[Engine]:
     made.dispose()
 
 
+@pytest.fixture(scope="session")
+def layout(emptied_engine: Engine) -> Layout:
+    """What a repository would look up first."""
+    MemoryRepository(emptied_engine).count("agent")
+    found = known_layout(emptied_engine, "pgrecall")
+    assert found is not None
+    return found
+
+
 @pytest.fixture
-def engine(emptied_engine: Engine, database_url: str) -> Engine:
+def engine(emptied_engine: Engine, layout: Layout, database_url: str) -> Engine:
     """An engine of the test's own, as the repository sees it, on connections that were there."""
-    return emptied_engine.execution_options()
+    made = emptied_engine.execution_options()
+    remember_layout(made, "pgrecall", layout)
+    return made
+
+
+@pytest.fixture
+def async_engine(
+    emptied_async_engine: AsyncEngine, layout: Layout, database_url: str
+) -> AsyncEngine:
+    """The same, asynchronous; for the loop of that fixture alone."""
+    made = emptied_async_engine.execution_options()
+    remember_layout(made.sync_engine, "pgrecall", layout)
+    return made
 
 
 @pytest.fixture

@@ -7,6 +7,7 @@ from typing import Any
 import psycopg
 from psycopg import sql
 from psycopg.types.json import Jsonb
+from psycopg.types.range import TimestamptzRange
 
 Connection = psycopg.Connection[dict[str, Any]]
 Rows = list[dict[str, Any]]
@@ -24,6 +25,8 @@ def recall(
     for name in ("metadata", "weights", "reserve"):
         if given.get(name) is not None:
             given[name] = Jsonb(given[name])
+    if isinstance(given.get("query_time"), tuple):
+        given["query_time"] = TimestamptzRange(*given["query_time"])
     if given.get("query") is not None:
         given["query"] = str(given["query"])
     given = {"agent": agent, "profile": profile, **given}

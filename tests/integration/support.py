@@ -69,6 +69,8 @@ class _Awaited:
 
     def __getattr__(self, name: str) -> Any:
         attribute = getattr(self._repository, name)
+        if isinstance(attribute, AsyncMemoryRepository):  # that of teams
+            return awaited(attribute, self._wait)
         if not inspect.iscoroutinefunction(attribute):
             return attribute
         return lambda *args, **kwargs: self._wait(attribute(*args, **kwargs))

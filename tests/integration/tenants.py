@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import subprocess
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from functools import cache
 from typing import Any
@@ -47,12 +48,14 @@ def furnish(url: str, tenant: str) -> None:
             NewMemory(f"{tenant}secret number {n}", embedding=at(n), tags=[tenant], tier="medium")
             for n in range(MEMORIES - 2)
         ]
+        new[2] = replace(new[2], session="s", turn=1)
         task = NewMemory(
             f"{tenant}secret task", embedding=at(40), memory_type="task", created_at=LONG_AGO
         )
         over = NewMemory(
             f"{tenant}secret of old", embedding=at(1), created_at=LONG_AGO, valid_until=LONG_AGO
         )
+        over = replace(over, session="s", turn=0)
         ids = one.add_many(tenant, [*new, task, over])
         one.touch(tenant, ids[:-2])
         one.label(tenant, ids[0], [f"{tenant}label"])

@@ -53,7 +53,7 @@ def test_ages_are_those_of_the_moment_asked_about(
 ) -> None:
     shared_repo.add(agent, NewMemory("a", embedding=NORTH, created_at=before(days)))
 
-    [hit] = shared_repo.search(agent, NORTH, as_of=NOW, touch=False)
+    [hit] = shared_repo.search(agent, NORTH, profile="five_factor", as_of=NOW, touch=False)
 
     assert hit.signals["recency"] == pytest.approx(exp(-0.05 * days), rel=1e-12)
 

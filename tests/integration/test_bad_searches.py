@@ -7,7 +7,7 @@ from sqlalchemy import Engine, text
 
 from pgrecall import MemoryRepository, NewMemory
 from pgrecall.errors import DatabaseError, InputError, InvalidProfile, UnknownName
-from tests.integration.support import NORTH, NOW, sql
+from tests.integration.support import NORTH, NOW, before, sql
 
 NAIVE = NOW.replace(tzinfo=None)
 NAN = float("nan")
@@ -31,9 +31,9 @@ BAD: list[tuple[dict[str, Any], type[InputError], str]] = [
     ({"weights": {"similarity": 0.5}}, InvalidProfile, r"sum to 1.*0\.5"),
     ({"weights": {**REST, "similarity": 0.41}}, InvalidProfile, r"sum to 1.*1\.01"),
     ({"weights": {}}, InvalidProfile, r"sum to 1.*0"),
-    ({"weights": {"charm": 1.0}}, UnknownName, r"charm.*similarity, recency"),
-    ({"weights": {"self": 1.0}}, UnknownName, r"self.*similarity, recency"),
-    ({"weights": {7: 1.0}}, UnknownName, r"7.*similarity, recency"),
+    ({"weights": {"charm": 1.0}}, UnknownName, r"charm.*similarity, keyword"),
+    ({"weights": {"self": 1.0}}, UnknownName, r"self.*similarity, keyword"),
+    ({"weights": {7: 1.0}}, UnknownName, r"7.*similarity, keyword"),
     ({"weights": [1.0]}, InputError, r"weights.*list"),
     ({"profile": "six_factor"}, UnknownName, r"six_factor.*five_factor"),
     ({"profile": ""}, UnknownName, r"''.*five_factor"),
@@ -66,6 +66,16 @@ BAD: list[tuple[dict[str, Any], type[InputError], str]] = [
     ({"as_of": NAIVE}, InputError, r"as_of.*time zone"),
     ({"as_of": "now"}, InputError, r"as_of.*datetime.*str"),
     ({"as_of": 0}, InputError, r"as_of.*datetime.*int"),
+    ({"query_time": NOW}, InputError, r"query_time must be two datetimes.*got datetime"),
+    ({"query_time": (NOW,)}, InputError, r"query_time must be two datetimes"),
+    ({"query_time": (NOW, None)}, InputError, r"query_time must be two datetimes"),
+    ({"query_time": "ab"}, InputError, r"query_time must be two datetimes, from and to, got 'ab'"),
+    ({"query_time": (NOW, "b")}, InputError, r"query_time must be a datetime, got str"),
+    ({"query_time": (NAIVE, NOW)}, InputError, r"query_time has no time zone"),
+    ({"query_time": (NOW, NOW)}, InputError, r"query_time must end after it begins.*2026-06-01"),
+    ({"query_time": (NOW, before(1))}, InputError, r"query_time must end after it begins"),
+    ({"dates": "always"}, UnknownName, r"dates must be 'auto'.*'always'"),
+    ({"dates": True}, UnknownName, r"dates must be 'auto'.*True"),
     ({"min_score": 1.1}, InputError, r"min_score.*1\.1"),
     ({"min_score": NAN}, InputError, r"min_score.*nan"),
     ({"min_score": "0.5"}, InputError, r"min_score.*str"),
@@ -82,6 +92,7 @@ OF_COUNT = [
     for arguments, error, message in BAD
     if not arguments.keys()
     & {"k", "weights", "profile", "min_score", "min_similarity", "touch", "limit"}
+    and not arguments.keys() & {"query_time", "dates"}
 ]
 
 

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 from math import cos, exp, fsum, radians
+from typing import Any
 
 import pytest
 from sqlalchemy import Engine
@@ -10,11 +11,12 @@ from pgrecall import MemoryRepository, NewMemory, ScoredMemory, profiles
 from tests.integration.support import NORTH, NOW, at, before, sql
 
 WEIGHTS = profiles.five_factor.weights
+ASKED: dict[str, Any] = {"profile": "five_factor", "as_of": NOW}
 
 
 def _hit(repo: MemoryRepository, memory: NewMemory, agent: str = "agent") -> ScoredMemory:
     repo.add(agent, memory)
-    [hit] = repo.search(agent, NORTH, as_of=NOW, touch=False)
+    [hit] = repo.search(agent, NORTH, **ASKED, touch=False)
     return hit
 
 
@@ -28,7 +30,7 @@ def test_the_signals_are_those_of_the_row(either: MemoryRepository, engine: Engi
         memory=memory_id,
     )
 
-    [hit] = either.search("agent", NORTH, as_of=NOW)
+    [hit] = either.search("agent", NORTH, **ASKED)
 
     assert hit.similarity == pytest.approx(cos(radians(60)), abs=1e-6)
     assert hit.signals == pytest.approx(

@@ -33,8 +33,15 @@ def run(as_installed: Run, monkeypatch: pytest.MonkeyPatch, embedder: LocalEmbed
 
 
 @pytest.fixture
-def url(server_url: str, local_template: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+def url(local_url: str, monkeypatch: pytest.MonkeyPatch) -> str:
     """A database with embeddings of the local embedder's length, named in the environment."""
+    monkeypatch.setenv("PGRECALL_DATABASE_URL", local_url)
+    return local_url
+
+
+@pytest.fixture
+def own_url(server_url: str, local_template: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    """The same for a test that installs profiles."""
     with new_database(server_url, local_template) as made:
         monkeypatch.setenv("PGRECALL_DATABASE_URL", made)
         yield made
@@ -51,6 +58,29 @@ def stored(url: str) -> list[tuple[Any, ...]]:
         return connection.execute(
             "SELECT content, metadata->>'source_id' FROM pgrecall.agent_memories ORDER BY content"
         ).fetchall()
+
+
+@pytest.mark.usefixtures("url")
+def test_turns_of_a_session_come_along_or_are_lent_to(run: Run) -> None:
+    usual = ("--agent", "talk", "--json")
+    place = ("--agent", "talk", "--session", "call", "--turn")
+    said = ["Shall we book Porto?", "Yes.", "The 14th suits me."]
+    [hit, near, _] = [run("add", one, *place, str(n)).out.strip() for n, one in enumerate(said)]
+
+    asked = ("Porto", *usual, "-k", "1", "--expand-session", "2")
+    along = run("search", *asked).records
+    lent = run("search", *asked, "--lend", "0.3", "-k", "2").records
+    why = run("explain", near, *asked, "--lend", "0.3").records
+    packed = run("context", *asked).records
+
+    assert [one["content"] for one in along] == said
+    assert [one.get("beside") for one in along] == [None, hit, hit]
+    assert (lent[0]["id"], lent[1]["lender"]) == (hit, hit)
+    assert (why[0]["lender"], why[0]["lent"] > 0) == (hit, True)
+    assert {one["content"] for one in packed[0]["packed"]} == set(said)
+    shown = run("search", "Porto", "--agent", "talk", "-k", "3", "--expand-session=1", "--lend=0.3")
+    assert "lent" in shown.out
+    assert "comes along with" in run("explain", near, *asked[:3], "-k1", "--expand-session=1").out
 
 
 def test_what_is_added_is_found(as_installed: Run, url: str) -> None:
@@ -306,12 +336,14 @@ def test_without_a_url_an_embedded_database_is_used_and_said(
     assert [hit["content"] for hit in found.records] == ["Ines drinks tea"]
 
 
-def test_the_demo_shows_three_searches_and_stores_once(run: Run, url: str) -> None:
+def test_the_demo_shows_what_is_relevant_and_stores_once(run: Run, url: str) -> None:
     first = run("demo", "-k", "3")
     second = run("demo", "-k", "3")
 
     assert first.code == second.code == 0
     assert first.out.count("made of") == 3
+    [unanswered] = first.out.split("Which football club does Ines support?")[1:]
+    assert unanswered.count("nothing found") == first.out.count("nothing found") == 1
     assert "stored in" in first.out
     assert "stored by an earlier run" in second.out
     assert len(stored(url)) >= 150
@@ -349,6 +381,21 @@ def test_explain_shows_why_in_a_table_and_as_json(run: Run, url: str) -> None:
     assert "filtered by tags" in record["reasons"][0]
 
 
+def test_explain_shows_what_the_keyword_signal_is_made_of(run: Run, url: str) -> None:
+    run("add", "Ines drinks tea", "--agent", "a")
+    [record] = run("search", "tea", "--agent", "a", "--json").records
+
+    asked = ("explain", record["id"], "tea of Mongolia", "--agent", "a", "--min-relevance", "0.99")
+    shown, [told] = run(*asked), run(*asked, "--json").records
+
+    assert "left out" in shown.out
+    assert "keyword: 1.0000 of the terms by weight x 1.0000 for its length" in shown.out
+    assert (
+        told["reasons"][0] == f"its relevance {told['relevance']:.6f} is below min_relevance 0.99"
+    )
+    assert run("search", "tea", "--agent", "a", "--min-relevance", "0.99", "--json").records == []
+
+
 def test_explain_of_no_memory_ends_with_two(run: Run, url: str) -> None:
     unknown = run("explain", "00000000-0000-7000-8000-000000000000", "tea", "--agent", "a")
     no_id = run("explain", "seven", "tea", "--agent", "a")
@@ -364,21 +411,21 @@ def test_profiles_are_listed_and_shown(run: Run, profile_file: Path) -> None:
     function = run("profiles", "show", str(profile_file), "--function")
 
     assert [profile["name"] for profile in listed] == [
-        *("five_factor", "last_access", "half_life", "trust", "tiered", "hybrid"),
+        *("hybrid", "five_factor", "last_access", "half_life", "trust", "tiered"),
     ]
     assert "0.4 * decayed_trust(" in shown.out
     assert "CREATE OR REPLACE FUNCTION score_mine(" in function.out
 
 
 def test_a_profile_of_ones_own_ranks_in_search_and_in_psql(
-    run: Run, url: str, profile_file: Path
+    run: Run, own_url: str, profile_file: Path
 ) -> None:
     run("add", "Ines drinks tea", "--agent", "a")
     found = run("search", "tea", "--agent", "a", "-p", str(profile_file), "--json")
 
     first = run("profiles", "install", str(profile_file))
     again = run("profiles", "install", str(profile_file))
-    with psycopg.connect(url) as connection:
+    with psycopg.connect(own_url) as connection:
         rows = connection.execute(
             "SELECT content FROM pgrecall.recall('a', profile => 'mine')"
         ).fetchall()
@@ -389,7 +436,7 @@ def test_a_profile_of_ones_own_ranks_in_search_and_in_psql(
 
 
 def test_no_name_of_a_profile_and_no_text_in_it_is_anything_else(
-    run: Run, url: str, profile_file: Path
+    run: Run, own_url: str, profile_file: Path
 ) -> None:
     run("add", "Ines drinks tea", "--agent", "a", "--type", "@extschema@")
     profile_file.write_text(
@@ -399,7 +446,7 @@ def test_no_name_of_a_profile_and_no_text_in_it_is_anything_else(
     )
 
     done = run("profiles", "install", str(profile_file))
-    with psycopg.connect(url) as connection:
+    with psycopg.connect(own_url) as connection:
         rows = connection.execute(
             "SELECT r.profile FROM (VALUES ('facts'), ('trust')) r(profile), "
             "pgrecall.recall('a', profile => r.profile)"
@@ -433,13 +480,13 @@ def test_a_built_in_profile_cannot_be_replaced(run: Run, url: str) -> None:
 
 
 def test_a_profile_installed_again_with_other_signals_takes_its_place(
-    run: Run, url: str, profile_file: Path
+    run: Run, own_url: str, profile_file: Path
 ) -> None:
     run("profiles", "install", str(profile_file))
     profile_file.write_text('name = "mine"\n[signals.importance]\nweight = 1', encoding="utf-8")
     run("profiles", "install", str(profile_file))
 
-    with psycopg.connect(url) as connection:
+    with psycopg.connect(own_url) as connection:
         found = connection.execute(
             "SELECT count(*) FROM pg_proc WHERE proname = 'score_mine'"
         ).fetchone()
@@ -502,7 +549,9 @@ def test_explain_takes_the_dates_that_search_takes(run: Run, url: str) -> None:
     assert "filtered by created_after" in why["reasons"][0]
 
 
-def test_installed_profiles_are_listed_and_shown(run: Run, url: str, profile_file: Path) -> None:
+def test_installed_profiles_are_listed_and_shown(
+    run: Run, own_url: str, profile_file: Path
+) -> None:
     run("profiles", "install", str(profile_file))
 
     listed = run("profiles", "list", "--installed", "--json").records

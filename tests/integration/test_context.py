@@ -178,8 +178,8 @@ def test_nothing_that_fits_is_an_empty_text(shared_repo: MemoryRepository, agent
 
 def test_ranking_and_packing_are_one_statement(shared_engine: Engine, agent: str) -> None:
     repo = MemoryRepository(shared_engine)
-    repo.add(agent, note("tea", 0.9))
-    repo.teams.add(agent, note("team tea", 0.9))
+    repo.add(agent, note("tea", 0.9, embedding=at(0)))
+    repo.teams.add(agent, note("team tea", 0.9, embedding=at(60)))
     sent: list[str] = []
 
     def ask() -> Context:
@@ -229,11 +229,12 @@ def test_the_record_is_plain_json(shared_repo: MemoryRepository, agent: str) -> 
         ],
     )
 
-    found = shared_repo.context(agent, max_similarity=0.9, **BY_IMPORTANCE)
+    found = shared_repo.context(agent, max_similarity=0.9, min_score=0.1, **BY_IMPORTANCE)
     record = json.loads(json.dumps(found.record()))
 
     assert list(record) == [
-        *("text", "tokens", "max_tokens", "marker", "strategy", "packed", "left_out")
+        *("text", "tokens", "max_tokens", "marker", "strategy", "min_relevance", "emptied_by"),
+        *("packed", "left_out"),
     ]
     assert (record["text"], record["marker"]) == (found.text, found.marker)
     [packed] = record["packed"]
@@ -455,10 +456,11 @@ def test_what_scores_below_the_floor_is_out(shared_repo: MemoryRepository, agent
     def packed(**arguments: Any) -> list[str]:
         return contents(shared_repo.context(agent, touch=False, **arguments, **BY_IMPORTANCE))
 
-    assert packed() == ["0.6", "0.5", "0.1"]
+    assert packed(min_score=0.1) == ["0.6", "0.5", "0.1"]
     assert packed(min_score=0.5) == ["0.6", "0.5"]
-    assert packed(min_score=0) == packed(min_score=None) == ["0.6", "0.5", "0.1", "0.09", "0.0"]
-    assert reasons(shared_repo.context(agent, **BY_IMPORTANCE)) == {
+    assert packed() == packed(min_score=0) == ["0.6", "0.5", "0.1", "0.09", "0.0"]
+    assert packed() == packed(min_score=None)
+    assert reasons(shared_repo.context(agent, min_score=0.1, **BY_IMPORTANCE)) == {
         "0.09": "min_score",
         "0.0": "min_score",
     }
@@ -549,7 +551,7 @@ def test_a_share_of_the_budget_is_kept_for_a_type(
 
     def packed(reserve: dict[str, float] | None) -> tuple[list[str], dict[str, str]]:
         found = shared_repo.context(
-            agent, max_tokens=400, reserve=reserve, touch=False, **BY_IMPORTANCE
+            agent, max_tokens=400, reserve=reserve, min_score=0.1, touch=False, **BY_IMPORTANCE
         )
         assert all(92 <= cost <= 95 for cost in costs(found).values())
         return contents(found), reasons(found)
@@ -611,7 +613,7 @@ def test_what_a_type_cannot_fill_is_free_for_all(shared_repo: MemoryRepository, 
 
     def packed(**reserve: float) -> list[str]:
         found = shared_repo.context(
-            agent, max_tokens=400, reserve=reserve, touch=False, **BY_IMPORTANCE
+            agent, max_tokens=400, reserve=reserve, min_score=0.1, touch=False, **BY_IMPORTANCE
         )
         return contents(found)
 
@@ -867,7 +869,7 @@ def test_profiles_and_weights_are_those_of_a_search(
     ]
     for arguments in several:
         found = shared_repo.context(
-            agent, NORTH, min_score=None, touch=False, as_of=LATER, **arguments
+            agent, NORTH, min_relevance=0, touch=False, as_of=LATER, **arguments
         )
         hits = shared_repo.search(agent, NORTH, touch=False, as_of=LATER, **arguments)
         assert [one.hit for one in found.packed] == list(hits)
@@ -913,6 +915,7 @@ def test_an_index_gives_the_context_that_scoring_everything_gives(
 ) -> None:
     several: list[dict[str, Any]] = [
         {},
+        {"k": 5, "profile": "hybrid"},
         {"k": 5, "max_tokens": 150, "style": "xml"},
         {"k": 10, "diversity": 0.4, "max_similarity": 0.999, "max_tokens": 300},
         {"reserve": {"fact": 0.6}, "max_tokens": 250, "style": "markdown", "min_score": 0.6},
@@ -927,7 +930,7 @@ def test_an_index_gives_the_context_that_scoring_everything_gives(
                 teams=teams,
                 as_of=NOW,
                 touch=False,
-                **arguments,
+                **{"profile": "five_factor", **arguments},
             )
             for how in ("exact", strategy)
         )

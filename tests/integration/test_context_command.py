@@ -29,6 +29,10 @@ PORT = "The café on Rua das Flores roasts its own beans."
 KEEPING = ("--max-tokens", "80", "--reserve", "episodic=1", "--min-score", "0")
 
 
+ALL = ("--min-relevance", "0")
+"""Whatever it has to do with the question."""
+
+
 @pytest.fixture(scope="module")
 def url(server_url: str, local_template: str) -> Iterator[str]:
     with new_database(server_url, local_template) as made:
@@ -94,7 +98,7 @@ def counted(repo: MemoryRepository, agent: str, id_: UUID) -> int:
 def test_the_text_alone_goes_to_standard_output(
     run: Run, agent: str, memories: dict[str, UUID]
 ) -> None:
-    done = run("context", QUESTION, "-a", agent)
+    done = run("context", QUESTION, "-a", agent, *ALL)
 
     assert done.code == 0
     found = blocks(done.out)
@@ -136,7 +140,7 @@ def test_the_account_goes_to_standard_error(
 def test_why_a_memory_is_left_out_is_told(
     run: Run, agent: str, memories: dict[str, UUID], options: tuple[str, ...], told: str
 ) -> None:
-    done = run("context", QUESTION, "-a", agent, *options)
+    done = run("context", QUESTION, "-a", agent, *ALL, *options)
 
     assert done.code == 0
     assert told in " ".join(done.err.split())
@@ -154,14 +158,15 @@ def test_json_is_one_object_and_nothing_beside(
     run: Run, agent: str, memories: dict[str, UUID]
 ) -> None:
     done = run(
-        *("context", QUESTION, "-a", agent, "--json", "-k", "3"),
+        *("context", QUESTION, "-a", agent, *ALL, "--json", "-k", "3"),
         *("--max-similarity", "0.8", "--max-tokens", "500"),
     )
 
     assert (done.code, done.err) == (0, "")
     [record] = done.records
     assert list(record) == [
-        *("text", "tokens", "max_tokens", "marker", "strategy", "packed", "left_out")
+        *("text", "tokens", "max_tokens", "marker", "strategy", "min_relevance", "emptied_by"),
+        *("packed", "left_out"),
     ]
     assert record["max_tokens"] == 500
     assert record["strategy"] == "exact"
@@ -169,7 +174,7 @@ def test_json_is_one_object_and_nothing_beside(
     assert READERS["plain"](record["text"], record["marker"]) == blocks(record["text"])
     assert {one["content"] for one in record["packed"]} == set(bodies(record["text"]))
     [out] = record["left_out"]
-    assert list(out) == ["id", "score", "memory_type", "tokens", "reason", "near"]
+    assert list(out) == ["id", "score", "memory_type", "tokens", "reason", "relevance", "near"]
     tea = {str(memories[TEA]), str(memories[SAME_TEA])}
     assert (out["reason"], {out["id"], out["near"]}) == ("near_duplicate", tea)
 
@@ -187,14 +192,14 @@ def test_json_of_nothing_is_an_object_too(run: Run, agent: str) -> None:
 def test_each_style_is_read_back(
     run: Run, agent: str, memories: dict[str, UUID], style: str
 ) -> None:
-    done = run("context", QUESTION, "-a", agent, "--style", style)
+    done = run("context", QUESTION, "-a", agent, *ALL, "--style", style)
 
     assert set(bodies(done.out, style)) == set(memories)
 
 
 def test_options_reach_the_packing(run: Run, agent: str, memories: dict[str, UUID]) -> None:
     def packed(*options: str) -> set[str]:
-        done = run("context", QUESTION, "-a", agent, "--no-touch", *options)
+        done = run("context", QUESTION, "-a", agent, *ALL, "--no-touch", *options)
         assert done.code == 0, done.err
         return set(bodies(done.out))
 
@@ -223,7 +228,7 @@ def test_a_share_is_kept_for_a_type(run: Run, agent: str, memories: dict[str, UU
         return [kind for kind, *_ in blocks(done.out)]
 
     question = (
-        *("context", QUESTION, "-a", agent, "-p", "hybrid", "--max-tokens", "60"),
+        *("context", QUESTION, "-a", agent, *ALL, "-p", "hybrid", "--max-tokens", "60"),
         *("--min-score", "0", "--no-touch"),
     )
 
@@ -422,3 +427,20 @@ def test_a_hostile_value_is_told_in_plain_text(run: Run, agent: str, option: str
 
     assert (done.code, done.out) == (2, "")
     assert not CONTROLS & set(done.err)
+
+
+def test_nothing_known_is_said_with_the_floor(
+    run: Run, agent: str, memories: dict[str, UUID]
+) -> None:
+    done = run("context", QUESTION, "-a", agent, "--min-relevance", "0.99")
+
+    assert (done.code, done.out) == (0, "")
+    said = re.search(
+        r"nothing known: the best memory has relevance (0\.\d+), the floor is 0.99", done.err
+    )
+    [record] = run("context", QUESTION, "-a", agent, "--min-relevance", "0.99", "--json").records
+    assert record["emptied_by"] == "min_relevance"
+    best = max(one["relevance"] for one in record["left_out"])
+    assert said is not None
+    assert float(said[1]) == pytest.approx(best, abs=5e-4)
+    assert "it has too little to do with the text" in " ".join(done.err.split())

@@ -10,7 +10,7 @@ import re
 import unicodedata
 from collections.abc import Callable
 from dataclasses import asdict, replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 from uuid import UUID, uuid4
 
@@ -21,7 +21,7 @@ from pgrecall import Memory, MemoryRepository, NewMemory
 from pgrecall.added import Added
 from pgrecall.errors import InputError, InvalidMemory, UnknownName
 from tests.conftest import DIMENSIONS
-from tests.integration.support import NORTH, at, sql, stored
+from tests.integration.support import NORTH, NOW, at, before, sql, stored
 
 PAST = datetime(2020, 1, 1, tzinfo=UTC)
 SOON, FUTURE = datetime(2800, 1, 1, tzinfo=UTC), datetime(2900, 1, 1, tzinfo=UTC)
@@ -133,6 +133,51 @@ def test_bump_counts_a_retrieval_and_changes_nothing_else(
     after = read(shared_repo, agent, first)
     assert after.last_accessed_at is not None
     assert after == replace(before, retrieval_count=1, last_accessed_at=after.last_accessed_at)
+
+
+@pytest.mark.parametrize(
+    ("stored", "said", "expected"),
+    [
+        (before(90), before(60), before(60)),
+        (before(60), before(90), before(60)),  # told out of order: not before its creation
+        (None, before(60), before(60)),
+        (before(90), None, None),  # nobody knows when
+        (before(90), FUTURE, "now"),
+        (FUTURE, before(90), "now"),
+    ],
+)
+def test_bump_moves_the_clock_to_when_the_text_was_said_again(
+    shared_repo: MemoryRepository,
+    agent: str,
+    add: Callable[..., Added],
+    stored: datetime | None,
+    said: datetime | None,
+    expected: datetime | str | None,
+) -> None:
+    first = shared_repo.add(agent, plain("tea", created_at=stored))
+
+    start = datetime.now(UTC)
+    add(shared_repo, agent, plain("tea", created_at=said))
+
+    after = read(shared_repo, agent, first)
+    assert after.retrieval_count == 1
+    if expected == "now":
+        assert after.last_accessed_at is not None
+        assert abs(after.last_accessed_at - start) < timedelta(minutes=1)
+    else:
+        assert after.last_accessed_at == expected
+
+
+def test_bump_never_moves_the_clock_back(
+    shared_repo: MemoryRepository, agent: str, add: Callable[..., Added]
+) -> None:
+    first = shared_repo.add(agent, plain("tea", created_at=before(90)))
+    for days in (30, 60):
+        add(shared_repo, agent, plain("tea", created_at=before(days)))
+
+    after = read(shared_repo, agent, first)
+
+    assert (after.retrieval_count, after.last_accessed_at) == (2, before(30))
 
 
 def test_bump_is_the_policy_where_none_is_named_and_adds_up(
@@ -248,12 +293,13 @@ def test_what_was_said_again_is_in_the_history(
 ) -> None:
     first = shared_repo.add(agent, plain("tea"), actor="Ines")
 
-    add(shared_repo, agent, plain("tea"), actor="Kai")
+    add(shared_repo, agent, plain("tea", created_at=NOW), actor="Kai")
 
     initial, restated = shared_repo.history(agent, first)
     assert (initial.event_type, initial.actor) == ("initial", "Ines")
     assert (restated.event_type, restated.actor) == ("restated", "Kai")
-    assert restated.metadata == {"similarity": 1.0}
+    assert restated.metadata["similarity"] == 1.0
+    assert datetime.fromisoformat(restated.metadata["created_at"]) == NOW
 
 
 def test_other_agents_and_teams_have_their_own_texts(
@@ -707,7 +753,7 @@ def test_near_duplicates_are_strictly_more_similar_than_the_threshold(
         assert (added, added.outcome, added.similarity) == (north, "near_duplicate", 23 / 25)
         assert read(shared_repo, agent, north).retrieval_count == 1
         [_, event] = shared_repo.history(agent, north)
-        assert (event.event_type, event.metadata) == ("restated", {"similarity": 23 / 25})
+        assert (event.event_type, event.metadata["similarity"]) == ("restated", 23 / 25)
 
 
 def test_the_most_similar_of_several_is_the_near_duplicate(either: MemoryRepository) -> None:

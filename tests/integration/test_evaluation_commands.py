@@ -115,6 +115,28 @@ def test_evaluate_prints_a_table_for_all_and_for_each_group(run: Run, file: Path
     assert not CONTROLS & set(shown.out)
 
 
+def test_evaluate_shows_what_floors_do_to_questions_without_an_answer(
+    run: Run, tmp_path: Path, world: World
+) -> None:
+    nobody = [{"query": f"unheard{n}x unknown{n}y", "relevant": []} for n in range(5)]
+    path = written(tmp_path / "both.jsonl", [*world.questions[:20], *nobody])
+    asked = ("evaluate", path, "-a", AGENT, "-p", "hybrid,trust", *AS_OF)
+
+    shown = run(*asked, "--precision", 0.9, "--plot", "all.svg")
+    [record] = run(*asked, "--json").records
+
+    assert shown.code == 0
+    for said in ("5 questions without an answer, 20 with one", "the profile's", "proposed"):
+        assert said in shown.out
+    assert record["floors"]["unanswered"] == 5
+    assert (tmp_path / "all.svg").is_file()
+    assert (tmp_path / "all-floors.svg").is_file()
+    without = written(tmp_path / "answered.jsonl", world.questions[:20])
+    refused = run("evaluate", without, "-a", AGENT, "--precision", 0.9)
+    assert refused.code == 2
+    assert "queries that name no relevant memory" in " ".join(refused.err.split())
+
+
 def test_what_evaluate_tells_machines_is_the_repositorys_record(
     run: Run, file: Path, world: World
 ) -> None:
@@ -443,17 +465,15 @@ def test_tune_tells_weights_parts_and_progress(run: Run, file: Path, start: str)
 
 
 def test_the_same_seed_writes_the_same_and_machines_are_told_all(
-    run: Run, file: Path, tmp_path: Path, world: World, start: str
+    run: Run, tmp_path: Path, world: World, start: str
 ) -> None:
-    asked = ("tune", file, "-a", AGENT, "--start", start, "--seed", 4, "--json", *AS_OF)
+    few = written(tmp_path / "few.jsonl", world.questions[:20])
+    asked = ("tune", few, "-a", AGENT, "--start", start, "--seed", 4, "--json", *AS_OF)
 
     [one] = run(*asked).records
-    first = (tmp_path / "tuned.toml").read_bytes()
-    [again] = run(*asked, "--force").records
 
-    found = world.repo.tune(AGENT, load_queries(file, AGENT), start=START, seed=4, as_of=NOW)
-    assert one == again == {**found.record(), "written": "tuned.toml"}
-    assert (tmp_path / "tuned.toml").read_bytes() == first
+    found = world.repo.tune(AGENT, load_queries(few, AGENT), start=START, seed=4, as_of=NOW)
+    assert one == {**found.record(), "written": "tuned.toml"}
     written_there = as_values(profiles.load(tmp_path / "tuned.toml"))
     assert written_there == {**one["found"], "name": "tuned"}
 
@@ -509,7 +529,98 @@ def test_it_can_be_tuned_by_what_was_recorded(run: Run, world: World, agent: str
 
     assert record["training"]["profiles"][0]["queries"] == 9
     assert record["held_out"]["profiles"][1]["queries"] == 3
-    assert record["start"]["name"] == "five_factor"
+    assert record["start"]["name"] == profiles.DEFAULT.name
+
+
+# Several agents, and the baselines
+
+
+@pytest.fixture(scope="module")
+def owners(world: World) -> list[dict[str, Any]]:
+    """Questions about six agents' memories, each line with its agent."""
+    lines = []
+    for place in range(6):
+        agent = f"owner-{place}"
+        ids = world.repo.add_many(agent, [NewMemory(f"{WORDS[n]} {n}") for n in range(8)])
+        lines += [
+            {"query": f"{WORDS[n]}?", "relevant": [f"{ids[n]}"], "agent": agent} for n in range(4)
+        ]
+    return lines
+
+
+def test_several_agents_are_evaluated_together(
+    run: Run, tmp_path: Path, owners: list[dict[str, Any]]
+) -> None:
+    path = written(tmp_path / "owners.jsonl", owners)
+    named = [part for place in range(6) for part in ("-a", f"owner-{place}")]
+
+    shown = run("evaluate", path, *named, "-p", "trust")
+    [record] = run("evaluate", path, "-p", "trust", "--json").records
+    few = run("evaluate", written(tmp_path / "few.jsonl", owners[:8]), "-p", "trust")
+
+    assert "all queries: 24 of 6 agents, intervals over agents" in shown.out
+    assert "all queries: 8 of 2 agents, intervals over queries" in few.out
+    assert (record["missing"], record["profiles"][0]["owners"]) == (0, 6)
+
+
+@pytest.mark.parametrize("command", ["evaluate", "tune"])
+def test_whose_memories_they_are_has_to_be_said(
+    run: Run, tmp_path: Path, owners: list[dict[str, Any]], command: str
+) -> None:
+    path = written(tmp_path / "owners.jsonl", owners)
+    unnamed = written(tmp_path / "unnamed.jsonl", [{**owners[0], "agent": None}])
+
+    def said(*more: Any) -> str:
+        shown = run(command, *more)
+        assert (shown.code, shown.out) == (2, "")
+        return shown.err
+
+    assert "query 4 is about the memories of 'owner-1'" in said(path, "-a", "owner-0")
+    assert "unnamed.jsonl, line 1: a line names its agent" in said(unnamed)
+    assert "a line names its agent" in said(unnamed, "-a", "owner-0", "-a", "owner-1")
+    assert "--recorded needs --agent" in said("--recorded")
+
+
+def test_what_several_agents_recorded_counts_together(run: Run, world: World, agent: str) -> None:
+    others = [f"{agent} one", f"{agent} two"]
+    for other in others:
+        recorded(world, other, 3)
+
+    [record] = run("evaluate", "--recorded", "-a", others[0], "-a", others[1], "--json").records
+
+    assert (record["profiles"][0]["queries"], record["profiles"][0]["owners"]) == (6, 2)
+
+
+def test_the_baselines_stand_below_a_line(run: Run, file: Path) -> None:
+    shown = run("evaluate", file, "-a", AGENT, "-p", "trust,half_life", *AS_OF)
+
+    lines = [line.strip() for line in shown.out.split("even: 30")[0].splitlines()]
+    names = [line.split("│")[0].strip() for line in lines if "│" in line]
+    assert names == ["trust", "half_life", "similarity alone", "keyword alone", "hybrid"]
+    [rule] = [place for place, line in enumerate(lines) if "┼" in line and place > 2]
+    assert "similarity alone" in lines[rule + 1]
+
+
+def test_a_baseline_that_is_better_is_named(run: Run, tmp_path: Path, world: World) -> None:
+    """Answered by importance and meaning, and the start knows but one of them."""
+    poor = Profile("poor", {Recency(half_life=30.0): 0.9, Importance(): 0.1})
+    profiles.save(poor, tmp_path / "poor.toml")
+    planted = Profile("planted", {Similarity(): 0.6, Importance(): 0.4})
+    lines = []
+    for question in world.questions[:24]:  # without words, which would be brought in
+        vector: Any = world.embedder.embed_query(question["query"])
+        asked = [*map(float, vector)]
+        hits = world.repo.search(AGENT, asked, k=3, profile=planted, as_of=NOW, touch=False)
+        lines.append({"embedding": asked, "relevant": [str(hit.memory.id) for hit in hits]})
+    path = written(tmp_path / "vectors.jsonl", lines)
+
+    shown = run("tune", path, "-a", AGENT, "--start", "poor.toml", *AS_OF)
+
+    assert shown.code == 0
+    said = " ".join(shown.out.split())
+    assert "better than its start, but worse than" in said
+    assert "nothing is proposed" in said
+    assert not (tmp_path / "tuned.toml").exists()
 
 
 def test_a_folder_that_is_not_there_is_told_before_the_work(

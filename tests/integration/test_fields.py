@@ -52,6 +52,8 @@ FULL = NewMemory(
     valid_until=datetime(9999, 12, 30, tzinfo=UTC),
     expires_at=datetime(2035, 1, 1, tzinfo=UTC),
     tokens=77,
+    session="call 7",
+    turn=3,
 )
 DEFAULT = NewMemory("plain", embedding=None)
 PLAIN = replace(

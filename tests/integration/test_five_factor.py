@@ -42,7 +42,7 @@ class Scorer:
             memory=memory_id,
             n=retrieval_count,
         )
-        [hit] = self._repo.search("agent", NORTH, as_of=NOW, touch=False)
+        [hit] = self._repo.search("agent", NORTH, profile="five_factor", as_of=NOW, touch=False)
         return hit
 
 
@@ -100,7 +100,7 @@ def test_output_is_sorted_descending(repo: MemoryRepository) -> None:
     ]
     repo.add_many("agent", batch)
 
-    hits = repo.search("agent", NORTH, k=100, as_of=NOW)
+    hits = repo.search("agent", NORTH, k=100, profile="five_factor", as_of=NOW)
 
     in_python = [
         score(

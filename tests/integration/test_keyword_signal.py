@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from sqlalchemy import Engine, create_engine, text
 
-from pgrecall import MemoryRepository, NewMemory, Profile, ScoredMemory, profiles, score
+from pgrecall import MemoryRepository, NewMemory, Profile, ScoredMemory, score
 from pgrecall.signals import Importance, Keyword, Recency, Similarity
 from tests.conftest import new_database
 from tests.integration.conftest import RepositoryOf
@@ -21,6 +21,9 @@ from tests.integration.support import NORTH, NOW, at, before, contents, similar,
 
 EXACT = 1e-9
 ALONE = Profile("words", {Keyword(): 1.0})
+MIXED = Profile(
+    "mixed", {Similarity(): 0.6, Keyword(): 0.3, Recency(half_life=90): 0.05, Importance(): 0.05}
+)
 STOP_WORDS = "the and of"
 
 MEANT: dict[str, str | None] = {
@@ -362,14 +365,14 @@ def test_the_score_is_the_weighted_sum_under_any_weights(
     hits = shared_repo.search(
         *(agent, NORTH),
         query_text=query,
-        profile="hybrid",
+        profile=MIXED,
         weights=chosen,
         as_of=NOW,
         touch=False,
     )
 
     by_content = {hit.memory.content: hit for hit in hits}
-    used = profiles.hybrid if chosen is None else profiles.hybrid.with_weights(**chosen)
+    used = MIXED if chosen is None else MIXED.with_weights(**chosen)
     assert len(hits) == len(placed)
     for number, memory in enumerate(placed):
         hit = by_content[memory.content]
@@ -404,7 +407,7 @@ def test_a_query_that_matches_nothing_leaves_the_order_to_the_other_signals(
         },
     )
 
-    plain = shared_repo.search(agent, NORTH, query_text=query, profile="hybrid", **asked)
+    plain = shared_repo.search(agent, NORTH, query_text=query, profile=MIXED, **asked)
     rest = shared_repo.search(agent, NORTH, profile=without, **asked)
 
     assert contents(plain) == contents(rest)
@@ -414,62 +417,6 @@ def test_a_query_that_matches_nothing_leaves_the_order_to_the_other_signals(
         assert {name: hit.contributions[name] for name in others} == pytest.approx(
             {name: 0.7 * other.contributions[name] for name in others}, rel=0, abs=EXACT
         )
-
-
-@pytest.mark.parametrize("query", [STOP_WORDS, "", "🙂 …", "!&|", None])
-@pytest.mark.parametrize(
-    "chosen",
-    [
-        None,
-        {"similarity": 12, "keyword": 6, "recency": 1, "importance": 1},
-    ],
-)
-def test_normalised_weights_give_the_keywords_to_the_others_without_a_usable_term(
-    shared_repo: MemoryRepository,
-    agent: str,
-    placed: list[NewMemory],
-    query: str | None,
-    chosen: dict[str, float] | None,
-) -> None:
-    asked: dict[str, Any] = {"query_text": query, "profile": "hybrid", "as_of": NOW}
-    normalised: dict[str, Any] = {"weights": chosen, "normalise_weights": True}
-
-    hits = shared_repo.search(agent, NORTH, touch=False, **asked, **normalised)
-
-    wanted = {"similarity": 0.6 / 0.7, "recency": 0.05 / 0.7, "importance": 0.05 / 0.7}
-    for hit in hits:
-        assert hit.contributions["keyword"] == 0
-        assert hit.score == pytest.approx(
-            math.fsum(wanted[name] * hit.signals[name] for name in wanted), rel=0, abs=EXACT
-        )
-    why = shared_repo.explain(agent, hits[0].memory.id, NORTH, **asked, **normalised)
-    assert why.hit == hits[0]
-    used = {signal.name: signal.weight for signal in why.signals}
-    assert used.pop("keyword", 0.0) == 0
-    assert used == pytest.approx(wanted)
-    assert why.terms == ()
-
-
-@pytest.mark.parametrize("query", ["tea", "4711", "the 4711"])
-def test_normalised_weights_keep_the_keywords_where_the_query_has_a_usable_term(
-    shared_repo: MemoryRepository, agent: str, placed: list[NewMemory], query: str
-) -> None:
-    asked: dict[str, Any] = {"query_text": query, "profile": "hybrid", "touch": False}
-
-    assert shared_repo.search(agent, NORTH, **asked, as_of=NOW) == shared_repo.search(
-        agent, NORTH, **asked, as_of=NOW, normalise_weights=True
-    )
-
-
-def test_a_profile_of_keyword_alone_has_no_others_to_give_its_weight_to(
-    shared_repo: MemoryRepository, told: str
-) -> None:
-    hits = shared_repo.search(
-        told, query_text=STOP_WORDS, profile=ALONE, normalise_weights=True, touch=False
-    )
-
-    assert [hit.score for hit in hits] == [0.0] * len(CORPUS)
-    assert [hit.memory.id for hit in hits] == sorted(hit.memory.id for hit in hits)
 
 
 def test_min_score_takes_the_share_of_words_as_it_is(
@@ -627,14 +574,14 @@ def test_the_text_that_is_embedded_is_what_words_are_compared_with(
     north = North()
     repo = repository_of(database_url, embedder=north)
     repo.add_many("agent", [NewMemory(one, embedding=at(9.0 * n)) for n, one in enumerate(CORPUS)])
-    asked: dict[str, Any] = {"profile": "hybrid", "as_of": NOW.replace(2030), "touch": False}
+    asked: dict[str, Any] = {"profile": MIXED, "as_of": NOW.replace(2030), "touch": False}
 
     by_text = repo.search("agent", "tea lamp", **asked)
     by_both = repo.search("agent", NORTH, query_text="tea lamp", **asked)
     by_another = repo.search("agent", "tea lamp", query_text="brick", **asked)
     by_none = repo.search("agent", "tea lamp", query_text="", **asked)
     by_vector = repo.search("agent", NORTH, **asked)
-    why = repo.explain("agent", by_text[0].memory.id, "tea lamp")
+    why = repo.explain("agent", by_text[0].memory.id, "tea lamp", profile="five_factor")
 
     assert by_text == by_both
     assert shares(by_text) == expected("tea lamp", CORPUS)
@@ -660,7 +607,7 @@ def test_both_repositories_explain_the_terms(
 def test_words_count_for_nothing_in_a_profile_without_the_signal(
     shared_repo: MemoryRepository, told: str
 ) -> None:
-    asked: dict[str, Any] = {"as_of": NOW.replace(2030), "touch": False}
+    asked: dict[str, Any] = {"profile": "five_factor", "as_of": NOW.replace(2030), "touch": False}
 
     assert shared_repo.search(told, NORTH, **asked) == shared_repo.search(
         told, NORTH, query_text="tea", **asked

@@ -135,7 +135,7 @@ class Remembered:
     failed: int = 0
     up: int = 0
     down: int = 0
-    accessed: bool = False
+    accessed: datetime | None = None
     said_under: set[str] = field(default_factory=set)
 
     @property
@@ -425,7 +425,8 @@ class Lives(RuleBasedStateMachine):
         life.note(there, "restated")
         if policy == "bump":
             old.retrieved += 1
-            old.accessed = True
+            moments = (old.accessed, old.created_at, memory.created_at)
+            old.accessed = max(moment for moment in moments if moment is not None)
         start, end = life.between(there, memory)
         if policy == "replace":
             voted = old.up + old.down > 0  # what feedback has made of it stays
@@ -614,7 +615,7 @@ class Lives(RuleBasedStateMachine):
         assert touched == len(there)
         for memory in there:
             memory.retrieved += 1
-            memory.accessed = True
+            memory.accessed = datetime.now(UTC)
 
     @rule(owner=owners, pick=picks, wins=outcomes)
     def record_outcome(self, owner: Owner, pick: int, wins: list[bool]) -> None:
@@ -633,7 +634,7 @@ class Lives(RuleBasedStateMachine):
             touch = pick % 3 != 0
             work(success, touch)
             memory.retrieved += touch
-            memory.accessed |= touch
+            memory.accessed = datetime.now(UTC)
             memory.succeeded += success
             memory.failed += not success
             rate = memory.succeeded / (memory.succeeded + memory.failed)
@@ -913,7 +914,9 @@ class Lives(RuleBasedStateMachine):
         stale = [
             i
             for i, m in life.active().items()
-            if m.memory_type == "task" and m.created_at < cutoff and not m.accessed
+            if m.memory_type == "task"
+            and m.created_at < cutoff
+            and (m.accessed is None or m.accessed < cutoff)
         ]
         assert count == len(stale)
         self.put_away(life, stale, "completed", "completed")
@@ -1084,7 +1087,7 @@ def compare(row: dict[str, Any], memory: Remembered) -> None:
     assert row["invalidation_reason"] == memory.invalidated
     assert (row["invalidated_at"] is None) == (memory.invalidated is None)
     assert (row["embedding"] is None) == (memory.angle is None)
-    assert (row["last_accessed_at"] is None) != memory.accessed
+    assert (row["last_accessed_at"] is None) == (memory.accessed is None)
     for name in ("importance", "usefulness", "confidence", "trust", "trust_usage"):
         told = getattr(memory, name)
         assert row[name] == (None if told is None else pytest.approx(told, abs=1e-9)), name

@@ -92,8 +92,10 @@ def test_min_similarity_applies_before_the_limit(either: MemoryRepository) -> No
         ],
     )
 
-    assert contents(either.search("agent", NORTH, k=1)) == ["high score"]
-    assert contents(either.search("agent", NORTH, k=1, min_similarity=0.4)) == ["similar"]
+    assert contents(either.search("agent", NORTH, k=1, profile="five_factor")) == ["high score"]
+    assert contents(
+        either.search("agent", NORTH, k=1, min_similarity=0.4, profile="five_factor")
+    ) == ["similar"]
 
 
 def test_min_score_leaves_out_what_scores_less(either: MemoryRepository) -> None:
@@ -144,7 +146,7 @@ def test_a_signal_that_weighs_nothing_is_still_told(either: MemoryRepository) ->
 def test_a_profile_may_be_named(shared_repo: MemoryRepository, agent: str) -> None:
     shared_repo.add(agent, NewMemory("a", embedding=at(20), created_at=before(3)))
 
-    named = shared_repo.search(agent, NORTH, profile="five_factor", as_of=NOW, touch=False)
+    named = shared_repo.search(agent, NORTH, profile="hybrid", as_of=NOW, touch=False)
 
     assert named == shared_repo.search(agent, NORTH, as_of=NOW, touch=False)
 

@@ -86,10 +86,9 @@ WITHOUT_USAGE = {
             Trust(decay=False): 0.1,
         },
     ),
-    "hybrid": profiles.hybrid,
 }
 WITH_USAGE = {
-    **{name: one for name, one in profiles.BUILT_IN.items() if one is not profiles.hybrid},
+    **profiles.BUILT_IN,
     "by type, by the later clock": Profile(
         "by type, by the later clock",
         {
@@ -179,7 +178,7 @@ def ranked_scans(plan: Plan, table: str) -> list[Plan]:
 
 @every_profile
 @every_search
-def test_a_search_is_one_flat_expression_in_double_precision(
+def test_a_search_is_one_flat_expression_in_double_precision_over_rows_found_by_key(
     explain: Explain, profile: Profile, arguments: str
 ) -> None:
     [plan] = explain(search(profile, arguments))
@@ -188,29 +187,20 @@ def test_a_search_is_one_flat_expression_in_double_precision(
     computed = expressions(plan)
     assert not re.search(r"\bnumeric\b", computed)
     assert ("<=>" in computed) or arguments == "no query vector"
+    [scan] = ranked_scans(plan, "agent_memories")
+    assert reached_by(scan) in BY_OWNER
+    for usage in ranked_scans(plan, "memory_usage"):
+        assert reached_by(usage) == {"pk_memory_usage"}
 
 
 @every_profile
-@every_search
+@pytest.mark.parametrize("arguments", ["plain", "min_trust"])
 def test_a_search_over_teams_is_flat_too(
     explain: Explain, profile: Profile, arguments: str
 ) -> None:
     [plan] = explain(search(profile, arguments, teams=TEAMS))
 
     assert_flat(plan)
-
-
-@every_profile
-@every_search
-def test_the_rows_of_the_agent_are_reached_through_the_key(
-    explain: Explain, profile: Profile, arguments: str
-) -> None:
-    [plan] = explain(search(profile, arguments))
-
-    [scan] = ranked_scans(plan, "agent_memories")
-    assert reached_by(scan) in BY_OWNER
-    for usage in ranked_scans(plan, "memory_usage"):
-        assert reached_by(usage) == {"pk_memory_usage"}
 
 
 @every_profile

@@ -267,7 +267,7 @@ def junk(seed: int) -> str:
     return "".join(written)
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", range(2))
 def test_two_mebibytes_of_junk_can_be_remembered_and_asked_for(
     impatient: Engine, seed: int
 ) -> None:
@@ -298,10 +298,8 @@ def hyphenated(alphabet: str, length: int) -> str:
     ("alphabet", "length"),
     [
         ("abcdefgh", 4),
-        ("абвгдежз", 4),
         ("".join(map(chr, range(0x20000, 0x20100))), 8),
         ("".join(map(chr, range(0x1D400, 0x1D41A))), 4),
-        ("\ufdf2\ufdf3\ufdf4\ufdf5\ufdf6\ufdf7\ufdf8", 5),
         ("\ufdf2\ufdf3\ufdf4\ufdf5\ufdf6\ufdf7\ufdf8", 20),
     ],
     ids=ascii,

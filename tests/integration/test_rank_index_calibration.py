@@ -66,7 +66,8 @@ def test_a_build_notes_one_of_the_levels_and_searches_start_there(
     sql(engine, "UPDATE pgrecall.rank_indexes SET candidates = :number", number=number)
 
     fresh = MemoryRepository(engine)
-    hits = fresh.search("agent", [1.0] * DIMENSIONS, strategy="index", touch=False)
+    query = [1.0] * DIMENSIONS
+    hits = fresh.search("agent", query, profile="five_factor", strategy="index", touch=False)
 
     assert hits.strategy == "index"
     assert hits.candidates == number

@@ -10,12 +10,11 @@ from pathlib import Path
 
 import psycopg
 import pytest
-from sqlalchemy import create_engine
+from sqlalchemy import Engine, create_engine
 
 from pgrecall import MemoryRepository
 from pgrecall.embedders import LocalEmbedder
 from pgrecall.rank_index import AT_LEAST, EF_CONSTRUCTION, M
-from tests.conftest import new_database
 from tests.integration.commands import CONTROLS, EVIL, Run, fast_runner
 from tests.migrations.asking import rows, value, values, wait_until
 from tests.migrations.asking import run as run_sql
@@ -46,9 +45,8 @@ def embedder() -> LocalEmbedder:
 
 
 @pytest.fixture
-def url(server_url: str, local_template: str) -> Iterator[str]:
-    with new_database(server_url, local_template) as made:
-        yield made
+def url(local_url: str) -> str:
+    return local_url
 
 
 @pytest.fixture
@@ -61,11 +59,16 @@ def run(
     return fast_runner(monkeypatch, capsys, url, embedder)
 
 
+@pytest.fixture(scope="module")
+def engine(emptied_local_url: str) -> Iterator[Engine]:
+    made = create_engine(emptied_local_url)
+    yield made
+    made.dispose()
+
+
 @pytest.fixture
-def repo(url: str, embedder: LocalEmbedder) -> Iterator[MemoryRepository]:
-    engine = create_engine(url)
-    yield MemoryRepository(engine, embedder=embedder)
-    engine.dispose()
+def repo(engine: Engine, url: str, embedder: LocalEmbedder) -> MemoryRepository:
+    return MemoryRepository(engine.execution_options(), embedder=embedder)
 
 
 @pytest.fixture
@@ -326,7 +329,7 @@ def test_a_check_is_a_table_of_every_profile(run: Run, filled: int) -> None:
     shown = run("index", "check", "-a", "a", "--sample", "5", "-k", "3")
     records = run("index", "check", "-a", "a", "--sample", "5", "-k", "3", "--json").records
 
-    profiles = ["five_factor", "last_access", "half_life", "trust", "tiered", "hybrid"]
+    profiles = ["hybrid", "five_factor", "last_access", "half_life", "trust", "tiered"]
     assert (shown.code, shown.err) == (0, "")
     heading, _, *lines = shown.out.splitlines()
     assert cells(heading) == [

@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import Any
 from uuid import UUID
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from sqlalchemy import Engine, text
+from sqlalchemy import Connection, Engine, create_engine, text
 
 from pgrecall import MemoryRepository, NewMemory
 from pgrecall.profile import Profile
 from pgrecall.rank_index import EF_CONSTRUCTION, M
 from pgrecall.rank_space import AXES
 from pgrecall.signals import Importance, Similarity
-from tests.conftest import DIMENSIONS
+from tests.conftest import DIMENSIONS, new_database
 from tests.integration.support import sql
 
 TOPICS = np.eye(DIMENSIONS)
@@ -48,13 +51,18 @@ LANDMARK = """
 
 @dataclass(frozen=True)
 class Indexed:
-    engine: Engine
-    repo: MemoryRepository
+    """One rank index, seen within a transaction that is rolled back."""
+
+    connection: Connection
 
     @property
     def relation(self) -> str:
-        [[relation]] = sql(self.engine, "SELECT relation FROM pgrecall.rank_indexes")
+        [[relation]] = self.sql("SELECT relation FROM pgrecall.rank_indexes")
         return str(relation)
+
+    def sql(self, statement: str, **parameters: Any) -> list[Any]:
+        result = self.connection.execute(text(statement), parameters)
+        return list(result) if result.returns_rows else []
 
     def near(
         self,
@@ -64,8 +72,7 @@ class Indexed:
         candidates: int = CANDIDATES,
         likeness: float | None = ALWAYS,
     ) -> list[UUID]:
-        found = sql(
-            self.engine,
+        found = self.sql(
             how,
             relation=self.relation,
             query=query,
@@ -76,22 +83,17 @@ class Indexed:
 
     def scores(self, query: str) -> dict[UUID, float]:
         """Of every position, the largest first."""
-        found = dict(sql(self.engine, SCORED.format(self.relation), query=query))
+        found = dict(self.sql(SCORED.format(self.relation), query=query))
         return {id_: found[id_] for id_ in sorted(found, key=lambda id_: -found[id_])}
 
     def landmark(self, query: str) -> float | None:
         """The inner product of the nearest with what the query asks of embeddings."""
-        [[nearest]] = sql(self.engine, LANDMARK, relation=self.relation, query=query)
+        [[nearest]] = self.sql(LANDMARK, relation=self.relation, query=query)
         return None if nearest is None else float(nearest)
 
-    def alter(self, how: str) -> None:
-        sql(self.engine, f"ALTER TABLE pgrecall.{self.relation} {how}")
-
     def delete(self, ids: list[UUID]) -> None:
-        """From the table alone; the graph goes on naming them until it is vacuumed."""
-        self.alter("SET (autovacuum_enabled = off)")
-        sql(
-            self.engine,
+        """From the table alone, and for this transaction: the graph goes on naming them."""
+        self.sql(
             f"DELETE FROM pgrecall.{self.relation} WHERE memory_id = ANY (:ids)",
             ids=ids,
         )
@@ -112,12 +114,11 @@ def texts() -> list[tuple[str, NDArray[np.float64]]]:
 
 def indexed(
     repo: MemoryRepository,
-    engine: Engine,
     *,
     m: int = M,
     ef_construction: int = EF_CONSTRUCTION,
     more: str = "",
-) -> Indexed:
+) -> None:
     """Memories of every topic, with `more` words in each text, and the rank index of them.
 
     Their ids are the same each time, and so are the landmarks, which these decide.
@@ -130,30 +131,43 @@ def indexed(
         ],
     )
     repo.build_rank_indexes(agent_id="agent", at_least=1, m=m, ef_construction=ef_construction)
-    return Indexed(engine, repo)
+
+
+@contextmanager
+def looking(engine: Engine) -> Iterator[Indexed]:
+    with engine.connect() as connection:
+        yield Indexed(connection)
+        connection.rollback()
+
+
+@pytest.fixture(scope="module")
+def sound_engine(server_url: str, template: str) -> Iterator[Engine]:
+    with new_database(server_url, template) as url:
+        made = create_engine(url)
+        indexed(MemoryRepository(made))
+        yield made
+        made.dispose()
 
 
 @pytest.fixture
-def lost(repo: MemoryRepository, engine: Engine) -> Indexed:
-    """A graph with so few links that walks get lost in it."""
-    return indexed(repo, engine, m=2, ef_construction=4)
+def sound(sound_engine: Engine) -> Iterator[Indexed]:
+    with looking(sound_engine) as found:
+        yield found
 
 
-@pytest.fixture
-def sound(repo: MemoryRepository, engine: Engine) -> Indexed:
-    return indexed(repo, engine)
-
-
-@pytest.mark.parametrize("how", [NEAR, WORDED], ids=["near", "worded"])
 def test_a_walk_ends_where_something_like_the_nearest_landmark_was_met(
-    lost: Indexed, how: str
+    repo: MemoryRepository, engine: Engine
 ) -> None:
-    for topic in TOPICS:
-        scores = lost.scores(query(topic))
-        nearest = lost.landmark(query(topic))
-        assert nearest is not None
-        met = max(scores[id_] for id_ in lost.near(query(topic), how, candidates=1))
-        assert met * CLEARLY >= nearest
+    """In a graph with so few links that walks get lost in it."""
+    indexed(repo, m=2, ef_construction=4)
+    with looking(engine) as lost:
+        for topic in TOPICS:
+            scores = lost.scores(query(topic))
+            nearest = lost.landmark(query(topic))
+            assert nearest is not None
+            for how in (NEAR, WORDED):
+                met = max(scores[id_] for id_ in lost.near(query(topic), how, candidates=1))
+                assert met * CLEARLY >= nearest
 
 
 @pytest.mark.parametrize("how", [NEAR, WORDED], ids=["near", "worded"])
@@ -185,42 +199,42 @@ def test_landmarks_are_one_in_25_and_at_most_two_thousand(
     repo: MemoryRepository, engine: Engine
 ) -> None:
     """The first pages, by the size of the table and the rows that it is known to have."""
-    found = indexed(repo, engine, more="".join(f" w{word}z" for word in range(60)))
-    found.alter("SET (autovacuum_enabled = off)")
-    [[size]] = sql(
-        engine,
-        "SELECT pg_relation_size(CAST(:name AS regclass)) / 8192",
-        name=f"pgrecall.{found.relation}",
-    )
-    assert size > 100
-    for rows, share in ((2_000, 0.04), (-1, 0.04), (0, 0.04), (50_000, 0.04), (100_000, 0.02)):
-        sql(
-            engine,
-            "UPDATE pg_class SET relpages = 0, reltuples = :rows WHERE relname = :name",
-            rows=rows,
-            name=found.relation,
+    indexed(repo, more="".join(f" w{word}z" for word in range(60)))
+    with looking(engine) as found:
+        found.sql(f"ALTER TABLE pgrecall.{found.relation} SET (autovacuum_enabled = off)")
+        [[size]] = found.sql(
+            "SELECT pg_relation_size(CAST(:name AS regclass)) / 8192",
+            name=f"pgrecall.{found.relation}",
         )
-        [[expected, all_of_them]] = sql(
-            engine,
-            f"SELECT max(score) FILTER (WHERE page < {math.ceil(size * share)}), max(score)"
-            f"  FROM (SELECT -(position <#> CAST(:query AS public.halfvec)) AS score,"
-            f"               (CAST(CAST(ctid AS text) AS point))[0] AS page"
-            f"          FROM pgrecall.{found.relation}) every",
-            query=query(TOPICS[2]),
-        )
-        assert expected < all_of_them
-        assert found.landmark(query(TOPICS[2], signals=0.7)) == pytest.approx(expected)
+        assert size > 100
+        for rows, share in ((2_000, 0.04), (-1, 0.04), (0, 0.04), (50_000, 0.04), (100_000, 0.02)):
+            found.sql(
+                "UPDATE pg_class SET relpages = 0, reltuples = :rows WHERE relname = :name",
+                rows=rows,
+                name=found.relation,
+            )
+            [[expected, all_of_them]] = found.sql(
+                f"SELECT max(score) FILTER (WHERE page < {math.ceil(size * share)}), max(score)"
+                f"  FROM (SELECT -(position <#> CAST(:query AS public.halfvec)) AS score,"
+                f"               (CAST(CAST(ctid AS text) AS point))[0] AS page"
+                f"          FROM pgrecall.{found.relation}) every",
+                query=query(TOPICS[2]),
+            )
+            assert expected < all_of_them
+            assert found.landmark(query(TOPICS[2], signals=0.7)) == pytest.approx(expected)
 
 
 def test_a_build_notes_how_alike_is_usual(sound: Indexed) -> None:
     """Nearly as like as a memory of the same topic, of which some are landmarks."""
-    [[likeness]] = sql(sound.engine, "SELECT likeness FROM pgrecall.rank_indexes")
+    [[likeness]] = sound.sql("SELECT likeness FROM pgrecall.rank_indexes")
     assert 0.9 < likeness * CLEARLY <= 1.0 + 1e-3
 
 
 def test_an_index_of_a_former_build_knows_nothing_and_is_searched(sound: Indexed) -> None:
-    sql(sound.engine, "UPDATE pgrecall.rank_indexes SET likeness = NULL")
-    hits = sound.repo.search("agent", TOPICS[0].tolist(), strategy="index", touch=False)
+    sound.sql("UPDATE pgrecall.rank_indexes SET likeness = NULL")
+    hits = MemoryRepository(sound.connection).search(
+        "agent", TOPICS[0].tolist(), strategy="index", touch=False
+    )
     assert hits.strategy == "index"
 
 
@@ -231,7 +245,7 @@ def test_without_embeddings_nothing_is_usual(repo: MemoryRepository, engine: Eng
 
 
 def test_an_empty_table_has_none_and_brings_nothing(sound: Indexed) -> None:
-    sql(sound.engine, f"DELETE FROM pgrecall.{sound.relation}")
+    sound.sql(f"DELETE FROM pgrecall.{sound.relation}")
     assert sound.landmark(query(TOPICS[0])) is None
     assert sound.near(query(TOPICS[0])) == []
 
@@ -250,9 +264,8 @@ def test_the_largest_come_first(sound: Indexed) -> None:
         assert len(found) == candidates
 
 
-@pytest.mark.parametrize("how", [NEAR, WORDED], ids=["near", "worded"])
 def test_where_meaning_hardly_counts_a_walk_goes_no_further(
-    repo: MemoryRepository, engine: Engine, how: str
+    repo: MemoryRepository, engine: Engine
 ) -> None:
     """Half of what it met is deleted, so that a walk that goes no further brings half."""
     repo.add_many(
@@ -263,29 +276,30 @@ def test_where_meaning_hardly_counts_a_walk_goes_no_further(
         ],
     )
     repo.build_rank_indexes(agent_id="agent", at_least=1)
-    found = Indexed(engine, repo)
 
     def asked(weight: float) -> str:
         signals = [1.5 * (axis.what == Importance()) for axis in AXES]
         return str([*(weight * TOPICS[0]).tolist(), *signals, 0.0])
 
-    for weight, counts in ((0.05, False), (0.3, True)):
-        walked = found.near(asked(weight), how, likeness=NEVER)
-        found.delete(walked[::2])
-        nearest = found.landmark(asked(weight))
-        best = max(found.scores(asked(weight)).values())
-        assert nearest is not None
-        assert (nearest > HARDLY * best) == counts
-        assert found.near(asked(weight), how, likeness=NEVER) == walked[1::2]
-        again = found.near(asked(weight), how)
-        assert len(again) == CANDIDATES if counts else again == walked[1::2]
+    for how in (NEAR, WORDED):
+        for weight, counts in ((0.05, False), (0.3, True)):
+            with looking(engine) as found:
+                walked = found.near(asked(weight), how, likeness=NEVER)
+                found.delete(walked[::2])
+                nearest = found.landmark(asked(weight))
+                best = max(found.scores(asked(weight)).values())
+                assert nearest is not None
+                assert (nearest > HARDLY * best) == counts
+                assert found.near(asked(weight), how, likeness=NEVER) == walked[1::2]
+                again = found.near(asked(weight), how)
+                assert len(again) == CANDIDATES if counts else again == walked[1::2]
 
 
-def test_a_search_finds_every_group(repo: MemoryRepository, engine: Engine) -> None:
-    poor = indexed(repo, engine, m=6, ef_construction=12)
+def test_a_search_finds_every_group(repo: MemoryRepository) -> None:
+    indexed(repo, m=6, ef_construction=12)
     through_index = 0
     for place, topic in enumerate(TOPICS):
-        hits = poor.repo.search(
+        hits = repo.search(
             "agent", topic.tolist(), profile=LEANING, k=1, strategy="index", touch=False
         )
         through_index += hits.strategy == "index"
@@ -306,7 +320,8 @@ def test_positions_stay_in_their_rows_while_these_fit_a_page(
         [index] = repo.build_rank_indexes(agent_id="agent", at_least=1)
         assert sql(engine, stored_apart) == [(apart,)]
     assert index.memories == 2
-    assert len(Indexed(engine, repo).near(query(TOPICS[0]))) == 2
+    with looking(engine) as found:
+        assert len(found.near(query(TOPICS[0]))) == 2
 
 
 def test_the_session_keeps_its_settings(sound: Indexed) -> None:
@@ -314,19 +329,8 @@ def test_the_session_keeps_its_settings(sound: Indexed) -> None:
     asked = query(TOPICS[0] + 0.2)
     sound.delete(list(sound.scores(asked))[:1_100])
     before = {"hnsw.ef_search": "77", "enable_indexscan": "off", "enable_seqscan": "on"}
-    with sound.engine.connect() as connection:
-        for name, value in before.items():
-            connection.execute(text(f"SET {name} = {value}"))
-        for statement in (NEAR, WORDED):
-            found = connection.execute(
-                text(statement),
-                {
-                    "relation": sound.relation,
-                    "query": asked,
-                    "candidates": 4,
-                    "likeness": ALWAYS,
-                },
-            )
-            assert len(found.all()) == 4
-        assert {name: connection.scalar(text(f"SHOW {name}")) for name in before} == before
-        connection.rollback()
+    for name, value in before.items():
+        sound.sql(f"SET {name} = {value}")
+    for statement in (NEAR, WORDED):
+        assert len(sound.near(asked, statement, candidates=4)) == 4
+    assert {name: sound.sql(f"SHOW {name}")[0][0] for name in before} == before

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import math
 import re
@@ -19,7 +18,6 @@ import pytest
 from sqlalchemy import Engine, NullPool, create_engine
 
 from pgrecall import (
-    AsyncMemoryRepository,
     Hits,
     MemoryRepository,
     NewMemory,
@@ -34,7 +32,7 @@ from pgrecall.hits import Strategy
 from pgrecall.rank_space import AXES, Missing
 from pgrecall.signals import Importance, Recency, Signal, Similarity
 from tests.conftest import DIMENSIONS, new_database
-from tests.integration.support import NORTH, at, awaited, contents, similar, sql
+from tests.integration.support import NORTH, at, contents, similar, sql
 
 MOMENT = datetime.now(UTC).replace(microsecond=0) - timedelta(days=1)
 """The newest that the memories know of, and so the moment of their indexes."""
@@ -234,7 +232,7 @@ def mean_recall(
     return fmean(shares)
 
 
-@pytest.mark.parametrize("days", [0, 3, 25])
+@pytest.mark.parametrize("days", [0, 25])
 @pytest.mark.parametrize("name", profiles.BUILT_IN)
 def test_every_built_in_profile_finds_the_exact_answer(
     whole: MemoryRepository, name: str, days: float
@@ -261,8 +259,13 @@ def test_weights_that_lean_on_one_signal_find_the_exact_answer(
     assert found >= 0.97
 
 
-@pytest.mark.parametrize("half_life", [1, 2.5, 14, 100, 180])
-@pytest.mark.parametrize("name", ["five_factor", "last_access", "half_life", "tiered"])
+@pytest.mark.parametrize(
+    ("name", "half_life"),
+    [
+        *product(["five_factor", "last_access", "half_life", "tiered"], [1, 180]),
+        *product(["five_factor"], [2.5, 14, 100]),
+    ],
+)
 def test_any_half_life_that_is_covered_finds_the_exact_answer(
     whole: MemoryRepository, name: str, half_life: float
 ) -> None:
@@ -589,42 +592,31 @@ def test_the_best_memory_is_hidden_as_soon_as_it_is_gone(
     assert recall(found, exact) >= 0.95
 
 
-def test_a_memory_not_yet_valid_at_the_moment_of_the_index_is_found_once_it_is(
+def test_what_begins_or_ends_after_the_moment_of_the_index_is_found_while_it_holds(
     own: MemoryRepository, agent: str
 ) -> None:
-    later = NewMemory(
-        "holds from later on",
-        embedding=QUERY,
-        created_at=ago(2),
-        valid_from=MOMENT + timedelta(hours=2),
+    known: dict[str, Any] = {"embedding": QUERY, "created_at": ago(2)}
+    *_, waiting = indexed(
+        own,
+        agent,
+        [
+            *memories_of(agent, 1_500),
+            NewMemory("ends", **known, valid_until=SOON),
+            NewMemory("expires", **known, expires_at=SOON),
+            NewMemory("holds later", **known, valid_from=MOMENT + timedelta(hours=2)),
+        ],
     )
-    *_, waiting = indexed(own, agent, [*memories_of(agent, 1_500), later])
-
-    early, _ = both(own, agent, as_of=SOON, weights={"similarity": 1.0})
-    found, exact = both(own, agent, as_of=MOMENT + timedelta(hours=3), weights={"similarity": 1.0})
-
-    assert waiting not in ids_of(early)
-    assert ids_of(exact)[0] == waiting
-    assert ids_of(found)[0] == waiting
-
-
-def test_a_memory_that_held_at_the_moment_of_the_index_is_hidden_once_it_does_not(
-    own: MemoryRepository, agent: str
-) -> None:
-    ending = [
-        NewMemory("ends", embedding=QUERY, created_at=ago(2), valid_until=SOON),
-        NewMemory("expires", embedding=QUERY, created_at=ago(2), expires_at=SOON),
-    ]
-    indexed(own, agent, [*memories_of(agent, 1_500), *ending])
     asked: dict[str, Any] = {"k": 2, "weights": {"similarity": 1.0}}
 
     early, _ = both(own, agent, as_of=SOON - timedelta(minutes=1), **asked)
     late, exact = both(own, agent, as_of=SOON, **asked)
+    later, best = both(own, agent, as_of=MOMENT + timedelta(hours=3), **asked)
 
     assert sorted(contents(early)) == ["ends", "expires"]
     assert late.strategy == "index"
     assert recall(late, exact) == 1.0
-    assert not {"ends", "expires"} & set(contents(late))
+    assert not {"ends", "expires", "holds later"} & set(contents(late))
+    assert ids_of(later)[0] == ids_of(best)[0] == waiting
 
 
 @pytest.mark.parametrize("days", [1e-6, 1, 10, 500])
@@ -956,7 +948,7 @@ def test_a_strategy_that_does_not_exist_is_refused(whole: MemoryRepository, stra
 
 
 def test_hits_tell_how_they_were_found(whole: MemoryRepository) -> None:
-    found, exact = both(whole)
+    found, exact = both(whole, profile="five_factor")
 
     assert isinstance(found, Hits)
     assert isinstance(found, list)
@@ -964,7 +956,7 @@ def test_hits_tell_how_they_were_found(whole: MemoryRepository) -> None:
     assert exact.candidates is None
     assert found.candidates is not None
     assert 50 <= found.candidates <= 110
-    assert both(whole, k=80)[0].candidates in range(400, 500)
+    assert both(whole, k=80, profile="five_factor")[0].candidates in range(400, 500)
 
 
 def test_the_candidates_count_what_is_scored_beside_the_index(undone: MemoryRepository) -> None:
@@ -990,17 +982,10 @@ def test_what_the_index_hands_on_and_what_is_beside_it_is_scored_once(
     assert after.candidates == before.candidates
 
 
-def teams_of(either: MemoryRepository) -> MemoryRepository:
-    teams: object = either.teams
-    if isinstance(teams, AsyncMemoryRepository):
-        return awaited(teams, asyncio.run)
-    return either.teams
-
-
 @pytest.fixture
 def indexed_either(either: MemoryRepository) -> Iterator[MemoryRepository]:
     yield either
-    for among in (either, teams_of(either)):
+    for among in (either, either.teams):
         for status in among.rank_indexes():
             among.drop_rank_index(status.agent_id)
 
@@ -1010,7 +995,7 @@ def test_either_repository_searches_through_an_index(
 ) -> None:
     either = indexed_either
     indexed(either, agent, memories_of(agent, 300))
-    indexed(teams_of(either), agent, memories_of(f"{agent} team", 300))
+    indexed(either.teams, agent, memories_of(f"{agent} team", 300))
 
     assert mean_recall(either, agent, QUERIES[:4], as_of=SOON) >= 0.95
     assert mean_recall(either, agent, QUERIES[:4], as_of=SOON, teams=[agent]) >= 0.95
@@ -1063,17 +1048,10 @@ def test_the_index_of_another_agent_hands_on_nothing(
 
 HOSTILE = [
     "'; DROP TABLE pgrecall.agent_memories; --",
-    "\"double\" and 'single' and `back`",
-    "%s %(name)s %% %",
-    ":owner_id ::text $1 ?",
-    "{curly} {0} {{}} {",
-    "back\\slash \\n \\\\ \\",
-    " leading and trailing ",
-    "tab\tnew\nline\r\n",
+    "\"double\" 'single' `back` %s %(name)s %% % :owner_id ::text $1 ? {curly} {0} {{}} {",
+    " back\\slash \\n \\\\ \\ tab\tnew\nline\r\n ",
     "ranks_00000000000000000000000000000000",
-    "agent_memories",
-    "🙂 שלום \u202eعربى",
-    "e\u0301 is not é",
+    "🙂 שלום \u202eعربى e\u0301 is not é",
     "Ω" * 200,
 ]
 
@@ -1133,8 +1111,7 @@ def poor(count: int) -> list[NewMemory]:
     ]
 
 
-@pytest.mark.parametrize("count", [90, 600])
-@pytest.mark.parametrize("written", [0, 5, 15, 120])
+@pytest.mark.parametrize(("count", "written"), [(90, 0), (90, 120), (600, 15)])
 def test_an_index_that_was_dropped_behind_our_back_costs_no_hits(
     own: MemoryRepository, world: World, agent: str, count: int, written: int
 ) -> None:
@@ -1162,8 +1139,7 @@ def test_an_index_that_is_gone_costs_no_hits_beside_one_that_is_there(
     assert recall(found, exact) >= 0.9
 
 
-@pytest.mark.parametrize("count", [90, 600])
-@pytest.mark.parametrize("how", ["rebuilt", "dropped"])
+@pytest.mark.parametrize(("count", "how"), [(90, "rebuilt"), (600, "dropped")])
 def test_an_index_that_another_client_has_changed_costs_no_hits(
     own: MemoryRepository, world: World, agent: str, count: int, how: str
 ) -> None:
@@ -1225,9 +1201,17 @@ def test_an_index_that_was_emptied_behind_our_back_costs_no_hits(
     assert found == exact
 
 
-@pytest.mark.parametrize(
-    "relation",
-    [
+def test_a_relation_of_a_hostile_name_is_never_executed(
+    own: MemoryRepository, world: World, agent: str
+) -> None:
+    indexed(own, agent, memories_of(agent, 200))
+    row = sql(
+        world.engine,
+        "SELECT to_jsonb(r) FROM pgrecall.rank_indexes r WHERE agent_id = :agent",
+        agent=agent,
+    )[0][0]
+    rename = "UPDATE pgrecall.rank_indexes SET relation = :relation WHERE agent_id = :agent"
+    for relation in (
         'x"; CREATE TABLE pgrecall.executed (); --',
         "agent_memories ORDER BY position; CREATE TABLE pgrecall.executed (); --",
         "agent_memories",
@@ -1236,17 +1220,8 @@ def test_an_index_that_was_emptied_behind_our_back_costs_no_hits(
         "ranks_0123456789abcdef0123456789abcdef\n",
         "RANKS_0123456789ABCDEF0123456789ABCDEF",
         "",
-    ],
-    ids=ascii,
-)
-def test_a_relation_of_a_hostile_name_is_never_executed(
-    own: MemoryRepository, world: World, agent: str, relation: str
-) -> None:
-    indexed(own, agent, memories_of(agent, 200))
-    rename = "UPDATE pgrecall.rank_indexes SET relation = :relation WHERE agent_id = :agent"
-    former = relation_of(own, agent)
-    sql(world.engine, rename, relation=relation, agent=agent)
-    try:
+    ):
+        sql(world.engine, rename, relation=relation, agent=agent)
         with pytest.raises(DatabaseError, match="relation must be the table of a rank index"):
             own.search(agent, QUERY, strategy="index", touch=False)
         assert own.drop_rank_index(agent)  # and nothing else is dropped
@@ -1255,7 +1230,12 @@ def test_a_relation_of_a_hostile_name_is_never_executed(
         assert sql(
             world.engine,
             "SELECT to_regclass('pgrecall.executed'), to_regclass('pgrecall.agent_memories') "
-            "IS NOT NULL",
-        ) == [(None, True)]
-    finally:
-        sql(world.engine, rename, relation=former, agent=agent)
+            "IS NOT NULL, to_regclass('pgrecall.' || :former) IS NOT NULL",
+            former=row["relation"],
+        ) == [(None, True, True)]
+        sql(
+            world.engine,
+            "INSERT INTO pgrecall.rank_indexes "
+            "SELECT * FROM jsonb_populate_record(NULL::pgrecall.rank_indexes, CAST(:row AS jsonb))",
+            row=json.dumps(row),
+        )

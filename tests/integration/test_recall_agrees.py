@@ -40,6 +40,7 @@ def memory(dice: random.Random, number: int) -> NewMemory:
         f"{' '.join(dice.choices(WORDS, k=dice.randint(1, 30)))}\nno{number}",
         embedding=[dice.gauss(0, 1) for _ in range(DIMENSIONS)],
         created_at=before(dice.uniform(0, 300)),
+        observed_at=before(dice.uniform(0, 300)) if dice.random() < 0.2 else None,
         memory_type=dice.choice(["episodic", "task", "fact"]),
         tier=dice.choice(["short", "medium", "long"]),
         importance=dice.random(),
@@ -75,6 +76,18 @@ ASKED: dict[str, dict[str, Any]] = {
     "not recalled": {"statuses": ["archived"]},
     "no vector": {"query": None},
     "trust as stored": {"profile": "trust", "apply_decay": False},
+    "a period": {"query_time": (before(60), before(50)), "query_text": "tea"},
+    "a period with other weights": {
+        "profile": "hybrid",
+        "query_time": (before(200), before(199)),
+        "weights": {"similarity": 0.5, "time": 0.5},
+    },
+    "a period that weighs nothing": {
+        "profile": "hybrid",
+        "query_time": (before(200), before(199)),
+        "weights": {"similarity": 0.5, "importance": 0.5},
+    },
+    "no period for its weight": {"profile": "hybrid", "weights": {"similarity": 0.5, "time": 0.5}},
 }
 
 
@@ -85,7 +98,7 @@ def test_a_rank_index_answers_as_the_repository_s_search(
     world: World, profile: str, asked: str, strategy: Any
 ) -> None:
     given = {"query": QUERY, "profile": profile, **ASKED[asked]}
-    if "weights" in given and profile == "trust":
+    if "weights" in given and given["profile"] == "trust":
         given["weights"] = {"similarity": 0.5, "trust": 0.5}
     query, profile = given.pop("query"), given.pop("profile")
 
@@ -108,6 +121,8 @@ def test_a_rank_index_answers_as_the_repository_s_search(
 
     assert [row["id"] for row in rows] == [hit.memory.id for hit in hits]
     assert [row["score"] for row in rows] == pytest.approx([hit.score for hit in hits], abs=1e-12)
+    if "a period" in asked and "weighs nothing" not in asked and profile == "hybrid":
+        assert hits.strategy == "exact"
     looked = any("rank_candidates" in row["recall_plan"] for row in plan)
     planned = world.repository.plan(
         AGENT, query, profile=profile, as_of=NOW, strategy=strategy, **given
@@ -136,6 +151,7 @@ def test_the_index_is_used_at_all(world: World) -> None:
         {"tiers": ["long"], "min_score": 0.5},
         {"as_of": before(100), "min_trust": 0.5, "k": 3},
         {"min_similarity": 0.3, "text": "tea -milk", "memory_types": ["task"]},
+        {"query_time": (before(90), before(60)), "min_score": 0.2},
     ],
     ids=str,
 )
@@ -192,6 +208,7 @@ def test_explain_of_a_memory_that_there_is_not(world: World) -> None:
         {"max_tokens": 800, "max_similarity": 0.6, "max_skips": 5},
         {"max_tokens": 800, "diversity": 0.4, "consider": 60, "teams": [TEAM]},
         {"max_tokens": 600, "reserve": {"task": 0.5, "fact": 0.25}, "query_text": "fire"},
+        {"max_tokens": 500, "query_time": (before(90), before(60)), "query_text": "fire"},
     ],
     ids=str,
 )
@@ -203,7 +220,8 @@ def test_context_packs_as_the_repository_does(
     said = world.repository.context(AGENT, QUERY, profile="hybrid", touch=False, **given)
     rows = recall(world.connection, "hybrid", AGENT, query=QUERY, function="context", **given)
 
-    assert said.strategy == strategy
+    assert said.query_time == given.get("query_time")
+    assert said.strategy == ("exact" if said.query_time else strategy)
     packed = [row for row in rows if row["verdict"] == "packed"]
     assert [(row["id"], row["tokens"]) for row in packed] == [
         (one.hit.memory.id, one.tokens) for one in said.packed

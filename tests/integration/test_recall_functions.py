@@ -19,11 +19,11 @@ from sqlalchemy import NullPool, create_engine
 
 from pgrecall import MemoryRepository, NewMemory, Profile, migrate, profiles
 from pgrecall.errors import InputError, InvalidProfile, InvalidVector, PgRecallError, UnknownName
-from pgrecall.filters import FilterArguments
 from pgrecall.recall_files import write
 from pgrecall.repository.translation import translated
 from pgrecall.resources import sql_folder, with_extension
 from pgrecall.score_function import score_functions
+from pgrecall.search_arguments import SearchArguments
 from pgrecall.signals import Recency, Similarity
 from tests.conftest import DIMENSIONS, new_database
 from tests.integration.recalling import Connection, Rows, recall
@@ -56,35 +56,30 @@ def contents(rows: Rows) -> list[str]:
 # Hostile strings
 
 
-TEXTS = {
-    "memory_types": lambda text: {"additional_types": [text]},
-    "tags": lambda text: {"tags": [text]},
-    "all_tags": lambda text: {"tags": [text, "more"]},
-    "entities": lambda text: {"entities": [text]},
-    "all_entities": lambda text: {"entities": ["more", text]},
-    "components": lambda text: {"component": text},
-    "output_types": lambda text: {"output_type": text},
-    "domains": lambda text: {"domain": text},
-    "categories": lambda text: {"category": text},
-    "loops": lambda text: {"loop": text},
-}
-"""Filter → the fields of a memory that passes it."""
+TEXTS = (
+    *("memory_types", "tags", "all_tags", "entities", "all_entities"),
+    *("components", "output_types", "domains", "categories", "loops"),
+)
+"""Filters by texts."""
+
+
+def filtered(text: str) -> dict[str, Any]:
+    """The fields of a memory that passes each of these filters."""
+    several = {"additional_types": [text], "tags": [text, "more"], "entities": ["more", text]}
+    fields = ("component", "output_type", "domain", "category", "loop")
+    return several | dict.fromkeys(fields, text)
 
 
 @each_hostile
 def test_hostile_filters_find_the_very_same_text(
     connection: Connection, shared_repo: MemoryRepository, agent: str, text: str
 ) -> None:
-    other = text[:-1] or "x"
-    for name, fields in TEXTS.items():
-        for of, value in (("it", text), ("other", other)):
-            memory = NewMemory(f"{name} {of}", embedding=NORTH, **fields(value))  # type: ignore[no-untyped-call]
-            shared_repo.add(f"{agent}-{name}", memory)
+    for of, value in (("it", text), ("other", text[:-1] or "x")):
+        shared_repo.add(agent, NewMemory(of, embedding=NORTH, **filtered(value)))
 
+    for name in TEXTS:
         given: dict[str, Any] = {name: [text]}
-        found = recall(connection, "tiered", f"{agent}-{name}", **given)
-
-        assert contents(found) == [f"{name} it"], name
+        assert contents(recall(connection, "tiered", agent, **given)) == ["it"], name
 
 
 @each_hostile
@@ -292,7 +287,7 @@ def test_the_call_of_the_documentation(own_url: str, own_engine: Any) -> None:
     assert rows == again
     assert list(rows[0]) == [
         *("agent_id", "id", "content", "memory_type", "created_at"),
-        *("score", "similarity", "signals"),
+        *("score", "similarity", "signals", "beside", "lent", "lender"),
     ]
     assert isinstance(rows[0]["id"], UUID)
     assert (rows[0]["similarity"], rows[1]["similarity"]) == pytest.approx((1, 0.5))
@@ -387,8 +382,9 @@ def test_the_function_takes_every_argument_of_the_search(
 ) -> None:
     """But for what has no meaning in SQL."""
     wanted = set(signature(MemoryRepository.search).parameters)
-    wanted |= set(FilterArguments.__annotations__)
-    wanted -= {"self", "agent_id", "embedding", "filters", "where", "expand", "normalise_weights"}
+    wanted |= set(SearchArguments.__annotations__)
+    wanted -= {"self", "agent_id", "embedding", "arguments", "where", "expand", "normalise_weights"}
+    wanted -= {"dates"}
     if function != "recall":
         wanted -= {"touch"}
     if function == "explain":
@@ -404,7 +400,7 @@ def test_the_function_takes_every_argument_of_the_search(
     assert wanted | {"query"} <= found.keys()
     if function == "recall":
         assert found.keys() == wanted | {"query"}
-        assert found["profile"] == "'five_factor'::text"
+        assert found["profile"] == f"'{profiles.DEFAULT.name}'::text"
         assert (found["k"], found["apply_decay"]) == ("10", "true")
 
 

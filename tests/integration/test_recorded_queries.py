@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 from uuid import UUID
@@ -12,7 +13,15 @@ from sqlalchemy import Engine
 
 from pgrecall import LabelledQuery, MemoryRepository, NewMemory, Profile, profiles
 from pgrecall.errors import InputError, MemoryNotFound
-from pgrecall.signals import Similarity
+from pgrecall.signals import (
+    Clock,
+    Frequency,
+    Importance,
+    Recency,
+    Similarity,
+    Trust,
+    Usefulness,
+)
 from tests.integration.conftest import Transaction
 from tests.integration.support import NORTH, at, sql
 
@@ -66,8 +75,10 @@ def test_what_was_useful_becomes_a_label(
 
     [found] = repo.recorded_queries(agent)
 
-    [_, (metadata, last)] = events(shared_engine, agent)
-    assert found == LabelledQuery("what does she drink?", [a, b], as_of=last)
+    [(_, first), (metadata, _)] = events(shared_engine, agent)
+    assert found == LabelledQuery(
+        "what does she drink?", [a, b], as_of=first, agent_id=agent, recorded=True
+    )
     assert metadata == {"kind": "useful", "query": "what does she drink?"}
 
 
@@ -236,28 +247,135 @@ def test_invalidated_memories_are_labels_of_their_time(repo: MemoryRepository, a
     assert found.per_query["mrr"] == [0.0]
 
 
-def test_the_moment_is_that_of_the_last_vote(
+def test_the_moment_is_that_of_the_first_vote(
     repo: MemoryRepository, shared_engine: Engine, agent: str
 ) -> None:
-    a, b, *_ = remembered(repo, agent)
+    a, b, c, _ = remembered(repo, agent)
+    repo.feedback(agent, c, "not_useful", query="q")  # makes no label
     repo.feedback(agent, a, "useful", query="q")
     repo.feedback(agent, b, "useful", query="q")
     repo.feedback(agent, b, "useful", query="another")
-    moment = datetime.now(UTC) - timedelta(days=3)
-    sql(
-        shared_engine,
-        "UPDATE pgrecall.memory_events SET occurred_at = :moment "
-        "WHERE agent_id = :agent AND memory_id = :memory AND metadata->>'query' = 'q'",
-        moment=moment,
-        agent=agent,
-        memory=a,
-    )
 
     another, query = repo.recorded_queries(agent)
 
     times = [occurred for metadata, occurred in events(shared_engine, agent)]
     assert (query.query, query.as_of) == ("q", times[1])
-    assert (another.query, another.as_of) == ("another", times[2])
+    assert (another.query, another.as_of) == ("another", times[3])
+
+
+def test_memories_of_later_are_no_labels(repo: MemoryRepository, agent: str) -> None:
+    a, b, *_ = remembered(repo, agent)
+    repo.feedback(agent, a, "useful", query="q")
+    later = repo.add(agent, NewMemory("later", embedding=NORTH))
+    for memory in (later, b):
+        repo.feedback(agent, memory, "useful", query="q")
+
+    assert labels(repo, agent) == {"q": [a, b]}
+
+
+# What was known at the time
+
+
+def ranks(repo: MemoryRepository, agent: str, profile: Profile) -> list[float]:
+    """1 / the rank of the label of each recorded query."""
+    [found] = repo.evaluate(agent, repo.recorded_queries(agent), profiles=[profile]).profiles
+    return [*found.per_query["mrr"]]
+
+
+LEARNED = {
+    "usefulness": Profile("usefulness", {Usefulness(): 1.0}),
+    "trust": Profile("trust", {Trust(): 1.0}),
+    "trust as stored": Profile("stored", {Trust(decay=False): 1.0}),
+    "frequency": Profile("frequency", {Frequency(cap=3): 1.0}),
+    "importance": Profile("importance", {Importance(): 1.0}),
+    "recency": Profile("recency", {Recency(half_life=1e-6, clock=Clock.LAST_ACCESSED_AT): 1.0}),
+}
+
+
+@pytest.mark.parametrize("signal", LEARNED)
+def test_the_votes_that_made_a_label_do_not_lift_it(
+    repo: MemoryRepository, agent: str, signal: str
+) -> None:
+    """Equal memories are ranked by id: the last of them stays last."""
+    made = datetime.now(UTC) - timedelta(days=1)
+    memories = [
+        NewMemory(f"memory {n}", embedding=NORTH, trust=0.5, created_at=made) for n in range(3)
+    ]
+    label = sorted(repo.add_many(agent, memories))[-1]
+    for _ in range(2):
+        repo.feedback(agent, label, "useful", query="q")
+        repo.record_outcome(agent, label, "success", query="q")
+    repo.set_importance(agent, label, 0.9)
+
+    [first, *_] = repo.search(agent, "q", profile=LEARNED[signal], touch=False)
+    assert first.memory.id == label
+    assert ranks(repo, agent, LEARNED[signal]) == [1 / 3]
+
+
+@pytest.mark.parametrize("signal", ["usefulness", "importance"])
+def test_what_was_known_before_counts_at_the_time_of_each_query(
+    repo: MemoryRepository, agent: str, signal: str
+) -> None:
+    """Each vote lifts its memory for the queries after it, and for those alone."""
+    ids = sorted(remembered(repo, agent))
+
+    def lift(memory: UUID, importance: float) -> None:
+        repo.feedback(agent, memory, "useful", query=f"{importance}")
+        repo.set_importance(agent, memory, importance)
+
+    lift(ids[3], 0.6)  # of four equals the last
+    lift(ids[3], 0.7)  # the only one that was lifted
+    lift(ids[2], 0.8)  # after that one and the two equals before it
+    repo.feedback(agent, ids[1], "incorrect")
+    repo.set_importance(agent, ids[1], 0.0)
+
+    assert ranks(repo, agent, LEARNED[signal]) == [1 / 4, 1.0, 1 / 4]
+
+
+def test_queries_whose_labels_were_given_are_ranked_by_what_is_known_now(
+    repo: MemoryRepository, agent: str
+) -> None:
+    label = sorted(remembered(repo, agent))[-1]
+    then = datetime.now(UTC)
+    repo.feedback(agent, label, "useful", query="q")
+    given = LabelledQuery("q", [label], as_of=then)
+    queries = [given, replace(given, recorded=True)]
+
+    [found] = repo.evaluate(agent, queries, profiles=[LEARNED["usefulness"]]).profiles
+
+    assert found.per_query["mrr"] == [1.0, 1 / 4]
+
+
+def test_a_floor_of_trust_is_that_of_the_time(repo: MemoryRepository, agent: str) -> None:
+    label = repo.add(agent, NewMemory("a", embedding=NORTH, trust=0.5))
+    repo.record_outcome(agent, label, "success", query="q")
+
+    def found(min_trust: float) -> float:
+        queries = repo.recorded_queries(agent)
+        evaluation = repo.evaluate(agent, queries, profiles=[MEANING], min_trust=min_trust)
+        return evaluation.profiles[0].per_query["mrr"][0]
+
+    assert [found(0.5), found(0.501)] == [1.0, 0.0]
+
+
+def test_of_agent_and_team_each_has_a_past_of_its_own(repo: MemoryRepository, agent: str) -> None:
+    """Memories of one id: what was learned of the team's does not age the agent's."""
+    mine, theirs = (
+        NewMemory("a", embedding=NORTH, usefulness=u, id=UUID(int=9)) for u in (0.6, 0.2)
+    )
+    repo.teams.add(agent, theirs)
+    both = repo.add(agent, mine)
+    label = repo.add(agent, NewMemory("b", embedding=NORTH, usefulness=0.5))
+    repo.feedback(agent, label, "useful", query="q")
+    for one in (repo, repo.teams):
+        one.feedback(agent, both, "useful")
+    queries = repo.recorded_queries(agent)
+
+    [found] = repo.evaluate(
+        agent, queries, profiles=[LEARNED["usefulness"]], teams=[agent]
+    ).profiles
+
+    assert found.per_query["mrr"] == [1 / 2]
 
 
 def test_agents_and_teams_have_labels_of_their_own(repo: MemoryRepository, agent: str) -> None:

@@ -46,6 +46,8 @@ from tests.integration.tenants_calls import (
 from tests.migrations.asking import rows, run, value, values
 
 NAMED = {"another": OWN["two"], "nobody yet": "-", "nobody any more": None, "nobody": ""}
+TOLD = {who: NAMED[who] for who in ("another", "nobody any more")}
+"""For every function and method; that all of NAMED are the same to a table is a test."""
 NAME = text("SELECT set_config('pgrecall.owners', :owners, true)")
 COMMON = {
     *("alembic_version", "component_reputations", "output_type_defaults", "tier_defaults"),
@@ -188,7 +190,7 @@ def test_a_function_tells_a_tenant_nothing_of_another(
     tells = []
     for call in CALLS[name]:
         for role in roles_that_may(shared, name):
-            for who, named in NAMED.items():
+            for who, named in TOLD.items():
                 got, after = answer(sessions, shared, role, named, call, things)
                 if name == "drop_positions":  # of tables that no index uses any more
                     assert got == "[(0,)]"
@@ -223,7 +225,7 @@ def roles_that_may(url: str, name: str) -> list[str]:
     return [role for role in ROLES if value(url, may, role, name)]
 
 
-@pytest.mark.parametrize("who", NAMED)
+@pytest.mark.parametrize("who", TOLD)
 @pytest.mark.parametrize("call", [call for calls in PROCEDURES.values() for call in calls])
 def test_a_procedure_leaves_another_alone(own: str, call: str, who: str) -> None:
     before = value_snapshot(own)
@@ -312,7 +314,7 @@ def test_a_method_tells_a_tenant_nothing_of_another(
         "ORDER BY memory_id LIMIT 2",
     )
     before = value_snapshot(shared)
-    for named in NAMED.values():
+    for named in TOLD.values():
         for work in METHODS[method](memory, other):
             got = in_python(applications(shared, role, named), named, work)
             assert got == in_python(applications(alone, role, named), named, work)
@@ -326,7 +328,7 @@ def test_a_tenant_finds_its_own_through_the_repository(
     shared: str, strategy: str, words: dict[str, Any]
 ) -> None:
     """Where words count, not through the index: behind a policy that takes longer."""
-    asked = {"k": 10, "touch": False, "teams": ["one"], **words}
+    asked = {"k": 10, "touch": False, "teams": ["one"], "profile": "five_factor", **words}
     wanted = repository_on("sync", shared).search("one", at(3), strategy="exact", **asked)
     with acting(shared).begin() as connection:
         connection.execute(NAME, {"owners": OWN["one"]})
@@ -386,7 +388,7 @@ def test_until_they_do_a_search_ranks_every_memory(unguarded: str) -> None:
         with acting(unguarded, MAINTAINER).begin() as connection:
             connection.execute(NAME, {"owners": OWN["two"]})
             repo = MemoryRepository(connection)
-            return repo.search("two", at(3), strategy="index", touch=False)
+            return repo.search("two", at(3), profile="five_factor", strategy="index", touch=False)
 
     before = search()
     assert (before.strategy, len(before)) == ("exact", 10)

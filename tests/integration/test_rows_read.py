@@ -63,7 +63,8 @@ ON_FEW = {
     "adjust_trust": "adjust_trust(%(agent)s, %(a)s, 0.1, 'why')",
     "consolidate_memories": "consolidate_memories(%(agent)s, %(ab)s)",
     "consolidate_memories anew": "consolidate_memories(%(agent)s, %(ab)s, content => 'both')",
-    "count_retrievals": "count_retrievals(%(agent)s, %(ab)s)",
+    "count_retrievals": "count_retrievals(%(agent)s, %(ab)s, ARRAY[now(), now()])",
+    "turns_beside": "turns_beside(%(agent)s, %(a)s, 2)",
     "forget": "forget(%(agent)s, %(ab)s)",
     "history": "history(%(agent)s, %(a)s)",
     "invalidate": "invalidate(%(agent)s, %(ab)s)",
@@ -107,7 +108,7 @@ ON_ALL = {
     "collect_garbage_batch deletes": (
         "collect_garbage_batch(%(agent)s, begin_garbage_run(%(agent)s, 0.9, 1, 0.8))"
     ),
-    "common_terms": "common_terms(%(agent)s, 10)",
+    "common_terms": "common_terms(%(agent)s, 10, now())",
     "complete_stale_tasks": "complete_stale_tasks(%(agent)s, '1 day')",
     "consolidate": "consolidate(%(agent)s, min_similarity => 0.5, newest => 20)",
     "context": "context(%(agent)s, %(vector)s)",
@@ -160,7 +161,7 @@ class Large:
     arguments: dict[str, Any]
 
 
-@pytest.fixture(scope="module", params=["fresh", "none", "of few rows"])
+@pytest.fixture(scope="module")
 def large(server_url: str, template: str, request: pytest.FixtureRequest) -> Iterator[Large]:
     statistics: str = request.param
     with (
@@ -225,7 +226,17 @@ def read_by(large: Large, call: str, plans: str) -> dict[str, tuple[int, int]]:
     }
 
 
-kept_or_not = pytest.mark.parametrize("plans", ["force_custom_plan", "force_generic_plan"])
+kept_or_not = pytest.mark.parametrize(
+    ("large", "plans"),
+    [
+        ("fresh", "force_custom_plan"),
+        ("fresh", "force_generic_plan"),
+        ("none", "force_generic_plan"),
+        ("of few rows", "force_custom_plan"),
+    ],
+    indirect=["large"],
+    scope="module",
+)
 
 
 @kept_or_not
@@ -260,6 +271,7 @@ def test_what_is_done_for_an_owner_reads_nothing_of_the_others(
         assert rows < most * (4 if old else 1), table
 
 
+@pytest.mark.parametrize("large", ["fresh"], indirect=True)
 def test_every_function_is_looked_at(large: Large) -> None:
     found = {
         name

@@ -21,6 +21,7 @@ from hypothesis import strategies as st
 from sqlalchemy import Connection, Engine, create_engine, func, insert, select
 
 from pgrecall import MemoryRepository, NewMemory, Profile, ScoredMemory, score
+from pgrecall.dates import Period
 from pgrecall.embedding import SMALLEST_NORM
 from pgrecall.profile import SMALLEST_WEIGHT
 from pgrecall.schema import tables
@@ -38,6 +39,7 @@ from pgrecall.signals import (
     Recency,
     Signal,
     Similarity,
+    Time,
     Trust,
     Usefulness,
 )
@@ -86,6 +88,7 @@ class Row:
     importance: float
     trusted: Trusted | None
     usage: Usage | None
+    days_observed: float | None
 
 
 @dataclass(frozen=True)
@@ -145,6 +148,7 @@ def rows_of(vectors: st.SearchStrategy[tuple[float, ...]]) -> st.SearchStrategy[
         shares,
         st.none() | trusts,
         st.none() | usages,
+        st.none() | ages,
     )
     # A row, and how often it is there, each time with a text of its own: ties are the rule.
     repeated = st.lists(st.tuples(row, st.sampled_from([1, 1, 1, 2, 3])), min_size=1, max_size=8)
@@ -176,7 +180,13 @@ signals = st.tuples(
     st.just(Confidence()),
     st.builds(Trust, decay=st.booleans(), missing=parameters),
     st.builds(Frequency, cap=st.sampled_from([1.0, 50.0, 1e9]) | st.floats(1, 1e9)),
+    st.builds(Time, unknown=parameters),
 )
+periods = st.tuples(
+    st.floats(-100, 10_000) | st.sampled_from([0.0, 14.0, 365.25]),
+    st.sampled_from([1e-6, 3_600.0, 86_400.0, 7 * 86_400.0, 31_536_000.0]) | st.floats(1, 1e9),
+)
+"""How many days ago one begins, and how many seconds it lasts."""
 
 
 @st.composite
@@ -228,6 +238,7 @@ def store(
     moment: datetime,
     *,
     is_given: bool = False,
+    period: Period | None = None,
 ) -> list[Stored]:
     """Puts the rows into the database and works out what they should score."""
     ids = MemoryRepository(connection).add_many(
@@ -237,6 +248,7 @@ def store(
                 f"memory {n}",
                 embedding=row.embedding,
                 created_at=ago(moment, row.days_old),
+                observed_at=ago(moment, row.days_observed),
                 usefulness=row.usefulness,
                 confidence=row.confidence,
                 importance=row.importance,
@@ -260,7 +272,8 @@ def store(
     stored = []
     for id_, row in zip(ids, rows, strict=True):
         similarity = None if row.embedding is None else cosine(row.embedding, query)
-        expected = score(profile, values(row, similarity, moment, is_given=is_given), as_of=moment)
+        known = values(row, similarity, moment, is_given=is_given)
+        expected = score(profile, {**known, "query_time": period}, as_of=moment)
         stored.append(Stored(id_, row, expected, similarity))
     return stored
 
@@ -282,6 +295,7 @@ def values(
     found: dict[str, Any] = {
         "similarity": similarity,
         "created_at": ago(moment, row.days_old),
+        "observed_at": ago(moment, row.days_observed),
         "usefulness": row.usefulness,
         "confidence": row.confidence,
         "importance": row.importance,
@@ -332,6 +346,7 @@ def assert_same_ranking(hits: Sequence[ScoredMemory], visible: Sequence[Stored],
     profile=profiles(),
     query=directions,
     days=st.none() | st.floats(-20_000, 20_000),
+    named=st.none() | periods,
     k=st.integers(1, MAX_ROWS + 1),
 )
 def test_the_database_ranks_as_python_does(
@@ -340,14 +355,26 @@ def test_the_database_ranks_as_python_does(
     profile: Profile,
     query: tuple[float, ...],
     days: float | None,
+    named: tuple[float, float] | None,
     k: int,
 ) -> None:
     with shared_engine.connect() as connection:
         agent_id = str(uuid4())
         now = connection.execute(select(func.now())).scalar_one()
         as_of = None if days is None else now + timedelta(days=days)
+        period = None
+        if named is not None:
+            begins = (as_of or now) - timedelta(days=named[0])
+            period = begins, begins + timedelta(seconds=named[1])
         stored = store(
-            connection, agent_id, rows, profile, query, as_of or now, is_given=as_of is not None
+            connection,
+            agent_id,
+            rows,
+            profile,
+            query,
+            as_of or now,
+            is_given=as_of is not None,
+            period=period,
         )
         visible = [
             one
@@ -358,7 +385,13 @@ def test_the_database_ranks_as_python_does(
         event(f"{'default' if as_of is None else 'given'} as_of, {len(visible)} visible")
 
         hits = MemoryRepository(connection).search(
-            agent_id, query, k=k, profile=profile, as_of=as_of, touch=False
+            agent_id,
+            query,
+            k=k,
+            profile=profile,
+            as_of=as_of,
+            query_time=period,
+            touch=False,
         )
 
         assert_same_ranking(hits, visible, k)
@@ -396,7 +429,12 @@ def test_weights_of_one_query_count_as_those_of_a_profile(
         visible = [one for one in stored if (ago(as_of, one.row.days_old) or as_of) <= as_of]
 
         hits = MemoryRepository(connection).search(
-            agent_id, query, k=MAX_ROWS, weights=chosen, as_of=as_of, touch=False
+            *(agent_id, query),
+            k=MAX_ROWS,
+            profile="five_factor",
+            weights=chosen,
+            as_of=as_of,
+            touch=False,
         )
 
         assert_same_ranking(hits, visible, MAX_ROWS)

@@ -12,6 +12,7 @@ import pytest
 from pgvector.psycopg import register_vector
 from psycopg import sql as composing
 from sqlalchemy import Connection, Engine, NullPool, create_engine, make_url, select, text
+from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
 
 from pgrecall import MemoryRepository, NewMemory
 from tests.conftest import new_database
@@ -54,9 +55,16 @@ def connection(engine: Engine, registered: bool) -> Iterator[Connection]:
 
 
 @pytest.fixture
-def database_url(odd_url: str) -> str:
+def engine(odd_url: str) -> Iterator[Engine]:
     """What repositories of every kind are made on."""
-    return odd_url
+    made = create_engine(odd_url)
+    yield made
+    made.dispose()
+
+
+@pytest.fixture
+def async_engine(odd_url: str) -> AsyncEngine:
+    return create_async_engine(odd_url, poolclass=NullPool)
 
 
 def work(repo: MemoryRepository) -> None:
@@ -93,9 +101,9 @@ class OwnCursor(psycopg.Cursor[Any]):
     """What a caller has made of psycopg's."""
 
 
-def test_the_caller_s_connection_is_left_as_it_was(database_url: str) -> None:
+def test_the_caller_s_connection_is_left_as_it_was(odd_url: str) -> None:
     arguments = {"cursor_factory": OwnCursor}
-    engine = create_engine(database_url, poolclass=NullPool, connect_args=arguments)
+    engine = create_engine(odd_url, poolclass=NullPool, connect_args=arguments)
     with engine.connect() as connection:
         work(MemoryRepository(connection))
 

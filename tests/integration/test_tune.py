@@ -16,7 +16,7 @@ from sqlalchemy import Engine, create_engine, text
 
 from pgrecall import LabelledQuery, MemoryRepository, NewMemory, Profile, Tuning, profiles
 from pgrecall.errors import DatabaseError, EmbedderRequired, InputError, InvalidVector, UnknownName
-from pgrecall.evaluation import METRICS
+from pgrecall.evaluation import METRICS, ProfileEvaluation
 from pgrecall.signals import (
     Clock,
     Confidence,
@@ -54,7 +54,7 @@ def vector(dice: random.Random) -> list[float]:
 
 @pytest.fixture(scope="module")
 def world(server_url: str, template: str) -> Iterator[World]:
-    """150 memories of which trust, frequency and entities are alike."""
+    """70 memories of which trust, frequency and entities are alike."""
     dice = random.Random("tune")
     memories = [
         NewMemory(
@@ -69,12 +69,15 @@ def world(server_url: str, template: str) -> Iterator[World]:
             created_at=before(dice.uniform(0, 120)),
             tags=["old"] if number % 2 else [],
         )
-        for number in range(150)
+        for number in range(70)
     ]
     with new_database(server_url, template) as url:
         engine = create_engine(url)
         repo = MemoryRepository(engine)
-        yield World(url, engine, repo, [*repo.add_many(AGENT, memories)])
+        ids = repo.add_many(AGENT, memories)
+        with engine.begin() as connection:  # a sum's last bit depends on the plan
+            connection.exec_driver_sql("ANALYZE")
+        yield World(url, engine, repo, [*ids])
         engine.dispose()
 
 
@@ -112,6 +115,12 @@ def found(world: World, queries: list[LabelledQuery]) -> Tuning:
     return tuned(world, queries, START, seed=5)
 
 
+@pytest.fixture(scope="module")
+def few(world: World, queries: list[LabelledQuery]) -> Tuning:
+    """Found by a dozen queries, where only what happens to them matters."""
+    return tuned(world, queries[:12], START)
+
+
 def half_life_of(profile: Profile) -> float:
     return next(s.half_life_in_days for s in profile.signals if isinstance(s, Recency))
 
@@ -119,11 +128,14 @@ def half_life_of(profile: Profile) -> float:
 # What is planted
 
 
-@pytest.mark.parametrize("weights", [(0.5, 0.2, 0.3), (0.3, 0.6, 0.1), (0.8, 0.05, 0.15)], ids=str)
-def test_planted_weights_are_found_again(world: World, weights: tuple[float, ...]) -> None:
-    planted = PLANTED.with_weights(**dict(zip(PLANTED.weights, weights, strict=True)))
-
-    found = tuned(world, labelled_by(world, planted, 60), START)
+@pytest.mark.parametrize("weights", [None, (0.3, 0.6, 0.1), (0.8, 0.05, 0.15)], ids=str)
+def test_planted_weights_are_found_again(
+    world: World, found: Tuning, weights: tuple[float, ...] | None
+) -> None:
+    planted = PLANTED
+    if weights is not None:
+        planted = PLANTED.with_weights(**dict(zip(PLANTED.weights, weights, strict=True)))
+        found = tuned(world, labelled_by(world, planted, 60), START)
 
     assert found.found.weights == pytest.approx(planted.weights, abs=0.06)
     assert (found.verdict, found.proposed) == ("better", found.found)
@@ -151,14 +163,11 @@ def test_a_planted_half_life_is_found_again(world: World, days: float, curve: Cu
     assert found.verdict == "better"
 
 
-SEEDS = range(3)
-
-
 def test_a_short_half_life_is_found_again_with_any_seed(world: World) -> None:
     start = aging(Curve.EXPONENTIAL)
-    queries = labelled_by(world, start.with_half_life(4.0), 60, among=5)
+    queries = labelled_by(world, start.with_half_life(4.0), 40, among=5)
 
-    half_lives = [half_life_of(tuned(world, queries, start, seed=s).found) for s in SEEDS]
+    half_lives = [half_life_of(tuned(world, queries, start, seed=seed).found) for seed in (0, 1)]
 
     assert all(2 < half_life < 8 for half_life in half_lives), half_lives
 
@@ -227,35 +236,32 @@ def noise(world: World, number: int, seed: int) -> list[LabelledQuery]:
     return [LabelledQuery(vector(dice), dice.sample(world.ids, 4)) for _ in range(number)]
 
 
-@pytest.mark.parametrize("seed", range(4))
-def test_of_noise_nothing_is_believed(world: World, seed: int) -> None:
+def mean_ndcg(evaluation: ProfileEvaluation) -> float:
+    return evaluation.overall.means["ndcg"]
+
+
+def test_of_noise_nothing_is_believed(world: World) -> None:
     """Only what did better on the held-out part is proposed, and by noise never clearly."""
-    found = tuned(world, noise(world, 30, seed), profiles.five_factor, seed=seed)
-
-    assert found.verdict in ("no better", "thin")
-    assert (found.proposed is None) == (found.difference.mean <= 0)
-    training = found.training.profiles
-    assert training[1].overall.means["mrr"] > 0
-
-
-def test_noise_is_proposed_nothing_at_least_sometimes(world: World) -> None:
-    verdicts = [
-        tuned(world, noise(world, 12, seed), profiles.five_factor, seed=seed).verdict
-        for seed in range(4)
-    ]
+    verdicts = set()
+    for seed in range(4):
+        found = tuned(world, noise(world, 12, seed), profiles.five_factor, seed=seed)
+        start, its = map(mean_ndcg, found.held_out.profiles)
+        best = max(map(mean_ndcg, found.held_out.baselines))
+        assert found.verdict != "better"
+        assert (found.proposed is None) == (its <= start or its < best)
+        assert found.training.profiles[1].overall.means["mrr"] > 0
+        verdicts.add(found.verdict)
 
     assert "no better" in verdicts
 
 
-def test_few_queries_are_thin_evidence(world: World, queries: list[LabelledQuery]) -> None:
-    found = tuned(world, queries[:20], START)
-
-    assert found.held_out.profiles[1].overall.queries == 10 < FEWEST
-    assert found.difference.low > 0
-    assert (found.verdict, found.proposed) == ("thin", found.found)
+def test_few_queries_are_thin_evidence(few: Tuning) -> None:
+    assert few.held_out.profiles[1].overall.queries == 6 < FEWEST
+    assert few.difference.low > 0
+    assert (few.verdict, few.proposed) == ("thin", few.found)
 
 
-@pytest.mark.parametrize(("share", "kept_back"), [(0.25, 5), (0.8, 16), (0.06, 1), (0.96, 19)])
+@pytest.mark.parametrize(("share", "kept_back"), [(0.25, 5), (0.06, 1), (0.96, 19)])
 def test_the_parts_are_what_was_asked_for(
     world: World, queries: list[LabelledQuery], share: float, kept_back: int
 ) -> None:
@@ -284,8 +290,8 @@ def test_both_parts_are_told_as_evaluate_tells_them(
 def test_the_record_says_all_in_plain_values(found: Tuning) -> None:
     record = found.record()
 
-    assert list(record) == ["verdict", "start", "found", "training", "held_out"]
-    assert record["verdict"] == "better"
+    assert list(record) == ["verdict", "proposed", "start", "found", "training", "held_out"]
+    assert (record["verdict"], record["proposed"]) == ("better", True)
     assert record["found"]["name"] == "start_tuned"
     assert record["found"]["signals"]["similarity"]["weight"] == found.found.weights["similarity"]
     assert record["held_out"]["profiles"][1]["queries"] == 30
@@ -371,19 +377,21 @@ def test_copies_count_once_towards_the_fewest(world: World, queries: list[Labell
 # What stays as it is
 
 
-def test_the_same_seed_finds_the_same(world: World, queries: list[LabelledQuery]) -> None:
-    one, again, other = (tuned(world, queries[:20], START, seed=seed) for seed in (3, 3, 4))
+def test_the_same_seed_finds_the_same(
+    world: World, queries: list[LabelledQuery], few: Tuning
+) -> None:
+    again, other = (tuned(world, queries[:12], START, seed=seed) for seed in (0, 4))
 
-    assert one == again
-    assert one.held_out != other.held_out
+    assert few == again
+    assert few.held_out != other.held_out
 
 
-def test_both_repositories_tune_alike(world: World, queries: list[LabelledQuery]) -> None:
+def test_both_repositories_tune_alike(
+    world: World, queries: list[LabelledQuery], few: Tuning
+) -> None:
     apart = repository_on("async", world.url)
 
-    assert apart.tune(AGENT, queries[:20], start=START, as_of=NOW) == tuned(
-        world, queries[:20], START
-    )
+    assert apart.tune(AGENT, queries[:12], start=START, as_of=NOW) == few
 
 
 FROZEN = Profile(
@@ -417,12 +425,12 @@ def test_a_frozen_weight_is_not_rounded_either(world: World, queries: list[Label
         "largest",
         {Trust(): 0.5, Similarity(): 0.1, Usefulness(): 0.1, Importance(): 0.2, Confidence(): 0.1},
     )
-    weights = [tuned(world, queries[:20], third).found.weights["trust"]]
+    weights = [tuned(world, queries[:12], third).found.weights["trust"]]
     weights += [
-        tuned(world, queries[:20], largest, seed=seed).found.weights["trust"] for seed in range(4)
+        tuned(world, queries[:12], largest, seed=seed).found.weights["trust"] for seed in (0, 1)
     ]
 
-    assert weights == [1 / 3, 0.5, 0.5, 0.5, 0.5]
+    assert weights == [1 / 3, 0.5, 0.5]
 
 
 def of_one_age(world: World, agent: str) -> tuple[list[LabelledQuery], Profile]:
@@ -430,36 +438,26 @@ def of_one_age(world: World, agent: str) -> tuple[list[LabelledQuery], Profile]:
     dice = random.Random("one age")
     memories = [
         NewMemory(f"{n}", embedding=vector(dice), importance=dice.random(), created_at=before(9))
-        for n in range(80)
+        for n in range(50)
     ]
     world.repo.add_many(agent, memories)
     planted = AGING.with_weights(similarity=0.65, recency=0.3, importance=0.05)
     found = []
-    for _ in range(40):
+    for _ in range(20):
         query = vector(dice)
         hits = world.repo.search(agent, query, k=4, profile=planted, as_of=NOW, touch=False)
         found.append(LabelledQuery(query, [hit.memory.id for hit in hits]))
     return found, AGING.with_weights(similarity=0.1, recency=0.3, importance=0.6)
 
 
-def test_recency_of_what_is_of_one_age_keeps_its_weight(world: World, agent: str) -> None:
+@pytest.mark.parametrize("seed", [0, 1])
+def test_recency_of_what_is_of_one_age_stays_as_it_is(world: World, agent: str, seed: int) -> None:
     queries, start = of_one_age(world, agent)
 
-    found = world.repo.tune(agent, queries, start=start, as_of=NOW)
+    found = world.repo.tune(agent, queries, start=start, as_of=NOW, seed=seed).found
 
-    assert found.found.weights["recency"] == 0.3
-    assert found.found.weights["similarity"] > 0.5
-
-
-def test_recency_of_what_is_of_one_age_keeps_its_half_life(world: World, agent: str) -> None:
-    queries, start = of_one_age(world, agent)
-
-    found = [
-        world.repo.tune(agent, queries, start=start, as_of=NOW, seed=seed).found
-        for seed in range(3)
-    ]
-
-    assert [half_life_of(one) for one in found] == [90, 90, 90]
+    assert (found.weights["recency"], half_life_of(found)) == (0.3, 90)
+    assert found.weights["similarity"] > 0.5
 
 
 def test_recency_tells_known_from_unknown_ages(world: World, agent: str) -> None:
@@ -495,7 +493,7 @@ def test_half_lives_by_tier_or_type_stay(world: World, recency: Recency) -> None
 
 def test_filters_narrow_what_is_tuned_by(world: World) -> None:
     queries = []
-    for query in labelled_by(world, PLANTED, 40):
+    for query in labelled_by(world, PLANTED, 24):
         hits = world.repo.search(
             AGENT, query.query, k=4, profile=PLANTED, as_of=NOW, touch=False, tags=["old"]
         )
@@ -551,11 +549,11 @@ def test_queries_are_asked_about_their_own_moments(world: World) -> None:
 
 
 def test_a_profile_may_be_named(world: World, queries: list[LabelledQuery]) -> None:
-    found = world.repo.tune(AGENT, queries[:12], start="half_life", as_of=NOW)
+    found = world.repo.tune(AGENT, queries[:10], start="half_life", as_of=NOW)
 
     assert found.start == profiles.half_life
     assert found.found.name == "half_life_tuned"
-    assert world.repo.tune(AGENT, queries[:10], as_of=NOW).start == profiles.five_factor
+    assert world.repo.tune(AGENT, queries[:10], as_of=NOW).start == profiles.DEFAULT
 
 
 def test_what_is_known_only_of_other_memories_proposes_nothing(world: World) -> None:
@@ -687,7 +685,7 @@ def test_progress_cannot_be_awaited_and_says_so(
 
 
 def test_what_a_failure_leaves_on_an_autocommit_connection_does_no_harm(
-    world: World, queries: list[LabelledQuery], monkeypatch: pytest.MonkeyPatch
+    world: World, queries: list[LabelledQuery], few: Tuning, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fails(*_: Any) -> Any:
         return text("SELECT 1 / 0")
@@ -704,15 +702,15 @@ def test_what_a_failure_leaves_on_an_autocommit_connection_does_no_harm(
         found = repo.tune(AGENT, queries[:12], start=START, as_of=NOW)
 
         assert connection.exec_driver_sql(TEMPORARY).all() == []
-    assert found == tuned(world, queries[:12], START)
+    assert found == few
 
 
 def test_the_numbers_of_other_libraries_are_taken(
-    world: World, queries: list[LabelledQuery]
+    world: World, queries: list[LabelledQuery], few: Tuning
 ) -> None:
-    found = tuned(world, queries[:12], START, k=np.int64(5), seed=np.int64(3))
+    found = tuned(world, queries[:12], START, k=np.int64(10), seed=np.int64(0))
 
-    assert found == tuned(world, queries[:12], START, k=5, seed=3)
+    assert found == few
     assert json.loads(json.dumps(found.record())) == found.record()
 
 
@@ -729,7 +727,7 @@ BAD: list[tuple[dict[str, Any], type[InputError], str]] = [
     ({"queries": []}, InputError, r"there is no labelled query"),
     ({"queries": TEN[:9]}, InputError, r"at least 10 labelled queries, got 9"),
     ({"queries": "tea"}, InputError, r"queries.*str"),
-    ({"queries": [*TEN, replace(GOOD, relevant=())]}, InputError, r"query 10: relevant is empty"),
+    ({"queries": [replace(GOOD, relevant=())]}, InputError, r"no labelled query names a memory"),
     ({"queries": [*TEN, replace(GOOD, query="tea")]}, EmbedderRequired, r"embedder"),
     ({"queries": [*TEN, replace(GOOD, query=[1.0])]}, InvalidVector, r"query 10: "),
     ({"start": "six_factor"}, UnknownName, r"six_factor.*five_factor"),

@@ -61,7 +61,9 @@ def make_index_invalid(url: str) -> None:
     assert built(url)[INDEX][0] is False
 
 
-@pytest.mark.parametrize("embedding_type", ["vector", "halfvec"])
+@pytest.mark.parametrize(
+    ("server", "embedding_type"), [("16", "halfvec"), ("18", "vector")], indirect=["server"]
+)
 def test_it_is_built_once_and_dropped_without_a_trace(each_url: str, embedding_type: str) -> None:
     before = migrate.upgrade(each_url, dimensions=3, embedding_type=embedding_type)
     without = dump(each_url)

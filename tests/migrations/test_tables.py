@@ -151,6 +151,10 @@ def test_indexes_are_the_keys_those_on_texts_and_those_to_find_others_by(
         "USING btree (agent_id, inserted_at) WHERE (inserted_at IS NOT NULL)",
         "CREATE INDEX ix_agent_memories_agent_id_content_hash ON pgrecall.agent_memories "
         "USING btree (agent_id, content_hash) WHERE (superseded_by IS NOT NULL)",
+        "CREATE INDEX ix_agent_memories_turns ON pgrecall.agent_memories USING btree "
+        "(agent_id, session, COALESCE(turn, 2147483647), "
+        "COALESCE(created_at, 'infinity'::timestamp with time zone), id) "
+        "WHERE (session IS NOT NULL)",
     ]
     of_positions = [
         "CREATE INDEX ix_rank_positions_position ON ONLY pgrecall.rank_positions USING hnsw "

@@ -51,7 +51,9 @@ OTHERS = (
 )
 
 
-@pytest.mark.parametrize("schema", ["pgrecall", "select"])
+@pytest.mark.parametrize(
+    ("server", "schema"), [("16", "select"), ("18", "pgrecall")], indirect=["server"]
+)
 def test_down_drops_everything_of_ours_and_leaves_the_rest(each_url: str, schema: str) -> None:
     empty = migrate.status(each_url, schema=schema)
     migrate.upgrade(each_url, dimensions=3, schema=schema)

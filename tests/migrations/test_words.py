@@ -50,9 +50,9 @@ WITHIN = "".join(f"w{number:06} " for number in range(262_000))
 
 
 @pytest.mark.parametrize(
-    ("embedding_type", "schema"),
-    [(EmbeddingType.VECTOR, "pgrecall"), (EmbeddingType.HALFVEC, "select")],
-    ids=["vector", "halfvec_in_a_schema_named_select"],
+    ("server", "embedding_type", "schema"),
+    [("16", EmbeddingType.VECTOR, "pgrecall"), ("18", EmbeddingType.HALFVEC, "select")],
+    indirect=["server"],
 )
 def test_the_words_of_any_text_are_kept_and_found(
     each_url: str, embedding_type: EmbeddingType, schema: str
@@ -139,7 +139,9 @@ def restored(source: str, target: str) -> None:
     psql(target, done.stdout)
 
 
-@pytest.mark.parametrize("language", ["english", "mine"])
+@pytest.mark.parametrize(
+    ("server", "language"), [("16", "mine"), ("18", "english")], indirect=["server"]
+)
 def test_searches_find_the_same_in_a_database_restored_from_a_dump(
     each_url: str, server_url: str, language: str
 ) -> None:

@@ -94,3 +94,28 @@ def test_an_interval_lies_within_the_sample_and_in_order(resamples: int) -> None
     [(low, high)] = intervals([sample], 4, resamples=resamples)
 
     assert min(sample) <= low <= high <= max(sample)
+
+
+def test_of_owners_with_one_case_each_it_is_as_over_cases() -> None:
+    sample = normal(30)
+
+    assert intervals([sample], 4, owners=range(30)) == intervals([sample], 4)
+
+
+def test_over_owners_an_interval_is_as_wide_as_owners_differ() -> None:
+    """Cases of one owner that are all alike tell no more than one of them."""
+    sample, times = normal(40), 25
+    cases = [value for value in sample for _ in range(times)]
+    owners = [owner for owner in range(40) for _ in range(times)]
+
+    [over_owners] = intervals([cases], 4, owners=owners)
+
+    assert over_owners == pytest.approx(intervals([sample], 4)[0])
+
+
+def test_an_owner_is_drawn_with_all_its_cases() -> None:
+    cases, owners = [1.0, *[0.0] * 9], ["small", *["large"] * 9]
+
+    [(low, high)] = intervals([cases], 4, owners=owners, resamples=400)
+
+    assert (low, high) == (0.0, 1.0)

@@ -69,10 +69,25 @@ def test_a_profile_is_a_value() -> None:
     assert one == other
     assert hash(one) == hash(other)
     assert one != Profile("yours", dict(HALVES))
+    assert one != Profile("mine", dict(HALVES), accessed_by="use")
 
 
-def test_a_profile_can_be_pickled() -> None:
-    assert pickle.loads(pickle.dumps(profiles.five_factor)) == profiles.five_factor
+@pytest.mark.parametrize("profile", profiles.BUILT_IN.values(), ids=lambda profile: profile.name)
+def test_a_profile_can_be_pickled(profile: Profile) -> None:
+    assert pickle.loads(pickle.dumps(profile)) == profile
+
+
+@pytest.mark.parametrize("accessed_by", ["search", None, True, []])
+def test_what_moves_the_clock_is_retrieval_or_use(accessed_by: Any) -> None:
+    with pytest.raises(InvalidProfile, match=r"'mine'.*must be retrieval or use, got"):
+        Profile("mine", dict(HALVES), accessed_by=accessed_by)
+
+
+def test_a_derived_profile_keeps_what_moves_its_clock() -> None:
+    derived = profiles.trust.with_weights(trust=0.5, similarity=0.5).renamed("mine")
+
+    assert derived.accessed_by == derived.without_trust_decay().accessed_by == "use"
+    assert {p.name for p in profiles.BUILT_IN.values() if p.accessed_by == "use"} == {"trust"}
 
 
 def test_a_profile_cannot_be_changed() -> None:

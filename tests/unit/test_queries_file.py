@@ -38,6 +38,9 @@ def test_every_key_is_read(file: Path) -> None:
             "time": "2026-06-01T12:00:00+02:00",
             "query_text": "Ines drink",
             "query_entities": ["Ines"],
+            "agent": "another",
+            "recorded": True,
+            "query_time": ["2026-05-01T00:00:00+02:00", "2026-06-01T00:00:00+02:00"],
         },
         {"embedding": [1, 0.5], "relevant": {str(ONE): 3, str(TWO): 0.5}},
     )
@@ -53,6 +56,12 @@ def test_every_key_is_read(file: Path) -> None:
             as_of=datetime(2026, 6, 1, 12, tzinfo=timezone(timedelta(hours=2))),
             query_text="Ines drink",
             query_entities=["Ines"],
+            agent_id="another",
+            recorded=True,
+            query_time=(
+                datetime(2026, 5, 1, tzinfo=timezone(timedelta(hours=2))),
+                datetime(2026, 6, 1, tzinfo=timezone(timedelta(hours=2))),
+            ),
         ),
         LabelledQuery([1, 0.5], {ONE: 3, TWO: 0.5}),
     ]
@@ -66,6 +75,9 @@ def test_keys_that_are_null_are_as_if_not_given(file: Path) -> None:
         "time": None,
         "query_text": None,
         "query_entities": None,
+        "agent": None,
+        "recorded": None,
+        "query_time": None,
     }
 
     assert loaded(file, line) == [LabelledQuery("tea", [ONE])]
@@ -105,6 +117,23 @@ def test_ids_of_imported_files_are_those_of_their_memories(file: Path) -> None:
     assert not {*list(theirs.relevant)[:2]} & {*ids}
 
 
+def test_ids_are_those_of_the_agent_that_a_line_names(file: Path) -> None:
+    named = {"query": "a", "relevant": ["m-17"], "agent": "another"}
+
+    [one, other] = loaded(file, named, {"query": "a", "relevant": ["m-17"]})
+
+    assert one.relevant == [id_of_source("m-17", "another")]
+    assert other.relevant == [id_of_source("m-17", AGENT)]
+    assert (one.agent_id, other.agent_id) == ("another", None)
+
+
+def test_without_an_agent_each_line_names_its_own(file: Path) -> None:
+    file.write_text(GOOD[:-1] + ', "agent": "one"}\n' + GOOD)
+
+    with pytest.raises(InvalidLine, match=r"line 2: a line names its agent"):
+        load_queries(file)
+
+
 BAD: list[tuple[str, str]] = [
     ("tea", r"not JSON: .* at column 1"),
     ('{"query": "tea", ', r"not JSON"),
@@ -126,6 +155,9 @@ BAD: list[tuple[str, str]] = [
     ('{"query": "a", "relevant": 5}', r"relevant is a list"),
     ('{"query": "a", "relevant": [""]}', r"an id is a text that is not empty"),
     ('{"query": "a", "relevant": [null]}', r"an id is a text that is not empty, got None"),
+    ('{"query": "a", "relevant": ["x"], "query_time": "May"}', r"query_time must be two datetimes"),
+    ('{"query": "a", "relevant": ["x"], "query_time": ["May", "June"]}', r"query_time"),
+    ('{"query": "a", "relevant": ["x"], "query_time": [null, null]}', r"query_time must be two"),
     ('{"query": "a", "relevant": [true]}', r"an id is a text.*True"),
     ('{"query": "a", "relevant": [1.5]}', r"an id is a text.*1\.5"),
     ('{"query": "a", "relevant": [["x"]]}', r"an id is a text"),
@@ -143,8 +175,6 @@ def test_a_bad_line_is_named_by_its_number(file: Path, line: str, message: str) 
 
 
 LATE = [
-    '{"query": "a", "relevant": []}',
-    '{"query": "a", "relevant": {}}',
     '{"query": " ", "relevant": ["x"]}',
     '{"query": "a", "relevant": {"x": "much"}}',
     '{"query": "a", "relevant": {"x": 0}}',
@@ -154,6 +184,9 @@ LATE = [
     '{"query": "a", "relevant": ["x"], "query_text": 5}',
     '{"query": "a", "relevant": ["x"], "query_entities": "Ann"}',
     '{"embedding": ["a"], "relevant": ["x"]}',
+    '{"query": "a", "relevant": ["x"], "agent": ""}',
+    '{"query": "a", "relevant": ["x"], "agent": 5}',
+    '{"query": "a", "relevant": ["x"], "recorded": "yes"}',
 ]
 
 
@@ -203,6 +236,7 @@ SAVED = [
     ),
     LabelledQuery("no entities", [ONE], query_entities=[]),
     LabelledQuery([0.25, -1.0], [ONE], query_text="words of a vector"),
+    LabelledQuery("of another", [ONE], agent_id="another", recorded=True),
 ]
 
 

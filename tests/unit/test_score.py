@@ -81,7 +81,9 @@ def test_a_half_life_halves(half_life: float, days: int, recency: float) -> None
 
 
 def test_an_unknown_value_is_named_with_those_there_are() -> None:
-    with pytest.raises(UnknownName, match=r"relevance.*created_at, last_accessed_at, similarity"):
+    with pytest.raises(
+        UnknownName, match=r"relevance.*created_at, observed_at, last_accessed_at, similarity"
+    ):
         score(profiles.five_factor, {"relevance": 1})
 
 
@@ -104,3 +106,18 @@ def test_a_time_without_a_zone_is_refused(values: dict[str, Any], as_of: datetim
 def test_a_value_that_is_no_number_is_refused(name: str, value: Any) -> None:
     with pytest.raises(InputError, match=name):
         score(profiles.five_factor, {name: value}, as_of=NOW)
+
+
+@pytest.mark.parametrize(
+    ("period", "message"),
+    [
+        (NOW, "two datetimes"),
+        ((NOW,), "two datetimes"),
+        ((NOW, None), "two datetimes"),
+        ((NOW.replace(tzinfo=None), NOW), "with a time zone"),
+        ((NOW, NOW), "end after it begins"),
+    ],
+)
+def test_what_is_no_period_is_refused(period: Any, message: str) -> None:
+    with pytest.raises(InputError, match=f"query_time must.*{message}"):
+        score(profiles.hybrid, {"query_time": period})

@@ -53,7 +53,7 @@ def test_each_profile_has_the_weights_of_its_system(name: str) -> None:
 
 
 def test_there_is_a_profile_for_each_system() -> None:
-    assert list(profiles.BUILT_IN) == [*WEIGHTS, "hybrid"], "and one of our own"
+    assert list(profiles.BUILT_IN) == ["hybrid", *WEIGHTS], "and one of our own"
 
 
 def test_a_lambda_is_not_quite_a_half_life_of_14_days() -> None:
@@ -441,6 +441,7 @@ def test_signals_and_scores_lie_in_0_and_1(profile: Profile) -> None:
         entities=["a"],
         query_entities=["a"],
         keyword=1,
+        query_time=(NOW, NOW + timedelta(days=1)),
     )
     worst = scored(
         profile,

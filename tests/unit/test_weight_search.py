@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from pgrecall.weight_search import LONGEST, PULL, ROUNDS, SHORTEST, Candidate, searching
+from pgrecall.weight_search import LONGEST, PULL, ROUNDS, SHARES, SHORTEST, Candidate, searching
 
 Worth = Callable[[Candidate], float]
 START = Candidate((0.4, 0.25, 0.2, 0.1, 0.05), 14.0)
@@ -130,6 +130,37 @@ def test_it_never_returns_what_did_worse_than_the_start(seed: int) -> None:
     best = searched(worth, seed=seed).best
 
     assert worth(best) >= worth(START)
+
+
+def test_of_a_signal_that_is_brought_in_some_shares_are_tried() -> None:
+    tries = searching(
+        Candidate((0.5, 0.3, 0.2, 0.0), None), [True, False, True, True], 0, brought_in=3
+    )
+
+    first = next(tries)
+
+    assert [one.weights for one in first[1:4]] == [
+        pytest.approx((0.5 * (1 - share), 0.3, 0.2 * (1 - share), 0.7 * share)) for share in SHARES
+    ]
+
+
+@pytest.mark.parametrize(
+    ("weights", "free", "expected"),
+    [
+        ((0.5, 0.3, 0.192, 0.008), [True, False, True, True], (0.505780, 0.3, 0.194220)),
+        ((0.5, 0.5, 0.0), [True, True, True], (0.5, 0.5)),
+        ((0.0, 0.992, 0.008), [True, False, True], (0.008, 0.992)),
+    ],
+    ids=str,
+)
+def test_without_the_last_the_others_get_its_weight(
+    weights: tuple[float, ...], free: list[bool], expected: tuple[float, ...]
+) -> None:
+    found = Candidate(weights, 14.0).without_last(free)
+
+    assert found.weights == pytest.approx(expected, abs=1e-6)
+    assert math.fsum(found.weights) == pytest.approx(1)
+    assert found.half_life == 14.0
 
 
 def test_the_start_is_tried_first() -> None:

@@ -53,6 +53,8 @@ def add(
     key: Annotated[
         str | None, typer.Option(help="Your name for this write; repeated, it adds nothing.")
     ] = None,
+    session: Annotated[str | None, typer.Option(help="The dialogue of which it is a turn.")] = None,
+    turn: Annotated[int | None, typer.Option(help="Its place in the session.")] = None,
     duplicates: Annotated[
         DuplicateHandling, typer.Option(help="What becomes of a memory that says the same.")
     ] = DuplicateHandling.BUMP,
@@ -86,6 +88,8 @@ def add(
         output_type=output_type,
         compliant=compliant,
         key=key,
+        session=session,
+        turn=turn,
     )
     with memories(database_url, schema, of_team) as repo:
         added = repo.add(

@@ -10,6 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from pgrecall.cli.times import ISO_8601, moment
+from pgrecall.dates import Period
 from pgrecall.profiles import BUILT_IN
 
 K = Annotated[int, typer.Option("-k", help="How many memories.")]
@@ -30,6 +31,10 @@ MinScore = Annotated[float | None, typer.Option(help="Leave out lower scores.")]
 MinSimilarity = Annotated[
     float | None, typer.Option(help="Leave out less similar ones before scoring.")
 ]
+MinRelevance = Annotated[
+    float | None,
+    typer.Option(help="Leave out what has less to do with the text, by similarity and words."),
+]
 Teams = Annotated[
     list[str] | None, typer.Option("--team", help="Also the memories of these teams.")
 ]
@@ -38,12 +43,35 @@ QueryEntities = Annotated[
     list[str] | None,
     typer.Option("--query-entity", help="An entity of the query; else found in its text."),
 ]
+ExpandSession = Annotated[
+    int, typer.Option(help="Bring along so many turns before and after each hit of a session.")
+]
+Lend = Annotated[
+    float | None,
+    typer.Option(
+        help="Rank these turns instead, each raised by this share of the best hit beside it."
+    ),
+]
 
 
 def _option(name: str) -> str:
     return f"--{name.replace('_', '-')}"
 
 
+Dates = Annotated[
+    str | None,
+    typer.Option(
+        "--dates",
+        help="Find the period in the text, such as last week: auto (English), or a language, "
+        "such as de.",
+    ),
+]
+_Between = Annotated[
+    tuple[str, str] | None,
+    typer.Option(
+        "--between", metavar="FROM TO", help="The period asked for: two times, the end excluded."
+    ),
+]
 _Texts = list[str] | None
 _MOMENTS = ("created_after", "created_before")
 FILTERS: dict[str, Any] = {
@@ -65,21 +93,32 @@ FILTERS: dict[str, Any] = {
     },
 }
 """Filter → its option."""
+_OPTIONS = FILTERS | {"query_time": _Between, "dates": Dates}
+
+
+def between(period: Period | None) -> str:
+    """The period that was asked for, to end a line."""
+    if period is None:
+        return ""
+    ends = (f"{one:%Y-%m-%d %H:%M}".removesuffix(" 00:00") for one in period)
+    return f", between {' and '.join(ends)}"
 
 
 def with_filters(command: Callable[..., None]) -> Callable[..., None]:
-    """The command with these options in the place of its parameter `filters`, which gets what was
-    given of them."""
+    """The command with these options, --between and --dates in the place of its parameter
+    `filters`, which gets what was given of them."""
 
     @wraps(command)
     def asked(**given: Any) -> None:
-        values = {name: given.pop(f"by_{name}") for name in FILTERS}
+        values = {name: given.pop(f"by_{name}") for name in _OPTIONS}
         for name in _MOMENTS:
             values[name] = moment(_option(name), values[name])
+        if values["query_time"] is not None:
+            values["query_time"] = tuple(moment("--between", one) for one in values["query_time"])
         filters: Any = {name: value for name, value in values.items() if value not in (None, [])}
         command(**given, filters=filters)
 
-    options = {f"by_{name}": option for name, option in FILTERS.items()}
+    options = {f"by_{name}": option for name, option in _OPTIONS.items()}
     parameters: list[Parameter] = []
     for one in signature(command, eval_str=True).parameters.values():
         own = options if one.name == "filters" else {one.name: one.annotation}

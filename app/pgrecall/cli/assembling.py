@@ -11,10 +11,14 @@ from rich.text import Text
 from pgrecall.cli.app import App
 from pgrecall.cli.asking import (
     AsOf,
+    ExpandSession,
+    Lend,
+    MinScore,
     MinSimilarity,
     ProfileName,
     QueryEntities,
     Teams,
+    between,
     with_filters,
 )
 from pgrecall.cli.database import Agent, AsJson, DatabaseUrl, Schema, repository
@@ -26,6 +30,7 @@ from pgrecall.context_style import STYLES
 from pgrecall.errors import InputError
 from pgrecall.filters import FilterArguments
 from pgrecall.hits import Strategy
+from pgrecall.profiles import DEFAULT
 from pgrecall.quoting import shortened
 from pgrecall.schema import DEFAULT_SCHEMA
 
@@ -34,6 +39,7 @@ app = App(panel="Remember and recall")
 
 REASONS = {
     "min_score": "its score is below the floor",
+    "min_relevance": "it has too little to do with the text",
     "too_long": "it does not fit into what is left",
     "reserved": "what is left is kept for other types",
     "near_duplicate": "it says much the same as one that is in",
@@ -50,7 +56,14 @@ def context(
     max_tokens: Annotated[int, typer.Option(help="What the text may take up.")] = 4000,
     k: Annotated[int, typer.Option("-k", help="How many memories at most.")] = 20,
     style: Annotated[str, typer.Option(help=f"One of {', '.join(STYLES)}.")] = "plain",
-    min_score: Annotated[float, typer.Option(help="Leave out lower scores.")] = 0.1,
+    min_score: MinScore = None,
+    min_relevance: Annotated[
+        float | None,
+        typer.Option(
+            help="Leave out what has less to do with the text; 0: nothing.",
+            show_default="the profile's",
+        ),
+    ] = None,
     reserve: Annotated[
         list[str] | None,
         typer.Option(help="Keep a share of the budget for a type: fact=0.5. May be repeated."),
@@ -68,12 +81,14 @@ def context(
         int | None, typer.Option(help="How many of the best to look at.", show_default=False)
     ] = None,
     as_of: AsOf = None,
-    profile: ProfileName = "five_factor",
+    profile: ProfileName = DEFAULT.name,
     min_similarity: MinSimilarity = None,
     *,
     filters: FilterArguments,
     team: Teams = None,
     query_entity: QueryEntities = None,
+    expand_session: ExpandSession = 0,
+    lend: Lend = None,
     strategy: Annotated[str, typer.Option(help="auto, exact, or index.")] = "auto",
     touch: Annotated[bool, typer.Option(help="Count this retrieval of what is in.")] = True,
     database_url: DatabaseUrl = None,
@@ -96,6 +111,7 @@ def context(
             k=k,
             style=style,
             min_score=min_score,
+            min_relevance=min_relevance,
             reserve=shares,
             max_skips=max_skips,
             diversity=diversity,
@@ -106,6 +122,8 @@ def context(
             min_similarity=min_similarity,
             teams=team or (),
             query_entities=query_entity,
+            expand_session=expand_session,
+            lend=lend,
             strategy=cast("Strategy", strategy),  # checked there
             touch=touch,
             **filters,
@@ -151,8 +169,15 @@ def _print_account(found: Context) -> None:
     for out in found.left_out:
         table.add_row(*_row(out), REASONS[out.reason], style="dim")
     complaints.print(table)
+    if found.emptied_by == "min_relevance":
+        complaints.print(
+            f"nothing known: the best memory has relevance {found.best_relevance:.3f}, "
+            f"the floor is {found.min_relevance:g}",
+            highlight=False,
+        )
     complaints.print(
-        f"{len(found.packed)} memories in {found.tokens:,} of {found.max_tokens:,} tokens",
+        f"{len(found.packed)} memories in {found.tokens:,} of {found.max_tokens:,} tokens"
+        f"{between(found.query_time)}",
         highlight=False,
     )
 

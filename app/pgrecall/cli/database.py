@@ -31,6 +31,15 @@ DatabaseUrl = Annotated[
 ]
 Schema = Annotated[str, typer.Option(help="Schema that holds the tables.")]
 Agent = Annotated[str, typer.Option("--agent", "-a", help="Whose memories.")]
+Agents = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--agent",
+        "-a",
+        help="Whose memories; may be given repeatedly. With several, each query names its own.",
+        show_default=False,
+    ),
+]
 AsJson = Annotated[bool, typer.Option("--json", help="One JSON object per line, for machines.")]
 
 

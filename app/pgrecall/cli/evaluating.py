@@ -11,25 +11,27 @@ from rich.text import Text
 
 from pgrecall import chart
 from pgrecall.cli.app import App
-from pgrecall.cli.asking import AsOf, MinScore, MinSimilarity, Teams
-from pgrecall.cli.database import Agent, AsJson, DatabaseUrl, Schema, repository
+from pgrecall.cli.asking import AsOf, Dates, MinScore, MinSimilarity, Teams
+from pgrecall.cli.database import Agents, AsJson, DatabaseUrl, Schema, repository
+from pgrecall.cli.flooring import print_floors
 from pgrecall.cli.labelled import QueriesFile, Recorded, Seed, queries_of, require_source
 from pgrecall.cli.output import complaints, console, plain, print_json, require_writable
 from pgrecall.cli.profiling import named_or_loaded
 from pgrecall.cli.times import moment
 from pgrecall.evaluation import METRICS, Evaluation, ProfileEvaluation, Scores
 from pgrecall.profiles import BUILT_IN
+from pgrecall.quoting import listed
 from pgrecall.schema import DEFAULT_SCHEMA
 
 app = App(panel="Choose by evidence")
 
 
-PROFILES = "five_factor,last_access,half_life,trust,tiered,hybrid"
+PROFILES = ",".join(BUILT_IN)
 
 
 @app.command()
 def evaluate(
-    agent: Agent,
+    agents: Agents = None,
     file: QueriesFile = None,
     recorded: Recorded = False,
     profiles: Annotated[
@@ -46,6 +48,14 @@ def evaluate(
     min_similarity: MinSimilarity = None,
     team: Teams = None,
     as_of: AsOf = None,
+    precision: Annotated[
+        float | None,
+        typer.Option(
+            help="Propose the min_relevance by which at least this share of the questions that "
+            "return nothing have no answer.",
+        ),
+    ] = None,
+    dates: Dates = None,
     seed: Seed = 0,
     plot: Annotated[
         Path | None, typer.Option(help="Also draw a chart: .png or .svg.", show_default=False)
@@ -57,8 +67,13 @@ def evaluate(
     """Measure how well profiles find what answers labelled queries.
 
     recall@k is the share of the relevant memories among the first k, MRR the mean of 1 / the rank
-    of the first one, nDCG@k what the order is worth. Differences to the first profile come with an
-    interval that holds them with 95 %, colored where it leaves out 0 over ten queries or more.
+    of the first one, nDCG@k what the order is worth. Similarity alone, keyword alone and hybrid are
+    always measured too, below a line. Differences to the first profile come with an interval that
+    holds them with 95 %, colored where it leaves out 0 over ten queries or more; from five agents
+    on it is over agents, each with all its queries.
+
+    Queries that name no relevant memory show what each min_relevance does: how many of them return
+    nothing, and what recall it costs. --plot draws that into a second file, NAME-floors.
     """
     require_source(file, recorded=recorded)
     if plot is not None:
@@ -68,53 +83,68 @@ def evaluate(
     at = moment("--as-of", as_of)
     with repository(database_url, schema) as repo, complaints.status("ranking"):
         found = repo.evaluate(
-            agent,
-            queries_of(repo, agent, file),
+            None,
+            queries_of(repo, agents, file),
+            agents=agents,
             profiles=chosen,
             k=k,
             min_score=min_score,
             min_similarity=min_similarity,
             teams=team or (),
             as_of=at,
+            dates=dates,
             seed=seed,
         )
     if json:
         print_json(found.record())
     else:
         print_evaluation(found)
-        warn_of_missing(found.missing, agent)
+        print_floors(found.floors, precision)
+        warn_of_missing(found.missing, agents)
     if plot is not None:  # last, so that a chart that fails costs nothing but itself
         chart.draw(found, plot)
+        if found.floors is not None:
+            chart.draw_floors(found.floors, plot.with_stem(f"{plot.stem}-floors"))
 
 
-def warn_of_missing(missing: int, agent: str) -> None:
-    """Says how many relevant memories the agent does not have, if any."""
+def warn_of_missing(missing: int, agents: list[str] | None) -> None:
+    """Says how many relevant memories the agents do not have, if any."""
     if missing:
         complaints.print(
-            f"{missing:,} relevant memories are not among those of {plain(agent)}; "
+            f"{missing:,} relevant memories are not among those of {_whose(agents)}; "
             "they count as not found",
             style="yellow",
             markup=False,
         )
 
 
+def _whose(agents: list[str] | None) -> str:
+    return plain(listed(agents)) if agents else "the agents that the queries name"
+
+
 def print_evaluation(found: Evaluation) -> None:
     """A table of all queries, and one of each group."""
-    _print("all queries", found, [(one, one.overall) for one in found.profiles])
+    _print("all queries", found, [(one, one.overall) for one in found.compared])
     for group in found.profiles[0].by_group:
-        _print(group, found, [(one, one.by_group[group]) for one in found.profiles])
+        _print(group, found, [(one, one.by_group[group]) for one in found.compared])
 
 
 def _print(title: str, found: Evaluation, rows: list[tuple[ProfileEvaluation, Scores]]) -> None:
-    queries = rows[0][1].queries
-    table = Table(title=Text(f"{plain(title)}: {queries:,}"), title_justify="left", show_edge=False)
+    """The profiles, and below a line the baselines."""
+    of_all = rows[0][1]
+    said = f"{plain(title)}: {of_all.queries:,}"
+    if of_all.owners > 1:
+        said += f" of {of_all.owners:,} agents, intervals over {_OVER[of_all.intervals_over]}"
+    table = Table(title=Text(said), title_justify="left", show_edge=False)
     table.add_column("profile")
     names = {"recall": f"recall@{found.k}", "mrr": "MRR", "ndcg": f"nDCG@{found.k}"}
     for metric in METRICS:
         table.add_column(names[metric], justify="right", no_wrap=True)
         if len(rows) > 1:
             table.add_column("± first", justify="right", no_wrap=True)
-    for one, scores in rows:
+    for number, (one, scores) in enumerate(rows):
+        if number == len(found.profiles):
+            table.add_section()
         cells: list[Text | str] = []
         for metric in METRICS:
             cells.append(f"{scores.means[metric]:.3f}")
@@ -122,6 +152,9 @@ def _print(title: str, found: Evaluation, rows: list[tuple[ProfileEvaluation, Sc
                 cells.append(_difference(scores, metric))
         table.add_row(Text(plain(one.profile.name)), *cells)
     console.print(table)
+
+
+_OVER = {"owners": "agents", "queries": "queries"}
 
 
 def _difference(scores: Scores, metric: str) -> Text:

@@ -12,12 +12,16 @@ from rich.text import Text
 from pgrecall.cli.app import App
 from pgrecall.cli.asking import (
     AsOf,
+    ExpandSession,
     K,
+    Lend,
+    MinRelevance,
     MinScore,
     MinSimilarity,
     ProfileName,
     QueryEntities,
     Teams,
+    between,
     with_filters,
 )
 from pgrecall.cli.database import Agent, AsJson, DatabaseUrl, Schema, repository
@@ -27,6 +31,7 @@ from pgrecall.cli.profiling import named_or_loaded
 from pgrecall.cli.times import moment
 from pgrecall.explanation import Explanation
 from pgrecall.filters import FilterArguments
+from pgrecall.profiles import DEFAULT
 from pgrecall.schema import DEFAULT_SCHEMA
 
 app = App(panel="Remember and recall")
@@ -44,13 +49,16 @@ def explain(
     agent: Agent,
     k: K = 10,
     as_of: AsOf = None,
-    profile: ProfileName = "five_factor",
+    profile: ProfileName = DEFAULT.name,
     min_score: MinScore = None,
     min_similarity: MinSimilarity = None,
+    min_relevance: MinRelevance = None,
     *,
     filters: FilterArguments,
     team: Teams = None,
     query_entity: QueryEntities = None,
+    expand_session: ExpandSession = 0,
+    lend: Lend = None,
     database_url: DatabaseUrl = None,
     schema: Schema = DEFAULT_SCHEMA,
     json: AsJson = False,
@@ -71,8 +79,11 @@ def explain(
             profile=named_or_loaded(profile),
             min_score=min_score,
             min_similarity=min_similarity,
+            min_relevance=min_relevance,
             teams=team or (),
             query_entities=query_entity,
+            expand_session=expand_session,
+            lend=lend,
             as_of=at,
             **filters,
         )
@@ -90,9 +101,15 @@ def _print(found: Explanation, at: datetime) -> None:
     console.print(
         f"{verdict}: {rank} {found.rank:,} of {found.ranked:,} that pass, "
         f"score {found.hit.score:.6f}, "
-        f"age {age(memory.created_at, at)}",
+        f"relevance {found.hit.relevance:.3f}, "
+        f"age {age(memory.created_at, at)}{between(found.query_time)}",
         highlight=False,
     )
+    if found.hit.lender is not None:
+        lent = f"  {found.hit.lent:.6f} of it lent by {found.hit.lender}, in the same session"
+        console.print(lent, highlight=False)
+    if found.hit.beside is not None:
+        console.print(f"  comes along with {found.hit.beside}", highlight=False)
     for reason in found.reasons:
         console.print(Text(f"  {plain(reason)}"))
     table = Table(show_edge=False)
@@ -114,6 +131,13 @@ def _print(found: Explanation, at: datetime) -> None:
             f"[bold red]{behind}[/]" if worst else behind,
         )
     console.print(table)
+    for signal in found.signals:
+        if signal.of_terms is not None:
+            console.print(
+                f"{signal.name}: {signal.of_terms:.4f} of the terms by weight "
+                f"x {signal.length_factor:.4f} for its length",
+                highlight=False,
+            )
     if found.terms:
         console.print(_terms(found))
 
@@ -127,7 +151,7 @@ def _terms(found: Explanation) -> Table:
     for term in found.terms[:MAX_TERMS]:
         table.add_row(
             plain(term.term),
-            "[green]yes[/]" if term.matched else "no",
+            "[green]yes[/]" if term.matched else "left out" if term.left_out else "no",
             f"{term.weight:.3f}",
             f"{term.share:.0%}",
             f"{term.memories:,}",

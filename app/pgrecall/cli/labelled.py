@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -10,12 +11,14 @@ import typer
 from pgrecall.errors import InputError
 from pgrecall.labelled_query import LabelledQuery
 from pgrecall.queries_file import load_queries
+from pgrecall.quoting import listed
 from pgrecall.repository import MemoryRepository
 
 QueriesFile = Annotated[
     Path | None,
     typer.Argument(
-        help="A .jsonl file: query or embedding, relevant (ids), and if wanted group and time.",
+        help="A .jsonl file: query or embedding, relevant (ids), and if wanted group, time, "
+        "query_time and agent.",
         show_default=False,
     ),
 ]
@@ -36,14 +39,18 @@ def require_source(file: Path | None, *, recorded: bool) -> None:
         raise InputError(f"{file} is not a file")
 
 
-def queries_of(repo: MemoryRepository, agent: str, file: Path | None) -> list[LabelledQuery]:
+def queries_of(
+    repo: MemoryRepository, agents: Sequence[str] | None, file: Path | None
+) -> list[LabelledQuery]:
     """The file's queries, or those recorded; raises InputError where there are none."""
     if file is not None:
-        return load_queries(file, agent)
-    queries = repo.recorded_queries(agent)
+        return load_queries(file, agents[0] if agents and len(agents) == 1 else None)
+    if not agents:
+        raise InputError("--recorded needs --agent: whose queries were recorded")
+    queries = [query for agent in agents for query in repo.recorded_queries(agent)]
     if not queries:
         raise InputError(
-            f"nothing was recorded for {agent} with a query; say so when recording: "
+            f"nothing was recorded for {listed(agents)} with a query; say so when recording: "
             "feedback(…, query=…), record_outcome(…, query=…)"
         )
     return queries

@@ -50,6 +50,10 @@ def require_writable(path: Path) -> None:
         raise InputError(f"{path} cannot be written: no permission")
 
 
+LEAST_SHOWN = 0.05
+"""What a signal has to contribute to some hit to have a column of its own."""
+
+
 def print_hits(
     hits: Sequence[ScoredMemory], ids: Mapping[UUID, str], as_of: datetime, title: str
 ) -> None:
@@ -64,14 +68,23 @@ def print_hits(
 
 
 def _table(hits: Sequence[ScoredMemory], ids: Mapping[UUID, str], as_of: datetime) -> Table:
-    signals = list(hits[0].signals)
+    colors = dict(zip(hits[0].signals, COLORS, strict=False))
+    shown = [
+        signal
+        for signal in hits[0].signals
+        if any(hit.contributions[signal] >= LEAST_SHOWN for hit in hits)
+    ]
+    has_rest = len(shown) < len(hits[0].signals)
     table = Table(show_edge=False, pad_edge=False)
     table.add_column("#", justify="right", style="dim")
     table.add_column("id", style="dim", no_wrap=True)
     table.add_column("score", justify="right", style="bold", no_wrap=True)
     table.add_column("made of", no_wrap=True, min_width=BAR_WIDTH)
-    for signal, color in zip(signals, COLORS, strict=False):
-        table.add_column(signal, justify="right", style=color, max_width=5, overflow="fold")
+    for signal in shown:
+        style = colors.get(signal, "")
+        table.add_column(signal, justify="right", style=style, max_width=5, overflow="fold")
+    if has_rest:
+        table.add_column("rest", justify="right", style="dim", no_wrap=True)
     table.add_column("age", justify="right", no_wrap=True)
     table.add_column("memory", ratio=1, overflow="fold")
     for rank, hit in enumerate(hits, start=1):
@@ -80,7 +93,8 @@ def _table(hits: Sequence[ScoredMemory], ids: Mapping[UUID, str], as_of: datetim
             ids[hit.memory.id],
             f"{hit.score:.3f}",
             _bar(hit.contributions),
-            *(_share(hit.contributions[signal]) for signal in signals),
+            *(_share(hit.contributions[signal]) for signal in shown),
+            *([_share(hit.score - sum(map(hit.contributions.__getitem__, shown)))] * has_rest),
             age(hit.memory.created_at, as_of),
             _one_line(hit),
         )
@@ -110,7 +124,9 @@ def plain(text: str) -> str:
 
 
 def _one_line(hit: ScoredMemory) -> Text:
-    return Text(plain(hit.memory.content))
+    """Dim where it only came along, with what was lent to its score."""
+    line = Text(plain(hit.memory.content), style="dim" if hit.beside else "")
+    return line.append(f"  +{_share(hit.lent)} lent", style="dim") if hit.lent else line
 
 
 def age(created_at: datetime | None, as_of: datetime) -> str:

@@ -11,12 +11,16 @@ import typer
 from pgrecall.cli.app import App
 from pgrecall.cli.asking import (
     AsOf,
+    ExpandSession,
     K,
+    Lend,
+    MinRelevance,
     MinScore,
     MinSimilarity,
     ProfileName,
     QueryEntities,
     Teams,
+    between,
     with_filters,
 )
 from pgrecall.cli.database import Agent, AsJson, DatabaseUrl, Schema, repository
@@ -24,8 +28,10 @@ from pgrecall.cli.memories import short_ids
 from pgrecall.cli.output import print_hits, print_json
 from pgrecall.cli.profiling import named_or_loaded
 from pgrecall.cli.times import moment
+from pgrecall.dates import period_record
 from pgrecall.filters import FilterArguments
 from pgrecall.hits import Strategy
+from pgrecall.profiles import DEFAULT
 from pgrecall.query_plan import QueryPlan
 from pgrecall.schema import DEFAULT_SCHEMA
 
@@ -39,13 +45,16 @@ def search(
     agent: Agent,
     k: K = 10,
     as_of: AsOf = None,
-    profile: ProfileName = "five_factor",
+    profile: ProfileName = DEFAULT.name,
     min_score: MinScore = None,
     min_similarity: MinSimilarity = None,
+    min_relevance: MinRelevance = None,
     *,
     filters: FilterArguments,
     team: Teams = None,
     query_entity: QueryEntities = None,
+    expand_session: ExpandSession = 0,
+    lend: Lend = None,
     expand: Annotated[
         int, typer.Option(help="Bring along what the hits are linked to, so many links away.")
     ] = 0,
@@ -76,8 +85,11 @@ def search(
             profile=chosen,
             min_score=min_score,
             min_similarity=min_similarity,
+            min_relevance=min_relevance,
             teams=team or (),
             query_entities=query_entity,
+            expand_session=expand_session,
+            lend=lend,
             as_of=at,
             strategy=cast("Strategy", strategy),  # checked there
             **filters,
@@ -89,10 +101,10 @@ def search(
         ids = short_ids(repo, agent, (hit.memory.id for hit in hits), team or ())
     if json:
         for hit in hits:
-            print_json(hit.record())
+            print_json(hit.record() | period_record(hits.query_time))
     else:
         how = "" if hits.candidates is None else f", {hits.candidates:,} scored of the rank index"
-        title = f"“{text}” for {agent}, by {chosen.name}{how}"
+        title = f"“{text}” for {agent}, by {chosen.name}{how}{between(hits.query_time)}"
         print_hits(hits, ids, at or datetime.now(UTC), title)
 
 

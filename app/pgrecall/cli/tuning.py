@@ -12,8 +12,8 @@ from rich.text import Text
 
 from pgrecall import profiles
 from pgrecall.cli.app import App
-from pgrecall.cli.asking import AsOf, Teams
-from pgrecall.cli.database import Agent, AsJson, DatabaseUrl, Schema, repository
+from pgrecall.cli.asking import AsOf, Dates, Teams
+from pgrecall.cli.database import Agents, AsJson, DatabaseUrl, Schema, repository
 from pgrecall.cli.evaluating import print_evaluation, warn_of_missing
 from pgrecall.cli.labelled import QueriesFile, Recorded, Seed, queries_of, require_source
 from pgrecall.cli.output import complaints, console, plain, print_json, require_writable
@@ -21,6 +21,7 @@ from pgrecall.cli.profiling import named_or_loaded
 from pgrecall.cli.times import moment
 from pgrecall.errors import InputError
 from pgrecall.profile import Profile
+from pgrecall.profiles import DEFAULT
 from pgrecall.schema import DEFAULT_SCHEMA
 from pgrecall.signals import Recency
 from pgrecall.tuning import FEWEST, Tuning
@@ -34,26 +35,29 @@ VERDICTS = {
     "sure: label more queries[/]",
     "no better": "[red]no better on the queries that were kept back; nothing is proposed[/]",
 }
+"""The verdict that a baseline is better names it, and stands for itself."""
 
 
 @app.command()
 def tune(
-    agent: Agent,
+    agents: Agents = None,
     file: QueriesFile = None,
     recorded: Recorded = False,
     start: Annotated[
         str, typer.Option(help="The profile to start from: a name or a .toml or .json file.")
-    ] = "five_factor",
+    ] = DEFAULT.name,
     output: Annotated[
         Path, typer.Option("--output", "-o", help="Where to write the profile: .toml or .json.")
     ] = Path("tuned.toml"),
     force: Annotated[bool, typer.Option(help="Write over a file that is there.")] = False,
     k: Annotated[int, typer.Option("-k", help="Of recall@k and nDCG@k.")] = 10,
     held_out: Annotated[
-        float, typer.Option(help="The share of the queries that is kept back to judge by.")
+        float,
+        typer.Option(help="The share of the queries, or of the agents, kept back to judge by."),
     ] = 0.5,
     team: Teams = None,
     as_of: AsOf = None,
+    dates: Dates = None,
     seed: Seed = 0,
     database_url: DatabaseUrl = None,
     schema: Schema = DEFAULT_SCHEMA,
@@ -62,7 +66,9 @@ def tune(
     """Search weights and a half-life that find more, and write them as a profile.
 
     Chosen by one part of the labelled queries and judged by the other; nothing is written unless it
-    does better there. The same seed gives the same profile.
+    does better there, and no worse than similarity alone, keyword alone and hybrid. Where queries
+    have a text, a profile without keyword may be given it. Of several agents each is in one part.
+    The same seed gives the same profile.
     """
     require_source(file, recorded=recorded)
     if output.suffix.lower() not in (".toml", ".json"):
@@ -79,13 +85,15 @@ def tune(
     ):
         task = progress.add_task("searching", total=None)
         found = repo.tune(
-            agent,
-            queries_of(repo, agent, file),
+            None,
+            queries_of(repo, agents, file),
+            agents=agents,
             start=chosen,
             k=k,
             held_out=held_out,
             teams=team or (),
             as_of=at,
+            dates=dates,
             seed=seed,
             on_progress=lambda done, of: progress.update(task, completed=done, total=of),
         )
@@ -95,7 +103,7 @@ def tune(
         print_json(found.record() | {"written": str(output) if is_written else None})
     else:
         _print(found)
-        warn_of_missing(found.training.missing + found.held_out.missing, agent)
+        warn_of_missing(found.training.missing + found.held_out.missing, agents)
         if is_written:
             console.print(f"written to {output}", markup=False, highlight=False)
     if problem is not None:
@@ -116,9 +124,9 @@ def _print(found: Tuning) -> None:
     table.add_column("signal")
     table.add_column(Text(plain(found.start.name)), justify="right")
     table.add_column("found", justify="right")
-    new = found.found.weights
-    for name, weight in found.start.weights.items():
-        table.add_row(name, f"{weight:.3f}", f"{new[name]:.3f}")
+    old, new = found.start.weights, found.found.weights
+    for name, weight in new.items():  # in the order of the start; what was brought in comes last
+        table.add_row(name, f"{old[name]:.3f}" if name in old else "–", f"{weight:.3f}")
     old_half_life, half_life = _half_life(found.start), _half_life(found.found)
     if half_life is not None and old_half_life is not None:
         table.add_row("half-life, days", f"{old_half_life:.1f}", f"{half_life:.1f}")
@@ -129,7 +137,8 @@ def _print(found: Tuning) -> None:
     print_evaluation(found.held_out)
     if found.questions < FEWEST:
         console.print(f"[yellow]only {found.questions} queries were kept back[/]")
-    console.print(VERDICTS[found.verdict])
+    verdict = f"[red]{found.verdict}; nothing is proposed[/]"
+    console.print(VERDICTS.get(found.verdict, verdict))
 
 
 def _half_life(profile: Profile) -> float | None:

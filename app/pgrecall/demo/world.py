@@ -12,13 +12,15 @@ from pgrecall.repository import MemoryRepository
 from pgrecall.resources import demo_memories
 
 AGENT = "demo"
-MIN_SIMILARITY = 0.15
-"""The relevance floor of the system that the five-factor profile comes from."""
+MIN_RELEVANCE = 0.3
+"""What each question here is answered by reaches it, and next to nothing else does."""
 QUERIES = (
     "How do I deploy the next release safely, and roll it back if something breaks?",
     "Which allergies and diets must I consider when booking a restaurant for the family?",
-    "What is Brennholt Foods unhappy about?",
+    "What should I know about Brennholt Foods before the renewal?",
+    "Which football club does Ines support?",
 )
+"""No memory answers the last one."""
 EARLIER_QUERIES = (
     "deploy window and release checklist",
     "who is on call when something breaks?",
@@ -42,7 +44,7 @@ def store(repo: MemoryRepository) -> int:
     repo.add_many(AGENT, new)
     if new:
         for query in EARLIER_QUERIES:
-            repo.search(AGENT, query, min_similarity=MIN_SIMILARITY)
+            repo.search(AGENT, query, min_relevance=MIN_RELEVANCE)
     return len(new)
 
 

@@ -119,7 +119,7 @@ def check_rank_index(
     sample: int = SAMPLE,
     queries: Sequence[VectorLike | str] | None = None,
     k: int = 10,
-    profile: Profile | str = profiles.five_factor,
+    profile: Profile | str = profiles.DEFAULT,
     weights: Mapping[str, float] | None = None,
     on_progress: Callable[[int, int], Any] | None = None,
 ) -> Job[RankIndexCheck]:

@@ -36,7 +36,9 @@ def add(
     a key or without, if the two hold at some same time; one that was invalidated counts until
     then. What is the same is not stored twice, and that memory's id is returned. `duplicates`
     says what becomes of it: its retrieval count is bumped, it is kept as it is, or it is replaced,
-    taking on all the fields of the new one; "allow" stores every memory and looks for none.
+    taking on all the fields of the new one; "allow" stores every memory and looks for none. A bump
+    is an access at the `created_at` of the new one, so that a history can be added later: it moves
+    `last_accessed_at` forward to that moment, at most to now, and not at all where it is unknown.
 
     A memory that is no longer recalled (invalidated, expired) is revived, with the new one's
     expiry and validity, as far as other memories of the same text leave that free. If it had been
@@ -76,8 +78,9 @@ def add_many(
     """Stores a batch and returns the ids in input order; see `add` for the rules.
 
     All or nothing: when one memory is bad, none is stored and the error names its position,
-    counted from 0. Of several in the batch that say the same, the first is stored. The rows go
-    through COPY, unless `near_duplicates` asks for each to be compared with all before it.
+    counted from 0. Of several in the batch that say the same, the first is stored: add a history
+    oldest first. The rows go through COPY, unless `near_duplicates` asks for each to be compared
+    with all before it.
 
     Raises InvalidMemory, NotCompliant, InvalidVector or EmbedderRequired.
     """

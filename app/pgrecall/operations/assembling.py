@@ -4,22 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from datetime import datetime
 from typing import Any, Unpack
 
-from pgrecall import context_style, profiles, statements
+from pgrecall import context_style, statements
 from pgrecall.context import Context, LeftOut, Packed
 from pgrecall.context_style import category
 from pgrecall.embedding import VectorLike
 from pgrecall.errors import InputError
-from pgrecall.filters import FilterArguments
 from pgrecall.hits import Strategy
 from pgrecall.operations.candidates import MAX_K, through_indexes
-from pgrecall.operations.question import Question
+from pgrecall.operations.question import Question, chosen_profile
 from pgrecall.operations.ranking import hit, require_strategy, touched
 from pgrecall.profile import Profile
 from pgrecall.quoting import shortened
 from pgrecall.schema import Tables
+from pgrecall.search_arguments import SearchArguments
 from pgrecall.statements import PACKED, Packing
 from pgrecall.steps import CountTokens, Execute, Operation
 from pgrecall.token_counting import MAX_TOKENS
@@ -44,33 +43,26 @@ def context(
     *,
     max_tokens: int = 4000,
     k: int = 20,
-    min_score: float | None = 0.1,
     reserve: Mapping[str, float] | None = None,
     max_skips: int = 3,
     diversity: float = 0.0,
     max_similarity: float | None = None,
     consider: int | None = None,
     style: str = "plain",
-    profile: Profile | str = profiles.five_factor,
-    weights: Mapping[str, float] | None = None,
-    normalise_weights: bool = False,
-    min_similarity: float | None = None,
-    teams: Sequence[str] = (),
-    query_entities: Sequence[str] | None = None,
-    query_text: str | None = None,
-    apply_decay: bool = True,
-    as_of: datetime | None = None,
     strategy: Strategy = "auto",
     touch: bool = True,
-    **filters: Unpack[FilterArguments],
+    **arguments: Unpack[SearchArguments],
 ) -> Operation[Context]:
     """The agent's best memories for a query as text for a prompt, within `max_tokens`.
 
     One statement ranks as `search` does (see there for the arguments of both), leaves out what
-    scores below `min_score`, and packs: best first, at most k; a memory that does not fit into
-    what is left of the budget is passed over, and after `max_skips` of them in a row it stops.
+    is below `min_score` or `min_relevance`, by default the profile's, and packs: best first, at
+    most k; a memory that does not fit into what is left of the budget is passed over, and after
+    `max_skips` of them in a row it stops.
     Considered are the `consider` best, by default as many as packing can look at, max_skips · k,
     but no more than 80 unless k is; 80 too where reserve or max_similarity may pass over more.
+    Where none of them is relevant enough, nothing is returned, and `emptied_by` says so;
+    `min_relevance=0` turns the profile's floor off.
 
     `reserve` keeps shares of the budget for types of memory, {"fact": 0.5}: others cannot use them,
     except for what the considered memories of the type cannot fill; what was kept back for that
@@ -93,7 +85,10 @@ def context(
     takes up is what was counted when it was written, else what the default finds, and what its
     block adds; where parts were reckoned too small, it is packed again by what they were found to
     take up.
-    `touch` counts a retrieval of what is in the text.
+    With `expand_session` what fits of the turns beside a memory goes in after it, nearest first,
+    and counts as none of the k; whatever is in, turns of one session stand together in their order.
+
+    `touch` counts a retrieval of what is in the text, as `search` does.
 
     Raises InputError and its children.
     """
@@ -109,28 +104,16 @@ def context(
         consider = max(most, MAX_K if passes_over else min(most * max_skips, MAX_K))
     consider = require_count("consider", consider, at_least=most, at_most=MAX_CONSIDERED)
     chosen = context_style.named(style)
-    asked = Question.of(
-        tables,
-        agent_id,
-        embedding,
-        k=consider,
-        profile=profile,
-        weights=weights,
-        normalise_weights=normalise_weights,
-        min_score=None,
-        min_similarity=min_similarity,
-        teams=teams,
-        query_entities=query_entities,
-        query_text=query_text,
-        apply_decay=apply_decay,
-        as_of=as_of,
-        filters=filters,
-    )
+    min_score = require_share("min_score", arguments.pop("min_score", None)) or 0.0
+    floor = chosen_profile(arguments).min_relevance
+    asked = Question.of(tables, agent_id, embedding, k=consider, arguments=arguments, floor=floor)
+    floor = asked.search.min_relevance
     added = chosen.added((yield CountTokens(chosen.samples)))
     packing = Packing(
         budget=max(max_tokens - added.frame, 0),
         most=most,
-        min_score=require_share("min_score", min_score) or 0.0,
+        min_score=min_score,
+        min_relevance=floor,
         max_skips=max_skips,
         style=chosen,
         added=added,
@@ -139,6 +122,8 @@ def context(
         max_similarity=max_similarity,
     )
     wanted = yield from asked.resolved(tables)
+    # A verdict on what is considered, not a condition: a rank index then finds the same.
+    wanted = replace(wanted, min_relevance=None, shows_relevance=floor is not None)
     while True:
         found = yield from through_indexes(tables, wanted, strategy, packing)
         if found is None:
@@ -153,7 +138,7 @@ def context(
             break
         packing = yield from _less(packing, packed, marker, tokens, max_tokens)
     if touch:
-        yield from touched(tables, [one.hit for one in packed])
+        yield from touched(tables, [one.hit for one in packed], wanted.profile)
     return Context(
         text=text,
         packed=tuple(packed),
@@ -162,6 +147,8 @@ def context(
         max_tokens=max_tokens,
         marker=marker,
         strategy="exact" if found is None else "index",
+        min_relevance=floor,
+        query_time=wanted.query_time,
     )
 
 
@@ -191,15 +178,16 @@ def _less(
 def _taken_apart(profile: Profile, rows: Sequence[Any]) -> tuple[list[Packed], list[LeftOut]]:
     """What is in, in the order of packing, and what is not, best first."""
     places = {row.place: row.id for row in rows}
-    packed: list[tuple[int, Packed]] = []
+    packed: list[tuple[int, bool, Packed]] = []
     left_out: list[LeftOut] = []
     for row in rows:
         found = hit(profile, row._mapping)
         if row.verdict == PACKED:
-            packed.append((row.step, Packed(found, row.cost)))
+            found = replace(found, beside=places.get(row.near))
+            packed.append((row.step, row.near is not None, Packed(found, row.cost)))
         else:
             left_out.append(LeftOut(found, row.cost, row.verdict, places.get(row.near)))
-    return [one for _, one in sorted(packed, key=lambda pair: pair[0])], left_out
+    return [one for *_, one in sorted(packed, key=lambda one: one[:2])], left_out
 
 
 def _reserve(reserve: Mapping[str, float] | None) -> dict[str, float]:

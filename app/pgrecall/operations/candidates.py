@@ -78,19 +78,21 @@ def through_indexes(
     enough = candidates // (FILTERED_ENOUGH if is_filtered else ENOUGH)
     while True:
         found = yield Execute(attempt.statement, attempt.parameters(candidates))
-        if not found or found[0].total < wanted.k:
+        if not found or found[0].total < wanted.most:
             return None
         fewest = min(found[0].passed)
         if fewest >= enough:
             break
-        if is_filtered and candidates == MAX_CANDIDATES and fewest >= AT_LAST * wanted.k:
+        if is_filtered and candidates == MAX_CANDIDATES and fewest >= AT_LAST * wanted.most:
             break
         more = 2 * candidates * enough // max(fewest, 1)
         if candidates == MAX_CANDIDATES or more > 2 * MAX_CANDIDATES:
             return None
         candidates = min(more, MAX_CANDIDATES)
     floor = wanted.min_score
-    return Found([row for row in found if floor is None or row.score >= floor], found[0].total)
+    score = statements.HIT_SCORE if wanted.shape.brings_along and packing is None else "score"
+    passed = [row for row in found if floor is None or getattr(row, score) >= floor]
+    return Found(passed, found[0].total)
 
 
 def first_attempt(
@@ -135,10 +137,10 @@ def look_up(tables: Tables, owners: Sequence[str], *, anew: bool) -> Lookup:
 
 def at_first(wanted: Search, usable: Sequence[RankIndex]) -> int:
     """How many an index hands on: by words too they come nearly in order, so that few do."""
-    if wanted.query_text is not None:
-        number = max(PER_HIT * wanted.k, LEVELS[0])
+    if wanted.ranks_by_words:
+        number = max(PER_HIT * wanted.most, LEVELS[0])
         return 2 * number if rank_space.is_rough(wanted.profile) else number
-    number = max(PER_HIT * wanted.k, *(index.candidates for index in usable))
+    number = max(PER_HIT * wanted.most, *(index.candidates for index in usable))
     if rank_space.is_hard(wanted.profile):
         number *= 2
     if _is_filtered(wanted):
@@ -148,7 +150,7 @@ def at_first(wanted: Search, usable: Sequence[RankIndex]) -> int:
 
 def _is_filtered(wanted: Search) -> bool:
     """Whether filters ask for more candidates; where words count, a walk looks further anyway."""
-    return wanted.query_text is None and not wanted.filters.are_default
+    return not wanted.ranks_by_words and not wanted.filters.are_default
 
 
 def how_far(usable: Sequence[RankIndex], candidates: int) -> int:
@@ -160,9 +162,11 @@ def how_far(usable: Sequence[RankIndex], candidates: int) -> int:
 def _suits(wanted: Search, strategy: Strategy) -> bool:
     """Whether an index could answer at all, whichever there is."""
     filters = wanted.filters
+    if wanted.weighs_time:
+        return False  # positions say nothing of it, and it may well decide
     if filters.include_invalid or list(filters.statuses) != ["active"]:
         return False  # what is not recalled is not in it
-    if wanted.k > MAX_K:
+    if wanted.most > MAX_K:
         return False
     if strategy == "index":
         return True

@@ -135,6 +135,8 @@ def touch(tables: Tables, /, agent_id: str, memory_ids: UUID | Iterable[UUID]) -
     if not ids:
         return 0
     rows = yield Verb(
-        statements.touch(tables), {"agent": agent_id, "memory_ids": ids}, refuses=False
+        statements.touch(tables),
+        {"agent": agent_id, "memory_ids": ids, "accessed": True},
+        refuses=False,
     )
     return int(rows[0][0])

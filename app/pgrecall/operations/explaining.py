@@ -3,24 +3,24 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from datetime import datetime
+from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, Unpack
 from uuid import UUID
 
-from pgrecall import profiles, statements
+from pgrecall import statements
 from pgrecall.embedding import VectorLike
 from pgrecall.errors import MemoryNotFound
 from pgrecall.explanation import Explanation, SignalAccount, TermAccount
-from pgrecall.filters import FilterArguments
 from pgrecall.memory import Memory
 from pgrecall.metadata_filter import MetadataFilter
 from pgrecall.operations.question import Question
-from pgrecall.operations.ranking import hit
-from pgrecall.profile import Profile
+from pgrecall.operations.ranking import hit, in_effect
 from pgrecall.quoting import LONGEST, cut, listed, shortened
 from pgrecall.schema import Tables
 from pgrecall.scored_memory import ScoredMemory
+from pgrecall.search_arguments import SearchArguments
+from pgrecall.signals import Keyword, Signal
 from pgrecall.statements import Search
 from pgrecall.steps import Execute, Operation
 from pgrecall.validation import require_ids
@@ -34,45 +34,21 @@ def explain(
     embedding: VectorLike | str | None = None,
     *,
     k: int = 10,
-    profile: Profile | str = profiles.five_factor,
-    weights: Mapping[str, float] | None = None,
-    normalise_weights: bool = False,
-    min_score: float | None = None,
-    min_similarity: float | None = None,
-    teams: Sequence[str] = (),
-    query_entities: Sequence[str] | None = None,
-    query_text: str | None = None,
-    apply_decay: bool = True,
-    as_of: datetime | None = None,
-    **filters: Unpack[FilterArguments],
+    **arguments: Unpack[SearchArguments],
 ) -> Operation[Explanation]:
     """Why a search with these arguments returns this memory, or why not.
 
     Takes the arguments of `search`. The explanation holds the memory's score and rank, each
     signal's value, weight and share, and if it is not among the k: which conditions it fails,
     which threshold it misses, or what score it would have needed and in which signal it falls
-    furthest behind. Counts no retrieval.
+    furthest behind. With `lend` score and rank are the raised ones, and the hit tells who lent and
+    how much; with `expand_session` alone, `beside` tells the hit that the memory comes along with.
+    Its relevance is measured even where no floor is given. Counts no retrieval.
 
     Raises MemoryNotFound when neither the agent nor one of the teams has the memory.
     """
     [memory_id] = require_ids([memory_id])
-    asked = Question.of(
-        tables,
-        agent_id,
-        embedding,
-        k=k,
-        profile=profile,
-        weights=weights,
-        normalise_weights=normalise_weights,
-        min_score=min_score,
-        min_similarity=min_similarity,
-        teams=teams,
-        query_entities=query_entities,
-        query_text=query_text,
-        apply_decay=apply_decay,
-        as_of=as_of,
-        filters=filters,
-    )
+    asked = Question.of(tables, agent_id, embedding, k=k, arguments=arguments, floor=0.0)
     wanted = yield from asked.resolved(tables)
     parameters = wanted.parameters | {"id": memory_id}
     describe = statements.described(tables, wanted)
@@ -82,10 +58,14 @@ def explain(
         raise MemoryNotFound(f"agent {shortened(agent_id)}{whose} has no memory {memory_id}")
     # Two owners may have a memory of one id: the agent's own comes first.
     row = min(rows, key=lambda row: row.agent_id != wanted.agent_id)._mapping
+    wanted = replace(wanted, profile=in_effect(wanted.profile, row))
     found = hit(wanted.profile, row)
     [counts] = yield Execute(
-        statements.standing(tables, wanted), parameters | {"score": found.score}
+        statements.standing(tables, wanted),
+        parameters | {"score": found.score, "whose": found.memory.owner_id},
     )
+    unmet = _unmet(row)
+    found = _in_its_session(wanted, found, counts, unmet)
     last: ScoredMemory | None = None
     if counts.last_id is not None:
         described = yield Execute(describe, parameters | {"id": counts.last_id})
@@ -93,14 +73,28 @@ def explain(
             if counts.last_owner == candidate.agent_id:
                 last = hit(wanted.profile, candidate._mapping)
     terms = yield from _terms(tables, wanted, found)
-    return _explanation(wanted, found, _unmet(row), counts, last, terms)
+    return _explanation(wanted, found, unmet, counts, last, terms)
+
+
+def _in_its_session(
+    wanted: Search, found: ScoredMemory, counts: Any, unmet: list[str]
+) -> ScoredMemory:
+    """With what is lent to it, or the hit that it comes along with unless it is one."""
+    if wanted.lend is not None:
+        return replace(
+            found, score=counts.raised, lent=counts.raised - found.score, lender=counts.beside
+        )
+    is_hit = counts.before < wanted.k and found.score >= (wanted.min_score or 0)
+    return (
+        found if is_hit and "min_relevance" not in unmet else replace(found, beside=counts.beside)
+    )
 
 
 def _terms(
     tables: Tables, wanted: Search, found: ScoredMemory
 ) -> Operation[tuple[TermAccount, ...]]:
     """The query's terms as the memory's owner has them."""
-    if wanted.query_text is None:
+    if not wanted.ranks_by_words:
         return ()
     rows = yield Execute(
         statements.terms_of(tables, others=wanted.shape.owners, as_of=wanted.as_of is not None),
@@ -108,7 +102,9 @@ def _terms(
     )
     total = math.fsum(row.weight for row in rows) or 1.0
     terms = [
-        TermAccount(row.term, row.matched, row.weight, row.weight / total, row.memories)
+        TermAccount(
+            row.term, row.matched, row.weight, row.weight / total, row.memories, row.weight == 0
+        )
         for row in rows
     ]
     return tuple(sorted(terms, key=lambda term: (-term.weight, term.term)))
@@ -123,10 +119,14 @@ def _explanation(
     terms: tuple[TermAccount, ...],
 ) -> Explanation:
     rank = counts.before + 1
+    # What comes along needs neither score nor relevance.
+    comes_along = set(unmet) <= {"min_relevance"} and found.beside is not None
+    if comes_along:
+        unmet = []
     reasons = [_reason(name, wanted, found) for name in unmet]
-    if wanted.min_score is not None and found.score < wanted.min_score:
+    if wanted.min_score is not None and found.score < wanted.min_score and not comes_along:
         reasons.append(f"its score {found.score:.6f} is below min_score {wanted.min_score:g}")
-    if not unmet and rank > wanted.k:
+    if not unmet and rank > wanted.k and not comes_along:
         reasons.append(
             f"outranked: {counts.before} memories come before it and {wanted.k} are returned; "
             f"the last of them scores {counts.last_score:.6f}, this one {found.score:.6f}"
@@ -139,8 +139,10 @@ def _explanation(
             contribution=found.contributions[name],
             share=found.contributions[name] / found.score if found.score else 0.0,
             behind=None if last is None else last.contributions[name] - found.contributions[name],
+            **_of_words(signal, wanted, found),
         )
-        for name, weight in wanted.profile.weights.items()
+        for signal, weight in wanted.profile
+        for name in (signal.name,)
     )
     return Explanation(
         hit=found,
@@ -153,7 +155,17 @@ def _explanation(
         needed_score=_needed(wanted, counts.last_score),
         signals=accounts,
         terms=terms,
+        query_time=wanted.query_time,
     )
+
+
+def _of_words(signal: Signal, wanted: Search, found: ScoredMemory) -> dict[str, float]:
+    """What the keyword signal is made of."""
+    if not isinstance(signal, Keyword) or wanted.query_text is None:
+        return {}
+    size = len(found.memory.content.encode())
+    factor = 1 / (1 - signal.b + signal.b * max(size / signal.pivot, 1.0))
+    return {"of_terms": found.signals[signal.name] / factor, "length_factor": factor}
 
 
 def _needed(wanted: Search, last_score: float | None) -> float | None:
@@ -196,6 +208,11 @@ def _reason(name: str, wanted: Search, found: ScoredMemory) -> str:
             return f"it has no embedding, which profile {wanted.profile.name} requires"
         case "min_similarity":
             return f"its similarity {found.similarity} is below {wanted.min_similarity:g}"
+        case "min_relevance":
+            return (
+                f"its relevance {found.relevance:.6f} is below "
+                f"min_relevance {wanted.min_relevance:g}"
+            )
         case "text":
             return f"filtered by text: its words do not pass {shortened(filters.text, LONGEST)}"
         case "labels":

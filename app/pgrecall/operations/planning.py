@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
-from datetime import datetime
 from typing import Any, Literal, Unpack
 
-from pgrecall import profiles, statements
+from pgrecall import statements
 from pgrecall.embedding import VectorLike
-from pgrecall.filters import FilterArguments
 from pgrecall.hits import Strategy
 from pgrecall.operations.candidates import first_attempt
 from pgrecall.operations.question import Question
 from pgrecall.operations.ranking import require_strategy
-from pgrecall.profile import Profile
 from pgrecall.query_plan import QueryPlan
 from pgrecall.schema import Tables
+from pgrecall.search_arguments import SearchArguments
 from pgrecall.steps import Execute, Operation
 from pgrecall.validation import require_bool
 
@@ -28,19 +25,9 @@ def plan(
     embedding: VectorLike | str | None = None,
     *,
     k: int = 10,
-    profile: Profile | str = profiles.five_factor,
-    weights: Mapping[str, float] | None = None,
-    normalise_weights: bool = False,
-    min_score: float | None = None,
-    min_similarity: float | None = None,
-    teams: Sequence[str] = (),
-    query_entities: Sequence[str] | None = None,
-    query_text: str | None = None,
-    apply_decay: bool = True,
-    as_of: datetime | None = None,
     strategy: Strategy = "auto",
     run: bool = False,
-    **filters: Unpack[FilterArguments],
+    **arguments: Unpack[SearchArguments],
 ) -> Operation[QueryPlan]:
     """The statement that a search with these arguments runs first, and PostgreSQL's plan for it.
 
@@ -49,23 +36,7 @@ def plan(
     """
     require_strategy(strategy)
     require_bool("run", run)
-    asked = Question.of(
-        tables,
-        agent_id,
-        embedding,
-        k=k,
-        profile=profile,
-        weights=weights,
-        normalise_weights=normalise_weights,
-        min_score=min_score,
-        min_similarity=min_similarity,
-        teams=teams,
-        query_entities=query_entities,
-        query_text=query_text,
-        apply_decay=apply_decay,
-        as_of=as_of,
-        filters=filters,
-    )
+    asked = Question.of(tables, agent_id, embedding, k=k, arguments=arguments)
     wanted = yield from asked.resolved(tables)
     attempt = yield from first_attempt(tables, wanted, strategy)
     how: Literal["exact", "index"] = "exact"

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
 from typing import Self
 
 from pgrecall import profiles, statements
+from pgrecall.dates import period_of, require_dates
 from pgrecall.embedding import StoredVector, VectorLike
 from pgrecall.errors import InputError
-from pgrecall.filters import FilterArguments, Filters
+from pgrecall.filters import Filters
 from pgrecall.profile import Profile
 from pgrecall.schema import Layout, Tables
-from pgrecall.signals import MAX_QUERY_ENTITIES, EntityOverlap, Keyword
+from pgrecall.search_arguments import SearchArguments, filters_of, require_known
+from pgrecall.signals import MAX_QUERY_ENTITIES, EntityOverlap, Keyword, Similarity, Time
 from pgrecall.statements import Search
 from pgrecall.steps import Embed, Embedded, Execute, Inspect, Operation
 from pgrecall.validation import (
@@ -21,6 +22,7 @@ from pgrecall.validation import (
     require_bool,
     require_count,
     require_owner,
+    require_period,
     require_query,
     require_query_entities,
     require_share,
@@ -29,6 +31,8 @@ from pgrecall.validation import (
 )
 
 MAX_K = 1_000_000
+MAX_TURNS = 10
+"""How far from a hit a turn may be that comes along or is lent to."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,8 +43,6 @@ class Question:
     """Complete but for the vector and the entities found in the text."""
     embedding: VectorLike | str | None
     entities_from_text: bool
-    hands_on_weight: bool
-    """Whether a keyword signal that has nothing to compare with leaves its weight to the others."""
 
     @classmethod
     def of(
@@ -50,24 +52,24 @@ class Question:
         embedding: VectorLike | str | None,
         *,
         k: int,
-        profile: Profile | str,
-        weights: Mapping[str, float] | None,
-        normalise_weights: bool,
-        min_score: float | None,
-        min_similarity: float | None,
-        teams: Sequence[str],
-        query_entities: Sequence[str] | None,
-        query_text: str | None,
-        apply_decay: bool,
-        as_of: datetime | None,
-        filters: FilterArguments,
+        arguments: SearchArguments,
+        floor: float | None = None,
     ) -> Self:
-        """Checks everything that can be checked without a database. Raises InputError."""
+        """Checks everything that can be checked without a database. Raises InputError.
+
+        `floor` is the min_relevance where none is given and there is something to compare with.
+        """
         agent_id = require_owner(tables, agent_id)
         require_count("k", k, at_least=1, at_most=MAX_K)
+        require_known(arguments)
+        query_text = arguments.get("query_text")
+        query_entities = arguments.get("query_entities")
+        apply_decay = arguments.get("apply_decay", True)
+        as_of = arguments.get("as_of")
         require_aware("as_of", as_of)
-        others = other_owners(tables, agent_id, teams)
-        require_bool("normalise_weights", normalise_weights)
+        query_time = require_period("query_time", arguments.get("query_time"))
+        language = require_dates(arguments.get("dates"))
+        others = other_owners(tables, agent_id, arguments.get("teams", ()))
         require_bool("apply_decay", apply_decay)
         entities = require_query_entities(query_entities) or []
         if isinstance(embedding, str):
@@ -76,29 +78,43 @@ class Question:
             query_text = embedding
         if query_text is not None:
             require_text("query_text", query_text)
+        asked = embedding if isinstance(embedding, str) else query_text
+        if query_time is None and language is not None and asked is not None:
+            query_time = period_of(asked, language, as_of=as_of)
+        min_similarity = require_share("min_similarity", arguments.get("min_similarity"))
         if embedding is None and min_similarity is not None:
             raise InputError("min_similarity needs a query vector or text")
-        chosen = _profile(profile, weights, normalise_weights, apply_decay)
+        min_relevance = require_share("min_relevance", arguments.get("min_relevance"))
+        if embedding is None and query_text is None:
+            if min_relevance is not None:
+                raise InputError("min_relevance needs a query vector or text")
+        elif min_relevance is None:
+            min_relevance = floor
+        chosen = chosen_profile(arguments)
+        expand_session, lend = _turns(arguments)
         reads_words = any(isinstance(signal, Keyword) for signal in chosen.signals)
         wanted = Search(
             agent_id=agent_id,
             query=None,
             k=k,
             profile=chosen,
-            filters=Filters.of(filters, apply_decay=apply_decay),
+            filters=Filters.of(filters_of(arguments), apply_decay=apply_decay),
             teams=others,
             query_entities=entities,
-            min_score=require_share("min_score", min_score),
-            min_similarity=require_share("min_similarity", min_similarity),
+            min_score=require_share("min_score", arguments.get("min_score")),
+            min_similarity=min_similarity,
+            min_relevance=min_relevance,
             as_of=as_of,
-            query_text=query_text if reads_words else None,
+            query_text=query_text if reads_words or min_relevance is not None else None,
+            query_time=query_time,
+            expand_session=expand_session,
+            lend=lend,
         )
         reads_entities = any(isinstance(signal, EntityOverlap) for signal in chosen.signals)
         return cls(
             wanted,
             embedding,
             entities_from_text=reads_entities and query_entities is None,
-            hands_on_weight=reads_words and normalise_weights,
         )
 
     def resolved(self, tables: Tables) -> Operation[Search]:
@@ -125,9 +141,7 @@ class Question:
             entities = [row.entity for row in found]
         wanted = replace(search, query=query, query_entities=entities)
         wanted = replace(wanted, filters=(yield from narrowing(tables, wanted.filters)))
-        if self.hands_on_weight:
-            wanted = yield from _with_terms(tables, wanted)
-        return wanted
+        return replace(wanted, profile=_redistributed(wanted))
 
 
 def other_owners(tables: Tables, agent_id: str, teams: Sequence[str]) -> tuple[str, ...]:
@@ -146,33 +160,45 @@ def narrowing(tables: Tables, filters: Filters) -> Operation[Filters]:
     return filters if found.narrows else replace(filters, text=None)
 
 
-def _with_terms(tables: Tables, wanted: Search) -> Operation[Search]:
-    """The search, without the keyword signal where the query has no term that counts."""
-    if wanted.query_text is not None:
-        [found] = yield Execute(statements.usable_terms(tables), {"query_text": wanted.query_text})
-        if found.terms:
-            return wanted
-    weights = wanted.profile.weights
-    others = {name: weight for name, weight in weights.items() if name != Keyword.name}
-    if not any(others.values()):
-        return wanted
-    profile = wanted.profile.with_weights(**_normalised(others))
-    return replace(wanted, profile=profile, query_text=None)
+def _turns(arguments: SearchArguments) -> tuple[int, float | None]:
+    turns = arguments.get("expand_session", 0)
+    turns = require_count("expand_session", turns, at_least=0, at_most=MAX_TURNS)
+    lend = require_share("lend", arguments.get("lend"))
+    if lend is not None and not 0 < lend < 1:
+        raise InputError(f"lend must lie between 0 and 1, got {lend:g}; leave it out to lend none")
+    if lend is not None and not turns:
+        raise InputError("lend needs expand_session: how many turns away a hit lends")
+    return turns, lend
 
 
-def _profile(
-    profile: Profile | str,
-    weights: Mapping[str, float] | None,
-    normalise_weights: bool,
-    apply_decay: bool,
-) -> Profile:
-    profile = checked_profile(profile)
+def _redistributed(wanted: Search) -> Profile:
+    """The profile with the weights of what the query does not tell given to the others.
+
+    Whether a text has a term that counts, the statement asks.
+    """
+    if not wanted.profile.redistribute:
+        return wanted.profile
+    told = {
+        Similarity.name: wanted.query is not None,
+        Keyword.name: wanted.query_text is not None,
+        EntityOverlap.name: bool(wanted.query_entities),
+        Time.name: wanted.query_time is not None,
+    }
+    return wanted.profile.without(*(name for name, is_told in told.items() if not is_told))
+
+
+def chosen_profile(arguments: SearchArguments) -> Profile:
+    """The profile that these arguments rank by; raises InputError."""
+    profile = checked_profile(arguments.get("profile", profiles.DEFAULT))
+    normalise = arguments.get("normalise_weights", False)
+    require_bool("normalise_weights", normalise)
+    weights = arguments.get("weights")
     if weights is not None:
         if not isinstance(weights, Mapping):
             raise InputError(f"weights must map signals to numbers, got {type(weights).__name__}")
         weights = {str(name): weight for name, weight in weights.items()}
-        profile = profile.with_weights(**_normalised(weights) if normalise_weights else weights)
-    return profile if apply_decay else profile.without_trust_decay()
+        profile = profile.with_weights(**_normalised(weights) if normalise else weights)
+    return profile if arguments.get("apply_decay", True) else profile.without_trust_decay()
 
 
 def checked_profile(profile: object) -> Profile:

@@ -19,20 +19,26 @@ from pgrecall.errors import InputError
 from pgrecall.filters import FilterArguments, Filters
 from pgrecall.labelled_query import LabelledQuery
 from pgrecall.operations.evaluating import (
+    answered,
+    by_owner,
     checked_queries,
+    dated,
     embedded_queries,
-    hand_over,
+    hand_over_labels,
+    hand_over_queries,
     measured,
     owners_of,
+    owners_with,
     shape_of,
     take_back,
     weights_of,
+    with_owners,
 )
-from pgrecall.operations.question import MAX_K, checked_profile, narrowing, other_owners
+from pgrecall.operations.question import MAX_K, checked_profile, narrowing
 from pgrecall.profile import Profile
 from pgrecall.quoting import shortened
 from pgrecall.schema import Tables
-from pgrecall.signals import Curve, Recency, rate_of
+from pgrecall.signals import Curve, Keyword, Recency, rate_of
 from pgrecall.statements import TuningShape, weights_name
 from pgrecall.steps import Execute, Operation
 from pgrecall.tuning import Tuning
@@ -41,11 +47,12 @@ from pgrecall.validation import (
     require_callable,
     require_count,
     require_given_share,
-    require_owner,
 )
 from pgrecall.weight_search import ROUNDS, Candidate, searching
 
 FEWEST_QUERIES = 10
+LEAST_WEIGHT = 0.01
+"""Below it a signal that was brought in is left out again."""
 MAX_PAIRS = 60_000
 """Pairs of query and memory that candidates are judged by; each costs a third of a microsecond or
 so for each candidate."""
@@ -54,14 +61,16 @@ so for each candidate."""
 def tune(
     tables: Tables,
     /,
-    agent_id: str,
+    agent_id: str | None,
     queries: Iterable[LabelledQuery],
     *,
-    start: Profile | str = built_in.five_factor,
+    agents: Sequence[str] | None = None,
+    start: Profile | str = built_in.DEFAULT,
     k: int = 10,
     held_out: float = 0.5,
     teams: Sequence[str] = (),
     as_of: datetime | None = None,
+    dates: str | None = None,
     seed: int = 0,
     on_progress: Callable[[int, int], Any] | None = None,
     **filters: Unpack[FilterArguments],
@@ -73,47 +82,71 @@ def tune(
     candidates are judged (mean nDCG over all ranks, among the memories that any sensible weights
     would put first), and the rest, a share `held_out` of the questions, tells how the best of them
     does on queries that it was not chosen by, ranked exactly as `evaluate` does. A signal that is
-    the same for all memories keeps its weight: the queries tell nothing of it. `Tuning.proposed` is
-    None where it does no better there, and `verdict` says when the evidence is too thin. Half-lives
-    by type or tier stay as they are. The same `seed` gives the same result. `on_progress(done, of)`
-    is called between rounds; it cannot be a coroutine function.
+    the same for all memories keeps its weight: the queries tell nothing of it. Where queries have a
+    text, a profile without `keyword` may be given it. `Tuning.proposed` is None where it does no
+    better there than `start`, or worse than similarity alone, keyword alone or hybrid; `verdict`
+    says so, and when the evidence is too thin. Half-lives by type or tier stay as they are. `dates`
+    is that of `evaluate`. The same `seed` gives the same result. `on_progress(done, of)` is called
+    between rounds; it cannot be a coroutine function.
+
+    Whose memories queries are about is told as in `evaluate`. Of several owners, a share `held_out`
+    is kept back, each with all its queries.
 
     Raises InputError and its children.
     """
-    agent_id = require_owner(tables, agent_id)
-    owners = [agent_id, *other_owners(tables, agent_id, teams)]
-    asked = checked_queries(queries)
+    require_aware("as_of", as_of)
+    named = with_owners(tables, dated(checked_queries(queries), dates, as_of), agent_id, agents)
+    asked = answered(named)
+    for query in asked:
+        owners_with(tables, query, teams)
     _require_enough(len(asked), len(asked))
     profile = checked_profile(start)
-    if len(profile.signals) < 2 and _recency(profile) is None:
+    searched = _with_keyword(profile, asked)
+    if len(searched.signals) < 2 and _recency(profile) is None:
         raise InputError(
             f"profile {shortened(profile.name)} has nothing to tune: it has one signal"
         )
     k = require_count("k", k, at_least=1, at_most=MAX_K)
-    require_aware("as_of", as_of)
     seed = require_count("seed", seed, at_least=0, at_most=2**63)
     _require_progress(on_progress)
     share = require_given_share("held_out", held_out)
-    _number_kept_back(share, len(asked))
+    of_owners = len(by_owner(asked)) > 1
+    _number_kept_back(share, len(by_owner(asked)) if of_owners else len(asked), of_owners)
     chosen = Filters.of(filters)
     vectors = yield from embedded_queries(asked)
     questions = list(map(_question, asked, vectors))
-    kept_back = _kept_back(questions, share, seed)
+    _require_enough(len(set(questions)), len(questions))
+    units = [query.agent_id for query in asked] if of_owners else questions
+    kept_back = _kept_back(units, share, seed, of_owners)
     chosen = yield from narrowing(tables, chosen)
     parts: list[tuple[list[CheckedQuery], list[StoredVector | None]]] = [([], []), ([], [])]
-    for query, vector, question in zip(asked, vectors, questions, strict=True):
-        queries_there, vectors_there = parts[question in kept_back]
+    for query, vector, unit in zip(asked, vectors, units, strict=True):
+        queries_there, vectors_there = parts[unit in kept_back]
         queries_there.append(query)
         vectors_there.append(vector)
-    found = yield from _best(tables, owners, *parts[0], profile, chosen, as_of, seed, on_progress)
+    best, free = yield from _best(
+        tables, teams, *parts[0], searched, profile, chosen, as_of, seed, on_progress
+    )
+    found = _tuned(profile, searched, best, free)
     evaluations = []
     for part in parts:
         evaluation = yield from measured(
-            tables, owners, *part, (profile, found), k, chosen, {}, as_of, seed
+            tables, teams, *part, (profile, found), k, chosen, {}, as_of, seed
         )
         evaluations.append(evaluation)
     training, held_back = evaluations
-    return Tuning(profile, found, training, held_back, len(kept_back))
+    different = {
+        question for question, unit in zip(questions, units, strict=True) if unit in kept_back
+    }
+    return Tuning(profile, found, training, held_back, len(different))
+
+
+def _with_keyword(profile: Profile, asked: Sequence[CheckedQuery]) -> Profile:
+    """The profile as it is searched: with the keyword signal, where queries have words."""
+    has_it = any(isinstance(signal, Keyword) for signal in profile.signals)
+    if has_it or all(query.query_text is None for query in asked):
+        return profile
+    return replace(profile, signals={**profile.signals, Keyword(): 0.0})
 
 
 def _require_progress(on_progress: object) -> None:
@@ -139,6 +172,10 @@ def _require_enough(different: int, queries: int) -> None:
 
 def _question(query: CheckedQuery, vector: StoredVector | None) -> Hashable:
     """The same for copies of one question, which would be known already if they were kept back."""
+    return query.agent_id, _asked(query, vector)
+
+
+def _asked(query: CheckedQuery, vector: StoredVector | None) -> Hashable:
     words = None if query.query_text is None else _plain(query.query_text)
     if isinstance(query.query, str):
         return _plain(query.query), words
@@ -152,60 +189,68 @@ def _plain(text: str) -> str:
     return " ".join(text.casefold().split())
 
 
-def _kept_back(questions: Sequence[Hashable], share: float, seed: int) -> set[Hashable]:
-    """The questions that are not tuned by, drawn by chance."""
-    different = list(dict.fromkeys(questions))
-    _require_enough(len(different), len(questions))
-    number = _number_kept_back(share, len(different))
+def _kept_back(
+    units: Sequence[Hashable], share: float, seed: int, of_owners: bool
+) -> set[Hashable]:
+    """The questions, or the owners, that are not tuned by, drawn by chance."""
+    different = list(dict.fromkeys(units))
+    number = _number_kept_back(share, len(different), of_owners)
     Random(seed).shuffle(different)
     return set(different[:number])
 
 
-def _number_kept_back(share: float, queries: int) -> int:
-    number = round(share * queries)
-    if not 1 <= number < queries:
+def _number_kept_back(share: float, units: int, of_owners: bool) -> int:
+    number = round(share * units)
+    if not 1 <= number < units:
         raise InputError(
-            f"held_out {share:g} of {queries} queries leaves one of the two parts empty"
+            f"held_out {share:g} of {units} {'owners' if of_owners else 'queries'} leaves one of "
+            "the two parts empty"
         )
     return number
 
 
 def _best(
     tables: Tables,
-    owners: Sequence[str],
+    teams: Sequence[str],
     asked: Sequence[CheckedQuery],
     vectors: Sequence[StoredVector | None],
     profile: Profile,
+    start: Profile,
     filters: Filters,
     as_of: datetime | None,
     seed: int,
     on_progress: Callable[[int, int], Any] | None,
-) -> Operation[Profile]:
-    """The profile that does best on the training part."""
+) -> Operation[tuple[Candidate, list[bool]]]:
+    """The weights and the half-life that do best on the training part, and which are free.
+
+    `profile` is `start`, or `start` with a signal brought in at its end.
+    """
     # Every query says its own moment, so that the pairs keep what ages are computed from.
     asked = [replace(query, as_of=query.as_of or as_of) for query in asked]
-    shape = TuningShape(
-        replace(shape_of(owners, asked, [profile], filters, None, {}), moments_differ=True),
-        _recency(profile),
-    )
-    yield from hand_over(tables, asked, vectors)
+    shape = _shape(owners_with(tables, asked[0], teams), asked, profile, filters)
+    yield from hand_over_labels(tables, asked)
     pairs = statements.pairs_table(shape)
-    yield Execute(DropTable(pairs, if_exists=True))  # as in hand_over
+    yield Execute(DropTable(pairs, if_exists=True))  # as in hand_over_labels
     yield Execute(CreateTable(pairs))
-    yield Execute(
-        statements.draw_pairs(tables, shape, filters.where),
-        {
-            **owners_of(owners),
-            "most": max(MAX_PAIRS // len(asked), 1),
-            **filters.parameters,
-            **weights_of([profile]),
-        },
-    )
+    for numbers in by_owner(asked).values():
+        theirs = [asked[number] for number in numbers]
+        owners = owners_with(tables, theirs[0], teams)
+        yield from hand_over_queries(tables, theirs, [vectors[n] for n in numbers], numbers)
+        yield Execute(
+            statements.draw_pairs(tables, _shape(owners, theirs, profile, filters), filters.where),
+            {
+                **owners_of(owners),
+                "most": max(MAX_PAIRS // len(asked), 1),
+                **filters.parameters,
+                **weights_of([profile]),
+            },
+        )
     [spread] = yield Execute(statements.spread(shape))
     free = [bool(varies) for varies in spread]
     signals = list(shape.signals)
     recency = None if shape.recency is None else signals.index(shape.recency)
-    tries = searching(_candidate(profile), free, seed, recency=recency)
+    brought_in = None if profile == start else len(signals) - 1
+    tries = searching(_candidate(profile), free, seed, recency=recency, brought_in=brought_in)
     statement, worth, done = statements.judge(tables, shape), None, 0
     problem: Exception | None = None
     while problem is None:
@@ -222,7 +267,14 @@ def _best(
     yield from take_back(tables)
     if problem is not None:
         raise problem
-    return _tuned(profile, best, free)
+    return best, free
+
+
+def _shape(
+    owners: Sequence[str], asked: Sequence[CheckedQuery], profile: Profile, filters: Filters
+) -> TuningShape:
+    shape = shape_of(owners, asked, [profile], filters, None, {})
+    return TuningShape(replace(shape, moments_differ=True), _recency(profile))
 
 
 def _told(on_progress: Callable[[int, int], Any] | None, done: int) -> Exception | None:
@@ -277,8 +329,15 @@ def _speed(recency: Recency, candidate: Candidate) -> float:
     return candidate.half_life
 
 
-def _tuned(profile: Profile, best: Candidate, free: Sequence[bool]) -> Profile:
-    """The profile with the weights and half-life found, under a name of its own."""
+def _tuned(profile: Profile, searched: Profile, best: Candidate, free: Sequence[bool]) -> Profile:
+    """The profile with the weights and half-life found, under a name of its own.
+
+    A signal that was brought in and weighs next to nothing is left out again.
+    """
+    if searched != profile and best.weights[-1] < LEAST_WEIGHT:
+        best, free = best.without_last(free), free[:-1]
+    elif searched != profile:
+        profile = searched
     start, rounded = _candidate(profile), best.rounded(free)
     tuned = profile
     if best.weights != start.weights:

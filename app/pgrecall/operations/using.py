@@ -71,9 +71,9 @@ def record_outcome(
     +0.05 / (1 + 0.1 · success_count) or -0.08 / (1 + 0.05 · failure_count), and by +0.02 once
     there are more than 5 retrievals and the success rate is over 0.8; it stays in [0, 1]. The
     usage part of trust is stored anew and does not move trust by itself. Trust that was never
-    assessed stays unknown. `touch` counts the use as a retrieval too; pass False where the search
-    that found the memory has counted it. `query` is what it was found for, kept in the history as
-    a label: see `recorded_queries`.
+    assessed stays unknown. An outcome moves `last_accessed_at`. `touch` counts the use as a
+    retrieval too; pass False where the search that found the memory has counted it. `query` is
+    what it was found for, kept in the history as a label: see `recorded_queries`.
 
     Raises MemoryNotFound or InputError.
     """
@@ -162,15 +162,17 @@ def recorded_queries(tables: Tables, /, agent_id: str) -> Operation[list[Labelle
     """What feedback and outcomes tell of past queries: labels for `evaluate` and `tune`.
 
     Of each query named when they were recorded (`query=`, in psql the metadata's key query) the
-    memories that more votes were for than against, asked about the moment of the last. Bear in mind
-    that the same votes have moved usefulness and trust: profiles that weigh these look better here
-    than they are.
+    memories that more votes were for than against, asked about the moment of the first vote for
+    one of them; memories created later are no labels. They are `recorded`: they are ranked by
+    usefulness, importance, confidence and trust as they were before that moment, and as if no
+    memory had ever been retrieved, since counters do not tell when. So the votes that made a label
+    do not make it look better found.
     """
-    agent_id = require_owner(tables, agent_id)
+    owner_id = require_owner(tables, agent_id)
     called = statements.verb(tables, "recorded_queries", {"agent": Text})
-    rows = yield Verb(called, {"agent": agent_id}, refuses=False)
+    rows = yield Verb(called, {"agent": owner_id}, refuses=False)
     return [
-        LabelledQuery(row.query, row.memory_ids, as_of=row.as_of)
+        LabelledQuery(row.query, row.memory_ids, as_of=row.as_of, agent_id=agent_id, recorded=True)
         for row in rows
         if row.query.strip()  # of other white space too
     ]

@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 MAX_CONTENT_BYTES = 2 * 1024 * 1024
 MAX_NAME_LENGTH = 200
 """Characters, of agent_id and every other short text."""
+MAX_TURN = 2_147_483_647
 
 STATUSES = ("active", "consolidated", "completed", "archived")
 TIERS = ("short", "medium", "long")

@@ -146,6 +146,7 @@ def _memories(metadata: MetaData) -> Table:
         moment_column("valid_until", "End of validity, excluded; NULL: open."),
         moment_column("expires_at", "From this moment on it is not recalled; NULL: never."),
         moment_column("invalidated_at", "When it was superseded or forgotten; NULL: it stands."),
+        moment_column("observed_at", "When it was observed, where that differs."),
         name_column("status", "active, consolidated, completed or archived.", default="active"),
         name_column("tier", "short, medium or long: how long it is meant to last.", default="long"),
         name_column("memory_type", "Its kind, which is also its store.", default="episodic"),
@@ -191,7 +192,6 @@ def _memories(metadata: MetaData) -> Table:
         flag_column("has_errors", "Errors were found in it."),
         flag_column("violates_policy", "It violates a policy."),
         flag_column("under_policy_review", "A policy review is open."),
-        moment_column("observed_at", "When it was observed, where that differs."),
         text_column("invalidation_reason", "superseded or forgotten."),
         Column("superseded_by", Uuid, comment="The memory that took its place."),
         moment_column(
@@ -220,6 +220,12 @@ def _memories(metadata: MetaData) -> Table:
             comment="Which of the active memories of its text it is, from 0; NULL: not known by "
             "its text, but by its key or its id.",
         ),
+        text_column("session", "The dialogue of which it is a turn."),
+        Column(
+            "turn",
+            Integer,
+            comment="Its place in the session; NULL: after those that have one, by created_at.",
+        ),
         PrimaryKeyConstraint("agent_id", "id"),
         *_memory_checks(),
         Index(
@@ -239,6 +245,15 @@ def _memories(metadata: MetaData) -> Table:
         # The conditions IS NOT NULL hold for every row: they keep an index from being read for an
         # owner where a key tells the row, which statistics of a young table make seem as good.
         Index(None, "agent_id", "inserted_at", postgresql_where=text("inserted_at IS NOT NULL")),
+        Index(
+            "ix_agent_memories_turns",
+            "agent_id",
+            "session",
+            text("COALESCE(turn, 2147483647)"),
+            text("COALESCE(created_at, 'infinity'::timestamp with time zone)"),
+            "id",
+            postgresql_where=text("session IS NOT NULL"),
+        ),
         Index(
             "ix_agent_memories_words",
             # Without the schema, as PostgreSQL writes it where the search_path has it.
@@ -280,6 +295,8 @@ def _memory_checks() -> list[CheckConstraint]:
         check("tokens", "tokens >= 0"),
         check("key", f"key <> '' AND length(key) <= {MAX_NAME_LENGTH}"),
         check("edition", "edition >= 0 AND (edition IS NULL OR key IS NULL)"),
+        check("session", f"session <> '' AND length(session) <= {MAX_NAME_LENGTH}"),
+        check("turn", "turn >= 0 AND (turn IS NULL OR session IS NOT NULL)"),
         *map(_share_check, shares),
         *map(_moment_check, moments),
     ]
@@ -296,7 +313,10 @@ def _usage(metadata: MetaData) -> Table:
         name_column("agent_id", "Whose memory it counts."),
         Column("memory_id", Uuid, nullable=False, comment="The memory it counts."),
         count_column("retrieval_count", "How often it was retrieved."),
-        moment_column("last_accessed_at", "Last retrieval."),
+        moment_column(
+            "last_accessed_at",
+            "Last access: a retrieval, an outcome, or the same text said again.",
+        ),
         count_column("success_count", "Uses that went well."),
         count_column("failure_count", "Uses that went wrong."),
         count_column("feedback_up", "Feedback for it, weighed: useful 1."),
@@ -440,7 +460,11 @@ def _rank_indexes(metadata: MetaData) -> Table:
             server_default=text("100"),
             comment="How many a search takes from it at first, as measured when it was built.",
         ),
-        Column("term_memories", BigInteger, comment="The owner's memories when it was built."),
+        Column(
+            "term_memories",
+            BigInteger,
+            comment="The owner's memories created by as_of, when it was built.",
+        ),
         Column(
             "common_terms",
             JSONB,

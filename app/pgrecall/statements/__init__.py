@@ -9,10 +9,12 @@ from pgrecall.statements.comparing import (
     clusters,
 )
 from pgrecall.statements.curating import below
+from pgrecall.statements.entities import known_entities
 from pgrecall.statements.evaluating import (
     EvaluationShape,
     create_queries,
     create_relevant,
+    drop_empty_texts,
     evaluate,
     keep_whole,
     queries_table,
@@ -24,6 +26,7 @@ from pgrecall.statements.explaining import (
     described,
     standing,
 )
+from pgrecall.statements.flooring import reach
 from pgrecall.statements.labelling import (
     labelled,
 )
@@ -54,11 +57,15 @@ from pgrecall.statements.rank_indexes import (
     take_time,
 )
 from pgrecall.statements.ranking import (
+    BESIDE,
+    HAS_TERMS,
+    HIT_SCORE,
+    LENDER,
+    LENT,
+    RELEVANCE,
     SIGNAL_PREFIX,
     Search,
     count,
-    known_entities,
-    search,
 )
 from pgrecall.statements.reading import (
     existing,
@@ -67,6 +74,7 @@ from pgrecall.statements.reading import (
     ids_within,
     sample,
 )
+from pgrecall.statements.searching import search
 from pgrecall.statements.staging import (
     GIVEN,
     UNSET_FIELDS,
@@ -97,13 +105,18 @@ from pgrecall.statements.words import (
     narrows,
     telling_terms,
     terms_of,
-    usable_terms,
 )
 
 __all__ = [
+    "BESIDE",
     "CONDITION_PREFIX",
     "GIVEN",
+    "HAS_TERMS",
+    "HIT_SCORE",
+    "LENDER",
+    "LENT",
     "PACKED",
+    "RELEVANCE",
     "SIGNAL_PREFIX",
     "SPEEDS",
     "STEPS",
@@ -126,6 +139,7 @@ __all__ = [
     "create_staging",
     "described",
     "draw_pairs",
+    "drop_empty_texts",
     "drop_positions",
     "drop_rank_index",
     "evaluate",
@@ -151,6 +165,7 @@ __all__ = [
     "rank_index_progress",
     "rank_index_states",
     "rank_indexes",
+    "reach",
     "relevant_table",
     "remember",
     "remember_staged",
@@ -166,7 +181,6 @@ __all__ = [
     "telling_terms",
     "terms_of",
     "touch",
-    "usable_terms",
     "verb",
     "weight_name",
     "weights_name",

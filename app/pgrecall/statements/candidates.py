@@ -33,7 +33,8 @@ from pgrecall import compiler
 from pgrecall.custom_condition import Expression
 from pgrecall.schema import Tables
 from pgrecall.signals import Keyword
-from pgrecall.statements.ranking import Search, Shape, described_in_order, scored
+from pgrecall.statements.ranking import Search, Shape, described_in_order, ranked_most, scored
+from pgrecall.statements.turns import with_turns
 from pgrecall.statements.words import shares_of_each, weighed
 
 WHOLE = "whole_owners"
@@ -98,14 +99,19 @@ def _known_search(tables: Tables, shape: Shape, sources: SourcesShape) -> Select
 def _search(
     tables: Tables, shape: Shape, sources: SourcesShape, where: Sequence[Expression]
 ) -> Select[Any]:
-    best = ranked_candidates(tables, shape, sources, where).cte("ranked")
-    return described_in_order(tables, shape, best, best.c[PASSED], best.c[TOTAL])
+    best = ranked_candidates(tables, shape, sources, where)
+    if shape.expands:
+        found = with_turns(tables, shape, best, where, exact=False).found
+    else:
+        found = best.cte("ranked")
+    counts = found.c[PASSED], found.c[TOTAL]
+    return described_in_order(tables, shape, found, *counts, in_passages=shape.brings_along)
 
 
 def ranked_candidates(
     tables: Tables, shape: Shape, sources: SourcesShape, where: Sequence[Expression]
 ) -> Select[Any]:
-    """The k best among the candidates, narrowly: as `ranked`, with passed and total."""
+    """The `most` best among the candidates, narrowly: as `ranked`, with passed and total."""
     indexes, whole = sources
     found = [_among_nominated(tables, range(indexes), shape, where)]
     if whole:
@@ -120,7 +126,7 @@ def ranked_candidates(
             func.count().over().label(TOTAL),
         )
         .order_by(merged.c.score.desc(), merged.c.id)
-        .limit(bindparam("k", type_=Integer()))
+        .limit(ranked_most(shape))
     )
 
 
@@ -138,11 +144,15 @@ def _among_nominated(
     """What the indexes of these numbers nominate, and the query's words, scored."""
     terms = {}
     words = None
+    by_words = any(isinstance(signal, Keyword) for signal in shape.signals)
     if shape.has_text:
         terms = {number: _weighed(tables, number, shape) for number in numbers}
         every = union_all(*(select(its) for its in terms.values())).subquery("every_term")
         words = shares_of_each(tables.memories, every)
-    found = [_of_index(tables, number, shape, terms.get(number)) for number in numbers]
+    found = [
+        _of_index(tables, number, shape, terms.get(number) if by_words else None)
+        for number in numbers
+    ]
     return scored(tables, shape, where, among=_nominated(found), words=words)
 
 
@@ -156,6 +166,7 @@ def _weighed(tables: Tables, number: int, shape: Shape) -> CTE:
             terms.c.term,
             terms.c.memories,
             terms.c.weight,
+            terms.c.idf,
         )
         .cte(f"weighed_{number}")
         .prefix_with("MATERIALIZED")

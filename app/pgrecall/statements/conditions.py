@@ -50,6 +50,7 @@ def scope(
     *,
     as_of: bool,
     keyword: ColumnElement[float] | None = None,
+    period: bool = False,
 ) -> Scope:
     """What signals are computed from in our own statements: everything bound."""
     return Scope(
@@ -61,6 +62,7 @@ def scope(
         asked_about=moment(True) if as_of else None,
         query_entities=compiler.query_entities_parameter(),
         keyword=keyword,
+        period=(_time("period_from"), _time("period_to")) if period else None,
     )
 
 

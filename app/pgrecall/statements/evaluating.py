@@ -7,15 +7,17 @@ query once for the memory. A rank is counted, not sorted for: 1 + how many memor
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache, reduce
 from operator import add
+from types import SimpleNamespace
 from typing import Any, Self
 
 from sqlalchemy import (
     CTE,
     DDL,
+    Boolean,
     ColumnElement,
     Double,
     FromClause,
@@ -24,16 +26,19 @@ from sqlalchemy import (
     Subquery,
     Table,
     Text,
+    Update,
     and_,
     bindparam,
     case,
     cast,
+    column,
     false,
     func,
     literal_column,
     or_,
     select,
     true,
+    update,
 )
 from sqlalchemy.dialects.postgresql import ARRAY, array
 from sqlalchemy.schema import ExecutableDDLElement
@@ -45,10 +50,15 @@ from pgrecall.filters import FilterShape
 from pgrecall.schema import Tables
 from pgrecall.signals import (
     Clock,
+    Confidence,
     EntityOverlap,
+    Importance,
     Keyword,
     Signal,
     Similarity,
+    Time,
+    Trust,
+    Usefulness,
     requires_embedding,
 )
 from pgrecall.statements.conditions import (
@@ -63,7 +73,7 @@ from pgrecall.statements.conditions import (
     trusted,
     valid,
 )
-from pgrecall.statements.ranking import entities_of_each
+from pgrecall.statements.entities import entities_of_each
 from pgrecall.statements.reading import with_usage
 from pgrecall.statements.temporary_tables import CreateTemporaryTable
 from pgrecall.statements.words import keyword_shares
@@ -72,10 +82,12 @@ NUMBER, GAIN = "number", "gain"
 TEMPORARY = "pg_temp"
 """The schema of a session's own tables, so that no other of the same name is dropped."""
 
+_MOMENTS = ("created_at", "observed_at")
 _OF_MEMORIES = (
     *("id", "embedding", "entities", "usefulness", "confidence", "importance"),
-    *("trust", "trust_curve", "trust_half_life_hours", "created_at", "tier", "memory_type"),
+    *("trust", "trust_curve", "trust_half_life_hours", "tier", "memory_type"),
     *("additional_types", "valid_from", "valid_until", "invalidated_at", "expires_at"),
+    *_MOMENTS,
 )
 _OF_USAGE = ("retrieval_count", "last_accessed_at")
 
@@ -95,6 +107,12 @@ class EvaluationShape:
     has_text: bool
     has_min_score: bool
     has_min_similarity: bool
+    has_period: bool = False
+    """Whether some query names a period."""
+    redistributes: tuple[bool, ...] = ()
+    """Of each profile whether weights of what a query does not tell go to the others."""
+    has_recorded: bool = False
+    """Whether use has labelled some queries, which are ranked by what was known at their moment."""
 
     @property
     def owners(self) -> str:
@@ -114,7 +132,8 @@ class EvaluationShape:
 @lru_cache
 def create_queries(tables: Tables) -> CreateTemporaryTable:
     """A table for queries on their way in: number, query, as_of, question (what was asked, where
-    that is a text), query_text, query_entities."""
+    that is a text), query_text, query_entities, recorded (whether use has made its labels),
+    period_from, period_to."""
     return CreateTemporaryTable(
         select(
             literal_column("0", Integer()).label(NUMBER),
@@ -123,6 +142,9 @@ def create_queries(tables: Tables) -> CreateTemporaryTable:
             tables.memories.c.content.label("question"),
             tables.memories.c.content.label("query_text"),
             tables.memories.c.entities.label("query_entities"),
+            literal_column("false", Boolean()).label("recorded"),
+            tables.memories.c.created_at.label("period_from"),
+            tables.memories.c.created_at.label("period_to"),
         ).where(false()),
         "pgrecall_queries",
         schema=TEMPORARY,
@@ -151,6 +173,18 @@ def keep_whole(tables: Tables) -> ExecutableDDLElement:
     )
     found: ExecutableDDLElement = plain.against(queries_table(tables))
     return found
+
+
+@lru_cache
+def drop_empty_texts(tables: Tables) -> Update:
+    """Takes the texts away in which no term counts, so that they are known to tell nothing."""
+    queries = queries_table(tables)
+    found: Any = compiler.schema_function(
+        tables.schema, "query_terms", queries.c.query_text, type_=Text()
+    )
+    rows = found.table_valued(column("term", Text()), name="counting")
+    has_terms = select(rows.c.term).select_from(rows).correlate(queries).exists()
+    return update(queries).where(~has_terms).values(query_text=None)
 
 
 def queries_table(tables: Tables) -> Table:
@@ -286,6 +320,8 @@ class Asked:
     """number, id, share: the keyword signal where it is not 0."""
     entities: CTE | None
     """number, entities: those found in texts."""
+    before: Mapping[str, CTE]
+    """Of what memories have learned since recorded queries were asked, by column."""
 
     @classmethod
     def of(cls, tables: Tables, shape: EvaluationShape, where: Sequence[Expression]) -> Self:
@@ -298,6 +334,7 @@ class Asked:
             entities_of_each(tables, queries, shape.owners).cte("named")
             if shape.finds_entities
             else None,
+            {name: _before(tables, shape, name) for name in _learned(shape)},
         )
 
     def pairs(self, *, only_relevant: bool = False, clock: Clock | None = None) -> Subquery:
@@ -322,6 +359,7 @@ class Asked:
                 compiler.similarity(within).label("similarity"),
                 unranked.label("without_embedding"),
                 *signals,
+                *self._told(within),
                 *([] if clock is None else [within.clock(clock).label("clock")]),
                 *([] if clock is None else [within.as_of.label("asked_at")]),
             )
@@ -351,20 +389,54 @@ class Asked:
             rows = rows.outerjoin(found, found.c[NUMBER] == queries.c[NUMBER])
             entities = func.coalesce(entities, found.c.entities, type_=ARRAY(Text))
         as_of = func.coalesce(queries.c.as_of, moment(self.shape.has_as_of))
+        known: dict[str, Any] = dict(pool.c.items())
+        for name, before in self.before.items():
+            rows = rows.outerjoin(
+                before,
+                and_(
+                    queries.c.recorded,
+                    before.c.agent_id == pool.c.agent_id,
+                    before.c.memory_id == pool.c.id,
+                    or_(before.c.since.is_(None), before.c.since < as_of),
+                    before.c.until >= as_of,
+                ),
+            )
+            is_older = before.c.memory_id.is_not(None)
+            known[name] = case((is_older, before.c.value), else_=pool.c[name])
+        if self.shape.has_recorded:  # no event tells when a memory was retrieved
+            for name in _OF_USAGE:
+                known[name] = case((~queries.c.recorded, pool.c[name]))
+        memories: Any = SimpleNamespace(c=SimpleNamespace(**known))
         never: ColumnElement[Any] = literal_column("'infinity'::timestamptz")
         within = Scope(
             schema=self.tables.schema,
-            memories=pool,
-            usage=pool,
+            memories=memories,
+            usage=memories,
             query=queries.c.query,
             as_of=as_of,
             asked_about=as_of if self.shape.has_as_of else func.coalesce(queries.c.as_of, never),
             query_entities=entities,
             keyword=keyword,
             bytes=None if keyword is None else pool.c.bytes,
+            period=(queries.c.period_from, queries.c.period_to) if self.shape.has_period else None,
             parameter=_constant,
         )
         return within, rows
+
+    def _told(self, within: Scope) -> list[ColumnElement[Any]]:
+        """Of each signal that a query may tell nothing to compare with, whether it does."""
+        if not any(self.shape.redistributes):
+            return []
+        queries = queries_table(self.tables)
+        told: dict[type[Signal], ColumnElement[bool]] = {
+            Similarity: queries.c.query.is_not(None),
+            Keyword: queries.c.query_text.is_not(None),
+            Time: queries.c.period_from.is_not(None),
+            EntityOverlap: func.coalesce(
+                func.cardinality(within.query_entities) > literal_column("0"), false()
+            ),
+        }
+        return [is_told.label(told_name(kind)) for kind, is_told in told.items()]
 
     def _conditions(self, within: Scope) -> list[ColumnElement[bool]]:
         """What a memory has to meet at the query's own moment."""
@@ -379,6 +451,55 @@ class Asked:
         return found
 
 
+_LEARNED: Mapping[type[Signal], str] = {
+    Usefulness: "usefulness",
+    Importance: "importance",
+    Confidence: "confidence",
+    Trust: "trust",
+}
+"""The column of each signal whose changes leave events with the value before."""
+
+
+def _learned(shape: EvaluationShape) -> list[str]:
+    """The columns that have to be known as they were when recorded queries were asked."""
+    if not shape.has_recorded:
+        return []
+    by_trust = "min_trust" in shape.filters.given
+    return [
+        name for kind, name in _LEARNED.items() if shape.reads(kind) or (by_trust and kind is Trust)
+    ]
+
+
+def _before(tables: Tables, shape: EvaluationShape, name: str) -> CTE:
+    """The values that a column had: after `since` and until the change at `until`."""
+    events, queries = tables.memory_events, queries_table(tables)
+    as_of = func.coalesce(queries.c.as_of, moment(shape.has_as_of))
+    earliest = select(func.min(as_of)).where(queries.c.recorded).scalar_subquery()
+    key: Any = literal_column(f"'{name}'", Text())
+    return (
+        select(
+            events.c.agent_id,
+            events.c.memory_id,
+            func.lag(events.c.occurred_at)
+            .over(
+                partition_by=(events.c.agent_id, events.c.memory_id),
+                order_by=(events.c.occurred_at, events.c.id),
+            )
+            .label("since"),
+            events.c.occurred_at.label("until"),
+            cast(events.c.old_values[key].as_string(), Double).label("value"),
+        )
+        .where(
+            of_owners(events, shape.owners),
+            events.c.event_type != literal_column("'initial'"),
+            func.jsonb_exists(events.c.old_values, key, type_=Boolean()),
+            events.c.occurred_at >= earliest,
+        )
+        .cte(f"{name}_before")
+        .prefix_with("MATERIALIZED")
+    )
+
+
 def _pool(tables: Tables, shape: EvaluationShape, where: Sequence[Expression]) -> CTE:
     memories, usage = tables.memories, tables.memory_usage
     within = replace(scope(tables, memories, as_of=shape.has_as_of), parameter=_constant)
@@ -386,12 +507,15 @@ def _pool(tables: Tables, shape: EvaluationShape, where: Sequence[Expression]) -
     if shape.moments_differ:
         columns = [memories.c[name] for name in _OF_MEMORIES]
         columns += [usage.c[name] for name in _OF_USAGE]
+        columns += [memories.c.agent_id] if shape.has_recorded else []
         timeless = replace(
             shape.filters, include_invalid=True, given=shape.filters.given - {"min_trust"}
         )
         found = conditions(within, timeless, as_of=False)
     else:
         columns = [memories.c[name] for name in ("id", "embedding", "entities")]
+        if shape.has_period and shape.reads(Time):
+            columns += [memories.c[name] for name in _MOMENTS]
         columns += [
             compiler.value(signal, within).label(signal_name(shape, signal))
             for signal in shape.signals
@@ -422,12 +546,27 @@ def signal_value(shape: EvaluationShape, found: FromClause, signal: Signal) -> C
 
 def score_of(shape: EvaluationShape, found: FromClause, number: int) -> ColumnElement[Any]:
     """The score of each pair by the profile of this number, added up as a search does."""
-    weighted: Any = (
-        bindparam(weight_name(number, signal), type_=Double()) * signal_value(shape, found, signal)
-        for signal in shape.profiles[number]
+    signals = shape.profiles[number]
+    weights: dict[Signal, Any] = {
+        signal: bindparam(weight_name(number, signal), type_=Double()) for signal in signals
+    }
+    total: ColumnElement[Any] = reduce(
+        add, (weights[signal] * signal_value(shape, found, signal) for signal in signals)
     )
-    total: ColumnElement[Any] = reduce(add, weighted)
-    return total
+    if number >= len(shape.redistributes) or not shape.redistributes[number]:
+        return total
+    nothing: ColumnElement[Any] = literal_column("0::float8", Double())
+    everything: ColumnElement[Any] = literal_column("1::float8", Double())
+    told: ColumnElement[Any] = reduce(
+        add,
+        (
+            case((found.c[told_name(type(signal))], weight), else_=nothing)
+            if told_name(type(signal)) in found.c
+            else weight
+            for signal, weight in weights.items()
+        ),
+    )
+    return total / func.coalesce(func.nullif(told, nothing), everything)
 
 
 def comes_before(
@@ -484,7 +623,12 @@ def _words(tables: Tables, shape: EvaluationShape) -> CTE:
 
 
 def _is_of_pair(signal: Signal) -> bool:
-    return isinstance(signal, Similarity | Keyword | EntityOverlap)
+    return isinstance(signal, Similarity | Keyword | EntityOverlap | Time)
+
+
+def told_name(kind: type[Signal]) -> str:
+    """The column that tells whether a query gives signals of this kind something to compare."""
+    return f"tells_{kind.name}"
 
 
 def signal_name(shape: EvaluationShape, signal: Signal) -> str:

@@ -5,23 +5,40 @@ from __future__ import annotations
 from typing import Any
 
 from sqlalchemy import (
+    CTE,
     Double,
+    FromClause,
     Integer,
     Select,
+    Text,
     Uuid,
     and_,
     bindparam,
     func,
     literal_column,
+    null,
     or_,
     select,
+    true,
 )
 
 from pgrecall import compiler
 from pgrecall.schema import Tables
 from pgrecall.statements.conditions import of_owners
-from pgrecall.statements.ranking import Search, passing, scored, signal_columns, with_words
+from pgrecall.statements.ranking import (
+    HAS_TERMS,
+    HIT_SCORE,
+    Search,
+    Shape,
+    passing,
+    ranked_most,
+    scored,
+    signal_columns,
+    with_words,
+)
 from pgrecall.statements.reading import memory_columns, with_usage
+from pgrecall.statements.turns import lent, nearest_hits, raised, turns_beside
+from pgrecall.statements.words import has_terms
 
 CONDITION_PREFIX = "meets_"
 
@@ -43,6 +60,7 @@ def described(tables: Tables, wanted: Search) -> Select[Any]:
             *memory_columns(memories, tables.memory_usage),
             compiler.score(shape.signals, within).label("score"),
             *signal_columns(shape, within),
+            *([has_terms(tables).label(HAS_TERMS)] if shape.redistributes else []),
             *(
                 func.coalesce(condition, False).label(CONDITION_PREFIX + name)
                 for name, condition in passing(within, shape, wanted.filters.where).items()
@@ -55,14 +73,26 @@ def described(tables: Tables, wanted: Search) -> Select[Any]:
 
 
 def standing(tables: Tables, wanted: Search) -> Select[Any]:
-    """How many memories pass, how many of them come before `id` with `score`, and the k-th.
+    """How many memories pass, how many of them come before `id` of `whose` with `score`, and the
+    k-th; and the best hit that it stands beside in its session.
 
-    Columns: ranked, before, last_owner, last_id, last_score; the last three NULL where fewer than k
-    pass.
+    Columns: ranked, before, last_owner, last_id, last_score, which are NULL where fewer than k
+    pass, raised (the score with what is lent to it), beside and hit_score, NULL where it stands
+    beside none.
     """
-    every = scored(tables, wanted.shape, wanted.filters.where).cte("every")
+    shape = wanted.shape
+    every: FromClause = scored(tables, shape, wanted.filters.where).cte("every")
     score: Any = bindparam("score", type_=Double())
     id_: Any = bindparam("id", type_=Uuid())
+    hit: Any = select(null().cast(Uuid).label("hit"), null().cast(Double).label(HIT_SCORE))
+    if shape.expands:
+        nearest = nearest_hits(turns_beside(tables, _hits(every, shape)).cte("beside"))
+        whose = nearest.c.owner_id == bindparam("whose", type_=Text())
+        hit = select(nearest.c.hit, nearest.c[HIT_SCORE]).where(whose, nearest.c.id == id_)
+    hit = hit.cte("hit")
+    if shape.lends:
+        score = raised(score, select(hit.c[HIT_SCORE]).scalar_subquery())
+        every = lent(every, nearest).cte("every_raised")
     before = or_(every.c.score > score, and_(every.c.score == score, every.c.id < id_))
     last = (
         select(every.c.owner_id, every.c.id, every.c.score)
@@ -82,4 +112,16 @@ def standing(tables: Tables, wanted: Search) -> Select[Any]:
         last.c.owner_id.label("last_owner"),
         last.c.id.label("last_id"),
         last.c.score.label("last_score"),
-    ).select_from(numbers.outerjoin(last, literal_column("true")))
+        score.label("raised"),
+        hit.c.hit.label("beside"),
+        hit.c[HIT_SCORE],
+    ).select_from(numbers.outerjoin(last, true()).outerjoin(hit, true()))
+
+
+def _hits(every: FromClause, shape: Shape) -> CTE:
+    """Those that lend, or with whom turns come along."""
+    hits = select(every).order_by(every.c.score.desc(), every.c.id)
+    hits = hits.limit(ranked_most(shape))
+    if shape.brings_along and shape.has_min_score:
+        hits = hits.where(every.c.score >= bindparam("min_score", type_=Double()))
+    return hits.cte("hits")

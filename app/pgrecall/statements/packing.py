@@ -17,11 +17,14 @@ from sqlalchemy import (
     Select,
     Text,
     Uuid,
+    and_,
     bindparam,
+    case,
     cast,
     column,
     func,
     literal_column,
+    or_,
     select,
     true,
 )
@@ -38,10 +41,20 @@ from pgrecall.context_style import (
 from pgrecall.custom_condition import Expression
 from pgrecall.schema import Tables
 from pgrecall.statements.candidates import PASSED, TOTAL, Sources, SourcesShape, ranked_candidates
-from pgrecall.statements.ranking import Search, Shape, by_key, described_in_order, ranked
+from pgrecall.statements.ranking import (
+    BESIDE,
+    Search,
+    Shape,
+    by_key,
+    described_in_order,
+    of_ranked,
+    ranked,
+)
+from pgrecall.statements.turns import Turns, with_turns
 from pgrecall.token_counting import PIECES
 
 PLACE, COST, VERDICT, STEP, NEAR = "place", "cost", "verdict", "step", "near"
+RELEVANT = "relevant"
 """Columns: the rank from 1, the tokens it is reckoned to take up, "packed" or the reason why it is
 left out, when it was looked at, and the place of the packed memory that it is near to."""
 PACKED = "packed"
@@ -67,6 +80,7 @@ class Packing:
     """Tokens for the blocks, what the style writes around them all taken off."""
     most: int
     min_score: float
+    min_relevance: float | None
     max_skips: int
     style: Style
     added: Added
@@ -91,6 +105,7 @@ class Packing:
             "budget": self.budget,
             "most": self.most,
             "floor": self.min_score,
+            **({} if self.min_relevance is None else {"min_relevance": self.min_relevance}),
             "max_skips": self.max_skips,
             "per_block": self.added.per_block,
             "per_line": self.added.per_line,
@@ -139,7 +154,10 @@ def _known_pack_candidates(
 def _pack(
     tables: Tables, shape: Shape, packing: PackingShape, where: Sequence[Expression]
 ) -> Select[Any]:
-    return _packed(tables, shape, packing, ranked(tables, shape, where))
+    best = ranked(tables, shape, where)
+    if shape.expands:
+        return _packed(tables, shape, packing, with_turns(tables, shape, best, where, exact=True))
+    return _packed(tables, shape, packing, Turns(best.cte("ranked")))
 
 
 def _pack_candidates(
@@ -150,14 +168,18 @@ def _pack_candidates(
     where: Sequence[Expression],
 ) -> Select[Any]:
     best = ranked_candidates(tables, shape, sources, where)
-    return _packed(tables, shape, packing, best, PASSED, TOTAL)
+    if shape.expands:
+        turns = with_turns(tables, shape, best, where, exact=False)
+    else:
+        turns = Turns(best.cte("ranked"))
+    return _packed(tables, shape, packing, turns, PASSED, TOTAL)
 
 
 def _packed(
-    tables: Tables, shape: Shape, packing: PackingShape, best: Select[Any], *carried: str
+    tables: Tables, shape: Shape, packing: PackingShape, turns: Turns, *carried: str
 ) -> Select[Any]:
-    pool = _pool(tables, shape, packing, best.cte("ranked"))
-    verdicts = _verdicts(tables, pool, packing)
+    pool = _pool(tables, shape, packing, turns.found)
+    verdicts = _verdicts(tables, pool, packing, turns.beside if shape.brings_along else None)
     judged = (
         select(pool, *(verdicts.c[name] for name in (VERDICT, STEP, NEAR)))
         .select_from(pool.join(verdicts, verdicts.c[PLACE] == pool.c[PLACE]))
@@ -168,19 +190,29 @@ def _packed(
 
 
 def _pool(tables: Tables, shape: Shape, packing: PackingShape, best: CTE) -> CTE:
-    """The ranked rows with their places and what each takes up."""
+    """The ranked rows with their places, what is not relevant after the others, last what may come
+    along; and what each takes up."""
     memories = by_key(tables, best, shape)
+    relevant: ColumnElement[bool] = true()
+    if shape.shows_relevance:
+        least: Any = bindparam("min_relevance", type_=Double())
+        relevant = compiler.relevance(of_ranked(tables, shape, memories, best)) >= least
+        if BESIDE in best.c:  # what comes along need not be
+            relevant = or_(best.c[BESIDE].is_not(None), relevant)
     every = (
         select(
             best,
             memories.c.memory_type,
             _cost(memories, packing).label(COST),
+            relevant.label(RELEVANT),
             *([memories.c.embedding] if packing.compares else []),
         )
         .select_from(best.join(memories, true()))
         .subquery("every_row")
     )
-    place = func.row_number().over(order_by=(every.c.score.desc(), every.c.id))
+    hits_first = [every.c[BESIDE].is_not(None)] if BESIDE in every.c else []
+    best_first = every.c[RELEVANT].desc(), every.c.score.desc(), every.c.id
+    place = func.row_number().over(order_by=(*hits_first, *best_first))
     return select(cast(place, Integer).label(PLACE), every).cte("pool").prefix_with("MATERIALIZED")
 
 
@@ -210,15 +242,20 @@ def _matches(text: ColumnElement[str], pattern: str) -> ColumnElement[int]:
     return func.regexp_count(text, _text(pattern), type_=Integer())
 
 
-def _verdicts(tables: Tables, pool: CTE, packing: PackingShape) -> FromClause:
+def _verdicts(tables: Tables, pool: CTE, packing: PackingShape, beside: CTE | None) -> FromClause:
     def all_of(column: ColumnElement[Any]) -> Any:
-        array = func.array_agg(aggregate_order_by(column, pool.c[PLACE]), type_=ARRAY(column.type))
-        return select(array).scalar_subquery()
+        return _array(column, pool.c[PLACE])
 
+    score = case((pool.c[RELEVANT], pool.c.score))
+    of_hits = select(func.array_agg(aggregate_order_by(score, pool.c[PLACE]), type_=ARRAY(Double)))
+    along: list[Any] = []
+    if beside is not None:
+        of_hits = of_hits.where(pool.c[BESIDE].is_(None))
+        along = _along(pool, beside)
     packed: Any = compiler.schema_function(
         tables.schema,
         "pack",
-        all_of(pool.c.score),
+        of_hits.scalar_subquery(),
         all_of(pool.c[COST]),
         all_of(pool.c.memory_type),
         _bound("budget"),
@@ -230,6 +267,7 @@ def _verdicts(tables: Tables, pool: CTE, packing: PackingShape) -> FromClause:
         _alike(tables, pool) if packing.compares else literal_column("NULL", ARRAY(Double)),
         _bound("diversity", Double()),
         _bound("max_similarity", Double()),
+        *along,
         type_=Integer(),
     )
     names: dict[str, Any] = {PLACE: Integer(), VERDICT: Text(), STEP: Integer(), NEAR: Integer()}
@@ -240,7 +278,7 @@ def _verdicts(tables: Tables, pool: CTE, packing: PackingShape) -> FromClause:
 
 
 def _alike(tables: Tables, pool: CTE) -> ColumnElement[Any]:
-    """The similarity of each row of the pool to each, row by row in one array."""
+    """The similarity of each relevant hit to each, row by row in one array."""
     one, other = pool.alias("one"), pool.alias("other")
     similarity: ColumnElement[float] = compiler.schema_function(
         tables.schema,
@@ -252,7 +290,34 @@ def _alike(tables: Tables, pool: CTE) -> ColumnElement[Any]:
     )
     ordered = aggregate_order_by(similarity, one.c[PLACE], other.c[PLACE])
     array = func.array_agg(ordered, type_=ARRAY(Double))
-    return select(array).select_from(one.join(other, true())).scalar_subquery()
+    pairs = select(array).select_from(one.join(other, true()))
+    pairs = pairs.where(one.c[RELEVANT], other.c[RELEVANT])  # only what may go in by its score
+    if BESIDE in pool.c:  # what comes along is compared with nothing
+        pairs = pairs.where(one.c[BESIDE].is_(None), other.c[BESIDE].is_(None))
+    return pairs.scalar_subquery()
+
+
+def _along(pool: CTE, beside: CTE) -> list[ColumnElement[Any]]:
+    """The places of hits and, side by side with them, of the turns that come along, nearest
+    first."""
+    hit, turn = pool.alias("hit"), pool.alias("turn")
+    rows = beside.join(
+        hit, and_(hit.c.owner_id == beside.c.owner_id, hit.c.id == beside.c.hit)
+    ).join(turn, and_(turn.c.owner_id == beside.c.owner_id, turn.c.id == beside.c.id))
+    order = hit.c[PLACE], beside.c.distance, turn.c[PLACE]
+    empty = literal_column("'{}'::integer[]", ARRAY(Integer))
+    return [
+        func.coalesce(_array(side.c[PLACE], *order, rows=rows), empty, type_=ARRAY(Integer))
+        for side in (hit, turn)
+    ]
+
+
+def _array(
+    value: ColumnElement[Any], *order: ColumnElement[Any], rows: FromClause | None = None
+) -> ColumnElement[Any]:
+    """The values of a column as an array."""
+    found = select(func.array_agg(aggregate_order_by(value, *order), type_=ARRAY(value.type)))
+    return (found if rows is None else found.select_from(rows)).scalar_subquery()
 
 
 def _bound(name: str, type_: Any = None) -> Any:

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
-from functools import lru_cache
 from typing import Any
 
 from sqlalchemy import (
@@ -14,29 +13,26 @@ from sqlalchemy import (
     FromClause,
     Integer,
     Select,
-    Subquery,
-    Text,
     and_,
     bindparam,
     case,
-    false,
     func,
     literal_column,
+    or_,
     select,
     true,
 )
-from sqlalchemy.dialects.postgresql import ARRAY
 from sqlalchemy.sql.selectable import LateralFromClause
 
 from pgrecall import compiler
 from pgrecall.compiler import Scope
 from pgrecall.custom_condition import Expression
+from pgrecall.dates import Period
 from pgrecall.embedding import StoredVector
 from pgrecall.filters import Filters, FilterShape
 from pgrecall.profile import Profile
 from pgrecall.schema import Tables
-from pgrecall.schema.limits import MAX_NAME_LENGTH
-from pgrecall.signals import MAX_QUERY_ENTITIES, Frequency, Signal, requires_embedding
+from pgrecall.signals import Frequency, Keyword, Signal, Time, requires_embedding
 from pgrecall.statements.conditions import (
     OWNER,
     OWNERS,
@@ -48,10 +44,15 @@ from pgrecall.statements.conditions import (
     scope,
 )
 from pgrecall.statements.reading import memory_columns, with_usage
-from pgrecall.statements.words import share, shares, with_shares
+from pgrecall.statements.words import has_terms, share, shares, with_shares
 
 SIGNAL_PREFIX = "signal_"
-KEYWORD = "keyword"
+KEYWORD, COVERAGE, RELEVANCE = "keyword", "coverage", "relevance"
+HAS_TERMS = "has_terms"
+BESIDE, LENT, LENDER, HIT_SCORE = "beside", "lent", "lender", "hit_score"
+"""Columns: the hit that a turn came along with; what its score was raised by and whose score that
+is a share of; and the score by which it is among the rows, its own or that of the hit."""
+LEAST_LENDERS = 20
 MAX_FREQUENCY = 0.1
 """The weight of frequency up to which retrievals may go unseen until an index is built anew."""
 
@@ -70,9 +71,21 @@ class Search:
     query_entities: Sequence[str] = ()
     query_text: str | None = None
     """What the keyword signal compares with; None where nothing asks for it."""
+    query_time: Period | None = None
+    """The period that the time signal compares with."""
     min_score: float | None = None
     min_similarity: float | None = None
+    min_relevance: float | None = None
+    shows_relevance: bool = False
+    """Whether it is measured where nothing is left out by it."""
     as_of: datetime | None = None
+    expand_session: int = 0
+    lend: float | None = None
+
+    @property
+    def most(self) -> int:
+        """How many are ranked by what they score themselves."""
+        return self.k if self.lend is None else max(self.k, LEAST_LENDERS)
 
     @property
     def shape(self) -> Shape:
@@ -83,9 +96,28 @@ class Search:
             has_teams=bool(self.teams),
             has_min_score=self.min_score is not None,
             has_min_similarity=self.min_similarity is not None,
+            has_min_relevance=self.min_relevance is not None,
+            shows_relevance=self.shows_relevance or self.min_relevance is not None,
             has_as_of=self.as_of is not None,
             has_text=self.query_text is not None,
+            has_period=self.weighs_time,
+            redistributes=self.ranks_by_words and self.profile.redistribute,
             follows_use=self._follows_use,
+            expands=bool(self.expand_session),
+            lends=self.lend is not None,
+        )
+
+    @property
+    def ranks_by_words(self) -> bool:
+        """Whether the profile compares words; else only the relevance may."""
+        reads_words = any(isinstance(signal, Keyword) for signal in self.profile.signals)
+        return self.query_text is not None and reads_words
+
+    @property
+    def weighs_time(self) -> bool:
+        """Whether how near memories are to a period counts."""
+        return self.query_time is not None and any(
+            isinstance(signal, Time) and weight > 0 for signal, weight in self.profile
         )
 
     @property
@@ -102,15 +134,21 @@ class Search:
         given = {
             "min_score": self.min_score,
             "min_similarity": self.min_similarity,
+            "min_relevance": self.min_relevance,
             "as_of": self.as_of,
             "owners": [self.agent_id, *self.teams] if self.teams else None,
             "query_text": self.query_text,
+            "lend": self.lend,
         }
+        if self.query_time is not None and self.weighs_time:
+            given["period_from"], given["period_to"] = self.query_time
         return {
             "owner_id": self.agent_id,
             "query": self.query,
             "query_entities": list(self.query_entities),
             "k": self.k,
+            "ranked": self.most,
+            "expand_session": self.expand_session,
             **{f"{name}_weight": weight for name, weight in self.profile.weights.items()},
             **self.filters.parameters,
             **{name: value for name, value in given.items() if value is not None},
@@ -128,10 +166,24 @@ class Shape:
     has_min_score: bool
     has_min_similarity: bool
     has_as_of: bool
+    has_min_relevance: bool = False
+    shows_relevance: bool = False
     has_text: bool = False
-    """Whether the keyword signal has anything to compare with."""
+    """Whether words are compared."""
+    has_period: bool = False
+    """Whether the time signal has anything to compare with."""
+    redistributes: bool = False
+    """Whether the keyword signal's weight goes to the others where its text has no term."""
     follows_use: bool = False
     """Whether what was retrieved since an index was built is scored beside it."""
+    expands: bool = False
+    """Whether the turns beside the best are looked at."""
+    lends: bool = False
+    """Whether they are ranked with what these lend them, and do not just come along."""
+
+    @property
+    def brings_along(self) -> bool:
+        return self.expands and not self.lends
 
     @property
     def owners(self) -> str:
@@ -143,43 +195,49 @@ class Shape:
         return self.filters.reads_usage or any(signal.reads_usage for signal in self.signals)
 
 
-def search(tables: Tables, wanted: Search) -> Select[Any]:
-    """The k best memories, best first, ties by id; execute it with `wanted.parameters`.
-
-    Columns: those of a memory and its usage, then score, similarity and one `signal_<name>` per
-    signal. Two phases: the inner one scores every row that passes and carries only id and score
-    into the sort, the outer one fetches the rest for k rows.
-    """
-    if wanted.filters.where:
-        return _search(tables, wanted.shape, wanted.filters.where)
-    return _known_search(tables, wanted.shape)
-
-
-@lru_cache(maxsize=512)
-def _known_search(tables: Tables, shape: Shape) -> Select[Any]:
-    return _search(tables, shape, ())
-
-
-def _search(tables: Tables, shape: Shape, where: Sequence[Expression]) -> Select[Any]:
-    return described_in_order(tables, shape, ranked(tables, shape, where).subquery("ranked"))
+def ranked_most(shape: Shape) -> ColumnElement[int]:
+    """How many are ranked by what they score themselves."""
+    return bindparam("ranked" if shape.lends else "k", type_=Integer())
 
 
 def ranked(tables: Tables, shape: Shape, where: Sequence[Expression]) -> Select[Any]:
-    """The k best rows, narrowly: owner_id, id, score, and keyword as of `scored`."""
+    """The `most` best rows, narrowly: owner_id, id, score, and keyword as of `scored`."""
     statement = scored(tables, shape, where)
     score, id_ = statement.selected_columns.score, tables.memories.c.id
-    return statement.order_by(score.desc(), id_).limit(bindparam("k", type_=Integer()))
+    return statement.order_by(score.desc(), id_).limit(ranked_most(shape))
 
 
 def described_in_order(
-    tables: Tables, shape: Shape, best: FromClause, *more: ColumnElement[Any]
+    tables: Tables,
+    shape: Shape,
+    best: FromClause,
+    *more: ColumnElement[Any],
+    in_passages: bool = False,
 ) -> Select[Any]:
-    """The ranked rows in full, best first, with `more` columns.
+    """The ranked rows in full, best first, with `more` columns; or in passages: the turns of one
+    session together, in their order.
 
     Owners are told once more: no expression of the caller's stands in this query.
     """
-    found = _in_full(tables, best, shape).add_columns(*more)
-    return found.order_by(best.c.score.desc(), best.c.id)
+    memories = by_key(tables, best, shape)
+    found = _in_full(tables, best, memories, shape).add_columns(*more)
+    first = _passages(best, memories) if in_passages else ()
+    return found.order_by(*first, best.c.score.desc(), best.c.id)
+
+
+def _passages(best: FromClause, memories: FromClause) -> list[ColumnElement[Any]]:
+    """Passages by the best of their hits, and the place of each memory in its own."""
+    alone = case((memories.c.session.is_(None), best.c.id))
+    passage = [best.c.owner_id, memories.c.session, alone]
+    hit = func.coalesce(best.c[BESIDE], best.c.id)
+    by_score = [best.c[HIT_SCORE].desc(), hit]
+    return [
+        func.max(best.c[HIT_SCORE]).over(partition_by=passage).desc(),
+        func.first_value(hit).over(partition_by=passage, order_by=by_score),
+        memories.c.turn,
+        memories.c.created_at,
+        best.c.id,
+    ]
 
 
 def passing(within: Scope, shape: Shape, where: Sequence[Expression]) -> dict[str, Condition]:
@@ -190,6 +248,9 @@ def passing(within: Scope, shape: Shape, where: Sequence[Expression]) -> dict[st
     if shape.has_min_similarity:
         floor: Any = bindparam("min_similarity", type_=Double())
         found["min_similarity"] = compiler.similarity(within) >= floor
+    if shape.has_min_relevance:
+        least: Any = bindparam("min_relevance", type_=Double())
+        found["min_relevance"] = compiler.relevance(within) >= least
     return found | custom_conditions(where)
 
 
@@ -202,11 +263,11 @@ def scored(
     among: FromClause | None = None,
     words: FromClause | None = None,
 ) -> Select[Any]:
-    """Owner, id and score of every memory that passes, and nothing else but its keyword signal
-    where the query has a text.
+    """Owner, id and score of every memory that passes, and nothing else but what its relevance and
+    its keyword signal are computed from where the query has a text.
 
     `owners` is the parameter that tells whose, where not those of the search. `among` are the rows
-    to be scored (owner_id, id, source); its `source` comes along. `words` are the shares in the
+    to be scored (owner_id, id); what else it has comes along. `words` are the shares in the
     query's words (owner_id, id, share), where they are not those of all.
     """
     memories = tables.memories
@@ -228,7 +289,8 @@ def scored(
         .select_from(rows)
         .where(of_owners(memories, owners), *passing(within, shape, where).values())
     )
-    return statement if among is None else statement.add_columns(among.c.source)
+    carried = () if among is None else (c for c in among.c if c.name not in ("owner_id", "id"))
+    return statement.add_columns(*carried)
 
 
 def with_words(
@@ -238,27 +300,55 @@ def with_words(
     rows: FromClause,
     words: FromClause | None = None,
 ) -> tuple[FromClause, Scope, list[ColumnElement[Any]]]:
-    """The rows beside their shares in the query's words, the scope of their signals, and the
-    keyword signal as a column; only where the query has a text."""
+    """The rows beside their shares in the query's words, the scope of their signals, and the shares
+    as columns; only where the query has a text."""
     memories = tables.memories
     if not shape.has_text:
-        return rows, scope(tables, memories, as_of=shape.has_as_of), []
+        return rows, scope(tables, memories, as_of=shape.has_as_of, period=shape.has_period), []
     if words is None:
         words = shares(tables, owners, others=shape.owners, as_of=shape.has_as_of)
     keyword = share(words)
-    within = scope(tables, memories, as_of=shape.has_as_of, keyword=keyword)
-    return with_shares(rows, memories, words), within, [keyword.label(KEYWORD)]
+    within = scope(
+        tables, memories, as_of=shape.has_as_of, keyword=keyword, period=shape.has_period
+    )
+    columns: list[ColumnElement[Any]] = [keyword.label(KEYWORD)]
+    if shape.redistributes:
+        within = replace(within, told=_told(tables, shape))
+    if shape.shows_relevance:
+        within = _with_relevance(tables, shape, within, words)
+        columns.append(words.c.coverage)
+    return with_shares(rows, memories, words), within, columns
 
 
-def _in_full(tables: Tables, ranked: Any, shape: Shape) -> Select[Any]:
+def _with_relevance(tables: Tables, shape: Shape, within: Scope, rows: FromClause) -> Scope:
+    """The scope with what the relevance of these rows is computed from, beside the words."""
+    comparable: ColumnElement[Any] = literal_column("1::float8", Double())
+    if shape.has_query:
+        both: ColumnElement[float] = literal_column("2::float8", Double())
+        counted = case((has_terms(tables), both), else_=comparable)
+        comparable = select(counted).scalar_subquery()  # computed once
+    return replace(within, coverage=rows.c[COVERAGE], comparable=comparable)
+
+
+def _told(tables: Tables, shape: Shape) -> ColumnElement[float]:
+    """1, or what is left of it without the keyword signal where the text has no term."""
+    [keyword] = (compiler.weight(one) for one in shape.signals if isinstance(one, Keyword))
+    everything: ColumnElement[float] = literal_column("1::float8", Double())
+    all_of_it = or_(has_terms(tables), keyword >= everything)
+    told = case((all_of_it, everything), else_=everything - keyword)
+    return select(told).scalar_subquery()  # computed once
+
+
+def _in_full(tables: Tables, ranked: Any, memories: FromClause, shape: Shape) -> Select[Any]:
     """The ranked memories in full, with every signal's value."""
-    memories, usage = by_key(tables, ranked, shape), tables.memory_usage
-    keyword = ranked.c[KEYWORD] if shape.has_text else None
-    within = scope(tables, memories, as_of=shape.has_as_of, keyword=keyword)
+    usage = tables.memory_usage
+    within = of_ranked(tables, shape, memories, ranked)
     statement = select(
         *memory_columns(memories, usage),
         ranked.c.score,
         *signal_columns(shape, within),
+        *([has_terms(tables).label(HAS_TERMS)] if shape.redistributes else []),
+        *(ranked.c[name] for name in (BESIDE, LENT, LENDER, HIT_SCORE) if name in ranked.c),
     ).select_from(
         ranked.join(memories, true()).outerjoin(
             usage,
@@ -268,8 +358,21 @@ def _in_full(tables: Tables, ranked: Any, shape: Shape) -> Select[Any]:
     if shape.has_min_score:
         # Equal to filtering before the limit, since the k best are best; and computed once.
         floor: Any = bindparam("min_score", type_=Double())
-        statement = statement.where(ranked.c.score >= floor)
+        statement = statement.where(
+            ranked.c[HIT_SCORE if HIT_SCORE in ranked.c else "score"] >= floor
+        )
     return statement
+
+
+def of_ranked(tables: Tables, shape: Shape, memories: FromClause, ranked: Any) -> Scope:
+    """What the signals of memories that are ranked already are computed from."""
+    keyword = ranked.c[KEYWORD] if shape.has_text else None
+    within = scope(
+        tables, memories, as_of=shape.has_as_of, keyword=keyword, period=shape.has_period
+    )
+    if shape.has_text and shape.shows_relevance:
+        return _with_relevance(tables, shape, within, ranked)
+    return within
 
 
 def by_key(tables: Tables, best: FromClause, shape: Shape) -> LateralFromClause:
@@ -285,9 +388,10 @@ def by_key(tables: Tables, best: FromClause, shape: Shape) -> LateralFromClause:
 
 
 def signal_columns(shape: Shape, within: Scope) -> list[ColumnElement[Any]]:
-    """The similarity itself and each signal's value."""
+    """The similarity itself, the relevance where it is asked for, and each signal's value."""
     return [
         compiler.similarity(within).label("similarity"),
+        *([compiler.relevance(within).label(RELEVANCE)] if shape.shows_relevance else []),
         *(
             compiler.value(signal, within).label(SIGNAL_PREFIX + signal.name)
             for signal in shape.signals
@@ -307,64 +411,4 @@ def count(tables: Tables, filters: Filters, *, as_of: bool) -> Select[int]:
             *conditions(within, shape, as_of=as_of).values(),
             *custom_conditions(filters.where).values(),
         )
-    )
-
-
-def known_entities(tables: Tables) -> Select[Any]:
-    """Entities of the `owners`' memories that occur in `text` as whole words, longest first.
-
-    Parameters: owners, text, limit.
-    """
-    known = _entities(tables, OWNERS)
-    return (
-        select(known.c.entity)
-        .where(_occurs(known.c.entity, bindparam("text", type_=Text())))
-        .order_by(func.length(known.c.entity).desc(), known.c.entity)
-        .limit(bindparam("limit", type_=Integer()))
-    )
-
-
-def entities_of_each(tables: Tables, queries: FromClause, owners: str) -> Select[Any]:
-    """As `known_entities`, of each query (number, question, query_entities) that names none.
-
-    Columns: number, entities. `owners` is the parameter that tells whose memories name them.
-    """
-    known = _entities(tables, owners)
-    order = (func.length(known.c.entity).desc(), known.c.entity)
-    place = func.row_number().over(partition_by=queries.c.number, order_by=order)
-    found = (
-        select(queries.c.number, known.c.entity, place.label("place"))
-        .select_from(queries.join(known, true()))
-        .where(queries.c.query_entities.is_(None), _occurs(known.c.entity, queries.c.question))
-        .subquery("found")
-    )
-    most = literal_column(str(MAX_QUERY_ENTITIES), Integer())
-    return (
-        select(found.c.number, func.array_agg(found.c.entity, type_=ARRAY(Text)).label("entities"))
-        .where(found.c.place <= most)
-        .group_by(found.c.number)
-    )
-
-
-def _entities(tables: Tables, owners: str) -> Subquery:
-    """Every entity of the owners' memories, once."""
-    memories = tables.memories
-    entities = select(func.unnest(memories.c.entities, type_=Text()).label("entity"))
-    return entities.where(of_owners(memories, owners)).distinct().subquery("known")
-
-
-def _occurs(entity: ColumnElement[Any], asked: ColumnElement[Any]) -> ColumnElement[bool]:
-    """Whether the text has this entity as whole words."""
-    escaped = func.regexp_replace(entity, r"([^[:alnum:]_[:space:]])", r"\\\1", "g")
-    whole_words = func.concat(r"(?<!\w)", escaped, r"(?!\w)")
-    # CASE: the regular expression is only tried on what can match and is short enough.
-    return case(
-        (
-            and_(
-                func.length(entity).between(1, MAX_NAME_LENGTH),
-                func.strpos(func.lower(asked), func.lower(entity)) > 0,
-            ),
-            asked.regexp_match(whole_words, flags="i"),
-        ),
-        else_=false(),
     )

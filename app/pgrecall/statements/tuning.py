@@ -38,7 +38,7 @@ from sqlalchemy import (
 from pgrecall import compiler
 from pgrecall.custom_condition import Expression
 from pgrecall.schema import Tables
-from pgrecall.signals import Recency, Signal, requires_embedding
+from pgrecall.signals import Keyword, Recency, Signal, requires_embedding
 from pgrecall.statements.conditions import rows_of_arrays
 from pgrecall.statements.evaluating import (
     GAIN,
@@ -96,7 +96,8 @@ def pairs_table(shape: TuningShape) -> Table:
 
 def draw_pairs(tables: Tables, shape: TuningShape, where: Sequence[Expression]) -> Insert:
     """Fills the table of pairs: the labelled memories of each query, and of the others those that
-    any sensible weights would put first: by the profile at hand, by similarity, by all alike.
+    any sensible weights would put first: by the profile at hand, by similarity, by words, by all
+    alike.
 
     Parameters: owner_id or owners, the profile's weights, the filters', `most`: pairs of one query.
     """
@@ -123,6 +124,11 @@ def draw_pairs(tables: Tables, shape: TuningShape, where: Sequence[Expression]) 
             place(score_of(shape.asked, found, 0)).label("by_start"),
             place(found.c.similarity).label("by_similarity"),
             place(alike).label("by_all"),
+            *(
+                place(value).label("by_words")
+                for signal, value in values.items()
+                if isinstance(signal, Keyword)
+            ),
         )
         .select_from(
             found.outerjoin(
@@ -133,14 +139,14 @@ def draw_pairs(tables: Tables, shape: TuningShape, where: Sequence[Expression]) 
         .subquery("placed")
     )
     most: Any = bindparam("most", type_=Integer())
-    two, four = (literal_column(number, Integer()) for number in "24")
     kept = [column for column in placed.c if not column.name.startswith("by_")]
+    others = [column for column in placed.c if column.name.startswith("by_")][1:]
+    two, part = literal_column("2", Integer()), literal_column(f"{2 * len(others)}", Integer())
     drawn = select(*kept).where(
         or_(
             placed.c[GAIN] > nothing,
             placed.c.by_start * two <= most,
-            placed.c.by_similarity * four <= most,
-            placed.c.by_all * four <= most,
+            *(place * part <= most for place in others),
         )
     )
     return insert(pairs_table(shape)).from_select([column.name for column in kept], drawn)

@@ -7,6 +7,7 @@ from functools import lru_cache
 from typing import Any
 
 from sqlalchemy import (
+    Boolean,
     ColumnElement,
     Executable,
     Text,
@@ -56,8 +57,10 @@ def _verb(
 
 @lru_cache
 def touch(tables: Tables) -> Executable:
-    """Counts one retrieval of each of `memory_ids` that `agent` has; returns how many those are."""
-    return verb(tables, "touch", {"agent": Text(), "memory_ids": ARRAY(Uuid)})
+    """Counts one retrieval of each of `memory_ids` that `agent` has, and where `accessed` moves
+    their clock; returns how many those are."""
+    arguments: Mapping[str, Any] = {"agent": Text, "memory_ids": ARRAY(Uuid), "accessed": Boolean}
+    return verb(tables, "touch", arguments)
 
 
 @lru_cache

@@ -41,14 +41,18 @@ def query_text() -> ColumnElement[Any]:
 def shares(tables: Tables, owners: str, *, others: str, as_of: bool) -> FromClause:
     """The share of the query's terms that these owners' memories have, where they have any.
 
-    Columns: id, share, and of several owners owner_id: with a condition more the planner would
-    expect so few rows that it might compare each with each. Parameters: query_text, the owners',
-    `others`, all that are searched, and as_of where it is given.
+    Columns: id, share, coverage, and of several owners owner_id: with a condition more the planner
+    would expect so few rows that it might compare each with each. Parameters: query_text, the
+    owners', `others`, all that are searched, and as_of where it is given.
     """
     rows = keyword_shares(
-        tables, _of(owners), query_text(), _of(others), moment(True) if as_of else _NEVER
+        tables,
+        owners_array(owners),
+        query_text(),
+        owners_array(others),
+        moment(True) if as_of else _NEVER,
     )
-    columns = [rows.c.memory_id.label("id"), rows.c.share]
+    columns = [rows.c.memory_id.label("id"), rows.c.share, rows.c.coverage]
     if owners != OWNER:
         columns.append(rows.c.agent_id.label("owner_id"))
     return select(*columns).subquery(f"words_of_{owners}")
@@ -57,7 +61,7 @@ def shares(tables: Tables, owners: str, *, others: str, as_of: bool) -> FromClau
 _NEVER: ColumnElement[Any] = literal_column("NULL::timestamptz")
 
 
-def _of(owners: str) -> ColumnElement[Any]:
+def owners_array(owners: str) -> ColumnElement[Any]:
     """Those whom the parameter of this name tells, as an array."""
     return texts(owners) if owners != OWNER else array([bindparam(OWNER, type_=Text())])
 
@@ -69,13 +73,14 @@ def keyword_shares(
     others: ColumnElement[Any],
     asked_about: ColumnElement[Any],
 ) -> TableValuedAlias:
-    """The rows of the SQL function: agent_id, memory_id, share."""
+    """The rows of the SQL function: agent_id, memory_id, share, coverage."""
     arguments = (owners, text, others, asked_about)
     found: Any = compiler.schema_function(tables.schema, "keyword_shares", *arguments, type_=Uuid())
     rows: TableValuedAlias = found.table_valued(
         column("agent_id", Text()),
         column("memory_id", Uuid()),
         column("share", Double()),
+        column("coverage", Double()),
         name="words",
     )
     return rows
@@ -84,8 +89,8 @@ def keyword_shares(
 def shares_of_each(memories: Table, terms: FromClause) -> LateralFromClause:
     """The keyword signal of each row that is scored, by the terms of its owner.
 
-    `terms`: owner_id, term, weight. Column: share. The row's words are unpacked once, not for each
-    term.
+    `terms`: owner_id, term, weight, idf. Columns: share, coverage. The row's words are unpacked
+    once, not for each term.
     """
     unpacked = func.tsvector_to_array(memories.c.terms, type_=ARRAY(Text))
     its = (
@@ -98,7 +103,10 @@ def shares_of_each(memories: Table, terms: FromClause) -> LateralFromClause:
     matched = weight.filter(terms.c.term == any_(its.c.terms))
     part = func.coalesce(matched / weight, literal_column("0::float8"), type_=Double())
     return (
-        select(func.least(part, literal_column("1::float8"), type_=Double()).label("share"))
+        select(
+            func.least(part, literal_column("1::float8"), type_=Double()).label("share"),
+            (weight / func.sum(terms.c.idf, type_=Double())).label("coverage"),
+        )
         .select_from(its.join(terms, true()))
         .where(terms.c.owner_id == memories.c.agent_id)
         .lateral("words")
@@ -123,7 +131,7 @@ def share(words: FromClause) -> ColumnElement[float]:
 def weighed(
     tables: Tables, owner_id: ColumnElement[Any], *, exact: bool, others: str, as_of: bool
 ) -> FromClause:
-    """The terms of the query with their weights, as of `term_weights`: term, memories, weight.
+    """The terms of the query with their weights, as of `term_weights`: term, memories, weight, idf.
 
     Parameters: query_text, `others`, all that are searched, and as_of where it is given.
     """
@@ -133,7 +141,7 @@ def weighed(
         owner_id,
         query_text(),
         literal_column(str(exact).lower(), Boolean()),
-        _of(others),
+        owners_array(others),
         moment(True) if as_of else _NEVER,
         type_=Text(),
     )
@@ -141,6 +149,7 @@ def weighed(
         column("term", Text()),
         column("memories", BigInteger()),
         column("weight", Double()),
+        column("idf", Double()),
         name="weighed",
     )
     return rows
@@ -157,12 +166,11 @@ def terms_of(tables: Tables, *, others: str, as_of: bool) -> Select[Any]:
     return select(terms.c.term, terms.c.memories, terms.c.weight, has.label("matched"))
 
 
-@lru_cache
-def usable_terms(tables: Tables) -> Select[Any]:
-    """How many terms the query has that count."""
+def has_terms(tables: Tables) -> ColumnElement[bool]:
+    """Whether the query has a term that counts."""
     found: Any = compiler.schema_function(tables.schema, "query_terms", query_text(), type_=Text())
-    rows = found.table_valued(column("term", Text()), name="found")
-    return select(func.count().label("terms")).select_from(rows)
+    rows = found.table_valued(column("term", Text()), name="counting")
+    return select(rows.c.term).select_from(rows).exists()
 
 
 @lru_cache

@@ -81,7 +81,8 @@ def stored(repo: MemoryRepository) -> list[str]:
                 memory.content,
                 id=id_of_source(memory.id, memory.owner),
                 created_at=memory.created_at,
-                metadata={"session": memory.session, "turn": memory.turn} if memory.session else {},
+                session=memory.session,
+                turn=memory.turn,
             )
         )
     for owner, theirs in by_owner.items():
@@ -89,17 +90,20 @@ def stored(repo: MemoryRepository) -> list[str]:
     return list(by_owner)
 
 
-def queries(owner: str, *, held_out: bool = False) -> list[LabelledQuery]:
-    """One part of the owner's questions, those that have an answer."""
+def queries(owner: str, *, held_out: bool = False, unanswered: bool = False) -> list[LabelledQuery]:
+    """One part of the owner's questions, those that have an answer and, if wanted, the others."""
     return [
         LabelledQuery(
             question.text,
             [id_of_source(memory_id, owner) for memory_id in question.relevant],
             group=question.group,
             as_of=question.as_of,
+            agent_id=owner,
         )
         for question in questions()
-        if question.owner == owner and question.held_out == held_out and question.relevant
+        if question.owner == owner
+        and question.held_out == held_out
+        and (unanswered or question.relevant)
     ]
 
 

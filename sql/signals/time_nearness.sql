@@ -1,0 +1,12 @@
+CREATE OR REPLACE FUNCTION time_nearness(
+    moment timestamptz, period_from timestamptz, period_to timestamptz, unknown float8) RETURNS float8
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    RETURN CASE WHEN period_from IS NULL THEN 0::float8
+                WHEN moment IS NULL THEN unknown
+                ELSE greatest(0::float8, 1::float8
+                    - greatest(date_part('epoch', period_from - moment),
+                               date_part('epoch', moment - period_to), 0::float8)
+                    / greatest(date_part('epoch', period_to - period_from), 86400::float8)) END;
+
+COMMENT ON FUNCTION time_nearness IS
+    '1 within a period; outside it 1 - distance / length, at least 0, where the length is that of the period but at least a day: one half where it is half a period away. 0 without a period; unknown where there is no moment.';

@@ -1,0 +1,145 @@
+"""What moves the clock of a memory: its retrieval, or by a profile like trust its use alone."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+from sqlalchemy import Engine
+
+from pgrecall import Memory, MemoryRepository, NewMemory, Profile, profiles
+from tests.integration.support import NORTH, sql
+
+DAYS = timedelta(days=1)
+Search = Callable[[MemoryRepository, Engine, str], Any]
+
+SEARCHES: dict[str, Search] = {
+    "search": lambda repo, _, agent: repo.search(agent, NORTH, profile="trust"),
+    "context": lambda repo, _, agent: repo.context(agent, NORTH, profile="trust"),
+    "expand": lambda repo, _, agent: repo.search(agent, NORTH, profile="trust", expand=1),
+    "recall": lambda _, engine, agent: sql(
+        engine,
+        "SELECT id FROM pgrecall.recall(:agent, CAST(:query AS vector), profile => 'trust', "
+        "touch => true)",
+        agent=agent,
+        query=str(NORTH),
+    ),
+}
+"""Each way to find memories by the profile trust and to count that."""
+
+
+def used(repo: MemoryRepository, engine: Engine, agent: str, days: int) -> Memory:
+    """A memory whose trust decays since it was used so many days ago."""
+    new = NewMemory(
+        "tea",
+        embedding=NORTH,
+        trust=0.8,
+        trust_curve="exponential",
+        trust_half_life_hours=24.0,
+        created_at=datetime.now(UTC) - 10 * DAYS,
+    )
+    id_ = repo.add(agent, new)
+    sql(
+        engine,
+        "INSERT INTO pgrecall.memory_usage (agent_id, memory_id, last_accessed_at) "
+        "VALUES (:agent, :id, now() - :days * interval '1 day')",
+        agent=agent,
+        id=id_,
+        days=days,
+    )
+    return read(repo, agent)
+
+
+def read(repo: MemoryRepository, agent: str) -> Memory:
+    [hit] = repo.search(agent, None, profile="trust", touch=False)
+    return hit.memory
+
+
+def trusted(repo: MemoryRepository, agent: str) -> float:
+    [hit] = repo.search(agent, NORTH, profile="trust", touch=False)
+    return hit.signals["trust"]
+
+
+@pytest.mark.parametrize("search", SEARCHES)
+def test_a_search_by_trust_does_not_reset_the_decay_that_it_ranks_by(
+    shared_repo: MemoryRepository, shared_engine: Engine, agent: str, search: str
+) -> None:
+    before = used(shared_repo, shared_engine, agent, days=1)
+    assert trusted(shared_repo, agent) == pytest.approx(0.4, abs=1e-3)
+
+    for age in (2, 3):
+        SEARCHES[search](shared_repo, shared_engine, agent)
+        assert read(shared_repo, agent) == replace(before, retrieval_count=age - 1)
+        # A day later: what a row knows is a day older.
+        sql(
+            shared_engine,
+            "UPDATE pgrecall.memory_usage "
+            "SET last_accessed_at = last_accessed_at - interval '1 day' WHERE agent_id = :agent",
+            agent=agent,
+        )
+        before = read(shared_repo, agent)
+        assert trusted(shared_repo, agent) == pytest.approx(0.8 / 2**age, abs=1e-3)
+
+
+@pytest.mark.parametrize("search", SEARCHES)
+def test_what_was_never_used_does_not_begin_to_decay_by_being_found(
+    shared_repo: MemoryRepository, shared_engine: Engine, agent: str, search: str
+) -> None:
+    shared_repo.add(agent, NewMemory("tea", embedding=NORTH, trust=0.8))
+
+    SEARCHES[search](shared_repo, shared_engine, agent)
+
+    memory = read(shared_repo, agent)
+    assert (memory.retrieval_count, memory.last_accessed_at) == (1, None)
+
+
+@pytest.mark.parametrize("counted", [True, False])
+@pytest.mark.parametrize("outcome", ["success", "failure"])
+def test_a_recorded_use_moves_the_clock(
+    shared_repo: MemoryRepository, shared_engine: Engine, agent: str, outcome: Any, counted: bool
+) -> None:
+    memory = used(shared_repo, shared_engine, agent, days=3)
+
+    after = shared_repo.record_outcome(agent, memory.id, outcome, touch=counted)
+
+    assert after.last_accessed_at is not None
+    assert datetime.now(UTC) - after.last_accessed_at < DAYS / 24
+    assert after.trust is not None
+    assert trusted(shared_repo, agent) == pytest.approx(after.trust, abs=1e-3)
+
+
+def test_feedback_is_an_opinion_and_no_use(
+    shared_repo: MemoryRepository, shared_engine: Engine, agent: str
+) -> None:
+    memory = used(shared_repo, shared_engine, agent, days=3)
+
+    after = shared_repo.feedback(agent, memory.id, "incorrect")
+
+    assert after.last_accessed_at == memory.last_accessed_at
+
+
+def test_a_touch_of_the_callers_moves_the_clock_whatever_the_profile(
+    shared_repo: MemoryRepository, shared_engine: Engine, agent: str
+) -> None:
+    memory = used(shared_repo, shared_engine, agent, days=3)
+
+    shared_repo.touch(agent, memory.id)
+
+    assert trusted(shared_repo, agent) == pytest.approx(0.8, abs=1e-3)
+
+
+@pytest.mark.parametrize("name", profiles.BUILT_IN)
+def test_a_profile_says_what_moves_the_clock(
+    shared_repo: MemoryRepository, agent: str, name: str
+) -> None:
+    shared_repo.add(agent, NewMemory("tea", embedding=NORTH))
+
+    for accessed_by in ("use", "retrieval"):
+        profile: Profile = replace(profiles.named(name), accessed_by=accessed_by)
+        shared_repo.search(agent, NORTH, profile=profile)
+        memory = read(shared_repo, agent)
+        assert (memory.last_accessed_at is None) is (accessed_by == "use")
+    assert memory.retrieval_count == 2

@@ -1,0 +1,179 @@
+"""Floors by questions with and without an answer: counted by hand, and as searches answer."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from uuid import UUID
+
+import pytest
+from sqlalchemy import Engine, create_engine
+
+from pgrecall import FloorEvaluation, LabelledQuery, MemoryRepository, NewMemory, chart, profiles
+from pgrecall.errors import InputError
+from pgrecall.floors import Reach
+from pgrecall.queries_file import load_queries, save_queries
+from tests.conftest import DIMENSIONS, new_database
+from tests.integration.support import NORTH, NOW, at, before, similar
+
+AGENT, TEAM = "agent", "red"
+WORDS = [f"word{n}x" for n in range(30)]
+
+
+def floors_of(found: Any) -> FloorEvaluation:
+    assert isinstance(found.floors, FloorEvaluation)
+    return found.floors
+
+
+def test_floors_counted_by_hand(engine: Engine) -> None:
+    """With vectors alone, relevance is the similarity to what is asked."""
+    repo = MemoryRepository(engine)
+    high, low = repo.add_many(
+        AGENT,
+        [
+            NewMemory("high", embedding=similar(0.8)),
+            NewMemory("low", embedding=similar(0.5)),
+        ],
+    )
+    [turned] = repo.add_many(AGENT, [NewMemory("turned", embedding=[0, 0, 1.0, *[0.0] * 5])])
+    half = [0.0, 0.0, 0.3, 0.0, (1 - 0.3**2) ** 0.5, 0.0, 0.0, 0.0]
+    queries = [
+        LabelledQuery(NORTH, [high, low]),
+        LabelledQuery([0, 0, 1.0, *[0.0] * 5], [turned]),
+        LabelledQuery(half, []),  # its best is turned, by 0.3
+        LabelledQuery(at(90), []),  # its best is low, by sqrt(1 - 0.25) = 0.866
+    ]
+
+    found = repo.evaluate(AGENT, queries, k=2)
+
+    floors = floors_of(found)
+    assert (len(floors.answered), len(floors.unanswered)) == (2, 2)
+    expected = {
+        0.0: (0.0, 0.0, None, 1.0),
+        0.2: (0.0, 0.0, None, 1.0),
+        0.4: (0.5, 0.0, 1.0, 1.0),
+        0.6: (0.5, 0.0, 1.0, 0.75),
+        0.85: (0.5, 0.5, 0.5, 0.5),
+        0.9: (1.0, 0.5, 2 / 3, 0.5),
+    }
+    for floor, values in expected.items():
+        one = floors.at(floor)
+        assert (one.silent, one.lost, one.precision, one.recall) == values
+    assert [round(one.min_relevance, 5) for one in floors.floors] == [0.0, 0.3, 0.86603]
+    assert [one.silent for one in floors.floors] == [0.0, 0.5, 1.0]
+    proposed = {share: floors.proposed(share) for share in (0.5, 0.9)}
+    assert proposed == {0.5: floors.floors[2], 0.9: floors.floors[1]}
+    assert found.profiles[0].overall.queries == 2
+    assert found.record()["floors"]["floors"][1]["silent"] == 0.5
+
+
+def test_a_memory_that_gives_way_is_found_by_a_higher_floor() -> None:
+    crowded = Reach(0.9, [(0.6, 0.4)], 1)
+
+    assert [crowded.recall(floor) for floor in (0, 0.4, 0.41, 0.6, 0.61)] == [0, 0, 1, 1, 0]
+    assert Reach(None, [], 1).is_silent(0)
+    assert not Reach(0.5, [], 1).is_silent(0.5)
+    nothing_silent = FloorEvaluation(10, profiles.hybrid, [crowded], [Reach(1.0, [], 0)])
+    assert nothing_silent.proposed(0.5) is None
+    for bad in (0, 1.1, True):
+        with pytest.raises(InputError, match="precision"):
+            nothing_silent.proposed(bad)
+
+
+@pytest.fixture(scope="module")
+def world(server_url: str, template: str) -> Iterator[tuple[MemoryRepository, list[LabelledQuery]]]:
+    dice = random.Random("floors")
+
+    def memory(number: int) -> NewMemory:
+        return NewMemory(
+            " ".join(dice.choices(WORDS, k=dice.randint(1, 9))) + f" no{number}x",
+            embedding=[dice.gauss(0.4, 1) for _ in range(DIMENSIONS)],
+            created_at=before(dice.uniform(1, 100)),
+            importance=dice.random(),
+            entities=dice.sample(["Ann", "Bob"], dice.randint(0, 2)),
+        )
+
+    with new_database(server_url, template) as url:
+        engine = create_engine(url)
+        repo = MemoryRepository(engine)
+        ids = [
+            *repo.add_many(AGENT, [memory(n) for n in range(150)]),
+            *repo.teams.add_many(TEAM, [memory(n) for n in range(50)]),
+        ]
+        queries = [
+            LabelledQuery(
+                [dice.gauss(0.4, 1) for _ in range(DIMENSIONS)],
+                dice.sample(ids, 0 if number % 3 == 0 else dice.randint(1, 3)),
+                query_text=" ".join([*dice.choices(WORDS, k=3), "nobodyhasit"]),
+                as_of=None if number % 2 else before(20),
+            )
+            for number in range(18)
+        ]
+        yield repo, queries
+        engine.dispose()
+
+
+@pytest.mark.parametrize("profile", ["hybrid", "five_factor", "tiered"])
+@pytest.mark.parametrize("given", [{}, {"min_score": 0.4}, {"entities": ["Ann"]}], ids=str)
+def test_floors_are_what_searches_with_them_return(
+    world: tuple[MemoryRepository, list[LabelledQuery]], profile: str, given: dict[str, Any]
+) -> None:
+    repo, queries = world
+    everything: dict[str, Any] = {"teams": [TEAM], **given}
+    found = repo.evaluate(AGENT, queries, profiles=[profile], k=5, as_of=NOW, **everything)
+
+    for floor in (0.0, 0.2, 0.35, 0.5, 0.7):
+        silent, lost, recalls = 0, 0, []
+        for query in queries:
+            hits = repo.search(
+                *(AGENT, query.query),
+                query_text=query.query_text,
+                k=5,
+                profile=profile,
+                as_of=query.as_of or NOW,
+                min_relevance=floor,
+                touch=False,
+                **everything,
+            )
+            relevant: set[UUID] = set(query.relevant)
+            if not relevant:
+                silent += not hits
+                continue
+            lost += not hits
+            recalls.append(len(relevant & {hit.memory.id for hit in hits}) / len(relevant))
+        one = floors_of(found).at(floor)
+        assert one.silent == silent / 6
+        assert one.lost == lost / 12
+        assert one.recall == pytest.approx(sum(recalls) / 12)
+
+
+def test_a_file_holds_questions_without_an_answer(tmp_path: Path) -> None:
+    asked = [LabelledQuery("tea?", []), LabelledQuery("milk?", [UUID(int=5)])]
+    save_queries(tmp_path / "q.jsonl", asked)
+
+    assert json.loads((tmp_path / "q.jsonl").read_text().splitlines()[0])["relevant"] == []
+    assert load_queries(tmp_path / "q.jsonl", AGENT) == asked
+
+
+def test_questions_without_an_answer_alone_are_refused(
+    world: tuple[MemoryRepository, list[LabelledQuery]],
+) -> None:
+    repo, queries = world
+    with pytest.raises(InputError, match="no labelled query names a memory that answers it"):
+        repo.evaluate(AGENT, [queries[0]])
+    assert repo.evaluate(AGENT, [queries[1]]).floors is None
+
+
+def test_floors_are_drawn(tmp_path: Path) -> None:
+    found = FloorEvaluation(
+        10, profiles.hybrid, [Reach(0.5, [(0.5, -1.0)], 1)], [Reach(0.2, [], 0)]
+    )
+
+    chart.draw_floors(found, tmp_path / "floors.svg")
+
+    drawn = (tmp_path / "floors.svg").read_text()
+    assert drawn.startswith("<?xml")
+    assert len(drawn) > 5_000

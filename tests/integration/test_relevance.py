@@ -1,0 +1,423 @@
+"""min_relevance: its arithmetic, the same for every profile, in Python, psql and rank indexes."""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+import psycopg
+import pytest
+from psycopg.rows import dict_row
+from sqlalchemy import Engine, create_engine
+
+from pgrecall import MemoryRepository, NewMemory, Profile, profiles
+from pgrecall.errors import InputError
+from pgrecall.signals import Importance, Keyword, Similarity
+from tests.conftest import DIMENSIONS, new_database
+from tests.integration.recalling import Connection, recall
+from tests.integration.support import NOW, at, before, contents, similar
+from tests.migrations.asking import run
+
+AGENT, TEAM = "agent", "red"
+COMMON = [f"word{n}x" for n in range(12)]
+ONLY_TEAM = [f"team{n}x" for n in range(4)]
+LATE = "latex"
+"""A word that the agent has only since thirty days."""
+QUERY = [3.0, -1.0, 2.0, 1.0, -4.0, 1.0, 2.0, -2.0]
+TEXTS = [
+    "word1x word2x",
+    "word1x nobodyhasit",
+    "nobodyhasit neithertoo",
+    "team1x word3x",
+    "latex word4x nobodyhasit",
+    "the",
+]
+CLOSE = 1e-6
+"""Embeddings are stored as float4."""
+
+
+@dataclass(frozen=True)
+class Known:
+    owner_id: str
+    id: UUID
+    content: str
+    embedding: Any
+    created_at: Any
+
+
+@dataclass(frozen=True)
+class World:
+    repository: MemoryRepository
+    connection: Connection
+    url: str
+    memories: Sequence[Known]
+
+
+def memory(dice: random.Random, number: int, words: list[str]) -> NewMemory:
+    created = before(dice.uniform(31, 300))
+    content = " ".join(dice.choices(words, k=dice.randint(1, 8))) + f" no{number}x"
+    if number % 9 == 0:
+        content += f" {LATE}"
+        created = before(dice.uniform(1, 29))
+    if number % 7 == 0:
+        content += " and" * dice.randint(100, 400)  # long, by words that do not count
+    return NewMemory(
+        content,
+        embedding=None if number % 11 == 0 else [dice.gauss(0, 1) for _ in range(DIMENSIONS)],
+        created_at=created,
+        importance=dice.random(),
+    )
+
+
+@pytest.fixture(scope="module")
+def world(server_url: str, template: str) -> Iterator[World]:
+    dice = random.Random("relevance")
+    with new_database(server_url, template) as url:
+        engine = create_engine(url)
+        repo = MemoryRepository(engine)
+        found = []
+        for among, name, owner, words, size in (
+            (repo, AGENT, AGENT, COMMON, 400),
+            (repo.teams, TEAM, f"team:{TEAM}", COMMON[:4] + ONLY_TEAM, 90),
+        ):
+            new = [memory(dice, number, words) for number in range(size)]
+            ids = among.add_many(name, new)
+            found += [
+                Known(owner, id_, one.content, one.embedding, one.created_at)
+                for id_, one in zip(ids, new, strict=True)
+            ]
+        repo.build_rank_indexes(agent_id=AGENT, at_least=1)
+        with psycopg.connect(url, autocommit=True, row_factory=dict_row) as connection:
+            yield World(repo, connection, url, found)
+        engine.dispose()
+
+
+def relevances(
+    memories: Sequence[Known],
+    vector: list[float] | None,
+    text: str | None,
+    *,
+    teams: bool = False,
+    as_of: datetime | None = None,
+) -> dict[Any, float]:
+    """By the definition: owner by owner, every term of the query in the denominator."""
+    terms = set(text.split()) - {"the"} if text else set()
+    there = [
+        one
+        for one in memories
+        if as_of is None or one.created_at is None or one.created_at <= as_of
+    ]
+    found = {}
+    for owner in {AGENT, f"team:{TEAM}"} if teams else {AGENT}:
+        theirs = [one for one in there if one.owner_id == owner]
+        idf = {}
+        for term in terms:
+            having = sum(term in one.content.split() for one in theirs)
+            idf[term] = math.log(1 + (len(theirs) - having + 0.5) / (having + 0.5))
+        for one in theirs:
+            parts = []
+            if vector is not None:
+                parts.append(cosine(one.embedding, vector))
+            if terms:
+                share = sum(idf[term] for term in terms & set(one.content.split()))
+                size = len(one.content.encode())
+                parts.append(share / sum(idf.values()) / (0.2 + 0.8 * max(1, size / 400)))
+            found[one.id] = sum(parts) / len(parts) if parts else 0.0
+    return found
+
+
+def cosine(embedding: Any, vector: list[float]) -> float:
+    if embedding is None:
+        return 0.0
+    product = sum(x * y for x, y in zip(embedding, vector, strict=True))
+    return float(max(0.0, product / math.hypot(*embedding) / math.hypot(*vector)))
+
+
+@pytest.mark.parametrize("teams", [(), (TEAM,)], ids=["alone", "team"])
+@pytest.mark.parametrize("as_of", [None, before(30)], ids=["now", "earlier"])
+@pytest.mark.parametrize("vector", [None, QUERY], ids=["words", "both"])
+@pytest.mark.parametrize("text", TEXTS)
+def test_relevance_is_that_of_its_definition(
+    world: World, text: str, vector: Any, as_of: datetime | None, teams: tuple[str, ...]
+) -> None:
+    expected = relevances(world.memories, vector, text, teams=bool(teams), as_of=as_of)
+
+    for profile in (profiles.hybrid, profiles.five_factor):
+        hits = world.repository.search(
+            *(AGENT, vector),
+            k=600,
+            query_text=text,
+            profile=profile,
+            teams=teams,
+            as_of=as_of,
+            min_relevance=0,
+            touch=False,
+        )
+
+        found = {hit.memory.id: hit.relevance for hit in hits}
+        assert found == pytest.approx(expected, abs=CLOSE)
+
+
+def test_without_words_it_is_the_similarity(world: World) -> None:
+    hits = world.repository.search(AGENT, QUERY, k=600, min_relevance=0, touch=False)
+
+    assert [hit.relevance for hit in hits] == [hit.similarity or 0.0 for hit in hits]
+
+
+@pytest.mark.parametrize("strategy", ["exact", "index"])
+@pytest.mark.parametrize("teams", [(), (TEAM,)], ids=["alone", "team"])
+@pytest.mark.parametrize("profile", ["hybrid", "five_factor"])
+@pytest.mark.parametrize("floor", [0.05, 0.4, 1.0])
+@pytest.mark.parametrize("text", TEXTS[:2])
+def test_a_floor_leaves_the_best_of_what_reaches_it(
+    world: World, text: str, floor: float, profile: str, teams: tuple[str, ...], strategy: Any
+) -> None:
+    given: dict[str, Any] = {"query_text": text, "teams": list(teams), "as_of": NOW}
+    every = world.repository.search(
+        AGENT, QUERY, k=600, profile=profile, min_relevance=0, touch=False, **given
+    )
+
+    hits = world.repository.search(
+        *(AGENT, QUERY),
+        k=10,
+        profile=profile,
+        min_relevance=floor,
+        strategy=strategy,
+        touch=False,
+        **given,
+    )
+    rows = recall(
+        *(world.connection, profile, AGENT),
+        query=QUERY,
+        min_relevance=floor,
+        strategy=strategy,
+        **given,
+    )
+
+    expected = [hit.memory.id for hit in every if (hit.relevance or 0) >= floor][:10]
+    assert [hit.memory.id for hit in hits] == [row["id"] for row in rows] == expected
+    assert [row["score"] for row in rows] == pytest.approx([hit.score for hit in hits], abs=1e-12)
+
+
+def test_what_nobody_has_counts_against_relevance_and_not_against_the_score(
+    engine: Any,
+) -> None:
+    repo = MemoryRepository(engine)
+    capital = "The capital of the company grew to two million."
+    repo.add("a", NewMemory(capital, embedding=similar(0.1)))
+    repo.add("a", NewMemory("Mara likes tea.", embedding=similar(0.2)))
+
+    [first, *_] = repo.search("a", at(0), query_text="capital of Mongolia", min_relevance=0)
+
+    assert first.memory.content == capital
+    assert first.signals["keyword"] == 1.0
+    unknown, known = math.log(1 + 2.5 / 0.5), math.log(1 + 1.5 / 1.5)
+    share = known / (known + unknown)
+    assert first.relevance == pytest.approx((0.1 + share) / 2, abs=CLOSE)
+    assert repo.search("a", at(0), query_text="capital of Mongolia", min_relevance=0.25) == []
+    assert contents(repo.search("a", at(0), query_text="capital", min_relevance=0.25)) == [capital]
+
+
+def test_behind_a_policy_it_is_the_same(own_url: str, own_engine: Engine) -> None:
+    repo = MemoryRepository(own_engine)
+    repo.add("a", NewMemory("tea and milk", embedding=at(20)))
+    repo.add("a", NewMemory("fire", embedding=at(50)))
+    call = (
+        "SELECT relevance FROM pgrecall.memory_records m, pgrecall.explain('a', m.id, "
+        f"query => '{at(0)}', query_text => 'tea nobodyhasit')"
+    )
+    before_it = run_for_all(own_url, call)
+    run(
+        own_url,
+        "CREATE ROLE relevance_reader",
+        "GRANT USAGE ON SCHEMA pgrecall TO relevance_reader",
+        "GRANT SELECT ON ALL TABLES IN SCHEMA pgrecall TO relevance_reader",
+        "GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA pgrecall TO relevance_reader",
+        "ALTER TABLE pgrecall.agent_memories ENABLE ROW LEVEL SECURITY",
+        "CREATE POLICY own ON pgrecall.agent_memories USING (agent_id = 'a')",
+    )
+    try:
+        assert run_for_all(own_url, call, role="relevance_reader") == before_it != []
+    finally:
+        run(own_url, "DROP OWNED BY relevance_reader", "DROP ROLE relevance_reader")
+
+
+def run_for_all(url: str, call: str, role: str | None = None) -> list[Any]:
+    with psycopg.connect(url) as connection:
+        if role is not None:
+            connection.execute(f"SET ROLE {role}")
+        return sorted(connection.execute(call).fetchall())
+
+
+@pytest.mark.parametrize("text", [None, *TEXTS])
+@pytest.mark.parametrize("profile", ["hybrid", "five_factor"])
+@pytest.mark.parametrize("floor", [None, 0.4])
+def test_explain_tells_relevance_in_python_and_psql(
+    world: World, text: str | None, profile: str, floor: float | None
+) -> None:
+    expected = relevances(world.memories, QUERY, text, as_of=NOW)
+    for one in world.memories[:12]:
+        asked: dict[str, Any] = {"query_text": text, "as_of": NOW, "min_relevance": floor}
+        found = world.repository.explain(AGENT, one.id, QUERY, profile=profile, **asked)
+        [row] = recall(
+            *(world.connection, profile, AGENT),
+            function="explain",
+            memory_id=one.id,
+            query=QUERY,
+            **asked,
+        )
+
+        assert row["relevance"] == found.hit.relevance
+        assert found.hit.relevance == pytest.approx(expected[one.id], abs=CLOSE)
+        assert (row["returned"], row["rank"]) == (found.returned, found.rank)
+        reason = f"its relevance {found.hit.relevance:.6f} is below min_relevance 0.4"
+        is_below = floor is not None and expected[one.id] < floor
+        assert (reason in found.reasons) is (reason in row["reasons"]) is is_below
+
+
+def test_explain_accounts_for_the_keyword_signal(world: World) -> None:
+    text = "word1x word2x nobodyhasit"
+    kinds = set()
+    for one in world.memories[:60]:
+        found = world.repository.explain(AGENT, one.id, query_text=text, as_of=NOW)
+        [row] = recall(
+            *(world.connection, "hybrid", AGENT),
+            function="explain",
+            memory_id=one.id,
+            query_text=text,
+            as_of=NOW,
+        )
+
+        [account] = (signal for signal in found.signals if signal.name == "keyword")
+        [in_psql] = (signal for signal in row["signals"] if signal["signal"] == "keyword")
+        factor = 1 / (0.2 + 0.8 * max(1, len(one.content.encode()) / 400))
+        assert account.length_factor == pytest.approx(factor)
+        assert account.of_terms is not None
+        assert account.of_terms * factor == pytest.approx(account.value)
+        assert in_psql["of_terms"] == pytest.approx(account.of_terms)
+        assert in_psql["length_factor"] == pytest.approx(factor)
+        left_out = {term.term for term in found.terms if term.left_out}
+        assert left_out == {term["term"] for term in row["terms"] if term["left_out"]}
+        assert left_out == {"nobodyhasit"}
+        kinds.add((factor < 1, account.of_terms > 0))
+        others = [signal for signal in found.signals if signal.name != "keyword"]
+        assert {(signal.of_terms, signal.length_factor) for signal in others} == {(None, None)}
+        assert found.record()["account"][1]["length_factor"] == round(factor, 6)
+    assert kinds == {(False, False), (False, True), (True, False), (True, True)}
+
+
+def test_plans_take_the_floor(world: World) -> None:
+    shown = world.repository.plan(AGENT, QUERY, query_text="word1x", min_relevance=0.3)
+    rows = recall(
+        *(world.connection, "hybrid", AGENT),
+        function="recall_plan",
+        query=QUERY,
+        query_text="word1x",
+        min_relevance=0.3,
+    )
+
+    assert "min_relevance" in shown.statement
+    assert any("q.min_relevance" in row["recall_plan"] for row in rows)
+
+
+def test_a_floor_is_refused_where_there_is_nothing_to_compare_with(world: World) -> None:
+    for floor in (0, 0.5):
+        with pytest.raises(InputError, match="min_relevance needs a query vector or text"):
+            world.repository.search(AGENT, min_relevance=floor)
+        with pytest.raises(psycopg.Error, match="min_relevance needs a query vector or query_text"):
+            recall(world.connection, "hybrid", AGENT, min_relevance=floor)
+    for bad in (-0.1, 1.5, math.nan):
+        with pytest.raises(InputError, match="min_relevance"):
+            world.repository.search(AGENT, QUERY, min_relevance=bad)
+        with pytest.raises(psycopg.Error, match="min_relevance"):
+            recall(world.connection, "hybrid", AGENT, query=QUERY, min_relevance=bad)
+
+
+def test_relevance_is_not_measured_where_nobody_asks(world: World) -> None:
+    [hit] = world.repository.search(AGENT, QUERY, k=1, query_text="word1x", touch=False)
+
+    assert hit.relevance is None
+    assert "relevance" not in hit.record()
+
+
+# Contexts
+
+
+LENIENT = Profile("lenient", {Similarity(): 0.5, Keyword(): 0.5}, redistribute=True)
+STRICT = Profile("strict", dict(LENIENT.signals), redistribute=True, min_relevance=0.7)
+WORDLESS = Profile("wordless", {Similarity(): 0.5, Importance(): 0.5}, min_relevance=0.7)
+
+
+def test_a_context_takes_the_floor_of_the_profile(world: World) -> None:
+    asked: dict[str, Any] = {"query_text": "word1x word2x", "as_of": NOW, "touch": False}
+    for profile in (STRICT, WORDLESS):
+        strict = world.repository.context(AGENT, QUERY, profile=profile, k=500, **asked)
+        every = world.repository.search(
+            AGENT, QUERY, profile=profile, k=500, min_relevance=0, **asked
+        )
+
+        reached = [hit.memory.id for hit in every if (hit.relevance or 0) >= 0.7]
+        assert [one.hit.memory.id for one in strict.packed] == reached != []
+        assert {one.reason for one in strict.left_out} == {"min_relevance"}
+        assert [one.hit.score for one in strict.left_out] == sorted(
+            (one.hit.score for one in strict.left_out), reverse=True
+        )
+        assert (strict.min_relevance, strict.emptied_by) == (0.7, None)
+        assert strict.best_relevance == max(hit.relevance or 0 for hit in every)
+
+    none = world.repository.context(AGENT, QUERY, profile=LENIENT, **asked)
+    off = world.repository.context(AGENT, QUERY, profile=STRICT, min_relevance=0, **asked)
+    assert none.min_relevance is None
+    assert [one.hit for one in off.packed] == [one.hit for one in none.packed]
+    assert none.best_relevance is None
+
+
+def test_a_context_says_which_floor_emptied_it(world: World) -> None:
+    def of(**given: Any) -> Any:
+        return world.repository.context(AGENT, QUERY, as_of=NOW, touch=False, **given)
+
+    empty = of(min_relevance=1)
+    assert (empty.text, empty.packed, empty.emptied_by) == ("", (), "min_relevance")
+    assert empty.record()["emptied_by"] == "min_relevance"
+    assert empty.record()["min_relevance"] == 1
+    assert empty.record()["left_out"][0]["relevance"] == pytest.approx(
+        empty.left_out[0].hit.relevance, abs=1e-6
+    )
+    assert of(min_score=1).emptied_by == "min_score"
+    assert of(max_tokens=6).emptied_by is None
+    assert of(tags=["nothing has it"]).emptied_by is None
+    assert world.repository.context(AGENT, as_of=NOW, touch=False).min_relevance is None
+
+
+@pytest.mark.parametrize("strategy", ["exact", "index"])
+@pytest.mark.parametrize("floor", [None, 0, 0.3, 0.95])
+@pytest.mark.parametrize("text", [None, *TEXTS[:4]])
+def test_psql_packs_and_leaves_out_the_same(
+    world: World, text: str | None, floor: float | None, strategy: Any
+) -> None:
+    given: dict[str, Any] = {
+        "query_text": text,
+        "as_of": NOW,
+        "min_relevance": floor,
+        "strategy": strategy,
+    }
+    found = world.repository.context(AGENT, QUERY, max_tokens=200, touch=False, **given)
+    rows = recall(
+        *(world.connection, "hybrid", AGENT),
+        function="context",
+        query=QUERY,
+        max_tokens=200,
+        **given,
+    )
+
+    packed = [(one.hit.memory.id, "packed", one.hit.relevance) for one in found.packed]
+    left_out = {(one.hit.memory.id, one.reason, one.hit.relevance) for one in found.left_out}
+    assert found.strategy == strategy
+    seen = [(row["id"], row["verdict"], row["relevance"]) for row in rows]
+    assert seen[: len(packed)] == packed
+    assert set(seen[len(packed) :]) == left_out

@@ -1,0 +1,307 @@
+"""A year told in one go and in order: the same memories, and the same answers at every month."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from datetime import UTC, datetime, timedelta
+from itertools import product
+from typing import Any
+from uuid import NAMESPACE_OID, UUID, uuid5
+
+import numpy as np
+import pytest
+from sqlalchemy import Engine
+
+from pgrecall import MemoryRepository, NewMemory, profiles
+from pgrecall.hits import Strategy
+from tests.conftest import DIMENSIONS
+from tests.integration.support import NORTH, NOW, at, before, sql
+
+MONTHS = 12
+MONTH = timedelta(days=30)
+START = NOW - MONTHS * MONTH
+A_MONTH = 5
+WORDS = ["tea", "door", "code", "ship", "dog", "garden", "train", "letter", "doctor", "music"]
+QUESTION = "the door code and the tea"
+K = 3
+STRATEGIES: tuple[Strategy, ...] = ("exact", "index")
+IN_ONE_GO, IN_ORDER = "in one go", "in order"
+
+Answer = list[tuple[UUID, float]]
+
+
+def end(month: int) -> datetime:
+    """Of the month of this number, counted from 0."""
+    return START + (month + 1) * MONTH
+
+
+def memories(month: int) -> list[NewMemory]:
+    """Those of one month, in which every signal varies."""
+    rng = np.random.default_rng([11, month])
+    return [
+        NewMemory(
+            f"{month} {number}: {' '.join(rng.choice(WORDS, 3))}",
+            id=uuid5(NAMESPACE_OID, f"{month} {number}"),
+            embedding=rng.normal(size=DIMENSIONS).tolist(),
+            usefulness=rng.uniform(),
+            importance=rng.uniform(),
+            confidence=rng.uniform(),
+            trust=rng.uniform(0.2, 1),
+            trust_curve=("exponential", "linear", "hyperbolic")[number % 3],
+            trust_half_life_hours=float(rng.uniform(100, 3_000)),
+            tier=("short", "medium", "long")[number % 3],
+            entities=rng.choice(WORDS, 2, replace=False).tolist(),
+            created_at=end(month) - rng.uniform() * MONTH,
+            expires_at=None,
+        )
+        for number in range(A_MONTH)
+    ]
+
+
+def uses() -> list[tuple[UUID, datetime]]:
+    """Every other memory is used once, some time later in the year."""
+    rng = np.random.default_rng(12)
+    every = [one for month in range(MONTHS) for one in memories(month)]
+    found = []
+    for one in every[::2]:
+        assert one.id is not None
+        assert isinstance(one.created_at, datetime)
+        found.append((one.id, one.created_at + rng.uniform() * (NOW - one.created_at)))
+    return found
+
+
+class Year:
+    """One owner, told a year in one way, and asked at the end of each month."""
+
+    def __init__(self, engine: Engine, agent: str) -> None:
+        self.engine, self.agent = engine, agent
+        self.repo = MemoryRepository(engine)
+        self.answers: dict[tuple[Any, ...], Answer] = {}
+
+    def tell(self, months: Sequence[int]) -> None:
+        self.repo.add_many(self.agent, [one for month in months for one in memories(month)])
+        told = [(i, t) for i, t in uses() if end(months[0] - 1) < t <= end(months[-1])]
+        # Without counts: those are of now, whatever moment is asked about.
+        sql(
+            self.engine,
+            "INSERT INTO pgrecall.memory_usage (agent_id, memory_id, last_accessed_at) "
+            "SELECT :agent, * FROM unnest(CAST(:ids AS uuid[]), CAST(:moments AS timestamptz[]))",
+            agent=self.agent,
+            ids=[i for i, _ in told],
+            moments=[t for _, t in told],
+        )
+
+    def ask(self, month: int) -> None:
+        self.repo.build_rank_indexes(agent_id=self.agent, at_least=1, as_of=end(month))
+        for name, strategy in product(profiles.BUILT_IN, STRATEGIES):
+            asked: dict[str, Any] = {"profile": name, "as_of": end(month), "strategy": strategy}
+            hits = self.repo.search(
+                self.agent,
+                NORTH,
+                k=K,
+                query_text=QUESTION,
+                query_entities=WORDS,
+                touch=False,
+                **asked,
+            )
+            recalled = sql(
+                self.engine,
+                "SELECT id, score FROM pgrecall.recall(:agent, CAST(:query AS vector), k => :k, "
+                "query_text => :text, query_entities => :entities, profile => :profile, "
+                "as_of => :as_of, strategy => :strategy)",
+                agent=self.agent,
+                query=str(NORTH),
+                k=K,
+                text=QUESTION,
+                entities=WORDS,
+                **asked,
+            )
+            answer = [(hit.memory.id, hit.score) for hit in hits]
+            assert len(answer) == K
+            self.answers[name, strategy, month] = answer
+            self.answers[name, strategy, month, "psql"] = [(i, score) for i, score in recalled]
+            if month == MONTHS - 1:
+                assert hits.strategy == strategy
+
+
+@pytest.fixture(scope="module")
+def years(shared_engine: Engine) -> Iterator[dict[str, Year]]:
+    at_once, by_month = Year(shared_engine, IN_ONE_GO), Year(shared_engine, IN_ORDER)
+    at_once.tell(range(MONTHS))
+    for month in range(MONTHS):
+        by_month.tell([month])
+        by_month.ask(month)
+        at_once.ask(month)
+    yield {IN_ONE_GO: at_once, IN_ORDER: by_month}
+    for year in (at_once, by_month):
+        year.repo.drop_rank_index(year.agent)
+
+
+@pytest.mark.parametrize("strategy", STRATEGIES)
+@pytest.mark.parametrize("profile", profiles.BUILT_IN)
+def test_the_answers_of_every_month_are_the_same_in_one_go_and_in_order(
+    years: dict[str, Year], profile: str, strategy: str
+) -> None:
+    for month in range(MONTHS):
+        now_known, known_then = (
+            {
+                asked: answer
+                for asked, answer in years[way].answers.items()
+                if asked[:3] == (profile, strategy, month)
+            }
+            for way in (IN_ONE_GO, IN_ORDER)
+        )
+        assert now_known == known_then, month
+        assert len(now_known) == 2
+
+
+@pytest.mark.parametrize("profile", profiles.BUILT_IN)
+def test_an_index_answers_at_every_month_as_without_it(
+    years: dict[str, Year], profile: str
+) -> None:
+    answers = years[IN_ONE_GO].answers
+    for month in range(MONTHS):
+        exact, index = (dict(answers[profile, s, month]) for s in STRATEGIES)
+        assert index == pytest.approx(exact, abs=1e-12), month
+
+
+# What is said again
+
+
+def history() -> list[NewMemory]:
+    """A year of notes, oldest first, in which a third say what an earlier one said."""
+    rng = np.random.default_rng(13)
+    moments = sorted(START + rng.uniform() * MONTHS * MONTH for _ in range(60))
+    texts: list[str] = []
+    found = []
+    for number, moment in enumerate(moments):
+        repeats = number % 3 == 2
+        texts.append(texts[int(rng.integers(number))] if repeats else f"note {number}")
+        found.append(
+            NewMemory(
+                texts[-1],
+                id=uuid5(NAMESPACE_OID, f"note {number}"),
+                embedding=at(float(texts[-1].split()[1])),
+                trust=0.8,
+                created_at=moment,
+            )
+        )
+    return found
+
+
+def told_at_once(repo: MemoryRepository, _: Engine, agent: str) -> None:
+    repo.add_many(agent, history())
+
+
+def told_by_month(repo: MemoryRepository, _: Engine, agent: str) -> None:
+    for month in range(MONTHS):
+        begin = end(month - 1)
+        repo.add_many(
+            agent,
+            [
+                one
+                for one in history()
+                if isinstance(one.created_at, datetime) and begin < one.created_at <= end(month)
+            ],
+        )
+
+
+def told_one_by_one(repo: MemoryRepository, _: Engine, agent: str) -> None:
+    for one in history():
+        repo.add(agent, one, near_duplicates=1.0)
+
+
+def told_in_psql(_: MemoryRepository, engine: Engine, agent: str) -> None:
+    with engine.begin() as connection:
+        for one in history():
+            connection.exec_driver_sql(
+                "SELECT * FROM pgrecall.remember(%(agent)s, %(content)s, "
+                "%(embedding)s::text::vector, id => %(id)s, trust => 0.8, "
+                "created_at => %(created_at)s)",
+                {
+                    "agent": agent,
+                    "content": one.content,
+                    "embedding": str(one.embedding),
+                    "id": one.id,
+                    "created_at": one.created_at,
+                },
+            )
+
+
+def state(engine: Engine, agent: str) -> list[tuple[Any, ...]]:
+    """All that is known of its memories, but whose they are, when that was told, and tokens, which
+    psql leaves to be estimated."""
+    return sql(
+        engine,
+        "SELECT to_jsonb(r) - '{agent_id,inserted_at,updated_at,expires_at,tokens}'::text[] "
+        "FROM pgrecall.memory_records r WHERE agent_id = :agent ORDER BY id",
+        agent=agent,
+    )
+
+
+def answers(repo: MemoryRepository, agent: str) -> list[Any]:
+    return [
+        [
+            (hit.memory.id, hit.score, hit.signals)
+            for hit in repo.search(agent, NORTH, profile=name, as_of=end(month), touch=False)
+        ]
+        for name, month in product(profiles.BUILT_IN, range(MONTHS))
+    ]
+
+
+@pytest.mark.parametrize("tell", [told_by_month, told_one_by_one, told_in_psql])
+def test_a_history_is_the_same_however_it_is_told(
+    shared_repo: MemoryRepository,
+    shared_engine: Engine,
+    agent: str,
+    tell: Callable[[MemoryRepository, Engine, str], None],
+) -> None:
+    told_at_once(shared_repo, shared_engine, agent)
+    other = f"{agent} other"
+    tell(shared_repo, shared_engine, other)
+
+    assert len(state(shared_engine, agent)) == 40
+    assert state(shared_engine, other) == state(shared_engine, agent)
+    assert answers(shared_repo, other) == answers(shared_repo, agent)
+
+
+def test_what_is_said_again_was_accessed_when_it_was_last_said(
+    shared_repo: MemoryRepository, shared_engine: Engine, agent: str
+) -> None:
+    told_at_once(shared_repo, shared_engine, agent)
+
+    said: dict[str, list[datetime]] = {}
+    for one in history():
+        assert isinstance(one.created_at, datetime)
+        said.setdefault(one.content, []).append(one.created_at)
+    hits = shared_repo.search(agent, None, k=100, touch=False)
+    assert {hit.memory.content for hit in hits} == said.keys()
+    for hit in hits:
+        memory, (first, *again) = hit.memory, said[hit.memory.content]
+        assert (memory.created_at, memory.retrieval_count) == (first, len(again))
+        assert memory.last_accessed_at == (again[-1] if again else None)
+
+
+def test_an_index_sees_what_was_said_again_in_the_past_since_its_build(
+    shared_repo: MemoryRepository, agent: str
+) -> None:
+    now = datetime.now(UTC)
+    old = NewMemory("old", embedding=NORTH, importance=0.5, created_at=before(999))
+    new = NewMemory("new", embedding=NORTH, importance=0.1, created_at=now)
+    others = [
+        NewMemory(f"{number}", embedding=NORTH, importance=0.6, created_at=before(300))
+        for number in range(200)
+    ]
+    shared_repo.add_many(agent, [old, new, *others])
+    [built] = shared_repo.build_rank_indexes(agent_id=agent, at_least=1)
+
+    again = NewMemory("old", embedding=NORTH, created_at=now - timedelta(days=2))
+    shared_repo.add(agent, again)
+
+    [hit] = found = shared_repo.search(
+        agent, NORTH, k=1, profile="last_access", strategy="index", touch=False
+    )
+    assert found.strategy == "index"
+    assert hit.memory.content == "old"
+    assert hit.memory.last_accessed_at is not None
+    assert hit.memory.last_accessed_at < built.as_of

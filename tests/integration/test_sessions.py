@@ -1,0 +1,685 @@
+"""Turns of a dialogue: what makes one, what comes along with hits, and what hits lend."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+from uuid import UUID
+
+import psycopg
+import pytest
+from benchmarks.labelled.owners import queries, questions, stored
+from psycopg.rows import dict_row
+from sqlalchemy import Engine, create_engine, text
+
+from pgrecall import LabelledQuery, MemoryRepository, NewMemory, Profile, ScoredMemory
+from pgrecall.embedders import LocalEmbedder
+from pgrecall.errors import DuplicateMemory, InputError, InvalidMemory
+from pgrecall.migrate.connecting import database_url
+from pgrecall.signals import Similarity
+from tests.conftest import new_database
+from tests.integration.recalling import recall
+from tests.integration.support import NORTH, NOW, before, contents, similar
+from tests.integration.test_packing_model import TYPES, random_case
+from tests.integration.test_plans import custom_plan, generic_plan, nodes, scans
+
+ALONE = Profile("similarity_alone", {Similarity(): 1.0})
+ASKED: dict[str, Any] = {"profile": ALONE, "as_of": NOW, "touch": False}
+
+
+def turn(
+    content: str, score: float, place: int | None, session: str = "s", **more: Any
+) -> NewMemory:
+    usual: dict[str, Any] = {"embedding": similar(score), "created_at": before(1)}
+    return NewMemory(content, session=session, turn=place, **(usual | more))
+
+
+def noted(content: str, score: float, **more: Any) -> NewMemory:
+    """What is no turn."""
+    return NewMemory(content, embedding=similar(score), created_at=before(1), **more)
+
+
+def dialogue(
+    repo: MemoryRepository, agent: str, scores: Sequence[float], **more: Any
+) -> list[UUID]:
+    """A session whose turns are called by their places; stored in another order."""
+    turns = [turn(f"{n}", score, n, **more) for n, score in enumerate(scores)]
+    mixed = random.Random(1).sample(range(len(turns)), len(turns))
+    added = repo.add_many(agent, [turns[n] for n in mixed])
+    return [id_ for _, id_ in sorted(zip(mixed, added, strict=True))]
+
+
+def found(repo: MemoryRepository, agent: str, **asked: Any) -> list[ScoredMemory]:
+    return list(repo.search(agent, NORTH, **(ASKED | asked)))
+
+
+# What a turn is
+
+
+def test_turns_of_one_text_are_many(either: MemoryRepository) -> None:
+    said = ["ok", "where?", "OK", "Porto", "ok"]
+    added = either.add_many("agent", [turn(text, 0.5, n) for n, text in enumerate(said)])
+    assert [one.outcome for one in added] == ["inserted"] * 5
+
+    elsewhere = either.add("agent", turn("ok", 0.5, 0, "another"))
+    noted = either.add("agent", NewMemory("ok", embedding=NORTH))
+    again = either.add("agent", turn("ok", 0.5, 4))
+
+    assert (elsewhere.outcome, noted.outcome) == ("inserted", "inserted")
+    assert (again, again.outcome) == (added[4], "duplicate")
+    assert either.add("agent", NewMemory("ok", embedding=NORTH)) == noted
+
+
+def test_without_a_turn_the_time_it_was_given_is_its_place(either: MemoryRepository) -> None:
+    said = [turn("ok", 0.5, None, created_at=before(days)) for days in (3, 2)]
+    live = NewMemory("ok", embedding=NORTH, session="s")
+    first = either.add_many("agent", said)
+
+    again = either.add_many("agent", said)
+    at_once = either.add_many("agent", [live, live])
+
+    assert [one.outcome for one in again] == ["duplicate"] * 2
+    assert again == first
+    assert [one.outcome for one in at_once] == ["inserted"] * 2
+    assert either.count("agent") == 4
+
+
+def test_a_turn_is_no_near_duplicate(either: MemoryRepository) -> None:
+    either.add("agent", turn("yes", 1.0, 0))
+    other = either.add("agent", turn("yes!", 1.0, 1), near_duplicates=0.9)
+    plain = either.add("agent", NewMemory("Yes.", embedding=NORTH), near_duplicates=0.9)
+    assert (other.outcome, plain.outcome) == ("inserted", "inserted")
+
+
+def test_said_again_elsewhere_supersedes_nothing(either: MemoryRepository) -> None:
+    old = either.add("agent", turn("I live in Porto", 0.9, 0))
+    new = either.supersede("agent", old, NewMemory("She lives in Lisbon", embedding=similar(0.8)))
+
+    either.add("agent", turn("I live in Porto", 0.9, 7))
+
+    found = either.get("agent", new)
+    assert found is not None
+    assert found.invalidated_at is None
+    assert (found.session, found.turn) == (None, None)
+
+
+def test_a_turn_moves_and_meets_no_other(either: MemoryRepository) -> None:
+    one, other = either.add_many("agent", [turn("ok", 0.5, 0), turn("ok", 0.5, 1)])
+    with pytest.raises(DuplicateMemory):
+        either.update("agent", one, turn=1)
+    moved = either.update("agent", other, session="t", turn=None)
+    assert (moved.session, moved.turn) == ("t", None)
+    assert either.update("agent", one, turn=1).turn == 1
+    with pytest.raises(InputError):
+        either.update("agent", one, session=None)
+
+
+@pytest.mark.parametrize(
+    "bad",
+    [
+        *({"turn": 1}, {"session": "", "turn": 1}, {"session": "x" * 201}, {"session": 7}),
+        *({"session": "s", "turn": -1}, {"session": "s", "turn": 2**31}),
+        *({"session": "s", "turn": 1.5}, {"session": "s", "turn": True}),
+    ],
+    ids=lambda bad: f"{bad!a:.40}",
+)
+def test_a_place_that_cannot_be_is_refused(
+    shared_repo: MemoryRepository, agent: str, bad: dict[str, Any]
+) -> None:
+    with pytest.raises(InvalidMemory):
+        shared_repo.add_many(agent, ["good", NewMemory("bad", embedding=NORTH, **bad)])
+    assert shared_repo.count(agent) == 0
+
+
+def test_psql_refuses_a_turn_without_a_session(shared_url: str, agent: str) -> None:
+    with psycopg.connect(shared_url) as connection, pytest.raises(psycopg.Error) as raised:
+        connection.execute("SELECT pgrecall.remember(%s, 'x', turn => 3)", [agent])
+    assert raised.value.sqlstate == "PM001"
+    assert "session" in str(raised.value)
+
+
+# What comes along
+
+
+def test_turns_around_each_hit_come_in_their_order(either: MemoryRepository) -> None:
+    ids = dialogue(either, "agent", [0.1, 0.1, 0.1, 0.9, 0.1, 0.8, 0.1, 0.1, 0.1])
+    either.add("agent", turn("alone", 0.85, None, "another"))
+    either.add("agent", noted("no turn", 0.7))
+
+    hits = found(either, "agent", k=4, expand_session=2)
+
+    assert contents(hits) == [*"1234567", "alone", "no turn"]
+    beside = {hit.memory.content: hit.beside for hit in hits if hit.beside}
+    assert beside == {"1": ids[3], "2": ids[3], "4": ids[3], "6": ids[5], "7": ids[5]}
+    assert all(hit.record().get("beside") == (hit.beside and str(hit.beside)) for hit in hits)
+    assert [hit.score for hit in hits if hit.memory.content == "2"] == pytest.approx([0.1])
+
+
+@pytest.mark.parametrize(("place", "expected"), [(0, "01"), (2, "12"), (1, "012")])
+def test_a_session_has_a_beginning_and_an_end(
+    shared_repo: MemoryRepository, agent: str, place: int, expected: str
+) -> None:
+    dialogue(shared_repo, agent, [0.9 if n == place else 0.1 for n in range(3)])
+    assert contents(found(shared_repo, agent, k=1, expand_session=1)) == list(expected)
+
+
+def test_sessions_of_others_of_the_same_name_do_not_mix(engine: Engine) -> None:
+    repo = MemoryRepository(engine)
+    dialogue(repo, "agent", [0.1, 0.9, 0.1])
+    dialogue(repo, "another", [0.2, 0.2, 0.2])
+    dialogue(repo.teams, "red", [0.3, 0.8, 0.3])
+    dialogue(repo.teams, "blue", [0.7, 0.7, 0.7])
+
+    alone = found(repo, "agent", k=1, expand_session=10)
+    together = found(repo, "agent", k=2, expand_session=10, teams=["red"])
+    lent = found(repo, "agent", k=6, expand_session=1, lend=0.5, teams=["red"])
+
+    assert [hit.memory.agent_id for hit in alone] == ["agent"] * 3
+    assert [hit.memory.owner_id for hit in together] == ["agent"] * 3 + ["team:red"] * 3
+    assert contents(together) == [*"012012"]
+    scores = {(hit.memory.owner_id, hit.memory.content): hit.score for hit in lent}
+    assert scores["agent", "0"] == pytest.approx(0.1 + 0.5 * 0.9)
+    assert scores["team:red", "0"] == pytest.approx(0.3 + 0.5 * 0.8)
+
+
+def test_what_does_not_pass_does_not_come_along(either: MemoryRepository) -> None:
+    either.add_many(
+        "agent",
+        [
+            turn("forgotten", 0.1, 0),
+            turn("expired", 0.1, 1, expires_at=before(0.5)),
+            turn("passes", 0.1, 2, tags=["kept"]),
+            turn("hit", 0.9, 3, tags=["kept"]),
+            turn("later", 0.1, 4, tags=["kept"], created_at=before(-1)),
+            turn("of another tag", 0.1, 5),
+            turn("too far", 0.1, 7, tags=["kept"]),
+        ],
+    )
+    [first] = [one for one in found(either, "agent", k=9) if one.memory.content == "forgotten"]
+    either.invalidate("agent", first.memory.id)
+
+    asked: dict[str, Any] = {"k": 1, "expand_session": 3, "as_of": None}
+    now = contents(found(either, "agent", **asked))
+    assert now == ["passes", "hit", "later", "of another tag", "too far"]
+    assert contents(found(either, "agent", **asked, tags=["kept"])) == [
+        *("passes", "hit", "later", "too far")
+    ]
+    narrow = {**asked, "expand_session": 2, "as_of": NOW}
+    assert contents(found(either, "agent", **narrow)) == ["passes", "hit", "of another tag"]
+    assert contents(found(either, "agent", **narrow, min_similarity=0.5)) == ["hit"]
+
+
+def test_turns_come_along_whatever_they_score(either: MemoryRepository) -> None:
+    dialogue(either, "agent", [0.1, 0.9, 0.1, 0.1, 0.5, 0.1])
+    hits = found(either, "agent", k=2, expand_session=1, min_score=0.6)
+    assert contents(hits) == ["0", "1", "2"]
+    assert found(either, "agent", k=2, expand_session=1, min_score=0.95) == []
+
+
+def test_turns_without_a_place_come_last_by_their_time(either: MemoryRepository) -> None:
+    either.add_many(
+        "agent",
+        [
+            turn("third", 0.1, None, created_at=before(3)),
+            turn("fourth", 0.9, None, created_at=before(2)),
+            turn("unknown", 0.1, None, created_at=None),
+            turn("second", 0.1, 8, created_at=before(1)),
+            turn("first", 0.1, 7, created_at=before(0.5)),
+        ],
+    )
+    hits = found(either, "agent", k=1, expand_session=3)
+    assert contents(hits) == ["first", "second", "third", "fourth", "unknown"]
+
+
+def test_what_comes_along_is_touched(either: MemoryRepository) -> None:
+    ids = dialogue(either, "agent", [0.1, 0.1, 0.9, 0.1])
+    found(either, "agent", k=1, expand_session=1, touch=True)
+    counts = [either.get("agent", id_).retrieval_count for id_ in ids]  # type: ignore[union-attr]
+    assert counts == [0, 1, 1, 1]
+
+
+def test_links_lead_from_hits_not_from_what_came_along(either: MemoryRepository) -> None:
+    ids = dialogue(either, "agent", [0.1, 0.9, 0.1])
+    linked, other = either.add_many("agent", [noted(name, 0.05) for name in ("linked", "other")])
+    for source, target in ((ids[1], linked), (ids[0], other), (ids[1], ids[2])):
+        either.link("agent", source, target)
+    hits = found(either, "agent", k=1, expand_session=1, expand=1)
+    assert contents(hits) == ["0", "1", "2", "linked"]
+
+
+# What is lent
+
+
+def test_a_hit_lends_to_the_turns_beside_it(either: MemoryRepository) -> None:
+    ids = dialogue(either, "agent", [0.1, 0.2, 0.8, 0.3, 0.1, 0.95])
+
+    hits = found(either, "agent", k=4, expand_session=1, lend=0.5)
+
+    expected = {
+        "5": (0.95 + 0.05, ids[4]),  # 0.1 lends 0.05
+        "2": (0.8 + 0.15, ids[3]),
+        "3": (0.3 + 0.4, ids[2]),
+        "1": (0.2 + 0.4, ids[2]),
+    }
+    assert contents(hits) == list(expected)
+    for hit in hits:
+        score, lender = expected[hit.memory.content]
+        assert hit.score == pytest.approx(score)
+        assert (hit.lender, hit.beside) == (lender, None)
+        assert sum(hit.contributions.values()) == pytest.approx(hit.score - hit.lent)
+        assert hit.record()["lender"] == str(lender)
+
+
+def test_scores_stay_within_one_and_below_the_floor_nothing_is_returned(
+    either: MemoryRepository,
+) -> None:
+    dialogue(either, "agent", [0.9, 1.0, 0.1, 0.95])
+
+    hits = found(either, "agent", k=4, expand_session=1, lend=0.5)
+    floored = found(either, "agent", k=4, expand_session=1, lend=0.5, min_score=0.7)
+
+    scores = {hit.memory.content: hit.score for hit in hits}
+    assert scores == pytest.approx({"0": 1.0, "1": 1.0, "2": 0.6, "3": 1.0})
+    assert max(scores.values()) <= 1
+    assert sorted(contents(floored)) == ["0", "1", "3"]
+    for hit in hits:
+        assert hit.lent >= 0
+        assert sum(hit.contributions.values()) == pytest.approx(hit.score - hit.lent)
+
+
+def test_a_hit_alone_has_nothing_lent(shared_repo: MemoryRepository, agent: str) -> None:
+    shared_repo.add(agent, noted("alone", 0.9))
+    [hit] = found(shared_repo, agent, expand_session=2, lend=0.3)
+    assert (hit.lent, hit.lender) == (0.0, None)
+    assert "lent" not in hit.record()
+
+
+def test_lending_reaches_beyond_the_k_best(either: MemoryRepository) -> None:
+    """By a model that knows all scores."""
+    chance = random.Random(7)
+    scores = [chance.randrange(1, 100) / 100 for _ in range(80)]
+    ids = dialogue(either, "agent", scores)
+    lenders = sorted(range(80), key=lambda n: (-scores[n], ids[n]))[:20]
+    raised = [
+        min(
+            1.0,
+            scores[n] + 0.3 * max((scores[m] for m in lenders if 0 < abs(n - m) <= 2), default=0),
+        )
+        for n in range(80)
+    ]
+
+    hits = found(either, "agent", k=10, expand_session=2, lend=0.3)
+
+    assert [hit.score for hit in hits] == pytest.approx(sorted(raised, reverse=True)[:10])
+    for hit in hits:
+        assert hit.score == pytest.approx(raised[int(hit.memory.content)])
+
+
+@pytest.mark.parametrize(
+    "bad",
+    [
+        *({"expand_session": -1}, {"expand_session": 11}, {"expand_session": 1.5}),
+        *({"expand_session": None}, {"lend": 0.3}, {"expand_session": 1, "lend": 0}),
+        *({"expand_session": 1, "lend": 1}, {"expand_session": 1, "lend": float("nan")}),
+        {"expand_session": 1, "lend": "0.3"},
+    ],
+    ids=str,
+)
+def test_what_cannot_be_asked_is_refused(
+    shared_repo: MemoryRepository, shared_url: str, agent: str, bad: dict[str, Any]
+) -> None:
+    with pytest.raises(InputError):
+        shared_repo.search(agent, NORTH, **bad)
+    if any(isinstance(value, str) or value == 1.5 for value in bad.values()):
+        return  # no such type in SQL
+    with (
+        psycopg.connect(shared_url, row_factory=dict_row) as connection,
+        pytest.raises(psycopg.Error) as raised,
+    ):
+        recall(connection, "hybrid", agent, **bad)
+    assert raised.value.sqlstate == "22023"
+
+
+# Explaining
+
+
+def test_explain_tells_who_lent_and_what_comes_along(either: MemoryRepository) -> None:
+    ids = dialogue(either, "agent", [0.1, 0.2, 0.8, 0.3, 0.5, 0.4])
+    asked: dict[str, Any] = {"profile": ALONE, "as_of": NOW, "k": 2}
+
+    lent = either.explain("agent", ids[3], NORTH, expand_session=1, lend=0.5, **asked)
+    along = either.explain("agent", ids[1], NORTH, expand_session=1, **asked)
+    far = either.explain("agent", ids[0], NORTH, expand_session=1, **asked)
+    hit = either.explain("agent", ids[4], NORTH, expand_session=1, **asked)
+
+    assert (lent.returned, lent.rank, lent.hit.lender) == (True, 2, ids[2])
+    assert lent.hit.score == pytest.approx(0.7)
+    assert lent.hit.lent == pytest.approx(0.4)
+    assert (along.returned, along.rank, along.hit.beside) == (True, 5, ids[2])
+    assert (far.returned, far.hit.beside) == (False, None)
+    assert (hit.returned, hit.rank, hit.hit.beside) == (True, 2, None)
+
+
+# Contexts
+
+
+def test_a_context_holds_passages_in_order_within_its_budget(either: MemoryRepository) -> None:
+    dialogue(either, "agent", [0.2, 0.3, 0.9, 0.2, 0.1, 0.15, 0.8, 0.1], memory_type="episodic")
+    either.add("agent", noted("a fact", 0.85, memory_type="fact"))
+    asked: dict[str, Any] = ASKED | {"k": 3}
+
+    whole = either.context("agent", NORTH, expand_session=1, **asked)
+    tight = either.context("agent", NORTH, expand_session=1, max_tokens=60, **asked)
+
+    bodies = [line.split(": ", 1)[1] for line in whole.text.splitlines()[:-1]]
+    assert bodies == ["a fact", *"123567"]
+    assert [one.hit.memory.content for one in whole.packed] == [*"213", "a fact", *"657"]
+    assert [bool(one.hit.beside) for one in whole.packed] == [
+        *(False, True, True, False, False, True, True)
+    ]
+    assert tight.tokens <= 60
+    assert 0 < len(tight.packed) < len(whole.packed)
+    assert tight.packed[0].hit.memory.content == "2"
+
+
+def test_a_turn_of_a_hit_that_is_not_in_does_not_come_along(either: MemoryRepository) -> None:
+    either.add_many(
+        "agent",
+        [
+            turn("long " * 200, 0.9, 0),
+            turn("beside the long one", 0.01, 1),
+            turn("short", 0.8, 0, "t"),
+            turn("beside the short one", 0.01, 1, "t"),
+        ],
+    )
+    asked: dict[str, Any] = ASKED | {"min_score": 0.1, "max_tokens": 100}
+    found = either.context("agent", NORTH, expand_session=1, **asked)
+    packed = [one.hit.memory.content for one in found.packed]
+    assert packed == ["short", "beside the short one"]
+
+
+PACK = """
+SELECT place, verdict, step, near
+  FROM pgrecall.pack(:scores, :costs, :types, :budget, :most, :floor, :max_skips, :reserved,
+                     :shares, :alike, :diversity, :max_similarity, :hits, :turns)
+"""
+
+FREE = (None, "limit", "stopped", "min_score", "min_relevance")
+"""Verdicts that keep no turn from coming along."""
+
+
+def test_packing_with_turns_keeps_to_its_rules(engine: Engine) -> None:
+    """What is packed without them is told by test_packing_model."""
+    chance = random.Random(5)
+    came, promoted, lifted = 0, 0, 0
+    with engine.connect() as connection:
+        for _ in range(400):
+            case = random_case(chance)
+            ranked, low, more = len(case.scores), chance.randrange(4), chance.randrange(6)
+            size = ranked + low + more
+            costs = [*case.costs, *(chance.randrange(1, 40) for _ in range(low + more))]
+            types = [*case.types, *(chance.choice(TYPES) for _ in range(low + more))]
+            pairs = sorted(
+                (hit, turn)
+                for hit in range(1, ranked + 1)
+                for turn in range(1, size + 1)
+                if turn != hit and chance.random() < 0.2
+            )
+            alike = None if case.alike is None else [x for row in case.alike for x in row]
+            rows = connection.execute(
+                text(PACK),
+                {
+                    "scores": [*case.scores, *[None] * low],
+                    "costs": costs,
+                    "types": types,
+                    "alike": alike,
+                    "budget": case.budget,
+                    "most": case.most,
+                    "floor": case.floor,
+                    "max_skips": case.max_skips,
+                    "diversity": case.diversity,
+                    "reserved": list(case.reserve),
+                    "shares": list(case.reserve.values()),
+                    "max_similarity": case.max_similarity,
+                    "hits": [hit for hit, _ in pairs],
+                    "turns": [turn for _, turn in pairs],
+                },
+            ).all()
+            verdicts = {row.place: row.verdict for row in rows}
+            packed = {row.place: row.near for row in rows if row.verdict == "packed"}
+            hits = {place for place, near in packed.items() if near is None}
+            too_low = {place for place, why in verdicts.items() if why == "min_relevance"}
+            not_relevant = set(range(ranked + 1, ranked + low + 1))
+            assert too_low == not_relevant - packed.keys()
+            assert set(range(1, ranked + low + 1)) <= verdicts.keys()
+            left = case.budget - sum(costs[place - 1] for place in packed)
+            assert left >= 0
+            assert len(hits) <= case.most
+            assert all(place <= ranked and case.scores[place - 1] >= case.floor for place in hits)
+            for place, near in packed.items():
+                assert near is None or (near in hits and (near, place) in pairs)
+            for hit, turn in pairs:
+                if hit in hits and verdicts.get(turn) in FREE:
+                    assert costs[turn - 1] > left or case.reserve
+            came += len(packed) - len(hits)
+            lifted += len(not_relevant & packed.keys())
+            promoted += sum((hit, turn) in pairs for hit in hits for turn in hits)
+    assert came > 200
+    assert promoted > 200
+    assert lifted > 50
+
+
+# Floors of relevance
+
+
+def test_a_floor_of_relevance_is_for_hits(either: MemoryRepository) -> None:
+    ids = dialogue(either, "agent", [0.1, 0.2, 0.8, 0.3, 0.05])
+    asked: dict[str, Any] = ASKED | {"expand_session": 1, "min_relevance": 0.5}
+    explained = {name: value for name, value in asked.items() if name != "touch"}
+
+    hits = either.search("agent", NORTH, **asked)
+    along, far = (either.explain("agent", ids[n], NORTH, **explained) for n in (3, 4))
+
+    assert [hit.memory.content for hit in hits] == ["1", "2", "3"]
+    assert [hit.beside for hit in hits] == [ids[2], None, ids[2]]
+    assert [hit.relevance for hit in hits] == pytest.approx([0.2, 0.8, 0.3], abs=1e-6)
+    assert (along.returned, along.reasons, along.hit.beside) == (True, (), ids[2])
+    assert far.reasons == ("its relevance 0.050000 is below min_relevance 0.5",)
+    assert (far.returned, far.hit.beside) == (False, None)
+
+
+def test_what_is_lent_does_not_count_as_relevance(either: MemoryRepository) -> None:
+    ids = dialogue(either, "agent", [0.1, 0.2, 0.8, 0.3, 0.05])
+    asked: dict[str, Any] = {"expand_session": 1, "lend": 0.5, "min_relevance": 0.25}
+
+    hits = found(either, "agent", **asked)
+    why = either.explain("agent", ids[1], NORTH, profile=ALONE, as_of=NOW, **asked)
+
+    assert [(hit.memory.content, hit.lender) for hit in hits] == [("2", ids[3]), ("3", ids[2])]
+    assert why.reasons == ("its relevance 0.200000 is below min_relevance 0.25",)
+
+
+def test_a_context_tells_what_is_not_relevant_from_what_comes_along(
+    either: MemoryRepository,
+) -> None:
+    dialogue(either, "agent", [0.01, 0.02, 0.8, 0.3, 0.05, 0.04])
+    either.add_many("agent", [noted("not relevant", 0.4), noted("relevant", 0.7)])
+    asked: dict[str, Any] = ASKED | {"k": 4, "expand_session": 1, "min_relevance": 0.5}
+
+    few = either.context("agent", NORTH, consider=4, **asked)
+    every = either.context("agent", NORTH, max_similarity=0.999, **asked)
+
+    for context in (few, every):
+        packed = [(one.hit.memory.content, one.hit.beside is None) for one in context.packed]
+        assert packed == [("2", True), ("3", False), ("1", False), ("relevant", True)]
+        assert {one.reason for one in context.left_out} == {"min_relevance"}
+    assert [one.hit.memory.content for one in few.left_out] == ["not relevant"]
+    left_out = [one.hit.memory.content for one in every.left_out]
+    assert left_out == ["not relevant", "4", "5", "0"]
+
+
+# psql and rank indexes
+
+
+@dataclass(frozen=True)
+class World:
+    """Twelve owners' memories, six of them with dialogues."""
+
+    repository: MemoryRepository
+    embedder: LocalEmbedder
+    connection: Any
+
+    def vector(self, text: str) -> list[float]:
+        found: Any = self.embedder.embed_query(text)
+        return [float(value) for value in found]
+
+
+@pytest.fixture(scope="module")
+def world(server_url: str, local_template: str) -> Iterator[World]:
+    with new_database(server_url, local_template) as url:
+        engine = create_engine(database_url(url))
+        embedder = LocalEmbedder()
+        repo = MemoryRepository(engine, embedder=embedder)
+        stored(repo)
+        repo.build_rank_indexes(at_least=1)
+        with psycopg.connect(url, autocommit=True, row_factory=dict_row) as connection:
+            yield World(repo, embedder, connection)
+        engine.dispose()
+
+
+def asked_of_dialogues(number: int) -> list[tuple[str, LabelledQuery]]:
+    every = [
+        (owner, query)
+        for owner in dict.fromkeys(question.owner for question in questions())
+        for query in queries(owner)
+        if query.group == "dialogue"
+    ]
+    return random.Random(3).sample(every, number)
+
+
+WAYS: dict[str, dict[str, Any]] = {
+    "along": {"expand_session": 2, "k": 5},
+    "lent": {"expand_session": 2, "lend": 0.3},
+    "a floor": {"expand_session": 1, "min_score": 0.3},
+    "a floor for what is raised": {"expand_session": 1, "lend": 0.5, "min_score": 0.4},
+    "relevance": {"expand_session": 2, "k": 5, "min_relevance": 0.4},
+    "relevance of its own": {"expand_session": 2, "lend": 0.3, "min_relevance": 0.2},
+    "a filter": {"expand_session": 3, "lend": 0.2, "text": "you or we or it"},
+    "no vector": {"expand_session": 2, "lend": 0.3, "query": None},
+    "other weights": {"expand_session": 2, "weights": {"keyword": 1.0}},
+}
+
+
+@pytest.mark.parametrize("strategy", ["exact", "index"])
+@pytest.mark.parametrize("way", WAYS)
+def test_recall_answers_as_the_repository(world: World, way: str, strategy: Any) -> None:
+    for owner, asked in asked_of_dialogues(8):
+        text = str(asked.query)
+        given: dict[str, Any] = {"query": world.vector(text), **WAYS[way]}
+        given |= {"query_text": text, "as_of": asked.as_of, "strategy": strategy}
+        query = given.pop("query")
+
+        hits = world.repository.search(owner, query, touch=False, **given)
+        rows = recall(world.connection, "hybrid", owner, query=query, **given)
+
+        assert [row["id"] for row in rows] == [hit.memory.id for hit in hits]
+        assert [row["beside"] for row in rows] == [hit.beside for hit in hits]
+        assert [row["lender"] for row in rows] == [hit.lender for hit in hits]
+        for name in ("score", "lent"):
+            expected = [getattr(hit, name) for hit in hits]
+            assert [row[name] for row in rows] == pytest.approx(expected, abs=1e-12)
+
+
+@pytest.mark.parametrize("way", ["along", "lent"])
+def test_a_rank_index_changes_nothing(world: World, way: str) -> None:
+    """With so few memories its candidates are all that could be an answer."""
+    for owner, asked in asked_of_dialogues(8):
+        exact, index = (
+            world.repository.search(
+                owner, asked.query, as_of=asked.as_of, touch=False, strategy=strategy, **WAYS[way]
+            )
+            for strategy in ("exact", "index")
+        )
+        assert (exact.strategy, index.strategy) == ("exact", "index")
+        assert [hit.memory.id for hit in index] == [hit.memory.id for hit in exact]
+        assert [hit.score for hit in index] == pytest.approx([hit.score for hit in exact])
+
+
+@pytest.mark.parametrize("way", ["along", "lent", "relevance", "relevance of its own"])
+def test_context_and_explain_answer_as_the_repository(world: World, way: str) -> None:
+    [(owner, asked)] = asked_of_dialogues(1)
+    text = str(asked.query)
+    query = world.vector(text)
+    given: dict[str, Any] = {"query_text": text, "as_of": asked.as_of, **WAYS[way]}
+
+    packed = world.repository.context(owner, query, max_tokens=300, touch=False, **given)
+    rows = recall(
+        world.connection, "hybrid", owner, function="context", query=query, max_tokens=300, **given
+    )
+
+    ids = [row["id"] for row in rows if row["verdict"] == "packed"]
+    assert ids == [one.hit.memory.id for one in packed.packed]
+    left_out = {row["id"]: row["verdict"] for row in rows[len(ids) :]}
+    assert left_out == {one.hit.memory.id: one.reason for one in packed.left_out}
+    hits = [one.hit for one in packed.packed] + [one.hit for one in packed.left_out]
+    assert {row["id"]: row["relevance"] for row in rows} == pytest.approx(
+        {hit.memory.id: hit.relevance for hit in hits}
+    )
+    assert [row["near"] for row in rows][: len(ids)] == [one.hit.beside for one in packed.packed]
+    for place in (0, 3, 7, 12):
+        memory_id = world.repository.search(owner, query, k=20, touch=False)[place].memory.id
+        why = world.repository.explain(owner, memory_id, query, **given)
+        [row] = recall(
+            world.connection,
+            "hybrid",
+            owner,
+            function="explain",
+            memory_id=memory_id,
+            query=query,
+            **given,
+        )
+        assert (row["rank"], row["ranked"], row["returned"]) == (
+            *(why.rank, why.ranked, why.returned),
+        )
+        assert (row["beside"], row["lender"]) == (why.hit.beside, why.hit.lender)
+        assert (row["score"], row["lent"]) == pytest.approx((why.hit.score, why.hit.lent))
+        assert row["relevance"] == pytest.approx(why.hit.relevance)
+        assert len(row["reasons"]) == len(why.reasons)
+
+
+# Plans
+
+
+@pytest.mark.parametrize("analyzed", [False, True])
+@pytest.mark.parametrize("planned", [custom_plan, generic_plan])
+def test_turns_are_found_by_their_key(own_engine: Engine, planned: Any, analyzed: bool) -> None:
+    """Also where statistics say that the table is empty."""
+    with own_engine.begin() as connection:
+        if not analyzed:
+            connection.execute(text("ANALYZE pgrecall.agent_memories"))
+        connection.execute(text(FILL))
+        if analyzed:
+            connection.execute(text("ANALYZE pgrecall.agent_memories"))
+    url = own_engine.url.render_as_string(hide_password=False)
+    memory_id = "00000000-0000-7000-8000-000000000015"
+    with psycopg.connect(url.replace("+psycopg", "")) as connection:
+        plan = planned(
+            connection,
+            "SELECT * FROM pgrecall.turns_beside(%(agent)s, %(memory_id)s, %(turns)s)",
+            {"agent": "agent 1", "memory_id": UUID(memory_id), "turns": 2},
+        )
+    read = {one["Index Name"]: one["Index Cond"] for one in nodes(plan) if "Index Cond" in one}
+    assert sorted(read) == ["ix_agent_memories_turns", "pk_agent_memories"]
+    assert len(scans(plan, "agent_memories")) == 3
+    for part in ("agent_id = ", "session = ", "ROW("):
+        assert part in read["ix_agent_memories_turns"]
+
+
+FILL = """
+INSERT INTO pgrecall.agent_memories (agent_id, id, content, created_at, session, turn)
+SELECT 'agent ' || n % 2, ('00000000-0000-7000-8000-' || lpad(to_hex(n), 12, '0'))::uuid,
+       'memory ' || n, now() - make_interval(hours => n), 'session ' || n / 60, n / 2 % 30
+  FROM generate_series(1, 20000) AS n
+"""

@@ -1,0 +1,350 @@
+"""Evaluating and tuning over the memories of several owners, and beside the baselines."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+from uuid import UUID
+
+import pytest
+from sqlalchemy import Engine, create_engine
+
+from pgrecall import LabelledQuery, MemoryRepository, NewMemory, Profile, Tuning, profiles
+from pgrecall.bootstrap import intervals
+from pgrecall.errors import InputError
+from pgrecall.evaluation import FEWEST_OWNERS, METRICS
+from pgrecall.signals import Importance, Keyword, Recency, Similarity, Usefulness
+from tests.conftest import DIMENSIONS, new_database
+from tests.integration.support import NORTH, NOW, before
+
+AGENTS = [f"agent-{number}" for number in range(6)]
+WORDS = ("tea", "milk", "harbour", "piano", "winter", "ticket", "garden", "engine", "doctor")
+TEMPORARY = "SELECT relname FROM pg_class WHERE relpersistence = 't' AND relkind = 'r'"
+MEANING, _, _ = profiles.BASELINES
+WEIGHT = Profile("weight", {Importance(): 1.0})
+START = Profile("start", {Similarity(): 0.2, Importance(): 0.8})
+PLANTED = START.with_weights(similarity=0.8, importance=0.2)
+
+
+@dataclass(frozen=True)
+class World:
+    engine: Engine
+    repo: MemoryRepository
+    ids: dict[str, list[UUID]]
+    queries: list[LabelledQuery]
+    """Of all agents in turn, answered by what PLANTED ranks first; each owner is a group."""
+
+
+def vector(dice: random.Random) -> list[float]:
+    return [dice.gauss(0.3, 1) for _ in range(DIMENSIONS)]
+
+
+@pytest.fixture(scope="module")
+def world(server_url: str, template: str) -> Iterator[World]:
+    dice = random.Random("owners")
+    with new_database(server_url, template) as url:
+        engine = create_engine(url)
+        repo = MemoryRepository(engine)
+        ids = {}
+        for agent in AGENTS:
+            memories = [
+                NewMemory(
+                    " ".join([agent, f"{number}", *dice.sample(WORDS, 3)]),
+                    embedding=vector(dice),
+                    importance=dice.random(),
+                    created_at=before(dice.uniform(0, 90)),
+                )
+                for number in range(40)
+            ]
+            ids[agent] = list[UUID](repo.add_many(agent, memories))
+        queries = []
+        for agent in AGENTS * 4:
+            asked = vector(dice)
+            hits = repo.search(agent, asked, k=3, profile=PLANTED, as_of=NOW, touch=False)
+            relevant = [hit.memory.id for hit in hits]
+            queries.append(LabelledQuery(asked, relevant, agent_id=agent, group=agent))
+        yield World(engine, repo, ids, queries)
+        engine.dispose()
+
+
+# Whose memories
+
+
+def test_each_query_is_ranked_among_its_own_owners_memories(world: World) -> None:
+    together = world.repo.evaluate(None, world.queries, profiles=[START, PLANTED], as_of=NOW, k=3)
+
+    for agent in AGENTS:
+        places = [place for place, query in enumerate(world.queries) if query.agent_id == agent]
+        own = [replace(world.queries[place], agent_id=None) for place in places]
+        alone = world.repo.evaluate(agent, own, profiles=[START, PLANTED], as_of=NOW, k=3)
+        for one, its in zip(together.compared, alone.compared, strict=True):
+            for name in METRICS:
+                values = [one.per_query[name][place] for place in places]
+                assert values == pytest.approx(its.per_query[name], rel=1e-12)
+    assert together.missing == 0
+    assert together.profiles[1].overall.means == dict.fromkeys(METRICS, 1.0)
+
+
+def test_memories_of_another_owner_are_missing(world: World) -> None:
+    one, other = AGENTS[:2]
+    queries = [LabelledQuery(NORTH, world.ids[other][:1], agent_id=agent) for agent in (one, other)]
+
+    found = world.repo.evaluate(None, queries)
+
+    assert found.missing == 1
+    assert found.profiles[0].per_query["mrr"][0] == 0.0 < found.profiles[0].per_query["mrr"][1]
+
+
+def test_what_names_no_owner_is_about_the_agent_given(world: World) -> None:
+    one, other = AGENTS[:2]
+    unnamed = LabelledQuery(NORTH, world.ids[one][:1])
+    named = LabelledQuery(NORTH, world.ids[other][:1], agent_id=other)
+
+    def missing(agent: str | None, *agents: str) -> int:
+        return world.repo.evaluate(agent, [unnamed, named], agents=agents).missing
+
+    assert missing(one, other) == missing(one, one, other) == 0
+    assert world.repo.evaluate(None, [unnamed], agents=[one]).missing == 0
+    assert world.repo.evaluate(None, [unnamed], agents=[other]).missing == 1
+
+
+def test_teams_are_ranked_with_each_owner(shared_repo: MemoryRepository, agent: str) -> None:
+    """Of a team that evaluates others its own memories count once."""
+    teams = [f"{agent} {name}" for name in ("red", "blue")]
+    ids = {team: shared_repo.teams.add(team, NewMemory(team, embedding=NORTH)) for team in teams}
+    queries = [
+        LabelledQuery(NORTH, [ids[label]], agent_id=team) for team in teams for label in teams
+    ]
+
+    alone = shared_repo.teams.evaluate(None, queries, profiles=[MEANING])
+    together = shared_repo.teams.evaluate(None, queries, profiles=[MEANING], teams=teams[:1])
+
+    assert alone.missing == 2
+    assert together.missing == 1
+    assert together.profiles[0].per_query["mrr"][1] == 0.0
+
+
+BAD: list[tuple[str | None, Any, list[str | None], str]] = [
+    (None, None, [None], r"query 0 names no agent_id"),
+    (None, ["a", "b"], ["a", None], r"query 1 names no agent_id"),
+    ("a", None, [None, "b"], r"query 1 is about the memories of 'b', which is neither"),
+    (None, ["a"], ["b"], r"query 0 is about the memories of 'b', which is neither"),
+    ("a", [], ["team:b"], r"query 0: agent_id must not begin with 'team:'"),
+    ("a", ["team:b"], [None], r"agents must not begin with 'team:'"),
+    ("a", "b", [None], r"agents must be a list of texts"),
+    ("a", [""], [None], r"agents must not be empty"),
+    ("a", None, [""], r"query 0: agent_id must not be empty"),
+    ("a", None, [5], r"query 0: agent_id must be text"),  # type: ignore[list-item]
+]
+
+
+@pytest.mark.parametrize(("agent", "agents", "named", "message"), BAD, ids=lambda v: str(v)[:40])
+@pytest.mark.parametrize("method", ["evaluate", "tune"])
+def test_nobody_is_asked_who_was_not_named(
+    world: World, method: str, agent: Any, agents: Any, named: list[Any], message: str
+) -> None:
+    queries = [LabelledQuery(NORTH, [UUID(int=1)], agent_id=owner) for owner in named]
+
+    with pytest.raises(InputError, match=message):
+        getattr(world.repo, method)(agent, queries, agents=agents)
+
+
+def test_of_several_owners_nothing_is_left_in_a_transaction(world: World) -> None:
+    with world.engine.connect() as connection:
+        repo = MemoryRepository(connection)
+        repo.evaluate(None, world.queries[:6])
+        repo.tune(None, world.queries[:12], start=START, as_of=NOW)
+
+        assert connection.exec_driver_sql(TEMPORARY).all() == []
+        connection.rollback()
+
+
+# Intervals
+
+
+def samples(world: World, queries: Sequence[LabelledQuery]) -> tuple[Any, list[float]]:
+    found = world.repo.evaluate(None, queries, profiles=[PLANTED, WEIGHT], as_of=NOW, seed=7)
+    first, second = (one.per_query["ndcg"] for one in found.profiles)
+    return found, [b - a for a, b in zip(first, second, strict=True)]
+
+
+def test_from_five_owners_on_intervals_are_over_owners(world: World) -> None:
+    several = [q for q in world.queries if q.agent_id in AGENTS[:FEWEST_OWNERS]]
+    found, sample = samples(world, several)
+
+    scores = found.profiles[1].overall
+    [interval] = intervals([sample], 7, owners=[query.agent_id for query in several])
+    assert (scores.differences["ndcg"].low, scores.differences["ndcg"].high) == interval
+    assert (scores.owners, scores.intervals_over) == (5, "owners")
+    record = found.record()["baselines"][0]
+    assert (record["owners"], record["intervals_over"]) == (5, "owners")
+    of_group = record["by_group"][AGENTS[0]]
+    assert (of_group["owners"], of_group["intervals_over"]) == (1, "queries")
+
+
+def test_of_fewer_owners_they_are_over_queries(world: World) -> None:
+    several = [q for q in world.queries if q.agent_id in AGENTS[: FEWEST_OWNERS - 1]]
+    found, sample = samples(world, several)
+
+    scores = found.profiles[1].overall
+    [interval] = intervals([sample], 7)
+    assert (scores.differences["ndcg"].low, scores.differences["ndcg"].high) == interval
+    assert (scores.owners, scores.intervals_over) == (4, "queries")
+
+
+# Baselines
+
+
+def baselines(repo: MemoryRepository, queries: Sequence[LabelledQuery], *asked: Any) -> list[str]:
+    found = repo.evaluate(AGENTS[0], queries, profiles=asked)
+    return [one.profile.name for one in found.baselines]
+
+
+ALL = ["similarity alone", "keyword alone", "hybrid"]
+
+
+def test_what_is_asked_is_measured_beside_the_baselines(world: World) -> None:
+    label = world.ids[AGENTS[0]][:1]
+    both = [LabelledQuery(NORTH, label, query_text="tea")]
+    vectors, texts = [LabelledQuery(NORTH, label)], [LabelledQuery(None, label, query_text="tea")]
+    same = {
+        name: Profile("mine", baseline.signals)
+        for name, baseline in zip(ALL, profiles.BASELINES, strict=True)
+    }
+
+    assert baselines(world.repo, both, "trust") == ALL
+    assert baselines(world.repo, both, "trust", "hybrid") == ALL[:2]
+    assert baselines(world.repo, both, same[ALL[0]], same[ALL[1]], "hybrid") == []
+    assert baselines(world.repo, vectors, "trust") == [ALL[0], ALL[2]]
+    assert baselines(world.repo, texts, "trust") == ALL[1:]
+    assert baselines(world.repo, [*vectors, *texts], "trust") == ALL
+
+
+def test_baselines_are_compared_with_the_first_profile(world: World) -> None:
+    profile = Profile("meaning", {Similarity(): 1.0})
+    asked = world.repo.evaluate(None, world.queries, profiles=[WEIGHT, profile], as_of=NOW)
+    beside = world.repo.evaluate(None, world.queries, profiles=[WEIGHT], as_of=NOW)
+
+    first, second = beside.profiles[0], asked.profiles[1]
+    assert beside.baselines[0].profile.name == "similarity alone"
+    assert beside.baselines[0].overall.means == pytest.approx(second.overall.means)
+    mean = beside.baselines[0].overall.differences["mrr"].mean
+    assert mean == pytest.approx(second.overall.means["mrr"] - first.overall.means["mrr"])
+
+
+# Tuning
+
+
+@pytest.fixture(scope="module")
+def found(world: World) -> Tuning:
+    return world.repo.tune(None, world.queries, start=START, as_of=NOW)
+
+
+def test_no_owner_is_in_both_parts(found: Tuning) -> None:
+    sides = [part.profiles[0].by_group.keys() for part in (found.training, found.held_out)]
+
+    assert [len(side) for side in sides] == [3, 3]
+    assert not sides[0] & sides[1]
+    assert (found.questions, found.held_out.profiles[0].overall.owners) == (12, 3)
+
+
+def test_what_is_planted_in_all_owners_is_found_again(found: Tuning) -> None:
+    assert found.found.weights == pytest.approx(PLANTED.weights, abs=0.1)
+    assert found.held_out.profiles[1].overall.means["ndcg"] > 0.95
+    assert found.proposed == found.found
+
+
+def test_one_question_to_two_owners_is_two_questions(world: World) -> None:
+    queries = [
+        replace(world.queries[0], query=[*NORTH[:-1], number], agent_id=agent)
+        for number in range(5)
+        for agent in AGENTS[:2]
+    ]
+
+    found = world.repo.tune(None, queries, start=START, as_of=NOW)
+
+    assert found.questions == 5
+    with pytest.raises(InputError, match=r"got 5 different ones among 10"):
+        world.repo.tune(AGENTS[0], [replace(q, agent_id=None) for q in queries], start=START)
+
+
+@pytest.mark.parametrize("held_out", [0.05, 0.95])
+def test_each_part_needs_an_owner(world: World, held_out: float) -> None:
+    with pytest.raises(InputError, match=rf"held_out {held_out} of 6 owners leaves one of the two"):
+        world.repo.tune(None, world.queries, start=START, held_out=held_out)
+
+
+def test_what_does_worse_than_a_baseline_is_not_proposed(world: World) -> None:
+    """Neither recency nor importance can do what similarity does."""
+    start = Profile("start", {Recency(half_life=30): 0.9, Importance(): 0.1})
+
+    found = world.repo.tune(None, world.queries, start=start, as_of=NOW)
+
+    assert found.difference.mean > 0
+    best = max(found.held_out.baselines, key=lambda one: one.overall.means["ndcg"])
+    assert found.better_baseline == best
+    assert found.verdict == f"better than its start, but worse than {best.profile.name}"
+    assert found.proposed is None
+    assert found.record()["verdict"] == found.verdict
+    assert found.record()["proposed"] is False
+
+
+def worded(world: World, agent: str, *, by_words: bool) -> list[LabelledQuery]:
+    """Queries with words that say all, or nothing, of which memory answers them."""
+    dice, queries = random.Random("words"), []
+    planted = Profile("p", {Similarity(): 0.3, Keyword(): 0.6, Importance(): 0.1})
+    for number in range(24):
+        text = " ".join(dice.sample(WORDS, 3)) if by_words else f"nothing {number}"
+        asked = vector(dice)
+        hits = world.repo.search(
+            *(agent, asked), query_text=text, k=3, profile=planted, as_of=NOW, touch=False
+        )
+        relevant = [hit.memory.id for hit in hits]
+        queries.append(LabelledQuery(asked, relevant, query_text=text))
+    return queries
+
+
+def test_words_are_brought_in_where_they_tell(world: World) -> None:
+    start = Profile("start", {Similarity(): 0.6, Importance(): 0.4})
+
+    found = world.repo.tune(
+        AGENTS[0], worded(world, AGENTS[0], by_words=True), start=start, as_of=NOW
+    )
+
+    assert list(found.found.weights) == ["similarity", "importance", "keyword"]
+    assert 0.4 < found.found.weights["keyword"] < 0.8
+    assert list(found.start.weights) == ["similarity", "importance"]
+    assert found.proposed == found.found
+
+
+def test_words_that_tell_nothing_are_left_out_again(world: World) -> None:
+    """The memories that have them are labelled by meaning alone."""
+    queries = [
+        replace(query, query_text=" ".join(WORDS[place % 7 : place % 7 + 2]))
+        for place, query in enumerate(world.queries)
+    ]
+
+    found = world.repo.tune(None, queries, start=PLANTED, as_of=NOW)
+
+    assert list(found.found.weights) == ["similarity", "importance"]
+    assert sum(found.found.weights.values()) == pytest.approx(1)
+
+
+def test_one_signal_can_be_tuned_by_words(world: World) -> None:
+    queries = worded(world, AGENTS[0], by_words=True)[:12]
+
+    found = world.repo.tune(AGENTS[0], queries, start=MEANING.renamed("meaning"), as_of=NOW)
+
+    assert found.found.weights["keyword"] > 0.2
+
+
+def test_a_profile_with_words_gets_no_second_signal_of_them(world: World) -> None:
+    start = Profile("start", {Keyword(b=0.5): 0.5, Similarity(): 0.3, Usefulness(): 0.2})
+
+    found = world.repo.tune(
+        AGENTS[0], worded(world, AGENTS[0], by_words=True)[:12], start=start, as_of=NOW
+    )
+
+    assert [*found.found.signals] == [*start.signals]

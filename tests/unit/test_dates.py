@@ -1,0 +1,211 @@
+"""Periods that texts name, seen from a Wednesday evening."""
+
+from __future__ import annotations
+
+import sys
+from datetime import UTC, datetime, timedelta, timezone
+from typing import Any
+from zoneinfo import ZoneInfo
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from pgrecall import dates
+from pgrecall.dates import period_of, require_dates
+from pgrecall.errors import ExtraMissing, UnknownName
+
+NOW = datetime(2026, 8, 12, 21, tzinfo=UTC)
+
+NAMED: list[tuple[str, str, str]] = [
+    ("What did I do last week?", "2026-08-03", "2026-08-10"),
+    ("this week's notes", "2026-08-10", "2026-08-17"),
+    ("How did last week's rollout go?", "2026-08-03", "2026-08-10"),
+    ("last week on Monday", "2026-08-03", "2026-08-04"),
+    ("the call on Friday last week", "2026-08-07", "2026-08-08"),
+    ("What happened yesterday?", "2026-08-11", "2026-08-12"),
+    ("what was said today", "2026-08-12", "2026-08-13"),
+    ("the day before yesterday", "2026-08-10", "2026-08-11"),
+    ("yesterday at 17:30", "2026-08-11", "2026-08-12"),
+    ("What went wrong last night?", "2026-08-11", "2026-08-12"),
+    ("What did Ines say on Tuesday?", "2026-08-11", "2026-08-12"),
+    ("Thursday's review", "2026-08-06", "2026-08-07"),
+    ("which dispatcher called on Saturday night", "2026-08-08", "2026-08-09"),
+    ("What happened with 8A on Tuesday?", "2026-08-11", "2026-08-12"),
+    ("what did we take last Thursday", "2026-08-06", "2026-08-07"),
+    ("last month", "2026-07-01", "2026-08-01"),
+    ("earlier this month", "2026-08-01", "2026-09-01"),
+    ("what happened in May", "2026-05-01", "2026-06-01"),
+    ("in may", "2026-05-01", "2026-06-01"),
+    ("how was March", "2026-03-01", "2026-04-01"),
+    ("which releases went out in October?", "2025-10-01", "2025-11-01"),
+    ("in May this year", "2026-05-01", "2026-06-01"),
+    ("May 2025", "2025-05-01", "2025-06-01"),
+    ("the sales of dec 2024", "2024-12-01", "2025-01-01"),
+    ("June last year", "2025-06-01", "2025-07-01"),
+    ("last year in June", "2025-06-01", "2025-07-01"),
+    ("Q2 2025", "2025-04-01", "2025-07-01"),
+    ("last year", "2025-01-01", "2026-01-01"),
+    ("who joined in 2024?", "2024-01-01", "2025-01-01"),
+    ("what went live in autumn 2025", "2025-01-01", "2026-01-01"),
+    ("on 3 May 2024", "2024-05-03", "2024-05-04"),
+    ("on the 3rd of May", "2026-05-03", "2026-05-04"),
+    ("May 3rd, 2024", "2024-05-03", "2024-05-04"),
+    ("the minutes of 2024-05-03", "2024-05-03", "2024-05-04"),
+    ("invoices of 2024-05", "2024-05-01", "2024-06-01"),
+    ("two weeks ago", "2026-07-27", "2026-08-03"),
+    ("what did I plant a year ago", "2025-01-01", "2026-01-01"),
+    ("3 days ago", "2026-08-09", "2026-08-10"),
+    ("in the last two weeks", "2026-07-29", "2026-08-12T21:00"),
+    ("the past 10 days", "2026-08-02", "2026-08-12T21:00"),
+    ("between March and June", "2026-03-01", "2026-07-01"),
+    ("in early summer this year, June and July", "2026-06-01", "2026-08-01"),
+    ("in the 3rd quarter of 2025", "2025-01-01", "2026-01-01"),
+]
+
+NOTHING = [
+    "What do we pay for the mooring?",
+    "We stop at the Somme.",
+    "May I stay in Uzbekistan?",
+    "how long may I dig",
+    "until when may we merge on a Friday",
+    "a dog that may have eaten glass",
+    "Where we sat, the sun came in.",
+    "They march on.",
+    "mon ami",
+    "the pricing worker that is restarted every Thursday",
+    "what is it a month",
+    "how many days a week do I work",
+    "What does a day in the studio cost?",
+    "a second lorry",
+    "count ten seconds",
+    "for two weeks",
+    "after a week of lessons",
+    "Who chairs the committee now?",
+    "the 14:30 train",
+    "at noon",
+    "one of three",
+    "an eye for an eye",
+    "what about the 12th",
+    "3.5 metres, 2/3 of it, room 12",
+    "10 12 14",
+    "1000 bricks and ISO 27001",
+    "in the 90s",
+    "next week",
+    "tomorrow",
+    "what is planned in two weeks",
+    "in 2030",
+    "99999999999 years ago",
+    "…",
+    "",
+]
+
+OTHER_LANGUAGES: list[tuple[str, str, str, str]] = [
+    ("de", "Was war letzte Woche?", "2026-08-03", "2026-08-10"),
+    ("de", "am 3. Mai 2025", "2025-05-03", "2025-05-04"),
+    ("de", "am 3.5.2025", "2025-05-03", "2025-05-04"),
+    ("de", "Was war am Montag?", "2026-08-10", "2026-08-11"),
+    ("de", "vor zwei Wochen", "2026-07-27", "2026-08-03"),
+    ("fr", "qu'a-t-elle dit hier ?", "2026-08-11", "2026-08-12"),
+    ("fr", "en février", "2026-02-01", "2026-03-01"),
+    ("fr", "l'année dernière", "2025-01-01", "2026-01-01"),
+    ("es", "en junio de 2025", "2025-06-01", "2025-07-01"),
+    ("nl", "vorige maand", "2026-07-01", "2026-08-01"),
+    ("pt", "semana passada", "2026-08-03", "2026-08-10"),
+    ("ru", "на прошлой неделе", "2026-08-03", "2026-08-10"),
+]
+
+
+@pytest.mark.parametrize(("text", "start", "end"), NAMED)
+def test_a_period_is_found(text: str, start: str, end: str) -> None:
+    found = period_of(text, as_of=NOW)
+
+    assert found is not None
+    assert [one.strftime("%FT%R") for one in found] == [
+        datetime.fromisoformat(one).strftime("%FT%R") for one in (start, end)
+    ]
+
+
+@pytest.mark.parametrize("text", NOTHING)
+def test_what_only_looks_like_a_date_is_none(text: str) -> None:
+    assert period_of(text, as_of=NOW) is None
+
+
+@pytest.mark.parametrize(("language", "text", "start", "end"), OTHER_LANGUAGES)
+def test_other_languages_are_looked_at_where_named(
+    language: str, text: str, start: str, end: str
+) -> None:
+    found = period_of(text, language, as_of=NOW)
+
+    assert found is not None
+    assert [f"{one:%F}" for one in found] == [start, end]
+
+
+def test_another_language_has_false_friends_of_its_own() -> None:
+    assert period_of("So war das: die drei, die da kamen", "de", as_of=NOW) is None
+
+
+@pytest.mark.parametrize(
+    "zone", [timezone(timedelta(hours=-9)), ZoneInfo("Pacific/Auckland"), UTC], ids=str
+)
+def test_days_are_those_of_the_zone_of_as_of(zone: Any) -> None:
+    here = NOW.astimezone(zone)
+
+    found = period_of("What did I do yesterday?", as_of=here)
+
+    yesterday = here.date() - timedelta(days=1)
+    assert found == (
+        datetime(*yesterday.timetuple()[:3], tzinfo=zone),
+        datetime(*here.timetuple()[:3], tzinfo=zone),
+    )
+
+
+def test_without_as_of_it_is_seen_from_now() -> None:
+    found = period_of("today")
+
+    assert found is not None
+    assert found[0] <= datetime.now(UTC) < found[1] + timedelta(seconds=5)
+
+
+@pytest.mark.parametrize("year", [1, 2, 9999])
+@pytest.mark.parametrize("text", ["last week", "this year", "yesterday", "last 3000 years"])
+def test_moments_at_the_ends_of_the_calendar_are_no_error(text: str, year: int) -> None:
+    found = period_of(text, as_of=datetime(year, 12, 30, tzinfo=UTC))
+
+    assert found is None or found[0] < found[1]
+
+
+PARTS = (
+    *("last", "this", "May", "3", "2024", "week", "Monday", "two", "ago", "in", "of", "the"),
+    *("and", "3.5", "a", "-", "Q2", "year", "ten", "days", "②", "Ⅳ", "9" * 20, "12:30"),
+    *("\0", "'s", "²", "٢٠٢٤", "tonight", "may,", "between"),
+)
+
+
+@given(text=st.lists(st.sampled_from(PARTS), max_size=8).map(" ".join) | st.text(max_size=60))
+@settings(deadline=None, max_examples=200, derandomize=True)
+def test_any_text_has_a_period_or_none(text: str) -> None:
+    found = period_of(text, as_of=NOW)
+
+    assert found is None or (found[0] < found[1] and found[0] <= NOW)
+
+
+def test_dates_name_a_language() -> None:
+    assert require_dates(None) is None
+    assert require_dates("auto") == "en"
+    assert require_dates("de") == "de"
+
+
+@pytest.mark.parametrize("bad", ["", "AUTO", "xx", "en-GB", "../en", True, ["en"], 7])
+def test_what_is_no_language_is_refused(bad: object) -> None:
+    with pytest.raises(UnknownName, match="dates must be 'auto'"):
+        require_dates(bad)
+
+
+def test_without_the_library_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    dates._languages.cache_clear()
+    monkeypatch.setitem(sys.modules, "dateparser.data.languages_info", None)
+
+    with pytest.raises(ExtraMissing, match=r"pip install 'pgrecall\[dates\]'"):
+        require_dates("auto")
+    assert require_dates(None) is None
