@@ -150,8 +150,7 @@ def _(signal: EntityOverlap, values: Mapping[str, Any], as_of: datetime) -> floa
 
 @_value.register
 def _(signal: Keyword, values: Mapping[str, Any], as_of: datetime) -> float:
-    long = max((values.get("bytes") or 0) / signal.pivot, 1.0)
-    return _clamped(values.get("keyword") or 0.0) / (1 - signal.b + signal.b * long)
+    return _clamped(values.get("keyword") or 0.0) / signal.divisor(values.get("bytes") or 0)
 
 
 @_value.register

@@ -251,6 +251,10 @@ class Keyword(Signal):
                 f"keyword: pivot must lie within 1 and 1e9 bytes, got {shortened(self.pivot)}"
             )
 
+    def divisor(self, size: int) -> float:
+        """By what the share of a memory of `size` bytes is divided: 1 up to the pivot."""
+        return 1 - self.b + self.b * max(size / self.pivot, 1.0)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Time(Signal):

@@ -26,6 +26,8 @@ SEARCHES: dict[str, dict[str, Any]] = {
     "search, touch": {"touch": True},
     "search, hybrid": {"touch": False, "profile": "hybrid"},
 }
+# Named, since the default has not always been the same.
+PROFILE = "five_factor"
 Vector = list[float]
 
 dice = random.Random(0)
@@ -67,7 +69,8 @@ def main(url: str) -> dict[str, float]:
             repo.search(owner, query)
     alone.execute(text("VACUUM ANALYZE"))
     one = alone.scalar(text("SELECT count(*) FROM pg_proc WHERE proname = 'recall'"))
-    recall = "recall" if one else "recall_five_factor"
+    name, profile = ("recall", f", profile => '{PROFILE}'") if one else (f"recall_{PROFILE}", "")
+    recall = f"SELECT * FROM pgrecall.{name}(:owner, CAST(:query AS vector){profile})"
     found = {}
     for owner in ("big", "mid", "small"):
         search = partial(_search, repo, owner, queries)
@@ -76,8 +79,12 @@ def main(url: str) -> dict[str, float]:
         found[f"psql, {OWNERS[owner]:,}"] = timed(
             partial(_recall, alone, recall, owner, queries), 40
         )
-    found["explain"] = timed(lambda: repo.explain("mid", ids["mid"][3], queries[0]), 40)
-    found["context"] = timed(lambda: repo.context("mid", queries[0], touch=False), 40)
+    found["explain"] = timed(
+        lambda: repo.explain("mid", ids["mid"][3], queries[0], profile=PROFILE), 40
+    )
+    found["context"] = timed(
+        lambda: repo.context("mid", queries[0], profile=PROFILE, touch=False), 40
+    )
     found["touch"] = timed(lambda: repo.touch("mid", dice.sample(ids["mid"], 10)), 200)
     found["add"] = timed(lambda: repo.add("adds", memory(0)), 200)
     found["add_many, 1,000"] = timed(
@@ -94,16 +101,15 @@ def main(url: str) -> dict[str, float]:
 
 
 def _search(repo: MemoryRepository, owner: str, queries: list[Vector], **more: Any) -> object:
-    if "profile" in more:
+    profile = more.pop("profile", PROFILE)
+    if profile != PROFILE:
         more["query_text"] = " ".join(dice.choices(WORDS, k=3))
-    return repo.search(owner, dice.choice(queries), **more)
+    return repo.search(owner, dice.choice(queries), profile=profile, **more)
 
 
-def _recall(connection: Connection, name: str, owner: str, queries: list[Vector]) -> object:
-    statement = f"SELECT * FROM pgrecall.{name}(:owner, CAST(:query AS vector))"
-    return connection.execute(
-        text(statement), {"owner": owner, "query": str(dice.choice(queries))}
-    ).all()
+def _recall(connection: Connection, recall: str, owner: str, queries: list[Vector]) -> object:
+    arguments = {"owner": owner, "query": str(dice.choice(queries))}
+    return connection.execute(text(recall), arguments).all()
 
 
 if __name__ == "__main__":

@@ -74,7 +74,7 @@ def _table(hits: Sequence[ScoredMemory], ids: Mapping[UUID, str], as_of: datetim
         for signal in hits[0].signals
         if any(hit.contributions[signal] >= LEAST_SHOWN for hit in hits)
     ]
-    has_rest = len(shown) < len(hits[0].signals)
+    rest = [signal for signal in hits[0].signals if signal not in shown]
     table = Table(show_edge=False, pad_edge=False)
     table.add_column("#", justify="right", style="dim")
     table.add_column("id", style="dim", no_wrap=True)
@@ -83,7 +83,7 @@ def _table(hits: Sequence[ScoredMemory], ids: Mapping[UUID, str], as_of: datetim
     for signal in shown:
         style = colors.get(signal, "")
         table.add_column(signal, justify="right", style=style, max_width=5, overflow="fold")
-    if has_rest:
+    if rest:
         table.add_column("rest", justify="right", style="dim", no_wrap=True)
     table.add_column("age", justify="right", no_wrap=True)
     table.add_column("memory", ratio=1, overflow="fold")
@@ -94,7 +94,7 @@ def _table(hits: Sequence[ScoredMemory], ids: Mapping[UUID, str], as_of: datetim
             f"{hit.score:.3f}",
             _bar(hit.contributions),
             *(_share(hit.contributions[signal]) for signal in shown),
-            *([_share(hit.score - sum(map(hit.contributions.__getitem__, shown)))] * has_rest),
+            *([_share(sum(hit.contributions[signal] for signal in rest))] if rest else []),
             age(hit.memory.created_at, as_of),
             _one_line(hit),
         )

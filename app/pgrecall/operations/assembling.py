@@ -13,7 +13,7 @@ from pgrecall.embedding import VectorLike
 from pgrecall.errors import InputError
 from pgrecall.hits import Strategy
 from pgrecall.operations.candidates import MAX_K, through_indexes
-from pgrecall.operations.question import Question, chosen_profile
+from pgrecall.operations.question import Question
 from pgrecall.operations.ranking import hit, require_strategy, touched
 from pgrecall.profile import Profile
 from pgrecall.quoting import shortened
@@ -105,8 +105,14 @@ def context(
     consider = require_count("consider", consider, at_least=most, at_most=MAX_CONSIDERED)
     chosen = context_style.named(style)
     min_score = require_share("min_score", arguments.pop("min_score", None)) or 0.0
-    floor = chosen_profile(arguments).min_relevance
-    asked = Question.of(tables, agent_id, embedding, k=consider, arguments=arguments, floor=floor)
+    asked = Question.of(
+        tables,
+        agent_id,
+        embedding,
+        k=consider,
+        arguments=arguments,
+        floor=lambda profile: profile.min_relevance,
+    )
     floor = asked.search.min_relevance
     added = chosen.added((yield CountTokens(chosen.samples)))
     packing = Packing(

@@ -87,8 +87,7 @@ def evaluate(
     """
     require_aware("as_of", as_of)
     asked = with_owners(tables, dated(checked_queries(queries), dates, as_of), agent_id, agents)
-    for query in asked:
-        owners_with(tables, query, teams)
+    owners_with(tables, asked[0], teams)
     ranked = tuple(checked_profile(profile) for profile in _several(profiles))
     k = require_count("k", k, at_least=1, at_most=MAX_K)
     seed = require_count("seed", seed, at_least=0, at_most=2**63)
@@ -100,18 +99,21 @@ def evaluate(
         raise InputError("min_similarity needs a vector or a text in every query")
     chosen = Filters.of(filters)
     answers = answered(asked)
-    vectors = yield from embedded_queries(answers)
+    vectors = yield from embedded_queries(asked)
     chosen = yield from narrowing(tables, chosen)
     given = {name: cast("float", floor) for name, floor in floors.items() if floor is not None}
+    of_answers = [
+        vector for query, vector in zip(asked, vectors, strict=True) if query.relevant
+    ]
     found = yield from measured(
-        tables, teams, answers, vectors, ranked, k, chosen, given, as_of, seed
+        tables, teams, answers, of_answers, ranked, k, chosen, given, as_of, seed
     )
     if len(answers) == len(asked):
         return found
     arguments: SearchArguments = {**filters, "teams": teams, "as_of": as_of, **floors}
     return replace(
         found,
-        floors=(yield from flooring.floors(tables, asked, ranked[0], k, arguments)),
+        floors=(yield from flooring.floors(tables, asked, vectors, ranked[0], k, arguments)),
     )
 
 

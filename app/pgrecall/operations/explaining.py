@@ -48,7 +48,7 @@ def explain(
     Raises MemoryNotFound when neither the agent nor one of the teams has the memory.
     """
     [memory_id] = require_ids([memory_id])
-    asked = Question.of(tables, agent_id, embedding, k=k, arguments=arguments, floor=0.0)
+    asked = Question.of(tables, agent_id, embedding, k=k, arguments=arguments, floor=lambda _: 0.0)
     wanted = yield from asked.resolved(tables)
     parameters = wanted.parameters | {"id": memory_id}
     describe = statements.described(tables, wanted)
@@ -164,7 +164,7 @@ def _of_words(signal: Signal, wanted: Search, found: ScoredMemory) -> dict[str, 
     if not isinstance(signal, Keyword) or wanted.query_text is None:
         return {}
     size = len(found.memory.content.encode())
-    factor = 1 / (1 - signal.b + signal.b * max(size / signal.pivot, 1.0))
+    factor = 1 / signal.divisor(size)
     return {"of_terms": found.signals[signal.name] / factor, "length_factor": factor}
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Self
 
@@ -53,11 +53,12 @@ class Question:
         *,
         k: int,
         arguments: SearchArguments,
-        floor: float | None = None,
+        floor: Callable[[Profile], float] | None = None,
     ) -> Self:
         """Checks everything that can be checked without a database. Raises InputError.
 
-        `floor` is the min_relevance where none is given and there is something to compare with.
+        `floor` tells the min_relevance of a profile where none is given and there is something to
+        compare with.
         """
         agent_id = require_owner(tables, agent_id)
         require_count("k", k, at_least=1, at_most=MAX_K)
@@ -84,13 +85,13 @@ class Question:
         min_similarity = require_share("min_similarity", arguments.get("min_similarity"))
         if embedding is None and min_similarity is not None:
             raise InputError("min_similarity needs a query vector or text")
+        chosen = _profile(arguments)
         min_relevance = require_share("min_relevance", arguments.get("min_relevance"))
         if embedding is None and query_text is None:
             if min_relevance is not None:
                 raise InputError("min_relevance needs a query vector or text")
-        elif min_relevance is None:
-            min_relevance = floor
-        chosen = chosen_profile(arguments)
+        elif min_relevance is None and floor is not None:
+            min_relevance = floor(chosen)
         expand_session, lend = _turns(arguments)
         reads_words = any(isinstance(signal, Keyword) for signal in chosen.signals)
         wanted = Search(
@@ -117,13 +118,14 @@ class Question:
             entities_from_text=reads_entities and query_entities is None,
         )
 
-    def resolved(self, tables: Tables) -> Operation[Search]:
-        """The search with its text embedded and, if need be, its entities found."""
-        vector = self.embedding
+    def resolved(self, tables: Tables, query: StoredVector | None = None) -> Operation[Search]:
+        """The search with its text embedded, unless `query` is its vector, and, if need be, its
+        entities found.
+        """
+        vector = None if query is not None else self.embedding
         if isinstance(vector, str):
             embedded: Embedded = yield Embed((vector,), as_query=True)
             vector = embedded.vectors[0]
-        query: StoredVector | None = None
         if vector is not None:
             layout: Layout = yield Inspect()
             query = layout.vector(vector)
@@ -187,7 +189,7 @@ def _redistributed(wanted: Search) -> Profile:
     return wanted.profile.without(*(name for name, is_told in told.items() if not is_told))
 
 
-def chosen_profile(arguments: SearchArguments) -> Profile:
+def _profile(arguments: SearchArguments) -> Profile:
     """The profile that these arguments rank by; raises InputError."""
     profile = checked_profile(arguments.get("profile", profiles.DEFAULT))
     normalise = arguments.get("normalise_weights", False)

@@ -97,8 +97,7 @@ def tune(
     require_aware("as_of", as_of)
     named = with_owners(tables, dated(checked_queries(queries), dates, as_of), agent_id, agents)
     asked = answered(named)
-    for query in asked:
-        owners_with(tables, query, teams)
+    owners_with(tables, asked[0], teams)
     _require_enough(len(asked), len(asked))
     profile = checked_profile(start)
     searched = _with_keyword(profile, asked)

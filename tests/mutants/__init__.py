@@ -1,0 +1,1 @@
+"""Tests of the tests: what breaks a guard has to make one of them fail."""
