@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from numbers import Real
 from typing import Any
 
 from pgrecall.errors import InputError
@@ -13,6 +14,13 @@ from pgrecall.quoting import shortened
 from pgrecall.scored_memory import RECORD_DECIMALS
 
 STEP = 10**RECORD_DECIMALS
+
+
+def require_precision(value: object) -> float:
+    """Above 0 and at most 1; raises InputError."""
+    if isinstance(value, bool) or not isinstance(value, Real) or not 0 < value <= 1:
+        raise InputError(f"precision must lie within 0 and 1, got {shortened(value)}")
+    return float(value)
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,9 +104,8 @@ class FloorEvaluation:
     def proposed(self, precision: float) -> Floor | None:
         """The floor by which most questions without an answer return nothing, where at least this
         share of all that do have none; None where no floor keeps to that."""
-        if isinstance(precision, bool) or not 0 < precision <= 1:
-            raise InputError(f"precision must lie within 0 and 1, got {shortened(precision)}")
-        kept = [one for one in self.floors if (one.precision or 0) >= precision and one.silent]
+        least = require_precision(precision)
+        kept = [one for one in self.floors if (one.precision or 0) >= least and one.silent]
         return max(kept, key=lambda one: (one.silent, -one.min_relevance), default=None)
 
     def record(self) -> dict[str, Any]:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from pgrecall.evaluation import Difference, Evaluation, ProfileEvaluation
+from pgrecall.floors import Floor
 from pgrecall.profile import Profile
 from pgrecall.profile_file import as_values
 
@@ -26,6 +27,8 @@ class Tuning:
     """The same over those kept back."""
     questions: int
     """How many different ones were kept back; copies of a question count once."""
+    precision: float | None = None
+    """That which a floor was asked for with."""
 
     @property
     def difference(self) -> Difference:
@@ -58,10 +61,25 @@ class Tuning:
         return "better" if difference.low > 0 and self.questions >= FEWEST else "thin"
 
     @property
+    def floor(self) -> Floor | None:
+        """What the floor chosen by the training part, for that precision, does to the part kept
+        back; None where no floor keeps to the precision, or none was asked for."""
+        chosen_by, judged_by = self.training.floors, self.held_out.floors
+        if self.precision is None or chosen_by is None or judged_by is None:
+            return None
+        chosen = chosen_by.proposed(self.precision)
+        return None if chosen is None else judged_by.at(chosen.min_relevance)
+
+    @property
     def proposed(self) -> Profile | None:
-        """`found`, unless it is no better than `start` on the held-out queries, or worse than a
-        baseline."""
-        return self.found if self.verdict in ("better", "thin") else None
+        """`found`, with the floor if there is one, unless it is no better than `start` on the
+        held-out queries, or worse than a baseline."""
+        if self.verdict not in ("better", "thin"):
+            return None
+        floor = self.floor
+        return (
+            self.found if floor is None else replace(self.found, min_relevance=floor.min_relevance)
+        )
 
     def record(self) -> dict[str, Any]:
         """The tuning as plain JSON values."""
@@ -72,6 +90,7 @@ class Tuning:
             "found": as_values(self.found),
             "training": self.training.record(),
             "held_out": self.held_out.record(),
+            "floor": None if self.floor is None else self.floor.record(),
         }
 
 

@@ -177,3 +177,32 @@ def test_floors_are_drawn(tmp_path: Path) -> None:
     drawn = (tmp_path / "floors.svg").read_text()
     assert drawn.startswith("<?xml")
     assert len(drawn) > 5_000
+
+
+def test_a_tuning_proposes_a_floor_by_one_part_and_judges_it_by_the_other(
+    world: tuple[MemoryRepository, list[LabelledQuery]],
+) -> None:
+    repo, _ = world
+    dice = random.Random("tuned")
+    memories = [
+        NewMemory(f"answer {n}", embedding=similar(0.9), importance=dice.random())
+        for n in range(40)
+    ]
+    ids = repo.add_many("tuned", memories)
+    known = [LabelledQuery(at(n / 10), [ids[n]]) for n in range(40)]
+    unknown = [LabelledQuery(at(120 + n / 10), []) for n in range(10)]
+
+    found = repo.tune("tuned", [*known, *unknown], start="five_factor", precision=0.9, as_of=NOW)
+
+    assert found.training.floors is not None
+    chosen = found.training.floors.proposed(0.9)
+    assert chosen is not None and found.floor is not None
+    assert found.floor.min_relevance == chosen.min_relevance
+    assert (found.floor.silent, found.floor.lost) == (1.0, 0.0)
+    if found.proposed is not None:
+        assert found.proposed.min_relevance == chosen.min_relevance
+    assert repo.tune("tuned", known, start="five_factor", as_of=NOW).floor is None
+    with pytest.raises(InputError, match="precision needs queries that no memory answers"):
+        repo.tune("tuned", [*known, unknown[0]], start="five_factor", precision=0.9)
+    with pytest.raises(InputError, match="precision must lie within 0 and 1"):
+        repo.tune("tuned", [*known, *unknown], precision=0.0)

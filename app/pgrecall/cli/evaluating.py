@@ -13,7 +13,7 @@ from pgrecall import chart
 from pgrecall.cli.app import App
 from pgrecall.cli.asking import AsOf, Dates, MinScore, MinSimilarity, Teams
 from pgrecall.cli.database import Agents, AsJson, DatabaseUrl, Schema, repository
-from pgrecall.cli.flooring import print_floors
+from pgrecall.cli.flooring import Precision, print_floors
 from pgrecall.cli.labelled import QueriesFile, Recorded, Seed, queries_of, require_source
 from pgrecall.cli.output import complaints, console, plain, print_json, require_writable
 from pgrecall.cli.profiling import named_or_loaded
@@ -48,13 +48,7 @@ def evaluate(
     min_similarity: MinSimilarity = None,
     team: Teams = None,
     as_of: AsOf = None,
-    precision: Annotated[
-        float | None,
-        typer.Option(
-            help="Propose the min_relevance by which at least this share of the questions that "
-            "return nothing have no answer.",
-        ),
-    ] = None,
+    precision: Precision = None,
     dates: Dates = None,
     seed: Seed = 0,
     plot: Annotated[

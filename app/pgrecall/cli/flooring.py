@@ -2,11 +2,22 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
+import typer
 from rich.table import Table
 
 from pgrecall.cli.output import console, plain
 from pgrecall.errors import InputError
 from pgrecall.floors import Floor, FloorEvaluation
+
+Precision = Annotated[
+    float | None,
+    typer.Option(
+        help="Propose the min_relevance by which at least this share of the questions that "
+        "return nothing have no answer.",
+    ),
+]
 
 STEPS = 20
 """Floors shown, evenly from 0 to 1, as far as they leave anything."""

@@ -15,11 +15,13 @@ from pgrecall.cli.app import App
 from pgrecall.cli.asking import AsOf, Dates, Teams
 from pgrecall.cli.database import Agents, AsJson, DatabaseUrl, Schema, repository
 from pgrecall.cli.evaluating import print_evaluation, warn_of_missing
+from pgrecall.cli.flooring import Precision
 from pgrecall.cli.labelled import QueriesFile, Recorded, Seed, queries_of, require_source
 from pgrecall.cli.output import complaints, console, plain, print_json, require_writable
 from pgrecall.cli.profiling import named_or_loaded
 from pgrecall.cli.times import moment
 from pgrecall.errors import InputError
+from pgrecall.floors import Floor
 from pgrecall.profile import Profile
 from pgrecall.profiles import DEFAULT
 from pgrecall.schema import DEFAULT_SCHEMA
@@ -58,6 +60,7 @@ def tune(
     team: Teams = None,
     as_of: AsOf = None,
     dates: Dates = None,
+    precision: Precision = None,
     seed: Seed = 0,
     database_url: DatabaseUrl = None,
     schema: Schema = DEFAULT_SCHEMA,
@@ -68,6 +71,7 @@ def tune(
     Chosen by one part of the labelled queries and judged by the other; nothing is written unless it
     does better there, and no worse than similarity alone, keyword alone and hybrid. Where queries
     have a text, a profile without keyword may be given it. Of several agents each is in one part.
+    With --precision a floor of relevance is proposed too, by the queries that name no memory.
     The same seed gives the same profile.
     """
     require_source(file, recorded=recorded)
@@ -94,6 +98,7 @@ def tune(
             teams=team or (),
             as_of=at,
             dates=dates,
+            precision=precision,
             seed=seed,
             on_progress=lambda done, of: progress.update(task, completed=done, total=of),
         )
@@ -137,8 +142,22 @@ def _print(found: Tuning) -> None:
     print_evaluation(found.held_out)
     if found.questions < FEWEST:
         console.print(f"[yellow]only {found.questions} queries were kept back[/]")
+    if found.precision is not None:
+        _print_floor(found.floor, found.precision, found.held_out.k)
     verdict = f"[red]{found.verdict}; nothing is proposed[/]"
     console.print(VERDICTS.get(found.verdict, verdict))
+
+
+def _print_floor(floor: Floor | None, precision: float, k: int) -> None:
+    if floor is None:
+        console.print(f"[yellow]no floor keeps to a precision of {precision:g}[/]")
+        return
+    console.print(
+        f"proposed floor: min_relevance {floor.min_relevance:.3f}. Of the queries kept back "
+        f"{floor.silent:.0%} of those without an answer return nothing, and {floor.lost:.0%} of "
+        f"the others; recall@{k} {floor.recall:.3f}",
+        highlight=False,
+    )
 
 
 def _half_life(profile: Profile) -> float | None:

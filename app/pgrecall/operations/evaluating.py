@@ -102,11 +102,9 @@ def evaluate(
     vectors = yield from embedded_queries(asked)
     chosen = yield from narrowing(tables, chosen)
     given = {name: cast("float", floor) for name, floor in floors.items() if floor is not None}
-    of_answers = [
-        vector for query, vector in zip(asked, vectors, strict=True) if query.relevant
-    ]
     found = yield from measured(
-        tables, teams, answers, of_answers, ranked, k, chosen, given, as_of, seed
+        *(tables, teams, answers, of_answered(asked, vectors)),
+        *(ranked, k, chosen, given, as_of, seed),
     )
     if len(answers) == len(asked):
         return found
@@ -275,6 +273,13 @@ def answered(asked: Sequence[CheckedQuery]) -> list[CheckedQuery]:
     if not found:
         raise InputError("no labelled query names a memory that answers it")
     return found
+
+
+def of_answered(
+    asked: Sequence[CheckedQuery], vectors: Sequence[StoredVector | None]
+) -> list[StoredVector | None]:
+    """The vectors of those that some memory answers."""
+    return [vector for query, vector in zip(asked, vectors, strict=True) if query.relevant]
 
 
 def dated(

@@ -17,7 +17,9 @@ from pgrecall.checked_query import CheckedQuery
 from pgrecall.embedding import StoredVector
 from pgrecall.errors import InputError
 from pgrecall.filters import FilterArguments, Filters
+from pgrecall.floors import require_precision
 from pgrecall.labelled_query import LabelledQuery
+from pgrecall.operations import flooring
 from pgrecall.operations.evaluating import (
     answered,
     by_owner,
@@ -27,6 +29,7 @@ from pgrecall.operations.evaluating import (
     hand_over_labels,
     hand_over_queries,
     measured,
+    of_answered,
     owners_of,
     owners_with,
     shape_of,
@@ -38,6 +41,7 @@ from pgrecall.operations.question import MAX_K, checked_profile, narrowing
 from pgrecall.profile import Profile
 from pgrecall.quoting import shortened
 from pgrecall.schema import Tables
+from pgrecall.search_arguments import SearchArguments
 from pgrecall.signals import Curve, Keyword, Recency, rate_of
 from pgrecall.statements import TuningShape, weights_name
 from pgrecall.steps import Execute, Operation
@@ -49,6 +53,8 @@ from pgrecall.validation import (
     require_given_share,
 )
 from pgrecall.weight_search import ROUNDS, Candidate, searching
+
+Part = tuple[list[CheckedQuery], list[StoredVector | None]]
 
 FEWEST_QUERIES = 10
 LEAST_WEIGHT = 0.01
@@ -71,6 +77,7 @@ def tune(
     teams: Sequence[str] = (),
     as_of: datetime | None = None,
     dates: str | None = None,
+    precision: float | None = None,
     seed: int = 0,
     on_progress: Callable[[int, int], Any] | None = None,
     **filters: Unpack[FilterArguments],
@@ -92,12 +99,18 @@ def tune(
     Whose memories queries are about is told as in `evaluate`. Of several owners, a share `held_out`
     is kept back, each with all its queries.
 
+    With `precision`, queries that no memory answers are divided alike, and a floor is proposed too
+    (`Tuning.floor`): the `min_relevance` by which most of those of the training part return
+    nothing, where at least this share of all that return nothing have no answer.
+
     Raises InputError and its children.
     """
     require_aware("as_of", as_of)
     named = with_owners(tables, dated(checked_queries(queries), dates, as_of), agent_id, agents)
     asked = answered(named)
     owners_with(tables, asked[0], teams)
+    if precision is not None:
+        precision = require_precision(precision)
     _require_enough(len(asked), len(asked))
     profile = checked_profile(start)
     searched = _with_keyword(profile, asked)
@@ -112,32 +125,37 @@ def tune(
     of_owners = len(by_owner(asked)) > 1
     _number_kept_back(share, len(by_owner(asked)) if of_owners else len(asked), of_owners)
     chosen = Filters.of(filters)
-    vectors = yield from embedded_queries(asked)
+    embedded = yield from embedded_queries(named)
+    vectors = of_answered(named, embedded)
     questions = list(map(_question, asked, vectors))
     _require_enough(len(set(questions)), len(questions))
     units = [query.agent_id for query in asked] if of_owners else questions
     kept_back = _kept_back(units, share, seed, of_owners)
+    no_answer = None
+    if precision is not None:
+        no_answer = _divided(named, embedded, kept_back if of_owners else None, share, seed)
     chosen = yield from narrowing(tables, chosen)
-    parts: list[tuple[list[CheckedQuery], list[StoredVector | None]]] = [([], []), ([], [])]
-    for query, vector, unit in zip(asked, vectors, units, strict=True):
-        queries_there, vectors_there = parts[unit in kept_back]
-        queries_there.append(query)
-        vectors_there.append(vector)
+    parts = _parts(asked, vectors, units, kept_back)
     best, free = yield from _best(
         tables, teams, *parts[0], searched, profile, chosen, as_of, seed, on_progress
     )
     found = _tuned(profile, searched, best, free)
+    arguments: SearchArguments = {**filters, "teams": teams, "as_of": as_of}
     evaluations = []
-    for part in parts:
+    for number, part in enumerate(parts):
         evaluation = yield from measured(
             tables, teams, *part, (profile, found), k, chosen, {}, as_of, seed
         )
+        if no_answer is not None:
+            both = [one + other for one, other in zip(part, no_answer[number], strict=True)]
+            of_floors = yield from flooring.floors(tables, *both, found, k, arguments)
+            evaluation = replace(evaluation, floors=of_floors)
         evaluations.append(evaluation)
     training, held_back = evaluations
     different = {
         question for question, unit in zip(questions, units, strict=True) if unit in kept_back
     }
-    return Tuning(profile, found, training, held_back, len(different))
+    return Tuning(profile, found, training, held_back, len(different), precision)
 
 
 def _with_keyword(profile: Profile, asked: Sequence[CheckedQuery]) -> Profile:
@@ -196,6 +214,47 @@ def _kept_back(
     number = _number_kept_back(share, len(different), of_owners)
     Random(seed).shuffle(different)
     return set(different[:number])
+
+
+def _parts(
+    asked: Sequence[CheckedQuery],
+    vectors: Sequence[StoredVector | None],
+    units: Sequence[Hashable],
+    kept_back: set[Hashable],
+) -> tuple[Part, Part]:
+    """The queries that are tuned by, and those kept back."""
+    parts: tuple[Part, Part] = ([], []), ([], [])
+    for query, vector, unit in zip(asked, vectors, units, strict=True):
+        queries_there, vectors_there = parts[unit in kept_back]
+        queries_there.append(query)
+        vectors_there.append(vector)
+    return parts
+
+
+def _divided(
+    asked: Sequence[CheckedQuery],
+    vectors: Sequence[StoredVector | None],
+    owners: set[Hashable] | None,
+    share: float,
+    seed: int,
+) -> tuple[Part, Part]:
+    """The queries that no memory answers, by chance or with these owners kept back."""
+    pairs = [
+        (query, vector) for query, vector in zip(asked, vectors, strict=True) if not query.relevant
+    ]
+    queries, theirs = [query for query, _ in pairs], [vector for _, vector in pairs]
+    if owners is None:
+        questions = list(map(_question, queries, theirs))
+        different = list(dict.fromkeys(questions))
+        Random(seed).shuffle(different)
+        parts = _parts(queries, theirs, questions, set(different[: round(share * len(different))]))
+    else:
+        parts = _parts(queries, theirs, [query.agent_id for query in queries], owners)
+    if not all(there for there, _ in parts):
+        raise InputError(
+            f"precision needs queries that no memory answers in both parts, got {len(queries)}"
+        )
+    return parts
 
 
 def _number_kept_back(share: float, units: int, of_owners: bool) -> int:
