@@ -471,7 +471,7 @@ CREATE TABLE pgrecall.memory_usage (
     CONSTRAINT ck_memory_usage_success_count CHECK ((success_count >= 0))
 )
 WITH (fillfactor='70');
-ALTER TABLE ONLY pgrecall.memory_usage ALTER COLUMN agent_id SET (n_distinct=-0.005);
+ALTER TABLE ONLY pgrecall.memory_usage ALTER COLUMN agent_id SET (n_distinct=-0.01);
 
 --
 -- Name: TABLE memory_usage; Type: COMMENT; Schema: pgrecall; Owner: -

@@ -5,12 +5,12 @@
 -- are read once, for all terms.
 -- A term that no owner has tells nothing apart: it counts for none. `others` are owners searched beside
 -- these. `moment` is one that was asked about explicitly: what was created later is not counted.
--- Fewer rows are promised than large owners have memories, so that a search hashes these rows, not
--- the memories with their embeddings.
+-- Fewer rows are promised than an owner has memories by any plan (200, where statistics do not name
+-- it), so that a search hashes these rows, not the memories with their embeddings.
 CREATE OR REPLACE FUNCTION keyword_shares(
     owners text[], query_text text, others text[] DEFAULT '{}', moment timestamptz DEFAULT NULL)
     RETURNS TABLE (agent_id text, memory_id uuid, share float8, coverage float8)
-    LANGUAGE plpgsql STABLE PARALLEL SAFE ROWS 1000
+    LANGUAGE plpgsql STABLE PARALLEL SAFE ROWS 100
     SET search_path FROM CURRENT
     SET enable_seqscan = off
     SET enable_indexscan = off
