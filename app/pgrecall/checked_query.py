@@ -9,6 +9,7 @@ from typing import Any
 from uuid import UUID
 
 from pgrecall.dates import Period
+from pgrecall.embedding import StoredVector
 from pgrecall.errors import InputError
 from pgrecall.labelled_query import LabelledQuery
 from pgrecall.quoting import shortened
@@ -28,7 +29,7 @@ MAX_GAIN = 1e6
 
 @dataclass(frozen=True, slots=True)
 class CheckedQuery:
-    """As LabelledQuery; the vector is checked where the database's layout is known."""
+    """As LabelledQuery."""
 
     query: Any
     relevant: Mapping[UUID, float]
@@ -39,6 +40,8 @@ class CheckedQuery:
     agent_id: str | None
     recorded: bool
     query_time: Period | None
+    vector: StoredVector | None = None
+    """That of `query`, once it is embedded and checked by the database's layout."""
 
 
 def checked_query(query: object) -> CheckedQuery:

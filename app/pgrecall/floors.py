@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from numbers import Real
 from typing import Any
 
 from pgrecall.errors import InputError
@@ -18,7 +17,7 @@ STEP = 10**RECORD_DECIMALS
 
 def require_precision(value: object) -> float:
     """Above 0 and at most 1; raises InputError."""
-    if isinstance(value, bool) or not isinstance(value, Real) or not 0 < value <= 1:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value <= 1:
         raise InputError(f"precision must lie within 0 and 1, got {shortened(value)}")
     return float(value)
 

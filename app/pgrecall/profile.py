@@ -11,7 +11,8 @@ from typing import Literal, get_args
 
 from pgrecall.errors import InvalidProfile, UnknownName
 from pgrecall.quoting import listed, shortened
-from pgrecall.signals import Recency, Signal, Trust, is_storable
+from pgrecall.schema.limits import is_storable
+from pgrecall.signals import Recency, Signal, Trust
 
 AccessedBy = Literal["retrieval", "use"]
 

@@ -8,7 +8,6 @@ independently so that each can check the other.
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
@@ -17,11 +16,10 @@ from typing import Any, ClassVar, TypeVar
 
 from pgrecall.errors import InvalidProfile
 from pgrecall.quoting import shortened
+from pgrecall.schema.limits import SMALLEST_SHARE, is_storable
 
 E = TypeVar("E", bound=StrEnum)
 
-SMALLEST_SHARE = 1e-100
-"""A share is 0 or at least this: products of smaller numbers underflow, which is an error."""
 SHORTEST_HALF_LIFE, LONGEST_HALF_LIFE = 1e-9, 1e9
 """Days."""
 MIN_RATE, MAX_RATE = 1e-12, 1e9
@@ -216,10 +214,6 @@ class Frequency(Signal):
         return True
 
 
-MAX_QUERY_ENTITIES = 32
-"""As many as the SQL function writes out."""
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EntityOverlap(Signal):
     """Share of the query's entities that the memory has, |Q ∩ M| / |Q|; 0 without any in Q."""
@@ -295,14 +289,6 @@ def _ascending(half_lives: HalfLives | Mapping[str, float]) -> HalfLives:
             raise InvalidProfile(f"recency: half-lives have names, got {shortened(name)}")
         _require_half_life(days, f"the half-life of {shortened(name)}")
     return tuple(sorted(((name, float(days)) for name, days in pairs), key=lambda p: (p[1], p[0])))
-
-
-_UNSTORABLE = re.compile(r"[\0\ud800-\udfff]")
-
-
-def is_storable(value: object) -> bool:
-    """Whether it is a text that PostgreSQL can hold: without NUL and lone surrogates."""
-    return isinstance(value, str) and _UNSTORABLE.search(value) is None
 
 
 def _require_number(signal: str, parameter: str, value: object) -> None:

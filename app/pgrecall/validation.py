@@ -17,24 +17,16 @@ from uuid import UUID
 from pgrecall.dates import Period
 from pgrecall.errors import InputError, UnknownName
 from pgrecall.quoting import cut, shortened
-from pgrecall.schema import TEAM, Tables
-from pgrecall.schema.limits import EARLIEST, LATEST, MAX_NAME_LENGTH
-from pgrecall.signals import MAX_QUERY_ENTITIES, SMALLEST_SHARE, is_storable
+from pgrecall.schema.limits import (
+    EARLIEST,
+    LATEST,
+    MAX_NAME_LENGTH,
+    MAX_QUERY_ENTITIES,
+    SMALLEST_SHARE,
+    is_storable,
+)
 
 LONGEST_DURATION = timedelta(days=365_250)
-
-
-def require_owner(tables: Tables, agent_id: object, name: str = "agent_id") -> str:
-    """The id of an agent or a team as it is stored; a team's that is stored already passes."""
-    if tables.prefix and isinstance(agent_id, str):
-        agent_id = agent_id.removeprefix(tables.prefix)
-    owner_id = tables.prefix + require_name(name, agent_id)
-    if owner_id.startswith(TEAM) and not tables.prefix:
-        raise InputError(
-            f"{name} must not begin with {TEAM!r}, got {shortened(owner_id)}: work on the memories "
-            "of teams through `repository.teams`, which takes their ids without it"
-        )
-    return owner_id
 
 
 def require_text(name: str, value: object, *, error: type[InputError] = InputError) -> str:

@@ -20,8 +20,8 @@ from pgrecall.hits import Hits
 from pgrecall.operations.ranking import hit
 from pgrecall.schema import Tables, tables
 from pgrecall.statements.conditions import owned, scope
+from pgrecall.statements.memory_columns import with_usage
 from pgrecall.statements.ranking import Search, Shape, described_in_order, passing
-from pgrecall.statements.reading import with_usage
 
 
 def session_settings(nearest: int, *, iterative: bool) -> str:

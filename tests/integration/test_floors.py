@@ -196,7 +196,8 @@ def test_a_tuning_proposes_a_floor_by_one_part_and_judges_it_by_the_other(
 
     assert found.training.floors is not None
     chosen = found.training.floors.proposed(0.9)
-    assert chosen is not None and found.floor is not None
+    assert chosen is not None
+    assert found.floor is not None
     assert found.floor.min_relevance == chosen.min_relevance
     assert (found.floor.silent, found.floor.lost) == (1.0, 0.0)
     if found.proposed is not None:

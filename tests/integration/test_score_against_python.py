@@ -25,12 +25,12 @@ from pgrecall.dates import Period
 from pgrecall.embedding import SMALLEST_NORM
 from pgrecall.profile import SMALLEST_WEIGHT
 from pgrecall.schema import tables
+from pgrecall.schema.limits import SMALLEST_SHARE
 from pgrecall.scored_memory import Breakdown
 from pgrecall.signals import (
     LONGEST_HALF_LIFE,
     MAX_RATE,
     SHORTEST_HALF_LIFE,
-    SMALLEST_SHARE,
     Clock,
     Confidence,
     Curve,

@@ -12,7 +12,7 @@ from sqlalchemy import create_engine
 from pgrecall import LabelledQuery, MemoryRepository, NewMemory
 from pgrecall.errors import InputError
 from pgrecall.schema import tables
-from pgrecall.validation import require_owner
+from pgrecall.schema.owner import require_owner
 from tests.unit.test_repository_surface import METHODS, OF_ALL_AGENTS, OF_NO_AGENT
 
 ID, OTHER = UUID(int=1), UUID(int=2)

@@ -22,7 +22,7 @@ from pgrecall.cli.output import complaints, console, plain, print_json
 from pgrecall.cli.profiling import named_or_loaded
 from pgrecall.errors import InputError
 from pgrecall.importing import lines_of, naming_line
-from pgrecall.jobs.indexing import SAMPLE
+from pgrecall.jobs.checking import SAMPLE
 from pgrecall.jobs.indexing import Progress as ShowProgress
 from pgrecall.profiles import BUILT_IN
 from pgrecall.quoting import LONGEST, shortened

@@ -11,8 +11,9 @@ from pgrecall.memory import NewMemory
 from pgrecall.operations.preparing import DuplicatePolicy, Policy, prepared
 from pgrecall.operations.storing import stored, stored_batch
 from pgrecall.schema import Tables
+from pgrecall.schema.owner import require_owner
 from pgrecall.steps import Operation
-from pgrecall.validation import in_list, require_owner
+from pgrecall.validation import in_list
 
 
 def add(

@@ -16,11 +16,12 @@ from pgrecall.errors import InvalidMemory, NotCompliant
 from pgrecall.incoming import checked
 from pgrecall.memory import UNSET, Memory
 from pgrecall.operations.noting import noted
-from pgrecall.operations.reading import changed_memory
 from pgrecall.schema import Layout, Tables
+from pgrecall.schema.owner import require_owner
+from pgrecall.statements.memory_columns import changed_memory
 from pgrecall.statements.verbs import NOTE, memory_record, verb
 from pgrecall.steps import CountTokens, Embed, Embedded, Inspect, Operation, Verb
-from pgrecall.validation import require_bool, require_ids, require_owner
+from pgrecall.validation import require_bool, require_ids
 
 _UPDATE = {
     "agent": Text(),

@@ -11,9 +11,9 @@ from sqlalchemy import BigInteger, Boolean, Double, Integer, Text, Uuid
 
 from pgrecall.garbage import GarbagePolicy
 from pgrecall.schema import TEAM, Tables
+from pgrecall.schema.owner import require_owner
 from pgrecall.statements.verbs import verb
 from pgrecall.steps import Operation, Verb
-from pgrecall.validation import require_owner
 
 ACTOR = "garbage collection"
 _ARGUMENTS: Mapping[str, Any] = {

@@ -14,11 +14,12 @@ from pgrecall.errors import InvalidMemory
 from pgrecall.memory import Memory, NewMemory
 from pgrecall.operations.noting import noted
 from pgrecall.operations.preparing import Policy, prepared
-from pgrecall.operations.reading import changed_memory
 from pgrecall.schema import Tables
+from pgrecall.schema.owner import require_owner
+from pgrecall.statements.memory_columns import changed_memory
 from pgrecall.statements.verbs import NOTE, memory_record, verb
 from pgrecall.steps import Operation, Verb
-from pgrecall.validation import require_bool, require_given_share, require_ids, require_owner
+from pgrecall.validation import require_bool, require_given_share, require_ids
 
 
 def supersede(

@@ -18,14 +18,15 @@ from pgrecall.filters import Filters
 from pgrecall.near_duplicate import NearDuplicate
 from pgrecall.operations.noting import noted
 from pgrecall.operations.preparing import NEAR_DUPLICATE, Policy, prepared
-from pgrecall.operations.reading import memory
 from pgrecall.profile import Profile
 from pgrecall.schema import Tables
+from pgrecall.schema.owner import require_owner
 from pgrecall.schema.types import Embedding
 from pgrecall.statements import Search
+from pgrecall.statements.memory_columns import memory
 from pgrecall.statements.verbs import verb
 from pgrecall.steps import Execute, Operation, Verb
-from pgrecall.validation import require_count, require_duration, require_given_share, require_owner
+from pgrecall.validation import require_count, require_duration, require_given_share
 
 NEWEST = 2_000
 """How many memories are compared with each other by default: two million pairs."""

@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from typing import Any, Unpack, cast
 
-from sqlalchemy.schema import DropTable
-
 from pgrecall import profiles as built_in
 from pgrecall import statements
 from pgrecall.bootstrap import intervals
-from pgrecall.checked_query import CheckedQuery, checked_query
-from pgrecall.dates import Period, period_of, require_dates
-from pgrecall.embedding import StoredVector
+from pgrecall.checked_query import CheckedQuery
 from pgrecall.errors import InputError
 from pgrecall.evaluation import (
     FEWEST_OWNERS,
@@ -28,22 +24,23 @@ from pgrecall.evaluation import (
 from pgrecall.filters import FilterArguments, Filters
 from pgrecall.labelled_query import LabelledQuery
 from pgrecall.operations import flooring
-from pgrecall.operations.question import MAX_K, checked_profile, narrowing, other_owners
+from pgrecall.operations.asked import (
+    answered,
+    by_owner,
+    checked_queries,
+    dated,
+    owners_with,
+    with_owners,
+)
+from pgrecall.operations.handing_over import embedded, hand_over, take_back
+from pgrecall.operations.question import MAX_K, checked_profile, narrowing
 from pgrecall.profile import Profile
-from pgrecall.quoting import shortened
-from pgrecall.schema import Layout, Tables
+from pgrecall.schema import Tables
 from pgrecall.search_arguments import SearchArguments
 from pgrecall.signals import EntityOverlap, Keyword, Signal, Similarity
 from pgrecall.statements import EvaluationShape, weight_name
-from pgrecall.steps import Copy, Embed, Embedded, Execute, Inspect, Operation
-from pgrecall.validation import (
-    in_list,
-    require_aware,
-    require_count,
-    require_owner,
-    require_share,
-    require_texts,
-)
+from pgrecall.steps import Execute, Operation
+from pgrecall.validation import in_list, require_aware, require_count, require_share
 
 
 def evaluate(
@@ -98,20 +95,19 @@ def evaluate(
     if min_similarity is not None and any(query.query is None for query in asked):
         raise InputError("min_similarity needs a vector or a text in every query")
     chosen = Filters.of(filters)
-    answers = answered(asked)
-    vectors = yield from embedded_queries(asked)
+    answered(asked)
+    asked = yield from embedded(asked)
     chosen = yield from narrowing(tables, chosen)
     given = {name: cast("float", floor) for name, floor in floors.items() if floor is not None}
     found = yield from measured(
-        *(tables, teams, answers, of_answered(asked, vectors)),
-        *(ranked, k, chosen, given, as_of, seed),
+        tables, teams, answered(asked), ranked, k, chosen, given, as_of, seed
     )
-    if len(answers) == len(asked):
+    if all(query.relevant for query in asked):
         return found
     arguments: SearchArguments = {**filters, "teams": teams, "as_of": as_of, **floors}
     return replace(
         found,
-        floors=(yield from flooring.floors(tables, asked, vectors, ranked[0], k, arguments)),
+        floors=(yield from flooring.floors(tables, asked, ranked[0], k, arguments)),
     )
 
 
@@ -119,7 +115,6 @@ def measured(
     tables: Tables,
     teams: Sequence[str],
     asked: Sequence[CheckedQuery],
-    vectors: Sequence[StoredVector | None],
     profiles: Sequence[Profile],
     k: int,
     filters: Filters,
@@ -128,14 +123,12 @@ def measured(
     seed: int,
 ) -> Operation[Evaluation]:
     """The evaluation of queries that are checked and embedded, one owner after the other."""
-    ranked = (*profiles, *_baselines(profiles, asked, vectors))
+    ranked = (*profiles, *_baselines(profiles, asked))
     rows: dict[int, Any] = {}
     for numbers in by_owner(asked).values():
         theirs = [asked[number] for number in numbers]
         owners = owners_with(tables, theirs[0], teams)
-        found = yield from _ranked(
-            tables, owners, theirs, [vectors[n] for n in numbers], ranked, k, filters, floors, as_of
-        )
+        found = yield from _ranked(tables, owners, theirs, ranked, k, filters, floors, as_of)
         rows.update(zip(numbers, found, strict=True))
     return _evaluation(
         asked, profiles, ranked, [rows[number] for number in range(len(asked))], k, seed
@@ -146,7 +139,6 @@ def _ranked(
     tables: Tables,
     owners: Sequence[str],
     asked: Sequence[CheckedQuery],
-    vectors: Sequence[StoredVector | None],
     ranked: Sequence[Profile],
     k: int,
     filters: Filters,
@@ -156,7 +148,7 @@ def _ranked(
     """Of each query its metrics by every profile."""
     asked, as_of = _one_moment(asked, as_of)
     shape = shape_of(owners, asked, ranked, filters, as_of, floors)
-    yield from hand_over(tables, asked, vectors)
+    yield from hand_over(tables, asked)
     if any(shape.redistributes) and shape.has_text:
         yield Execute(statements.drop_empty_texts(tables))
     rows: Sequence[Any] = yield Execute(
@@ -177,11 +169,10 @@ def _ranked(
 def _baselines(
     profiles: Sequence[Profile],
     asked: Sequence[CheckedQuery],
-    vectors: Sequence[StoredVector | None],
 ) -> list[Profile]:
     """What is measured beside these profiles: each once, and none that has nothing to compare."""
     told: dict[type[Signal], bool] = {
-        Similarity: any(vector is not None for vector in vectors),
+        Similarity: any(query.vector is not None for query in asked),
         Keyword: any(query.query_text is not None for query in asked),
     }
     return [
@@ -190,51 +181,6 @@ def _baselines(
         if any(told.get(type(signal), True) for signal in baseline.signals)
         and not any(profile.renamed(baseline.name) == baseline for profile in profiles)
     ]
-
-
-def with_owners(
-    tables: Tables,
-    asked: Sequence[CheckedQuery],
-    agent_id: str | None,
-    agents: Sequence[str] | None,
-) -> list[CheckedQuery]:
-    """The queries, each with the owner whose memories it is about; raises InputError."""
-    named = require_texts("agents", agents) or ()
-    listed = dict.fromkeys(require_owner(tables, one, "agents") for one in named)
-    own = None if agent_id is None else require_owner(tables, agent_id)
-    if own is None and len(listed) == 1:
-        [own] = listed
-    allowed = listed if own is None else {own: None, **listed}
-    found = []
-    for number, query in enumerate(asked):
-        owner = own
-        if query.agent_id is not None:
-            owner = require_owner(tables, query.agent_id, f"query {number}: agent_id")
-        if owner is None:
-            raise InputError(
-                f"query {number} names no agent_id; without one for all of them each names its own"
-            )
-        if allowed and owner not in allowed:
-            raise InputError(
-                f"query {number} is about the memories of {shortened(query.agent_id)}, which is "
-                "neither agent_id nor among agents"
-            )
-        found.append(replace(query, agent_id=owner))
-    return found
-
-
-def by_owner(asked: Sequence[CheckedQuery]) -> dict[str | None, list[int]]:
-    """The numbers of each owner's queries."""
-    found: dict[str | None, list[int]] = {}
-    for number, query in enumerate(asked):
-        found.setdefault(query.agent_id, []).append(number)
-    return found
-
-
-def owners_with(tables: Tables, query: CheckedQuery, teams: Sequence[str]) -> list[str]:
-    """Among whose memories a query is ranked: its owner's and the teams'; raises InputError."""
-    assert query.agent_id is not None
-    return [query.agent_id, *other_owners(tables, query.agent_id, teams)]
 
 
 def owners_of(owners: Sequence[str]) -> dict[str, Any]:
@@ -249,52 +195,6 @@ def weights_of(ranked: Sequence[Profile]) -> dict[str, float]:
         for number, profile in enumerate(ranked)
         for signal, weight in profile
     }
-
-
-def checked_queries(queries: object) -> list[CheckedQuery]:
-    """Raises InputError naming the query, or where there is none."""
-    several = None if isinstance(queries, Mapping) else in_list(queries)
-    if several is None:
-        raise InputError(f"queries is a list of LabelledQuery, got {type(queries).__name__}")
-    asked = []
-    for number, query in enumerate(several):
-        try:
-            asked.append(checked_query(query))
-        except InputError as error:
-            raise type(error)(f"query {number}: {error}") from None
-    if not asked:
-        raise InputError("there is no labelled query")
-    return asked
-
-
-def answered(asked: Sequence[CheckedQuery]) -> list[CheckedQuery]:
-    """Those that some memory answers; raises InputError where there is none."""
-    found = [query for query in asked if query.relevant]
-    if not found:
-        raise InputError("no labelled query names a memory that answers it")
-    return found
-
-
-def of_answered(
-    asked: Sequence[CheckedQuery], vectors: Sequence[StoredVector | None]
-) -> list[StoredVector | None]:
-    """The vectors of those that some memory answers."""
-    return [vector for query, vector in zip(asked, vectors, strict=True) if query.relevant]
-
-
-def dated(
-    asked: Sequence[CheckedQuery], dates: str | None, as_of: datetime | None
-) -> list[CheckedQuery]:
-    """The queries with the periods that their texts name, where they come without."""
-    language = require_dates(dates)
-
-    def found(query: CheckedQuery) -> Period | None:
-        text = query.query if isinstance(query.query, str) else query.query_text
-        if query.query_time is not None or text is None or language is None:
-            return query.query_time
-        return period_of(text, language, as_of=query.as_of or as_of)
-
-    return [replace(query, query_time=found(query)) for query in asked]
 
 
 def _several(profiles: object) -> list[object]:
@@ -342,81 +242,6 @@ def _one_moment(
     if len(moments) > 1 or any(query.recorded for query in asked):
         return asked, as_of
     return [replace(query, as_of=None) for query in asked], moments.pop()
-
-
-def embedded_queries(asked: Sequence[CheckedQuery]) -> Operation[list[StoredVector | None]]:
-    """The vector of each query; texts are embedded."""
-    given: list[Any] = []
-    for query in asked:
-        vector = query.query
-        if isinstance(vector, str):
-            embedded: Embedded = yield Embed((vector,), as_query=True)
-            vector = embedded.vectors[0]
-        given.append(vector)
-    layout: Layout = yield Inspect()
-    vectors = []
-    for number, vector in enumerate(given):
-        try:
-            vectors.append(None if vector is None else layout.vector(vector))
-        except InputError as error:
-            raise type(error)(f"query {number}: {error}") from None
-    return vectors
-
-
-def hand_over(
-    tables: Tables, asked: Sequence[CheckedQuery], vectors: Sequence[StoredVector | None]
-) -> Operation[None]:
-    """Copies the queries and their labels into temporary tables."""
-    yield from hand_over_queries(tables, asked, vectors, range(len(asked)))
-    yield from hand_over_labels(tables, asked)
-
-
-def hand_over_queries(
-    tables: Tables,
-    asked: Sequence[CheckedQuery],
-    vectors: Sequence[StoredVector | None],
-    numbers: Sequence[int],
-) -> Operation[None]:
-    """Copies the queries, which are known by these numbers, into a temporary table."""
-    layout: Layout = yield Inspect()
-    # Where nothing is rolled back, an attempt that failed has left it.
-    yield Execute(DropTable(statements.queries_table(tables), if_exists=True))
-    yield Execute(statements.create_queries(tables))
-    yield Execute(statements.keep_whole(tables))
-    rows = (
-        (
-            number,
-            vector,
-            query.as_of,
-            query.query if isinstance(query.query, str) else None,
-            query.query_text,
-            None if query.query_entities is None else list(query.query_entities),
-            query.recorded,
-            *(query.query_time or (None, None)),
-        )
-        for number, query, vector in zip(numbers, asked, vectors, strict=True)
-    )
-    yield Copy(statements.queries_table(tables), rows, layout.embedding_oid)
-
-
-def hand_over_labels(tables: Tables, asked: Sequence[CheckedQuery]) -> Operation[None]:
-    """Copies the labels of the queries into a temporary table."""
-    layout: Layout = yield Inspect()
-    yield Execute(DropTable(statements.relevant_table(tables), if_exists=True))
-    yield Execute(statements.create_relevant(tables))
-    yield Copy(statements.relevant_table(tables), _labels(asked), layout.embedding_oid)
-
-
-def take_back(tables: Tables) -> Operation[None]:
-    """Drops the temporary tables: in a caller's transaction they would stay."""
-    yield Execute(DropTable(statements.queries_table(tables)))
-    yield Execute(DropTable(statements.relevant_table(tables)))
-
-
-def _labels(asked: Sequence[CheckedQuery]) -> Iterator[tuple[Any, ...]]:
-    for number, query in enumerate(asked):
-        for memory_id, gain in query.relevant.items():
-            yield number, memory_id, gain
 
 
 def _evaluation(

@@ -8,7 +8,6 @@ from uuid import UUID
 
 from pgrecall import statements
 from pgrecall.checked_query import CheckedQuery
-from pgrecall.embedding import StoredVector
 from pgrecall.errors import InputError
 from pgrecall.floors import FloorEvaluation, Reach
 from pgrecall.operations.question import Question
@@ -21,7 +20,6 @@ from pgrecall.steps import Execute, Operation
 def floors(
     tables: Tables,
     asked: Sequence[CheckedQuery],
-    vectors: Sequence[StoredVector | None],
     profile: Profile,
     k: int,
     arguments: SearchArguments,
@@ -29,7 +27,7 @@ def floors(
     """The reach of every query, each searched for by one exact statement."""
     answered: list[Reach] = []
     unanswered: list[Reach] = []
-    for number, (query, vector) in enumerate(zip(asked, vectors, strict=True)):
+    for number, query in enumerate(asked):
         assert query.agent_id is not None
         of_query: dict[str, Any] = {
             **arguments,
@@ -50,7 +48,7 @@ def floors(
             )
         except InputError as error:
             raise type(error)(f"query {number}: {error}") from None
-        wanted = yield from question.resolved(tables, vector)
+        wanted = yield from question.resolved(tables, query.vector)
         parameters = {**wanted.parameters, "ids": list(query.relevant)}
         rows = yield Execute(statements.reach(tables, wanted), parameters)
         found = Reach(rows[0].best, tuple(_relevant(rows).values()), len(query.relevant))

@@ -11,8 +11,9 @@ from pgrecall.errors import InputError
 from pgrecall.operations.candidates import index_of, look_up
 from pgrecall.rank_index import AT_LEAST, RankIndex, RankIndexStatus
 from pgrecall.schema import Tables
+from pgrecall.schema.owner import require_owner
 from pgrecall.steps import Execute, Operation, Verb
-from pgrecall.validation import require_count, require_owner
+from pgrecall.validation import require_count
 
 
 @dataclass(frozen=True, slots=True)

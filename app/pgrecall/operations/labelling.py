@@ -14,8 +14,9 @@ from pgrecall.errors import InputError
 from pgrecall.label import Label, LabelKind
 from pgrecall.memory import Memory
 from pgrecall.operations.noting import note
-from pgrecall.operations.reading import memory
 from pgrecall.schema import Tables
+from pgrecall.schema.owner import require_owner
+from pgrecall.statements.memory_columns import memory
 from pgrecall.steps import Execute, Operation, Verb
 from pgrecall.validation import (
     require_count,
@@ -23,7 +24,6 @@ from pgrecall.validation import (
     require_ids,
     require_name,
     require_one_of,
-    require_owner,
     require_texts,
 )
 

@@ -13,8 +13,9 @@ from pgrecall.errors import InputError
 from pgrecall.link import Link
 from pgrecall.operations.noting import note
 from pgrecall.schema import Tables
+from pgrecall.schema.owner import require_owner
 from pgrecall.steps import Operation, Verb
-from pgrecall.validation import require_given_share, require_ids, require_name, require_owner
+from pgrecall.validation import require_given_share, require_ids, require_name
 
 _MEMORY: Mapping[str, Any] = {"agent": Text, "memory_id": Uuid}
 _UNLINK: Mapping[str, Any] = {

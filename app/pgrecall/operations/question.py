@@ -13,15 +13,16 @@ from pgrecall.errors import InputError
 from pgrecall.filters import Filters
 from pgrecall.profile import Profile
 from pgrecall.schema import Layout, Tables
+from pgrecall.schema.limits import MAX_QUERY_ENTITIES
+from pgrecall.schema.owner import require_owner
 from pgrecall.search_arguments import SearchArguments, filters_of, require_known
-from pgrecall.signals import MAX_QUERY_ENTITIES, EntityOverlap, Keyword, Similarity, Time
+from pgrecall.signals import EntityOverlap, Keyword, Similarity, Time
 from pgrecall.statements import Search
 from pgrecall.steps import Embed, Embedded, Execute, Inspect, Operation
 from pgrecall.validation import (
     require_aware,
     require_bool,
     require_count,
-    require_owner,
     require_period,
     require_query,
     require_query_entities,
@@ -53,7 +54,7 @@ class Question:
         *,
         k: int,
         arguments: SearchArguments,
-        floor: Callable[[Profile], float] | None = None,
+        floor: Callable[[Profile], float | None] | None = None,
     ) -> Self:
         """Checks everything that can be checked without a database. Raises InputError.
 

@@ -13,7 +13,6 @@ from pgrecall.errors import InputError
 from pgrecall.hits import Hits, Strategy
 from pgrecall.operations.candidates import through_indexes
 from pgrecall.operations.question import Question
-from pgrecall.operations.reading import memory
 from pgrecall.profile import Profile
 from pgrecall.quoting import shortened
 from pgrecall.schema import Tables
@@ -21,6 +20,7 @@ from pgrecall.scored_memory import ScoredMemory, contributions
 from pgrecall.search_arguments import SearchArguments
 from pgrecall.signals import Keyword
 from pgrecall.statements import Search
+from pgrecall.statements.memory_columns import memory
 from pgrecall.steps import Execute, Operation
 from pgrecall.validation import require_bool, require_count
 

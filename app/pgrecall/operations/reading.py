@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import fields
+from collections.abc import Iterable, Sequence
 from datetime import datetime
-from typing import Any, Unpack
+from typing import Unpack
 from uuid import UUID
-
-from sqlalchemy import Row
 
 from pgrecall import statements
 from pgrecall.errors import InputError
@@ -17,22 +14,21 @@ from pgrecall.filters import FilterArguments, Filters
 from pgrecall.memory import Memory
 from pgrecall.operations.question import narrowing
 from pgrecall.quoting import shortened
-from pgrecall.schema import TEAM, Tables
+from pgrecall.schema import Tables
+from pgrecall.schema.owner import require_owner
+from pgrecall.statements.memory_columns import memory
 from pgrecall.steps import Execute, Operation
 from pgrecall.validation import (
     require_aware,
     require_bool,
     require_count,
     require_ids,
-    require_owner,
     require_text,
 )
 
 FEWEST_DIGITS, SHOWN_DIGITS = 4, 8
 """Of the beginning of an id: that is looked up, and that is shown."""
 MOST_IDS = 1_000
-
-_FIELDS = tuple(f.name for f in fields(Memory) if f.name not in ("agent_id", "team_id"))
 
 
 def get(
@@ -123,17 +119,3 @@ def _shortest(id_: UUID, others: Sequence[UUID | None]) -> str:
     digits = max(SHOWN_DIGITS, 1 + max(shared, default=0))
     hyphens = sum(digits > place for place in (8, 12, 16, 20))
     return str(id_)[: digits + hyphens]
-
-
-def memory(row: Mapping[Any, Any]) -> Memory:
-    """A row of `statements.memory_columns` as a record."""
-    owner_id: str = row["agent_id"]
-    team_id = owner_id.removeprefix(TEAM) if owner_id.startswith(TEAM) else None
-    agent_id = owner_id if team_id is None else None
-    fields = {name: row[name] for name in _FIELDS}
-    return Memory(agent_id=agent_id, team_id=team_id, **fields)
-
-
-def changed_memory(row: Row[Any]) -> Memory:
-    """What a verb returned that changed one memory; its embedding is left out, as in `get`."""
-    return memory({**row._mapping, "embedding": None})

@@ -7,35 +7,32 @@ from dataclasses import replace
 from datetime import datetime
 from inspect import iscoroutine, iscoroutinefunction
 from random import Random
-from typing import Any, Unpack
+from typing import Any, Unpack, cast
 
 from sqlalchemy.schema import CreateTable, DropTable
 
 from pgrecall import profiles as built_in
 from pgrecall import statements
 from pgrecall.checked_query import CheckedQuery
-from pgrecall.embedding import StoredVector
 from pgrecall.errors import InputError
 from pgrecall.filters import FilterArguments, Filters
 from pgrecall.floors import require_precision
 from pgrecall.labelled_query import LabelledQuery
 from pgrecall.operations import flooring
-from pgrecall.operations.evaluating import (
+from pgrecall.operations.asked import (
     answered,
     by_owner,
     checked_queries,
     dated,
-    embedded_queries,
+    owners_with,
+    with_owners,
+)
+from pgrecall.operations.evaluating import measured, owners_of, shape_of, weights_of
+from pgrecall.operations.handing_over import (
+    embedded,
     hand_over_labels,
     hand_over_queries,
-    measured,
-    of_answered,
-    owners_of,
-    owners_with,
-    shape_of,
     take_back,
-    weights_of,
-    with_owners,
 )
 from pgrecall.operations.question import MAX_K, checked_profile, narrowing
 from pgrecall.profile import Profile
@@ -53,8 +50,6 @@ from pgrecall.validation import (
     require_given_share,
 )
 from pgrecall.weight_search import ROUNDS, Candidate, searching
-
-Part = tuple[list[CheckedQuery], list[StoredVector | None]]
 
 FEWEST_QUERIES = 10
 LEAST_WEIGHT = 0.01
@@ -125,30 +120,30 @@ def tune(
     of_owners = len(by_owner(asked)) > 1
     _number_kept_back(share, len(by_owner(asked)) if of_owners else len(asked), of_owners)
     chosen = Filters.of(filters)
-    embedded = yield from embedded_queries(named)
-    vectors = of_answered(named, embedded)
-    questions = list(map(_question, asked, vectors))
+    named = yield from embedded(named)
+    asked = answered(named)
+    questions = list(map(_question, asked))
     _require_enough(len(set(questions)), len(questions))
     units = [query.agent_id for query in asked] if of_owners else questions
     kept_back = _kept_back(units, share, seed, of_owners)
     no_answer = None
     if precision is not None:
-        no_answer = _divided(named, embedded, kept_back if of_owners else None, share, seed)
+        no_answer = _divided(named, kept_back if of_owners else None, share, seed)
     chosen = yield from narrowing(tables, chosen)
-    parts = _parts(asked, vectors, units, kept_back)
+    parts = _parts(asked, units, kept_back)
     best, free = yield from _best(
-        tables, teams, *parts[0], searched, profile, chosen, as_of, seed, on_progress
+        tables, teams, parts[0], searched, profile, chosen, as_of, seed, on_progress
     )
     found = _tuned(profile, searched, best, free)
-    arguments: SearchArguments = {**filters, "teams": teams, "as_of": as_of}
+    arguments = cast("SearchArguments", {**filters, "teams": teams, "as_of": as_of})
     evaluations = []
     for number, part in enumerate(parts):
         evaluation = yield from measured(
-            tables, teams, *part, (profile, found), k, chosen, {}, as_of, seed
+            tables, teams, part, (profile, found), k, chosen, {}, as_of, seed
         )
         if no_answer is not None:
-            both = [one + other for one, other in zip(part, no_answer[number], strict=True)]
-            of_floors = yield from flooring.floors(tables, *both, found, k, arguments)
+            both = [*part, *no_answer[number]]
+            of_floors = yield from flooring.floors(tables, both, found, k, arguments)
             evaluation = replace(evaluation, floors=of_floors)
         evaluations.append(evaluation)
     training, held_back = evaluations
@@ -187,17 +182,17 @@ def _require_enough(different: int, queries: int) -> None:
         )
 
 
-def _question(query: CheckedQuery, vector: StoredVector | None) -> Hashable:
+def _question(query: CheckedQuery) -> Hashable:
     """The same for copies of one question, which would be known already if they were kept back."""
-    return query.agent_id, _asked(query, vector)
+    return query.agent_id, _asked(query)
 
 
-def _asked(query: CheckedQuery, vector: StoredVector | None) -> Hashable:
+def _asked(query: CheckedQuery) -> Hashable:
     words = None if query.query_text is None else _plain(query.query_text)
     if isinstance(query.query, str):
         return _plain(query.query), words
-    if vector is not None:
-        return tuple(vector.to_list()), words
+    if query.vector is not None:
+        return tuple(query.vector.to_list()), words
     # Without a vector or words the moment and the entities are all that is asked.
     return words or (query.as_of, tuple(query.query_entities or ()))
 
@@ -218,39 +213,32 @@ def _kept_back(
 
 def _parts(
     asked: Sequence[CheckedQuery],
-    vectors: Sequence[StoredVector | None],
     units: Sequence[Hashable],
     kept_back: set[Hashable],
-) -> tuple[Part, Part]:
+) -> tuple[list[CheckedQuery], list[CheckedQuery]]:
     """The queries that are tuned by, and those kept back."""
-    parts: tuple[Part, Part] = ([], []), ([], [])
-    for query, vector, unit in zip(asked, vectors, units, strict=True):
-        queries_there, vectors_there = parts[unit in kept_back]
-        queries_there.append(query)
-        vectors_there.append(vector)
+    parts: tuple[list[CheckedQuery], list[CheckedQuery]] = [], []
+    for query, unit in zip(asked, units, strict=True):
+        parts[unit in kept_back].append(query)
     return parts
 
 
 def _divided(
     asked: Sequence[CheckedQuery],
-    vectors: Sequence[StoredVector | None],
     owners: set[Hashable] | None,
     share: float,
     seed: int,
-) -> tuple[Part, Part]:
+) -> tuple[list[CheckedQuery], list[CheckedQuery]]:
     """The queries that no memory answers, by chance or with these owners kept back."""
-    pairs = [
-        (query, vector) for query, vector in zip(asked, vectors, strict=True) if not query.relevant
-    ]
-    queries, theirs = [query for query, _ in pairs], [vector for _, vector in pairs]
+    queries = [query for query in asked if not query.relevant]
     if owners is None:
-        questions = list(map(_question, queries, theirs))
+        questions = list(map(_question, queries))
         different = list(dict.fromkeys(questions))
         Random(seed).shuffle(different)
-        parts = _parts(queries, theirs, questions, set(different[: round(share * len(different))]))
+        parts = _parts(queries, questions, set(different[: round(share * len(different))]))
     else:
-        parts = _parts(queries, theirs, [query.agent_id for query in queries], owners)
-    if not all(there for there, _ in parts):
+        parts = _parts(queries, [query.agent_id for query in queries], owners)
+    if not all(parts):
         raise InputError(
             f"precision needs queries that no memory answers in both parts, got {len(queries)}"
         )
@@ -271,7 +259,6 @@ def _best(
     tables: Tables,
     teams: Sequence[str],
     asked: Sequence[CheckedQuery],
-    vectors: Sequence[StoredVector | None],
     profile: Profile,
     start: Profile,
     filters: Filters,
@@ -293,7 +280,7 @@ def _best(
     for numbers in by_owner(asked).values():
         theirs = [asked[number] for number in numbers]
         owners = owners_with(tables, theirs[0], teams)
-        yield from hand_over_queries(tables, theirs, [vectors[n] for n in numbers], numbers)
+        yield from hand_over_queries(tables, theirs, numbers)
         yield Execute(
             statements.draw_pairs(tables, _shape(owners, theirs, profile, filters), filters.where),
             {

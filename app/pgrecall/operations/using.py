@@ -13,11 +13,11 @@ from sqlalchemy.dialects.postgresql import JSONB
 from pgrecall import statements
 from pgrecall.errors import InputError
 from pgrecall.event import Event
-from pgrecall.labelled_query import LabelledQuery
 from pgrecall.memory import Memory
 from pgrecall.operations.noting import note
-from pgrecall.operations.reading import memory
 from pgrecall.schema import Tables
+from pgrecall.schema.owner import require_owner
+from pgrecall.statements.memory_columns import memory
 from pgrecall.steps import Operation, Verb
 from pgrecall.validation import (
     require_bool,
@@ -25,7 +25,6 @@ from pgrecall.validation import (
     require_ids,
     require_name,
     require_one_of,
-    require_owner,
     require_query,
     require_text,
 )
@@ -156,26 +155,6 @@ def history(tables: Tables, /, agent_id: str, memory_id: UUID) -> Operation[list
     called = statements.verb(tables, "history", _OF_ONE, _EVENT)
     rows = yield Verb(called, _named(tables, agent_id, memory_id), refuses=False)
     return [Event(memory_id=memory_id, **row._mapping) for row in rows]
-
-
-def recorded_queries(tables: Tables, /, agent_id: str) -> Operation[list[LabelledQuery]]:
-    """What feedback and outcomes tell of past queries: labels for `evaluate` and `tune`.
-
-    Of each query named when they were recorded (`query=`, in psql the metadata's key query) the
-    memories that more votes were for than against, asked about the moment of the first vote for
-    one of them; memories created later are no labels. They are `recorded`: they are ranked by
-    usefulness, importance, confidence and trust as they were before that moment, and as if no
-    memory had ever been retrieved, since counters do not tell when. So the votes that made a label
-    do not make it look better found.
-    """
-    owner_id = require_owner(tables, agent_id)
-    called = statements.verb(tables, "recorded_queries", {"agent": Text})
-    rows = yield Verb(called, {"agent": owner_id}, refuses=False)
-    return [
-        LabelledQuery(row.query, row.memory_ids, as_of=row.as_of, agent_id=agent_id, recorded=True)
-        for row in rows
-        if row.query.strip()  # of other white space too
-    ]
 
 
 def _named(tables: Tables, agent_id: str, memory_id: UUID) -> dict[str, Any]:

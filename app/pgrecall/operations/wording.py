@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from pgrecall import statements
 from pgrecall.schema import Tables
+from pgrecall.schema.owner import require_owner
 from pgrecall.steps import Execute, Operation
 from pgrecall.term import Term
-from pgrecall.validation import require_count, require_owner
+from pgrecall.validation import require_count
 
 MAX_TERMS = 10_000
 

@@ -31,6 +31,7 @@ from pgrecall.operations import (
     planning,
     ranking,
     reading,
+    recording,
     tuning,
     using,
     wording,
@@ -139,7 +140,7 @@ class AsyncMemoryRepository:
     plan = _awaiting(planning.plan)
     evaluate = _awaiting(evaluating.evaluate)
     tune = _awaiting(tuning.tune)
-    recorded_queries = _awaiting(using.recorded_queries)
+    recorded_queries = _awaiting(recording.recorded_queries)
     touch = _awaiting(changing.touch)
     count = _awaiting(reading.count)
     existing = _awaiting(reading.existing)

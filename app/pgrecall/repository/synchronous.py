@@ -30,6 +30,7 @@ from pgrecall.operations import (
     planning,
     ranking,
     reading,
+    recording,
     tuning,
     using,
     wording,
@@ -143,7 +144,7 @@ class MemoryRepository:
     plan = _blocking(planning.plan)
     evaluate = _blocking(evaluating.evaluate)
     tune = _blocking(tuning.tune)
-    recorded_queries = _blocking(using.recorded_queries)
+    recorded_queries = _blocking(recording.recorded_queries)
     touch = _blocking(changing.touch)
     count = _blocking(reading.count)
     existing = _blocking(reading.existing)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from datetime import UTC, datetime
 
 MAX_CONTENT_BYTES = 2 * 1024 * 1024
@@ -19,3 +20,14 @@ EARLIEST, LATEST = datetime(1, 1, 2, tzinfo=UTC), datetime(9999, 12, 30, tzinfo=
 """The moments that a datetime can hold in any time zone."""
 MAX_FILTER_TEXT = 10_000
 """Characters of the filter by text."""
+SMALLEST_SHARE = 1e-100
+"""A share is 0 or at least this: products of smaller numbers underflow, which is an error."""
+MAX_QUERY_ENTITIES = 32
+"""As many as the SQL function writes out."""
+
+_UNSTORABLE = re.compile(r"[\0\ud800-\udfff]")
+
+
+def is_storable(value: object) -> bool:
+    """Whether it is a text that PostgreSQL can hold: without NUL and lone surrogates."""
+    return isinstance(value, str) and _UNSTORABLE.search(value) is None

@@ -47,15 +47,17 @@ from pgrecall.schema.limits import (
     LATEST,
     MAX_CONTENT_BYTES,
     MAX_NAME_LENGTH,
+    SMALLEST_SHARE,
     STATUSES,
     TIERS,
     TRUST_CURVES,
 )
 from pgrecall.schema.types import Embedding
-from pgrecall.signals import SMALLEST_SHARE
 
 DEFAULT_SCHEMA = "pgrecall"
 
+INTERNAL = ("content_hash", "inserted_at", "terms", "edition")
+"""Columns that are the database's own affair."""
 COUNTERS = (
     *("retrieval_count", "success_count", "failure_count"),
     *("feedback_up", "feedback_down"),

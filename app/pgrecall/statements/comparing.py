@@ -10,7 +10,7 @@ from sqlalchemy import Double, Integer, Select, Text, bindparam, select
 from pgrecall import compiler
 from pgrecall.schema import Tables
 from pgrecall.statements.conditions import owned
-from pgrecall.statements.reading import memory_columns, with_usage
+from pgrecall.statements.memory_columns import memory_columns, with_usage
 
 
 @lru_cache

@@ -23,8 +23,7 @@ from sqlalchemy import (
 from sqlalchemy.dialects.postgresql import ARRAY
 
 from pgrecall.schema import Tables
-from pgrecall.schema.limits import MAX_NAME_LENGTH
-from pgrecall.signals import MAX_QUERY_ENTITIES
+from pgrecall.schema.limits import MAX_NAME_LENGTH, MAX_QUERY_ENTITIES
 from pgrecall.statements.conditions import OWNERS, of_owners
 
 

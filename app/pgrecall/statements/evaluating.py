@@ -74,7 +74,7 @@ from pgrecall.statements.conditions import (
     valid,
 )
 from pgrecall.statements.entities import entities_of_each
-from pgrecall.statements.reading import with_usage
+from pgrecall.statements.memory_columns import with_usage
 from pgrecall.statements.temporary_tables import CreateTemporaryTable
 from pgrecall.statements.words import keyword_shares
 

@@ -25,6 +25,7 @@ from sqlalchemy import (
 from pgrecall import compiler
 from pgrecall.schema import Tables
 from pgrecall.statements.conditions import of_owners
+from pgrecall.statements.memory_columns import memory_columns, with_usage
 from pgrecall.statements.ranking import (
     HAS_TERMS,
     HIT_SCORE,
@@ -36,7 +37,6 @@ from pgrecall.statements.ranking import (
     signal_columns,
     with_words,
 )
-from pgrecall.statements.reading import memory_columns, with_usage
 from pgrecall.statements.turns import lent, nearest_hits, raised, turns_beside
 from pgrecall.statements.words import has_terms
 

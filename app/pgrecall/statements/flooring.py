@@ -21,8 +21,8 @@ from sqlalchemy import (
 from pgrecall import compiler
 from pgrecall.schema import Tables
 from pgrecall.statements.conditions import of_owners, uuids
+from pgrecall.statements.memory_columns import with_usage
 from pgrecall.statements.ranking import Search, Shape, passing, with_words
-from pgrecall.statements.reading import with_usage
 
 
 def reach(tables: Tables, wanted: Search) -> Select[Any]:

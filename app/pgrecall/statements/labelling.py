@@ -19,7 +19,7 @@ from sqlalchemy.dialects.postgresql import ARRAY
 
 from pgrecall.schema import Tables
 from pgrecall.statements.conditions import active, owned, scope, valid
-from pgrecall.statements.reading import memory_columns, with_usage
+from pgrecall.statements.memory_columns import memory_columns, with_usage
 
 
 @lru_cache

@@ -27,8 +27,8 @@ from pgrecall import compiler
 from pgrecall.custom_condition import Expression
 from pgrecall.schema import Tables
 from pgrecall.statements.conditions import of_owners, rows_of_arrays
+from pgrecall.statements.memory_columns import memory_columns, with_usage
 from pgrecall.statements.ranking import Search, Shape, passing, signal_columns, with_words
-from pgrecall.statements.reading import memory_columns, with_usage
 
 STEPS = "steps"
 

@@ -43,7 +43,7 @@ from pgrecall.statements.conditions import (
     owned,
     scope,
 )
-from pgrecall.statements.reading import memory_columns, with_usage
+from pgrecall.statements.memory_columns import memory_columns, with_usage
 from pgrecall.statements.words import has_terms, share, shares, with_shares
 
 SIGNAL_PREFIX = "signal_"

@@ -1,4 +1,4 @@
-"""Reading one memory, and the columns that make up a memory wherever one is read."""
+"""Statements that read memories without ranking them."""
 
 from __future__ import annotations
 
@@ -8,58 +8,19 @@ from typing import Any
 from uuid import UUID
 
 from sqlalchemy import (
-    ColumnElement,
-    FromClause,
     Integer,
     Select,
     Uuid,
-    and_,
     any_,
     bindparam,
     func,
     literal_column,
-    null,
     select,
 )
-from sqlalchemy.sql.selectable import Join
 
 from pgrecall.schema import Tables
-from pgrecall.schema.tables import COUNTERS
-from pgrecall.statements.conditions import OWNER, active, of_owners, owned, rows_of_arrays, uuids
-
-INTERNAL = ("content_hash", "inserted_at", "terms", "edition")
-"""Columns that are the database's own affair."""
-
-
-def memory_columns(
-    memories: FromClause, usage: FromClause, *, embedding: bool = False
-) -> list[ColumnElement[Any]]:
-    """The fields of `Memory`, under its names; the vector only when it is asked for."""
-    columns = {column.name: column for column in memories.c if column.name not in INTERNAL}
-    if not embedding:
-        columns["embedding"] = null().label("embedding")
-    return [
-        *columns.values(),
-        usage.c.last_accessed_at,
-        *(func.coalesce(usage.c[name], 0, type_=Integer()).label(name) for name in COUNTERS),
-    ]
-
-
-def with_usage(
-    memories: FromClause,
-    usage: FromClause,
-    rows: FromClause | None = None,
-    owners: str = OWNER,
-) -> Join:
-    """Every memory beside its counters; those never retrieved have none.
-
-    `rows` are the memories joined to something else already, `owners` the parameter that tells
-    whose they are.
-    """
-    same = and_(usage.c.agent_id == memories.c.agent_id, usage.c.memory_id == memories.c.id)
-    if owners != OWNER:  # of one, the planner knows
-        same = and_(same, of_owners(usage, owners))
-    return (memories if rows is None else rows).outerjoin(usage, same)
+from pgrecall.statements.conditions import active, owned, rows_of_arrays, uuids
+from pgrecall.statements.memory_columns import memory_columns, with_usage
 
 
 def get(

@@ -21,8 +21,7 @@ from sqlalchemy.dialects.postgresql import ARRAY
 from sqlalchemy.types import TypeEngine
 
 from pgrecall.schema import Tables
-from pgrecall.schema.tables import COUNTERS
-from pgrecall.statements.reading import INTERNAL
+from pgrecall.schema.tables import COUNTERS, INTERNAL
 
 NOTE: Mapping[str, Any] = {"reason": Text(), "actor": Text()}
 

@@ -1,0 +1,22 @@
+"""Owners: agents, and teams, whose ids are stored with a prefix."""
+
+from __future__ import annotations
+
+from pgrecall.errors import InputError
+from pgrecall.memory import TEAM
+from pgrecall.quoting import shortened
+from pgrecall.schema.tables import Tables
+from pgrecall.validation import require_name
+
+
+def require_owner(tables: Tables, agent_id: object, name: str = "agent_id") -> str:
+    """The id of an agent or a team as it is stored; a team's that is stored already passes."""
+    if tables.prefix and isinstance(agent_id, str):
+        agent_id = agent_id.removeprefix(tables.prefix)
+    owner_id = tables.prefix + require_name(name, agent_id)
+    if owner_id.startswith(TEAM) and not tables.prefix:
+        raise InputError(
+            f"{name} must not begin with {TEAM!r}, got {shortened(owner_id)}: work on the memories "
+            "of teams through `repository.teams`, which takes their ids without it"
+        )
+    return owner_id
