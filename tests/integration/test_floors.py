@@ -185,7 +185,12 @@ def test_a_tuning_proposes_a_floor_by_one_part_and_judges_it_by_the_other(
     repo, _ = world
     dice = random.Random("tuned")
     memories = [
-        NewMemory(f"answer {n}", embedding=similar(0.9), importance=dice.random())
+        NewMemory(
+            f"answer {n}",
+            embedding=similar(0.9),
+            importance=dice.random(),
+            created_at=before(3),
+        )
         for n in range(40)
     ]
     ids = repo.add_many("tuned", memories)
