@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any, Unpack
 
 from pgrecall import context_style, statements
@@ -131,7 +132,8 @@ def context(
     # A verdict on what is considered, not a condition: a rank index then finds the same.
     wanted = replace(wanted, min_relevance=None, shows_relevance=floor is not None)
     while True:
-        found = yield from through_indexes(tables, wanted, strategy, packing)
+        over = partial(statements.pack_candidates, packing=packing)
+        found = yield from through_indexes(tables, wanted, strategy, over, **packing.parameters)
         if found is None:
             statement = statements.pack(tables, wanted, packing)
             rows = yield Execute(statement, wanted.parameters | packing.parameters)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -17,7 +17,7 @@ from pgrecall.profile import Profile
 from pgrecall.rank_index import LEVELS, RankIndex
 from pgrecall.schema import Layout, Tables
 from pgrecall.signals import Similarity
-from pgrecall.statements import Packing, Search, Source, Sources
+from pgrecall.statements import Search, Source, Sources
 from pgrecall.steps import Execute, Inspect, Lookup, Operation
 
 MAX_UNCOVERED = 0.1
@@ -36,6 +36,10 @@ AT_LAST = 2
 PER_CANDIDATE = 4
 """So many are compared by words for each candidate handed on: with fewer, more memories have to be
 looked up by their words, which takes longer than it saves."""
+
+
+Over = Callable[[Tables, Search, Sources], Executable]
+"""The statement over the candidates of these sources."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,15 +67,19 @@ class Found:
 
 
 def through_indexes(
-    tables: Tables, wanted: Search, strategy: Strategy, packing: Packing | None = None
+    tables: Tables,
+    wanted: Search,
+    strategy: Strategy,
+    over: Over = statements.search_candidates,
+    **given: Any,
 ) -> Operation[Found | None]:
-    """The k best by way of rank indexes, packed if asked for; None where all memories have to be
-    scored.
+    """The k best by way of rank indexes, or what a statement `over` their candidates makes of them,
+    with the parameters `given`; None where all memories have to be scored.
 
     With fewer than enough candidates that pass the filters it asks for more, as many as should do
     by what has passed so far; where that would be too many, or fewer than k were found, all.
     """
-    attempt = yield from first_attempt(tables, wanted, strategy, packing)
+    attempt = yield from first_attempt(tables, wanted, strategy, over, **given)
     if attempt is None:
         return None
     is_filtered, candidates = _is_filtered(wanted), attempt.candidates
@@ -90,13 +98,22 @@ def through_indexes(
             return None
         candidates = min(more, MAX_CANDIDATES)
     floor = wanted.min_score
-    score = statements.HIT_SCORE if wanted.shape.brings_along and packing is None else "score"
-    passed = [row for row in found if floor is None or getattr(row, score) >= floor]
+    passed = [row for row in found if floor is None or _score(row) >= floor]
     return Found(passed, found[0].total)
 
 
+def _score(row: Any) -> float:
+    """That by which it is among the rows: of what came along, that of its hit."""
+    score: float = getattr(row, statements.HIT_SCORE, row.score)
+    return score
+
+
 def first_attempt(
-    tables: Tables, wanted: Search, strategy: Strategy, packing: Packing | None = None
+    tables: Tables,
+    wanted: Search,
+    strategy: Strategy,
+    over: Over = statements.search_candidates,
+    **given: Any,
 ) -> Operation[Attempt | None]:
     """The statement that looks through the rank indexes there are; None where none is worth it."""
     if strategy == "exact" or not _suits(wanted, strategy):
@@ -117,12 +134,8 @@ def first_attempt(
     layout: Layout = yield Inspect()
     sources = _sources(wanted, owners, usable, moment, layout)
     without_floor = replace(wanted, min_score=None)
-    parameters = without_floor.parameters
-    if packing is None:
-        statement = statements.search_candidates(tables, without_floor, sources)
-    else:
-        statement = statements.pack_candidates(tables, without_floor, sources, packing)
-        parameters |= packing.parameters
+    statement = over(tables, without_floor, sources)
+    parameters = without_floor.parameters | given
     return Attempt(statement, parameters, sources, usable, at_first(wanted, usable))
 
 
