@@ -14,7 +14,6 @@ from sqlalchemy import Executable, Table
 
 from pgrecall.embedding import VectorLike
 from pgrecall.errors import InputError
-from pgrecall.schema import Tables
 
 T = TypeVar("T")
 
@@ -95,7 +94,7 @@ class Transact:
     On a caller's Connection or Session it takes part in the transaction there.
     """
 
-    operation: Callable[[Tables], Operation[Any]]
+    operation: Callable[[Any], Operation[Any]]
 
 
 @dataclass(frozen=True, slots=True)

@@ -34,9 +34,7 @@ from pgrecall.statements.linking import (
     STEPS,
     neighbours,
 )
-from pgrecall.statements.owners import (
-    large_owners,
-)
+from pgrecall.statements.owners import large_owners, sample
 from pgrecall.statements.packing import (
     PACKED,
     Packing,
@@ -72,7 +70,6 @@ from pgrecall.statements.reading import (
     get,
     ids_beside,
     ids_within,
-    sample,
 )
 from pgrecall.statements.searching import search
 from pgrecall.statements.staging import (

@@ -1,4 +1,4 @@
-"""Who has memories."""
+"""Who has memories, and some of what they have."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from sqlalchemy import (
 
 from pgrecall import compiler
 from pgrecall.schema import TEAM, Tables
-from pgrecall.statements.conditions import active
+from pgrecall.statements.conditions import active, owned
 
 
 @lru_cache
@@ -52,3 +52,15 @@ def asked(tables: Tables, owner_id: ColumnElement[Any]) -> ColumnElement[bool]:
     """Whether it is an owner of the kind that `tables` works on: an agent, or a team."""
     of_team = func.starts_with(owner_id, literal(TEAM, Text()), type_=Boolean())
     return of_team if tables.prefix else ~of_team
+
+
+@lru_cache
+def sample(tables: Tables) -> Select[Any]:
+    """The embeddings of `number` active memories, the same each time and else at random."""
+    memories = tables.memories
+    return (
+        select(memories.c.embedding)
+        .where(owned(memories), active(memories), memories.c.embedding.is_not(None))
+        .order_by(func.uuid_hash_extended(memories.c.id, literal_column("43::bigint")))
+        .limit(bindparam("number", type_=Integer()))
+    )

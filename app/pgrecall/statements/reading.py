@@ -13,13 +13,11 @@ from sqlalchemy import (
     Uuid,
     any_,
     bindparam,
-    func,
-    literal_column,
     select,
 )
 
 from pgrecall.schema import Tables
-from pgrecall.statements.conditions import active, owned, rows_of_arrays, uuids
+from pgrecall.statements.conditions import owned, rows_of_arrays, uuids
 from pgrecall.statements.memory_columns import memory_columns, with_usage
 
 
@@ -69,16 +67,4 @@ def ids_beside(tables: Tables) -> Select[Any]:
         given.c.id,
         before.scalar_subquery().label("before"),
         after.scalar_subquery().label("after"),
-    )
-
-
-@lru_cache
-def sample(tables: Tables) -> Select[Any]:
-    """The embeddings of `number` active memories, the same each time and else at random."""
-    memories = tables.memories
-    return (
-        select(memories.c.embedding)
-        .where(owned(memories), active(memories), memories.c.embedding.is_not(None))
-        .order_by(func.uuid_hash_extended(memories.c.id, literal_column("43::bigint")))
-        .limit(bindparam("number", type_=Integer()))
     )
