@@ -1,4 +1,4 @@
-"""A line of the logger `pgrecall` for each call."""
+"""What an operator sees: a line of the logger `pgrecall` for each call, and a name."""
 
 from __future__ import annotations
 
@@ -8,10 +8,11 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-from sqlalchemy import Engine, create_engine
+from sqlalchemy import Engine, create_engine, make_url
 
 from pgrecall import AsyncMemoryRepository, MemoryRepository, NewMemory
 from pgrecall.errors import DatabaseReadOnly, InputError
+from pgrecall.migrate.connecting import engine_of
 from tests.integration.support import NORTH, at, sql
 
 SECRET = "the door code is 4711"
@@ -182,3 +183,14 @@ def test_a_threshold_is_a_number_of_seconds(slow_after: Any) -> None:
 def test_both_repositories_take_a_threshold(emptied_async_engine: Any) -> None:
     with pytest.raises(InputError, match="slow_after must lie within 0 and"):
         AsyncMemoryRepository(emptied_async_engine, slow_after=-1)
+
+
+@pytest.mark.parametrize("name", ["pgrecall", "mine"])
+def test_the_command_line_connects_by_name(
+    database_url: str, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("PGAPPNAME", raising=False)
+    given = {} if name == "pgrecall" else {"application_name": name}
+    engine = engine_of(make_url(database_url).update_query_dict(given))
+
+    assert sql(engine, "SHOW application_name") == [(name,)]
