@@ -38,6 +38,8 @@ def test_both_are_one_database(pgrecall_repository, pgrecall_async_repository):
     assert asyncio.run(pgrecall_async_repository.count("agent")) == 1
 """
 OTHERWISE = """
+from pathlib import Path
+
 import pytest
 from sqlalchemy import text
 
@@ -65,7 +67,7 @@ def pgrecall_embedder():
     return Embedder()
 
 
-def test_settings(pgrecall_repository, pgrecall_engine, pgrecall_url):
+def test_settings(pgrecall_repository, pgrecall_engine, pgrecall_url, pgrecall_template):
     pgrecall_repository.add("agent", "tea")
     with pgrecall_engine.connect() as connection:
         query = "SELECT current_database(), embedding::text FROM memories.agent_memories"
@@ -73,8 +75,8 @@ def test_settings(pgrecall_repository, pgrecall_engine, pgrecall_url):
     assert vector == "[1,0,0]"
     assert pgrecall_url.startswith("postgresql+psycopg://")
     assert database in pgrecall_url
+    Path("databases").write_text(f"{database} {pgrecall_template}")
 """
-DATABASES = "SELECT datname FROM pg_database WHERE datname LIKE 'pgrecall_test_%'"
 
 
 def test_workers_beside_each_other_on_an_embedded_server(
@@ -92,8 +94,6 @@ def test_workers_beside_each_other_on_an_embedded_server(
 def test_settings_are_fixtures_and_nothing_is_left_on_a_server(
     pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch, server_url: str
 ) -> None:
-    with psycopg.connect(server_url) as connection:
-        before = set(connection.execute(DATABASES).fetchall())
     monkeypatch.setenv("PGRECALL_TEST_DATABASE_URL", server_url)
     pytester.makeconftest(CONFTEST)
     pytester.makepyfile(OTHERWISE)
@@ -101,5 +101,8 @@ def test_settings_are_fixtures_and_nothing_is_left_on_a_server(
     result = pytester.runpytest_subprocess("-p", "no:xdist", "-W", "error")
 
     result.assert_outcomes(passed=1)
+    used = set((pytester.path / "databases").read_text().split())
     with psycopg.connect(server_url) as connection:
-        assert set(connection.execute(DATABASES).fetchall()) <= before
+        there = {name for (name,) in connection.execute("SELECT datname FROM pg_database")}
+    assert len(used) == 2
+    assert not used & there
