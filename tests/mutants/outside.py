@@ -71,8 +71,8 @@ MUTANTS = (
     ),
     Mutant(
         "app/pgrecall/migrate/environment.py",
-        'return name != schema if type_ == "schema"',
-        'return True if type_ == "schema"',
+        'return type_ != "schema" or name != schema',
+        "return True",
         f"{HOST}::test_a_host_s_check_finds_nothing_of_ours",
     ),
     Mutant(

@@ -251,7 +251,7 @@ def include_name(
     a schema of another name: `partial(include_name, schema="…")`. Beside a filter of your own:
     `lambda *names: mine(*names) and include_name(*names)`.
     """
-    return name != schema if type_ == "schema" else parent_names.get("schema_name") != schema
+    return type_ != "schema" or name != schema
 
 
 def _options(settings: Settings) -> dict[str, Any]:
