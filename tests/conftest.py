@@ -9,22 +9,19 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from itertools import count
 
-import psycopg
 import pytest
-from psycopg import sql
 from sqlalchemy import Engine, NullPool, create_engine, make_url
 from sqlalchemy.dialects import registry
 
 from pgrecall import MemoryRepository, embedded, migrate
+from pgrecall.testing import hurry as hurry
+from pgrecall.testing import new_database as new_database
 
 # What postgresql:// means from SQLAlchemy 2.1 on; before, it is psycopg2.
 registry.register("postgresql", "sqlalchemy.dialects.postgresql.psycopg", "PGDialect_psycopg")
 
 DIMENSIONS = 8
-_numbers = count()
 
 
 @pytest.fixture(scope="session")
@@ -51,37 +48,21 @@ def postgres_16() -> Iterator[str]:
         yield url
 
 
-def hurry(url: str) -> None:
-    """Tests do not survive a power cut anyway."""
-    with psycopg.connect(url, autocommit=True) as connection:
-        for setting in ("fsync", "full_page_writes", "synchronous_commit"):
-            connection.execute(f"ALTER SYSTEM SET {setting} = off")
-        connection.execute("SELECT pg_reload_conf()")
-
-
-@contextmanager
-def new_database(server: str, template: str = "template1") -> Iterator[str]:
-    """A database of its own on this server, dropped afterwards."""
-    name = sql.Identifier(f"pgrecall_test_{os.getpid()}_{next(_numbers)}")
-    with psycopg.connect(server, autocommit=True) as connection:
-        connection.execute(
-            sql.SQL("CREATE DATABASE {} TEMPLATE {} STRATEGY file_copy").format(
-                name, sql.Identifier(template)
-            )
-        )
-        try:
-            [database] = name._obj
-            yield make_url(server).set(database=database).render_as_string(hide_password=False)
-        finally:
-            connection.execute(sql.SQL("DROP DATABASE {} WITH (FORCE)").format(name))
+@pytest.fixture(scope="session")
+def pgrecall_server(server_url: str) -> str:
+    """For the fixtures of pgrecall.testing."""
+    return server_url
 
 
 @pytest.fixture(scope="session")
-def template(server_url: str) -> Iterator[str]:
+def pgrecall_dimensions() -> int:
+    return DIMENSIONS
+
+
+@pytest.fixture(scope="session")
+def template(pgrecall_template: str) -> str:
     """The name of a migrated database to clone: vector(8)."""
-    with new_database(server_url) as url:
-        migrate.upgrade(url, dimensions=DIMENSIONS)
-        yield str(make_url(url).database)
+    return pgrecall_template
 
 
 @pytest.fixture(scope="session")

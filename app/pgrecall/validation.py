@@ -160,13 +160,22 @@ def require_change(name: str, value: object) -> float:
 
 def require_hours(name: str, value: object) -> float:
     """A length of time of at most a thousand years, in hours."""
+    return _require_length(name, value, timedelta(hours=1), "hours")
+
+
+def require_seconds(name: str, value: object) -> float | None:
+    """The same in seconds; None passes."""
+    return None if value is None else _require_length(name, value, timedelta(seconds=1), "seconds")
+
+
+def _require_length(name: str, value: object, unit: timedelta, units: str) -> float:
     if isinstance(value, bool) or not isinstance(value, Real):
         raise InputError(f"{name} must be a number, got {type(value).__name__} {shortened(value)}")
-    longest = LONGEST_DURATION / timedelta(hours=1)
+    longest = LONGEST_DURATION / unit
     number = Fraction(value) if isinstance(value, Rational) else float(value)
     if not 0 <= number <= longest:
         raise InputError(
-            f"{name} must lie within 0 and {longest:,.0f} hours, got {shortened(value)}"
+            f"{name} must lie within 0 and {longest:,.0f} {units}, got {shortened(value)}"
         )
     return float(number)
 

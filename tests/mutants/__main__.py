@@ -15,13 +15,13 @@ from pathlib import Path
 
 from pgrecall import embedded
 from tests.conftest import hurry
-from tests.mutants import lifecycle, rank_index, reliability, scoring, searching
+from tests.mutants import lifecycle, outside, rank_index, reliability, scoring, searching
 from tests.mutants.mutant import Mutant
 
 ROOT = Path(__file__).parents[2]
 MUTANTS = [
     one
-    for group in (lifecycle, rank_index, reliability, scoring, searching)
+    for group in (lifecycle, outside, rank_index, reliability, scoring, searching)
     for one in group.MUTANTS
 ]
 

@@ -12,15 +12,25 @@ import pytest
 COMMAND_LINE = {"platformdirs", "rich", "typer"}
 MIGRATING = {"alembic", "mako"}
 SEARCHING = {"psycopg", "sqlalchemy"}
+TRACING = {"opentelemetry"}
 NUMPY = {"numpy"} if not any("numpy" in line for line in requires("pgvector") or ()) else set()
 """Versions of pgvector that need NumPy load it."""
+SEARCHED = """
+from pgrecall import MemoryRepository, errors
+from sqlalchemy import create_engine
+try:
+    MemoryRepository(create_engine("postgresql+psycopg:///?host=/nowhere")).search("agent")
+except errors.DatabaseUnavailable:
+    pass
+"""
 
 
 @pytest.mark.parametrize(
     ("statement", "unwanted"),
     [
         ("import pgrecall", COMMAND_LINE | MIGRATING | NUMPY | SEARCHING),
-        ("from pgrecall import AsyncMemoryRepository", COMMAND_LINE | MIGRATING | NUMPY),
+        ("from pgrecall import AsyncMemoryRepository", COMMAND_LINE | MIGRATING | NUMPY | TRACING),
+        (SEARCHED, COMMAND_LINE | MIGRATING | NUMPY | TRACING),
         ("from pgrecall import migrate; migrate.sql()", COMMAND_LINE | NUMPY),
     ],
 )

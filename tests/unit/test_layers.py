@@ -40,7 +40,7 @@ FLOORS = (
     ("jobs",),
     ("repository",),
     ("migrate", "embedded", "importing", "overview"),
-    ("queries_file",),
+    ("queries_file", "testing"),
     ("demo",),
     ("cli",),
 )

@@ -43,9 +43,9 @@ def consolidate(
     require_callable("on_progress", on_progress)
     noted(reason=None, actor=actor)
     found: list[Cluster] = yield Transact(
-        lambda tables: clusters(
-            tables,
-            agent_id,
+        partial(
+            clusters,
+            agent_id=agent_id,
             min_similarity=min_similarity,
             min_size=min_size,
             more_than=more_than,

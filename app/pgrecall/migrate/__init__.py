@@ -6,6 +6,7 @@ migrate.upgrade("postgresql://…", dimensions=384)
 
 from pgrecall.migrate.access import LEVELS, grant, revoke
 from pgrecall.migrate.commands import downgrade, embedding_index, sql, upgrade
+from pgrecall.migrate.environment import include_name
 from pgrecall.migrate.language import change_language
 from pgrecall.migrate.settings import DEFAULT_DIMENSIONS, DEFAULT_EXTENSION_SCHEMA, DEFAULT_LANGUAGE
 from pgrecall.migrate.status import Status, status
@@ -20,6 +21,7 @@ __all__ = [
     "downgrade",
     "embedding_index",
     "grant",
+    "include_name",
     "revoke",
     "sql",
     "status",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any, Literal
@@ -236,6 +236,22 @@ def _lock_timeout(scope: Scope) -> str:
 def _search_path(settings: Settings, scope: Scope = "SESSION") -> str:
     """Where functions look for names: in no schema that others can write to."""
     return f'SET {scope} search_path = "{settings.schema}", pg_temp'
+
+
+def include_name(
+    name: str | None,
+    type_: str,
+    parent_names: Mapping[str, str | None],
+    *,
+    schema: str = DEFAULT_SCHEMA,
+) -> bool:
+    """For `include_name=` of your own Alembic environment: all but pgrecall's schema.
+
+    With `include_schemas=True` autogenerate would drop its tables, which your metadata has not. For
+    a schema of another name: `partial(include_name, schema="…")`. Beside a filter of your own:
+    `lambda *names: mine(*names) and include_name(*names)`.
+    """
+    return type_ != "schema" or name != schema
 
 
 def _options(settings: Settings) -> dict[str, Any]:

@@ -39,9 +39,10 @@ from pgrecall.operations import (
 from pgrecall.repository.copying import copy_statement, copy_types, know_vectors
 from pgrecall.repository.results import binary_results
 from pgrecall.repository.retries import MAX_ATTEMPTS, pause_before
-from pgrecall.repository.running import Connect, Embeddings, present_as, repeatable, running
+from pgrecall.repository.running import Connect, present_as, repeatable, running
 from pgrecall.repository.transactions import has_none, needs_none, set_autocommit
 from pgrecall.repository.translation import translated
+from pgrecall.repository.watching import Invocation, watched
 from pgrecall.schema import DEFAULT_SCHEMA, Tables, tables
 from pgrecall.steps import (
     Call,
@@ -61,7 +62,7 @@ from pgrecall.token_counting import (
     estimated_tokens,
     require_counter,
 )
-from pgrecall.validation import require_schema_name
+from pgrecall.validation import require_schema_name, require_seconds
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -81,7 +82,8 @@ def _awaiting_job(
     job: Callable[P, Job[T]],
 ) -> Callable[Concatenate[AsyncMemoryRepository, P], Coroutine[Any, Any, T]]:
     async def method(self: AsyncMemoryRepository, /, *args: P.args, **kwargs: P.kwargs) -> T:
-        return await self._work(partial(job, *args, **kwargs))
+        with watched(Invocation(partial(job, *args, **kwargs), self._tables)) as call:
+            return await self._work(call)
 
     present_as(method, job, takes_tables=False)
     return method
@@ -101,6 +103,7 @@ class AsyncMemoryRepository:
         schema: str = DEFAULT_SCHEMA,
         embedder: Embedder | AsyncEmbedder | None = None,
         token_counter: TokenCounter = estimated_tokens,
+        slow_after: float | None = None,
     ) -> None:
         if not isinstance(bind, AsyncEngine | AsyncConnection | AsyncSession):
             raise InputError(
@@ -116,6 +119,7 @@ class AsyncMemoryRepository:
         self._tables = tables(require_schema_name(schema))
         self._embedder = embedder
         self._token_counter = require_counter(token_counter)
+        self._slow_after = require_seconds("slow_after", slow_after)
 
     @property
     def memories(self) -> Table:
@@ -178,37 +182,38 @@ class AsyncMemoryRepository:
     rank_index_progress = _awaiting(indexing.rank_index_progress)
     drop_rank_index = _awaiting(indexing.drop_rank_index)
 
-    async def _work(self, start: Callable[[], Job[T]]) -> T:
-        job = start()
+    async def _work(self, call: Invocation[T]) -> T:
+        job = call.start()
         reply: Any = None
         while True:
             try:
                 step = job.send(reply)
             except StopIteration as done:
                 result: T = done.value
+                call.result = result
                 return result
             match step:
                 case Transact():
-                    reply = await self._run(partial(step.operation, self._tables))
+                    reply = await self._run(partial(step.operation, self._tables), call.name)
                 case Call():
                     reply = step.function(*step.arguments)
                     if isawaitable(reply):
                         reply = await reply
 
-    async def _run(self, start: Callable[[], Operation[T]]) -> T:
-        embeddings: Embeddings = {}
-        attempts = MAX_ATTEMPTS if isinstance(self._bind, AsyncEngine) else 1
-        for attempt in range(1, attempts):
-            try:
-                return await self._attempt(start, embeddings)
-            except DatabaseConflict:
-                await asyncio.sleep(pause_before(attempt + 1))
-        return await self._attempt(start, embeddings)
-
-    async def _attempt(self, start: Callable[[], Operation[T]], embeddings: Embeddings) -> T:
+    async def _run(self, start: partial[Operation[T]], job: str | None = None) -> T:
         bind = self._bind.get_bind() if isinstance(self._bind, AsyncSession) else self._bind
         engine = bind.engine if isinstance(bind, Connection | Engine) else bind.sync_engine
-        requests = running(start, self._tables.schema, embeddings, engine)
+        attempts = MAX_ATTEMPTS if isinstance(self._bind, AsyncEngine) else 1
+        with watched(Invocation(start, self._tables, engine, job=job), self._slow_after) as call:
+            for attempt in range(1, attempts):
+                try:
+                    return await self._attempt(call)
+                except DatabaseConflict:
+                    await asyncio.sleep(pause_before(attempt + 1))
+            return await self._attempt(call)
+
+    async def _attempt(self, call: Invocation[T]) -> T:
+        requests = running(call)
         reply: Any = None
         with translated():
             async with AsyncExitStack() as stack:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Generator, Iterator
 from dataclasses import dataclass
 from functools import partial, update_wrapper
 from inspect import Parameter, signature
+from time import perf_counter
 from typing import Any, TypeVar
 
 from sqlalchemy import Engine
@@ -17,12 +18,12 @@ from pgrecall.repository.inspection import (
     require_psycopg,
 )
 from pgrecall.repository.lookups import keep, kept
+from pgrecall.repository.watching import Invocation
 from pgrecall.schema import Layout, Tables
 from pgrecall.steps import (
     Copy,
     CountTokens,
     Embed,
-    Embedded,
     Execute,
     Inspect,
     Lookup,
@@ -45,13 +46,11 @@ class Connect:
 
 
 Request = Connect | Embed | CountTokens | Execute | Copy
-Embeddings = dict[Embed, Embedded]
-"""What was embedded already, so that a repeated attempt does not pay for it again."""
 
 
 def repeatable(
     operation: Callable[..., Operation[T]], tables: Tables, *args: Any, **kwargs: Any
-) -> Callable[[], Operation[T]]:
+) -> partial[Operation[T]]:
     """Starts the operation, each time with all that was passed: where it takes an Iterable, a first
     attempt would leave nothing of an iterator to the second."""
     if not any(isinstance(value, Iterator) for value in (*args, *kwargs.values())):
@@ -64,18 +63,16 @@ def repeatable(
     return partial(operation, *passed.args, **passed.kwargs)
 
 
-def running(
-    start: Callable[[], Operation[T]],
-    schema: str,
-    embeddings: Embeddings,
-    engine: Engine,
-) -> Generator[Request, Any, T]:
-    """The operation's steps as requests that a repository carries out one by one.
+def running(call: Invocation[T]) -> Generator[Request, Any, T]:
+    """One attempt: the operation's steps as requests that a repository carries out one by one.
 
     A connection is asked for at the first step that needs one, and the schema is looked at before
-    that step runs. What is known of the database of `engine` takes none.
+    that step runs. What is known of the engine's database takes none.
     """
-    steps = start()
+    engine = call.engine
+    assert engine is not None
+    call.attempts += 1
+    steps = call.start()
     reply: Any = None
     connected: tuple[Engine, Layout] | None = None
     looked_only = False
@@ -84,21 +81,24 @@ def running(
             step = steps.send(reply)
         except StopIteration as done:
             result: T = done.value
+            call.result = result
             return result
         if isinstance(step, Embed):
-            if step not in embeddings:
-                embeddings[step] = yield step
-            reply = embeddings[step]
+            if step not in call.embeddings:
+                began = perf_counter()
+                call.embeddings[step] = yield step
+                call.embedding_seconds += perf_counter() - began
+            reply = call.embeddings[step]
             continue
         if isinstance(step, CountTokens):
             reply = yield step
             continue
         if connected is None and isinstance(step, Inspect):
-            reply = known_layout(engine, schema)
+            reply = known_layout(engine, call.schema)
             if reply is not None:
                 continue
         if connected is None:
-            connected = yield from _connected(schema, step if isinstance(step, Verb) else None)
+            connected = yield from _connected(call.schema, step if isinstance(step, Verb) else None)
             looked_only = isinstance(step, Inspect)
         elif looked_only and isinstance(step, Verb):
             yield Connect(step)

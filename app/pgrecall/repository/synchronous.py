@@ -38,9 +38,10 @@ from pgrecall.operations import (
 from pgrecall.repository.copying import copy_statement, copy_types, know_vectors
 from pgrecall.repository.results import binary_results
 from pgrecall.repository.retries import MAX_ATTEMPTS, pause_before
-from pgrecall.repository.running import Connect, Embeddings, present_as, repeatable, running
+from pgrecall.repository.running import Connect, present_as, repeatable, running
 from pgrecall.repository.transactions import has_none, needs_none, set_autocommit
 from pgrecall.repository.translation import translated
+from pgrecall.repository.watching import Invocation, watched
 from pgrecall.schema import DEFAULT_SCHEMA, Tables, tables
 from pgrecall.steps import (
     Call,
@@ -60,7 +61,7 @@ from pgrecall.token_counting import (
     estimated_tokens,
     require_counter,
 )
-from pgrecall.validation import require_schema_name
+from pgrecall.validation import require_schema_name, require_seconds
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -80,7 +81,8 @@ def _blocking_job(
     job: Callable[P, Job[T]],
 ) -> Callable[Concatenate[MemoryRepository, P], T]:
     def method(self: MemoryRepository, /, *args: P.args, **kwargs: P.kwargs) -> T:
-        return self._work(partial(job, *args, **kwargs))
+        with watched(Invocation(partial(job, *args, **kwargs), self._tables)) as call:
+            return self._work(call)
 
     present_as(method, job, takes_tables=False)
     return method
@@ -94,8 +96,9 @@ class MemoryRepository:
     part in the caller's transaction and leaves commit and rollback to the caller.
 
     `schema` is the one `pgrecall migrate` was run with; `embedder` turns text into vectors where
-    text is passed, `token_counter` texts into what they take up in a prompt. All methods raise
-    PgRecallError and its children (`pgrecall.errors`).
+    text is passed, `token_counter` texts into what they take up in a prompt. Calls are logged by
+    the logger `pgrecall` at DEBUG, those that take more than `slow_after` seconds at WARNING. All
+    methods raise PgRecallError and its children (`pgrecall.errors`).
     """
 
     def __init__(
@@ -105,6 +108,7 @@ class MemoryRepository:
         schema: str = DEFAULT_SCHEMA,
         embedder: Embedder | None = None,
         token_counter: TokenCounter = estimated_tokens,
+        slow_after: float | None = None,
     ) -> None:
         if not isinstance(bind, Engine | Connection | Session):
             raise InputError(
@@ -120,6 +124,7 @@ class MemoryRepository:
         self._tables = tables(require_schema_name(schema))
         self._embedder = embedder
         self._token_counter = require_counter(token_counter)
+        self._slow_after = require_seconds("slow_after", slow_after)
 
     @property
     def memories(self) -> Table:
@@ -182,34 +187,37 @@ class MemoryRepository:
     rank_index_progress = _blocking(indexing.rank_index_progress)
     drop_rank_index = _blocking(indexing.drop_rank_index)
 
-    def _work(self, start: Callable[[], Job[T]]) -> T:
-        job = start()
+    def _work(self, call: Invocation[T]) -> T:
+        job = call.start()
         reply: Any = None
         while True:
             try:
                 step = job.send(reply)
             except StopIteration as done:
                 result: T = done.value
+                call.result = result
                 return result
             match step:
                 case Transact():
-                    reply = self._run(partial(step.operation, self._tables))
+                    reply = self._run(partial(step.operation, self._tables), call.name)
                 case Call():
                     reply = step.function(*step.arguments)
 
-    def _run(self, start: Callable[[], Operation[T]]) -> T:
-        embeddings: Embeddings = {}
-        attempts = MAX_ATTEMPTS if isinstance(self._bind, Engine) else 1
-        for attempt in range(1, attempts):
-            try:
-                return self._attempt(start, embeddings)
-            except DatabaseConflict:
-                time.sleep(pause_before(attempt + 1))
-        return self._attempt(start, embeddings)
-
-    def _attempt(self, start: Callable[[], Operation[T]], embeddings: Embeddings) -> T:
+    def _run(self, start: partial[Operation[T]], job: str | None = None) -> T:
         bind = self._bind.get_bind() if isinstance(self._bind, Session) else self._bind
-        requests = running(start, self._tables.schema, embeddings, bind.engine)
+        attempts = MAX_ATTEMPTS if isinstance(self._bind, Engine) else 1
+        with watched(
+            Invocation(start, self._tables, bind.engine, job=job), self._slow_after
+        ) as call:
+            for attempt in range(1, attempts):
+                try:
+                    return self._attempt(call)
+                except DatabaseConflict:
+                    time.sleep(pause_before(attempt + 1))
+            return self._attempt(call)
+
+    def _attempt(self, call: Invocation[T]) -> T:
+        requests = running(call)
         reply: Any = None
         with translated(), ExitStack() as stack:
             connection: Connection | None = None

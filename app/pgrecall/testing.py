@@ -1,0 +1,133 @@
+"""A plugin for pytest: databases with pgrecall's schema for your tests, on real PostgreSQL.
+
+    pytest_plugins = ["pgrecall.testing"]  # in the conftest.py of your top folder
+
+It is asked for by name and is no entry point: pytest loads those in each of your runs, whether a
+test uses them or not, and rewrites every module of their packages as it is imported.
+
+Each test that takes one of these fixtures has a database of its own: `pgrecall_url`,
+`pgrecall_engine`, `pgrecall_repository`, `pgrecall_async_engine`, `pgrecall_async_repository`.
+The others are settings: define them anew, with scope="session", to choose otherwise.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib.util import find_spec
+from typing import Any
+from uuid import uuid4
+
+import psycopg
+import pytest
+from psycopg import sql
+from sqlalchemy import Engine, NullPool, create_engine, make_url
+from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
+
+from pgrecall import embedded, migrate
+from pgrecall.embedders import LocalEmbedder
+from pgrecall.repository import AsyncMemoryRepository, MemoryRepository
+from pgrecall.schema import DEFAULT_SCHEMA
+
+
+@pytest.fixture(scope="session")
+def pgrecall_server() -> Iterator[str]:
+    """PGRECALL_TEST_DATABASE_URL, of a role that may create databases, or an embedded server."""
+    if url := os.environ.get("PGRECALL_TEST_DATABASE_URL"):
+        yield url
+    else:
+        with embedded.database() as url:
+            hurry(url)
+            yield url
+
+
+@pytest.fixture(scope="session")
+def pgrecall_dimensions() -> int:
+    """Of the vectors: as many as the local embedder's have."""
+    return migrate.DEFAULT_DIMENSIONS
+
+
+@pytest.fixture(scope="session")
+def pgrecall_schema() -> str:
+    """Where the tables are."""
+    return DEFAULT_SCHEMA
+
+
+@pytest.fixture(scope="session")
+def pgrecall_embedder() -> Any:
+    """Of both repositories: the local one where it is installed."""
+    return LocalEmbedder() if find_spec("wordllama") else None
+
+
+@pytest.fixture(scope="session")
+def pgrecall_template(
+    pgrecall_server: str, pgrecall_dimensions: int, pgrecall_schema: str
+) -> Iterator[str]:
+    """The name of a migrated database to clone; nothing may be connected to it."""
+    with new_database(pgrecall_server) as url:
+        migrate.upgrade(url, dimensions=pgrecall_dimensions, schema=pgrecall_schema)
+        yield str(make_url(url).database)
+
+
+@pytest.fixture
+def pgrecall_url(pgrecall_server: str, pgrecall_template: str) -> Iterator[str]:
+    """A migrated database of the test's own, as a URL for SQLAlchemy."""
+    with new_database(pgrecall_server, pgrecall_template) as url:
+        yield url.replace("postgresql:", "postgresql+psycopg:", 1)
+
+
+@pytest.fixture
+def pgrecall_engine(pgrecall_url: str) -> Iterator[Engine]:
+    """An engine on it."""
+    engine = create_engine(pgrecall_url)
+    yield engine
+    engine.dispose()
+
+
+@pytest.fixture
+def pgrecall_repository(
+    pgrecall_engine: Engine, pgrecall_schema: str, pgrecall_embedder: Any
+) -> MemoryRepository:
+    """A repository on it."""
+    return MemoryRepository(pgrecall_engine, schema=pgrecall_schema, embedder=pgrecall_embedder)
+
+
+@pytest.fixture
+def pgrecall_async_engine(pgrecall_url: str) -> AsyncEngine:
+    """An engine for any event loop: it keeps no connection, so none outlives the test's loop."""
+    return create_async_engine(pgrecall_url, poolclass=NullPool)
+
+
+@pytest.fixture
+def pgrecall_async_repository(
+    pgrecall_async_engine: AsyncEngine, pgrecall_schema: str, pgrecall_embedder: Any
+) -> AsyncMemoryRepository:
+    """A repository for any event loop."""
+    return AsyncMemoryRepository(
+        pgrecall_async_engine, schema=pgrecall_schema, embedder=pgrecall_embedder
+    )
+
+
+@contextmanager
+def new_database(server: str, template: str = "template1") -> Iterator[str]:
+    """A database of its own on this server, dropped afterwards; as a URL without a driver."""
+    url = make_url(server).set(drivername="postgresql")
+    name = f"pgrecall_test_{uuid4().hex}"
+    quoted = sql.Identifier(name)
+    plain = url.render_as_string(hide_password=False)
+    with psycopg.connect(plain, autocommit=True) as connection:
+        clone = sql.SQL("CREATE DATABASE {} TEMPLATE {} STRATEGY file_copy")
+        connection.execute(clone.format(quoted, sql.Identifier(template)))
+        try:
+            yield url.set(database=name).render_as_string(hide_password=False)
+        finally:
+            connection.execute(sql.SQL("DROP DATABASE {} WITH (FORCE)").format(quoted))
+
+
+def hurry(server: str) -> None:
+    """Has a server not wait for the disk: no test survives a power cut anyway."""
+    with psycopg.connect(server, autocommit=True) as connection:
+        for setting in ("fsync", "full_page_writes", "synchronous_commit"):
+            connection.execute(f"ALTER SYSTEM SET {setting} = off")
+        connection.execute("SELECT pg_reload_conf()")

@@ -1,0 +1,196 @@
+"""What an operator sees: a line of the logger `pgrecall` for each call, and a name."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterator
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from sqlalchemy import Engine, create_engine, make_url
+
+from pgrecall import AsyncMemoryRepository, MemoryRepository, NewMemory
+from pgrecall.errors import DatabaseReadOnly, InputError
+from pgrecall.migrate.connecting import engine_of
+from tests.integration.support import NORTH, at, sql
+
+SECRET = "the door code is 4711"
+IN_THE_WAY = """
+    CREATE SEQUENCE tries;
+    CREATE FUNCTION in_the_way() RETURNS trigger LANGUAGE plpgsql AS $$BEGIN
+        IF nextval('public.tries') < 3 THEN RAISE EXCEPTION 'a rival' USING ERRCODE = '40001'; END IF;
+        RETURN NEW;
+    END$$;
+    CREATE TRIGGER in_the_way BEFORE UPDATE ON pgrecall.agent_memories
+        FOR EACH ROW EXECUTE FUNCTION in_the_way();
+"""  # noqa: E501
+
+
+class Embedder:
+    def embed_documents(self, texts: list[str]) -> list[list[float]]:
+        return [NORTH for _ in texts]
+
+    def embed_query(self, text: str) -> list[float]:
+        return NORTH
+
+
+@pytest.fixture
+def logged(caplog: pytest.LogCaptureFixture) -> Iterator[Callable[[], list[dict[str, Any]]]]:
+    """What was logged since it was asked last."""
+
+    def facts() -> list[dict[str, Any]]:
+        found: list[dict[str, Any]] = [record.pgrecall for record in caplog.records]  # type: ignore[attr-defined]
+        caplog.clear()
+        return found
+
+    with caplog.at_level(logging.DEBUG, "pgrecall"):
+        yield facts
+
+
+def test_each_call_is_one_line(
+    either: MemoryRepository, logged: Callable[[], list[dict[str, Any]]]
+) -> None:
+    either.add_many("agent", [NewMemory(f"{n}", embedding=at(n)) for n in range(20)])
+    either.search("agent", NORTH, k=7, min_similarity=0.1)
+    either.context("agent", NORTH, k=4, max_tokens=500)
+    either.teams.count(agent_id="red")
+
+    facts = logged()
+    assert all(one.pop("duration_ms") > 0 for one in facts)
+    assert facts == [
+        {"operation": "add_many", "owner": "'agent'", "rows": 20},
+        {"operation": "search", "owner": "'agent'", "rows": 7, "strategy": "exact"},
+        {"operation": "context", "owner": "'agent'", "rows": 4, "strategy": "exact"},
+        {"operation": "count", "owner": "'team:red'", "rows": 0},
+    ]
+
+
+def test_the_line_says_it_in_words(
+    repo: MemoryRepository, caplog: pytest.LogCaptureFixture
+) -> None:
+    with caplog.at_level(logging.DEBUG, "pgrecall"):
+        repo.find_ids("an agent\nof many lines " + "x" * 100, "0123")
+
+    [record] = caplog.records
+    assert (record.name, record.levelname) == ("pgrecall", "DEBUG")
+    start, _, end = record.getMessage().partition(" duration_ms=")
+    assert start.startswith(r"operation=find_ids owner='an agent\nof m")
+    assert len(start) < 80
+    assert end.endswith(" rows=0")
+
+
+def test_a_job_is_a_line_after_those_of_its_transactions(
+    either: MemoryRepository, logged: Callable[[], list[dict[str, Any]]]
+) -> None:
+    either.add_many("agent", [NewMemory(f"{n}", embedding=at(n)) for n in range(3)])
+    logged()
+
+    either.consolidate("agent", more_than=0)
+
+    facts = logged()
+    assert [(one["operation"], one.get("rows")) for one in facts] == [
+        ("consolidate.clusters", 1),
+        ("consolidate.consolidate_cluster", None),
+        ("consolidate", 1),
+    ]
+    assert {one["owner"] for one in facts} == {"'agent'"}
+
+
+def test_repetitions_are_counted(
+    own_engine: Engine, logged: Callable[[], list[dict[str, Any]]]
+) -> None:
+    repo = MemoryRepository(own_engine)
+    memory_id = repo.add("agent", NewMemory("tea", embedding=NORTH))
+    sql(own_engine, IN_THE_WAY)
+    logged()
+
+    repo.update("agent", memory_id, importance=0.7)
+
+    [facts] = logged()
+    assert (facts["operation"], facts["retries"]) == ("update", 2)
+
+
+def test_an_embedder_s_time_is_told_apart(
+    engine: Engine, logged: Callable[[], list[dict[str, Any]]]
+) -> None:
+    repo = MemoryRepository(engine, embedder=Embedder())
+
+    repo.add("agent", "tea")
+    repo.count("agent")
+
+    [adding, counting] = logged()
+    assert 0 < adding["embedding_ms"] < adding["duration_ms"]
+    assert "embedding_ms" not in counting
+
+
+def test_a_failure_is_told_by_its_class_and_state(
+    engine: Engine, logged: Callable[[], list[dict[str, Any]]]
+) -> None:
+    reader = MemoryRepository(engine.execution_options(postgresql_readonly=True))
+
+    with pytest.raises(DatabaseReadOnly):
+        reader.add("agent", NewMemory("tea", embedding=NORTH))
+    with pytest.raises(InputError):
+        reader.add("", "tea")
+
+    assert [(one["error"], one.get("sqlstate")) for one in logged()] == [
+        ("DatabaseReadOnly", "25006"),
+        ("InputError", None),
+    ]
+
+
+def test_no_line_has_a_text_or_a_vector(engine: Engine, caplog: pytest.LogCaptureFixture) -> None:
+    repo = MemoryRepository(engine, embedder=Embedder())
+    caplog.set_level(logging.DEBUG, "pgrecall")
+
+    memory_id = repo.add("agent", NewMemory(SECRET, embedding=[0.4711, *NORTH[1:]]))
+    later = repo.supersede("agent", memory_id, SECRET + "!")
+    repo.search("agent", SECRET, text=SECRET, labels=[SECRET])
+    repo.label("agent", later, [SECRET])
+    repo.feedback("agent", later, "useful", SECRET, query=SECRET)
+    repo.prune("agent", older_than=timedelta(1), reason=SECRET)
+    wrong: tuple[Callable[[], Any], ...] = (
+        lambda: repo.add(1, SECRET),  # type: ignore[arg-type]
+        lambda: repo.add("agent", SECRET + "\0"),
+        lambda: repo.update("agent", later, tags=SECRET),
+        lambda: repo.search("agent", SECRET, statuses=[SECRET]),
+    )
+    for call in wrong:
+        with pytest.raises(InputError):
+            call()
+
+    assert len(caplog.records) == 10
+    assert "4711" not in caplog.text
+    assert "4711" not in str([vars(record) for record in caplog.records])
+
+
+def test_what_is_slow_is_a_warning(engine: Engine, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.WARNING, "pgrecall")
+
+    for slow_after in (None, 60, 0, 1e-9):
+        MemoryRepository(engine, slow_after=slow_after).count("agent")
+
+    assert [record.levelname for record in caplog.records] == ["WARNING", "WARNING"]
+
+
+@pytest.mark.parametrize("slow_after", [-1, float("nan"), "1", True])
+def test_a_threshold_is_a_number_of_seconds(slow_after: Any) -> None:
+    with pytest.raises(InputError, match="slow_after must"):
+        MemoryRepository(create_engine("postgresql+psycopg://"), slow_after=slow_after)
+
+
+def test_both_repositories_take_a_threshold(emptied_async_engine: Any) -> None:
+    with pytest.raises(InputError, match="slow_after must lie within 0 and"):
+        AsyncMemoryRepository(emptied_async_engine, slow_after=-1)
+
+
+@pytest.mark.parametrize("name", ["pgrecall", "mine"])
+def test_the_command_line_connects_by_name(
+    database_url: str, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("PGAPPNAME", raising=False)
+    given = {} if name == "pgrecall" else {"application_name": name}
+    engine = engine_of(make_url(database_url).update_query_dict(given))
+
+    assert sql(engine, "SHOW application_name") == [(name,)]

@@ -1,0 +1,215 @@
+"""Spans and durations, as an application's providers receive them."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from opentelemetry import metrics, trace
+from opentelemetry.sdk.metrics import MeterProvider
+from opentelemetry.sdk.metrics.export import InMemoryMetricReader
+from opentelemetry.sdk.trace import ReadableSpan, TracerProvider
+from opentelemetry.sdk.trace.export import SimpleSpanProcessor
+from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
+from opentelemetry.trace import SpanKind, StatusCode
+from sqlalchemy import Engine, make_url
+from sqlalchemy.ext.asyncio import AsyncEngine
+
+from pgrecall import AsyncMemoryRepository, MemoryRepository, NewMemory
+from pgrecall.errors import DatabaseReadOnly, InputError
+from pgrecall.repository import telemetry
+from tests.integration.support import NORTH, at
+
+
+@pytest.fixture(scope="module")
+def providers() -> Iterator[tuple[InMemorySpanExporter, InMemoryMetricReader]]:
+    """Those of the process: it can have one of each, so they stay and are shut down."""
+    exporter, reader = InMemorySpanExporter(), InMemoryMetricReader()
+    tracing, metering = TracerProvider(), MeterProvider([reader])
+    tracing.add_span_processor(SimpleSpanProcessor(exporter))
+    trace.set_tracer_provider(tracing)
+    metrics.set_meter_provider(metering)
+    yield exporter, reader
+    tracing.shutdown()
+    metering.shutdown()
+
+
+@pytest.fixture
+def spans(
+    providers: tuple[InMemorySpanExporter, InMemoryMetricReader],
+) -> Callable[[], list[ReadableSpan]]:
+    """The spans that have ended since they were asked for last."""
+    exporter, _ = providers
+    exporter.clear()
+
+    def ended() -> list[ReadableSpan]:
+        found = list(exporter.get_finished_spans())
+        exporter.clear()
+        return found
+
+    return ended
+
+
+def points(reader: InMemoryMetricReader) -> list[Any]:
+    """Those of the one histogram there is."""
+    data: Any = reader.get_metrics_data()
+    [histogram] = data.resource_metrics[0].scope_metrics[0].metrics
+    assert (histogram.name, histogram.unit) == ("db.client.operation.duration", "s")
+    return list(histogram.data.data_points)
+
+
+def test_a_call_is_a_span(
+    either: MemoryRepository, database_url: str, spans: Callable[[], list[ReadableSpan]]
+) -> None:
+    either.add_many("agent", [NewMemory(f"{n}", embedding=at(n)) for n in range(20)])
+    spans()
+
+    either.search("agent", NORTH, k=7, min_similarity=0.1)
+
+    [span] = spans()
+    assert (span.name, span.kind) == ("search pgrecall", SpanKind.CLIENT)
+    assert span.status.status_code is StatusCode.UNSET
+    database = make_url(database_url)
+    expected = {
+        "db.system.name": "postgresql",
+        "db.operation.name": "search",
+        "db.namespace": f"{database.database}|pgrecall",
+        "db.response.returned_rows": 7,
+        "pgrecall.owner": "'agent'",
+        "pgrecall.strategy": "exact",
+    }
+    if database.host:
+        expected["server.address"] = database.host
+    if database.port:
+        expected["server.port"] = database.port
+    assert dict(span.attributes or {}) == expected
+
+
+def test_calls_at_once_are_below_the_span_that_made_them(
+    async_engine: AsyncEngine, loop: asyncio.Runner, spans: Callable[[], list[ReadableSpan]]
+) -> None:
+    repository = AsyncMemoryRepository(async_engine)
+    tracer = trace.get_tracer("host")
+
+    async def answer(agent_id: str) -> None:
+        with tracer.start_as_current_span(agent_id):
+            await repository.search(agent_id, NORTH)
+            assert trace.get_current_span().get_span_context().is_valid
+
+    async def both() -> None:
+        await asyncio.gather(answer("one"), answer("two"))
+
+    loop.run(both())
+
+    found = spans()
+    outer = {f"'{span.name}'": span.context.span_id for span in found if span.parent is None}
+    inner = {
+        dict(span.attributes or {})["pgrecall.owner"]: span.parent.span_id
+        for span in found
+        if span.parent is not None
+    }
+    assert len(inner) == 2
+    assert inner == outer
+
+
+def test_what_a_job_asks_of_the_database_is_below_it(
+    either: MemoryRepository, spans: Callable[[], list[ReadableSpan]]
+) -> None:
+    either.consolidate("agent")
+
+    asking, job = spans()
+    assert (asking.name, asking.kind) == ("consolidate.clusters pgrecall", SpanKind.CLIENT)
+    assert (job.name, job.kind) == ("consolidate pgrecall", SpanKind.INTERNAL)
+    assert asking.parent is not None
+    assert asking.parent.span_id == job.context.span_id
+
+
+def test_a_failure_is_told_without_its_message(
+    engine: Engine, spans: Callable[[], list[ReadableSpan]]
+) -> None:
+    reader = MemoryRepository(engine.execution_options(postgresql_readonly=True))
+
+    with pytest.raises(DatabaseReadOnly):
+        reader.add("agent", NewMemory("tea", embedding=NORTH))
+    with pytest.raises(InputError):
+        reader.search("agent", "\0the door code is 4711")
+
+    found = spans()
+    assert [dict(span.attributes or {}).get("error.type") for span in found] == [
+        "DatabaseReadOnly",
+        "InputError",
+    ]
+    assert dict(found[0].attributes or {})["db.response.status_code"] == "25006"
+    for span in found:
+        assert span.status.status_code is StatusCode.ERROR
+        assert "4711" not in span.to_json()
+        assert not span.events
+
+
+def test_a_number_is_no_count_of_rows(
+    repo: MemoryRepository, spans: Callable[[], list[ReadableSpan]]
+) -> None:
+    repo.count("agent")
+
+    [span] = spans()
+    assert "db.response.returned_rows" not in dict(span.attributes or {})
+
+
+def test_durations_are_in_seconds_and_without_the_embedder(
+    engine: Engine, providers: tuple[InMemorySpanExporter, InMemoryMetricReader]
+) -> None:
+    class Slow:
+        """Takes as long as a hundred thousand sums."""
+
+        def embed_documents(self, texts: list[str]) -> list[list[float]]:
+            return [NORTH for _ in texts]
+
+        def embed_query(self, text: str) -> list[float]:
+            sum(range(10_000_000))
+            return NORTH
+
+    exporter, reader = providers
+    exporter.clear()
+    repo = MemoryRepository(engine, embedder=Slow())
+    reader.get_metrics_data()
+
+    repo.explain("agent", repo.add("agent", "tea"), "tea")
+
+    span = exporter.get_finished_spans()[-1]
+    assert span.name == "explain pgrecall"
+    [point] = [one for one in points(reader) if one.attributes["db.operation.name"] == "explain"]
+    assert tuple(point.explicit_bounds) == (0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 10)
+    assert point.attributes["db.system.name"] == "postgresql"
+    assert point.attributes["db.namespace"].endswith("|pgrecall")
+    assert "pgrecall.owner" not in point.attributes, "one series for each owner would be many"
+    embedding: Any = dict(span.attributes or {})["pgrecall.embedding.duration"]
+    assert span.start_time is not None
+    assert span.end_time is not None
+    whole = (span.end_time - span.start_time) / 1e9
+    assert embedding > 0
+    assert 0 < point.sum <= whole - embedding
+
+
+def test_a_job_is_in_no_histogram(
+    repo: MemoryRepository, providers: tuple[InMemorySpanExporter, InMemoryMetricReader]
+) -> None:
+    repo.collect_garbage(dry_run=True)
+
+    names = {one.attributes["db.operation.name"] for one in points(providers[1])}
+    assert "collect_garbage.owners" in names
+    assert "collect_garbage" not in names
+
+
+def test_an_api_that_takes_no_bounds_will_do(monkeypatch: pytest.MonkeyPatch) -> None:
+    """OpenTelemetry before 1.30, which another package may have brought along."""
+
+    class Meter:
+        def create_histogram(self, name: str, unit: str, description: str) -> str:
+            return name
+
+    monkeypatch.setattr(metrics, "get_meter", lambda name: Meter())
+
+    _, histogram = telemetry._instruments.__wrapped__()
+    assert str(histogram) == "db.client.operation.duration"

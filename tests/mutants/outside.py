@@ -1,0 +1,90 @@
+"""Guards of what is seen from outside: the log, spans, databases for tests, hosts' migrations."""
+
+from tests.mutants.mutant import Mutant
+
+LOGGING = "integration/test_logging.py"
+TELEMETRY = "integration/test_telemetry.py"
+HOST = "migrations/test_host_environment.py"
+WATCHING = "app/pgrecall/repository/watching.py"
+SPANS = "app/pgrecall/repository/telemetry.py"
+
+MUTANTS = (
+    Mutant(
+        WATCHING,
+        "given = self.start.args if self.engine is None else self.start.args[1:]  # not the tables",
+        "given = self.start.args[2:]",
+        f"{LOGGING}::test_no_line_has_a_text_or_a_vector",
+    ),
+    Mutant(
+        WATCHING,
+        "self._prefix + owner.removeprefix(self._prefix)",
+        "owner",
+        f"{LOGGING}::test_each_call_is_one_line",
+    ),
+    Mutant(
+        WATCHING,
+        "call.error = type(error).__name__",
+        "call.error = str(error)",
+        f"{LOGGING}::test_no_line_has_a_text_or_a_vector",
+    ),
+    Mutant(
+        WATCHING,
+        "call.seconds > slow_after",
+        "call.seconds < slow_after",
+        f"{LOGGING}::test_what_is_slow_is_a_warning",
+    ),
+    Mutant(
+        "app/pgrecall/repository/running.py",
+        "call.attempts += 1",
+        "call.attempts = 1",
+        f"{LOGGING}::test_repetitions_are_counted",
+    ),
+    Mutant(
+        "app/pgrecall/repository/synchronous.py",
+        "partial(step.operation, self._tables), call.name",
+        "partial(step.operation, self._tables)",
+        f"{LOGGING}::test_a_job_is_a_line_after_those_of_its_transactions",
+    ),
+    Mutant(
+        SPANS,
+        "record_exception=False,",
+        "record_exception=True,",
+        f"{TELEMETRY}::test_a_failure_is_told_without_its_message",
+    ),
+    Mutant(
+        SPANS,
+        "call.seconds - call.embedding_seconds",
+        "call.seconds",
+        f"{TELEMETRY}::test_durations_are_in_seconds_and_without_the_embedder",
+    ),
+    Mutant(
+        SPANS,
+        "if call.engine is not None:\n                durations",
+        "if True:\n                durations",
+        f"{TELEMETRY}::test_a_job_is_in_no_histogram",
+    ),
+    Mutant(
+        WATCHING,
+        'if "opentelemetry.trace" not in sys.modules:',
+        "if False:",
+        "unit/test_imports.py::test_importing_loads_only_what_is_needed",
+    ),
+    Mutant(
+        "app/pgrecall/migrate/environment.py",
+        'return type_ != "schema" or name != schema',
+        "return True",
+        f"{HOST}::test_a_host_s_check_finds_nothing_of_ours",
+    ),
+    Mutant(
+        "app/pgrecall/testing.py",
+        "with new_database(pgrecall_server, pgrecall_template) as url:",
+        'with new_database(pgrecall_server, "template1") as url:',
+        "integration/test_testing.py::test_settings_are_fixtures_and_nothing",
+    ),
+    Mutant(
+        "app/pgrecall/testing.py",
+        'connection.execute(sql.SQL("DROP DATABASE {} WITH (FORCE)").format(quoted))',
+        "pass",
+        "integration/test_testing.py::test_settings_are_fixtures_and_nothing",
+    ),
+)
