@@ -166,6 +166,7 @@ EXTRAS = set(
         "optional-dependencies"
     ]
 )
+EMBEDDER = LocalEmbedder()
 _numbers = count()
 
 
@@ -210,7 +211,7 @@ def reader(tutorial: Reader, monkeypatch: pytest.MonkeyPatch) -> Iterator[Reader
         connection.execute(f"CREATE DATABASE {name} TEMPLATE {given.database}")
     url = given.set(database=name)
     engine = create_engine(url)
-    repo = MemoryRepository(engine, embedder=LocalEmbedder())
+    repo = MemoryRepository(engine, embedder=EMBEDDER)
     shown = url.render_as_string(hide_password=False)
     found = Reader(
         tutorial.folder, {**tutorial.names, "url": shown, "engine": engine, "repo": repo}
