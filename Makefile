@@ -5,10 +5,10 @@ BIN := .venv/bin
 LOWEST_PYTHON ?= python3.11
 LOWEST := .venv-lowest/bin
 SMOKE := tests/unit/test_imports.py tests/unit/test_ids.py tests/unit/test_stored_vector.py \
-	tests/migrations/test_tables.py tests/integration/test_readme.py \
+	tests/migrations/test_tables.py tests/integration/test_pages.py \
 	tests/integration/test_batches.py tests/integration/test_command_line.py
 
-.PHONY: demo test mutants test-lowest smoke-lowest test-beside lint types bench bench-import bench-context bench-evaluation bench-index bench-life bench-policies bench-replacing bench-versions bench-words schema recall clean help
+.PHONY: demo test docs mutants test-lowest smoke-lowest test-beside lint types bench bench-import bench-context bench-evaluation bench-index bench-life bench-policies bench-replacing bench-versions bench-words schema recall clean help
 
 help:  ## List what can be made
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 18
@@ -18,6 +18,9 @@ demo: .venv/local  ## Store realistic memories in an embedded PostgreSQL and sea
 
 test: .venv/test  ## Run the whole suite
 	$(BIN)/python -m pytest --numprocesses 2 --dist loadfile
+
+docs: .venv/test  ## Build the documentation site in build/docs, strictly
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict --quiet
 
 mutants: .venv/test  ## Break one guard after the other, and expect tests to notice
 	$(BIN)/python -m tests.mutants

@@ -13,7 +13,7 @@ MAX_LIVE = 2**53
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GarbagePolicy:
-    """When a live memory, one not archived yet, is archived or deleted; the defaults are D's.
+    """When a live memory, one not archived yet, is archived or deleted; thresholds as in Grace.
 
     With the defaults, what is older than 30 days is archived. A memory is judged by its stored,
     undecayed trust; one whose trust was never assessed is not judged by it. Deletion wins over

@@ -33,7 +33,7 @@ class NewMemory:
 
     Left unset, `embedding` is computed by the repository's embedder (None stores the memory
     without one), `created_at` becomes the database's now() (None stores it as unknown), and the
-    database decides `trust` with its four parts (by system D's formula), `trust_curve` and
+    database decides `trust` with its four parts (by Grace's formula), `trust_curve` and
     `trust_half_life_hours` (by output type), `tier` and `expires_at` (by tier), from its tables
     of defaults; there None stores trust as never assessed, and lets nothing expire.
     All times carry a time zone; all shares lie in [0, 1]. Nothing is checked here: the repository

@@ -14,7 +14,11 @@ from packaging.version import Version
 
 ROOT = Path(__file__).parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-EXTRAS = {name: lines for name, lines in PROJECT["optional-dependencies"].items() if name != "test"}
+EXTRAS = {
+    name: lines
+    for name, lines in PROJECT["optional-dependencies"].items()
+    if name not in ("docs", "test")
+}
 
 
 def declared() -> Iterator[Requirement]:

@@ -66,7 +66,7 @@ def record_outcome(
 ) -> Operation[Memory]:
     """Records that using the memory went well or wrong; returns it as it is afterwards.
 
-    System D's rule: the counters are incremented first, then trust moves by
+    Grace's rule: the counters are incremented first, then trust moves by
     +0.05 / (1 + 0.1 · success_count) or -0.08 / (1 + 0.05 · failure_count), and by +0.02 once
     there are more than 5 retrievals and the success rate is over 0.8; it stays in [0, 1]. The
     usage part of trust is stored anew and does not move trust by itself. Trust that was never

@@ -1,0 +1,53 @@
+"""MkDocs hook: pages from outside of docs/, and the parts of pages that code writes."""
+
+from __future__ import annotations
+
+import re
+from importlib import import_module
+from pathlib import Path
+
+from docs.scripts import functions, schema
+from mkdocs.config.defaults import MkDocsConfig
+from mkdocs.structure.files import File, Files
+from mkdocs.structure.pages import Page
+
+ROOT = Path(__file__).parents[2]
+OUTSIDE = ("adr/*.md", "benchmarks/RESULTS.md", "benchmarks/*.png", "C*.md")
+"""Files beside docs/ that are part of the site, at the same place relative to its pages."""
+WRITTEN = {
+    "<!-- functions: ": functions.reference,
+    "<!-- schema: ": schema.reference,
+    "<!-- docstring: ": lambda names: f"```text\n{import_module(names[0]).__doc__}```",
+}
+"""How a line begins that is replaced, and what writes what takes its place."""
+
+
+def on_files(files: Files, config: MkDocsConfig) -> Files:
+    for pattern in OUTSIDE:
+        for path in sorted(ROOT.glob(pattern)):
+            name = path.relative_to(ROOT).as_posix()
+            files.append(File.generated(config, name, abs_src_path=str(path)))
+    return files
+
+
+def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:
+    del config, files
+    for beginning, write in WRITTEN.items():
+        line = re.compile(rf"^{re.escape(beginning)}(.*) -->$", re.MULTILINE)
+        markdown = line.sub(lambda found, write=write: write(found[1].split()), markdown)  # type: ignore[misc]
+    if page.file.src_uri == "adr/README.md":
+        markdown += "\n" + "\n".join(map(_decision, sorted(ROOT.glob("adr/0*.md")))) + "\n"
+    return inside(markdown, page.file.src_uri)
+
+
+def _decision(path: Path) -> str:
+    title = path.read_text(encoding="utf-8").partition("\n")[0].removeprefix("# ")
+    return f"- [{title}]({path.name})"
+
+
+def inside(markdown: str, name: str) -> str:
+    """The page with links that leave docs/ in the repository as they are in the site."""
+    if (ROOT / "docs" / name).exists():
+        up = "../" * name.count("/")
+        return markdown.replace(f"]({up}../", f"]({up}")
+    return markdown.replace("](docs/", "](")
