@@ -83,69 +83,50 @@ def weights(profile: Profile, asked: dict[str, Any]) -> dict[str, float]:
 
 
 @each_question
-@pytest.mark.parametrize("profile", [MIXED, profiles.hybrid], ids=lambda one: one.name)
 def test_what_a_query_does_not_tell_gives_its_weight_to_the_others(
-    shared_repo: MemoryRepository, told: str, profile: Profile, asked: dict[str, Any]
-) -> None:
-    hits = shared_repo.search(told, **asked, profile=profile, touch=False, as_of=NOW)
-
-    wanted = weights(profile, asked)
-    assert len(hits) == 3
-    for hit in hits:
-        assert hit.contributions == pytest.approx(
-            {name: wanted[name] * value for name, value in hit.signals.items()}, rel=0, abs=EXACT
-        )
-        assert hit.score == pytest.approx(math.fsum(hit.contributions.values()), rel=0, abs=EXACT)
-    why = shared_repo.explain(told, hits[-1].memory.id, **asked, profile=profile, as_of=NOW)
-    assert why.hit == hits[-1]
-    assert {one.name: one.weight for one in why.signals} == pytest.approx(wanted, abs=EXACT)
-
-
-@each_question
-def test_psql_gives_the_same_scores(
     shared_repo: MemoryRepository, told: str, connection: Connection, asked: dict[str, Any]
 ) -> None:
-    hits = shared_repo.search(told, **asked, touch=False, as_of=NOW)
+    """In searches, in explanations, in psql, and in evaluations, where a floor leaves out the
+    same memories."""
+    for profile in (MIXED, profiles.hybrid):
+        hits = shared_repo.search(told, **asked, profile=profile, touch=False, as_of=NOW)
+
+        wanted = weights(profile, asked)
+        assert len(hits) == 3
+        for hit in hits:
+            assert hit.contributions == pytest.approx(
+                {name: wanted[name] * value for name, value in hit.signals.items()},
+                rel=0,
+                abs=EXACT,
+            )
+            assert hit.score == pytest.approx(math.fsum(hit.contributions.values()), abs=EXACT)
+        why = shared_repo.explain(told, hits[-1].memory.id, **asked, profile=profile, as_of=NOW)
+        assert why.hit == hits[-1]
+        assert {one.name: one.weight for one in why.signals} == pytest.approx(wanted, abs=EXACT)
+
+        query = LabelledQuery(
+            asked.get("embedding"),
+            {hit.memory.id: 1.0 for hit in hits},
+            query_text=asked.get("query_text"),
+            query_entities=asked.get("query_entities") or [],
+            query_time=asked.get("query_time"),
+        )
+        for hit in hits:
+            floor = max(hit.score - 1e-9, 0.0)
+            [found] = shared_repo.evaluate(
+                told, [query], profiles=[profile], min_score=floor, as_of=NOW, k=3
+            ).profiles
+            [recalled] = found.per_query["recall"]
+            assert recalled == pytest.approx(sum(one.score >= floor for one in hits) / 3)
+
     given = {"query" if name == "embedding" else name: value for name, value in asked.items()}
     rows = recall(connection, "hybrid", told, **given, as_of=NOW)
-
     assert [row["id"] for row in rows] == [hit.memory.id for hit in hits]
     assert [row["score"] for row in rows] == pytest.approx([hit.score for hit in hits], abs=EXACT)
-    [why] = recall(
-        connection,
-        "hybrid",
-        told,
-        function="explain",
-        memory_id=hits[0].memory.id,
-        as_of=NOW,
-        **given,
-    )
-    shown = {one["signal"]: one["weight"] for one in why["signals"]}
-    assert shown == pytest.approx(weights(profiles.hybrid, asked), abs=EXACT)
-
-
-@each_question
-def test_an_evaluation_scores_as_a_search_does(
-    shared_repo: MemoryRepository, told: str, asked: dict[str, Any]
-) -> None:
-    """So that a floor leaves out the same memories."""
-    search: dict[str, Any] = {"profile": MIXED, "touch": False, "as_of": NOW}
-    hits = shared_repo.search(told, **asked, **search)
-    query = LabelledQuery(
-        asked.get("embedding"),
-        {hit.memory.id: 1.0 for hit in hits},
-        query_text=asked.get("query_text"),
-        query_entities=asked.get("query_entities") or [],
-        query_time=asked.get("query_time"),
-    )
-    for hit in hits:
-        floor = max(hit.score - 1e-9, 0.0)
-        passing = shared_repo.search(told, **asked, **search, min_score=floor)
-        found = shared_repo.evaluate(
-            told, [query], profiles=[MIXED], min_score=floor, as_of=NOW, k=3
-        )
-        [recalled] = found.profiles[0].per_query["recall"]
-        assert recalled == pytest.approx(len(passing) / 3)
+    explained: dict[str, Any] = {"function": "explain", "memory_id": hits[0].memory.id}
+    [shown] = recall(connection, "hybrid", told, **explained, as_of=NOW, **given)
+    told_weights = {one["signal"]: one["weight"] for one in shown["signals"]}
+    assert told_weights == pytest.approx(weights(profiles.hybrid, asked), abs=EXACT)
 
 
 def test_the_scorer_gives_away_what_is_not_named() -> None:
