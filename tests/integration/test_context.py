@@ -8,22 +8,21 @@ from __future__ import annotations
 import json
 import random
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from typing import Any
 from uuid import UUID
 
 import numpy as np
 import pytest
-from sqlalchemy import Engine, NullPool, bindparam, create_engine, event, text
+from sqlalchemy import Engine, bindparam, create_engine, event, text
 
 from pgrecall import Context, LeftOut, Memory, MemoryRepository, NewMemory, Packed, profiles
 from pgrecall.context_style import STYLES
-from pgrecall.errors import DatabaseReadOnly, EmbedderRequired, InputError, InvalidVector
+from pgrecall.errors import EmbedderRequired, InputError, InvalidVector
 from pgrecall.token_counting import estimated_tokens
 from tests.conftest import new_database
 from tests.integration.compass import Compass
 from tests.integration.support import NORTH, NOW, at, before, similar, sql
-from tests.unit.test_context_style import EVIL_TYPES, HOSTILE, READERS, reckoned
+from tests.unit.test_context_style import EVIL_TYPES, HOSTILE, reckoned
 from tests.unit.token_texts import ORDINARY, UNDERCOUNTED
 
 BY_IMPORTANCE: dict[str, Any] = {"profile": "half_life", "weights": {"importance": 1.0}}
@@ -72,13 +71,12 @@ def counting(engine: Engine, counter: Callable[[str], Any]) -> MemoryRepository:
 # Text and order
 
 
-def test_the_text_holds_each_memory_with_its_type_and_date(
+def test_packed_is_by_score_and_the_text_by_type_with_dates(
     shared_repo: MemoryRepository, agent: str
 ) -> None:
     tea = note("Ines drinks tea\nwithout milk.", 0.9, created_at=before(3))
-    shared_repo.add_many(
-        agent, [tea, note("Ask before you buy.", 0.5, "instruction", created_at=None)]
-    )
+    buy = note("Ask before you buy.", 0.5, "instruction", created_at=None)
+    shared_repo.add_many(agent, [tea, buy])
 
     found = shared_repo.context(agent, **BY_IMPORTANCE)
 
@@ -88,22 +86,9 @@ def test_the_text_holds_each_memory_with_its_type_and_date(
         "  without milk.\n"
         f"/{found.marker}\n"
     )
-    assert contents(found) == ["Ines drinks tea\nwithout milk.", "Ask before you buy."]
+    assert contents(found) == [tea.content, buy.content]
     assert (found.tokens, found.max_tokens) == (estimated_tokens(found.text), 4000)
     assert (found.left_out, found.strategy) == ((), "exact")
-
-
-def test_packed_is_by_score_and_the_text_by_type(shared_repo: MemoryRepository, agent: str) -> None:
-    order = ["b episodic", "a fact", "c episodic", "d zebra", "e fact", "f apple"]
-    for number, content in enumerate(order):
-        shared_repo.add(agent, note(content, 0.9 - number / 10, content.split()[1]))
-
-    found = shared_repo.context(agent, style="xml", **BY_IMPORTANCE)
-
-    assert contents(found) == order
-    assert [body for *_, body in READERS["xml"](found.text, found.marker)] == [
-        *("a fact", "e fact", "b episodic", "c episodic", "f apple", "d zebra")
-    ]
 
 
 def test_a_question_in_words_is_embedded(
@@ -156,12 +141,8 @@ def test_ranking_and_packing_are_one_statement(shared_engine: Engine, agent: str
 
 
 def test_the_record_is_plain_json(shared_repo: MemoryRepository, agent: str) -> None:
-    tea, _, coffee = (
-        note("tea", 0.9, embedding=at(0)),
-        note("tea too", 0.8, embedding=at(1)),
-        note("coffee", 0.05, "task"),
-    )
-    ids = shared_repo.add_many(agent, [tea, _, coffee])
+    several = [("tea", 0.9, at(0)), ("tea too", 0.8, at(1)), ("coffee", 0.05, None)]
+    ids = shared_repo.add_many(agent, [note(t, score, embedding=v) for t, score, v in several])
     numbers: dict[str, Any] = dict.fromkeys(("max_tokens", "k", "consider"), np.int32(50))
 
     found = shared_repo.context(
@@ -173,8 +154,7 @@ def test_the_record_is_plain_json(shared_repo: MemoryRepository, agent: str) -> 
         *("text", "tokens", "max_tokens", "marker", "strategy", "min_relevance", "emptied_by"),
         *("packed", "left_out"),
     ]
-    assert (record["text"], record["marker"]) == (found.text, found.marker)
-    assert record["max_tokens"] == 50
+    assert (record["text"], record["max_tokens"]) == (found.text, 50)
     [packed] = record["packed"]
     assert (packed["id"], packed["memory_type"], packed["score"]) == (str(ids[0]), "fact", 0.9)
     assert packed["tokens"] == found.packed[0].tokens
@@ -182,20 +162,6 @@ def test_the_record_is_plain_json(shared_repo: MemoryRepository, agent: str) -> 
         (str(ids[1]), "near_duplicate", str(ids[0])),
         (str(ids[2]), "min_score", None),
     ]
-
-
-def test_two_assemblies_differ_in_nothing_but_the_marker(
-    shared_repo: MemoryRepository, agent: str
-) -> None:
-    shared_repo.add_many(agent, [note("tea", 0.9), note("coffee", 0.8)])
-
-    one, two = (
-        shared_repo.context(agent, as_of=LATER, touch=False, **BY_IMPORTANCE) for _ in range(2)
-    )
-
-    assert one.marker != two.marker
-    assert one.text.replace(one.marker, two.marker) == two.text
-    assert replace(one, text="", marker="") == replace(two, text="", marker="")
 
 
 # The budget
@@ -251,20 +217,6 @@ def test_the_budget_is_never_exceeded(many: MemoryRepository, style: str) -> Non
     assert max(filled) > 0.9
 
 
-def test_what_is_reckoned_to_fit_fits(shared_repo: MemoryRepository, agent: str) -> None:
-    shared_repo.add_many(agent, [note(f"{n:04}", 0.9) for n in range(40)])
-    asked: dict[str, Any] = {"k": 40, "touch": False, **BY_IMPORTANCE}
-
-    for name, style in STYLES.items():
-        whole = shared_repo.context(agent, style=name, **asked)
-        added = style.added([estimated_tokens(sample) for sample in style.samples])
-        budget = added.frame + sum(one.tokens for one in whole.packed)
-        found = shared_repo.context(agent, style=name, max_tokens=budget, **asked)
-
-        assert whole.tokens <= budget
-        assert len(whole.packed) == len(found.packed) == 40
-
-
 def test_when_the_text_is_longer_than_reckoned_it_is_packed_again_with_less(
     shared_engine: Engine, agent: str
 ) -> None:
@@ -289,9 +241,11 @@ def test_nothing_is_left_out_for_the_sake_of_what_gave_way(
 
     found = repo.context(agent, max_tokens=170, max_similarity=0.9, **BY_IMPORTANCE)
 
-    packed = {one.hit.memory.id for one in found.packed}
-    assert packed
-    assert {one.near for one in found.left_out} - {None} <= packed
+    assert (
+        {one.near for one in found.left_out} - {None}
+        <= {one.hit.memory.id for one in found.packed}
+        != set()
+    )
 
 
 def test_one_that_was_counted_too_small_does_not_take_the_place_of_all(
@@ -308,19 +262,6 @@ def test_one_that_was_counted_too_small_does_not_take_the_place_of_all(
     assert reasons(found) == {"x" * 40_000: "too_long"}
     assert (none.text, none.tokens, none.packed) == ("", 0, ())
     assert set(reasons(none).values()) == {"too_long", "stopped"}
-
-
-def test_texts_that_all_were_counted_too_small_fill_the_budget(
-    shared_repo: MemoryRepository, agent: str
-) -> None:
-    shared_repo.add_many(
-        agent, [note(f"{n}" + " tea" * 95, 0.9 - n / 100, tokens=1) for n in range(60)]
-    )
-
-    found = shared_repo.context(agent, max_tokens=1000, k=60, **BY_IMPORTANCE)
-
-    assert 900 <= found.tokens <= 1000
-    assert len(found.packed) == 9
 
 
 # Packing, worked out by hand
@@ -345,68 +286,6 @@ def test_so_many_of_the_best_are_considered(shared_repo: MemoryRepository, agent
         found = shared_repo.context(agent, touch=False, **arguments, **BY_IMPORTANCE)
         every = [*contents(found), *reasons(found)]
         assert every == [f"{n:02}" for n in range(considered)], arguments
-
-
-def test_a_share_of_the_budget_is_kept_for_a_type(
-    shared_repo: MemoryRepository, agent: str
-) -> None:
-    order = ["task", "task", "task", "task", "fact", "fact"]
-    shared_repo.add_many(
-        agent, [note(f"{n}", 0.9 - n / 10, kind, tokens=80) for n, kind in enumerate(order)]
-    )
-
-    def packed(reserve: dict[str, float] | None) -> tuple[list[str], dict[str, str]]:
-        found = shared_repo.context(
-            agent, max_tokens=400, reserve=reserve, min_score=0.1, touch=False, **BY_IMPORTANCE
-        )
-        assert all(92 <= cost <= 95 for cost in costs(found).values())
-        return contents(found), reasons(found)
-
-    assert packed(None) == (["0", "1", "2", "3"], {"4": "too_long", "5": "too_long"})
-    assert packed({"fact": 0.5}) == (["0", "1", "4", "5"], {"2": "reserved", "3": "reserved"})
-    assert packed({"fact": 0.25}) == (["0", "1", "2", "4"], {"3": "reserved", "5": "too_long"})
-    assert packed({"fact": 1.0})[0] == ["0", "1", "4", "5"]
-    assert packed({"preference": 0.9})[0] == ["0", "1", "2", "3"]
-
-
-def test_near_duplicates_of_what_is_in_are_left_out(
-    shared_repo: MemoryRepository, agent: str
-) -> None:
-    degrees = {"first": 0, "near first": 10, "second": 60, "near second": 55, "near both": 30}
-    ids = shared_repo.add_many(
-        agent,
-        [note(name, 0.9 - n / 10, embedding=at(d)) for n, (name, d) in enumerate(degrees.items())],
-    )
-    shared_repo.add_many(agent, [note("no vector", 0.3), note("nor this", 0.2)])
-
-    found = shared_repo.context(agent, max_similarity=0.9, touch=False, **BY_IMPORTANCE)
-    strict = shared_repo.context(agent, max_similarity=0.8, touch=False, **BY_IMPORTANCE)
-
-    assert contents(found) == ["first", "second", "near both", "no vector", "nor this"]
-    assert {one.hit.memory.id: (one.reason, one.near) for one in found.left_out} == {
-        ids[1]: ("near_duplicate", ids[0]),
-        ids[3]: ("near_duplicate", ids[2]),
-    }
-    assert contents(strict) == ["first", "second", "no vector", "nor this"]
-
-
-def test_diversity_weighs_score_against_similarity(
-    shared_repo: MemoryRepository, agent: str
-) -> None:
-    several = [("best", 0.9, 0), ("like best", 0.85, 15), ("other", 0.6, 90)]
-    several.append(("like other", 0.55, 88))
-    shared_repo.add_many(
-        agent, [note(name, score, embedding=at(degrees)) for name, score, degrees in several]
-    )
-
-    def packed(diversity: float, **arguments: Any) -> list[str]:
-        arguments = BY_IMPORTANCE | {"touch": False} | arguments
-        return contents(shared_repo.context(agent, diversity=diversity, **arguments))
-
-    assert packed(0.1) == ["best", "like best", "other", "like other"]
-    assert packed(0.5) == ["best", "other", "like best", "like other"]
-    assert packed(0.5, k=2) == ["best", "other"]
-    assert packed(0.99, min_score=0.7) == ["best", "like best"]
 
 
 # Whose memories
@@ -436,42 +315,16 @@ def test_teams_are_merged_into_one_ranking(shared_repo: MemoryRepository, agent:
 # The arguments of a search
 
 
-def test_filters_narrow_what_is_considered(shared_repo: MemoryRepository, agent: str) -> None:
-    shared_repo.add_many(
-        agent,
-        [
-            note("green tea", 0.9, "fact", tags=["drink"]),
-            note("black coffee", 0.8, "task", tags=["drink"]),
-            note("a green tree", 0.7, "fact", embedding=at(60)),
-        ],
-    )
-
-    def packed(query: Any = None, **filters: Any) -> list[str]:
-        found = shared_repo.context(agent, query, touch=False, **filters, **BY_IMPORTANCE)
-        assert found.left_out == ()
-        return contents(found)
-
-    assert packed(memory_types=["task"]) == ["black coffee"]
-    assert packed(tags=["drink"]) == ["green tea", "black coffee"]
-    assert packed(text="green -tree") == ["green tea"]
-    assert packed(NORTH, min_similarity=0.4) == ["a green tree"]
-    assert packed(where=shared_repo.memories.c.importance < 0.75) == ["a green tree"]
-    assert packed(
-        where=[text("content LIKE :mine").bindparams(mine="%tea"), text("importance > 0.5")]
-    ) == ["green tea"]
-
-
 def test_a_parameter_of_ones_own_keeps_its_value_or_is_refused_for_its_name(
     shared_repo: MemoryRepository, agent: str
 ) -> None:
-    shared_repo.add_many(agent, [note(f"{n}", n) for n in (0.2, 0.4, 0.6, 0.8)])
+    shared_repo.add_many(agent, [note(f"{n}", n) for n in (0.2, 0.8)])
     free = {"mine", "place", "cost"}
     ours = {
         *("floor", "budget", "most", "max_skips", "diversity", "max_similarity"),
-        *("block_length", "per_line", "per_escape", "reserved_types", "reserved_shares"),
+        *("per_line", "per_escape", "reserved_types", "reserved_shares"),
         *("measured_ids", "measured_costs", "labels", "label_kinds", "hit_ids", "hit_owners"),
     }
-
     for name in sorted(free | ours):
         for condition in (
             text(f"importance > :{name}").bindparams(**{name: 0.7}),
@@ -479,64 +332,44 @@ def test_a_parameter_of_ones_own_keeps_its_value_or_is_refused_for_its_name(
         ):
             try:
                 found = shared_repo.context(agent, where=condition, touch=False, **BY_IMPORTANCE)
+                assert contents(found) == ["0.8"]
             except InputError as refused:
                 assert name in ours
                 assert f":{name}" in str(refused)  # noqa: PT017
-            else:
-                assert contents(found) == ["0.8"]
-
-
-def test_as_of_is_the_moment_asked_about(shared_repo: MemoryRepository, agent: str) -> None:
-    shared_repo.add_many(
-        agent,
-        [
-            note("old", 0.5, created_at=before(10)),
-            note("newer", 0.6, created_at=before(5)),
-            note("over", 0.7, created_at=before(20), valid_until=before(7)),
-        ],
-    )
-
-    def packed(days: float) -> list[str]:
-        return contents(
-            shared_repo.context(agent, as_of=before(days), touch=False, **BY_IMPORTANCE)
-        )
-
-    assert (packed(9), packed(6)) == (["over", "old"], ["old"])
-    assert packed(1) == ["newer", "old"]
 
 
 def test_hits_and_their_order_are_those_of_a_search(
     shared_repo: MemoryRepository, agent: str
 ) -> None:
-    shared_repo.add_many(
-        agent,
-        [
-            NewMemory(
-                f"{n} tea{' cup' * (n % 2)}",
-                embedding=similar(n / 10),
-                importance=1 - n / 10,
-                usefulness=n % 3 / 3,
-            )
-            for n in range(8)
-        ],
-    )
+    memories = [
+        NewMemory(
+            f"{n} tea{' cup' * (n % 2)}",
+            embedding=similar(n / 10),
+            importance=1 - n / 10,
+            usefulness=n % 3 / 3,
+            tags=["even"] if n % 2 == 0 else [],
+            created_at=before(n),
+        )
+        for n in range(8)
+    ]
+    shared_repo.add_many(agent, memories)
+    mine = text("content LIKE :mine").bindparams(mine="%cup")
 
     several: list[dict[str, Any]] = [
-        {},
-        {"profile": "trust"},
-        {"profile": profiles.tiered},
-        {"profile": "hybrid", "query_text": "a cup"},
+        *({}, {"profile": "trust"}, {"profile": profiles.tiered}, {"min_similarity": 0.35}),
+        *({"tags": ["even"]}, {"text": "tea -cup"}, {"where": [mine, text("importance > 0.2")]}),
+        *({"profile": "hybrid", "query_text": "a cup"}, {"as_of": before(3.5)}),
         {"weights": {"similarity": 2, "usefulness": 1}, "normalise_weights": True},
         {"profile": "trust", "apply_decay": False},
-        {"min_similarity": 0.35},
     ]
     for arguments in several:
-        found = shared_repo.context(
-            agent, NORTH, min_relevance=0, touch=False, as_of=LATER, **arguments
-        )
-        hits = shared_repo.search(agent, NORTH, touch=False, as_of=LATER, **arguments)
+        asked: dict[str, Any] = {"as_of": LATER, "touch": False} | arguments
+        found = shared_repo.context(agent, NORTH, min_relevance=0, **asked)
+        hits = shared_repo.search(agent, NORTH, **asked)
         assert [one.hit for one in found.packed] == list(hits)
-        assert len(hits) >= 4
+        assert found.left_out == ()
+        narrows = {"min_similarity", "tags", "text", "where", "as_of"} & arguments.keys()
+        assert 3 <= len(hits) <= (7 if narrows else 8)
 
 
 @pytest.fixture(scope="module")
@@ -594,13 +427,6 @@ def test_an_index_gives_the_context_that_scoring_everything_gives(
         assert found.text.replace(found.marker, "") == exact.text.replace(exact.marker, "")
 
 
-def test_an_index_is_not_asked_for_more_than_80(indexed: MemoryRepository) -> None:
-    found = indexed.context("a", at(30), consider=81, strategy="index", as_of=NOW, touch=False)
-
-    assert found.strategy == "exact"
-    assert len(found.packed) + len(found.left_out) == 81
-
-
 # Counting retrievals
 
 
@@ -626,39 +452,19 @@ def test_only_what_is_in_the_text_is_counted_unless_told_not_to(
     assert retrievals(shared_repo, agent, list(ids)) == [1, 0, 0, 1, 0]
 
 
-def test_a_database_that_is_read_only_answers_without_counting(
-    shared_repo: MemoryRepository, shared_url: str, agent: str
-) -> None:
-    shared_repo.add(agent, note("tea", 0.9))
-    options = {"options": "-c default_transaction_read_only=on"}
-    reader = MemoryRepository(create_engine(shared_url, poolclass=NullPool, connect_args=options))
-
-    assert contents(reader.context(agent, touch=False, **BY_IMPORTANCE)) == ["tea"]
-    with pytest.raises(DatabaseReadOnly):
-        reader.context(agent, **BY_IMPORTANCE)
-
-
 # Bad arguments
 
 
 BAD: list[tuple[dict[str, Any], str]] = [
     ({"max_tokens": 0}, r"max_tokens must lie within 1 and 2147483647, got 0"),
     ({"max_tokens": 2**31}, r"max_tokens .*got 2147483648"),
-    ({"max_tokens": True}, r"max_tokens must be a whole number, got True"),
-    ({"max_tokens": None}, r"max_tokens must be a whole number, got None"),
     ({"k": 0}, r"k must lie within 1 and 500, got 0"),
-    ({"k": 501}, r"k must lie within 1 and 500, got 501"),
     ({"max_skips": 0}, r"max_skips must lie within 1 and 500, got 0"),
-    ({"max_skips": 501}, r"max_skips .*got 501"),
     ({"consider": 19}, r"consider must lie within 20 and 500, got 19"),
     ({"k": 5, "consider": 4}, r"consider must lie within 5 and 500, got 4"),
-    ({"consider": 501}, r"consider .*got 501"),
     ({"min_score": 1.5}, r"min_score must lie within 0 and 1, got 1\.5"),
-    ({"min_score": NAN}, r"min_score .*got nan"),
-    ({"min_score": "low"}, r"min_score must be a number, got str 'low'"),
     ({"reserve": 0.5}, r"reserve maps types of memory to shares, got float"),
     ({"reserve": {"fact": 1.5}}, r"reserve\['fact'\] must lie within 0 and 1, got 1\.5"),
-    ({"reserve": {"fact": None}}, r"reserve\['fact'\] must be a number, got None"),
     ({"reserve": {"a": 0.6, "b": 0.5}}, r"shares of reserve must not exceed 1.*1\.1"),
     ({"reserve": {"": 0.5}}, r"reserve must not be empty"),
     ({"reserve": dict.fromkeys(map(str, range(101)), 0)}, r"at most 100 types, got 101"),
@@ -667,15 +473,7 @@ BAD: list[tuple[dict[str, Any], str]] = [
     ({"max_similarity": 1.1}, r"max_similarity must lie within 0 and 1, got 1\.1"),
     ({"style": "html"}, r"unknown style 'html'; the styles are plain, markdown, xml"),
     ({"strategy": "fast"}, r"strategy must be one of auto, exact, index, got 'fast'"),
-    ({"touch": "no"}, r"touch must be True or False, got 'no'"),
-    ({"min_similarity": 2}, r"min_similarity .*got 2"),
-    ({"teams": "red"}, r"teams must be a list of texts, got str"),
-    ({"profile": "six_factor"}, r"six_factor"),
-    ({"weights": {"similarity": 0.5}}, r"sum to 1"),
-    ({"as_of": NOW.replace(tzinfo=None)}, r"as_of has no time zone"),
     ({"expand": 1}, r"expand"),
-    ({"where": "true"}, r"where takes SQLAlchemy expressions, got str"),
-    ({"agent_id": ""}, "agent_id must not be empty"),
     ({"embedding": " "}, "the query is empty"),
     ({"embedding": "x\0"}, "NUL"),
 ]
@@ -702,15 +500,6 @@ def stored_tokens(engine: Engine, agent: str) -> dict[str, int | None]:
         agent=agent,
     )
     return dict(rows)
-
-
-def test_by_default_tokens_are_estimated(
-    shared_repo: MemoryRepository, shared_engine: Engine, agent: str
-) -> None:
-    expected = {"x": 1, "four": 1, "fives": 2, "éàü中🙂": 5, "x" * 1_001: 251}
-    shared_repo.add_many(agent, [note(content, 0.5) for content in expected])
-
-    assert stored_tokens(shared_engine, agent) == expected
 
 
 def test_a_counter_of_ones_own_counts_whatever_is_written(
@@ -743,46 +532,20 @@ def test_a_counter_of_ones_own_counts_whatever_is_written(
     }
 
 
-@pytest.mark.parametrize("policy", ["bump", "keep", "replace"])
-def test_a_duplicate_counts_what_is_stored_in_the_end(
-    shared_engine: Engine, agent: str, policy: Any
-) -> None:
+def test_a_duplicate_counts_what_is_stored_in_the_end(shared_engine: Engine, agent: str) -> None:
     repo = counting(shared_engine, len)
-    repo.add(agent, note("Tea  and milk", 0.5))
-    repo.add(agent, note("tea and milk", 0.5), duplicates=policy)
-    repo.add_many(agent, [note("TEA AND  MILK", 0.5)], duplicates=policy)
+    for policy in ("bump", "keep", "replace"):
+        own = f"{agent} {policy}"
+        repo.add(own, note("Tea  and milk", 0.5))
+        repo.add(own, note("tea and milk", 0.5), duplicates=policy)
 
-    [(content, tokens)] = stored_tokens(shared_engine, agent).items()
-    assert tokens == len(content)
-
-
-def test_what_was_counted_is_what_is_packed_by(shared_engine: Engine, agent: str) -> None:
-    repo = counting(shared_engine, words)
-    repo.add_many(agent, [note("long but few words " + "x" * 4_000, 0.9), note("a " * 400, 0.8)])
-
-    found = repo.context(agent, max_tokens=100, **BY_IMPORTANCE)
-
-    [packed], [out] = found.packed, found.left_out
-    around = words(f"{found.marker} 20261122 fact: {found.text.splitlines()[-1]}")
-    assert found.tokens == words(found.text) == around + 5
-    assert packed.tokens - 5 == out.tokens - 400
-    assert around - 1 <= packed.tokens - 5 <= around + 1
-    assert out.reason == "too_long"
+        [(content, tokens)] = stored_tokens(shared_engine, own).items()
+        assert tokens == len(content)
 
 
-@pytest.mark.parametrize(
-    ("returned", "message"),
-    [
-        (None, r"whole number, got None"),
-        (1.5, r"whole number, got 1\.5"),
-        (True, r"whole number, got True"),
-        (-1, r"0 to 2,147,483,647 tokens, got -1"),
-        (2**31, r"0 to 2,147,483,647 tokens, got 2147483648"),
-    ],
-    ids=str,
-)
+@pytest.mark.parametrize("returned", [None, 1.5, True, -1, 2**31], ids=str)
 def test_a_counter_that_returns_nonsense_is_refused_and_nothing_stored(
-    shared_engine: Engine, agent: str, returned: Any, message: str
+    shared_engine: Engine, agent: str, returned: Any
 ) -> None:
     sound, broken = counting(shared_engine, words), counting(shared_engine, lambda _: returned)
     id_ = sound.add(agent, note("tea", 0.5))
@@ -794,7 +557,7 @@ def test_a_counter_that_returns_nonsense_is_refused_and_nothing_stored(
         lambda: broken.supersede(agent, id_, note("d", 0.5)),
         lambda: broken.context(agent, **BY_IMPORTANCE),
     ):
-        with pytest.raises(InputError, match=f"the token counter must return .*{message}"):
+        with pytest.raises(InputError, match=f"the token counter must return .*, got {returned}"):
             write()
 
     assert stored_tokens(shared_engine, agent) == {"tea": 1}

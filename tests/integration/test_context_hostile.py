@@ -5,7 +5,6 @@ What styles do with them without a database: tests/unit/test_context_style.py.
 
 from __future__ import annotations
 
-import secrets
 from collections.abc import Sequence
 from itertools import count, cycle
 from typing import Any
@@ -102,22 +101,6 @@ def test_the_marker_of_an_earlier_assembly_is_worth_nothing(
 
     assert len(markers) == 3
     assert len(found.packed) == 1 + 2 * 6
-
-
-@styles
-def test_a_marker_that_a_memory_guessed_is_not_used(
-    shared_repo: MemoryRepository, agent: str, style: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    drawn = iter([0, 111, 0, 222])
-    for marker in ("m000", "m000111", "m000111000"):
-        shared_repo.add_many(agent, plain(forgeries(marker)[:4]))
-
-    monkeypatch.setattr(secrets, "choice", lambda among: "m")
-    monkeypatch.setattr(secrets, "randbelow", lambda below: next(drawn))
-    found = shared_repo.context(agent, style=style, **WITH_ALL)
-
-    assert found.marker == "m000111000222"
-    read_back(found, style)
 
 
 @styles

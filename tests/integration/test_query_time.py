@@ -2,25 +2,19 @@
 
 from __future__ import annotations
 
-import statistics
-from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import psycopg
 import pytest
-from benchmarks.labelled.owners import Question, queries, questions, stored
 from psycopg.rows import dict_row
-from sqlalchemy import Engine, create_engine
+from sqlalchemy import Engine
 
-from pgrecall import MemoryRepository, NewMemory, Profile
-from pgrecall.dates import period_of
+from pgrecall import LabelledQuery, MemoryRepository, NewMemory, Profile
 from pgrecall.embedders import LocalEmbedder
 from pgrecall.errors import InputError
-from pgrecall.migrate.connecting import database_url
 from pgrecall.repository.translation import translated
 from pgrecall.signals import Importance, Similarity, Time
-from tests.conftest import new_database
 from tests.integration.commands import Run, make_once, runner
 from tests.integration.recalling import recall
 from tests.integration.support import NORTH, NOW, at, before, contents, sql
@@ -127,6 +121,19 @@ def test_dates_in_the_text_are_found_when_asked_for(repo: MemoryRepository, agen
     assert period(query_text="What does Ines drink?", dates="auto") is None
 
 
+def test_an_evaluation_finds_dates_too(repo: MemoryRepository, agent: str) -> None:
+    as_of = datetime(2026, 5, 27, tzinfo=UTC)
+    moments = [as_of - timedelta(days=day) for day in (1, 6)]
+    _, label = repo.add_many(
+        agent, [NewMemory(f"{one}", embedding=NORTH, created_at=one) for one in moments]
+    )
+    query = LabelledQuery(NORTH, [label], query_text="What was said last week?", as_of=as_of)
+
+    for dates, mrr in (("auto", 1), (None, 1 / 2)):
+        [found] = repo.evaluate(agent, [query], profiles=[BY_TIME], dates=dates).profiles
+        assert found.per_query["mrr"] == [mrr]
+
+
 def test_with_a_period_every_memory_is_scored(repo: MemoryRepository, agent: str) -> None:
     repo.add_many(
         agent, [NewMemory(f"{n}", embedding=at(n), created_at=before(n)) for n in range(90)]
@@ -189,52 +196,6 @@ def test_in_psql_a_period_does_what_it_does_in_the_repository(
 
     assert [row["content"] for row in rows] == contents(hits)
     assert [row["signals"]["time"] for row in rows] == [hit.signals["time"] for hit in hits]
-
-
-# What is found
-
-
-@pytest.fixture(scope="module")
-def owners(server_url: str, local_template: str) -> Iterator[MemoryRepository]:
-    with new_database(server_url, local_template) as url:
-        engine = create_engine(database_url(url))
-        repo = MemoryRepository(engine, embedder=LocalEmbedder())
-        stored(repo)
-        yield repo
-        engine.dispose()
-
-
-def recalls(repo: MemoryRepository, **arguments: Any) -> dict[str, list[float]]:
-    """recall@10 of every question of the owners that are not kept apart, by group."""
-    found: dict[str, list[float]] = {}
-    for owner in dict.fromkeys(question.owner for question in questions()):
-        if asked := queries(owner):
-            [one] = repo.evaluate(owner, asked, **arguments).profiles
-            for query, recall_ in zip(asked, one.per_query["recall"], strict=True):
-                found.setdefault(str(query.group), []).append(recall_)
-    return found
-
-
-def test_dates_find_what_questions_about_a_period_ask_for(owners: MemoryRepository) -> None:
-    without = {name: statistics.fmean(of) for name, of in recalls(owners).items()}
-    dated = {name: statistics.fmean(of) for name, of in recalls(owners, dates="auto").items()}
-
-    assert without["date"] < 0.55
-    assert dated["date"] > without["date"] + 0.15
-    for group in without.keys() - {"date"}:
-        assert dated[group] >= without[group] - 0.01
-
-
-def test_most_periods_of_the_labelled_questions_are_found() -> None:
-    asked = [question for question in questions() if not question.held_out]
-    named = [question for question in asked if question.period is not None]
-    others = [question for question in asked if question.period is None]
-
-    def found(question: Question) -> object:
-        return period_of(question.text, as_of=question.as_of)
-
-    assert sum(found(one) == one.period for one in named) > 0.8 * len(named)
-    assert sum(found(one) is not None for one in others) < 0.05 * len(others)
 
 
 # On the command line

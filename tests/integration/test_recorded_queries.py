@@ -96,35 +96,14 @@ def test_a_success_becomes_a_label(
     ] * 2
 
 
-def test_queries_are_kept_apart_and_in_order(repo: MemoryRepository, agent: str) -> None:
-    a, b, c, _ = remembered(repo, agent)
-    for memory, query in ((a, "b?"), (b, "a?"), (c, "a?"), (a, "B?"), (a, "a? ")):
-        repo.feedback(agent, memory, "useful", query=query)
-
-    found = repo.recorded_queries(agent)
-
-    assert labels(repo, agent) == {"a?": [b, c], "a? ": [a], "b?": [a], "B?": [a]}
-    assert [query.query for query in found] == [
-        query.query for query in repo.recorded_queries(agent)
-    ]
-    assert all(query.group is None and query.query_entities is None for query in found)
-
-
-VOTES: list[tuple[list[str], bool]] = [
-    (["useful"], True),
-    (["success"], True),
-    (["not_useful"], False),
-    (["outdated"], False),
-    (["incorrect"], False),
-    (["failure"], False),
-    (["useful", "not_useful"], False),
-    (["useful", "useful", "not_useful"], True),
-    (["useful", "success", "outdated"], True),
-    (["success", "failure"], False),
-    (["success", "useful", "success", "incorrect"], False),
-    (["success", "useful", "success", "useful", "incorrect"], True),
-    (["incorrect", "success", "useful", "success"], False),
-]
+FOR = {
+    *("useful", "success", "useful useful not_useful", "useful success outdated"),
+    "success useful success useful incorrect",
+}
+AGAINST = {
+    *("not_useful", "outdated", "incorrect", "failure", "useful not_useful", "success failure"),
+    *("success useful success incorrect", "incorrect success useful success"),
+}
 
 
 def vote(repo: MemoryRepository, agent: str, memory: UUID, kind: Any, query: str) -> None:
@@ -137,15 +116,14 @@ def vote(repo: MemoryRepository, agent: str, memory: UUID, kind: Any, query: str
 def test_more_votes_for_than_against_make_a_label(repo: MemoryRepository, agent: str) -> None:
     """Of each query by its own votes alone."""
     memory, other = remembered(repo, agent, 2)
-    for number, (votes, _) in enumerate(VOTES):
-        repo.feedback(agent, other, "useful", query=f"{number:02}")
-        for kind in votes:
-            vote(repo, agent, memory, kind, f"{number:02}")
+    for votes in FOR | AGAINST:
+        repo.feedback(agent, other, "useful", query=votes)
+        for kind in votes.split():
+            vote(repo, agent, memory, kind, votes)
     repo.feedback(agent, memory, "incorrect")
 
     assert labels(repo, agent) == {
-        f"{number:02}": sorted([memory, other] if labelled else [other])
-        for number, (_, labelled) in enumerate(VOTES)
+        votes: sorted([memory, other] if votes in FOR else [other]) for votes in FOR | AGAINST
     }
 
 
@@ -182,17 +160,6 @@ def test_the_query_goes_beside_other_metadata(
     assert labels(repo, agent) == {"said": [memory], "of the metadata": [memory]}
     assert events(shared_engine, agent)[0][0] == {"session": 7, "query": "said", "kind": "useful"}
     assert given == {"session": 7, "query": "of the metadata"}
-
-
-def test_metadata_of_white_space_is_passed_over(repo: MemoryRepository, agent: str) -> None:
-    memory, *_ = remembered(repo, agent)
-    for value in ("\n", " \t ", "\u00a0"):
-        repo.feedback(agent, memory, "useful", metadata={"query": value})
-    repo.feedback(agent, memory, "useful", query="q")
-
-    found = repo.recorded_queries(agent)
-
-    assert repo.evaluate(agent, found).profiles[0].overall.queries == 1
 
 
 def test_deleted_memories_count_no_longer(repo: MemoryRepository, agent: str) -> None:
@@ -357,24 +324,17 @@ def test_agents_and_teams_have_labels_of_their_own(repo: MemoryRepository, agent
 def test_what_is_recorded_in_psql_is_a_label_too(
     repo: MemoryRepository, shared_engine: Engine, agent: str
 ) -> None:
-    a, b, c, _ = remembered(repo, agent)
-    for memory, query in ((a, "by hand"), (b, "by hand"), (c, 5)):
+    a, b, c = remembered(repo, agent, 3)
+    calls = [(a, "record_feedback", "useful"), (b, "record_feedback", "useful")]
+    calls += [(b, "record_outcome", "failure"), (c, "record_outcome", "success")]
+    for memory, function, kind in calls:
         sql(
             shared_engine,
-            "SELECT * FROM pgrecall.record_feedback(:agent, :memory, 'useful', "
-            "metadata => CAST(:metadata AS jsonb))",
+            f"SELECT * FROM pgrecall.{function}(:agent, :memory, :kind, metadata => :metadata)",
             agent=agent,
             memory=memory,
-            metadata=json.dumps({"query": query}),
-        )
-    for memory, outcome in ((b, "failure"), (c, "success")):
-        sql(
-            shared_engine,
-            "SELECT * FROM pgrecall.record_outcome(:agent, :memory, :outcome, "
-            'metadata => \'{"query": "by hand"}\')',
-            agent=agent,
-            memory=memory,
-            outcome=outcome,
+            kind=kind,
+            metadata=json.dumps({"query": "by hand"}),
         )
 
     assert labels(repo, agent) == {"by hand": [a, c]}
@@ -411,16 +371,13 @@ def test_a_bad_query_is_refused_and_records_nothing(
 
 
 def test_hostile_queries_come_back_as_they_were(repo: MemoryRepository, agent: str) -> None:
-    memory, *_ = remembered(repo, agent)
+    [memory] = remembered(repo, agent, 1)
     hostile = [
-        "'; DROP TABLE x; --",
-        "%s %(a)s :b ::c $1",
-        "\\n \\u0041",
-        "東京 🙂",
-        '"{}',
-        "x" * 9_000,
+        *("'; DROP TABLE x; --", "%s %(a)s :b ::c $1", "\\n \\u0041", "東京 🙂", '"{}'),
+        *("x" * 9_000, "a? ", "A?", "a?"),
     ]
     for query in hostile:
         repo.feedback(agent, memory, "useful", query=query)
 
+    assert [*labels(repo, agent)] == [query.query for query in repo.recorded_queries(agent)]
     assert set(labels(repo, agent)) == set(hostile)

@@ -7,7 +7,7 @@ import math
 import pickle
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import Any, cast
+from typing import Any
 
 import psycopg
 import pytest
@@ -139,15 +139,6 @@ def test_the_scorer_gives_away_what_is_not_named() -> None:
     assert none_there.score == pytest.approx(0.1 * 0.2 / 0.6), "asked, but the memory has nothing"
 
 
-def test_other_profiles_keep_their_weights(shared_repo: MemoryRepository, told: str) -> None:
-    hits = shared_repo.search(told, profile="five_factor", touch=False, as_of=NOW)
-
-    for hit in hits:
-        assert hit.contributions == pytest.approx(
-            {n: w * hit.signals[n] for n, w in profiles.five_factor.weights.items()}
-        )
-
-
 def test_where_no_other_signal_weighs_anything_nothing_is_given_away(
     shared_repo: MemoryRepository, told: str, connection: Connection
 ) -> None:
@@ -159,46 +150,6 @@ def test_where_no_other_signal_weighs_anything_nothing_is_given_away(
     only_words = {"keyword": 1.0}
     rows = recall(connection, "hybrid", told, query_text=STOP_WORDS, weights=only_words)
     assert [row["score"] for row in rows] == [0.0, 0.0, 0.0]
-
-
-def test_neutral_memories_of_one_age_come_by_relevance_alone(
-    shared_repo: MemoryRepository, agent: str
-) -> None:
-    texts = [f"{word} {number}" for number, word in enumerate(["tea", "lamp", "tea lamp"] * 9)]
-    shared_repo.add_many(
-        agent,
-        [
-            NewMemory(one, embedding=at(10.0 * (number % 7)), created_at=NOW)
-            for number, one in enumerate(texts)
-        ],
-    )
-    relevance = Profile("relevance", {Similarity(): 0.5, Keyword(): 0.5})
-    asked: dict[str, Any] = {"query_text": "tea lamp", "k": 27, "touch": False, "as_of": NOW}
-
-    by_default = shared_repo.search(agent, NORTH, **asked)
-    alone = shared_repo.search(agent, NORTH, **asked, profile=relevance)
-
-    assert [hit.memory.id for hit in by_default] == [hit.memory.id for hit in alone]
-    parts = profiles.hybrid.weights
-    assert parts["similarity"] == parts["keyword"]
-    assert parts["similarity"] + parts["keyword"] >= 0.85
-
-
-@pytest.mark.parametrize("moved", ["usefulness", "importance", "confidence"])
-def test_what_is_known_of_a_memory_moves_it_in_the_default(
-    shared_repo: MemoryRepository, agent: str, moved: str
-) -> None:
-    better, worse = shared_repo.add_many(
-        agent,
-        [
-            NewMemory("tea one", embedding=NORTH, created_at=NOW, **cast("Any", {moved: value}))
-            for value in (0.9, 0.1)
-        ],
-        duplicates="allow",
-    )
-    hits = shared_repo.search(agent, NORTH, query_text="tea", touch=False, as_of=NOW)
-
-    assert [hit.memory.id for hit in hits] == [better, worse]
 
 
 def test_it_is_a_part_of_the_profile(tmp_path: Any) -> None:

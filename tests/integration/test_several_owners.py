@@ -195,18 +195,6 @@ def test_what_is_asked_is_measured_beside_the_baselines(world: World) -> None:
     assert baselines(world.repo, [*vectors, *texts], "trust") == ALL
 
 
-def test_baselines_are_compared_with_the_first_profile(world: World) -> None:
-    profile = Profile("meaning", {Similarity(): 1.0})
-    asked = world.repo.evaluate(None, world.queries, profiles=[WEIGHT, profile], as_of=NOW)
-    beside = world.repo.evaluate(None, world.queries, profiles=[WEIGHT], as_of=NOW)
-
-    first, second = beside.profiles[0], asked.profiles[1]
-    assert beside.baselines[0].profile.name == "similarity alone"
-    assert beside.baselines[0].overall.means == pytest.approx(second.overall.means)
-    mean = beside.baselines[0].overall.differences["mrr"].mean
-    assert mean == pytest.approx(second.overall.means["mrr"] - first.overall.means["mrr"])
-
-
 # Tuning
 
 

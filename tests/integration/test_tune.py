@@ -205,30 +205,6 @@ def test_recency_alone_can_be_tuned(world: World) -> None:
     assert (found.verdict, found.found.weights) == ("no better", {"recency": 1.0})
 
 
-@quickly
-def test_memories_without_an_embedding_do_not_disturb(world: World, agent: str) -> None:
-    dice, start = random.Random(agent), profiles.last_access
-    memories = [
-        NewMemory(
-            f"{n}",
-            embedding=vector(dice) if n % 3 else None,
-            importance=dice.random(),
-            created_at=before(dice.uniform(0, 100)),
-        )
-        for n in range(60)
-    ]
-    ids = world.repo.add_many(agent, memories)
-    queries = [LabelledQuery(vector(dice), dice.sample(ids, 3)) for _ in range(20)]
-
-    found = world.repo.tune(agent, queries, start=start, as_of=NOW)
-
-    evaluated = world.repo.evaluate(agent, queries, profiles=[start], as_of=NOW)
-    parts = [part.profiles[0].per_query["ndcg"] for part in (found.training, found.held_out)]
-    assert sorted([*parts[0], *parts[1]]) == pytest.approx(
-        sorted(evaluated.profiles[0].per_query["ndcg"])
-    )
-
-
 # What is proposed
 
 
@@ -473,14 +449,6 @@ def test_memories_of_teams_are_tuned_by_too(shared_repo: MemoryRepository, agent
 
     assert with_team == of_team
     assert with_team.found.weights != START.weights
-
-
-@quickly
-def test_a_profile_may_be_named(world: World, queries: list[LabelledQuery]) -> None:
-    found = world.repo.tune(AGENT, queries[:10], start="half_life", as_of=NOW)
-
-    assert (found.start, found.found.name) == (profiles.half_life, "half_life_tuned")
-    assert world.repo.tune(AGENT, queries[:10], as_of=NOW).start == profiles.DEFAULT
 
 
 @quickly

@@ -94,7 +94,7 @@ def test_however_many_groups_there_are_it_can_be_drawn(
     monkeypatch.setattr("pgrecall.chart.MAX_HEIGHT", 10)
     path = tmp_path / "chart.png"
 
-    draw(evaluation([profiles.trust], [f"group {n}" for n in range(200)]), path)
+    draw(evaluation([profiles.trust], [f"group {n}" for n in range(60)]), path)
 
     assert size_of(path)[1] == 10 * 150
     assert MAX_HEIGHT * 150 < 2**16

@@ -258,7 +258,7 @@ dates = st.one_of(
 
 @styles
 @given(st.lists(st.builds(memory, bodies, types, dates), min_size=1, max_size=6))
-@settings(max_examples=100, deadline=None, derandomize=True)
+@settings(max_examples=40, deadline=None, derandomize=True)
 def test_whatever_they_say_all_are_read_back(style: Style, memories: list[Memory]) -> None:
     assert READERS[style.name](style.text(memories, MARKER), MARKER) == in_order(memories)
 
