@@ -226,7 +226,7 @@ def test_explain_tells_relevance_in_python_and_psql(world: World, floor: float |
 def test_explain_accounts_for_the_keyword_signal(world: World) -> None:
     text = "word1x word2x nobodyhasit"
     kinds = set()
-    for one in world.memories[:60]:
+    for one in (*world.memories[:8], *world.memories[14:60:7]):
         found = world.repository.explain(AGENT, one.id, query_text=text, as_of=NOW)
         [row] = recall(
             *(world.connection, "hybrid", AGENT),

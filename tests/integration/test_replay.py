@@ -1,4 +1,4 @@
-"""Half a year told in one go and in order: the same memories, and the same answers each month."""
+"""Months told in one go and in order: the same memories, and the same answers each month."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from pgrecall.hits import Strategy
 from tests.conftest import DIMENSIONS
 from tests.integration.support import NORTH, NOW, at, before, sql
 
-MONTHS = 6
+MONTHS = 4
 MONTH = timedelta(days=30)
 START = NOW - MONTHS * MONTH
-A_MONTH = 10
+A_MONTH = 15
 WORDS = ["tea", "door", "code", "ship", "dog", "garden", "train", "letter", "doctor", "music"]
 QUESTION = "the door code and the tea"
 K = 3
@@ -59,7 +59,7 @@ def memories(month: int) -> list[NewMemory]:
 
 
 def uses() -> list[tuple[UUID, datetime]]:
-    """Every other memory is used once, some time later in the half-year."""
+    """Every other memory is used once, some time later."""
     rng = np.random.default_rng(12)
     every = [one for month in range(MONTHS) for one in memories(month)]
     found = []
@@ -71,7 +71,7 @@ def uses() -> list[tuple[UUID, datetime]]:
 
 
 class Year:
-    """One owner, told half a year in one way, and asked at the end of each month."""
+    """One owner, told some months in one way, and asked at the end of each month."""
 
     def __init__(self, engine: Engine, agent: str) -> None:
         self.engine, self.agent = engine, agent
@@ -157,7 +157,7 @@ def test_an_index_answers_at_every_month_as_without_it(years: dict[str, Year]) -
 
 
 def history() -> list[tuple[datetime, NewMemory]]:
-    """Half a year of notes, oldest first, in which a third say what an earlier one said."""
+    """Months of notes, oldest first, in which a third say what an earlier one said."""
     rng = np.random.default_rng(13)
     moments = sorted(START + rng.uniform() * MONTHS * MONTH for _ in range(60))
     texts: list[str] = []

@@ -10,7 +10,6 @@ from uuid import UUID
 
 import psycopg
 import pytest
-from benchmarks.labelled.owners import queries, questions, stored
 from psycopg.rows import dict_row
 from sqlalchemy import Engine, create_engine, text
 
@@ -463,6 +462,8 @@ class World:
 
 @pytest.fixture(scope="module")
 def world(server_url: str, local_template: str) -> Iterator[World]:
+    from benchmarks.labelled.owners import stored  # not needed by the other tests
+
     with new_database(server_url, local_template) as url:
         engine = create_engine(database_url(url))
         embedder = LocalEmbedder()
@@ -475,6 +476,8 @@ def world(server_url: str, local_template: str) -> Iterator[World]:
 
 
 def asked_of_dialogues(number: int) -> list[tuple[str, LabelledQuery]]:
+    from benchmarks.labelled.owners import queries, questions
+
     every = [
         (owner, query)
         for owner in dict.fromkeys(question.owner for question in questions())

@@ -16,7 +16,7 @@ from sqlalchemy import Engine, create_engine, text
 
 from pgrecall import LabelledQuery, MemoryRepository, NewMemory, Profile, Tuning, profiles
 from pgrecall.errors import DatabaseError, EmbedderRequired, InputError, InvalidVector, UnknownName
-from pgrecall.evaluation import METRICS, ProfileEvaluation
+from pgrecall.evaluation import METRICS
 from pgrecall.signals import (
     Clock,
     Confidence,
@@ -105,12 +105,7 @@ def tuned(world: World, queries: Sequence[LabelledQuery], start: Profile, **more
 @pytest.fixture
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     """A short search, where it does not matter how good what it finds is."""
-    for name, value in {
-        "BY_CHANCE": 12,
-        "BEGINNINGS": 1,
-        "ROUNDS_OF_EACH": 2,
-        "LAST_ROUNDS": 2,
-    }.items():
+    for name, value in (("BY_CHANCE", 12), ("ROUNDS_OF_EACH", 1), ("LAST_ROUNDS", 2)):
         monkeypatch.setattr(f"pgrecall.weight_search.{name}", value)
 
 
@@ -218,26 +213,6 @@ def test_nothing_is_proposed_where_the_start_is_the_truth(world: World) -> None:
     assert found.held_out.profiles[0].overall.means == dict.fromkeys(METRICS, 1.0)
 
 
-def mean_ndcg(evaluation: ProfileEvaluation) -> float:
-    return evaluation.overall.means["ndcg"]
-
-
-@quickly
-def test_of_noise_nothing_is_believed(world: World) -> None:
-    """Only what did better on the held-out part is proposed, and by noise never clearly."""
-    verdicts, dice = set(), random.Random("noise")
-    for seed in range(4):
-        noise = [LabelledQuery(vector(dice), dice.sample(world.ids, 4)) for _ in range(12)]
-        found = tuned(world, noise, profiles.five_factor, seed=seed)
-        start, its = map(mean_ndcg, found.held_out.profiles)
-        best = max(map(mean_ndcg, found.held_out.baselines))
-        assert found.verdict != "better"
-        assert (found.proposed is None) == (its <= start or its < best)
-        verdicts.add(found.verdict)
-
-    assert "no better" in verdicts
-
-
 @quickly
 def test_few_queries_are_thin_evidence_and_the_same_seed_finds_the_same(
     world: World, queries: list[LabelledQuery]
@@ -322,21 +297,12 @@ class Letters:
         return [self.embed_query(text) for text in texts]
 
 
-@quickly
 def test_copies_of_a_text_differ_in_case_and_spaces(world: World) -> None:
     repo = MemoryRepository(world.engine, embedder=Letters())
-    texts = [
-        *(f"The Straße no {n}" for n in range(12)),
-        *(f" the  STRASSE\tno {n}" for n in range(12)),
-    ]
-    queries = [LabelledQuery(text, world.ids[:2], group=text[-2:].strip()) for text in texts]
+    texts = [f"The Straße no {n}" for n in range(9)] + [f" the  STRASSE\tno {n}" for n in range(9)]
 
-    found = repo.tune(AGENT, queries, start=START, as_of=NOW)
-
-    sides = [part.profiles[0].by_group for part in (found.training, found.held_out)]
-    assert [len(side) for side in sides] == [6, 6]
-    assert not sides[0].keys() & sides[1].keys()
-    assert found.questions == 6
+    with pytest.raises(InputError, match=r"got 9 different ones among 18"):
+        repo.tune(AGENT, [LabelledQuery(text, world.ids[:2]) for text in texts], start=START)
 
 
 @quickly
