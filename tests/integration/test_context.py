@@ -32,6 +32,11 @@ LATER = NOW.replace(year=2030)
 """After all that is written here, so that ages do not depend on the time of day."""
 
 
+@pytest.fixture
+def repo(shared_repo: MemoryRepository) -> MemoryRepository:
+    return shared_repo
+
+
 def words(content: str) -> int:
     return len(content.split())
 
@@ -72,13 +77,13 @@ def counting(engine: Engine, counter: Callable[[str], Any]) -> MemoryRepository:
 
 
 def test_packed_is_by_score_and_the_text_by_type_with_dates(
-    shared_repo: MemoryRepository, agent: str
+    repo: MemoryRepository, agent: str
 ) -> None:
     tea = note("Ines drinks tea\nwithout milk.", 0.9, created_at=before(3))
     buy = note("Ask before you buy.", 0.5, "instruction", created_at=None)
-    shared_repo.add_many(agent, [tea, buy])
+    repo.add_many(agent, [tea, buy])
 
-    found = shared_repo.context(agent, **BY_IMPORTANCE)
+    found = repo.context(agent, **BY_IMPORTANCE)
 
     assert found.text == (
         f"{found.marker} undated instruction: Ask before you buy.\n"
@@ -91,9 +96,7 @@ def test_packed_is_by_score_and_the_text_by_type_with_dates(
     assert (found.left_out, found.strategy) == ((), "exact")
 
 
-def test_a_question_in_words_is_embedded(
-    shared_engine: Engine, shared_repo: MemoryRepository, agent: str
-) -> None:
+def test_a_question_in_words_is_embedded(shared_engine: Engine, agent: str) -> None:
     compass = Compass()
     repo = MemoryRepository(shared_engine, embedder=compass)
     repo.add_many(agent, ["10", "80"])
@@ -101,17 +104,13 @@ def test_a_question_in_words_is_embedded(
     assert contents(repo.context(agent, "70", k=1)) == ["80"]
     assert compass.queries == ["70"]
     with pytest.raises(EmbedderRequired):
-        shared_repo.context(agent, "tea")
+        MemoryRepository(shared_engine).context(agent, "tea")
 
 
-def test_without_a_memory_that_fits_the_text_is_empty(
-    shared_repo: MemoryRepository, agent: str
-) -> None:
-    nothing = shared_repo.context(agent, NORTH)
-    shared_repo.add(agent, note("tea", 0.9))
-    tight = [
-        shared_repo.context(agent, style=style, max_tokens=1, **BY_IMPORTANCE) for style in STYLES
-    ]
+def test_without_a_memory_that_fits_the_text_is_empty(repo: MemoryRepository, agent: str) -> None:
+    nothing = repo.context(agent, NORTH)
+    repo.add(agent, note("tea", 0.9))
+    tight = [repo.context(agent, style=style, max_tokens=1, **BY_IMPORTANCE) for style in STYLES]
 
     for found in (nothing, *tight):
         assert (found.text, found.marker, found.tokens, found.packed) == ("", "", 0, ())
@@ -140,14 +139,12 @@ def test_ranking_and_packing_are_one_statement(shared_engine: Engine, agent: str
     assert "pack(" in statement
 
 
-def test_the_record_is_plain_json(shared_repo: MemoryRepository, agent: str) -> None:
+def test_the_record_is_plain_json(repo: MemoryRepository, agent: str) -> None:
     several = [("tea", 0.9, at(0)), ("tea too", 0.8, at(1)), ("coffee", 0.05, None)]
-    ids = shared_repo.add_many(agent, [note(t, score, embedding=v) for t, score, v in several])
+    ids = repo.add_many(agent, [note(t, score, embedding=v) for t, score, v in several])
     numbers: dict[str, Any] = dict.fromkeys(("max_tokens", "k", "consider"), np.int32(50))
 
-    found = shared_repo.context(
-        agent, max_similarity=0.9, min_score=0.1, **numbers, **BY_IMPORTANCE
-    )
+    found = repo.context(agent, max_similarity=0.9, min_score=0.1, **numbers, **BY_IMPORTANCE)
     record = json.loads(json.dumps(found.record()))
 
     assert list(record) == [
@@ -171,50 +168,6 @@ ALPHABET = [
     *("tea ", "\n", "\r\n", "\r", "\u2028", "\x07", "\t", "  "),
     *("<", ">", "&", "&amp;", "> ", "]]>", "é", "中文", "🙂", "x" * 30),
 ]
-
-
-@pytest.fixture(scope="module")
-def many(shared_engine: Engine) -> MemoryRepository:
-    """The agent `budgets` with contents that every style writes longer than they are."""
-    chance = random.Random(3)
-    repo = MemoryRepository(shared_engine)
-    repo.add_many(
-        "budgets",
-        [
-            note(
-                f"{n}{''.join(chance.choices(ALPHABET, k=chance.choice((1, 5, 20, 60))))}",
-                chance.random(),
-                chance.choice(("fact", "task", "t" * 80, "\n x <&> ")),
-                created_at=chance.choice((NOW, None)),
-                tokens=chance.choice((None, None, 0)),
-            )
-            for n in range(120)
-        ],
-    )
-    return repo
-
-
-@pytest.mark.parametrize("style", STYLES)
-def test_the_budget_is_never_exceeded(many: MemoryRepository, style: str) -> None:
-    chance = random.Random(4)
-    filled = []
-    for _ in range(25):
-        budget = chance.choice((chance.randrange(1, 80), chance.randrange(80, 1_500)))
-        found = many.context(
-            "budgets",
-            max_tokens=budget,
-            style=style,
-            k=chance.choice((1, 5, 40)),
-            max_skips=chance.choice((1, 3, 10)),
-            reserve=chance.choice((None, {"fact": 0.5, "task": 0.2})),
-            touch=False,
-            **BY_IMPORTANCE,
-        )
-        assert found.tokens == estimated_tokens(found.text) <= budget
-        if any(one.reason == "stopped" for one in found.left_out):
-            filled.append(found.tokens / budget)
-
-    assert max(filled) > 0.9
 
 
 def test_when_the_text_is_longer_than_reckoned_it_is_packed_again_with_less(
@@ -249,13 +202,13 @@ def test_nothing_is_left_out_for_the_sake_of_what_gave_way(
 
 
 def test_one_that_was_counted_too_small_does_not_take_the_place_of_all(
-    shared_repo: MemoryRepository, shared_engine: Engine, agent: str
+    repo: MemoryRepository, shared_engine: Engine, agent: str
 ) -> None:
-    shared_repo.add(agent, note("x" * 40_000, 0.9, tokens=0))
-    shared_repo.add_many(agent, [note(f"note {n}", 0.8 - n / 100) for n in range(10)])
+    repo.add(agent, note("x" * 40_000, 0.9, tokens=0))
+    repo.add_many(agent, [note(f"note {n}", 0.8 - n / 100) for n in range(10)])
     too_long = counting(shared_engine, lambda content: 1_000 if ":" in content else 0)
 
-    found = shared_repo.context(agent, max_tokens=1000, **BY_IMPORTANCE)
+    found = repo.context(agent, max_tokens=1000, **BY_IMPORTANCE)
     none = too_long.context(agent, max_tokens=999, **BY_IMPORTANCE)
 
     assert contents(found) == [f"note {n}" for n in range(10)]
@@ -267,8 +220,8 @@ def test_one_that_was_counted_too_small_does_not_take_the_place_of_all(
 # Packing, worked out by hand
 
 
-def test_so_many_of_the_best_are_considered(shared_repo: MemoryRepository, agent: str) -> None:
-    shared_repo.add_many(agent, [note(f"{n:02}", 0.9 - n / 200) for n in range(100)])
+def test_so_many_of_the_best_are_considered(repo: MemoryRepository, agent: str) -> None:
+    repo.add_many(agent, [note(f"{n:02}", 0.9 - n / 200) for n in range(100)])
 
     several: list[tuple[dict[str, Any], int]] = [
         ({"k": 2}, 6),
@@ -283,7 +236,7 @@ def test_so_many_of_the_best_are_considered(shared_repo: MemoryRepository, agent
         ({"k": 2, "diversity": 0.1}, 6),
     ]
     for arguments, considered in several:
-        found = shared_repo.context(agent, touch=False, **arguments, **BY_IMPORTANCE)
+        found = repo.context(agent, touch=False, **arguments, **BY_IMPORTANCE)
         every = [*contents(found), *reasons(found)]
         assert every == [f"{n:02}" for n in range(considered)], arguments
 
@@ -291,8 +244,8 @@ def test_so_many_of_the_best_are_considered(shared_repo: MemoryRepository, agent
 # Whose memories
 
 
-def test_teams_are_merged_into_one_ranking(shared_repo: MemoryRepository, agent: str) -> None:
-    repo, red, blue = shared_repo, f"{agent} red", f"{agent} blue"
+def test_teams_are_merged_into_one_ranking(repo: MemoryRepository, agent: str) -> None:
+    red, blue = f"{agent} red", f"{agent} blue"
     own = [repo.add(agent, note(f"own {n}", n, id=UUID(int=int(n * 10)))) for n in (0.9, 0.5)]
     # One id in two places is two memories.
     of_red = [repo.teams.add(red, note(f"red {n}", n, id=own[n > 0.5])) for n in (0.7, 0.3)]
@@ -316,9 +269,9 @@ def test_teams_are_merged_into_one_ranking(shared_repo: MemoryRepository, agent:
 
 
 def test_a_parameter_of_ones_own_keeps_its_value_or_is_refused_for_its_name(
-    shared_repo: MemoryRepository, agent: str
+    repo: MemoryRepository, agent: str
 ) -> None:
-    shared_repo.add_many(agent, [note(f"{n}", n) for n in (0.2, 0.8)])
+    repo.add_many(agent, [note(f"{n}", n) for n in (0.2, 0.8)])
     free = {"mine", "place", "cost"}
     ours = {
         *("floor", "budget", "most", "max_skips", "diversity", "max_similarity"),
@@ -328,19 +281,17 @@ def test_a_parameter_of_ones_own_keeps_its_value_or_is_refused_for_its_name(
     for name in sorted(free | ours):
         for condition in (
             text(f"importance > :{name}").bindparams(**{name: 0.7}),
-            shared_repo.memories.c.importance > bindparam(name, 0.7),
+            repo.memories.c.importance > bindparam(name, 0.7),
         ):
             try:
-                found = shared_repo.context(agent, where=condition, touch=False, **BY_IMPORTANCE)
+                found = repo.context(agent, where=condition, touch=False, **BY_IMPORTANCE)
                 assert contents(found) == ["0.8"]
             except InputError as refused:
                 assert name in ours
                 assert f":{name}" in str(refused)  # noqa: PT017
 
 
-def test_hits_and_their_order_are_those_of_a_search(
-    shared_repo: MemoryRepository, agent: str
-) -> None:
+def test_hits_and_their_order_are_those_of_a_search(repo: MemoryRepository, agent: str) -> None:
     memories = [
         NewMemory(
             f"{n} tea{' cup' * (n % 2)}",
@@ -352,7 +303,7 @@ def test_hits_and_their_order_are_those_of_a_search(
         )
         for n in range(8)
     ]
-    shared_repo.add_many(agent, memories)
+    repo.add_many(agent, memories)
     mine = text("content LIKE :mine").bindparams(mine="%cup")
 
     several: list[dict[str, Any]] = [
@@ -364,8 +315,8 @@ def test_hits_and_their_order_are_those_of_a_search(
     ]
     for arguments in several:
         asked: dict[str, Any] = {"as_of": LATER, "touch": False} | arguments
-        found = shared_repo.context(agent, NORTH, min_relevance=0, **asked)
-        hits = shared_repo.search(agent, NORTH, **asked)
+        found = repo.context(agent, NORTH, min_relevance=0, **asked)
+        hits = repo.search(agent, NORTH, **asked)
         assert [one.hit for one in found.packed] == list(hits)
         assert found.left_out == ()
         narrows = {"min_similarity", "tags", "text", "where", "as_of"} & arguments.keys()
@@ -431,9 +382,9 @@ def test_an_index_gives_the_context_that_scoring_everything_gives(
 
 
 def test_only_what_is_in_the_text_is_counted_unless_told_not_to(
-    shared_repo: MemoryRepository, agent: str
+    repo: MemoryRepository, agent: str
 ) -> None:
-    ids = shared_repo.add_many(
+    ids = repo.add_many(
         agent,
         [
             note("in", 0.9, embedding=at(0)),
@@ -445,11 +396,11 @@ def test_only_what_is_in_the_text_is_counted_unless_told_not_to(
     )
 
     asked: dict[str, Any] = {"k": 2, "max_similarity": 0.9, **BY_IMPORTANCE}
-    shared_repo.context(agent, touch=False, **asked)
-    assert retrievals(shared_repo, agent, list(ids)) == [0, 0, 0, 0, 0]
+    repo.context(agent, touch=False, **asked)
+    assert retrievals(repo, agent, list(ids)) == [0, 0, 0, 0, 0]
 
-    assert contents(shared_repo.context(agent, **asked)) == ["in", "in too"]
-    assert retrievals(shared_repo, agent, list(ids)) == [1, 0, 0, 1, 0]
+    assert contents(repo.context(agent, **asked)) == ["in", "in too"]
+    assert retrievals(repo, agent, list(ids)) == [1, 0, 0, 1, 0]
 
 
 # Bad arguments
@@ -480,15 +431,15 @@ BAD: list[tuple[dict[str, Any], str]] = [
 ]
 
 
-def test_a_bad_argument_is_refused_by_name(shared_repo: MemoryRepository) -> None:
+def test_a_bad_argument_is_refused_by_name(repo: MemoryRepository) -> None:
     for arguments, message in BAD:
         with pytest.raises(InputError, match=message):
-            shared_repo.context(**{"agent_id": "a", "embedding": NORTH, **arguments})
+            repo.context(**{"agent_id": "a", "embedding": NORTH, **arguments})
     with pytest.raises(InvalidVector, match="2 dimensions"):
-        shared_repo.context("a", [1.0, 2.0])
+        repo.context("a", [1.0, 2.0])
     shares = {"a": 0.2, "b": 0.4, "c": 0.3, "d": 0.1}
     assert sum(shares.values()) > 1, "by rounding"
-    assert shared_repo.context("nobody", reserve=shares).text == ""
+    assert repo.context("nobody", reserve=shares).text == ""
 
 
 # Token counters
@@ -580,18 +531,18 @@ def test_what_is_no_counter_is_refused_and_what_it_raises_is_raised(
 
 
 def test_a_memory_of_as_many_tokens_as_may_be_stored_is_too_long(
-    shared_repo: MemoryRepository, agent: str
+    repo: MemoryRepository, agent: str
 ) -> None:
-    shared_repo.add_many(agent, [note("long", 0.9, tokens=2**31 - 1), note("short", 0.8)])
+    repo.add_many(agent, [note("long", 0.9, tokens=2**31 - 1), note("short", 0.8)])
 
-    found = shared_repo.context(agent, **BY_IMPORTANCE)
+    found = repo.context(agent, **BY_IMPORTANCE)
 
     assert contents(found) == ["short"]
     assert reasons(found) == {"long": "too_long"}
 
 
 def test_the_database_reckons_as_python_does(
-    shared_repo: MemoryRepository, shared_engine: Engine, agent: str
+    repo: MemoryRepository, shared_engine: Engine, agent: str
 ) -> None:
     """What raw SQL inserted, without a count, too."""
     chance = random.Random(5)
@@ -601,13 +552,13 @@ def test_the_database_reckons_as_python_does(
     made = ["".join(chance.choices(signs, k=60)) for signs in (near, rare) for _ in range(150)]
     every = [f"{n}{text}" for n, text in enumerate([*known, *HOSTILE, *made])]
     kinds = chance.choices([*EVIL_TYPES, "fact"], k=len(every))
-    shared_repo.add_many(
+    repo.add_many(
         agent, [note(content, 0.9, kind) for content, kind in zip(every, kinds, strict=True)]
     )
 
     def found() -> dict[str, Context]:
         arguments = BY_IMPORTANCE | {"max_tokens": 10**6, "k": 500, "touch": False}
-        return {one: shared_repo.context(agent, style=one, **arguments) for one in STYLES}
+        return {one: repo.context(agent, style=one, **arguments) for one in STYLES}
 
     counted = found()
     sql(

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
+from datetime import UTC, datetime
+from typing import Any
 from uuid import UUID
 
 import pytest
@@ -15,7 +17,7 @@ from pgrecall.embedders import LocalEmbedder
 from pgrecall.token_counting import estimated_tokens
 from tests.conftest import new_database
 from tests.integration.commands import CONTROLS, EVIL, Run, fast_runner
-from tests.integration.support import NOW, before
+from tests.integration.support import NOW
 from tests.unit.test_context_style import EVIL_TYPES, HOSTILE, READERS, Block
 
 QUESTION = "what does Ines drink?"
@@ -169,80 +171,52 @@ def test_nothing_known_is_said_with_the_floor(
     assert "it has too little to do with the text" in " ".join(done.err.split())
 
 
-def test_json_is_one_object_and_nothing_beside(
-    run: Run, agent: str, memories: dict[str, UUID]
-) -> None:
-    done = run(
-        *("context", QUESTION, "-a", agent, *ALL, "--json", "-k", "3"),
-        *("--max-similarity", "0.8", "--max-tokens", "500"),
-    )
-
-    assert (done.code, done.err) == (0, "")
-    [record] = done.records
-    assert (record["max_tokens"], record["strategy"]) == (500, "exact")
-    assert record["tokens"] == estimated_tokens(record["text"])
-    assert {one["content"] for one in record["packed"]} == set(bodies(record["text"]))
-    [out] = record["left_out"]
-    assert list(out) == ["id", "score", "memory_type", "tokens", "reason", "relevance", "near"]
-    tea = {str(memories[TEA]), str(memories[SAME_TEA])}
-    assert (out["reason"], {out["id"], out["near"]}) == ("near_duplicate", tea)
-
-
 # Options
 
 
-def test_options_reach_the_packing(
+MOMENT = "2026-07-01T00:00:00+00:00"
+OPTIONS: list[tuple[str, dict[str, Any]]] = [
+    ("-k 2 --diversity 0.9", {"k": 2, "diversity": 0.9}),
+    ("--max-tokens 20 --max-skips 1", {"max_tokens": 20, "max_skips": 1}),
+    ("--reserve a=b=0.5 --max-tokens 60", {"reserve": {"a=b": 0.5}, "max_tokens": 60}),
+    (
+        "--reserve episodic=0.5 --reserve instruction=0.5 --max-tokens 60 -p hybrid",
+        {"reserve": {"episodic": 0.5, "instruction": 0.5}, "max_tokens": 60, "profile": "hybrid"},
+    ),
+    ("--max-similarity 0.8 --style xml", {"max_similarity": 0.8, "style": "xml"}),
+    ("--min-score 0.5 --min-similarity 0.3", {"min_score": 0.5, "min_similarity": 0.3}),
+    ("-k 1 --consider 1 --min-relevance 0", {"k": 1, "consider": 1, "min_relevance": 0}),
+    ("--type instruction --type a=b", {"memory_types": ["instruction", "a=b"]}),
+    ("--text roasts --strategy exact", {"text": "roasts", "strategy": "exact"}),
+    ("--created-before 2026-01-01", {"created_before": datetime(2026, 1, 1, tzinfo=UTC)}),
+    ("--profile half_life --team red", {"profile": "half_life", "teams": ["red"]}),
+]
+
+
+def test_options_reach_the_repository_and_json_is_its_record(
     run: Run, repo: MemoryRepository, agent: str, memories: dict[str, UUID]
 ) -> None:
-    def packed(*options: str) -> set[str]:
-        done = run("context", QUESTION, "-a", agent, *ALL, "--no-touch", *options)
-        assert done.code == 0, done.err
-        return set(bodies(done.out))
+    repo.teams.add("red", "Ines has given up coffee.")
+    repo.add(agent, NewMemory("Ines drinks old tea.", memory_type="a=b", created_at=None))
+    records = []
+    for options, arguments in [("", {}), *OPTIONS]:
+        asked = ("context", QUESTION, "-a", agent, "--json", "--no-touch", "--as-of", MOMENT)
+        done = run(*asked, *options.split())
+        as_of = datetime.fromisoformat(MOMENT)
+        expected = repo.context(agent, QUESTION, touch=False, as_of=as_of, **arguments).record()
 
-    def types(*options: str) -> list[str]:
-        asked = ("-p", "hybrid", "--max-tokens", "60", "--min-score", "0", "--no-touch")
-        done = run("context", QUESTION, "-a", agent, *ALL, *asked, *options)
-        return [kind for kind, *_ in blocks(done.out)]
-
-    every, hybrid = set(memories), ("-k", "2", "--profile", "hybrid")
-    assert packed() == every
-    assert len(packed("-k", "2")) == 2
-    assert packed("--min-score", "0.99") == packed("--max-tokens", "10") == set()
-    assert packed("--type", "instruction", "--type", "episodic") == {RULE, PORT}
-    assert packed("--text", '"roasts its"') == {PORT}
-    assert packed("--min-similarity", "0.99") == set()
-    assert packed("--created-before", "2026-01-01") == packed("--as-of", "2026-05-01") == set()
-    assert packed("--as-of", "2026-07-01", "--profile", "half_life") == every
-    assert len(packed("--max-similarity", "0.8")) == 3
-    assert len(packed("-k", "1", "--consider", "1")) == 1
-    assert packed(*hybrid) == {TEA, SAME_TEA}
-    assert len(packed(*hybrid, "--diversity", "0.9") & {TEA, SAME_TEA}) == 1
-    assert types() == ["fact", "fact"]
-    assert types("--reserve", "episodic=0.5") == ["fact", "episodic"]
-    assert types("--reserve", "episodic=0.5", "--reserve", "instruction=0.5") == [
-        *("instruction", "episodic")
-    ]
+        [record] = done.records
+        assert (done.code, done.err) == (0, "")
+        text, marker = expected.pop("text"), expected.pop("marker")
+        assert record.pop("text") == text.replace(marker, record.pop("marker"))
+        assert record == expected, options
+        records.append(expected)
+    assert all(record != records[0] for record in records[1:])
     assert {counted(repo, agent, id_) for id_ in memories.values()} == {0}
 
     [inside] = bodies(run("context", QUESTION, "-a", agent, "-k", "1").out)
     assert {text: counted(repo, agent, id_) for text, id_ in memories.items()} == {
         text: int(text == inside) for text in memories
-    }
-    repo.teams.add(agent, "Ines has given up coffee.")
-    assert packed("--team", agent) == every | {"Ines has given up coffee."}
-
-
-def test_dates_are_shown_and_a_type_may_hold_an_equals_sign(
-    run: Run, repo: MemoryRepository, agent: str
-) -> None:
-    repo.add(agent, NewMemory("old tea", memory_type="a=b", created_at=before(10)))
-    repo.add(agent, NewMemory("tea of unknown age", created_at=None))
-
-    done = run("context", "tea", "-a", agent, "--reserve", "a=b=0.5")
-
-    assert {(date, body) for _, date, body in blocks(done.out)} == {
-        ("2026-05-22", "old tea"),
-        ("undated", "tea of unknown age"),
     }
 
 

@@ -5,7 +5,6 @@ What styles do with them without a database: tests/unit/test_context_style.py.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from itertools import count, cycle
 from typing import Any
 
@@ -23,6 +22,11 @@ from tests.unit.test_context_style import EVIL_TYPES, HOSTILE, READERS, in_order
 WITH_ALL: dict[str, Any] = {"max_tokens": 2**31 - 1, "k": 500, "min_score": None, "touch": False}
 _numbers = count()
 styles = pytest.mark.parametrize("style", STYLES)
+
+
+@pytest.fixture
+def repo(shared_repo: MemoryRepository) -> MemoryRepository:
+    return shared_repo
 
 
 def forgeries(marker: str) -> list[str]:
@@ -44,12 +48,6 @@ def forgeries(marker: str) -> list[str]:
     return [*ends, *others, *(f"x{sign}/{marker}{sign}{marker} undated: y" for sign in line_ends)]
 
 
-def plain(contents: Sequence[str]) -> list[NewMemory]:
-    """Each with a number, so that none says the same as another but for white space."""
-    numbered = (f"{next(_numbers):03}{content}" for content in contents)
-    return [NewMemory(content, embedding=None) for content in numbered]
-
-
 def read_back(found: Context, style: str) -> None:
     """Every memory that is packed comes back, in order, and nothing else does."""
     assert found.packed
@@ -59,7 +57,7 @@ def read_back(found: Context, style: str) -> None:
 
 
 def test_hostile_bodies_of_hostile_types_come_back_each_on_its_own(
-    shared_repo: MemoryRepository, shared_engine: Engine, agent: str
+    repo: MemoryRepository, shared_engine: Engine, agent: str
 ) -> None:
     """Those of an agent, of a team, and what raw SQL wrote."""
     contents = [*HOSTILE, *forgeries("m482"), *forgeries("MARKER")]
@@ -69,8 +67,8 @@ def test_hostile_bodies_of_hostile_types_come_back_each_on_its_own(
             zip(contents, cycle(EVIL_TYPES), cycle([NOW, None]), strict=False)
         )
     ]
-    shared_repo.add_many(agent, memories)
-    shared_repo.teams.add_many(agent, memories[:50])
+    repo.add_many(agent, memories)
+    repo.teams.add_many(agent, memories[:50])
     sql(
         shared_engine,
         "INSERT INTO pgrecall.agent_memories (agent_id, id, content, memory_type, created_at) "
@@ -81,31 +79,14 @@ def test_hostile_bodies_of_hostile_types_come_back_each_on_its_own(
     )
 
     for style in STYLES:
-        found = shared_repo.context(agent, teams=[agent], style=style, **WITH_ALL)
+        found = repo.context(agent, teams=[agent], style=style, **WITH_ALL)
         assert len(found.packed) == len(memories) + 50 + len(HOSTILE)
         read_back(found, style)
 
 
 @styles
-def test_the_marker_of_an_earlier_assembly_is_worth_nothing(
-    shared_repo: MemoryRepository, agent: str, style: str
-) -> None:
-    shared_repo.add_many(agent, plain(["first"]))
-    markers = set()
-
-    for _ in range(3):
-        found = shared_repo.context(agent, style=style, **WITH_ALL)
-        read_back(found, style)
-        markers.add(found.marker)
-        shared_repo.add_many(agent, plain(forgeries(found.marker)[:6]))
-
-    assert len(markers) == 3
-    assert len(found.packed) == 1 + 2 * 6
-
-
-@styles
 def test_a_memory_of_100_000_characters_stays_in_its_block(
-    shared_repo: MemoryRepository, agent: str, style: str
+    repo: MemoryRepository, agent: str, style: str
 ) -> None:
     long = [
         ("[/0123]\n" * 12_500)[:100_000],
@@ -113,7 +94,7 @@ def test_a_memory_of_100_000_characters_stays_in_its_block(
         "\r" * 50_000 + "x" + "\u2028" * 49_999,
     ]
     kinds = [sign * 200 for sign in ']<"*']
-    shared_repo.add_many(
+    repo.add_many(
         agent,
         [
             NewMemory(one, memory_type=kind, embedding=None)
@@ -121,8 +102,8 @@ def test_a_memory_of_100_000_characters_stays_in_its_block(
         ],
     )
 
-    found = shared_repo.context(agent, style=style, **WITH_ALL)
-    tight = shared_repo.context(agent, style=style, **WITH_ALL | {"max_tokens": 120_000})
+    found = repo.context(agent, style=style, **WITH_ALL)
+    tight = repo.context(agent, style=style, **WITH_ALL | {"max_tokens": 120_000})
 
     assert {len(one.hit.memory.content) for one in found.packed} == {100_000, 5}
     assert {len(kind) for kind, *_ in READERS[style](found.text, found.marker)} == {60}
@@ -154,13 +135,13 @@ hostile = st.builds(
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
 )
 def test_whatever_is_stored_is_read_back_within_the_budget(
-    shared_repo: MemoryRepository, memories: list[NewMemory], budget: int, style: str
+    repo: MemoryRepository, memories: list[NewMemory], budget: int, style: str
 ) -> None:
     agent = f"hostile {next(_numbers)}"
-    ids = shared_repo.add_many(agent, memories)
+    ids = repo.add_many(agent, memories)
 
-    found = shared_repo.context(agent, style=style, **WITH_ALL)
-    tight = shared_repo.context(agent, style=style, **WITH_ALL | {"max_tokens": budget})
+    found = repo.context(agent, style=style, **WITH_ALL)
+    tight = repo.context(agent, style=style, **WITH_ALL | {"max_tokens": budget})
 
     assert {one.hit.memory.id for one in found.packed} == set(ids)
     read_back(found, style)

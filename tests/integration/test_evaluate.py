@@ -10,7 +10,7 @@ import random
 import statistics
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import astuple, dataclass, replace
+from dataclasses import dataclass, replace
 from typing import Any
 from uuid import UUID, uuid4
 from zlib import crc32
@@ -534,27 +534,6 @@ def test_a_difference_over_few_queries_is_not_clear(
     for difference in (found.overall.differences["mrr"], found.by_group["all"].differences["mrr"]):
         assert difference.low <= difference.high < 0
         assert (difference.queries, difference.is_clear) == (queries, queries == 10)
-
-
-def test_a_group_is_evaluated_as_its_queries_alone(world: World) -> None:
-    queries = [replace(query, as_of=query.as_of or NOW) for query in random_queries(world, 24)]
-    ranked = ["trust", "hybrid", "last_access"]
-
-    found = world.repo.evaluate(AGENT, queries, profiles=ranked, k=4, seed=3)
-
-    names = list(dict.fromkeys(query.group for query in queries if query.group is not None))
-    assert set(names) == {"x", "y"}
-    for name in names:
-        of_group = [query for query in queries if query.group == name]
-        alone = world.repo.evaluate(AGENT, of_group, profiles=ranked, k=4, seed=3)
-        for one, its in zip(alone.profiles, found.profiles, strict=True):
-            assert list(its.by_group) == names
-            assert its.by_group[name].means == pytest.approx(one.overall.means, rel=1e-12)
-            for metric, difference in one.overall.differences.items():
-                assert astuple(its.by_group[name].differences[metric]) == pytest.approx(
-                    astuple(difference), abs=1e-12
-                )
-            assert its.by_group[name].queries == len(of_group) < len(queries)
 
 
 # What it works on

@@ -55,8 +55,13 @@ each_question = pytest.mark.parametrize("asked", ASKED.values(), ids=list(ASKED)
 
 
 @pytest.fixture
-def told(shared_repo: MemoryRepository, agent: str) -> str:
-    shared_repo.add_many(
+def repo(shared_repo: MemoryRepository) -> MemoryRepository:
+    return shared_repo
+
+
+@pytest.fixture
+def told(repo: MemoryRepository, agent: str) -> str:
+    repo.add_many(
         agent,
         [
             NewMemory("tea", embedding=NORTH, importance=0.9, created_at=before(days=3)),
@@ -84,12 +89,12 @@ def weights(profile: Profile, asked: dict[str, Any]) -> dict[str, float]:
 
 @each_question
 def test_what_a_query_does_not_tell_gives_its_weight_to_the_others(
-    shared_repo: MemoryRepository, told: str, connection: Connection, asked: dict[str, Any]
+    repo: MemoryRepository, told: str, connection: Connection, asked: dict[str, Any]
 ) -> None:
     """In searches, in explanations, in psql, and in evaluations, where a floor leaves out the
     same memories."""
     for profile in (MIXED, profiles.hybrid):
-        hits = shared_repo.search(told, **asked, profile=profile, touch=False, as_of=NOW)
+        hits = repo.search(told, **asked, profile=profile, touch=False, as_of=NOW)
 
         wanted = weights(profile, asked)
         assert len(hits) == 3
@@ -100,7 +105,7 @@ def test_what_a_query_does_not_tell_gives_its_weight_to_the_others(
                 abs=EXACT,
             )
             assert hit.score == pytest.approx(math.fsum(hit.contributions.values()), abs=EXACT)
-        why = shared_repo.explain(told, hits[-1].memory.id, **asked, profile=profile, as_of=NOW)
+        why = repo.explain(told, hits[-1].memory.id, **asked, profile=profile, as_of=NOW)
         assert why.hit == hits[-1]
         assert {one.name: one.weight for one in why.signals} == pytest.approx(wanted, abs=EXACT)
 
@@ -113,7 +118,7 @@ def test_what_a_query_does_not_tell_gives_its_weight_to_the_others(
         )
         for hit in hits:
             floor = max(hit.score - 1e-9, 0.0)
-            [found] = shared_repo.evaluate(
+            [found] = repo.evaluate(
                 told, [query], profiles=[profile], min_score=floor, as_of=NOW, k=3
             ).profiles
             [recalled] = found.per_query["recall"]
@@ -140,12 +145,12 @@ def test_the_scorer_gives_away_what_is_not_named() -> None:
 
 
 def test_where_no_other_signal_weighs_anything_nothing_is_given_away(
-    shared_repo: MemoryRepository, told: str, connection: Connection
+    repo: MemoryRepository, told: str, connection: Connection
 ) -> None:
     alone = Profile("alone", {Keyword(): 1.0, Importance(): 0.0}, redistribute=True)
 
     for text in (STOP_WORDS, None):
-        hits = shared_repo.search(told, query_text=text, profile=alone, touch=False)
+        hits = repo.search(told, query_text=text, profile=alone, touch=False)
         assert [hit.score for hit in hits] == [0.0, 0.0, 0.0]
     only_words = {"keyword": 1.0}
     rows = recall(connection, "hybrid", told, query_text=STOP_WORDS, weights=only_words)

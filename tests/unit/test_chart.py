@@ -79,15 +79,6 @@ def test_an_svg_is_one_and_has_a_bar_for_each_value(tmp_path: Path) -> None:
         assert len(patches) == 1 + 2 * 3 + 4
 
 
-def test_more_profiles_and_groups_make_it_higher(tmp_path: Path) -> None:
-    few, many = tmp_path / "few.png", tmp_path / "many.png"
-
-    draw(TWO, few)
-    draw(evaluation(list(profiles.BUILT_IN.values()), ["a", "b", "c", "d"]), many)
-
-    assert size_of(many)[1] > 2 * size_of(few)[1]
-
-
 def test_however_many_groups_there_are_it_can_be_drawn(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
