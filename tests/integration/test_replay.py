@@ -224,11 +224,19 @@ def test_a_history_is_the_same_however_it_is_told(
     said: dict[str, list[datetime]] = {}
     for moment, one in history():
         said.setdefault(one.content, []).append(moment)
-    for hit in shared_repo.search(agent, None, k=100, touch=False):
+    hits = shared_repo.search(agent, None, k=100, touch=False)
+    for hit in hits:
         memory, (first, *again) = hit.memory, said.pop(hit.memory.content)
         assert (memory.created_at, memory.retrieval_count) == (first, len(again))
         assert memory.last_accessed_at == (again[-1] if again else None)
     assert not said
+    # Told late, it does not move the clock back.
+    [known, *_] = [hit.memory for hit in hits if hit.memory.last_accessed_at]
+    late = NewMemory(known.content, embedding=NORTH, created_at=known.created_at)
+    after = shared_repo.get(agent, shared_repo.add(agent, late))
+    assert after is not None
+    assert after.retrieval_count == known.retrieval_count + 1
+    assert after.last_accessed_at == known.last_accessed_at
 
 
 def test_an_index_sees_what_was_said_again_in_the_past_since_its_build(

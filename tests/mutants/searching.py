@@ -247,6 +247,12 @@ MUTANTS = (
         "sql/verbs/count_retrievals.sql",
         "last_accessed_at = greatest(u.last_accessed_at, excluded.last_accessed_at)",
         "last_accessed_at = excluded.last_accessed_at",
+        "integration/test_replay.py::test_a_history_is_the_same_however_it_is_told",
+    ),
+    Mutant(
+        "app/pgrecall/operations/ranking.py",
+        'accessed = profile.accessed_by == "retrieval"',
+        "accessed = True",
         "integration/test_accessed_by.py::test_a_search_by_trust_does_not_reset_the_decay_that_it_ranks_by",
     ),
 )
