@@ -31,6 +31,11 @@ SEARCHES: dict[str, Search] = {
 """Each way to find memories by the profile trust and to count that."""
 
 
+@pytest.fixture
+def repo(shared_repo: MemoryRepository) -> MemoryRepository:
+    return shared_repo
+
+
 def used(repo: MemoryRepository, engine: Engine, agent: str, days: int) -> Memory:
     """A memory whose trust decays since it was used so many days ago."""
     new = NewMemory(
@@ -65,14 +70,14 @@ def trusted(repo: MemoryRepository, agent: str) -> float:
 
 @pytest.mark.parametrize("search", SEARCHES)
 def test_a_search_by_trust_does_not_reset_the_decay_that_it_ranks_by(
-    shared_repo: MemoryRepository, shared_engine: Engine, agent: str, search: str
+    repo: MemoryRepository, shared_engine: Engine, agent: str, search: str
 ) -> None:
-    before = used(shared_repo, shared_engine, agent, days=1)
-    assert trusted(shared_repo, agent) == pytest.approx(0.4, abs=1e-3)
+    before = used(repo, shared_engine, agent, days=1)
+    assert trusted(repo, agent) == pytest.approx(0.4, abs=1e-3)
 
     for age in (2, 3):
-        SEARCHES[search](shared_repo, shared_engine, agent)
-        assert read(shared_repo, agent) == replace(before, retrieval_count=age - 1)
+        SEARCHES[search](repo, shared_engine, agent)
+        assert read(repo, agent) == replace(before, retrieval_count=age - 1)
         # A day later: what a row knows is a day older.
         sql(
             shared_engine,
@@ -80,66 +85,54 @@ def test_a_search_by_trust_does_not_reset_the_decay_that_it_ranks_by(
             "SET last_accessed_at = last_accessed_at - interval '1 day' WHERE agent_id = :agent",
             agent=agent,
         )
-        before = read(shared_repo, agent)
-        assert trusted(shared_repo, agent) == pytest.approx(0.8 / 2**age, abs=1e-3)
+        before = read(repo, agent)
+        assert trusted(repo, agent) == pytest.approx(0.8 / 2**age, abs=1e-3)
 
 
-@pytest.mark.parametrize("search", SEARCHES)
 def test_what_was_never_used_does_not_begin_to_decay_by_being_found(
-    shared_repo: MemoryRepository, shared_engine: Engine, agent: str, search: str
+    repo: MemoryRepository, shared_engine: Engine, agent: str
 ) -> None:
-    shared_repo.add(agent, NewMemory("tea", embedding=NORTH, trust=0.8))
+    repo.add(agent, NewMemory("tea", embedding=NORTH, trust=0.8))
 
-    SEARCHES[search](shared_repo, shared_engine, agent)
+    for search in SEARCHES.values():
+        search(repo, shared_engine, agent)
 
-    memory = read(shared_repo, agent)
-    assert (memory.retrieval_count, memory.last_accessed_at) == (1, None)
+    memory = read(repo, agent)
+    assert (memory.retrieval_count, memory.last_accessed_at) == (len(SEARCHES), None)
 
 
-@pytest.mark.parametrize("counted", [True, False])
 @pytest.mark.parametrize("outcome", ["success", "failure"])
 def test_a_recorded_use_moves_the_clock(
-    shared_repo: MemoryRepository, shared_engine: Engine, agent: str, outcome: Any, counted: bool
+    repo: MemoryRepository, shared_engine: Engine, agent: str, outcome: Any
 ) -> None:
-    memory = used(shared_repo, shared_engine, agent, days=3)
+    memory = used(repo, shared_engine, agent, days=3)
 
-    after = shared_repo.record_outcome(agent, memory.id, outcome, touch=counted)
+    after = repo.record_outcome(agent, memory.id, outcome, touch=outcome == "failure")
 
     assert after.last_accessed_at is not None
     assert datetime.now(UTC) - after.last_accessed_at < DAYS / 24
     assert after.trust is not None
-    assert trusted(shared_repo, agent) == pytest.approx(after.trust, abs=1e-3)
+    assert trusted(repo, agent) == pytest.approx(after.trust, abs=1e-3)
 
 
-def test_feedback_is_an_opinion_and_no_use(
-    shared_repo: MemoryRepository, shared_engine: Engine, agent: str
+def test_feedback_is_an_opinion_and_a_touch_of_the_callers_a_use(
+    repo: MemoryRepository, shared_engine: Engine, agent: str
 ) -> None:
-    memory = used(shared_repo, shared_engine, agent, days=3)
+    memory = used(repo, shared_engine, agent, days=3)
 
-    after = shared_repo.feedback(agent, memory.id, "incorrect")
-
+    after = repo.feedback(agent, memory.id, "useful")
     assert after.last_accessed_at == memory.last_accessed_at
 
-
-def test_a_touch_of_the_callers_moves_the_clock_whatever_the_profile(
-    shared_repo: MemoryRepository, shared_engine: Engine, agent: str
-) -> None:
-    memory = used(shared_repo, shared_engine, agent, days=3)
-
-    shared_repo.touch(agent, memory.id)
-
-    assert trusted(shared_repo, agent) == pytest.approx(0.8, abs=1e-3)
+    repo.touch(agent, memory.id)
+    assert trusted(repo, agent) == pytest.approx(0.8, abs=1e-3)
 
 
-@pytest.mark.parametrize("name", profiles.BUILT_IN)
-def test_a_profile_says_what_moves_the_clock(
-    shared_repo: MemoryRepository, agent: str, name: str
-) -> None:
-    shared_repo.add(agent, NewMemory("tea", embedding=NORTH))
+def test_a_profile_says_what_moves_the_clock(repo: MemoryRepository, agent: str) -> None:
+    repo.add(agent, NewMemory("tea", embedding=NORTH))
 
     for accessed_by in ("use", "retrieval"):
-        profile: Profile = replace(profiles.named(name), accessed_by=accessed_by)
-        shared_repo.search(agent, NORTH, profile=profile)
-        memory = read(shared_repo, agent)
+        profile: Profile = replace(profiles.half_life, accessed_by=accessed_by)
+        repo.search(agent, NORTH, profile=profile)
+        memory = read(repo, agent)
         assert (memory.last_accessed_at is None) is (accessed_by == "use")
     assert memory.retrieval_count == 2

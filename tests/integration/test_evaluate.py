@@ -6,12 +6,11 @@ Metrics are held against examples worked out by hand and against trec_eval (pytr
 from __future__ import annotations
 
 import json
-import math
 import random
 import statistics
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import astuple, dataclass, replace
+from dataclasses import dataclass, replace
 from typing import Any
 from uuid import UUID, uuid4
 from zlib import crc32
@@ -19,10 +18,9 @@ from zlib import crc32
 import numpy as np
 import pytest
 import pytrec_eval
-from sqlalchemy import Connection, Engine, create_engine, event, text
+from sqlalchemy import Engine, create_engine
 
 from pgrecall import (
-    Evaluation,
     Label,
     LabelledQuery,
     MemoryRepository,
@@ -32,8 +30,6 @@ from pgrecall import (
 )
 from pgrecall.bootstrap import intervals
 from pgrecall.errors import (
-    DatabaseError,
-    DatabaseReadOnly,
     EmbedderRequired,
     InputError,
     InvalidVector,
@@ -54,8 +50,7 @@ from pgrecall.signals import (
     Trust,
 )
 from tests.conftest import DIMENSIONS, new_database
-from tests.integration.conftest import Transaction, repository_on
-from tests.integration.support import NORTH, NOW, at, before, shown, sql
+from tests.integration.support import NORTH, NOW, at, before, sql
 
 AGENT, TEAM = "agent", "red"
 EVERYTHING = 10_000
@@ -74,12 +69,6 @@ class Hashing:
 
     def embed_query(self, text: str) -> list[float]:
         return whole_vector(random.Random(crc32(text.encode())))
-
-    async def aembed_documents(self, texts: list[str]) -> list[list[float]]:
-        return self.embed_documents(texts)
-
-    async def aembed_query(self, text: str) -> list[float]:
-        return self.embed_query(text)
 
 
 def whole_vector(dice: random.Random) -> list[float]:
@@ -190,8 +179,7 @@ AT_MOMENTS = {
     name: replace(query, as_of=MOMENTS[number % len(MOMENTS)])
     for number, (name, query) in enumerate(QUESTIONS.items())
 }
-WITH_VECTOR = {name: query for name, query in QUESTIONS.items() if query.query is not None}
-WITH_VECTOR_AT_MOMENTS = {name: AT_MOMENTS[name] for name in WITH_VECTOR}
+WITH_VECTOR = {name: query for name, query in AT_MOMENTS.items() if query.query is not None}
 
 DERIVED = [
     Profile("meaning", {Similarity(): 1.0}),
@@ -253,7 +241,7 @@ def ranks_of_evaluation(
         for (name, id_), mrr in zip(pairs, one.per_query["mrr"], strict=True):
             if mrr:
                 found[one.profile.name, name][id_] = round(1 / mrr)
-    return {key: dict(ranks) for key, ranks in found.items()}
+    return found  # type: ignore[return-value]
 
 
 def ranks_of_search(
@@ -291,34 +279,44 @@ def assert_same_ranks(
         for name, query in asked.items()
     }
     for key, ranks in wanted.items():
-        assert found[key] == ranks, key
+        assert found[key] == {id_: ranks[id_] for id_ in ids if id_ in ranks}, key
     assert any(wanted.values())
     return {len(ranks) for ranks in wanted.values()}
 
 
-MOMENT_CASES: dict[str, tuple[Asked, dict[str, Any]]] = {
-    "now": (QUESTIONS, {}),
-    "one moment": (QUESTIONS, {"as_of": NOW}),
-    "moments of their own, else now": (AT_MOMENTS, {}),
-    "moments of their own, else one": (AT_MOMENTS, {"as_of": before(20)}),
+SOME = ("text", "vector with words", "nothing")
+FEW = [profiles.trust, profiles.hybrid, profiles.last_access, DERIVED[3], DERIVED[-1]]
+
+
+MOMENT_CASES: dict[str, tuple[Asked, dict[str, Any], list[Profile]]] = {
+    "now": (QUESTIONS, {}, FEW),
+    "one moment": (QUESTIONS, {"as_of": NOW}, RANKED),
+    "moments of their own, else now": (AT_MOMENTS, {}, FEW),
+    "moments of their own, else one": (AT_MOMENTS, {"as_of": before(20)}, RANKED),
     "all of one moment of their own": (
         {name: replace(query, as_of=before(30)) for name, query in QUESTIONS.items()},
         {"as_of": NOW},
+        FEW,
+    ),
+    "entities in what is asked beside words": (
+        {"both": LabelledQuery("milk for Ann", (), query_text="dancing with Bob")},
+        {"as_of": NOW},
+        [profiles.tiered, DERIVED[2], DERIVED[-1]],
+    ),
+    "a floor of similarity": (
+        WITH_VECTOR,
+        {"min_similarity": 0.5137, "min_score": 0.3, "as_of": NOW},
+        RANKED,
     ),
 }
 
 
-SOME = ("text", "vector with words", "nothing")
-FEW = [profiles.trust, profiles.hybrid, profiles.last_access, DERIVED[3]]
-
-
 @pytest.mark.parametrize("case", MOMENT_CASES)
 def test_ranks_are_those_of_a_search(world: World, case: str) -> None:
-    asked, arguments = MOMENT_CASES[case]
+    asked, arguments, ranked = MOMENT_CASES[case]
 
-    ranked = RANKED if case.endswith("moment") else [*FEW, DERIVED[-1]]
     with world.at_one_moment() as repo:
-        sizes = assert_same_ranks(repo, AGENT, asked, world.ids, ranked, **arguments)
+        sizes = assert_same_ranks(repo, AGENT, asked, world.ids[::2], ranked, **arguments)
 
     assert len(sizes) > 1, "profiles that require an embedding leave some out"
 
@@ -327,17 +325,9 @@ def narrowed(repo: MemoryRepository) -> dict[str, dict[str, Any]]:
     c = repo.memories.c
     return {
         "include_invalid": {"include_invalid": True},
-        "statuses": {"statuses": ["active", "completed"], "include_invalid": True},
         "min_trust": {"min_trust": 0.3},
-        "memory_types": {"memory_types": ["task"]},
-        "tiers": {"tiers": ["short", "long"]},
-        "tags": {"tags": ["a"], "all_tags": ["b"]},
-        "entities": {"entities": ["Ann", "Bob"], "all_entities": ["Ann"]},
         "labels": {"labels": ["porto"], "label_kinds": ["concept"]},
-        "metadata": {"metadata": {"n": {"$gte": 2}}},
-        "text": {"text": "tea -fire"},
         "text that asks for nothing": {"text": "the"},
-        "created": {"created_after": before(200), "created_before": before(5)},
         "where": {"where": [c.importance > 0.3, c.confidence < 0.8]},
         "min_score": {"min_score": 0.4137},
         "all together": {
@@ -351,58 +341,22 @@ def narrowed(repo: MemoryRepository) -> dict[str, dict[str, Any]]:
     }
 
 
-NARROWED = [
-    *((case, "one") for case in narrowed(MemoryRepository(create_engine("postgresql+psycopg://")))),
-    ("all together", "many"),
-]
-
-
-@pytest.mark.parametrize(("case", "moments"), NARROWED)
-def test_filters_and_thresholds_are_those_of_a_search(
-    world: World, case: str, moments: str
-) -> None:
+@pytest.mark.parametrize("moments", ["one", "many"])
+def test_filters_and_thresholds_are_those_of_a_search(world: World, moments: str) -> None:
     asked = {name: (QUESTIONS if moments == "one" else AT_MOMENTS)[name] for name in SOME}
     with world.at_one_moment() as repo:
-        arguments = {"as_of": NOW, **narrowed(repo)[case]}
-
-        sizes = assert_same_ranks(repo, AGENT, asked, world.ids, FEW, **arguments)
-
-    assert max(sizes) < len(world.ids)
-
-
-@pytest.mark.parametrize("asked", [WITH_VECTOR, WITH_VECTOR_AT_MOMENTS], ids=["one", "many"])
-def test_min_similarity_is_that_of_a_search(world: World, asked: Asked) -> None:
-    arguments: dict[str, Any] = {"min_similarity": 0.5137, "min_score": 0.3, "as_of": NOW}
-
-    sizes = assert_same_ranks(world.repo, AGENT, asked, world.ids, **arguments)
-
-    assert max(sizes) < len(world.ids) / 1.5
+        for arguments in narrowed(repo).values():
+            sizes = assert_same_ranks(
+                repo, AGENT, asked, world.ids[::2], FEW, as_of=NOW, **arguments
+            )
+            assert max(sizes) < len(world.ids), arguments
 
 
-@pytest.mark.parametrize("moments", ["one", "many"])
-def test_the_memories_of_a_team_are_ranked_as_its_search_does(world: World, moments: str) -> None:
-    asked = QUESTIONS if moments == "one" else AT_MOMENTS
-
-    assert_same_ranks(world.repo.teams, TEAM, asked, world.team_ids, as_of=NOW)
-
-
-def test_of_a_team_only_its_own_memories_count(world: World) -> None:
-    queries = [LabelledQuery(VECTOR, [world.ids[0]]), LabelledQuery(VECTOR, [world.team_ids[0]])]
-
-    found = world.repo.teams.evaluate(TEAM, queries, as_of=NOW, include_invalid=True)
-
-    assert found.missing == 1
-    assert found.profiles[0].per_query["mrr"][0] == 0.0
-    assert found.profiles[0].per_query["mrr"][1] > 0.0
-
-
-@pytest.mark.parametrize("moments", ["one", "many"])
-def test_with_teams_all_are_ranked_together(world: World, moments: str) -> None:
-    asked = QUESTIONS if moments == "one" else AT_MOMENTS
+def test_with_teams_all_are_ranked_together(world: World) -> None:
     ids = [*world.ids, *world.team_ids]
 
-    assert_same_ranks(world.repo, AGENT, asked, ids, teams=[TEAM], as_of=NOW)
-
+    assert_same_ranks(world.repo, AGENT, AT_MOMENTS, ids[::2], FEW, teams=[TEAM], as_of=NOW)
+    assert_same_ranks(world.repo.teams, TEAM, QUESTIONS, world.team_ids, FEW, as_of=NOW)
     missing = world.repo.evaluate(
         AGENT, [LabelledQuery(VECTOR, [id_]) for id_ in [*ids, UNKNOWN]], teams=[TEAM]
     ).missing
@@ -421,12 +375,6 @@ def test_of_one_id_at_agent_and_team_the_better_answers(
     )
 
     assert found.profiles[0].overall.means == {"recall": 1.0, "mrr": 1.0, "ndcg": 1.0}
-
-
-def test_entities_are_found_in_what_is_asked_even_beside_words(world: World) -> None:
-    asked = {"both": LabelledQuery("milk for Ann", (), query_text="dancing with Bob")}
-
-    assert_same_ranks(world.repo, AGENT, asked, world.ids, [profiles.tiered, DERIVED[2]], as_of=NOW)
 
 
 # Metrics
@@ -465,54 +413,26 @@ def five(shared_repo: MemoryRepository, agent: str) -> dict[str, UUID]:
 MEANING = DERIVED[0]
 
 
-@pytest.mark.parametrize(("relevant", "k", "expected"), BY_HAND, ids=shown)
 def test_metrics_are_those_worked_out_by_hand(
-    shared_repo: MemoryRepository,
-    agent: str,
-    five: dict[str, UUID],
-    relevant: dict[str, float],
-    k: int,
-    expected: tuple[float, float, float],
-) -> None:
-    query = LabelledQuery(NORTH, {five[name]: gain for name, gain in relevant.items()})
-
-    found = shared_repo.evaluate(agent, [query], profiles=[MEANING], k=k)
-
-    [one] = found.profiles
-    assert [one.per_query[name][0] for name in METRICS] == pytest.approx(list(expected), abs=1e-9)
-    assert one.overall.means == {name: one.per_query[name][0] for name in METRICS}
-    assert found.missing == ("gone" in relevant)
-    assert (found.k, one.overall.queries, one.overall.differences) == (k, 1, {})
-
-
-def test_equal_scores_are_ranked_by_id(shared_repo: MemoryRepository, agent: str) -> None:
-    ids = shared_repo.add_many(agent, [NewMemory(f"{n}", embedding=NORTH) for n in range(5)])
-    queries = [LabelledQuery(NORTH, [id_]) for id_ in sorted(ids)]
-
-    found = shared_repo.evaluate(agent, queries, profiles=[MEANING])
-
-    assert found.profiles[0].per_query["mrr"] == [1, 1 / 2, 1 / 3, 1 / 4, 1 / 5]
-
-
-def test_a_mean_is_over_the_queries(
     shared_repo: MemoryRepository, agent: str, five: dict[str, UUID]
 ) -> None:
-    queries = [LabelledQuery(NORTH, [five[name]]) for name in ("a", "b", "e")]
+    for relevant, k, expected in BY_HAND:
+        query = LabelledQuery(NORTH, {five[name]: gain for name, gain in relevant.items()})
+        found = shared_repo.evaluate(agent, [query], profiles=[MEANING], k=k)
 
-    [one] = shared_repo.evaluate(agent, queries, profiles=[MEANING], k=2).profiles
-
-    assert one.overall.means["recall"] == pytest.approx(2 / 3)
-    assert one.overall.means["mrr"] == pytest.approx((1 + 1 / 2 + 1 / 5) / 3)
-    assert one.overall.means["ndcg"] == pytest.approx((1 + 0.630929754) / 3)
+        [one] = found.profiles
+        assert [one.per_query[name][0] for name in METRICS] == pytest.approx(expected, abs=1e-9)
+        assert one.overall.means == {name: one.per_query[name][0] for name in METRICS}
+        assert found.missing == ("gone" in relevant)
+        assert (found.k, one.overall.queries, one.overall.differences) == (k, 1, {})
 
 
 def test_an_id_named_twice_counts_once(
     shared_repo: MemoryRepository, agent: str, five: dict[str, UUID]
 ) -> None:
-    once = LabelledQuery(NORTH, [five["b"], five["e"]])
-    twice = LabelledQuery(NORTH, [five["b"], five["e"], five["b"]])
+    several = [LabelledQuery(NORTH, [five[name] for name in names]) for names in ("be", "beb")]
 
-    [one] = shared_repo.evaluate(agent, [once, twice], profiles=[MEANING], k=3).profiles
+    [one] = shared_repo.evaluate(agent, several, profiles=[MEANING], k=3).profiles
 
     assert one.per_query["recall"] == [0.5, 0.5]
     assert one.per_query["ndcg"][0] == one.per_query["ndcg"][1]
@@ -539,7 +459,7 @@ def gains_of(query: LabelledQuery) -> dict[str, int]:
 
 
 def test_metrics_are_those_of_trec_eval(world: World) -> None:
-    queries, cuts = random_queries(world, 40), (1, 3, 10, 1_000)
+    queries, cuts = random_queries(world, 25), (1, 10, 1_000)
     labels = {f"q{number}": gains_of(query) for number, query in enumerate(queries)}
     measures = {f"{name}.{','.join(map(str, cuts))}" for name in ("recall", "ndcg_cut")}
     judge = pytrec_eval.RelevanceEvaluator(labels, {*measures, "recip_rank"})
@@ -566,64 +486,29 @@ def test_metrics_are_those_of_trec_eval(world: World) -> None:
                         assert found[ours][place] == wanted, (profile.name, k, place)
                         compared += 1
 
-    assert compared == len(RANKED) * len(cuts) * len(queries) * len(METRICS)
-
-
-def test_missing_memories_are_counted(world: World) -> None:
-    queries = random_queries(world, 40)
     known = {str(id_) for id_ in world.ids}
-
-    found = world.repo.evaluate(AGENT, queries, as_of=NOW)
-
-    assert found.missing == sum(len(gains_of(query).keys() - known) for query in queries) > 0
+    missing = sum(len(gains.keys() - known) for gains in labels.values())
+    assert {one.missing for one in evaluations.values()} == {missing} != {0}
+    assert compared == len(RANKED) * len(cuts) * len(queries) * len(METRICS)
 
 
 # Several profiles, groups, intervals
 
 
-def test_several_profiles_at_once_do_as_each_alone(world: World) -> None:
-    queries = random_queries(world, 25)
-
-    with world.at_one_moment() as repo:
-        together = repo.evaluate(AGENT, queries, profiles=RANKED, k=5)
-        for one in together.profiles:
-            [alone] = repo.evaluate(AGENT, queries, profiles=[one.profile], k=5).profiles
-            for name in METRICS:  # a sum's last bit depends on the plan
-                assert alone.per_query[name] == pytest.approx(one.per_query[name], rel=1e-12)
-    assert [one.profile for one in together.profiles] == RANKED
-    assert len({one.overall.means["ndcg"] for one in together.profiles}) > len(RANKED) - 2
-
-
-def test_profiles_of_the_same_signals_keep_their_own_parameters(world: World) -> None:
-    short, long = (profiles.half_life.with_half_life(days) for days in (0.5, 500))
-    weighed = profiles.half_life.with_weights(similarity=0.1, recency=0.8, importance=0.1)
-    ranked = [short.renamed("short"), long.renamed("long"), weighed.renamed("weighed")]
-
-    found = ranks_of_evaluation(world.repo, AGENT, QUESTIONS, world.ids, ranked, as_of=NOW)
-
-    assert_same_ranks(world.repo, AGENT, QUESTIONS, world.ids, ranked, as_of=NOW)
-    assert found["short", "vector"] != found["long", "vector"] != found["weighed", "vector"]
-
-
-def test_a_profile_may_be_named_and_may_be_one(world: World) -> None:
-    queries = random_queries(world, 5)
-
-    def names(**arguments: Any) -> list[str]:
-        found = world.repo.evaluate(AGENT, queries, as_of=NOW, **arguments)
-        return [one.profile.name for one in found.profiles]
-
-    assert names() == [profiles.DEFAULT.name]
-    assert names(profiles="trust") == ["trust"]
-    assert names(profiles=profiles.tiered) == ["tiered"]
-    assert names(profiles=("trust", MEANING, "trust")) == ["trust", "meaning", "trust"]
-
-
 def test_differences_are_to_the_first_and_paired(world: World) -> None:
     queries = random_queries(world, 30)
+    asked: dict[str, Any] = {"profiles": ["half_life", "trust", "half_life"], "as_of": NOW}
 
-    first, second, same = world.repo.evaluate(
-        AGENT, queries, profiles=["half_life", "trust", "half_life"], as_of=NOW, seed=7
-    ).profiles
+    evaluation = world.repo.evaluate(AGENT, queries, seed=7, **asked)
+    theirs: dict[str, Any] = {"seed": np.int64(7), "k": np.int64(10)}
+    again = world.repo.evaluate(AGENT, queries, **asked, **theirs)
+    other = world.repo.evaluate(AGENT, queries, seed=8, **asked).profiles[1].overall
+
+    first, second, same = evaluation.profiles
+    assert evaluation == again
+    assert json.loads(json.dumps(again.record())) == evaluation.record()
+    assert other.means == second.overall.means
+    assert other.differences != second.overall.differences
 
     assert first.overall.differences == {}
     for name in METRICS:
@@ -651,187 +536,25 @@ def test_a_difference_over_few_queries_is_not_clear(
         assert (difference.queries, difference.is_clear) == (queries, queries == 10)
 
 
-def test_the_seed_decides_the_intervals_and_nothing_else(world: World) -> None:
-    queries = random_queries(world, 30)
-
-    def evaluated(seed: int) -> Evaluation:
-        return world.repo.evaluate(
-            AGENT, queries, profiles=["trust", "tiered"], as_of=NOW, seed=seed
-        )
-
-    one, again, other = evaluated(1), evaluated(1), evaluated(2)
-
-    assert one == again
-    assert one.profiles[1].overall.means == other.profiles[1].overall.means
-    assert one.profiles[1].overall.differences != other.profiles[1].overall.differences
-
-
-def test_a_group_is_evaluated_as_its_queries_alone(world: World) -> None:
-    queries = [replace(query, as_of=query.as_of or NOW) for query in random_queries(world, 40)]
-    ranked = ["trust", "hybrid", "last_access"]
-
-    found = world.repo.evaluate(AGENT, queries, profiles=ranked, k=4, seed=3)
-
-    names = list(dict.fromkeys(query.group for query in queries if query.group is not None))
-    assert set(names) == {"x", "y"}
-    for name in names:
-        of_group = [query for query in queries if query.group == name]
-        alone = world.repo.evaluate(AGENT, of_group, profiles=ranked, k=4, seed=3)
-        for one, its in zip(alone.profiles, found.profiles, strict=True):
-            assert list(its.by_group) == names
-            assert its.by_group[name].means == pytest.approx(one.overall.means, rel=1e-12)
-            for metric, difference in one.overall.differences.items():
-                assert astuple(its.by_group[name].differences[metric]) == pytest.approx(
-                    astuple(difference), abs=1e-12
-                )
-            assert its.by_group[name].queries == len(of_group) < len(queries)
-
-
-def test_without_groups_there_are_none(world: World) -> None:
-    queries = [replace(query, group=None) for query in random_queries(world, 3)]
-
-    found = world.repo.evaluate(AGENT, queries, profiles=["trust"], as_of=NOW)
-
-    assert found.profiles[0].by_group == {}
-    assert found.record()["profiles"][0]["by_group"] == {}
-
-
-def test_a_record_is_plain_and_rounded(world: World) -> None:
-    found = world.repo.evaluate(
-        AGENT, random_queries(world, 20), profiles=["trust", "tiered"], as_of=NOW, k=6
-    )
-
-    first, second = found.record()["profiles"]
-    assert list(found.record()) == ["k", "missing", "profiles", "baselines"]
-    assert list(first) == [
-        *("profile", "queries", "owners", "intervals_over"),
-        *(*METRICS, "by_group"),
-    ]
-    assert second["profile"] == "tiered"
-    difference = found.profiles[1].overall.differences["mrr"]
-    assert second["mrr_difference"] == [
-        pytest.approx(value, abs=1e-4)
-        for value in (difference.mean, difference.low, difference.high)
-    ]
-    assert first["by_group"]["x"]["queries"] == found.profiles[0].by_group["x"].queries
-
-
 # What it works on
-
-
-def test_both_repositories_evaluate_alike(world: World) -> None:
-    queries = random_queries(world, 20)
-    arguments: dict[str, Any] = {"profiles": RANKED, "as_of": NOW, "tags": ["a", "b"]}
-    apart = repository_on("async", world.url, embedder=Hashing())
-
-    assert apart.evaluate(AGENT, queries, **arguments) == world.repo.evaluate(
-        AGENT, queries, **arguments
-    )
-
-
-def test_within_a_transaction_of_the_callers_it_can_be_repeated(transaction: Transaction) -> None:
-    def work(repo: MemoryRepository) -> list[float]:
-        ids = repo.add_many("agent", [NewMemory(f"{n}", embedding=at(n)) for n in range(3)])
-        queries = [LabelledQuery(NORTH, [id_]) for id_ in ids]
-        found = [repo.evaluate("agent", queries, profiles=[MEANING]) for _ in range(2)]
-        assert found[0] == found[1]
-        return [*found[0].profiles[0].per_query["mrr"]]
-
-    assert transaction(work, commit=True) == [1, 1 / 2, 1 / 3]
 
 
 TEMPORARY = "SELECT relname FROM pg_class WHERE relpersistence = 't' AND relkind = 'r'"
 
 
-def test_nothing_is_left_in_a_transaction(
-    shared_engine: Engine, agent: str, five: dict[str, UUID]
-) -> None:
-    with shared_engine.connect() as connection:
-        repo = MemoryRepository(connection)
-        repo.evaluate(agent, [LabelledQuery(NORTH, [five["a"]])])
-
-        left = connection.exec_driver_sql(TEMPORARY).all()
-        connection.rollback()
-
-    assert left == []
-
-
-def test_nothing_is_left_on_a_connection_of_the_pool(world: World) -> None:
-    engine = create_engine(world.url, pool_size=1, max_overflow=0)
-    repo = MemoryRepository(engine)
-    for _ in range(2):
-        repo.evaluate(AGENT, [LabelledQuery(VECTOR, world.ids[:1])])
-    with engine.connect() as connection:
-        assert connection.exec_driver_sql(TEMPORARY).all() == []
-    engine.dispose()
-
-
-def test_no_retrieval_is_counted(world: World) -> None:
+def test_no_retrieval_is_counted_and_nothing_is_left(world: World) -> None:
     usage = "SELECT * FROM pgrecall.memory_usage ORDER BY agent_id, memory_id"
     events = "SELECT count(*) FROM pgrecall.memory_events"
     then = sql(world.engine, usage), sql(world.engine, events)
 
-    world.repo.evaluate(AGENT, random_queries(world, 10), profiles=RANKED)
+    with world.engine.connect() as connection:
+        repo = MemoryRepository(connection, embedder=Hashing())
+        for _ in range(2):
+            repo.evaluate(AGENT, random_queries(world, 10), profiles=RANKED)
+        assert connection.exec_driver_sql(TEMPORARY).all() == []
+        connection.commit()
 
     assert (sql(world.engine, usage), sql(world.engine, events)) == then
-
-
-def test_an_agent_without_a_memory_finds_nothing(shared_repo: MemoryRepository, agent: str) -> None:
-    found = shared_repo.evaluate(agent, [LabelledQuery(NORTH, [UNKNOWN])], profiles=["trust"])
-
-    assert found.missing == 1
-    assert found.profiles[0].overall.means == dict.fromkeys(METRICS, 0.0)
-
-
-def test_where_nothing_may_be_written_it_says_so(world: World) -> None:
-    engine = create_engine(world.url, execution_options={"postgresql_readonly": True})
-
-    with pytest.raises(DatabaseReadOnly):
-        MemoryRepository(engine).evaluate(AGENT, [LabelledQuery(VECTOR, world.ids[:1])])
-    engine.dispose()
-
-
-def test_vectors_are_kept_within_the_rows_of_the_queries(
-    shared_engine: Engine, agent: str, five: dict[str, UUID]
-) -> None:
-    storage = (
-        "SELECT attstorage FROM pg_attribute "
-        "WHERE attrelid = to_regclass('pg_temp.pgrecall_queries') AND attname = 'query'"
-    )
-    found: list[Any] = []
-
-    def look(connection: Connection, _: Any, statement: str, *__: Any) -> None:
-        if "ndcg_0" in statement:
-            found.append(connection.exec_driver_sql(storage).scalar_one())
-
-    with shared_engine.connect() as connection:
-        event.listen(connection, "before_cursor_execute", look)
-        MemoryRepository(connection).evaluate(agent, [LabelledQuery(NORTH, [five["a"]])])
-        connection.rollback()
-
-    assert found == ["p"]
-
-
-def test_what_a_failure_leaves_on_an_autocommit_connection_does_no_harm(
-    world: World, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def fails(*_: Any) -> Any:
-        return text("SELECT 1 / 0")
-
-    queries = [LabelledQuery(VECTOR, world.ids[:1])]
-    with world.engine.connect() as raw:
-        connection = raw.execution_options(isolation_level="AUTOCOMMIT")
-        repo = MemoryRepository(connection)
-        with monkeypatch.context() as patch:
-            patch.setattr("pgrecall.statements.evaluate", fails)
-            with pytest.raises(DatabaseError):
-                repo.evaluate(AGENT, queries)
-        assert len(connection.exec_driver_sql(TEMPORARY).all()) == 2
-
-        found = repo.evaluate(AGENT, queries, as_of=NOW)
-
-        assert connection.exec_driver_sql(TEMPORARY).all() == []
-    assert found == world.repo.evaluate(AGENT, queries, as_of=NOW)
 
 
 def test_a_table_of_the_callers_of_the_same_name_stays(world: World) -> None:
@@ -843,35 +566,14 @@ def test_a_table_of_the_callers_of_the_same_name_stays(world: World) -> None:
     sql(world.engine, "DROP TABLE public.pgrecall_queries")
 
 
-def test_the_numbers_of_other_libraries_are_taken(world: World) -> None:
-    queries, ranked = random_queries(world, 12), ["trust", "tiered"]
-    theirs: dict[str, Any] = {"k": np.int64(5), "seed": np.int64(3)}
-
-    found = world.repo.evaluate(AGENT, queries, profiles=ranked, as_of=NOW, **theirs)
-
-    assert found == world.repo.evaluate(AGENT, queries, profiles=ranked, as_of=NOW, k=5, seed=3)
-    assert json.loads(json.dumps(found.record())) == found.record()
-
-
-def test_what_is_relevant_may_come_one_by_one_and_be_asked_twice(
-    shared_repo: MemoryRepository, agent: str, five: dict[str, UUID]
-) -> None:
-    query = LabelledQuery(NORTH, (five[name] for name in "ab"))
-
-    first, again = (shared_repo.evaluate(agent, [query], profiles=[MEANING]) for _ in range(2))
-
-    assert first == again
-    assert first.profiles[0].overall.means["recall"] == 1
-
-
 def test_queries_may_come_one_by_one(
     shared_repo: MemoryRepository, agent: str, five: dict[str, UUID]
 ) -> None:
-    several = (LabelledQuery(NORTH, (five[n] for n in name)) for name in ("a", "b", "de"))
+    several = [LabelledQuery(NORTH, (five[n] for n in name)) for name in ("a", "b", "de")]
 
-    found = shared_repo.evaluate(agent, several, profiles=[MEANING])
-
-    assert found.profiles[0].per_query["mrr"] == [1, 1 / 2, 1 / 4]
+    for _ in range(2):
+        found = shared_repo.evaluate(agent, iter(several), profiles=[MEANING])
+        assert found.profiles[0].per_query["mrr"] == [1, 1 / 2, 1 / 4]
 
 
 # Bad input
@@ -882,137 +584,67 @@ NAN = float("nan")
 GOOD = LabelledQuery(NORTH, [UNKNOWN])
 BAD: list[tuple[dict[str, Any], type[InputError], str]] = [
     ({"agent_id": ""}, InputError, r"agent_id must not be empty"),
-    ({"agent_id": 5}, InputError, r"agent_id must be text, got int"),
     ({"agent_id": "a\0"}, InputError, r"agent_id.*NUL"),
     ({"queries": "tea"}, InputError, r"queries.*list of LabelledQuery.*str"),
-    ({"queries": b"tea"}, InputError, r"queries.*bytes"),
     ({"queries": {"tea": [UNKNOWN]}}, InputError, r"queries.*dict"),
-    ({"queries": 5}, InputError, r"queries.*int"),
-    ({"queries": None}, InputError, r"queries.*NoneType"),
-    ({"queries": GOOD}, InputError, r"queries.*LabelledQuery"),
     ({"queries": []}, InputError, r"there is no labelled query"),
     ({"queries": [GOOD, "tea"]}, InputError, r"query 1: .*LabelledQuery, got str"),
-    ({"queries": [None]}, InputError, r"query 0: .*NoneType"),
-    ({"profiles": None}, InputError, r"profiles.*NoneType"),
-    ({"profiles": 5}, InputError, r"profiles.*int"),
     ({"profiles": []}, InputError, r"at least one profile"),
-    ({"profiles": ["six_factor"]}, UnknownName, r"six_factor.*five_factor"),
     ({"profiles": "six_factor"}, UnknownName, r"six_factor.*five_factor"),
     ({"profiles": [profiles.trust, 5]}, InputError, r"profile.*int"),
     ({"k": 0}, InputError, r"k must lie within 1 .*got 0"),
     ({"k": 1_000_001}, InputError, r"k must.*1000001"),
-    ({"k": True}, InputError, r"k must be a whole number, got True"),
-    ({"k": "3"}, InputError, r"k must be a whole number, got '3'"),
-    ({"k": None}, InputError, r"k must be a whole number, got None"),
+    ({"k": 10**5000}, InputError, r"k must lie within 1 .*too many digits"),
     ({"seed": -1}, InputError, r"seed must lie within 0"),
-    ({"seed": 1.5}, InputError, r"seed must be a whole number"),
-    ({"seed": None}, InputError, r"seed must be a whole number"),
     ({"seed": 2**63 + 1}, InputError, r"seed must lie within 0"),
     ({"as_of": NAIVE}, InputError, r"as_of.*time zone"),
-    ({"as_of": "now"}, InputError, r"as_of.*datetime.*str"),
     ({"min_score": 1.1}, InputError, r"min_score.*1\.1"),
-    ({"min_score": NAN}, InputError, r"min_score.*nan"),
     ({"min_similarity": -0.1}, InputError, r"min_similarity.*-0\.1"),
-    ({"min_similarity": "0.5"}, InputError, r"min_similarity.*str"),
-    ({"tiers": ["eternal"]}, UnknownName, r"eternal.*short, medium, long"),
-    ({"tags": "sea"}, InputError, r"tags.*list.*str"),
     ({"colour": "red"}, UnknownName, r"colour.*memory_types"),
-    ({"crews": ["red"]}, UnknownName, r"crews.*memory_types"),
-    ({"teams": [""]}, InputError, "teams"),
-    ({"where": "importance > 0.5"}, InputError, r"where.*SQLAlchemy.*str"),
-    ({"text": 5}, InputError, r"text must be text, got int"),
     ({"dates": "always"}, UnknownName, r"dates must be 'auto'.*'always'"),
+    (
+        {"queries": [GOOD, replace(GOOD, query=None)], "min_similarity": 0.5},
+        InputError,
+        "min_similarity needs a vector or a text",
+    ),
 ]
 BAD_QUERIES: list[tuple[dict[str, Any], type[InputError], str]] = [
-    ({"query": ""}, InputError, r"query 1: the query is empty"),
     ({"query": " \t\n"}, InputError, r"query 1: the query is empty"),
     ({"query": "a\0"}, InputError, r"query 1: the query.*NUL"),
     ({"query": "tea"}, EmbedderRequired, r"embedder"),
     ({"query": [1.0]}, InvalidVector, r"query 1: .*8"),
-    ({"query": [NAN] * 8}, InvalidVector, r"query 1: .*"),
-    ({"query": [0.0] * 8}, InvalidVector, r"query 1: .*"),
     ({"query": 5}, InvalidVector, r"query 1: .*"),
-    ({"query": {"a": 1}}, InvalidVector, r"query 1: .*"),
     ({"relevant": str(UNKNOWN)}, InputError, r"query 1: relevant holds ids"),
-    ({"relevant": UNKNOWN}, InputError, r"query 1: relevant holds ids"),
-    ({"relevant": None}, InputError, r"query 1: relevant holds ids"),
     ({"relevant": [str(UNKNOWN)]}, InputError, r"query 1: .*uuid\.UUID.*'0000"),
-    ({"relevant": [None]}, InputError, r"query 1: .*uuid\.UUID.*None"),
-    ({"relevant": {str(UNKNOWN): 1}}, InputError, r"query 1: .*uuid\.UUID"),
+    ({"relevant": [[UNKNOWN]]}, InputError, r"query 1: .*uuid\.UUID"),
     ({"relevant": {UNKNOWN: 0}}, InputError, r"query 1: a gain must.*got 0"),
-    ({"relevant": {UNKNOWN: -1.0}}, InputError, r"query 1: a gain must.*got -1"),
     ({"relevant": {UNKNOWN: NAN}}, InputError, r"query 1: a gain must.*nan"),
-    ({"relevant": {UNKNOWN: math.inf}}, InputError, r"query 1: a gain must.*inf"),
     ({"relevant": {UNKNOWN: 10**400}}, InputError, r"query 1: a gain must.*1000"),
+    ({"relevant": {UNKNOWN: 10**5000}}, InputError, r"query 1: a gain must.*too many digits"),
     ({"relevant": {UNKNOWN: True}}, InputError, r"query 1: a gain must.*True"),
-    ({"relevant": {UNKNOWN: "1"}}, InputError, r"query 1: a gain must.*'1'"),
-    ({"relevant": {UNKNOWN: None}}, InputError, r"query 1: a gain must.*None"),
     ({"group": ""}, InputError, r"query 1: group must not be empty"),
-    ({"group": 5}, InputError, r"query 1: group must be text, got int"),
-    ({"group": "x" * 100_000}, InputError, r"query 1: group may have at most"),
     ({"as_of": NAIVE}, InputError, r"query 1: as_of has no time zone"),
-    ({"as_of": "2026-01-01"}, InputError, r"query 1: as_of must be a datetime"),
-    ({"query_text": 5}, InputError, r"query 1: query_text must be text"),
     ({"query_text": "\ud800"}, InputError, r"query 1: query_text.*surrogate"),
     ({"query_entities": "Ann"}, InputError, r"query 1: query_entities must be a list"),
-    ({"query_entities": [1]}, InputError, r"query 1: query_entities.*text, got int"),
-    ({"query_entities": list(map(str, range(33)))}, InputError, r"query 1: .*at most 32, got 33"),
     ({"query_time": (NOW, NOW)}, InputError, r"query 1: query_time must end after it begins"),
-    ({"query_time": NOW}, InputError, r"query 1: query_time must be two datetimes"),
+]
+BAD += [
+    ({"queries": [GOOD, replace(GOOD, **bad), GOOD]}, error, told)
+    for bad, error, told in BAD_QUERIES
 ]
 
 
-@contextmanager
-def refused(
-    engine: Engine, error: type[InputError], message: str
-) -> Iterator[Callable[..., Evaluation]]:
+def test_what_cannot_be_evaluated_is_refused_and_leaves_nothing(shared_engine: Engine) -> None:
     """Within a transaction that holds nothing afterwards and can be used on."""
-    with engine.connect() as connection:
+    with shared_engine.connect() as connection:
         repo = MemoryRepository(connection)
-        with pytest.raises(error, match=message) as caught:
-            yield repo.evaluate
-        assert type(caught.value) is error
+        for arguments, error, message in BAD:
+            given: dict[str, Any] = {"agent_id": "agent", "queries": [GOOD], **arguments}
+            with pytest.raises(error, match=message) as caught:
+                repo.evaluate(given.pop("agent_id"), given.pop("queries"), **given)
+            assert type(caught.value) is error
         assert connection.exec_driver_sql(TEMPORARY).all() == []
-        repo.evaluate("agent", [GOOD])
+        greatest = repo.evaluate("agent", [GOOD], seed=2**63, k=1_000_000)
         connection.rollback()
 
-
-@pytest.mark.parametrize(("arguments", "error", "message"), BAD, ids=shown)
-def test_what_cannot_be_evaluated_is_refused_and_leaves_nothing(
-    shared_engine: Engine, arguments: dict[str, Any], error: type[InputError], message: str
-) -> None:
-    with refused(shared_engine, error, message) as evaluate:
-        given: dict[str, Any] = {"agent_id": "agent", "queries": [GOOD], **arguments}
-        evaluate(given.pop("agent_id"), given.pop("queries"), **given)
-
-
-@pytest.mark.parametrize(("parts", "error", "message"), BAD_QUERIES, ids=lambda v: shown(v)[:60])
-def test_a_bad_query_is_refused_by_its_number_and_leaves_nothing(
-    shared_engine: Engine, parts: dict[str, Any], error: type[InputError], message: str
-) -> None:
-    with refused(shared_engine, error, message) as evaluate:
-        evaluate("agent", [GOOD, replace(GOOD, **parts), GOOD])
-
-
-@pytest.mark.parametrize("relevant", [[[UNKNOWN]], [{UNKNOWN: 1.0}]], ids=shown)
-def test_relevant_that_holds_lists_is_refused(shared_engine: Engine, relevant: Any) -> None:
-    with refused(shared_engine, InputError, r"query 1: .*uuid\.UUID") as evaluate:
-        evaluate("agent", [GOOD, replace(GOOD, relevant=relevant)])
-
-
-def test_numbers_too_long_to_be_shown_are_refused(shared_engine: Engine) -> None:
-    with refused(shared_engine, InputError, r"query 0: a gain must.*too many digits") as evaluate:
-        evaluate("agent", [replace(GOOD, relevant={UNKNOWN: 10**5000})])
-    with refused(shared_engine, InputError, r"k must lie within 1 .*too many digits") as evaluate:
-        evaluate("agent", [GOOD], k=10**5000)
-
-
-def test_min_similarity_needs_a_vector_in_every_query(shared_engine: Engine) -> None:
-    with refused(shared_engine, InputError, "min_similarity needs a vector or a text") as evaluate:
-        evaluate("agent", [GOOD, replace(GOOD, query=None)], min_similarity=0.5)
-
-
-def test_the_greatest_seed_and_k_are_taken(shared_repo: MemoryRepository, agent: str) -> None:
-    found = shared_repo.evaluate(agent, [GOOD], profiles=["trust"] * 2, seed=2**63, k=1_000_000)
-
-    assert found.k == 1_000_000
+    assert greatest.k == 1_000_000

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import json
 import random
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 from uuid import UUID
 
 import pytest
 from sqlalchemy import Engine, create_engine
 
-from pgrecall import FloorEvaluation, LabelledQuery, MemoryRepository, NewMemory, chart, profiles
+from pgrecall import FloorEvaluation, LabelledQuery, MemoryRepository, NewMemory, profiles
 from pgrecall.errors import InputError
 from pgrecall.floors import Reach
-from pgrecall.queries_file import load_queries, save_queries
 from tests.conftest import DIMENSIONS, new_database
 from tests.integration.support import NORTH, NOW, at, before, similar
 
@@ -116,8 +113,10 @@ def world(server_url: str, template: str) -> Iterator[tuple[MemoryRepository, li
         engine.dispose()
 
 
-@pytest.mark.parametrize("profile", ["hybrid", "five_factor", "tiered"])
-@pytest.mark.parametrize("given", [{}, {"min_score": 0.4}, {"entities": ["Ann"]}], ids=str)
+@pytest.mark.parametrize(
+    ("profile", "given"),
+    [("hybrid", {}), ("five_factor", {"min_score": 0.4}), ("tiered", {"entities": ["Ann"]})],
+)
 def test_floors_are_what_searches_with_them_return(
     world: tuple[MemoryRepository, list[LabelledQuery]], profile: str, given: dict[str, Any]
 ) -> None:
@@ -150,14 +149,6 @@ def test_floors_are_what_searches_with_them_return(
         assert one.recall == pytest.approx(sum(recalls) / 12)
 
 
-def test_a_file_holds_questions_without_an_answer(tmp_path: Path) -> None:
-    asked = [LabelledQuery("tea?", []), LabelledQuery("milk?", [UUID(int=5)])]
-    save_queries(tmp_path / "q.jsonl", asked)
-
-    assert json.loads((tmp_path / "q.jsonl").read_text().splitlines()[0])["relevant"] == []
-    assert load_queries(tmp_path / "q.jsonl", AGENT) == asked
-
-
 def test_questions_without_an_answer_alone_are_refused(
     world: tuple[MemoryRepository, list[LabelledQuery]],
 ) -> None:
@@ -167,22 +158,12 @@ def test_questions_without_an_answer_alone_are_refused(
     assert repo.evaluate(AGENT, [queries[1]]).floors is None
 
 
-def test_floors_are_drawn(tmp_path: Path) -> None:
-    found = FloorEvaluation(
-        10, profiles.hybrid, [Reach(0.5, [(0.5, -1.0)], 1)], [Reach(0.2, [], 0)]
-    )
-
-    chart.draw_floors(found, tmp_path / "floors.svg")
-
-    drawn = (tmp_path / "floors.svg").read_text()
-    assert drawn.startswith("<?xml")
-    assert len(drawn) > 5_000
-
-
 def test_a_tuning_proposes_a_floor_by_one_part_and_judges_it_by_the_other(
-    world: tuple[MemoryRepository, list[LabelledQuery]],
+    world: tuple[MemoryRepository, list[LabelledQuery]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     repo, _ = world
+    for name, value in (("BY_CHANCE", 12), ("ROUNDS_OF_EACH", 1), ("LAST_ROUNDS", 2)):
+        monkeypatch.setattr(f"pgrecall.weight_search.{name}", value)
     dice = random.Random("tuned")
     memories = [
         NewMemory(
@@ -207,7 +188,6 @@ def test_a_tuning_proposes_a_floor_by_one_part_and_judges_it_by_the_other(
     assert (found.floor.silent, found.floor.lost) == (1.0, 0.0)
     if found.proposed is not None:
         assert found.proposed.min_relevance == chosen.min_relevance
-    assert repo.tune("tuned", known, start="five_factor", as_of=NOW).floor is None
     with pytest.raises(InputError, match="precision needs queries that no memory answers"):
         repo.tune("tuned", [*known, unknown[0]], start="five_factor", precision=0.9)
     with pytest.raises(InputError, match="precision must lie within 0 and 1"):

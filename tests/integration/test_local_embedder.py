@@ -1,76 +1,103 @@
+"""The local embedder, and questions whose answers are known: words find what meaning alone misses.
+
+The memories and questions of benchmarks/labelled, written for this project. `python -m
+benchmarks.words` tells the figures.
+"""
+
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
 
 import pytest
+from sqlalchemy import create_engine
 
-from pgrecall import MemoryRepository, migrate
+from pgrecall import LabelledQuery, MemoryRepository, NewMemory, Profile, profiles
 from pgrecall.embedders import LocalEmbedder
+from pgrecall.migrate.connecting import database_url
+from pgrecall.signals import Similarity
 from tests.conftest import new_database
-from tests.integration.conftest import RepositoryOf
 from tests.integration.support import contents
 
-TEXTS = [
-    "The user prefers tea over coffee in the morning.",
-    "The deployment failed because the disk was full.",
-    "Anna's birthday is on the third of March.",
-]
+LABELLED = Path(__file__).parents[2] / "benchmarks" / "labelled"
+AGENT = "assistant"
+NOW = datetime(2026, 11, 1, tzinfo=UTC)
+BY_MEANING = Profile("by meaning", {Similarity(): 1.0})
+ANSWERS = {
+    "Which hot drink does the user like?": "The user prefers tea over coffee in the morning.",
+    "Why did the release to the server go wrong?": (
+        "The deployment failed because the disk was full."
+    ),
+    "When was Anna born?": "Anna's birthday is on the third of March.",
+}
+
+
+def lines(name: str) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in (LABELLED / name).read_text("utf-8").splitlines()]
 
 
 @pytest.fixture(scope="module")
-def local_url(server_url: str) -> Iterator[str]:
-    with new_database(server_url) as url:
-        migrate.upgrade(url, dimensions=LocalEmbedder.dimensions)
-        yield url
+def repo(server_url: str, local_template: str) -> Iterator[MemoryRepository]:
+    with new_database(server_url, local_template) as url:
+        engine = create_engine(database_url(url))
+        yield MemoryRepository(engine, embedder=LocalEmbedder())
+        engine.dispose()
 
 
 @pytest.fixture(scope="module")
-def local() -> LocalEmbedder:
-    return LocalEmbedder()
-
-
-@pytest.fixture
-def remembering(
-    repository_of: RepositoryOf, local_url: str, local: LocalEmbedder, agent: str
-) -> MemoryRepository:
-    repo = repository_of(local_url, embedder=local)
-    repo.add(agent, TEXTS[0])
-    repo.add_many(agent, TEXTS[1:])
+def assistant(repo: MemoryRepository) -> MemoryRepository:
+    memories = [
+        NewMemory(
+            line["content"],
+            created_at=datetime.fromisoformat(line["created_at"]),
+            importance=line["importance"],
+            metadata={"number": line["id"]},
+        )
+        for line in lines("memories.jsonl")
+    ]
+    repo.add_many(AGENT, memories)
     return repo
 
 
-@pytest.mark.parametrize(
-    ("question", "answer"),
-    [
-        ("Which hot drink does the user like?", TEXTS[0]),
-        ("Why did the release to the server go wrong?", TEXTS[1]),
-        ("When was Anna born?", TEXTS[2]),
-    ],
-)
-def test_a_question_finds_its_memory(
-    remembering: MemoryRepository, agent: str, question: str, answer: str
-) -> None:
-    hits = remembering.search(agent, question, touch=False)
+def test_a_question_finds_its_memory(repo: MemoryRepository, agent: str) -> None:
+    first, *others = ANSWERS.values()
+    repo.add(agent, first)
+    repo.add_many(agent, others)
 
-    assert contents(hits)[0] == answer
-    assert len(hits) == 3
-
-
-def test_the_models_name_is_stored(remembering: MemoryRepository, agent: str) -> None:
-    [hit] = remembering.search(agent, TEXTS[0], k=1)
-
+    for question, answer in ANSWERS.items():
+        assert contents(repo.search(agent, question, touch=False))[0] == answer
+    [hit] = repo.search(agent, first, k=1)
     assert hit.memory.embedding_model == LocalEmbedder.model
     assert hit.similarity == pytest.approx(1, abs=1e-6)
 
 
-@pytest.mark.parametrize("text", [" ", "🙂", "。", "\u200b", "tea " * 20_000])
-def test_any_text_can_be_remembered(
-    repository_of: RepositoryOf, local_url: str, local: LocalEmbedder, agent: str, text: str
-) -> None:
-    repo = repository_of(local_url, embedder=local)
+def test_any_text_can_be_remembered(repo: MemoryRepository, agent: str) -> None:
+    for text in (" ", "🙂", "。", "\u200b", "tea " * 20_000):
+        memory = repo.get(agent, repo.add(agent, text))
+        assert memory is not None
+        assert memory.content == text
 
-    memory_id = repo.add(agent, text)
 
-    memory = repo.get(agent, memory_id)
-    assert memory is not None
-    assert memory.content == text
+def test_hybrid_answers_better_than_meaning_alone(assistant: MemoryRepository) -> None:
+    """Where question and answer share words; not where they are chosen to share none."""
+    hits = assistant.search(AGENT, None, k=1_000, touch=False)
+    ids = {hit.memory.metadata["number"]: hit.memory.id for hit in hits}
+    queries = [
+        LabelledQuery(
+            line["question"], [ids[number] for number in line["relevant"]], group=line["group"]
+        )
+        for line in lines("questions.jsonl")
+        if line["group"] in {"name", "number", "rare", "mixed"}
+    ]
+
+    hybrid, by_meaning = assistant.evaluate(
+        AGENT, queries, profiles=[profiles.hybrid, BY_MEANING], k=5, as_of=NOW
+    ).profiles
+
+    assert hybrid.overall.means["recall"] > by_meaning.overall.means["recall"] + 0.01
+    assert hybrid.overall.means["mrr"] > by_meaning.overall.means["mrr"] + 0.03
+    for query, mrr in zip(queries, hybrid.per_query["mrr"], strict=True):
+        assert query.group != "number" or mrr >= 1 / 10, query

@@ -6,26 +6,20 @@ import json
 import math
 import random
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
 from typing import Any
 from uuid import UUID
 
-import pytest
-from sqlalchemy import Engine, create_engine
+from sqlalchemy import Engine
 
-from pgrecall import Context, LeftOut, MemoryRepository, NewMemory, Packed
-from pgrecall.token_counting import estimated_tokens
-from tests.conftest import new_database
+from pgrecall import LeftOut, MemoryRepository, NewMemory, Packed
+from pgrecall.context_style import STYLES
 from tests.integration.support import at, sql
-from tests.unit.test_context_style import READERS
 
-CASES, BATCH = 4_000, 250
-THROUGH_CONTEXT = 250
+CASES = 1_500
 TYPES = ("fact", "task", "episodic", "preference")
-STYLES = ("plain", "markdown", "xml")
-CREATED = datetime(2026, 3, 1, tzinfo=UTC)
+WORDS = ("tea", "\n", "<b>", "a & b", "\r\n", "naïve", "中文", "x" * 40, "\u2028", "  ")
 
 Outcome = tuple[str, int | None, int | None]
 """Verdict, when it was looked at, and the place of the memory it is near to."""
@@ -49,6 +43,8 @@ class Case:
     alike: Sequence[Sequence[float]] | None = None
     diversity: float = 0.0
     max_similarity: float | None = None
+    pairs: Sequence[tuple[int, int]] = ()
+    """Places of hits, each with that of a turn that comes along with it."""
 
 
 class Model:
@@ -189,137 +185,87 @@ def similarities(chance: random.Random, size: int) -> list[list[float]]:
     return alike
 
 
-@pytest.fixture(scope="module")
-def engine(server_url: str, template: str) -> Iterator[Engine]:
-    with new_database(server_url, template) as url:
-        engine = create_engine(url)
-        yield engine
-        engine.dispose()
-
-
 PACK = """
 SELECT coalesce(
     (SELECT jsonb_agg(jsonb_build_array(p.place, p.verdict, p.step, p.near))
        FROM pgrecall.pack(c.scores, c.costs, c.types, c.budget, c.most, c.floor, c.max_skips,
                           c.reserved_types, c.reserved_shares, c.alike, c.diversity,
-                          c.max_similarity) p), '[]')
+                          c.max_similarity, c.hits, c.turns) p), '[]')
   FROM jsonb_to_recordset(CAST(:cases AS jsonb)) AS c(
     number integer, scores float8[], costs integer[], types text[], budget integer, most integer,
     floor float8, max_skips integer, reserved_types text[], reserved_shares float8[],
-    alike float8[], diversity float8, max_similarity float8)
+    alike float8[], diversity float8, max_similarity float8, hits integer[], turns integer[])
  ORDER BY number
 """
 
 
-def packed_by_the_database(engine: Engine, cases: Sequence[Case]) -> list[list[Outcome]]:
+def packed_by_the_database(
+    engine: Engine, cases: Sequence[Case]
+) -> list[list[tuple[int, str, int | None, int | None]]]:
+    """Of each case place, verdict, step and near, by the places."""
     rows = [
         {
             "number": number,
             **{name: getattr(case, name) for name in ("scores", "costs", "types", "budget")},
             **{name: getattr(case, name) for name in ("most", "floor", "max_skips", "diversity")},
             "max_similarity": case.max_similarity,
+            "hits": [hit for hit, _ in case.pairs],
+            "turns": [turn for _, turn in case.pairs],
             "reserved_types": list(case.reserve),
             "reserved_shares": list(case.reserve.values()),
             "alike": None if case.alike is None else [x for row in case.alike for x in row],
         }
         for number, case in enumerate(cases)
     ]
-    found = []
-    for case, (outcomes,) in zip(cases, sql(engine, PACK, cases=json.dumps(rows)), strict=True):
-        assert [place for place, *_ in outcomes] == list(range(1, len(case.scores) + 1))
-        found.append([(verdict, step, near) for _, verdict, step, near in outcomes])
-    return found
+    return [
+        [(place, verdict, step, near) for place, verdict, step, near in outcomes]
+        for (outcomes,) in sql(engine, PACK, cases=json.dumps(rows))
+    ]
 
 
-def test_pack_chooses_what_the_model_chooses(engine: Engine) -> None:
+def test_pack_chooses_what_the_model_chooses(shared_engine: Engine) -> None:
     chance = random.Random(1)
     cases = [random_case(chance) for _ in range(CASES)]
 
     verdicts: Counter[str] = Counter()
-    wrong = []
-    for start in range(0, CASES, BATCH):
-        batch = cases[start : start + BATCH]
-        for case, found in zip(batch, packed_by_the_database(engine, batch), strict=True):
-            expected = Model(case).outcomes()
-            verdicts.update(verdict for verdict, *_ in expected)
-            if [one[:2] for one in found] != [one[:2] for one in expected]:
-                wrong.append((case, found, expected))
-            _require_true_nears(case, found)
+    for case, found in zip(cases, packed_by_the_database(shared_engine, cases), strict=True):
+        expected = Model(case).outcomes()
+        verdicts.update(verdict for verdict, *_ in expected)
+        assert [one[:3] for one in found] == [
+            (place, *one[:2]) for place, one in enumerate(expected, start=1)
+        ], case
+        # Each near duplicate names a packed memory that it is more similar to than it may be.
+        for place, verdict, _, near in found:
+            assert (near is not None) == (verdict == "near_duplicate")
+            if near is not None:
+                assert case.alike is not None
+                assert case.max_similarity is not None
+                assert found[near - 1][1] == "packed"
+                assert case.alike[near - 1][place - 1] > case.max_similarity
 
-    assert len(wrong) == 0, f"{len(wrong)} of {CASES}; the smallest: {_smallest(wrong)}"
-    assert set(verdicts) == {
-        *("packed", "min_score", "too_long", "reserved", "near_duplicate", "stopped", "limit")
-    }
+    assert len(verdicts) == 7
     assert min(verdicts.values()) > CASES / 20, verdicts
 
 
-def _require_true_nears(case: Case, found: Sequence[Outcome]) -> None:
-    """Each near duplicate names a packed memory that it is more similar to than it may be."""
-    for one, (verdict, _, near) in enumerate(found):
-        assert (near is not None) == (verdict == "near_duplicate")
-        if near is not None:
-            assert case.alike is not None
-            assert case.max_similarity is not None
-            assert found[near - 1][0] == "packed"
-            assert case.alike[near - 1][one] > case.max_similarity
-
-
-def test_a_near_duplicate_names_what_was_in_when_it_was_left_out(engine: Engine) -> None:
-    alike = [[1.0, 0.92, 0.1], [0.92, 1.0, 0.95], [0.1, 0.95, 1.0]]
-    case = Case([0.9, 0.8, 0.7], [1, 1, 1], ["a"] * 3, 10, alike=alike, max_similarity=0.9)
-
-    [found] = packed_by_the_database(engine, [case])
-
-    assert found == [("packed", 1, None), ("near_duplicate", 2, 1), ("packed", 3, None)]
-
-
-def _smallest(wrong: Sequence[tuple[Case, Any, Any]]) -> tuple[Case, Any, Any]:
-    return min(wrong, key=lambda one: len(one[0].scores))
-
-
-def test_every_argument_changes_what_the_cases_pack() -> None:
-    """Or the comparison above would say nothing about it."""
-    chance = random.Random(1)
-    cases = [random_case(chance) for _ in range(1_000)]
-
-    without: list[dict[str, Any]] = [
-        {"diversity": 0.0},
-        {"max_similarity": None},
-        {"reserve": {}},
-        {"max_skips": 100},
-        {"most": 100},
-        {"floor": 0.0},
-        {"budget": 100_000},
-    ]
-    for plainer in without:
-        moved = sum(
-            Model(replace(case, **plainer)).outcomes() != Model(case).outcomes() for case in cases
+def test_pack_by_its_defaults_packs_by_score_and_stops_after_three(shared_engine: Engine) -> None:
+    def packed(costs: str) -> object:
+        [(verdicts,)] = sql(
+            shared_engine,
+            "SELECT string_agg(verdict, ' ' ORDER BY place) FROM pgrecall.pack("
+            f"'{{0.9,0.8,0.7,0.6,0.5,0.4}}', '{costs}', '{{a,b,c,d,e,f}}', 10, 20)",
         )
-        assert moved > 30, plainer
+        return verdicts
+
+    assert packed("{5,6,6,5,6,1}") == "packed too_long too_long packed too_long too_long"
+    assert packed("{5,6,6,6,1,1}") == "packed too_long too_long too_long stopped stopped"
 
 
-def test_pack_by_its_defaults_packs_by_score_and_stops_after_three(engine: Engine) -> None:
-    [(outcomes,)] = sql(
-        engine,
-        "SELECT array_agg(verdict ORDER BY place) FROM pgrecall.pack("
-        "'{0.9,0.8,0.7,0.6,0.5,0.4}', '{5,6,6,5,6,1}', '{a,b,c,d,e,f}', 10, 20)",
-    )
-    [(stopped,)] = sql(
-        engine,
-        "SELECT array_agg(verdict ORDER BY place) FROM pgrecall.pack("
-        "'{0.9,0.8,0.7,0.6,0.5,0.4}', '{5,6,6,6,1,1}', '{a,b,c,d,e,f}', 10, 20)",
-    )
-
-    assert outcomes == ["packed", "too_long", "too_long", "packed", "too_long", "too_long"]
-    assert stopped == ["packed", "too_long", "too_long", "too_long", "stopped", "stopped"]
-
-
-def test_sums_beyond_an_integer_are_no_error(engine: Engine) -> None:
+def test_sums_beyond_an_integer_are_no_error(shared_engine: Engine) -> None:
     most = 2**31 - 1
     costs = [most, most, most, 1]
 
     [found] = packed_by_the_database(
-        engine,
+        shared_engine,
         [
             Case(
                 *([0.9, 0.8, 0.7, 0.6], costs, ["a", "a", "b", "b"], most),
@@ -329,60 +275,25 @@ def test_sums_beyond_an_integer_are_no_error(engine: Engine) -> None:
         ],
     )
 
-    assert [verdict for verdict, *_ in found] == ["reserved", "reserved", "reserved", "packed"]
+    assert [verdict for _, verdict, *_ in found] == ["reserved", "reserved", "reserved", "packed"]
 
 
 # The repository
 
 
-@dataclass(frozen=True)
-class World:
-    """An agent and a team with a few memories, and how they are to be packed."""
-
-    agent: str
-    importance: dict[UUID, float]
-    memories: dict[UUID, NewMemory]
-    arguments: dict[str, Any]
-
-
-def random_memory(chance: random.Random, number: int) -> NewMemory:
-    words = ("tea", "\n", "<b>", "a & b", "\r\n", "naïve", "中文", "x" * 40, "\u2028", "  ")
-    content = " ".join(chance.choice(words) for _ in range(chance.choice((1, 4, 12, 40))))
-    return NewMemory(
-        f"{number} {content}",
-        id=UUID(int=chance.getrandbits(128)),
-        memory_type=chance.choice(TYPES),
-        importance=chance.choice((chance.randrange(11) / 10, chance.random())),
-        embedding=None if chance.random() < 0.1 else at(chance.randrange(24) * 4),
-        tokens=chance.choice((None, None, None, chance.randrange(60))),
-        created_at=chance.choice((CREATED, None)),
-    )
-
-
-def random_world(chance: random.Random, number: int) -> World:
-    memories = [random_memory(chance, n) for n in range(chance.choice((0, 1, *range(2, 14))))]
+def random_arguments(chance: random.Random) -> dict[str, Any]:
     k = chance.choice((1, 2, 4, 20))
-    arguments: dict[str, Any] = {
+    return {
         "max_tokens": chance.choice((1, 30, 60, 90, 120, 160, 250, 4000)),
         "k": k,
         "min_score": chance.choice((None, 0.0, 0.1, 0.4)),
         "max_skips": chance.choice((1, 2, 3)),
         "consider": chance.choice((None, None, k, k + 3)),
-        "style": chance.choice(STYLES),
+        "style": chance.choice([*STYLES]),
         "reserve": chance.choice((None, {"fact": 0.7}, {"task": 0.4, "fact": 0.5}, {"none": 1})),
         "diversity": chance.choice((0.0, 0.0, 0.2, 0.5)),
         "max_similarity": chance.choice((None, None, 0.7, 0.95)),
     }
-    by_id = {one.id: one for one in memories if one.id is not None}
-    importance = {id_: one.importance for id_, one in by_id.items()}
-    return World(f"world {number}", importance, by_id, arguments)
-
-
-def store(repo: MemoryRepository, chance: random.Random, world: World) -> None:
-    own = [one for one in world.memories.values() if chance.random() < 0.7]
-    of_team = [one for one in world.memories.values() if one not in own]
-    repo.add_many(world.agent, own)
-    repo.teams.add_many(world.agent, of_team)
 
 
 SIMILARITIES = """
@@ -392,115 +303,75 @@ SELECT one.id, other.id, pgrecall.similarity(one.embedding, other.embedding, 0)
 """
 
 
-def ranked(world: World) -> list[UUID]:
-    """What is considered, best first."""
-    k, max_skips = world.arguments["k"], world.arguments["max_skips"]
-    passes_over = world.arguments["reserve"] or world.arguments["max_similarity"] is not None
-    by_default = max(k, 80 if passes_over else min(k * max_skips, 80))
-    consider = world.arguments["consider"] or by_default
-    order = sorted(world.importance, key=lambda id_: (-world.importance[id_], id_))
-    return order[:consider]
-
-
 def predicted(
-    world: World, found: Context, alike: dict[tuple[UUID, UUID], float]
+    memories: dict[UUID, NewMemory],
+    asked: dict[str, Any],
+    costs: dict[UUID, int],
+    alike: dict[tuple[UUID, UUID], float],
 ) -> tuple[list[UUID], dict[UUID, str]]:
-    """The ids in the order of packing, and why each other one is not in."""
-    order = ranked(world)
-    every: list[Packed | LeftOut] = [*found.packed, *found.left_out]
-    costs = {one.hit.memory.id: one.tokens for one in every}
-    frame = {"plain": 5, "markdown": 5, "xml": 13}[world.arguments["style"]]
-    max_tokens = world.arguments["max_tokens"]
-    outcomes = Model(
-        Case(
-            scores=[world.importance[id_] for id_ in order],
-            costs=[costs[id_] for id_ in order],
-            types=[world.memories[id_].memory_type for id_ in order],
-            budget=max(max_tokens - frame, 0),
-            most=world.arguments["k"],
-            floor=world.arguments["min_score"] or 0.0,
-            max_skips=world.arguments["max_skips"],
-            reserve=world.arguments["reserve"] or {},
-            alike=[[alike[one, other] for other in order] for one in order] if alike else None,
-            diversity=world.arguments["diversity"],
-            max_similarity=world.arguments["max_similarity"],
-        )
-    ).outcomes()
-    steps = {step: id_ for id_, (verdict, step, _) in zip(order, outcomes, strict=True) if step}
-    reasons = {id_: verdict for id_, (verdict, *_) in zip(order, outcomes, strict=True)}
-    packed = [steps[step] for step in sorted(steps) if reasons[steps[step]] == "packed"]
-    return packed, {id_: why for id_, why in reasons.items() if id_ not in packed}
+    """The ids in the order of packing, and why each other one that is considered is not in."""
+    k = asked["k"]
+    passes_over = asked["reserve"] or asked["max_similarity"] is not None
+    consider = asked["consider"] or max(k, 80 if passes_over else k * asked["max_skips"])
+    order = sorted(memories, key=lambda id_: (-memories[id_].importance, id_))[:consider]
+    case = Case(
+        scores=[memories[id_].importance for id_ in order],
+        costs=[costs[id_] for id_ in order],
+        types=[memories[id_].memory_type for id_ in order],
+        budget=max(asked["max_tokens"] - {"plain": 5, "markdown": 5, "xml": 13}[asked["style"]], 0),
+        most=k,
+        floor=asked["min_score"] or 0.0,
+        max_skips=asked["max_skips"],
+        reserve=asked["reserve"] or {},
+        alike=[[alike[one, other] for other in order] for one in order],
+        diversity=asked["diversity"],
+        max_similarity=asked["max_similarity"],
+    )
+    outcomes = dict(zip(order, Model(case).outcomes(), strict=True))
+    packed = [id_ for id_, (verdict, *_) in outcomes.items() if verdict == "packed"]
+    packed.sort(key=lambda id_: outcomes[id_][1] or 0)
+    return packed, {id_: why for id_, (why, *_) in outcomes.items() if id_ not in packed}
 
 
-def tokens_of(world: World, packed: Sequence[UUID]) -> int:
-    """The estimate for the text, which is written here once more."""
-    style, marker = world.arguments["style"], "m000"
-    text, before = "", None
-    order = ["preference", "fact", "task", "episodic"]
-    for one in sorted(
-        (world.memories[id_] for id_ in packed), key=lambda one: order.index(one.memory_type)
-    ):
-        body = one.content
-        for line_end in ("\r\n", "\u2028"):
-            body = body.replace(line_end, "\n")
-        if style != "plain":
-            body = body.replace("&", "&amp;").replace("<", "&lt;")
-        body = body.replace(">", "&gt;") if style == "xml" else body.replace("\n", "\n  ")
-        head = "undated" if one.created_at is None else "20260301"
-        if one.memory_type != before:
-            head += f" {one.memory_type}"
-        before = one.memory_type
-        start = {"plain": "{} ", "markdown": "- {} ", "xml": "<{}/>"}[style].format(marker)
-        text += f"{start}{head}: {body}\n"
-    if not packed:
-        return 0
-    if style == "xml":
-        text = f"<{marker}>\n{text}</{marker}>\n"
-    else:
-        text += f"\n/{marker}\n" if style == "markdown" else f"/{marker}\n"
-    return estimated_tokens(text)
-
-
-def test_context_packs_what_the_model_packs_and_tells_why_not(engine: Engine) -> None:
+def test_context_packs_what_the_model_packs_and_tells_why_not(
+    shared_repo: MemoryRepository, shared_engine: Engine, agent: str
+) -> None:
     chance = random.Random(2)
-    repo = MemoryRepository(engine)
     reasons: Counter[str] = Counter()
-
-    for number in range(THROUGH_CONTEXT):
-        world = random_world(chance, number)
-        store(repo, chance, world)
-        found = repo.context(
-            world.agent,
-            teams=[world.agent],
-            weights={"importance": 1.0},
-            profile="half_life",
-            touch=False,
-            **world.arguments,
-        )
-        compares = world.arguments["diversity"] > 0 or world.arguments["max_similarity"]
-        rows = sql(engine, SIMILARITIES, agent=world.agent) if compares else []
+    for number in range(8):
+        owner = f"{agent} {number}"
+        memories = {
+            UUID(int=chance.getrandbits(128)): NewMemory(
+                f"{n} {' '.join(chance.choices(WORDS, k=chance.choice((1, 4, 12, 40))))}",
+                memory_type=chance.choice(TYPES),
+                importance=chance.choice((chance.randrange(11) / 10, chance.random())),
+                embedding=None if chance.random() < 0.1 else at(chance.randrange(24) * 4),
+                tokens=chance.choice((None, None, None, 300)),  # no fewer than there are
+            )
+            for n in range(chance.choice((0, 1, 6, 9, 13)) if number < 3 else 14)
+        }
+        new = [replace(one, id=id_) for id_, one in memories.items()]
+        shared_repo.add_many(owner, new[::2])
+        shared_repo.teams.add_many(owner, new[1::2])
+        rows = sql(shared_engine, SIMILARITIES, agent=owner)
         alike = {(one, other): float(share) for one, other, share in rows}
-        packed, left_out = predicted(world, found, alike)
+        for _ in range(10):
+            asked = random_arguments(chance)
+            given: dict[str, Any] = {"weights": {"importance": 1.0}, "profile": "half_life"}
+            found = shared_repo.context(owner, teams=[owner], touch=False, **given, **asked)
 
-        assert [one.hit.memory.id for one in found.packed] == packed, world
-        assert {one.hit.memory.id: one.reason for one in found.left_out} == left_out, world
-        assert [one.hit.memory.id for one in found.left_out] == [
-            id_ for id_ in ranked(world) if id_ not in packed
-        ]
-        for out in found.left_out:
-            if out.reason == "near_duplicate":
-                assert out.near is not None
-                limit = world.arguments["max_similarity"]
-                assert alike[out.near, out.hit.memory.id] > limit
-            else:
-                assert out.near is None
-        assert found.tokens == tokens_of(world, packed) <= world.arguments["max_tokens"]
-        blocks = READERS[world.arguments["style"]](found.text, found.marker) if packed else []
-        assert len(blocks) == len(packed)
-        reasons.update(left_out.values())
-        reasons["packed"] += len(packed)
+            every: list[Packed | LeftOut] = [*found.packed, *found.left_out]
+            costs = dict.fromkeys(memories, 0) | {one.hit.memory.id: one.tokens for one in every}
+            packed, left_out = predicted(memories, asked, costs, alike)
+            assert [one.hit.memory.id for one in found.packed] == packed, asked
+            why_not = [(one.hit.memory.id, one.reason) for one in found.left_out]
+            assert why_not == [*left_out.items()], asked
+            for one in found.left_out:
+                if one.near is not None:
+                    assert one.near in packed
+                    assert alike[one.near, one.hit.memory.id] > asked["max_similarity"]
+            assert found.tokens <= asked["max_tokens"]
+            reasons.update([*left_out.values(), *["packed"] * len(packed)])
 
-    assert set(reasons) == {
-        *("packed", "min_score", "too_long", "reserved", "near_duplicate", "stopped", "limit")
-    }
-    assert min(reasons.values()) >= THROUGH_CONTEXT / 10, reasons
+    assert len(reasons) == 7
+    assert min(reasons.values()) >= 8, reasons

@@ -2,25 +2,19 @@
 
 from __future__ import annotations
 
-import statistics
-from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import psycopg
 import pytest
-from benchmarks.labelled.owners import Question, queries, questions, stored
 from psycopg.rows import dict_row
-from sqlalchemy import Engine, create_engine
+from sqlalchemy import Engine
 
-from pgrecall import MemoryRepository, NewMemory, Profile
-from pgrecall.dates import period_of
+from pgrecall import LabelledQuery, MemoryRepository, NewMemory, Profile
 from pgrecall.embedders import LocalEmbedder
 from pgrecall.errors import InputError
-from pgrecall.migrate.connecting import database_url
 from pgrecall.repository.translation import translated
 from pgrecall.signals import Importance, Similarity, Time
-from tests.conftest import new_database
 from tests.integration.commands import Run, make_once, runner
 from tests.integration.recalling import recall
 from tests.integration.support import NORTH, NOW, at, before, contents, sql
@@ -29,43 +23,41 @@ BY_TIME = Profile("by time", {Time(): 1.0})
 WEEK = before(21), before(14)
 
 
+@pytest.fixture
+def repo(shared_repo: MemoryRepository) -> MemoryRepository:
+    return shared_repo
+
+
 def nearness(repo: MemoryRepository, agent: str, **arguments: Any) -> dict[str, float]:
     hits = repo.search(agent, profile=arguments.pop("profile", BY_TIME), k=50, **arguments)
     return {hit.memory.content: hit.signals["time"] for hit in hits}
 
 
-def test_it_falls_evenly_over_the_length_of_the_period(
-    shared_repo: MemoryRepository, agent: str
+def test_it_falls_evenly_over_the_length_of_the_period_or_a_day(
+    repo: MemoryRepository, agent: str
 ) -> None:
     days = {22: 6 / 7, 21: 1, 17: 1, 14: 1, 10.5: 0.5, 24.5: 0.5, 7: 0, 28: 0, 2: 0, 400: 0}
-    shared_repo.add_many(
-        agent, [NewMemory(str(day), embedding=NORTH, created_at=before(day)) for day in days]
-    )
+    hour = before(17), before(17) + timedelta(hours=1)
+    repo.add_many(agent, [NewMemory(f"{d}", embedding=NORTH, created_at=before(d)) for d in days])
 
-    found = nearness(shared_repo, agent, query_time=WEEK)
+    week = nearness(repo, agent, query_time=WEEK)
+    short = nearness(repo, agent, query_time=(hour[0] - timedelta(hours=7), hour[0]))
 
-    assert found == pytest.approx({str(day): near for day, near in days.items()}, abs=1e-9)
-
-
-def test_an_hour_is_as_wide_as_a_day(shared_repo: MemoryRepository, agent: str) -> None:
-    hour = before(2), before(2) + timedelta(hours=1)
-    moments = [hour[0], hour[1] + timedelta(hours=6), hour[0] - timedelta(hours=24)]
-    shared_repo.add_many(agent, [NewMemory(f"{m}", embedding=NORTH, created_at=m) for m in moments])
-
-    found = nearness(shared_repo, agent, query_time=hour)
-
-    assert [found[f"{m}"] for m in moments] == pytest.approx([1, 0.75, 0], abs=1e-9)
+    assert week == pytest.approx({f"{day}": near for day, near in days.items()}, abs=1e-9)
+    assert {day for day, near in short.items() if near} == {"17"}
+    later = nearness(repo, agent, query_time=tuple(one + timedelta(hours=6) for one in hour))
+    assert later["17"] == pytest.approx(0.75)
 
 
 def test_what_was_observed_counts_before_what_was_written(
-    shared_repo: MemoryRepository, agent: str
+    repo: MemoryRepository, agent: str
 ) -> None:
     moments: dict[str, tuple[datetime | None, datetime | None]] = {
         "told": (before(1), before(15)),
         "written": (before(15), before(1)),
         "unknown": (None, None),
     }
-    shared_repo.add_many(
+    repo.add_many(
         agent,
         [
             NewMemory(name, embedding=NORTH, created_at=created, observed_at=observed)
@@ -73,59 +65,53 @@ def test_what_was_observed_counts_before_what_was_written(
         ],
     )
 
-    assert nearness(shared_repo, agent, query_time=WEEK) == {"told": 1, "written": 0, "unknown": 0}
+    assert nearness(repo, agent, query_time=WEEK) == {"told": 1, "written": 0, "unknown": 0}
     unknown = Profile("by time", {Time(unknown=0.25): 1.0})
-    found = nearness(shared_repo, agent, query_time=WEEK, profile=unknown)
+    found = nearness(repo, agent, query_time=WEEK, profile=unknown)
     assert found["unknown"] == 0.25
-    assert set(nearness(shared_repo, agent, profile=unknown).values()) == {0}
+    assert set(nearness(repo, agent, profile=unknown).values()) == {0}
 
 
-def test_without_a_period_its_weight_goes_to_the_others(
-    shared_repo: MemoryRepository, agent: str
-) -> None:
+def test_without_a_period_its_weight_goes_to_the_others(repo: MemoryRepository, agent: str) -> None:
     both = {Similarity(): 0.5, Importance(): 0.3}
     with_time = Profile("mine", {**both, Time(): 0.2}, redistribute=True)
     without = Profile("mine", {signal: weight / 0.8 for signal, weight in both.items()})
-    shared_repo.add_many(
+    repo.add_many(
         agent,
         [NewMemory(f"{n}", embedding=at(n * 9), importance=1 - n / 9) for n in range(9)],
     )
 
-    found = shared_repo.search(agent, NORTH, profile=with_time, touch=False)
-    same = shared_repo.search(agent, NORTH, profile=without, touch=False)
-    other = shared_repo.search(agent, NORTH, profile=with_time, query_time=WEEK, touch=False)
+    found = repo.search(agent, NORTH, profile=with_time, touch=False)
+    same = repo.search(agent, NORTH, profile=without, touch=False)
+    other = repo.search(agent, NORTH, profile=with_time, query_time=WEEK, touch=False)
 
     assert contents(found) == contents(same)
     assert [hit.score for hit in found] == pytest.approx([hit.score for hit in same], abs=1e-12)
     assert found[0].score > other[0].score
 
 
-def test_the_result_says_which_period_was_asked_for(
-    shared_repo: MemoryRepository, agent: str
-) -> None:
-    id_ = shared_repo.add(agent, NewMemory("it", embedding=NORTH, created_at=before(16)))
+def test_the_result_says_which_period_was_asked_for(repo: MemoryRepository, agent: str) -> None:
+    id_ = repo.add(agent, NewMemory("it", embedding=NORTH, created_at=before(16)))
     told = [moment.isoformat() for moment in WEEK]
 
-    assert shared_repo.search(agent, NORTH, query_time=WEEK).query_time == WEEK
-    assert shared_repo.search(agent, NORTH).query_time is None
-    context = shared_repo.context(agent, NORTH, query_time=WEEK)
+    assert repo.search(agent, NORTH, query_time=WEEK).query_time == WEEK
+    assert repo.search(agent, NORTH).query_time is None
+    context = repo.context(agent, NORTH, query_time=WEEK)
     assert (context.query_time, context.record()["query_time"]) == (WEEK, told)
-    explained = shared_repo.explain(agent, id_, NORTH, query_time=WEEK)
+    explained = repo.explain(agent, id_, NORTH, query_time=WEEK)
     assert (explained.query_time, explained.record()["query_time"]) == (WEEK, told)
     assert {one.name: one.value for one in explained.signals}["time"] == 1
-    assert "query_time" not in shared_repo.explain(agent, id_, NORTH).record()
+    assert "query_time" not in repo.explain(agent, id_, NORTH).record()
 
 
-def test_dates_in_the_text_are_found_when_asked_for(
-    shared_repo: MemoryRepository, agent: str
-) -> None:
+def test_dates_in_the_text_are_found_when_asked_for(repo: MemoryRepository, agent: str) -> None:
     asked = "What did Ines say last week?"
     monday = datetime(2026, 5, 25, tzinfo=UTC)
     week = monday - timedelta(days=7), monday
     as_of = monday + timedelta(days=2, hours=9)
 
     def period(**given: Any) -> object:
-        return shared_repo.search(agent, NORTH, as_of=as_of, **given).query_time
+        return repo.search(agent, NORTH, as_of=as_of, **given).query_time
 
     assert period(query_text=asked) is None
     assert period(query_text=asked, dates="auto") == week
@@ -135,16 +121,27 @@ def test_dates_in_the_text_are_found_when_asked_for(
     assert period(query_text="What does Ines drink?", dates="auto") is None
 
 
-def test_with_a_period_every_memory_is_scored(shared_repo: MemoryRepository, agent: str) -> None:
-    shared_repo.add_many(
+def test_an_evaluation_finds_dates_too(repo: MemoryRepository, agent: str) -> None:
+    as_of = datetime(2026, 5, 27, tzinfo=UTC)
+    moments = [as_of - timedelta(days=day) for day in (1, 6)]
+    _, label = repo.add_many(
+        agent, [NewMemory(f"{one}", embedding=NORTH, created_at=one) for one in moments]
+    )
+    query = LabelledQuery(NORTH, [label], query_text="What was said last week?", as_of=as_of)
+
+    for dates, mrr in (("auto", 1), (None, 1 / 2)):
+        [found] = repo.evaluate(agent, [query], profiles=[BY_TIME], dates=dates).profiles
+        assert found.per_query["mrr"] == [mrr]
+
+
+def test_with_a_period_every_memory_is_scored(repo: MemoryRepository, agent: str) -> None:
+    repo.add_many(
         agent, [NewMemory(f"{n}", embedding=at(n), created_at=before(n)) for n in range(90)]
     )
-    shared_repo.build_rank_indexes(agent_id=agent, at_least=1)
+    repo.build_rank_indexes(agent_id=agent, at_least=1)
 
     def strategy(**given: Any) -> str:
-        return shared_repo.search(
-            agent, NORTH, k=3, strategy="index", touch=False, **given
-        ).strategy
+        return repo.search(agent, NORTH, k=3, strategy="index", touch=False, **given).strategy
 
     assert strategy() == "index"
     assert strategy(query_time=WEEK) == "exact"
@@ -152,10 +149,10 @@ def test_with_a_period_every_memory_is_scored(shared_repo: MemoryRepository, age
 
 
 def test_without_a_period_the_statement_is_as_it_was(
-    shared_repo: MemoryRepository, shared_engine: Engine, agent: str
+    repo: MemoryRepository, shared_engine: Engine, agent: str
 ) -> None:
-    asked = shared_repo.plan(agent, NORTH, query_text="tea", query_time=WEEK)
-    not_asked = shared_repo.plan(agent, NORTH, query_text="tea")
+    asked = repo.plan(agent, NORTH, query_text="tea", query_time=WEEK)
+    not_asked = repo.plan(agent, NORTH, query_text="tea")
 
     assert "time_nearness" in asked.statement
     assert "time_nearness" not in not_asked.statement
@@ -170,35 +167,29 @@ def test_without_a_period_the_statement_is_as_it_was(
     assert not any("time_nearness" in plan for plan in plans), "it is inlined"
 
 
-@pytest.mark.parametrize(
-    "period",
-    [
-        *("empty", "(,)", "[2026-01-01,)", "(,2026-01-01)", "[2026-01-01,2026-01-01]"),
-        *("[2026-01-01,infinity)", "[-infinity,2026-01-01)", "[4000-01-01 BC,2026-01-01)"),
-    ],
-)
 @pytest.mark.parametrize("function", ["recall", "recall_plan", "context", "explain"])
 def test_a_range_that_is_no_period_is_refused(
-    shared_url: str, shared_repo: MemoryRepository, agent: str, function: str, period: str
+    shared_url: str, repo: MemoryRepository, agent: str, function: str
 ) -> None:
-    given: dict[str, Any] = {"query_time": period}
+    given: dict[str, Any] = {}
     if function == "explain":
-        given["memory_id"] = shared_repo.add(agent, NewMemory("it", embedding=NORTH))
-    with (
-        psycopg.connect(shared_url, autocommit=True, row_factory=dict_row) as connection,
-        pytest.raises(InputError, match="query_time must"),
-        translated(),
-    ):
-        recall(connection, "hybrid", agent, function=function, **given)
+        given["memory_id"] = repo.add(agent, NewMemory("it", embedding=NORTH))
+    with psycopg.connect(shared_url, autocommit=True, row_factory=dict_row) as connection:
+        for period in (
+            *("empty", "(,)", "[2026-01-01,)", "(,2026-01-01)", "[2026-01-01,2026-01-01]"),
+            *("[2026-01-01,infinity)", "[-infinity,2026-01-01)", "[4000-01-01 BC,2026-01-01)"),
+        ):
+            with pytest.raises(InputError, match="query_time must"), translated():
+                recall(connection, "hybrid", agent, function=function, query_time=period, **given)
 
 
 def test_in_psql_a_period_does_what_it_does_in_the_repository(
-    shared_url: str, shared_repo: MemoryRepository, agent: str
+    shared_url: str, repo: MemoryRepository, agent: str
 ) -> None:
-    shared_repo.add_many(
+    repo.add_many(
         agent, [NewMemory(f"{n}", embedding=at(n), created_at=before(n)) for n in range(60)]
     )
-    hits = shared_repo.search(agent, NORTH, query_time=WEEK, as_of=NOW, touch=False)
+    hits = repo.search(agent, NORTH, query_time=WEEK, as_of=NOW, touch=False)
 
     with psycopg.connect(shared_url, autocommit=True, row_factory=dict_row) as connection:
         rows = recall(connection, "hybrid", agent, query=NORTH, query_time=WEEK, as_of=NOW)
@@ -207,69 +198,17 @@ def test_in_psql_a_period_does_what_it_does_in_the_repository(
     assert [row["signals"]["time"] for row in rows] == [hit.signals["time"] for hit in hits]
 
 
-# What is found
-
-
-@pytest.fixture(scope="module")
-def owners(server_url: str, local_template: str) -> Iterator[MemoryRepository]:
-    with new_database(server_url, local_template) as url:
-        engine = create_engine(database_url(url))
-        repo = MemoryRepository(engine, embedder=LocalEmbedder())
-        stored(repo)
-        yield repo
-        engine.dispose()
-
-
-def recalls(repo: MemoryRepository, **arguments: Any) -> dict[str, list[float]]:
-    """recall@10 of every question of the owners that are not kept apart, by group."""
-    found: dict[str, list[float]] = {}
-    for owner in dict.fromkeys(question.owner for question in questions()):
-        if asked := queries(owner):
-            [one] = repo.evaluate(owner, asked, **arguments).profiles
-            for query, recall_ in zip(asked, one.per_query["recall"], strict=True):
-                found.setdefault(str(query.group), []).append(recall_)
-    return found
-
-
-def test_dates_find_what_questions_about_a_period_ask_for(owners: MemoryRepository) -> None:
-    without = {name: statistics.fmean(of) for name, of in recalls(owners).items()}
-    dated = {name: statistics.fmean(of) for name, of in recalls(owners, dates="auto").items()}
-
-    assert without["date"] < 0.55
-    assert dated["date"] > without["date"] + 0.15
-    for group in without.keys() - {"date"}:
-        assert dated[group] >= without[group] - 0.01
-
-
-def test_most_periods_of_the_labelled_questions_are_found() -> None:
-    asked = [question for question in questions() if not question.held_out]
-    named = [question for question in asked if question.period is not None]
-    others = [question for question in asked if question.period is None]
-
-    def found(question: Question) -> object:
-        return period_of(question.text, as_of=question.as_of)
-
-    assert sum(found(one) == one.period for one in named) > 0.8 * len(named)
-    assert sum(found(one) is not None for one in others) < 0.05 * len(others)
-
-
 # On the command line
 
 
 @pytest.fixture
-def run(
-    server_url: str,
-    local_template: str,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> Iterator[Run]:
-    with new_database(server_url, local_template) as made:
-        monkeypatch.setenv("PGRECALL_DATABASE_URL", made)
-        make_once(monkeypatch, LocalEmbedder())
-        yield runner(monkeypatch, capsys)
+def run(local_url: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
+    monkeypatch.setenv("PGRECALL_DATABASE_URL", local_url)
+    make_once(monkeypatch, LocalEmbedder())
+    return runner(monkeypatch, capsys)
 
 
-def test_the_command_line_takes_a_period_and_shows_it(run: Run) -> None:
+def test_the_command_line_takes_a_period_or_finds_it_and_shows_it(run: Run) -> None:
     id_ = run("add", "tea", "--agent", "a").out.strip()
     between = ("--between", "2026-05-01", "2026-06-01")
     told = ["2026-05-01T00:00:00+00:00", "2026-06-01T00:00:00+00:00"]
@@ -281,28 +220,14 @@ def test_the_command_line_takes_a_period_and_shows_it(run: Run) -> None:
         shown = run(*asked)
         assert line in " ".join((shown.out + shown.err).split())
     assert "query_time" not in run("search", "tea", "--agent", "a", "--json").records[0]
-
-
-def test_the_command_line_finds_dates_when_asked_to(run: Run) -> None:
-    run("add", "tea", "--agent", "a")
-    asked = ("search", "tea in May 2026", "--agent", "a")
-
-    assert "between 2026-05-01" in " ".join(run(*asked, "--dates", "auto").out.split())
-    assert "between" not in run(*asked).out
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
+    named = ("search", "tea in May 2026", "--agent", "a")
+    assert "between 2026-05-01" in " ".join(run(*named, "--dates", "auto").out.split())
+    assert "between" not in run(*named).out
+    for options, message in (
         (("--between", "2026-05-01", "May"), "--between: 'May' is not an ISO 8601 time"),
         (("--between", "2026-05-02", "2026-05-01"), "query_time must end after it begins"),
         (("--dates", "always"), "dates must be 'auto'"),
-    ],
-)
-def test_the_command_line_refuses_what_is_no_period(
-    run: Run, options: tuple[str, ...], message: str
-) -> None:
-    done = run("search", "tea", "--agent", "a", *options)
-
-    assert done.code == 2
-    assert message in " ".join(done.err.split())
+    ):
+        done = run("search", "tea", "--agent", "a", *options)
+        assert done.code == 2
+        assert message in " ".join(done.err.split())

@@ -7,7 +7,7 @@ import math
 import pickle
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import Any, cast
+from typing import Any
 
 import psycopg
 import pytest
@@ -55,8 +55,13 @@ each_question = pytest.mark.parametrize("asked", ASKED.values(), ids=list(ASKED)
 
 
 @pytest.fixture
-def told(shared_repo: MemoryRepository, agent: str) -> str:
-    shared_repo.add_many(
+def repo(shared_repo: MemoryRepository) -> MemoryRepository:
+    return shared_repo
+
+
+@pytest.fixture
+def told(repo: MemoryRepository, agent: str) -> str:
+    repo.add_many(
         agent,
         [
             NewMemory("tea", embedding=NORTH, importance=0.9, created_at=before(days=3)),
@@ -83,69 +88,50 @@ def weights(profile: Profile, asked: dict[str, Any]) -> dict[str, float]:
 
 
 @each_question
-@pytest.mark.parametrize("profile", [MIXED, profiles.hybrid], ids=lambda one: one.name)
 def test_what_a_query_does_not_tell_gives_its_weight_to_the_others(
-    shared_repo: MemoryRepository, told: str, profile: Profile, asked: dict[str, Any]
+    repo: MemoryRepository, told: str, connection: Connection, asked: dict[str, Any]
 ) -> None:
-    hits = shared_repo.search(told, **asked, profile=profile, touch=False, as_of=NOW)
+    """In searches, in explanations, in psql, and in evaluations, where a floor leaves out the
+    same memories."""
+    for profile in (MIXED, profiles.hybrid):
+        hits = repo.search(told, **asked, profile=profile, touch=False, as_of=NOW)
 
-    wanted = weights(profile, asked)
-    assert len(hits) == 3
-    for hit in hits:
-        assert hit.contributions == pytest.approx(
-            {name: wanted[name] * value for name, value in hit.signals.items()}, rel=0, abs=EXACT
+        wanted = weights(profile, asked)
+        assert len(hits) == 3
+        for hit in hits:
+            assert hit.contributions == pytest.approx(
+                {name: wanted[name] * value for name, value in hit.signals.items()},
+                rel=0,
+                abs=EXACT,
+            )
+            assert hit.score == pytest.approx(math.fsum(hit.contributions.values()), abs=EXACT)
+        why = repo.explain(told, hits[-1].memory.id, **asked, profile=profile, as_of=NOW)
+        assert why.hit == hits[-1]
+        assert {one.name: one.weight for one in why.signals} == pytest.approx(wanted, abs=EXACT)
+
+        query = LabelledQuery(
+            asked.get("embedding"),
+            {hit.memory.id: 1.0 for hit in hits},
+            query_text=asked.get("query_text"),
+            query_entities=asked.get("query_entities") or [],
+            query_time=asked.get("query_time"),
         )
-        assert hit.score == pytest.approx(math.fsum(hit.contributions.values()), rel=0, abs=EXACT)
-    why = shared_repo.explain(told, hits[-1].memory.id, **asked, profile=profile, as_of=NOW)
-    assert why.hit == hits[-1]
-    assert {one.name: one.weight for one in why.signals} == pytest.approx(wanted, abs=EXACT)
+        for hit in hits:
+            floor = max(hit.score - 1e-9, 0.0)
+            [found] = repo.evaluate(
+                told, [query], profiles=[profile], min_score=floor, as_of=NOW, k=3
+            ).profiles
+            [recalled] = found.per_query["recall"]
+            assert recalled == pytest.approx(sum(one.score >= floor for one in hits) / 3)
 
-
-@each_question
-def test_psql_gives_the_same_scores(
-    shared_repo: MemoryRepository, told: str, connection: Connection, asked: dict[str, Any]
-) -> None:
-    hits = shared_repo.search(told, **asked, touch=False, as_of=NOW)
     given = {"query" if name == "embedding" else name: value for name, value in asked.items()}
     rows = recall(connection, "hybrid", told, **given, as_of=NOW)
-
     assert [row["id"] for row in rows] == [hit.memory.id for hit in hits]
     assert [row["score"] for row in rows] == pytest.approx([hit.score for hit in hits], abs=EXACT)
-    [why] = recall(
-        connection,
-        "hybrid",
-        told,
-        function="explain",
-        memory_id=hits[0].memory.id,
-        as_of=NOW,
-        **given,
-    )
-    shown = {one["signal"]: one["weight"] for one in why["signals"]}
-    assert shown == pytest.approx(weights(profiles.hybrid, asked), abs=EXACT)
-
-
-@each_question
-def test_an_evaluation_scores_as_a_search_does(
-    shared_repo: MemoryRepository, told: str, asked: dict[str, Any]
-) -> None:
-    """So that a floor leaves out the same memories."""
-    search: dict[str, Any] = {"profile": MIXED, "touch": False, "as_of": NOW}
-    hits = shared_repo.search(told, **asked, **search)
-    query = LabelledQuery(
-        asked.get("embedding"),
-        {hit.memory.id: 1.0 for hit in hits},
-        query_text=asked.get("query_text"),
-        query_entities=asked.get("query_entities") or [],
-        query_time=asked.get("query_time"),
-    )
-    for hit in hits:
-        floor = max(hit.score - 1e-9, 0.0)
-        passing = shared_repo.search(told, **asked, **search, min_score=floor)
-        found = shared_repo.evaluate(
-            told, [query], profiles=[MIXED], min_score=floor, as_of=NOW, k=3
-        )
-        [recalled] = found.profiles[0].per_query["recall"]
-        assert recalled == pytest.approx(len(passing) / 3)
+    explained: dict[str, Any] = {"function": "explain", "memory_id": hits[0].memory.id}
+    [shown] = recall(connection, "hybrid", told, **explained, as_of=NOW, **given)
+    told_weights = {one["signal"]: one["weight"] for one in shown["signals"]}
+    assert told_weights == pytest.approx(weights(profiles.hybrid, asked), abs=EXACT)
 
 
 def test_the_scorer_gives_away_what_is_not_named() -> None:
@@ -158,66 +144,17 @@ def test_the_scorer_gives_away_what_is_not_named() -> None:
     assert none_there.score == pytest.approx(0.1 * 0.2 / 0.6), "asked, but the memory has nothing"
 
 
-def test_other_profiles_keep_their_weights(shared_repo: MemoryRepository, told: str) -> None:
-    hits = shared_repo.search(told, profile="five_factor", touch=False, as_of=NOW)
-
-    for hit in hits:
-        assert hit.contributions == pytest.approx(
-            {n: w * hit.signals[n] for n, w in profiles.five_factor.weights.items()}
-        )
-
-
 def test_where_no_other_signal_weighs_anything_nothing_is_given_away(
-    shared_repo: MemoryRepository, told: str, connection: Connection
+    repo: MemoryRepository, told: str, connection: Connection
 ) -> None:
     alone = Profile("alone", {Keyword(): 1.0, Importance(): 0.0}, redistribute=True)
 
     for text in (STOP_WORDS, None):
-        hits = shared_repo.search(told, query_text=text, profile=alone, touch=False)
+        hits = repo.search(told, query_text=text, profile=alone, touch=False)
         assert [hit.score for hit in hits] == [0.0, 0.0, 0.0]
     only_words = {"keyword": 1.0}
     rows = recall(connection, "hybrid", told, query_text=STOP_WORDS, weights=only_words)
     assert [row["score"] for row in rows] == [0.0, 0.0, 0.0]
-
-
-def test_neutral_memories_of_one_age_come_by_relevance_alone(
-    shared_repo: MemoryRepository, agent: str
-) -> None:
-    texts = [f"{word} {number}" for number, word in enumerate(["tea", "lamp", "tea lamp"] * 9)]
-    shared_repo.add_many(
-        agent,
-        [
-            NewMemory(one, embedding=at(10.0 * (number % 7)), created_at=NOW)
-            for number, one in enumerate(texts)
-        ],
-    )
-    relevance = Profile("relevance", {Similarity(): 0.5, Keyword(): 0.5})
-    asked: dict[str, Any] = {"query_text": "tea lamp", "k": 27, "touch": False, "as_of": NOW}
-
-    by_default = shared_repo.search(agent, NORTH, **asked)
-    alone = shared_repo.search(agent, NORTH, **asked, profile=relevance)
-
-    assert [hit.memory.id for hit in by_default] == [hit.memory.id for hit in alone]
-    parts = profiles.hybrid.weights
-    assert parts["similarity"] == parts["keyword"]
-    assert parts["similarity"] + parts["keyword"] >= 0.85
-
-
-@pytest.mark.parametrize("moved", ["usefulness", "importance", "confidence"])
-def test_what_is_known_of_a_memory_moves_it_in_the_default(
-    shared_repo: MemoryRepository, agent: str, moved: str
-) -> None:
-    better, worse = shared_repo.add_many(
-        agent,
-        [
-            NewMemory("tea one", embedding=NORTH, created_at=NOW, **cast("Any", {moved: value}))
-            for value in (0.9, 0.1)
-        ],
-        duplicates="allow",
-    )
-    hits = shared_repo.search(agent, NORTH, query_text="tea", touch=False, as_of=NOW)
-
-    assert [hit.memory.id for hit in hits] == [better, worse]
 
 
 def test_it_is_a_part_of_the_profile(tmp_path: Any) -> None:

@@ -87,16 +87,6 @@ def test_each_query_is_ranked_among_its_own_owners_memories(world: World) -> Non
     assert together.profiles[1].overall.means == dict.fromkeys(METRICS, 1.0)
 
 
-def test_memories_of_another_owner_are_missing(world: World) -> None:
-    one, other = AGENTS[:2]
-    queries = [LabelledQuery(NORTH, world.ids[other][:1], agent_id=agent) for agent in (one, other)]
-
-    found = world.repo.evaluate(None, queries)
-
-    assert found.missing == 1
-    assert found.profiles[0].per_query["mrr"][0] == 0.0 < found.profiles[0].per_query["mrr"][1]
-
-
 def test_what_names_no_owner_is_about_the_agent_given(world: World) -> None:
     one, other = AGENTS[:2]
     unnamed = LabelledQuery(NORTH, world.ids[one][:1])
@@ -140,25 +130,16 @@ BAD: list[tuple[str | None, Any, list[str | None], str]] = [
 ]
 
 
-@pytest.mark.parametrize(("agent", "agents", "named", "message"), BAD, ids=lambda v: str(v)[:40])
-@pytest.mark.parametrize("method", ["evaluate", "tune"])
-def test_nobody_is_asked_who_was_not_named(
-    world: World, method: str, agent: Any, agents: Any, named: list[Any], message: str
-) -> None:
-    queries = [LabelledQuery(NORTH, [UUID(int=1)], agent_id=owner) for owner in named]
-
-    with pytest.raises(InputError, match=message):
-        getattr(world.repo, method)(agent, queries, agents=agents)
-
-
-def test_of_several_owners_nothing_is_left_in_a_transaction(world: World) -> None:
-    with world.engine.connect() as connection:
-        repo = MemoryRepository(connection)
-        repo.evaluate(None, world.queries[:6])
-        repo.tune(None, world.queries[:12], start=START, as_of=NOW)
-
-        assert connection.exec_driver_sql(TEMPORARY).all() == []
-        connection.rollback()
+def test_nobody_is_asked_who_was_not_named(world: World) -> None:
+    agents: Any
+    for agent, agents, named, message in BAD:
+        queries = [LabelledQuery(NORTH, [UUID(int=1)], agent_id=owner) for owner in named]
+        for method in (world.repo.evaluate, world.repo.tune):
+            with pytest.raises(InputError, match=message):
+                method(agent, queries, agents=agents)
+    for held_out in (0.05, 0.95):
+        with pytest.raises(InputError, match=rf"held_out {held_out} of 6 owners leaves one of the"):
+            world.repo.tune(None, world.queries, start=START, held_out=held_out)
 
 
 # Intervals
@@ -171,27 +152,19 @@ def samples(world: World, queries: Sequence[LabelledQuery]) -> tuple[Any, list[f
 
 
 def test_from_five_owners_on_intervals_are_over_owners(world: World) -> None:
-    several = [q for q in world.queries if q.agent_id in AGENTS[:FEWEST_OWNERS]]
-    found, sample = samples(world, several)
+    for number, over in ((FEWEST_OWNERS, "owners"), (FEWEST_OWNERS - 1, "queries")):
+        several = [q for q in world.queries if q.agent_id in AGENTS[:number]]
+        found, sample = samples(world, several)
 
-    scores = found.profiles[1].overall
-    [interval] = intervals([sample], 7, owners=[query.agent_id for query in several])
-    assert (scores.differences["ndcg"].low, scores.differences["ndcg"].high) == interval
-    assert (scores.owners, scores.intervals_over) == (5, "owners")
-    record = found.record()["baselines"][0]
-    assert (record["owners"], record["intervals_over"]) == (5, "owners")
-    of_group = record["by_group"][AGENTS[0]]
-    assert (of_group["owners"], of_group["intervals_over"]) == (1, "queries")
-
-
-def test_of_fewer_owners_they_are_over_queries(world: World) -> None:
-    several = [q for q in world.queries if q.agent_id in AGENTS[: FEWEST_OWNERS - 1]]
-    found, sample = samples(world, several)
-
-    scores = found.profiles[1].overall
-    [interval] = intervals([sample], 7)
-    assert (scores.differences["ndcg"].low, scores.differences["ndcg"].high) == interval
-    assert (scores.owners, scores.intervals_over) == (4, "queries")
+        scores = found.profiles[1].overall
+        owners = [query.agent_id for query in several] if over == "owners" else None
+        [interval] = intervals([sample], 7, owners=owners)
+        assert (scores.differences["ndcg"].low, scores.differences["ndcg"].high) == interval
+        assert (scores.owners, scores.intervals_over) == (number, over)
+        record = found.record()["baselines"][0]
+        assert (record["owners"], record["intervals_over"]) == (number, over)
+        of_group = record["by_group"][AGENTS[0]]
+        assert (of_group["owners"], of_group["intervals_over"]) == (1, "queries")
 
 
 # Baselines
@@ -222,24 +195,16 @@ def test_what_is_asked_is_measured_beside_the_baselines(world: World) -> None:
     assert baselines(world.repo, [*vectors, *texts], "trust") == ALL
 
 
-def test_baselines_are_compared_with_the_first_profile(world: World) -> None:
-    profile = Profile("meaning", {Similarity(): 1.0})
-    asked = world.repo.evaluate(None, world.queries, profiles=[WEIGHT, profile], as_of=NOW)
-    beside = world.repo.evaluate(None, world.queries, profiles=[WEIGHT], as_of=NOW)
-
-    first, second = beside.profiles[0], asked.profiles[1]
-    assert beside.baselines[0].profile.name == "similarity alone"
-    assert beside.baselines[0].overall.means == pytest.approx(second.overall.means)
-    mean = beside.baselines[0].overall.differences["mrr"].mean
-    assert mean == pytest.approx(second.overall.means["mrr"] - first.overall.means["mrr"])
-
-
 # Tuning
 
 
 @pytest.fixture(scope="module")
 def found(world: World) -> Tuning:
-    return world.repo.tune(None, world.queries, start=START, as_of=NOW)
+    with world.engine.connect() as connection:
+        found = MemoryRepository(connection).tune(None, world.queries, start=START, as_of=NOW)
+        assert connection.exec_driver_sql(TEMPORARY).all() == []
+        connection.rollback()
+    return found
 
 
 def test_no_owner_is_in_both_parts(found: Tuning) -> None:
@@ -270,12 +235,6 @@ def test_one_question_to_two_owners_is_two_questions(world: World) -> None:
         world.repo.tune(AGENTS[0], [replace(q, agent_id=None) for q in queries], start=START)
 
 
-@pytest.mark.parametrize("held_out", [0.05, 0.95])
-def test_each_part_needs_an_owner(world: World, held_out: float) -> None:
-    with pytest.raises(InputError, match=rf"held_out {held_out} of 6 owners leaves one of the two"):
-        world.repo.tune(None, world.queries, start=START, held_out=held_out)
-
-
 def test_what_does_worse_than_a_baseline_is_not_proposed(world: World) -> None:
     """Neither recency nor importance can do what similarity does."""
     start = Profile("start", {Recency(half_life=30): 0.9, Importance(): 0.1})
@@ -291,32 +250,38 @@ def test_what_does_worse_than_a_baseline_is_not_proposed(world: World) -> None:
     assert found.record()["proposed"] is False
 
 
-def worded(world: World, agent: str, *, by_words: bool) -> list[LabelledQuery]:
-    """Queries with words that say all, or nothing, of which memory answers them."""
+def worded(world: World) -> list[LabelledQuery]:
+    """Queries with words that say much of which memory answers them."""
     dice, queries = random.Random("words"), []
     planted = Profile("p", {Similarity(): 0.3, Keyword(): 0.6, Importance(): 0.1})
-    for number in range(24):
-        text = " ".join(dice.sample(WORDS, 3)) if by_words else f"nothing {number}"
-        asked = vector(dice)
+    for _ in range(24):
+        text, asked = " ".join(dice.sample(WORDS, 3)), vector(dice)
         hits = world.repo.search(
-            *(agent, asked), query_text=text, k=3, profile=planted, as_of=NOW, touch=False
+            *(AGENTS[0], asked), query_text=text, k=3, profile=planted, as_of=NOW, touch=False
         )
-        relevant = [hit.memory.id for hit in hits]
-        queries.append(LabelledQuery(asked, relevant, query_text=text))
+        queries.append(LabelledQuery(asked, [hit.memory.id for hit in hits], query_text=text))
     return queries
 
 
 def test_words_are_brought_in_where_they_tell(world: World) -> None:
     start = Profile("start", {Similarity(): 0.6, Importance(): 0.4})
 
-    found = world.repo.tune(
-        AGENTS[0], worded(world, AGENTS[0], by_words=True), start=start, as_of=NOW
-    )
+    queries = worded(world)
+
+    found = world.repo.tune(AGENTS[0], queries, start=start, as_of=NOW)
+    alone = world.repo.tune(
+        AGENTS[0], queries[:12], start=MEANING.renamed("meaning"), as_of=NOW
+    ).found
 
     assert list(found.found.weights) == ["similarity", "importance", "keyword"]
     assert 0.4 < found.found.weights["keyword"] < 0.8
     assert list(found.start.weights) == ["similarity", "importance"]
     assert found.proposed == found.found
+    assert alone.weights["keyword"] > 0.2
+    # A profile with words gets no second signal of them.
+    start = Profile("start", {Keyword(b=0.5): 0.5, Similarity(): 0.3, Usefulness(): 0.2})
+    found = world.repo.tune(AGENTS[0], queries[:12], start=start, as_of=NOW)
+    assert [*found.found.signals] == [*start.signals]
 
 
 def test_words_that_tell_nothing_are_left_out_again(world: World) -> None:
@@ -330,21 +295,3 @@ def test_words_that_tell_nothing_are_left_out_again(world: World) -> None:
 
     assert list(found.found.weights) == ["similarity", "importance"]
     assert sum(found.found.weights.values()) == pytest.approx(1)
-
-
-def test_one_signal_can_be_tuned_by_words(world: World) -> None:
-    queries = worded(world, AGENTS[0], by_words=True)[:12]
-
-    found = world.repo.tune(AGENTS[0], queries, start=MEANING.renamed("meaning"), as_of=NOW)
-
-    assert found.found.weights["keyword"] > 0.2
-
-
-def test_a_profile_with_words_gets_no_second_signal_of_them(world: World) -> None:
-    start = Profile("start", {Keyword(b=0.5): 0.5, Similarity(): 0.3, Usefulness(): 0.2})
-
-    found = world.repo.tune(
-        AGENTS[0], worded(world, AGENTS[0], by_words=True)[:12], start=start, as_of=NOW
-    )
-
-    assert [*found.found.signals] == [*start.signals]

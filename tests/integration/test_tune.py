@@ -16,7 +16,7 @@ from sqlalchemy import Engine, create_engine, text
 
 from pgrecall import LabelledQuery, MemoryRepository, NewMemory, Profile, Tuning, profiles
 from pgrecall.errors import DatabaseError, EmbedderRequired, InputError, InvalidVector, UnknownName
-from pgrecall.evaluation import METRICS, ProfileEvaluation
+from pgrecall.evaluation import METRICS
 from pgrecall.signals import (
     Clock,
     Confidence,
@@ -32,8 +32,7 @@ from pgrecall.signals import (
 from pgrecall.tuning import FEWEST
 from pgrecall.weight_search import ROUNDS
 from tests.conftest import DIMENSIONS, new_database
-from tests.integration.conftest import Transaction, repository_on
-from tests.integration.support import NORTH, NOW, at, before, shown, sql
+from tests.integration.support import NORTH, NOW, at, before, sql
 
 AGENT = "agent"
 UNKNOWN = UUID("00000000-0000-7000-8000-000000000000")
@@ -42,7 +41,6 @@ TEMPORARY = "SELECT relname FROM pg_class WHERE relpersistence = 't' AND relkind
 
 @dataclass(frozen=True)
 class World:
-    url: str
     engine: Engine
     repo: MemoryRepository
     ids: list[UUID]
@@ -54,7 +52,7 @@ def vector(dice: random.Random) -> list[float]:
 
 @pytest.fixture(scope="module")
 def world(server_url: str, template: str) -> Iterator[World]:
-    """70 memories of which trust, frequency and entities are alike."""
+    """50 memories of which trust, frequency and entities are alike."""
     dice = random.Random("tune")
     memories = [
         NewMemory(
@@ -69,7 +67,7 @@ def world(server_url: str, template: str) -> Iterator[World]:
             created_at=before(dice.uniform(0, 120)),
             tags=["old"] if number % 2 else [],
         )
-        for number in range(70)
+        for number in range(50)
     ]
     with new_database(server_url, template) as url:
         engine = create_engine(url)
@@ -77,21 +75,25 @@ def world(server_url: str, template: str) -> Iterator[World]:
         ids = repo.add_many(AGENT, memories)
         with engine.begin() as connection:  # a sum's last bit depends on the plan
             connection.exec_driver_sql("ANALYZE")
-        yield World(url, engine, repo, [*ids])
+        yield World(engine, repo, [*ids])
         engine.dispose()
 
 
 def labelled_by(
-    world: World, planted: Profile, number: int, *, among: int = 4, seed: int = 0
+    repo: MemoryRepository, planted: Profile, number: int, *, owner: str = AGENT, **more: Any
 ) -> list[LabelledQuery]:
     """Queries answered by what this profile ranks first."""
-    dice = random.Random(f"queries {seed}")
-    found = []
+    dice, found = random.Random("queries"), []
+    asked: dict[str, Any] = {
+        "k": 4,
+        "profile": planted,
+        "as_of": NOW,
+        "touch": False,
+        "strategy": "exact",
+    } | more
     for _ in range(number):
         query = vector(dice)
-        hits = world.repo.search(
-            AGENT, query, k=among, profile=planted, as_of=NOW, touch=False, strategy="exact"
-        )
+        hits = repo.search(owner, query, **asked)
         found.append(LabelledQuery(query, [hit.memory.id for hit in hits]))
     return found
 
@@ -100,6 +102,15 @@ def tuned(world: World, queries: Sequence[LabelledQuery], start: Profile, **more
     return world.repo.tune(AGENT, queries, start=start, **{"as_of": NOW, **more})
 
 
+@pytest.fixture
+def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A short search, where it does not matter how good what it finds is."""
+    for name, value in (("BY_CHANCE", 12), ("ROUNDS_OF_EACH", 1), ("LAST_ROUNDS", 2)):
+        monkeypatch.setattr(f"pgrecall.weight_search.{name}", value)
+
+
+quickly = pytest.mark.usefixtures("quick")
+
 START = Profile("start", {Similarity(): 0.2, Usefulness(): 0.2, Importance(): 0.6})
 PLANTED = START.with_weights(similarity=0.5, usefulness=0.2, importance=0.3).renamed("planted")
 AGING = Profile("aging", {Similarity(): 0.3, Recency(half_life=90.0): 0.4, Importance(): 0.3})
@@ -107,18 +118,12 @@ AGING = Profile("aging", {Similarity(): 0.3, Recency(half_life=90.0): 0.4, Impor
 
 @pytest.fixture(scope="module")
 def queries(world: World) -> list[LabelledQuery]:
-    return labelled_by(world, PLANTED, 60)
+    return labelled_by(world.repo, PLANTED, 60)
 
 
 @pytest.fixture(scope="module")
 def found(world: World, queries: list[LabelledQuery]) -> Tuning:
     return tuned(world, queries, START, seed=5)
-
-
-@pytest.fixture(scope="module")
-def few(world: World, queries: list[LabelledQuery]) -> Tuning:
-    """Found by a dozen queries, where only what happens to them matters."""
-    return tuned(world, queries[:12], START)
 
 
 def half_life_of(profile: Profile) -> float:
@@ -128,24 +133,12 @@ def half_life_of(profile: Profile) -> float:
 # What is planted
 
 
-@pytest.mark.parametrize("weights", [None, (0.3, 0.6, 0.1), (0.8, 0.05, 0.15)], ids=str)
-def test_planted_weights_are_found_again(
-    world: World, found: Tuning, weights: tuple[float, ...] | None
-) -> None:
-    planted = PLANTED
-    if weights is not None:
-        planted = PLANTED.with_weights(**dict(zip(PLANTED.weights, weights, strict=True)))
-        found = tuned(world, labelled_by(world, planted, 60), START)
-
-    assert found.found.weights == pytest.approx(planted.weights, abs=0.06)
+def test_planted_weights_are_found_again(found: Tuning) -> None:
+    assert found.found.weights == pytest.approx(PLANTED.weights, abs=0.06)
     assert (found.verdict, found.proposed) == ("better", found.found)
     assert found.difference.low > 0
+    assert [one.profile for one in found.held_out.profiles] == [START, found.found]
     assert found.held_out.profiles[1].overall.means["ndcg"] > 0.9
-
-
-def aging(curve: Curve) -> Profile:
-    recency = Recency(half_life=90.0, curve=curve, clock=Clock.LATEST)
-    return Profile("aging", {Similarity(): 0.3, recency: 0.4, Importance(): 0.3})
 
 
 @pytest.mark.parametrize(
@@ -153,77 +146,55 @@ def aging(curve: Curve) -> Profile:
 )
 def test_a_planted_half_life_is_found_again(world: World, days: float, curve: Curve) -> None:
     """Within a factor: a longer half-life with more weight ranks much the same."""
-    start = aging(curve)
+    recency = Recency(half_life=90.0, curve=curve, clock=Clock.LATEST)
+    start = Profile("aging", {Similarity(): 0.3, recency: 0.4, Importance(): 0.3})
+    asked = labelled_by(world.repo, start.with_half_life(days), 30, k=5)
 
-    found = tuned(world, labelled_by(world, start.with_half_life(days), 60, among=5), start)
+    found = tuned(world, asked, start)
 
     assert days / 2 < half_life_of(found.found) < days * 2
     assert found.found.weights == pytest.approx(start.weights, abs=0.15)
-    assert found.held_out.profiles[1].overall.means["ndcg"] > 0.97
-    assert found.verdict == "better"
+    assert found.held_out.profiles[1].overall.means["ndcg"] > 0.95
 
 
-def test_a_short_half_life_is_found_again_with_any_seed(world: World) -> None:
-    start = aging(Curve.EXPONENTIAL)
-    queries = labelled_by(world, start.with_half_life(4.0), 40, among=5)
+def test_queries_are_asked_about_their_own_moments(world: World) -> None:
+    planted, dice = AGING.with_half_life(10), random.Random("moments")
+    queries = []
+    for number in range(40):
+        query, moment = vector(dice), before(dice.uniform(0, 60)) if number % 3 else None
+        hits = world.repo.search(
+            AGENT, query, k=4, profile=planted, as_of=moment or NOW, touch=False
+        )
+        queries.append(LabelledQuery(query, [hit.memory.id for hit in hits], as_of=moment))
 
-    half_lives = [half_life_of(tuned(world, queries, start, seed=seed).found) for seed in (0, 1)]
+    found = tuned(world, queries, AGING)
 
-    assert all(2 < half_life < 8 for half_life in half_lives), half_lives
+    assert 5 < half_life_of(found.found) < 20
+    assert found.held_out.profiles[1].overall.means["ndcg"] > 0.95
 
 
-@pytest.mark.parametrize(
-    "start",
-    [
-        profiles.trust,
-        Profile("linear", {Similarity(): 0.5, Recency(half_life=30, curve=Curve.LINEAR): 0.5}),
-    ],
-    ids=lambda start: start.name,
-)
-def test_a_half_life_may_be_a_whole_number(
-    world: World, queries: list[LabelledQuery], start: Profile
+@quickly
+def test_a_half_life_may_be_a_whole_number_and_a_rate_become_one(
+    world: World, queries: list[LabelledQuery]
 ) -> None:
-    assert tuned(world, queries[:12], start).start == start
+    linear = Profile("linear", {Similarity(): 0.5, Recency(half_life=30, curve=Curve.LINEAR): 0.5})
+    rate = Profile("rate", {Similarity(): 0.5, Recency(rate=0.005): 0.5})
+    for start in (profiles.trust, linear):
+        assert tuned(world, queries[:12], start).start == start
 
-
-def test_a_rate_may_become_a_half_life(world: World) -> None:
-    start = Profile("rate", {Similarity(): 0.5, Recency(rate=0.005): 0.5})
-
-    found = tuned(world, labelled_by(world, start.with_half_life(10), 60), start).found
+    found = tuned(world, labelled_by(world.repo, rate.with_half_life(10), 24), rate).found
 
     [recency] = [signal for signal in found.signals if isinstance(signal, Recency)]
     assert recency.rate is None
     assert recency.half_life == pytest.approx(10, rel=1.2)
 
 
-def test_memories_without_an_embedding_do_not_disturb(world: World, agent: str) -> None:
-    dice, start = random.Random(agent), profiles.last_access
-    memories = [
-        NewMemory(
-            f"{n}",
-            embedding=vector(dice) if n % 3 else None,
-            importance=dice.random(),
-            created_at=before(dice.uniform(0, 100)),
-        )
-        for n in range(60)
-    ]
-    ids = world.repo.add_many(agent, memories)
-    queries = [LabelledQuery(vector(dice), dice.sample(ids, 3)) for _ in range(20)]
-
-    found = world.repo.tune(agent, queries, start=start, as_of=NOW)
-
-    evaluated = world.repo.evaluate(agent, queries, profiles=[start], as_of=NOW)
-    parts = [part.profiles[0].per_query["ndcg"] for part in (found.training, found.held_out)]
-    assert sorted([*parts[0], *parts[1]]) == pytest.approx(
-        sorted(evaluated.profiles[0].per_query["ndcg"])
-    )
-
-
 # What is proposed
 
 
+@quickly
 def test_nothing_is_proposed_where_the_start_is_the_truth(world: World) -> None:
-    found = tuned(world, labelled_by(world, START, 60), START)
+    found = tuned(world, labelled_by(world.repo, START, 24), START)
 
     assert found.found == START.renamed("start_tuned")
     assert (found.verdict, found.proposed) == ("no better", None)
@@ -231,86 +202,60 @@ def test_nothing_is_proposed_where_the_start_is_the_truth(world: World) -> None:
     assert found.held_out.profiles[0].overall.means == dict.fromkeys(METRICS, 1.0)
 
 
-def noise(world: World, number: int, seed: int) -> list[LabelledQuery]:
-    dice = random.Random(f"noise {seed}")
-    return [LabelledQuery(vector(dice), dice.sample(world.ids, 4)) for _ in range(number)]
+@quickly
+def test_few_queries_are_thin_evidence_and_the_same_seed_finds_the_same(
+    world: World, queries: list[LabelledQuery]
+) -> None:
+    few, other = (tuned(world, queries[:12], START, seed=seed) for seed in (0, 4))
+    again = tuned(world, queries[:12], START, k=np.int64(10), seed=np.int64(0))
 
-
-def mean_ndcg(evaluation: ProfileEvaluation) -> float:
-    return evaluation.overall.means["ndcg"]
-
-
-def test_of_noise_nothing_is_believed(world: World) -> None:
-    """Only what did better on the held-out part is proposed, and by noise never clearly."""
-    verdicts = set()
-    for seed in range(4):
-        found = tuned(world, noise(world, 12, seed), profiles.five_factor, seed=seed)
-        start, its = map(mean_ndcg, found.held_out.profiles)
-        best = max(map(mean_ndcg, found.held_out.baselines))
-        assert found.verdict != "better"
-        assert (found.proposed is None) == (its <= start or its < best)
-        assert found.training.profiles[1].overall.means["mrr"] > 0
-        verdicts.add(found.verdict)
-
-    assert "no better" in verdicts
-
-
-def test_few_queries_are_thin_evidence(few: Tuning) -> None:
     assert few.held_out.profiles[1].overall.queries == 6 < FEWEST
     assert few.difference.low > 0
     assert (few.verdict, few.proposed) == ("thin", few.found)
+    assert few == again
+    assert few.held_out != other.held_out
+    assert json.loads(json.dumps(again.record())) == again.record()
 
 
-@pytest.mark.parametrize(("share", "kept_back"), [(0.25, 5), (0.06, 1), (0.96, 19)])
-def test_the_parts_are_what_was_asked_for(
-    world: World, queries: list[LabelledQuery], share: float, kept_back: int
-) -> None:
-    found = tuned(world, queries[:20], START, held_out=share, k=3)
+@quickly
+def test_the_parts_are_what_was_asked_for(world: World, queries: list[LabelledQuery]) -> None:
+    for share, kept_back in ((0.25, 5), (0.06, 1), (0.96, 19)):
+        found = tuned(world, queries[:20], START, held_out=share, k=3)
 
-    sizes = [part.profiles[1].overall.queries for part in (found.training, found.held_out)]
-    assert sizes == [20 - kept_back, kept_back]
-    assert found.held_out.k == 3
-
-
-def test_both_parts_are_told_as_evaluate_tells_them(
-    world: World, queries: list[LabelledQuery], found: Tuning
-) -> None:
-    whole = world.repo.evaluate(
-        AGENT, queries, profiles=[START, found.found], as_of=NOW, seed=5
-    ).profiles
-    for number in range(2):
-        parts = [part.profiles[number] for part in (found.training, found.held_out)]
-        for name in METRICS:
-            values = [value for part in parts for value in part.per_query[name]]
-            assert sorted(values) == pytest.approx(sorted(whole[number].per_query[name]))
-    assert found.start == START
-    assert [one.profile for one in found.held_out.profiles] == [START, found.found]
+        sizes = [part.profiles[1].overall.queries for part in (found.training, found.held_out)]
+        assert sizes == [20 - kept_back, kept_back]
+        assert found.held_out.k == 3
 
 
 def test_the_record_says_all_in_plain_values(found: Tuning) -> None:
     record = found.record()
 
-    assert list(record) == ["verdict", "proposed", "start", "found", "training", "held_out"]
+    assert list(record) == [
+        "verdict",
+        "proposed",
+        "start",
+        "found",
+        "training",
+        "held_out",
+        "floor",
+    ]
     assert (record["verdict"], record["proposed"]) == ("better", True)
-    assert record["found"]["name"] == "start_tuned"
+    assert record["found"]["name"] == found.found.name == "start_tuned"
     assert record["found"]["signals"]["similarity"]["weight"] == found.found.weights["similarity"]
     assert record["held_out"]["profiles"][1]["queries"] == 30
-
-
-def test_found_weights_have_three_decimals(found: Tuning) -> None:
     assert all(weight == round(weight, 3) for weight in found.found.weights.values())
-    assert found.found.name == "start_tuned"
 
 
 # Copies of a question
 
 
+@quickly
 def test_copies_of_a_vector_are_kept_back_together(
     world: World, queries: list[LabelledQuery]
 ) -> None:
     copies = [replace(query, group=f"{n}") for n, query in enumerate(queries[:20]) for _ in "abc"]
 
-    found = tuned(world, copies, START, seed=3)
+    found, alone = (tuned(world, some, START, seed=3) for some in (copies, queries[:20]))
 
     parts = [
         {name: scores.queries for name, scores in part.profiles[0].by_group.items()}
@@ -320,18 +265,8 @@ def test_copies_of_a_vector_are_kept_back_together(
     assert not parts[0].keys() & parts[1].keys()
     assert {*parts[0].values(), *parts[1].values()} == {3}
     assert (found.questions, found.verdict) == (10, "thin")
-
-
-def test_without_copies_the_parts_are_those_of_the_queries_alone(
-    world: World, queries: list[LabelledQuery]
-) -> None:
-    one, copied = (
-        tuned(world, some, START, seed=3) for some in (queries[:20], [*queries[:20], *queries[:20]])
-    )
-
-    for name in METRICS:
-        alone, twice = (found.held_out.profiles[0].per_query[name] for found in (one, copied))
-        assert [*alone, *alone] == pytest.approx(twice)
+    once, thrice = (one.held_out.profiles[0].per_query["ndcg"] for one in (alone, found))
+    assert [value for value in once for _ in "abc"] == pytest.approx(thrice)
 
 
 class Letters:
@@ -346,95 +281,49 @@ class Letters:
 
 def test_copies_of_a_text_differ_in_case_and_spaces(world: World) -> None:
     repo = MemoryRepository(world.engine, embedder=Letters())
-    texts = [
-        *(f"The Straße no {n}" for n in range(12)),
-        *(f" the  STRASSE\tno {n}" for n in range(12)),
-    ]
-    queries = [LabelledQuery(text, world.ids[:2], group=text[-2:].strip()) for text in texts]
+    texts = [f"The Straße no {n}" for n in range(9)] + [f" the  STRASSE\tno {n}" for n in range(9)]
 
-    found = repo.tune(AGENT, queries, start=START, as_of=NOW)
-
-    sides = [part.profiles[0].by_group for part in (found.training, found.held_out)]
-    assert [len(side) for side in sides] == [6, 6]
-    assert not sides[0].keys() & sides[1].keys()
-    assert found.questions == 6
+    with pytest.raises(InputError, match=r"got 9 different ones among 18"):
+        repo.tune(AGENT, [LabelledQuery(text, world.ids[:2]) for text in texts], start=START)
 
 
+@quickly
 def test_one_vector_with_other_words_is_another_question(world: World) -> None:
     words = [LabelledQuery(NORTH, world.ids[:1], query_text=f"word {n}") for n in range(10)]
     entities = [LabelledQuery(None, world.ids[:1], query_entities=[f"E{n}"]) for n in range(10)]
-    start = START.renamed("any")
 
-    assert tuned(world, words, start, held_out=0.3).questions == 3
-    assert tuned(world, entities, start, held_out=0.3).questions == 3
-
-
-def test_copies_count_once_towards_the_fewest(world: World, queries: list[LabelledQuery]) -> None:
-    with pytest.raises(InputError, match=r"at least 10 .* got 9 different ones among 36"):
-        tuned(world, queries[:9] * 4, START)
+    assert tuned(world, words, START, held_out=0.3).questions == 3
+    assert tuned(world, entities, START, held_out=0.3).questions == 3
 
 
 # What stays as it is
 
 
-def test_the_same_seed_finds_the_same(
-    world: World, queries: list[LabelledQuery], few: Tuning
-) -> None:
-    again, other = (tuned(world, queries[:12], START, seed=seed) for seed in (0, 4))
-
-    assert few == again
-    assert few.held_out != other.held_out
-
-
-def test_both_repositories_tune_alike(
-    world: World, queries: list[LabelledQuery], few: Tuning
-) -> None:
-    apart = repository_on("async", world.url)
-
-    assert apart.tune(AGENT, queries[:12], start=START, as_of=NOW) == few
-
-
-FROZEN = Profile(
-    "frozen",
-    {
-        Similarity(): 0.1,
-        Usefulness(): 0.2,
-        Importance(): 0.35,
-        Frequency(): 0.125,
-        Trust(): 0.125,
-        EntityOverlap(): 0.1,
-    },
-)
-
-
-def test_signals_that_tell_nothing_apart_keep_their_weights(
+@quickly
+def test_signals_that_tell_nothing_apart_keep_their_weights_to_the_bit(
     world: World, queries: list[LabelledQuery]
 ) -> None:
-    found = tuned(world, queries, FROZEN)
-
-    for name in ("frequency", "trust", "entity_overlap"):
-        assert found.found.weights[name] == FROZEN.weights[name]
-    free = {name: found.found.weights[name] / 0.65 for name in PLANTED.weights}
-    assert free == pytest.approx(PLANTED.weights, abs=0.08)
-    assert found.verdict == "better"
-
-
-def test_a_frozen_weight_is_not_rounded_either(world: World, queries: list[LabelledQuery]) -> None:
-    third = Profile("third", {Trust(): 1 / 3, Similarity(): 1 / 6, Importance(): 1 / 2})
-    largest = Profile(
-        "largest",
-        {Trust(): 0.5, Similarity(): 0.1, Usefulness(): 0.1, Importance(): 0.2, Confidence(): 0.1},
+    half = Profile(
+        "half",
+        {
+            Similarity(): 0.1,
+            Usefulness(): 0.1,
+            Importance(): 0.2,
+            Confidence(): 0.1,
+            Frequency(): 1 / 6,
+            Trust(): 1 / 6,
+            EntityOverlap(): 1 / 6,
+        },
     )
-    weights = [tuned(world, queries[:12], third).found.weights["trust"]]
-    weights += [
-        tuned(world, queries[:12], largest, seed=seed).found.weights["trust"] for seed in (0, 1)
-    ]
+    largest = Profile("largest", {Trust(): 0.5, Similarity(): 0.1, Importance(): 0.4})
+    for start, frozen in ((half, {"frequency", "trust", "entity_overlap"}), (largest, {"trust"})):
+        found = tuned(world, queries[:12], start).found
+        kept = {name for name, weight in found.weights.items() if weight == start.weights[name]}
+        assert kept == frozen
 
-    assert weights == [1 / 3, 0.5, 0.5]
 
-
-def of_one_age(world: World, agent: str) -> tuple[list[LabelledQuery], Profile]:
-    """Queries about memories that are all equally old, and a profile that could do better."""
+@quickly
+def test_recency_of_what_is_of_one_age_stays_as_it_is(world: World, agent: str) -> None:
     dice = random.Random("one age")
     memories = [
         NewMemory(f"{n}", embedding=vector(dice), importance=dice.random(), created_at=before(9))
@@ -442,24 +331,16 @@ def of_one_age(world: World, agent: str) -> tuple[list[LabelledQuery], Profile]:
     ]
     world.repo.add_many(agent, memories)
     planted = AGING.with_weights(similarity=0.65, recency=0.3, importance=0.05)
-    found = []
-    for _ in range(20):
-        query = vector(dice)
-        hits = world.repo.search(agent, query, k=4, profile=planted, as_of=NOW, touch=False)
-        found.append(LabelledQuery(query, [hit.memory.id for hit in hits]))
-    return found, AGING.with_weights(similarity=0.1, recency=0.3, importance=0.6)
+    start = AGING.with_weights(similarity=0.1, recency=0.3, importance=0.6)
 
-
-@pytest.mark.parametrize("seed", [0, 1])
-def test_recency_of_what_is_of_one_age_stays_as_it_is(world: World, agent: str, seed: int) -> None:
-    queries, start = of_one_age(world, agent)
-
-    found = world.repo.tune(agent, queries, start=start, as_of=NOW, seed=seed).found
+    asked = labelled_by(world.repo, planted, 20, owner=agent)
+    found = world.repo.tune(agent, asked, start=start, as_of=NOW).found
 
     assert (found.weights["recency"], half_life_of(found)) == (0.3, 90)
-    assert found.weights["similarity"] > 0.5
+    assert found.weights["similarity"] > 0.4
 
 
+@quickly
 def test_recency_tells_known_from_unknown_ages(world: World, agent: str) -> None:
     dice = random.Random("unknown ages")
     memories = [
@@ -475,55 +356,41 @@ def test_recency_tells_known_from_unknown_ages(world: World, agent: str) -> None
     assert found.found.weights["recency"] > 0.2
 
 
-BY_TYPE = Recency(half_life=60, half_lives_by_type=(("task", 2.0),))
-BY_TIER = Recency(half_life=90, half_lives_by_tier=(("short", 5.0), ("medium", 20.0)))
+@quickly
+def test_half_lives_by_tier_or_type_stay(world: World) -> None:
+    by_type = Recency(half_life=60, half_lives_by_type=(("task", 2.0),))
+    by_tier = Recency(half_life=90, half_lives_by_tier=(("short", 5.0), ("medium", 20.0)))
+    for recency in (by_type, by_tier):
+        start = Profile("start", {Similarity(): 0.2, recency: 0.2, Importance(): 0.6})
+        planted = start.with_weights(similarity=0.5, recency=0.4, importance=0.1)
+
+        found = tuned(world, labelled_by(world.repo, planted, 24), start)
+
+        assert [*found.found.signals] == [*start.signals]
+        assert found.found.weights["importance"] < 0.4
 
 
-@pytest.mark.parametrize("recency", [BY_TIER, BY_TYPE], ids=["tier", "type"])
-def test_half_lives_by_tier_or_type_stay(world: World, recency: Recency) -> None:
-    start = Profile("start", {Similarity(): 0.2, recency: 0.2, Importance(): 0.6})
-    planted = start.with_weights(similarity=0.5, recency=0.4, importance=0.1)
-
-    found = tuned(world, labelled_by(world, planted, 60), start)
-
-    assert [*found.found.signals] == [*start.signals]
-    assert found.found.weights == pytest.approx(planted.weights, abs=0.08)
-    assert found.verdict == "better"
-
-
+@quickly
 def test_filters_narrow_what_is_tuned_by(world: World) -> None:
-    queries = []
-    for query in labelled_by(world, PLANTED, 24):
-        hits = world.repo.search(
-            AGENT, query.query, k=4, profile=PLANTED, as_of=NOW, touch=False, tags=["old"]
-        )
-        queries.append(replace(query, relevant=[hit.memory.id for hit in hits]))
+    queries = labelled_by(world.repo, PLANTED, 24, tags=["old"])
 
-    with_filter = tuned(world, queries, START, tags=["old"])
+    by_name = tuned(world, queries, START, tags=["old"])
     by_sql = tuned(world, queries, START, where=world.repo.memories.c.tags.contains(["old"]))
 
-    assert with_filter.held_out.profiles[1].overall.means["ndcg"] > 0.9
-    assert with_filter.found.weights == pytest.approx(PLANTED.weights, abs=0.06)
-    assert by_sql.found == with_filter.found
+    assert by_name.held_out.profiles[1].overall.means["ndcg"] > 0.9
+    assert tuned(world, queries, START).held_out.profiles[1].overall.means["ndcg"] < 0.8
+    assert by_sql.found == by_name.found
 
 
+@quickly
 def test_memories_of_teams_are_tuned_by_too(shared_repo: MemoryRepository, agent: str) -> None:
     dice = random.Random("teams")
-    shared_repo.teams.add_many(
-        agent,
-        [
-            NewMemory(
-                f"{n}", embedding=vector(dice), importance=dice.random(), created_at=before(9)
-            )
-            for n in range(60)
-        ],
-    )
-    asked = [vector(dice) for _ in range(20)]
-    queries = [
-        LabelledQuery(query, [hit.memory.id for hit in hits])
-        for query in asked
-        if (hits := shared_repo.teams.search(agent, query, k=4, profile=PLANTED, touch=False))
+    memories = [
+        NewMemory(f"{n}", embedding=vector(dice), importance=dice.random(), created_at=before(9))
+        for n in range(60)
     ]
+    shared_repo.teams.add_many(agent, memories)
+    queries = labelled_by(shared_repo.teams, PLANTED, 20, owner=agent, as_of=None)
 
     with_team = shared_repo.tune(agent, queries, start=START, teams=[agent], as_of=NOW)
     of_team = shared_repo.teams.tune(agent, queries, start=START, as_of=NOW)
@@ -532,105 +399,55 @@ def test_memories_of_teams_are_tuned_by_too(shared_repo: MemoryRepository, agent
     assert with_team.found.weights != START.weights
 
 
-def test_queries_are_asked_about_their_own_moments(world: World) -> None:
-    planted, dice = AGING.with_half_life(10), random.Random("moments")
-    queries = []
-    for number in range(60):
-        query, moment = vector(dice), before(dice.uniform(0, 60)) if number % 3 else None
-        hits = world.repo.search(
-            AGENT, query, k=4, profile=planted, as_of=moment or NOW, touch=False
-        )
-        queries.append(LabelledQuery(query, [hit.memory.id for hit in hits], as_of=moment))
-
-    found = tuned(world, queries, AGING)
-
-    assert 5 < half_life_of(found.found) < 20
-    assert found.held_out.profiles[1].overall.means["ndcg"] > 0.95
-
-
-def test_a_profile_may_be_named(world: World, queries: list[LabelledQuery]) -> None:
-    found = world.repo.tune(AGENT, queries[:10], start="half_life", as_of=NOW)
-
-    assert found.start == profiles.half_life
-    assert found.found.name == "half_life_tuned"
-    assert world.repo.tune(AGENT, queries[:10], as_of=NOW).start == profiles.DEFAULT
-
-
-def test_what_is_known_only_of_other_memories_proposes_nothing(world: World) -> None:
-    dice = random.Random("unknown")
-    queries = [LabelledQuery(vector(dice), [uuid4()]) for _ in range(12)]
-
-    found = tuned(world, queries, START)
-
-    assert found.training.missing + found.held_out.missing == 12
-    assert (found.verdict, found.found.weights) == ("no better", START.weights)
-
-
-@pytest.mark.parametrize("memories", [0, 1])
+@quickly
 def test_where_there_is_nothing_to_tell_apart_the_start_stays(
-    shared_repo: MemoryRepository, agent: str, memories: int
+    world: World, shared_repo: MemoryRepository, agent: str
 ) -> None:
-    for number in range(memories):
-        shared_repo.add(agent, NewMemory(f"{number}", embedding=NORTH))
+    dice = random.Random("unknown")
+    of_others = [LabelledQuery(vector(dice), [uuid4()]) for _ in range(12)]
     queries = [LabelledQuery(at(degrees), [UNKNOWN]) for degrees in range(10)]
+    told: list[tuple[int, int]] = []
 
-    found = shared_repo.tune(agent, queries, start=START)
+    def tell(*progress: int) -> None:
+        told.append(progress)  # type: ignore[arg-type]
 
-    assert (found.verdict, found.found.weights) == ("no better", START.weights)
+    none = shared_repo.tune(agent, queries, start=START, on_progress=tell)
+    shared_repo.add(agent, NewMemory("one", embedding=NORTH))
+    one = shared_repo.tune(agent, queries, start=START)
+    unknown = tuned(world, of_others, START)
+
+    assert told[-1][0] == told[-1][1]
+    assert unknown.training.missing + unknown.held_out.missing == 12
+    for found in (none, one, unknown):
+        assert (found.verdict, found.found.weights) == ("no better", START.weights)
 
 
 # Progress, and what is left behind
 
 
-def test_progress_is_told_to_its_end(world: World, queries: list[LabelledQuery]) -> None:
-    told: list[tuple[int, int]] = []
-
-    tuned(world, queries[:12], START, on_progress=lambda done, of: told.append((done, of)))
-
-    rounds = len(told) - 1
-    assert 10 < rounds <= ROUNDS
-    assert told == [*((done, ROUNDS) for done in range(1, rounds + 1)), (ROUNDS, ROUNDS)]
-
-
-def test_progress_is_told_to_its_end_where_there_is_nothing_to_do(
-    shared_repo: MemoryRepository, agent: str
-) -> None:
-    told: list[tuple[int, int]] = []
-
-    shared_repo.tune(
-        agent,
-        [LabelledQuery(at(number), [UNKNOWN]) for number in range(10)],
-        start=START,
-        on_progress=lambda done, of: told.append((done, of)),
-    )
-
-    assert told
-    assert told[-1][0] == told[-1][1]
-
-
-def test_no_retrieval_is_counted_and_nothing_is_left(
+def test_progress_is_told_to_its_end_and_nothing_is_left_or_counted(
     world: World, queries: list[LabelledQuery]
 ) -> None:
+    told: list[tuple[int, int]] = []
     with world.engine.connect() as connection:
         repo = MemoryRepository(connection)
-        repo.tune(AGENT, queries[:12], start=START, as_of=NOW)
-
+        one, again = (
+            repo.tune(
+                *(AGENT, queries[:12]),
+                start=START,
+                as_of=NOW,
+                on_progress=lambda done, of: told.append((done, of)),
+            )
+            for _ in range(2)
+        )
         left = connection.exec_driver_sql(TEMPORARY).all()
         connection.commit()
 
-    assert left == []
+    rounds = len(told) // 2 - 1
+    assert 10 < rounds <= ROUNDS
+    assert told == [*((done, ROUNDS) for done in range(1, rounds + 1)), (ROUNDS, ROUNDS)] * 2
+    assert (one, left) == (again, [])
     assert sql(world.engine, "SELECT * FROM pgrecall.memory_usage") == []
-
-
-def test_within_a_transaction_of_the_callers_it_can_be_repeated(transaction: Transaction) -> None:
-    def work(repo: MemoryRepository) -> None:
-        dice = random.Random(1)
-        ids = repo.add_many(AGENT, [NewMemory(f"{n}", embedding=vector(dice)) for n in range(10)])
-        queries = [LabelledQuery(vector(dice), [id_]) for id_ in ids]
-        one, again = (repo.tune(AGENT, queries, as_of=NOW) for _ in range(2))
-        assert one == again
-
-    transaction(work, commit=True)
 
 
 class Enough(Exception):
@@ -648,19 +465,11 @@ def test_what_on_progress_raises_leaves_a_transaction_usable(
         repo = MemoryRepository(connection)
         with pytest.raises(Enough):
             repo.tune(AGENT, queries[:12], start=START, as_of=NOW, on_progress=stop)
+        assert connection.exec_driver_sql(TEMPORARY).all() == []
         try:
             repo.evaluate(AGENT, queries[:1], as_of=NOW)
         finally:
             connection.rollback()
-
-
-def test_what_on_progress_raises_leaves_an_engine_usable(
-    world: World, queries: list[LabelledQuery]
-) -> None:
-    with pytest.raises(Enough):
-        tuned(world, queries[:12], START, on_progress=stop)
-
-    assert tuned(world, queries[:12], START).start == START
 
 
 async def told(done: int, of: int) -> None:
@@ -673,19 +482,16 @@ class Teller:
 
 
 @pytest.mark.parametrize("on_progress", [told, Teller(), partial(told), lambda *n: told(*n)])
-@pytest.mark.parametrize("kind", ["sync", "async"])
-@pytest.mark.filterwarnings("error")
 def test_progress_cannot_be_awaited_and_says_so(
-    world: World, queries: list[LabelledQuery], kind: str, on_progress: Any
+    world: World, queries: list[LabelledQuery], on_progress: Any
 ) -> None:
-    repo = repository_on(kind, world.url)
-
     with pytest.raises(InputError, match="cannot be awaited; pass a plain function"):
-        repo.tune(AGENT, queries[:12], start=START, as_of=NOW, on_progress=on_progress)
+        tuned(world, queries[:12], START, on_progress=on_progress)
 
 
+@quickly
 def test_what_a_failure_leaves_on_an_autocommit_connection_does_no_harm(
-    world: World, queries: list[LabelledQuery], few: Tuning, monkeypatch: pytest.MonkeyPatch
+    world: World, queries: list[LabelledQuery], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fails(*_: Any) -> Any:
         return text("SELECT 1 / 0")
@@ -702,22 +508,12 @@ def test_what_a_failure_leaves_on_an_autocommit_connection_does_no_harm(
         found = repo.tune(AGENT, queries[:12], start=START, as_of=NOW)
 
         assert connection.exec_driver_sql(TEMPORARY).all() == []
-    assert found == few
-
-
-def test_the_numbers_of_other_libraries_are_taken(
-    world: World, queries: list[LabelledQuery], few: Tuning
-) -> None:
-    found = tuned(world, queries[:12], START, k=np.int64(10), seed=np.int64(0))
-
-    assert found == few
-    assert json.loads(json.dumps(found.record())) == found.record()
+    assert found == tuned(world, queries[:12], START)
 
 
 # Bad input
 
 
-NAIVE = NOW.replace(tzinfo=None)
 GOOD = LabelledQuery(NORTH, [UNKNOWN])
 TEN = [replace(GOOD, query=at(number)) for number in range(10)]
 ONE_SIGNAL = Profile("alone", {Similarity(): 1.0})
@@ -726,61 +522,36 @@ BAD: list[tuple[dict[str, Any], type[InputError], str]] = [
     ({"agent_id": ""}, InputError, r"agent_id must not be empty"),
     ({"queries": []}, InputError, r"there is no labelled query"),
     ({"queries": TEN[:9]}, InputError, r"at least 10 labelled queries, got 9"),
-    ({"queries": "tea"}, InputError, r"queries.*str"),
+    ({"queries": TEN[:9] * 4}, InputError, r"at least 10 .* got 9 different ones among 36"),
     ({"queries": [replace(GOOD, relevant=())]}, InputError, r"no labelled query names a memory"),
     ({"queries": [*TEN, replace(GOOD, query="tea")]}, EmbedderRequired, r"embedder"),
     ({"queries": [*TEN, replace(GOOD, query=[1.0])]}, InvalidVector, r"query 10: "),
     ({"start": "six_factor"}, UnknownName, r"six_factor.*five_factor"),
     ({"start": None}, InputError, r"profile.*NoneType"),
-    ({"start": [profiles.trust]}, InputError, r"profile.*list"),
     ({"start": ONE_SIGNAL}, InputError, r"'alone' has nothing to tune"),
     ({"k": 0}, InputError, r"k must lie within 1"),
-    ({"k": 2.0}, InputError, r"k must be a whole number"),
     ({"held_out": 0}, InputError, r"held_out 0 of 10 queries leaves one of the two parts empty"),
     ({"held_out": 1}, InputError, r"held_out 1 of 10 queries leaves one"),
     ({"held_out": 0.01}, InputError, r"held_out 0\.01 of 10 queries leaves one"),
     ({"held_out": 1.5}, InputError, r"held_out must lie within 0 and 1"),
-    ({"held_out": -0.5}, InputError, r"held_out must lie within 0 and 1"),
     ({"held_out": float("nan")}, InputError, r"held_out.*nan"),
-    ({"held_out": "half"}, InputError, r"held_out must be a number"),
     ({"held_out": None}, InputError, r"held_out must be a number"),
-    ({"as_of": NAIVE}, InputError, r"as_of.*time zone"),
+    ({"as_of": NOW.replace(tzinfo=None)}, InputError, r"as_of.*time zone"),
     ({"seed": -1}, InputError, r"seed must lie within 0"),
-    ({"seed": "1"}, InputError, r"seed must be a whole number"),
-    ({"colour": "red"}, UnknownName, r"colour.*memory_types"),
     ({"min_score": 0.5}, UnknownName, r"min_score.*memory_types"),
     ({"tiers": ["eternal"]}, UnknownName, r"eternal.*short"),
-    pytest.param(  # type: ignore[list-item]
-        {"on_progress": 5},
-        InputError,
-        r"on_progress",
-    ),
+    ({"on_progress": 5}, InputError, r"on_progress"),
 ]
 
 
-@pytest.mark.parametrize(("arguments", "error", "message"), BAD, ids=lambda v: shown(v)[:60])
-def test_what_cannot_be_tuned_is_refused_and_leaves_nothing(
-    world: World, arguments: dict[str, Any], error: type[InputError], message: str
-) -> None:
-    given = {"agent_id": AGENT, "queries": TEN, "start": START, **arguments}
+def test_what_cannot_be_tuned_is_refused_and_leaves_nothing(world: World) -> None:
     with world.engine.connect() as connection:
         repo = MemoryRepository(connection)
-
-        with pytest.raises(error, match=message) as caught:
-            repo.tune(given.pop("agent_id"), given.pop("queries"), **given)
-
-        assert type(caught.value) is error
+        for arguments, error, message in BAD:
+            given = {"agent_id": AGENT, "queries": TEN, "start": START, **arguments}
+            with pytest.raises(error, match=message) as caught:
+                repo.tune(given.pop("agent_id"), given.pop("queries"), **given)
+            assert type(caught.value) is error
         assert connection.exec_driver_sql(TEMPORARY).all() == []
         repo.evaluate(AGENT, [GOOD])
         connection.rollback()
-
-
-def test_recency_alone_can_be_tuned(world: World) -> None:
-    start = Profile("age", {Recency(half_life=30): 1.0})
-    newest = world.repo.search(AGENT, None, k=3, profile=start, as_of=NOW, touch=False)
-    relevant = [hit.memory.id for hit in newest]
-    queries = [LabelledQuery(None, relevant, as_of=before(-n / 100)) for n in range(12)]
-
-    found = tuned(world, queries, start)
-
-    assert (found.verdict, found.found.weights) == ("no better", {"recency": 1.0})

@@ -2,37 +2,257 @@
 
 from tests.mutants.mutant import Mutant
 
-CORPUS = "integration/test_bad_input.py::test_a_bad_value_works_or_is_refused_before_anything_is"
+PACKING = "integration/test_packing_model.py"
+SESSIONS = "integration/test_sessions.py"
+CONTEXT = "integration/test_context.py"
+STYLE = "unit/test_context_style.py"
+HOSTILE = "integration/test_context_hostile.py"
+EVALUATE = "integration/test_evaluate.py"
+RECORDED = "integration/test_recorded_queries.py"
+OWNERS = "integration/test_several_owners.py"
+TUNE = "integration/test_tune.py"
+FLOORS = "integration/test_floors.py"
+TIME = "integration/test_query_time.py"
 
 MUTANTS = (
     Mutant(
         "app/pgrecall/statements/evaluating.py",
         "as_of = func.coalesce(queries.c.as_of, moment(self.shape.has_as_of))",
         "as_of = moment(self.shape.has_as_of)",
-        "integration/test_evaluate.py::test_ranks_are_those_of_a_search",
+        f"{EVALUATE}::test_ranks_are_those_of_a_search",
     ),
     Mutant(
         "app/pgrecall/statements/evaluating.py",
         'ranked.append(total >= bindparam("min_score"',
         'ranked.append(total >= 0 * bindparam("min_score"',
-        "integration/test_evaluate.py::test_filters_and_thresholds_are_those_of_a_search",
+        f"{EVALUATE}::test_filters_and_thresholds_are_those_of_a_search",
     ),
     Mutant(
         "app/pgrecall/operations/evaluating.py",
         'require_share("min_score", min_score)',
         "min_score",
-        f"{CORPUS}_written[evaluate]",
+        f"{EVALUATE}::test_what_cannot_be_evaluated_is_refused_and_leaves_nothing",
     ),
     Mutant(
         "app/pgrecall/operations/question.py",
         'require_share("min_similarity", arguments.get("min_similarity"))',
         'arguments.get("min_similarity")',
-        f"{CORPUS}_written[context]",
+        f"{CONTEXT}::test_a_bad_argument_is_refused_by_name",
     ),
     Mutant(
         "app/pgrecall/chart.py",
         "min(1.2 + 0.32 * _rows(evaluation, sets), MAX_HEIGHT)",
         "1.2 + 0.32 * _rows(evaluation, sets)",
         "unit/test_chart.py::test_however_many_groups_there_are_it_can_be_drawn",
+    ),
+    Mutant(
+        "sql/recall/pack.sql",
+        "kept := kept + greatest(least(reserves[r], waiting[r]), 0);",
+        "kept := kept + greatest(reserves[r], 0);",
+        f"{PACKING}::test_pack_chooses_what_the_model_chooses",
+    ),
+    Mutant(
+        "sql/recall/pack.sql",
+        "nearest[this] > max_similarity",
+        "nearest[this] >= max_similarity",
+        f"{PACKING}::test_pack_chooses_what_the_model_chooses",
+    ),
+    Mutant(
+        "sql/recall/pack.sql",
+        "CONTINUE WHEN verdicts[this] IS NOT NULL;",
+        "",
+        f"{SESSIONS}::test_packing_with_turns_keeps_to_its_rules",
+    ),
+    Mutant(
+        "sql/recall/turns_beside.sql",
+        "m.agent_id = turns_beside.agent AND m.session = this.session",
+        "m.session = this.session",
+        f"{SESSIONS}::test_sessions_of_others_of_the_same_name_do_not_mix",
+    ),
+    Mutant(
+        "app/pgrecall/statements/turns.py",
+        'most: Any = func.least(more, literal_column("1::float8", Double()), type_=Double())',
+        "most: Any = more",
+        f"{SESSIONS}::test_lending_reaches_beyond_the_k_best",
+    ),
+    Mutant(
+        "app/pgrecall/operations/assembling.py",
+        "if tokens <= max_tokens:",
+        "if True:",
+        f"{CONTEXT}::test_when_the_text_is_longer_than_reckoned_it_is_packed_again_with_less",
+    ),
+    Mutant(
+        "app/pgrecall/operations/assembling.py",
+        "sum(shares.values()) > 1 + 1e-9",
+        "sum(shares.values()) > 1",
+        f"{CONTEXT}::test_a_bad_argument_is_refused_by_name",
+    ),
+    Mutant(
+        "app/pgrecall/operations/assembling.py",
+        "yield from touched(tables, [one.hit for one in packed], wanted.profile)",
+        "yield from touched(tables, [one.hit for one in [*packed, *left_out]], wanted.profile)",
+        f"{CONTEXT}::test_only_what_is_in_the_text_is_counted_unless_told_not_to",
+    ),
+    Mutant(
+        "app/pgrecall/token_counting.py",
+        "if not 0 <= number <= MAX_TOKENS:",
+        "if not number <= MAX_TOKENS:",
+        f"{CONTEXT}::test_a_counter_that_returns_nonsense_is_refused_and_nothing_stored",
+    ),
+    Mutant(
+        "app/pgrecall/context_style.py",
+        'said = style.text(memories, "").lower()',
+        'said = style.text(memories, "")',
+        f"{STYLE}::test_a_marker_that_was_guessed_is_drawn_on",
+    ),
+    Mutant(
+        "app/pgrecall/context_style.py",
+        '_INVISIBLE.sub("", content)',
+        "content",
+        f"{HOSTILE}::test_hostile_bodies_of_hostile_types_come_back_each_on_its_own",
+    ),
+    Mutant(
+        "app/pgrecall/statements/evaluating.py",
+        "and_(score == other, memory_id < other_id)",
+        "and_(score == other, memory_id > other_id)",
+        f"{EVALUATE}::test_ranks_are_those_of_a_search",
+    ),
+    Mutant(
+        "app/pgrecall/statements/evaluating.py",
+        "best = (func.min(each.c[name]",
+        "best = (func.max(each.c[name]",
+        f"{EVALUATE}::test_of_one_id_at_agent_and_team_the_better_answers",
+    ),
+    Mutant(
+        "app/pgrecall/statements/evaluating.py",
+        "case((place <= k,",
+        "case((place < k,",
+        f"{EVALUATE}::test_metrics_are_those_worked_out_by_hand",
+    ),
+    Mutant(
+        "app/pgrecall/statements/evaluating.py",
+        "before.c.until >= as_of",
+        "before.c.until > as_of",
+        f"{RECORDED}::test_the_votes_that_made_a_label_do_not_lift_it",
+    ),
+    Mutant(
+        "app/pgrecall/statements/evaluating.py",
+        "                    before.c.agent_id == pool.c.agent_id,\n",
+        "",
+        f"{RECORDED}::test_of_agent_and_team_each_has_a_past_of_its_own",
+    ),
+    Mutant(
+        "sql/recall/recorded_queries.sql",
+        " OR asked.created_at <= asked.at",
+        " OR true",
+        f"{RECORDED}::test_the_moment_is_that_of_the_first_vote",
+    ),
+    Mutant(
+        "sql/recall/recorded_queries.sql",
+        "END) > 0) asked",
+        "END) >= 0) asked",
+        f"{RECORDED}::test_more_votes_for_than_against_make_a_label",
+    ),
+    Mutant(
+        "app/pgrecall/operations/evaluating.py",
+        "different >= FEWEST_OWNERS",
+        "different > FEWEST_OWNERS",
+        f"{OWNERS}::test_from_five_owners_on_intervals_are_over_owners",
+    ),
+    Mutant(
+        "app/pgrecall/operations/tuning.py",
+        "return query.agent_id, _asked(query, vector)",
+        "return _asked(query, vector)",
+        f"{OWNERS}::test_one_question_to_two_owners_is_two_questions",
+    ),
+    Mutant(
+        "app/pgrecall/operations/tuning.py",
+        "different = list(dict.fromkeys(units))",
+        "different = list(units)",
+        f"{TUNE}::test_copies_of_a_vector_are_kept_back_together",
+    ),
+    Mutant(
+        "app/pgrecall/operations/tuning.py",
+        "problem = problem or _told(on_progress, ROUNDS)\n    yield Execute(DropTable(pairs))",
+        "problem = problem or _told(on_progress, ROUNDS)",
+        f"{TUNE}::test_progress_is_told_to_its_end_and_nothing_is_left_or_counted",
+    ),
+    Mutant(
+        "app/pgrecall/statements/tuning.py",
+        "varies = or_(func.min(value) < func.max(value), and_(some_unknown, known))",
+        "varies = func.min(value) < func.max(value)",
+        f"{TUNE}::test_recency_tells_known_from_unknown_ages",
+    ),
+    Mutant(
+        "app/pgrecall/weight_search.py",
+        "value - PULL * self._distance(candidate)",
+        "value",
+        "unit/test_weight_search.py::test_what_does_hardly_better_is_not_worth_going_there",
+    ),
+    Mutant(
+        "app/pgrecall/bootstrap.py",
+        "beyond = round((1 - LEVEL) / 2 * resamples)",
+        "beyond = round((1 - LEVEL) * resamples)",
+        "unit/test_bootstrap.py::test_an_interval_is_as_wide_as_theory_says",
+    ),
+    Mutant(
+        "app/pgrecall/floors.py",
+        "above < floor <= relevance",
+        "above <= floor <= relevance",
+        f"{FLOORS}::test_a_memory_that_gives_way_is_found_by_a_higher_floor",
+    ),
+    Mutant(
+        "app/pgrecall/statements/flooring.py",
+        '- literal_column("1")',
+        '- literal_column("0")',
+        f"{FLOORS}::test_floors_are_what_searches_with_them_return",
+    ),
+    Mutant(
+        "app/pgrecall/queries_file.py",
+        "owner = agent_id if named is None",
+        "owner = agent_id if True",
+        "unit/test_queries_file.py::test_ids_are_those_of_the_agent_that_a_line_names",
+    ),
+    Mutant(
+        "app/pgrecall/dates.py",
+        "start -= timedelta(days=start.weekday())",
+        "start -= timedelta(days=start.weekday() + 1)",
+        "unit/test_dates.py::test_a_period_is_found",
+    ),
+    Mutant(
+        "sql/signals/time_nearness.sql",
+        "86400::float8",
+        "3600::float8",
+        f"{TIME}::test_it_falls_evenly_over_the_length_of_the_period_or_a_day",
+    ),
+    Mutant(
+        "app/pgrecall/operations/evaluating.py",
+        "return period_of(text, language, as_of=query.as_of or as_of)",
+        "return None",
+        f"{TIME}::test_an_evaluation_finds_dates_too",
+    ),
+    Mutant(
+        "sql/signals/relevance.sql",
+        "/ comparable",
+        "/ 2",
+        "integration/test_relevance.py::test_relevance_is_that_of_its_definition",
+    ),
+    Mutant(
+        "app/pgrecall/operations/question.py",
+        "Keyword.name: wanted.query_text is not None",
+        "Keyword.name: True",
+        "integration/test_redistribution.py::test_what_a_query_does_not_tell_gives_its_weight_to_the_others",
+    ),
+    Mutant(
+        "sql/verbs/count_retrievals.sql",
+        "last_accessed_at = greatest(u.last_accessed_at, excluded.last_accessed_at)",
+        "last_accessed_at = excluded.last_accessed_at",
+        "integration/test_replay.py::test_a_history_is_the_same_however_it_is_told",
+    ),
+    Mutant(
+        "app/pgrecall/operations/ranking.py",
+        'accessed = profile.accessed_by == "retrieval"',
+        "accessed = True",
+        "integration/test_accessed_by.py::test_a_search_by_trust_does_not_reset_the_decay_that_it_ranks_by",
     ),
 )

@@ -224,27 +224,20 @@ styles = pytest.mark.parametrize("style", STYLES.values(), ids=list(STYLES))
 # Blocks
 
 
-@pytest.mark.parametrize("content", HOSTILE, ids=range(len(HOSTILE)))
 @styles
-def test_a_hostile_body_stays_in_its_block(style: Style, content: str) -> None:
-    memories = [memory("before"), memory(content), memory("after")]
-
-    assert READERS[style.name](style.text(memories, MARKER), MARKER) == in_order(memories)
-
-
-@pytest.mark.parametrize("memory_type", EVIL_TYPES, ids=range(len(EVIL_TYPES)))
-@styles
-def test_a_hostile_type_stays_in_its_place(style: Style, memory_type: str) -> None:
-    memories = [memory("before"), memory("body", memory_type), memory("after", "zz")]
-
-    assert READERS[style.name](style.text(memories, MARKER), MARKER) == in_order(memories)
-
-
-@styles
-def test_a_body_begins_and_ends_with_every_character_there_is_below_300(style: Style) -> None:
-    memories = [memory(f"{chr(number)}x{chr(number)}") for number in range(1, 300)]
-
-    assert READERS[style.name](style.text(memories, MARKER), MARKER) == in_order(memories)
+def test_hostile_bodies_and_types_stay_in_their_blocks(style: Style) -> None:
+    long = (f"[/{MARKER}]\n`/{MARKER}`\n\n</memory-{MARKER}>&\u2028" * 3_000)[:100_000]
+    every = [f"{chr(number)}x{chr(number)}" for number in range(1, 300)]
+    cases = [
+        *([memory("before"), memory(content), memory("after")] for content in (*HOSTILE, long)),
+        *([memory("a"), memory("body", kind), memory("b", "zz")] for kind in EVIL_TYPES),
+        [memory(content) for content in every],
+    ]
+    for memories in cases:
+        assert READERS[style.name](style.text(memories, MARKER), MARKER) == in_order(memories)
+    # An Arabic letter mark is replaced like the other marks of direction.
+    assert "\u061c" not in style.text([memory("a\u061cb")], MARKER)
+    assert style.text([], MARKER) == ""
 
 
 fragments = st.one_of(
@@ -265,22 +258,9 @@ dates = st.one_of(
 
 @styles
 @given(st.lists(st.builds(memory, bodies, types, dates), min_size=1, max_size=6))
-@settings(max_examples=250, deadline=None, derandomize=True)
+@settings(max_examples=40, deadline=None, derandomize=True)
 def test_whatever_they_say_all_are_read_back(style: Style, memories: list[Memory]) -> None:
     assert READERS[style.name](style.text(memories, MARKER), MARKER) == in_order(memories)
-
-
-@styles
-def test_a_memory_of_100_000_characters_is_read_back(style: Style) -> None:
-    long = (f"[/{MARKER}]\n`/{MARKER}`\n\n</memory-{MARKER}>&\u2028" * 3_000)[:100_000]
-    memories = [memory(long), memory("after")]
-
-    assert READERS[style.name](style.text(memories, MARKER), MARKER) == in_order(memories)
-
-
-@styles
-def test_an_arabic_letter_mark_is_replaced_like_the_other_marks_of_direction(style: Style) -> None:
-    assert "\u061c" not in style.text([memory("a\u061cb")], MARKER)
 
 
 # Order, types and dates
@@ -305,41 +285,23 @@ def test_types_come_in_a_fixed_order_others_last_by_name_and_packed_order_within
 
 
 @styles
-def test_a_date_is_that_of_utc(style: Style) -> None:
+def test_a_date_is_that_of_utc_with_four_digits_for_the_year(style: Style) -> None:
     late = datetime(2026, 3, 5, 23, 30, tzinfo=timezone(-timedelta(hours=3)))
-    memories = [memory("a", created_at=late), memory("b", created_at=None)]
+    moments = [late, None, datetime(600, 1, 2, tzinfo=UTC)]
+    memories = [memory("a", created_at=moment) for moment in moments]
 
     found = READERS[style.name](style.text(memories, MARKER), MARKER)
 
-    assert [date for _, date, _ in found] == ["2026-03-06", "undated"]
+    assert [date for _, date, _ in found] == ["2026-03-06", "undated", "0600-01-02"]
 
 
-@styles
-def test_an_early_date_has_four_digits_for_the_year(style: Style) -> None:
-    early = memory("a", created_at=datetime(600, 1, 2, tzinfo=UTC))
-
-    [(_, date, _)] = READERS[style.name](style.text([early], MARKER), MARKER)
-
-    assert date == "0600-01-02"
-
-
-@pytest.mark.parametrize("memory_type", EVIL_TYPES, ids=range(len(EVIL_TYPES)))
-def test_a_category_holds_no_sign_that_means_anything(memory_type: str) -> None:
-    shown = category(memory_type)
-
-    assert len(shown) <= MAX_CATEGORY_LENGTH == 60
-    assert not set("[]()<>&\"'`*#|\\,:\n\r\t") & set(shown)
-    assert shown.isprintable()
-
-
-@pytest.mark.parametrize("kind", CATEGORIES)
-def test_an_ordinary_type_is_shown_as_it_is(kind: str) -> None:
-    assert category(kind) == kind
-
-
-@styles
-def test_nothing_is_written_for_nothing(style: Style) -> None:
-    assert style.text([], MARKER) == ""
+def test_a_category_holds_no_sign_that_means_anything() -> None:
+    for memory_type in EVIL_TYPES:
+        shown = category(memory_type)
+        assert len(shown) <= MAX_CATEGORY_LENGTH == 60
+        assert not set("[]()<>&\"'`*#|\\,:\n\r\t") & set(shown)
+        assert shown.isprintable()
+    assert [category(kind) for kind in CATEGORIES] == [*CATEGORIES]
 
 
 # The marker
@@ -352,29 +314,20 @@ def draws(monkeypatch: pytest.MonkeyPatch, letters: str, *numbers: int) -> None:
     monkeypatch.setattr(secrets, "randbelow", lambda below: next(then))
 
 
-@pytest.mark.parametrize(
-    "guess",
-    [
-        memory("a m007 b"),
-        memory("(M007)"),
-        memory("xm0070"),
-        memory("a", "m007"),
-        memory("a", "M 007/m007"),
-        memory("m\U000e0030\U000e007f007"),
-        memory("\U000e0001m0\U000e01ef07"),
-    ],
-    ids=range(7),
-)
 @styles
 def test_a_marker_that_was_guessed_is_drawn_on(
-    style: Style, guess: Memory, monkeypatch: pytest.MonkeyPatch
+    style: Style, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    draws(monkeypatch, "m", 7, 915)
+    hidden = ["m\U000e0030\U000e007f007", "\U000e0001m0\U000e01ef07"]
+    contents = ["a m007 b", "(M007)", "xm0070", *hidden]
+    guesses = [memory(one) for one in contents] + [memory("a", "m007"), memory("a", "M 007/m007")]
+    for guess in guesses:
+        draws(monkeypatch, "m", 7, 915)
 
-    text, marker = marked(style, [memory("a"), guess])
+        text, marker = marked(style, [memory("a"), guess])
 
-    assert marker == "m007915"
-    assert text == style.text([memory("a"), guess], marker)
+        assert marker == "m007915"
+        assert text == style.text([memory("a"), guess], marker)
 
 
 @styles
@@ -390,7 +343,7 @@ def test_who_writes_down_all_short_markers_gets_a_longer_one(style: Style) -> No
 
 @styles
 @given(st.lists(st.builds(memory, bodies, types, dates), min_size=1, max_size=6))
-@settings(max_examples=150, deadline=None, derandomize=True)
+@settings(max_examples=60, deadline=None, derandomize=True)
 def test_a_marker_is_found_only_where_a_memory_begins_and_the_text_ends(
     style: Style, memories: list[Memory]
 ) -> None:
@@ -433,28 +386,25 @@ def reckoned(style: Style, one: Memory) -> int:
     return added.per_block + min(pieces, 60) + lines + added.per_escape * escapes
 
 
-styles_reckoned = pytest.mark.parametrize("name", STYLES)
-
-
-@styles_reckoned
+@styles
 @given(bodies, types)
-@settings(max_examples=150, deadline=None, derandomize=True)
-def test_a_block_is_never_longer_than_reckoned(name: str, content: str, kind: str) -> None:
+@settings(max_examples=80, deadline=None, derandomize=True)
+def test_a_block_is_never_longer_than_reckoned(style: Style, content: str, kind: str) -> None:
     one = memory(content, kind)
 
-    assert added_by(STYLES[name], one) <= reckoned(STYLES[name], one)
+    assert added_by(style, one) <= reckoned(style, one)
 
 
-@styles_reckoned
-def test_an_ordinary_block_is_nearly_as_long_as_reckoned(name: str) -> None:
+@styles
+def test_an_ordinary_block_is_nearly_as_long_as_reckoned(style: Style) -> None:
     one = memory("Ines drinks her tea\nwithout milk.")
 
-    assert reckoned(STYLES[name], one) - added_by(STYLES[name], one) <= 4
+    assert reckoned(style, one) - added_by(style, one) <= 4
 
 
 @styles
 @given(st.lists(st.builds(memory, bodies, types, dates), min_size=1, max_size=6))
-@settings(max_examples=100, deadline=None, derandomize=True)
+@settings(max_examples=50, deadline=None, derandomize=True)
 def test_a_text_is_never_longer_than_its_frame_and_its_memories(
     style: Style, memories: list[Memory]
 ) -> None:
@@ -463,28 +413,26 @@ def test_a_text_is_never_longer_than_its_frame_and_its_memories(
     assert estimated_tokens(style.text(memories, MARKER)) <= added_to(style).frame + blocks
 
 
-@pytest.mark.parametrize("returned", [0, 2**31 - 1], ids=str)
 @styles
-def test_what_is_added_stays_within_what_can_be_summed(style: Style, returned: int) -> None:
+def test_what_is_added_stays_within_what_can_be_summed(style: Style) -> None:
     size = len(style.samples)
 
-    for counts in ([returned] * size, [*[0, returned] * size][:size], [returned, *[0] * size]):
-        added = style.added(counts[:size])
-        assert all(0 <= one <= 30 for one in (added.per_block, added.per_line, added.per_escape))
+    for returned in (0, 2**31 - 1):
+        for counts in ([returned] * size, [*[0, returned] * size][:size], [returned, *[0] * size]):
+            added = style.added(counts[:size])
+            assert all(
+                0 <= one <= 30 for one in (added.per_block, added.per_line, added.per_escape)
+            )
 
 
 # Names
 
 
-@pytest.mark.parametrize("name", STYLES)
-def test_a_style_is_found_by_its_name(name: str) -> None:
-    assert named(name) is STYLES[name]
-
-
-@pytest.mark.parametrize("name", ["html", "", "PLAIN", None, 7, [], {}])
-def test_another_style_is_refused_with_the_names_there_are(name: Any) -> None:
-    with pytest.raises(UnknownName, match="plain, markdown, xml") as caught:
-        named(name)
-
-    assert repr(name) in str(caught.value)
-    assert isinstance(caught.value, InputError)
+def test_a_style_is_found_by_its_name_and_no_other() -> None:
+    assert [named(name) for name in STYLES] == [*STYLES.values()]
+    other: Any
+    for other in ("html", "", "PLAIN", None, 7, [], {}):
+        with pytest.raises(UnknownName, match="plain, markdown, xml") as caught:
+            named(other)
+        assert repr(other) in str(caught.value)
+        assert isinstance(caught.value, InputError)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta, timezone
 from typing import Any
 from zoneinfo import ZoneInfo
@@ -116,38 +117,32 @@ OTHER_LANGUAGES: list[tuple[str, str, str, str]] = [
 ]
 
 
-@pytest.mark.parametrize(("text", "start", "end"), NAMED)
-def test_a_period_is_found(text: str, start: str, end: str) -> None:
-    found = period_of(text, as_of=NOW)
-
-    assert found is not None
-    assert [one.strftime("%FT%R") for one in found] == [
-        datetime.fromisoformat(one).strftime("%FT%R") for one in (start, end)
-    ]
+def periods(texts: Iterable[tuple[str, str]]) -> dict[str, Any]:
+    found = {text: period_of(text, language, as_of=NOW) for language, text in texts}
+    return {text: one and [f"{moment:%FT%R}" for moment in one] for text, one in found.items()}
 
 
-@pytest.mark.parametrize("text", NOTHING)
-def test_what_only_looks_like_a_date_is_none(text: str) -> None:
-    assert period_of(text, as_of=NOW) is None
+def test_a_period_is_found() -> None:
+    expected = {text: [f"{one}T00:00"[:16] for one in ends] for text, *ends in NAMED}
+
+    assert periods(("en", text) for text in expected) == expected
 
 
-@pytest.mark.parametrize(("language", "text", "start", "end"), OTHER_LANGUAGES)
-def test_other_languages_are_looked_at_where_named(
-    language: str, text: str, start: str, end: str
-) -> None:
-    found = period_of(text, language, as_of=NOW)
+def test_what_only_looks_like_a_date_is_none() -> None:
+    assert periods(("en", text) for text in NOTHING) == dict.fromkeys(NOTHING)
 
-    assert found is not None
-    assert [f"{one:%F}" for one in found] == [start, end]
+
+def test_other_languages_are_looked_at_where_named() -> None:
+    expected = {text: [f"{one}T00:00" for one in ends] for _, text, *ends in OTHER_LANGUAGES}
+
+    assert periods((language, text) for language, text, *_ in OTHER_LANGUAGES) == expected
 
 
 def test_another_language_has_false_friends_of_its_own() -> None:
     assert period_of("So war das: die drei, die da kamen", "de", as_of=NOW) is None
 
 
-@pytest.mark.parametrize(
-    "zone", [timezone(timedelta(hours=-9)), ZoneInfo("Pacific/Auckland"), UTC], ids=str
-)
+@pytest.mark.parametrize("zone", [timezone(timedelta(hours=-9)), ZoneInfo("Pacific/Auckland")])
 def test_days_are_those_of_the_zone_of_as_of(zone: Any) -> None:
     here = NOW.astimezone(zone)
 
@@ -167,12 +162,11 @@ def test_without_as_of_it_is_seen_from_now() -> None:
     assert found[0] <= datetime.now(UTC) < found[1] + timedelta(seconds=5)
 
 
-@pytest.mark.parametrize("year", [1, 2, 9999])
-@pytest.mark.parametrize("text", ["last week", "this year", "yesterday", "last 3000 years"])
-def test_moments_at_the_ends_of_the_calendar_are_no_error(text: str, year: int) -> None:
-    found = period_of(text, as_of=datetime(year, 12, 30, tzinfo=UTC))
-
-    assert found is None or found[0] < found[1]
+def test_moments_at_the_ends_of_the_calendar_are_no_error() -> None:
+    for text in ("last week", "this year", "yesterday", "last 3000 years"):
+        for year in (1, 2, 9999):
+            found = period_of(text, as_of=datetime(year, 12, 30, tzinfo=UTC))
+            assert found is None or found[0] < found[1]
 
 
 PARTS = (
@@ -183,7 +177,7 @@ PARTS = (
 
 
 @given(text=st.lists(st.sampled_from(PARTS), max_size=8).map(" ".join) | st.text(max_size=60))
-@settings(deadline=None, max_examples=200, derandomize=True)
+@settings(deadline=None, max_examples=60, derandomize=True)
 def test_any_text_has_a_period_or_none(text: str) -> None:
     found = period_of(text, as_of=NOW)
 
@@ -191,15 +185,10 @@ def test_any_text_has_a_period_or_none(text: str) -> None:
 
 
 def test_dates_name_a_language() -> None:
-    assert require_dates(None) is None
-    assert require_dates("auto") == "en"
-    assert require_dates("de") == "de"
-
-
-@pytest.mark.parametrize("bad", ["", "AUTO", "xx", "en-GB", "../en", True, ["en"], 7])
-def test_what_is_no_language_is_refused(bad: object) -> None:
-    with pytest.raises(UnknownName, match="dates must be 'auto'"):
-        require_dates(bad)
+    assert [require_dates(one) for one in (None, "auto", "de")] == [None, "en", "de"]
+    for bad in ("", "AUTO", "xx", "en-GB", "../en", True, ["en"], 7):
+        with pytest.raises(UnknownName, match="dates must be 'auto'"):
+            require_dates(bad)
 
 
 def test_without_the_library_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import math
 from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any
@@ -68,37 +69,20 @@ def test_every_key_is_read(file: Path) -> None:
 
 
 def test_keys_that_are_null_are_as_if_not_given(file: Path) -> None:
-    line = {
-        "query": "tea",
-        "relevant": [str(ONE)],
-        "group": None,
-        "time": None,
-        "query_text": None,
-        "query_entities": None,
-        "agent": None,
-        "recorded": None,
-        "query_time": None,
-    }
+    null = dict.fromkeys(set(KEYS) - {"query", "relevant", "embedding"})
 
-    assert loaded(file, line) == [LabelledQuery("tea", [ONE])]
+    assert loaded(file, {"query": "tea", "relevant": [str(ONE)], **null}) == [
+        LabelledQuery("tea", [ONE])
+    ]
 
 
-@pytest.mark.parametrize("ending", ["\n", "\r\n"])
-@pytest.mark.parametrize("mark", ["", "\ufeff"])
-def test_line_ends_byte_order_marks_and_empty_lines_do_not_matter(
-    file: Path, ending: str, mark: str
-) -> None:
-    text = mark + ending.join([GOOD, "", "  ", GOOD.replace("tea", "té"), ""])
-    file.write_bytes(text.encode())
+def test_line_ends_byte_order_marks_and_empty_lines_do_not_matter(file: Path) -> None:
+    other = GOOD.replace("tea", "té\u2028two\x85three")
+    for ending, mark in (("\n", ""), ("\r\n", ""), ("\n", "\ufeff"), ("\r\n", "\ufeff")):
+        file.write_bytes((mark + ending.join([GOOD, "", "  ", other, ""])).encode())
 
-    assert [query.query for query in load_queries(file, AGENT)] == ["tea", "té"]
-
-
-def test_a_text_may_hold_other_line_separators(file: Path) -> None:
-    text = "one\u2028two\x85three"
-    line = json.dumps({"query": text, "relevant": [str(ONE)]}, ensure_ascii=False)
-
-    assert [query.query for query in loaded(file, line)] == [text]
+        texts = [query.query for query in load_queries(file, AGENT)]
+        assert texts == ["tea", "té\u2028two\x85three"]
 
 
 def test_ids_of_imported_files_are_those_of_their_memories(file: Path) -> None:
@@ -138,29 +122,18 @@ BAD: list[tuple[str, str]] = [
     ("tea", r"not JSON: .* at column 1"),
     ('{"query": "tea", ', r"not JSON"),
     ("[1]", r"one JSON object, this one a list"),
-    ('"tea"', r"one JSON object, this one a str"),
-    ("null", r"one JSON object, this one a NoneType"),
     ('{"query": "a", "relevant": ["x"], "colour": 1, "as_of": 2}', r"unknown key as_of, colour"),
     ('{"relevant": ["x"]}', r"either a query or an embedding"),
     ('{"query": "a", "embedding": [1], "relevant": ["x"]}', r"either a query or an embedding"),
     ('{"query": "a"}', r"names the relevant memories"),
     ('{"query": 5, "relevant": ["x"]}', r"query is text, got 5"),
-    ('{"query": null, "relevant": ["x"]}', r"query is text, got None"),
-    ('{"query": [1.0], "relevant": ["x"]}', r"query is text, got \[1\.0\]"),
     ('{"embedding": "a", "relevant": ["x"]}', r"embedding is a list of numbers, got 'a'"),
-    ('{"embedding": null, "relevant": ["x"]}', r"embedding is a list of numbers"),
     (f'{{"embedding": [1, {10**400}], "relevant": ["x"]}}', r"embedding has a number.*too large"),
     ('{"query": "a", "relevant": "x"}', r"relevant is a list of ids or an object.*'x'"),
-    ('{"query": "a", "relevant": null}', r"relevant is a list"),
-    ('{"query": "a", "relevant": 5}', r"relevant is a list"),
     ('{"query": "a", "relevant": [""]}', r"an id is a text that is not empty"),
-    ('{"query": "a", "relevant": [null]}', r"an id is a text that is not empty, got None"),
     ('{"query": "a", "relevant": ["x"], "query_time": "May"}', r"query_time must be two datetimes"),
-    ('{"query": "a", "relevant": ["x"], "query_time": ["May", "June"]}', r"query_time"),
     ('{"query": "a", "relevant": ["x"], "query_time": [null, null]}', r"query_time must be two"),
     ('{"query": "a", "relevant": [true]}', r"an id is a text.*True"),
-    ('{"query": "a", "relevant": [1.5]}', r"an id is a text.*1\.5"),
-    ('{"query": "a", "relevant": [["x"]]}', r"an id is a text"),
     ('{"query": "a", "relevant": {"": 1}}', r"an id is a text that is not empty"),
     ('{"query": "a", "relevant": ["x"], "time": "yesterday"}', r"time is not an ISO 8601 time"),
     ('{"query": "a", "relevant": ["x"], "time": 1780000000}', r"time must be a time as text"),
@@ -168,50 +141,35 @@ BAD: list[tuple[str, str]] = [
 ]
 
 
-@pytest.mark.parametrize(("line", "message"), BAD, ids=lambda text: text[:50])
-def test_a_bad_line_is_named_by_its_number(file: Path, line: str, message: str) -> None:
-    with pytest.raises(InvalidLine, match=rf"queries\.jsonl, line 3: .*{message}"):
-        loaded(file, GOOD, "", line, GOOD)
+def test_a_bad_line_is_named_by_its_number(file: Path) -> None:
+    for line, message in BAD:
+        with pytest.raises(InvalidLine, match=rf"queries\.jsonl, line 3: .*{message}"):
+            loaded(file, GOOD, "", line, GOOD)
 
 
-LATE = [
-    '{"query": " ", "relevant": ["x"]}',
-    '{"query": "a", "relevant": {"x": "much"}}',
-    '{"query": "a", "relevant": {"x": 0}}',
-    '{"query": "a", "relevant": {"x": NaN}}',
-    '{"query": "a", "relevant": ["x"], "group": 5}',
-    '{"query": "a", "relevant": ["x"], "time": "2026-06-01T12:00"}',
-    '{"query": "a", "relevant": ["x"], "query_text": 5}',
-    '{"query": "a", "relevant": ["x"], "query_entities": "Ann"}',
-    '{"embedding": ["a"], "relevant": ["x"]}',
-    '{"query": "a", "relevant": ["x"], "agent": ""}',
-    '{"query": "a", "relevant": ["x"], "agent": 5}',
-    '{"query": "a", "relevant": ["x"], "recorded": "yes"}',
+LATE: list[dict[str, Any]] = [
+    *({"query": " "}, {"relevant": {"x": "much"}}, {"relevant": {"x": 0}}, {"group": 5}),
+    *({"relevant": {"x": math.nan}}, {"time": "2026-06-01T12:00"}, {"query_text": 5}),
+    *({"query_entities": "Ann"}, {"agent": ""}, {"agent": 5}, {"recorded": "yes"}),
 ]
 
 
-@pytest.mark.parametrize("line", LATE)
-def test_a_line_that_could_not_be_evaluated_is_named_by_its_number(file: Path, line: str) -> None:
-    with pytest.raises(InvalidLine, match=r"queries\.jsonl, line 3: "):
-        loaded(file, GOOD, "", line)
+def test_a_line_that_could_not_be_evaluated_is_named_by_its_number(file: Path) -> None:
+    for part in LATE:
+        with pytest.raises(InvalidLine, match=r"queries\.jsonl, line 3: "):
+            loaded(file, GOOD, "", {"query": "a", "relevant": ["x"], **part})
+    with pytest.raises(InvalidLine, match=r"queries\.jsonl, line 1: "):
+        loaded(file, {"embedding": ["a"], "relevant": ["x"]})
 
 
-def test_a_file_that_is_no_text_is_refused(file: Path) -> None:
+def test_a_file_that_is_no_text_or_has_no_query_is_refused(file: Path, tmp_path: Path) -> None:
     file.write_bytes(GOOD.encode() + b"\n\xff")
-
     with pytest.raises(InvalidLine, match=r"queries\.jsonl, line 2: not UTF-8: byte 0xff"):
         load_queries(file, AGENT)
-
-
-@pytest.mark.parametrize("text", ["", "\n \n", "\ufeff"])
-def test_a_file_without_a_query_is_refused(file: Path, text: str) -> None:
-    file.write_text(text, encoding="utf-8")
-
-    with pytest.raises(InputError, match=r"queries\.jsonl has no query"):
-        load_queries(file, AGENT)
-
-
-def test_a_file_that_cannot_be_read_is_refused(tmp_path: Path) -> None:
+    for text in ("", "\n \n", "\ufeff"):
+        file.write_text(text, encoding="utf-8")
+        with pytest.raises(InputError, match=r"queries\.jsonl has no query"):
+            load_queries(file, AGENT)
     with pytest.raises(InputError, match=r"none\.jsonl cannot be read: No such file"):
         load_queries(tmp_path / "none.jsonl", AGENT)
     with pytest.raises(InputError, match=r"cannot be read: Is a directory"):
@@ -237,6 +195,7 @@ SAVED = [
     LabelledQuery("no entities", [ONE], query_entities=[]),
     LabelledQuery([0.25, -1.0], [ONE], query_text="words of a vector"),
     LabelledQuery("of another", [ONE], agent_id="another", recorded=True),
+    LabelledQuery("without an answer", []),
 ]
 
 
@@ -252,7 +211,3 @@ def test_gains_of_one_become_a_list(file: Path) -> None:
     save_queries(file, [LabelledQuery("tea", {ONE: 1.0, TWO: 1})])
 
     assert load_queries(file, AGENT) == [LabelledQuery("tea", [ONE, TWO])]
-
-
-def test_a_record_holds_only_what_is_given() -> None:
-    assert record_of(SAVED[0]) == {"query": "tea", "relevant": [str(ONE)]}

@@ -9,11 +9,6 @@ ORDINARY: dict[str, tuple[int, str]] = {
         "Ines Verhaegen asked for answers that begin with the conclusion; she skips to the last "
         "line whenever the reasoning comes first, and said so twice in the review on Monday.",
     ),
-    "English of 1660": (
-        32,
-        "This morning (we living lately in the garret) I rose, put on my suit with great skirts, "
-        "having not lately worn any other clothes but them.",
-    ),
     "English with names and numbers": (
         48,
         "Gudrun Falk scored the service 5 out of 10 on 9 July 2026; slot search takes 9.4 s when "
@@ -40,14 +35,6 @@ ORDINARY: dict[str, tuple[int, str]] = {
         '            raise InputError(f"a whole number, got {number!r:.60}")\n'
         "        numbers.append(number)\n"
         "    return numbers\n",
-    ),
-    "SQL": (
-        81,
-        "SELECT m.agent_id, count(*) AS n, max(u.last_accessed_at)\n"
-        "  FROM agent_memories m\n"
-        "  LEFT JOIN memory_usage u ON u.owner_id = m.agent_id AND u.memory_id = m.id\n"
-        " WHERE m.status = 'active' AND m.importance >= 0.5\n"
-        " GROUP BY m.agent_id HAVING count(*) > 10 ORDER BY 2 DESC;\n",
     ),
     "JSON": (
         60,
