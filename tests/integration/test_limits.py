@@ -181,7 +181,9 @@ def test_similarity_is_none_without_an_embedding_and_never_below_0(
     shared_repo: MemoryRepository, agent: str
 ) -> None:
     bare = hit_of(shared_repo, agent, NewMemory("a", embedding=None, created_at=None))
-    opposite = hit_of(shared_repo, f"{agent} opposite", NewMemory("a", embedding=at(180), created_at=NOW))
+    opposite = hit_of(
+        shared_repo, f"{agent} opposite", NewMemory("a", embedding=at(180), created_at=NOW)
+    )
 
     assert (bare.similarity, bare.signals["similarity"]) == (None, 0)
     assert (bare.record()["similarity"], bare.record()["created_at"]) == (None, None)

@@ -13,15 +13,14 @@ import psycopg
 import pytest
 from psycopg import sql
 from psycopg.rows import dict_row
-from sqlalchemy import NullPool, create_engine
 
-from pgrecall import MemoryRepository, NewMemory, profiles, score
+from pgrecall import profiles, score
 from pgrecall.ids import new_id
 from pgrecall.resources import sql_folder
 from tests.conftest import new_database
 
 PATH = "-csearch_path=pgrecall,public"
-FUNCTIONS = {path.stem for path in (sql_folder() / "functions").glob("*.sql")}
+FUNCTIONS = {path.stem for path in (sql_folder() / "signals").glob("*.sql")}
 
 
 def ago(**age: float) -> datetime:
@@ -121,69 +120,53 @@ def rows(connection: psycopg.Connection, add: Add) -> dict[str, dict[str, Any]]:
     return {name: by_id[id_] for name, id_ in ids.items()}
 
 
-@pytest.fixture(params=MEMORIES)
-def row(rows: dict[str, dict[str, Any]], request: pytest.FixtureRequest) -> dict[str, Any]:
-    return rows[request.param]
+DEFAULTS = {
+    "memory_type": "episodic",
+    "tier": "long",
+    "status": "active",
+    "trust": None,
+    "usefulness": 0.5,
+    "importance": 0.5,
+    "confidence": 0.8,
+    "last_accessed_at": None,
+    "retrieval_count": 0,
+    "success_count": 0,
+    "failure_count": 0,
+}
+SHOWN = [profile for profile in profiles.BUILT_IN.values() if profile is not profiles.hybrid]
+"""Of words first of all the view has none."""
 
 
-def test_recency_and_frequency_are_those_of_the_profiles(row: dict[str, Any]) -> None:
-    names = ("created_at", "last_accessed_at", "retrieval_count", "tier", "memory_type")
-    values = {name: row[name] for name in names}
+@pytest.mark.parametrize("name", MEMORIES)
+def test_signals_are_those_of_the_scorer_and_values_are_as_stored(
+    rows: dict[str, dict[str, Any]], name: str
+) -> None:
+    memory, row = MEMORIES[name], rows[name]
+    of_scorer = (
+        *("created_at", "last_accessed_at", "retrieval_count", "tier", "memory_type"),
+        *("trust", "trust_curve", "trust_half_life_hours"),
+    )
+    values = {name: row[name] for name in of_scorer}
 
-    for profile in profiles.BUILT_IN.values():
-        if profile is profiles.hybrid:
-            continue  # of words first of all, which the view has none of
+    for profile in SHOWN:
         expected = score(profile, values, as_of=row["as_of"]).signals
         for signal in {"recency", "frequency"} & expected.keys():
             shown = row[f"{signal}_{profile.name}"]
             assert shown == pytest.approx(expected[signal], rel=1e-9, abs=1e-9)
-
-
-def test_trust_has_decayed(row: dict[str, Any]) -> None:
-    names = ("trust", "last_accessed_at", "trust_curve", "trust_half_life_hours")
-    values = {name: row[name] for name in names}
-
-    expected = score(profiles.trust, values, as_of=row["as_of"]).signals["trust"]
-
-    if row["trust"] is None:
-        assert row["decayed_trust"] is None
-    else:
-        assert row["decayed_trust"] == pytest.approx(expected, rel=1e-9)
-
-
-def test_ages_are_days(row: dict[str, Any]) -> None:
+    trust = score(profiles.trust, values, as_of=row["as_of"]).signals["trust"]
+    assert row["decayed_trust"] == (row["trust"] and pytest.approx(trust, rel=1e-9))
     for age, clock in (("age_days", "created_at"), ("days_since_access", "last_accessed_at")):
         if row[clock] is None:
             assert row[age] is None
         else:
             days = max(0.0, (row["as_of"] - row[clock]) / timedelta(days=1))
             assert row[age] == pytest.approx(days, rel=1e-9)
+    stored = DEFAULTS | dict(memory.values) | dict(memory.usage or {})
+    assert {key: row[key] for key in stored} == stored
 
 
-@pytest.mark.parametrize("name", MEMORIES)
-def test_stored_values_are_shown_as_they_are(rows: dict[str, dict[str, Any]], name: str) -> None:
-    memory, row = MEMORIES[name], rows[name]
-    defaults = {
-        "memory_type": "episodic",
-        "tier": "long",
-        "status": "active",
-        "trust": None,
-        "usefulness": 0.5,
-        "importance": 0.5,
-        "confidence": 0.8,
-        "retrieval_count": 0,
-        "success_count": 0,
-        "failure_count": 0,
-        "last_accessed_at": None,
-    }
-    expected = defaults | dict(memory.values) | dict(memory.usage or {})
-
-    assert {key: row[key] for key in expected} == expected
-
-
-@pytest.mark.parametrize(
-    ("values", "valid"),
-    [
+def test_valid_says_whether_it_holds_now(connection: psycopg.Connection, add: Add) -> None:
+    for values, valid in (
         ({}, True),
         ({"valid_from": ago(days=1), "valid_until": ago(days=-1)}, True),
         ({"valid_from": ago(days=-1)}, False),
@@ -193,76 +176,54 @@ def test_stored_values_are_shown_as_they_are(rows: dict[str, dict[str, Any]], na
         ({"expires_at": ago(days=1)}, False),
         ({"expires_at": ago(days=-1)}, True),
         ({"status": "archived"}, True),
-    ],
-)
-def test_valid_says_whether_it_holds_now(
-    connection: psycopg.Connection, add: Add, values: dict[str, Any], valid: bool
-) -> None:
-    id_ = add("team:valid", Stored(values))
-    query = "SELECT valid FROM memory_signals WHERE agent_id = 'team:valid' AND id = %s"
+    ):
+        id_ = add("team:valid", Stored(values))
+        query = "SELECT valid FROM memory_signals WHERE agent_id = 'team:valid' AND id = %s"
 
-    assert connection.execute(query, [id_]).fetchall() == [(valid,)]
+        assert connection.execute(query, [id_]).fetchall() == [(valid,)]
 
 
 # The plan
 
 
-@pytest.fixture(scope="module")
-def plan(server_url: str, template: str) -> Iterator[str]:
-    """Of the view for one of many owners."""
-    with (
-        new_database(server_url, template) as url,
-        psycopg.connect(url, autocommit=True, options=PATH) as connection,
-    ):
-        connection.execute(
-            """
-            INSERT INTO agent_memories (agent_id, id, content)
-            SELECT 'agent ' || n % 100, gen_random_uuid(), 'memory ' || n
-              FROM generate_series(1, 5000) n
-            """
-        )
-        connection.execute(
-            """
-            INSERT INTO memory_usage (agent_id, memory_id, retrieval_count, last_accessed_at)
-            SELECT agent_id, id, 3, now() FROM agent_memories
-            """
-        )
-        connection.execute("ANALYZE")
-        yield "\n".join(
-            line
-            for (line,) in connection.execute(
-                "EXPLAIN (VERBOSE, COSTS OFF) SELECT * FROM memory_signals "
-                "WHERE agent_id = 'agent 7'"
-            )
-        )
+def test_rows_of_an_owner_are_reached_by_keys_and_every_signal_is_written_out(
+    connection: psycopg.Connection,
+) -> None:
+    connection.execute(
+        "INSERT INTO agent_memories (agent_id, id, content) "
+        "SELECT 'agent ' || n % 100, gen_random_uuid(), 'memory ' || n "
+        "FROM generate_series(1, 3000) n"
+    )
+    connection.execute(
+        "INSERT INTO memory_usage (agent_id, memory_id, retrieval_count, last_accessed_at) "
+        "SELECT agent_id, id, 3, now() FROM agent_memories WHERE agent_id LIKE 'agent %'"
+    )
+    connection.execute("ANALYZE")
+    query = "SELECT * FROM memory_signals WHERE agent_id = 'agent 7'"
+    lines = connection.execute(f"EXPLAIN (VERBOSE, COSTS OFF) {query}".encode()).fetchall()
+    plan = "\n".join(line for (line,) in lines)
 
-
-def test_rows_of_an_owner_are_reached_through_the_keys(plan: str) -> None:
     assert "pk_agent_memories" in plan or "ix_agent_memories_" in plan
     assert "pk_memory_usage" in plan
     assert "Seq Scan" not in plan
-
-
-def test_every_signal_is_written_out(plan: str) -> None:
     called = set(re.findall(r"\b(\w+)\(", plan))
-
     assert "date_part" in called
+    assert FUNCTIONS
     assert called & FUNCTIONS == set()
 
 
 # team_memories
 
 
-def test_team_memories_shows_those_of_teams_by_their_id(database_url: str) -> None:
-    engine = create_engine(database_url, poolclass=NullPool)
-    repo = MemoryRepository(engine)
-    repo.add("red", NewMemory("of the agent", embedding=None))
-    repo.teams.add("red", NewMemory("of the team", embedding=None))
-    repo.teams.add("team", NewMemory("of another", embedding=None))
-    with psycopg.connect(database_url, autocommit=True, options=PATH) as connection:
-        shown = connection.execute(
-            "SELECT team_id, agent_id, content FROM team_memories ORDER BY team_id"
-        ).fetchall()
+def test_team_memories_shows_those_of_teams_by_their_id(
+    connection: psycopg.Connection, add: Add
+) -> None:
+    for owner in ("red", "team:red", "team:team"):
+        add(owner, Stored({"content": f"of {owner}"}))
 
-    assert shown == [("red", "team:red", "of the team"), ("team", "team:team", "of another")]
-    engine.dispose()
+    shown = connection.execute(
+        "SELECT team_id, agent_id, content FROM team_memories "
+        "WHERE content LIKE 'of %' ORDER BY team_id"
+    ).fetchall()
+
+    assert shown == [("red", "team:red", "of team:red"), ("team", "team:team", "of team:team")]
