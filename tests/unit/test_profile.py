@@ -12,16 +12,6 @@ from pgrecall.signals import Confidence, Frequency, Recency, Similarity, Usefuln
 HALVES = {Similarity(): 0.5, Confidence(): 0.5}
 
 
-def test_the_default_profile_has_the_weights_of_system_a() -> None:
-    assert profiles.five_factor.weights == {
-        "similarity": 0.40,
-        "recency": 0.25,
-        "usefulness": 0.20,
-        "confidence": 0.10,
-        "frequency": 0.05,
-    }
-
-
 @pytest.mark.parametrize(
     "weights", [[0.4, 0.25, 0.2, 0.1, 0.06], [0.5, 0.5, 0.5, 0.5, 0.5], [0.0] * 5]
 )
