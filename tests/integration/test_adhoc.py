@@ -380,7 +380,8 @@ def test_top_as_of_a_moment(database: Database) -> None:
 def test_top_and_explain_by_every_profile(
     database: Database, compass: dict[str, UUID], profile: str
 ) -> None:
-    asked = {"query": NORTH, "profile": profile, "as_of": days_ago(0), "query_entities": "{Ines}"}
+    asked: dict[str, Any] = {"query": NORTH, "profile": profile, "as_of": days_ago(0)}
+    asked["query_entities"] = "{Ines}"
     expected = database.rows(
         f"SELECT id::text, score FROM recall(%s, query => %s, profile => '{profile}', "
         "as_of => %s, query_entities => '{Ines}')",
@@ -486,7 +487,7 @@ def test_explain_knows_only_memories_of_the_agent(database: Database) -> None:
 
 
 def test_decaying_this_week(database: Database) -> None:
-    soon = {"created_at": days_ago(PERISHABLE)}
+    soon: dict[str, Any] = {"created_at": days_ago(PERISHABLE)}
     database.add("recent", created_at=days_ago(1))
     database.add("soon", **soon)
     database.add("long ago", created_at=days_ago(50))
@@ -539,7 +540,7 @@ def test_decaying_by_the_clock_of_a_profile(database: Database) -> None:
         ("trust", 0.4118, 0.2917),
         ("tiered", 0.5, 0.25),
     ):
-        asked = {"profile": profile, "threshold": now - 0.01}
+        asked: dict[str, Any] = {"profile": profile, "threshold": now - 0.01}
         [row] = database.ask("decaying.sql", agent=AGENT, **asked).rows
         assert (float(row["now"]), float(row["later"])) == pytest.approx((now, later), abs=1e-3)
 

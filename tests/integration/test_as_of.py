@@ -171,12 +171,13 @@ def test_what_does_not_hold_at_a_moment_is_not_seen(
 def test_validity_is_judged_now_unless_a_moment_is_given(
     shared_repo: MemoryRepository, agent: str
 ) -> None:
-    for text, columns in (
-        ("valid", {"valid_from": before(9), "valid_until": FAR}),
-        ("not yet", {"valid_from": FAR}),
-        ("no longer", {"valid_until": before(1000)}),
-        ("expired", {"expires_at": before(1000)}),
-    ):
+    ends: dict[str, dict[str, Any]] = {
+        "valid": {"valid_from": before(9), "valid_until": FAR},
+        "not yet": {"valid_from": FAR},
+        "no longer": {"valid_until": before(1000)},
+        "expired": {"expires_at": before(1000)},
+    }
+    for text, columns in ends.items():
         shared_repo.add(agent, NewMemory(text, embedding=NORTH, **columns))
 
     assert contents(shared_repo.search(agent, NORTH)) == ["valid"]

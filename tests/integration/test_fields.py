@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import asdict, fields, replace
 from datetime import UTC, datetime, timedelta, timezone
 from typing import Any
@@ -155,7 +154,7 @@ def test_what_is_as_large_as_may_be_is_stored(shared_repo: MemoryRepository, way
         assert (stored.content == memory.content, stored.metadata == memory.metadata) == (True,) * 2
 
 
-FORMS: tuple[Callable[[list[float]], Any], ...] = (
+FORMS: tuple[Any, ...] = (
     *(tuple, np.array, np.float32, Vector, HalfVector),
     *(lambda v: [np.float32(x) for x in v], lambda v: [round(x) for x in v]),
 )

@@ -129,7 +129,7 @@ def test_owners_and_entities_asked_for_are_told_apart_verbatim(
     assert contents(hits) == [row["content"] for row in rows] == ["own", text]
     assert [row["signals"]["entity_overlap"] for row in rows] == [0.5, 0]
     assert [row["agent_id"] for row in rows] == [owner, f"team:{team}"]
-    assert shared_repo.update(owner, memory_id, importance=0.9)
+    assert shared_repo.update(owner, memory_id, importance=0.9).importance == 0.9
     assert shared_repo.touch(owner, memory_id) == shared_repo.delete(owner, memory_id) == 1
     assert recall(connection, "trust", f"nobody {cut(text)}") == []
 

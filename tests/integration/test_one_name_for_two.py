@@ -63,10 +63,14 @@ def test_what_is_told_of_a_memory_is_told_to_its_owner_alone(repo: MemoryReposit
         first, second = filled(theirs)
 
         assert own.get(NAME, first) is None
-        assert own.history(NAME, first) == own.labels(NAME, first) == []
-        assert own.links(NAME, first) == own.links(NAME, second) == []
-        assert own.search(NAME, NORTH) == own.telling_terms(NAME) == []
-        assert own.recorded_queries(NAME) == own.rank_indexes(agent_id=NAME) == []
+        assert not own.history(NAME, first)
+        assert not own.labels(NAME, first)
+        assert not own.links(NAME, first)
+        assert not own.links(NAME, second)
+        assert not own.search(NAME, NORTH)
+        assert not own.telling_terms(NAME)
+        assert not own.recorded_queries(NAME)
+        assert not own.rank_indexes(agent_id=NAME)
         assert not own.drop_rank_index(NAME)
         assert not own.unlink(NAME, first, second, "next")
         assert own.touch(NAME, first) == 0
@@ -132,6 +136,11 @@ def test_what_is_done_to_one_leaves_the_other_as_it_was(
     ids = (uuid4(), uuid4())
     for each in (repo, repo.teams):
         filled(each, ids)
+    theirs = repo.teams if changed == NAME else repo
+    theirs.label(NAME, ids[1], ["of this one"])
+    asked: dict[str, Any] = {"labels": ["of this one"], "label_kinds": ["tag"], "touch": False}
+    own = repo if changed == NAME else repo.teams
+    assert (len(theirs.search(NAME, **asked)), own.search(NAME, **asked)) == (1, [])
     before = {owner_id: everything(engine, owner_id) for owner_id in (changed, kept)}
     assert all(before[kept].values())
 

@@ -505,7 +505,7 @@ def questions() -> dict[str, Question]:
         "query_entities": about(**whose, k=300),
         "query_entities, each counted once": about(query_entities=["Ann", "Ann", "Bob"], k=300),
         "query_entities nobody has": about(query_entities=["Nemo", "Bob"], k=300),
-        "query_entities of 32": about(query_entities=[*ENTITIES, *map(str, range(26))], k=300),
+        "query_entities of 32": about(query_entities=[*map(str, range(26)), *ENTITIES], k=300),
         "no query_entities": about(query_entities=[], k=300),
         "trust as stored": about(apply_decay=False, k=300),
         "memory_types": about(memory_types=["factual", "note"], k=EVERYTHING),

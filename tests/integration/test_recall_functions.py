@@ -304,9 +304,9 @@ def test_a_recall_that_touches_counts_as_a_search_does(
     ids = [shared_repo.add(agent, NewMemory(f"it {n}", embedding=at(40 * n))) for n in range(3)]
     theirs = shared_repo.teams.add(agent, NewMemory("theirs", embedding=NORTH))
     shared_repo.build_rank_indexes(agent_id=agent, at_least=1)
-    asked = {"query": NORTH, "teams": [agent], "k": 3, "touch": True, "strategy": strategy}
+    asked: dict[str, Any] = {"query": NORTH, "teams": [agent], "k": 3, "touch": True}
 
-    rows = recall(connection, "five_factor", agent, **asked)
+    rows = recall(connection, "five_factor", agent, strategy=strategy, **asked)
 
     assert {row["id"] for row in rows} == {*ids[:2], theirs}
     assert [row["signals"]["frequency"] for row in rows] == [0, 0, 0]

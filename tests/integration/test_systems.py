@@ -158,8 +158,8 @@ def trust() -> Iterator[Case]:
     yield Case(TRUST, {"last_accessed_at": before(99)}, {"trust": 0.5})
     yield Case(Profile("missing", {Trust(missing=0): 1}), {}, {"trust": 0, "score": 0})
     for hours in (0, 1, 84, 168, 336, 1_680):
-        times = {"created_at": ago(hours), "last_accessed_at": ago(7)}
-        yield recency(TRUST, 1 / (1 + hours / 168), **times)
+        clocks = {"created_at": ago(hours), "last_accessed_at": ago(7)}
+        yield recency(TRUST, 1 / (1 + hours / 168), **clocks)
     values = {"trust": 0.9, "trust_curve": "exponential", "trust_half_life_hours": 72.0}
     values |= {"last_accessed_at": ago(72), "created_at": before(7), "importance": 0.7}
     by_hand = 0.40 * 0.45 + 0.15 * 0.5 + 0.10 * 0.7
@@ -167,7 +167,7 @@ def trust() -> Iterator[Case]:
     yield Case(TRUST, values | {"similarity": 0.6}, {"score": by_hand + 0.35 * 0.6})
 
 
-ENTITIES = (
+ENTITIES: tuple[tuple[list[str] | None, list[str], float], ...] = (
     *((None, ["a"], 0), ([], ["a"], 0), ([], [], 0), (["a"], [], 0), (["a"], ["a"], 1)),
     *((["a"], ["a", "b", "c"], 1), (["a", "b"], ["a"], 1 / 2), (["A"], ["a"], 0)),
     *((["a", "b", "c"], ["c", "a", "x"], 2 / 3), (["a", "b", "c"], ["x"], 0)),
@@ -189,11 +189,11 @@ def tiered() -> Iterator[Case]:
     for count, value in ((0, 0), (1, 0.05), (10, 0.5), (19, 0.95), (20, 1), (21, 1), (1_000, 1)):
         yield Case(TIERED, {"retrieval_count": count}, {"frequency": value})
     for asked, there, value in ENTITIES:
-        values = {"query_entities": asked, "entities": there}
-        yield Case(TIERED, values, {"entity_overlap": value})
+        entities = {"query_entities": asked, "entities": there}
+        yield Case(TIERED, entities, {"entity_overlap": value})
     yield Case(TIERED, {}, {"importance": 0.5})
-    values = {"similarity": 0.96, "tier": "short", "last_accessed_at": ago(12), "importance": 0.6}
-    values |= {"retrieval_count": 5, "usefulness": 0.7}
+    values: dict[str, Any] = {"similarity": 0.96, "tier": "short", "importance": 0.6}
+    values |= {"last_accessed_at": ago(12), "retrieval_count": 5, "usefulness": 0.7}
     values |= {"entities": ["Ann"], "query_entities": ["Ann", "Bob"]}
     by_hand = 0.40 * 0.96 + 0.20 * 0.25 + 0.15 * 0.6 + 0.10 * 0.25 + 0.10 * 0.7 + 0.05 * 0.5
     yield Case(TIERED, values, {"score": by_hand})
