@@ -29,17 +29,22 @@ AGENT = "agent-1"
 PERISHABLE = 10
 """Days: recency at 0.05 a day is 0.61 now and 0.43 in a week."""
 
-REQUIRED: dict[str, tuple[str, ...]] = {
-    "busiest_agents.sql": (),
-    "decaying.sql": ("agent",),
-    "duplicates.sql": ("agent",),
-    "explain_memory.sql": ("agent", "memory"),
+OTHERS = {
+    "busiest_agents.sql": ("by", "limit"),
+    "decaying.sql": ("profile", "threshold", "days", "limit"),
+    "duplicates.sql": ("threshold", "newest", "limit"),
+    "explain_memory.sql": ("profile", "query", "like", "as_of"),
     "index_health.sql": (),
-    "top_memories.sql": ("agent",),
-    "unused_memories.sql": ("agent",),
+    "top_memories.sql": ("profile", "query", "like", "k", "as_of", "query_entities"),
+    "unused_memories.sql": ("days", "limit"),
 }
-OF_AN_AGENT = [script for script, variables in REQUIRED.items() if variables]
-CALLS = [(script, name) for script, variables in REQUIRED.items() for name in variables]
+"""Variables beside those it requires and `schema` that do not take any text."""
+OF_ALL = {"busiest_agents.sql", "index_health.sql"}
+REQUIRED = {
+    script: () if script in OF_ALL else ("agent", "memory")[: 1 + (script[:7] == "explain")]
+    for script in OTHERS
+}
+each_script = pytest.mark.parametrize("script", REQUIRED)
 HOSTILE = (
     r"""'; DROP TABLE pgrecall.agent_memories; -- \! touch /tmp/x back\slash\' $$ $a$""",
     """O'Brien :agent :'agent' :"schema" "quoted" {x} %s %(agent)s\ntwo lines -- Ünïcode 👻""",
@@ -200,17 +205,15 @@ def variables_of(database: Database, script: str, agent: str = AGENT) -> dict[st
     return {name: known[name] for name in REQUIRED[script]}
 
 
-def test_every_script_is_here() -> None:
-    assert {path.name for path in FOLDER.iterdir()} == REQUIRED.keys()
-
-
-@pytest.mark.parametrize("script", REQUIRED)
+@each_script
 def test_it_says_how_to_call_it_and_its_variables_become_nothing_but_literals(script: str) -> None:
+    assert {path.name for path in FOLDER.iterdir()} == REQUIRED.keys()
     text = (FOLDER / script).read_text(encoding="utf-8")
     comment = re.match(r"(--.*\n)+\n", text)
 
     assert comment
     variables = re.findall(r":\{\?(\w+)\}", text)
+    assert {*variables} >= {"schema", *REQUIRED[script], *OTHERS[script]}
     assert [name for name in variables if not re.search(rf"\b{name}\b", comment[0])] == []
     required = "".join(f" -v {name}=\\S+" for name in REQUIRED[script])
     assert re.search(rf"psql{required}.* -f {script}\n", comment[0])
@@ -218,80 +221,42 @@ def test_it_says_how_to_call_it_and_its_variables_become_nothing_but_literals(sc
     assert re.findall(r"(?<![:\[]):(?![:'\]])\S+", code) == []
 
 
-@pytest.mark.parametrize(("script", "missing"), CALLS)
-def test_a_missing_variable_is_named(shared: Database, script: str, missing: str) -> None:
+@each_script
+def test_it_refuses_what_is_missing_or_no_value(shared: Database, script: str) -> None:
     variables = variables_of(shared, script)
-    del variables[missing]
-
-    result = shared.run(script, **variables)
-
-    assert result.code == 3
-    assert f"{missing} is not set: psql -v {missing}=… -f {script}" in result.errors
-    assert result.printed == ""
-
-
-@pytest.mark.parametrize("script", REQUIRED)
-def test_it_writes_nothing_and_names_a_schema_that_is_not_there(
-    shared: Database, script: str
-) -> None:
-    variables = variables_of(shared, script)
-    read_only = "-cdefault_transaction_read_only=on"
-
-    assert shared.ask(script, settings=read_only, **variables).printed
-    result = shared.run(script, schema="nowhere", **variables)
-    assert result.code == 3
-    assert 'schema "nowhere" does not exist' in result.errors
-
-
-@pytest.mark.parametrize("script", OF_AN_AGENT)
-@pytest.mark.parametrize("number", [0, 1, 2], ids=["plain", "of signs", "of words"])
-def test_an_agent_may_be_called_anything_and_sees_its_own(
-    shared: Database, script: str, number: int
-) -> None:
-    agent = (AGENT, *HOSTILE)[number]
-
-    printed = shared.ask(script, **variables_of(shared, script, agent)).printed
-
-    assert set(re.findall(r"mine \d+\.", printed)) == {f"mine {number}."}
-    assert "of the team" not in printed
-
-
-@pytest.mark.parametrize(
-    ("script", "names"),
-    [
-        ("busiest_agents.sql", ("schema", "by", "limit")),
-        ("decaying.sql", ("schema", "profile", "threshold", "days", "limit")),
-        ("duplicates.sql", ("schema", "threshold", "newest", "limit")),
-        ("explain_memory.sql", ("schema", "memory", "profile", "query", "like", "as_of")),
-        ("index_health.sql", ("schema",)),
-        (
-            "top_memories.sql",
-            ("schema", "profile", "query", "like", "k", "as_of", "query_entities"),
-        ),
-        ("unused_memories.sql", ("schema", "days", "limit")),
-    ],
-)
-def test_other_values_are_no_sql_either(
-    shared: Database, script: str, names: tuple[str, ...]
-) -> None:
-    variables = variables_of(shared, script)
-    for name in names:
-        result = shared.run(
-            script, **variables | {name: "x'; CREATE TABLE public.broken_in (); --"}
-        )
-
+    for missing in variables:
+        result = shared.run(script, **{n: v for n, v in variables.items() if n != missing})
+        assert (result.code, result.printed) == (3, "")
+        assert f"{missing} is not set: psql -v {missing}=… -f {script}" in result.errors
+    for name in ("schema", "memory", *OTHERS[script]):
+        if name == "memory" not in variables:
+            continue
+        hostile = "x'; CREATE TABLE public.broken_in (); --"
+        result = shared.run(script, **variables | {name: hostile})
         assert result.code == 3
         assert re.search("does not exist|invalid input|unknown|malformed", result.errors), name
     assert shared.rows("SELECT to_regclass('public.broken_in')") == [(None,)]
 
 
-@pytest.mark.parametrize("path", ["", "shadow,pgrecall,public"])
-@pytest.mark.parametrize("script", REQUIRED)
-def test_the_callers_search_path_does_not_matter(shared: Database, script: str, path: str) -> None:
+@each_script
+def test_it_writes_nothing_and_tells_each_agent_its_own(shared: Database, script: str) -> None:
+    for number, agent in enumerate((AGENT, *HOSTILE)):
+        read_only = "-cdefault_transaction_read_only=on"
+        variables = variables_of(shared, script, agent)
+        printed = shared.ask(script, settings=read_only, **variables).printed
+
+        assert printed
+        if script not in OF_ALL:
+            assert set(re.findall(r"mine \d+\.", printed)) == {f"mine {number}."}
+            assert "of the team" not in printed
+
+
+@each_script
+def test_the_callers_search_path_does_not_matter(shared: Database, script: str) -> None:
     variables = variables_of(shared, script)
 
     plain = shared.ask(script, **variables)
-    elsewhere = shared.ask(script, settings=f"-csearch_path={path}", **variables)
+    elsewhere = shared.ask(script, settings="-csearch_path=shadow,pgrecall,public", **variables)
 
     assert _untimed(elsewhere.tables) == _untimed(plain.tables)
 
@@ -320,7 +285,7 @@ def elsewhere(server_url: str) -> Iterator[Database]:
         yield database
 
 
-@pytest.mark.parametrize("script", REQUIRED)
+@each_script
 def test_another_schema_and_type_of_vector(elsewhere: Database, script: str) -> None:
     variables = variables_of(elsewhere, script)
     if script in ("top_memories.sql", "explain_memory.sql"):
@@ -591,13 +556,12 @@ def test_duplicates_near(database: Database) -> None:
 
 
 def test_duplicates_near_are_all_listed_once_however_many_there_are(database: Database) -> None:
-    ids = [database.add(f"m{n}", embedding=at(n / 10)) for n in range(13)]
+    ids = [str(database.add(f"m{n}", embedding=at(n / 10))) for n in range(13)]
 
     _, pairs = duplicates(database, limit=100)
 
-    assert sorted((pair["older"], pair["newer"]) for pair in pairs) == sorted(
-        (str(older), str(newer)) for older, newer in combinations(ids, 2)
-    )
+    assert {(pair["older"], pair["newer"]) for pair in pairs} == {*combinations(sorted(ids), 2)}
+    assert len(pairs) == 13 * 12 / 2
 
 
 # busiest_agents.sql

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import re
 from collections.abc import Iterator
 from importlib.metadata import version
 from pathlib import Path
@@ -241,52 +242,38 @@ def test_without_a_database_it_ends_with_three_and_without_a_schema_with_four(
 
 def test_migrate_up_status_down(run: Run, empty_url: str) -> None:
     database = ("--database-url", empty_url)
+    index = ("migrate", "embedding-index", *database)
     up = run("migrate", "--dimensions", "12", "--embedding-type", "halfvec", *database)
     [status] = run("migrate", "status", "--json", *database).records
+    built = run(*index)
+    [again] = run(*index, "--json").records
+    [dropped] = run(*index, "--drop", "--json").records
     down = run("migrate", "down", "--yes", *database)
     [after] = run("migrate", "status", "--json", *database).records
 
-    assert (up.code, down.code) == (0, 0)
+    assert (up.code, built.code, built.err, down.code) == (0, 0, "", 0)
     assert (status["dimensions"], status["embedding_type"]) == (12, "halfvec")
     assert status["revision"] == status["head"]
+    assert "True" in built.out
+    assert (again["embedding_index"], dropped) == (True, status)
     assert after["revision"] is None
     files = sorted(path.name for path in (migrations_folder() / "versions").glob("0*.py"))
     assert files[0].startswith("0001_")
     assert [line[:4] for line in after["pending"]] == [name[:4] for name in files]
-
-
-def test_migrate_builds_and_drops_the_index_on_embeddings(run: Run, database_url: str) -> None:
-    command = ("migrate", "embedding-index", "--database-url", database_url)
-
-    built = run(*command)
-    [again] = run(*command, "--json").records
-    [dropped] = run(*command, "--drop", "--json").records
-
-    assert (built.code, built.err) == (0, "")
-    assert "True" in built.out
-    assert (again["embedding_index"], dropped["embedding_index"]) == (True, False)
-    [status] = run("migrate", "status", "--json", "--database-url", database_url).records
-    assert status == dropped
-
-
-def test_migrate_sql_prints_sql_alone(run: Run) -> None:
     printed = run("migrate", "sql", "--dimensions", "33")
-
     assert "vector(33)" in printed.out
     assert printed.err == ""
 
 
 def test_status_counts(run: Run, url: str) -> None:
-    run("add", "tea", "--agent", "a")
-    run("add", "tea", "--agent", "b")
-    run("add", "tea", "--agent", "b", "--of-team")
+    for owner in (("a",), ("b",), ("b", "--of-team")):
+        run("add", "tea", "--agent", *owner)
     run("search", "tea", "--agent", "a")
 
     [status] = run("status", "--json").records
-    shown = run("status").out
 
     assert (status["memories"], status["owners"], status["memories_retrieved"]) == (3, 3, 1)
-    assert "3 of 3 agents and teams" in shown
+    assert "3 of 3 agents and teams" in run("status").out
 
 
 def test_without_a_url_an_embedded_database_is_used_and_said(
@@ -336,33 +323,31 @@ def profile_file(tmp_path: Path) -> Path:
 def test_explain_shows_why_in_a_table_and_as_json(run: Run, url: str) -> None:
     kept = run("add", "Ines drinks tea", "--agent", "a", "--tag", "x").out.strip()
     run("add", "tea", "--agent", "a")
+    asked = ("explain", kept, "tea", "--agent", "a")
 
-    shown = run("explain", kept, "tea", "--agent", "a", "-k", "1")
-    [record] = run("explain", kept, "tea", "--agent", "a", "--tag", "y", "--json").records
-
-    assert "not returned: rank 2 of 2 that pass" in shown.out
-    assert "outranked" in shown.out
-    assert "similarity" in shown.out
-    assert record["returned"] is False
-    assert "filtered by tags" in record["reasons"][0]
-    dated = ("--created-after", "2999-01-01", "--json")
-    [why] = run("explain", kept, "tea", "--agent", "a", *dated).records
-    assert "filtered by created_after" in why["reasons"][0]
-
-
-def test_explain_shows_what_the_keyword_signal_is_made_of(run: Run, url: str) -> None:
-    run("add", "Ines drinks tea", "--agent", "a")
-    [record] = run("search", "tea", "--agent", "a", "--json").records
-
-    asked = ("explain", record["id"], "tea of Mongolia", "--agent", "a", "--min-relevance", "0.99")
-    shown, [told] = run(*asked), run(*asked, "--json").records
-
-    assert "left out" in shown.out
-    assert "keyword: 1.0000 of the terms by weight x 1.0000 for its length" in shown.out
-    assert (
-        told["reasons"][0] == f"its relevance {told['relevance']:.6f} is below min_relevance 0.99"
+    shown = run(*asked, "-k", "1").out
+    by_tag, by_date = (
+        run(*asked, *option, "--json").records[0]
+        for option in (("--tag", "y"), ("--created-after", "2999-01-01"))
     )
-    assert run("search", "tea", "--agent", "a", "--min-relevance", "0.99", "--json").records == []
+    of_words = ("explain", kept, "tea of Mongolia", "--agent", "a", "--min-relevance", "0.99")
+    words, [told] = run(*of_words).out, run(*of_words, "--json").records
+
+    for said in ("not returned: rank 2 of 2 that pass", "outranked", "similarity"):
+        assert said in shown
+    assert by_tag["returned"] is False
+    assert "filtered by tags" in by_tag["reasons"][0]
+    assert "filtered by created_after" in by_date["reasons"][0]
+    assert "left out" in words
+    assert "keyword: 1.0000 of the terms by weight x 1.0000 for its length" in words
+    reason = f"its relevance {told['relevance']:.6f} is below min_relevance 0.99"
+    assert told["reasons"][0] == reason
+    floor = ("--min-relevance", "0.99", "--json")
+    assert run("search", "tea of Mongolia", "--agent", "a", *floor).records == []
+    plan = ("search", "tea", "--agent", "a", "--plan")
+    assert re.search(r"LIMIT :k[\s\S]*Sort", run(*plan).out)
+    [record] = run(*plan, "--json").records
+    assert (record["strategy"], "Limit" in record["plan"]) == ("exact", True)
 
 
 def test_profiles_are_listed_and_shown(run: Run, profile_file: Path) -> None:
@@ -418,17 +403,6 @@ def test_a_profile_of_ones_own_ranks_in_search_and_in_psql(
     with psycopg.connect(own_url) as connection:
         count = "SELECT count(*) FROM pg_proc WHERE proname = 'score_mine'"
         assert connection.execute(count).fetchone() == (1,)
-
-
-def test_the_plan_of_a_search_is_shown_instead_of_its_hits(run: Run, url: str) -> None:
-    run("add", "Ines drinks tea", "--agent", "a")
-
-    shown = run("search", "tea", "--agent", "a", "--plan")
-    [record] = run("search", "tea", "--agent", "a", "--plan", "--json").records
-
-    assert "LIMIT :k" in shown.out
-    assert "Sort" in shown.out
-    assert (record["strategy"], "Limit" in record["plan"]) == ("exact", True)
 
 
 def test_what_a_memory_says_cannot_speak_to_the_terminal(run: Run, url: str) -> None:

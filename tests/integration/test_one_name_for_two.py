@@ -138,7 +138,7 @@ def test_what_is_done_to_one_leaves_the_other_as_it_was(
         filled(each, ids)
     theirs = repo.teams if changed == NAME else repo
     theirs.label(NAME, ids[1], ["of this one"])
-    asked: dict[str, Any] = {"labels": ["of this one"], "label_kinds": ["tag"], "touch": False}
+    asked: dict[str, Any] = {"labels": ["of this one"], "touch": False}
     own = repo if changed == NAME else repo.teams
     assert (len(theirs.search(NAME, **asked)), own.search(NAME, **asked)) == (1, [])
     before = {owner_id: everything(engine, owner_id) for owner_id in (changed, kept)}

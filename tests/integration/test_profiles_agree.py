@@ -570,12 +570,16 @@ OF_ALL = (
     *("everything", "two teams", "as of in a year", "no query vector", "query_entities"),
     *("trust as stored", "min_similarity"),
 )
-"""Questions to every profile; of the others, each is asked of two."""
+"""Questions to every profile; of the others, each is asked of two, and those of entities of the
+profile that looks at them."""
 CASES = [
     (name, profile)
     for number, name in enumerate(QUESTIONS)
     for place, profile in enumerate(SYSTEMS)
-    if name in OF_ALL or QUESTIONS[name].weigh or (number - place) % 5 < 2
+    if name in OF_ALL
+    or QUESTIONS[name].weigh
+    or (number - place) % 5 < 2
+    or ("query_entities" in name and profile == "tiered")
 ]
 
 

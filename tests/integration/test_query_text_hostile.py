@@ -18,7 +18,7 @@ from tests.conftest import new_database
 from tests.integration.support import NORTH, sql
 
 AGENT = "agent"
-PATIENCE = "2s"
+PATIENCE = "5s"
 """Longer than any of these may take, by far."""
 
 WORDS = [
