@@ -3,7 +3,7 @@
 The oracle reads the rows back with plain SELECTs, filters and sorts them in Python, and computes
 similarity in double precision. Components are small whole numbers, whose products pgvector sums
 without rounding, so that similarity too is held to 1e-9. Where words count, which the scorer does
-not compute, and through a rank index the repository and the SQL function are compared alone.
+not compute, the repository and the SQL function are compared alone.
 """
 
 from __future__ import annotations
@@ -208,7 +208,6 @@ def world_at(url: str) -> Iterator[World]:
         fill(repository, connection)
         rows = read_back(connection)
         assert {owner: len(found) for owner, found in rows.items()} == SIZES
-        repository.build_rank_indexes(agent_id=AGENT, at_least=1)
         yield World(repository, connection, rows)
     engine.dispose()
 
@@ -756,7 +755,7 @@ def test_vectors_of_any_components_agree_to_single_precision(
     assert len(hits) == 60
 
 
-# Words and rank indexes
+# Words
 
 
 @pytest.mark.parametrize("question", QUESTIONS)
@@ -767,15 +766,6 @@ def test_words_count_alike_in_the_repository_and_in_psql(world: World, question:
     found = assert_two_agree(world, profiles.hybrid, query_text=text, strategy="exact", **asked)
 
     assert (found == 0) == (question == "min_score nobody reaches")
-
-
-@pytest.mark.parametrize("question", QUESTIONS)
-def test_a_rank_index_answers_alike_in_the_repository_and_in_psql(
-    world: World, question: str
-) -> None:
-    asked = {**QUESTIONS[question].arguments, "k": 5, "strategy": "index"}
-    for profile in (profiles.hybrid, profiles.half_life):
-        assert_two_agree(world, profile, query_text="great tea", **asked)
 
 
 NARROW_NOTHING = (None, "", "the and of")
