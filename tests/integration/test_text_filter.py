@@ -194,17 +194,10 @@ def test_explain_tells_that_the_words_do_not_pass(
         assert why.ranked == len(passing)
         reason = f"filtered by text: its words do not pass {asked!r}"
         assert why.reasons == (() if why.passes else (reason,))
-
-
-def test_the_filter_of_explain_is_about_the_memory_not_the_query(
-    shared_repo: MemoryRepository, agent: str, ids: list[UUID]
-) -> None:
-    why = shared_repo.explain(
-        *(agent, ids[2], NORTH), text="fire", query_text="rain fire", profile="hybrid"
-    )
-
+    words: dict[str, Any] = {"query_text": "rain fire", "profile": "hybrid", "text": "fire"}
+    why = shared_repo.explain(agent, ids[2], NORTH, **words)
     assert {term.term: term.matched for term in why.terms} == {"rain": True, "fire": False}
-    assert why.hit.signals["keyword"] > 0
+    assert why.hit.signals["keyword"] > 0, "the terms are of the query, not of the filter"
     assert not why.passes
 
 
@@ -228,20 +221,14 @@ def test_text_narrows_the_memories_of_teams_too(
     assert contents(shared_repo.teams.search(agent, NORTH, text="tea")) == ["Their tea."]
 
 
-def test_neighbours_pass_the_filter_or_stay_away(
-    shared_repo: MemoryRepository, agent: str, ids: list[UUID]
-) -> None:
-    shared_repo.link(agent, ids[0], ids[1])
-    shared_repo.link(agent, ids[0], ids[2])
-
-    hits = shared_repo.search(agent, NORTH, k=1, expand=2, text="fire", touch=False)
-
-    assert contents(hits) == ["The great fire.", "A fire so great."]
-
-
 def test_the_filter_follows_every_change_at_once(
     shared_repo: MemoryRepository, agent: str, ids: list[UUID]
 ) -> None:
+    for other in ids[1:]:
+        shared_repo.link(agent, ids[0], other)
+    asked: dict[str, Any] = {"k": 1, "expand": 2, "text": "fire", "touch": False}
+    expanded = contents(shared_repo.search(agent, NORTH, **asked))
+    assert expanded == ["The great fire.", "A fire so great."], "neighbours pass it or stay away"
     shared_repo.add(f"{agent}-another", NewMemory("Their fire.", embedding=NORTH))
     assert shared_repo.count(agent, text="fire") == 2
     assert shared_repo.count(agent, text="fire", as_of=before(2.5)) == 1

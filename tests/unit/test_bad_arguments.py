@@ -3,6 +3,7 @@ to send one to."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -248,84 +249,84 @@ NO_TEXT: list[Any] = [
     *(7, 1.5, True, b"tea", ["tea"], ("tea",), {"tea": 1}, object(), {"a", "b"}),
 ]
 Searches = list[tuple[dict[str, Any], type[InputError], str]]
+LISTS_OF_TEXTS = (
+    *("memory_types", "tiers", "tags", "all_tags", "entities", "all_entities", "statuses"),
+    *("components", "output_types", "domains", "categories", "loops", "labels"),
+)
+OPERANDS = {"$in": 1, "$nin": "ab", "$exists": 1, "$gt": None, "$lt": True, "$gte": [1]}
+LEAVING = (
+    *("true) OR (true", "true) OR true -- ", "true /* ", "(true", "content = 'open", '"open'),
+    *("true; DELETE FROM pgrecall.agent_memories", "content = $$x$$) OR (true"),
+    r"content = E'\') OR (true --'",
+)
+METADATA: tuple[tuple[Any, str], ...] = (
+    ("n", r"JSON object.*str"),
+    ({"n": NAN}, "JSON"),
+    ({"n": {1, 2}}, "JSON"),
+    ({"n": "a\0"}, r"'n'.*NUL"),
+    ({"\ud800": 1}, "surrogate"),
+    *(({"n": {name: bad}}, rf"\{name} takes") for name, bad in OPERANDS.items()),
+)
 OF_COUNT: Searches = [
     ({"colour": "red"}, UnknownName, r"colour.*memory_types.*where"),
-    ({"tiers": ["eternal"]}, UnknownName, r"eternal.*short, medium, long"),
-    ({"tiers": "long"}, InputError, r"tiers.*list.*str"),
-    ({"statuses": ["gone"]}, UnknownName, r"gone.*active"),
-    ({"statuses": "active"}, InputError, r"statuses.*list.*str"),
-    ({"tags": "sea"}, InputError, r"tags.*list.*str"),
-    ({"tags": [1]}, InputError, r"tags.*text, got int"),
+    *(({name: "sea"}, InputError, rf"{name}.*list.*str") for name in LISTS_OF_TEXTS),
+    *(({name: [1]}, InputError, rf"{name}.*text, got int") for name in LISTS_OF_TEXTS),
     ({"tags": ["a\0b"]}, InputError, r"tags.*NUL.*position 1"),
     ({"all_tags": ["\ud800"]}, InputError, r"all_tags.*surrogate.*position 0"),
-    ({"entities": "Anna"}, InputError, r"entities.*list.*str"),
-    ({"all_entities": 7}, InputError, r"all_entities.*list.*int"),
-    ({"memory_types": "task"}, InputError, r"memory_types.*list.*str"),
-    ({"metadata": "n"}, InputError, r"metadata.*JSON object.*str"),
-    ({"metadata": {"n": NAN}}, InputError, r"metadata.*JSON"),
-    ({"metadata": {"n": {1, 2}}}, InputError, r"metadata.*JSON"),
-    ({"metadata": {"n": "a\0"}}, InputError, r"metadata.*'n'.*NUL"),
-    ({"metadata": {"\ud800": 1}}, InputError, r"metadata.*surrogate"),
+    ({"tiers": ["eternal"]}, UnknownName, r"eternal.*short, medium, long"),
+    ({"statuses": ["gone"]}, UnknownName, r"gone.*active"),
+    *(({"metadata": bad}, InputError, f"metadata.*{message}") for bad, message in METADATA),
     *(
-        ({"metadata": {"n": {name: 1}}}, UnknownName, rf"{name!r}.*".replace("$", r"\$"))
+        ({"metadata": {"n": {name: 1}}}, UnknownName, re.escape(repr(name)))
         for name in ("$like", "$", "$GT", "$where", "$eq ")
     ),
     *(
-        ({"metadata": {"n": {name: bad}}}, InputError, rf"\{name} takes")
-        for name, bad in (
-            *(("$in", 1), ("$nin", "ab"), ("$exists", 1), ("$gt", None), ("$lt", True)),
-            ("$gte", [1]),
-        )
+        ({name: bad}, InputError, f"{name}.*{message}")
+        for name in ("created_after", "created_before", "as_of")
+        for bad, message in ((NAIVE, "time zone.*2026-06-01"), ("now", "datetime.*str"))
     ),
-    ({"created_after": NAIVE}, InputError, r"created_after.*time zone.*2026-06-01"),
-    ({"created_before": "2026-01-01"}, InputError, r"created_before.*datetime.*str"),
-    ({"as_of": NAIVE}, InputError, r"as_of.*time zone"),
-    ({"as_of": 0}, InputError, r"as_of.*datetime.*int"),
+    ({"min_trust": 1.1}, InputError, r"min_trust.*1\.1"),
+    ({"compliant": 1}, InputError, r"compliant.*1"),
     ({"include_invalid": "no"}, InputError, r"include_invalid.*'no'"),
-    ({"where": "importance > 0.5"}, InputError, r"where.*SQLAlchemy.*str"),
-    ({"where": True}, InputError, r"where.*SQLAlchemy.*bool"),
-    ({"where": ["importance > 0.5"]}, InputError, r"where.*SQLAlchemy.*str"),
+    *(
+        ({"where": bad}, InputError, f"where.*SQLAlchemy.*{kind}")
+        for bad, kind in (("true", "str"), (True, "bool"), (["true"], "str"))
+    ),
     ({"where": text("content = :nope")}, InputError, r":nope has no value"),
     *(({"text": bad}, InputError, r"^text ") for bad in NO_TEXT),
     *(
         ({"where": [literal_column("true"), kind(raw)]}, InputError, "close its own brackets")
         for kind in (text, literal_column)
-        for raw in (
-            *("true) OR (true", "true) OR true -- ", "true /* ", "(true", "content = 'open"),
-            *("true; DELETE FROM pgrecall.agent_memories", "content = $$x$$) OR (true", '"open'),
-            r"content = E'\') OR (true --'",
-        )
+        for raw in LEAVING
     ),
 ]
+PERIODS: tuple[tuple[Any, str], ...] = (
+    (NOW, r"must be two datetimes.*got datetime"),
+    ((NOW, None), r"must be two datetimes"),
+    ("ab", r"must be two datetimes, from and to, got 'ab'"),
+    ((NOW, "b"), r"must be a datetime, got str"),
+    ((NAIVE, NOW), r"has no time zone"),
+    ((NOW, NOW), r"must end after it begins.*2026-06-01"),
+)
 SEARCHES: Searches = [
     *OF_COUNT,
-    ({"k": 0}, InputError, r"k must lie within 1 .*got 0"),
-    ({"k": 1_000_001}, InputError, r"k must.*1000000.*got 1000001"),
-    ({"k": True}, InputError, r"k must be a whole number, got True"),
-    ({"k": None}, InputError, r"k must be a whole number, got None"),
+    *(({"k": k}, InputError, rf"k must lie within 1 and 1000000, got {k}") for k in (0, 1_000_001)),
+    *(({"k": k}, InputError, f"k must be a whole number, got {k}") for k in (True, 2.0, None)),
     ({"weights": {**REST, "similarity": NAN}}, InvalidProfile, r"similarity.*nan"),
     ({"weights": {"similarity": 1.5}}, InvalidProfile, r"similarity.*1\.5"),
     ({"weights": {"similarity": None}}, InvalidProfile, r"similarity.*number.*None"),
     ({"weights": {"similarity": 0.5}}, InvalidProfile, r"sum to 1.*0\.5"),
     ({"weights": {}}, InvalidProfile, r"sum to 1.*0"),
-    ({"weights": {"charm": 1.0}}, UnknownName, r"charm.*similarity, keyword"),
-    ({"weights": {7: 1.0}}, UnknownName, r"7.*similarity, keyword"),
+    *(({"weights": {bad: 1.0}}, UnknownName, f"{bad}.*similarity, keyword") for bad in ("self", 7)),
     ({"weights": [1.0]}, InputError, r"weights.*list"),
     ({"profile": "six_factor"}, UnknownName, r"six_factor.*five_factor"),
-    ({"profile": 5}, InputError, r"profile.*int"),
-    ({"profile": None}, InputError, r"profile.*NoneType"),
+    *(({"profile": bad}, InputError, f"profile.*{type(bad).__name__}") for bad in (5, None)),
     ({"limit": 5}, UnknownName, r"limit.*memory_types"),
-    ({"query_time": NOW}, InputError, r"query_time must be two datetimes.*got datetime"),
-    ({"query_time": (NOW, None)}, InputError, r"query_time must be two datetimes"),
-    ({"query_time": "ab"}, InputError, r"query_time must be two datetimes, from and to, got 'ab'"),
-    ({"query_time": (NOW, "b")}, InputError, r"query_time must be a datetime, got str"),
-    ({"query_time": (NAIVE, NOW)}, InputError, r"query_time has no time zone"),
-    ({"query_time": (NOW, NOW)}, InputError, r"query_time must end after it begins.*2026-06-01"),
+    *(({"query_time": bad}, InputError, f"query_time {message}") for bad, message in PERIODS),
     ({"dates": "always"}, UnknownName, r"dates must be 'auto'.*'always'"),
-    ({"min_score": 1.1}, InputError, r"min_score.*1\.1"),
-    ({"min_score": NAN}, InputError, r"min_score.*nan"),
+    *(({"min_score": bad}, InputError, f"min_score.*{bad}") for bad in (1.1, NAN)),
     ({"min_similarity": -0.1}, InputError, r"min_similarity.*-0\.1"),
-    ({"min_similarity": True}, InputError, r"min_similarity.*bool"),
+    ({"min_relevance": True}, InputError, r"min_relevance.*bool"),
     ({"query_entities": [f"{n}" for n in range(33)]}, InputError, r"at most 32, got 33"),
     ({"touch": "no"}, InputError, r"touch.*'no'"),
     *(({"query_text": bad}, InputError, r"^query_text ") for bad in NO_TEXT),

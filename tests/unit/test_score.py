@@ -6,9 +6,8 @@ from typing import Any
 
 import pytest
 
-from pgrecall import Profile, profiles, score
+from pgrecall import profiles, score
 from pgrecall.errors import InputError, UnknownName
-from pgrecall.signals import Clock, Recency
 
 NOW = datetime(2026, 6, 1, 12, tzinfo=UTC)
 NAIVE = NOW.replace(tzinfo=None)
@@ -45,25 +44,6 @@ def test_ages_are_measured_now_unless_a_moment_is_given() -> None:
     result = score(profiles.five_factor, {"created_at": yesterday})
 
     assert result.signals["recency"] == pytest.approx(exp(-0.05), abs=1e-4)
-
-
-@pytest.mark.parametrize(
-    ("clock", "accessed_days", "age"),
-    [
-        (Clock.CREATED_AT, 1, 10),
-        (Clock.LAST_ACCESSED_AT, 1, 1),
-        (Clock.LAST_ACCESSED_AT, None, 10),
-        (Clock.LATEST, 1, 1),
-        (Clock.LATEST, 20, 10),
-        (Clock.LATEST, None, 10),
-    ],
-)
-def test_a_decay_runs_from_its_clock(clock: Clock, accessed_days: int | None, age: int) -> None:
-    profile = Profile("mine", {Recency(rate=0.1, clock=clock): 1})
-    accessed = None if accessed_days is None else NOW - timedelta(days=accessed_days)
-    values = {"created_at": NOW - timedelta(days=10), "last_accessed_at": accessed}
-
-    assert score(profile, values, as_of=NOW).score == pytest.approx(exp(-0.1 * age))
 
 
 def test_an_unknown_value_is_named_with_those_there_are() -> None:
