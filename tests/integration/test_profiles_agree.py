@@ -633,51 +633,22 @@ def test_each_hit_tells_whose_it_is(world: World) -> None:
 
 
 DERIVED = {
-    "half_life_30": profiles.half_life.with_half_life(30),
     "half_life_1e9": profiles.half_life.with_half_life(1e9),
     "five_factor_half_life": profiles.five_factor.with_half_life(14),
     "tiered_one_half_life": profiles.tiered.with_half_life(2.5),
-    "trust_weighed": profiles.trust.with_weights(trust=1.0),
-    "trust_half_life": profiles.trust.with_half_life(0.25),
     "trust_as_stored": profiles.trust.without_trust_decay(),
     "last_access_both": profiles.last_access.with_half_life(3).with_weights(
         similarity=0.1, recency=0.9
     ),
 }
-BY_TYPE = (
-    *(("factual", 180.0), ("procedural", 120.0), ("preference", 45.0), ("behavioural", 30.0)),
-    *(("episodic", 14.0), ('it\'s "q"; %s', 1.0)),
+NO_HALF_LIVES: dict[str, Any] = {}
+HALF_LIVES: tuple[dict[str, Any], ...] = (
+    NO_HALF_LIVES,
+    {"half_lives_by_type": {"factual": 180, "procedural": 120, "episodic": 14, "note": 0.5}},
+    {"half_lives_by_type": {"factual": 180.0, 'it\'s "q"; %s': 1.0}},
+    {"half_lives_by_tier": {"short": 0.25, "medium": 7.0}},
+    {"half_lives_by_tier": {"medium": 1e9}},
 )
-BY_TIER = (("short", 0.25), ("medium", 7.0))
-CUSTOM = {
-    "by_type": Recency(half_life=14, half_lives_by_type=BY_TYPE),
-    "by_type_shorter_rest": Recency(half_life=1, half_lives_by_type=BY_TYPE),
-    "by_type_longer_rest": Recency(half_life=400, half_lives_by_type=BY_TYPE),
-    "by_tier": Recency(half_life=14, half_lives_by_tier=BY_TIER),
-    **{
-        f"by_type_{curve}": Recency(
-            half_life=60, half_lives_by_type=BY_TYPE, curve=curve, clock=clock
-        )
-        for curve, clock in (
-            *((Curve.HYPERBOLIC, Clock.LATEST), (Curve.LINEAR, Clock.LAST_ACCESSED_AT)),
-        )
-    },
-    **{
-        f"by_tier_{curve}": Recency(
-            half_life=14, half_lives_by_tier=BY_TIER, curve=curve, unknown=1e-100
-        )
-        for curve in (Curve.HYPERBOLIC, Curve.LINEAR)
-    },
-}
-REST = {
-    Similarity(missing=0.25): 0.2,
-    Importance(): 0.1,
-    Usefulness(): 0.05,
-    Confidence(): 0.05,
-    Trust(missing=1.0): 0.05,
-    Frequency(cap=7.5): 0.025,
-    EntityOverlap(): 0.025,
-}
 
 
 def random_profile(dice: random.Random, name: str) -> Profile:
@@ -687,24 +658,19 @@ def random_profile(dice: random.Random, name: str) -> Profile:
         return dice.choice([0.0, SMALLEST_SHARE, 1.0, dice.random()])
 
     clock = dice.choice(list(Clock))
-    recency = dice.choice(
-        [
-            Recency(rate=dice.choice([0.0, 1e-12, MAX_RATE, dice.random()]), clock=clock),
-            Recency(
-                half_life=dice.choice([SHORTEST_HALF_LIFE, LONGEST_HALF_LIFE, 99 * dice.random()]),
-                curve=dice.choice(list(Curve)),
-                clock=clock,
-                unknown=parameter(),
-            ),
-        ]
-    )
+    half_life = dice.choice([SHORTEST_HALF_LIFE, 1.0, 400.0, LONGEST_HALF_LIFE, 99 * dice.random()])
+    by_half_life: dict[str, Any] = {"half_life": half_life, "curve": dice.choice(list(Curve))}
+    by_rate: dict[str, Any] = {"rate": dice.choice([0.0, 1e-12, MAX_RATE, dice.random()])}
+    speed = by_half_life | dice.choice(HALF_LIVES) if dice.random() < 0.8 else by_rate
+    recency = Recency(clock=clock, unknown=parameter(), **speed)
     trust = Trust(decay=dice.random() < 0.5, missing=parameter())
     frequency = Frequency(cap=dice.choice([1.0, 1e9, 1 + 99 * dice.random()]))
     signals = [
-        *(Similarity(missing=parameter()), recency, trust, frequency, Time(unknown=parameter())),
+        *(Similarity(missing=parameter()), trust, frequency, Time(unknown=parameter())),
         *(Usefulness(), Importance(), Confidence(), EntityOverlap()),
     ]
-    chosen = dice.sample(signals, dice.randint(1, len(signals)))
+    chosen = [recency, *dice.sample(signals, dice.randint(0, len(signals)))]
+    dice.shuffle(chosen)
     total = math.fsum(parts := [dice.random() for _ in chosen])
     weights = [part / total for part in parts]
     if dice.random() < 0.5:  # one has almost all, the others nothing or next to it
@@ -718,10 +684,17 @@ def random_profile(dice: random.Random, name: str) -> Profile:
 DICE = random.Random("profiles")
 OTHERS = [
     *(profile.renamed(name) for name, profile in DERIVED.items()),
-    *(Profile(name, {recency: 0.5, **REST}) for name, recency in CUSTOM.items()),
-    *(random_profile(DICE, f"random_{number}") for number in range(20)),
+    *(random_profile(DICE, f"random_{number}") for number in range(36)),
 ]
 PERIOD = (before(100), before(60))
+
+
+def test_the_random_profiles_have_every_kind_of_recency() -> None:
+    """The test of the test."""
+    found = [s for one in OTHERS for s in one.signals if isinstance(s, Recency)]
+    by = [(s.curve, s.clock, bool(s.half_lives_by_type), bool(s.half_lives_by_tier)) for s in found]
+    for place, values in enumerate((Curve, Clock, (True, False), (True, False))):
+        assert {one[place] for one in by} == {*values}
 
 
 @pytest.mark.parametrize("profile", OTHERS, ids=lambda profile: str(profile.name))
