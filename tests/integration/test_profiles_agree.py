@@ -289,13 +289,7 @@ def passes(row: Row, arguments: Mapping[str, Any], moment: datetime) -> bool:
         return False
     if row["status"] not in arguments.get("statuses", ["active"]):
         return False
-    if not arguments.get("include_invalid") and not (
-        (row["valid_from"] is None or row["valid_from"] <= moment)
-        and all(
-            row[end] is None or moment < row[end]
-            for end in ("valid_until", "expires_at", "invalidated_at")
-        )
-    ):
+    if not arguments.get("include_invalid") and not holds(row, moment):
         return False
     tests: dict[str, Callable[[Any], bool]] = {
         "memory_types": lambda w: bool({row["memory_type"], *row["additional_types"]} & set(w)),
@@ -324,6 +318,13 @@ def passes(row: Row, arguments: Mapping[str, Any], moment: datetime) -> bool:
         ),
     }
     return all(test(arguments[name]) for name, test in tests.items() if name in arguments)
+
+
+def holds(row: Row, moment: datetime) -> bool:
+    return (row["valid_from"] is None or row["valid_from"] <= moment) and all(
+        row[end] is None or moment < row[end]
+        for end in ("valid_until", "expires_at", "invalidated_at")
+    )
 
 
 def contains(whole: Any, part: Any) -> bool:
@@ -627,6 +628,37 @@ def test_each_hit_tells_whose_it_is(world: World) -> None:
         hits = through(world, profiles.tiered, **asked)
         assert {hit.owner for hit in hits} == {AGENT, *map(stored_id, TEAMS)}
         assert {hit.id: hit.owner for hit in hits} == {hit.id: owners[hit.id] for hit in hits}
+
+
+def test_the_view_shows_the_signals_of_the_scorer_and_values_as_stored(world: World) -> None:
+    query = "SELECT v.*, now() AS as_of FROM pgrecall.memory_signals v"
+    shown = {row["id"]: row for row in world.connection.execute(query)}
+    stored = [row for rows in world.rows.values() for row in rows]
+    assert shown.keys() == {row["id"] for row in stored}
+    same = (
+        *("agent_id", "memory_type", "tier", "status", "trust", "usefulness", "importance"),
+        *("confidence", "last_accessed_at"),
+    )
+
+    for row in stored:
+        found = shown[row["id"]]
+        now, accessed = found["as_of"], row["last_accessed_at"]
+        values = {name: row[name] for name in OF_SCORER}
+        values["last_accessed_at"] = accessed and min(accessed, now)
+        assert [found[name] for name in same] == [row[name] for name in same]
+        assert found["retrieval_count"] == (row["retrieval_count"] or 0)
+        assert found["valid"] == holds(row, now)
+        for profile in SYSTEMS.values():
+            signals = score(profile, values, as_of=now).signals
+            for name in {"recency", "frequency"} & signals.keys():
+                signal = found[f"{name}_{profile.name}"]
+                assert signal == pytest.approx(signals[name], rel=1e-9, abs=1e-9)
+        decayed = score(profiles.trust, values, as_of=now).signals["trust"]
+        expected = None if row["trust"] is None else pytest.approx(decayed, rel=1e-9)
+        assert found["decayed_trust"] == expected
+        for age, clock in (("age_days", "created_at"), ("days_since_access", "last_accessed_at")):
+            days = row[clock] and max(0.0, (now - row[clock]) / timedelta(days=1))
+            assert found[age] == (days if days is None else pytest.approx(days, rel=1e-9))
 
 
 # Other profiles

@@ -52,7 +52,7 @@ MUTANTS = (
         "sql/views/memory_signals.sql",
         "frequency(u.retrieval_count, 20)",
         "frequency(u.retrieval_count, 21)",
-        "integration/test_views.py::test_signals_are_those_of_the_scorer",
+        "integration/test_profiles_agree.py::test_the_view_shows_the_signals",
     ),
     # What takes part.
     Mutant(
@@ -125,7 +125,7 @@ MUTANTS = (
         "sql/adhoc/unused_memories.sql",
         "m.agent_id = :'agent' AND",
         "",
-        "integration/test_adhoc.py::test_an_agent_may_be_called_anything_and_sees_its_own",
+        "integration/test_adhoc.py::test_it_writes_nothing_and_tells_each_agent_its_own",
     ),
     Mutant(
         "app/pgrecall/operations/reading.py",
