@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from typing import Any
 
@@ -218,24 +218,6 @@ def junk(seed: int) -> str:
     return "".join(written)
 
 
-@pytest.mark.parametrize("seed", [0, 1])
-def test_two_mebibytes_of_junk_can_be_remembered_and_asked_for(
-    impatient: Engine, seed: int
-) -> None:
-    text = junk(seed)
-    with impatient.connect() as connection:
-        repo = MemoryRepository(connection)
-
-        added = repo.add("junk", NewMemory(text, embedding=NORTH))
-        memory = repo.get("junk", added)
-        hits = repo.search("junk", query_text=text[-300:], profile="hybrid", touch=False)
-
-        assert memory is not None
-        assert memory.content == text
-        assert [hit.memory.id for hit in hits] == [added]
-        connection.rollback()
-
-
 def hyphenated(alphabet: str, length: int) -> str:
     """Under 100,000 characters of distinct compounds: each is kept whole and in its parts."""
     chance = random.Random(1)
@@ -245,29 +227,32 @@ def hyphenated(alphabet: str, length: int) -> str:
     )
 
 
-@pytest.mark.parametrize(
-    ("alphabet", "length"),
-    [
-        ("abcdefgh", 4),
-        ("".join(map(chr, range(0x20000, 0x20100))), 8),
-        ("".join(map(chr, range(0x1D400, 0x1D41A))), 4),
-        ("\ufdf2\ufdf3\ufdf4\ufdf5\ufdf6\ufdf7\ufdf8", 20),
-    ],
-    ids=ascii,
-)
-def test_as_many_distinct_words_as_there_is_room_for_can_be_remembered(
-    impatient: Engine, alphabet: str, length: int
+LARGE: dict[str, Callable[[], str]] = {
+    "junk of one script": lambda: junk(0),
+    "junk of many scripts": lambda: junk(1),
+    "letters": lambda: hyphenated("abcdefgh", 4),
+    "rare signs": lambda: hyphenated("".join(map(chr, range(0x20000, 0x20100))), 8),
+    "mathematical": lambda: hyphenated("".join(map(chr, range(0x1D400, 0x1D41A))), 4),
+    "ligatures": lambda: hyphenated("\ufdf2\ufdf3\ufdf4\ufdf5\ufdf6\ufdf7\ufdf8", 20),
+}
+
+
+@pytest.mark.parametrize("kind", LARGE)
+def test_as_much_text_as_there_is_room_for_can_be_remembered_and_asked_for(
+    impatient: Engine, kind: str
 ) -> None:
-    text = hyphenated(alphabet, length)
-    assert len(text) < 100_000
+    text = LARGE[kind]()
     with impatient.connect() as connection:
         repo = MemoryRepository(connection)
 
-        added = repo.add("words", NewMemory(text, embedding=NORTH))
-        also = repo.add_many("words", [NewMemory(f"{text} too", embedding=NORTH)])
+        added = repo.add("large", NewMemory(text, embedding=NORTH))
+        [also] = repo.add_many("large", [NewMemory(f"{text[:-9]} too", embedding=NORTH)])
 
-        hits = repo.search("words", query_text=text[:300], profile="hybrid", touch=False)
-        assert {hit.memory.id for hit in hits} == {added, *also}
+        memory = repo.get("large", added)
+        assert memory is not None
+        assert memory.content == text
+        hits = repo.search("large", query_text=text[:300], profile="hybrid", touch=False)
+        assert {hit.memory.id for hit in hits} == {added, also}
         connection.rollback()
 
 
