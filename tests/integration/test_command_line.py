@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from importlib.metadata import version
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import psycopg
@@ -277,13 +278,15 @@ def test_status_counts(run: Run, url: str) -> None:
 
 
 def test_without_a_url_an_embedded_database_is_used_and_said(
-    run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("PGRECALL_DATABASE_URL", raising=False)
-    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
+    with TemporaryDirectory(prefix="pgrecall-", ignore_cleanup_errors=True) as folder:
+        Path(folder).chmod(0o755)  # as root, the server runs as another user
+        monkeypatch.setenv("XDG_DATA_HOME", folder)
 
-    added = run("add", "Ines drinks tea", "--agent", "a")
-    found = run("search", "tea", "--agent", "a", "--json")
+        added = run("add", "Ines drinks tea", "--agent", "a")
+        found = run("search", "tea", "--agent", "a", "--json")
 
     assert "embedded PostgreSQL" in added.err
     assert [hit["content"] for hit in found.records] == ["Ines drinks tea"]
