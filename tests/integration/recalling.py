@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import psycopg
 from psycopg import sql
 from psycopg.types.json import Jsonb
 from psycopg.types.range import TimestamptzRange
+
+from pgrecall import Profile, profiles
+from pgrecall.resources import with_extension
+from pgrecall.score_function import score_functions
 
 Connection = psycopg.Connection[dict[str, Any]]
 Rows = list[dict[str, Any]]
@@ -38,3 +44,13 @@ def recall(
         ),
     )
     return connection.execute(call, given).fetchall()
+
+
+@contextmanager
+def installed(connection: Connection, profile: Profile) -> Iterator[None]:
+    """The functions of a profile of one's own, as long as this lasts."""
+    with connection.transaction(force_rollback=True):
+        if profile.name not in profiles.BUILT_IN:
+            connection.execute("SET LOCAL search_path = pgrecall, public")
+            connection.execute(with_extension(score_functions(profile), "public").encode())
+        yield

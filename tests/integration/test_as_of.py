@@ -1,8 +1,10 @@
+"""The moment asked about: what was there, what held, and how old it was."""
+
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from datetime import datetime, timedelta, timezone
-from math import exp
 from typing import Any
 
 import pytest
@@ -11,62 +13,43 @@ from sqlalchemy import Engine
 from pgrecall import LabelledQuery, MemoryRepository, NewMemory, profiles
 from tests.integration.support import NORTH, NOW, at, before, contents, sql
 
-
-def test_an_explicit_moment_hides_what_was_created_later(either: MemoryRepository) -> None:
-    either.add_many(
-        "agent",
-        [
-            NewMemory("earlier", embedding=NORTH, created_at=before(1)),
-            NewMemory("at that moment", embedding=NORTH, created_at=NOW),
-            NewMemory("later", embedding=NORTH, created_at=NOW + timedelta(microseconds=1)),
-        ],
-    )
-
-    assert contents(either.search("agent", NORTH, as_of=NOW)) == ["at that moment", "earlier"]
-    assert either.count("agent", as_of=NOW) == 2
+TICK = timedelta(microseconds=1)
+FROM, UNTIL = before(20), before(10)
+FAR = datetime(2999, 1, 1, tzinfo=NOW.tzinfo)
 
 
-@pytest.mark.parametrize("as_of", [datetime(1, 1, 2, tzinfo=NOW.tzinfo), NOW, None])
-def test_a_memory_of_unknown_age_is_seen_at_every_moment(
-    either: MemoryRepository, as_of: datetime | None
-) -> None:
-    either.add("agent", NewMemory("undated", embedding=NORTH, created_at=None))
-
-    [hit] = either.search("agent", NORTH, as_of=as_of)
-
-    assert hit.signals["recency"] == 0.5
-
-
-def test_a_row_dated_ahead_is_seen_now_with_age_zero(either: MemoryRepository) -> None:
-    ahead = datetime(2999, 1, 1, tzinfo=NOW.tzinfo)
-    either.add("agent", NewMemory("ahead", embedding=NORTH, created_at=ahead))
-
-    [hit] = either.search("agent", NORTH)
-
-    assert hit.signals["recency"] == 1.0
-    assert either.count("agent") == 1
-
-
-@pytest.mark.parametrize("days", [0, 1, 14, 10_000])
-def test_ages_are_those_of_the_moment_asked_about(
-    shared_repo: MemoryRepository, agent: str, days: int
-) -> None:
-    shared_repo.add(agent, NewMemory("a", embedding=NORTH, created_at=before(days)))
-
-    [hit] = shared_repo.search(agent, NORTH, profile="five_factor", as_of=NOW, touch=False)
-
-    assert hit.signals["recency"] == pytest.approx(exp(-0.05 * days), rel=1e-12)
-
-
-def test_a_moment_means_the_same_in_every_time_zone(
+def test_an_explicit_moment_hides_what_was_created_later(
     shared_repo: MemoryRepository, agent: str
 ) -> None:
-    shared_repo.add(agent, NewMemory("a", embedding=NORTH, created_at=before(3)))
+    for text, created in (("earlier", before(1)), ("now", NOW), ("later", NOW + TICK)):
+        shared_repo.add(agent, NewMemory(text, embedding=NORTH, created_at=created))
+
+    assert contents(shared_repo.search(agent, NORTH, as_of=NOW)) == ["now", "earlier"]
+    assert shared_repo.search(agent, NORTH, as_of=datetime(1, 1, 2, tzinfo=NOW.tzinfo)) == []
+    assert shared_repo.count(agent, as_of=NOW) == 2
     elsewhere = NOW.astimezone(timezone(timedelta(hours=-9, minutes=-30)))
+    assert shared_repo.count(agent, as_of=elsewhere) == 2
 
-    hits = [shared_repo.search(agent, NORTH, as_of=t, touch=False) for t in (NOW, elsewhere)]
 
-    assert hits[0] == hits[1]
+@pytest.mark.parametrize("profile", profiles.BUILT_IN)
+def test_what_is_dated_ahead_is_seen_now_with_age_zero(
+    shared_repo: MemoryRepository, shared_engine: Engine, agent: str, profile: str
+) -> None:
+    added = shared_repo.add(agent, NewMemory("ahead", embedding=NORTH, created_at=FAR, trust=0.5))
+    sql(
+        shared_engine,
+        "INSERT INTO pgrecall.memory_usage (agent_id, memory_id, last_accessed_at) "
+        "VALUES (:agent, :id, :far)",
+        agent=agent,
+        id=added,
+        far=FAR,
+    )
+
+    [hit] = shared_repo.search(agent, NORTH, profile=profile)
+
+    assert hit.signals["recency"] == 1.0
+    assert hit.signals.get("trust", 0.5) == 0.5
+    assert shared_repo.count(agent) == 1
 
 
 def test_the_moment_asked_about_does_not_move_the_last_retrieval(
@@ -123,3 +106,60 @@ def test_a_retrieval_after_the_moment_asked_about_is_not_seen(
 
     assert all(known)
     assert answers() == known
+
+
+# Validity
+
+
+VALID: tuple[tuple[Mapping[str, Any], datetime, bool], ...] = (
+    *(
+        ({"valid_from": FROM, "valid_until": UNTIL}, as_of, seen)
+        for as_of, seen in (
+            *((FROM - TICK, False), (FROM, True), (UNTIL - TICK, True), (UNTIL, False)),
+        )
+    ),
+    ({"valid_from": FROM}, FROM - TICK, False),
+    ({"valid_from": FROM}, NOW, True),
+    *(
+        ({end: FROM}, as_of, seen)
+        for end in ("valid_until", "expires_at", "invalidated_at")
+        for as_of, seen in ((FROM - TICK, True), (FROM, False))
+    ),
+    *(({"status": status}, NOW, False) for status in ("consolidated", "completed", "archived")),
+)
+
+
+def test_what_does_not_hold_at_a_moment_is_not_seen(
+    shared_repo: MemoryRepository, shared_engine: Engine, agent: str
+) -> None:
+    for number, (columns, as_of, seen) in enumerate(VALID):
+        owner = f"{agent} {number}"
+        shared_repo.add(owner, NewMemory("a", embedding=NORTH, created_at=None))
+        written = ", ".join(f"{name} = :{name}" for name in columns)
+        change = f"UPDATE pgrecall.agent_memories SET {written} WHERE agent_id = :owner"
+        sql(shared_engine, change, owner=owner, **columns)
+
+        def found(owner: str = owner, as_of: datetime = as_of, **filters: Any) -> bool:
+            hits = shared_repo.search(owner, NORTH, as_of=as_of, touch=False, **filters)
+            assert shared_repo.count(owner, as_of=as_of, **filters) == len(hits)
+            return bool(hits)
+
+        assert found() is seen, columns
+        status = columns.get("status", "active")
+        assert found(include_invalid=True) is (status == "active")
+        assert found(include_invalid=True, statuses=[status])
+
+
+def test_validity_is_judged_now_unless_a_moment_is_given(
+    shared_repo: MemoryRepository, agent: str
+) -> None:
+    ends: dict[str, dict[str, Any]] = {
+        "valid": {"valid_from": before(9), "valid_until": FAR},
+        "not yet": {"valid_from": FAR},
+        "no longer": {"valid_until": before(1000)},
+        "expired": {"expires_at": before(1000)},
+    }
+    for text, columns in ends.items():
+        shared_repo.add(agent, NewMemory(text, embedding=NORTH, **columns))
+
+    assert contents(shared_repo.search(agent, NORTH)) == ["valid"]

@@ -2,9 +2,11 @@ from __future__ import annotations
 
 import gzip
 import json
+import re
 from collections.abc import Iterator
 from importlib.metadata import version
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import psycopg
@@ -99,238 +101,192 @@ def test_what_is_added_is_found(as_installed: Run, url: str) -> None:
     assert sum(hit["contributions"].values()) == pytest.approx(hit["score"], abs=1e-5)
 
 
-def test_search_shows_a_table(run: Run, url: str) -> None:
-    run("add", "Ines drinks tea", "--agent", "a")
-
-    shown = run("search", "tea", "--agent", "a")
-
-    assert shown.code == 0
-    assert "Ines drinks tea" in shown.out
-    assert "score" in shown.out
-
-
-def test_search_filters(run: Run, url: str) -> None:
+def test_search_filters_counts_and_shows_a_table(run: Run, url: str) -> None:
     run("add", "tea", "--agent", "a", "--tag", "x", "--type", "preference", "--entity", "Ines")
     run("add", "tea too", "--agent", "a")
+    asked = ("search", "tea", "--agent", "a", "--json")
 
     for option in (("--tag", "x"), ("--type", "preference"), ("--entity", "Ines")):
-        found = run("search", "tea", "--agent", "a", "--json", *option)
+        found = run(*asked, *option, "--no-touch")
         assert [hit["content"] for hit in found.records] == ["tea"]
-
-
-def test_search_of_nothing_says_so_and_succeeds(run: Run, url: str) -> None:
-    found = run("search", "tea", "--agent", "nobody")
-
-    assert (found.code, found.out.splitlines()[-1]) == (0, "nothing found")
-
-
-def test_searching_counts_unless_told_not_to(run: Run, url: str) -> None:
-    run("add", "tea", "--agent", "a")
-
-    run("search", "tea", "--agent", "a", "--no-touch")
-    first = run("search", "tea", "--agent", "a", "--json").records[0]
-    second = run("search", "tea", "--agent", "a", "--json").records[0]
-
+    first, second = run(*asked, "--tag", "x").records[0], run(*asked, "--tag", "x").records[0]
     assert (first["signals"]["frequency"], second["signals"]["frequency"]) == (0, 0.02)
+    shown = run("search", "tea", "--agent", "a")
+    assert shown.code == 0
+    assert "tea too" in shown.out
+    assert "score" in shown.out
+    nothing = run("search", "tea", "--agent", "nobody")
+    assert (nothing.code, nothing.out.splitlines()[-1]) == (0, "nothing found")
 
 
-def test_import_stores_every_line_once(run: Run, url: str, tmp_path: Path) -> None:
+def test_import_stores_every_line_once_and_reads_gzip(run: Run, url: str, tmp_path: Path) -> None:
     lines = [{"id": f"note/{n}", "content": f"note {n}"} for n in range(3)]
     file = write_lines(tmp_path / "notes.jsonl", *lines, {"content": "without id"})
+    packed = tmp_path / "packed.jsonl.gz"
+    packed.write_bytes(gzip.compress(b'{"content": "packed"}\n\n{"content": "twice"}'))
 
-    first = run("import", str(file), "--agent", "a", "--json")
-    second = run("import", str(file), "--agent", "a", "--json")
+    told = [run("import", path, "--agent", "a", "--json").records for path in (file, file, packed)]
 
-    assert [(r["added"], r["already_there"]) for r in first.records + second.records] == [
-        (4, 0),
-        (0, 4),
-    ]
+    assert [(r["added"], r["already_there"]) for [r] in told] == [(4, 0), (0, 4), (2, 0)]
     assert stored(url) == [
         *((f"note {n}", f"note/{n}") for n in range(3)),
-        ("without id", None),
+        *((content, None) for content in ("packed", "twice", "without id")),
     ]
 
 
-def test_import_reads_gzip(run: Run, url: str, tmp_path: Path) -> None:
-    file = tmp_path / "notes.jsonl.gz"
-    file.write_bytes(gzip.compress(b'{"content": "packed"}\n\n{"content": "twice"}'))
-
-    assert run("import", str(file), "--agent", "a").code == 0
-    assert [content for content, _ in stored(url)] == ["packed", "twice"]
-
-
-@pytest.mark.parametrize(
-    ("bad", "reason"),
-    [
-        ("{not json", "not JSON"),
-        ("[1]", "one JSON object"),
-        ('{"content": ""}', "content must not be empty"),
-        ('{"text": "x"}', "unknown field text"),
-        ('{"content": "x", "importance": 2}', "importance must lie within 0 and 1"),
-        ('{"content": "x", "created_at": "2026-01-01"}', "no time zone"),
-        ('{"content": "x", "created_at": "yesterday"}', "not an ISO 8601 time"),
-        ('{"content": "x\\u0000"}', "NUL"),
-        ('{"content": "x", "embedding": [1, 2, 3]}', "3 dimensions"),
-        ('{"content": "x", "embedding": [NaN]}', "1 dimensions"),
-        ("[" * 100_000, "nested too deeply"),
-        ('{"id": "x"}', "no content"),
-    ],
+BAD_LINES: tuple[tuple[str, str], ...] = (
+    ("{not json", "not JSON"),
+    ("[1]", "one JSON object"),
+    ('{"content": ""}', "content must not be empty"),
+    ('{"text": "x"}', "unknown field text"),
+    ('{"content": "x", "importance": 2}', "importance must lie within 0 and 1"),
+    ('{"content": "x", "created_at": "2026-01-01"}', "no time zone"),
+    ('{"content": "x", "created_at": "yesterday"}', "not an ISO 8601 time"),
+    ('{"content": "x\\u0000"}', "NUL"),
+    ('{"content": "x", "embedding": [1, 2, 3]}', "3 dimensions"),
+    ('{"content": "x", "embedding": [NaN]}', "1 dimensions"),
+    ("[" * 100_000, "nested too deeply"),
+    ('{"id": "x"}', "no content"),
+    ('{"id": "", "content": "x"}', "id must be a text that is not empty"),
+    ('{"id": "good", "content": "two"}', "has the id of line 1"),
 )
+
+
 def test_a_bad_line_is_named_and_what_went_before_it_stays(
-    run: Run, url: str, tmp_path: Path, bad: str, reason: str
+    run: Run, url: str, tmp_path: Path
 ) -> None:
-    file = write_lines(tmp_path / "notes.jsonl", {"content": "good"}, bad, {"content": "after"})
+    good = {"id": "good", "content": "good"}
+    for bad, reason in BAD_LINES:
+        file = write_lines(tmp_path / "notes.jsonl", good, bad, {"content": "after"})
+        done = run("import", file, "--agent", "a")
 
-    done = run("import", str(file), "--agent", "a")
-
-    assert done.code == 2
-    assert f"{file}, line 2: " in done.err
-    assert reason in done.err
-    assert [content for content, _ in stored(url)] == ["good"]
-
-
-def test_bytes_that_are_not_text_are_named(run: Run, url: str, tmp_path: Path) -> None:
-    file = tmp_path / "notes.jsonl"
-    file.write_bytes(b'{"content": "good"}\n{"content": "\xff"}\n')
-
-    done = run("import", str(file), "--agent", "a")
-
-    assert done.code == 2
-    assert f"{file}, line 2: not UTF-8" in done.err
+        assert done.code == 2
+        assert f"{file}, line 2: " in done.err
+        assert reason in done.err
+        assert stored(url) == [("good", "good")]
 
 
-def test_a_file_cut_off_keeps_what_could_be_read(run: Run, url: str, tmp_path: Path) -> None:
-    file = tmp_path / "notes.jsonl.gz"
+def test_bytes_that_are_not_text_or_cut_off_are_named(run: Run, url: str, tmp_path: Path) -> None:
+    latin, short = tmp_path / "notes.jsonl", tmp_path / "notes.jsonl.gz"
+    latin.write_bytes(b'{"content": "good"}\n{"content": "\xff"}\n')
     lines = b"".join(b'{"content": "note %d"}\n' % n for n in range(2000))
-    file.write_bytes(gzip.compress(lines)[:-2000])
+    short.write_bytes(gzip.compress(lines)[:-2000])
 
-    done = run("import", str(file), "--agent", "a")
+    of_latin, of_short = (run("import", file, "--agent", "a") for file in (latin, short))
 
-    assert done.code == 2
-    assert "damaged or cut off after line" in done.err
-    assert len(stored(url)) > 0
+    assert (of_latin.code, of_short.code) == (2, 2)
+    assert f"{latin}, line 2: not UTF-8" in of_latin.err
+    assert "damaged or cut off after line" in of_short.err
+    assert len(stored(url)) > 1
 
 
-@pytest.mark.parametrize(
-    ("arguments", "code", "message"),
-    [
-        (("search", "tea", "--agent", "a", "-k", "0"), 2, "k must lie within 1"),
-        (("search", "tea", "--agent", ""), 2, "agent_id must not be empty"),
-        (("search", " ", "--agent", "a"), 2, "the query is empty"),
-        (("search", "tea", "--agent", "a", "--profile", "x"), 2, "five_factor"),
-        (("search", "tea", "--agent", "a", "--as-of", "soon"), 2, "not an ISO 8601 time"),
-        (("search", "tea", "--agent", "a", "--tier", "x"), 2, "short, medium, long"),
-        (("add", "x", "--agent", "a", "--metadata", "{"), 2, "--metadata is not JSON"),
-        (("add", "x", "--agent", "a", "--metadata", "1"), 2, "must be a JSON object"),
-        (("import", "no-such-file", "--agent", "a"), 2, "no-such-file is not a file"),
-        (("search", "tea"), 2, "--agent"),
-    ],
+NO_MEMORY = "00000000-0000-7000-8000-000000000000"
+REFUSED: tuple[tuple[tuple[object, ...], int, str], ...] = (
+    (("search", "tea", "--agent", "a", "-k", "0"), 2, "k must lie within 1"),
+    (("search", "tea", "--agent", ""), 2, "agent_id must not be empty"),
+    (("search", " ", "--agent", "a"), 2, "the query is empty"),
+    (("search", "tea", "--agent", "a", "--profile", "x"), 2, "five_factor"),
+    (("search", "tea", "--agent", "a", "--as-of", "soon"), 2, "not an ISO 8601 time"),
+    (("search", "tea", "--agent", "a", "--tier", "x"), 2, "short, medium, long"),
+    (("search", "tea"), 2, "--agent"),
+    (("add", "x", "--agent", "a", "--metadata", "{"), 2, "--metadata is not JSON"),
+    (("add", "x", "--agent", "a", "--metadata", "1"), 2, "must be a JSON object"),
+    (("import", "no-such-file", "--agent", "a"), 2, "no-such-file is not a file"),
+    (("explain", NO_MEMORY, "tea", "--agent", "a"), 2, "has no memory"),
+    (("explain", "seven", "tea", "--agent", "a"), 2, "not the id of a memory"),
+    (("profiles", "install", "five_factor"), 2, "another name"),
+    (("profiles", "show", "yours", "--installed"), 2, "five_factor"),
+    (("status", "--database-url", "mysql://host/name"), 2, "postgresql://"),
+    *(
+        (("migrate", option, value, *subcommand), 2, f"write {option} after `{subcommand[0]}`")
+        for option, value in (("--schema", "other"), ("--dimensions", "3"))
+        for subcommand in (("down", "--yes"), ("up",), ("status",))
+    ),
 )
-def test_bad_input_ends_with_two(
-    run: Run, url: str, arguments: tuple[str, ...], code: int, message: str
-) -> None:
-    done = run(*arguments)
-
-    assert done.code == code
-    assert message in done.err
-    assert "Traceback" not in done.err
 
 
-def test_no_database_ends_with_three(run: Run, tmp_path: Path) -> None:
-    done = run(
-        *("search", "tea", "--agent", "a"),
-        *("--database-url", f"postgresql:///x?host={tmp_path}"),
-    )
+def test_what_cannot_be_done_ends_with_two_and_says_why(run: Run, url: str) -> None:
+    run("add", "precious", "--agent", "a")
+    for arguments, code, message in REFUSED:
+        done = run(*arguments)
 
-    assert done.code == 3
-    assert "no connection to the database" in done.err
-
-
-def test_no_schema_ends_with_four_and_names_the_command(run: Run, empty_url: str) -> None:
-    done = run("search", "tea", "--agent", "a", "--database-url", empty_url)
-
-    assert done.code == 4
-    assert "pgrecall migrate up" in done.err
+        assert done.code == code, arguments
+        assert message in done.err
+        assert "Traceback" not in done.err
+    assert stored(url) == [("precious", None)]
 
 
-def test_the_url_of_another_kind_of_database_is_refused(run: Run) -> None:
-    done = run("status", "--database-url", "mysql://host/name")
+def test_an_option_before_a_subcommand_is_refused_rather_than_ignored(run: Run, url: str) -> None:
+    run("add", "precious", "--agent", "a")
+
+    done = run("migrate", "--database-url", "postgresql://x/y", "down", "--yes")
 
     assert done.code == 2
-    assert "postgresql://" in done.err
+    assert "write --database-url after `down`" in done.err
+    assert stored(url) == [("precious", None)]
+
+
+def test_without_a_database_it_ends_with_three_and_without_a_schema_with_four(
+    run: Run, empty_url: str, tmp_path: Path
+) -> None:
+    asked = ("search", "tea", "--agent", "a", "--database-url")
+    nowhere = run(*asked, f"postgresql:///x?host={tmp_path}")
+    index = run("migrate", "embedding-index", "--database-url", empty_url)
+
+    assert nowhere.code == 3
+    assert "no connection to the database" in nowhere.err
+    for done in (run(*asked, empty_url), index):
+        assert done.code == 4
+        assert "pgrecall migrate up" in done.err
+    assert "pgrecall migrate up" in run("status", "--database-url", empty_url).out
 
 
 def test_migrate_up_status_down(run: Run, empty_url: str) -> None:
     database = ("--database-url", empty_url)
+    index = ("migrate", "embedding-index", *database)
     up = run("migrate", "--dimensions", "12", "--embedding-type", "halfvec", *database)
     [status] = run("migrate", "status", "--json", *database).records
+    built = run(*index)
+    [again] = run(*index, "--json").records
+    [dropped] = run(*index, "--drop", "--json").records
     down = run("migrate", "down", "--yes", *database)
     [after] = run("migrate", "status", "--json", *database).records
 
-    assert (up.code, down.code) == (0, 0)
+    assert (up.code, built.code, built.err, down.code) == (0, 0, "", 0)
     assert (status["dimensions"], status["embedding_type"]) == (12, "halfvec")
     assert status["revision"] == status["head"]
+    assert "True" in built.out
+    assert (again["embedding_index"], dropped) == (True, status)
     assert after["revision"] is None
     files = sorted(path.name for path in (migrations_folder() / "versions").glob("0*.py"))
     assert files[0].startswith("0001_")
     assert [line[:4] for line in after["pending"]] == [name[:4] for name in files]
-
-
-def test_migrate_builds_and_drops_the_index_on_embeddings(run: Run, database_url: str) -> None:
-    command = ("migrate", "embedding-index", "--database-url", database_url)
-
-    built = run(*command)
-    [again] = run(*command, "--json").records
-    [dropped] = run(*command, "--drop", "--json").records
-
-    assert (built.code, built.err) == (0, "")
-    assert "True" in built.out
-    assert (again["embedding_index"], dropped["embedding_index"]) == (True, False)
-    [status] = run("migrate", "status", "--json", "--database-url", database_url).records
-    assert status == dropped
-
-
-def test_an_index_on_embeddings_needs_a_schema(run: Run, empty_url: str) -> None:
-    done = run("migrate", "embedding-index", "--database-url", empty_url)
-
-    assert done.code == 4
-    assert "pgrecall migrate up" in done.err
-
-
-def test_migrate_sql_prints_sql_alone(run: Run) -> None:
     printed = run("migrate", "sql", "--dimensions", "33")
-
     assert "vector(33)" in printed.out
     assert printed.err == ""
 
 
 def test_status_counts(run: Run, url: str) -> None:
-    run("add", "tea", "--agent", "a")
-    run("add", "tea", "--agent", "b")
-    run("add", "tea", "--agent", "b", "--of-team")
+    for owner in (("a",), ("b",), ("b", "--of-team")):
+        run("add", "tea", "--agent", *owner)
     run("search", "tea", "--agent", "a")
 
     [status] = run("status", "--json").records
-    shown = run("status").out
 
     assert (status["memories"], status["owners"], status["memories_retrieved"]) == (3, 3, 1)
-    assert "3 of 3 agents and teams" in shown
-
-
-def test_status_of_a_database_without_schema(run: Run, empty_url: str) -> None:
-    shown = run("status", "--database-url", empty_url)
-
-    assert "pgrecall migrate up" in shown.out
+    assert "3 of 3 agents and teams" in run("status").out
 
 
 def test_without_a_url_an_embedded_database_is_used_and_said(
-    run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("PGRECALL_DATABASE_URL", raising=False)
-    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
+    with TemporaryDirectory(prefix="pgrecall-", ignore_cleanup_errors=True) as folder:
+        Path(folder).chmod(0o755)  # as root, the server runs as another user
+        monkeypatch.setenv("XDG_DATA_HOME", folder)
 
-    added = run("add", "Ines drinks tea", "--agent", "a")
-    found = run("search", "tea", "--agent", "a", "--json")
+        added = run("add", "Ines drinks tea", "--agent", "a")
+        found = run("search", "tea", "--agent", "a", "--json")
 
     assert "embedded PostgreSQL" in added.err
     assert [hit["content"] for hit in found.records] == ["Ines drinks tea"]
@@ -370,39 +326,31 @@ def profile_file(tmp_path: Path) -> Path:
 def test_explain_shows_why_in_a_table_and_as_json(run: Run, url: str) -> None:
     kept = run("add", "Ines drinks tea", "--agent", "a", "--tag", "x").out.strip()
     run("add", "tea", "--agent", "a")
+    asked = ("explain", kept, "tea", "--agent", "a")
 
-    shown = run("explain", kept, "tea", "--agent", "a", "-k", "1")
-    [record] = run("explain", kept, "tea", "--agent", "a", "--tag", "y", "--json").records
-
-    assert "not returned: rank 2 of 2 that pass" in shown.out
-    assert "outranked" in shown.out
-    assert "similarity" in shown.out
-    assert record["returned"] is False
-    assert "filtered by tags" in record["reasons"][0]
-
-
-def test_explain_shows_what_the_keyword_signal_is_made_of(run: Run, url: str) -> None:
-    run("add", "Ines drinks tea", "--agent", "a")
-    [record] = run("search", "tea", "--agent", "a", "--json").records
-
-    asked = ("explain", record["id"], "tea of Mongolia", "--agent", "a", "--min-relevance", "0.99")
-    shown, [told] = run(*asked), run(*asked, "--json").records
-
-    assert "left out" in shown.out
-    assert "keyword: 1.0000 of the terms by weight x 1.0000 for its length" in shown.out
-    assert (
-        told["reasons"][0] == f"its relevance {told['relevance']:.6f} is below min_relevance 0.99"
+    shown = run(*asked, "-k", "1").out
+    by_tag, by_date = (
+        run(*asked, *option, "--json").records[0]
+        for option in (("--tag", "y"), ("--created-after", "2999-01-01"))
     )
-    assert run("search", "tea", "--agent", "a", "--min-relevance", "0.99", "--json").records == []
+    of_words = ("explain", kept, "tea of Mongolia", "--agent", "a", "--min-relevance", "0.99")
+    words, [told] = run(*of_words).out, run(*of_words, "--json").records
 
-
-def test_explain_of_no_memory_ends_with_two(run: Run, url: str) -> None:
-    unknown = run("explain", "00000000-0000-7000-8000-000000000000", "tea", "--agent", "a")
-    no_id = run("explain", "seven", "tea", "--agent", "a")
-
-    assert (unknown.code, no_id.code) == (2, 2)
-    assert "has no memory" in unknown.err
-    assert "not the id of a memory" in no_id.err
+    for said in ("not returned: rank 2 of 2 that pass", "outranked", "similarity"):
+        assert said in shown
+    assert by_tag["returned"] is False
+    assert "filtered by tags" in by_tag["reasons"][0]
+    assert "filtered by created_after" in by_date["reasons"][0]
+    assert "left out" in words
+    assert "keyword: 1.0000 of the terms by weight x 1.0000 for its length" in words
+    reason = f"its relevance {told['relevance']:.6f} is below min_relevance 0.99"
+    assert told["reasons"][0] == reason
+    floor = ("--min-relevance", "0.99", "--json")
+    assert run("search", "tea of Mongolia", "--agent", "a", *floor).records == []
+    plan = ("search", "tea", "--agent", "a", "--plan")
+    assert re.search(r"LIMIT :k[\s\S]*Sort", run(*plan).out)
+    [record] = run(*plan, "--json").records
+    assert (record["strategy"], "Limit" in record["plan"]) == ("exact", True)
 
 
 def test_profiles_are_listed_and_shown(run: Run, profile_file: Path) -> None:
@@ -420,112 +368,44 @@ def test_profiles_are_listed_and_shown(run: Run, profile_file: Path) -> None:
 def test_a_profile_of_ones_own_ranks_in_search_and_in_psql(
     run: Run, own_url: str, profile_file: Path
 ) -> None:
-    run("add", "Ines drinks tea", "--agent", "a")
-    found = run("search", "tea", "--agent", "a", "-p", str(profile_file), "--json")
-
-    first = run("profiles", "install", str(profile_file))
-    again = run("profiles", "install", str(profile_file))
-    with psycopg.connect(own_url) as connection:
-        rows = connection.execute(
-            "SELECT content FROM pgrecall.recall('a', profile => 'mine')"
-        ).fetchall()
-
-    assert list(found.records[0]["signals"]) == ["similarity", "recency"]
-    assert (first.code, again.code) == (0, 0)
-    assert rows == [("Ines drinks tea",)]
-
-
-def test_no_name_of_a_profile_and_no_text_in_it_is_anything_else(
-    run: Run, own_url: str, profile_file: Path
-) -> None:
     run("add", "Ines drinks tea", "--agent", "a", "--type", "@extschema@")
-    profile_file.write_text(
+    found = run("search", "tea", "--agent", "a", "-p", str(profile_file), "--json")
+    # No name and no text of a profile is anything else; installed again it takes its own place.
+    evil = profile_file.with_name("facts.toml")
+    evil.write_text(
         'name = "facts"\n[signals.recency]\nweight = 1\n'
         'half_life = 14\nhalf_lives_by_type = {"@extschema@" = 30}',
         encoding="utf-8",
     )
+    codes = [run("profiles", "install", file).code for file in (evil, profile_file, profile_file)]
 
-    done = run("profiles", "install", str(profile_file))
     with psycopg.connect(own_url) as connection:
         rows = connection.execute(
-            "SELECT r.profile FROM (VALUES ('facts'), ('trust')) r(profile), "
+            "SELECT r.profile, content FROM (VALUES ('facts'), ('mine'), ('trust')) r(profile), "
             "pgrecall.recall('a', profile => r.profile)"
         ).fetchall()
         written = connection.execute(
             "SELECT pg_get_functiondef('pgrecall.score_facts'::regproc)"
         ).fetchone()
+    listed = run("profiles", "list", "--installed", "--json").records
+    shown = run("profiles", "show", "mine", "--installed")
+    profile_file.write_text('name = "mine"\n[signals.importance]\nweight = 1', encoding="utf-8")
+    codes.append(run("profiles", "install", profile_file).code)
 
-    assert done.code == 0
-    assert len(rows) == 2
+    assert codes == [0] * 4
+    assert list(found.records[0]["signals"]) == ["similarity", "recency"]
+    assert rows == [(name, "Ines drinks tea") for name in ("facts", "mine", "trust")]
     assert written is not None
     assert "'@extschema@'" in written[0]
-
-
-def test_the_plan_of_a_search_is_shown_instead_of_its_hits(run: Run, url: str) -> None:
-    run("add", "Ines drinks tea", "--agent", "a")
-
-    shown = run("search", "tea", "--agent", "a", "--plan")
-    [record] = run("search", "tea", "--agent", "a", "--plan", "--json").records
-
-    assert "LIMIT :k" in shown.out
-    assert "Sort" in shown.out
-    assert (record["strategy"], "Limit" in record["plan"]) == ("exact", True)
-
-
-def test_a_built_in_profile_cannot_be_replaced(run: Run, url: str) -> None:
-    done = run("profiles", "install", "five_factor")
-
-    assert done.code == 2
-    assert "another name" in done.err
-
-
-def test_a_profile_installed_again_with_other_signals_takes_its_place(
-    run: Run, own_url: str, profile_file: Path
-) -> None:
-    run("profiles", "install", str(profile_file))
-    profile_file.write_text('name = "mine"\n[signals.importance]\nweight = 1', encoding="utf-8")
-    run("profiles", "install", str(profile_file))
-
+    assert [profile["name"] for profile in listed] == [
+        *("facts", "five_factor", "half_life", "hybrid", "last_access", "mine", "tiered", "trust"),
+    ]
+    comments = {profile["name"]: profile["comment"] for profile in listed}
+    assert "0.7 similarity + 0.3 recency" in comments["mine"]
+    assert "FUNCTION pgrecall.score_mine(" in shown.out
     with psycopg.connect(own_url) as connection:
-        found = connection.execute(
-            "SELECT count(*) FROM pg_proc WHERE proname = 'score_mine'"
-        ).fetchone()
-
-    assert found == (1,)
-
-
-@pytest.mark.parametrize(
-    "misplaced",
-    [("--schema", "other"), ("--database-url", "postgresql://x/y"), ("--dimensions", "3")],
-)
-@pytest.mark.parametrize("subcommand", [("down", "--yes"), ("up",), ("status",)])
-def test_an_option_before_a_subcommand_is_refused_rather_than_ignored(
-    run: Run, url: str, misplaced: tuple[str, str], subcommand: tuple[str, ...]
-) -> None:
-    run("add", "precious", "--agent", "a")
-
-    done = run("migrate", *misplaced, *subcommand)
-
-    assert done.code == 2
-    assert f"write {misplaced[0]} after `{subcommand[0]}`" in done.err
-    assert stored(url) == [("precious", None)]
-
-
-def test_lines_with_one_id_and_two_contents_are_named(run: Run, url: str, tmp_path: Path) -> None:
-    same = {"id": "x", "content": "one"}
-    file = write_lines(tmp_path / "notes.jsonl", same, same, {"id": "x", "content": "two"})
-
-    done = run("import", str(file), "--agent", "a")
-
-    assert done.code == 2
-    assert "line 3: has the id of line 1" in done.err
-    assert [content for content, _ in stored(url)] == ["one"]
-
-
-def test_an_empty_id_is_refused(run: Run, url: str, tmp_path: Path) -> None:
-    file = write_lines(tmp_path / "notes.jsonl", {"id": "", "content": "one"})
-
-    assert "id must be a text that is not empty" in run("import", str(file), "--agent", "a").err
+        count = "SELECT count(*) FROM pg_proc WHERE proname = 'score_mine'"
+        assert connection.execute(count).fetchone() == (1,)
 
 
 def test_what_a_memory_says_cannot_speak_to_the_terminal(run: Run, url: str) -> None:
@@ -537,35 +417,6 @@ def test_what_a_memory_says_cannot_speak_to_the_terminal(run: Run, url: str) -> 
     for text in (shown, explained):
         assert "red" in text
         assert not {"\033", "\007", "\x9b"} & set(text)
-
-
-def test_explain_takes_the_dates_that_search_takes(run: Run, url: str) -> None:
-    kept = run("add", "tea", "--agent", "a", "--created-at", "2020-01-01").out.strip()
-
-    [why] = run(
-        "explain", kept, "tea", "--agent", "a", "--created-after", "2021-01-01", "--json"
-    ).records
-
-    assert "filtered by created_after" in why["reasons"][0]
-
-
-def test_installed_profiles_are_listed_and_shown(
-    run: Run, own_url: str, profile_file: Path
-) -> None:
-    run("profiles", "install", str(profile_file))
-
-    listed = run("profiles", "list", "--installed", "--json").records
-    shown = run("profiles", "show", "mine", "--installed")
-    unknown = run("profiles", "show", "yours", "--installed")
-
-    assert [profile["name"] for profile in listed] == [
-        *("five_factor", "half_life", "hybrid", "last_access", "mine", "tiered", "trust"),
-    ]
-    assert "0.7 similarity + 0.3 recency" in next(
-        profile["comment"] for profile in listed if profile["name"] == "mine"
-    )
-    assert "FUNCTION pgrecall.score_mine(" in shown.out
-    assert (unknown.code, "five_factor" in unknown.err) == (2, True)
 
 
 def test_the_version_is_told_without_a_database(
@@ -584,10 +435,12 @@ def _commands(group: Any, *names: str) -> Iterator[tuple[str, ...]]:
         yield from _commands(command, *names, name)
 
 
-@pytest.mark.parametrize("command", list(_commands(BUILT)), ids=" ".join)
-def test_help_shows_no_type_beside_a_flag(run: Run, command: tuple[str, ...]) -> None:
-    shown = run(*command, "--help")
+def test_help_shows_no_type_beside_a_flag(run: Run) -> None:
+    commands = [*_commands(BUILT)]
+    for command in commands:
+        shown = run(*command, "--help")
 
-    assert shown.code == 0
-    assert "--help" in shown.out
-    assert "bool" not in shown.out.lower()
+        assert shown.code == 0
+        assert "--help" in shown.out
+        assert "bool" not in shown.out.lower(), command
+    assert len(commands) > 30

@@ -11,7 +11,7 @@ from sqlalchemy import Engine, NullPool, create_engine
 from pgrecall import MemoryRepository, NewMemory, ScoredMemory, profiles
 from tests.integration.support import NORTH
 
-LARGE = 1_000_000
+LARGE = 300_000
 HOSTILE = [
     "'; DROP TABLE pgrecall.agent_memories; --",
     '"double" `back` %s %(name)s %%',
@@ -76,93 +76,65 @@ def found(repo: MemoryRepository, agent: str, text: str, teams: Sequence[str] = 
     return names
 
 
-@pytest.mark.parametrize(
-    ("text", "occur"),
-    [
-        ("Ann", {"Ann"}),
-        ("ann", {"Ann"}),
-        ("Was ANN there?", {"Ann"}),
-        ("(Ann)", {"Ann"}),
-        ("Ann's", {"Ann"}),
-        ("Ann-Marie", {"Ann"}),
-        ("Bob,Ann;", {"Ann", "Bob"}),
-        ("Annual", set()),
-        ("Joann", set()),
-        ("Ann_1", set()),
-        ("Ann2", set()),
-        ("Annä", set()),
-        ("Annual Ann", {"Ann"}),
-        ("New York", {"New York"}),
-        ("in new york city", {"New York"}),
-        ("New  York", set()),
-        ("New", set()),
-        ("nobody", set()),
-    ],
+WHOLE_WORDS = {
+    "Ann": (*("Ann", "ann", "Was ANN there?", "(Ann)", "Ann's", "Ann-Marie", "Annual Ann"),),
+    "Ann, Bob": ("Bob,Ann;",),
+    "New York": ("New York", "in new york city"),
+    "": ("Annual", "Joann", "Ann_1", "Ann2", "Annä", "New  York", "New", "nobody"),
+}
+"""Which occur, and in which texts."""
+CHARACTERS = (
+    ("Sir W.", "Where is Sir W. today?", "Where is Sir Winston?"),
+    ("Sir W.", "sir w.", "Sir W"),
+    ("Sir W.", "It was Sir W., I think", "Sir Wx"),
+    ("U.S.", "in the U.S. of old", "in the UxSx of old"),
+    ("C++ (lib) [x]*", "uses c++ (LIB) [X]* today", "uses C (lib) x"),
+    ("C++", "I like C++.", "I like C."),
+    ("C++", "(C++)", "ObjC++ and C++ish"),
+    (".NET", "a .NET shop", "a xNET shop"),
+    ("a|b", "is a|b here", "is a or b here"),
+    ("^start$", "the ^start$ sign", "start"),
+    ("a{2}", "write a{2} so", "aa"),
+    ("back\\slash", "a back\\slash here", "a backslash here"),
+    ("\\d", "the class \\d", "the class 5"),
+    ("***:x", "see ***:x there", "see x there"),
+    ("***=x", "see ***=x there", "see x there"),
+    ("(?i)x", "see (?i)x there", "see x there"),
+    ("#1", "be #1 now", "be 1 now"),
+    ("%s", "the %s sign", "the s sign"),
+    (":name", "a :name here", "a name here"),
+    ("O'Brien", "ask o'brien", "ask OBrien"),
+    ('"q"', 'a "Q" here', "a q here"),
+    ("two\nlines", "Two\nLines!", "two lines"),
+    ("Zoë", "wo ist ZOË?", "wo ist Zoe?"),
+    ("Élodie", "élodie est là", "Elodie"),
+    ("Ωmega", "an ωMEGA point", "an omega point"),
+    ("Москва", "в МОСКВА, да", "в Москвах"),
+    ("東京", "東京 タワー", "大東京都"),
+    ("🙂", "so 🙂!", "so :-)"),
+    ("Straße 5", "in der straße 5", "Straße 55"),
+    ("ßeta", "a ßeta", "aßeta"),
 )
-def test_an_entity_is_found_as_a_whole_word(
-    repo: MemoryRepository, agent: str, text: str, occur: set[str]
-) -> None:
+"""An entity, a text in which it occurs, and one in which it does not."""
+
+
+def test_an_entity_is_found_as_a_whole_word(repo: MemoryRepository, agent: str) -> None:
     know(repo, agent, ["Ann", "Bob", "New York"])
 
-    assert found(repo, agent, text) == occur
+    for names, texts in WHOLE_WORDS.items():
+        for text in texts:
+            assert ", ".join(sorted(found(repo, agent, text))) == names, text
 
 
-@pytest.mark.parametrize(
-    ("entity", "there", "not_there"),
-    [
-        ("Sir W.", "Where is Sir W. today?", "Where is Sir Winston?"),
-        ("Sir W.", "sir w.", "Sir W"),
-        ("Sir W.", "It was Sir W., I think", "Sir Wx"),
-        ("U.S.", "in the U.S. of old", "in the UxSx of old"),
-        ("C++ (lib) [x]*", "uses c++ (LIB) [X]* today", "uses C (lib) x"),
-        ("C++", "I like C++.", "I like C."),
-        ("C++", "(C++)", "ObjC++ and C++ish"),
-        (".NET", "a .NET shop", "a xNET shop"),
-        ("a|b", "is a|b here", "is a or b here"),
-        ("^start$", "the ^start$ sign", "start"),
-        ("a{2}", "write a{2} so", "aa"),
-        ("back\\slash", "a back\\slash here", "a backslash here"),
-        ("\\d", "the class \\d", "the class 5"),
-        ("***:x", "see ***:x there", "see x there"),
-        ("***=x", "see ***=x there", "see x there"),
-        ("(?i)x", "see (?i)x there", "see x there"),
-        ("#1", "be #1 now", "be 1 now"),
-        ("%s", "the %s sign", "the s sign"),
-        (":name", "a :name here", "a name here"),
-        ("O'Brien", "ask o'brien", "ask OBrien"),
-        ('"q"', 'a "Q" here', "a q here"),
-        ("two\nlines", "Two\nLines!", "two lines"),
-    ],
-)
-def test_characters_of_an_entity_mean_themselves(
-    repo: MemoryRepository, agent: str, entity: str, there: str, not_there: str
+def test_characters_of_an_entity_mean_themselves_in_every_script(
+    repo: MemoryRepository, agent: str
 ) -> None:
-    know(repo, agent, [entity, "other"])
+    for number, (entity, there, not_there) in enumerate(CHARACTERS):
+        owner = f"{agent} {number}"
+        know(repo, owner, [entity, "other"])
 
-    assert found(repo, agent, there) == {entity}
-    assert found(repo, agent, not_there) == set()
-
-
-@pytest.mark.parametrize(
-    ("entity", "there", "not_there"),
-    [
-        ("Zoë", "wo ist ZOË?", "wo ist Zoe?"),
-        ("Élodie", "élodie est là", "Elodie"),
-        ("Ωmega", "an ωMEGA point", "an omega point"),
-        ("Москва", "в МОСКВА, да", "в Москвах"),
-        ("東京", "東京 タワー", "大東京都"),
-        ("🙂", "so 🙂!", "so :-)"),
-        ("Straße 5", "in der straße 5", "Straße 55"),
-        ("ßeta", "a ßeta", "aßeta"),
-    ],
-)
-def test_entities_of_every_script_are_found(
-    repo: MemoryRepository, agent: str, entity: str, there: str, not_there: str
-) -> None:
-    know(repo, agent, [entity, "other"])
-
-    assert found(repo, agent, there) == {entity}
-    assert found(repo, agent, not_there) == set()
+        assert found(repo, owner, there) == {entity}
+        assert found(repo, owner, not_there) == set(), entity
 
 
 def test_spellings_in_different_case_are_entities_of_their_own(
@@ -191,16 +163,9 @@ def test_an_entity_of_many_memories_counts_once(repo: MemoryRepository, agent: s
     assert signals == {**both, "half": 0.5, "none": 0.0, "nothing": 0.0}
 
 
-def test_an_empty_entity_is_found_nowhere(repo: MemoryRepository, agent: str) -> None:
-    repo.add(agent, NewMemory("empty", embedding=NORTH, entities=[""]))
-    know(repo, agent, ["Ann"])
-
-    assert found(repo, agent, "Ann and Bob") == {"Ann"}
-
-
 def test_entities_of_another_agent_are_not_found(repo: MemoryRepository, agent: str) -> None:
     other = f"{agent}-other"
-    know(repo, other, ["Bob"])
+    know(repo, other, ["Bob", ""])  # the empty one is found nowhere
     repo.add_many(
         agent,
         [
@@ -239,69 +204,50 @@ def test_at_most_32_are_taken_and_the_longest_first(repo: MemoryRepository, agen
 def test_entities_given_are_taken_instead(repo: MemoryRepository, agent: str) -> None:
     know(repo, agent, ["Ann", "Bob"])
 
-    def signals(entities: Sequence[str] | None) -> dict[str, float]:
-        hits = repo.search(agent, "Ann", profile="tiered", query_entities=entities, touch=False)
+    def signals(
+        entities: Sequence[str] | None, query: str | list[float] = "Ann"
+    ) -> dict[str, float]:
+        hits = repo.search(agent, query, profile="tiered", query_entities=entities, touch=False)
         return {hit.memory.entities[0]: hit.signals["entity_overlap"] for hit in hits}
 
     assert signals(None) == {"Ann": 1, "Bob": 0}
     assert signals(["Bob"]) == {"Ann": 0, "Bob": 1}
     assert signals([]) == {"Ann": 0, "Bob": 0}
+    assert signals(None, NORTH) == {"Ann": 0, "Bob": 0}, "a vector has no text"
 
 
-def test_a_vector_has_no_text_to_find_entities_in(repo: MemoryRepository, agent: str) -> None:
-    know(repo, agent, ["Ann"])
+def test_hostile_text_is_only_text(repo: MemoryRepository, agent: str) -> None:
+    for number, text in enumerate(HOSTILE):
+        owner = f"{agent} {number}"
+        know(repo, owner, ["Ann", text])
 
-    [hit] = repo.search(agent, NORTH, profile="tiered", touch=False)
-
-    assert hit.signals["entity_overlap"] == 0
-
-
-@pytest.mark.parametrize("text", HOSTILE, ids=lambda text: f"{text!a:.20}")
-def test_hostile_text_is_only_text(repo: MemoryRepository, agent: str, text: str) -> None:
-    know(repo, agent, ["Ann", text])
-
-    assert found(repo, agent, f"Ann {text} Ann") == {"Ann", text}
-    assert found(repo, agent, f"{text} nobody") == {text}
-    assert found(repo, agent, "nobody") == set()
+        assert found(repo, owner, f"Ann {text} Ann") == {"Ann", text}
+        assert found(repo, owner, f"{text} nobody") == {text}
+        assert found(repo, owner, "nobody") == set()
 
 
 @pytest.mark.parametrize(
     "text",
     [
-        "Ann " * (LARGE // 4),
         "Annual " * (LARGE // 7) + "Ann",
         "A" * LARGE + " ann",
         "' \" \\ % : { } 🙂 Ann " * (LARGE // 20),
         "((((" * (LARGE // 4) + " Ann",
     ],
-    ids=["found at once", "found last", "one word", "quotes", "brackets"],
+    ids=["found last", "one word", "quotes", "brackets"],
 )
-def test_a_text_of_a_megabyte_is_searched_quickly(
-    repo: MemoryRepository, agent: str, text: str
-) -> None:
-    know(repo, agent, ["Ann", "Bob", "(((((", *(f"entity {n}" for n in range(500))])
-    assert len(text) > 0.9 * LARGE
+def test_a_large_text_is_searched_quickly(repo: MemoryRepository, agent: str, text: str) -> None:
+    """Names that are in it but as part of a word cost a whole reading each."""
+    know(repo, agent, ["Ann", "Bob", "(((((", "nnu", *(f"entity {n}" for n in range(200))])
 
     started = monotonic()
     names = found(repo, agent, text)
-    seconds = monotonic() - started
 
     assert names - {"((((("} == {"Ann"}
-    assert seconds < 30
-
-
-def test_many_entities_that_almost_occur_in_a_megabyte(repo: MemoryRepository, agent: str) -> None:
-    """Each is in the text but as part of a word, so that every one costs a whole reading."""
-    names = [f"part{n}" for n in range(20)]
-    know(repo, agent, names)
-    words = " ".join(f"{name}x" for name in names)
-
-    started = monotonic()
-    assert found(repo, agent, words * (LARGE // len(words))) == set()
     assert monotonic() - started < 30
 
 
-@pytest.mark.parametrize("size", [1_000, 30_000, 100_000, LARGE])
+@pytest.mark.parametrize("size", [30_000, LARGE])
 def test_an_entity_as_large_as_the_text(shared_url: str, agent: str, size: int) -> None:
     """Whether so long a name is found is left open; that it breaks nothing is not."""
     engine = create_engine(

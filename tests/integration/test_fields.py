@@ -5,11 +5,13 @@ from datetime import UTC, datetime, timedelta, timezone
 from typing import Any
 from uuid import UUID
 
+import numpy as np
 import pytest
 
 from pgrecall import Memory, MemoryRepository, NewMemory
+from pgrecall.embedding import HalfVector, Vector
 from pgrecall.memory import UNSET
-from tests.integration.support import NORTH
+from tests.integration.support import NORTH, at, contents
 
 FULL = NewMemory(
     "The reef closes at noon.",
@@ -83,20 +85,17 @@ NAMES = {field.name for field in fields(NewMemory)} - {"key"}
 
 
 @pytest.mark.parametrize("way", ["add", "add_many", "update"])
-def test_every_field_comes_back_as_it_was_given(either: MemoryRepository, way: str) -> None:
-    memory = _stored(either, FULL, way)
+def test_every_field_comes_back_as_it_was_given(repo: MemoryRepository, way: str) -> None:
+    memory = _stored(repo, FULL, way)
 
     given = {name: getattr(FULL, name) for name in NAMES}
     assert {name: getattr(memory, name) for name in NAMES} == given
-
-
-def test_the_full_memory_leaves_no_field_at_its_default() -> None:
     assert [name for name in NAMES if getattr(FULL, name) == getattr(DEFAULT, name)] == []
 
 
 @pytest.mark.parametrize("way", ["add", "add_many", "update"])
-def test_every_default_comes_back_as_it_is(either: MemoryRepository, way: str) -> None:
-    memory = asdict(_stored(either, PLAIN, way))
+def test_every_default_comes_back_as_it_is(repo: MemoryRepository, way: str) -> None:
+    memory = asdict(_stored(repo, PLAIN, way))
 
     for name in NAMES - {"id", "tags", "entities", "additional_types", "tokens"}:
         assert memory[name] == getattr(PLAIN, name), name
@@ -105,8 +104,8 @@ def test_every_default_comes_back_as_it_is(either: MemoryRepository, way: str) -
 
 
 @pytest.mark.parametrize("way", ["add", "add_many"])
-def test_the_database_decides_what_is_left_unset(either: MemoryRepository, way: str) -> None:
-    memory = asdict(_stored(either, DEFAULT, way))
+def test_the_database_decides_what_is_left_unset(repo: MemoryRepository, way: str) -> None:
+    memory = asdict(_stored(repo, DEFAULT, way))
 
     unset = {name for name in NAMES if getattr(DEFAULT, name) is UNSET}
     assert unset - DECIDED.keys() == {"created_at"}
@@ -116,8 +115,8 @@ def test_the_database_decides_what_is_left_unset(either: MemoryRepository, way: 
         assert memory[name] == expected, name
 
 
-def test_a_new_memory_is_active_unused_and_stands(either: MemoryRepository) -> None:
-    memory = _stored(either, DEFAULT, "add")
+def test_a_new_memory_is_active_unused_and_stands(repo: MemoryRepository) -> None:
+    memory = _stored(repo, DEFAULT, "add")
 
     assert memory.status == "active"
     assert (memory.retrieval_count, memory.success_count, memory.failure_count) == (0, 0, 0)
@@ -128,23 +127,58 @@ def test_a_new_memory_is_active_unused_and_stands(either: MemoryRepository) -> N
     assert memory.needs_review is False
 
 
-@pytest.mark.parametrize("sequence", [list, tuple])
-def test_lists_of_texts_may_be_any_sequence(either: MemoryRepository, sequence: Any) -> None:
-    memory = _stored(either, replace(DEFAULT, tags=sequence(["b", "a", "b"])), "add_many")
+def test_lists_of_texts_may_be_any_sequence(repo: MemoryRepository) -> None:
+    for sequence in (list, tuple):
+        memory = _stored(repo, replace(DEFAULT, tags=sequence(["b", "a", "b"])), "add_many")
 
-    assert memory.tags == ["b", "a", "b"]
+        assert memory.tags == ["b", "a", "b"]
 
 
-def _stored(repo: MemoryRepository, memory: NewMemory, way: str) -> Memory:
+LARGEST = "x" * 2_097_152
+AS_LARGE = "🙂" * 524_288
+NESTED: dict[str, Any] = {}
+for _ in range(200):
+    NESTED = {"n": NESTED}
+MUCH = {"deep": NESTED, "large": "x" * 1_000_000, "number": 10**100, "float": 1e-300}
+
+
+@pytest.mark.parametrize("way", ["add", "add_many"])
+def test_what_is_as_large_as_may_be_is_stored(shared_repo: MemoryRepository, way: str) -> None:
+    for memory in (
+        NewMemory(LARGEST, embedding=None),
+        NewMemory(AS_LARGE, embedding=None),
+        NewMemory(way, embedding=None, metadata=MUCH),
+    ):
+        stored = _stored(shared_repo, memory, way, agent=f"{way} " + "🙂" * 190)
+
+        assert (stored.content == memory.content, stored.metadata == memory.metadata) == (True,) * 2
+
+
+FORMS: tuple[Any, ...] = (
+    *(tuple, np.array, np.float32, Vector, HalfVector),
+    *(lambda v: [np.float32(x) for x in v], lambda v: [round(x) for x in v]),
+)
+
+
+def test_a_vector_may_come_in_any_common_form(shared_repo: MemoryRepository, agent: str) -> None:
+    for number, form in enumerate(FORMS):
+        owner = f"{agent} {number}"
+        shared_repo.add(owner, NewMemory("one", embedding=form(NORTH)))
+        shared_repo.add_many(owner, [NewMemory("two", embedding=form(at(90)))])
+
+        assert contents(shared_repo.search(owner, form(NORTH))) == ["one", "two"]
+
+
+def _stored(repo: MemoryRepository, memory: NewMemory, way: str, agent: str = "agent") -> Memory:
     if way == "add":
-        memory_id: UUID = repo.add("agent", memory, check_compliance=False)
+        memory_id: UUID = repo.add(agent, memory, check_compliance=False)
     elif way == "add_many":
-        [memory_id] = repo.add_many("agent", [memory], check_compliance=False)
+        [memory_id] = repo.add_many(agent, [memory], check_compliance=False)
     else:
         bare = NewMemory("bare", id=memory.id, embedding=NORTH, trust=None)
-        memory_id = repo.add("agent", bare)
+        memory_id = repo.add(agent, bare)
         changes = {name: getattr(memory, name) for name in NAMES - {"id"}}
-        repo.update("agent", memory_id, check_compliance=False, **changes)
-    found = repo.get("agent", memory_id, include_embedding=True)
+        repo.update(agent, memory_id, check_compliance=False, **changes)
+    found = repo.get(agent, memory_id, include_embedding=True)
     assert found is not None
     return found

@@ -1,13 +1,21 @@
+"""Filters: which memories take part in a search at all."""
+
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from typing import Any
 
+import psycopg
 import pytest
-from sqlalchemy import Table, and_, create_engine, exists, func, or_, select
+from psycopg.rows import dict_row
+from sqlalchemy import Table, and_, create_engine, exists, func, or_, select, text
 
 from pgrecall import MemoryRepository, NewMemory
+from pgrecall.errors import DatabaseError, InputError, UnknownName
+from pgrecall.metadata_filter import OPERATORS
+from pgrecall.repository.translation import translated
 from tests.conftest import new_database
+from tests.integration.recalling import Connection, recall
 from tests.integration.support import NORTH, before, contents, shown, sql
 
 STOCK = [
@@ -66,6 +74,10 @@ def stocked(server_url: str, template: str) -> Iterator[MemoryRepository]:
         engine = create_engine(url)
         repo = MemoryRepository(engine)
         repo.add_many("agent", STOCK)
+        repo.add("another", NewMemory("reef", embedding=NORTH, importance=0.9))
+        for text_, importance in (("ours", 0.9), ("dull", 0.1)):
+            ours = NewMemory(text_, embedding=NORTH, importance=importance, entities=["Anna"])
+            repo.teams.add("red", ours)
         for status in ("archived", "completed"):
             sql(
                 engine,
@@ -122,6 +134,14 @@ def _assert_found(repo: MemoryRepository, filters: dict[str, Any], expected: set
         ({"statuses": []}, set()),
         ({"statuses": None}, ACTIVE),
         ({"tags": None, "memory_types": None, "metadata": None, "where": None}, ACTIVE),
+        ({"tags": ["sea"], "tiers": ["short"]}, {"harbour"}),
+        ({"tags": ["sea"], "all_tags": ["hours"]}, {"reef"}),
+        ({"tags": ["sea"], "statuses": ["active", "archived"]}, {"reef", "harbour", "archived"}),
+        ({"entities": ["Anna"], "metadata": {"n": 2}}, {"harbour"}),
+        ({"memory_types": ["task"], "statuses": ["completed"]}, {"completed"}),
+        ({"tags": ["sea"], "created_after": before(7), "as_of": before(0)}, {"harbour"}),
+        ({"tags": ["sea"], "as_of": before(7)}, {"reef"}),
+        ({"where": []}, ACTIVE),
     ],
     ids=shown,
 )
@@ -131,45 +151,7 @@ def test_a_filter_passes_what_it_says(
     _assert_found(stocked, filters, expected)
 
 
-@pytest.mark.parametrize(
-    ("filters", "expected"),
-    [
-        ({"tags": ["sea"], "tiers": ["short"]}, {"harbour"}),
-        ({"tags": ["sea"], "all_tags": ["hours"]}, {"reef"}),
-        ({"tags": ["sea"], "statuses": ["active", "archived"]}, {"reef", "harbour", "archived"}),
-        ({"entities": ["Anna"], "metadata": {"n": 2}}, {"harbour"}),
-        ({"memory_types": ["task"], "statuses": ["completed"]}, {"completed"}),
-        ({"tags": ["sea"], "created_after": before(7), "as_of": before(0)}, {"harbour"}),
-        ({"tags": ["sea"], "as_of": before(7)}, {"reef"}),
-        (
-            {
-                "memory_types": ["factual"],
-                "tiers": ["long"],
-                "tags": ["sea"],
-                "all_tags": ["sea", "hours"],
-                "entities": ["Anna"],
-                "all_entities": ["Anna"],
-                "metadata": {"n": 1},
-                "created_after": before(11),
-                "created_before": before(9),
-                "statuses": ["active"],
-                "as_of": before(0),
-                "min_similarity": 0.9,
-                "min_score": 0.1,
-            },
-            {"reef"},
-        ),
-    ],
-)
-def test_all_filters_given_must_pass(
-    stocked: MemoryRepository, filters: dict[str, Any], expected: set[str]
-) -> None:
-    thresholds = {"min_similarity", "min_score"}
-    hits = stocked.search("agent", NORTH, touch=False, **filters)
-    for_count = {name: value for name, value in filters.items() if name not in thresholds}
-
-    assert set(contents(hits)) == expected
-    assert stocked.count("agent", **for_count) == len(expected)
+# The caller's own expressions
 
 
 @pytest.mark.parametrize(
@@ -180,37 +162,118 @@ def test_all_filters_given_must_pass(
         (lambda m: or_(m.c.tier == "short", m.c.created_at.is_(None)), {"harbour", "undated"}),
         (lambda m: and_(m.c.agent_id == "agent", m.c.content.like("h%")), {"harbour"}),
         (lambda m: m.c.agent_id == "another", set()),
+        (lambda m: or_(m.c.agent_id == "agent", m.c.agent_id != "agent"), ACTIVE),
+        (lambda m: or_(m.c.content == "reef", m.c.content == "archived"), {"reef"}),
         (lambda m: m.c.metadata["n"].as_string() == "1", {"reef", "task"}),
         (lambda m: func.length(m.c.content) == 4, {"reef", "task"}),
         (lambda m: ~m.c.tags.contains(["sea"]), {"task", "undated"}),
         (lambda m: m.c.id.in_(select(m.alias().c.id).limit(0)), set()),
         (lambda m: _shares_an_entity(m, m.alias()), {"reef", "harbour"}),
-        (lambda m: [], ACTIVE),
+        (lambda m: text("true OR true"), ACTIVE),
+        (lambda m: text("(true) OR (true)"), ACTIVE),
+        (lambda m: text("content <> ')' OR 1 = 1"), ACTIVE),
+        (lambda m: text("agent_memories.importance > 0.5"), {"reef"}),
+        (lambda m: [m.c.importance > 0.5, text("importance < 0.5")], set()),
+        (lambda m: text("content = :mine").bindparams(mine="reef"), {"reef"}),
     ],
 )
-def test_where_takes_any_expression_over_the_memories(
+def test_where_takes_any_expression_over_the_agent_s_own_memories(
     stocked: MemoryRepository, where: Callable[[Table], Any], expected: set[str]
 ) -> None:
     _assert_found(stocked, {"where": where(stocked.memories)}, expected)
 
 
-def test_where_cannot_reach_another_agents_memories(stocked: MemoryRepository) -> None:
-    every = or_(stocked.memories.c.agent_id == "agent", stocked.memories.c.agent_id != "agent")
-
-    assert stocked.search("another", NORTH, where=every) == []
-
-
-def test_where_is_and_ed_with_a_compound_expression_as_a_whole(stocked: MemoryRepository) -> None:
-    either = or_(stocked.memories.c.content == "reef", stocked.memories.c.content == "archived")
-
-    _assert_found(stocked, {"where": either}, {"reef"})
+def test_an_expression_that_is_no_condition_is_the_databases_to_refuse(
+    stocked: MemoryRepository,
+) -> None:
+    with pytest.raises(DatabaseError, match="boolean"):
+        stocked.search("agent", NORTH, where=stocked.memories.c.content)
 
 
-def test_filters_work_in_both_repositories(either: MemoryRepository) -> None:
-    either.add_many("agent", STOCK)
+def test_filters_hold_for_memories_of_teams_too(stocked: MemoryRepository) -> None:
+    asked: dict[str, Any] = {"where": stocked.memories.c.importance > 0.4, "entities": ["Anna"]}
 
-    hits = either.search(
-        "agent", NORTH, tags=["sea"], where=either.memories.c.importance > 0.5, metadata={"n": 1}
+    found = stocked.search("agent", NORTH, teams=["red"], touch=False, **asked)
+
+    assert sorted(contents(found)) == ["ours", "reef"]
+
+
+# Comparisons of metadata, by the repository and in psql
+
+
+METADATA: dict[str, dict[str, Any]] = {
+    "one": {"n": 1, "state": "open", "tags": ["x"]},
+    "two": {"n": 2, "state": "late", "deep": {"a": 1}},
+    "ten": {"n": 10, "state": None},
+    "text": {"n": "2", "state": "open"},
+    "none": {},
+}
+COMPARISONS: tuple[tuple[dict[str, Any], str], ...] = (
+    ({}, "one two ten text none"),
+    ({"state": "open"}, "one text"),
+    ({"deep": {"a": 1}}, "two"),
+    ({"tags": ["x"]}, "one"),
+    ({"n": {"$eq": 2}}, "two"),
+    ({"n": {"$eq": 2.0}}, "two"),
+    ({"n": {"$ne": 2}}, "one ten text none"),
+    ({"n": {"$gt": 2}}, "ten"),
+    ({"n": {"$gte": 2}}, "two ten"),
+    ({"n": {"$lt": 2}}, "one"),
+    ({"n": {"$lte": 2}}, "one two"),
+    ({"n": {"$gt": 1, "$lt": 10}}, "two"),
+    ({"n": {"$gte": "1"}}, "text"),
+    ({"n": {"$in": [1, "2"]}}, "one text"),
+    ({"n": {"$in": []}}, ""),
+    ({"n": {"$nin": [1, "2"]}}, "two ten none"),
+    ({"n": {"$nin": []}}, "one two ten text none"),
+    ({"n": {"$exists": False}}, "none"),
+    ({"state": {"$exists": True}}, "one two ten text"),
+    ({"state": {"$eq": None}}, "ten"),
+    ({"state": {"$in": [None, "late"]}}, "two ten"),
+    ({"tags": [{"$eq": 1}]}, ""),
+    ({"state": "open", "n": {"$lt": 5}}, "one"),
+    ({"n": {"$gte": 1, "$ne": 10}, "state": {"$in": ["open"]}, "tags": ["x"]}, "one"),
+    ({"'; DROP TABLE x; --": {"$eq": "%s :name {} \\"}}, ""),
+)
+
+
+@pytest.fixture(scope="module")
+def connection(shared_url: str) -> Iterator[Connection]:
+    with psycopg.connect(shared_url, autocommit=True, row_factory=dict_row) as found:
+        yield found
+
+
+def test_comparisons_of_metadata_pass_what_they_say(
+    shared_repo: MemoryRepository, connection: Connection, agent: str
+) -> None:
+    shared_repo.add_many(
+        agent,
+        [NewMemory(name, embedding=None, metadata=values) for name, values in METADATA.items()],
     )
 
-    assert contents(hits) == ["reef"]
+    for metadata, names in COMPARISONS:
+        found = shared_repo.search(agent, k=100, metadata=metadata, touch=False)
+        assert {hit.memory.content for hit in found} == {*names.split()}, metadata
+        assert shared_repo.count(agent, metadata=metadata) == len(found)
+        rows = recall(connection, "five_factor", agent, metadata=metadata)
+        assert {row["content"] for row in rows} == {*names.split()}, metadata
+
+    [one] = shared_repo.search(agent, metadata={"n": {"$eq": 1}}, touch=False)
+    why = shared_repo.explain(agent, one.memory.id, metadata={"n": {"$gt": 5}})
+    assert why.reasons == ("filtered by metadata: its metadata['n'] is 1, asked for {'$gt': 5}",)
+    asked: dict[str, Any] = {"memory_id": one.memory.id, "metadata": {"n": {"$lte": 1, "$gt": 5}}}
+    [row] = recall(connection, "five_factor", agent, function="explain", **asked)
+    assert row["reasons"] == ["filtered by metadata $gt"]
+
+
+def test_comparisons_that_cannot_be_are_refused_in_psql_too(connection: Connection) -> None:
+    for operator in ("$like", "$", "$GT", "$where", "$eq "):
+        with pytest.raises(UnknownName) as refused, translated():
+            recall(connection, "five_factor", "agent", metadata={"n": {operator: 1}})
+        assert repr(operator) in str(refused.value)
+        assert ", ".join(OPERATORS) in str(refused.value)
+    for operator, value in (
+        *(("$in", 1), ("$nin", "ab"), ("$exists", 1), ("$gt", None), ("$lt", True), ("$gte", [1])),
+    ):
+        with pytest.raises(InputError, match=rf"\{operator} takes"), translated():
+            recall(connection, "five_factor", "agent", metadata={"n": {operator: value}})

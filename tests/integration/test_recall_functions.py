@@ -21,26 +21,16 @@ from pgrecall import MemoryRepository, NewMemory, Profile, migrate, profiles
 from pgrecall.errors import InputError, InvalidProfile, InvalidVector, PgRecallError, UnknownName
 from pgrecall.recall_files import write
 from pgrecall.repository.translation import translated
-from pgrecall.resources import sql_folder, with_extension
+from pgrecall.resources import sql_folder
 from pgrecall.score_function import score_functions
 from pgrecall.search_arguments import SearchArguments
-from pgrecall.signals import Recency, Similarity
+from pgrecall.signals import Similarity
 from tests.conftest import DIMENSIONS, new_database
 from tests.integration.recalling import Connection, Rows, recall
-from tests.integration.support import NORTH, NOW, at
-from tests.integration.test_hostile_strings import LARGE, SHORT
+from tests.integration.support import NORTH, NOW, at, before
 
-HOSTILE = [
-    *SHORT,
-    "$condition$; DROP TABLE pgrecall.agent_memories; $recall$",
-    "$$ END $$",
-    "'); SELECT 1; --",
-    "E'\\'",
-    LARGE,
-]
 FOLDER = sql_folder() / "recall"
 each_profile = pytest.mark.parametrize("profile", profiles.BUILT_IN.values(), ids=profiles.BUILT_IN)
-each_hostile = pytest.mark.parametrize("text", HOSTILE, ids=lambda text: f"{text!a:.20}")
 
 
 @pytest.fixture(scope="module")
@@ -53,94 +43,6 @@ def contents(rows: Rows) -> list[str]:
     return [row["content"] for row in rows]
 
 
-# Hostile strings
-
-
-TEXTS = (
-    *("memory_types", "tags", "all_tags", "entities", "all_entities"),
-    *("components", "output_types", "domains", "categories", "loops"),
-)
-"""Filters by texts."""
-
-
-def filtered(text: str) -> dict[str, Any]:
-    """The fields of a memory that passes each of these filters."""
-    several = {"additional_types": [text], "tags": [text, "more"], "entities": ["more", text]}
-    fields = ("component", "output_type", "domain", "category", "loop")
-    return several | dict.fromkeys(fields, text)
-
-
-@each_hostile
-def test_hostile_filters_find_the_very_same_text(
-    connection: Connection, shared_repo: MemoryRepository, agent: str, text: str
-) -> None:
-    for of, value in (("it", text), ("other", text[:-1] or "x")):
-        shared_repo.add(agent, NewMemory(of, embedding=NORTH, **filtered(value)))
-
-    for name in TEXTS:
-        given: dict[str, Any] = {name: [text]}
-        assert contents(recall(connection, "tiered", agent, **given)) == ["it"], name
-
-
-@each_hostile
-def test_hostile_metadata_is_only_data(
-    connection: Connection, shared_repo: MemoryRepository, agent: str, text: str
-) -> None:
-    shared_repo.add(agent, NewMemory("it", embedding=NORTH, metadata={text: {"deep": [text]}}))
-    shared_repo.add(agent, NewMemory("other", embedding=NORTH, metadata={"deep": [text]}))
-
-    found = recall(connection, "trust", agent, metadata={text: {"deep": [text]}})
-
-    assert contents(found) == ["it"]
-
-
-@each_hostile
-def test_hostile_owners_and_entities_are_only_data(
-    connection: Connection, shared_repo: MemoryRepository, agent: str, text: str
-) -> None:
-    named = text if len(text) <= 150 else text[:100]
-    hostile_agent, hostile_team = f"{agent} {named}", f"{named} {agent}"
-    shared_repo.add(hostile_agent, NewMemory("own", embedding=NORTH, entities=[text]))
-    shared_repo.teams.add(hostile_team, NewMemory(text, embedding=at(60)))
-
-    found = recall(
-        connection,
-        "tiered",
-        hostile_agent,
-        query=NORTH,
-        teams=[hostile_team, text[:100]],
-        query_entities=[text, "nobody"],
-    )
-
-    assert contents(found) == ["own", text]
-    assert [row["signals"]["entity_overlap"] for row in found] == [0.5, 0]
-    assert [row["agent_id"] for row in found] == [hostile_agent, f"team:{hostile_team}"]
-
-
-@each_hostile
-@pytest.mark.parametrize("argument", ["agent", "teams"])
-def test_hostile_names_that_nothing_has_find_nothing(
-    connection: Connection, shared_repo: MemoryRepository, agent: str, argument: str, text: str
-) -> None:
-    shared_repo.add(agent, NewMemory("it", embedding=NORTH))
-    nobody = f"{text[:100]} which nobody is called"
-    hostile: dict[str, Any] = {} if argument == "agent" else {argument: [nobody]}
-
-    found = recall(connection, "five_factor", nobody if argument == "agent" else agent, **hostile)
-
-    assert contents(found) == (["it"] if argument == "teams" else [])
-
-
-@each_hostile
-@pytest.mark.parametrize("argument", ["tiers", "statuses"])
-def test_hostile_names_where_only_some_are_known_are_refused(
-    connection: Connection, agent: str, argument: str, text: str
-) -> None:
-    with refused(UnknownName, f"(?s)unknown {argument} .*; known are "):
-        given: dict[str, Any] = {argument: [text]}
-        recall(connection, "five_factor", agent, **given)
-
-
 # What is refused
 
 
@@ -151,102 +53,69 @@ def refused(error: type[PgRecallError], match: str) -> Iterator[None]:
         yield
 
 
-@pytest.mark.parametrize("k", [0, -1, None, 1_000_001])
-def test_a_k_that_is_none_is_refused(connection: Connection, k: int | None) -> None:
-    with refused(InputError, "k must lie within 1 and 1000000"):
-        recall(connection, "trust", "agent", k=k)
-
-
-@pytest.mark.parametrize("agent", [None, "", "team:", "a" * 206])
-def test_an_agent_has_to_be_given(connection: Connection, agent: str | None) -> None:
-    with refused(InputError, "agent must be an id"):
-        recall(connection, "trust", agent)
-
-
-@pytest.mark.parametrize("name", ["nobody", "", "trust'", "Trust", "facts", None])
-def test_an_unknown_profile_is_refused_with_the_list(
-    connection: Connection, name: str | None
-) -> None:
-    with refused(UnknownName, "unknown profile .*; there are five_factor, half_life, hybrid"):
-        recall(connection, name, "agent")  # type: ignore[arg-type]
-
-
-WRONG_WEIGHTS: dict[str, tuple[Any, str]] = {
-    "above one": ({"similarity": 0.9, "recency": 0.2}, "sum to 1, they sum to 1.1"),
-    "below one": ({"similarity": 0.5}, "sum to 1, they sum to 0.5"),
-    "none": ({}, "sum to 1, they sum to 0"),
-    "negative": ({"similarity": 1.5, "recency": -0.5}, "must be 0 or lie within"),
-    "barely negative": ({"similarity": 1.0, "recency": -1e-12}, "must be 0 or lie within"),
-    "too small": ({"similarity": 1.0, "recency": 1e-13}, "must be 0 or lie within"),
-    "off by a millionth": ({"similarity": 1 - 1e-6}, "sum to 1"),
-    "one is null": ({"similarity": 1.0, "recency": None}, "must be a number"),
-    "a text": ({"similarity": "1"}, 'must be a number, got "1"'),
-    "an array": ([1.0], "must map signals to numbers"),
-}
-
-
-@each_profile
-@pytest.mark.parametrize("wrong", WRONG_WEIGHTS)
-def test_weights_that_are_none_are_refused(
-    connection: Connection, profile: Profile, wrong: str
-) -> None:
-    weights, said = WRONG_WEIGHTS[wrong]
-
-    with refused(InputError, said):
-        recall(connection, profile.name, "agent", weights=weights)
-
-
-def test_a_weight_of_a_signal_that_there_is_not_is_refused(connection: Connection) -> None:
-    with refused(UnknownName, "profile 'hybrid' has no signal 'trust'; its signals are similarity"):
-        recall(connection, "hybrid", "agent", weights={"similarity": 0.5, "trust": 0.5})
-
-
-REFUSED: dict[str, tuple[dict[str, Any], type[PgRecallError], str]] = {
-    "zero": ({"query": [0.0] * DIMENSIONS}, InvalidVector, "no direction"),
-    "too short": ({"query": [1e-30] * DIMENSIONS}, InvalidVector, "no direction"),
-    "too long": ({"query": [1e30] * DIMENSIONS}, InvalidVector, "no direction"),
-    "two dimensions": ({"query": [1.0, 2.0]}, InvalidVector, "has 2 dimensions, .* stores 8"),
-    "similarity to nothing": ({"min_similarity": 0.5}, InputError, "needs a query vector"),
-    "min_score": ({"min_score": 1.5}, InputError, "min_score must lie within 0 and 1, got 1.5"),
-    "min_trust": ({"min_trust": -0.1}, InputError, "min_trust must lie within 0 and 1"),
-    "no share": ({"min_score": float("nan")}, InputError, "min_score must lie within"),
-    "kinds alone": ({"label_kinds": ["tag"]}, InputError, "give labels too"),
-    "unknown kind": (
-        {"labels": ["x"], "label_kinds": ["y"]},
-        UnknownName,
-        "unknown label_kinds 'y'",
+WEIGHTS: tuple[tuple[Any, str], ...] = (
+    ({"similarity": 0.9, "recency": 0.2}, "sum to 1, they sum to 1.1"),
+    ({}, "sum to 1, they sum to 0"),
+    ({"similarity": 1.5, "recency": -0.5}, "must be 0 or lie within"),
+    ({"similarity": 1.0, "recency": 1e-13}, "must be 0 or lie within"),
+    ({"similarity": 1 - 1e-6}, "sum to 1"),
+    ({"similarity": 1.0, "recency": None}, "must be a number"),
+    ({"similarity": "1"}, 'must be a number, got "1"'),
+    ([1.0], "must map signals to numbers"),
+)
+REFUSED: tuple[tuple[dict[str, Any], type[PgRecallError], str], ...] = (
+    *(({"k": k}, InputError, "k must lie within 1 and 1000000") for k in (0, -1, None, 1_000_001)),
+    *(
+        ({"agent": agent}, InputError, "agent must be an id")
+        for agent in (None, "", "team:", "a" * 206)
     ),
-    "no statuses": ({"statuses": None}, UnknownName, "unknown statuses NULL; known are active"),
-    "metadata": ({"metadata": [1]}, InputError, "metadata must be a JSON object"),
-    "long text": ({"text": "a" * 10_001}, InputError, "at most 10,000 characters, got 10001"),
-    "long ago": ({"as_of": "0001-01-01 00:00+00"}, InputError, "as_of must lie within 0001-01-02"),
-    "infinity": ({"created_after": "infinity"}, InputError, "created_after must lie within"),
-    "strategy": ({"strategy": "quick"}, InputError, "one of auto, exact, index, got 'quick'"),
-    "decay": ({"apply_decay": None}, InputError, "apply_decay must be true or false"),
-    "team": ({"teams": [""]}, InputError, "agent must be an id"),
-}
+    *(
+        ({"profile": name}, UnknownName, "unknown profile .*; there are five_factor, half_life")
+        for name in ("nobody", "", "trust'", "Trust", "facts", None)
+    ),
+    *(({"weights": weights}, InputError, said) for weights, said in WEIGHTS),
+    (
+        {"weights": {"similarity": 0.5, "keyword": 0.5}},
+        UnknownName,
+        "profile 'trust' has no signal 'keyword'; its signals are trust, similarity",
+    ),
+    ({"query": [0.0] * DIMENSIONS}, InvalidVector, "no direction"),
+    ({"query": [1e30] * DIMENSIONS}, InvalidVector, "no direction"),
+    ({"query": [1.0, 2.0]}, InvalidVector, "has 2 dimensions, .* stores 8"),
+    ({"min_similarity": 0.5}, InputError, "needs a query vector"),
+    ({"min_score": 1.5}, InputError, "min_score must lie within 0 and 1, got 1.5"),
+    ({"min_trust": -0.1}, InputError, "min_trust must lie within 0 and 1"),
+    ({"label_kinds": ["tag"]}, InputError, "give labels too"),
+    ({"labels": ["x"], "label_kinds": ["y"]}, UnknownName, "unknown label_kinds 'y'"),
+    ({"statuses": None}, UnknownName, "unknown statuses NULL; known are active"),
+    ({"metadata": [1]}, InputError, "metadata must be a JSON object"),
+    ({"text": "a" * 10_001}, InputError, "at most 10,000 characters, got 10001"),
+    ({"as_of": "0001-01-01 00:00+00"}, InputError, "as_of must lie within 0001-01-02"),
+    ({"created_after": "infinity"}, InputError, "created_after must lie within"),
+    ({"strategy": "quick"}, InputError, "one of auto, exact, index, got 'quick'"),
+    ({"apply_decay": None}, InputError, "apply_decay must be true or false"),
+    ({"teams": [""]}, InputError, "agent must be an id"),
+    (
+        {"query_entities": [f"entity {n}" for n in range(33)]},
+        InputError,
+        "at most 32, got 33",
+    ),
+)
 
 
-@pytest.mark.parametrize("asked", REFUSED)
-@pytest.mark.parametrize("function", ["recall", "recall_plan", "context"])
+@pytest.mark.parametrize(
+    ("asked", "error", "said"), REFUSED, ids=[f"{asked!s:.50}" for asked, *_ in REFUSED]
+)
 def test_what_cannot_be_asked_is_refused_in_words(
-    connection: Connection, function: str, asked: str
+    connection: Connection, asked: dict[str, Any], error: type[PgRecallError], said: str
 ) -> None:
-    arguments, error, said = REFUSED[asked]
-    with refused(error, said):
-        recall(connection, "trust", "agent", function=function, **arguments)
+    for function in ("recall", "recall_plan", "context"):
+        given = {"profile": "trust", "agent": "agent", **asked}
+        with refused(error, said):
+            recall(connection, given.pop("profile"), given.pop("agent"), function=function, **given)
 
 
-@each_profile
-def test_more_than_32_query_entities_are_refused(connection: Connection, profile: Profile) -> None:
-    names = [f"entity {n}" for n in range(33)]
-
-    with refused(InputError, r"at most 32, got 33"):
-        recall(connection, profile.name, "agent", query_entities=names)
-    assert recall(connection, profile.name, "agent", query_entities=names[1:] * 2) == []
-
-
-def test_a_query_entity_that_is_null_counts_for_nothing(
+def test_a_query_entity_that_is_null_or_there_twice_counts_for_nothing(
     connection: Connection, shared_repo: MemoryRepository, agent: str
 ) -> None:
     shared_repo.add(agent, NewMemory("it", embedding=NORTH, entities=["Ann"]))
@@ -254,6 +123,8 @@ def test_a_query_entity_that_is_null_counts_for_nothing(
     [row] = recall(connection, "tiered", agent, query_entities=["Ann", None])
 
     assert row["signals"]["entity_overlap"] == 1
+    names = [f"entity {n}" for n in range(32)]
+    assert len(recall(connection, "tiered", agent, query_entities=names * 2)) == 1
 
 
 # Where it runs
@@ -279,11 +150,14 @@ def test_the_call_of_the_documentation(own_url: str, own_engine: Any) -> None:
     two_memories(MemoryRepository(own_engine))
     with psycopg.connect(own_url, autocommit=True, row_factory=dict_row) as connection:
         rows = connection.execute(CALL.format(vector="vector")).fetchall()
+        in_order = "SELECT * FROM pgrecall.recall('agent-1', %s, 'near', 'hybrid', 1)"
+        [first] = connection.execute(in_order, (str(NORTH),)).fetchall()
         connection.execute("SET search_path = pgrecall, public")
         unqualified = CALL.format(vector="vector").replace("pgrecall.", "")
         again = connection.execute(unqualified).fetchall()
 
     assert contents(rows) == ["near", "far"]
+    assert first["content"] == "near"
     assert rows == again
     assert list(rows[0]) == [
         *("agent_id", "id", "content", "memory_type", "created_at"),
@@ -293,23 +167,30 @@ def test_the_call_of_the_documentation(own_url: str, own_engine: Any) -> None:
     assert (rows[0]["similarity"], rows[1]["similarity"]) == pytest.approx((1, 0.5))
 
 
-@pytest.mark.parametrize("search_path", ["", "pg_catalog", "elsewhere, public"])
+@pytest.mark.parametrize("search_path", ["", "elsewhere, public"])
 def test_the_search_path_of_the_caller_does_not_matter(own_url: str, search_path: str) -> None:
-    engine = create_engine(own_url, poolclass=NullPool)
-    two_memories(MemoryRepository(engine))
+    repo = MemoryRepository(create_engine(own_url, poolclass=NullPool))
+    repo.add("agent-1", NewMemory("great tea", embedding=NORTH, created_at=before(-30)))
     with psycopg.connect(own_url, autocommit=True, row_factory=dict_row) as connection:
         connection.execute("CREATE SCHEMA elsewhere")
-        connection.execute("CREATE TABLE elsewhere.agent_memories (id int)")
+        for schema in ("elsewhere", "pg_temp"):
+            connection.execute(f"CREATE TABLE {schema}.agent_memories (id int)".encode())
+            connection.execute(
+                f"CREATE FUNCTION {schema}.text_language() RETURNS regconfig LANGUAGE sql "
+                "RETURN 'simple'::regconfig".encode()
+            )
         connection.execute("SELECT set_config('search_path', %s, false)", (search_path,))
+        connection.execute("SET default_text_search_config = 'german'")
+        asked: dict[str, Any] = {"query": NORTH, "query_text": "the teas", "text": "the teas"}
         for name in profiles.BUILT_IN:
-            found = recall(connection, name, "agent-1", query=NORTH, teams=["none"], as_of=NOW)
-            assert found == []
-            found = recall(connection, name, "agent-1", query=NORTH, teams=["none"])
-            assert contents(found)[:1] != []
+            assert recall(connection, name, "agent-1", teams=["none"], as_of=NOW, **asked) == []
+            [row] = recall(connection, name, "agent-1", teams=["none"], **asked)
+            assert row["signals"].get("keyword", 1.0) == 1.0
 
 
-@pytest.mark.parametrize("embedding_type", ["vector", "halfvec"])
-@pytest.mark.parametrize("schema", ["pgrecall", "memory_of_agents"])
+@pytest.mark.parametrize(
+    ("schema", "embedding_type"), [("pgrecall", "halfvec"), ("memory_of_agents", "vector")]
+)
 def test_pgvector_may_be_in_a_schema_of_its_own(
     server_url: str, schema: str, embedding_type: str
 ) -> None:
@@ -345,16 +226,8 @@ def test_the_score_is_inlined(
 ) -> None:
     shared_repo.add(agent, NewMemory("it", embedding=NORTH))
 
-    rows = recall(
-        connection,
-        profile.name,
-        agent,
-        query=NORTH,
-        query_text="it",
-        strategy="exact",
-        min_trust=0.1,
-        function="recall_plan",
-    )
+    asked = {"query": NORTH, "query_text": "it", "strategy": "exact", "min_trust": 0.1}
+    rows = recall(connection, profile.name, agent, function="recall_plan", **asked)
     lines = [row["recall_plan"] for row in rows]
     text, plan = "\n".join(lines[: lines.index("")]), "\n".join(lines[lines.index("") :])
 
@@ -404,15 +277,16 @@ def test_the_function_takes_every_argument_of_the_search(
         assert (found["k"], found["apply_decay"]) == ("10", "true")
 
 
-@each_profile
 def test_a_recall_counts_no_retrieval(
-    connection: Connection, shared_repo: MemoryRepository, agent: str, profile: Profile
+    connection: Connection, shared_repo: MemoryRepository, agent: str
 ) -> None:
     id_ = shared_repo.add(agent, NewMemory("it", embedding=NORTH))
 
-    with connection.transaction():
-        connection.execute("SET TRANSACTION READ ONLY")
-        assert contents(recall(connection, profile.name, agent, query=NORTH)) == ["it"]
+    for name in profiles.BUILT_IN:
+        with connection.transaction():
+            connection.execute("SET TRANSACTION READ ONLY")
+            rows = recall(connection, name, agent, query=NORTH, query_text="it")
+            assert contents(rows) == ["it"]
 
     memory = shared_repo.get(agent, id_)
     assert memory is not None
@@ -426,17 +300,9 @@ def test_a_recall_that_touches_counts_as_a_search_does(
     ids = [shared_repo.add(agent, NewMemory(f"it {n}", embedding=at(40 * n))) for n in range(3)]
     theirs = shared_repo.teams.add(agent, NewMemory("theirs", embedding=NORTH))
     shared_repo.build_rank_indexes(agent_id=agent, at_least=1)
+    asked: dict[str, Any] = {"query": NORTH, "teams": [agent], "k": 3, "touch": True}
 
-    rows = recall(
-        connection,
-        "five_factor",
-        agent,
-        query=NORTH,
-        teams=[agent],
-        k=3,
-        touch=True,
-        strategy=strategy,
-    )
+    rows = recall(connection, "five_factor", agent, strategy=strategy, **asked)
 
     assert {row["id"] for row in rows} == {*ids[:2], theirs}
     assert [row["signals"]["frequency"] for row in rows] == [0, 0, 0]
@@ -444,45 +310,22 @@ def test_a_recall_that_touches_counts_as_a_search_does(
     assert [one.retrieval_count for one in found if one is not None] == [1, 1, 0, 1]
 
 
-@pytest.mark.parametrize(
-    "name", ["Mine", "mine; DROP TABLE x", 'a"b', "1st", "a-b", "ä", "a" * 52, "a\n", "a b"]
-)
-def test_a_name_that_is_no_identifier_is_no_function(name: str) -> None:
-    with pytest.raises(InvalidProfile, match="lower-case letters"):
-        score_functions(Profile(name, {Similarity(): 1}))
-
-
-@pytest.mark.parametrize("text", SHORT, ids=lambda text: f"{text!a:.20}")
-def test_hostile_memory_types_of_a_profile_are_only_data(
-    own_connection: Connection, own_repo: MemoryRepository, text: str
+def test_an_agent_and_a_team_of_one_name_weigh_words_each_for_itself(
+    connection: Connection, shared_repo: MemoryRepository, agent: str
 ) -> None:
-    recency = Recency(half_life=1, half_lives_by_type=((text, 10.0),))
-    profile = Profile("mine", {recency: 1})
-    own_connection.execute("SET search_path = pgrecall, public")
-    own_connection.execute(with_extension(score_functions(profile), "public").encode())
-    agent = f"agent {len(text)} {text[:50]}"
-    created = datetime(2026, 5, 22, 12, tzinfo=UTC)
-    own_repo.add(agent, NewMemory("it", embedding=NORTH, memory_type=text, created_at=created))
+    for owners, words in ((shared_repo, "tea fire"), (shared_repo.teams, "tea tea")):
+        for number, word in enumerate(words.split()):
+            owners.add(agent, NewMemory(f"{word} {number}", embedding=None, created_at=NOW))
+    asked: dict[str, Any] = {"query_text": "tea fire", "k": 9, "as_of": NOW}
+    own = recall(connection, "hybrid", agent, **asked)
+    both = recall(connection, "hybrid", agent, teams=[agent], **asked)
 
-    [row] = recall(own_connection, "mine", agent, as_of=NOW)
-
-    assert row["score"] == pytest.approx(0.5, abs=1e-12)
-
-
-@pytest.fixture(scope="module")
-def own_database(server_url: str, template: str) -> Iterator[str]:
-    with new_database(server_url, template) as url:
-        yield url
+    assert [row for row in both if row["agent_id"] == agent] == own
+    shares = [row["signals"]["keyword"] for row in both if row["agent_id"] != agent]
+    assert own[0]["signals"]["keyword"] not in shares
 
 
-@pytest.fixture(scope="module")
-def own_connection(own_database: str) -> Iterator[Connection]:
-    with psycopg.connect(own_database, autocommit=True, row_factory=dict_row) as found:
-        yield found
-
-
-@pytest.fixture
-def own_repo(own_database: str) -> Iterator[MemoryRepository]:
-    engine = create_engine(own_database)
-    yield MemoryRepository(engine)
-    engine.dispose()
+def test_a_name_that_is_no_identifier_is_no_function() -> None:
+    for name in ("Mine", "mine; DROP TABLE x", 'a"b', "1st", "a-b", "ä", "a" * 52, "a\n", "a b"):
+        with pytest.raises(InvalidProfile, match="lower-case letters"):
+            score_functions(Profile(name, {Similarity(): 1}))

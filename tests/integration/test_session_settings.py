@@ -11,12 +11,11 @@ import psycopg
 import pytest
 from pgvector.psycopg import register_vector
 from psycopg import sql as composing
-from sqlalchemy import Connection, Engine, NullPool, create_engine, make_url, select, text
-from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
+from sqlalchemy import Engine, NullPool, create_engine, make_url, select, text
 
 from pgrecall import MemoryRepository, NewMemory
 from tests.conftest import new_database
-from tests.integration.conftest import Transaction
+from tests.integration.conftest import repository_on
 from tests.integration.support import NORTH, at
 
 CREATED = datetime(2026, 3, 4, 5, 6, 7, 891011, UTC)
@@ -45,26 +44,10 @@ def odd_url(request: pytest.FixtureRequest, server_url: str, template: str) -> I
 
 
 @pytest.fixture
-def connection(engine: Engine, registered: bool) -> Iterator[Connection]:
-    """The caller's own, on which pgvector's types may be registered."""
-    with engine.connect() as opened:
-        if registered:
-            driver: Any = opened.connection.driver_connection
-            register_vector(driver)
-        yield opened
-
-
-@pytest.fixture
 def engine(odd_url: str) -> Iterator[Engine]:
-    """What repositories of every kind are made on."""
-    made = create_engine(odd_url)
+    made = create_engine(odd_url, poolclass=NullPool)
     yield made
     made.dispose()
-
-
-@pytest.fixture
-def async_engine(odd_url: str) -> AsyncEngine:
-    return create_async_engine(odd_url, poolclass=NullPool)
 
 
 def work(repo: MemoryRepository) -> None:
@@ -89,12 +72,9 @@ def work(repo: MemoryRepository) -> None:
     assert len(repo.near_duplicates(agent, threshold=0.5)) == 1
 
 
-def test_an_engine_s_sessions(either: MemoryRepository) -> None:
-    work(either)
-
-
-def test_a_caller_s_session(transaction: Transaction) -> None:
-    transaction(work, commit=False)
+def test_an_engine_s_sessions(odd_url: str) -> None:
+    for kind in ("sync", "async"):
+        work(repository_on(kind, odd_url))
 
 
 class OwnCursor(psycopg.Cursor[Any]):
@@ -115,20 +95,19 @@ def test_the_caller_s_connection_is_left_as_it_was(odd_url: str) -> None:
 
 
 @pytest.mark.parametrize("registered", [False, True])
-def test_embeddings_are_lists_in_the_caller_s_own_statements(connection: Connection) -> None:
-    repo = MemoryRepository(connection)
-    memory_id = repo.add("agent", NewMemory("north", embedding=NORTH))
+def test_embeddings_are_lists_whether_pgvector_s_types_are_registered_or_not(
+    engine: Engine, registered: bool
+) -> None:
+    with engine.connect() as connection:
+        if registered:
+            driver: Any = connection.connection.driver_connection
+            register_vector(driver)
+        repo = MemoryRepository(connection)
+        memory_id = repo.add("agent", NewMemory("north", embedding=NORTH))
+        repo.add_many("agent", [NewMemory(str(n), embedding=at(n)) for n in range(1, 90)])
 
-    asked = select(repo.memories.c.embedding).where(repo.memories.c.id == memory_id)
+        asked = select(repo.memories.c.embedding).where(repo.memories.c.id == memory_id)
 
-    assert connection.scalars(asked).all() == [NORTH]
-
-
-@pytest.mark.parametrize("registered", [False, True])
-def test_embeddings_are_read_back_to_check_an_index(connection: Connection) -> None:
-    repo = MemoryRepository(connection)
-    repo.add_many("agent", [NewMemory(str(n), embedding=at(n)) for n in range(90)])
-
-    repo.build_rank_indexes(agent_id="agent", at_least=1)
-
-    assert repo.check_rank_index("agent", sample=3, k=5).recall == 1
+        assert connection.scalars(asked).all() == [NORTH]
+        repo.build_rank_indexes(agent_id="agent", at_least=1)
+        assert repo.check_rank_index("agent", sample=3, k=5).recall == 1

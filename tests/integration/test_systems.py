@@ -1,618 +1,377 @@
-"""Every number of the five systems that concerns ranking, from the database.
-
-Each test stores a table's rows under an agent of its own and reads all of them with one search;
-the same numbers out of pgrecall.score stand in tests/unit/test_systems.py.
-"""
+"""Every number of the five systems that concerns ranking: one table, asked of the scorer, of the
+repository's search and of psql."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from datetime import timedelta
-from math import exp
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from math import exp, fsum, isqrt, log
+from typing import Any, NamedTuple
 
+import psycopg
 import pytest
+from psycopg.rows import dict_row
 from sqlalchemy import Engine, insert
 
-from pgrecall import MemoryRepository, NewMemory, Profile, ScoredMemory, profiles
-from pgrecall.errors import InvalidProfile
+from pgrecall import MemoryRepository, NewMemory, Profile, profiles, score
 from pgrecall.schema import tables
-from pgrecall.signals import Recency
-from tests.integration.support import NORTH, NOW, at, before, contents, similar, sql
-from tests.unit.test_systems import (
-    BY_TYPE,
-    DECAY_OF_B,
-    DECAY_OF_C,
-    DECAY_OF_D,
-    ENTITIES_OF_E,
-    FACTORS,
-    WEIGHTS,
-)
+from pgrecall.signals import Clock, Curve, Recency, Similarity, Trust
+from tests.conftest import DIMENSIONS
+from tests.integration.recalling import Connection, installed, recall
+from tests.integration.support import NORTH, NOW, before
 
 EXACT = 1e-9
-SINGLE_PRECISION = 1e-6
-"""Of vectors whose components are not whole."""
+AGENT = "every number"
+FIVE, LAST, HALF, TRUST, TIERED = (
+    *(profiles.five_factor, profiles.last_access, profiles.half_life),
+    *(profiles.trust, profiles.tiered),
+)
+LONG_AGO = before(99_999)
+
+
+class Case(NamedTuple):
+    """What is known of a memory and of the query, as `score` takes it, and the signals it has."""
+
+    profile: Profile
+    values: Mapping[str, Any]
+    expected: Mapping[str, float]
+    """Signals by name, and `score`."""
+
+
+def ago(hours: float) -> datetime:
+    return NOW - timedelta(hours=hours)
+
+
+def recency(profile: Profile, value: float, **values: Any) -> Case:
+    return Case(profile, values, {"recency": value})
+
+
+def five_factor() -> Iterator[Case]:
+    for created, value in (
+        *((None, 0.5), (before(-1), 1), (NOW, 1), (before(1), exp(-0.05))),
+        *((before(14), exp(-0.05 * 14)), (before(100), exp(-5))),
+    ):
+        yield recency(FIVE, value, created_at=created)
+    yield recency(FIVE.with_half_life(14).renamed("of_14_days"), 0.5, created_at=before(14))
+    for similarity, value in ((None, 0), (-0.6, 0), (0, 0), (0.28, 0.28), (1, 1)):
+        yield Case(FIVE, {"similarity": similarity}, {"similarity": value})
+    for count, value in ((None, 0), (0, 0), (1, 0.02), (25, 0.5), (49, 0.98), (50, 1), (51, 1)):
+        yield Case(FIVE, {"retrieval_count": count}, {"frequency": value})
+    yield Case(FIVE, {}, {"usefulness": 0.5, "confidence": 0.8, "similarity": 0, "frequency": 0})
+    yield Case(FIVE, {"created_at": NOW}, {"score": 0.25 + 0.2 * 0.5 + 0.1 * 0.8})
+    nothing_else = {"created_at": LONG_AGO, "usefulness": 0.0, "confidence": 0.0}
+    all_else = {"created_at": NOW, "usefulness": 1.0, "confidence": 1.0, "retrieval_count": 50}
+    yield Case(FIVE, {"similarity": 1} | nothing_else, {"score": 0.40})
+    yield Case(FIVE, {"similarity": 0} | all_else, {"score": 0.60})
+    yield Case(FIVE, {"similarity": 1} | all_else, {"score": 1})
+    values = {"similarity": 0.28, "created_at": before(2), "usefulness": 0.7, "confidence": 0.3}
+    by_hand = 0.4 * 0.28 + 0.25 * exp(-0.1) + 0.2 * 0.7 + 0.1 * 0.3 + 0.05 * 0.2
+    yield Case(FIVE, values | {"retrieval_count": 10}, {"score": by_hand})
+
+
+BY_TYPE = Recency(
+    half_life=14,
+    half_lives_by_type=(
+        *(("factual", 180), ("procedural", 120), ("preference", 45)),
+        *(("behavioural", 30), ("episodic", 14)),
+    ),
+)
+
+
+def by_type() -> Iterator[Case]:
+    """Of several types the shortest half-life counts."""
+    for types, days in (
+        *(("factual", 180), ("procedural", 120), ("preference", 45), ("behavioural", 30)),
+        *(("episodic", 14), ("else", 14), ("factual procedural", 120)),
+        *(("procedural factual", 120), ("factual procedural preference behavioural", 30)),
+        *(("factual episodic", 14), ("factual else", 14), ("else factual", 14)),
+    ):
+        first, *more = types.split()
+        of = {"memory_type": first, "additional_types": more}
+        for times in (1, 2):
+            created = before(times * days)
+            yield recency(Profile("by_type", {BY_TYPE: 1}), 0.5**times, created_at=created, **of)
+
+
+def last_access() -> Iterator[Case]:
+    for days in (0, 1, 7, 14, 30, 60):  # published: 1.000, 0.951, 0.705, 0.497, 0.223, 0.050
+        accessed = {"created_at": LONG_AGO, "last_accessed_at": before(days)}
+        yield recency(LAST, exp(-0.05 * days), **accessed)
+        yield recency(LAST, exp(-0.05 * days), created_at=before(days))
+        yield recency(LAST, exp(-0.05 * days), created_at=before(days), retrieval_count=3)
+    yield recency(LAST, exp(-0.35), created_at=NOW, last_accessed_at=before(7))
+    values = {"similarity": 0.8, "importance": 0.6, "last_accessed_at": before(10)}
+    yield Case(LAST, values, {"score": 0.5 * 0.8 + 0.3 * 0.6 + 0.2 * exp(-0.5)})
+
+
+def half_life() -> Iterator[Case]:
+    for days in (0.5, 14, 30, 365):
+        profile = HALF if days == 14 else HALF.with_half_life(days).renamed("of_other_days")
+        for times in (0, 1, 2, 4):
+            yield recency(profile, 0.5**times, created_at=before(days * times))
+    for created, accessed, age in (
+        *((28, 14, 14), (14, 28, 14), (14, None, 14), (None, 14, 14), (14, 14, 14)),
+        *((56, -1, 56), (None, None, 14)),
+    ):
+        clocks = {"created_at": created, "last_accessed_at": accessed}
+        times_of = {name: days if days is None else before(days) for name, days in clocks.items()}
+        yield recency(HALF, 0.5 ** (age / 14), **times_of)
+    neutral = {"similarity": 0.5, "importance": 0.5, "score": 0.4 * 0.5 + 0.3 + 0.3 * 0.5}
+    yield Case(HALF, {"created_at": NOW}, neutral)
+    yield Case(HALF, {"created_at": NOW, "similarity": None}, neutral)
+    values = {"similarity": 0.96, "importance": 0.2, "created_at": before(14)}
+    yield Case(HALF, values, {"score": 0.4 * 0.96 + 0.3 * 0.5 + 0.3 * 0.2})
+
+
+CURVES_OF_TRUST = {
+    "hyperbolic": (
+        (5 * 24, 7 * 24, 10 * 24),  # decision, reasoning, reflection
+        ((0, 1), (0.5, 2 / 3), (1, 1 / 2), (2, 1 / 3), (3, 1 / 4), (9, 1 / 10)),
+    ),
+    "exponential": (
+        (3 * 24, 4 * 24),  # action, prediction
+        ((0, 1), (0.5, 0.5**0.5), (1, 1 / 2), (2, 1 / 4), (3, 1 / 8), (10, 2**-10)),
+    ),
+    "linear": (
+        (1 * 24, 2 * 24),  # generation, observation
+        ((0, 1), (0.5, 3 / 4), (1, 1 / 2), (1.5, 1 / 4), (2, 0), (5, 0)),
+    ),
+}
+"""Curve → half-lives in hours, and (age in half-lives, what is left)."""
+
+
+def trust() -> Iterator[Case]:
+    for curve, (half_lives, factors) in CURVES_OF_TRUST.items():
+        for hours in half_lives:
+            of = {"trust": 0.8, "trust_curve": curve, "trust_half_life_hours": float(hours)}
+            for times, factor in factors:
+                accessed = {"last_accessed_at": ago(hours * times)}
+                yield Case(TRUST, of | accessed, {"trust": 0.8 * factor})
+            never = {"created_at": LONG_AGO, "retrieval_count": 4}
+            yield Case(TRUST, of | never, {"trust": 0.8})
+    for hours, factor in ((0, 1), (168, 1 / 2), (336, 1 / 3), (504, 1 / 4)):
+        yield Case(TRUST, {"trust": 0.6, "last_accessed_at": ago(hours)}, {"trust": 0.6 * factor})
+    old = {"trust": 0.6, "trust_curve": "linear", "last_accessed_at": LONG_AGO}
+    yield Case(TRUST, old, {"trust": 0})
+    yield Case(TRUST.without_trust_decay().renamed("as_stored"), old, {"trust": 0.6})
+    yield Case(TRUST, {"last_accessed_at": before(99)}, {"trust": 0.5})
+    yield Case(Profile("missing", {Trust(missing=0): 1}), {}, {"trust": 0, "score": 0})
+    for hours in (0, 1, 84, 168, 336, 1_680):
+        clocks = {"created_at": ago(hours), "last_accessed_at": ago(7)}
+        yield recency(TRUST, 1 / (1 + hours / 168), **clocks)
+    values = {"trust": 0.9, "trust_curve": "exponential", "trust_half_life_hours": 72.0}
+    values |= {"last_accessed_at": ago(72), "created_at": before(7), "importance": 0.7}
+    by_hand = 0.40 * 0.45 + 0.15 * 0.5 + 0.10 * 0.7
+    yield Case(TRUST, values, {"score": by_hand})
+    yield Case(TRUST, values | {"similarity": 0.6}, {"score": by_hand + 0.35 * 0.6})
+
+
+ENTITIES: tuple[tuple[list[str] | None, list[str], float], ...] = (
+    *((None, ["a"], 0), ([], ["a"], 0), ([], [], 0), (["a"], [], 0), (["a"], ["a"], 1)),
+    *((["a"], ["a", "b", "c"], 1), (["a", "b"], ["a"], 1 / 2), (["A"], ["a"], 0)),
+    *((["a", "b", "c"], ["c", "a", "x"], 2 / 3), (["a", "b", "c"], ["x"], 0)),
+    *((["a", "a", "b"], ["a"], 1 / 2), (["a", "b"], ["a", "a"], 1 / 2)),
+)
+"""Q, M and |Q ∩ M| / |Q|."""
+
+
+def tiered() -> Iterator[Case]:
+    for tier, hours in (("short", 6), ("medium", 7 * 24), ("long", 90 * 24)):
+        for times in (0, 1, 2, 4):
+            moment = ago(hours * times)
+            accessed = {"created_at": LONG_AGO, "last_accessed_at": moment}
+            yield recency(TIERED, 0.5**times, tier=tier, **accessed)
+            yield recency(TIERED, 0.5**times, tier=tier, created_at=moment)
+    own = Recency(half_life=10, half_lives_by_tier=(("short", 1.0), ("medium", 5.0)))
+    for tier, days in (("short", 1), ("medium", 5), ("long", 10)):
+        yield recency(Profile("by_tier", {own: 1}), 0.5, tier=tier, created_at=before(days))
+    for count, value in ((0, 0), (1, 0.05), (10, 0.5), (19, 0.95), (20, 1), (21, 1), (1_000, 1)):
+        yield Case(TIERED, {"retrieval_count": count}, {"frequency": value})
+    for asked, there, value in ENTITIES:
+        entities = {"query_entities": asked, "entities": there}
+        yield Case(TIERED, entities, {"entity_overlap": value})
+    yield Case(TIERED, {}, {"importance": 0.5})
+    values: dict[str, Any] = {"similarity": 0.96, "tier": "short", "importance": 0.6}
+    values |= {"last_accessed_at": ago(12), "retrieval_count": 5, "usefulness": 0.7}
+    values |= {"entities": ["Ann"], "query_entities": ["Ann", "Bob"]}
+    by_hand = 0.40 * 0.96 + 0.20 * 0.25 + 0.15 * 0.6 + 0.10 * 0.25 + 0.10 * 0.7 + 0.05 * 0.5
+    yield Case(TIERED, values, {"score": by_hand})
+
+
+def ages() -> Iterator[Case]:
+    """None is negative, by whatever clock."""
+    for curve in Curve:
+        for clock in Clock:
+            profile = Profile("ahead", {Recency(half_life=1, curve=curve, clock=clock): 1})
+            yield recency(profile, 1, created_at=before(-3), last_accessed_at=before(-2))
+
+
+SYSTEMS = {
+    of.__name__: [*of()]
+    for of in (five_factor, by_type, last_access, half_life, trust, tiered, ages)
+}
+CASES = dict(enumerate((name, case) for name, cases in SYSTEMS.items() for case in cases))
+"""Number → name of the system, and the case."""
+
+
+def vector(similarity: float | None) -> list[float] | None:
+    """Whole components, of which pgvector's sums are exact."""
+    if similarity is None:
+        return None
+    east = round(25 * similarity)
+    return [float(east), float(isqrt(625 - east**2)), *[0.0] * (DIMENSIONS - 2)]
+
+
+OF_MEMORY = (
+    *("usefulness", "importance", "confidence", "memory_type", "additional_types", "tier"),
+    *("entities", "trust", "trust_curve", "trust_half_life_hours", "created_at"),
+)
+UNDECIDED: dict[str, Any] = dict.fromkeys(
+    ("trust", "trust_curve", "trust_half_life_hours", "expires_at", "created_at")
+)
 
 
 @dataclass(frozen=True)
-class Used:
-    """A memory, and its counters."""
-
-    memory: NewMemory
-    retrievals: int | None = None
-    accessed_hours_ago: float | None = None
-
-
-@dataclass(frozen=True)
-class Desk:
-    """A repository for one agent that no other test uses."""
+class World:
+    """The memories of all cases, by the numbers of the cases."""
 
     repository: MemoryRepository
-    engine: Engine
-    agent: str
-
-    def store(self, memories: Sequence[Used | NewMemory]) -> None:
-        all_used = [one if isinstance(one, Used) else Used(one) for one in memories]
-        ids = self.repository.add_many(
-            self.agent, [used.memory for used in all_used], check_compliance=False
-        )
-        counters = [
-            {
-                "agent_id": self.agent,
-                "memory_id": id_,
-                "retrieval_count": used.retrievals or 0,
-                "last_accessed_at": None
-                if used.accessed_hours_ago is None
-                else NOW - timedelta(hours=used.accessed_hours_ago),
-            }
-            for id_, used in zip(ids, all_used, strict=True)
-            if (used.retrievals, used.accessed_hours_ago) != (None, None)
-        ]
-        if counters:
-            with self.engine.begin() as connection:
-                connection.execute(insert(tables().memory_usage), counters)
-
-    def search(
-        self, profile: Profile | str, embedding: list[float] | None = None, **arguments: Any
-    ) -> list[ScoredMemory]:
-        arguments = {"as_of": NOW, "k": 200, "touch": False, **arguments}
-        return self.repository.search(self.agent, embedding, profile=profile, **arguments)
-
-    def signals(self, profile: Profile | str, signal: str, **arguments: Any) -> dict[str, float]:
-        """Content → value of the signal."""
-        hits = self.search(profile, **arguments)
-        return {hit.memory.content: hit.signals[signal] for hit in hits}
+    connection: Connection
 
 
-@pytest.fixture
-def desk(shared_repo: MemoryRepository, shared_engine: Engine, agent: str) -> Desk:
-    return Desk(shared_repo, shared_engine, agent)
-
-
-def close(expected: Mapping[str, float], tolerance: float = EXACT) -> Any:
-    return pytest.approx(dict(expected), rel=0, abs=tolerance)
-
-
-UNDECIDED: dict[str, None] = dict.fromkeys(
-    ("trust", "trust_curve", "trust_half_life_hours", "expires_at")
-)
-
-
-def plain(content: object, **values: Any) -> NewMemory:
-    """A memory that is NOW's, not assessed, and lasts, but for what is said."""
-    return NewMemory(str(content), **{"embedding": NORTH, "created_at": NOW, **UNDECIDED, **values})
-
-
-@pytest.mark.parametrize("name", WEIGHTS)
-def test_the_contributions_are_the_systems_weights_where_all_is_one(desk: Desk, name: str) -> None:
-    best = plain("best", usefulness=1.0, importance=1.0, confidence=1.0, trust=1.0, entities=["a"])
-    desk.store([Used(best, retrievals=50, accessed_hours_ago=0)])
-
-    [hit] = desk.search(name, NORTH, query_entities=["a"])
-
-    assert hit.contributions == close(WEIGHTS[name])
-    assert hit.score == pytest.approx(1, abs=EXACT)
-
-
-# A
-
-
-def test_a_recency(desk: Desk) -> None:
-    desk.store([*(plain(d, created_at=before(d)) for d in (0, 1, 14, 100, -0.5))])
-    desk.store([plain("unknown", created_at=None)])
-
-    found = desk.signals("five_factor", "recency", as_of=None)
-    at_now = desk.signals("five_factor", "recency")
-
-    assert found["unknown"] == 0.5
-    assert at_now == close({"unknown": 0.5, **{str(d): exp(-0.05 * d) for d in (0, 1, 14, 100)}})
-    assert at_now["14"] == pytest.approx(0.4966, abs=5e-5)
-    assert desk.signals(profiles.five_factor.with_half_life(14), "recency")["14"] == pytest.approx(
-        0.5, abs=EXACT
-    )
-
-
-def test_a_frequency_caps_at_50(desk: Desk) -> None:
-    counts = [0, 1, 25, 49, 50, 51, 100]
-    desk.store([Used(plain(n), retrievals=n) for n in counts])
-    desk.store([plain("never")])
-
-    assert desk.signals("five_factor", "frequency") == close(
-        {"never": 0, **{str(n): min(n / 50, 1) for n in counts}}
-    )
-
-
-def test_a_neutral_values(desk: Desk) -> None:
-    desk.store([plain("with"), plain("without", embedding=None)])
-
-    [first, second] = desk.search("five_factor", NORTH)
-
-    assert contents([first, second]) == ["with", "without"]
-    assert (second.similarity, second.signals["similarity"]) == (None, 0)
-    assert (second.signals["usefulness"], second.signals["confidence"]) == (0.5, 0.8)
-    assert second.score == pytest.approx(0.25 + 0.2 * 0.5 + 0.1 * 0.8, abs=EXACT)
-
-
-def test_a_relevance_does_not_dominate(desk: Desk) -> None:
-    """ADR-0040: relevance alone scores 0.40 and stands below all the rest, which scores 0.60."""
-    nothing = {"usefulness": 0.0, "confidence": 0.0, "created_at": before(20_000)}
-    everything = {"usefulness": 1.0, "confidence": 1.0}
-    desk.store(
-        [
-            plain("relevant", **nothing),
-            Used(plain("the rest", embedding=at(90), **everything), retrievals=50),
-        ]
-    )
-
-    hits = desk.search("five_factor", NORTH)
-
-    assert contents(hits) == ["the rest", "relevant"]
-    assert [hit.score for hit in hits] == pytest.approx([0.60, 0.40], rel=0, abs=EXACT)
-    assert contents(desk.search("five_factor", NORTH, min_similarity=0.15)) == ["relevant"]
-
-
-def test_a_half_lives_by_type_the_shortest_counts(desk: Desk) -> None:
-    half_lives = {
-        "factual": 180,
-        "procedural": 120,
-        "preference": 45,
-        "behavioural": 30,
-        "episodic": 14,
-        "anything else": 14,
-        "factual, procedural": 120,
-        "procedural, factual": 120,
-        "factual, procedural, preference, behavioural": 30,
-        "factual, episodic": 14,
-        "anything else, factual": 14,
-        "factual, anything else": 14,
-    }
+@pytest.fixture(scope="module")
+def world(shared_engine: Engine, shared_url: str) -> Iterator[World]:
+    repository = MemoryRepository(shared_engine)
     memories = []
-    for name, days in half_lives.items():
-        first, *more = name.split(", ")
-        memories.append(
-            plain(name, memory_type=first, additional_types=more, created_at=before(days))
-        )
-    desk.store(memories)
-
-    profile = Profile("by type", {BY_TYPE: 1})
-
-    assert desk.signals(profile, "recency") == close(dict.fromkeys(half_lives, 0.5))
-
-
-def test_a_the_record_is_rounded_and_the_order_is_not(desk: Desk) -> None:
-    desk.store([plain("first", importance=0.1 + 2e-9), plain("second", importance=0.1)])
-
-    hits = desk.search(profiles.half_life.with_weights(importance=1.0))
-
-    assert contents(hits) == ["first", "second"]
-    assert [hit.record()["score"] for hit in hits] == [0.1, 0.1]
-
-
-# B
-
-
-def test_b_the_decay_table(desk: Desk) -> None:
-    long_ago = before(999)
-    desk.store(
-        [
-            Used(plain(f"accessed {d}", created_at=long_ago), accessed_hours_ago=24 * d)
-            for d, _ in DECAY_OF_B
-        ]
-    )
-    desk.store([plain(f"created {d}", created_at=before(d)) for d, _ in DECAY_OF_B])
-    desk.store([Used(plain("counted 7", created_at=before(7)), retrievals=3)])
-
-    found = desk.signals("last_access", "recency")
-
-    expected = {f"{what} {d}": v for d, v in DECAY_OF_B for what in ("accessed", "created")}
-    assert found == close({**expected, "counted 7": 0.705}, 5e-4)
-
-
-def test_b_the_formula(desk: Desk) -> None:
-    memory = plain("one", embedding=similar(0.8), importance=0.6, created_at=before(99))
-    desk.store([Used(memory, accessed_hours_ago=240)])
-
-    [hit] = desk.search("last_access", NORTH)
-
-    by_hand = 0.5 * 0.8 + 0.3 * 0.6 + 0.2 * exp(-0.5)
-    assert hit.score == pytest.approx(by_hand, rel=0, abs=SINGLE_PRECISION)
-
-
-def test_b_only_active_memories_with_an_embedding(desk: Desk) -> None:
-    names = ["active", "consolidated", "completed", "archived"]
-    desk.store([plain("no embedding", embedding=None), *map(plain, names)])
-    for name in names:
-        sql(
-            desk.engine,
-            "UPDATE pgrecall.agent_memories SET status = :status "
-            "WHERE agent_id = :agent AND content = :status",
-            status=name,
-            agent=desk.agent,
-        )
-
-    assert contents(desk.search("last_access", NORTH)) == ["active"]
-    assert contents(desk.search("five_factor", NORTH)) == ["active", "no embedding"]
-
-
-def test_b_an_agents_and_its_teams_memories_are_one_ranking(desk: Desk) -> None:
-    team, other = f"{desk.agent}-team", f"{desk.agent}-other"
-    desk.store([plain("own first", embedding=at(0)), plain("own third", embedding=at(60))])
-    desk.repository.teams.add_many(team, [plain("team second", embedding=at(30))])
-    desk.repository.teams.add_many(other, [plain("other team's", embedding=at(0))])
-
-    hits = desk.search("last_access", NORTH, teams=[team])
-
-    assert contents(hits) == ["own first", "team second", "own third"]
-    assert contents(desk.search("last_access", NORTH, teams=[team], k=2)) == contents(hits)[:2]
-    assert contents(desk.search("last_access", NORTH)) == ["own first", "own third"]
-    owners = [(hit.memory.agent_id, hit.memory.team_id) for hit in hits]
-    assert owners == [(desk.agent, None), (None, team), (desk.agent, None)]
-
-
-def test_b_hits_of_teams_are_counted_where_they_belong(desk: Desk) -> None:
-    team = f"{desk.agent}-team"
-    desk.store([plain("own")])
-    [id_] = desk.repository.teams.add_many(team, [plain("team's")])
-
-    desk.search("last_access", NORTH, teams=[team], touch=True)
-
-    counted = sql(
-        desk.engine,
-        "SELECT agent_id, retrieval_count FROM pgrecall.memory_usage "
-        "WHERE agent_id IN (:agent, :team) ORDER BY agent_id",
-        agent=desk.agent,
-        team=f"team:{team}",
-    )
-    assert counted == [(desk.agent, 1), (f"team:{team}", 1)]
-    memory = desk.repository.teams.get(team, id_)
-    assert memory is not None
-    assert memory.retrieval_count == 1
-
-
-# C
-
-
-def test_c_the_half_life_and_the_later_clock(desk: Desk) -> None:
-    """Created, accessed, and created after the access: the age is that of the later one."""
-    for days, _ in DECAY_OF_C:
-        old = replace(plain(f"accessed {days}"), created_at=before(99))
-        desk.store(
-            [
-                plain(f"created {days}", created_at=before(days)),
-                Used(old, accessed_hours_ago=24 * days),
-                Used(
-                    plain(f"created later {days}", created_at=before(days)),
-                    accessed_hours_ago=24 * 99,
-                ),
-            ]
-        )
-    desk.store([Used(plain("only accessed", created_at=None), accessed_hours_ago=24 * 14)])
-    desk.store([plain("unknown", created_at=None)])
-
-    expected = {
-        f"{what} {days}": value
-        for days, value in DECAY_OF_C
-        for what in ("created", "accessed", "created later")
-    }
-    assert desk.signals("half_life", "recency") == close(
-        {**expected, "only accessed": 0.5, "unknown": 0.5}
-    )
-
-
-@pytest.mark.parametrize("days", [0.5, 30, 365])
-def test_c_the_half_life_can_be_set(desk: Desk, days: float) -> None:
-    desk.store([plain(n, created_at=before(days * n)) for n in (0, 1, 2, 4)])
-
-    found = desk.signals(profiles.half_life.with_half_life(days), "recency")
-
-    assert found == close({"0": 1, "1": 0.5, "2": 0.25, "4": 0.0625})
-
-
-def test_c_missing_similarity_and_importance_are_neutral(desk: Desk) -> None:
-    desk.store([plain("one", embedding=None)])
-
-    [hit] = desk.search("half_life", NORTH)
-    [without_query] = desk.search("half_life")
-
-    assert (hit.signals["similarity"], hit.signals["importance"]) == (0.5, 0.5)
-    assert (hit.similarity, without_query.similarity) == (None, None)
-    assert hit.score == pytest.approx(0.4 * 0.5 + 0.3 + 0.3 * 0.5, abs=EXACT)
-    assert without_query.score == hit.score
-
-
-def test_c_weights_are_normalised_by_their_sum(desk: Desk) -> None:
-    desk.store([plain("one", embedding=at(90), importance=0.25, created_at=before(14))])
-    weights = {"similarity": 2, "recency": 1, "importance": 1}
-
-    [hit] = desk.search("half_life", NORTH, weights=weights, normalise_weights=True)
-    [alone] = desk.search("half_life", NORTH, weights={"recency": 7}, normalise_weights=True)
-
-    assert hit.contributions == close({"similarity": 0, "recency": 0.125, "importance": 0.0625})
-    assert alone.contributions == close({"similarity": 0, "recency": 0.5, "importance": 0})
-    with pytest.raises(InvalidProfile):
-        desk.search("half_life", NORTH, weights=weights)
-
-
-def test_c_min_score_of_a_tenth_and_20_at_most(desk: Desk) -> None:
-    values: dict[str, Any] = {"embedding": at(90), "created_at": before(9_999)}
-    importances = [n / 61 for n in range(60)]
-    desk.store([plain(f"{i:.4f}", importance=i, **values) for i in importances])
-
-    hits = desk.search("half_life", NORTH, min_score=0.1, k=20)
-    all_hits = desk.search("half_life", NORTH, min_score=0.1)
-
-    assert contents(hits) == [f"{i:.4f}" for i in reversed(importances)][:20]
-    assert contents(all_hits) == [f"{i:.4f}" for i in reversed(importances) if 0.3 * i >= 0.1]
-    assert len(desk.search("half_life", NORTH)) == 60
-
-
-def test_c_the_stores_named_are_merged_into_one_ranking(desk: Desk) -> None:
-    stores = ["fact", "entity", "learning", "chatter"]
-    desk.store(
-        [
-            plain(f"{store} {degrees}", memory_type=store, embedding=at(degrees))
-            for store in stores
-            for degrees in (10 + stores.index(store), 50 - stores.index(store))
-        ]
-    )
-
-    found = desk.search("half_life", NORTH, memory_types=["fact", "entity", "learning"], k=5)
-
-    assert contents(found) == ["fact 10", "entity 11", "learning 12", "learning 48", "entity 49"]
-
-
-# D
-
-
-def test_d_the_three_curves_in_one_search(desk: Desk) -> None:
-    """One expression serves rows of different curves and half-lives."""
-    cases = {
-        f"{used_for} {half_lives}": (curve, hours, half_lives, factor)
-        for curve, hours, used_for in DECAY_OF_D
-        for half_lives, factor in FACTORS[curve]
-    }
-    desk.store(
-        [
-            Used(
-                plain(name, trust=0.8, trust_curve=curve, trust_half_life_hours=float(hours)),
-                accessed_hours_ago=hours * half_lives,
-            )
-            for name, (curve, hours, half_lives, _) in cases.items()
-        ]
-    )
-
-    decayed = desk.signals("trust", "trust")
-    stored = desk.signals("trust", "trust", apply_decay=False)
-
-    assert decayed == close({name: 0.8 * case[3] for name, case in cases.items()})
-    assert stored == close(dict.fromkeys(cases, 0.8))
-
-
-def test_d_without_a_clock_no_decay_and_without_a_curve_168_hours(desk: Desk) -> None:
-    old = before(9_999)
-    curves = [None, "hyperbolic", "exponential", "linear"]
-    desk.store([plain(f"never {c}", trust=0.8, trust_curve=c, created_at=old) for c in curves])
-    desk.store([Used(plain("counted", trust=0.8, created_at=old), retrievals=4)])
-    desk.store([Used(plain(h, trust=0.6), accessed_hours_ago=h) for h in (0, 168, 336, 504)])
-    desk.store([Used(plain("never assessed"), accessed_hours_ago=9_999)])
-
-    assert desk.signals("trust", "trust") == close(
+    for number, (_, case) in CASES.items():
+        known = {name: case.values[name] for name in OF_MEMORY if case.values.get(name) is not None}
+        embedding = vector(case.values.get("similarity"))
+        memories.append(NewMemory(str(number), embedding=embedding, **{**UNDECIDED, **known}))
+    ids = repository.add_many(AGENT, memories, check_compliance=False)
+    counters = [
         {
-            **{f"never {curve}": 0.8 for curve in curves},
-            "counted": 0.8,
-            "0": 0.6,
-            "168": 0.3,
-            "336": 0.2,
-            "504": 0.15,
-            "never assessed": 0.5,
+            "agent_id": AGENT,
+            "memory_id": id_,
+            "retrieval_count": case.values.get("retrieval_count") or 0,
+            "last_accessed_at": case.values.get("last_accessed_at"),
         }
-    )
+        for id_, (_, case) in zip(ids, CASES.values(), strict=True)
+        if {"retrieval_count", "last_accessed_at"} & case.values.keys()
+    ]
+    with shared_engine.begin() as connection:
+        connection.execute(insert(tables().memory_usage), counters)
+    with psycopg.connect(shared_url, autocommit=True, row_factory=dict_row) as psql:
+        yield World(repository, psql)
 
 
-def test_d_recency_is_hyperbolic_in_hours_since_creation(desk: Desk) -> None:
-    hours = [0, 1, 84, 168, 336, 1_680]
-    desk.store([Used(plain(h, created_at=before(h / 24)), accessed_hours_ago=7) for h in hours])
-
-    assert desk.signals("trust", "recency") == close({str(h): 1 / (1 + h / 168) for h in hours})
+Signals = Mapping[str, float]
+Found = dict[int, Signals]
+"""By the number of the case: of the one asked about, and maybe of others."""
 
 
-def test_d_the_rank_formula_with_and_without_a_query(desk: Desk) -> None:
-    memory = plain(
-        "one",
-        embedding=at(90),
-        trust=0.9,
-        trust_curve="exponential",
-        trust_half_life_hours=72.0,
-        created_at=before(7),
-        importance=0.7,
-    )
-    desk.store([Used(memory, accessed_hours_ago=72)])
-    other = [0.0, 1.0, *NORTH[2:]]
-
-    [without] = desk.search("trust")
-    [orthogonal] = desk.search("trust", NORTH)
-    [same] = desk.search("trust", other)
-    [stored] = desk.search("trust", apply_decay=False)
-
-    rest = 0.40 * 0.45 + 0.15 * 0.5 + 0.10 * 0.7
-    assert without.score == pytest.approx(rest, rel=0, abs=EXACT)
-    assert without.similarity is None
-    assert orthogonal.score == pytest.approx(rest, rel=0, abs=SINGLE_PRECISION)
-    assert same.score == pytest.approx(rest + 0.35, rel=0, abs=SINGLE_PRECISION)
-    assert stored.score == pytest.approx(rest + 0.40 * 0.45, rel=0, abs=EXACT)
+def in_python(world: World, number: int, case: Case) -> Found:
+    found = score(case.profile, case.values, as_of=NOW)
+    return {number: {**found.signals, "score": found.score}}
 
 
-def test_d_a_read_without_a_query_ranks_by_the_rest(desk: Desk) -> None:
-    desk.store([plain("low", trust=0.2), plain("high", trust=0.9), plain("none", embedding=None)])
-
-    assert contents(desk.search("trust")) == ["high", "none", "low"]
-    assert contents(desk.search("trust", k=1)) == ["high"]
-
-
-@pytest.mark.parametrize(
-    ("column", "argument"),
-    [
-        ("component", "components"),
-        ("output_type", "output_types"),
-        ("domain", "domains"),
-        ("category", "categories"),
-        ("loop", "loops"),
-    ],
-)
-def test_d_reads_filter_by_their_labels(desk: Desk, column: str, argument: str) -> None:
-    desk.store([plain(value, **{column: value}) for value in ("a", "b", "c")])
-    desk.store([plain("none")])
-
-    def found(*wanted: str) -> set[str]:
-        filters: dict[str, Any] = {argument: list(wanted)}
-        return set(contents(desk.search("trust", **filters)))
-
-    assert found("a", "c", "x") == {"a", "c"}
-    assert found("x") == set()
-    assert found() == set()
+def asked(case: Case) -> dict[str, Any]:
+    """What is passed to a search."""
+    given: dict[str, Any] = {"query_entities": case.values.get("query_entities")}
+    return {"k": 1_000, "as_of": NOW, **given}
 
 
-def test_d_reads_filter_by_compliance(desk: Desk) -> None:
-    desk.store([plain(value, compliant=value) for value in (True, False, None)])
-
-    assert contents(desk.search("trust", compliant=True)) == ["True"]
-    assert contents(desk.search("trust", compliant=False)) == ["False"]
-    assert len(desk.search("trust")) == 3
+def in_repository(world: World, number: int, case: Case) -> Found:
+    query = NORTH if "similarity" in case.values else None
+    hits = world.repository.search(AGENT, query, profile=case.profile, touch=False, **asked(case))
+    return {int(hit.memory.content): {**hit.signals, "score": hit.score} for hit in hits}
 
 
-def test_d_min_trust_looks_at_trust_as_it_is_ranked(desk: Desk) -> None:
-    desk.store(
-        [
-            plain("fresh", trust=0.5),
-            Used(plain("decayed", trust=0.9), accessed_hours_ago=168),
-            plain("low", trust=0.499),
-            plain("never assessed"),
-        ]
-    )
-
-    def found(**arguments: Any) -> set[str]:
-        return set(contents(desk.search("trust", **arguments)))
-
-    assert found(min_trust=0.5) == {"fresh"}
-    assert found(min_trust=0.5, apply_decay=False) == {"fresh", "decayed"}
-    assert found(min_trust=0.0) == {"fresh", "decayed", "low"}
-    assert found() == {"fresh", "decayed", "low", "never assessed"}
+def in_psql(world: World, number: int, case: Case) -> Found:
+    query = NORTH if "similarity" in case.values else None
+    with installed(world.connection, case.profile):
+        rows = recall(world.connection, case.profile.name, AGENT, query=query, **asked(case))
+    return {int(row["content"]): {**row["signals"], "score": row["score"]} for row in rows}
 
 
-# E
-
-
-def test_e_half_lives_by_tier(desk: Desk) -> None:
-    hours = {"short": 6, "medium": 7 * 24, "long": 90 * 24}
-    ages = [0, 1, 2, 4]
-    for tier, half_life in hours.items():
-        desk.store(
-            [
-                Used(
-                    plain(f"{tier} {n}", tier=tier, created_at=before(9_999)),
-                    accessed_hours_ago=half_life * n,
-                )
-                for n in ages
-            ]
-        )
-        desk.store(
-            [
-                plain(f"{tier} {n} new", tier=tier, created_at=before(half_life * n / 24))
-                for n in ages
-            ]
-        )
-
-    expected = {
-        f"{tier} {n}{what}": 0.5**n for tier in hours for n in ages for what in ("", " new")
-    }
-    assert desk.signals("tiered", "recency") == close(expected)
-
-
-def test_e_half_lives_by_tier_of_a_profile_of_ones_own(desk: Desk) -> None:
-    recency = Recency(half_life=10, half_lives_by_tier=(("short", 1.0), ("medium", 5.0)))
-    days = {"short": 1, "medium": 5, "long": 10}
-    desk.store([plain(tier, tier=tier, created_at=before(d)) for tier, d in days.items()])
-
-    found = desk.signals(Profile("mine", {recency: 1}), "recency")
-
-    assert found == close(dict.fromkeys(days, 0.5))
-
-
-def test_e_access_caps_at_20(desk: Desk) -> None:
-    counts = [0, 1, 10, 19, 20, 21, 1_000]
-    desk.store([Used(plain(n), retrievals=n) for n in counts])
-
-    assert desk.signals("tiered", "frequency") == close({str(n): min(n / 20, 1) for n in counts})
-
-
-@pytest.mark.parametrize(
-    ("asked", "of_memory", "expected"),
-    [case for case in ENTITIES_OF_E if case[1] is not None],
-)
-def test_e_entity_overlap(
-    desk: Desk, asked: list[str] | None, of_memory: list[str], expected: float
+@pytest.mark.parametrize("way", [in_python, in_repository, in_psql])
+@pytest.mark.parametrize("system", SYSTEMS)
+def test_every_number_of_a_system(
+    world: World, system: str, way: Callable[[World, int, Case], Found]
 ) -> None:
-    desk.store([plain("one", entities=of_memory)])
-
-    [found] = desk.signals("tiered", "entity_overlap", query_entities=asked).values()
-
-    assert found == pytest.approx(expected, rel=0, abs=EXACT)
-
-
-def test_e_the_formula(desk: Desk) -> None:
-    memory = plain(
-        "one", tier="short", importance=0.6, usefulness=0.7, entities=["Ann"], created_at=before(9)
-    )
-    desk.store([Used(memory, retrievals=5, accessed_hours_ago=12)])
-
-    [hit] = desk.search("tiered", NORTH, query_entities=["Ann", "Bob"])
-
-    by_hand = 0.40 + 0.20 * 0.25 + 0.15 * 0.6 + 0.10 * 0.25 + 0.10 * 0.7 + 0.05 * 0.5
-    assert hit.score == pytest.approx(by_hand, rel=0, abs=EXACT)
-
-
-def test_e_a_minimum_similarity_is_not_a_minimum_score(desk: Desk) -> None:
-    desk.store(
-        [
-            plain("similar", importance=0.0, usefulness=0.0, created_at=before(9_999)),
-            plain("good", embedding=at(90), importance=1.0, usefulness=1.0),
-            plain("both", importance=1.0),
-            plain("no embedding", embedding=None, importance=1.0, usefulness=1.0),
-        ]
-    )
-
-    def found(**arguments: Any) -> set[str]:
-        return set(contents(desk.search("tiered", NORTH, **arguments)))
-
-    assert found(min_similarity=0.9) == {"similar", "both"}
-    assert found(min_score=0.41) == {"good", "both", "no embedding"}
-    assert found(min_similarity=0.9, min_score=0.41) == {"both"}
-    assert len(found()) == 4
+    answers: dict[str, Found] = {}
+    wrong = []
+    for number, (of, case) in CASES.items():
+        if of != system:
+            continue
+        question = f"{case.profile} {'similarity' in case.values} {asked(case)}"
+        if number not in answers.get(question, {}):
+            answers[question] = way(world, number, case)
+        if (case.values.get("created_at") or NOW) > NOW and way is not in_python:
+            assert number not in answers[question], "created later than the moment asked about"
+            continue
+        found = answers[question][number]
+        for name, value in case.expected.items():
+            if found[name] != pytest.approx(value, rel=0, abs=EXACT):
+                wrong.append(f"{name} {found[name]}, not {value}: {case.values}")
+    assert not wrong, "\n".join(["", *wrong])
 
 
-def test_e_reads_filter_by_tier_and_metadata(desk: Desk) -> None:
-    desk.store([plain(tier, tier=tier, metadata={"t": tier}) for tier in ("short", "long")])
+WEIGHTS = {
+    "five_factor": {
+        "similarity": 0.40,
+        "recency": 0.25,
+        "usefulness": 0.20,
+        "confidence": 0.10,
+        "frequency": 0.05,
+    },
+    "last_access": {"similarity": 0.5, "importance": 0.3, "recency": 0.2},
+    "half_life": {"similarity": 0.4, "recency": 0.3, "importance": 0.3},
+    "trust": {"trust": 0.40, "similarity": 0.35, "recency": 0.15, "importance": 0.10},
+    "tiered": {
+        "similarity": 0.40,
+        "recency": 0.20,
+        "importance": 0.15,
+        "frequency": 0.10,
+        "usefulness": 0.10,
+        "entity_overlap": 0.05,
+    },
+}
 
-    assert contents(desk.search("tiered", tiers=["short"])) == ["short"]
-    assert contents(desk.search("tiered", metadata={"t": "long"})) == ["long"]
+
+def test_each_profile_has_the_weights_of_its_system() -> None:
+    assert list(profiles.BUILT_IN) == ["hybrid", *WEIGHTS], "and one of our own"
+    assert {name: profiles.named(name).weights for name in WEIGHTS} == WEIGHTS
+    assert {round(fsum(weights.values()), 15) for weights in WEIGHTS.values()} == {1}
+    [similarity] = [s for s in LAST.signals if isinstance(s, Similarity)]
+    assert similarity.required
+
+
+def test_a_rate_of_0_05_is_not_quite_a_half_life_of_14_days() -> None:
+    assert log(2) / 14 == pytest.approx(0.0495, abs=5e-5)
+    found = score(FIVE, {"created_at": before(14)}, as_of=NOW).signals["recency"]
+    assert found == pytest.approx(0.4966, abs=5e-5)
+
+
+@pytest.mark.parametrize("profile", profiles.BUILT_IN.values(), ids=profiles.BUILT_IN)
+def test_signals_and_scores_lie_in_0_and_1(profile: Profile) -> None:
+    shares = ("usefulness", "importance", "confidence", "trust")
+    best: dict[str, Any] = {
+        **dict.fromkeys((*shares, "similarity", "keyword"), 1),
+        "created_at": NOW,
+        "last_accessed_at": NOW,
+        "retrieval_count": 10**9,
+        "entities": ["a"],
+        "query_entities": ["a"],
+        "query_time": (NOW, NOW + timedelta(days=1)),
+    }
+    first = datetime(1, 1, 2, tzinfo=UTC)
+    worst: dict[str, Any] = {**dict.fromkeys(shares, 0), "similarity": -1}
+    worst |= {"created_at": first, "last_accessed_at": first}
+
+    highest, lowest = score(profile, best, as_of=NOW), score(profile, worst, as_of=NOW)
+
+    assert set(highest.signals.values()) == {1.0}
+    assert highest.score == pytest.approx(1, abs=1e-12)
+    assert lowest.score == pytest.approx(0, abs=1e-4)  # a hyperbola never ends
+    assert all(0 <= value < 1e-3 for value in lowest.signals.values())

@@ -3,24 +3,184 @@
 from tests.mutants.mutant import Mutant
 
 CORPUS = "integration/test_bad_input.py::test_a_bad_value_works_or_is_refused_before_anything_is"
+NUMBERS = "integration/test_systems.py::test_every_number_of_a_system"
+AGREE = "integration/test_profiles_agree.py::test_the_three_agree"
+FILTERS = "integration/test_filters.py"
+REFUSED = "unit/test_bad_arguments.py"
+COMMANDS = "integration/test_command_line.py"
+CONDITIONS = "app/pgrecall/statements/conditions.py"
 
 MUTANTS = (
+    # The score.
+    Mutant("sql/signals/frequency.sql", "/ cap", "/ (cap + 1e-6)", AGREE),
+    Mutant("sql/signals/similarity.sql", ", 0::float8) END", ", -1::float8) END", NUMBERS),
     Mutant(
-        "sql/signals/frequency.sql",
-        "/ cap",
-        "/ (cap + 1e-6)",
-        "integration/test_profiles_agree.py::test_the_three_agree",
+        "sql/signals/decayed_trust.sql", "(2::float8 * coalesce", "(1::float8 * coalesce", NUMBERS
     ),
     Mutant(
-        "app/pgrecall/quoting.py",
-        "_SHORT = 60",
-        "_SHORT = 6_000",
-        f"{CORPUS}_written[label]",
+        "sql/signals/entity_overlap.sql",
+        "query[32] = ANY (entities)",
+        "query[31] = ANY (entities)",
+        "integration/test_profiles_agree.py::test_the_three_agree",
+    ),
+    Mutant("app/pgrecall/scorer.py", "1 - age / (2 * half_life)", "1 - age / half_life", NUMBERS),
+    Mutant("app/pgrecall/scorer.py", "return min(own.get(", "return max(own.get(", NUMBERS),
+    Mutant("app/pgrecall/scorer.py", "and accessed > as_of:", "and accessed > as_of and 0:", AGREE),
+    Mutant(
+        "app/pgrecall/compiler.py",
+        "return case((accessed <= self.asked_about, accessed))",
+        "return accessed",
+        "integration/test_as_of.py::test_a_retrieval_after_the_moment_asked_about_is_not_seen",
+    ),
+    Mutant("app/pgrecall/compiler.py", "func.greatest(accessed, created)", "accessed", NUMBERS),
+    Mutant(
+        "app/pgrecall/profiles.py", "Similarity(missing=0.5): 0.4", "Similarity(): 0.4", NUMBERS
+    ),
+    Mutant(
+        "app/pgrecall/profile.py",
+        "WEIGHT_SUM_TOLERANCE = 1e-9",
+        "WEIGHT_SUM_TOLERANCE = 0.1",
+        "unit/test_profile.py::test_weights_that_do_not_sum_to_one_fail",
+    ),
+    Mutant(
+        "app/pgrecall/profile_file.py",
+        '{"accessed_by": profile.accessed_by}',
+        "{}",
+        "unit/test_profile_file.py::test_what_is_saved_is_loaded",
+    ),
+    Mutant(
+        "sql/views/memory_signals.sql",
+        "frequency(u.retrieval_count, 20)",
+        "frequency(u.retrieval_count, 21)",
+        "integration/test_profiles_agree.py::test_the_view_shows_the_signals",
+    ),
+    # What takes part.
+    Mutant(
+        "sql/signals/is_valid.sql",
+        "valid_until > as_of",
+        "valid_until >= as_of",
+        "integration/test_as_of.py::test_what_does_not_hold_at_a_moment_is_not_seen",
+    ),
+    Mutant(
+        CONDITIONS,
+        'columns.created_at < _time("created_before")',
+        'columns.created_at <= _time("created_before")',
+        f"{FILTERS}::test_a_filter_passes_what_it_says",
+    ),
+    Mutant(
+        CONDITIONS,
+        "return and_(comparable, _ORDERS",
+        "return and_(_ORDERS",
+        f"{FILTERS}::test_comparisons_of_metadata_pass",
+    ),
+    Mutant(
+        CONDITIONS,
+        "assessed = scope.memories.c.trust.is_not(None)",
+        'assessed = literal_column("true")',
+        AGREE,
+    ),
+    Mutant(
+        CONDITIONS,
+        "        labels.c.agent_id == scope.memories.c.agent_id,\n",
+        "",
+        "integration/test_one_name_for_two.py::test_what_is_done_to_one_leaves_the_other",
+    ),
+    Mutant(
+        CONDITIONS,
+        "Grouping(condition) for number",
+        "condition for number",
+        f"{FILTERS}::test_where_takes_any_expression",
+    ),
+    Mutant(
+        "app/pgrecall/custom_condition.py",
+        "if depth < 0:",
+        "if depth < -9:",
+        f"{REFUSED}::test_a_search_that_cannot_be_made_is_refused",
+    ),
+    Mutant(
+        "sql/words/word_filter.sql",
+        '\'“”„‟«»\', \'""""""\'',
+        "'“”', '\"\"'",
+        "integration/test_text_filter.py::test_the_words_asked_for_pass",
+    ),
+    Mutant(
+        "app/pgrecall/statements/entities.py",
+        "known.c.entity).desc()",
+        "known.c.entity)",
+        "integration/test_entities_in_text.py::test_at_most_32_are_taken_and_the_longest_first",
+    ),
+    Mutant(
+        "app/pgrecall/operations/explaining.py",
+        "rank > wanted.k and",
+        "rank > wanted.k + 1 and",
+        "integration/test_explaining.py::test_every_memory_is_explained",
+    ),
+    Mutant(
+        "sql/adhoc/duplicates.sql",
+        "o.agent_id = :'agent' AND o.content_hash",
+        "o.content_hash",
+        "integration/test_adhoc.py::test_duplicates_near",
+    ),
+    Mutant(
+        "sql/adhoc/unused_memories.sql",
+        "m.agent_id = :'agent' AND",
+        "",
+        "integration/test_adhoc.py::test_it_writes_nothing_and_tells_each_agent_its_own",
+    ),
+    Mutant(
+        "app/pgrecall/operations/reading.py",
+        'digits.ljust(32, "f")',
+        'digits.ljust(32, "e")',
+        "integration/test_short_ids.py::test_short_ids",
+    ),
+    # What callers hand in.
+    Mutant("app/pgrecall/quoting.py", "_SHORT = 60", "_SHORT = 6_000", f"{CORPUS}_written[label]"),
+    Mutant(
+        "app/pgrecall/validation.py",
+        "if value.utcoffset() is None:",
+        "if False:",
+        f"{REFUSED}::test_a_memory_that_cannot_be_stored_is_refused",
+    ),
+    Mutant(
+        "app/pgrecall/validation.py",
+        "if len(text) > MAX_NAME_LENGTH:",
+        "if len(text) > MAX_NAME_LENGTH + 1:",
+        f"{REFUSED}::test_an_agent_id_that_cannot_be_is_refused",
+    ),
+    Mutant(
+        "app/pgrecall/embedding.py",
+        "if not SMALLEST_NORM <= norm <= LARGEST_NORM:",
+        "if not norm <= LARGEST_NORM:",
+        f"{REFUSED}::test_a_vector_that_cannot_be_used_is_refused",
+    ),
+    Mutant(
+        "sql/verbs/revive.sql",
+        "force IS NOT TRUE",
+        "NOT force",
+        "integration/test_null_arguments.py::test_null_waives_nothing",
+    ),
+    Mutant(
+        "app/pgrecall/importing.py",
+        "if len(content) > MOST_LINE_BYTES:",
+        "if False:",
+        "integration/test_bad_input.py::test_a_line_that_is_too_long_is_refused_in_little_memory",
+    ),
+    Mutant(
+        "app/pgrecall/importing.py",
+        "or size >= MOST_BATCH_BYTES",
+        "",
+        "integration/test_bad_input.py::test_long_lines_are_stored_a_few_at_a_time",
+    ),
+    Mutant(
+        "sql/recall/recall.sql",
+        " SET search_path FROM CURRENT",
+        "",
+        "integration/test_planted_overloads.py::test_functions_find_names_in_our_schema_alone",
     ),
     Mutant(
         "app/pgrecall/cli/migrating.py",
         "if given:",
         "if len(given) > 1:",
-        "integration/test_command_line.py::test_an_option_before_a_subcommand_is_refused_rather",
+        f"{COMMANDS}::test_an_option_before_a_subcommand_is_refused_rather",
     ),
 )

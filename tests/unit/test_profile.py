@@ -12,16 +12,6 @@ from pgrecall.signals import Confidence, Frequency, Recency, Similarity, Usefuln
 HALVES = {Similarity(): 0.5, Confidence(): 0.5}
 
 
-def test_the_default_profile_has_the_weights_of_system_a() -> None:
-    assert profiles.five_factor.weights == {
-        "similarity": 0.40,
-        "recency": 0.25,
-        "usefulness": 0.20,
-        "confidence": 0.10,
-        "frequency": 0.05,
-    }
-
-
 @pytest.mark.parametrize(
     "weights", [[0.4, 0.25, 0.2, 0.1, 0.06], [0.5, 0.5, 0.5, 0.5, 0.5], [0.0] * 5]
 )
@@ -47,20 +37,19 @@ def test_a_weight_outside_0_and_1_is_named(weight: float) -> None:
         Profile("mine", {Similarity(): 1 - weight if 0 < weight < 1 else 0.5, Confidence(): weight})
 
 
-@pytest.mark.parametrize("weight", [True, "0.5", None, 0.5j])
-def test_a_weight_that_is_no_number_is_named(weight: Any) -> None:
-    with pytest.raises(InvalidProfile, match="confidence must be a number"):
-        Profile("mine", {Similarity(): 0.5, Confidence(): weight})
-
-
-def test_a_profile_needs_a_name() -> None:
+def test_what_cannot_be_a_profile_is_refused() -> None:
+    weights: list[Any] = [True, "0.5", None, 0.5j]
+    for weight in weights:
+        with pytest.raises(InvalidProfile, match="confidence must be a number"):
+            Profile("mine", {Similarity(): 0.5, Confidence(): weight})
     with pytest.raises(InvalidProfile, match="name"):
         Profile(" ", HALVES)
-
-
-def test_a_signal_may_stand_in_a_profile_once() -> None:
     with pytest.raises(InvalidProfile, match=r"twice.*similarity, similarity"):
         Profile("mine", {Similarity(missing=0): 0.5, Similarity(missing=1): 0.5})
+    clocks: list[Any] = ["search", None, True, []]
+    for accessed_by in clocks:
+        with pytest.raises(InvalidProfile, match=r"'mine'.*must be retrieval or use, got"):
+            Profile("mine", dict(HALVES), accessed_by=accessed_by)
 
 
 def test_a_profile_is_a_value() -> None:
@@ -70,17 +59,8 @@ def test_a_profile_is_a_value() -> None:
     assert hash(one) == hash(other)
     assert one != Profile("yours", dict(HALVES))
     assert one != Profile("mine", dict(HALVES), accessed_by="use")
-
-
-@pytest.mark.parametrize("profile", profiles.BUILT_IN.values(), ids=lambda profile: profile.name)
-def test_a_profile_can_be_pickled(profile: Profile) -> None:
-    assert pickle.loads(pickle.dumps(profile)) == profile
-
-
-@pytest.mark.parametrize("accessed_by", ["search", None, True, []])
-def test_what_moves_the_clock_is_retrieval_or_use(accessed_by: Any) -> None:
-    with pytest.raises(InvalidProfile, match=r"'mine'.*must be retrieval or use, got"):
-        Profile("mine", dict(HALVES), accessed_by=accessed_by)
+    for profile in profiles.BUILT_IN.values():
+        assert pickle.loads(pickle.dumps(profile)) == profile
 
 
 def test_a_derived_profile_keeps_what_moves_its_clock() -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pgrecall.errors import InputError
@@ -41,6 +41,7 @@ nested = st.recursive(
 )
 
 
+@settings(max_examples=50, deadline=None)
 @given(nested, st.integers(10, 300))
 def test_a_quote_is_never_longer_than_asked_for_and_on_one_line(
     value: object, longest: int

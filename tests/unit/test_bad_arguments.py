@@ -1,0 +1,376 @@
+"""Arguments that cannot be used are refused before the first statement: here there is no database
+to send one to."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+from uuid import UUID
+
+import numpy as np
+import pytest
+from sqlalchemy import bindparam, create_engine, literal_column, text
+
+from pgrecall import MemoryRepository, NewMemory
+from pgrecall.embedding import EmbeddingType
+from pgrecall.errors import InputError, InvalidMemory, InvalidProfile, InvalidVector, UnknownName
+from pgrecall.metadata_filter import OPERATORS
+from pgrecall.repository.inspection import remember_layout
+from pgrecall.schema import REVISION, Layout
+from tests.conftest import DIMENSIONS
+from tests.integration.support import NORTH, NOW, shown
+
+ID = UUID(int=1)
+NAIVE = NOW.replace(tzinfo=None)
+NAN, INF = float("nan"), float("inf")
+GOOD = NewMemory("good", embedding=NORTH)
+Call = Callable[[MemoryRepository, Any], Any]
+
+
+@pytest.fixture(scope="module")
+def repo() -> MemoryRepository:
+    engine = create_engine("postgresql+psycopg://nobody@127.0.0.1:1/nothing")
+    layout = Layout(REVISION, EmbeddingType.VECTOR, 0, DIMENSIONS, "public")
+    remember_layout(engine, "pgrecall", layout)
+    return MemoryRepository(engine)
+
+
+def refuses(
+    repo: MemoryRepository, call: Call, bad: Any, message: str, error: type[InputError] = InputError
+) -> None:
+    with pytest.raises(error, match=message) as caught:
+        call(repo, bad)
+    assert type(caught.value) is error
+    assert isinstance(caught.value, ValueError)
+    assert len(str(caught.value)) < 900
+
+
+# Owners and ids
+
+
+TAKING_OWNERS: dict[str, Call] = {
+    "add": lambda repo, agent: repo.add(agent, GOOD),
+    "add_many": lambda repo, agent: repo.add_many(agent, [GOOD]),
+    "get": lambda repo, agent: repo.get(agent, ID),
+    "update": lambda repo, agent: repo.update(agent, ID, importance=0.5),
+    "delete": lambda repo, agent: repo.delete(agent, ID),
+    "search": lambda repo, agent: repo.search(agent, NORTH),
+    "touch": lambda repo, agent: repo.touch(agent, ID),
+    "existing": lambda repo, agent: repo.existing(agent, [ID]),
+    "count": lambda repo, agent: repo.count(agent),
+}
+
+
+@pytest.mark.parametrize("method", TAKING_OWNERS)
+def test_an_agent_id_that_cannot_be_is_refused(repo: MemoryRepository, method: str) -> None:
+    for agent_id, message in (
+        ("", r"agent_id must not be empty"),
+        ("x" * 201, r"agent_id.*200.*201"),
+        ("a\0b", r"agent_id.*NUL.*position 1"),
+        ("\ud800", r"agent_id.*surrogate.*position 0"),
+        (None, r"agent_id must be text, got NoneType"),
+        (7, r"agent_id must be text, got int"),
+        (ID, r"agent_id must be text, got UUID"),
+    ):
+        refuses(repo, TAKING_OWNERS[method], agent_id, message)
+
+
+@pytest.mark.parametrize("method", ["get", "update", "delete", "touch", "existing", "explain"])
+def test_an_id_that_is_no_uuid_is_refused(repo: MemoryRepository, method: str) -> None:
+    changes = {"importance": 0.5} if method == "update" else {}
+    several = [[ID, "7"]] if method in ("delete", "touch", "existing") else []
+
+    for bad in ("0" * 32, 7, None, b"0" * 16, *several):
+        refuses(repo, lambda repo, id_: getattr(repo, method)("a", id_, **changes), bad, "UUID")
+
+
+def test_what_are_no_first_digits_of_an_id_is_refused(repo: MemoryRepository) -> None:
+    for prefix in ("", "012", "xyzw", "0123 ", "0" * 33, "----", 5, None):
+        refuses(
+            repo, lambda repo, prefix: repo.find_ids("a", prefix), prefix, "prefix|first digits"
+        )
+
+
+# Memories
+
+
+def deep(levels: int) -> dict[str, Any]:
+    nested: dict[str, Any] = {}
+    for _ in range(levels):
+        nested = {"n": nested}
+    return nested
+
+
+DEEP = deep(5_000)
+MOMENTS = ["created_at", "observed_at", "valid_from", "valid_until", "expires_at"]
+SHARES = ["importance", "usefulness", "confidence"]
+OPTIONAL_SHARES = [
+    *("trust", "trust_provenance", "trust_consensus", "trust_governance", "trust_usage"),
+    "quality_score",
+]
+FLAGS = ["requires_approval", "has_errors", "violates_policy", "under_policy_review"]
+TEXTS = [
+    *("embedding_model", "memory_nature", "content_type", "subject", "component"),
+    *("output_type", "domain", "category", "loop"),
+]
+LISTS = ["tags", "entities", "additional_types"]
+OF_ONE_KIND: tuple[tuple[list[str], Any, str], ...] = (
+    (MOMENTS, "naive", r"must be a datetime, got str"),
+    (MOMENTS, NAIVE, r"has no time zone: 2026-06-01.*give one"),
+    (SHARES, None, r"must be a number, got None"),
+    (SHARES, True, r"must be a number, got bool"),
+    (SHARES + OPTIONAL_SHARES, 1.01, r".*1\.01"),
+    (SHARES + OPTIONAL_SHARES, -0.01, r".*-0\.01"),
+    (SHARES + OPTIONAL_SHARES, NAN, r".*nan"),
+    (SHARES + OPTIONAL_SHARES, "1", r"must be a number, got str"),
+    (FLAGS, 1, r".*1"),
+    (FLAGS, None, r".*None"),
+    (TEXTS, 7, r"must be text, got int"),
+    (TEXTS, "a\0b", r".*NUL.*position 1"),
+    (TEXTS, "\udfff", r".*surrogate.*position 0"),
+    (LISTS, "text", r"must be a list of texts, got str"),
+    (LISTS, None, r"must be a list of texts, got None"),
+    (LISTS, ["a", 7], r".*text, got int"),
+    (LISTS, ["a", "b\0"], r".*NUL.*position 1"),
+    (LISTS, ["a\ud800"], r".*surrogate.*position 1"),
+)
+MEMORIES: list[tuple[dict[str, Any], str]] = [
+    ({"content": ""}, r"content must not be empty"),
+    ({"content": "a\0b"}, r"content.*NUL.*position 1.*remove"),
+    ({"content": "ab\ud800"}, r"content.*surrogate.*position 2"),
+    ({"content": "x" * 10_000_000}, r"content has 10,000,000 bytes.*2,097,152.*split"),
+    ({"content": "🙂" * 524_289}, r"content has 2,097,156 bytes"),
+    ({"content": 7}, r"content must be text, got int"),
+    ({"id": "7"}, r"id.*UUID.*'7'"),
+    ({"memory_type": ""}, r"memory_type must not be empty"),
+    ({"memory_type": "x" * 201}, r"memory_type.*200.*201"),
+    ({"memory_type": None}, r"memory_type must be text"),
+    ({"tier": "eternal"}, r"unknown tier 'eternal'.*short, medium, long"),
+    ({"tier": None}, r"unknown tier None"),
+    ({"trust_curve": "cubic"}, r"unknown trust_curve 'cubic'.*hyperbolic"),
+    ({"trust_half_life_hours": 0}, r"trust_half_life_hours.*0"),
+    ({"trust_half_life_hours": NAN}, r"trust_half_life_hours.*nan"),
+    ({"trust_half_life_hours": "9"}, r"trust_half_life_hours.*'9'"),
+    ({"compliant": "yes"}, r"compliant.*'yes'"),
+    *(({name: bad}, f"{name} ?{message}") for names, bad, message in OF_ONE_KIND for name in names),
+    ({"metadata": None}, r"metadata must be a JSON object, got NoneType"),
+    ({"metadata": {"n": object()}}, r"metadata.*JSON.*object"),
+    ({"metadata": {"n": NAN}}, r"metadata.*JSON"),
+    ({"metadata": {"n": NOW}}, r"metadata.*JSON.*datetime"),
+    ({"metadata": {1: "n"}}, r"metadata.*key.*int"),
+    ({"metadata": {"a": [{"b": "x\0"}]}}, r"metadata.*'a'.*0.*'b'.*NUL"),
+    ({"metadata": {"a": "\ud800"}}, r"metadata.*'a'.*surrogate"),
+    ({"metadata": DEEP}, r"metadata.*JSON"),
+    ({"valid_from": NOW, "valid_until": NOW}, r"valid_from.*before valid_until"),
+]
+
+
+def test_a_memory_that_cannot_be_stored_is_refused(repo: MemoryRepository) -> None:
+    for fields, message in MEMORIES:
+        bad = replace(GOOD, **fields)
+        refuses(repo, lambda repo, bad: repo.add("a", bad), bad, f"^{message}", InvalidMemory)
+        batch = [GOOD, GOOD, bad, GOOD]
+        told = f"^memory 2 of 4: {message}"
+        refuses(repo, lambda repo, batch: repo.add_many("a", batch), batch, told, InvalidMemory)
+
+
+def test_what_is_no_memory_and_no_batch_is_refused(repo: MemoryRepository) -> None:
+    for memory in (None, 7, {"content": "a"}, b"text"):
+        kind = type(memory).__name__
+        alone, second = (
+            rf"^a memory is a NewMemory or text, got {kind}",
+            rf"^memory 1 of 2:.*{kind}",
+        )
+        refuses(repo, lambda repo, bad: repo.add("a", bad), memory, alone, InvalidMemory)
+        batch = [GOOD, memory]
+        refuses(repo, lambda repo, bad: repo.add_many("a", bad), batch, second, InvalidMemory)
+    for no_batch in ("text", GOOD, 7, None):
+        kind = type(no_batch).__name__
+        refuses(repo, lambda repo, bad: repo.add_many("a", bad), no_batch, kind, InvalidMemory)
+
+
+def test_more_labels_than_an_event_should_hold_are_refused(repo: MemoryRepository) -> None:
+    labels, message = (
+        [f"label {n}" for n in range(1_001)],
+        r"at most 1,000 labels at once, got 1,001",
+    )
+
+    refuses(repo, lambda repo, labels: repo.label("a", ID, labels), labels, message)
+    refuses(repo, lambda repo, labels: repo.unlabel("a", ID, labels), labels, message)
+
+
+# Vectors
+
+
+VECTORS: list[tuple[Any, str]] = [
+    ([1.0, 2.0, 3.0], r"3 dimensions.*stores 8"),
+    ([1.0] * 9, r"9 dimensions.*stores 8"),
+    ([], r"0 dimensions.*stores 8"),
+    ([0.0] * 8, r"zero"),
+    ([1e-320] * 8, r"zero"),
+    ([*NORTH[:7], NAN], r"component 7.*nan.*finite"),
+    ([INF, *NORTH[:7]], r"component 0.*inf.*finite"),
+    ([1e39, *NORTH[:7]], r"component 0.*1e\+39"),
+    ([10**400, *NORTH[:7]], r"too large"),
+    ([1e20] * 8, r"length.*within"),
+    ([1e-20] * 8, r"length.*within"),
+    *(([bad] * 8, r"must be a number") for bad in ("x", "1.0", None, [1.0], 1j)),
+    (b"12345678", r"sequence of numbers, got bytes"),
+    (7, r"sequence of numbers, got int"),
+    ({1.0, 2.0}, r"sequence of numbers, got set"),
+    ((x for x in NORTH), r"sequence of numbers, got generator"),
+    (np.ones((8, 2)), r"must be a number"),
+    (np.float64(1.0), r"sequence of numbers"),
+]
+
+
+@pytest.mark.parametrize(("vector", "message"), VECTORS, ids=lambda value: f"{shown(value):.40}")
+def test_a_vector_that_cannot_be_used_is_refused(
+    repo: MemoryRepository, vector: Any, message: str
+) -> None:
+    bad = NewMemory("bad", embedding=vector)
+
+    refuses(
+        repo, lambda repo, bad: repo.add("a", bad), bad, f"^(?!memory).*{message}", InvalidVector
+    )
+    second = f"^memory 1 of 2.*{message}"
+    refuses(repo, lambda repo, bad: repo.add_many("a", [GOOD, bad]), bad, second, InvalidVector)
+    refuses(repo, lambda repo, query: repo.search("a", query), vector, message, InvalidVector)
+
+
+# Searches
+
+
+REST = {"recency": 0.25, "usefulness": 0.2, "confidence": 0.1, "frequency": 0.05}
+NO_TEXT: list[Any] = [
+    *("a\0b", "\0", "\ud800", "a\udfff", "\ud83d tea"),
+    *(7, 1.5, True, b"tea", ["tea"], ("tea",), {"tea": 1}, object(), {"a", "b"}),
+]
+Searches = list[tuple[dict[str, Any], type[InputError], str]]
+LISTS_OF_TEXTS = (
+    *("memory_types", "tiers", "tags", "all_tags", "entities", "all_entities", "statuses"),
+    *("components", "output_types", "domains", "categories", "loops", "labels"),
+)
+OPERANDS = {"$in": 1, "$nin": "ab", "$exists": 1, "$gt": None, "$lt": True, "$gte": [1]}
+LEAVING = (
+    *("true) OR (true", "true) OR true -- ", "true /* ", "(true", "content = 'open", '"open'),
+    *("true; DELETE FROM pgrecall.agent_memories", "content = $$x$$) OR (true"),
+    r"content = E'\') OR (true --'",
+)
+METADATA: tuple[tuple[Any, str], ...] = (
+    ("n", r"JSON object.*str"),
+    ({"n": NAN}, "JSON"),
+    ({"n": {1, 2}}, "JSON"),
+    ({"n": "a\0"}, r"'n'.*NUL"),
+    ({"\ud800": 1}, "surrogate"),
+    *(({"n": {name: bad}}, rf"\{name} takes") for name, bad in OPERANDS.items()),
+)
+OF_COUNT: Searches = [
+    ({"colour": "red"}, UnknownName, r"colour.*memory_types.*where"),
+    *(({name: "sea"}, InputError, rf"{name}.*list.*str") for name in LISTS_OF_TEXTS),
+    *(({name: [1]}, InputError, rf"{name}.*text, got int") for name in LISTS_OF_TEXTS),
+    ({"tags": ["a\0b"]}, InputError, r"tags.*NUL.*position 1"),
+    ({"all_tags": ["\ud800"]}, InputError, r"all_tags.*surrogate.*position 0"),
+    ({"tiers": ["eternal"]}, UnknownName, r"eternal.*short, medium, long"),
+    ({"statuses": ["gone"]}, UnknownName, r"gone.*active"),
+    *(({"metadata": bad}, InputError, f"metadata.*{message}") for bad, message in METADATA),
+    *(
+        ({"metadata": {"n": {name: 1}}}, UnknownName, re.escape(repr(name)))
+        for name in ("$like", "$", "$GT", "$where", "$eq ")
+    ),
+    *(
+        ({name: bad}, InputError, f"{name}.*{message}")
+        for name in ("created_after", "created_before", "as_of")
+        for bad, message in ((NAIVE, "time zone.*2026-06-01"), ("now", "datetime.*str"))
+    ),
+    ({"min_trust": 1.1}, InputError, r"min_trust.*1\.1"),
+    ({"compliant": 1}, InputError, r"compliant.*1"),
+    ({"include_invalid": "no"}, InputError, r"include_invalid.*'no'"),
+    *(
+        ({"where": bad}, InputError, f"where.*SQLAlchemy.*{kind}")
+        for bad, kind in (("true", "str"), (True, "bool"), (["true"], "str"))
+    ),
+    ({"where": text("content = :nope")}, InputError, r":nope has no value"),
+    *(({"text": bad}, InputError, r"^text ") for bad in NO_TEXT),
+    *(
+        ({"where": [literal_column("true"), kind(raw)]}, InputError, "close its own brackets")
+        for kind in (text, literal_column)
+        for raw in LEAVING
+    ),
+]
+PERIODS: tuple[tuple[Any, str], ...] = (
+    (NOW, r"must be two datetimes.*got datetime"),
+    ((NOW, None), r"must be two datetimes"),
+    ("ab", r"must be two datetimes, from and to, got 'ab'"),
+    ((NOW, "b"), r"must be a datetime, got str"),
+    ((NAIVE, NOW), r"has no time zone"),
+    ((NOW, NOW), r"must end after it begins.*2026-06-01"),
+)
+SEARCHES: Searches = [
+    *OF_COUNT,
+    *(({"k": k}, InputError, rf"k must lie within 1 and 1000000, got {k}") for k in (0, 1_000_001)),
+    *(({"k": k}, InputError, f"k must be a whole number, got {k}") for k in (True, 2.0, None)),
+    ({"weights": {**REST, "similarity": NAN}}, InvalidProfile, r"similarity.*nan"),
+    ({"weights": {"similarity": 1.5}}, InvalidProfile, r"similarity.*1\.5"),
+    ({"weights": {"similarity": None}}, InvalidProfile, r"similarity.*number.*None"),
+    ({"weights": {"similarity": 0.5}}, InvalidProfile, r"sum to 1.*0\.5"),
+    ({"weights": {}}, InvalidProfile, r"sum to 1.*0"),
+    *(({"weights": {bad: 1.0}}, UnknownName, f"{bad}.*similarity, keyword") for bad in ("self", 7)),
+    ({"weights": [1.0]}, InputError, r"weights.*list"),
+    ({"profile": "six_factor"}, UnknownName, r"six_factor.*five_factor"),
+    *(({"profile": bad}, InputError, f"profile.*{type(bad).__name__}") for bad in (5, None)),
+    ({"limit": 5}, UnknownName, r"limit.*memory_types"),
+    *(({"query_time": bad}, InputError, f"query_time {message}") for bad, message in PERIODS),
+    ({"dates": "always"}, UnknownName, r"dates must be 'auto'.*'always'"),
+    *(({"min_score": bad}, InputError, f"min_score.*{bad}") for bad in (1.1, NAN)),
+    ({"min_similarity": -0.1}, InputError, r"min_similarity.*-0\.1"),
+    ({"min_relevance": True}, InputError, r"min_relevance.*bool"),
+    ({"query_entities": [f"{n}" for n in range(33)]}, InputError, r"at most 32, got 33"),
+    ({"touch": "no"}, InputError, r"touch.*'no'"),
+    *(({"query_text": bad}, InputError, r"^query_text ") for bad in NO_TEXT),
+]
+
+
+def named(value: object) -> str:
+    return f"{shown(value):.50}" if isinstance(value, dict) else ""
+
+
+@pytest.mark.parametrize(("arguments", "error", "message"), SEARCHES, ids=named)
+def test_a_search_that_cannot_be_made_is_refused(
+    repo: MemoryRepository, arguments: dict[str, Any], error: type[InputError], message: str
+) -> None:
+    def searching(repo: MemoryRepository, bad: dict[str, Any]) -> None:
+        repo.search("a", NORTH, **bad)
+
+    def explaining(repo: MemoryRepository, bad: dict[str, Any]) -> None:
+        repo.explain("a", ID, NORTH, **bad)
+
+    def counting(repo: MemoryRepository, bad: dict[str, Any]) -> None:
+        repo.count("a", **bad)
+
+    refuses(repo, searching, arguments, message, error)
+    if "touch" not in arguments:
+        refuses(repo, explaining, arguments, message, error)
+    if (arguments, error, message) in OF_COUNT:
+        refuses(repo, counting, arguments, message, error)
+
+
+def test_an_unknown_operator_is_refused_with_the_list(repo: MemoryRepository) -> None:
+    with pytest.raises(UnknownName) as refused:
+        repo.search("a", metadata={"n": {"$like": 1}})
+
+    assert ", ".join(OPERATORS) in str(refused.value)
+
+
+def test_a_parameter_with_a_name_of_ours_is_refused(repo: MemoryRepository) -> None:
+    content = repo.memories.c.content
+    for name in ("k", "owner_id", "query", "as_of", "similarity_weight", "metadata", "min_score"):
+        for where in (
+            content == bindparam(name, "mine"),
+            text(f"content = :{name}").bindparams(**{name: "mine"}),
+        ):
+            refuses(
+                repo, lambda repo, bad: repo.search("a", where=bad), where, f":{name} .* rename"
+            )
