@@ -38,7 +38,7 @@ from pgrecall.memory import UNSET
 from tests.integration.conftest import OWNED
 from tests.integration.support import at
 
-SEQUENCES, STEPS = 60, 40
+SEQUENCES, STEPS = 20, 40
 CLOSE = timedelta(minutes=5)
 NEAR = 0.92
 UNTOLD: Any = object()
