@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import random
 import re
 import time
@@ -18,10 +17,9 @@ import psycopg
 import pytest
 from psycopg import sql
 from psycopg.rows import dict_row
-from sqlalchemy import Engine, NullPool
-from sqlalchemy.ext.asyncio import create_async_engine
+from sqlalchemy import Engine
 
-from pgrecall import AsyncMemoryRepository, Memory, NewMemory
+from pgrecall import Memory, NewMemory
 from pgrecall.garbage import GarbagePolicy, GarbageRun
 from tests.integration.owner import Owner, plain
 from tests.integration.support import NOW
@@ -370,23 +368,6 @@ def test_each_batch_is_a_transaction_of_its_own(mine: Owner) -> None:
     log = "SELECT finished, scanned, archived FROM pgrecall.gc_runs WHERE agent_id = :agent"
     assert mine.sql(log) == [(False, 4, 4)]
     assert mine.collect_garbage().archived == 6
-
-
-def test_a_coroutine_may_be_told_of_progress(shared_url: str, mine: Owner) -> None:
-    mine.add_many(several(3))
-    told: list[int] = []
-
-    async def on_progress(run: GarbageRun) -> None:
-        await asyncio.sleep(0)
-        told.append(run.scanned)
-
-    async def run() -> None:
-        repo = AsyncMemoryRepository(create_async_engine(shared_url, poolclass=NullPool))
-        await repo.collect_garbage(agent_id=mine.name, batch_size=1, on_progress=on_progress)
-
-    asyncio.run(run())
-
-    assert told[:3] == [1, 2, 3]
 
 
 # What it leaves

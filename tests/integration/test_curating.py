@@ -551,17 +551,18 @@ def varied(mine: Owner) -> list[Memory]:
     return [mine.read(memory_id) for memory_id in ids]
 
 
-def test_pruning_by_score_archives_what_scores_below(mine: Owner, varied: list[Memory]) -> None:
-    """The library's own score of values is checked elsewhere: here it is the judge."""
+def scored(profile: Any, memory: Memory) -> float:
     names = ("created_at", "last_accessed_at", "retrieval_count", "usefulness", "importance")
     more = ("confidence", "trust", "trust_curve", "trust_half_life_hours", "tier", "memory_type")
+    chosen = profiles.named(profile) if isinstance(profile, str) else profile
+    return score(chosen, {name: getattr(memory, name) for name in names + more}).score
+
+
+def test_pruning_by_score_archives_what_scores_below(mine: Owner, varied: list[Memory]) -> None:
+    """The library's own score of values is checked elsewhere: here it is the judge."""
     own = profiles.five_factor.renamed("own")  # which the database does not know by its name
     for profile in ("five_factor", "last_access", "half_life", "trust", "tiered", own):
-        chosen = profiles.named(profile) if isinstance(profile, str) else profile
-        scores = {
-            memory.id: score(chosen, {name: getattr(memory, name) for name in names + more}).score
-            for memory in varied
-        }
+        scores = {memory.id: scored(profile, memory) for memory in varied}
         ranked = sorted(scores.values())
         assert ranked[16] - ranked[15] > 1e-6
 
@@ -582,7 +583,7 @@ def test_pruning_by_age_and_by_both(mine: Owner, varied: list[Memory]) -> None:
         limit = datetime.now(UTC) - timedelta(days=days)
         return {m.id for m in varied if m.created_at is not None and m.created_at < limit}
 
-    low = {m.id for m in varied if five_factor_without_a_query(m, datetime.now(UTC)) < 0.25}
+    low = {m.id for m in varied if scored("five_factor", m) < 0.25}
     both = older(20) & low
     assert len(both) > 3
     assert both < older(20)
@@ -595,16 +596,6 @@ def test_pruning_by_age_and_by_both(mine: Owner, varied: list[Memory]) -> None:
     told = mine.event(min(rest), "archived")
     assert (told.old_values, told.new_values) == ({"status": "active"}, {"status": "archived"})
     assert (told.reason, told.actor) == ("old", "ines")
-
-
-def five_factor_without_a_query(memory: Memory, now: datetime) -> float:
-    """System A's numbers, similarity missing."""
-    recency = 0.5
-    if memory.created_at is not None:
-        age_days = max((now - memory.created_at).total_seconds(), 0) / 86_400
-        recency = float(np.exp(-0.05 * age_days))
-    frequency = min(memory.retrieval_count / 50, 1)
-    return 0.25 * recency + 0.20 * memory.usefulness + 0.10 * memory.confidence + 0.05 * frequency
 
 
 def test_pruning_archives_active_memories_of_one_owner_that_can_be_revived(mine: Owner) -> None:

@@ -259,14 +259,3 @@ def test_labels_are_looked_up_in_their_index(large: Engine, planned: Any) -> Non
         assert conditions
         assert all("value" in one and "agent_id" in one for one in conditions)
         assert number < 3 or ("kind" in conditions[0]) == (number == 4)
-
-
-def test_the_search_on_the_large_table_finds_what_is_labelled(large: Engine) -> None:
-    labelled = "SELECT memory_id FROM pgrecall.memory_labels WHERE value = 'label 77'"
-    agent = Owner(large, "agent 1")
-    expected = set(agent.sql(f"{labelled} AND agent_id = :agent"))
-
-    hits = agent.search(NORTH, k=1_000, labels=["label 77"], touch=False)
-
-    assert len(expected) > 1
-    assert {hit.memory.id for hit in hits} == expected

@@ -26,14 +26,11 @@ from sqlalchemy import Engine, create_engine
 from pgrecall import MemoryRepository, NewMemory
 from pgrecall.errors import (
     DuplicateMemory,
-    InputError,
     InvalidMemory,
     MemoryNotFound,
     NotCompliant,
     SupersessionConflict,
 )
-from pgrecall.garbage import GarbagePolicy
-from pgrecall.label import Label
 from pgrecall.memory import UNSET
 from tests.integration.conftest import OWNED
 from tests.integration.support import at
@@ -174,23 +171,13 @@ class Life:
 
     memories: dict[UUID, Remembered] = field(default_factory=dict)
     events: dict[UUID, list[str]] = field(default_factory=dict)
-    labels: dict[tuple[UUID, str, str], float] = field(default_factory=dict)
-    links: dict[tuple[UUID, UUID, str], float] = field(default_factory=dict)
     keys: dict[str, UUID] = field(default_factory=dict)
 
     def note(self, memory_id: UUID, event_type: str) -> None:
         self.events.setdefault(memory_id, []).append(event_type)
 
-    def forget(self, memory_id: UUID) -> None:
-        del self.memories[memory_id]
-        self.labels = {key: w for key, w in self.labels.items() if key[0] != memory_id}
-        self.links = {key: w for key, w in self.links.items() if memory_id not in key[:2]}
-
     def active(self) -> dict[UUID, Remembered]:
         return {i: m for i, m in self.memories.items() if m.status == "active"}
-
-    def live(self) -> dict[UUID, Remembered]:
-        return {i: m for i, m in self.memories.items() if m.status != "archived"}
 
     def saying(
         self, wanted: Remembered, start: datetime | None, *, but: UUID | None = None
@@ -322,12 +309,6 @@ class Lives(RuleBasedStateMachine):
 
     def some(self, owner: Owner, chosen: Iterable[int]) -> list[UUID]:
         return [self.one(owner, pick) for pick in chosen]
-
-    def refused(
-        self, owner: Owner, error: type[Exception] | tuple[type[Exception], ...], work: Any
-    ) -> None:
-        with pytest.raises(error):
-            work()
 
     # Writing
 
@@ -497,10 +478,10 @@ class Lives(RuleBasedStateMachine):
             )
 
         if wanted.compliant is False and not unchecked:
-            self.refused(owner, NotCompliant, work)
+            refused(NotCompliant, work)
             return
         if near is None and self.contradicts(self.lives[owner], memory):
-            self.refused(owner, SupersessionConflict, work)
+            refused(SupersessionConflict, work)
             return
         added = work()
         outcome = self.take(self.lives[owner], memory, wanted.key, policy, near, added)
@@ -577,11 +558,11 @@ class Lives(RuleBasedStateMachine):
             and not after.keyed
             and life.taken(after, memory_id)
         ):
-            self.refused(owner, (DuplicateMemory, InvalidMemory), work)
+            refused((DuplicateMemory, InvalidMemory), work)
         elif old is None:
-            self.refused(owner, MemoryNotFound, work)
+            refused(MemoryNotFound, work)
         elif backwards:
-            self.refused(owner, InvalidMemory, work)
+            refused(InvalidMemory, work)
         else:
             work()
             if what == 0:
@@ -600,7 +581,7 @@ class Lives(RuleBasedStateMachine):
         there = [i for i in ids if i in life.memories]
         assert deleted == len(there)
         for memory_id in there:
-            life.forget(memory_id)
+            del life.memories[memory_id]
             life.note(memory_id, "deleted")
 
     # Use
@@ -628,7 +609,7 @@ class Lives(RuleBasedStateMachine):
             )
 
         if memory is None:
-            self.refused(owner, MemoryNotFound, lambda: work(True, True))
+            refused(MemoryNotFound, lambda: work(True, True))
             return
         for success in wins:
             touch = pick % 3 != 0
@@ -658,9 +639,9 @@ class Lives(RuleBasedStateMachine):
             return self.repository(owner).adjust_trust(owner[1], memory_id, delta, "seen", "me")
 
         if memory is None:
-            self.refused(owner, MemoryNotFound, work)
+            refused(MemoryNotFound, work)
         elif memory.trust is None:
-            self.refused(owner, InvalidMemory, work)
+            refused(InvalidMemory, work)
         else:
             work()
             memory.trust = share(memory.trust + delta)
@@ -683,7 +664,7 @@ class Lives(RuleBasedStateMachine):
             return self.repository(owner).feedback(owner[1], memory_id, kind, "because")
 
         if memory is None:
-            self.refused(owner, MemoryNotFound, lambda: work("useful"))
+            refused(MemoryNotFound, lambda: work("useful"))
             return
         for kind in kinds:
             work(kind)
@@ -707,21 +688,21 @@ class Lives(RuleBasedStateMachine):
             return self.repository(owner).supersede(owner[1], memory_id, new, force=force)
 
         if wanted.compliant is False:
-            self.refused(owner, NotCompliant, work)
+            refused(NotCompliant, work)
         elif old is None:
-            self.refused(owner, MemoryNotFound, work)
+            refused(MemoryNotFound, work)
         elif wanted.key in life.keys and old.superseded_by == life.keys[wanted.key]:
             assert work().outcome == "known"  # a repeated write
         elif old.text == wanted.text or self.is_of_key(life, memory_id, wanted.key):
-            self.refused(owner, InvalidMemory, work)
+            refused(InvalidMemory, work)
         elif not force and (
             old.invalidated is not None or (old.valid_until is not None and old.valid_until > now)
         ):
-            self.refused(owner, SupersessionConflict, work)
+            refused(SupersessionConflict, work)
         elif wanted.ends == "past":
-            self.refused(owner, InvalidMemory, work)
+            refused(InvalidMemory, work)
         elif self.is_put_away(life, wanted.key):
-            self.refused(owner, SupersessionConflict, work)
+            refused(SupersessionConflict, work)
         else:
             memory.importance = max(memory.importance, old.importance)
             added = work()
@@ -786,7 +767,7 @@ class Lives(RuleBasedStateMachine):
             return self.repository(owner).revive(owner[1], ids, force=force)
 
         if error is not None:
-            self.refused(owner, error, work)
+            refused(error, work)
         else:
             assert work() == away
             self.lives[owner] = after
@@ -799,7 +780,7 @@ class Lives(RuleBasedStateMachine):
             return self.repository(owner).set_importance(owner[1], memory_id, importance)
 
         if memory_id not in life.memories:
-            self.refused(owner, MemoryNotFound, work)
+            refused(MemoryNotFound, work)
         else:
             work()
             life.memories[memory_id].importance = importance
@@ -824,83 +805,7 @@ class Lives(RuleBasedStateMachine):
                 life.note(memory_id, "promoted" if up else "demoted")
         assert count == moved
 
-    # Labels and links
-
-    @rule(
-        owner=owners,
-        pick=picks,
-        given=st.dictionaries(
-            st.tuples(st.sampled_from(["keyword", "tag"]), st.sampled_from(["x", "y", "z"])),
-            st.sampled_from([0.0, 0.3, 1.0]),
-            max_size=3,
-        ),
-        taken=st.booleans(),
-    )
-    def label(
-        self, owner: Owner, pick: int, given: dict[tuple[Any, str], float], taken: bool
-    ) -> None:
-        life, memory_id = self.lives[owner], self.one(owner, pick)
-        labels = [Label(value, kind, weight) for (kind, value), weight in given.items()]
-        repo = self.repository(owner)
-
-        def work() -> Any:
-            return (repo.unlabel if taken else repo.label)(owner[1], memory_id, labels)
-
-        if given and memory_id not in life.memories:
-            self.refused(owner, MemoryNotFound, work)
-            return
-        count = work()
-        if taken:
-            there = [k for k in given if (memory_id, *k) in life.labels]
-            assert count == len(there)
-            for kind, value in there:
-                del life.labels[memory_id, kind, value]
-            if there:
-                life.note(memory_id, "unlabelled")
-        else:
-            assert count == len(given)
-            for (kind, value), weight in given.items():
-                life.labels[memory_id, kind, value] = weight
-            if given:
-                life.note(memory_id, "labelled")
-
-    @rule(
-        owner=owners,
-        pick=picks,
-        other=picks,
-        kind=st.sampled_from(["related", "cites"]),
-        weight=st.sampled_from([0.2, 1.0]),
-    )
-    def link(self, owner: Owner, pick: int, other: int, kind: str, weight: float) -> None:
-        life, source, target = self.lives[owner], self.one(owner, pick), self.one(owner, other)
-
-        def work() -> Any:
-            return self.repository(owner).link(owner[1], source, target, kind, weight=weight)
-
-        if source == target:
-            self.refused(owner, InputError, work)
-        elif not {source, target} <= life.memories.keys():
-            self.refused(owner, MemoryNotFound, work)
-        else:
-            work()
-            life.links[source, target, kind] = weight
-            life.note(source, "linked")
-
-    @rule(owner=owners, pick=picks)
-    def unlink(self, owner: Owner, pick: int) -> None:
-        life = self.lives[owner]
-        if not life.links:
-            return
-        source, target, kind = sorted(life.links)[pick % len(life.links)]
-        repo = self.repository(owner)
-
-        assert not repo.unlink(owner[1], target, source, f"not {kind}")
-        assert repo.unlink(owner[1], source, target, kind)
-
-        del life.links[source, target, kind]
-        life.note(source, "unlinked")
-
-    # Curating and collecting
+    # Curating
 
     @rule(owner=owners, days=st.sampled_from([7, 30]))
     def complete_stale_tasks(self, owner: Owner, days: int) -> None:
@@ -921,93 +826,16 @@ class Lives(RuleBasedStateMachine):
         assert count == len(stale)
         self.put_away(life, stale, "completed", "completed")
 
-    @rule(
-        owner=owners,
-        days=st.sampled_from([None, 5, 20]),
-        below=st.sampled_from([None, 0.1871, 0.2613, 0.4107]),
-    )
-    def prune(self, owner: Owner, days: int | None, below: float | None) -> None:
-        life = self.lives[owner]
-        age = None if days is None else timedelta(days=days)
+    @rule(owner=owners, days=st.sampled_from([5, 20]))
+    def prune(self, owner: Owner, days: int) -> None:
+        life, age = self.lives[owner], timedelta(days=days)
+        old = datetime.now(UTC) - age
 
-        def work() -> Any:
-            return self.repository(owner).prune(owner[1], older_than=age, below_score=below)
+        count = self.repository(owner).prune(owner[1], older_than=age)
 
-        if age is None and below is None:
-            self.refused(owner, InputError, work)
-            return
-        now = datetime.now(UTC)
-        chosen = [
-            i
-            for i, m in life.active().items()
-            if (age is None or m.created_at < now - age)
-            and (below is None or self.score_without_query(m, now) < below)
-        ]
-        assert work() == len(chosen)
+        chosen = [i for i, m in life.active().items() if m.created_at < old]
+        assert count == len(chosen)
         self.put_away(life, chosen, "archived", "archived")
-
-    def score_without_query(self, memory: Remembered, now: datetime) -> float:
-        days = max((now - memory.created_at) / timedelta(days=1), 0.0)
-        return (
-            0.25 * math.exp(-0.05 * days)
-            + 0.20 * memory.usefulness
-            + 0.10 * memory.confidence
-            + 0.05 * min(memory.retrieved / 50, 1.0)
-        )
-
-    @rule(
-        owner=owners,
-        thresholds=st.sampled_from([(0.2, 0.1), (0.5, 0.3), (None, 0.1), (0.2, None)]),
-        hours=st.sampled_from([720.0, 100.0, None]),
-        max_live=st.sampled_from([None, 3, 5]),
-        batch_size=st.sampled_from([1, 2, 1_000]),
-        dry=st.booleans(),
-    )
-    def collect_garbage(
-        self,
-        owner: Owner,
-        thresholds: tuple[float | None, float | None],
-        hours: float | None,
-        max_live: int | None,
-        batch_size: int,
-        dry: bool,
-    ) -> None:
-        life, (archive_below, delete_below) = self.lives[owner], thresholds
-        policy = GarbagePolicy(
-            min_trust_threshold=archive_below,
-            delete_threshold=delete_below,
-            max_age_hours=hours,
-            max_live=max_live,
-        )
-
-        run = self.repository(owner).collect_garbage(
-            policy, agent_id=owner[1], dry_run=dry, batch_size=batch_size
-        )
-
-        now = datetime.now(UTC)
-        deleted, archived = [], []
-        for memory_id, memory in life.live().items():
-            trust = memory.trust
-            if trust is not None and delete_below is not None and trust < delete_below:
-                deleted.append(memory_id)
-            elif (
-                (memory.expires_at is not None and memory.expires_at <= now)
-                or (trust is not None and archive_below is not None and trust < archive_below)
-                or (hours is not None and memory.created_at < now - timedelta(hours=hours))
-            ):
-                archived.append(memory_id)
-        scanned = len(life.live())
-        if max_live is not None:
-            left = [(m, i) for i, m in life.live().items() if i not in {*deleted, *archived}]
-            left.sort(key=lambda one: (trusted(one[0]), one[0].created_at, one[1]))
-            archived += [i for _, i in left[: max(len(left) - max_live, 0)]]
-        assert (run.scanned, run.archived, run.deleted) == (scanned, len(archived), len(deleted))
-        assert (run.swept, run.dry_run) == (0, dry)
-        if not dry:
-            for memory_id in deleted:
-                life.forget(memory_id)
-                life.note(memory_id, "deleted")
-            self.put_away(life, archived, "archived", "archived")
 
     @rule(owner=owners)
     def clear(self, owner: Owner) -> None:
@@ -1030,24 +858,6 @@ class Lives(RuleBasedStateMachine):
             assert rows.keys() == life.memories.keys()
             for memory_id, row in rows.items():
                 compare(row, life.memories[memory_id])
-        for table, told in {
-            "labels": {
-                (stored_id(owner), *key): weight
-                for owner, life in self.lives.items()
-                for key, weight in life.labels.items()
-            },
-            "links": {
-                (stored_id(owner), *key): weight
-                for owner, life in self.lives.items()
-                for key, weight in life.links.items()
-            },
-        }.items():
-            key = {"labels": "memory_id, kind, value", "links": "source_id, target_id, kind"}[table]
-            found = {
-                tuple(row.values())[:-1]: row["weight"]
-                for row in self.sql(f"SELECT agent_id, {key}, weight FROM pgrecall.memory_{table}")
-            }
-            assert found == told, table
         events: dict[tuple[str, UUID], list[str]] = {}
         for row in self.sql(
             "SELECT agent_id, memory_id, event_type FROM pgrecall.memory_events "
@@ -1072,13 +882,14 @@ class Lives(RuleBasedStateMachine):
         return self.connection.execute(statement, values).fetchall()
 
 
+def refused(error: type[Exception] | tuple[type[Exception], ...], work: Any) -> None:
+    with pytest.raises(error):
+        work()
+
+
 def stored_id(owner: Owner) -> str:
     kind, name = owner
     return name if kind == "agent" else f"team:{name}"
-
-
-def trusted(memory: Remembered) -> float:
-    return 0.5 if memory.trust is None else memory.trust
 
 
 def compare(row: dict[str, Any], memory: Remembered) -> None:

@@ -353,24 +353,6 @@ def test_history_tells_every_change_in_order(mine: Owner) -> None:
     assert mine.history(uuid4()) == mine.other.history(memory_id) == []
 
 
-def test_the_changes_of_trust_in_a_history_join_up(mine: Owner) -> None:
-    memory_id = mine.add(plain("tea"))
-    chance = random.Random(1)
-    for _ in range(6):
-        mine.record_outcome(memory_id, chance.choice(["success", "failure"]))
-        mine.adjust_trust(memory_id, chance.uniform(-0.1, 0.1), "reason", "actor")
-
-    first, *events = mine.history(memory_id)
-
-    trust = first.new_values["trust"]
-    for event in events:
-        assert event.old_values["trust"] == trust
-        trust = event.new_values["trust"]
-        assert event.delta() == pytest.approx(trust - event.old_values["trust"])
-    assert trust == mine.read(memory_id).trust
-    assert len(events) == 12
-
-
 def test_an_outcome_notes_the_usage_part_and_the_counters(mine: Owner) -> None:
     memory_id = mine.add(plain("tea", trust=0.5, trust_usage=0.1))
 
