@@ -167,206 +167,124 @@ def test_the_owners_of_memories_in_order(engine: Engine, repo: MemoryRepository)
 # What is refused
 
 UNKNOWN = UUID(int=7)
-Cases = list[tuple[dict[str, Any], type[Exception]]]
-
-
-def each(argument: str, error: type[Exception], *values: Any) -> Cases:
-    return [({argument: value}, error) for value in values]
-
-
-OWNERS: Cases = [({"agent": owner}, InputError) for owner in (None, "", "team:", "x" * 206)]
-NOTES: Cases = [
-    *OWNERS,
-    *each("actor", InputError, "", "x" * 201),
-    *(({"metadata": wrong}, InputError) for wrong in (Jsonb([]), Jsonb("text"), None)),
-]
-NOTED: Cases = [*NOTES, *each("memory_id", MemoryNotFound, UNKNOWN, None)]
-OF_LABELS: Cases = [
-    *NOTES,
-    *each("labels", InputError, None, [None], [""], ["x", "y" * 201]),
-    ({"labels": [str(n) for n in range(1_001)]}, InputError),
-    *each("kinds", UnknownName, ["flavour"], [None]),
-    *each("kinds", InputError, None, [], ["tag"] * 3),
-    ({"memory_id": UNKNOWN}, MemoryNotFound),
-]
-OF_LINKS: Cases = [
-    *NOTES,
-    *each("kind", InputError, None, "", "x" * 201),
-    ({"source_id": UUID(int=8), "target_id": UUID(int=8)}, InputError),
-]
-LIMITS: Cases = [
-    *each("min_trust_threshold", InputError, 1.01, -0.01, NAN),
-    *each("delete_threshold", InputError, 1.01, -0.01, NAN),
-    *each("max_age_hours", InputError, -1, NAN, 1e9),
-    ({"max_live": -1}, InputError),
-]
-BATCHES: Cases = [({"batch_size": size}, InputError) for size in (-1, 0, 100_001, None)]
-DURATIONS: Cases = [({"older_than": one}, InputError) for one in (timedelta(-1), timedelta(365251))]
-NEWEST: Cases = [({"newest": one}, InputError) for one in (1, 100_001, None)]
-SHARES = (-0.1, 1.1, NAN, None)
-REFUSED: dict[str, tuple[dict[str, Any], Cases]] = {
-    "touch": ({"memory_ids": []}, [*OWNERS, ({"accessed": None}, InputError)]),
-    "record_outcome": (
-        {"memory_id": "a", "outcome": "success"},
-        [
-            *NOTED,
-            *each("outcome", UnknownName, "Success", "", None),
-            *each("query", InputError, "", " \t\n"),
-            ({"touch": None}, InputError),
-        ],
-    ),
-    "record_feedback": (
-        {"memory_id": "a", "kind": "useful"},
-        [*NOTED, *each("kind", UnknownName, "USEFUL", "", None), ({"query": ""}, InputError)],
-    ),
-    "adjust_trust": (
-        {"memory_id": "a", "delta": 0.1, "reason": "why"},
-        [
-            *NOTED,
-            *each("delta", InputError, 1.01, -1.01, NAN, None),
-            *each("reason", InputError, "", " \n", None),
-            ({"actor": None}, InputError),
-            ({"memory_id": "never assessed"}, InvalidMemory),
-        ],
-    ),
-    "label": (
-        {"memory_id": "a", "labels": ["x", "y"]},
-        [
-            *OF_LABELS,
-            *(({"weights": [weight]}, InputError) for weight in SHARES),
-            *each("weights", InputError, None, [], [1.0] * 3),
-        ],
-    ),
-    "unlabel": ({"memory_id": "a", "labels": ["x", "y"]}, OF_LABELS),
-    "link": (
-        {"source_id": "a", "target_id": "b"},
-        [
-            *OF_LINKS,
-            *each("weight", InputError, *SHARES),
-            ({"source_id": UNKNOWN}, MemoryNotFound),
-            *each("target_id", MemoryNotFound, UNKNOWN, None),
-        ],
-    ),
-    "unlink": ({"source_id": "a", "target_id": "b"}, OF_LINKS),
-    "history": ({"memory_id": "a"}, OWNERS),
-    "labels": ({"memory_id": "a"}, OWNERS),
-    "links": ({"memory_id": "a"}, OWNERS),
-    "recorded_queries": ({}, OWNERS),
-    "set_importance": (
-        {"memory_id": "a", "importance": 0.4},
-        [*NOTED, *each("importance", InputError, *SHARES)],
-    ),
-    "move_tier": ({"memory_ids": ["a"], "up": False}, [*NOTES, ({"up": None}, InputError)]),
-    "update_memory": (
-        {"memory_id": "a", "changes": {"importance": 0.4}},
-        [
-            *NOTED,
-            *each("changes", InvalidMemory, [], 1, {}, {"id": "x"}, None),
-            *each("changes", UnknownName, {"flavour": 1}, {"status": 1}, {"edition": 1}),
-            *each("changes", InvalidMemory, {"key": "k"}, {"content": "new"}, {"importance": None}),
-            *each("changes", InvalidMemory, {"content": "", "embedding": None}),
-            ({"changes": {"content": "b", "embedding": None}}, DuplicateMemory),
-            ({"changes": {"compliant": False}}, NotCompliant),
-        ],
-    ),
-    **{name: ({"memory_ids": ["a"]}, NOTES) for name in ("forget", "revive", "invalidate")},
-    "remember": (
-        {"content": "new"},
-        [
-            *OWNERS,
-            *each("content", InvalidMemory, "", None),
-            *(({"key": "k"[:n], "id": UNKNOWN}, InvalidMemory) for n in (0, 1)),
-            ({"valid_from": "2020-01-01", "valid_until": "2020-01-01"}, InvalidMemory),
-            ({"compliant": False}, NotCompliant),
-            *each("duplicates", UnknownName, "no", None),
-            ({"near_duplicates": 1.5}, InputError),
-            ({"near_duplicates": 0.5, "duplicates": "allow"}, InputError),
-            ({"actor": ""}, InputError),
-        ],
-    ),
-    "supersede": (
-        {"memory_id": "a", "new": {"content": "new"}},
-        [
-            *NOTED,
-            *(({"new": {"content": text}}, InvalidMemory) for text in ("A", "")),
-            ({"new": {"content": "x", "valid_until": "2000-01-01"}}, InvalidMemory),
-            ({"new": {"content": "x", "compliant": False}}, NotCompliant),
-            *each("memory_id", SupersessionConflict, "over", "gone", "for long"),
-        ],
-    ),
-    "complete_stale_tasks": ({}, [*NOTES, *DURATIONS, ({"older_than": None}, InputError)]),
-    "prune": (
-        {"older_than": timedelta(0)},
-        [
-            *NOTES,
-            *DURATIONS,
-            ({"older_than": None}, InputError),
-            *each("below_score", InputError, -0.1, 1.1, NAN),
-            *(({"below_score": 1, "profile": name}, UnknownName) for name in ("f(); --", "", None)),
-        ],
-    ),
-    "near_duplicates": (
-        {},
-        [
-            *OWNERS,
-            *NEWEST,
-            *each("threshold", InputError, *SHARES),
-            *each("k", InputError, 0, 100_001, None),
-        ],
-    ),
-    "clusters": (
-        {},
-        [
-            *OWNERS,
-            *NEWEST,
-            *each("min_similarity", InputError, *SHARES),
-            *each("min_size", InputError, 1, None),
-            *each("more_than", InputError, -1, None),
-        ],
-    ),
-    "clear": ({}, OWNERS),
-    "count_garbage": ({}, [*OWNERS, *LIMITS]),
-    "begin_garbage_run": ({}, [*OWNERS[1:], *LIMITS, *each("policy", InputError, "", None)]),
-    "collect_garbage": (
-        {},
-        [
-            *OWNERS[1:],
-            *LIMITS,
-            *BATCHES,
-            *each("policy", InputError, "", None),
-            ({"dry_run": None}, InputError),
-        ],
-    ),
-    "archive_excess_batch": (
-        {"max_live": 0},
-        [*OWNERS, *BATCHES, ({"max_live": -1}, InputError), ({"policy": ""}, InputError)],
-    ),
-    "sweep_orphans_batch": ({}, [*OWNERS, *BATCHES]),
+GOOD: dict[str, dict[str, Any]] = {
+    "adjust_trust": {"memory_id": "a", "delta": 0.1, "reason": "why"},
+    "archive_excess_batch": {"max_live": 0},
+    "label": {"memory_id": "a", "labels": ["x", "y"]},
+    "move_tier": {"memory_ids": ["a"], "up": False},
+    "prune": {"older_than": timedelta(0)},
+    "record_feedback": {"memory_id": "a", "kind": "useful"},
+    "record_outcome": {"memory_id": "a", "outcome": "success"},
+    "remember": {"content": "new"},
+    "set_importance": {"memory_id": "a", "importance": 0.4},
+    "supersede": {"memory_id": "a", "new": {"content": "new"}},
+    "touch": {"memory_ids": []},
+    "unlabel": {"memory_id": "a", "labels": ["x", "y"]},
+    "update_memory": {"memory_id": "a", "changes": {"importance": 0.4}},
+    **{key: {"source_id": "a", "target_id": "b"} for key in ["link", "unlink"]},
+    **{key: {"memory_id": "a"} for key in ["history", "labels", "links"]},
+    **{key: {"memory_ids": ["a"]} for key in ["forget", "revive", "invalidate"]},
+    **{key: {} for key in ["recorded_queries", "near_duplicates", "clusters"]},
+    **{
+        key: {} for key in ["complete_stale_tasks", "clear", "count_garbage", "sweep_orphans_batch"]
+    },
+    **{key: {} for key in ["begin_garbage_run", "collect_garbage"]},
 }
-"""By function: arguments that are good, with memories by their text, and those that are not."""
+"""Of each function arguments that it takes, with memories by their texts."""
+OF_ONE = "adjust_trust record_feedback record_outcome set_importance supersede update_memory"
+NOTING = f"{OF_ONE} label unlabel link unlink forget revive invalidate move_tier prune"
+GARBAGE = "count_garbage begin_garbage_run collect_garbage"
+SHARES = [-0.1, 1.1, NAN, None]
+WRONG: list[tuple[str, str, type[Exception], list[Any]]] = [
+    (" ".join(GOOD), "agent", InputError, ["", "team:", "x" * 206]),
+    (NOTING, "agent", InputError, [None]),
+    (NOTING, "actor", InputError, ["", "x" * 201]),
+    (NOTING, "metadata", InputError, [Jsonb([]), Jsonb("text"), None]),
+    (OF_ONE, "memory_id", MemoryNotFound, [UNKNOWN, None]),
+    ("label unlabel", "memory_id", MemoryNotFound, [UNKNOWN]),
+    ("touch", "accessed", InputError, [None]),
+    ("record_outcome", "outcome", UnknownName, ["Success", "", None]),
+    ("record_outcome", "touch", InputError, [None]),
+    ("record_feedback", "kind", UnknownName, ["USEFUL", "", None]),
+    ("record_outcome record_feedback", "query", InputError, ["", " \t\n"]),
+    ("adjust_trust", "delta", InputError, [1.01, -1.01, NAN, None]),
+    ("adjust_trust", "reason", InputError, ["", " \n", None]),
+    ("adjust_trust", "actor", InputError, [None]),
+    ("adjust_trust", "memory_id", InvalidMemory, ["never assessed"]),
+    ("label unlabel", "labels", InputError, [None, [None], [""], ["x", "y" * 201], ["x"] * 1_001]),
+    ("label unlabel", "kinds", UnknownName, [["flavour"], [None]]),
+    ("label unlabel", "kinds", InputError, [None, [], ["tag"] * 3]),
+    ("label", "weights", InputError, [*([share] for share in SHARES), None, [], [1.0] * 3]),
+    ("link unlink", "kind", InputError, [None, "", "x" * 201]),
+    ("link unlink", "target_id", InputError, ["a"]),
+    ("link", "weight", InputError, SHARES),
+    ("link", "source_id", MemoryNotFound, [UNKNOWN]),
+    ("link", "target_id", MemoryNotFound, [UNKNOWN, None]),
+    ("set_importance", "importance", InputError, SHARES),
+    ("move_tier", "up", InputError, [None]),
+    ("update_memory", "changes", InvalidMemory, [[], 1, {}, {"id": "x"}, {"key": "k"}, None]),
+    ("update_memory", "changes", UnknownName, [{"flavour": 1}, {"status": 1}, {"edition": 1}]),
+    ("update_memory", "changes", InvalidMemory, [{"content": "new"}, {"importance": None}]),
+    ("update_memory", "changes", InvalidMemory, [{"content": "", "embedding": None}]),
+    ("update_memory", "changes", DuplicateMemory, [{"content": "b", "embedding": None}]),
+    ("update_memory", "changes", NotCompliant, [{"compliant": False}]),
+    ("remember", "content", InvalidMemory, ["", None]),
+    ("remember", "", InvalidMemory, [{"key": ""}, {"key": "k", "id": UNKNOWN}]),
+    ("remember", "", InvalidMemory, [{"valid_from": "2020-01-01", "valid_until": "2020-01-01"}]),
+    ("remember", "compliant", NotCompliant, [False]),
+    ("remember", "duplicates", UnknownName, ["no", None]),
+    ("remember", "near_duplicates", InputError, [1.5]),
+    ("remember", "", InputError, [{"near_duplicates": 0.5, "duplicates": "allow"}]),
+    ("remember", "actor", InputError, [""]),
+    ("supersede", "new", InvalidMemory, [{"content": "A"}, {"content": ""}]),
+    ("supersede", "new", InvalidMemory, [{"content": "x", "valid_until": "2000-01-01"}]),
+    ("supersede", "new", NotCompliant, [{"content": "x", "compliant": False}]),
+    ("supersede", "memory_id", SupersessionConflict, ["over", "gone", "for long"]),
+    ("complete_stale_tasks prune", "older_than", InputError, [timedelta(-1), timedelta(365_251)]),
+    ("complete_stale_tasks prune", "older_than", InputError, [None]),
+    ("prune", "below_score", InputError, SHARES[:3]),
+    ("prune", "profile", UnknownName, ["five_factor(); --", "", None]),
+    ("near_duplicates", "threshold", InputError, SHARES),
+    ("near_duplicates", "k", InputError, [0, 100_001, None]),
+    ("near_duplicates clusters", "newest", InputError, [1, 100_001, None]),
+    ("clusters", "min_similarity", InputError, SHARES),
+    ("clusters", "min_size", InputError, [1, None]),
+    ("clusters", "more_than", InputError, [-1, None]),
+    (GARBAGE, "min_trust_threshold", InputError, SHARES[:3]),
+    (GARBAGE, "delete_threshold", InputError, SHARES[:3]),
+    (GARBAGE, "max_age_hours", InputError, [-1, NAN, 1e9]),
+    (f"{GARBAGE} archive_excess_batch", "max_live", InputError, [-1]),
+    ("begin_garbage_run collect_garbage", "policy", InputError, ["", None]),
+    ("archive_excess_batch", "policy", InputError, [""]),
+    ("collect_garbage", "dry_run", InputError, [None]),
+    ("collect_garbage archive_excess_batch sweep_orphans_batch", "batch_size", InputError, [-1, 0]),
+    ("collect_garbage archive_excess_batch", "batch_size", InputError, [100_001, None]),
+]
+"""Functions, an argument that makes no sense (of no name: several), and how that is refused."""
 
 
-@pytest.mark.parametrize("name", REFUSED)
+@pytest.mark.parametrize("name", GOOD)
 def test_what_makes_no_sense_is_refused_and_changes_nothing(
     mine: Owner, connection: Connection, name: str
 ) -> None:
     texts = ("a", "b", "over", "gone", "never assessed")
     ids = {text: plain_id(mine.add(north(text, trust=0.5))) for text in texts}
-    ids["for long"] = plain_id(
-        mine.add(north("for long", valid_until=datetime(2800, 1, 1, tzinfo=UTC)))
-    )
+    end = datetime(2800, 1, 1, tzinfo=UTC)
+    ids["for long"] = plain_id(mine.add(north("for long", valid_until=end)))
     mine.update(ids["never assessed"], trust=None)
     mine.invalidate(ids["gone"])
     mine.supersede(ids["over"], north("what came after"))
-    stored, good = mine.everything(), REFUSED[name][0]
+    stored = mine.everything()
 
-    for wrong, error in REFUSED[name][1]:
-        arguments = {"agent": mine.name} | good | wrong
-        with pytest.raises(psycopg.Error) as refused:
-            call_named(connection, name, arguments, ids)
+    for names, argument, error, values in WRONG:
+        for value in values if name in names.split() else []:
+            wrong = {argument: value} if argument else value
+            score = {"below_score": 1.0} if argument == "profile" else {}
+            with pytest.raises(psycopg.Error) as refused:
+                call_named(connection, name, {"agent": mine.name} | GOOD[name] | score | wrong, ids)
 
-        assert type(translation(refused.value)) is error, wrong
-        assert refused.value.diag.message_primary
+            assert type(translation(refused.value)) is error, wrong
+            assert refused.value.diag.message_primary
     assert (mine.everything(), mine.rows("gc_runs")) == (stored, [])
 
 
