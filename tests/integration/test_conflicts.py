@@ -15,6 +15,7 @@ from pgrecall import AsyncMemoryRepository, MemoryRepository, NewMemory
 from pgrecall.errors import DatabaseConflict, InputError
 from tests.integration.support import NORTH, sql
 
+REPEATABLE: Any = {"isolation_level": "REPEATABLE READ"}
 LOCK = "UPDATE pgrecall.agent_memories SET importance = 0.9"
 
 
@@ -51,7 +52,7 @@ def memory_id(repo: MemoryRepository) -> UUID:
 @pytest.fixture
 def strict(database_url: str) -> Engine:
     """Meets a serialization failure when a row it waited for has changed."""
-    return create_engine(database_url, poolclass=NullPool, isolation_level="REPEATABLE READ")
+    return create_engine(database_url, poolclass=NullPool).execution_options(**REPEATABLE)
 
 
 Meet = Callable[[Callable[[], Any]], Any]
@@ -97,9 +98,8 @@ def test_a_repeated_call_that_is_awaited_has_it_too(
     database_url: str, memory_id: UUID, meet: Meet
 ) -> None:
     async def forget() -> int:
-        strict = create_async_engine(
-            database_url, poolclass=NullPool, isolation_level="REPEATABLE READ"
-        )
+        strict = create_async_engine(database_url, poolclass=NullPool)
+        strict = strict.execution_options(**REPEATABLE)
         return await AsyncMemoryRepository(strict).invalidate("agent", iter([memory_id]))
 
     assert meet(lambda: asyncio.run(forget())) == 1

@@ -628,23 +628,6 @@ def test_what_was_written_cannot_speak_to_the_terminal(run: Run, mine: Owner) ->
         assert "[bold]x[/bold] [/nothing]" in " ".join(said[name].split()), name
 
 
-@pytest.mark.parametrize("text", ["'; DROP TABLE pgrecall.agent_memories; --", "%s :x $1 {0}", "-"])
-def test_hostile_names_are_only_data(run: Run, mine: Owner, text: str) -> None:
-    owner = Owner(mine.bind, f"{mine.name} {text}")
-    ids = [owner.add(NewMemory(content, embedding=None)) for content in (text, f"{text} 2")]
-    of = ("-a", owner.name)
-
-    run("label", ids[0], f"x{text}", *of, "--actor", text)
-    run("link", *ids, *of, "--kind", text)
-    run("feedback", ids[0], "useful", "--context", text, *of, "--actor", text)
-
-    assert run("labels", ids[0], *of, "--json").records[0]["value"] == f"x{text}"
-    assert run("links", ids[0], *of, "--json").records[0]["kind"] == text
-    told = run("history", ids[0], *of, "--json").records[-1]
-    assert (told["event_type"], told["reason"], told["actor"]) == ("feedback", text, text)
-    assert run("clear", *of, "--yes", "--json").records == [{"cleared": 2}]
-
-
 # Help
 
 
