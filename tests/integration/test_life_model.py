@@ -32,7 +32,7 @@ from pgrecall.memory import UNSET
 from tests.integration.conftest import OWNED
 from tests.integration.support import at
 
-SEQUENCES, STEPS = 6, 120
+SEQUENCES, STEPS = 10, 120
 CLOSE = timedelta(minutes=5)
 NEAR = 0.92
 UNTOLD: Any = object()
