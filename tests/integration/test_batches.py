@@ -2,111 +2,71 @@ from __future__ import annotations
 
 from uuid import UUID, uuid4
 
+import pytest
 from sqlalchemy import Engine
 
 from pgrecall import MemoryRepository, NewMemory
-from tests.integration.conftest import RepositoryOf
-from tests.integration.support import NORTH, at, sql, stored
+from tests.integration.owner import Owner, north, plain
+from tests.integration.support import at, sql
 
 
-def test_the_ids_of_a_batch_come_back_in_input_order(either: MemoryRepository) -> None:
-    batch = [NewMemory(f"memory {i}", embedding=at(i)) for i in range(30)]
-
-    ids = either.add_many("agent", batch)
-
-    found = [either.get("agent", memory_id) for memory_id in ids]
-    assert [memory.content for memory in found if memory] == [memory.content for memory in batch]
+@pytest.fixture
+def mine(shared_engine: Engine, agent: str) -> Owner:
+    return Owner(shared_engine, agent)
 
 
-def test_the_callers_ids_and_the_repositorys_mix_in_a_batch(either: MemoryRepository) -> None:
-    mine = uuid4()
+def test_the_ids_of_a_batch_come_back_in_input_order(mine: Owner) -> None:
+    ours = uuid4()
+    batch = [plain("given", id=ours), *(north(f"{i}", embedding=at(i)) for i in range(30))]
 
-    made, kept = either.add_many(
-        "agent", [NewMemory("a", embedding=None), NewMemory("b", id=mine, embedding=None)]
-    )
+    ids = mine.add_many(batch)
 
-    assert kept == mine
-    assert made.version == 7
-
-
-def test_an_empty_batch_stores_nothing(either: MemoryRepository, engine: Engine) -> None:
-    assert either.add_many("agent", []) == []
-    assert stored(engine, "agent") == 0
+    found = [mine.read(memory_id).content for memory_id in ids]
+    assert found == [memory.content for memory in batch]
+    assert (ids[0], ids[1].version) == (ours, 7)
+    assert mine.add_many(batch[:1]) == [ours]
+    assert mine.add_many([]) == []
+    assert mine.count() == 31
 
 
-def test_a_batch_may_come_from_a_generator(either: MemoryRepository, engine: Engine) -> None:
-    either.add_many("agent", (NewMemory(str(i), embedding=None) for i in range(3)))
+def test_a_retried_batch_stores_what_is_new_and_leaves_the_rest(mine: Owner) -> None:
+    old, batch = uuid4(), [plain(f"memory {i}", id=uuid4()) for i in range(5)]
+    mine.add_many([north("old", id=old)])
 
-    assert stored(engine, "agent") == 3
+    assert mine.add_many(batch) == mine.add_many(batch)
+    mine.add_many([plain("other", id=old), plain("new")])
+
+    memory = mine.get(old, include_embedding=True)
+    assert (memory.content, memory.embedding) == ("old", at(0))
+    assert mine.count() == 7
 
 
-def test_of_two_rows_with_one_id_the_first_is_stored(
-    either: MemoryRepository, engine: Engine
+def test_a_batch_of_more_than_one_part_is_stored_whole(
+    mine: Owner, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    same = uuid4()
+    monkeypatch.setattr("pgrecall.operations.storing._PART", 100)
+    batch = [plain(f"memory {i % 230}") for i in range(250)]
 
-    ids = either.add_many(
-        "agent",
-        [
-            NewMemory("first", id=same, embedding=None),
-            NewMemory("between", embedding=None),
-            NewMemory("second", id=same, embedding=None),
-        ],
-    )
+    ids = mine.add_many(batch)
 
-    memory = either.get("agent", same)
-    assert [ids[0], ids[2]] == [same, same]
-    assert memory is not None
-    assert memory.content == "first"
-    assert stored(engine, "agent") == 2
-
-
-def test_a_retried_batch_stores_once(either: MemoryRepository, engine: Engine) -> None:
-    batch = [NewMemory(f"memory {i}", id=uuid4(), embedding=at(i)) for i in range(5)]
-
-    assert either.add_many("agent", batch) == either.add_many("agent", batch)
-    assert stored(engine, "agent") == 5
-
-
-def test_a_retried_batch_stores_what_is_new_and_leaves_the_rest(
-    either: MemoryRepository, engine: Engine
-) -> None:
-    [old] = either.add_many("agent", [NewMemory("old", embedding=NORTH)])
-
-    either.add_many(
-        "agent", [NewMemory("other", id=old, embedding=at(90)), NewMemory("new", embedding=None)]
-    )
-
-    memory = either.get("agent", old, include_embedding=True)
-    assert memory is not None
-    assert (memory.content, memory.embedding) == ("old", NORTH)
-    assert stored(engine, "agent") == 2
-
-
-def test_a_batch_of_5000_rows_is_stored_whole(
-    repository_of: RepositoryOf, database_url: str
-) -> None:
-    repo = repository_of(database_url)
-    batch = [NewMemory(f"memory {i}", embedding=at(i % 360)) for i in range(5_000)]
-
-    ids = repo.add_many("agent", batch)
-
-    last = repo.get("agent", ids[-1])
-    assert len(set(ids)) == repo.count("agent") == 5_000
-    assert last is not None
-    assert last.content == "memory 4999"
+    assert [one.outcome for one in ids] == ["inserted"] * 230 + ["duplicate"] * 20
+    assert len(set(ids)) == mine.count() == 230
+    assert [mine.read(ids[n]).content for n in (0, 99, 100, 249)] == [
+        *("memory 0", "memory 99", "memory 100", "memory 19")
+    ]
 
 
 def test_rows_of_a_batch_lie_by_content_hash_and_ids_come_in_input_order(
-    repository_of: RepositoryOf, own_url: str, own_engine: Engine
+    repo: MemoryRepository, engine: Engine
 ) -> None:
     """So that two batches that share texts wait for each other and form no circle."""
+    sql(engine, "TRUNCATE pgrecall.agent_memories")  # so that rows lie as they came
     batch = [NewMemory(str(i), embedding=None) for i in range(100)]
 
-    ids = repository_of(own_url).add_many("agent", batch)
+    ids = repo.add_many("agent", batch)
 
     rows = sql(
-        own_engine, "SELECT id, content, content_hash FROM pgrecall.agent_memories ORDER BY ctid"
+        engine, "SELECT id, content, content_hash FROM pgrecall.agent_memories ORDER BY ctid"
     )
     hashes = [bytes(content_hash) for _, _, content_hash in rows]
     by_id = {UUID(str(memory_id)): content for memory_id, content, _ in rows}
@@ -114,17 +74,12 @@ def test_rows_of_a_batch_lie_by_content_hash_and_ids_come_in_input_order(
     assert [by_id[memory_id] for memory_id in ids] == [memory.content for memory in batch]
 
 
-def test_a_batch_leaves_no_table_behind(either: MemoryRepository, engine: Engine) -> None:
-    either.add_many("agent", [NewMemory("a", embedding=None)])
-
-    assert sql(engine, "SELECT relname FROM pg_class WHERE relname LIKE '%staging%'") == []
-
-
-def test_a_batch_works_on_an_engine_in_autocommit(
-    repository_of: RepositoryOf, database_url: str, engine: Engine
+def test_a_batch_in_autocommit_is_stored_and_leaves_no_table_behind(
+    shared_engine: Engine, mine: Owner
 ) -> None:
-    repo = repository_of(database_url, isolation_level="AUTOCOMMIT")
+    engine = shared_engine.execution_options(isolation_level="AUTOCOMMIT")
 
-    repo.add_many("agent", [NewMemory("a", embedding=NORTH), NewMemory("b", embedding=None)])
+    Owner(engine, mine.name).add_many([north("a"), plain("b")])
 
-    assert stored(engine, "agent") == 2
+    assert mine.count() == 2
+    assert sql(shared_engine, "SELECT relname FROM pg_class WHERE relname LIKE '%staging%'") == []

@@ -1,614 +1,236 @@
+"""Garbage collection, through the repository and as the procedure of psql."""
+
 from __future__ import annotations
 
-import asyncio
 import random
-from collections.abc import Sequence
-from dataclasses import fields
+import re
+import time
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from typing import Any
 from uuid import UUID, uuid4
 
+import psycopg
 import pytest
-from sqlalchemy import Engine, NullPool
-from sqlalchemy.ext.asyncio import create_async_engine
+from psycopg import sql
+from psycopg.rows import dict_row
+from sqlalchemy import Engine
 
-from pgrecall import AsyncMemoryRepository, Memory, MemoryRepository, NewMemory
-from pgrecall.errors import InputError
+from pgrecall import Memory, NewMemory
 from pgrecall.garbage import GarbagePolicy, GarbageRun
-from tests.integration.support import NOW, sql
+from tests.integration.owner import Owner, plain
+from tests.integration.support import NOW
 
 HOUR = timedelta(hours=1)
-OFF: dict[str, Any] = {
-    "min_trust_threshold": None,
-    "max_age_hours": None,
-    "delete_threshold": None,
-    "max_live": None,
-}
-TABLES = (
-    *("agent_memories", "memory_usage", "memory_events"),
-    *("memory_labels", "memory_links", "gc_runs"),
+NUMBERS = ("scanned", "archived", "deleted", "swept")
+OFF: dict[str, Any] = dict.fromkeys(
+    ("min_trust_threshold", "max_age_hours", "delete_threshold", "max_live")
 )
 
 
-def test_the_default_policy_is_system_ds() -> None:
+@pytest.fixture
+def mine(shared_engine: Engine, agent: str) -> Owner:
+    return Owner(shared_engine, agent)
+
+
+@pytest.fixture
+def alone(engine: Engine) -> Owner:
+    """In a database where nobody else has anything."""
+    return Owner(engine, "agent")
+
+
+def garbage(content: str, **more: Any) -> NewMemory:
+    """Well trusted, young and without an expiry unless told otherwise."""
+    return plain(content, **{"trust": 0.5, "expires_at": None} | more)
+
+
+def several(count: int, trust: float = 0.15) -> list[NewMemory]:
+    return [garbage(str(n), trust=trust) for n in range(count)]
+
+
+def all_of(mine: Owner) -> list[Memory]:
+    statuses = ("active", "consolidated", "completed", "archived")
+    hits = mine.search(k=1_000, statuses=statuses, include_invalid=True, touch=False)
+    return [hit.memory for hit in hits]
+
+
+def becomes_of(mine: Owner, ids: Sequence[UUID]) -> list[str]:
+    """The status of each, or that it is deleted."""
+    status = {memory.id: memory.status for memory in all_of(mine)}
+    return [status.get(memory_id, "deleted") for memory_id in ids]
+
+
+def numbers(run: Any) -> dict[str, Any]:
+    return {name: getattr(run, name) for name in NUMBERS}
+
+
+def leave_behind(mine: Owner, gone: UUID) -> None:
+    """A counter, two labels and a link of a memory that is not there."""
+    for values in (
+        "usage (agent_id, memory_id, retrieval_count) VALUES (:agent, :gone, 3)",
+        "labels VALUES (:agent, :gone, 'tag', 'x'), (:agent, :gone, 'tag', 'y')",
+        "links VALUES (:agent, :gone, gen_random_uuid(), 'x')",
+    ):
+        mine.sql(f"INSERT INTO pgrecall.memory_{values}", gone=gone)
+
+
+def runs(bind: Engine) -> list[dict[str, Any]]:
+    with bind.connect() as connection:
+        found = connection.exec_driver_sql("SELECT * FROM pgrecall.gc_runs ORDER BY id")
+        return [dict(row._mapping) for row in found]
+
+
+# What becomes of a memory
+
+
+def test_what_becomes_of_each_by_the_default_policy(mine: Owner) -> None:
+    """System D's, as systems.md gives it."""
     policy = GarbagePolicy()
+    assert [getattr(policy, name) for name in OFF] == [0.2, 720, 0.1, None]
+    now = datetime.now(UTC)
+    fates: list[tuple[dict[str, Any], str]] = [
+        *(({"trust": trust}, "deleted") for trust in (0.0, 0.0999999)),
+        *(({"trust": trust}, "archived") for trust in (0.1, 0.15, 0.1999999)),
+        *(({"trust": trust}, "active") for trust in (0.2, 1.0, None)),
+        *(({"created_at": now - age * HOUR}, "active") for age in (719.9, -5)),
+        *(({"created_at": now - age * HOUR}, "archived") for age in (720.1, 9_999)),
+        ({"created_at": None}, "active"),
+        *(({"expires_at": now + left * HOUR}, "archived") for left in (-1, 0)),
+        ({"expires_at": now + HOUR}, "active"),
+        # Deletion wins over archiving.
+        ({"trust": 0.05, "expires_at": now - HOUR, "created_at": now - 999 * HOUR}, "deleted"),
+    ]
+    ids = mine.add_many([garbage(f"{n}", **given) for n, (given, _) in enumerate(fates)])
 
-    assert (policy.min_trust_threshold, policy.max_age_hours) == (0.2, 720)
-    assert (policy.delete_threshold, policy.max_live) == (0.1, None)
+    run = mine.collect_garbage()
+
+    expected = [fate for _, fate in fates]
+    assert becomes_of(mine, ids) == expected
+    found = [run.scanned, run.archived, run.deleted]
+    assert found == [len(ids), expected.count("archived"), expected.count("deleted")]
 
 
 @pytest.mark.parametrize(
-    ("trust", "becomes"),
+    ("rule", "on", "memory"),
     [
-        *((0.0, "deleted"), (0.0999999, "deleted")),
-        *((0.1, "archived"), (0.15, "archived"), (0.1999999, "archived")),
-        *((0.2, "active"), (1.0, "active"), (None, "active")),
+        ("delete_threshold", 0.1, {"trust": 0.0}),
+        ("min_trust_threshold", 0.2, {"trust": 0.15}),
+        ("max_age_hours", 720, {"created_at": NOW - 99_999 * HOUR}),
+        ("max_live", 0, {}),
     ],
 )
-def test_trust_decides(
-    either: MemoryRepository, engine: Engine, trust: float | None, becomes: str
-) -> None:
-    memory_id = either.add("agent", garbage("a", trust=trust))
+def test_none_switches_a_rule_off(mine: Owner, rule: str, on: Any, memory: dict[str, Any]) -> None:
+    memory_id = mine.add(garbage("a", **memory))
+    expired = mine.add(garbage("expired", expires_at=NOW - HOUR))
 
-    run = either.collect_garbage()
+    mine.collect_garbage(GarbagePolicy(**OFF))
+    assert becomes_of(mine, [memory_id, expired]) == ["active", "archived"]  # whatever the policy
 
-    assert becomes_of(either, "agent", [memory_id]) == [becomes]
-    assert (run.scanned, run.archived, run.deleted) == (
-        *(1, becomes == "archived", becomes == "deleted"),
-    )
+    mine.collect_garbage(GarbagePolicy(**OFF | {rule: on}))
+    assert becomes_of(mine, [memory_id]) != ["active"]
 
 
-@pytest.mark.parametrize(
-    ("age_hours", "becomes"),
-    [(719.9, "active"), (720.1, "archived"), (9_999, "archived"), (None, "active"), (-5, "active")],
-)
-def test_what_is_older_than_its_time_is_archived(
-    shared_repo: MemoryRepository, agent: str, age_hours: float | None, becomes: str
-) -> None:
-    made = None if age_hours is None else datetime.now(UTC) - age_hours * HOUR
-    memory_id = shared_repo.add(agent, garbage("a", created_at=made))
-
-    shared_repo.collect_garbage(agent_id=agent)
-
-    assert becomes_of(shared_repo, agent, [memory_id]) == [becomes]
-
-
-@pytest.mark.parametrize(
-    ("in_hours", "becomes"), [(-1, "archived"), (0, "archived"), (1, "active"), (None, "active")]
-)
-def test_what_has_expired_is_archived_whatever_the_policy(
-    shared_repo: MemoryRepository, agent: str, in_hours: float | None, becomes: str
-) -> None:
-    expires_at = None if in_hours is None else datetime.now(UTC) + in_hours * HOUR
-    memory_id = shared_repo.add(agent, garbage("a", trust=0.9, expires_at=expires_at))
-
-    shared_repo.collect_garbage(GarbagePolicy(**OFF), agent_id=agent)
-
-    assert becomes_of(shared_repo, agent, [memory_id]) == [becomes]
-
-
-@pytest.mark.parametrize(
-    "also",
-    [
-        {"expires_at": NOW - HOUR},
-        {"created_at": NOW - 9_999 * HOUR},
-        {"expires_at": NOW - HOUR, "created_at": NOW - 9_999 * HOUR},
-    ],
-    ids=lambda also: " and ".join(also),
-)
-def test_deletion_wins_over_archiving(
-    shared_repo: MemoryRepository, agent: str, also: dict[str, datetime]
-) -> None:
-    memory_id = shared_repo.add(agent, garbage("a", trust=0.05, **also))
-
-    run = shared_repo.collect_garbage(GarbagePolicy(max_live=0), agent_id=agent)
-
-    assert becomes_of(shared_repo, agent, [memory_id]) == ["deleted"]
-    assert (run.archived, run.deleted) == (0, 1)
-
-
-@pytest.mark.parametrize(
-    ("rule", "memory"),
-    [
-        ("delete_threshold", {"trust": 0.0}),
-        ("min_trust_threshold", {"trust": 0.15}),
-        ("max_age_hours", {"created_at": NOW - 99_999 * HOUR}),
-        ("max_live", {}),
-    ],
-)
-def test_none_switches_a_rule_off(
-    shared_repo: MemoryRepository, agent: str, rule: str, memory: dict[str, Any]
-) -> None:
-    on = {"delete_threshold": 0.1, "min_trust_threshold": 0.2, "max_age_hours": 720, "max_live": 0}
-    only = GarbagePolicy(**OFF | {rule: on[rule]})
-    memory_id = shared_repo.add(agent, garbage("a", **memory))
-
-    shared_repo.collect_garbage(GarbagePolicy(**OFF), agent_id=agent)
-    assert becomes_of(shared_repo, agent, [memory_id]) == ["active"]
-
-    shared_repo.collect_garbage(only, agent_id=agent)
-    assert becomes_of(shared_repo, agent, [memory_id]) != ["active"]
-
-
-def test_without_the_deleting_rule_the_least_trusted_are_archived(
-    shared_repo: MemoryRepository, agent: str
-) -> None:
-    memory_id = shared_repo.add(agent, garbage("a", trust=0.0))
-
-    shared_repo.collect_garbage(GarbagePolicy(delete_threshold=None), agent_id=agent)
-
-    assert becomes_of(shared_repo, agent, [memory_id]) == ["archived"]
-
-
-def test_trust_is_judged_as_stored_not_as_decayed(
-    shared_repo: MemoryRepository, shared_engine: Engine, agent: str
-) -> None:
+def test_trust_is_judged_as_stored_not_as_decayed(mine: Owner) -> None:
     decaying = {"trust_curve": "exponential", "trust_half_life_hours": 1.0}
-    memory_id = shared_repo.add(agent, garbage("a", trust=0.5, **decaying))
-    shared_repo.touch(agent, memory_id)
-    sql(
-        shared_engine,
+    memory_id = mine.add(garbage("a", trust=0.5, **decaying))
+    mine.touch(memory_id)
+    mine.sql(
         "UPDATE pgrecall.memory_usage SET last_accessed_at = now() - interval '20 days' "
-        "WHERE agent_id = :agent",
-        agent=agent,
+        "WHERE agent_id = :agent"
     )
-    assert shared_repo.count(agent, min_trust=0.01) == 0
+    assert mine.count(min_trust=0.01) == 0
 
-    shared_repo.collect_garbage(agent_id=agent)
+    mine.collect_garbage()
 
-    assert becomes_of(shared_repo, agent, [memory_id]) == ["active"]
+    assert becomes_of(mine, [memory_id]) == ["active"]
 
 
-@pytest.mark.parametrize("max_live", [0, 1, 3, 5, 6, 8, 9, 100])
-def test_the_least_trusted_go_first_beyond_the_cap(
-    shared_repo: MemoryRepository, agent: str, max_live: int
-) -> None:
+@pytest.mark.parametrize("max_live", [0, 3, 5, 8, 100])
+def test_the_least_trusted_go_first_beyond_the_cap(mine: Owner, max_live: int) -> None:
     """Never assessed counts as 0.5; of equals the older goes first, of unknown age before all."""
     now = datetime.now(UTC)
     worst_first: list[tuple[float | None, datetime | None]] = [
-        *(
-            (0.3, now - HOUR),
-            (0.49, now),
-            (0.5, None),
-            (None, now - 9 * HOUR),
-            (0.5, now - 8 * HOUR),
-        ),
-        *((None, now - HOUR), (0.51, now - 99 * HOUR), (0.9, now - HOUR)),
+        *((0.3, now - HOUR), (0.49, now), (0.5, None), (None, now - 9 * HOUR)),
+        *((0.5, now - 8 * HOUR), (None, now - HOUR), (0.51, now - 99 * HOUR), (0.9, now - HOUR)),
     ]
-    shuffled = random.Random(5).sample(range(8), 8)
     ids: dict[int, UUID] = {}
-    for place in shuffled:
+    for place in random.Random(5).sample(range(8), 8):
         trust, made = worst_first[place]
-        ids[place] = shared_repo.add(agent, garbage(str(place), trust=trust, created_at=made))
+        ids[place] = mine.add(garbage(str(place), trust=trust, created_at=made))
 
-    run = shared_repo.collect_garbage(GarbagePolicy(max_live=max_live), agent_id=agent)
+    run = mine.collect_garbage(GarbagePolicy(max_live=max_live))
 
     gone = max(8 - max_live, 0)
     expected = ["archived"] * gone + ["active"] * (8 - gone)
-    assert becomes_of(shared_repo, agent, [ids[place] for place in range(8)]) == expected
+    assert becomes_of(mine, [ids[place] for place in range(8)]) == expected
     assert run.archived == gone
 
 
-def test_the_cap_counts_what_the_other_rules_leave(
-    shared_repo: MemoryRepository, agent: str
-) -> None:
-    trusts = (0.05, 0.15, 0.3, 0.6, 0.9)
-    ids = [shared_repo.add(agent, garbage(str(trust), trust=trust)) for trust in trusts]
-
-    run = shared_repo.collect_garbage(GarbagePolicy(max_live=2), agent_id=agent)
-
-    assert becomes_of(shared_repo, agent, ids) == [
-        "deleted",
-        "archived",
-        "archived",
-        *["active"] * 2,
-    ]
-    assert (run.scanned, run.archived, run.deleted) == (5, 2, 1)
-
-
-def test_the_cap_holds_for_each_agent(shared_repo: MemoryRepository, engine: Engine) -> None:
-    repo = MemoryRepository(engine)
-    for agent, count in (("a", 5), ("b", 2), ("c", 3)):
-        repo.add_many(agent, [garbage(str(n), trust=0.5) for n in range(count)])
-
-    run = repo.collect_garbage(GarbagePolicy(max_live=2))
-
-    assert [repo.count(agent) for agent in ("a", "b", "c")] == [2, 2, 2]
-    assert (run.owners, run.scanned, run.archived) == (3, 10, 4)
-
-
-POLICIES = {
-    "default": GarbagePolicy(),
-    "off": GarbagePolicy(**OFF),
-    "capped": GarbagePolicy(max_live=20),
-    "cap alone": GarbagePolicy(**OFF | {"max_live": 25}),
-    "strict": GarbagePolicy(
-        name="strict", min_trust_threshold=0.6, delete_threshold=0.3, max_age_hours=100, max_live=7
-    ),
-    "upside down": GarbagePolicy(min_trust_threshold=0.1, delete_threshold=0.4),
+POLICIES: dict[str, dict[str, Any]] = {
+    "default": {},
+    "off": OFF,
+    "capped": {"max_live": 20},
+    "cap alone": OFF | {"max_live": 25},
+    "strict": {
+        "name": "strict",
+        "min_trust_threshold": 0.6,
+        "delete_threshold": 0.3,
+        "max_age_hours": 100,
+        "max_live": 7,
+    },
+    "upside down": {"min_trust_threshold": 0.1, "delete_threshold": 0.4},
+    "all": {"min_trust_threshold": 1.0, "delete_threshold": 0.0, "max_age_hours": 0.0},
 }
 
 
 @pytest.mark.parametrize(
-    ("policy", "batch_size"),
-    [
-        *((name, size) for name in POLICIES for size in (7, 1_000)),
-        *(("strict", 1), ("cap alone", 1)),
-    ],
+    ("policy", "batch_size"), [*((name, 7) for name in POLICIES), ("strict", 1), ("cap alone", 1)]
 )
-def test_a_run_does_what_an_independent_judge_would(
-    repo: MemoryRepository, engine: Engine, policy: str, batch_size: int
+def test_a_run_does_what_an_independent_judge_would_and_what_psql_does(
+    mine: Owner, connection: Connection, policy: str, batch_size: int
 ) -> None:
-    memories = fill(repo, engine)
-    expected = judged(memories, POLICIES[policy], datetime.now(UTC))
+    limits = GarbagePolicy(**POLICIES[policy])
+    memories = fill(mine)
+    fill(mine.other)
+    expected = judged(memories, limits, datetime.now(UTC))
+    stored = mine.everything()
 
-    run = repo.collect_garbage(POLICIES[policy], batch_size=batch_size)
+    dry = mine.collect_garbage(limits, dry_run=True)
+    assert (mine.everything(), mine.rows("gc_runs")) == (stored, [])
+    run = mine.collect_garbage(limits, batch_size=batch_size)
 
     ids = [memory.id for memory in memories]
-    assert dict(zip(ids, becomes_of(repo, "agent", ids), strict=True)) == expected
-    was = {memory.id: memory.status for memory in memories}
-    live = [memory_id for memory_id in ids if was[memory_id] != "archived"]
+    assert dict(zip(ids, becomes_of(mine, ids), strict=True)) == expected
+    live = [memory.id for memory in memories if memory.status != "archived"]
     outcome = [expected[memory_id] for memory_id in live]
-    assert (run.scanned, run.archived, run.deleted) == (
-        *(len(live), outcome.count("archived"), outcome.count("deleted")),
-    )
+    archived, deleted = outcome.count("archived"), outcome.count("deleted")
+    told = {"scanned": len(live), "archived": archived, "deleted": deleted, "swept": 4}
+    assert (numbers(run), numbers(dry), dry.id) == (told, told, None)
 
-
-@pytest.mark.parametrize("policy", POLICIES.values(), ids=POLICIES)
-def test_a_dry_run_tells_what_the_run_does_and_changes_nothing(
-    either: MemoryRepository, engine: Engine, policy: GarbagePolicy
-) -> None:
-    fill(either, engine)
-    stored = everything(engine)
-
-    dry = either.collect_garbage(policy, dry_run=True)
-
-    assert everything(engine) == stored
-    assert (dry.id, dry.dry_run) == (None, True)
-    run = either.collect_garbage(policy)
-    assert numbers(dry) == numbers(run)
-
-
-def test_a_dry_run_tells_what_would_be_swept(repo: MemoryRepository, engine: Engine) -> None:
-    """Everything that a run would remove is counted, what was left behind too."""
-    repo.add("agent", garbage("a"))
-    leave_behind(engine, "agent", uuid4())
-
-    dry = repo.collect_garbage(dry_run=True)
-
-    assert numbers(dry) == numbers(repo.collect_garbage())
-
-
-def test_a_run_is_logged_with_its_thresholds_and_numbers(
-    either: MemoryRepository, engine: Engine
-) -> None:
-    fill(either, engine)
-    leave_behind(engine, "agent", uuid4())
-    policy = GarbagePolicy(name="nightly", min_trust_threshold=0.25, max_age_hours=99, max_live=30)
-    begun = datetime.now(UTC)
-
-    run = either.collect_garbage(policy)
-
-    [logged] = runs(engine)
-    assert logged == {
-        "agent_id": "",
-        "id": run.id,
-        "policy": "nightly",
-        "min_trust_threshold": 0.25,
-        "delete_threshold": 0.1,
-        "max_age_hours": 99,
-        "max_live": 30,
-        "scanned": run.scanned,
-        "archived": run.archived,
-        "deleted": run.deleted,
-        "swept": run.swept,
-        "started_at": logged["started_at"],
-        "seconds": run.seconds,
-        "finished": True,
-    }
-    assert begun - timedelta(seconds=1) < logged["started_at"] < datetime.now(UTC)
-    assert 0 < run.seconds < 60
-    assert min(run.scanned, run.archived, run.deleted) > 0
-    assert run.swept == 4
-
-
-def test_each_run_leaves_a_row_that_names_whose_memories(
-    repo: MemoryRepository, engine: Engine
-) -> None:
-    repo.add("agent", garbage("a"))
-    repo.teams.add("red", garbage("a"))
-
-    made = [
-        repo.collect_garbage(agent_id="agent"),
-        repo.teams.collect_garbage(),
-        repo.teams.collect_garbage(agent_id="red"),
-        repo.collect_garbage(GarbagePolicy(**OFF), agent_id="nobody"),
+    given = {"policy" if name == "name" else name: one for name, one in POLICIES[policy].items()}
+    with connection.transaction():  # a dry run can be made where nothing may be written
+        connection.execute("SET TRANSACTION READ ONLY")
+        assert collect(connection, agent=mine.other.name, dry_run=True, **given) == told
+    assert collect(connection, agent=mine.other.name, batch_size=batch_size, **given) == told
+    states = [
+        sorted((m.content, m.status, of.history(m.id)[-1].reason) for m in all_of(of))
+        for of in (mine, mine.other)
     ]
+    assert states[0] == states[1]
 
-    logged = {row["id"]: row for row in runs(engine)}
-    assert [logged[run.id]["agent_id"] for run in made] == ["agent", "", "team:red", "nobody"]
-    assert [logged[made[3].id][name] for name in OFF] == [None] * 4
+    again = mine.collect_garbage(limits)
+    assert (again.archived, again.deleted, again.swept) == (0, 0, 0)
+    assert again.scanned == len(live) - archived - deleted
 
 
-def test_the_log_of_a_run_in_a_callers_transaction_tells_how_long_it_took(engine: Engine) -> None:
-    with engine.begin() as connection:
-        repo = MemoryRepository(connection)
-        repo.add_many("agent", [garbage(str(n), trust=0.15) for n in range(50)])
-
-        run = repo.collect_garbage(batch_size=5)
-
-    assert run.archived == 50
-    assert run.seconds > 0
-    assert [row["seconds"] for row in runs(engine)] == [run.seconds]
-
-
-def test_a_run_takes_part_in_the_callers_transaction(engine: Engine) -> None:
-    MemoryRepository(engine).add_many(
-        "agent", [garbage("archived", trust=0.15), garbage("deleted", trust=0.0)]
-    )
-    stored = everything(engine)
-
-    with engine.connect() as connection:
-        run = MemoryRepository(connection).collect_garbage(batch_size=1)
-        connection.rollback()
-    assert (run.archived, run.deleted) == (1, 1)
-    assert everything(engine) == stored
-
-    with engine.begin() as connection:
-        MemoryRepository(connection).collect_garbage(batch_size=1)
-    assert MemoryRepository(engine).count("agent") == 0
-
-
-def test_batches_change_nothing_but_how_often_progress_is_told(
-    repo: MemoryRepository, engine: Engine
-) -> None:
-    repo.add_many("agent", [garbage(str(n), trust=0.15) for n in range(10)])
-    told: list[GarbageRun] = []
-
-    run = repo.collect_garbage(batch_size=4, on_progress=told.append)
-
-    assert [one.scanned for one in told][:3] == [4, 8, 10]
-    assert [one.archived for one in told][:3] == [4, 8, 10]
-    assert numbers(told[-1]) == numbers(run)
-    assert {one.id for one in told} == {run.id}
-
-
-def test_each_batch_is_a_transaction_of_its_own(repo: MemoryRepository, engine: Engine) -> None:
-    """What was done stays done when the run is cut off, and the log shows that it was."""
-    repo.add_many("agent", [garbage(str(n), trust=0.15) for n in range(10)])
-
-    def on_progress(run: GarbageRun) -> None:
-        if run.scanned >= 4:
-            raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        repo.collect_garbage(batch_size=2, on_progress=on_progress)
-
-    assert repo.count("agent") == 6
-    [logged] = runs(engine)
-    assert (logged["finished"], logged["scanned"], logged["archived"]) == (False, 4, 4)
-    assert repo.collect_garbage().archived == 6
-
-
-def test_a_coroutine_may_be_told_of_progress(database_url: str) -> None:
-    async def run() -> list[int]:
-        repo = AsyncMemoryRepository(create_async_engine(database_url, poolclass=NullPool))
-        await repo.add_many("agent", [garbage(str(n), trust=0.15) for n in range(3)])
-        told: list[int] = []
-
-        async def on_progress(run: GarbageRun) -> None:
-            await asyncio.sleep(0)
-            told.append(run.scanned)
-
-        await repo.collect_garbage(batch_size=1, on_progress=on_progress)
-        return told
-
-    assert asyncio.run(run())[:3] == [1, 2, 3]
-
-
-def test_one_agent_or_all_of_them(either: MemoryRepository) -> None:
-    for agent in ("a", "b", "Ω'; --"):
-        either.add(agent, garbage("x", trust=0.0))
-
-    one = either.collect_garbage(agent_id="Ω'; --")
-    assert (one.owners, one.deleted) == (1, 1)
-    assert [either.count(agent) for agent in ("a", "b")] == [1, 1]
-
-    rest = either.collect_garbage()
-    assert (rest.owners, rest.deleted) == (2, 2)
-
-
-def test_agents_and_teams_are_collected_apart(repo: MemoryRepository) -> None:
-    mine = repo.add("red", garbage("a", trust=0.0))
-    theirs = repo.teams.add("red", garbage("a", trust=0.15))
-    repo.teams.touch("red", theirs)
-
-    assert repo.teams.collect_garbage(agent_id="red").archived == 1
-    assert becomes_of(repo, "red", [mine]) == ["active"]
-
-    assert repo.collect_garbage().deleted == 1
-    assert repo.teams.collect_garbage().archived == 0
-    memory = repo.teams.get("red", theirs)
-    assert memory is not None
-    assert (memory.status, memory.retrieval_count) == ("archived", 1)
-    assert repo.get("red", mine) is None
-
-
-def test_what_was_left_behind_is_swept(either: MemoryRepository, engine: Engine) -> None:
-    kept = [either.add("agent", garbage(text)) for text in ("a", "b")]
-    team = [either.add("red", garbage(text)) for text in ("c", "d")]
-    for owner, ids in (("agent", kept), ("red", team)):
-        either.touch(owner, ids)
-        either.label(owner, ids[0], "x")
-        either.link(owner, ids[0], ids[1])
-    stored = everything(engine)
-    gone = uuid4()
-    leave_behind(engine, "agent", gone)
-    for source, target in ((gone, kept[0]), (kept[1], gone)):
-        insert_link(engine, "agent", source, target)
-
-    run = either.collect_garbage(batch_size=1)
-
-    assert run.swept == 6
-    assert {**everything(engine), "gc_runs": []} == stored
-
-
-def test_what_belongs_to_teams_is_not_swept(repo: MemoryRepository, engine: Engine) -> None:
-    repo.add("red", garbage("mine"))
-    theirs = [repo.teams.add("red", garbage(text)) for text in ("a", "b")]
-    repo.teams.touch("red", theirs)
-    repo.teams.label("red", theirs[0], "x")
-    repo.teams.link("red", theirs[0], theirs[1])
-
-    runs = [repo.collect_garbage(), repo.collect_garbage(agent_id="red")]
-
-    assert [run.swept for run in runs] == [0, 0]
-    assert len(repo.teams.links("red", theirs[0])) == 1
-
-
-def test_what_the_last_memory_of_an_agent_left_behind_is_swept(
-    repo: MemoryRepository, engine: Engine
-) -> None:
-    """Such as the counter of a search that came with a deletion."""
-    leave_behind(engine, "gone", uuid4())
-
-    run = repo.collect_garbage()
-
-    assert run.swept == 4
-    for table in ("memory_usage", "memory_labels", "memory_links"):
-        assert sql(engine, f"SELECT * FROM pgrecall.{table}") == []
-
-
-def test_an_archived_memory_is_not_touched_again(repo: MemoryRepository, engine: Engine) -> None:
-    worthless = garbage("a", trust=0.0, expires_at=NOW - HOUR, created_at=NOW - 9_999 * HOUR)
-    memory_id = repo.add("agent", worthless)
-    sql(engine, "UPDATE pgrecall.agent_memories SET status = 'archived'")
-    stored = everything(engine)
-
-    run = repo.collect_garbage(GarbagePolicy(max_live=0))
-
-    assert (run.scanned, run.archived, run.deleted) == (0, 0, 0)
-    assert {**everything(engine), "gc_runs": []} == stored
-    assert repo.get("agent", memory_id) is not None
-
-
-@pytest.mark.parametrize("status", ["completed", "consolidated"])
-def test_what_was_put_away_otherwise_is_collected_too(
-    repo: MemoryRepository, engine: Engine, status: str
-) -> None:
-    memory_id = repo.add("agent", garbage("a", trust=0.15))
-    sql(engine, "UPDATE pgrecall.agent_memories SET status = :status", status=status)
-
-    repo.collect_garbage()
-
-    assert becomes_of(repo, "agent", [memory_id]) == ["archived"]
-    told = repo.history("agent", memory_id)[-1]
-    assert told.old_values == {"status": status}
-
-
-def test_each_change_is_told_with_the_rule_that_made_it(either: MemoryRepository) -> None:
-    now = datetime.now(UTC)
-    ids = {
-        "delete_threshold": either.add("agent", garbage("a", trust=0.05)),
-        "expires_at": either.add("agent", garbage("b", trust=0.5, expires_at=now - HOUR)),
-        "min_trust_threshold": either.add("agent", garbage("c", trust=0.15)),
-        "max_age_hours": either.add("agent", garbage("d", created_at=now - 800 * HOUR)),
-        "max_live": either.add("agent", garbage("e", trust=0.25)),
-        "kept": either.add("agent", garbage("f", trust=0.9)),
-    }
-
-    either.collect_garbage(GarbagePolicy(name="nightly", max_live=1))
-
-    history = {rule: either.history("agent", memory_id) for rule, memory_id in ids.items()}
-    assert [len(history[rule]) for rule in ids] == [2, 2, 2, 2, 2, 1]
-    for rule in ("expires_at", "min_trust_threshold", "max_age_hours", "max_live"):
-        told = history[rule][-1]
-        assert told.event_type == "archived"
-        assert told.old_values == {"status": "active"}
-        assert told.new_values == {"status": "archived", "rule": rule}
-        assert "nightly" in (told.reason or "")
-    told = history["delete_threshold"][-1]
-    assert told.event_type == "deleted"
-    assert (told.old_values["trust"], told.old_values["status"]) == (0.05, "active")
-    assert "nightly" in (told.reason or "")
-
-
-def test_what_is_deleted_is_gone_with_its_traces(either: MemoryRepository, engine: Engine) -> None:
-    gone, kept = (
-        either.add("agent", garbage(text, trust=trust)) for text, trust in (("a", 0.0), ("b", 0.9))
-    )
-    either.touch("agent", [gone, kept])
-    either.label("agent", gone, ["x", "y"])
-    either.link("agent", gone, kept)
-    either.link("agent", kept, gone, "other")
-
-    either.collect_garbage()
-
-    assert either.get("agent", gone) is None
-    assert sql(engine, "SELECT memory_id FROM pgrecall.memory_usage") == [(UUID(int=kept.int),)]
-    assert sql(engine, "SELECT * FROM pgrecall.memory_labels") == []
-    assert sql(engine, "SELECT * FROM pgrecall.memory_links") == []
-
-
-@pytest.mark.parametrize("policy", POLICIES.values(), ids=POLICIES)
-def test_a_second_run_finds_nothing_more(
-    repo: MemoryRepository, engine: Engine, policy: GarbagePolicy
-) -> None:
-    fill(repo, engine)
-    leave_behind(engine, "agent", uuid4())
-    first = repo.collect_garbage(policy)
-    stored = everything(engine)
-
-    second = repo.collect_garbage(policy)
-
-    assert (second.archived, second.deleted, second.swept) == (0, 0, 0)
-    assert second.scanned == first.scanned - first.archived - first.deleted
-    assert {**everything(engine), "gc_runs": stored["gc_runs"]} == stored
-    assert len(runs(engine)) == 2
-
-
-@pytest.mark.parametrize(
-    "bad",
-    [
-        *({"name": ""}, {"name": None}, {"min_trust_threshold": 1.1}, {"delete_threshold": -0.1}),
-        *(
-            {"delete_threshold": float("nan")},
-            {"max_age_hours": -1},
-            {"max_age_hours": float("inf")},
-        ),
-        *({"max_age_hours": float("nan")}, {"max_live": -1}, {"max_live": 1.5}, {"max_live": True}),
-        *({"min_trust_threshold": "0.2"}, {"max_age_hours": timedelta(hours=3)}),
-    ],
-    ids=repr,
-)
-def test_a_policy_that_makes_no_sense_is_refused(bad: dict[str, Any]) -> None:
-    with pytest.raises(InputError):
-        GarbagePolicy(**bad)
-
-
-@pytest.mark.parametrize(
-    "bad",
-    [
-        *({"batch_size": 0}, {"batch_size": 1.5}, {"dry_run": 1}, {"agent_id": ""}),
-        *({"policy": "default"}, {"policy": {"name": "x"}}),
-    ],
-    ids=repr,
-)
-def test_a_run_that_makes_no_sense_is_refused(
-    repo: MemoryRepository, engine: Engine, bad: dict[str, Any]
-) -> None:
-    with pytest.raises(InputError):
-        repo.collect_garbage(**bad)
-
-    assert runs(engine) == []
-
-
-def fill(repo: MemoryRepository, engine: Engine) -> list[Memory]:
-    """Forty memories of every kind, some put away already."""
+def fill(mine: Owner) -> list[Memory]:
+    """Forty memories of every kind, some put away already, and what one that is gone left."""
     around = random.Random(3)
     now = datetime.now(UTC)
-    ids = repo.add_many(
-        "agent",
+    ids = mine.add_many(
         [
             garbage(
                 str(n),
@@ -617,16 +239,13 @@ def fill(repo: MemoryRepository, engine: Engine) -> list[Memory]:
                 expires_at=None if n % 3 else now + around.uniform(-5, 5) * HOUR,
             )
             for n in range(40)
-        ],
+        ]
     )
     for status, some in (("archived", ids[::10]), ("completed", ids[3::10])):
-        sql(
-            engine,
-            "UPDATE pgrecall.agent_memories SET status = :status WHERE id = ANY(:ids)",
-            status=status,
-            ids=[UUID(int=one.int) for one in some],
-        )
-    return all_of(repo, "agent")
+        for memory_id in some:
+            mine.put(memory_id, status=status)
+    leave_behind(mine, uuid4())
+    return all_of(mine)
 
 
 def judged(memories: list[Memory], policy: GarbagePolicy, now: datetime) -> dict[UUID, str]:
@@ -634,103 +253,395 @@ def judged(memories: list[Memory], policy: GarbagePolicy, now: datetime) -> dict
     verdicts: dict[UUID, str] = {}
     for memory in memories:
         trust, made = memory.trust, memory.created_at
-        archive = [
-            memory.expires_at is not None and memory.expires_at <= now,
-            trust is not None
-            and policy.min_trust_threshold is not None
-            and trust < policy.min_trust_threshold,
-            made is not None
-            and policy.max_age_hours is not None
-            and now - made > policy.max_age_hours * HOUR,
-        ]
+        archive_below, delete_below = policy.min_trust_threshold, policy.delete_threshold
+        hours = policy.max_age_hours
         verdicts[memory.id] = memory.status
         if memory.status == "archived":
             continue
-        delete_below = policy.delete_threshold
         if trust is not None and delete_below is not None and trust < delete_below:
             verdicts[memory.id] = "deleted"
-        elif any(archive):
+        elif (
+            (memory.expires_at is not None and memory.expires_at <= now)
+            or (trust is not None and archive_below is not None and trust < archive_below)
+            or (made is not None and hours is not None and now - made > hours * HOUR)
+        ):
             verdicts[memory.id] = "archived"
     if policy.max_live is not None:
         live = [m for m in memories if verdicts[m.id] not in ("archived", "deleted")]
-        live.sort(
-            key=lambda m: (
-                0.5 if m.trust is None else m.trust,
-                m.created_at is not None,
-                m.created_at or now,
-                m.id,
-            )
-        )
+        early = datetime.min.replace(tzinfo=UTC)
+        live.sort(key=lambda m: (0.5 if m.trust is None else m.trust, m.created_at or early, m.id))
         for memory in live[: max(len(live) - policy.max_live, 0)]:
             verdicts[memory.id] = "archived"
     return verdicts
 
 
-def garbage(content: str, **fields_: Any) -> NewMemory:
-    """Well trusted, young and without an expiry unless told otherwise."""
-    return NewMemory(content, embedding=None, **{"trust": 0.5, "expires_at": None} | fields_)
+# The run
 
 
-def becomes_of(repo: MemoryRepository, owner: str, ids: Sequence[UUID]) -> list[str]:
-    """The status of each, or that it is deleted."""
-    status = {memory.id: memory.status for memory in all_of(repo, owner)}
-    return [status.get(memory_id, "deleted") for memory_id in ids]
+def test_a_run_is_logged_with_its_thresholds_and_numbers(mine: Owner) -> None:
+    fill(mine)
+    policy = GarbagePolicy(name="nightly", min_trust_threshold=0.25, max_age_hours=99, max_live=30)
+    begun = datetime.now(UTC)
 
+    run = mine.collect_garbage(policy)
 
-def all_of(repo: MemoryRepository, owner: str) -> list[Memory]:
-    """Every memory whatever its state."""
-    statuses = ("active", "consolidated", "completed", "archived")
-    hits = repo.search(owner, k=1_000, statuses=statuses, include_invalid=True, touch=False)
-    return [hit.memory for hit in hits]
-
-
-def numbers(run: GarbageRun) -> dict[str, Any]:
-    other = ("id", "dry_run", "seconds")
-    return {
-        field.name: getattr(run, field.name) for field in fields(run) if field.name not in other
+    [logged] = [row for row in runs(mine.bind) if row["id"] == run.id]  # type: ignore[arg-type]
+    assert begun - timedelta(seconds=1) < logged.pop("started_at") < datetime.now(UTC)
+    assert logged == numbers(run) | {
+        "agent_id": mine.name,
+        "id": run.id,
+        "policy": "nightly",
+        "min_trust_threshold": 0.25,
+        "delete_threshold": 0.1,
+        "max_age_hours": 99,
+        "max_live": 30,
+        "seconds": run.seconds,
+        "finished": True,
     }
+    assert 0 < run.seconds < 60
+    assert min(numbers(run).values()) > 0
 
 
-def leave_behind(engine: Engine, owner: str, gone: UUID) -> None:
-    """A counter, two labels and a link of a memory that is not there."""
-    sql(
-        engine,
-        "INSERT INTO pgrecall.memory_usage (agent_id, memory_id, retrieval_count) "
-        "VALUES (:owner, :gone, 3)",
-        owner=owner,
-        gone=gone,
-    )
-    sql(
-        engine,
-        "INSERT INTO pgrecall.memory_labels (agent_id, memory_id, kind, value) "
-        "VALUES (:owner, :gone, 'tag', 'x'), (:owner, :gone, 'tag', 'y')",
-        owner=owner,
-        gone=gone,
-    )
-    insert_link(engine, owner, gone, uuid4())
+def test_a_run_goes_through_one_owner_all_agents_or_all_teams(alone: Owner, engine: Engine) -> None:
+    repo = alone.repo
+    for owner in ("a", "b", "*", "Ω'; --"):
+        repo.add_many(owner, several(3, 0.5))
+    repo.teams.add_many("a", several(3, 0.5))
+    leave_behind(Owner(engine, "gone"), uuid4())
+    capped = GarbagePolicy(max_live=2)
+
+    one = repo.collect_garbage(capped, agent_id="Ω'; --")
+    agents = repo.collect_garbage(capped)
+    nobody = repo.collect_garbage(GarbagePolicy(**OFF), agent_id="nobody")
+    team = repo.teams.collect_garbage(capped, agent_id="a")
+    teams = repo.teams.collect_garbage(GarbagePolicy(max_live=1))
+
+    made = (one, agents, nobody, team, teams)
+    assert [(run.owners, run.archived, run.swept) for run in made] == [
+        *((1, 1, 0), (4, 3, 4), (1, 0, 0), (1, 1, 0), (1, 1, 0))
+    ]
+    logged = {row["id"]: row for row in runs(engine)}
+    assert [logged[run.id]["agent_id"] for run in made] == ["Ω'; --", "", "nobody", "team:a", ""]
+    assert [logged[nobody.id][name] for name in OFF] == [None] * 4
 
 
-def insert_link(engine: Engine, owner: str, source: UUID, target: UUID) -> None:
-    sql(
-        engine,
-        "INSERT INTO pgrecall.memory_links (agent_id, source_id, target_id, kind) "
-        "VALUES (:owner, :source, :target, 'x')",
-        owner=owner,
-        source=UUID(int=source.int),
-        target=UUID(int=target.int),
-    )
+def test_a_run_takes_part_in_the_callers_transaction(shared_engine: Engine, mine: Owner) -> None:
+    mine.add_many([garbage("archived", trust=0.15), garbage("deleted", trust=0.0)])
+    stored = mine.everything()
+
+    with shared_engine.connect() as connection:
+        run = mine.within(connection).collect_garbage(batch_size=1)
+        connection.rollback()
+    assert (run.archived, run.deleted, mine.everything()) == (1, 1, stored)
+    assert mine.rows("gc_runs") == []
+
+    with shared_engine.begin() as connection:
+        run = mine.within(connection).collect_garbage(batch_size=1)
+    assert mine.count() == 0
+    assert mine.sql("SELECT seconds FROM pgrecall.gc_runs WHERE agent_id = :agent") == [run.seconds]
+    assert run.seconds > 0
 
 
-def runs(engine: Engine) -> list[dict[str, Any]]:
-    with engine.connect() as connection:
-        found = connection.exec_driver_sql("SELECT * FROM pgrecall.gc_runs ORDER BY id")
-        return [dict(row._mapping) for row in found]
+def test_progress_is_told_after_each_batch(mine: Owner) -> None:
+    mine.add_many(several(10))
+    told: list[GarbageRun] = []
+
+    run = mine.collect_garbage(batch_size=4, on_progress=told.append)
+
+    assert [(one.scanned, one.archived) for one in told][:3] == [(4, 4), (8, 8), (10, 10)]
+    assert numbers(told[-1]) == numbers(run)
+    assert {one.id for one in told} == {run.id}
 
 
-def everything(engine: Engine) -> dict[str, list[str]]:
-    return {
-        table: sorted(
-            row for (row,) in sql(engine, f"SELECT to_jsonb(t)::text FROM pgrecall.{table} t")
-        )
-        for table in TABLES
+def test_each_batch_is_a_transaction_of_its_own(mine: Owner) -> None:
+    """What was done stays done when the run is cut off, and the log shows that it was."""
+    mine.add_many(several(10))
+
+    def on_progress(run: GarbageRun) -> None:
+        if run.scanned >= 4:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        mine.collect_garbage(batch_size=2, on_progress=on_progress)
+
+    assert mine.count() == 6
+    log = "SELECT finished, scanned, archived FROM pgrecall.gc_runs WHERE agent_id = :agent"
+    assert mine.sql(log) == [(False, 4, 4)]
+    assert mine.collect_garbage().archived == 6
+
+
+# What it leaves
+
+
+def test_what_was_left_behind_is_swept(mine: Owner) -> None:
+    for owner in (mine, mine.team):
+        kept = owner.add_many([garbage(text) for text in "ab"])
+        owner.touch(kept)
+        owner.label(kept[0], "x")
+        owner.link(kept[0], kept[1])
+    stored, of_team = mine.everything(), mine.team.everything()
+    gone, [a, b] = uuid4(), [memory.id for memory in all_of(mine)]
+    leave_behind(mine, gone)
+    for source, target in ((gone, a), (b, gone)):
+        ends = {"source": source, "target": target}
+        mine.sql("INSERT INTO pgrecall.memory_links VALUES (:agent, :source, :target, 'x')", **ends)
+
+    assert mine.collect_garbage(batch_size=1).swept == 6
+    assert (mine.everything(), mine.team.everything()) == (stored, of_team)
+
+
+def test_what_is_archived_is_left_and_what_was_put_away_otherwise_is_collected(mine: Owner) -> None:
+    old = {"expires_at": NOW - HOUR, "created_at": NOW - 9_999 * HOUR}
+    archived = mine.add(garbage("archived", trust=0.0, **old))
+    mine.put(archived, status="archived")
+    stored = mine.everything()
+
+    run = mine.collect_garbage(GarbagePolicy(max_live=0))
+
+    assert (run.scanned, run.archived, run.deleted, mine.everything()) == (0, 0, 0, stored)
+    for status in ("completed", "consolidated"):
+        memory_id = mine.add(garbage(status, trust=0.15))
+        mine.put(memory_id, status=status)
+        mine.collect_garbage()
+        assert becomes_of(mine, [memory_id]) == ["archived"]
+        assert mine.history(memory_id)[-1].old_values == {"status": status}
+
+
+def test_each_change_is_told_with_the_rule_that_made_it(mine: Owner) -> None:
+    now = datetime.now(UTC)
+    memories = {
+        "delete_threshold": garbage("a", trust=0.05),
+        "expires_at": garbage("b", trust=0.5, expires_at=now - HOUR),
+        "min_trust_threshold": garbage("c", trust=0.15),
+        "max_age_hours": garbage("d", created_at=now - 800 * HOUR),
+        "max_live": garbage("e", trust=0.25),
+        "kept": garbage("f", trust=0.9),
     }
+    ids = {rule: mine.add(memory) for rule, memory in memories.items()}
+
+    mine.collect_garbage(GarbagePolicy(name="nightly", max_live=1))
+
+    history = {rule: mine.history(memory_id)[1:] for rule, memory_id in ids.items()}
+    assert history.pop("kept") == []
+    for rule, [told] in history.items():
+        assert "nightly" in (told.reason or "")
+        assert told.actor == "garbage collection"
+        if rule == "delete_threshold":
+            assert told.event_type == "deleted"
+            assert (told.old_values["trust"], told.old_values["status"]) == (0.05, "active")
+        else:
+            assert (told.event_type, told.old_values) == ("archived", {"status": "active"})
+            assert told.new_values == {"status": "archived", "rule": rule}
+
+
+def test_what_is_deleted_is_gone_with_its_traces(mine: Owner) -> None:
+    gone, kept = (mine.add(garbage(f"{trust}", trust=trust)) for trust in (0.0, 0.9))
+    mine.touch([gone, kept])
+    mine.label(gone, ["x", "y"])
+    mine.link(gone, kept)
+    mine.link(kept, gone, "other")
+
+    mine.collect_garbage()
+
+    assert mine.get(gone) is None
+    assert [len(mine.rows(f"memory_{table}")) for table in ("usage", "labels", "links")] == [
+        1,
+        0,
+        0,
+    ]
+
+
+# The procedure of psql, and batches by hand
+
+Connection = psycopg.Connection[dict[str, Any]]
+
+
+@pytest.fixture(scope="module")
+def connection(shared_url: str) -> Iterator[Connection]:
+    with psycopg.connect(shared_url, autocommit=True, row_factory=dict_row) as found:
+        yield found
+
+
+def collect(connection: Connection, **named: Any) -> dict[str, Any]:
+    given = sql.SQL(", ").join(sql.SQL("{} => %s").format(sql.Identifier(name)) for name in named)
+    statement = sql.SQL("CALL pgrecall.collect_garbage({})").format(given)
+    [row] = connection.execute(statement, list(named.values())).fetchall()
+    return row
+
+
+def call(connection: Connection, name: str, *given: Any) -> dict[str, Any]:
+    marks = ", ".join(["%s"] * len(given))
+    [row] = connection.execute(f"SELECT * FROM pgrecall.{name}({marks})", given).fetchall()
+    return row
+
+
+def archived(mine: Owner) -> list[UUID]:
+    return mine.sql(
+        "SELECT id FROM pgrecall.agent_memories "
+        "WHERE agent_id = :agent AND status = 'archived' ORDER BY id"
+    )
+
+
+@pytest.mark.parametrize("name", ["count_garbage", "begin_garbage_run", "collect_garbage"])
+def test_the_defaults_are_those_of_the_policy(connection: Connection, name: str) -> None:
+    query = "SELECT pg_get_function_arguments(oid) AS a FROM pg_proc WHERE proname = %s"
+    [row] = connection.execute(query, [name]).fetchall()
+
+    found = dict(re.findall(r"(\w+) [a-z ]+ DEFAULT ([^,]+)", row["a"]))
+    policy = GarbagePolicy()
+    assert {limit: float(found[limit]) for limit in OFF if limit != "max_live"} == {
+        limit: getattr(policy, limit) for limit in OFF if limit != "max_live"
+    }
+    assert (found["max_live"][:4], found.get("dry_run", "false")) == ("NULL", "false")
+
+
+def test_a_batch_goes_on_after_the_id_given(mine: Owner, connection: Connection) -> None:
+    ids = sorted(mine.add_many(several(5)))
+    run = call(connection, "begin_garbage_run", mine.name)["begin_garbage_run"]
+
+    batch = call(connection, "collect_garbage_batch", mine.name, run, ids[1], 2)
+
+    done = {"scanned": 2, "archived": 2, "deleted": 0, "swept": 0}
+    assert batch == done | {"last_id": ids[3], "more": True}
+    assert archived(mine) == ids[2:4]
+    ended = call(connection, "end_garbage_run", mine.name, run)
+    assert (ended["archived"], ended["finished"]) == (2, True)
+
+
+def test_a_memory_under_the_lowest_id_is_looked_at_once(
+    mine: Owner, connection: Connection
+) -> None:
+    ids = [mine.add(garbage(f"m{n}", id=UUID(int=n), trust=0.15)) for n in range(3)]
+
+    told = collect(connection, agent=mine.name, batch_size=1)
+
+    assert (told["scanned"], told["archived"], archived(mine)) == (3, 3, ids)
+
+
+@pytest.mark.parametrize("whose", ["unknown", "another's", "none"])
+def test_a_batch_belongs_to_a_run_of_the_owner_or_of_all(
+    mine: Owner, connection: Connection, whose: str
+) -> None:
+    mine.add_many(several(1))
+    [others] = call(connection, "begin_garbage_run", mine.other.name).values()
+    run = {"unknown": uuid4(), "another's": others, "none": None}[whose]
+
+    with pytest.raises(psycopg.errors.InvalidParameterValue, match="begin_garbage_run"):
+        call(connection, "collect_garbage_batch", mine.name, run)
+
+    assert archived(mine) == []
+    [of_all] = call(connection, "begin_garbage_run").values()
+    assert call(connection, "collect_garbage_batch", mine.name, of_all)["archived"] == 1
+
+
+def test_the_procedure_without_an_agent_goes_through_all_of_them(
+    alone: Owner, engine: Engine, database_url: str
+) -> None:
+    for owner in ("b", "a", "*"):
+        alone.repo.add_many(owner, several(3))
+    alone.repo.teams.add_many("red", several(2, 0.05))
+    leave_behind(Owner(engine, "gone"), uuid4())
+
+    with psycopg.connect(database_url, autocommit=True, row_factory=dict_row) as connection:
+        told = collect(connection, batch_size=2)
+
+    assert told == {"scanned": 11, "archived": 9, "deleted": 2, "swept": 4}
+    [logged] = runs(engine)
+    assert (logged["agent_id"], logged["scanned"], logged["finished"]) == ("", 11, True)
+
+
+def test_the_procedure_logs_its_run_and_names_the_sessions_user(
+    mine: Owner, connection: Connection
+) -> None:
+    ids = mine.add_many(several(4))
+    limits = {"min_trust_threshold": 0.3, "delete_threshold": 0.02}
+    limits |= {"max_age_hours": 10.0, "max_live": 3}
+
+    told = collect(connection, agent=mine.name, policy="p", **limits)
+
+    [logged] = [row for row in runs(mine.bind) if row["agent_id"] == mine.name]  # type: ignore[arg-type]
+    assert all(logged.pop(name) for name in ("id", "started_at", "seconds"))
+    assert logged == {"agent_id": mine.name, "policy": "p", "finished": True, **limits, **told}
+    assert [mine.history(ids[0])[-1].actor] == mine.sql("SELECT session_user::text")
+
+
+def test_the_procedure_refuses_to_run_inside_a_transaction(
+    mine: Owner, connection: Connection
+) -> None:
+    mine.add_many(several(2))
+
+    refusal = psycopg.errors.InvalidTransactionTermination
+    with pytest.raises(refusal), connection.transaction():
+        collect(connection, agent=mine.name)
+
+    assert (archived(mine), mine.rows("gc_runs")) == ([], [])
+
+
+@contextmanager
+def held(url: str, mine: Owner, memory_id: UUID) -> Iterator[None]:
+    """Keeps a memory locked, as a writer in a transaction would."""
+    with psycopg.connect(url) as rival:
+        one = "WHERE agent_id = %s AND id = %s FOR UPDATE"
+        rival.execute(f"SELECT FROM pgrecall.agent_memories {one}", (mine.name, memory_id))
+        yield
+        rival.rollback()
+
+
+def stopped_when_it_waits(url: str, **options: Any) -> BaseException | None:
+    """Starts a collection that will meet a lock, stops it there, and returns how it ended."""
+    with (
+        psycopg.connect(url, autocommit=True, row_factory=dict_row) as running,
+        psycopg.connect(url, autocommit=True) as watching,
+        ThreadPoolExecutor() as threads,
+    ):
+        pid = running.info.backend_pid
+        waits = "SELECT FROM pg_stat_activity WHERE pid = %s AND wait_event_type = 'Lock'"
+        run: Future[dict[str, Any]] = threads.submit(collect, running, **options)
+        deadline = time.monotonic() + 20
+        while not run.done() and time.monotonic() < deadline:
+            if watching.execute(waits, (pid,)).rowcount:
+                break
+        watching.execute("SELECT pg_terminate_backend(%s)", (pid,))
+        return run.exception(timeout=20)
+
+
+@pytest.mark.parametrize(
+    ("trust", "cap", "done"), [(0.15, None, 6), (0.3, 1, 4)], ids=["by rule", "at the cap"]
+)
+def test_a_run_that_is_stopped_keeps_and_has_logged_the_batches_it_did(
+    shared_url: str, mine: Owner, connection: Connection, trust: float, cap: int | None, done: int
+) -> None:
+    ids = sorted(mine.add_many(several(9, trust)))
+
+    with held(shared_url, mine, ids[done]):
+        options: dict[str, Any] = {"agent": mine.name, "batch_size": 2, "max_live": cap}
+        stopped = stopped_when_it_waits(shared_url, **options)
+
+    assert isinstance(stopped, psycopg.OperationalError)
+    assert archived(mine) == ids[:done]
+    log = "SELECT archived, finished FROM pgrecall.gc_runs WHERE agent_id = :agent"
+    assert mine.sql(log) == [(done, False)]
+    left = 9 - done - (cap or 0)
+    assert collect(connection, agent=mine.name, max_live=cap)["archived"] == left
+
+
+def test_two_runs_at_once_do_the_work_once(
+    shared_url: str, mine: Owner, connection: Connection
+) -> None:
+    trusts = (0.05, 0.15, 0.5, 0.6)
+    mine.add_many([garbage(f"m{n}", trust=trusts[n % 4]) for n in range(80)])
+
+    def collected(_: int) -> dict[str, Any]:
+        with psycopg.connect(shared_url, autocommit=True, row_factory=dict_row) as apart:
+            return collect(apart, agent=mine.name, batch_size=7, max_live=24)
+
+    with ThreadPoolExecutor() as threads:
+        told = list(threads.map(collected, range(3)))
+
+    query = "SELECT event_type, memory_id FROM pgrecall.memory_events WHERE agent_id = :agent"
+    events = [row for row in mine.sql(query) if row[0] != "initial"]
+    assert Counter(kind for kind, _ in events) == {"deleted": 20, "archived": 20 + 16}
+    assert len(set(events)) == len(events)
+    assert sum(run["deleted"] for run in told) == 20
+    assert sum(run["archived"] for run in told) == 36
+    assert mine.count() == 24

@@ -1,7 +1,9 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 from uuid import UUID
 
 import psycopg
@@ -10,9 +12,10 @@ from sqlalchemy import Engine, NullPool, create_engine
 from sqlalchemy.ext.asyncio import create_async_engine
 
 from pgrecall import AsyncMemoryRepository, MemoryRepository, NewMemory
-from pgrecall.errors import DatabaseConflict
+from pgrecall.errors import DatabaseConflict, InputError
 from tests.integration.support import NORTH, sql
 
+REPEATABLE: Any = {"isolation_level": "REPEATABLE READ"}
 LOCK = "UPDATE pgrecall.agent_memories SET importance = 0.9"
 
 
@@ -49,71 +52,78 @@ def memory_id(repo: MemoryRepository) -> UUID:
 @pytest.fixture
 def strict(database_url: str) -> Engine:
     """Meets a serialization failure when a row it waited for has changed."""
-    return create_engine(database_url, poolclass=NullPool, isolation_level="REPEATABLE READ")
+    return create_engine(database_url, poolclass=NullPool).execution_options(**REPEATABLE)
+
+
+Meet = Callable[[Callable[[], Any]], Any]
+
+
+@pytest.fixture
+def meet(engine: Engine, memory_id: UUID) -> Iterator[Meet]:
+    """Has a call wait for a rival that changes the memory and commits."""
+
+    def met(call: Callable[[], Any]) -> Any:
+        with engine.begin() as rival:
+            rival.exec_driver_sql(LOCK)
+            waiting = thread.submit(call)
+            _wait_until_somebody_waits(engine)
+        return waiting.result()
+
+    with ThreadPoolExecutor(1) as thread:
+        yield met
 
 
 def test_a_call_on_an_engine_is_repeated_after_a_serialization_failure(
-    engine: Engine, strict: Engine, memory_id: UUID
+    strict: Engine, memory_id: UUID, meet: Meet
 ) -> None:
     embedder = CountingEmbedder()
     repo = MemoryRepository(strict, embedder=embedder)
 
-    with ThreadPoolExecutor(1) as thread:
-        with engine.begin() as rival:
-            rival.exec_driver_sql(LOCK)
-            updating = thread.submit(repo.update, "agent", memory_id, content="new")
-            _wait_until_somebody_waits(engine)
-        changed = updating.result()
+    changed = meet(lambda: repo.update("agent", memory_id, content="new"))
 
     assert (changed.content, changed.importance) == ("new", 0.9)
     assert embedder.asked == 1
 
 
 def test_a_repeated_call_has_all_that_an_iterator_gave(
-    engine: Engine, strict: Engine, memory_id: UUID
+    strict: Engine, memory_id: UUID, meet: Meet
 ) -> None:
     repo = MemoryRepository(strict)
 
-    with ThreadPoolExecutor(1) as thread:
-        with engine.begin() as rival:
-            rival.exec_driver_sql(LOCK)
-            forgetting = thread.submit(repo.invalidate, "agent", (one for one in [memory_id]))
-            _wait_until_somebody_waits(engine)
-        assert forgetting.result() == 1
-
+    assert meet(lambda: repo.invalidate("agent", (one for one in [memory_id]))) == 1
     assert repo.count("agent") == 0
 
 
 def test_a_repeated_call_that_is_awaited_has_it_too(
-    database_url: str, engine: Engine, memory_id: UUID
+    database_url: str, memory_id: UUID, meet: Meet
 ) -> None:
     async def forget() -> int:
-        strict = create_async_engine(
-            database_url, poolclass=NullPool, isolation_level="REPEATABLE READ"
-        )
+        strict = create_async_engine(database_url, poolclass=NullPool)
+        strict = strict.execution_options(**REPEATABLE)
         return await AsyncMemoryRepository(strict).invalidate("agent", iter([memory_id]))
 
-    with ThreadPoolExecutor(1) as thread:
-        with engine.begin() as rival:
-            rival.exec_driver_sql(LOCK)
-            forgetting = thread.submit(asyncio.run, forget())
-            _wait_until_somebody_waits(engine)
-        assert forgetting.result() == 1
+    assert meet(lambda: asyncio.run(forget())) == 1
 
 
 def test_a_conflict_in_the_callers_transaction_is_the_callers_to_repeat(
-    engine: Engine, strict: Engine, memory_id: UUID
+    strict: Engine, memory_id: UUID, meet: Meet
 ) -> None:
     def update() -> None:
         with strict.begin() as connection:
             MemoryRepository(connection).update("agent", memory_id, importance=0.1)
 
-    with ThreadPoolExecutor(1) as thread:
-        with engine.begin() as rival:
-            rival.exec_driver_sql(LOCK)
-            updating = thread.submit(update)
-            _wait_until_somebody_waits(engine)
-        with pytest.raises(DatabaseConflict, match="may succeed when repeated") as caught:
-            updating.result()
+    with pytest.raises(DatabaseConflict, match="may succeed when repeated") as caught:
+        meet(update)
 
     assert isinstance(getattr(caught.value.__cause__, "orig", None), psycopg.Error)
+
+
+def test_near_duplicates_are_not_looked_for_where_rivals_cannot_be_seen(
+    strict: Engine, memory_id: UUID
+) -> None:
+    repo = MemoryRepository(strict)
+
+    with pytest.raises(InputError, match="REPEATABLE READ"):
+        repo.add("agent", NewMemory("tea", embedding=NORTH), near_duplicates=0.92)
+
+    assert repo.count("agent") == 1

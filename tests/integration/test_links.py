@@ -1,3 +1,5 @@
+"""Links between memories, and searches that follow them."""
+
 from __future__ import annotations
 
 import random
@@ -10,198 +12,143 @@ import pytest
 from sqlalchemy import Engine, create_engine
 
 from pgrecall import MemoryRepository, NewMemory, ScoredMemory
-from pgrecall.errors import InputError, MemoryNotFound
+from pgrecall.errors import MemoryNotFound
 from pgrecall.label import Label
 from pgrecall.link import Link
 from tests.conftest import DIMENSIONS, new_database
-from tests.integration.support import NORTH, NOW, at, before, contents, sql
-from tests.integration.test_plans import Plan, custom_plan, generic_plan, nodes, plans, scans
+from tests.integration.owner import Owner
+from tests.integration.support import NORTH, NOW, at, before
+from tests.integration.test_plans import custom_plan, generic_plan, nodes, plans, scans
 
 HOSTILE = ["'; DROP TABLE pgrecall.memory_links; --", "%s :name $1 {}", "Ω" * 200, " \t\n", "🙂"]
 SHOWN: dict[str, Any] = {"as_of": NOW, "touch": False}
 """At one moment, so that scores of two searches are the same."""
 
-Edges = list[tuple[UUID, UUID]]
+
+@pytest.fixture
+def mine(shared_engine: Engine, agent: str) -> Owner:
+    return Owner(shared_engine, agent)
 
 
-def test_a_link_is_seen_from_both_ends(either: MemoryRepository) -> None:
-    one, other = some(either, "agent", 2)
-
-    either.link("agent", one, other, "causes", weight=0.4)
-
-    expected = [Link(source_id=one, target_id=other, kind="causes", weight=0.4)]
-    assert either.links("agent", one) == either.links("agent", other) == expected
-
-
-def test_links_come_strongest_first(shared_repo: MemoryRepository, agent: str) -> None:
-    ids = some(shared_repo, agent, 4)
-    for target, weight in zip(ids[1:], (0.2, 1.0, 0.6), strict=True):
-        shared_repo.link(agent, ids[0], target, weight=weight)
-    shared_repo.link(agent, ids[2], ids[0], weight=0.8)
-
-    found = shared_repo.links(agent, ids[0])
-
-    assert [link.weight for link in found] == [1.0, 0.8, 0.6, 0.2]
-    assert [link.kind for link in found] == ["related"] * 4
+def named(owner: Owner, names: str) -> dict[str, UUID]:
+    """One memory for each letter, each a little less like the query than the one before."""
+    return {
+        name: owner.add(NewMemory(name, embedding=at(8 * n), created_at=before(1)))
+        for n, name in enumerate(names)
+    }
 
 
-def test_a_link_made_again_takes_the_new_weight(either: MemoryRepository) -> None:
-    one, other = some(either, "agent", 2)
-    either.link("agent", one, other, "causes", weight=0.4)
+def linked(owner: Owner, names: str, *pairs: str, **more: Any) -> dict[str, UUID]:
+    ids = named(owner, names)
+    for pair in pairs:
+        owner.link(ids[pair[0]], ids[pair[1]], **more)
+    return ids
 
-    either.link("agent", one, other, "causes", weight=0.9, actor="ines")
 
-    [link] = either.links("agent", one)
-    assert link.weight == 0.9
-    told = either.history("agent", one)[-1]
+def steps(hits: list[ScoredMemory]) -> list[tuple[str, int]]:
+    return [(hit.memory.content, hit.steps) for hit in hits]
+
+
+def test_a_link_is_seen_from_both_ends_and_takes_a_new_weight(mine: Owner) -> None:
+    one, other = named(mine, "ab").values()
+
+    for weight in (0.4, 0.9):
+        mine.link(one, other, "causes", weight=weight, actor="ines")
+        expected = [Link(source_id=one, target_id=other, kind="causes", weight=weight)]
+        assert mine.links(one) == mine.links(other) == expected
+
+    told = mine.history(one)[-1]
     target = {"target_id": str(other), "kind": "causes"}
-    assert told.old_values == {**target, "weight": 0.4}
-    assert told.new_values == {**target, "weight": 0.9}
+    assert (told.old_values, told.new_values) == (
+        target | {"weight": 0.4},
+        target | {"weight": 0.9},
+    )
     assert (told.event_type, told.actor) == ("linked", "ines")
 
 
-def test_links_differ_by_direction_and_kind(shared_repo: MemoryRepository, agent: str) -> None:
-    one, other = some(shared_repo, agent, 2)
+def test_links_come_strongest_first(mine: Owner) -> None:
+    ids = list(named(mine, "abcd").values())
+    for target, weight in zip(ids[1:], (0.2, 1.0, 0.6), strict=True):
+        mine.link(ids[0], target, weight=weight)
+    mine.link(ids[2], ids[0], weight=0.8)
+
+    found = mine.links(ids[0])
+
+    assert [link.weight for link in found] == [1.0, 0.8, 0.6, 0.2]
+    assert {link.kind for link in found} == {"related"}
+
+
+def test_links_differ_by_direction_and_kind(mine: Owner) -> None:
+    one, other = named(mine, "ab").values()
     for source, target, kind in ((one, other, "a"), (other, one, "a"), (one, other, "b")):
-        shared_repo.link(agent, source, target, kind)
+        mine.link(source, target, kind, weight=0.25)
 
-    assert shared_repo.unlink(agent, one, other, "a") is True
-    assert shared_repo.unlink(agent, one, other, "a") is False
+    assert mine.unlink(one, other, "a", actor="ines") is True
+    assert mine.unlink(one, other, "a") is False
 
-    left = {(link.source_id, link.target_id, link.kind) for link in shared_repo.links(agent, one)}
+    left = {(link.source_id, link.target_id, link.kind) for link in mine.links(one)}
     assert left == {(other, one, "a"), (one, other, "b")}
+    told = mine.event(one, "unlinked")
+    assert (told.old_values["weight"], told.actor) == (0.25, "ines")
 
 
-def test_an_unlinking_is_told(either: MemoryRepository) -> None:
-    one, other = some(either, "agent", 2)
-    either.link("agent", one, other, weight=0.25)
-
-    either.unlink("agent", one, other, actor="ines")
-    either.unlink("agent", one, other)
-
-    told = [event for event in either.history("agent", one) if event.event_type == "unlinked"]
-    assert [(event.old_values["weight"], event.actor) for event in told] == [(0.25, "ines")]
-
-
-def test_a_memory_is_not_linked_to_itself(shared_repo: MemoryRepository, agent: str) -> None:
-    [one] = some(shared_repo, agent, 1)
-
-    with pytest.raises(InputError):
-        shared_repo.link(agent, one, one)
-    with pytest.raises(InputError):
-        shared_repo.link(agent, one, UUID(int=one.int))
-
-    assert shared_repo.links(agent, one) == []
-
-
-def test_links_lead_to_memories_of_the_same_owner(
-    shared_repo: MemoryRepository, agent: str
-) -> None:
-    [one] = some(shared_repo, agent, 1)
-    [others] = some(shared_repo, f"{agent} too", 1)
-    [of_team] = some(shared_repo.teams, agent, 1)
+def test_links_lead_to_memories_of_the_same_owner(mine: Owner) -> None:
+    [one], [others], [of_team] = (named(of, "a").values() for of in (mine, mine.other, mine.team))
 
     for unknown in (uuid4(), others, of_team):
-        with pytest.raises(MemoryNotFound, match=str(unknown)):
-            shared_repo.link(agent, one, unknown)
-        with pytest.raises(MemoryNotFound, match=str(unknown)):
-            shared_repo.link(agent, unknown, one)
-        assert shared_repo.unlink(agent, one, unknown) is False
+        for ends in ((one, unknown), (unknown, one)):
+            with pytest.raises(MemoryNotFound, match=str(unknown)):
+                mine.link(*ends)
+        assert mine.unlink(one, unknown) is False
 
-    assert shared_repo.links(agent, one) == []
-    assert len(shared_repo.history(agent, one)) == 1
+    assert (mine.links(one), mine.kinds(one)) == ([], ["initial"])
 
 
-@pytest.mark.parametrize(
-    "bad",
-    [
-        *({"kind": ""}, {"kind": "x" * 201}, {"kind": None}, {"kind": "nul \0"}),
-        *({"weight": 1.1}, {"weight": -0.1}, {"weight": None}, {"weight": float("nan")}),
-        *({"weight": "1"}, {"target_id": "text"}, {"target_id": None}, {"actor": ""}),
-    ],
-    ids=lambda one: f"{one!a:.40}",
-)
-def test_a_link_that_cannot_be_stored_is_refused(
-    shared_repo: MemoryRepository, agent: str, bad: dict[str, Any]
-) -> None:
-    one, other = some(shared_repo, agent, 2)
+def test_agents_and_teams_have_links_of_their_own(mine: Owner) -> None:
+    ids = linked(mine, "ab", "ab")
+    theirs = linked(mine.team, "ab", "ab")
 
-    with pytest.raises(InputError):
-        shared_repo.link(agent, **{"source_id": one, "target_id": other, **bad})
-
-    assert shared_repo.links(agent, one) == []
+    assert [link.source_id for link in mine.links(ids["b"])] == [ids["a"]]
+    assert [link.source_id for link in mine.team.links(theirs["b"])] == [theirs["a"]]
+    assert mine.other.links(ids["a"]) == mine.links(theirs["a"]) == []
 
 
-@pytest.mark.parametrize("kind", HOSTILE, ids=lambda text: f"{text!a:.20}")
-def test_kinds_are_stored_verbatim(shared_repo: MemoryRepository, agent: str, kind: str) -> None:
-    one, other = some(shared_repo, agent, 2)
+def test_kinds_are_stored_verbatim(mine: Owner) -> None:
+    one, other = named(mine, "ab").values()
+    for kind in HOSTILE:
+        mine.link(one, other, kind)
 
-    shared_repo.link(agent, one, other, kind)
-
-    assert [link.kind for link in shared_repo.links(agent, one)] == [kind]
-    assert shared_repo.unlink(agent, one, other, kind[:-1] or "x") is False
-    assert shared_repo.unlink(agent, one, other, kind) is True
-
-
-def test_agents_and_teams_have_links_of_their_own(
-    shared_repo: MemoryRepository, agent: str
-) -> None:
-    mine, theirs = some(shared_repo, agent, 2), some(shared_repo.teams, agent, 2)
-    shared_repo.link(agent, mine[0], mine[1])
-    shared_repo.teams.link(agent, theirs[0], theirs[1])
-
-    assert [link.source_id for link in shared_repo.links(agent, mine[1])] == [mine[0]]
-    assert [link.source_id for link in shared_repo.teams.links(agent, theirs[1])] == [theirs[0]]
-    assert shared_repo.links(f"{agent} too", mine[0]) == []
+        assert [link.kind for link in mine.links(one)] == [kind]
+        assert mine.unlink(one, other, kind[:-1] or "x") is False
+        assert mine.unlink(one, other, kind) is True
 
 
-def test_neighbours_of_the_hits_come_with_the_score_they_have(either: MemoryRepository) -> None:
+# Searches that expand
+
+
+def test_neighbours_of_the_hits_come_with_the_score_they_have(mine: Owner) -> None:
     """The best two are a and b; of the others d and f are linked to them."""
-    ids = named(either, "agent", "abcdef")
-    for source, target in (("a", "d"), ("f", "b"), ("d", "e"), ("a", "b")):
-        either.link("agent", ids[source], ids[target], weight=0.1)
-    independent = {hit.memory.content: hit.score for hit in either.search("agent", NORTH, **SHOWN)}
+    ids = linked(mine, "abcdef", "ad", "fb", "de", "ab", weight=0.1)
+    independent = {hit.memory.content: hit.score for hit in mine.search(NORTH, **SHOWN)}
 
-    hits = either.search("agent", NORTH, k=2, expand=1, **SHOWN)
+    hits = mine.search(NORTH, k=2, expand=1, **SHOWN)
+    further = mine.search(NORTH, k=2, expand=2, **SHOWN)
 
-    assert [(hit.memory.content, hit.steps) for hit in hits] == [
-        *(("a", 0), ("b", 0), ("d", 1), ("f", 1))
-    ]
+    assert steps(hits) == [("a", 0), ("b", 0), ("d", 1), ("f", 1)]
     assert [hit.score for hit in hits] == [independent[text] for text in "abdf"]
+    assert ["steps" in hit.record() for hit in hits] == [False, False, True, True]
+    mine.unlink(ids["f"], ids["b"])
+    assert steps(further) == [("a", 0), ("b", 0), ("d", 1), ("e", 2)]
 
 
-def test_two_steps_reach_what_is_linked_to_the_neighbours(either: MemoryRepository) -> None:
-    ids = named(either, "agent", "abcdef")
-    for source, target in (("a", "d"), ("e", "d"), ("e", "f")):
-        either.link("agent", ids[source], ids[target])
-
-    found = {
-        steps: [
-            (hit.memory.content, hit.steps)
-            for hit in either.search("agent", NORTH, k=2, expand=steps, **SHOWN)
-        ]
-        for steps in (0, 1, 2)
-    }
-
-    assert found[0] == [("a", 0), ("b", 0)]
-    assert found[1] == [*found[0], ("d", 1)]
-    assert found[2] == [*found[0], ("d", 1), ("e", 2)]
-
-
-def test_a_cycle_brings_each_memory_once_by_its_shortest_way(
-    shared_repo: MemoryRepository, agent: str
-) -> None:
-    ids = named(shared_repo, agent, "abcd")
-    for pair in ("ab", "bc", "ca", "cb", "cd", "da", "dc"):
-        shared_repo.link(agent, ids[pair[0]], ids[pair[1]])
-        shared_repo.link(agent, ids[pair[0]], ids[pair[1]], "another")
-
-    hits = shared_repo.search(agent, NORTH, k=1, expand=2, **SHOWN)
-    alone = shared_repo.search(agent, NORTH, k=4, expand=2, **SHOWN)
+def test_a_cycle_brings_each_memory_once_by_its_shortest_way(mine: Owner) -> None:
+    ids = linked(mine, "abcd", "ab", "bc", "ca", "cb", "cd", "da", "dc")
+    mine.link(ids["a"], ids["b"], "another")
 
     # Of three neighbours at one step only the best is brought along: k is 1.
-    assert [(hit.memory.content, hit.steps) for hit in hits] == [("a", 0), ("b", 1)]
-    assert [(hit.memory.content, hit.steps) for hit in alone] == [(text, 0) for text in "abcd"]
+    assert steps(mine.search(NORTH, k=1, expand=2, **SHOWN)) == [("a", 0), ("b", 1)]
+    alone = mine.search(NORTH, k=4, expand=2, **SHOWN)
+    assert steps(alone) == [(text, 0) for text in "abcd"]
 
 
 FILTERED: dict[str, dict[str, Any]] = {
@@ -225,27 +172,22 @@ FILTERED: dict[str, dict[str, Any]] = {
 class Web:
     """Sixty memories of all kinds, linked at random, and as many of a team."""
 
-    agent, team = "spider", "spiders"
-
-    def __init__(self, repo: MemoryRepository, engine: Engine) -> None:
-        self.repo = repo
+    def __init__(self, engine: Engine) -> None:
         around = random.Random(23)
-        self.edges: Edges = []
-        for owner, of_owner in ((self.agent, repo), (self.team, repo.teams)):
-            ids = of_owner.add_many(owner, [self._memory(around, n) for n in range(60)])
+        self.mine = Owner(engine, "spider")
+        self.edges: list[tuple[UUID, UUID]] = []
+        for owner in (self.mine, Owner(engine, "spiders", is_team=True)):
+            ids = owner.add_many([self._memory(around, n) for n in range(60)])
             for n, memory_id in enumerate(ids):
                 if n % 3 == 0:
                     kind: Any = around.choice(["tag", "keyword"])
-                    of_owner.label(owner, memory_id, Label("x", kind))
-            of_owner.invalidate(owner, ids[5::9])
-            sql(
-                engine,
-                "UPDATE pgrecall.agent_memories SET status = 'archived' WHERE id = ANY(:ids)",
-                ids=[UUID(int=one.int) for one in ids[4::10]],
-            )
+                    owner.label(memory_id, Label("x", kind))
+            owner.invalidate(ids[5::9])
+            for memory_id in ids[4::10]:
+                owner.put(memory_id, status="archived")
             for _ in range(90):
                 source, target = around.sample(ids, 2)
-                of_owner.link(owner, source, target, around.choice("abc"), weight=around.random())
+                owner.link(source, target, around.choice("abc"), weight=around.random())
                 self.edges.append((UUID(int=source.int), UUID(int=target.int)))
 
     @staticmethod
@@ -266,7 +208,7 @@ class Web:
 
     def expected(self, k: int, steps: int, **arguments: Any) -> list[tuple[UUID, int, float]]:
         """From a search that returns all, and the links by hand."""
-        every = self.repo.search(self.agent, k=1_000, **arguments)
+        every = self.mine.search(k=1_000, **arguments)
         distance: dict[UUID, int] = {hit.memory.id: 0 for hit in every[:k]}
         for step in range(1, steps + 1):
             reached = [one for one, far in distance.items() if far == step - 1]
@@ -275,166 +217,79 @@ class Web:
                     if near in reached:
                         distance.setdefault(far_end, step)
         brought = [hit for hit in every[k:] if hit.memory.id in distance][:k]
-        return [
-            (hit.memory.id, distance[hit.memory.id], hit.score) for hit in [*every[:k], *brought]
-        ]
+        hits = [*every[:k], *brought]
+        return [(hit.memory.id, distance[hit.memory.id], hit.score) for hit in hits]
 
 
 @pytest.fixture(scope="module")
 def web(server_url: str, template: str) -> Iterator[Web]:
     with new_database(server_url, template) as url:
         engine = create_engine(url)
-        yield Web(MemoryRepository(engine), engine)
+        yield Web(engine)
         engine.dispose()
 
 
-@pytest.mark.parametrize("arguments", FILTERED.values(), ids=FILTERED)
-@pytest.mark.parametrize("teams", [[], ["spiders"]], ids=["own", "teams"])
-@pytest.mark.parametrize(("steps", "k"), [(1, 3), (1, 20), (2, 5)])
+@pytest.mark.parametrize(("further", "k"), [(0, 3), (1, 3), (1, 20), (2, 5)])
 def test_neighbours_pass_what_hits_pass_and_are_ranked_as_they_are(
-    web: Web, arguments: dict[str, Any], teams: list[str], steps: int, k: int
+    web: Web, further: int, k: int
 ) -> None:
-    asked: dict[str, Any] = {"embedding": NORTH, "teams": teams, **SHOWN, **arguments}
-    expected = web.expected(k, steps, **asked)
+    brought = set()
+    conditions = {"where": {"where": web.mine.repo.memories.c.importance > 0.4}, **FILTERED}
+    for name, arguments in conditions.items():
+        teams = [] if further == 0 else ["spiders"]
+        asked: dict[str, Any] = {"embedding": NORTH, "teams": teams, **SHOWN, **arguments}
 
-    hits = web.repo.search(web.agent, k=k, expand=steps, **asked)
+        hits = web.mine.search(k=k, expand=further, **asked)
 
-    assert told(hits) == expected
-    assert len(hits) <= 2 * k
-
-
-@pytest.mark.parametrize("expand", [1, 2])
-def test_the_web_has_neighbours_to_find(web: Web, expand: int) -> None:
-    """The test of the tests: without this, nothing above might have been brought along."""
-    for teams in ([], [web.team]):
-        hits = web.repo.search(web.agent, NORTH, k=5, expand=expand, teams=teams, **SHOWN)
-
-        assert {hit.steps for hit in hits} >= {0, expand}
-        assert len({hit.memory.id for hit in hits}) == len(hits)
-    assert {hit.memory.team_id for hit in hits if hit.steps} == {None, web.team}
+        told = [(hit.memory.id, hit.steps, hit.score) for hit in hits]
+        assert told == web.expected(k, further, **asked), name
+        brought |= {(hit.steps, hit.memory.team_id) for hit in hits}
+    # Without these, nothing above might have been brought along.
+    assert {step for step, _ in brought} == set(range(further + 1))
+    assert {team for step, team in brought if step} == ({None, "spiders"} if further else set())
 
 
-def test_where_narrows_neighbours_too(web: Web) -> None:
-    where = web.repo.memories.c.importance > 0.4
-    expected = web.expected(4, 2, embedding=NORTH, where=where, teams=[web.team], **SHOWN)
+def test_a_search_of_a_team_expands_along_its_links(mine: Owner) -> None:
+    linked(mine, "abc", "ab")
+    linked(mine.team, "abc", "ac")
 
-    hits = web.repo.search(web.agent, NORTH, k=4, expand=2, where=where, teams=[web.team], **SHOWN)
-
-    assert told(hits) == expected
-    assert any(hit.steps for hit in hits)
+    assert steps(mine.team.search(NORTH, k=1, expand=1, **SHOWN)) == [("a", 0), ("c", 1)]
 
 
-def test_a_search_of_a_team_expands_along_its_links(
-    shared_repo: MemoryRepository, agent: str
-) -> None:
-    mine, theirs = named(shared_repo, agent, "abc"), named(shared_repo.teams, agent, "abc")
-    shared_repo.link(agent, mine["a"], mine["b"])
-    shared_repo.teams.link(agent, theirs["a"], theirs["c"])
-
-    hits = shared_repo.teams.search(agent, NORTH, k=1, expand=1, **SHOWN)
-
-    assert [(hit.memory.id, hit.steps) for hit in hits] == [(theirs["a"], 0), (theirs["c"], 1)]
-
-
-def test_links_of_another_owner_are_not_followed(
-    shared_repo: MemoryRepository, shared_engine: Engine, agent: str
-) -> None:
-    ids = named(shared_repo, agent, "ab")
-    sql(
-        shared_engine,
-        "INSERT INTO pgrecall.memory_links (agent_id, source_id, target_id, kind) "
-        "VALUES (:owner, :source, :target, 'x')",
-        owner=f"{agent} too",
-        source=UUID(int=ids["a"].int),
-        target=UUID(int=ids["b"].int),
+def test_links_of_another_owner_and_to_what_is_gone_lead_nowhere(mine: Owner) -> None:
+    ids = linked(mine, "abc", "ac")
+    values = "(:owner, :source, :target, 'x')"
+    columns = "(agent_id, source_id, target_id, kind)"
+    mine.sql(
+        f"INSERT INTO pgrecall.memory_links {columns} VALUES {values}",
+        owner=mine.other.name,
+        source=ids["a"],
+        target=ids["b"],
     )
+    mine.sql("DELETE FROM pgrecall.agent_memories WHERE agent_id = :agent AND content = 'c'")
 
-    assert contents(shared_repo.search(agent, NORTH, k=1, expand=2, **SHOWN)) == ["a"]
-
-
-def test_a_link_to_what_is_gone_leads_nowhere(
-    shared_repo: MemoryRepository, shared_engine: Engine, agent: str
-) -> None:
-    ids = named(shared_repo, agent, "ab")
-    shared_repo.link(agent, ids["a"], ids["b"])
-    sql(
-        shared_engine,
-        "DELETE FROM pgrecall.agent_memories WHERE agent_id = :agent AND content = 'b'",
-        agent=agent,
-    )
-
-    assert contents(shared_repo.search(agent, NORTH, k=1, expand=2, **SHOWN)) == ["a"]
+    assert steps(mine.search(NORTH, k=1, expand=2, **SHOWN)) == [("a", 0)]
+    assert mine.other.search(NORTH, expand=2) == []
 
 
-def test_neighbours_are_retrieved_too(either: MemoryRepository) -> None:
-    ids = named(either, "agent", "abcd")
-    either.link("agent", ids["a"], ids["c"])
+def test_neighbours_are_retrieved_too_and_counted_as_their_owners(mine: Owner) -> None:
+    for owner in (mine, mine.team):
+        linked(owner, "abcd", "ac")
 
-    either.search("agent", NORTH, k=1, expand=1, touch=False)
-    either.search("agent", NORTH, k=1, expand=1)
-    [hit, neighbour] = either.search("agent", NORTH, k=1, expand=1)
+    mine.search(NORTH, k=2, expand=1, teams=[mine.name], touch=False)
+    found = mine.search(NORTH, k=2, expand=1, teams=[mine.name])
 
-    assert (hit.memory.content, neighbour.memory.content) == ("a", "c")
-    counts = {
-        hit.memory.content: hit.memory.retrieval_count for hit in either.search("agent", NORTH)
-    }
-    assert counts == {"a": 2, "b": 0, "c": 2, "d": 0}
+    assert sorted(steps(found)) == [("a", 0), ("a", 0), ("c", 1), ("c", 1)]
+    for owner in (mine, mine.team):
+        hits = owner.search(NORTH, touch=False)
+        counts = {hit.memory.content: hit.memory.retrieval_count for hit in hits}
+        assert counts == {"a": 1, "b": 0, "c": 1, "d": 0}
 
-
-def test_neighbours_of_teams_are_counted_as_theirs(
-    shared_repo: MemoryRepository, agent: str
-) -> None:
-    team = f"{agent} red"
-    ids = named(shared_repo.teams, team, "ab")
-    shared_repo.teams.link(team, ids["a"], ids["b"])
-
-    found = shared_repo.search(agent, NORTH, k=1, expand=1, teams=[team])
-
-    assert [hit.steps for hit in found] == [0, 1]
-    counted = [shared_repo.teams.get(team, memory_id) for memory_id in ids.values()]
-    assert [memory.retrieval_count for memory in counted if memory is not None] == [1, 1]
-
-
-@pytest.mark.parametrize("k", [3, 100])
-def test_expanding_by_nothing_is_a_search_as_ever(web: Web, k: int) -> None:
-    asked: dict[str, Any] = {"k": k, "teams": [web.team], **SHOWN}
-
-    hits = web.repo.search(web.agent, NORTH, expand=0, **asked)
-
-    assert hits == web.repo.search(web.agent, NORTH, **asked)
-    assert {hit.steps for hit in hits} == {0}
-
-
-def test_a_search_without_hits_has_no_neighbours(shared_repo: MemoryRepository, agent: str) -> None:
-    assert shared_repo.search(agent, NORTH, expand=2) == []
-
-
-def test_the_record_of_a_neighbour_tells_how_far_it_is(
-    shared_repo: MemoryRepository, agent: str
-) -> None:
-    ids = named(shared_repo, agent, "ab")
-    shared_repo.link(agent, ids["b"], ids["a"])
-
-    [hit, neighbour] = shared_repo.search(agent, NORTH, k=1, expand=1, **SHOWN)
-
-    assert "steps" not in hit.record()
-    assert neighbour.record()["steps"] == 1
-
-
-@pytest.mark.parametrize("expand", [-1, 3, 1.5, True, None, "1"])
-def test_only_up_to_two_steps_can_be_asked_for(
-    shared_repo: MemoryRepository, agent: str, expand: Any
-) -> None:
-    with pytest.raises(InputError, match="expand"):
-        shared_repo.search(agent, NORTH, expand=expand)
-
-
-MEMORIES = 4_000
 
 FILL = """
 INSERT INTO pgrecall.agent_memories (agent_id, id, content, embedding)
 SELECT 'agent ' || n % 2, gen_random_uuid(), 'memory ' || n, ARRAY[sin(n), cos(n), 1, 0, 0, 0, 0, 1]
-  FROM generate_series(1, {memories}) AS n;
+  FROM generate_series(1, 4000) AS n;
 WITH numbered AS (
     SELECT agent_id, id, row_number() OVER (PARTITION BY agent_id ORDER BY id) AS n
       FROM pgrecall.agent_memories)
@@ -454,11 +309,8 @@ def large(server_url: str, template: str) -> Iterator[Engine]:
     """Some 12,000 links of 4,000 memories of two agents."""
     with new_database(server_url, template) as url:
         with psycopg.connect(url, autocommit=True) as connection:
-            connection.execute(FILL.format(memories=MEMORIES))
-            connection.execute(
-                "VACUUM ANALYZE pgrecall.agent_memories, pgrecall.memory_usage, "
-                "pgrecall.memory_links"
-            )
+            connection.execute(FILL)
+            connection.execute("VACUUM ANALYZE")
         engine = create_engine(url)
         MemoryRepository(engine).count("agent 1")
         yield engine
@@ -469,51 +321,16 @@ def large(server_url: str, template: str) -> Iterator[Engine]:
 @pytest.mark.parametrize("expand", [1, 2])
 def test_neighbours_are_found_by_the_keys(large: Engine, planned: Any, expand: int) -> None:
     searched, plan = plans(
-        large,
-        lambda repo: repo.search("agent 1", NORTH, k=10, expand=expand, touch=False),
-        planned,
+        large, lambda repo: repo.search("agent 1", NORTH, k=10, expand=expand, touch=False), planned
     )
 
     assert scans(searched, "memory_links") == []
-    assert indexes(plan, "memory_links") == KEYS
-    assert indexes(plan, "agent_memories") == {"pk_agent_memories"}
+    by_table = {"memory_links": KEYS, "agent_memories": {"pk_agent_memories"}}
+    for table, keys in by_table.items():
+        found = [one for scan in scans(plan, table) for one in nodes(scan)]
+        assert {one["Index Name"] for one in found if "Index Cond" in one} == keys
+        assert not any(one["Node Type"] == "Seq Scan" for one in found)
     conditions = [one["Index Cond"] for one in nodes(plan) if one.get("Index Name") in KEYS]
-    assert all("agent_id" in one and names_an_end(one) for one in conditions)
-
-
-@pytest.mark.parametrize("planned", [custom_plan, generic_plan])
-def test_the_links_of_a_memory_are_found_by_the_keys(large: Engine, planned: Any) -> None:
-    [(memory_id,)] = sql(large, "SELECT id FROM pgrecall.agent_memories LIMIT 1")
-
-    [plan] = plans(large, lambda repo: repo.links("agent 1", memory_id), planned)
-
-    assert {one["Index Name"] for one in nodes(plan) if "Index Cond" in one} == KEYS
-
-
-def names_an_end(condition: str) -> bool:
-    """Whether one end of the link is looked up."""
-    return "source_id" in condition or "target_id" in condition
-
-
-def indexes(plan: Plan, table: str) -> set[str]:
-    """The indexes a table is read by; its own name for a scan of the whole table."""
-    found: set[str] = set()
-    for scan in scans(plan, table):
-        found |= {one["Index Name"] for one in nodes(scan) if "Index Cond" in one} or {table}
-    return found
-
-
-def told(hits: list[ScoredMemory]) -> list[tuple[UUID, int, float]]:
-    return [(hit.memory.id, hit.steps, hit.score) for hit in hits]
-
-
-def some(repo: MemoryRepository, owner: str, count: int) -> list[UUID]:
-    return [repo.add(owner, NewMemory(f"memory {n}", embedding=at(n))) for n in range(count)]
-
-
-def named(repo: MemoryRepository, owner: str, names: str) -> dict[str, UUID]:
-    """One memory for each letter, each a little less like the query than the one before."""
-    return {
-        name: repo.add(owner, NewMemory(name, embedding=at(8 * n), created_at=before(1)))
-        for n, name in enumerate(names)
-    }
+    for condition in conditions:  # of one end of a link
+        assert "agent_id" in condition
+        assert "source_id" in condition or "target_id" in condition

@@ -3,34 +3,34 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any
-from uuid import UUID, uuid4
+from uuid import uuid4
 
 import pytest
 from sqlalchemy import Engine, func, select
 
-from pgrecall import Memory, MemoryRepository, NewMemory
-from pgrecall.errors import InputError, InvalidMemory, MemoryNotFound, UnknownName
+from pgrecall import Memory
+from pgrecall.errors import InvalidMemory, MemoryNotFound
 from pgrecall.event import Event
-from tests.integration.conftest import Transaction
-from tests.integration.support import shown, sql
+from tests.integration.owner import Owner, plain
 
 PARTS = ("trust_provenance", "trust_consensus", "trust_governance", "trust_usage")
 VOTES = {"useful": (1, 0), "not_useful": (0, 1), "outdated": (0, 1), "incorrect": (0, 3)}
-HOSTILE = ["'; DROP TABLE x; --", "%s :name $1 {0}", '"\\n\\', "🙂 \u202e e\u0301", "tab\t\x01\n"]
+HOSTILE = [
+    "'; DROP TABLE x; --",
+    "%s :name $1 {0}",
+    '"\\n\\',
+    "🙂 \u202e e\u0301",
+    "long " * 20_000,
+]
 
 
-def remembered(repo: MemoryRepository, owner: str, **fields: Any) -> UUID:
-    return repo.add(owner, NewMemory("tea", embedding=None, **fields))
-
-
-def read(repo: MemoryRepository, owner: str, memory_id: UUID) -> Memory:
-    memory = repo.get(owner, memory_id)
-    assert memory is not None
-    return memory
+@pytest.fixture
+def mine(shared_engine: Engine, agent: str) -> Owner:
+    return Owner(shared_engine, agent)
 
 
 @dataclass
@@ -69,67 +69,59 @@ def assert_used(memory: Memory, use: Use) -> None:
 # Outcomes
 
 
-def test_the_first_success_adds_a_twentieth_over_one_point_one(either: MemoryRepository) -> None:
-    memory_id = remembered(either, "agent", trust=0.78)
+@pytest.mark.parametrize(
+    ("outcome", "change"), [("success", 0.05 / 1.1), ("failure", -0.08 / 1.05)]
+)
+def test_the_first_outcome_by_hand(mine: Owner, outcome: str, change: float) -> None:
+    memory_id = mine.add(plain("tea"))
+    before = mine.read(memory_id)
+    assert before.trust_usage == 0
 
-    memory = either.record_outcome("agent", memory_id, "success")
+    after = mine.record_outcome(memory_id, outcome)
 
-    assert memory.trust == pytest.approx(0.78 + 0.05 / 1.1, abs=1e-15)
-    assert memory == either.get("agent", memory_id)
-
-
-def test_the_first_failure_takes_eight_hundredths_over_one_point_oh_five(
-    either: MemoryRepository,
-) -> None:
-    memory_id = remembered(either, "agent", trust=0.78)
-
-    memory = either.record_outcome("agent", memory_id, "failure")
-
-    assert memory.trust == pytest.approx(0.78 - 0.08 / 1.05, abs=1e-15)
-
-
-SEQUENCES = {
-    "only successes": "s" * 20,
-    "only failures": "f" * 12,
-    "alternating": "sf" * 8,
-    "exactly four of five": "ssssfssssf" + "ssssf" * 3,
-    "from above four of five to it": "s" * 12 + "f" * 5,
-    "five failures then successes": "f" * 3 + "s" * 16,
-}
+    assert before.trust is not None
+    assert after == mine.read(memory_id)
+    assert after.trust == pytest.approx(before.trust + change, abs=1e-15)
+    assert after.trust_usage == pytest.approx((0.7 if outcome == "success" else 0) + 0.3 / 20)
+    moved = {name: getattr(after, name) for name in ("trust", "trust_usage", "last_accessed_at")}
+    counted = {f"{outcome}_count": 1, "retrieval_count": 1, "updated_at": after.updated_at}
+    assert after == replace(before, **moved, **counted)
 
 
-@pytest.mark.parametrize("trust", [0.0, 0.78, 0.99])
-@pytest.mark.parametrize("sequence", SEQUENCES)
-def test_trust_follows_each_outcome(
-    shared_repo: MemoryRepository, agent: str, sequence: str, trust: float
-) -> None:
-    memory_id = remembered(shared_repo, agent, trust=trust)
+@pytest.mark.parametrize(
+    ("trust", "outcomes"),
+    [
+        (0.0, "s" * 20),
+        (0.99, "f" * 12),
+        (0.78, "sf" * 8),
+        (0.2, "ssssfssssf" + "ssssf" * 3),  # exactly four of five
+        (0.1, "s" * 12 + "f" * 5),  # from above four of five to it
+        (0.78, "f" * 3 + "s" * 16),
+    ],
+)
+def test_trust_follows_each_outcome(mine: Owner, outcomes: str, trust: float) -> None:
+    memory_id = mine.add(plain("tea", trust=trust))
     use = Use(trust)
 
-    for letter in SEQUENCES[sequence]:
+    for letter in outcomes:
         outcome = "success" if letter == "s" else "failure"
         use.record(outcome)
-        assert_used(shared_repo.record_outcome(agent, memory_id, outcome), use)  # type: ignore[arg-type]
+        assert_used(mine.record_outcome(memory_id, outcome), use)
 
 
-@pytest.mark.parametrize("seed", range(4))
-def test_trust_follows_any_order_of_outcomes_and_retrievals(
-    shared_repo: MemoryRepository, agent: str, seed: int
-) -> None:
-    chance = random.Random(seed)
-    good = 0.6 + seed / 10
+def test_trust_follows_any_order_of_outcomes_and_retrievals(mine: Owner) -> None:
+    chance = random.Random(2)
     use = Use(chance.random())
-    memory_id = remembered(shared_repo, agent, trust=use.trust)
+    memory_id = mine.add(plain("tea", trust=use.trust))
 
     for _ in range(40):
         if chance.random() < 0.2:
-            shared_repo.touch(agent, memory_id)
+            mine.touch(memory_id)
             use.access += 1
-        outcome = "success" if chance.random() < good else "failure"
+        outcome = "success" if chance.random() < 0.85 else "failure"
         touch = chance.random() < 0.5
         use.record(outcome, touch=touch)
-        memory = shared_repo.record_outcome(agent, memory_id, outcome, touch=touch)  # type: ignore[arg-type]
-        assert_used(memory, use)
+        assert_used(mine.record_outcome(memory_id, outcome, touch=touch), use)
 
 
 @pytest.mark.parametrize(
@@ -137,122 +129,71 @@ def test_trust_follows_any_order_of_outcomes_and_retrievals(
     [(5, 0, 0, 0.0), (6, 0, 0, 0.02), (9, 3, 1, 0.0), (9, 4, 1, 0.02), (5, 9, 0, 0.0)],
 )
 def test_two_hundredths_more_from_six_retrievals_and_over_four_of_five_on(
-    shared_repo: MemoryRepository,
-    shared_engine: Engine,
-    agent: str,
-    retrievals: int,
-    successes: int,
-    failures: int,
-    bonus: float,
+    mine: Owner, retrievals: int, successes: int, failures: int, bonus: float
 ) -> None:
-    memory_id = remembered(shared_repo, agent, trust=0.5)
-    sql(
-        shared_engine,
-        "INSERT INTO pgrecall.memory_usage "
-        "(agent_id, memory_id, retrieval_count, success_count, failure_count) "
-        "VALUES (:agent, :id, :retrievals, :successes, :failures)",
-        agent=agent,
+    memory_id = mine.add(plain("tea", trust=0.5))
+    columns = "agent_id, memory_id, retrieval_count, success_count, failure_count"
+    mine.sql(
+        f"INSERT INTO pgrecall.memory_usage ({columns}) VALUES (:agent, :id, :r, :s, :f)",
         id=memory_id,
-        retrievals=retrievals,
-        successes=successes,
-        failures=failures,
+        r=retrievals,
+        s=successes,
+        f=failures,
     )
 
-    memory = shared_repo.record_outcome(agent, memory_id, "success", touch=False)
+    memory = mine.record_outcome(memory_id, "success", touch=False)
 
     change = 0.05 / (1 + 0.1 * (successes + 1)) + bonus
     assert memory.trust == pytest.approx(0.5 + change, abs=1e-12)
 
 
-def test_a_failure_too_gets_the_bonus_while_the_rate_is_over_four_of_five(
-    shared_repo: MemoryRepository, agent: str
-) -> None:
-    memory_id = remembered(shared_repo, agent, trust=0.2)
-    for _ in range(9):
-        before = shared_repo.record_outcome(agent, memory_id, "success").trust
-
-    after = shared_repo.record_outcome(agent, memory_id, "failure").trust  # 9 of 10
-
-    assert before is not None
-    assert after == pytest.approx(before - 0.08 / 1.05 + 0.02, abs=1e-12)
-
-
-def test_trust_stays_between_0_and_1_and_moves_on_from_there(
-    shared_repo: MemoryRepository, agent: str
-) -> None:
-    high = remembered(shared_repo, agent, trust=0.99)
-    low = shared_repo.add(agent, NewMemory("coffee", embedding=None, trust=0.01))
-
-    top = [shared_repo.record_outcome(agent, high, "success").trust for _ in range(3)]
-    bottom = [shared_repo.record_outcome(agent, low, "failure").trust for _ in range(3)]
-
-    assert (top, bottom) == ([1, 1, 1], [0, 0, 0])
-    down = shared_repo.record_outcome(agent, high, "failure")
-    up = shared_repo.record_outcome(agent, low, "success")
-    assert down.trust == pytest.approx(1 - 0.08 / 1.05)
-    assert up.trust == pytest.approx(0.05 / 1.1)
-
-
-def test_an_outcome_counts_as_a_retrieval_now(shared_engine: Engine, agent: str) -> None:
+def test_an_outcome_counts_as_a_retrieval_now(shared_engine: Engine, mine: Owner) -> None:
     with shared_engine.begin() as connection:
-        repo = MemoryRepository(connection)
-        memory_id = remembered(repo, agent)
-
-        memory = repo.record_outcome(agent, memory_id, "failure")
-
+        inside = mine.within(connection)
+        memory_id = inside.add(plain("tea"))
+        memory = inside.record_outcome(memory_id, "failure")
         now = connection.scalar(select(func.now()))
+
     assert (memory.retrieval_count, memory.last_accessed_at) == (1, now)
 
 
-def test_without_touch_an_outcome_is_no_retrieval_but_a_use(either: MemoryRepository) -> None:
-    memory_id = remembered(either, "agent")
+def test_without_touch_an_outcome_is_no_retrieval_but_a_use(mine: Owner) -> None:
+    memory_id = mine.add(plain("tea"))
 
-    fresh = either.record_outcome("agent", memory_id, "success", touch=False)
-    either.touch("agent", memory_id)
-    accessed = read(either, "agent", memory_id).last_accessed_at
-    again = either.record_outcome("agent", memory_id, "success", touch=False)
+    fresh = mine.record_outcome(memory_id, "success", touch=False)
+    mine.touch(memory_id)
+    accessed = mine.read(memory_id).last_accessed_at
+    again = mine.record_outcome(memory_id, "success", touch=False)
 
     assert (fresh.retrieval_count, again.retrieval_count) == (0, 1)
-    assert fresh.last_accessed_at is not None
-    assert again.last_accessed_at is not None
-    assert accessed is not None
     assert fresh.last_accessed_at < accessed < again.last_accessed_at
-    assert again.trust_usage == pytest.approx(0.7 + 0.3 / 20)
 
 
-def test_the_usage_part_is_stored_and_the_others_stay(
-    shared_repo: MemoryRepository, agent: str
+def test_trust_never_assessed_stays_so_while_use_is_counted(mine: Owner) -> None:
+    memory_id = mine.add(plain("tea", trust=None))
+
+    memory = mine.record_outcome(memory_id, "success")
+
+    assert (memory.trust, memory.success_count) == (None, 1)
+    assert memory.trust_usage == pytest.approx(0.7 + 0.3 / 20)
+    assert mine.history(memory_id)[-1].delta() is None
+
+
+def test_several_uses_in_one_transaction_keep_their_order(
+    shared_engine: Engine, mine: Owner
 ) -> None:
-    memory_id = remembered(shared_repo, agent)
-    before = read(shared_repo, agent, memory_id)
+    use = Use(0.5)
+    with shared_engine.begin() as connection:
+        inside = mine.within(connection)
+        memory_id = inside.add(plain("tea", trust=0.5))
+        for n in range(12):
+            outcome = "failure" if n % 7 == 3 else "success"
+            use.record(outcome)
+            inside.record_outcome(memory_id, outcome, reason=f"{n}")
+        events = inside.history(memory_id)
+        assert_used(inside.read(memory_id), use)
 
-    after = shared_repo.record_outcome(agent, memory_id, "success")
-
-    assert before.trust is not None
-    assert before.trust_usage == 0
-    assert after.trust_usage == pytest.approx(0.7 + 0.3 / 20)
-    assert after.trust == pytest.approx(before.trust + 0.05 / 1.1)
-    assert after == replace(
-        before,
-        **{name: getattr(after, name) for name in ("trust", "trust_usage", "updated_at")},
-        **{name: getattr(after, name) for name in ("last_accessed_at",)},
-        retrieval_count=1,
-        success_count=1,
-    )
-
-
-@pytest.mark.parametrize("outcome", ["success", "failure"])
-def test_trust_never_assessed_stays_so_while_use_is_counted(
-    either: MemoryRepository, outcome: Any
-) -> None:
-    memory_id = remembered(either, "agent", trust=None)
-
-    memory = either.record_outcome("agent", memory_id, outcome)
-
-    assert memory.trust is None
-    assert memory.trust_usage == pytest.approx((0.7 if outcome == "success" else 0) + 0.3 / 20)
-    assert memory.success_count + memory.failure_count == 1
-    assert either.history("agent", memory_id)[-1].delta() is None
+    assert [event.reason for event in events[1:]] == [f"{n}" for n in range(12)]
 
 
 # Manual changes of trust
@@ -266,254 +207,179 @@ def test_trust_never_assessed_stays_so_while_use_is_counted(
         (0.9, 0.2, 1.0),
         (0.1, -0.2, 0.0),
         (0.5, 1, 1.0),
-        (0.5, -1, 0.0),
-        (0.5, 0, 0.5),
         (0.5, 1e-300, 0.5),
         (0.0, 1e-300, 0.0),
     ],
 )
 def test_a_manual_change_is_added_and_stays_between_0_and_1(
-    shared_repo: MemoryRepository, agent: str, trust: float, delta: float, after: float
+    mine: Owner, trust: float, delta: float, after: float
 ) -> None:
-    memory_id = remembered(shared_repo, agent, trust=trust)
-    before = read(shared_repo, agent, memory_id)
+    memory_id = mine.add(plain("tea", trust=trust))
+    before = mine.read(memory_id)
 
-    memory = shared_repo.adjust_trust(agent, memory_id, delta, "reviewed", "Ines")
+    memory = mine.adjust_trust(memory_id, delta, "reviewed", "Ines")
 
     assert memory == replace(before, trust=after, updated_at=memory.updated_at)
-    event = shared_repo.history(agent, memory_id)[-1]
+    event = mine.history(memory_id)[-1]
     assert (event.event_type, event.reason, event.actor) == ("manual", "reviewed", "Ines")
     parts = {part: getattr(before, part) for part in PARTS}
-    assert event.old_values == {"trust": trust, **parts}
-    assert event.new_values == {"trust": after, **parts}
+    assert (event.old_values, event.new_values) == (
+        {"trust": trust} | parts,
+        parts | {"trust": after},
+    )
     assert event.delta() == pytest.approx(after - trust)
 
 
-def test_trust_never_assessed_cannot_be_changed_by_hand(either: MemoryRepository) -> None:
-    memory_id = remembered(either, "agent", trust=None)
-    before = read(either, "agent", memory_id)
+def test_trust_never_assessed_cannot_be_changed_by_hand(mine: Owner) -> None:
+    memory_id = mine.add(plain("tea", trust=None))
+    stored = mine.everything()
 
     with pytest.raises(InvalidMemory, match="never assessed"):
-        either.adjust_trust("agent", memory_id, 0.1, "reason", "actor")
+        mine.adjust_trust(memory_id, 0.1, "reason", "actor")
 
-    assert read(either, "agent", memory_id) == before
-    assert len(either.history("agent", memory_id)) == 1
+    assert mine.everything() == stored
 
 
 # Feedback
 
 
-@pytest.mark.parametrize("kind", VOTES)
-def test_the_first_feedback_by_hand(either: MemoryRepository, kind: Any) -> None:
-    memory_id = remembered(either, "agent")
-    before = read(either, "agent", memory_id)
+@pytest.mark.parametrize(
+    ("kind", "usefulness"),
+    [("useful", 2 / 3), ("not_useful", 1 / 3), ("outdated", 1 / 3), ("incorrect", 1 / 5)],
+)
+def test_the_first_feedback_by_hand(mine: Owner, kind: str, usefulness: float) -> None:
+    memory_id = mine.add(plain("tea"))
+    before = mine.read(memory_id)
 
-    memory = either.feedback("agent", memory_id, kind)
+    memory = mine.feedback(memory_id, kind)
 
+    assert memory.usefulness == pytest.approx(usefulness, abs=1e-15)
     up, down = VOTES[kind]
-    expected = {"useful": 2 / 3, "not_useful": 1 / 3, "outdated": 1 / 3, "incorrect": 1 / 5}[kind]
-    assert memory.usefulness == pytest.approx(expected, abs=1e-15)
-    assert memory == replace(
-        before,
-        usefulness=memory.usefulness,
-        needs_review=kind == "outdated",
-        feedback_up=up,
-        feedback_down=down,
-        updated_at=memory.updated_at,
-    )
+    votes: dict[str, Any] = {
+        "feedback_up": up,
+        "feedback_down": down,
+        "needs_review": kind == "outdated",
+    }
+    moved = {"usefulness": memory.usefulness, "updated_at": memory.updated_at}
+    assert memory == replace(before, **votes, **moved)
 
 
 @pytest.mark.parametrize("initial", [0.0, 0.13, 0.5, 1.0])
-@pytest.mark.parametrize("seed", range(2))
-def test_usefulness_is_the_posterior_mean_of_all_feedback(
-    shared_repo: MemoryRepository, agent: str, initial: float, seed: int
-) -> None:
-    chance = random.Random(seed)
-    memory_id = remembered(shared_repo, agent, usefulness=initial)
+def test_usefulness_is_the_posterior_mean_of_all_feedback(mine: Owner, initial: float) -> None:
+    chance = random.Random(1)
+    memory_id = mine.add(plain("tea", usefulness=initial))
     ups = downs = 0
 
     for _ in range(20):
-        kind: Any = chance.choice(["useful", "useful", *VOTES])
+        kind = chance.choice(["useful", "useful", *VOTES])
         up, down = VOTES[kind]
         ups, downs = ups + up, downs + down
-        memory = shared_repo.feedback(agent, memory_id, kind)
+        memory = mine.feedback(memory_id, kind)
         mean = (2 * initial + ups) / (2 + ups + downs)
         assert memory.usefulness == pytest.approx(mean, abs=1e-12)
         assert (memory.feedback_up, memory.feedback_down) == (ups, downs)
 
 
-@pytest.mark.parametrize("smallest", [1e-100, 1e-80, 1e-79, 0.0])
-def test_no_usefulness_is_too_small_for_feedback(
-    shared_repo: MemoryRepository, agent: str, smallest: float
-) -> None:
-    memory_id = remembered(shared_repo, agent, usefulness=smallest)
+@pytest.mark.parametrize("smallest", [1e-100, 1e-79])
+def test_no_usefulness_is_too_small_for_feedback(mine: Owner, smallest: float) -> None:
+    memory_id = mine.add(plain("tea", usefulness=smallest))
 
     for _ in range(30):
-        low = shared_repo.feedback(agent, memory_id, "incorrect")
-    high = shared_repo.feedback(agent, memory_id, "useful")
+        low = mine.feedback(memory_id, "incorrect")
 
     assert low.usefulness == pytest.approx(0, abs=1e-79)
-    assert high.usefulness == pytest.approx(1 / 93)
+    assert mine.feedback(memory_id, "useful").usefulness == pytest.approx(1 / 93)
 
 
-def test_outdated_marks_for_review_and_no_other_feedback_takes_the_mark_away(
-    shared_repo: MemoryRepository, agent: str
-) -> None:
-    memory_id = remembered(shared_repo, agent)
+def test_no_other_feedback_takes_the_mark_for_review_away(mine: Owner) -> None:
+    memory_id = mine.add(plain("tea"))
 
-    marks = [
-        shared_repo.feedback(agent, memory_id, kind).needs_review
-        for kind in ("useful", "not_useful", "incorrect", "outdated", "useful", "incorrect")
-    ]
+    kinds = ("useful", "not_useful", "incorrect", "outdated", "useful", "incorrect")
+    marks = [mine.feedback(memory_id, kind).needs_review for kind in kinds]
 
     assert marks == [False, False, False, True, True, True]
 
 
-def test_feedback_leaves_trust_and_retrievals_alone(
-    shared_repo: MemoryRepository, agent: str
-) -> None:
-    memory_id = remembered(shared_repo, agent)
-    shared_repo.record_outcome(agent, memory_id, "success")
-    before = read(shared_repo, agent, memory_id)
+def test_feedback_is_noted_with_its_kind_context_and_values(mine: Owner) -> None:
+    memory_id = mine.add(plain("tea"))
 
-    after = shared_repo.feedback(agent, memory_id, "incorrect")
+    note: dict[str, Any] = {"actor": "Kai", "metadata": {"run": 7, "kind": "incorrect"}}
+    mine.feedback(memory_id, "outdated", "moved in May", query="where?", **note)
 
-    same = ("trust", *PARTS, "retrieval_count", "last_accessed_at", "success_count")
-    assert [getattr(after, name) for name in same] == [getattr(before, name) for name in same]
-
-
-def test_feedback_is_noted_with_its_kind_context_and_values(either: MemoryRepository) -> None:
-    memory_id = remembered(either, "agent")
-
-    either.feedback(
-        "agent", memory_id, "outdated", "moved in May", actor="Kai", metadata={"run": 7}
-    )
-
-    event = either.history("agent", memory_id)[-1]
+    event = mine.history(memory_id)[-1]
     assert (event.event_type, event.reason, event.actor) == ("feedback", "moved in May", "Kai")
-    assert event.metadata == {"kind": "outdated", "run": 7}
+    assert event.metadata == {"kind": "outdated", "run": 7, "query": "where?"}
     assert event.old_values == {"usefulness": 0.5, "needs_review": False}
-    assert event.new_values["usefulness"] == pytest.approx(1 / 3)
-    assert event.new_values["needs_review"] is True
-    assert (event.new_values["feedback_up"], event.new_values["feedback_down"]) == (0, 1)
+    assert event.new_values == {
+        "usefulness": pytest.approx(1 / 3),
+        "needs_review": True,
+        "feedback_up": 0,
+        "feedback_down": 1,
+    }
     assert event.delta("usefulness") == pytest.approx(1 / 3 - 1 / 2)
     assert event.delta() is None
-
-
-def test_the_callers_own_fields_do_not_hide_the_kind_of_feedback(
-    shared_repo: MemoryRepository, agent: str
-) -> None:
-    memory_id = remembered(shared_repo, agent)
-
-    shared_repo.feedback(agent, memory_id, "useful", metadata={"kind": "incorrect"})
-
-    assert shared_repo.history(agent, memory_id)[-1].metadata["kind"] == "useful"
 
 
 # History
 
 
-def test_history_tells_every_change_in_order(either: MemoryRepository) -> None:
-    memory_id = remembered(either, "agent", trust=0.5)
-    either.record_outcome("agent", memory_id, "success", reason="it worked", actor="tool")
-    either.record_outcome("agent", memory_id, "failure", metadata={"code": [1, None]})
-    either.adjust_trust("agent", memory_id, 0.1, "by hand", "Ines", metadata={"ticket": "T-1"})
-    either.feedback("agent", memory_id, "useful")
-    either.touch("agent", memory_id)
-    either.update("agent", memory_id, trust=0.3)
+def test_history_tells_every_change_in_order(mine: Owner) -> None:
+    memory_id = mine.add(plain("tea", trust=0.5))
+    mine.record_outcome(memory_id, "success", reason="it worked", actor="tool")
+    mine.record_outcome(memory_id, "failure", metadata={"code": [1, None]})
+    mine.adjust_trust(memory_id, 0.1, "by hand", "Ines", metadata={"ticket": "T-1"})
+    mine.feedback(memory_id, "useful")
+    mine.touch(memory_id)
+    mine.update(memory_id, trust=0.3)
+    mine.delete(memory_id, reason="asked for", actor="Ines")
 
-    events = either.history("agent", memory_id)
+    events: list[Event] = mine.history(memory_id)
 
-    assert [event.event_type for event in events] == [
-        *("initial", "reinforcement", "penalty", "manual", "feedback", "updated")
+    assert [(event.event_type, event.reason, event.actor) for event in events] == [
+        ("initial", None, None),
+        ("reinforcement", "it worked", "tool"),
+        ("penalty", None, None),
+        ("manual", "by hand", "Ines"),
+        ("feedback", None, None),
+        ("updated", None, None),
+        ("deleted", "asked for", "Ines"),
     ]
-    assert _told(events, "reason") == [None, "it worked", None, "by hand", None, None]
-    assert _told(events, "actor") == [None, "tool", None, "Ines", None, None]
-    assert [event.metadata for event in events[:4]] == [
-        *({}, {}, {"code": [1, None]}, {"ticket": "T-1"})
-    ]
+    told = [event.metadata for event in events[:4]]
+    assert told == [{}, {}, {"code": [1, None]}, {"ticket": "T-1"}]
     assert {event.memory_id for event in events} == {memory_id}
     moments = [event.occurred_at for event in events]
     assert moments == sorted(set(moments))
-    assert all(isinstance(event, Event) for event in events)
+    assert "tea" not in str([event.record() for event in events])
+    assert mine.history(uuid4()) == mine.other.history(memory_id) == []
 
 
-def test_the_changes_of_trust_in_a_history_join_up(
-    shared_repo: MemoryRepository, agent: str
-) -> None:
-    memory_id = remembered(shared_repo, agent)
-    chance = random.Random(1)
-    for _ in range(20):
-        outcome: Any = chance.choice(["success", "failure"])
-        shared_repo.record_outcome(agent, memory_id, outcome)
-        shared_repo.adjust_trust(agent, memory_id, chance.uniform(-0.1, 0.1), "reason", "actor")
+def test_an_outcome_notes_the_usage_part_and_the_counters(mine: Owner) -> None:
+    memory_id = mine.add(plain("tea", trust=0.5, trust_usage=0.1))
 
-    first, *events = shared_repo.history(agent, memory_id)
+    mine.record_outcome(memory_id, "success")
 
-    trust = first.new_values["trust"]
-    for event in events:
-        assert event.old_values["trust"] == trust
-        trust = event.new_values["trust"]
-        assert event.delta() == pytest.approx(trust - event.old_values["trust"])
-    assert trust == read(shared_repo, agent, memory_id).trust
-    assert len(events) == 40
-
-
-def test_an_outcome_notes_the_usage_part_and_the_counters(
-    shared_repo: MemoryRepository, agent: str
-) -> None:
-    memory_id = remembered(shared_repo, agent, trust=0.5, trust_usage=0.1)
-
-    shared_repo.record_outcome(agent, memory_id, "success")
-
-    event = shared_repo.history(agent, memory_id)[-1]
+    event = mine.history(memory_id)[-1]
     others = {part: None for part in PARTS if part != "trust_usage"}
     assert event.old_values == {"trust": 0.5, "trust_usage": 0.1, **others}
-    assert event.delta() == pytest.approx(0.05 / 1.1)
     assert event.delta("trust_usage") == pytest.approx(0.7 + 0.3 / 20 - 0.1)
     counters = ("success_count", "failure_count", "retrieval_count")
     assert [event.new_values[name] for name in counters] == [1, 0, 1]
 
 
-@pytest.mark.parametrize("part", PARTS)
-def test_a_change_of_each_part_of_trust_is_told(
-    shared_repo: MemoryRepository, agent: str, part: str
-) -> None:
-    memory_id = remembered(shared_repo, agent, **{part: 0.25})
+def test_a_change_of_each_part_of_trust_is_told(mine: Owner) -> None:
+    memory_id = mine.add(plain("tea", **dict.fromkeys(PARTS, 0.25)))
+    for part in PARTS:
+        mine.update(memory_id, reason="audit", actor="Ines", **{part: 0.75})
 
-    changes: dict[str, Any] = {part: 0.75, "reason": "audit", "actor": "Ines"}
-    shared_repo.update(agent, memory_id, **changes)
-
-    event = shared_repo.history(agent, memory_id)[-1]
-    assert (event.delta(part), event.delta(), event.reason) == (0.5, None, "audit")
+        event = mine.history(memory_id)[-1]
+        assert (event.delta(part), event.delta(), event.reason) == (0.5, None, "audit")
 
 
-def test_the_history_of_a_deleted_memory_stays(either: MemoryRepository) -> None:
-    memory_id = remembered(either, "agent", trust=0.5)
-    either.record_outcome("agent", memory_id, "failure")
-    either.delete("agent", memory_id, reason="asked for", actor="Ines")
+def test_an_event_as_a_record_is_json(mine: Owner) -> None:
+    memory_id = mine.add(plain("tea", trust=0.5, expires_at=datetime(2900, 1, 1, tzinfo=UTC)))
+    mine.adjust_trust(memory_id, 0.25, "reason", "actor", metadata={"a": None})
 
-    events = either.history("agent", memory_id)
-
-    assert [event.event_type for event in events] == ["initial", "penalty", "deleted"]
-    assert (events[-1].reason, events[-1].actor) == ("asked for", "Ines")
-    assert "tea" not in str([event.record() for event in events])
-
-
-def test_nothing_happened_to_an_unknown_memory(either: MemoryRepository) -> None:
-    memory_id = remembered(either, "agent")
-
-    assert either.history("agent", uuid4()) == []
-    assert either.history("another", memory_id) == []
-
-
-def test_an_event_as_a_record_is_json(shared_repo: MemoryRepository, agent: str) -> None:
-    memory_id = remembered(
-        shared_repo, agent, trust=0.5, expires_at=datetime(2900, 1, 1, tzinfo=UTC)
-    )
-    shared_repo.adjust_trust(agent, memory_id, 0.25, "reason", "actor", metadata={"a": None})
-
-    event = shared_repo.history(agent, memory_id)[-1]
+    event = mine.history(memory_id)[-1]
 
     assert event.record() == {
         "id": str(event.id),
@@ -533,14 +399,12 @@ def test_an_event_as_a_record_is_json(shared_repo: MemoryRepository, agent: str)
 
 Act = Callable[..., Memory]
 ACTS: dict[str, Act] = {
-    "record_outcome": lambda repo, owner, memory_id, **more: repo.record_outcome(
-        owner, memory_id, "success", **{"reason": "r", "actor": "a", **more}
+    "record_outcome": lambda of, memory_id, **more: of.record_outcome(memory_id, "success", **more),
+    "adjust_trust": lambda of, memory_id, **more: of.adjust_trust(
+        memory_id, 0.1, **{"reason": "r", "actor": "a", **more}
     ),
-    "adjust_trust": lambda repo, owner, memory_id, **more: repo.adjust_trust(
-        owner, memory_id, 0.1, **{"reason": "r", "actor": "a", **more}
-    ),
-    "feedback": lambda repo, owner, memory_id, **more: repo.feedback(
-        owner, memory_id, "useful", more.pop("reason", "r"), **{"actor": "a", **more}
+    "feedback": lambda of, memory_id, **more: of.feedback(
+        memory_id, "useful", more.pop("reason", "r"), **more
     ),
 }
 
@@ -551,244 +415,68 @@ def act(request: pytest.FixtureRequest) -> Act:
     return ACTS[request.param]
 
 
-def test_a_memory_that_is_not_there_cannot_be_used(either: MemoryRepository, act: Act) -> None:
-    hers = remembered(either, "another")
+def test_only_the_memory_that_is_named_changes(mine: Owner, act: Act) -> None:
+    memory_id, another = mine.add(plain("tea")), mine.add(plain("milk"))
+    of_others = [(of, of.add(plain("tea", id=memory_id))) for of in (mine.other, mine.team)]
+    others = [(mine, another), *of_others]
+    before = [(of.read(one), of.kinds(one)) for of, one in others]
 
-    with pytest.raises(MemoryNotFound, match="agent"):
-        act(either, "agent", uuid4())
-    with pytest.raises(MemoryNotFound, match=str(hers)):
-        act(either, "agent", hers)
+    act(mine, memory_id)
 
-    assert len(either.history("another", hers)) == 1
+    assert [(of.read(one), of.kinds(one)) for of, one in others] == before
+    assert len(mine.history(memory_id)) == 2
 
 
-def test_what_is_not_there_leaves_no_counter_and_no_event(
-    repo: MemoryRepository, engine: Engine, act: Act
-) -> None:
+def test_a_memory_that_is_not_there_cannot_be_used(mine: Owner, act: Act) -> None:
+    hers = mine.other.add(plain("tea"))
+
+    for unknown in (uuid4(), hers):
+        with pytest.raises(MemoryNotFound, match=f"agent.*{unknown}"):
+            act(mine, unknown)
+
+    assert not any(mine.everything().values())
+    assert len(mine.other.history(hers)) == 1
+
+
+def test_the_memories_of_teams_are_used_alike(mine: Owner, act: Act) -> None:
+    theirs = mine.team.add(plain("tea"))
+
+    memory = act(mine.team, theirs)
+
+    assert (memory.team_id, memory.agent_id, memory.id) == (mine.name, None, theirs)
+    assert len(mine.team.history(theirs)) == 2
     with pytest.raises(MemoryNotFound):
-        act(repo, "agent", uuid4())
-
-    assert sql(engine, "SELECT * FROM pgrecall.memory_usage") == []
-    assert sql(engine, "SELECT * FROM pgrecall.memory_events") == []
-
-
-def test_only_the_memory_that_is_named_changes(
-    shared_repo: MemoryRepository, agent: str, act: Act
-) -> None:
-    memory_id = remembered(shared_repo, agent)
-    mine = shared_repo.add(agent, NewMemory("other", embedding=None))
-    hers = shared_repo.add(f"{agent} other", NewMemory("hers", id=memory_id, embedding=None))
-    others = [(agent, mine), (f"{agent} other", hers)]
-    before = [read(shared_repo, *other) for other in others]
-
-    act(shared_repo, agent, memory_id)
-
-    assert [read(shared_repo, *other) for other in others] == before
-    assert [len(shared_repo.history(*other)) for other in others] == [1, 1]
-
-
-def test_the_memories_of_teams_are_used_alike(
-    shared_repo: MemoryRepository, agent: str, act: Act
-) -> None:
-    teams = shared_repo.teams
-    mine, theirs = remembered(shared_repo, agent), remembered(teams, agent)
-
-    memory = act(teams, agent, theirs)
-    act(shared_repo, agent, mine)
-
-    assert (memory.team_id, memory.agent_id, memory.id) == (agent, None, theirs)
-    counted = [
-        (one.trust, one.usefulness, one.success_count, one.feedback_up)
-        for one in (memory, read(shared_repo, agent, mine))
-    ]
-    assert counted[0] == counted[1]
-    assert len(teams.history(agent, theirs)) == 2
-    with pytest.raises(MemoryNotFound):
-        act(teams, agent, mine)
+        act(mine, theirs)
 
 
 def test_a_memory_that_is_not_recalled_any_longer_can_still_be_judged(
-    shared_repo: MemoryRepository, agent: str, act: Act
+    mine: Owner, act: Act
 ) -> None:
-    memory_id = remembered(shared_repo, agent)
-    shared_repo.invalidate(agent, memory_id)
+    memory_id = mine.add(plain("tea"))
+    mine.invalidate(memory_id)
 
-    assert act(shared_repo, agent, memory_id).invalidated_at is not None
-
-
-@pytest.mark.parametrize("commit", [True, False], ids=["commit", "rollback"])
-def test_use_belongs_to_the_callers_transaction(
-    transaction: Transaction, repo: MemoryRepository, act: Act, commit: bool
-) -> None:
-    memory_id = remembered(repo, "agent", trust=0.5)
-    before = read(repo, "agent", memory_id)
-
-    inside = transaction(lambda mine: act(mine, "agent", memory_id), commit=commit)
-
-    assert inside != before
-    assert read(repo, "agent", memory_id) == (inside if commit else before)
-    assert len(repo.history("agent", memory_id)) == (2 if commit else 1)
+    assert act(mine, memory_id).invalidated_at is not None
 
 
 def test_an_unknown_memory_leaves_the_callers_transaction_usable(
-    transaction: Transaction, repo: MemoryRepository, act: Act
+    shared_engine: Engine, mine: Owner, act: Act
 ) -> None:
-    memory_id = remembered(repo, "agent")
-
-    def work(mine: MemoryRepository) -> None:
-        with pytest.raises(MemoryNotFound):
-            act(mine, "agent", uuid4())
-        act(mine, "agent", memory_id)
-
-    transaction(work, commit=True)
-
-    assert len(repo.history("agent", memory_id)) == 2
-
-
-def test_several_uses_in_one_transaction_keep_their_order(
-    shared_engine: Engine, agent: str
-) -> None:
-    use = Use(0.5)
+    memory_id = mine.add(plain("tea"))
     with shared_engine.begin() as connection:
-        repo = MemoryRepository(connection)
-        memory_id = remembered(repo, agent, trust=0.5)
-        for n in range(12):
-            outcome: Any = "failure" if n % 7 == 3 else "success"
-            use.record(outcome)
-            repo.record_outcome(agent, memory_id, outcome, reason=f"{n}")
-        events = repo.history(agent, memory_id)
-        memory = read(repo, agent, memory_id)
+        with pytest.raises(MemoryNotFound):
+            act(mine.within(connection), uuid4())
+        act(mine.within(connection), memory_id)
 
-    assert_used(memory, use)
-    assert [event.reason for event in events[1:]] == [f"{n}" for n in range(12)]
+    assert len(mine.history(memory_id)) == 2
 
 
-@pytest.mark.parametrize("hostile", [*HOSTILE, "long " * 20_000], ids=lambda text: f"{text!a:.12}")
-def test_reasons_actors_and_metadata_are_kept_verbatim(
-    shared_repo: MemoryRepository, agent: str, act: Act, hostile: str
-) -> None:
-    memory_id = remembered(shared_repo, agent)
-    metadata = {hostile: [hostile, {"deep": hostile}]}
+def test_reasons_actors_and_metadata_are_kept_verbatim(mine: Owner, act: Act) -> None:
+    memory_id = mine.add(plain("tea"))
+    for hostile in HOSTILE:
+        metadata = {hostile: [hostile, {"deep": hostile}]}
 
-    act(shared_repo, agent, memory_id, reason=hostile, actor=hostile[:200], metadata=metadata)
+        act(mine, memory_id, reason=hostile, actor=hostile[:200], metadata=metadata)
 
-    event = shared_repo.history(agent, memory_id)[-1]
-    assert (event.reason, event.actor) == (hostile, hostile[:200])
-    assert event.metadata[hostile] == metadata[hostile]
-
-
-@pytest.mark.parametrize(
-    "more",
-    [
-        {"reason": "a\0b"},
-        {"reason": "\ud800"},
-        {"reason": 5},
-        {"actor": ""},
-        {"actor": "a" * 201},
-        {"actor": "a\0b"},
-        {"actor": b"bytes"},
-        {"metadata": "text"},
-        {"metadata": []},
-        {"metadata": [["a", 1]]},
-        {"metadata": 0},
-        {"metadata": {1: "a"}},
-        {"metadata": {"a": "b\0"}},
-        {"metadata": {"a": float("nan")}},
-        {"metadata": {"a": object()}},
-        {"metadata": {"a": "\udfff"}},
-    ],
-    ids=lambda value: ascii(shown(value)),
-)
-def test_what_cannot_be_noted_is_refused(
-    shared_repo: MemoryRepository, agent: str, act: Act, more: dict[str, Any]
-) -> None:
-    memory_id = remembered(shared_repo, agent)
-    before = read(shared_repo, agent, memory_id)
-
-    with pytest.raises(InputError):
-        act(shared_repo, agent, memory_id, **more)
-    assert read(shared_repo, agent, memory_id) == before
-
-
-@pytest.mark.parametrize(
-    "memory_id", ["text", None, 5, str(uuid4()), []], ids=["text", "None", "5", "its text", "[]"]
-)
-def test_an_id_that_is_none_is_refused(
-    shared_repo: MemoryRepository, agent: str, act: Act, memory_id: Any
-) -> None:
-    with pytest.raises(InputError):
-        act(shared_repo, agent, memory_id)
-    with pytest.raises(InputError):
-        shared_repo.history(agent, memory_id)
-
-
-@pytest.mark.parametrize("owner", ["", None, 5, "a\0b", "a" * 201])
-def test_an_owner_that_is_none_is_refused(
-    shared_repo: MemoryRepository, act: Act, owner: Any
-) -> None:
-    with pytest.raises(InputError):
-        act(shared_repo, owner, uuid4())
-    with pytest.raises(InputError):
-        shared_repo.history(owner, uuid4())
-
-
-@pytest.mark.parametrize("value", ["Success", "", "useful", None, True, 1, ["success"], {}])
-def test_an_outcome_or_feedback_that_is_none_is_refused(
-    shared_repo: MemoryRepository, agent: str, value: Any
-) -> None:
-    memory_id = remembered(shared_repo, agent)
-
-    with pytest.raises(UnknownName, match="success, failure"):
-        shared_repo.record_outcome(agent, memory_id, value)
-    if value != "useful":
-        with pytest.raises(UnknownName, match="useful, not_useful, outdated, incorrect"):
-            shared_repo.feedback(agent, memory_id, value)
-    assert len(shared_repo.history(agent, memory_id)) == 1
-
-
-@pytest.mark.parametrize("touch", [None, 1, "yes"])
-def test_touch_is_true_or_false(shared_repo: MemoryRepository, agent: str, touch: Any) -> None:
-    with pytest.raises(InputError, match="touch"):
-        shared_repo.record_outcome(agent, uuid4(), "success", touch=touch)
-
-
-@pytest.mark.parametrize(
-    "delta",
-    [
-        1.000001,
-        -1.000001,
-        float("nan"),
-        float("inf"),
-        "0.1",
-        None,
-        True,
-        10**400,
-        -(10**400),
-        [],
-        1j,
-    ],
-    ids=lambda delta: f"{delta!s:.12}",
-)
-def test_a_change_of_trust_that_is_none_is_refused(
-    shared_repo: MemoryRepository, agent: str, delta: Any
-) -> None:
-    memory_id = remembered(shared_repo, agent)
-
-    with pytest.raises(InputError, match="delta"):
-        shared_repo.adjust_trust(agent, memory_id, delta, "reason", "actor")
-    assert len(shared_repo.history(agent, memory_id)) == 1
-
-
-@pytest.mark.parametrize(("reason", "actor"), [("", "a"), ("r", ""), (None, "a"), ("r", None)])
-def test_a_manual_change_of_trust_needs_a_reason_and_an_actor(
-    shared_repo: MemoryRepository, agent: str, reason: Any, actor: Any
-) -> None:
-    memory_id = remembered(shared_repo, agent)
-
-    with pytest.raises(InputError, match=r"reason|actor"):
-        shared_repo.adjust_trust(agent, memory_id, 0.1, reason, actor)
-    assert len(shared_repo.history(agent, memory_id)) == 1
-
-
-def _told(events: Sequence[Event], name: str) -> list[Any]:
-    return [getattr(event, name) for event in events]
+        event = mine.history(memory_id)[-1]
+        assert (event.reason, event.actor) == (hostile, hostile[:200])
+        assert event.metadata[hostile] == metadata[hostile]

@@ -72,39 +72,26 @@ def test_every_method_that_takes_an_agent_is_called_here() -> None:
     assert {*CALLS, *OF_ALL_AGENTS, *OF_NO_AGENT} == set(METHODS)
 
 
-@pytest.mark.parametrize("agent_id", ["team:", "team:red", "team:" + "x" * 195])
 @pytest.mark.parametrize("method", [*CALLS, *OF_ALL_AGENTS])
-def test_an_agent_is_not_called_as_a_team_is_stored(
-    repo: MemoryRepository, method: str, agent_id: str
-) -> None:
-    with pytest.raises(InputError, match=r"agent_id must not begin with 'team:'.*teams`"):
-        called(repo, method, agent_id)
+def test_agents_and_teams_are_called_as_they_may_be(repo: MemoryRepository, method: str) -> None:
+    for agent_id in ("team:", "team:red", "team:" + "x" * 195):
+        with pytest.raises(InputError, match=r"agent_id must not begin with 'team:'.*teams`"):
+            called(repo, method, agent_id)
+    for team_id in ("", "team:", "team:" + "x" * 201):
+        with pytest.raises(InputError, match="agent_id"):
+            called(repo.teams, method, team_id)
 
 
-@pytest.mark.parametrize("team_id", ["", "team:", "team:" + "x" * 201])
-@pytest.mark.parametrize("method", [*CALLS, *OF_ALL_AGENTS])
-def test_a_team_is_called_as_an_agent_may_be(
-    repo: MemoryRepository, method: str, team_id: str
-) -> None:
-    with pytest.raises(InputError, match="agent_id"):
-        called(repo.teams, method, team_id)
+def test_teams_that_cannot_be_are_refused_by_name(repo: MemoryRepository) -> None:
+    for team_id in ("", "team:", "x" * 201):
+        with pytest.raises(InputError, match="teams"):
+            repo.search("agent", VECTOR, teams=[team_id])
 
 
-@pytest.mark.parametrize("team_id", ["", "team:", "x" * 201])
-def test_teams_that_cannot_be_are_refused_by_name(repo: MemoryRepository, team_id: str) -> None:
-    with pytest.raises(InputError, match="teams"):
-        repo.search("agent", VECTOR, teams=[team_id])
-
-
-@pytest.mark.parametrize("agent_id", ["team", "teams:red", " team:red", "TEAM:red", "x" * 200])
-def test_what_only_looks_like_a_team_is_an_agent(agent_id: str) -> None:
-    assert require_owner(tables(), agent_id) == agent_id
-    assert require_owner(tables().of_teams(), agent_id) == f"team:{agent_id}"
-
-
-@pytest.mark.parametrize("team_id", ["red", "x" * 200])
-def test_a_team_is_known_by_its_id_and_as_it_is_stored(team_id: str) -> None:
+def test_owners_are_stored_with_what_tells_a_team() -> None:
     of_teams = tables().of_teams()
 
-    assert require_owner(of_teams, team_id) == f"team:{team_id}"
-    assert require_owner(of_teams, f"team:{team_id}") == f"team:{team_id}"
+    for agent_id in ("team", "teams:red", " team:red", "TEAM:red", "x" * 200):
+        assert require_owner(tables(), agent_id) == agent_id
+        assert require_owner(of_teams, agent_id) == f"team:{agent_id}"
+        assert require_owner(of_teams, f"team:{agent_id}") == f"team:{agent_id}"

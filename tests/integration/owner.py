@@ -1,0 +1,109 @@
+"""One owner of memories, for tests in which every call would name it."""
+
+from __future__ import annotations
+
+from contextlib import nullcontext
+from datetime import datetime
+from functools import partial
+from typing import Any
+from uuid import UUID
+
+from sqlalchemy import Connection, Engine, text
+
+from pgrecall import Memory, MemoryRepository, NewMemory
+from pgrecall.embedders import Embedder
+from pgrecall.event import Event
+from tests.integration.support import NORTH, contents
+
+TABLES = (
+    *("agent_memories", "memory_usage", "memory_events"),
+    *("memory_labels", "memory_links", "gc_runs"),
+)
+
+
+class Owner:
+    """The repository's methods without their first argument, and what is stored of the owner."""
+
+    def __init__(
+        self,
+        bind: Engine | Connection,
+        name: str,
+        *,
+        is_team: bool = False,
+        embedder: Embedder | None = None,
+    ) -> None:
+        self.bind, self.name, self.is_team = bind, name, is_team
+        repo = MemoryRepository(bind, embedder=embedder)
+        self.repo = repo.teams if is_team else repo
+        self.stored_id = f"team:{name}" if is_team else name
+
+    def __getattr__(self, method: str) -> Any:
+        return partial(getattr(self.repo, method), self.name)
+
+    def collect_garbage(self, *policy: Any, **options: Any) -> Any:
+        return self.repo.collect_garbage(*policy, agent_id=self.name, **options)
+
+    @property
+    def other(self) -> Owner:
+        return Owner(self.bind, f"{self.name} other", is_team=self.is_team)
+
+    @property
+    def team(self) -> Owner:
+        """A team of the same name."""
+        return Owner(self.bind, self.name, is_team=True)
+
+    def within(self, connection: Connection) -> Owner:
+        """In a transaction of the caller's."""
+        return Owner(connection, self.name, is_team=self.is_team)
+
+    def read(self, memory_id: UUID) -> Memory:
+        memory = self.repo.get(self.name, memory_id)
+        assert memory is not None
+        return memory
+
+    def kinds(self, memory_id: UUID) -> list[str]:
+        return [event.event_type for event in self.repo.history(self.name, memory_id)]
+
+    def event(self, memory_id: UUID, kind: str) -> Event:
+        """The only one of its kind."""
+        [found] = [e for e in self.repo.history(self.name, memory_id) if e.event_type == kind]
+        return found
+
+    def recalled(self, as_of: datetime | None = None) -> list[str]:
+        hits = self.repo.search(self.name, NORTH, k=100, touch=False, as_of=as_of)
+        return sorted(contents(hits))
+
+    def put(self, memory_id: UUID, **columns: Any) -> None:
+        """Changes a memory behind the repository's back."""
+        changes = ", ".join(f"{column} = :{column}" for column in columns)
+        self.sql(
+            f"UPDATE pgrecall.agent_memories SET {changes} WHERE agent_id = :agent AND id = :id",
+            id=UUID(int=memory_id.int),
+            **columns,
+        )
+
+    def sql(self, statement: str, **parameters: Any) -> list[Any]:
+        """Runs a statement with :agent; returns rows, or of one column its values."""
+        given = {"agent": self.stored_id, **parameters}
+        bind = self.bind
+        with bind.begin() if isinstance(bind, Engine) else nullcontext(bind) as connection:
+            result = connection.execute(text(statement), given)
+            rows = [tuple(row) for row in result] if result.returns_rows else []
+        return [row[0] if len(row) == 1 else row for row in rows]
+
+    def rows(self, table: str) -> list[str]:
+        return self.sql(
+            f"SELECT to_jsonb(t)::text FROM pgrecall.{table} t WHERE agent_id = :agent ORDER BY 1"
+        )
+
+    def everything(self) -> dict[str, list[str]]:
+        """All that is stored, but for the log of garbage collections."""
+        return {table: self.rows(table) for table in TABLES if table != "gc_runs"}
+
+
+def plain(content: str, **fields: Any) -> NewMemory:
+    return NewMemory(content, **{"embedding": None, **fields})
+
+
+def north(content: str, **fields: Any) -> NewMemory:
+    return NewMemory(content, **{"embedding": NORTH, **fields})

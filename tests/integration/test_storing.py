@@ -1,0 +1,326 @@
+"""Adding, reading, updating, deleting and touching memories."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any
+from uuid import uuid4
+
+import pytest
+from sqlalchemy import Engine, NullPool, create_engine, event, func, select
+
+from pgrecall import MemoryRepository, NewMemory
+from pgrecall.errors import (
+    DatabaseReadOnly,
+    EmbedderRequired,
+    InvalidMemory,
+    InvalidVector,
+    MemoryNotFound,
+    NotCompliant,
+)
+from tests.integration.owner import Owner, north, plain
+from tests.integration.support import NORTH, NOW, at, before, contents
+
+ROWS = (
+    "SELECT ctid::text, xmin::text, xmax::text, m::text FROM pgrecall.{} m WHERE agent_id = :agent"
+)
+
+
+@pytest.fixture
+def mine(shared_engine: Engine, agent: str) -> Owner:
+    return Owner(shared_engine, agent)
+
+
+# Adding
+
+
+def test_add_returns_the_id_under_which_the_memory_is_found(mine: Owner) -> None:
+    memory_id, given = mine.add(north("seen")), uuid4()
+
+    memory = mine.read(memory_id)
+    assert (memory.id, memory.agent_id, memory.content) == (memory_id, mine.name, "seen")
+    assert memory_id.version == 7
+    assert mine.add(plain("given", id=given)) == given
+    assert mine.read(given).content == "given"
+    assert mine.get(uuid4()) is None
+
+
+def test_created_at_left_out_is_the_databases_now_and_none_is_unknown(
+    shared_engine: Engine, mine: Owner
+) -> None:
+    given = datetime(2020, 2, 29, 12, 30, 0, 123456, tzinfo=UTC)
+    with shared_engine.begin() as connection:
+        inside = mine.within(connection)
+        now = connection.scalar(select(func.now()))
+        dated: list[dict[str, Any]] = [{}, {"created_at": None}, {"created_at": given}]
+        ids = [inside.add(plain(f"alone {made}", **made)) for made in dated]
+        ids += inside.add_many([plain(f"{made}", **made) for made in dated])
+
+    assert [mine.read(memory_id).created_at for memory_id in ids] == [now, None, given] * 2
+
+
+# Reading
+
+
+def test_get_shows_all_of_a_memory_that_is_there_and_counts_nothing(mine: Owner) -> None:
+    memory_id = mine.add(north("a", expires_at=before(1000)))
+    mine.put(memory_id, status="archived")
+    assert mine.read(memory_id).status == "archived"
+    assert mine.rows("memory_usage") == []
+    values = {"id": memory_id, "accessed": before(1)}
+    mine.sql("INSERT INTO pgrecall.memory_usage VALUES (:agent, :id, 3, :accessed, 2, 1)", **values)
+
+    memory, full = mine.read(memory_id), mine.get(memory_id, include_embedding=True)
+
+    assert (memory.embedding, full.embedding) == (None, NORTH)
+    assert (memory.retrieval_count, memory.success_count, memory.failure_count) == (3, 2, 1)
+    assert memory.last_accessed_at == before(1)
+
+
+def test_count_is_of_what_a_search_would_look_at(mine: Owner) -> None:
+    mine.add(north("valid", created_at=before(5)))
+    mine.add_many([plain("not embedded"), north("expired", expires_at=before(1000))])
+
+    assert mine.count() == len(mine.search(NORTH)) == 2
+    assert mine.count(include_invalid=True) == 3
+    assert [mine.count(as_of=before(days)) for days in (0, 10)] == [1, 0]
+    assert mine.other.count() == 0
+
+
+def test_existing_tells_the_ids_that_are_there(mine: Owner) -> None:
+    ids = mine.add_many([plain(text) for text in "ab"])
+    hers = mine.other.add(plain("hers"))
+
+    assert mine.existing([*ids, uuid4(), hers, ids[0]]) == set(ids)
+    assert mine.existing([]) == set()
+
+
+# Updating
+
+
+def test_update_changes_what_is_named_and_nothing_else(mine: Owner) -> None:
+    memory_id = mine.add(north("old", importance=0.1, tags=["a"], created_at=before(10)))
+    mine.touch(memory_id)
+    old = mine.read(memory_id)
+
+    changed = mine.update(memory_id, importance=0.9)
+
+    memory = mine.get(memory_id, include_embedding=True)
+    assert changed == mine.read(memory_id)
+    assert (memory.importance, memory.content, memory.tags) == (0.9, "old", ["a"])
+    assert (memory.embedding, memory.retrieval_count) == (NORTH, 1)
+    assert memory.updated_at > old.updated_at
+    assert memory.created_at == before(10)
+
+
+def test_new_content_and_its_embedding_are_what_search_finds(mine: Owner) -> None:
+    memory_id, bare = mine.add(north("north")), mine.add(plain("bare"))
+
+    mine.update(memory_id, content="east", embedding=at(90))
+    mine.update(bare, embedding=at(180))
+
+    for angle, text in ((90, "east"), (180, "bare")):
+        assert contents(mine.search(at(angle), min_similarity=0.9)) == [text]
+
+
+def test_update_takes_none_for_unknown(mine: Owner) -> None:
+    times = ("created_at", "valid_from", "valid_until", "expires_at")
+    known = dict(zip(times, (NOW, NOW, before(-1), before(-1)), strict=True)) | {"trust": 0.5}
+    memory_id = mine.add(north("known", **known))
+
+    for field in ("embedding", *known):
+        mine.update(memory_id, **{field: None})
+        memory = mine.get(memory_id, include_embedding=True)
+        assert getattr(memory, field) is None
+
+
+def test_a_refused_update_changes_nothing(mine: Owner) -> None:
+    memory_id = mine.add(north("old", valid_from=NOW))
+    stored = mine.everything()
+    refused: list[tuple[dict[str, Any], type[Exception], str]] = [
+        ({"content": "new"}, EmbedderRequired, "embedder"),
+        ({"content": "new", "embedding": [1.0]}, InvalidVector, "1 dimensions.* 8"),
+        ({"valid_until": before(1)}, InvalidMemory, "validity"),
+        ({"created_at": NOW.replace(tzinfo=None)}, InvalidMemory, "created_at has no time zone"),
+        ({"compliant": False}, NotCompliant, "check_compliance=False"),
+    ]
+
+    for changes, error, message in refused:
+        with pytest.raises(error, match=message):
+            mine.update(memory_id, **changes)
+
+    assert mine.everything() == stored
+    assert mine.update(memory_id, compliant=False, check_compliance=False).compliant is False
+    missing = uuid4()
+    with pytest.raises(MemoryNotFound, match=rf"'{mine.name}'.*{missing}") as caught:
+        mine.update(missing, importance=0.9)
+    assert isinstance(caught.value, LookupError)
+
+
+# Deleting
+
+
+def test_a_deleted_memory_is_gone_with_its_traces_but_its_history(mine: Owner) -> None:
+    gone, kept, other = (mine.add(north(text)) for text in "abc")
+    theirs = mine.other.add(north("a", id=gone))
+    mine.touch([gone, kept])
+    for memory_id in (gone, kept):
+        mine.label(memory_id, "x")
+    for source, target in ((gone, kept), (kept, gone), (kept, other)):
+        mine.link(source, target)
+
+    assert mine.delete([gone, uuid4(), theirs, gone]) == 1
+
+    assert mine.get(gone) is None
+    assert sorted(contents(mine.search(NORTH, touch=False))) == ["b", "c"]
+    assert [len(mine.rows(f"memory_{name}")) for name in ("usage", "labels", "links")] == [1] * 3
+    assert mine.read(kept).retrieval_count == 1
+    assert mine.kinds(gone) == ["initial", "labelled", "linked", "deleted"]
+    assert mine.other.read(theirs).content == "a"
+    assert mine.delete([]) == mine.delete(gone) == 0
+    again = mine.add(north("second", id=gone))
+    assert (again, mine.read(again).retrieval_count) == (gone, 0)
+
+
+# Touching
+
+
+def test_touch_counts_each_retrieval_of_each_memory_once_at_the_databases_now(
+    shared_engine: Engine, mine: Owner
+) -> None:
+    memory_id, hers = mine.add(plain("a")), mine.other.add(plain("a"))
+    with shared_engine.begin() as connection:
+        inside = mine.within(connection)
+        for times in (1, 2, 3):
+            several = (one for one in (memory_id, uuid4(), hers, memory_id))
+            assert inside.touch(several) == 1
+            assert inside.read(memory_id).retrieval_count == times
+        now = connection.scalar(select(func.now()))
+
+    assert mine.read(memory_id).last_accessed_at == now
+    assert mine.other.read(hers).retrieval_count == 0
+    far = {"last": datetime(2999, 1, 1, tzinfo=UTC)}
+    update = "UPDATE pgrecall.memory_usage SET last_accessed_at = :last WHERE agent_id = :agent"
+    mine.sql(update, **far)
+    mine.touch(memory_id)
+    assert mine.read(memory_id).last_accessed_at == far["last"]  # never back
+
+
+def test_touching_nothing_leaves_no_row(mine: Owner) -> None:
+    assert mine.touch([]) == mine.touch(uuid4()) == 0
+    assert mine.rows("memory_usage") == []
+
+
+def test_a_search_counts_its_hits_and_only_those(mine: Owner) -> None:
+    near, far = mine.add_many([north("near"), north("far", embedding=at(90))])
+    assert contents(mine.search(NORTH, touch=False)) == ["near", "far"]
+    assert mine.rows("memory_usage") == []
+
+    [first] = mine.search(NORTH, k=1)
+    [second] = mine.search(NORTH, k=1)
+
+    assert (first.memory.retrieval_count, second.memory.retrieval_count) == (0, 1)
+    assert (first.signals["frequency"], second.signals["frequency"]) == (0, 1 / 50)
+    assert (mine.read(near).retrieval_count, mine.read(far).retrieval_count) == (2, 0)
+
+
+def test_touching_writes_no_memory_row_and_no_event(mine: Owner) -> None:
+    memory_id = mine.add(north("a"))
+    tables = ("agent_memories", "memory_events")
+    before = [mine.sql(ROWS.format(table)) for table in tables]
+
+    mine.touch(memory_id)
+    mine.search(NORTH)
+
+    assert [mine.sql(ROWS.format(table)) for table in tables] == before
+
+
+# The caller's engine
+
+
+def test_where_nothing_may_be_written_only_what_writes_says_so(
+    shared_url: str, mine: Owner
+) -> None:
+    options = {"postgresql_readonly": True}
+    engine = create_engine(shared_url, poolclass=NullPool, execution_options=options)
+    reader = Owner(engine, mine.name)
+    assert reader.search(NORTH) == []  # without hits nothing is to be counted
+    memory_id = mine.add(north("a"))
+
+    assert contents(reader.search(NORTH, touch=False)) == ["a"]
+    assert (reader.count(), reader.labels(memory_id)) == (1, [])
+    with pytest.raises(DatabaseReadOnly, match="touch=False"):
+        reader.search(NORTH)
+    writes = {"touch": memory_id, "add": plain("b"), "add_many": [plain("b")], "delete": memory_id}
+    for verb, given in writes.items():
+        with pytest.raises(DatabaseReadOnly):
+            getattr(reader, verb)(given)
+
+
+def test_on_an_engine_a_verb_is_one_statement_in_autocommit(
+    shared_engine: Engine, mine: Owner
+) -> None:
+    ids = mine.add_many([plain(text, trust=0.5) for text in "abc"])
+    a, b = ids[:2]
+    engine = shared_engine.execution_options()
+    agent = Owner(engine, mine.name)
+    agent.count()  # looks at the schema, once per engine
+    seen: list[tuple[str, bool]] = []
+
+    def see(connection: Any, _: Any, statement: str, *__: Any) -> None:
+        seen.append((statement, connection.connection.driver_connection.autocommit))
+
+    verbs: dict[str, tuple[Any, ...]] = {
+        "remember": ("add", plain("new")),
+        "update_memory": ("update", a),
+        "forget": ("delete", ids[2]),
+        **{name: (name, a) for name in ("touch", "invalidate", "revive", "history", "labels")},
+        "record_outcome": ("record_outcome", a, "success"),
+        "adjust_trust": ("adjust_trust", a, -0.1, "why", "who"),
+        "record_feedback": ("feedback", a, "useful"),
+        "set_importance": ("set_importance", a, 0.3),
+        "move_tier": ("demote", a),
+        **{name: (name, a, ["x"]) for name in ("label", "unlabel")},
+        **{name: (name, a, b) for name in ("link", "unlink")},
+        "links": ("links", a),
+        "recorded_queries": ("recorded_queries",),
+        "supersede": ("supersede", b, plain("newer")),
+        "near_duplicates": ("near_duplicates",),
+        "clusters": ("clusters",),
+        "clear": ("clear",),
+    }
+    event.listen(engine, "before_cursor_execute", see)
+    for name, (method, *given) in verbs.items():
+        more = {"importance": 0.5} if method == "update" else {}
+        getattr(agent, method)(*given, **more)
+
+        [(statement, autocommit)] = seen
+        assert f'"pgrecall".{name}(' in statement or f"pgrecall.{name}(" in statement
+        assert autocommit
+        seen.clear()
+    event.remove(engine, "before_cursor_execute", see)
+
+
+@pytest.mark.parametrize("level", ["READ COMMITTED", "AUTOCOMMIT"])
+def test_a_refusal_leaves_the_callers_connection_usable(
+    shared_engine: Engine, mine: Owner, level: Any
+) -> None:
+    with shared_engine.connect().execution_options(isolation_level=level) as connection:
+        inside = mine.within(connection)
+        memory_id = inside.add(north("a"))
+        for verb, unknown in (
+            *((inside.label, (uuid4(), "x")), (inside.link, (memory_id, uuid4()))),
+            (inside.record_outcome, (uuid4(), "success")),
+        ):
+            with pytest.raises(MemoryNotFound):
+                verb(*unknown)
+
+        assert inside.label(memory_id, "x") == 1
+        connection.rollback()
+        assert len(inside.labels(memory_id)) == (level == "AUTOCOMMIT")
+
+
+def test_a_repository_takes_new_memories_of_any_iterable(mine: Owner) -> None:
+    batch = (NewMemory(f"{n}", embedding=None) for n in range(3))
+
+    assert len(MemoryRepository(mine.bind).add_many(mine.name, batch)) == mine.count() == 3
