@@ -49,9 +49,11 @@ def memory_id(repo: MemoryRepository) -> UUID:
     return repo.add("agent", NewMemory("old", embedding=NORTH))
 
 
-@pytest.fixture
-def strict(database_url: str) -> Engine:
+@pytest.fixture(params=["when made", "by option"])
+def strict(request: pytest.FixtureRequest, database_url: str) -> Engine:
     """Meets a serialization failure when a row it waited for has changed."""
+    if request.param == "when made":
+        return create_engine(database_url, poolclass=NullPool, **REPEATABLE)
     return create_engine(database_url, poolclass=NullPool).execution_options(**REPEATABLE)
 
 
@@ -86,11 +88,13 @@ def test_a_call_on_an_engine_is_repeated_after_a_serialization_failure(
 
 
 def test_a_repeated_call_has_all_that_an_iterator_gave(
-    strict: Engine, memory_id: UUID, meet: Meet
+    strict: Engine, memory_id: UUID, meet: Meet, caplog: pytest.LogCaptureFixture
 ) -> None:
+    caplog.set_level("DEBUG", "pgrecall")
     repo = MemoryRepository(strict)
 
     assert meet(lambda: repo.invalidate("agent", (one for one in [memory_id]))) == 1
+    assert "retries=1" in caplog.text
     assert repo.count("agent") == 0
 
 

@@ -25,12 +25,12 @@ from sqlalchemy import create_engine
 from pgrecall import MemoryRepository, NewMemory, Profile, migrate, profiles, score
 from pgrecall.filters import FilterArguments
 from pgrecall.profile import SMALLEST_WEIGHT
+from pgrecall.schema.limits import SMALLEST_SHARE
 from pgrecall.scored_memory import Breakdown
 from pgrecall.signals import (
     LONGEST_HALF_LIFE,
     MAX_RATE,
     SHORTEST_HALF_LIFE,
-    SMALLEST_SHARE,
     Clock,
     Confidence,
     Curve,

@@ -25,14 +25,14 @@ def needs_none(connection: Connection, /) -> bool:
     """Whether a statement that is atomic by itself may run without a transaction.
 
     psycopg applies what was asked of transactions (isolation, read only) where it begins one. The
-    server's own isolation is asked for by SQLAlchemy, where a connection was in AUTOCOMMIT.
+    server's own isolation is asked for by SQLAlchemy, where a connection was in AUTOCOMMIT; if the
+    engine was made with an isolation of its own, SQLAlchemy takes that for the server's.
     """
     driver = connection.connection.driver_connection
     isolation = getattr(driver, "isolation_level", None)
-    if (
-        isolation is not None
-        and isolation.name.replace("_", " ") != connection.default_isolation_level
-    ):
+    of_engine = getattr(connection.dialect, "_on_connect_isolation_level", None)
+    own = connection.default_isolation_level if of_engine is None else None
+    if isolation is not None and isolation.name.replace("_", " ") != own:
         return has_none(connection)
     asked = ("read_only", "deferrable")
     return has_none(connection) or all(getattr(driver, name, None) is None for name in asked)
