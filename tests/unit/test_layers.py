@@ -6,45 +6,34 @@ import ast
 from pathlib import Path
 
 PACKAGE = Path(__file__).parents[2] / "app" / "pgrecall"
-FLOORS = (
-    (
-        "errors",
-        "added",
-        "event",
-        "label",
-        "link",
-        "near_duplicate",
-        "term",
-        "bootstrap",
-        "weight_search",
-        "query_plan",
-    ),
-    ("quoting",),
-    ("signals", "embedding", "dates"),
-    ("profile",),
-    ("profile_file",),
-    ("profiles", "memory", "embedders", "token_counting", "labelled_query"),
-    ("rank_space", "context_style"),
-    ("scored_memory", "cluster", "schema", "rank_index"),
-    ("floors",),
-    ("explanation", "hits", "context", "evaluation"),
-    ("tuning", "chart"),
-    ("scorer", "compiler", "validation", "ids", "steps", "resources"),
-    ("custom_condition", "garbage"),
-    ("metadata_filter",),
-    ("filters", "incoming", "checked_query", "score_function"),
-    ("search_arguments",),
-    ("statements",),
-    ("recall_files",),
-    ("operations",),
-    ("jobs",),
-    ("repository",),
-    ("migrate", "embedded", "importing", "overview"),
-    ("queries_file",),
-    ("demo",),
-    ("cli",),
-)
-FLOOR = {room: floor for floor, rooms in enumerate(FLOORS) for room in rooms}
+FLOORS = """
+errors added event label link near_duplicate term bootstrap weight_search query_plan
+quoting
+signals embedding dates
+profile
+profile_file
+profiles memory embedders token_counting labelled_query
+rank_space context_style
+scored_memory cluster schema rank_index
+floors
+explanation hits context evaluation
+tuning chart
+scorer compiler validation ids steps resources
+custom_condition garbage
+metadata_filter
+filters incoming checked_query score_function
+search_arguments
+statements
+recall_files
+operations
+jobs
+repository
+migrate embedded importing overview
+queries_file
+demo
+cli
+"""
+FLOOR = {room: floor for floor, rooms in enumerate(FLOORS.splitlines()) for room in rooms.split()}
 
 
 def imported_rooms(file: Path) -> set[str]:
