@@ -1,19 +1,18 @@
+"""What a connection that dies takes with it; see also test_killed_clients.py."""
+
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
 from sqlalchemy import Connection, Engine, QueuePool, create_engine, event
-from sqlalchemy.ext.asyncio import create_async_engine
 
-from pgrecall import AsyncMemoryRepository, MemoryRepository, NewMemory
+from pgrecall import MemoryRepository, NewMemory
 from pgrecall.errors import DatabaseUnavailable
 from tests.integration.support import NORTH, sql, stored
 
 BATCH = [NewMemory(str(i), embedding=NORTH) for i in range(100)]
-STEPS = ["CREATE TEMPORARY TABLE", "remember_rows", "DROP TABLE"]
 
 
 class Killer:
@@ -29,15 +28,7 @@ class Killer:
     def watch(self, victims: Engine) -> None:
         event.listen(victims, "after_cursor_execute", self._after)
 
-    def _after(
-        self,
-        connection: Connection,
-        cursor: Any,
-        statement: str,
-        parameters: Any,
-        context: Any,
-        executemany: bool,
-    ) -> None:
+    def _after(self, connection: Connection, cursor: Any, statement: str, *_: Any) -> None:
         if self.armed_for and self.armed_for in statement:
             self.armed_for = None
             self.kill(connection)
@@ -62,36 +53,7 @@ def pooled(database_url: str, killer: Killer) -> Iterator[Engine]:
     victims.dispose()
 
 
-@pytest.mark.parametrize("step", STEPS)
-def test_a_batch_whose_connection_dies_leaves_nothing(
-    pooled: Engine, killer: Killer, engine: Engine, step: str
-) -> None:
-    repo = MemoryRepository(pooled)
-    repo.count("agent")
-    killer.armed_for = step
-
-    with pytest.raises(DatabaseUnavailable):
-        repo.add_many("agent", BATCH)
-
-    assert killer.armed_for is None
-    assert stored(engine, "agent") == 0
-
-
-@pytest.mark.parametrize("step", STEPS)
-def test_the_same_batch_succeeds_afterwards_on_the_same_engine(
-    pooled: Engine, killer: Killer, engine: Engine, step: str
-) -> None:
-    repo = MemoryRepository(pooled)
-    killer.armed_for = step
-    with pytest.raises(DatabaseUnavailable):
-        repo.add_many("agent", BATCH)
-
-    repo.add_many("agent", BATCH)
-
-    assert stored(engine, "agent") == 100
-
-
-@pytest.mark.parametrize("step", STEPS[:-1])
+@pytest.mark.parametrize("step", ["CREATE TEMPORARY TABLE", "remember_rows"])
 def test_the_callers_transaction_is_lost_with_its_connection(
     pooled: Engine, killer: Killer, engine: Engine, step: str
 ) -> None:
@@ -106,26 +68,6 @@ def test_the_callers_transaction_is_lost_with_its_connection(
         work()
 
     assert stored(engine, "agent") == 0
-
-
-@pytest.mark.parametrize("step", STEPS)
-def test_an_asynchronous_batch_whose_connection_dies_leaves_nothing(
-    database_url: str, killer: Killer, engine: Engine, step: str
-) -> None:
-    async def main() -> None:
-        victims = create_async_engine(database_url, pool_size=1, max_overflow=0)
-        killer.watch(victims.sync_engine)
-        repo = AsyncMemoryRepository(victims)
-        killer.armed_for = step
-        with pytest.raises(DatabaseUnavailable):
-            await repo.add_many("agent", BATCH)
-        assert await repo.count("agent") == 0
-        await repo.add_many("agent", BATCH[:1])
-        await victims.dispose()
-
-    asyncio.run(main())
-
-    assert stored(engine, "agent") == 1
 
 
 def test_a_search_whose_connection_dies_counts_nothing(

@@ -86,10 +86,11 @@ def test_it_is_built_once_and_dropped_without_a_trace(each_url: str, embedding_t
     assert dump(each_url) == without
 
 
-def test_the_repository_works_beside_it_and_statements_of_one_s_own_use_it(each_url: str) -> None:
-    migrate.upgrade(each_url, dimensions=3)
-    migrate.embedding_index(each_url)
-    repo = repository(each_url)
+def test_the_repository_works_beside_it_and_statements_of_one_s_own_use_it(
+    migrated: str,
+) -> None:
+    migrate.embedding_index(migrated)
+    repo = repository(migrated)
 
     for among in (repo, repo.teams):
         added = among.add_many("a", [NewMemory(f"{n}", embedding=[n, 1, 1]) for n in range(1, 21)])
@@ -98,7 +99,7 @@ def test_the_repository_works_beside_it_and_statements_of_one_s_own_use_it(each_
             found = among.search("a", [100, 1, 1], k=1, strategy=strategy, touch=False)
             assert [hit.memory.id for hit in found] == [added[-1]]
     plan = values(
-        f"{each_url}{'&' if '?' in each_url else '?'}options=-cenable_seqscan%3Doff",
+        f"{migrated}{'&' if '?' in migrated else '?'}options=-cenable_seqscan%3Doff",
         "EXPLAIN SELECT id FROM pgrecall.agent_memories ORDER BY embedding <=> '[1,1,1]' LIMIT 3",
     )
     assert any(INDEX in line for line in plan), plan
@@ -142,28 +143,27 @@ def test_plain_alembic_has_it_on_a_branch_of_its_own(empty_url: str) -> None:
 # Cut off and held up
 
 
-def test_an_invalid_index_is_reported_and_built_again(each_url: str) -> None:
-    migrate.upgrade(each_url, dimensions=3)
-    make_index_invalid(each_url)
-    _, left = built(each_url)[INDEX]
+def test_an_invalid_index_is_reported_and_built_again(migrated: str) -> None:
+    make_index_invalid(migrated)
+    _, left = built(migrated)[INDEX]
 
-    before = migrate.status(each_url)
-    after = migrate.embedding_index(each_url)
+    before = migrate.status(migrated)
+    after = migrate.embedding_index(migrated)
 
     assert (before.embedding_index, before.invalid_indexes) == (False, [INDEX])
     assert (after.embedding_index, after.invalid_indexes) == (True, [])
-    valid, oid = built(each_url)[INDEX]
+    valid, oid = built(migrated)[INDEX]
     assert valid
     assert oid != left
 
 
-def test_an_invalid_index_can_be_dropped(empty_url: str) -> None:
-    before = migrate.upgrade(empty_url, dimensions=3)
-    make_index_invalid(empty_url)
+def test_an_invalid_index_can_be_dropped(migrated: str) -> None:
+    before = migrate.status(migrated)
+    make_index_invalid(migrated)
 
-    assert drop(empty_url) == before
-    assert built(empty_url) == {}
-    assert values(empty_url, VERSIONS) == ["0001"]
+    assert drop(migrated) == before
+    assert built(migrated) == {}
+    assert values(migrated, VERSIONS) == ["0001"]
 
 
 def test_a_build_that_was_cut_off_is_repeated(
@@ -186,34 +186,32 @@ def test_a_build_that_was_cut_off_is_repeated(
     assert [valid for valid, _ in built(each_url).values()] == [True]
 
 
-def test_a_drop_that_was_cut_off_is_repeated(each_url: str, background: ThreadPoolExecutor) -> None:
-    migrate.upgrade(each_url, dimensions=3)
-    migrate.embedding_index(each_url)
-    with open_transaction(each_url, "LOCK TABLE pgrecall.agent_memories IN ROW EXCLUSIVE MODE"):
-        running = background.submit(drop, each_url)
-        terminate(each_url, wait_until_blocked(each_url, DROP))
+def test_a_drop_that_was_cut_off_is_repeated(migrated: str, background: ThreadPoolExecutor) -> None:
+    migrate.embedding_index(migrated)
+    with open_transaction(migrated, "LOCK TABLE pgrecall.agent_memories IN ROW EXCLUSIVE MODE"):
+        running = background.submit(drop, migrated)
+        terminate(migrated, wait_until_blocked(migrated, DROP))
         with pytest.raises(DatabaseUnavailable):
             running.result()
-    assert migrate.status(each_url).embedding_index
+    assert migrate.status(migrated).embedding_index
 
-    status = drop(each_url)
+    status = drop(migrated)
 
     assert (status.embedding_index, status.invalid_indexes) == (False, [])
-    assert built(each_url) == {}
+    assert built(migrated) == {}
 
 
 @pytest.mark.parametrize(("change", "statement"), [(migrate.embedding_index, BUILD), (drop, DROP)])
 def test_it_waits_for_older_transactions_and_holds_up_nobody(
-    empty_url: str,
+    migrated: str,
     background: ThreadPoolExecutor,
     monkeypatch: pytest.MonkeyPatch,
     change: Callable[[str], Status],
     statement: str,
 ) -> None:
     """Giving up would leave an invalid index."""
-    migrate.upgrade(empty_url, dimensions=3)
     if change is drop:
-        migrate.embedding_index(empty_url)
+        migrate.embedding_index(migrated)
     monkeypatch.setattr("pgrecall.migrate.environment.LOCK_TIMEOUT", "50ms")
     waiting = (
         "SELECT pid FROM pg_stat_activity WHERE wait_event_type = 'Lock' "
@@ -224,13 +222,13 @@ def test_it_waits_for_older_transactions_and_holds_up_nobody(
         "INSERT INTO pgrecall.agent_memories (agent_id, id, content) "
         "VALUES ('a', gen_random_uuid(), '{}')"
     )
-    with open_transaction(empty_url, write.format("before")):
-        running = background.submit(change, empty_url)
+    with open_transaction(migrated, write.format("before")):
+        running = background.submit(change, migrated)
         wait_until(
             "it has waited for longer than the lock timeout",
-            lambda: bool(values(empty_url, waiting)) or running.done(),
+            lambda: bool(values(migrated, waiting)) or running.done(),
         )
-        with psycopg.connect(empty_url, autocommit=True, options="-c lock_timeout=100ms") as other:
+        with psycopg.connect(migrated, autocommit=True, options="-c lock_timeout=100ms") as other:
             for one in (
                 write.format("meanwhile"),
                 "UPDATE pgrecall.agent_memories SET importance = 0.7",
@@ -241,4 +239,4 @@ def test_it_waits_for_older_transactions_and_holds_up_nobody(
 
     assert running.result().embedding_index == (change is not drop)
     assert running.result().invalid_indexes == []
-    assert value(empty_url, "SELECT count(*) FROM pgrecall.agent_memories") == 0
+    assert value(migrated, "SELECT count(*) FROM pgrecall.agent_memories") == 0

@@ -39,21 +39,20 @@ def test_an_invalid_index_of_whatever_kind_is_reported(database_url: str) -> Non
 
 
 def test_a_backend_that_dies_while_tables_are_made(
-    each_url: str, background: ThreadPoolExecutor
+    migrated: str, background: ThreadPoolExecutor
 ) -> None:
-    migrate.upgrade(each_url, dimensions=3)
-    migrate.downgrade(each_url)  # what stays is the version table, to hold the run up with
-    with open_transaction(each_url, "INSERT INTO pgrecall.alembic_version VALUES ('0001')"):
-        running = background.submit(migrate.upgrade, each_url, dimensions=3)
-        terminate(each_url, wait_until_blocked(each_url, "INSERT INTO pgrecall.alembic_version"))
+    migrate.downgrade(migrated)  # what stays is the version table, to hold the run up with
+    with open_transaction(migrated, "INSERT INTO pgrecall.alembic_version VALUES ('0001')"):
+        running = background.submit(migrate.upgrade, migrated, dimensions=3)
+        terminate(migrated, wait_until_blocked(migrated, "INSERT INTO pgrecall.alembic_version"))
         with pytest.raises(DatabaseUnavailable):
             running.result()
 
-    assert migrate.status(each_url).revision is None
-    assert values(each_url, "SELECT tablename FROM pg_tables WHERE schemaname = 'pgrecall'") == [
+    assert migrate.status(migrated).revision is None
+    assert values(migrated, "SELECT tablename FROM pg_tables WHERE schemaname = 'pgrecall'") == [
         "alembic_version"
     ]
-    assert migrate.upgrade(each_url, dimensions=4).dimensions == 4
+    assert migrate.upgrade(migrated, dimensions=4).dimensions == 4
 
 
 def test_a_failing_migration_leaves_nothing_half_done(empty_url: str) -> None:
@@ -80,16 +79,16 @@ def test_a_failing_migration_leaves_nothing_half_done(empty_url: str) -> None:
     assert migrate.upgrade(empty_url, dimensions=3).pending == []
 
 
-def test_two_at_once_both_succeed(each_url: str, background: ThreadPoolExecutor) -> None:
+def test_two_at_once_both_succeed(empty_url: str, background: ThreadPoolExecutor) -> None:
     together = Barrier(2)
 
     def upgrade() -> Status:
         together.wait(timeout=30)
-        return migrate.upgrade(each_url, dimensions=3)
+        return migrate.upgrade(empty_url, dimensions=3)
 
     one, two = [running.result() for running in [background.submit(upgrade) for _ in range(2)]]
 
-    assert one == two == migrate.status(each_url)
+    assert one == two == migrate.status(empty_url)
     assert one.pending == one.invalid_indexes == []
 
 
@@ -111,15 +110,14 @@ LOCK = "LOCK TABLE pgrecall.alembic_version IN SHARE UPDATE EXCLUSIVE MODE"
 
 
 def test_the_second_waits_and_says_for_whom(
-    empty_url: str, background: ThreadPoolExecutor, caplog: pytest.LogCaptureFixture
+    migrated: str, background: ThreadPoolExecutor, caplog: pytest.LogCaptureFixture
 ) -> None:
-    migrate.upgrade(empty_url, dimensions=3)
-    with psycopg.connect(empty_url, application_name="deploy") as first:
+    with psycopg.connect(migrated, application_name="deploy") as first:
         first.execute(LOCK)
         holder = first.info.backend_pid
-        second: Future[Status] = background.submit(migrate.upgrade, empty_url)
+        second: Future[Status] = background.submit(migrate.upgrade, migrated)
         wait_until("the second says so", lambda: bool(caplog.messages) or second.done())
-        assert migrate.status(empty_url).revision == "0001"
+        assert migrate.status(migrated).revision == "0001"
         assert not second.done()
 
     assert second.result().pending == []
@@ -144,48 +142,46 @@ def test_waiting_for_another_migration_ends_with_its_reason(
     assert migrate.upgrade(empty_url).pending == []
 
 
-def test_who_may_only_read_keeps_no_migration_waiting(empty_url: str, role: str) -> None:
+def test_who_may_only_read_keeps_no_migration_waiting(migrated: str, role: str) -> None:
     """Nor who knows how runs once kept each other out."""
-    migrate.upgrade(empty_url, dimensions=3)
     run(
-        empty_url,
+        migrated,
         f"GRANT USAGE ON SCHEMA pgrecall TO {role}",
         f"GRANT SELECT ON ALL TABLES IN SCHEMA pgrecall TO {role}",
     )
-    with psycopg.connect(as_role(empty_url, role)) as reader:
+    with psycopg.connect(as_role(migrated, role)) as reader:
         reader.execute("SELECT version_num FROM pgrecall.alembic_version")
         with pytest.raises(psycopg.errors.InsufficientPrivilege), reader.transaction():
             reader.execute(LOCK)
 
-        assert migrate.embedding_index(empty_url).embedding_index
+        assert migrate.embedding_index(migrated).embedding_index
 
 
 def test_a_run_that_loses_its_lock_goes_no_further(
-    each_url: str, background: ThreadPoolExecutor
+    migrated: str, background: ThreadPoolExecutor
 ) -> None:
-    migrate.upgrade(each_url, dimensions=3)
     holders = (
         "SELECT pid FROM pg_locks WHERE relation = 'pgrecall.alembic_version'::regclass "
         "AND mode = 'ShareUpdateExclusiveLock'"
     )
-    with open_transaction(each_url, "LOCK TABLE pgrecall.agent_memories IN ROW EXCLUSIVE MODE"):
-        running = background.submit(migrate.embedding_index, each_url)
-        wait_until_blocked(each_url, "CREATE INDEX CONCURRENTLY")
-        terminate(each_url, value(each_url, holders))
+    with open_transaction(migrated, "LOCK TABLE pgrecall.agent_memories IN ROW EXCLUSIVE MODE"):
+        running = background.submit(migrate.embedding_index, migrated)
+        wait_until_blocked(migrated, "CREATE INDEX CONCURRENTLY")
+        terminate(migrated, value(migrated, holders))
 
     with pytest.raises(DatabaseUnavailable):
         running.result()
-    assert not migrate.status(each_url).embedding_index
-    assert migrate.embedding_index(each_url).embedding_index
+    assert not migrate.status(migrated).embedding_index
+    assert migrate.embedding_index(migrated).embedding_index
 
 
-def test_a_transaction_open_on_another_table_is_in_nobody_s_way(each_url: str) -> None:
-    run(each_url, "CREATE TABLE public.host (id integer)")
-    with open_transaction(each_url, "INSERT INTO host VALUES (1)") as host:
-        assert migrate.upgrade(each_url, dimensions=3).pending == []
+def test_a_transaction_open_on_another_table_is_in_nobody_s_way(empty_url: str) -> None:
+    run(empty_url, "CREATE TABLE public.host (id integer)")
+    with open_transaction(empty_url, "INSERT INTO host VALUES (1)") as host:
+        assert migrate.upgrade(empty_url, dimensions=3).pending == []
         host.commit()
 
-    assert values(each_url, "SELECT id FROM host") == [1]
+    assert values(empty_url, "SELECT id FROM host") == [1]
 
 
 def test_a_caller_s_own_open_transaction_is_left_alone(empty_url: str) -> None:

@@ -107,19 +107,18 @@ def test_the_upgrade_as_text_builds_the_same_in_every_language(empty_url: str) -
 
 
 @pytest.fixture
-def filled(empty_url: str) -> str:
+def filled(migrated: str) -> str:
     """At the newest revision: one memory of an agent and one of a team, 60 of another, indexed."""
-    migrate.upgrade(empty_url, dimensions=DIMENSIONS)
     for owner in ("a", "team:a"):
-        insert(empty_url, owner, "the dancing")
-    repo = repository(empty_url)
+        insert(migrated, owner, "the dancing")
+    repo = repository(migrated)
     dice = random.Random(5)
     repo.add_many(
         "indexed",
         [NewMemory(f"the note {n}", embedding=[dice.gauss() for _ in QUERY]) for n in range(60)],
     )
     repo.build_rank_indexes(agent_id="indexed", at_least=1)
-    return empty_url
+    return migrated
 
 
 BLOCKED = (
@@ -317,12 +316,11 @@ def test_only_the_owner_may_change_the_language(filled: str, role: Level) -> Non
 
 @pytest.mark.parametrize("given", ["NULL", "1::oid::regconfig"])
 def test_changing_to_no_language_is_refused_in_an_empty_schema_too(
-    empty_url: str, given: str
+    migrated: str, given: str
 ) -> None:
-    migrate.upgrade(empty_url, dimensions=DIMENSIONS)
 
     with pytest.raises(psycopg.Error):
-        run(empty_url, f"SELECT pgrecall.change_text_language({given})")
+        run(migrated, f"SELECT pgrecall.change_text_language({given})")
 
 
 def test_a_configuration_of_one_s_own_is_a_language_and_stays_while_it_is_used(
@@ -340,14 +338,13 @@ def test_a_configuration_of_one_s_own_is_a_language_and_stays_while_it_is_used(
 
 
 @pytest.mark.parametrize("name", ["elsewhere.mine", 'public."My English"'])
-def test_a_language_set_in_psql_does_not_stop_later_migrations(empty_url: str, name: str) -> None:
-    migrate.upgrade(empty_url, dimensions=DIMENSIONS)
+def test_a_language_set_in_psql_does_not_stop_later_migrations(migrated: str, name: str) -> None:
     run(
-        empty_url,
+        migrated,
         "CREATE SCHEMA elsewhere",
         OWN.format(name),
         f"SELECT pgrecall.change_text_language('{name}')",
     )
 
-    assert migrate.embedding_index(empty_url).pending == []
-    assert migrate.downgrade(empty_url).revision is None
+    assert migrate.embedding_index(migrated).pending == []
+    assert migrate.downgrade(migrated).revision is None

@@ -47,13 +47,12 @@ def test_the_text_for_another_schema(empty_url: str) -> None:
     assert migrate.status(empty_url).revision is None
 
 
-def test_the_text_from_the_newest_revision_on_changes_nothing(empty_url: str) -> None:
-    migrate.upgrade(empty_url, dimensions=3)
-    before = dump(empty_url)
+def test_the_text_from_the_newest_revision_on_changes_nothing(migrated: str) -> None:
+    before = dump(migrated)
 
-    psql(empty_url, migrate.sql(dimensions=3, start="0001"))
+    psql(migrated, migrate.sql(dimensions=3, start="0001"))
 
-    assert dump(empty_url) == before
+    assert dump(migrated) == before
 
 
 def test_the_text_stops_where_it_fails(empty_url: str) -> None:

@@ -82,17 +82,16 @@ def test_down_drops_everything_of_ours_and_leaves_the_rest(each_url: str, schema
     assert repository(each_url, schema).rank_indexes(agent_id="a") == []
 
 
-def test_down_leaves_what_others_built_on_it(empty_url: str) -> None:
+def test_down_leaves_what_others_built_on_it(migrated: str) -> None:
     """It would go with the tables; nothing is dropped instead."""
-    migrate.upgrade(empty_url, dimensions=3)
-    run(empty_url, "CREATE VIEW public.mine AS SELECT id FROM pgrecall.agent_memories")
-    built = dump(empty_url)
+    run(migrated, "CREATE VIEW public.mine AS SELECT id FROM pgrecall.agent_memories")
+    built = dump(migrated)
 
     with pytest.raises(MigrationFailed, match="other objects depend on them"):
-        migrate.downgrade(empty_url)
+        migrate.downgrade(migrated)
 
-    assert dump(empty_url) == built
-    assert migrate.status(empty_url).pending == []
+    assert dump(migrated) == built
+    assert migrate.status(migrated).pending == []
 
 
 def test_down_with_the_extension_in_our_schema(empty_url: str) -> None:
@@ -105,21 +104,21 @@ def test_down_with_the_extension_in_our_schema(empty_url: str) -> None:
     assert migrate.upgrade(empty_url, dimensions=3).pending == []
 
 
-def test_up_again_keeps_what_is_stored(each_url: str) -> None:
-    before = migrate.upgrade(each_url, dimensions=3)
-    repo = repository(each_url)
+def test_up_again_keeps_what_is_stored(migrated: str) -> None:
+    before = migrate.status(migrated)
+    repo = repository(migrated)
     memory_id = repo.add("agent", NewMemory("kept", embedding=[1, 2, 3], tags=["tag"]))
     repo.touch("agent", [memory_id])
     stored = repo.get("agent", memory_id, include_embedding=True)
-    built = dump(each_url)
+    built = dump(migrated)
 
-    assert migrate.upgrade(each_url) == before
-    assert migrate.upgrade(each_url, dimensions=3, embedding_type="vector") == before
+    assert migrate.upgrade(migrated) == before
+    assert migrate.upgrade(migrated, dimensions=3, embedding_type="vector") == before
 
     assert stored is not None
     assert stored.retrieval_count == 1
     assert repo.get("agent", memory_id, include_embedding=True) == stored
-    assert dump(each_url) == built
+    assert dump(migrated) == built
 
 
 def test_several_schemas_in_one_database(empty_url: str) -> None:

@@ -80,9 +80,8 @@ def swelling() -> str:
     return " ".join("-".join(pair) for pair in zip(halves[::2], halves[1::2], strict=True))
 
 
-def test_a_text_that_swells_when_folded_can_be_stored_and_asked_for(empty_url: str) -> None:
-    migrate.upgrade(empty_url, dimensions=DIMENSIONS)
-    repo = repository(empty_url)
+def test_a_text_that_swells_when_folded_can_be_stored_and_asked_for(migrated: str) -> None:
+    repo = repository(migrated)
 
     repo.add("a", NewMemory(swelling(), embedding=QUERY))
 
@@ -97,11 +96,10 @@ def acting_as(url: str, role: str) -> Iterator[MemoryRepository]:
         connection.rollback()
 
 
-def test_a_reader_can_search_by_words(each_url: str) -> None:
-    migrate.upgrade(each_url, dimensions=DIMENSIONS)
-    insert(each_url, "a", "the dancing")
-    insert(each_url, "team:a", "the dance")
-    with new_role(each_url, level="reader") as role, acting_as(each_url, role) as repo:
+def test_a_reader_can_search_by_words(migrated: str) -> None:
+    insert(migrated, "a", "the dancing")
+    insert(migrated, "team:a", "the dance")
+    with new_role(migrated, level="reader") as role, acting_as(migrated, role) as repo:
         hits = hybrid(repo, "a", "dancing", teams=["a"])
         assert with_words(hits) == ["the dance", "the dancing"]
         assert [term.term for term in repo.telling_terms("a")] == ["danc"]
@@ -113,12 +111,11 @@ def test_a_reader_can_search_by_words(each_url: str) -> None:
         ]
 
 
-def test_the_views_of_words_give_nobody_more_than_they_may_read(empty_url: str) -> None:
-    migrate.upgrade(empty_url, dimensions=DIMENSIONS)
-    insert(empty_url, "a", "secret")
-    with new_role(empty_url, "team_memories", "telling_terms") as role:
+def test_the_views_of_words_give_nobody_more_than_they_may_read(migrated: str) -> None:
+    insert(migrated, "a", "secret")
+    with new_role(migrated, "team_memories", "telling_terms") as role:
         for view in ("team_memories", "telling_terms"):
-            with psycopg.connect(empty_url, autocommit=True) as connection:
+            with psycopg.connect(migrated, autocommit=True) as connection:
                 connection.execute(f'SET ROLE "{role}"'.encode())
                 with pytest.raises(psycopg.errors.InsufficientPrivilege, match="agent_memories"):
                     connection.execute(f"SELECT * FROM pgrecall.{view}".encode())
