@@ -190,10 +190,10 @@ def extensions(server_url: str, empty_url: str) -> Iterator[str]:
     run(
         server_url,
         f"ALTER DATABASE {database_of(empty_url)} SET extension_control_path = '{folder}'",
-        f"COPY (SELECT) TO PROGRAM 'mkdir -p {folder}/extension'",
+        f"COPY (SELECT) TO PROGRAM 'cat >&2; mkdir -p {folder}/extension'",
     )
     yield f"{folder}/extension"
-    run(server_url, f"COPY (SELECT) TO PROGRAM 'rm -r {folder}'")
+    run(server_url, f"COPY (SELECT) TO PROGRAM 'cat >&2; rm -r {folder}'")
 
 
 def test_a_server_without_pgvector(empty_url: str, extensions: str) -> None:

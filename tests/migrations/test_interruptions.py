@@ -11,10 +11,11 @@ from sqlalchemy import create_engine, make_url, text
 from sqlalchemy.engine.interfaces import IsolationLevel
 
 from pgrecall import MemoryRepository, NewMemory, migrate
-from pgrecall.errors import DatabaseError, DatabaseUnavailable, MigrationFailed, PgRecallError
+from pgrecall.errors import DatabaseUnavailable, MigrationFailed, PgRecallError
 from pgrecall.migrate import Status
 from tests.migrations.asking import (
     as_role,
+    engine_of,
     open_transaction,
     run,
     terminate,
@@ -55,26 +56,20 @@ def test_a_backend_that_dies_while_tables_are_made(
     assert migrate.upgrade(migrated, dimensions=4).dimensions == 4
 
 
-def test_a_failing_migration_leaves_nothing_half_done(empty_url: str) -> None:
-    run(
-        empty_url,
-        "CREATE SCHEMA pgrecall",
-        "CREATE TABLE pgrecall.memory_events (mine integer)",
-    )
+@pytest.mark.parametrize("level", ["READ COMMITTED", "AUTOCOMMIT"])
+def test_a_failing_migration_leaves_nothing_half_done(
+    empty_url: str, level: IsolationLevel
+) -> None:
+    run(empty_url, "CREATE SCHEMA pgrecall", "CREATE TABLE pgrecall.memory_events (mine integer)")
 
     with pytest.raises(MigrationFailed, match=r"memory_events.*already exists"):
-        migrate.upgrade(empty_url, dimensions=3)
+        migrate.upgrade(engine_of(empty_url, isolation_level=level), dimensions=3)
 
     assert migrate.status(empty_url).revision is None
-    assert set(
-        values(empty_url, "SELECT tablename FROM pg_tables WHERE schemaname = 'pgrecall'")
-    ) <= {"memory_events", "alembic_version"}
-    assert (
-        values(
-            empty_url, "SELECT proname FROM pg_proc WHERE pronamespace = 'pgrecall'::regnamespace"
-        )
-        == []
-    )
+    tables = "SELECT tablename FROM pg_tables WHERE schemaname = 'pgrecall'"
+    assert {*values(empty_url, tables)} <= {"memory_events", "alembic_version"}
+    routines = "SELECT proname FROM pg_proc WHERE pronamespace = 'pgrecall'::regnamespace"
+    assert values(empty_url, routines) == []
     run(empty_url, "DROP TABLE pgrecall.memory_events")
     assert migrate.upgrade(empty_url, dimensions=3).pending == []
 
@@ -241,24 +236,10 @@ def test_an_engine_gets_no_changed_connection_back(empty_url: str) -> None:
     engine.dispose()
 
 
-@pytest.mark.parametrize("level", ["AUTOCOMMIT", "SERIALIZABLE", "REPEATABLE READ"])
+@pytest.mark.parametrize("level", ["AUTOCOMMIT", "SERIALIZABLE"])
 def test_an_engine_of_another_isolation_level(empty_url: str, level: IsolationLevel) -> None:
-    url = make_url(empty_url).set(drivername="postgresql+psycopg")
-    engine = create_engine(url, isolation_level=level)
+    engine = engine_of(empty_url, isolation_level=level)
 
     assert migrate.upgrade(engine, dimensions=3).pending == []
     assert migrate.embedding_index(engine).embedding_index
     assert migrate.downgrade(engine).revision is None
-    engine.dispose()
-
-
-def test_a_failure_leaves_an_autocommit_engine_nothing_half_done(empty_url: str) -> None:
-    run(empty_url, "CREATE SCHEMA pgrecall", "CREATE TABLE pgrecall.memory_events (mine integer)")
-    url = make_url(empty_url).set(drivername="postgresql+psycopg")
-    engine = create_engine(url, isolation_level="AUTOCOMMIT")
-
-    with pytest.raises(DatabaseError):
-        migrate.upgrade(engine, dimensions=3)
-
-    assert migrate.status(engine).dimensions is None
-    engine.dispose()
