@@ -182,8 +182,7 @@ def kinds(repo: MemoryRepository, memory_id: UUID) -> list[str]:
 def either(
     request: pytest.FixtureRequest, engine: Engine, async_engine: AsyncEngine, loop: asyncio.Runner
 ) -> MemoryRepository:
-    """Both repositories, each with an embedder of its kind, and the memories they find."""
-    furnish(MemoryRepository(engine))
+    """Both repositories, each with an embedder of its kind."""
     if request.param == "sync":
         return MemoryRepository(engine, embedder=Embeds())
     return awaited(AsyncMemoryRepository(async_engine, embedder=EmbedsLater()), loop.run)
@@ -218,7 +217,8 @@ def check(repo: MemoryRepository, case: Case) -> None:
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
-def test_both_do_the_same(either: MemoryRepository, case: Case) -> None:
+def test_both_do_the_same(either: MemoryRepository, engine: Engine, case: Case) -> None:
+    furnish(MemoryRepository(engine))
     check(either, case)
 
 

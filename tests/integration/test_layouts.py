@@ -74,31 +74,21 @@ def test_everything_works_in_another_schema(empty_url: str, schema: str) -> None
     _uses_everything(repository_on("sync", empty_url, schema=schema), "agent")
 
 
-def test_two_schemas_in_one_database_keep_apart(own_url: str) -> None:
+def test_two_schemas_in_one_database_keep_apart(own_url: str, own_engine: Engine) -> None:
     migrate.upgrade(own_url, dimensions=3, embedding_type="halfvec", schema="small")
-    large, small = repository_on("sync", own_url), repository_on("sync", own_url, schema="small")
-
-    large_id = large.add("agent", NewMemory("large", embedding=NORTH))
-    [small_id] = small.add_many("agent", [NewMemory("small", embedding=[1.0, 0.0, 0.0])])
-
-    assert contents(large.search("agent", NORTH)) == ["large"]
-    assert contents(small.search("agent", [1.0, 0.0, 0.0])) == ["small"]
-    assert (large.get("agent", small_id), small.get("agent", large_id)) == (None, None)
-    assert (large.delete("agent", small_id), small.touch("agent", large_id)) == (0, 0)
-
-
-def test_one_engine_serves_two_schemas(own_url: str, own_engine: Engine) -> None:
-    migrate.upgrade(own_url, dimensions=3, schema="small")
     large, small = MemoryRepository(own_engine), MemoryRepository(own_engine, schema="small")
+    short = [1.0, 0.0, 0.0]
 
     with own_engine.begin() as connection:
-        MemoryRepository(connection).add("agent", NewMemory("large", embedding=NORTH))
-        MemoryRepository(connection, schema="small").add_many(
-            "agent", [NewMemory("small", embedding=[1.0, 0.0, 0.0])]
-        )
-        MemoryRepository(connection).add_many("agent", [NewMemory("large 2", embedding=NORTH)])
+        within = MemoryRepository(connection), MemoryRepository(connection, schema="small")
+        large_id = within[0].add("agent", NewMemory("large", embedding=NORTH))
+        [small_id] = within[1].add_many("agent", [NewMemory("small", embedding=short)])
+        within[0].add_many("agent", [NewMemory("large 2", embedding=at(50))])
 
-    assert (large.count("agent"), small.count("agent")) == (2, 1)
+    assert contents(large.search("agent", NORTH)) == ["large", "large 2"]
+    assert contents(small.search("agent", short)) == ["small"]
+    assert (large.get("agent", small_id), small.get("agent", large_id)) == (None, None)
+    assert (large.delete("agent", small_id), small.touch("agent", large_id)) == (0, 0)
 
 
 def test_the_callers_search_path_does_not_matter(own_url: str, own_engine: Engine) -> None:

@@ -246,7 +246,7 @@ def test_rivals_at_stricter_levels_store_one_or_are_told_of_the_conflict(
 
     def client(n: int) -> Counter[str]:
         mine, told = random.Random(n), Counter[str]()
-        for i in range(12):
+        for i in range(8):
             kind = mine.choice(["episodic", "entity"])
             with strict.connect() as connection:
                 repo = MemoryRepository(connection)
@@ -264,7 +264,7 @@ def test_rivals_at_stricter_levels_store_one_or_are_told_of_the_conflict(
                     told["conflict"] += 1
         return told
 
-    told = total(at_once(client))
+    told = total(at_once(client, 4))
 
     assert sql(engine, OVERLAPPING) == []
     assert told["conflict"] > 0

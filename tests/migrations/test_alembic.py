@@ -30,8 +30,8 @@ halfvec_history = create_alembic_fixture(config(EmbeddingType.HALFVEC))
 
 
 @pytest.fixture
-def alembic_engine(each_url: str) -> Iterator[Engine]:
-    url = make_url(each_url).set(drivername="postgresql+psycopg")
+def alembic_engine(empty_url: str) -> Iterator[Engine]:
+    url = make_url(empty_url).set(drivername="postgresql+psycopg")
     engine = create_engine(url, poolclass=NullPool)
     yield engine
     engine.dispose()
@@ -54,7 +54,6 @@ def test_the_code_s_tables_match_the_database(history: MigrationContext) -> None
 
 
 @compared
-@pytest.mark.parametrize("server", ["18"], indirect=True)
 def test_the_code_s_tables_match_a_database_of_halfvec(halfvec_history: MigrationContext) -> None:
     tests.test_model_definitions_match_ddl(halfvec_history)
 
@@ -73,7 +72,6 @@ CHANGES = {
 
 
 @compared
-@pytest.mark.parametrize("server", ["18"], indirect=True)
 def test_tables_that_differ_are_noticed(history: MigrationContext, alembic_engine: Engine) -> None:
     """That a match means something."""
     history.migrate_up_to("heads")

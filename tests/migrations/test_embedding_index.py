@@ -59,29 +59,27 @@ def make_index_invalid(url: str) -> None:
     assert built(url)[INDEX][0] is False
 
 
-@pytest.mark.parametrize(
-    ("server", "embedding_type"), [("16", "halfvec"), ("18", "vector")], indirect=["server"]
-)
-def test_it_is_built_once_and_dropped_without_a_trace(each_url: str, embedding_type: str) -> None:
-    before = migrate.upgrade(each_url, dimensions=3, embedding_type=embedding_type)
-    without = dump(each_url)
+def test_it_is_built_once_and_dropped_without_a_trace(empty_url: str) -> None:
+    embedding_type = "halfvec"
+    before = migrate.upgrade(empty_url, dimensions=3, embedding_type=embedding_type)
+    without = dump(empty_url)
 
-    status = migrate.embedding_index(each_url)
+    status = migrate.embedding_index(empty_url)
 
     assert not before.embedding_index
     assert status == replace(before, embedding_index=True)
-    found = built(each_url)
+    found = built(empty_url)
     assert values(
-        each_url, "SELECT pg_get_indexdef(oid) FROM pg_class WHERE relname = ANY (%s)", [INDEX]
+        empty_url, "SELECT pg_get_indexdef(oid) FROM pg_class WHERE relname = ANY (%s)", [INDEX]
     ) == [
         f"CREATE INDEX {name} ON pgrecall.{name[3:-10]} USING hnsw "
         f"(embedding {embedding_type}_cosine_ops) WITH (m='16', ef_construction='64')"
         for name in (INDEX,)
     ]
-    assert migrate.embedding_index(each_url) == status == migrate.upgrade(each_url)
-    assert built(each_url) == found
-    assert drop(each_url) == before == drop(each_url)
-    assert dump(each_url) == without
+    assert migrate.embedding_index(empty_url) == status == migrate.upgrade(empty_url)
+    assert built(empty_url) == found
+    assert drop(empty_url) == before == drop(empty_url)
+    assert dump(empty_url) == without
 
 
 def test_the_repository_works_beside_it_and_statements_of_one_s_own_use_it(
@@ -171,23 +169,23 @@ def test_an_invalid_index_can_be_dropped(migrated: str) -> None:
 
 
 def test_a_build_that_was_cut_off_is_repeated(
-    each_url: str, background: ThreadPoolExecutor
+    empty_url: str, background: ThreadPoolExecutor
 ) -> None:
-    migrate.upgrade(each_url, dimensions=3)
-    insert(each_url, "a", "text")
-    with open_transaction(each_url, "LOCK TABLE pgrecall.agent_memories IN ROW EXCLUSIVE MODE"):
-        running = background.submit(migrate.embedding_index, each_url)
-        terminate(each_url, wait_until_blocked(each_url, f"{BUILD} {INDEX}"))
+    migrate.upgrade(empty_url, dimensions=3)
+    insert(empty_url, "a", "text")
+    with open_transaction(empty_url, "LOCK TABLE pgrecall.agent_memories IN ROW EXCLUSIVE MODE"):
+        running = background.submit(migrate.embedding_index, empty_url)
+        terminate(empty_url, wait_until_blocked(empty_url, f"{BUILD} {INDEX}"))
         with pytest.raises(DatabaseUnavailable):
             running.result()
-    cut_off = migrate.status(each_url)
+    cut_off = migrate.status(empty_url)
 
-    repeated = migrate.embedding_index(each_url)
+    repeated = migrate.embedding_index(empty_url)
 
     assert not cut_off.embedding_index
     assert cut_off.invalid_indexes == [INDEX]
     assert (repeated.embedding_index, repeated.invalid_indexes) == (True, [])
-    assert [valid for valid, _ in built(each_url).values()] == [True]
+    assert [valid for valid, _ in built(empty_url).values()] == [True]
 
 
 def test_a_drop_that_was_cut_off_is_repeated(migrated: str, background: ThreadPoolExecutor) -> None:

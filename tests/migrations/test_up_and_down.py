@@ -51,35 +51,33 @@ OTHERS = (
 )
 
 
-@pytest.mark.parametrize(
-    ("server", "schema"), [("16", "select"), ("18", "pgrecall")], indirect=["server"]
-)
-def test_down_drops_everything_of_ours_and_leaves_the_rest(each_url: str, schema: str) -> None:
-    empty = migrate.status(each_url, schema=schema)
-    migrate.upgrade(each_url, dimensions=3, schema=schema)
-    run(each_url, *OTHERS)
-    others = dump(each_url, "host")
-    repo = repository(each_url, schema)
+def test_down_drops_everything_of_ours_and_leaves_the_rest(empty_url: str) -> None:
+    schema = "select"
+    empty = migrate.status(empty_url, schema=schema)
+    migrate.upgrade(empty_url, dimensions=3, schema=schema)
+    run(empty_url, *OTHERS)
+    others = dump(empty_url, "host")
+    repo = repository(empty_url, schema)
     for among in (repo, repo.teams):
         among.add_many("a", [NewMemory(f"{n}", embedding=[n, 1, 1]) for n in range(60)])
         among.build_rank_indexes(agent_id="a", at_least=1)
-    migrate.embedding_index(each_url, schema=schema)
+    migrate.embedding_index(empty_url, schema=schema)
     ours = f'"{schema}"'
-    assert len([name for name in values(each_url, RELATIONS, ours) if "ranks" in name]) > 2
-    assert len(values(each_url, ROUTINES, ours)) > 3
+    assert len([name for name in values(empty_url, RELATIONS, ours) if "ranks" in name]) > 2
+    assert len(values(empty_url, ROUTINES, ours)) > 3
 
-    status = migrate.downgrade(each_url, schema=schema)
+    status = migrate.downgrade(empty_url, schema=schema)
 
     assert status == replace(empty, pgvector=status.pgvector)
-    assert values(each_url, RELATIONS, ours) == ["alembic_version", "alembic_version_pkc"]
-    assert values(each_url, ROUTINES, ours) == values(each_url, TYPES, ours) == []
-    assert value(each_url, EXTENSION) == 1
-    assert dump(each_url, "host") == others
-    assert value(each_url, "SELECT embedding::text || frequency() FROM host.memory_signals") == (
+    assert values(empty_url, RELATIONS, ours) == ["alembic_version", "alembic_version_pkc"]
+    assert values(empty_url, ROUTINES, ours) == values(empty_url, TYPES, ours) == []
+    assert value(empty_url, EXTENSION) == 1
+    assert dump(empty_url, "host") == others
+    assert value(empty_url, "SELECT embedding::text || frequency() FROM host.memory_signals") == (
         "[1,2,3]1"
     )
-    assert migrate.upgrade(each_url, dimensions=4, schema=schema).pending == []
-    assert repository(each_url, schema).rank_indexes(agent_id="a") == []
+    assert migrate.upgrade(empty_url, dimensions=4, schema=schema).pending == []
+    assert repository(empty_url, schema).rank_indexes(agent_id="a") == []
 
 
 def test_down_leaves_what_others_built_on_it(migrated: str) -> None:
