@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
 from sqlalchemy import Connection, Engine, QueuePool, create_engine, event
+from sqlalchemy.ext.asyncio import create_async_engine
 
-from pgrecall import MemoryRepository, NewMemory
+from pgrecall import AsyncMemoryRepository, MemoryRepository, NewMemory
 from pgrecall.errors import DatabaseUnavailable
 from tests.integration.support import NORTH, sql, stored
 
@@ -66,6 +68,27 @@ def test_the_callers_transaction_is_lost_with_its_connection(
 
     with pytest.raises(DatabaseUnavailable):
         work()
+
+    assert stored(engine, "agent") == 0
+
+
+def test_an_asynchronous_callers_transaction_too(
+    database_url: str, killer: Killer, engine: Engine
+) -> None:
+    async def work() -> None:
+        victims = create_async_engine(database_url, pool_size=1)
+        killer.watch(victims.sync_engine)
+        try:
+            async with victims.begin() as connection:
+                repo = AsyncMemoryRepository(connection)
+                await repo.add("agent", NewMemory("before", embedding=None))
+                killer.armed_for = "CREATE TEMPORARY TABLE"
+                await repo.add_many("agent", BATCH)
+        finally:
+            await victims.dispose()
+
+    with pytest.raises(DatabaseUnavailable):
+        asyncio.run(work())
 
     assert stored(engine, "agent") == 0
 

@@ -584,20 +584,9 @@ def test_garbage_is_collected_beside_writers_and_twice_at_once(
     assert sql(engine, twice) == []
     left = "SELECT FROM pgrecall.agent_memories WHERE status <> 'archived' AND trust < 0.2"
     assert sql(engine, left) == []
-    logged = sql(
-        engine,
-        "SELECT sum(scanned), sum(archived), sum(deleted), sum(swept), bool_and(finished) "
-        "FROM pgrecall.gc_runs",
-    )
-    assert logged == [
-        (
-            sum(run.scanned for run in runs),
-            sum(run.archived for run in runs),
-            sum(run.deleted for run in runs),
-            sum(run.swept for run in runs),
-            True,
-        )
-    ]
+    for number in ("scanned", "archived", "deleted", "swept"):
+        logged = sql(engine, f"SELECT sum({number}), bool_and(finished) FROM pgrecall.gc_runs")
+        assert logged == [(sum(getattr(run, number) for run in runs), True)]
     assert_nothing_is_left_over(shared, engine)
 
 

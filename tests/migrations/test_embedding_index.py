@@ -145,20 +145,6 @@ def test_plain_alembic_has_it_on_a_branch_of_its_own(
 # Cut off and held up
 
 
-def test_an_invalid_index_is_reported_and_built_again(migrated: str) -> None:
-    make_index_invalid(migrated)
-    _, left = built(migrated)[INDEX]
-
-    before = migrate.status(migrated)
-    after = migrate.embedding_index(migrated)
-
-    assert (before.embedding_index, before.invalid_indexes) == (False, [INDEX])
-    assert (after.embedding_index, after.invalid_indexes) == (True, [])
-    valid, oid = built(migrated)[INDEX]
-    assert valid
-    assert oid != left
-
-
 def test_an_invalid_index_can_be_dropped(migrated: str) -> None:
     before = migrate.status(migrated)
     make_index_invalid(migrated)

@@ -170,15 +170,6 @@ def test_a_run_that_loses_its_lock_goes_no_further(
     assert migrate.embedding_index(migrated).embedding_index
 
 
-def test_a_transaction_open_on_another_table_is_in_nobody_s_way(empty_url: str) -> None:
-    run(empty_url, "CREATE TABLE public.host (id integer)")
-    with open_transaction(empty_url, "INSERT INTO host VALUES (1)") as host:
-        assert migrate.upgrade(empty_url, dimensions=3).pending == []
-        host.commit()
-
-    assert values(empty_url, "SELECT id FROM host") == [1]
-
-
 def test_a_caller_s_own_open_transaction_is_left_alone(empty_url: str) -> None:
     run(empty_url, "CREATE TABLE public.host (id integer)")
     engine = create_engine(make_url(empty_url).set(drivername="postgresql+psycopg"))

@@ -160,18 +160,6 @@ def test_changing_the_language_takes_all_texts_apart_and_drops_what_indexes_note
     assert its_terms(filled) == ENGLISH
 
 
-def test_a_changed_language_counts_for_what_is_written_later(filled: str) -> None:
-    migrate.change_language(filled, "simple")
-    repo = repository(filled)
-
-    repo.add("a", NewMemory("the singing", embedding=QUERY))
-    repo.add_many("a", [NewMemory("the reading", embedding=QUERY)])
-
-    found = terms(filled)
-    assert found["the singing"] == {"the", "singing"}
-    assert found["the reading"] == {"the", "reading"}
-
-
 TIMES = 14
 """psycopg prepares a statement after five, and the server keeps a plan for all values after five
 more."""
@@ -252,25 +240,6 @@ def test_a_change_takes_apart_what_was_written_while_it_waited(
     changing.result()
 
     assert terms(filled)["the singing"] == {"the", "singing"}
-
-
-def test_two_changes_at_once_come_one_after_the_other(
-    filled: str, background: ThreadPoolExecutor
-) -> None:
-    with open_transaction(filled, HOLDS_THE_END):
-        running = [
-            background.submit(migrate.change_language, filled, name)
-            for name in ("simple", "german")
-        ]
-        wait_until_blocked(filled, 'SELECT "pgrecall".change_text_language')
-    outcomes = [future.exception() for future in running]
-
-    assert all(error is None or isinstance(error, PgRecallError) for error in outcomes)
-    assert None in outcomes
-    language = migrate.status(filled).language
-    assert language in ("simple", "german")
-    expected = SIMPLE if language == "simple" else {"the", "dancing"}
-    assert its_terms(filled) == expected
 
 
 def test_changing_to_an_unknown_language_is_refused(filled: str) -> None:

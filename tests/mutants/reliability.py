@@ -115,7 +115,13 @@ MUTANTS = (
         "app/pgrecall/repository/asynchronous.py",
         "        if driver.closed:\n",
         "        if False:\n",
-        "integration/test_killed_clients.py::test_an_operation_cut_off_at_any_moment",
+        "integration/test_lost_connection.py::test_an_asynchronous_callers_transaction_too",
+    ),
+    Mutant(
+        "app/pgrecall/repository/synchronous.py",
+        "        if driver.closed:\n",
+        "        if False:\n",
+        "integration/test_lost_connection.py::test_the_callers_transaction_is_lost_with",
     ),
     Mutant(
         "app/pgrecall/repository/asynchronous.py",
