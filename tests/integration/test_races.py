@@ -654,6 +654,17 @@ def test_a_mix_of_all_changes_meets_no_conflict_and_leaves_every_event(
         assert memory.tier == last["tier"]
 
 
+def test_what_all_delete_is_deleted_and_noted_once(
+    shared: MemoryRepository, engine: Engine
+) -> None:
+    ids = shared.add_many(A, [new(str(n)) for n in range(5)])
+
+    deleted = at_once(lambda _: shared.delete(A, ids), held=engine)
+
+    assert sorted(deleted) == [0] * (CLIENTS - 1) + [len(ids)]
+    assert Counter(event_types(engine)) == {"initial": len(ids), "deleted": len(ids)}
+
+
 def test_what_is_added_while_all_is_cleared_keeps_its_history_and_its_counters(
     repo: MemoryRepository, crowd: Engine
 ) -> None:

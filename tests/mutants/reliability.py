@@ -145,7 +145,7 @@ MUTANTS = (
         "sql/verbs/forget.sql",
         "WHERE m.agent_id = agent AND m.id = ANY (memory_ids) ORDER BY m.id FOR UPDATE) l;",
         "WHERE m.agent_id = agent AND m.id = ANY (memory_ids) ORDER BY m.id) l;",
-        f"{RACES}::test_garbage_is_collected_beside_writers_and_twice_at_once",
+        f"{RACES}::test_what_all_delete_is_deleted_and_noted_once",
     ),
     Mutant(
         "sql/verbs/forget.sql",
