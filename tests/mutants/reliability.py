@@ -16,7 +16,13 @@ MUTANTS = (
         f"{RACES}::test_touches_of_overlapping_sets_lose_no_count",
     ),
     Mutant(
-        "sql/verbs/lock_memories.sql",
+        "sql/verbs/record_outcome.sql",
+        "FOR NO KEY UPDATE",
+        "",
+        f"{RACES}::test_feedback_and_outcomes_on_one_memory_are_all_counted_and_noted_in_order",
+    ),
+    Mutant(
+        "sql/verbs/record_feedback.sql",
         "FOR NO KEY UPDATE",
         "",
         f"{RACES}::test_feedback_and_outcomes_on_one_memory_are_all_counted_and_noted_in_order",
@@ -193,19 +199,13 @@ MUTANTS = (
         "app/pgrecall/migrate/locking.py",
         "IN SHARE UPDATE EXCLUSIVE MODE NOWAIT",
         "IN ROW EXCLUSIVE MODE NOWAIT",
-        f"{LAST}interruptions.py::test_two_at_once_both_succeed",
+        f"{LAST}interruptions.py::test_a_run_that_loses_its_lock_goes_no_further",
     ),
     Mutant(
         "app/pgrecall/migrate/environment.py",
         "if not isinstance(error.orig, _CREATED_BY_ANOTHER):",
         "if True:",
         f"{LAST}interruptions.py::test_somebody_else_creates_the_same_at_the_same_moment",
-    ),
-    Mutant(
-        "app/pgrecall/migrate/connecting.py",
-        "            connection.invalidate()\n",
-        "            pass\n",
-        f"{LAST}interruptions.py::test_an_engine_gets_no_changed_connection_back",
     ),
     Mutant(
         "migrations/versions/0001_baseline.py",
@@ -215,9 +215,9 @@ MUTANTS = (
     ),
     Mutant(
         "sql/words/change_text_language.sql",
-        "    ALTER FUNCTION query_terms(text) COST 100;\n",
+        "    UPDATE rank_indexes SET common_terms = NULL, term_memories = NULL;\n",
         "",
-        f"{LAST}language.py::test_a_connection_that_has_searched_before_searches_by_the_new",
+        f"{LAST}language.py::test_changing_the_language_takes_all_texts_apart",
     ),
     Mutant(
         "sql/words/change_text_language.sql",
