@@ -63,7 +63,7 @@ CHANGES = {
     "ALTER TABLE installed_sql DROP COLUMN grants": "add_column('installed_sql'",
     "ALTER TABLE profiles ALTER name TYPE varchar(9)": "existing_type=sa.VARCHAR",
     "ALTER TABLE agent_memories ALTER subject SET NOT NULL": "nullable=True",
-    "COMMENT ON COLUMN agent_memories.subject IS 'other'": "existing_comment='other'",
+    "COMMENT ON COLUMN memory_links.kind IS 'other'": "existing_comment='other'",
     "DROP TABLE granted_roles": "create_table('granted_roles'",
     "CREATE INDEX extra ON agent_memories (created_at)": "drop_index(op.f('extra')",
     "DROP INDEX ix_memory_links_agent_id_target_id": "create_index(op.f('ix_memory_links_ag",

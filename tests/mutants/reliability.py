@@ -233,8 +233,8 @@ MUTANTS = (
     ),
     Mutant(
         "app/pgrecall/embedded.py",
-        "use.lock.acquire_read_lock()\n    try:",
-        "try:",
+        "acquire_write_lock(blocking=False):",
+        "acquire_write_lock(blocking=False) or True:",
         "unit/test_embedded.py::test_the_server_stays_until_the_last_process_leaves",
     ),
 )
