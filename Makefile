@@ -17,7 +17,7 @@ demo: .venv/local  ## Store realistic memories in an embedded PostgreSQL and sea
 	@$(BIN)/pgrecall demo
 
 test: .venv/test  ## Run the whole suite
-	$(BIN)/python -m pytest --numprocesses 2 --dist loadfile
+	$(BIN)/python -m pytest --numprocesses 2 --dist loadfile --no-loadscope-reorder
 
 docs: .venv/test  ## Build the documentation site in build/docs, strictly
 	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict --quiet
@@ -26,7 +26,7 @@ mutants: .venv/test  ## Break one guard after the other, and expect tests to not
 	$(BIN)/python -m tests.mutants
 
 test-lowest: .venv-lowest/test  ## Run the whole suite at the lowest versions of tests/lowest.txt
-	$(LOWEST)/python -m pytest --numprocesses 2 --dist loadfile
+	$(LOWEST)/python -m pytest --numprocesses 2 --dist loadfile --no-loadscope-reorder
 
 smoke-lowest: .venv-lowest/test  ## Run some of it at the lowest versions
 	$(LOWEST)/python -m pytest $(SMOKE)

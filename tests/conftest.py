@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import pytest
 from sqlalchemy import Engine, NullPool, create_engine, make_url
@@ -21,7 +22,28 @@ from pgrecall.testing import new_database as new_database
 # What postgresql:// means from SQLAlchemy 2.1 on; before, it is psycopg2.
 registry.register("postgresql", "sqlalchemy.dialects.postgresql.psycopg", "PGDialect_psycopg")
 
+TESTS = Path(__file__).parent
+LONGEST = [
+    TESTS / name
+    for name in (
+        "integration/test_killed_clients.py",
+        "integration/test_races.py",
+        "integration/test_row_level_security.py",
+        "unit/test_embedded.py",
+        "packaging/test_wheel.py",
+        "migrations/test_repeatable.py",
+        "migrations/test_language.py",
+        "migrations/test_offline.py",
+    )
+]
+"""Files of few but long tests."""
 DIMENSIONS = 8
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """The longest files first: pytest-xdist hands them out in this order, and one that comes last
+    would leave the other processes with nothing to do."""
+    items.sort(key=lambda item: LONGEST.index(item.path) if item.path in LONGEST else len(LONGEST))
 
 
 @pytest.fixture(scope="session")

@@ -4,23 +4,24 @@ CREATE OR REPLACE FUNCTION archive_excess_batch(
     actor text DEFAULT session_user) RETURNS bigint
     LANGUAGE plpgsql SET search_path FROM CURRENT AS $verb$
 DECLARE
-    excess bigint;
     least_trusted uuid[];
     locked uuid[];
 BEGIN
     PERFORM require_owner(agent);
     PERFORM require_garbage_policy(NULL, NULL, NULL, max_live, policy);
     PERFORM require_count('batch_size', batch_size, 1, 100000);
-    SELECT count(*) - max_live INTO excess FROM agent_memories m
-     WHERE m.agent_id = agent AND m.status <> 'archived';
-    IF max_live IS NULL OR excess <= 0 THEN
+    IF max_live IS NULL THEN
         RETURN 0;
     END IF;
+    -- Counted and chosen by one statement: by two, what another run archives in between would be
+    -- made up for by memories that the cap has room for.
     least_trusted := ARRAY(
         SELECT m.id FROM agent_memories m
          WHERE m.agent_id = agent AND m.status <> 'archived'
          ORDER BY coalesce(m.trust, 0.5), m.created_at NULLS FIRST, m.id
-         LIMIT least(excess, batch_size));
+         LIMIT greatest(0, least(batch_size, (
+             SELECT count(*) - max_live FROM agent_memories m
+              WHERE m.agent_id = agent AND m.status <> 'archived'))));
     locked := ARRAY(
         SELECT m.id FROM agent_memories m
          WHERE m.agent_id = agent AND m.id = ANY (least_trusted) AND m.status <> 'archived'

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterator
+from functools import partial
 from itertools import count
 from typing import Any
 
@@ -49,50 +50,54 @@ def repository_on(
     return awaited(repository, asyncio.run)
 
 
-@pytest.fixture(params=["sync", "async"])
-def repository_of(request: pytest.FixtureRequest) -> RepositoryOf:
+@pytest.fixture
+def repository_of() -> RepositoryOf:
     """Makes a repository from a URL, an embedder and engine options."""
-    kind: str = request.param
-    return lambda url, **options: repository_on(kind, url, **options)
+    return partial(repository_on, "sync")
 
 
-@pytest.fixture(params=["sync", "async"])
-def either(
-    request: pytest.FixtureRequest, engine: Engine, async_engine: AsyncEngine, loop: asyncio.Runner
-) -> MemoryRepository:
-    """A repository on an Engine or AsyncEngine."""
-    if request.param == "sync":
-        return MemoryRepository(engine)
-    return awaited(AsyncMemoryRepository(async_engine), loop.run)
+@pytest.fixture
+def either(engine: Engine) -> MemoryRepository:
+    return MemoryRepository(engine)
 
 
-@pytest.fixture(params=["Connection", "Session", "AsyncConnection", "AsyncSession"])
+@pytest.fixture(params=["Connection", "AsyncSession"])
 def transaction(
     request: pytest.FixtureRequest, engine: Engine, async_engine: AsyncEngine, loop: asyncio.Runner
 ) -> Transaction:
     """Calls work(repository) inside a transaction of the caller's own, which this ends."""
     kind: str = request.param
-    if kind.startswith("Async"):
-        return lambda work, *, commit: loop.run(
-            _in_async_transaction(kind, async_engine, work, commit=commit)
-        )
+    return lambda work, *, commit: in_transaction(
+        kind, engine, async_engine, loop, work, commit=commit
+    )
 
-    def run(work: Work, *, commit: bool) -> Any:
-        with engine.connect() if kind == "Connection" else Session(engine) as bind:
-            result = work(MemoryRepository(bind))
-            bind.commit() if commit else bind.rollback()
+
+def in_transaction(
+    kind: str,
+    engine: Engine,
+    async_engine: AsyncEngine,
+    loop: asyncio.Runner,
+    work: Work,
+    *,
+    commit: bool,
+) -> Any:
+    """Calls work(repository) on one of the four kinds of what a caller may have, and ends it."""
+    if not kind.startswith("Async"):
+        with engine.connect() if kind == "Connection" else Session(engine) as own:
+            result = work(MemoryRepository(own))
+            own.commit() if commit else own.rollback()
             return result
 
-    return run
+    async def run() -> Any:
+        connected = kind == "AsyncConnection"
+        own: Any = async_engine.connect() if connected else AsyncSession(async_engine)
+        async with own:
+            repository = awaited(AsyncMemoryRepository(own), await_only)
+            result = await own.run_sync(lambda _: work(repository))
+            await (own.commit() if commit else own.rollback())
+            return result
 
-
-async def _in_async_transaction(kind: str, engine: AsyncEngine, work: Work, *, commit: bool) -> Any:
-    bind = engine.connect() if kind == "AsyncConnection" else AsyncSession(engine)
-    async with bind:
-        repository = awaited(AsyncMemoryRepository(bind), await_only)
-        result = await bind.run_sync(lambda _: work(repository))
-        await (bind.commit() if commit else bind.rollback())
-        return result
+    return loop.run(run())
 
 
 @pytest.fixture(scope="session")

@@ -11,8 +11,8 @@ from tests.integration.support import NORTH, at, contents, sql
 
 
 @pytest.fixture
-def hers(either: MemoryRepository) -> UUID:
-    return either.add("anna", NewMemory("hers", embedding=NORTH))
+def hers(repo: MemoryRepository) -> UUID:
+    return repo.add("anna", NewMemory("hers", embedding=NORTH))
 
 
 def _of(repo: MemoryRepository, agent: str, memory_id: UUID) -> Memory:
@@ -21,64 +21,55 @@ def _of(repo: MemoryRepository, agent: str, memory_id: UUID) -> Memory:
     return memory
 
 
-def test_get_finds_only_ones_own(either: MemoryRepository, hers: UUID) -> None:
-    assert either.get("bert", hers) is None
-    assert either.get("Anna", hers) is None
+def test_get_finds_only_ones_own(repo: MemoryRepository, hers: UUID) -> None:
+    assert repo.get("bert", hers) is None
+    assert repo.get("Anna", hers) is None
 
 
-def test_search_and_count_look_only_at_ones_own(either: MemoryRepository, hers: UUID) -> None:
-    his = either.add("bert", NewMemory("his", embedding=at(80)))
+def test_search_and_count_look_only_at_ones_own(repo: MemoryRepository, hers: UUID) -> None:
+    his = repo.add("bert", NewMemory("his", embedding=at(80)))
 
-    [hit] = either.search("bert", NORTH)
+    [hit] = repo.search("bert", NORTH)
 
     assert hit.memory.id == his
-    assert either.count("bert") == either.count("anna") == 1
-    assert either.search("carl", NORTH) == []
+    assert repo.count("bert") == repo.count("anna") == 1
+    assert repo.search("carl", NORTH) == []
 
 
-def test_update_changes_only_ones_own(either: MemoryRepository, hers: UUID) -> None:
+def test_update_changes_only_ones_own(repo: MemoryRepository, hers: UUID) -> None:
     with pytest.raises(MemoryNotFound):
-        either.update("bert", hers, content="his", embedding=None)
+        repo.update("bert", hers, content="his", embedding=None)
 
-    assert _of(either, "anna", hers).content == "hers"
-
-
-def test_delete_deletes_only_ones_own(either: MemoryRepository, hers: UUID) -> None:
-    assert either.delete("bert", hers) == 0
-    assert either.count("anna") == 1
+    assert _of(repo, "anna", hers).content == "hers"
 
 
-def test_touch_counts_only_ones_own(either: MemoryRepository, hers: UUID, engine: Engine) -> None:
-    assert either.touch("bert", hers) == 0
+def test_delete_and_touch_reach_only_ones_own(
+    repo: MemoryRepository, hers: UUID, engine: Engine
+) -> None:
+    assert repo.delete("bert", hers) == repo.touch("bert", hers) == 0
+    assert repo.count("anna") == 1
     assert sql(engine, "SELECT * FROM pgrecall.memory_usage") == []
 
 
-def test_two_agents_may_have_the_same_id(either: MemoryRepository) -> None:
+def test_two_agents_may_have_the_same_id(repo: MemoryRepository) -> None:
     same = uuid4()
-    either.add("anna", NewMemory("hers", id=same, embedding=NORTH))
-    either.add_many("bert", [NewMemory("his", id=same, embedding=NORTH)])
+    repo.add("anna", NewMemory("hers", id=same, embedding=NORTH))
+    repo.add_many("bert", [NewMemory("his", id=same, embedding=NORTH)])
 
-    either.update("bert", same, importance=0.9)
-    either.touch("bert", same)
-    either.touch("bert", same)
-    either.touch("anna", same)
+    repo.update("bert", same, importance=0.9)
+    repo.touch("bert", same)
+    repo.touch("bert", same)
+    repo.touch("anna", same)
 
-    assert contents(either.search("anna", NORTH, touch=False)) == ["hers"]
-    assert contents(either.search("bert", NORTH, touch=False)) == ["his"]
-    assert (_of(either, "anna", same).importance, _of(either, "bert", same).importance) == (
+    assert contents(repo.search("anna", NORTH, touch=False)) == ["hers"]
+    assert contents(repo.search("bert", NORTH, touch=False)) == ["his"]
+    assert (_of(repo, "anna", same).importance, _of(repo, "bert", same).importance) == (
         0.5,
         0.9,
     )
-    assert _of(either, "anna", same).retrieval_count == 1
-    assert _of(either, "bert", same).retrieval_count == 2
+    assert _of(repo, "anna", same).retrieval_count == 1
+    assert _of(repo, "bert", same).retrieval_count == 2
 
+    repo.delete("bert", same)
 
-def test_deleting_ones_own_leaves_the_others_of_that_id(either: MemoryRepository) -> None:
-    same = uuid4()
-    for agent in ("anna", "bert"):
-        either.add(agent, NewMemory(agent, id=same, embedding=NORTH))
-        either.touch(agent, same)
-
-    either.delete("bert", same)
-
-    assert _of(either, "anna", same).retrieval_count == 1
+    assert _of(repo, "anna", same).retrieval_count == 1

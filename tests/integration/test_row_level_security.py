@@ -7,7 +7,9 @@ import re
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from functools import cache
+from itertools import product
 from typing import Any
+from uuid import UUID
 
 import psycopg
 import pytest
@@ -147,25 +149,22 @@ def applications(shared: str, alone: str) -> Iterator[Applications]:
         yield cache(begun)
 
 
-def answer(
-    sessions: Sessions,
-    url: str,
-    role: str,
-    named: str | None,
-    call: str,
-    things: dict[str, str],
-) -> Answer:
-    """What a session gets from a function, and all that one has when it has returned."""
+@pytest.fixture(scope="module")
+def before(shared: str) -> list[Any]:
+    """All that the tenant one has."""
+    return value_snapshot(shared)
+
+
+def answer(connection: psycopg.Connection, call: str, url: str | None = None) -> Answer:
+    """What a session gets from a function, and all that one has there when it has returned."""
     start = "" if re.match(r"(count|length|cardinality|max)\(", call) else "* FROM "
-    statement = f"SELECT {start}{call.format(**things)}"
-    connection = sessions(url, role, named)
     with connection.transaction(force_rollback=True):
         connection.execute("SAVEPOINT before")
-        got = outcome(connection, statement)
+        got = outcome(connection, f"SELECT {start}{call}")
         if connection.info.transaction_status is TransactionStatus.INERROR:
             connection.execute("ROLLBACK TO before")
         connection.execute("RESET SESSION AUTHORIZATION")
-        return got, snapshot(connection, url, "one")
+        return got, snapshot(connection, url, "one") if url else []
 
 
 def test_every_function_that_may_tell_of_an_owner_is_called_here(shared: str) -> None:
@@ -182,30 +181,26 @@ def test_every_function_that_may_tell_of_an_owner_is_called_here(shared: str) ->
 
 @pytest.mark.parametrize("name", CALLS)
 def test_a_function_tells_a_tenant_nothing_of_another(
-    shared: str, alone: str, sessions: Sessions, name: str
+    shared: str, alone: str, before: list[Any], sessions: Sessions, name: str
 ) -> None:
     """It answers as if the other had nothing, whoever is named, and changes nothing."""
     things = _things_of(shared, "one")
-    before = value_snapshot(shared)
     tells = []
-    for call in CALLS[name]:
-        for role in roles_that_may(shared, name):
-            for who, named in TOLD.items():
-                got, after = answer(sessions, shared, role, named, call, things)
-                if name == "drop_positions":  # of tables that no index uses any more
-                    assert got == "[(0,)]"
-                else:
-                    assert got == answer(sessions, alone, role, named, call, things)[0], (
-                        call,
-                        role,
-                        who,
-                    )
-                assert after == before, (call, role, who)
-                assert got[:5] in REFUSALS or not re.match(r"[0-9A-Z]{5} ", got), (call, got)
-            seen, after = answer(sessions, shared, role, OWN["one"], call, things)
-            if name not in SAME_FOR_ALL:
-                without = answer(sessions, alone, role, OWN["one"], call, things)[0]
-                tells.append(seen != without or after != before)
+    calls = [call.format(**things) for call in CALLS[name]]
+    for call, role in product(calls, roles_that_may(shared, name)):
+        for who, named in TOLD.items():
+            got, after = answer(sessions(shared, role, named), call, shared)
+            if name == "drop_positions":  # of tables that no index uses any more
+                assert got == "[(0,)]"
+            else:
+                without = answer(sessions(alone, role, named), call)[0]
+                assert got == without, (call, role, who)
+            assert after == before, (call, role, who)
+            assert got[:5] in REFUSALS or not re.match(r"[0-9A-Z]{5} ", got), (call, got)
+        if name not in SAME_FOR_ALL:
+            seen, after = answer(sessions(shared, role, OWN["one"]), call, shared)
+            without = answer(sessions(alone, role, OWN["one"]), call)[0]
+            tells.append(seen != without or after != before)
     assert any(tells) or name in SAME_FOR_ALL
 
 
@@ -303,22 +298,16 @@ def test_every_method_is_called_here() -> None:
     assert sorted(METHODS) == [name for name, _ in functions if not name.startswith("_")]
 
 
-@pytest.mark.parametrize("role", ROLES)
 @pytest.mark.parametrize("method", METHODS)
 def test_a_method_tells_a_tenant_nothing_of_another(
-    shared: str, alone: str, applications: Applications, method: str, role: str
+    shared: str, alone: str, before: list[Any], applications: Applications, method: str
 ) -> None:
-    memory, other = values(
-        shared,
-        "SELECT memory_id FROM pgrecall.memory_usage WHERE agent_id = 'one' "
-        "ORDER BY memory_id LIMIT 2",
-    )
-    before = value_snapshot(shared)
-    for named in TOLD.values():
-        for work in METHODS[method](memory, other):
-            got = in_python(applications(shared, role, named), named, work)
-            assert got == in_python(applications(alone, role, named), named, work)
-            assert "DatabaseError" not in got or WRITES.search(got), got
+    things = _things_of(shared, "one")
+    memory, other = (UUID(things[name].split("'")[1]) for name in ("memory", "other"))
+    for role, named, work in product(ROLES, TOLD.values(), METHODS[method](memory, other)):
+        got = in_python(applications(shared, role, named), named, work)
+        assert got == in_python(applications(alone, role, named), named, work)
+        assert "DatabaseError" not in got or WRITES.search(got), got
     assert value_snapshot(shared) == before
 
 

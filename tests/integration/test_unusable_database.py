@@ -18,7 +18,7 @@ from pgrecall.errors import (
 )
 from pgrecall.repository.translation import translation
 from tests.conftest import DIMENSIONS
-from tests.integration.conftest import RepositoryOf
+from tests.integration.conftest import repository_on
 from tests.integration.support import NORTH, contents, sql
 
 
@@ -29,9 +29,9 @@ def _free_port() -> int:
         return port
 
 
-def test_a_server_that_is_not_there_is_named(repository_of: RepositoryOf) -> None:
+def test_a_server_that_is_not_there_is_named() -> None:
     port = _free_port()
-    repo = repository_of(f"postgresql+psycopg://user:secret@127.0.0.1:{port}/memories")
+    repo = repository_on("sync", f"postgresql+psycopg://user:secret@127.0.0.1:{port}/memories")
 
     with pytest.raises(DatabaseUnavailable, match=rf"{port}.*PGRECALL_DATABASE_URL") as caught:
         repo.count("agent")
@@ -39,17 +39,15 @@ def test_a_server_that_is_not_there_is_named(repository_of: RepositoryOf) -> Non
     assert "secret" not in str(caught.value)
 
 
-def test_a_database_that_is_not_there_is_named(
-    repository_of: RepositoryOf, server_url: str
-) -> None:
+def test_a_database_that_is_not_there_is_named(server_url: str) -> None:
     url = make_url(server_url).set(database="pgrecall_nowhere")
 
     with pytest.raises(DatabaseUnavailable, match="pgrecall_nowhere"):
-        repository_of(url.render_as_string(hide_password=False)).count("agent")
+        repository_on("sync", url.render_as_string(hide_password=False)).count("agent")
 
 
-def test_bad_input_is_found_without_a_database(repository_of: RepositoryOf) -> None:
-    repo = repository_of(f"postgresql+psycopg://127.0.0.1:{_free_port()}/memories")
+def test_bad_input_is_found_without_a_database() -> None:
+    repo = repository_on("sync", f"postgresql+psycopg://127.0.0.1:{_free_port()}/memories")
 
     with pytest.raises(InputError, match="importance"):
         repo.add("agent", NewMemory("a", embedding=None, importance=2))
@@ -66,18 +64,14 @@ def test_a_pool_without_a_free_connection_says_so(database_url: str) -> None:
     engine.dispose()
 
 
-def test_a_database_without_the_schema_names_schema_and_command(
-    repository_of: RepositoryOf, empty_url: str
-) -> None:
+def test_a_database_without_the_schema_names_schema_and_command(empty_url: str) -> None:
     with pytest.raises(SchemaMissing, match=r"'pgrecall'.*`pgrecall migrate up`"):
-        repository_of(empty_url).count("agent")
+        repository_on("sync", empty_url).count("agent")
 
 
-def test_another_schema_that_is_not_there_is_named(
-    repository_of: RepositoryOf, database_url: str
-) -> None:
+def test_another_schema_that_is_not_there_is_named(database_url: str) -> None:
     with pytest.raises(SchemaMissing, match="'elsewhere'"):
-        repository_of(database_url, schema="elsewhere").search("agent", NORTH)
+        repository_on("sync", database_url, schema="elsewhere").search("agent", NORTH)
 
 
 def test_a_missing_schema_leaves_the_callers_transaction_usable(empty_url: str) -> None:
@@ -88,10 +82,8 @@ def test_a_missing_schema_leaves_the_callers_transaction_usable(empty_url: str) 
         assert connection.scalar(text("SELECT 1")) == 1
 
 
-def test_the_same_repository_works_once_the_schema_is_there(
-    repository_of: RepositoryOf, empty_url: str
-) -> None:
-    repo = repository_of(empty_url)
+def test_the_same_repository_works_once_the_schema_is_there(empty_url: str) -> None:
+    repo = repository_on("sync", empty_url)
     with pytest.raises(SchemaMissing):
         repo.count("agent")
 
@@ -111,7 +103,6 @@ def test_the_same_repository_works_once_the_schema_is_there(
     ],
 )
 def test_a_schema_of_another_version_names_both_and_the_command(
-    repository_of: RepositoryOf,
     own_url: str,
     own_engine: Engine,
     change: str,
@@ -119,7 +110,7 @@ def test_a_schema_of_another_version_names_both_and_the_command(
     message: str,
 ) -> None:
     sql(own_engine, change.format("pgrecall.alembic_version"))
-    repo = repository_of(own_url)
+    repo = repository_on("sync", own_url)
 
     with pytest.raises(error, match=message) as caught:
         repo.add_many("agent", [NewMemory("a", embedding=NORTH)])
@@ -130,30 +121,23 @@ def test_a_schema_of_another_version_names_both_and_the_command(
     assert sql(own_engine, "SELECT * FROM pgrecall.agent_memories") == []
 
 
-def test_an_engine_of_another_database_is_refused() -> None:
+def test_another_database_is_refused() -> None:
     engine = create_engine("sqlite://")
 
     with pytest.raises(InputError, match=r"psycopg.*sqlite.*postgresql\+psycopg://"):
         MemoryRepository(engine).count("agent")
-
-    engine.dispose()
-
-
-def test_a_connection_of_another_database_is_refused() -> None:
-    engine = create_engine("sqlite://")
-
     with engine.connect() as connection, pytest.raises(InputError, match="sqlite"):
         MemoryRepository(connection).count("agent")
 
     engine.dispose()
 
 
-def test_what_the_server_says_stays_as_the_cause(either: MemoryRepository) -> None:
-    either.add("agent", NewMemory("a", embedding=NORTH))
-    broken = either.memories.c.content.op("~")("(")
+def test_what_the_server_says_stays_as_the_cause(repo: MemoryRepository) -> None:
+    repo.add("agent", NewMemory("a", embedding=NORTH))
+    broken = repo.memories.c.content.op("~")("(")
 
     with pytest.raises(DatabaseError, match="regular expression") as caught:
-        either.count("agent", where=broken)
+        repo.count("agent", where=broken)
 
     assert caught.value.__cause__ is not None
 
@@ -194,11 +178,9 @@ def test_a_prepared_statement_that_is_not_there_names_the_remedy(database_url: s
             repo.count("agent")
 
 
-def test_a_role_without_rights_is_told_what_it_may_not(
-    repository_of: RepositoryOf, database_url: str, engine: Engine
-) -> None:
+def test_a_role_without_rights_is_told_what_it_may_not(database_url: str, engine: Engine) -> None:
     options = {"options": "-c role=pg_read_all_data"}
-    repo = repository_of(database_url, connect_args=options)
+    repo = repository_on("sync", database_url, connect_args=options)
 
     with pytest.raises(DatabaseError, match="permission denied"):
         repo.add("agent", NewMemory("a", embedding=NORTH))

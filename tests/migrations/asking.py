@@ -120,14 +120,15 @@ def psql(url: str, script: str) -> None:
     assert done.returncode == 0, done.stderr
 
 
-def alembic(url: str, *arguments: str) -> None:
+def alembic(url: str, *arguments: str, ini: Path = ROOT / "alembic.ini") -> None:
     """Plain `alembic` in a checkout, in this process."""
-    main(["-c", str(ROOT / "alembic.ini"), "-x", f"url={url}", *arguments])
+    main(["-c", str(ini), "-x", f"url={url}", *arguments])
 
 
 def alembic_process(
     *arguments: str, url: str | None, folder: Path = ROOT
 ) -> subprocess.CompletedProcess[str]:
+    """The same as a process."""
     environment = {k: v for k, v in os.environ.items() if k != "PGRECALL_DATABASE_URL"}
     if url is not None:
         environment["PGRECALL_DATABASE_URL"] = url

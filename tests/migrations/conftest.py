@@ -10,7 +10,9 @@ from itertools import count
 import pytest
 import sqlalchemy
 from packaging.version import Version
+from sqlalchemy import make_url
 
+from pgrecall import migrate
 from tests.conftest import new_database
 from tests.migrations.asking import run
 
@@ -36,6 +38,21 @@ def each_url(server: str) -> Iterator[str]:
         yield url
 
 
+@pytest.fixture(scope="session")
+def template_of_3(server_url: str) -> Iterator[str]:
+    """A migrated database to clone: vector(3)."""
+    with new_database(server_url) as url:
+        migrate.upgrade(url, dimensions=3)
+        yield str(make_url(url).database)
+
+
+@pytest.fixture
+def migrated(server_url: str, template_of_3: str) -> Iterator[str]:
+    """A migrated database of the test's own: vector(3)."""
+    with new_database(server_url, template_of_3) as url:
+        yield url
+
+
 @pytest.fixture
 def background() -> Iterator[ThreadPoolExecutor]:
     with ThreadPoolExecutor(2) as executor:
@@ -43,10 +60,18 @@ def background() -> Iterator[ThreadPoolExecutor]:
 
 
 @pytest.fixture
-def role(server_url: str, empty_url: str) -> Iterator[str]:
+def its_url(request: pytest.FixtureRequest) -> str:
+    """The database of the test, migrated or not."""
+    among = "migrated" if "migrated" in request.fixturenames else "empty_url"
+    url: str = request.getfixturevalue(among)
+    return url
+
+
+@pytest.fixture
+def role(server_url: str, its_url: str) -> Iterator[str]:
     """A role that may do nothing but connect; its name."""
     name = f"pgrecall_role_{os.getpid()}_{next(_numbers)}"
     run(server_url, f"CREATE ROLE {name} LOGIN PASSWORD 'x'")
     yield name
-    run(empty_url, f"DROP OWNED BY {name} CASCADE")
+    run(its_url, f"DROP OWNED BY {name} CASCADE")
     run(server_url, f"DROP OWNED BY {name} CASCADE", f"DROP ROLE {name}")

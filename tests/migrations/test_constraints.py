@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from datetime import UTC, datetime
-from itertools import product
 from math import isnan
 from typing import Any
 
@@ -87,41 +86,18 @@ Connection = psycopg.Connection[tuple[Any, ...]]
 def connections(server_url: str, embedding_type: str) -> Iterator[Connection]:
     with new_database(server_url) as url:
         migrate.upgrade(url, dimensions=3, embedding_type=embedding_type)
-        with psycopg.connect(url) as connection:
+        with psycopg.connect(url, autocommit=True) as connection:
             yield connection
 
 
 @pytest.fixture(scope="module")
-def vector_connection(server_url: str) -> Iterator[Connection]:
+def database(server_url: str) -> Iterator[Connection]:
     yield from connections(server_url, "vector")
 
 
 @pytest.fixture(scope="module")
-def halfvec_connection(server_url: str) -> Iterator[Connection]:
+def of_halfvec(server_url: str) -> Iterator[Connection]:
     yield from connections(server_url, "halfvec")
-
-
-@pytest.fixture
-def database(vector_connection: Connection) -> Iterator[Connection]:
-    yield vector_connection
-    vector_connection.rollback()
-
-
-@pytest.fixture
-def of_halfvec(halfvec_connection: Connection) -> Iterator[Connection]:
-    yield halfvec_connection
-    halfvec_connection.rollback()
-
-
-@pytest.fixture(params=["database", "of_halfvec"], ids=["vector", "halfvec"])
-def of_each(request: pytest.FixtureRequest) -> Connection:
-    found: Connection = request.getfixturevalue(request.param)
-    return found
-
-
-def empty(connection: Connection, table: str) -> None:
-    """Some tables are born with rows."""
-    connection.execute(sql.SQL("DELETE FROM pgrecall.{}").format(sql.Identifier(table)))
 
 
 def insert(connection: Connection, table: str, **given: Any) -> None:
@@ -136,10 +112,13 @@ def insert(connection: Connection, table: str, **given: Any) -> None:
     )
 
 
-def stored(connection: Connection, column: str, table: str = "agent_memories") -> Any:
-    names = sql.Identifier(column), sql.Identifier(table)
-    query = sql.SQL("SELECT {} FROM pgrecall.{}").format(*names)
-    row = connection.execute(query).fetchone()
+def stored(connection: Connection, table: str, column: str = "agent_id", **given: Any) -> Any:
+    """What a column holds after a row was inserted, which is taken back."""
+    with connection.transaction(force_rollback=True):
+        connection.execute(sql.SQL("DELETE FROM pgrecall.{}").format(sql.Identifier(table)))
+        insert(connection, table, **given)
+        names = sql.Identifier(column), sql.Identifier(table)
+        row = connection.execute(sql.SQL("SELECT {} FROM pgrecall.{}").format(*names)).fetchone()
     assert row is not None
     return row[0]
 
@@ -147,150 +126,120 @@ def stored(connection: Connection, column: str, table: str = "agent_memories") -
 def refused_by(
     connection: Connection, table: str, **given: Any
 ) -> tuple[str | None, type[Exception]]:
-    with pytest.raises((CheckViolation, psycopg.DataError)) as refusal:
+    with (
+        pytest.raises((CheckViolation, psycopg.DataError)) as refusal,
+        connection.transaction(force_rollback=True),
+    ):
         insert(connection, table, **given)
     return refusal.value.diag.constraint_name, type(refusal.value)
 
 
-@pytest.mark.parametrize("table", MINIMAL)
-def test_defaults_make_a_row(database: Connection, table: str) -> None:
-    empty(database, table)
-    insert(database, table)
-
-
-def test_there_is_a_row_to_try_for_every_table() -> None:
+def test_defaults_make_a_row_in_every_table(database: Connection) -> None:
     of_rows = {table.name for table in tables().metadata.sorted_tables}
     assert MINIMAL.keys() == of_rows - {"rank_positions"}  # whose rows stand in partitions
+    for table in MINIMAL:
+        stored(database, table, next(iter(MINIMAL[table])))
+
+
+NO_SHARES = (
+    *(-0.1, -1e-100, 1.0000000000000002, float("nan"), float("inf"), float("-inf")),
+    *(5e-324, 1e-308),
+)
 
 
 @pytest.mark.parametrize(("table", "share"), SHARES)
-@pytest.mark.parametrize("number", [0.0, -0.0, 1e-100, 0.5, 1.0])
-def test_shares_from_0_to_1(database: Connection, table: str, share: str, number: float) -> None:
-    empty(database, table)
-    insert(database, table, **{share: number})
-    assert stored(database, share, table) == number
+def test_shares_from_0_to_1(database: Connection, table: str, share: str) -> None:
+    for number in (0.0, -0.0, 1e-100, 0.5, 1.0):
+        assert stored(database, table, share, **{share: number}) == number
+    for number in NO_SHARES:
+        refusal = refused_by(database, table, **{share: number})
+        assert refusal == (f"ck_{table}_{share}", CheckViolation), number
 
 
-@pytest.mark.parametrize(("table", "share"), SHARES)
-@pytest.mark.parametrize(
-    "number",
-    [-0.1, -1e-100, 1.0000000000000002, float("nan"), float("inf"), float("-inf"), 5e-324, 1e-308],
+NO_MOMENTS = (
+    *("infinity", "-infinity", "0044-03-15 12:00:00+00 BC", "0001-01-01 00:00:00+14"),
+    "10000-01-01",
 )
-def test_shares_that_are_none(database: Connection, table: str, share: str, number: float) -> None:
-    assert refused_by(database, table, **{share: number}) == (f"ck_{table}_{share}", CheckViolation)
 
 
 @pytest.mark.parametrize(("table", "column"), MOMENTS)
-@pytest.mark.parametrize(
-    "moment",
-    ["infinity", "-infinity", "0044-03-15 12:00:00+00 BC", "0001-01-01 00:00:00+14", "10000-01-01"],
-)
-def test_moments_outside_of_python_s_years(
-    database: Connection, table: str, column: str, moment: str
-) -> None:
-    assert refused_by(database, table, **{column: moment}) == (
-        f"ck_{table}_{column}",
-        CheckViolation,
-    )
+def test_moments_in_python_s_years(database: Connection, table: str, column: str) -> None:
+    for moment in (datetime(1, 1, 3, tzinfo=UTC), datetime(9999, 12, 29, tzinfo=UTC)):
+        assert stored(database, table, column, **{column: moment}) == moment
+    for outside in NO_MOMENTS:
+        refusal = refused_by(database, table, **{column: outside})
+        assert refusal == (f"ck_{table}_{column}", CheckViolation), outside
 
 
-@pytest.mark.parametrize(("table", "column"), MOMENTS)
-@pytest.mark.parametrize(
-    "moment", [datetime(1, 1, 3, tzinfo=UTC), datetime(9999, 12, 29, tzinfo=UTC)]
-)
-def test_moments_at_the_ends_of_python_s_years(
-    database: Connection, table: str, column: str, moment: datetime
-) -> None:
-    insert(database, table, **{column: moment})
+def test_creation_is_now_unless_told_even_that_it_is_unknown(database: Connection) -> None:
+    assert stored(database, "agent_memories", "created_at", created_at=None) is None
+    before = datetime.now(UTC)
+    assert stored(database, "agent_memories", "created_at") >= before
 
 
-def test_an_unknown_creation_time_can_be_stored(database: Connection) -> None:
-    insert(database, "agent_memories", created_at=None)
-    assert stored(database, "created_at") is None
+MEMORY: list[tuple[dict[str, Any], str]] = [
+    *(({"agent_id": name}, "agent_id") for name in ("", "team:", "team:" + "a" * 201)),
+    *(({"content": text}, "content") for text in ("", "x" * 2_097_153, "é" * 1_048_577)),
+    *(({"memory_type": name}, "memory_type") for name in ("", "m" * 201)),
+    ({"metadata": Jsonb([])}, "metadata"),
+    ({"metadata": Jsonb("text")}, "metadata"),
+    *(({"tier": name}, "tier") for name in ("forever", "")),
+    *(({"status": name}, "status") for name in ("deleted", "Active")),
+    ({"trust_curve": "logarithmic"}, "trust_curve"),
+    *(
+        ({"trust_half_life_hours": hours}, "trust_half_life_hours")
+        for hours in (0, -1, float("nan"), float("inf"))
+    ),
+    ({"invalidation_reason": "bored"}, "invalidation_reason"),
+    *(
+        ({"valid_from": start, "valid_until": "2026-01-01Z"}, "validity")
+        for start in ("2026-01-02Z", "2026-01-01Z")
+    ),
+]
+COUNTS = ("retrieval_count", "success_count", "failure_count", "feedback_up", "feedback_down")
+OTHERS: list[tuple[str, dict[str, Any], str]] = [
+    *(("agent_memories", given, constraint) for given, constraint in MEMORY),
+    *(("memory_usage", {count: -1}, count) for count in COUNTS),
+    ("memory_labels", {"kind": "colour"}, "kind"),
+    *(("memory_labels", {"value": value}, "value") for value in ("", "v" * 201)),
+    *(("memory_links", {"kind": kind}, "kind") for kind in ("", "k" * 201)),
+    ("memory_links", {"target_id": KEY["id"]}, "two_memories"),
+    ("output_type_defaults", {"trust_curve": "logarithmic"}, "trust_curve"),
+    *(
+        ("output_type_defaults", {"trust_half_life_hours": hours}, "trust_half_life_hours")
+        for hours in (0, 2e9, float("nan"))
+    ),
+    ("tier_defaults", {"tier": "forever"}, "tier"),
+    *(
+        ("tier_defaults", {"expires_after_hours": hours}, "expires_after_hours")
+        for hours in (0, 2e7)
+    ),
+    ("granted_roles", {"level": "owner"}, "level"),
+]
 
 
-def test_creation_is_now_unless_told(database: Connection) -> None:
-    insert(database, "agent_memories")
-    now = database.execute("SELECT now()").fetchone()
-    assert now == (stored(database, "created_at"),)
+def test_other_values_that_cannot_be(database: Connection) -> None:
+    for table, given, constraint in OTHERS:
+        told = refused_by(database, table, **given)
+        assert told == (f"ck_{table}_{constraint}", CheckViolation), str(given)[:99]
 
 
-@pytest.mark.parametrize(
-    ("table", "given", "constraint"),
-    [
-        ("agent_memories", {"agent_id": ""}, "agent_id"),
-        ("agent_memories", {"agent_id": "team:"}, "agent_id"),
-        ("agent_memories", {"agent_id": "team:" + "a" * 201}, "agent_id"),
-        ("agent_memories", {"content": ""}, "content"),
-        ("agent_memories", {"content": "x" * 2_097_153}, "content"),
-        ("agent_memories", {"content": "é" * 1_048_577}, "content"),
-        ("agent_memories", {"memory_type": ""}, "memory_type"),
-        ("agent_memories", {"memory_type": "m" * 201}, "memory_type"),
-        ("agent_memories", {"metadata": Jsonb([])}, "metadata"),
-        ("agent_memories", {"metadata": Jsonb("text")}, "metadata"),
-        ("agent_memories", {"tier": "forever"}, "tier"),
-        ("agent_memories", {"tier": ""}, "tier"),
-        ("agent_memories", {"status": "deleted"}, "status"),
-        ("agent_memories", {"status": "Active"}, "status"),
-        ("agent_memories", {"trust_curve": "logarithmic"}, "trust_curve"),
-        ("agent_memories", {"trust_half_life_hours": 0}, "trust_half_life_hours"),
-        ("agent_memories", {"trust_half_life_hours": -1}, "trust_half_life_hours"),
-        ("agent_memories", {"trust_half_life_hours": float("nan")}, "trust_half_life_hours"),
-        ("agent_memories", {"trust_half_life_hours": float("inf")}, "trust_half_life_hours"),
-        ("agent_memories", {"invalidation_reason": "bored"}, "invalidation_reason"),
-        (
-            "agent_memories",
-            {"valid_from": "2026-01-02Z", "valid_until": "2026-01-01Z"},
-            "validity",
-        ),
-        (
-            "agent_memories",
-            {"valid_from": "2026-01-01Z", "valid_until": "2026-01-01Z"},
-            "validity",
-        ),
-        ("memory_usage", {"retrieval_count": -1}, "retrieval_count"),
-        ("memory_usage", {"success_count": -1}, "success_count"),
-        ("memory_usage", {"failure_count": -1}, "failure_count"),
-        ("memory_usage", {"feedback_up": -1}, "feedback_up"),
-        ("memory_usage", {"feedback_down": -1}, "feedback_down"),
-        ("memory_labels", {"kind": "colour"}, "kind"),
-        ("memory_labels", {"value": ""}, "value"),
-        ("memory_labels", {"value": "v" * 201}, "value"),
-        ("memory_links", {"kind": ""}, "kind"),
-        ("memory_links", {"kind": "k" * 201}, "kind"),
-        ("memory_links", {"target_id": KEY["id"]}, "two_memories"),
-        ("output_type_defaults", {"trust_curve": "logarithmic"}, "trust_curve"),
-        ("output_type_defaults", {"trust_half_life_hours": 0}, "trust_half_life_hours"),
-        ("output_type_defaults", {"trust_half_life_hours": 2e9}, "trust_half_life_hours"),
-        ("output_type_defaults", {"trust_half_life_hours": float("nan")}, "trust_half_life_hours"),
-        ("tier_defaults", {"tier": "forever"}, "tier"),
-        ("tier_defaults", {"expires_after_hours": 0}, "expires_after_hours"),
-        ("tier_defaults", {"expires_after_hours": 2e7}, "expires_after_hours"),
-        ("granted_roles", {"level": "owner"}, "level"),
-    ],
-)
-def test_other_values_that_cannot_be(
-    database: Connection, table: str, given: dict[str, Any], constraint: str
-) -> None:
-    assert refused_by(database, table, **given) == (f"ck_{table}_{constraint}", CheckViolation)
+def test_every_status_tier_and_the_greatest_length(database: Connection) -> None:
+    for status in ("active", "consolidated", "completed", "archived"):
+        assert stored(database, "agent_memories", "status", status=status) == status
+    for tier in ("short", "medium", "long"):
+        assert stored(database, "agent_memories", "tier", tier=tier) == tier
+    stored(database, "agent_memories", content="é" * 1_048_576)
 
 
-@pytest.mark.parametrize("status", ["active", "consolidated", "completed", "archived"])
-@pytest.mark.parametrize("tier", ["short", "medium", "long"])
-def test_every_status_and_tier(database: Connection, status: str, tier: str) -> None:
-    insert(database, "agent_memories", status=status, tier=tier)
-
-
-def test_content_of_the_greatest_length(database: Connection) -> None:
-    insert(database, "agent_memories", content="é" * 1_048_576)
-
-
-@pytest.mark.parametrize("vector", ["[0,0,0]", "[-0,0,0]"])
-def test_a_zero_vector(of_each: Connection, vector: str) -> None:
-    assert refused_by(of_each, "agent_memories", embedding=vector) == (
-        "ck_agent_memories_embedding",
-        CheckViolation,
-    )
+def test_vectors_that_are_none(database: Connection, of_halfvec: Connection) -> None:
+    for connection in (database, of_halfvec):
+        for vector in ("[0,0,0]", "[-0,0,0]"):
+            refusal = refused_by(connection, "agent_memories", embedding=vector)
+            assert refusal == ("ck_agent_memories_embedding", CheckViolation)
+        for vector in ("[NaN,1,1]", "[Infinity,1,1]", "[1,2]", "[1,2,3,4]"):
+            _, error = refused_by(connection, "agent_memories", embedding=vector)
+            assert issubclass(error, psycopg.DataError)
 
 
 def test_a_vector_that_rounds_to_zero(of_halfvec: Connection) -> None:
@@ -298,7 +247,7 @@ def test_a_vector_that_rounds_to_zero(of_halfvec: Connection) -> None:
     assert constraint == "ck_agent_memories_embedding"
 
 
-@pytest.mark.parametrize("vector", ["[1e-25,1e-25,0]", "[1e20,0,0]", "[3e38,3e38,0]"])
+@pytest.mark.parametrize("vector", ["[1e-25,1e-25,0]", "[1e20,0,0]"])
 def test_a_vector_whose_distances_are_nan(database: Connection, vector: str) -> None:
     [distance] = database.execute(
         "SELECT %(vector)s::vector <=> %(vector)s::vector", {"vector": vector}
@@ -308,12 +257,6 @@ def test_a_vector_whose_distances_are_nan(database: Connection, vector: str) -> 
     assert refused_by(database, "agent_memories", embedding=vector)[0] == (
         "ck_agent_memories_embedding"
     )
-
-
-@pytest.mark.parametrize("vector", ["[NaN,1,1]", "[Infinity,1,1]", "[1,2]", "[1,2,3,4]"])
-def test_a_vector_that_is_none(of_each: Connection, vector: str) -> None:
-    _, refusal = refused_by(of_each, "agent_memories", embedding=vector)
-    assert issubclass(refusal, psycopg.DataError)
 
 
 def test_a_component_too_large_for_halfvec(of_halfvec: Connection) -> None:
@@ -331,15 +274,15 @@ def test_a_component_too_large_for_halfvec(of_halfvec: Connection) -> None:
 def test_what_is_accepted_never_makes_a_distance_nan(
     request: pytest.FixtureRequest, fixture: str, vectors: list[str]
 ) -> None:
-    database: Connection = request.getfixturevalue(fixture)
-    for number, vector in enumerate(vectors):
-        key = {"id": f"00000000-0000-7000-8000-{number:012}"}
-        insert(database, "agent_memories", **key, content=vector, embedding=vector)
+    connection: Connection = request.getfixturevalue(fixture)
+    with connection.transaction(force_rollback=True):
+        for number, vector in enumerate(vectors):
+            key = {"id": f"00000000-0000-7000-8000-{number:012}"}
+            insert(connection, "agent_memories", **key, content=vector, embedding=vector)
+        distances = connection.execute(
+            "SELECT a.embedding <=> b.embedding FROM pgrecall.agent_memories a, "
+            "pgrecall.agent_memories b"
+        ).fetchall()
 
-    distances = database.execute(
-        "SELECT a.embedding <=> b.embedding FROM pgrecall.agent_memories a, "
-        "pgrecall.agent_memories b"
-    ).fetchall()
-
-    assert len(distances) == len(list(product(vectors, vectors)))
+    assert len(distances) == len(vectors) ** 2
     assert all(0 <= distance <= 2 for (distance,) in distances), "no NaN"

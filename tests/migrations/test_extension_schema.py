@@ -13,9 +13,7 @@ from tests.migrations.asking import alembic, psql, repository, run, value, value
 from tests.migrations.schema_dump import dump
 from tests.migrations.wording import SOON
 
-PLACES = [("16", 'O\'Neil:x "own"'), ("18", "extensions")]
-"""Versions of PostgreSQL, and the schema that pgvector is in there."""
-in_places = pytest.mark.parametrize(("server", "where"), PLACES, indirect=True)
+ODD = 'O\'Neil:x "own"'
 
 
 @pytest.fixture
@@ -26,8 +24,11 @@ def where(request: pytest.FixtureRequest, each_url: str) -> str:
     return schema
 
 
-@in_places
-@pytest.mark.parametrize("embedding_type", ["vector", "halfvec"])
+@pytest.mark.parametrize(
+    ("server", "where", "embedding_type"),
+    [("16", ODD, "vector"), ("18", "extensions", "halfvec")],
+    indirect=["server", "where"],
+)
 def test_everything_works(each_url: str, where: str, embedding_type: str) -> None:
     script = migrate.sql(dimensions=3, embedding_type=embedding_type, extension_schema=where)
     psql(each_url, script)
@@ -66,7 +67,7 @@ def test_everything_works(each_url: str, where: str, embedding_type: str) -> Non
         assert [hit.memory.id for hit in ranked] == [hit.memory.id for hit in exact]
 
 
-@in_places
+@pytest.mark.parametrize(("server", "where"), [("18", ODD)], indirect=True)
 def test_plain_alembic_is_told_where_it_is(
     each_url: str, where: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -82,17 +83,13 @@ def test_plain_alembic_is_told_where_it_is(
     assert dump(each_url) == online
 
 
-@pytest.mark.parametrize("said", ["public", "nowhere", "extensions'; --", "%", 'My "ext"'])
-def test_the_text_for_another_schema_refuses_before_it_has_made_anything(
-    empty_url: str, said: str
-) -> None:
+def test_the_text_for_another_schema_refuses_before_it_has_made_anything(empty_url: str) -> None:
     run(empty_url, 'CREATE SCHEMA "My ext"', 'CREATE EXTENSION vector SCHEMA "My ext"')
 
-    with pytest.raises(AssertionError) as refusal:
-        psql(empty_url, migrate.sql(dimensions=3, extension_schema=said))
-
-    assert f"pgvector is not in the schema {said}" in str(refusal.value)
-    assert "--extension-schema" in str(refusal.value)
+    for said in ("public", "nowhere", "extensions'; --", "%", 'My "ext"'):
+        with pytest.raises(AssertionError) as refusal:
+            psql(empty_url, migrate.sql(dimensions=3, extension_schema=said))
+        assert f"pgvector is not in the schema {said}" in str(refusal.value)
+        assert "--extension-schema" in str(refusal.value)
     made = "SELECT relname FROM pg_class WHERE relnamespace = to_regnamespace('pgrecall')"
     assert values(empty_url, made) == []
-    assert migrate.upgrade(empty_url, dimensions=3).pending == []

@@ -10,7 +10,7 @@ import psycopg
 import pytest
 from psycopg.errors import NotNullViolation
 
-from pgrecall import NewMemory, migrate
+from pgrecall import NewMemory
 from tests.migrations.asking import repository, rows, run, value, values
 
 DIMENSIONS = 3
@@ -20,12 +20,11 @@ def inserted_at(url: str) -> dict[str, datetime]:
     return dict(rows(url, "SELECT content, inserted_at FROM pgrecall.agent_memories"))
 
 
-def test_rows_bear_the_moment_they_were_written(each_url: str) -> None:
+def test_rows_bear_the_moment_they_were_written(migrated: str) -> None:
     """The server's clock, not the moment at which the transaction began."""
-    migrate.upgrade(each_url, dimensions=DIMENSIONS)
     columns = "pgrecall.agent_memories (agent_id, id, content)"
 
-    with psycopg.connect(each_url) as connection:
+    with psycopg.connect(migrated) as connection:
 
         def clock() -> datetime:
             row = connection.execute("SELECT clock_timestamp()").fetchone()
@@ -43,24 +42,23 @@ def test_rows_bear_the_moment_they_were_written(each_url: str) -> None:
             copy.write_row(("agent", UUID(int=1), "by COPY"))
         end = clock()
 
-    found = inserted_at(each_url)
+    found = inserted_at(migrated)
     assert start < found["by INSERT"] < between < found["by COPY"] < end
     with pytest.raises(NotNullViolation):
-        run(each_url, "UPDATE pgrecall.agent_memories SET inserted_at = NULL")
+        run(migrated, "UPDATE pgrecall.agent_memories SET inserted_at = NULL")
 
 
-def test_what_the_repository_writes_bears_the_moment_it_was_written(empty_url: str) -> None:
-    migrate.upgrade(empty_url, dimensions=DIMENSIONS)
-    repo = repository(empty_url)
+def test_what_the_repository_writes_bears_the_moment_it_was_written(migrated: str) -> None:
+    repo = repository(migrated)
     long_ago = datetime(2020, 1, 1, tzinfo=UTC)
 
-    start = value(empty_url, "SELECT clock_timestamp()")
+    start = value(migrated, "SELECT clock_timestamp()")
     repo.add("agent", NewMemory("one", embedding=None, created_at=long_ago))
     repo.add_many("agent", [NewMemory("two", embedding=None, created_at=long_ago)])
     repo.teams.add("agent", NewMemory("three", embedding=None))
-    end = value(empty_url, "SELECT clock_timestamp()")
+    end = value(migrated, "SELECT clock_timestamp()")
 
-    found = inserted_at(empty_url)
+    found = inserted_at(migrated)
     assert sorted(found) == ["one", "three", "two"]
     assert all(start < moment < end for moment in found.values())
 
@@ -80,10 +78,9 @@ LOOKED_UP: dict[str, tuple[str, str]] = {
 
 
 @pytest.mark.parametrize("table", LOOKED_UP)
-def test_what_is_new_is_looked_up_in_these_indexes(empty_url: str, table: str) -> None:
-    migrate.upgrade(empty_url, dimensions=DIMENSIONS)
+def test_what_is_new_is_looked_up_in_these_indexes(migrated: str, table: str) -> None:
     run(
-        empty_url,
+        migrated,
         "INSERT INTO pgrecall.agent_memories (agent_id, id, content) "
         "SELECT 'a ' || n % 10, gen_random_uuid(), 'memory ' || n "
         "FROM generate_series(1, 5000) AS n",
@@ -93,6 +90,6 @@ def test_what_is_new_is_looked_up_in_these_indexes(empty_url: str, table: str) -
     )
     query, index = LOOKED_UP[table]
 
-    plan: list[Any] = values(empty_url, f"EXPLAIN {query}")
+    plan: list[Any] = values(migrated, f"EXPLAIN {query}")
 
     assert any(index in line for line in plan), plan

@@ -11,10 +11,11 @@ from sqlalchemy import create_engine, make_url, text
 from sqlalchemy.engine.interfaces import IsolationLevel
 
 from pgrecall import MemoryRepository, NewMemory, migrate
-from pgrecall.errors import DatabaseError, DatabaseUnavailable, MigrationFailed, PgRecallError
+from pgrecall.errors import DatabaseUnavailable, MigrationFailed, PgRecallError
 from pgrecall.migrate import Status
 from tests.migrations.asking import (
     as_role,
+    engine_of,
     open_transaction,
     run,
     terminate,
@@ -39,57 +40,50 @@ def test_an_invalid_index_of_whatever_kind_is_reported(database_url: str) -> Non
 
 
 def test_a_backend_that_dies_while_tables_are_made(
-    each_url: str, background: ThreadPoolExecutor
+    migrated: str, background: ThreadPoolExecutor
 ) -> None:
-    migrate.upgrade(each_url, dimensions=3)
-    migrate.downgrade(each_url)  # what stays is the version table, to hold the run up with
-    with open_transaction(each_url, "INSERT INTO pgrecall.alembic_version VALUES ('0001')"):
-        running = background.submit(migrate.upgrade, each_url, dimensions=3)
-        terminate(each_url, wait_until_blocked(each_url, "INSERT INTO pgrecall.alembic_version"))
+    migrate.downgrade(migrated)  # what stays is the version table, to hold the run up with
+    with open_transaction(migrated, "INSERT INTO pgrecall.alembic_version VALUES ('0001')"):
+        running = background.submit(migrate.upgrade, migrated, dimensions=3)
+        terminate(migrated, wait_until_blocked(migrated, "INSERT INTO pgrecall.alembic_version"))
         with pytest.raises(DatabaseUnavailable):
             running.result()
 
-    assert migrate.status(each_url).revision is None
-    assert values(each_url, "SELECT tablename FROM pg_tables WHERE schemaname = 'pgrecall'") == [
+    assert migrate.status(migrated).revision is None
+    assert values(migrated, "SELECT tablename FROM pg_tables WHERE schemaname = 'pgrecall'") == [
         "alembic_version"
     ]
-    assert migrate.upgrade(each_url, dimensions=4).dimensions == 4
+    assert migrate.upgrade(migrated, dimensions=4).dimensions == 4
 
 
-def test_a_failing_migration_leaves_nothing_half_done(empty_url: str) -> None:
-    run(
-        empty_url,
-        "CREATE SCHEMA pgrecall",
-        "CREATE TABLE pgrecall.memory_events (mine integer)",
-    )
+@pytest.mark.parametrize("level", ["READ COMMITTED", "AUTOCOMMIT"])
+def test_a_failing_migration_leaves_nothing_half_done(
+    empty_url: str, level: IsolationLevel
+) -> None:
+    run(empty_url, "CREATE SCHEMA pgrecall", "CREATE TABLE pgrecall.memory_events (mine integer)")
 
     with pytest.raises(MigrationFailed, match=r"memory_events.*already exists"):
-        migrate.upgrade(empty_url, dimensions=3)
+        migrate.upgrade(engine_of(empty_url, isolation_level=level), dimensions=3)
 
     assert migrate.status(empty_url).revision is None
-    assert set(
-        values(empty_url, "SELECT tablename FROM pg_tables WHERE schemaname = 'pgrecall'")
-    ) <= {"memory_events", "alembic_version"}
-    assert (
-        values(
-            empty_url, "SELECT proname FROM pg_proc WHERE pronamespace = 'pgrecall'::regnamespace"
-        )
-        == []
-    )
+    tables = "SELECT tablename FROM pg_tables WHERE schemaname = 'pgrecall'"
+    assert {*values(empty_url, tables)} <= {"memory_events", "alembic_version"}
+    routines = "SELECT proname FROM pg_proc WHERE pronamespace = 'pgrecall'::regnamespace"
+    assert values(empty_url, routines) == []
     run(empty_url, "DROP TABLE pgrecall.memory_events")
     assert migrate.upgrade(empty_url, dimensions=3).pending == []
 
 
-def test_two_at_once_both_succeed(each_url: str, background: ThreadPoolExecutor) -> None:
+def test_two_at_once_both_succeed(empty_url: str, background: ThreadPoolExecutor) -> None:
     together = Barrier(2)
 
     def upgrade() -> Status:
         together.wait(timeout=30)
-        return migrate.upgrade(each_url, dimensions=3)
+        return migrate.upgrade(empty_url, dimensions=3)
 
     one, two = [running.result() for running in [background.submit(upgrade) for _ in range(2)]]
 
-    assert one == two == migrate.status(each_url)
+    assert one == two == migrate.status(empty_url)
     assert one.pending == one.invalid_indexes == []
 
 
@@ -111,15 +105,14 @@ LOCK = "LOCK TABLE pgrecall.alembic_version IN SHARE UPDATE EXCLUSIVE MODE"
 
 
 def test_the_second_waits_and_says_for_whom(
-    empty_url: str, background: ThreadPoolExecutor, caplog: pytest.LogCaptureFixture
+    migrated: str, background: ThreadPoolExecutor, caplog: pytest.LogCaptureFixture
 ) -> None:
-    migrate.upgrade(empty_url, dimensions=3)
-    with psycopg.connect(empty_url, application_name="deploy") as first:
+    with psycopg.connect(migrated, application_name="deploy") as first:
         first.execute(LOCK)
         holder = first.info.backend_pid
-        second: Future[Status] = background.submit(migrate.upgrade, empty_url)
+        second: Future[Status] = background.submit(migrate.upgrade, migrated)
         wait_until("the second says so", lambda: bool(caplog.messages) or second.done())
-        assert migrate.status(empty_url).revision == "0001"
+        assert migrate.status(migrated).revision == "0001"
         assert not second.done()
 
     assert second.result().pending == []
@@ -144,48 +137,37 @@ def test_waiting_for_another_migration_ends_with_its_reason(
     assert migrate.upgrade(empty_url).pending == []
 
 
-def test_who_may_only_read_keeps_no_migration_waiting(empty_url: str, role: str) -> None:
+def test_who_may_only_read_keeps_no_migration_waiting(migrated: str, role: str) -> None:
     """Nor who knows how runs once kept each other out."""
-    migrate.upgrade(empty_url, dimensions=3)
     run(
-        empty_url,
+        migrated,
         f"GRANT USAGE ON SCHEMA pgrecall TO {role}",
         f"GRANT SELECT ON ALL TABLES IN SCHEMA pgrecall TO {role}",
     )
-    with psycopg.connect(as_role(empty_url, role)) as reader:
+    with psycopg.connect(as_role(migrated, role)) as reader:
         reader.execute("SELECT version_num FROM pgrecall.alembic_version")
         with pytest.raises(psycopg.errors.InsufficientPrivilege), reader.transaction():
             reader.execute(LOCK)
 
-        assert migrate.embedding_index(empty_url).embedding_index
+        assert migrate.embedding_index(migrated).embedding_index
 
 
 def test_a_run_that_loses_its_lock_goes_no_further(
-    each_url: str, background: ThreadPoolExecutor
+    migrated: str, background: ThreadPoolExecutor
 ) -> None:
-    migrate.upgrade(each_url, dimensions=3)
     holders = (
         "SELECT pid FROM pg_locks WHERE relation = 'pgrecall.alembic_version'::regclass "
         "AND mode = 'ShareUpdateExclusiveLock'"
     )
-    with open_transaction(each_url, "LOCK TABLE pgrecall.agent_memories IN ROW EXCLUSIVE MODE"):
-        running = background.submit(migrate.embedding_index, each_url)
-        wait_until_blocked(each_url, "CREATE INDEX CONCURRENTLY")
-        terminate(each_url, value(each_url, holders))
+    with open_transaction(migrated, "LOCK TABLE pgrecall.agent_memories IN ROW EXCLUSIVE MODE"):
+        running = background.submit(migrate.embedding_index, migrated)
+        wait_until_blocked(migrated, "CREATE INDEX CONCURRENTLY")
+        terminate(migrated, value(migrated, holders))
 
     with pytest.raises(DatabaseUnavailable):
         running.result()
-    assert not migrate.status(each_url).embedding_index
-    assert migrate.embedding_index(each_url).embedding_index
-
-
-def test_a_transaction_open_on_another_table_is_in_nobody_s_way(each_url: str) -> None:
-    run(each_url, "CREATE TABLE public.host (id integer)")
-    with open_transaction(each_url, "INSERT INTO host VALUES (1)") as host:
-        assert migrate.upgrade(each_url, dimensions=3).pending == []
-        host.commit()
-
-    assert values(each_url, "SELECT id FROM host") == [1]
+    assert not migrate.status(migrated).embedding_index
+    assert migrate.embedding_index(migrated).embedding_index
 
 
 def test_a_caller_s_own_open_transaction_is_left_alone(empty_url: str) -> None:
@@ -245,24 +227,10 @@ def test_an_engine_gets_no_changed_connection_back(empty_url: str) -> None:
     engine.dispose()
 
 
-@pytest.mark.parametrize("level", ["AUTOCOMMIT", "SERIALIZABLE", "REPEATABLE READ"])
+@pytest.mark.parametrize("level", ["AUTOCOMMIT", "SERIALIZABLE"])
 def test_an_engine_of_another_isolation_level(empty_url: str, level: IsolationLevel) -> None:
-    url = make_url(empty_url).set(drivername="postgresql+psycopg")
-    engine = create_engine(url, isolation_level=level)
+    engine = engine_of(empty_url, isolation_level=level)
 
     assert migrate.upgrade(engine, dimensions=3).pending == []
     assert migrate.embedding_index(engine).embedding_index
     assert migrate.downgrade(engine).revision is None
-    engine.dispose()
-
-
-def test_a_failure_leaves_an_autocommit_engine_nothing_half_done(empty_url: str) -> None:
-    run(empty_url, "CREATE SCHEMA pgrecall", "CREATE TABLE pgrecall.memory_events (mine integer)")
-    url = make_url(empty_url).set(drivername="postgresql+psycopg")
-    engine = create_engine(url, isolation_level="AUTOCOMMIT")
-
-    with pytest.raises(DatabaseError):
-        migrate.upgrade(engine, dimensions=3)
-
-    assert migrate.status(engine).dimensions is None
-    engine.dispose()

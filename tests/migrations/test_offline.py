@@ -9,20 +9,19 @@ from alembic.config import main as alembic_main
 from sqlalchemy import make_url
 
 from pgrecall import migrate
-from pgrecall.errors import InputError
-from tests.migrations.asking import ROOT, alembic_process, psql, run, succeeded, value, values
+from pgrecall.errors import InputError, SchemaError
+from tests.migrations.asking import (
+    ROOT,
+    alembic,
+    alembic_process,
+    psql,
+    run,
+    succeeded,
+    value,
+    values,
+)
 from tests.migrations.conftest import SEES_OUR_SCHEMA
 from tests.migrations.schema_dump import dump
-
-
-@pytest.fixture
-def online(empty_url: str) -> str:
-    """The dump of `migrate.upgrade` itself: vector(12)."""
-    migrate.upgrade(empty_url, dimensions=12)
-    built = dump(empty_url)
-    migrate.downgrade(empty_url)
-    run(empty_url, "DROP SCHEMA pgrecall CASCADE", "DROP EXTENSION vector")
-    return built
 
 
 def test_the_text_through_psql_builds_the_same(each_url: str) -> None:
@@ -39,95 +38,60 @@ def test_the_text_through_psql_builds_the_same(each_url: str) -> None:
     assert migrate.downgrade(each_url).revision is None
 
 
-def test_the_text_for_another_schema(empty_url: str) -> None:
+def test_the_text_for_another_schema_and_as_plain_alembic_writes_it(
+    empty_url: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     psql(empty_url, migrate.sql(dimensions=3, schema="other"))
+    built = dump(empty_url, "other")
 
     status = migrate.status(empty_url, schema="other")
     assert (status.pending, status.dimensions, status.embedding_type) == ([], 3, "vector")
     assert migrate.status(empty_url).revision is None
+    run(empty_url, "DROP SCHEMA other CASCADE")
+    capsys.readouterr()
+    alembic("", "-x", "dimensions=3", "-x", "schema=other", "upgrade", "head", "--sql")
+    psql(empty_url, capsys.readouterr().out)
+    assert dump(empty_url, "other") == built
 
 
-def test_the_text_from_the_newest_revision_on_changes_nothing(empty_url: str) -> None:
-    migrate.upgrade(empty_url, dimensions=3)
-    before = dump(empty_url)
+def test_the_text_from_the_newest_revision_on_changes_nothing(migrated: str) -> None:
+    before = dump(migrated)
 
-    psql(empty_url, migrate.sql(dimensions=3, start="0001"))
+    psql(migrated, migrate.sql(dimensions=3, start="0001"))
+    assert dump(migrated) == before
 
-    assert dump(empty_url) == before
-
-
-def test_the_text_stops_where_it_fails(empty_url: str) -> None:
-    """A second run changes nothing."""
-    script = migrate.sql(dimensions=3)
-    psql(empty_url, script)
-    before = dump(empty_url)
-
-    with pytest.raises(AssertionError, match="already exists"):
-        psql(empty_url, script)
-
-    assert dump(empty_url) == before
+    with pytest.raises(AssertionError, match="already exists"):  # it stops where it fails
+        psql(migrated, migrate.sql(dimensions=3))
+    assert dump(migrated) == before
 
 
-def test_plain_alembic_builds_the_same(empty_url: str, online: str) -> None:
-    succeeded(alembic_process("-x", "dimensions=12", "upgrade", "head", url=empty_url))
-    assert dump(empty_url) == online
+def test_plain_alembic_builds_the_same(empty_url: str, migrated: str) -> None:
+    alembic(empty_url, "-x", "dimensions=3", "upgrade", "head")
+    assert dump(empty_url) == dump(migrated)
 
     if SEES_OUR_SCHEMA:
-        succeeded(alembic_process("check", url=empty_url))
+        alembic(empty_url, "check")
+    alembic(empty_url, "upgrade", "embedding_index@head")
+    assert migrate.status(empty_url) == migrate.embedding_index(migrated)
 
-    succeeded(alembic_process("downgrade", "base", url=empty_url))
+    with pytest.raises(SchemaError, match=r"vector\(3\).*vector\(6\)"):
+        alembic(empty_url, "-x", "dimensions=6", "upgrade", "head")
+    assert migrate.status(empty_url).dimensions == 3
+
+    alembic(empty_url, "downgrade", "base")
     assert migrate.status(empty_url).revision is None
-    assert (
-        values(
-            empty_url, "SELECT proname FROM pg_proc WHERE pronamespace = 'pgrecall'::regnamespace"
-        )
-        == []
-    )
+    routines = "SELECT proname FROM pg_proc WHERE pronamespace = 'pgrecall'::regnamespace"
+    assert values(empty_url, routines) == []
 
 
-def test_plain_alembic_writes_the_same_text(empty_url: str, online: str) -> None:
-    script = succeeded(alembic_process("-x", "dimensions=12", "upgrade", "head", "--sql", url=None))
-
-    psql(empty_url, script)
-
-    assert dump(empty_url) == online
-
-
-def test_plain_alembic_from_elsewhere_with_its_url_as_an_argument(
-    empty_url: str, tmp_path: Path
-) -> None:
-    arguments: tuple[str, ...] = (
-        "-x",
-        f"url={empty_url}",
-        "-x",
-        "schema=other",
-        "-x",
-        "embedding_type=halfvec",
-    )
-    arguments = (*arguments, "-x", "dimensions=5", "-c", str(ROOT / "alembic.ini"))
-    succeeded(alembic_process(*arguments, "upgrade", "head", url=None, folder=tmp_path))
+def test_plain_alembic_as_a_process_from_elsewhere(empty_url: str, tmp_path: Path) -> None:
+    arguments = ["schema=other", "embedding_type=halfvec", "dimensions=5"]
+    given = [part for one in arguments for part in ("-x", one)]
+    ini = ("-c", str(ROOT / "alembic.ini"))
+    succeeded(alembic_process(*given, *ini, "upgrade", "head", url=empty_url, folder=tmp_path))
 
     status = migrate.status(empty_url, schema="other")
     assert (status.dimensions, status.embedding_type, status.pending) == (5, "halfvec", [])
-
-
-def test_plain_alembic_takes_up_what_the_schema_has(empty_url: str) -> None:
-    migrate.upgrade(empty_url, dimensions=5, embedding_type="halfvec")
-
-    succeeded(alembic_process("upgrade", "embedding_index@head", url=empty_url))
-
-    assert migrate.status(empty_url).embedding_index
-
-
-def test_plain_alembic_refuses_other_embeddings_than_the_schema_has(empty_url: str) -> None:
-    migrate.upgrade(empty_url, dimensions=5)
-
-    done = alembic_process("-x", "dimensions=6", "upgrade", "head", url=empty_url)
-
-    assert done.returncode != 0
-    assert "vector(5)" in done.stderr
-    assert "vector(6)" in done.stderr
-    assert migrate.status(empty_url).dimensions == 5
 
 
 @pytest.mark.parametrize(
@@ -154,10 +118,11 @@ def test_plain_alembic_with_arguments_that_cannot_be(
 
 HOST_ENV = """
 from alembic import context
-from sqlalchemy import create_engine, Column, Integer, MetaData, Table
+from sqlalchemy import create_engine, Column, Integer, MetaData, NullPool, Table
 metadata = MetaData()
 Table("host", metadata, Column("id", Integer, primary_key=True))
-with create_engine(context.config.get_main_option("sqlalchemy.url")).connect() as connection:
+url = context.config.get_main_option("sqlalchemy.url")
+with create_engine(url, poolclass=NullPool).connect() as connection:
     context.configure(connection=connection, target_metadata=metadata)
     with context.begin_transaction():
         context.run_migrations()
@@ -180,22 +145,22 @@ def host(tmp_path: Path, empty_url: str) -> Path:
     (tmp_path / "alembic.ini").write_text(ini, encoding="utf-8")
     (tmp_path / "host" / "env.py").write_text(HOST_ENV, encoding="utf-8")
     (tmp_path / "host" / "versions" / "host1.py").write_text(HOST_REVISION, encoding="utf-8")
-    return tmp_path
+    return tmp_path / "alembic.ini"
 
 
 def test_an_application_s_own_alembic_is_not_disturbed(empty_url: str, host: Path) -> None:
     hosts_version = "SELECT version_num FROM public.alembic_version"
-    succeeded(alembic_process("upgrade", "head", url=None, folder=host))
+    alembic("", "upgrade", "head", ini=host)
     before = dump(empty_url, "public")
 
     migrate.upgrade(empty_url, dimensions=3)
     assert value(empty_url, hosts_version) == "host1"
     assert migrate.status(empty_url).revision == migrate.status(empty_url).head
-    succeeded(alembic_process("check", url=None, folder=host))
+    alembic("", "check", ini=host)
 
-    succeeded(alembic_process("downgrade", "base", url=None, folder=host))
+    alembic("", "downgrade", "base", ini=host)
     assert migrate.status(empty_url).pending == []
-    succeeded(alembic_process("upgrade", "head", url=None, folder=host))
+    alembic("", "upgrade", "head", ini=host)
     migrate.downgrade(empty_url)
     assert value(empty_url, hosts_version) == "host1"
     assert dump(empty_url, "public") == before

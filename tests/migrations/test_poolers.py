@@ -190,9 +190,8 @@ async def work_async(url: str, agent: str) -> int:
     return counted
 
 
-def test_repositories_work_through_pgbouncer(empty_url: str) -> None:
-    migrate.upgrade(empty_url, dimensions=3)
-    with pgbouncer(empty_url, pool_mode="transaction") as pooled:
+def test_repositories_work_through_pgbouncer(migrated: str) -> None:
+    with pgbouncer(migrated, pool_mode="transaction") as pooled:
         url = make_url(pooled).set(drivername="postgresql+psycopg")
         engines = [create_engine(url, connect_args={"prepare_threshold": None}) for _ in "ab"]
 

@@ -36,13 +36,13 @@ GRANTEES = """
 
 
 @pytest.fixture
-def roles(empty_url: str) -> Iterator[list[str]]:
+def roles(its_url: str) -> Iterator[list[str]]:
     """A reader, a writer and a maintainer to be."""
     names = [f"pgrecall {level} {os.getpid()}" for level in migrate.LEVELS]
     for name in names:
-        run(empty_url, f'CREATE ROLE "{name}"')
+        run(its_url, f'CREATE ROLE "{name}"')
     yield names
-    with psycopg.connect(empty_url, autocommit=True) as connection:
+    with psycopg.connect(its_url, autocommit=True) as connection:
         for name in names:
             role = sql.Identifier(name)
             connection.execute(sql.SQL("DROP OWNED BY {} CASCADE").format(role))
@@ -94,42 +94,32 @@ def test_what_is_made_of_others_comes_after_them() -> None:
 
 
 def test_a_changed_text_is_pending_until_it_is_applied(
-    empty_url: str, monkeypatch: pytest.MonkeyPatch
+    migrated: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    migrate.upgrade(empty_url, dimensions=3)
-    assert migrate.upgrade(empty_url).pending == []
+    before = values(migrated, REPLACED)
+    assert migrate.upgrade(migrated).pending == []
+    assert values(migrated, REPLACED) == before, "what has not changed is left alone"
     edited(monkeypatch, FREQUENCY, "COMMENT ON", "\nCOMMENT ON")
 
-    assert migrate.status(empty_url).pending == [f"sql/{FREQUENCY}"]
-    assert migrate.upgrade(empty_url).pending == []
+    assert migrate.status(migrated).pending == [f"sql/{FREQUENCY}"]
+    assert migrate.upgrade(migrated).pending == []
 
 
-def test_what_has_not_changed_is_left_alone(empty_url: str) -> None:
-    migrate.upgrade(empty_url, dimensions=3)
-    before = values(empty_url, REPLACED)
+def test_what_somebody_dropped_is_created_again(migrated: str) -> None:
+    run(migrated, "DROP FUNCTION pgrecall.history", "DROP VIEW pgrecall.telling_terms")
 
-    migrate.upgrade(empty_url)
+    migrate.upgrade(migrated)
 
-    assert values(empty_url, REPLACED) == before
-
-
-def test_what_somebody_dropped_is_created_again(empty_url: str) -> None:
-    migrate.upgrade(empty_url, dimensions=3)
-    run(empty_url, "DROP FUNCTION pgrecall.history", "DROP VIEW pgrecall.telling_terms")
-
-    migrate.upgrade(empty_url)
-
-    assert value(empty_url, "SELECT to_regproc('pgrecall.history') IS NOT NULL")
-    assert value(empty_url, "SELECT to_regclass('pgrecall.telling_terms') IS NOT NULL")
+    assert value(migrated, "SELECT to_regproc('pgrecall.history') IS NOT NULL")
+    assert value(migrated, "SELECT to_regclass('pgrecall.telling_terms') IS NOT NULL")
 
 
 @pytest.mark.parametrize("by_psql", [False, True])
 def test_another_body_leaves_grants_and_the_views_of_others(
-    empty_url: str, roles: list[str], monkeypatch: pytest.MonkeyPatch, by_psql: bool
+    migrated: str, roles: list[str], monkeypatch: pytest.MonkeyPatch, by_psql: bool
 ) -> None:
-    migrate.upgrade(empty_url, dimensions=3)
     run(
-        empty_url,
+        migrated,
         f'GRANT EXECUTE ON FUNCTION pgrecall.frequency TO "{roles[0]}"',
         "CREATE VIEW public.mine AS SELECT pgrecall.frequency(1, 50) AS f",
     )
@@ -138,28 +128,28 @@ def test_another_body_leaves_grants_and_the_views_of_others(
     edited(monkeypatch, FREQUENCY, returned, "RETURN 0.125::float8")
 
     if by_psql:
-        psql(empty_url, migrate.sql(dimensions=3, start="0001"))
+        psql(migrated, migrate.sql(dimensions=3, start="0001"))
     else:
-        migrate.upgrade(empty_url)
+        migrate.upgrade(migrated)
 
-    assert value(empty_url, "SELECT f FROM public.mine") == 0.125
-    assert grantees(empty_url, "frequency") == [roles[0]]
+    assert value(migrated, "SELECT f FROM public.mine") == 0.125
+    assert grantees(migrated, "frequency") == [roles[0]]
 
 
-@pytest.mark.parametrize("by_psql", [False, True])
-@pytest.mark.parametrize("signature", ["arguments", "result", "names"])
+@pytest.mark.parametrize(
+    ("signature", "by_psql"), [("arguments", True), ("result", False), ("names", False)]
+)
 def test_another_signature_is_granted_to_whom_the_old_one_was(
-    empty_url: str,
+    migrated: str,
     roles: list[str],
     monkeypatch: pytest.MonkeyPatch,
     signature: str,
     by_psql: bool,
 ) -> None:
     """And so is the view that is made of it, which is created anew."""
-    migrate.upgrade(empty_url, dimensions=3)
-    migrate.grant(empty_url, roles[1], "writer")
+    migrate.grant(migrated, roles[1], "writer")
     run(
-        empty_url,
+        migrated,
         f'GRANT EXECUTE ON FUNCTION pgrecall.frequency TO "{roles[0]}" WITH GRANT OPTION',
         f'GRANT SELECT ON pgrecall.memory_signals TO "{roles[0]}"',
     )
@@ -179,16 +169,16 @@ def test_another_signature_is_granted_to_whom_the_old_one_was(
     edited(monkeypatch, FREQUENCY, text, new)
 
     if by_psql:
-        psql(empty_url, migrate.sql(dimensions=3, start="0001"))
+        psql(migrated, migrate.sql(dimensions=3, start="0001"))
     else:
-        migrate.upgrade(empty_url)
+        migrate.upgrade(migrated)
 
-    assert migrate.status(empty_url).pending == []
-    assert len(values(empty_url, "SELECT 1 FROM pg_proc WHERE proname = 'frequency'")) == 1
-    assert grantees(empty_url, "frequency") == roles[:2]
-    assert grantees(empty_url, "memory_signals") == roles[:2]
+    assert migrate.status(migrated).pending == []
+    assert len(values(migrated, "SELECT 1 FROM pg_proc WHERE proname = 'frequency'")) == 1
+    assert grantees(migrated, "frequency") == roles[:2]
+    assert grantees(migrated, "memory_signals") == roles[:2]
     assert value(
-        empty_url,
+        migrated,
         "SELECT has_function_privilege(%s, p.oid, 'EXECUTE WITH GRANT OPTION') "
         "FROM pg_proc p WHERE proname = 'frequency'",
         roles[0],
@@ -196,17 +186,16 @@ def test_another_signature_is_granted_to_whom_the_old_one_was(
 
 
 def test_what_others_made_of_a_signature_that_changes_is_told_of(
-    empty_url: str, monkeypatch: pytest.MonkeyPatch
+    migrated: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    migrate.upgrade(empty_url, dimensions=3)
-    run(empty_url, "CREATE VIEW public.mine AS SELECT * FROM pgrecall.team_memories")
+    run(migrated, "CREATE VIEW public.mine AS SELECT * FROM pgrecall.team_memories")
     edited(monkeypatch, "views/team_memories.sql", "m.importance, ", "")
 
     with pytest.raises(MigrationFailed, match=r"view public.mine is made of what"):
-        migrate.upgrade(empty_url)
+        migrate.upgrade(migrated)
 
-    assert value(empty_url, "SELECT count(*) FROM public.mine") == 0
-    assert migrate.status(empty_url).pending == ["sql/views/team_memories.sql"]
+    assert value(migrated, "SELECT count(*) FROM public.mine") == 0
+    assert migrate.status(migrated).pending == ["sql/views/team_memories.sql"]
 
 
 def test_a_file_that_is_gone_is_dropped(empty_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -222,25 +211,23 @@ def test_a_file_that_is_gone_is_dropped(empty_url: str, monkeypatch: pytest.Monk
     assert value(empty_url, "SELECT to_regproc('pgrecall.passing') IS NULL")
 
 
-def test_all_or_nothing_is_applied(empty_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    migrate.upgrade(empty_url, dimensions=3)
+def test_all_or_nothing_is_applied(migrated: str, monkeypatch: pytest.MonkeyPatch) -> None:
     edited(monkeypatch, FREQUENCY, "LANGUAGE sql", "COST 7 LANGUAGE sql")
     wrong = "CREATE OR REPLACE FUNCTION wrong() RETURNS integer LANGUAGE sql RETURN nothing;\n"
     added(monkeypatch, File("verbs/wrong.sql", wrong))
 
     with pytest.raises(MigrationFailed, match="nothing"):
-        migrate.upgrade(empty_url)
+        migrate.upgrade(migrated)
 
-    assert value(empty_url, "SELECT procost FROM pg_proc WHERE proname = 'frequency'") == 100
-    assert migrate.status(empty_url).pending == [f"sql/{FREQUENCY}", "sql/verbs/wrong.sql"]
+    assert value(migrated, "SELECT procost FROM pg_proc WHERE proname = 'frequency'") == 100
+    assert migrate.status(migrated).pending == [f"sql/{FREQUENCY}", "sql/verbs/wrong.sql"]
 
 
 def test_new_functions_are_granted_to_those_who_were_let_in(
-    empty_url: str, roles: list[str], monkeypatch: pytest.MonkeyPatch
+    migrated: str, roles: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    migrate.upgrade(empty_url, dimensions=3)
     for role, level in zip(roles, migrate.LEVELS, strict=True):
-        migrate.grant(empty_url, role, level)  # type: ignore[arg-type]
+        migrate.grant(migrated, role, level)  # type: ignore[arg-type]
     for number, marker in enumerate(("readers", "writers", "maintainers", "the owner")):
         added(
             monkeypatch,
@@ -251,9 +238,9 @@ def test_new_functions_are_granted_to_those_who_were_let_in(
             ),
         )
 
-    migrate.upgrade(empty_url)
+    migrate.upgrade(migrated)
 
-    assert [grantees(empty_url, f"new_{number}") for number in range(4)] == [
+    assert [grantees(migrated, f"new_{number}") for number in range(4)] == [
         sorted(roles),
         sorted(roles[1:]),
         roles[2:],
@@ -262,14 +249,13 @@ def test_new_functions_are_granted_to_those_who_were_let_in(
 
 
 def test_replacing_everything_disturbs_nobody(
-    empty_url: str, monkeypatch: pytest.MonkeyPatch
+    migrated: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Four clients search and write while all functions are replaced, five times."""
-    migrate.upgrade(empty_url, dimensions=3)
+    """Four clients search and write while all functions are replaced, three times."""
     stopped = Event()
 
     def client(number: int) -> int:
-        repo, owner, rounds = repository(empty_url), f"agent {number % 2}", 0
+        repo, owner, rounds = repository(migrated), f"agent {number % 2}", 0
         while not stopped.is_set():
             found = repo.add(owner, NewMemory(f"{number} {rounds}", embedding=[1, number, 1]))
             repo.search(owner, [1, 1, 1], profile="hybrid", query_text="number")
@@ -280,25 +266,24 @@ def test_replacing_everything_disturbs_nobody(
     with ThreadPoolExecutor(4) as executor:
         clients = [executor.submit(client, number) for number in range(4)]
         try:
-            for edition in range(5):
+            for edition in range(3):
                 after = tuple(
                     replace(file, text=f"{file.text}\n-- {edition}\n")
                     for file in repeatable.files()
                 )
                 monkeypatch.setattr(repeatable, "files", lambda after=after: after)
-                assert migrate.upgrade(empty_url).pending == []
+                assert migrate.upgrade(migrated).pending == []
         finally:
             stopped.set()
         rounds = [done.result() for done in clients]
     assert min(rounds) > 0
-    assert value(empty_url, "SELECT count(*) FROM pgrecall.agent_memories") == sum(rounds)
+    assert value(migrated, "SELECT count(*) FROM pgrecall.agent_memories") == sum(rounds)
 
 
-def test_nothing_belongs_to_everybody(empty_url: str) -> None:
-    migrate.upgrade(empty_url, dimensions=3)
+def test_nothing_belongs_to_everybody(migrated: str) -> None:
     assert (
         values(
-            empty_url,
+            migrated,
             "SELECT p.oid::regprocedure::text FROM pg_proc p, "
             "aclexplode(coalesce(proacl, acldefault('f', proowner))) "
             "WHERE p.pronamespace = 'pgrecall'::regnamespace AND grantee = 0",
@@ -308,19 +293,18 @@ def test_nothing_belongs_to_everybody(empty_url: str) -> None:
 
 
 def test_who_is_let_in_at_another_level_loses_what_is_beyond(
-    empty_url: str, roles: list[str]
+    migrated: str, roles: list[str]
 ) -> None:
-    migrate.upgrade(empty_url, dimensions=3)
-    migrate.grant(empty_url, roles[0], "maintainer")
-    assert grantees(empty_url, "gc_runs") == grantees(empty_url, "record_outcome") == [roles[0]]
+    migrate.grant(migrated, roles[0], "maintainer")
+    assert grantees(migrated, "gc_runs") == grantees(migrated, "record_outcome") == [roles[0]]
 
-    migrate.grant(empty_url, roles[0], "reader")
-    assert grantees(empty_url, "record_outcome") == []
-    assert grantees(empty_url, "keyword_shares") == [roles[0]]
+    migrate.grant(migrated, roles[0], "reader")
+    assert grantees(migrated, "record_outcome") == []
+    assert grantees(migrated, "keyword_shares") == [roles[0]]
 
-    migrate.revoke(empty_url, roles[0])
-    assert grantees(empty_url, "keyword_shares") == grantees(empty_url, "agent_memories") == []
-    run(empty_url, f'DROP ROLE "{roles[0]}"', f'CREATE ROLE "{roles[0]}"')
+    migrate.revoke(migrated, roles[0])
+    assert grantees(migrated, "keyword_shares") == grantees(migrated, "agent_memories") == []
+    run(migrated, f'DROP ROLE "{roles[0]}"', f'CREATE ROLE "{roles[0]}"')
 
 
 def test_roles_and_levels_that_there_are_not(empty_url: str, roles: list[str]) -> None:
@@ -337,25 +321,23 @@ def test_roles_and_levels_that_there_are_not(empty_url: str, roles: list[str]) -
     assert grantees(empty_url, "agent_memories") == ["PUBLIC"]
 
 
-def test_of_a_role_that_is_gone_the_note_is_taken_away(empty_url: str, roles: list[str]) -> None:
-    migrate.upgrade(empty_url, dimensions=3)
-    migrate.grant(empty_url, roles[0], "writer")
-    run(empty_url, f'DROP OWNED BY "{roles[0]}"', f'DROP ROLE "{roles[0]}"')
+def test_of_a_role_that_is_gone_the_note_is_taken_away(migrated: str, roles: list[str]) -> None:
+    migrate.grant(migrated, roles[0], "writer")
+    run(migrated, f'DROP OWNED BY "{roles[0]}"', f'DROP ROLE "{roles[0]}"')
     noted = "SELECT role::text FROM pgrecall.granted_roles"
-    assert values(empty_url, noted) == [roles[0]]
+    assert values(migrated, noted) == [roles[0]]
 
-    migrate.revoke(empty_url, roles[0])
+    migrate.revoke(migrated, roles[0])
 
-    assert values(empty_url, noted) == []
-    run(empty_url, f'CREATE ROLE "{roles[0]}"')
-    migrate.grant(empty_url, roles[0], "writer")
+    assert values(migrated, noted) == []
+    run(migrated, f'CREATE ROLE "{roles[0]}"')
+    migrate.grant(migrated, roles[0], "writer")
 
 
-def test_the_owner_is_neither_let_in_nor_kept_out(empty_url: str) -> None:
-    migrate.upgrade(empty_url, dimensions=3)
-    [owner] = values(empty_url, "SELECT current_user::text")
+def test_the_owner_is_neither_let_in_nor_kept_out(migrated: str) -> None:
+    [owner] = values(migrated, "SELECT current_user::text")
     with pytest.raises(InputError, match=f"role {owner} owns the schema pgrecall"):
-        migrate.grant(empty_url, owner, "reader")
+        migrate.grant(migrated, owner, "reader")
     with pytest.raises(InputError, match=f"role {owner} owns the schema pgrecall"):
-        migrate.revoke(empty_url, owner)
-    assert values(empty_url, "SELECT role::text FROM pgrecall.granted_roles") == []
+        migrate.revoke(migrated, owner)
+    assert values(migrated, "SELECT role::text FROM pgrecall.granted_roles") == []

@@ -10,7 +10,6 @@ import pytest
 from sqlalchemy import create_engine, make_url, text
 from sqlalchemy.schema import CreateTable
 
-from pgrecall import migrate
 from pgrecall.resources import sql_folder
 from pgrecall.schema import tables
 from tests.conftest import new_database
@@ -55,39 +54,25 @@ def url(server_url: str, template: str) -> Iterator[str]:
         yield url
 
 
-def test_every_table_and_view_has_a_comment(url: str) -> None:
-    query = f"""
-        SELECT c.relname, obj_description(c.oid, 'pg_class') FROM pg_class c
-         WHERE c.relkind IN ('r', 'v') AND {OURS}
-    """
-    comments = dict(rows(url, query))
-
-    assert {"agent_memories", "memory_usage", "memory_events", "team_memories"} <= comments.keys()
-    assert [name for name, comment in comments.items() if not comment] == []
-
-
-def test_every_column_has_a_comment(url: str) -> None:
-    query = f"""
-        SELECT c.relname || '.' || a.attname, col_description(c.oid, a.attnum)
-          FROM pg_attribute a JOIN pg_class c ON c.oid = a.attrelid
-         WHERE c.relkind IN ('r', 'v') AND a.attnum > 0 AND NOT a.attisdropped AND {OURS}
-    """
-    comments = dict(rows(url, query))
-
-    assert "agent_memories.embedding" in comments
-    assert [name for name, comment in comments.items() if not comment] == []
-
-
-def test_every_function_has_a_comment(url: str) -> None:
+def test_every_table_view_column_and_function_has_a_comment(url: str) -> None:
+    relations = f"FROM pg_class c WHERE c.relkind IN ('r', 'v') AND {OURS}"
+    columns = relations.replace("WHERE", "JOIN pg_attribute a ON a.attrelid = c.oid WHERE")
     comments = dict(
         rows(
             url,
+            f"SELECT c.relname::text, obj_description(c.oid, 'pg_class') {relations} UNION ALL "
+            "SELECT c.relname || '.' || a.attname, col_description(c.oid, a.attnum) "
+            f"{columns} AND a.attnum > 0 AND NOT a.attisdropped UNION ALL "
             "SELECT oid::regprocedure::text, obj_description(oid, 'pg_proc') FROM pg_proc "
             "WHERE pronamespace = 'pgrecall'::regnamespace",
         )
     )
 
-    assert "pgrecall.frequency(integer,double precision)" in comments
+    some = {
+        *("agent_memories", "memory_usage", "team_memories", "agent_memories.embedding"),
+        "pgrecall.frequency(integer,double precision)",
+    }
+    assert some <= comments.keys()
     assert [name for name, comment in comments.items() if not comment] == []
 
 
@@ -224,14 +209,10 @@ def test_nothing_keeps_the_tables_from_being_distributed(url: str) -> None:
     assert values(url, sequences) == []
 
 
-@pytest.mark.parametrize("embedding_type", ["vector", "halfvec"])
-def test_the_code_s_tables_build_what_the_migrations_build(
-    empty_url: str, embedding_type: str
-) -> None:
+def test_the_code_s_tables_build_what_the_migrations_build(migrated: str) -> None:
     """Checks and defaults too, which Alembic does not compare."""
-    migrate.upgrade(empty_url, dimensions=4, embedding_type=embedding_type)
     model = tables("model").metadata
-    engine = create_engine(make_url(empty_url).set(drivername="postgresql+psycopg"))
+    engine = create_engine(make_url(migrated).set(drivername="postgresql+psycopg"))
     with engine.begin() as connection:
         connection.execute(text("CREATE SCHEMA model"))
         connection.execute(text("SET LOCAL search_path = model, public"))
@@ -248,14 +229,13 @@ def test_the_code_s_tables_build_what_the_migrations_build(
             connection.execute(CreateTable(table))
     engine.dispose()
 
-    built = constraints_and_columns(empty_url, "pgrecall")
-    described = constraints_and_columns(empty_url, "model")
+    built = constraints_and_columns(migrated, "pgrecall")
+    described = constraints_and_columns(migrated, "model")
     only_the_migration_knows = [row for row in built if row[1] == f"ck_{row[0]}_embedding"]
     assert [row[0] for row in only_the_migration_knows] == ["agent_memories"]
     assert all("norm(embedding) >=" in row[2] for row in only_the_migration_knows)
     assert [row for row in built if row not in only_the_migration_knows] == [
-        tuple(f"{embedding_type}(4)" if cell == "vector" else cell for cell in row)
-        for row in described
+        tuple("vector(3)" if cell == "vector" else cell for cell in row) for row in described
     ]
 
 

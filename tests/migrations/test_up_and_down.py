@@ -51,48 +51,45 @@ OTHERS = (
 )
 
 
-@pytest.mark.parametrize(
-    ("server", "schema"), [("16", "select"), ("18", "pgrecall")], indirect=["server"]
-)
-def test_down_drops_everything_of_ours_and_leaves_the_rest(each_url: str, schema: str) -> None:
-    empty = migrate.status(each_url, schema=schema)
-    migrate.upgrade(each_url, dimensions=3, schema=schema)
-    run(each_url, *OTHERS)
-    others = dump(each_url, "host")
-    repo = repository(each_url, schema)
+def test_down_drops_everything_of_ours_and_leaves_the_rest(empty_url: str) -> None:
+    schema = "select"
+    empty = migrate.status(empty_url, schema=schema)
+    migrate.upgrade(empty_url, dimensions=3, schema=schema)
+    run(empty_url, *OTHERS)
+    others = dump(empty_url, "host")
+    repo = repository(empty_url, schema)
     for among in (repo, repo.teams):
         among.add_many("a", [NewMemory(f"{n}", embedding=[n, 1, 1]) for n in range(60)])
         among.build_rank_indexes(agent_id="a", at_least=1)
-    migrate.embedding_index(each_url, schema=schema)
+    migrate.embedding_index(empty_url, schema=schema)
     ours = f'"{schema}"'
-    assert len([name for name in values(each_url, RELATIONS, ours) if "ranks" in name]) > 2
-    assert len(values(each_url, ROUTINES, ours)) > 3
+    assert len([name for name in values(empty_url, RELATIONS, ours) if "ranks" in name]) > 2
+    assert len(values(empty_url, ROUTINES, ours)) > 3
 
-    status = migrate.downgrade(each_url, schema=schema)
+    status = migrate.downgrade(empty_url, schema=schema)
 
     assert status == replace(empty, pgvector=status.pgvector)
-    assert values(each_url, RELATIONS, ours) == ["alembic_version", "alembic_version_pkc"]
-    assert values(each_url, ROUTINES, ours) == values(each_url, TYPES, ours) == []
-    assert value(each_url, EXTENSION) == 1
-    assert dump(each_url, "host") == others
-    assert value(each_url, "SELECT embedding::text || frequency() FROM host.memory_signals") == (
+    assert values(empty_url, RELATIONS, ours) == ["alembic_version", "alembic_version_pkc"]
+    assert values(empty_url, ROUTINES, ours) == values(empty_url, TYPES, ours) == []
+    assert value(empty_url, EXTENSION) == 1
+    assert dump(empty_url, "host") == others
+    assert value(empty_url, "SELECT embedding::text || frequency() FROM host.memory_signals") == (
         "[1,2,3]1"
     )
-    assert migrate.upgrade(each_url, dimensions=4, schema=schema).pending == []
-    assert repository(each_url, schema).rank_indexes(agent_id="a") == []
+    assert migrate.upgrade(empty_url, dimensions=4, schema=schema).pending == []
+    assert repository(empty_url, schema).rank_indexes(agent_id="a") == []
 
 
-def test_down_leaves_what_others_built_on_it(empty_url: str) -> None:
+def test_down_leaves_what_others_built_on_it(migrated: str) -> None:
     """It would go with the tables; nothing is dropped instead."""
-    migrate.upgrade(empty_url, dimensions=3)
-    run(empty_url, "CREATE VIEW public.mine AS SELECT id FROM pgrecall.agent_memories")
-    built = dump(empty_url)
+    run(migrated, "CREATE VIEW public.mine AS SELECT id FROM pgrecall.agent_memories")
+    built = dump(migrated)
 
     with pytest.raises(MigrationFailed, match="other objects depend on them"):
-        migrate.downgrade(empty_url)
+        migrate.downgrade(migrated)
 
-    assert dump(empty_url) == built
-    assert migrate.status(empty_url).pending == []
+    assert dump(migrated) == built
+    assert migrate.status(migrated).pending == []
 
 
 def test_down_with_the_extension_in_our_schema(empty_url: str) -> None:
@@ -105,21 +102,21 @@ def test_down_with_the_extension_in_our_schema(empty_url: str) -> None:
     assert migrate.upgrade(empty_url, dimensions=3).pending == []
 
 
-def test_up_again_keeps_what_is_stored(each_url: str) -> None:
-    before = migrate.upgrade(each_url, dimensions=3)
-    repo = repository(each_url)
+def test_up_again_keeps_what_is_stored(migrated: str) -> None:
+    before = migrate.status(migrated)
+    repo = repository(migrated)
     memory_id = repo.add("agent", NewMemory("kept", embedding=[1, 2, 3], tags=["tag"]))
     repo.touch("agent", [memory_id])
     stored = repo.get("agent", memory_id, include_embedding=True)
-    built = dump(each_url)
+    built = dump(migrated)
 
-    assert migrate.upgrade(each_url) == before
-    assert migrate.upgrade(each_url, dimensions=3, embedding_type="vector") == before
+    assert migrate.upgrade(migrated) == before
+    assert migrate.upgrade(migrated, dimensions=3, embedding_type="vector") == before
 
     assert stored is not None
     assert stored.retrieval_count == 1
     assert repo.get("agent", memory_id, include_embedding=True) == stored
-    assert dump(each_url) == built
+    assert dump(migrated) == built
 
 
 def test_several_schemas_in_one_database(empty_url: str) -> None:

@@ -4,6 +4,8 @@ from tests.mutants.mutant import Mutant
 
 RACES = "integration/test_races.py"
 TENANTS = "integration/test_row_level_security.py"
+BOTH = "integration/test_both_repositories.py"
+LAST = "migrations/test_"
 
 MUTANTS = (
     Mutant(
@@ -14,7 +16,13 @@ MUTANTS = (
         f"{RACES}::test_touches_of_overlapping_sets_lose_no_count",
     ),
     Mutant(
-        "sql/verbs/lock_memories.sql",
+        "sql/verbs/record_outcome.sql",
+        "FOR NO KEY UPDATE",
+        "",
+        f"{RACES}::test_feedback_and_outcomes_on_one_memory_are_all_counted_and_noted_in_order",
+    ),
+    Mutant(
+        "sql/verbs/record_feedback.sql",
         "FOR NO KEY UPDATE",
         "",
         f"{RACES}::test_feedback_and_outcomes_on_one_memory_are_all_counted_and_noted_in_order",
@@ -60,5 +68,173 @@ MUTANTS = (
         'replace("@extschema:vector@", _identifier(extension_schema))',
         'replace("@extschema:vector@", extension_schema)',
         "migrations/test_extension_schema.py::test_plain_alembic_is_told_where_it_is",
+    ),
+    Mutant(
+        "app/pgrecall/repository/asynchronous.py",
+        "if isawaitable(reply):",
+        "if False:",
+        f"{BOTH}::test_callbacks_may_be_coroutines_where_the_repository_is_asynchronous",
+    ),
+    Mutant(
+        "app/pgrecall/repository/asynchronous.py",
+        "list(await asyncio.to_thread(embedder.embed_documents, texts))",
+        "list(embedder.embed_documents(texts))",
+        f"{BOTH}::test_an_asynchronous_repository_runs_other_embedders_in_a_thread",
+    ),
+    Mutant(
+        "app/pgrecall/repository/asynchronous.py",
+        "async with theirs.begin_nested():\n                yield theirs",
+        "yield theirs",
+        f"{BOTH}::test_a_refusal_leaves_the_callers_transaction_usable",
+    ),
+    Mutant(
+        "app/pgrecall/repository/synchronous.py",
+        "if verb is not None and verb.refuses and not has_none(theirs):",
+        "if False:",
+        f"{BOTH}::test_a_refusal_leaves_the_callers_transaction_usable",
+    ),
+    Mutant(
+        "app/pgrecall/repository/synchronous.py",
+        "if isinstance(self._bind, Session) else self._bind\n        if verb",
+        "if False else self._bind\n        if verb",
+        f"{BOTH}::test_a_transaction_of_the_callers_own_is_theirs_to_end",
+    ),
+    Mutant(
+        "app/pgrecall/repository/synchronous.py",
+        "nullcontext() if alone else connection.begin()",
+        "nullcontext()",
+        f"{BOTH}::test_both_do_the_same",
+    ),
+    Mutant(
+        "app/pgrecall/repository/asynchronous.py",
+        "nullcontext() if alone else connection.begin()",
+        "nullcontext()",
+        f"{BOTH}::test_both_do_the_same",
+    ),
+    Mutant(
+        "app/pgrecall/repository/asynchronous.py",
+        "promote = _awaiting(correcting.promote)",
+        "promote = _awaiting(correcting.demote)",
+        "unit/test_repository_surface.py::test_both_present_a_method_in_the_same_way",
+    ),
+    Mutant(
+        "app/pgrecall/repository/asynchronous.py",
+        "        if driver.closed:\n",
+        "        if False:\n",
+        "integration/test_lost_connection.py::test_an_asynchronous_callers_transaction_too",
+    ),
+    Mutant(
+        "app/pgrecall/repository/synchronous.py",
+        "        if driver.closed:\n",
+        "        if False:\n",
+        "integration/test_lost_connection.py::test_the_callers_transaction_is_lost_with",
+    ),
+    Mutant(
+        "app/pgrecall/repository/asynchronous.py",
+        "await connection.run_sync(set_autocommit, before)",
+        "pass",
+        "integration/test_pooled_connections.py::test_an_asynchronous_session_too",
+    ),
+    Mutant(
+        "app/pgrecall/repository/translation.py",
+        '"25P03", ',
+        "",
+        "integration/test_unusable_database.py::test_timeouts_that_end_the_session",
+    ),
+    Mutant(
+        "app/pgrecall/repository/inspection.py",
+        "if revision > REVISION:",
+        "if False:",
+        "integration/test_unusable_database.py::test_a_schema_of_another_version",
+    ),
+    Mutant(
+        "sql/verbs/forget.sql",
+        "WHERE m.agent_id = agent AND m.id = ANY (memory_ids) ORDER BY m.id FOR UPDATE) l;",
+        "WHERE m.agent_id = agent AND m.id = ANY (memory_ids) ORDER BY m.id) l;",
+        f"{RACES}::test_what_all_delete_is_deleted_and_noted_once",
+    ),
+    Mutant(
+        "sql/verbs/forget.sql",
+        "DELETE FROM memory_usage u WHERE u.agent_id = agent AND",
+        "DELETE FROM memory_usage u WHERE",
+        "integration/test_isolation.py::test_two_agents_may_have_the_same_id",
+    ),
+    Mutant(
+        "sql/verbs/near_memory.sql",
+        "    PERFORM pg_advisory_xact_lock(",
+        "    PERFORM length(agent) + least(1, ",
+        f"{RACES}::test_rivals_that_look_for_near_duplicates_store_one_of_each",
+    ),
+    Mutant(
+        "sql/verbs/clear.sql",
+        "DELETE FROM memory_events e\n     WHERE e.agent_id = agent\n       AND NOT EXISTS (",
+        "DELETE FROM memory_events e\n     WHERE e.agent_id = agent\n       AND EXISTS (",
+        f"{RACES}::test_what_is_added_while_all_is_cleared_keeps_its_history_and_its_counters",
+    ),
+    Mutant(
+        "sql/verbs/archive_excess_batch.sql",
+        "AND m.id = ANY (least_trusted) AND m.status <> 'archived'",
+        "AND m.id = ANY (least_trusted)",
+        f"{RACES}::test_two_collections_at_once_keep_as_many_as_the_cap_says",
+    ),
+    Mutant(
+        "sql/migrate/replace_objects.sql",
+        "SELECT granted FROM installed_sql i, unnest(i.grants) granted",
+        "SELECT granted FROM installed_sql i, unnest(i.grants[:0]) granted",
+        f"{LAST}repeatable.py::test_another_signature_is_granted_to_whom_the_old_one_was",
+    ),
+    Mutant(
+        "sql/migrate/grant_access.sql",
+        "    PERFORM revoke_access(grant_access.role);\n",
+        "    DELETE FROM granted_roles g WHERE g.role = grant_access.role;\n",
+        f"{LAST}repeatable.py::test_who_is_let_in_at_another_level_loses_what_is_beyond",
+    ),
+    Mutant(
+        "app/pgrecall/migrate/locking.py",
+        'guard.execute("SELECT")',
+        "()",
+        f"{LAST}interruptions.py::test_a_run_that_loses_its_lock_goes_no_further",
+    ),
+    Mutant(
+        "app/pgrecall/migrate/locking.py",
+        "IN SHARE UPDATE EXCLUSIVE MODE NOWAIT",
+        "IN ROW EXCLUSIVE MODE NOWAIT",
+        f"{LAST}interruptions.py::test_a_run_that_loses_its_lock_goes_no_further",
+    ),
+    Mutant(
+        "app/pgrecall/migrate/environment.py",
+        "if not isinstance(error.orig, _CREATED_BY_ANOTHER):",
+        "if True:",
+        f"{LAST}interruptions.py::test_somebody_else_creates_the_same_at_the_same_moment",
+    ),
+    Mutant(
+        "migrations/versions/0001_baseline.py",
+        'validity="valid_from < valid_until"',
+        'validity="valid_from <= valid_until"',
+        f"{LAST}constraints.py::test_other_values_that_cannot_be",
+    ),
+    Mutant(
+        "sql/words/change_text_language.sql",
+        "    UPDATE rank_indexes SET common_terms = NULL, term_memories = NULL;\n",
+        "",
+        f"{LAST}language.py::test_changing_the_language_takes_all_texts_apart",
+    ),
+    Mutant(
+        "sql/words/change_text_language.sql",
+        "ELSIF NOT EXISTS (SELECT FROM pg_ts_config",
+        "ELSIF false AND NOT EXISTS (SELECT FROM pg_ts_config",
+        f"{LAST}language.py::test_changing_to_no_language_is_refused_in_an_empty_schema_too",
+    ),
+    Mutant(
+        "app/pgrecall/embedded.py",
+        "if use.users == 0:\n                _leave(use)",
+        "if True:\n                _leave(use)",
+        "unit/test_embedded.py::test_nested_uses_share_one_server",
+    ),
+    Mutant(
+        "app/pgrecall/embedded.py",
+        "acquire_write_lock(blocking=False):",
+        "acquire_write_lock(blocking=False) or True:",
+        "unit/test_embedded.py::test_the_server_stays_until_the_last_process_leaves",
     ),
 )

@@ -2,8 +2,6 @@ from __future__ import annotations
 
 import re
 
-import pytest
-
 from pgrecall import errors
 
 CLASSES = [
@@ -13,15 +11,11 @@ CLASSES = [
 ]
 
 
-@pytest.mark.parametrize("error", CLASSES)
-def test_an_error_without_a_message_says_its_docstring(error: type[errors.PgRecallError]) -> None:
-    assert error.__doc__ is not None
-    assert str(error()) == error.__doc__.splitlines()[0]
-
-
-@pytest.mark.parametrize("error", CLASSES)
-def test_an_error_says_its_message(error: type[errors.PgRecallError]) -> None:
-    assert str(error("what happened")) == "what happened"
+def test_an_error_says_its_message_or_its_docstring() -> None:
+    for error in CLASSES:
+        assert error.__doc__ is not None
+        assert str(error()) == error.__doc__.splitlines()[0]
+        assert str(error("what happened")) == "what happened"
 
 
 def test_the_tree_in_the_docstring_is_the_tree() -> None:
@@ -39,15 +33,7 @@ def test_the_tree_in_the_docstring_is_the_tree() -> None:
     }
 
 
-@pytest.mark.parametrize(
-    ("error", "builtin"),
-    [
-        (errors.InvalidVector, ValueError),
-        (errors.MemoryNotFound, LookupError),
-        (errors.ExtraMissing, ImportError),
-    ],
-)
-def test_errors_can_be_caught_as_the_builtin_they_resemble(
-    error: type[errors.PgRecallError], builtin: type[Exception]
-) -> None:
-    assert issubclass(error, builtin)
+def test_errors_can_be_caught_as_the_builtin_they_resemble() -> None:
+    assert issubclass(errors.InvalidVector, ValueError)
+    assert issubclass(errors.MemoryNotFound, LookupError)
+    assert issubclass(errors.ExtraMissing, ImportError)

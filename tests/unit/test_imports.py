@@ -7,8 +7,6 @@ import subprocess
 import sys
 from importlib.metadata import requires
 
-import pytest
-
 COMMAND_LINE = {"platformdirs", "rich", "typer"}
 MIGRATING = {"alembic", "mako"}
 SEARCHING = {"psycopg", "sqlalchemy"}
@@ -25,36 +23,35 @@ except errors.DatabaseUnavailable:
 """
 
 
-@pytest.mark.parametrize(
-    ("statement", "unwanted"),
-    [
-        ("import pgrecall", COMMAND_LINE | MIGRATING | NUMPY | SEARCHING),
-        ("from pgrecall import AsyncMemoryRepository", COMMAND_LINE | MIGRATING | NUMPY | TRACING),
-        (SEARCHED, COMMAND_LINE | MIGRATING | NUMPY | TRACING),
-        ("from pgrecall import migrate; migrate.sql()", COMMAND_LINE | NUMPY),
-    ],
+STEPS = (
+    ("import pgrecall", COMMAND_LINE | MIGRATING | NUMPY | SEARCHING),
+    ("from pgrecall import AsyncMemoryRepository", COMMAND_LINE | MIGRATING | NUMPY | TRACING),
+    (SEARCHED, COMMAND_LINE | MIGRATING | NUMPY | TRACING),
+    ("from pgrecall import migrate; migrate.sql()", COMMAND_LINE | NUMPY),
+    ("[getattr(pgrecall, name) for name in pgrecall.__all__]", COMMAND_LINE | NUMPY),
+    ("assert not hasattr(pgrecall, 'nothing')", COMMAND_LINE | NUMPY),
 )
-def test_importing_loads_only_what_is_needed(statement: str, unwanted: set[str]) -> None:
-    assert loaded(statement) & unwanted == set()
+"""What is done one after the other, and what is not to be loaded by then."""
+
+
+def test_importing_loads_only_what_is_needed() -> None:
+    each = loaded(*(statement for statement, _ in STEPS))
+
+    for (statement, unwanted), modules in zip(STEPS, each, strict=True):
+        assert modules & unwanted == set(), statement
 
 
 def test_what_is_loaded_later_can_be_named_as_an_attribute() -> None:
     names = "pgrecall.migrate.upgrade, pgrecall.MemoryRepository.search, pgrecall.GarbagePolicy()"
 
-    assert {"alembic", "sqlalchemy"} <= loaded(f"import pgrecall; {names}")
+    assert {"alembic", "sqlalchemy"} <= loaded(f"import pgrecall; {names}")[0]
 
 
-def test_every_public_name_is_there() -> None:
-    loaded("import pgrecall; [getattr(pgrecall, name) for name in pgrecall.__all__]")
-
-
-def test_an_unknown_name_is_refused_as_by_any_module() -> None:
-    loaded("import pgrecall; assert not hasattr(pgrecall, 'nothing')")
-
-
-def loaded(statement: str) -> set[str]:
-    """The top-level modules there are after the statement, in a new process."""
-    code = f"{statement}\nimport json, sys\nprint(json.dumps(sorted(sys.modules)))"
+def loaded(*statements: str) -> list[set[str]]:
+    """The top-level modules there are after each of the statements, in one new process."""
+    tell = "print(json.dumps(sorted(sys.modules)))"
+    code = "\n".join(["import json, sys", *(f"{one}\n{tell}" for one in statements)])
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, encoding="utf-8")
     assert done.returncode == 0, done.stderr
-    return {name.partition(".")[0] for name in json.loads(done.stdout)}
+    lines = done.stdout.splitlines()
+    return [{name.partition(".")[0] for name in json.loads(line)} for line in lines]

@@ -1,50 +1,31 @@
-"""Imports run downwards only."""
+"""The rooms of the package: imports run downwards only, and every module can be guessed."""
 
 from __future__ import annotations
 
 import ast
+from collections import Counter
 from pathlib import Path
 
 PACKAGE = Path(__file__).parents[2] / "app" / "pgrecall"
 FLOORS = (
-    (
-        "errors",
-        "added",
-        "event",
-        "label",
-        "link",
-        "near_duplicate",
-        "term",
-        "bootstrap",
-        "weight_search",
-        "query_plan",
-    ),
-    ("quoting",),
-    ("signals", "embedding", "dates"),
-    ("profile",),
-    ("profile_file",),
-    ("profiles", "memory", "embedders", "token_counting", "labelled_query"),
-    ("rank_space", "context_style"),
-    ("scored_memory", "cluster", "schema", "rank_index"),
-    ("floors",),
-    ("explanation", "hits", "context", "evaluation"),
-    ("tuning", "chart"),
-    ("scorer", "compiler", "validation", "ids", "steps", "resources"),
-    ("custom_condition", "garbage"),
-    ("metadata_filter",),
-    ("filters", "incoming", "checked_query", "score_function"),
-    ("search_arguments",),
-    ("statements",),
-    ("recall_files",),
-    ("operations",),
-    ("jobs",),
-    ("repository",),
-    ("migrate", "embedded", "importing", "overview"),
-    ("queries_file", "testing"),
-    ("demo",),
-    ("cli",),
+    "errors",
+    "core",
+    "scoring",
+    "schema",
+    "ranking",
+    "rank_index",
+    "search",
+    "memories",
+    "lifecycle",
+    "context",
+    "evaluation",
+    "execution",
+    "migrate",
+    "embedded",
+    "testing",
+    "cli",
 )
-FLOOR = {room: floor for floor, rooms in enumerate(FLOORS) for room in rooms}
+FLOOR = {room: floor for floor, room in enumerate(FLOORS)}
 
 
 def imported_rooms(file: Path) -> set[str]:
@@ -68,3 +49,13 @@ def test_every_import_goes_to_the_same_room_or_to_a_lower_floor() -> None:
             if other != room and FLOOR[other] >= FLOOR[room]
         ]
     assert upwards == []
+
+
+def test_no_file_is_long_and_no_two_modules_have_one_name() -> None:
+    files = [file for file in PACKAGE.rglob("*.py") if file.name != "__init__.py"]
+    lines = {file: len(file.read_text(encoding="utf-8").splitlines()) for file in files}
+
+    assert [file for file, number in lines.items() if number > 400] == []
+    names = Counter(file.name for file in files)
+    assert [name for name, number in names.items() if number > 1] == []
+    assert len({file.relative_to(PACKAGE).parts[0] for file in files}) <= 16

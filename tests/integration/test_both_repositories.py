@@ -1,0 +1,337 @@
+"""Every operation once through both repositories, and some through each of the caller's own binds.
+
+That the two do the same is tested here; what an operation does, by its own file with one of them.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import threading
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from typing import Any, NamedTuple
+from uuid import UUID
+
+import pytest
+from sqlalchemy import Engine
+from sqlalchemy.ext.asyncio import AsyncEngine
+
+from pgrecall import AsyncMemoryRepository, LabelledQuery, MemoryRepository, NewMemory
+from pgrecall.errors import (
+    EmbedderRequired,
+    InputError,
+    InvalidVector,
+    MemoryNotFound,
+    SupersessionConflict,
+)
+from pgrecall.label import Label
+from tests.integration.conftest import OWNED, Work, in_transaction
+from tests.integration.support import NORTH, at, awaited, contents, sql
+
+A = "agent"
+
+
+def number(n: int) -> UUID:
+    return UUID(int=0x7000_8000_0000_0000_0000 + n)
+
+
+ONE, TWO, GONE = number(1), number(2), number(5)
+QUERIES = [LabelledQuery(at(n), [number(n % 5)], query_text=f"memory {n}") for n in range(12)]
+
+
+def furnish(repo: MemoryRepository) -> None:
+    """Six memories of the agent, the last of them forgotten, and what belongs to them."""
+    usual: dict[str, Any] = {"tier": "medium", "trust": 0.5}
+    new = [NewMemory(f"memory {n}", id=number(n), embedding=at(n), **usual) for n in range(6)]
+    new[3] = replace(new[3], memory_type="task", created_at=datetime(2026, 1, 1, tzinfo=UTC))
+    repo.add_many(A, new)
+    repo.add("another", NewMemory("memory of another", embedding=NORTH))
+    repo.link(A, ONE, TWO, "next", weight=0.5)
+    repo.label(A, ONE, Label("x", "tag", 0.5))
+    repo.record_outcome(A, ONE, "success", query="memory 1")
+    repo.invalidate(A, GONE)
+
+
+class Case(NamedTuple):
+    name: str
+    """Of the operation, after which there may be a word on what is special."""
+    work: Work
+    expected: Any
+    """What it returns, or the class and a part of what it raises."""
+
+
+def progress(repo: MemoryRepository, method: str, **arguments: Any) -> list[Any]:
+    """What a job tells of its progress."""
+    told: list[Any] = []
+    getattr(repo, method)(**arguments, on_progress=lambda *about: told.append(about))
+    return told
+
+
+def indexed(repo: MemoryRepository) -> MemoryRepository:
+    repo.build_rank_indexes(agent_id=A, at_least=1)
+    return repo
+
+
+def together(texts: list[str]) -> str:
+    return f"{len(texts)} texts 0"
+
+
+NEW = NewMemory("new", id=number(9), embedding=at(9))
+SHORT = NewMemory("short", embedding=[1.0])
+BOTH = ["inserted", "known"]
+MISSING = (MemoryNotFound, "no memory")
+WHOLE: dict[str, Any] = {"min_similarity": 0.5, "more_than": 1}
+
+CASES = (
+    Case("add", lambda r: r.add(A, NEW).outcome, "inserted"),
+    Case("add, known", lambda r: r.add(A, NewMemory("MEMORY 1", embedding=None)), ONE),
+    Case("add, bad", lambda r: r.add(A, SHORT), (InvalidVector, "1 dimensions")),
+    Case("add_many", lambda r: [one.outcome for one in r.add_many(A, [NEW, NEW])], BOTH),
+    Case("add_many, a generator", lambda r: len(r.add_many(A, (m for m in [NEW]))), 1),
+    Case("get", lambda r: r.get(A, ONE).content, "memory 1"),  # type: ignore[union-attr]
+    Case("get, of another", lambda r: r.get("another", ONE), None),
+    Case("update", lambda r: r.update(A, ONE, importance=0.9).importance, 0.9),
+    Case("update, missing", lambda r: r.update(A, NEW.id or ONE, importance=0.9), MISSING),
+    Case("delete", lambda r: (r.delete(A, [ONE, TWO]), r.count(A)), (2, 3)),
+    Case("search", lambda r: contents(r.search(A, NORTH, k=2)), ["memory 1", "memory 0"]),
+    Case("search, a text", lambda r: contents(r.search(A, "memory 3", k=1)), ["memory 3"]),
+    Case(
+        "search, indexed",
+        lambda r: contents(indexed(r).search(A, NORTH, k=2, strategy="index")),
+        ["memory 1", "memory 0"],
+    ),
+    Case("context", lambda r: len(r.context(A, NORTH, max_tokens=100).packed), 5),
+    Case("explain, missing", lambda r: r.explain(A, number(9), at(1)), MISSING),
+    Case("explain", lambda r: r.explain(A, TWO, at(2), weights={"similarity": 1}).rank, 1),
+    Case("plan", lambda r: r.plan(A, NORTH).strategy, "exact"),
+    Case("evaluate", lambda r: len(r.evaluate(A, QUERIES).profiles), 1),
+    Case("tune", lambda r: len(r.tune(A, QUERIES).training.profiles), 2),
+    Case("tune, too few", lambda r: r.tune(A, QUERIES[:1]), (InputError, "at least 10")),
+    Case("recorded_queries", lambda r: [one.query for one in r.recorded_queries(A)], ["memory 1"]),
+    Case("touch", lambda r: (r.touch(A, [ONE, TWO]), counted(r, ONE), counted(r, TWO)), (2, 2, 1)),
+    Case("count", lambda r: (r.count(A), r.count("another"), r.teams.count(A)), (5, 1, 0)),
+    Case("existing", lambda r: r.existing(A, [ONE, NEW.id or ONE]), {ONE}),
+    Case("find_ids", lambda r: r.find_ids(A, str(ONE)), [ONE]),
+    Case("short_ids", lambda r: r.short_ids(A, ONE), {ONE: str(ONE)}),
+    Case("record_outcome", lambda r: r.record_outcome(A, TWO, "failure").failure_count, 1),
+    Case("record_outcome, missing", lambda r: r.record_outcome(A, number(9), "failure"), MISSING),
+    Case("adjust_trust", lambda r: r.adjust_trust(A, TWO, 0.25, "why", "who").trust, 0.75),
+    Case("feedback", lambda r: r.feedback(A, TWO, "useful").feedback_up, 1),
+    Case("history", lambda r: kinds(r, ONE), ["initial", "linked", "labelled", "reinforcement"]),
+    Case("supersede", lambda r: (r.supersede(A, ONE, NEW), r.count(A)), (number(9), 5)),
+    Case(
+        "supersede, again", lambda r: r.supersede(A, GONE, NEW), (SupersessionConflict, str(GONE))
+    ),
+    Case("invalidate", lambda r: (r.invalidate(A, (one for one in [ONE])), r.count(A)), (1, 4)),
+    Case("revive", lambda r: (r.revive(A, GONE), r.count(A)), (1, 6)),
+    Case(
+        "revive, a duplicate",
+        lambda r: (r.add(A, NewMemory("memory 5", id=number(8), embedding=None)), r.count(A)),
+        (GONE, 6),
+    ),
+    Case("set_importance", lambda r: r.set_importance(A, ONE, 0.125).importance, 0.125),
+    Case("promote", lambda r: r.promote(A, [ONE, TWO]), 2),
+    Case("demote", lambda r: r.demote(A, [ONE, TWO]), 2),
+    Case("clear", lambda r: (r.clear(A), r.count(A), r.count("another")), (6, 0, 1)),
+    Case("clusters", lambda r: [len(one.memories) for one in r.clusters(A, **WHOLE)], [5]),
+    Case("complete_stale_tasks", lambda r: r.complete_stale_tasks(A), 1),
+    Case("near_duplicates", lambda r: len(r.near_duplicates(A, threshold=0.999)), 7),
+    Case("prune", lambda r: (r.prune(A, older_than=timedelta(0)), r.count(A)), (6, 0)),
+    Case("label", lambda r: (r.label(A, ONE, ["x", "y"]), len(r.labels(A, ONE))), (2, 3)),
+    Case("unlabel", lambda r: (r.unlabel(A, ONE, Label("x", "tag")), r.labels(A, ONE)), (1, [])),
+    Case("labels", lambda r: r.labels(A, ONE), [Label("x", "tag", 0.5)]),
+    Case("labelled", lambda r: [found[0].id for found in r.labelled(A, "x")], [ONE]),
+    Case("link", lambda r: (r.link(A, ONE, GONE), len(r.links(A, ONE))), (None, 2)),
+    Case("unlink", lambda r: (r.unlink(A, ONE, TWO, "next"), r.links(A, ONE)), (True, [])),
+    Case("links", lambda r: [(one.kind, one.weight) for one in r.links(A, ONE)], [("next", 0.5)]),
+    Case("consolidate", lambda r: [len(c.source_ids) for c in r.consolidate(A, **WHOLE)], [5]),
+    Case(
+        "consolidate, summarised",
+        lambda r: content(r, r.consolidate(A, together, **WHOLE)[0].memory_id),
+        "5 texts 0",
+    ),
+    Case("collect_garbage", lambda r: r.collect_garbage(agent_id=A).scanned, 6),
+    Case(
+        "collect_garbage, in batches",
+        lambda r: len(progress(r, "collect_garbage", agent_id=A, batch_size=2)),
+        4,
+    ),
+    Case("build_rank_indexes", lambda r: len(r.build_rank_indexes(at_least=1)), 2),
+    Case("maintain_rank_indexes", lambda r: len(r.maintain_rank_indexes(at_least=1)), 2),
+    Case("check_rank_index", lambda r: indexed(r).check_rank_index(A).recall, 1.0),
+    Case("rank_indexes", lambda r: [one.agent_id for one in r.rank_indexes(at_least=5)], [A]),
+    Case("telling_terms", lambda r: "1" in {term.term for term in r.telling_terms(A)}, True),
+    Case("rank_index_progress", lambda r: r.rank_index_progress(), None),
+    Case("drop_rank_index", lambda r: indexed(r).drop_rank_index(A), True),
+    Case("drop_rank_index, none", lambda r: r.drop_rank_index(A), False),
+)
+
+
+def counted(repo: MemoryRepository, memory_id: UUID) -> int:
+    memory = repo.get(A, memory_id)
+    assert memory is not None
+    return memory.retrieval_count
+
+
+def kinds(repo: MemoryRepository, memory_id: UUID) -> list[str]:
+    return [one.event_type for one in repo.history(A, memory_id)]
+
+
+@pytest.fixture(params=["sync", "async"])
+def either(
+    request: pytest.FixtureRequest, engine: Engine, async_engine: AsyncEngine, loop: asyncio.Runner
+) -> MemoryRepository:
+    """Both repositories, each with an embedder of its kind."""
+    if request.param == "sync":
+        return MemoryRepository(engine, embedder=Embeds())
+    return awaited(AsyncMemoryRepository(async_engine, embedder=EmbedsLater()), loop.run)
+
+
+class Embeds:
+    """Knows memories by their numbers."""
+
+    def embed_documents(self, texts: list[str]) -> list[list[float]]:
+        return [at(int(text.split()[-1])) for text in texts]
+
+    def embed_query(self, text: str) -> list[float]:
+        return self.embed_documents([text])[0]
+
+
+class EmbedsLater:
+    async def aembed_documents(self, texts: list[str]) -> list[list[float]]:
+        return Embeds().embed_documents(texts)
+
+    async def aembed_query(self, text: str) -> list[float]:
+        return Embeds().embed_query(text)
+
+
+def check(repo: MemoryRepository, case: Case) -> None:
+    refused = isinstance(case.expected, tuple) and isinstance(case.expected[0], type)
+    if refused:
+        error, message = case.expected
+        with pytest.raises(error, match=message):
+            case.work(repo)
+    else:
+        assert case.work(repo) == case.expected
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_both_do_the_same(either: MemoryRepository, engine: Engine, case: Case) -> None:
+    furnish(MemoryRepository(engine))
+    check(either, case)
+
+
+def test_every_operation_is_in_the_table() -> None:
+    functions = inspect.getmembers(MemoryRepository, inspect.isfunction)
+    public = {name for name, _ in functions if not name.startswith("_")}
+
+    assert public == {case.name.partition(",")[0] for case in CASES}
+
+
+def test_callbacks_may_be_coroutines_where_the_repository_is_asynchronous(
+    engine: Engine, async_engine: AsyncEngine, loop: asyncio.Runner
+) -> None:
+    furnish(MemoryRepository(engine))
+    told: list[Any] = []
+
+    async def summarise(texts: list[str]) -> str:
+        return together(texts)
+
+    async def on_progress(*about: int) -> None:
+        told.append(about)
+
+    repo = awaited(AsyncMemoryRepository(async_engine, embedder=EmbedsLater()), loop.run)
+
+    [one] = repo.consolidate(A, summarise, **WHOLE, on_progress=on_progress)
+
+    assert content(repo, one.memory_id) == together(["memory"] * 5)
+    assert told == [(1, 1)]
+
+
+def test_an_asynchronous_repository_runs_other_embedders_in_a_thread(
+    async_engine: AsyncEngine, loop: asyncio.Runner
+) -> None:
+    threads = []
+
+    class Noting(Embeds):
+        def embed_documents(self, texts: list[str]) -> list[list[float]]:
+            threads.append(threading.current_thread())
+            return super().embed_documents(texts)
+
+    repo = awaited(AsyncMemoryRepository(async_engine, embedder=Noting()), loop.run)
+    repo.add_many(A, ["one 1", "two 2"])
+
+    assert contents(repo.search(A, "text 2", k=1)) == ["two 2"]
+    assert len(threads) == 2
+    assert threading.main_thread() not in threads
+
+
+def test_without_an_embedder_both_say_so(
+    engine: Engine, async_engine: AsyncEngine, loop: asyncio.Runner
+) -> None:
+    for repo in (
+        MemoryRepository(engine),
+        awaited(AsyncMemoryRepository(async_engine), loop.run),
+    ):
+        with pytest.raises(EmbedderRequired):
+            repo.search(A, "text")
+
+
+# In a transaction of the caller's own
+
+WRITTEN = (
+    *("add", "add_many", "update", "delete", "search", "touch", "record_outcome", "supersede"),
+    *("consolidate", "collect_garbage", "link"),
+)
+REFUSED = ("add, bad", "update, missing", "record_outcome, missing", "supersede, again")
+BY_NAME = {case.name: case for case in CASES}
+each_bind = pytest.mark.parametrize(
+    "bind", ["Connection", "Session", "AsyncConnection", "AsyncSession"]
+)
+
+
+def everything(engine: Engine) -> list[Any]:
+    """All rows there are, as anybody else sees them."""
+    each = " UNION ALL ".join(f"SELECT to_jsonb(t)::text FROM pgrecall.{t} t" for t in OWNED)
+    return sorted(sql(engine, each))
+
+
+@pytest.mark.parametrize("name", WRITTEN)
+@each_bind
+def test_a_transaction_of_the_callers_own_is_theirs_to_end(
+    engine: Engine, async_engine: AsyncEngine, loop: asyncio.Runner, bind: str, name: str
+) -> None:
+    furnish(MemoryRepository(engine))
+    before = everything(engine)
+
+    def work(repo: MemoryRepository) -> None:
+        check(repo, BY_NAME[name])
+        assert everything(engine) == before, "nobody else sees it yet"
+
+    in_transaction(bind, engine, async_engine, loop, work, commit=False)
+    assert everything(engine) == before
+
+    in_transaction(bind, engine, async_engine, loop, work, commit=True)
+    assert everything(engine) != before
+
+
+@each_bind
+def test_a_refusal_leaves_the_callers_transaction_usable(
+    engine: Engine, async_engine: AsyncEngine, loop: asyncio.Runner, bind: str
+) -> None:
+    furnish(MemoryRepository(engine))
+
+    def work(repo: MemoryRepository) -> None:
+        for name in REFUSED:
+            check(repo, BY_NAME[name])
+        assert repo.add(A, NEW).inserted
+
+    in_transaction(bind, engine, async_engine, loop, work, commit=True)
+    assert MemoryRepository(engine).count(A) == 6
+
+
+def content(repo: MemoryRepository, memory_id: UUID) -> str:
+    memory = repo.get(A, memory_id)
+    assert memory is not None
+    return memory.content
