@@ -10,6 +10,7 @@ import os
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from random import Random
 from typing import Any
@@ -22,7 +23,7 @@ from sqlalchemy import Connection, Engine, NullPool, create_engine
 from pgrecall import MemoryRepository, NewMemory, RankIndex, ScoredMemory
 from tests.conftest import DIMENSIONS
 from tests.integration.support import NORTH
-from tests.migrations.asking import rows, run, values, wait_until_blocked
+from tests.migrations.asking import rows, run, values, wait_until, wait_until_blocked
 
 A = "agent"
 SOME = 100
@@ -32,6 +33,10 @@ AGED = "UPDATE pgrecall.rank_indexes SET built_at = now() - interval '40 days'"
 AWAITING = (
     "SELECT pid FROM pg_stat_activity WHERE datname = current_database() "
     "AND query LIKE '%%await_writers%%' AND wait_event = 'PgSleep'"
+)
+GOING_ON = (
+    "SELECT pid FROM pg_stat_activity WHERE datname = current_database() "
+    "AND pid <> pg_backend_pid() AND state <> 'idle'"
 )
 PAUSE = """
     CREATE FUNCTION public.pause() RETURNS event_trigger LANGUAGE plpgsql AS $$
@@ -76,24 +81,6 @@ def due(repo: MemoryRepository, agent_id: str = A, at_least: int = 1) -> str | N
     return status.due
 
 
-def another(url: str, **options: Any) -> MemoryRepository:
-    """A client that knows nothing yet: which indexes there are is remembered for some seconds."""
-    return MemoryRepository(create_engine(url, poolclass=NullPool, **options))
-
-
-def hurried(url: str, options: str) -> MemoryRepository:
-    """A client with settings of its own."""
-    return another(url, connect_args={"options": options})
-
-
-def tables_of(url: str, schema: str = "pgrecall") -> list[str]:
-    return values(url, TABLES, f'"{schema}"')
-
-
-def listed(url: str) -> list[tuple[Any, ...]]:
-    return rows(url, "SELECT agent_id, relation FROM pgrecall.rank_indexes ORDER BY 1")
-
-
 def ids(hits: list[ScoredMemory]) -> list[UUID]:
     return [hit.memory.id for hit in hits]
 
@@ -116,38 +103,88 @@ def assert_as_exact(repo: MemoryRepository, agent_id: str = A) -> None:
         assert len(through) == 10
 
 
-@contextmanager
-def held(
-    url: str, background: ThreadPoolExecutor, work: Callable[[], Any]
-) -> Iterator[tuple[int, Future[Any]]]:
-    """The process id and the future of a build that has done all but enter its index."""
-    with psycopg.connect(url) as other:
-        other.execute("LOCK TABLE pgrecall.rank_indexes IN SHARE MODE")
-        running = background.submit(work)
+@dataclass(frozen=True)
+class Site:
+    """A database, and threads in which something goes on meanwhile."""
+
+    url: str
+    engine: Engine
+    background: ThreadPoolExecutor
+
+    @property
+    def repo(self) -> MemoryRepository:
+        return MemoryRepository(self.engine)
+
+    def another(self, settings: str = "", **options: Any) -> MemoryRepository:
+        """A client that knows nothing yet: which indexes there are is remembered for seconds."""
+        options["connect_args"] = {"options": settings}
+        return MemoryRepository(create_engine(self.url, poolclass=NullPool, **options))
+
+    def run(self, *statements: str) -> None:
+        run(self.url, *statements)
+
+    def rows(self, query: str, *arguments: Any) -> list[tuple[Any, ...]]:
+        return rows(self.url, query, *arguments)
+
+    def values(self, query: str, *arguments: Any) -> list[Any]:
+        """The first column."""
+        return values(self.url, query, *arguments)
+
+    def tables(self, schema: str = "pgrecall") -> list[str]:
+        return self.values(TABLES, f'"{schema}"')
+
+    def listed(self) -> list[tuple[Any, ...]]:
+        return self.rows("SELECT agent_id, relation FROM pgrecall.rank_indexes ORDER BY 1")
+
+    def assert_only(self, index: RankIndex) -> None:
+        """That this index is listed, and no other table there."""
+        assert (self.listed(), self.tables()) == ([(A, index.relation)], [index.relation])
+
+    def positions(self, index: RankIndex) -> list[UUID]:
+        return self.values(f"SELECT memory_id FROM pgrecall.{index.relation}")
+
+    def build(self, agent_id: str = A, **options: Any) -> RankIndex:
+        return build(self.repo, agent_id, **options)
+
+    def build_meanwhile(self, repo: MemoryRepository | None = None) -> Future[RankIndex]:
+        return self.background.submit(build, repo or self.repo)
+
+    def await_waiting(self, since: str = "0 ms") -> None:
+        """Until a build has waited so long for those who write."""
+        query = f"{AWAITING} AND now() - query_start > '{since}'"
+        wait_until("the build waits for the writer", lambda: bool(self.values(query)))
+
+    @contextmanager
+    def held(self, work: Callable[[], Any]) -> Iterator[tuple[int, Future[Any]]]:
+        """The process id and the future of a build that has done all but enter its index."""
+        with psycopg.connect(self.url) as other:
+            other.execute("LOCK TABLE pgrecall.rank_indexes IN SHARE MODE")
+            running = self.background.submit(work)
+            try:
+                yield wait_until_blocked(self.url, BUILDING, "relation"), running
+            finally:
+                other.rollback()
+
+    @contextmanager
+    def paused(self) -> Iterator[Future[RankIndex]]:
+        """The future of a build that has made its graph."""
+        when = "ON ddl_command_end WHEN TAG IN ('CREATE INDEX')"
+        self.run(PAUSE, f"CREATE EVENT TRIGGER pause {when} EXECUTE FUNCTION public.pause()")
         try:
-            yield wait_until_blocked(url, BUILDING, "relation"), running
+            with psycopg.connect(self.url) as other:
+                other.execute("SELECT pg_advisory_xact_lock(4711)")
+                running = self.build_meanwhile(self.another())
+                wait_until_blocked(self.url, BUILDING, "advisory")
+                yield running
+                other.rollback()
         finally:
-            other.rollback()
+            self.run("DROP EVENT TRIGGER pause", "DROP FUNCTION public.pause")
 
 
 @contextmanager
-def paused(url: str, background: ThreadPoolExecutor) -> Iterator[Future[RankIndex]]:
-    """The future of a build that has made its graph."""
-    run(
-        url,
-        PAUSE,
-        "CREATE EVENT TRIGGER pause ON ddl_command_end "
-        "WHEN TAG IN ('CREATE INDEX') EXECUTE FUNCTION public.pause()",
-    )
-    try:
-        with psycopg.connect(url) as other:
-            other.execute("SELECT pg_advisory_xact_lock(4711)")
-            running = background.submit(build, another(url))
-            wait_until_blocked(url, BUILDING, "advisory")
-            yield running
-            other.rollback()
-    finally:
-        run(url, "DROP EVENT TRIGGER pause", "DROP FUNCTION public.pause")
+def site_of(url: str, engine: Engine) -> Iterator[Site]:
+    with ThreadPoolExecutor(4) as background:
+        yield Site(url, engine, background)
 
 
 def insert(connection: psycopg.Connection, content: str, agent_id: str = A) -> UUID:

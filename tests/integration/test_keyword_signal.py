@@ -148,7 +148,7 @@ def test_the_signal_is_the_weight_of_the_terms_it_has_as_a_share_of_all(
         ":agent, query_text => 'tea lamp', profile => 'hybrid')",
         agent=told,
     )
-    found: dict[str, float] = dict(rows)  # type: ignore[arg-type]
+    found: dict[str, float] = dict(rows)
     assert found == expected("tea lamp", CORPUS)
 
 

@@ -77,7 +77,7 @@ def test_the_fewest_candidates_that_find_enough_are_taken(
     def calibrated(levels: list[int], recall: float, worst: float = 0.0, more: str = "") -> int:
         statement = CALIBRATED.format(relation=relation, more=more or "CAST('{}' AS text[])")
         asked = {"levels": levels, "recall": recall, "worst": worst}
-        return int(connection.scalar(text(statement), asked))  # type: ignore[arg-type]
+        return int(connection.scalar(text(statement), asked))
 
     assert calibrated([1, 5, 10, SOME], 0.5) == 5  # no five of ten are found among fewer
     assert calibrated([1, 5, SOME, 999], 0.51) == SOME
