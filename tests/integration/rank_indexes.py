@@ -34,10 +34,6 @@ AWAITING = (
     "SELECT pid FROM pg_stat_activity WHERE datname = current_database() "
     "AND query LIKE '%%await_writers%%' AND wait_event = 'PgSleep'"
 )
-GOING_ON = (
-    "SELECT pid FROM pg_stat_activity WHERE datname = current_database() "
-    "AND pid <> pg_backend_pid() AND state <> 'idle'"
-)
 PAUSE = """
     CREATE FUNCTION public.pause() RETURNS event_trigger LANGUAGE plpgsql AS $$
     BEGIN PERFORM pg_catalog.pg_advisory_xact_lock_shared(4711); END $$

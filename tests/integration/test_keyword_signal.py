@@ -293,20 +293,6 @@ def test_a_long_memory_has_less_of_the_signal(shared_repo: MemoryRepository, age
         assert shares(hits) == pytest.approx(wanted, rel=0, abs=EXACT)
 
 
-def test_what_is_not_committed_counts_only_in_its_own_transaction(
-    shared_repo: MemoryRepository, shared_engine: Engine, agent: str
-) -> None:
-    asked: dict[str, Any] = {"query_text": "tea lamp", "profile": ALONE, "touch": False}
-    shared_repo.add(agent, NewMemory("tea", embedding=None))
-    with shared_engine.connect() as connection:
-        within = MemoryRepository(connection)
-        within.add(agent, NewMemory("tea lamp", embedding=None))
-
-        assert shares(within.search(agent, **asked)) == expected("tea lamp", ["tea", "tea lamp"])
-        assert shares(shared_repo.search(agent, **asked)) == expected("tea lamp", ["tea"])
-        connection.rollback()
-
-
 @pytest.fixture
 def placed(shared_repo: MemoryRepository, agent: str) -> list[NewMemory]:
     """Memories that differ in every signal of hybrid."""
@@ -350,6 +336,20 @@ def test_the_score_is_the_weighted_sum_under_any_weights(
             assert hit.score == pytest.approx(wanted.score, rel=0, abs=EXACT)
             assert math.fsum(hit.contributions.values()) == pytest.approx(hit.score, abs=EXACT)
             assert hit.signals == pytest.approx(wanted.signals, rel=0, abs=EXACT)
+
+
+def test_a_query_that_matches_nothing_leaves_the_order_to_the_other_signals(
+    shared_repo: MemoryRepository, agent: str, placed: list[NewMemory]
+) -> None:
+    asked: dict[str, Any] = {"as_of": NOW, "touch": False, "profile": MIXED}
+    others = {"similarity": 0.6, "recency": 0.05, "importance": 0.05}
+    rest = shared_repo.search(agent, NORTH, weights=others, normalise_weights=True, **asked)
+    for query in ("4711 3.5", STOP_WORDS, "", "…", None):
+        plain = shared_repo.search(agent, NORTH, query_text=query, **asked)
+        assert contents(plain) == contents(rest)
+        for hit, other in zip(plain, rest, strict=True):
+            assert hit.signals["keyword"] == 0
+            assert hit.score == pytest.approx(0.7 * other.score, rel=0, abs=EXACT)
 
 
 def test_neighbours_carry_the_keyword_signal(shared_repo: MemoryRepository, agent: str) -> None:
@@ -396,26 +396,6 @@ def test_explain_agrees_with_the_search(
             assert whole == pytest.approx(1 if any(weighed.values()) else 0)
             had = math.fsum(term.share for term in matched)
             assert had == pytest.approx(hit.signals["keyword"], rel=0, abs=EXACT)
-
-
-def test_the_terms_of_a_teams_memory_are_weighed_by_the_teams_memories(
-    shared_repo: MemoryRepository, told: str
-) -> None:
-    theirs = ["tea", "tea lamp", "brick"]
-    ids = shared_repo.teams.add_many(told, [NewMemory(one, embedding=None) for one in theirs])
-    asked: dict[str, Any] = {"query_text": "tea lamp", "profile": ALONE}
-
-    why = shared_repo.explain(told, ids[1], teams=[told], **asked)
-    of_team = shared_repo.teams.explain(told, ids[1], **asked)
-
-    for explained in (why, of_team):
-        assert {term.term: (term.memories, term.matched) for term in explained.terms} == {
-            "tea": (2, True),
-            "lamp": (1, True),
-        }
-        assert {term.term: term.weight for term in explained.terms} == pytest.approx(
-            weights("tea lamp", theirs), rel=0, abs=EXACT
-        )
 
 
 def test_one_id_of_two_owners_has_the_words_of_each(

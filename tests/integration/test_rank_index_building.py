@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import signal
-import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import ExitStack, suppress
 from datetime import UTC, datetime, timedelta
@@ -23,7 +20,6 @@ from tests.integration.rank_indexes import (
     AGED,
     BUILDING,
     FIRST,
-    GOING_ON,
     SOME,
     A,
     Site,
@@ -39,7 +35,6 @@ from tests.integration.rank_indexes import (
 )
 from tests.integration.support import NORTH, at
 from tests.migrations.asking import (
-    ROOT,
     open_transaction,
     run,
     terminate,
@@ -429,37 +424,6 @@ def test_a_build_whose_backend_is_ended_leaves_what_there_was(site: Site) -> Non
 
     site.assert_only(old)
     assert_as_exact(site.repo)
-
-
-KILLED = """
-import os, signal, sys
-from sqlalchemy import create_engine, event
-from pgrecall import MemoryRepository
-from pgrecall.migrate.connecting import database_url
-
-url, begins = sys.argv[1:]
-engine = create_engine(database_url(url))
-repo = MemoryRepository(engine)
-
-def after(connection, cursor, text, *_):
-    if text.lstrip().startswith(begins):
-        os.kill(os.getpid(), signal.SIGKILL)
-
-event.listen(engine, "after_cursor_execute", after)
-repo.build_rank_indexes(agent_id="agent", at_least=1)
-"""
-
-
-def test_a_client_killed_when_it_has_built_leaves_what_there_was(site: Site) -> None:
-    fill(site.repo)
-    old = site.build()
-
-    client = [sys.executable, "-c", KILLED, site.url, BUILDING]
-    done = subprocess.run(client, cwd=ROOT, capture_output=True)
-
-    assert done.returncode == -signal.SIGKILL, done.stderr.decode()
-    wait_until("the server has noticed", lambda: not site.values(GOING_ON))
-    site.assert_only(old)
 
 
 def test_what_a_killed_client_could_not_drop_any_more_is_dropped_by_maintenance(

@@ -16,6 +16,7 @@ from sqlalchemy import ColumnElement, Engine, create_engine, func
 
 from pgrecall import Hits, MemoryRepository, NewMemory, profiles
 from tests.conftest import DIMENSIONS, new_database
+from tests.integration.support import sql
 
 MOMENT = datetime.now(UTC).replace(microsecond=0) - timedelta(days=1)
 SOON = MOMENT + timedelta(hours=1)
@@ -74,6 +75,7 @@ def filled_engine(server_url: str, template: str) -> Iterator[Engine]:
         repository = MemoryRepository(engine)
         repository.add_many(AGENT, [memory(number, rng) for number in range(MANY)])
         repository.build_rank_indexes(agent_id=AGENT, at_least=1)
+        sql(engine, "ANALYZE")
         yield engine
         engine.dispose()
 

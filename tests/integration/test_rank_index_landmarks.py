@@ -24,7 +24,7 @@ from tests.integration.support import sql
 
 TOPICS = np.eye(DIMENSIONS)
 """That have nothing in common."""
-EACH = 180
+EACH = 250
 CANDIDATES = 12
 CLEARLY, HARDLY = 1.25, 1 / 8
 """How much more than all that was met a landmark has to be like the query, and the share of the

@@ -429,22 +429,6 @@ def test_a_search_whose_index_goes_in_the_middle_finds_everything(
 # Dropping, progress
 
 
-def test_dropping_ends_the_use_of_an_index(site: Site) -> None:
-    fill(site.repo)
-    fill(site.repo, "other")
-    site.build()
-    other = site.build("other")
-    before = found(site.repo, NORTH, "index")
-
-    assert site.repo.drop_rank_index(A) is True
-    assert site.repo.drop_rank_index(A) is False
-
-    hits = site.repo.search(A, NORTH, strategy="index", touch=False)
-    assert (hits.strategy, ids(hits)) == ("exact", before)
-    assert site.tables() == [other.relation]
-    assert site.listed() == [("other", other.relation)]
-
-
 def test_progress_is_not_that_of_another_index_of_the_host(
     own_url: str, own_engine: Engine
 ) -> None:
