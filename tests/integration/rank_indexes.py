@@ -12,6 +12,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from itertools import pairwise
 from random import Random
 from typing import Any
 from uuid import UUID
@@ -20,7 +21,7 @@ import psycopg
 from psycopg import sql as psql
 from sqlalchemy import Connection, Engine, NullPool, create_engine
 
-from pgrecall import MemoryRepository, NewMemory, RankIndex, ScoredMemory
+from pgrecall import Hits, MemoryRepository, NewMemory, RankIndex, ScoredMemory
 from tests.conftest import DIMENSIONS
 from tests.integration.support import NORTH
 from tests.migrations.asking import rows, run, values, wait_until, wait_until_blocked
@@ -97,6 +98,21 @@ def assert_as_exact(repo: MemoryRepository, agent_id: str = A) -> None:
         through = found(repo, query, "index", agent_id)
         assert through == found(repo, query, "exact", agent_id)
         assert len(through) == 10
+
+
+def recall(found: Hits, exact: Hits) -> float:
+    """The share found of the exact answer, after making sure that the rest is as it has to be.
+
+    As many hits, in order, and each that both have told the same in every field.
+    """
+    assert exact.strategy == "exact"
+    assert len(found) == len(exact)
+    assert all((-a.score, a.memory.id) < (-b.score, b.memory.id) for a, b in pairwise(found))
+    known = {hit.memory.id: hit for hit in exact}
+    same = [hit for hit in found if hit.memory.id in known]
+    assert all(hit == known[hit.memory.id] for hit in same)
+    assert all(hit.score <= best.score for hit, best in zip(found, exact, strict=True))
+    return len(same) / len(exact) if exact else 1.0
 
 
 @dataclass(frozen=True)

@@ -16,6 +16,7 @@ from sqlalchemy import ColumnElement, Engine, create_engine, func
 
 from pgrecall import Hits, MemoryRepository, NewMemory, profiles
 from tests.conftest import DIMENSIONS, new_database
+from tests.integration.rank_indexes import recall
 from tests.integration.support import sql
 
 MOMENT = datetime.now(UTC).replace(microsecond=0) - timedelta(days=1)
@@ -101,17 +102,6 @@ def test_where_filters_are_a_search_looks_further_at_once(repo: MemoryRepository
         filtered, exact = both(repo, QUERIES[0], **all_pass)
         assert filtered.candidates == 3 * plain.candidates
         assert [hit.memory.id for hit in filtered] == [hit.memory.id for hit in exact]
-
-
-def recall(found: Hits, exact: Hits) -> float:
-    """The share found of the exact answer, which has to be as long and as good place by place."""
-    assert len(found) == len(exact)
-    assert len({hit.memory.id for hit in found}) == len(found)
-    assert all(hit.score <= best.score for hit, best in zip(found, exact, strict=True))
-    known = {hit.memory.id: hit for hit in exact}
-    same = [hit for hit in found if hit.memory.id in known]
-    assert all(hit == known[hit.memory.id] for hit in same)
-    return len(same) / len(exact) if exact else 1.0
 
 
 some = st.lists(st.sampled_from(TAGS), min_size=1, max_size=2, unique=True)

@@ -8,7 +8,6 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
-from itertools import pairwise
 from statistics import fmean
 from typing import Any, ClassVar
 from uuid import NAMESPACE_OID, UUID, uuid5
@@ -23,6 +22,7 @@ from pgrecall.rank_space import AXES, Missing
 from pgrecall.signals import Importance, Signal, Similarity
 from tests.conftest import DIMENSIONS, new_database
 from tests.integration.rank_indexes import ids as ids_of
+from tests.integration.rank_indexes import recall
 from tests.integration.support import NORTH, contents, similar, sql
 
 MOMENT = datetime.now(UTC).replace(microsecond=0) - timedelta(days=1)
@@ -192,21 +192,6 @@ def both(
         repo.search(agent, query, **asked),
         repo.search(agent, query, **(asked | {"strategy": "exact"})),
     )
-
-
-def recall(found: Hits, exact: Hits) -> float:
-    """The share found of the exact answer, after making sure that the rest is as it has to be.
-
-    As many hits, in order, and each that both have told the same in every field.
-    """
-    assert exact.strategy == "exact"
-    assert len(found) == len(exact)
-    assert all((-a.score, a.memory.id) < (-b.score, b.memory.id) for a, b in pairwise(found))
-    known = {hit.memory.id: hit for hit in exact}
-    same = [hit for hit in found if hit.memory.id in known]
-    assert all(hit == known[hit.memory.id] for hit in same)
-    assert all(hit.score <= best.score for hit, best in zip(found, exact, strict=True))
-    return len(same) / len(exact) if exact else 1.0
 
 
 def mean_recall(
