@@ -335,7 +335,7 @@ def test_what_was_retrieved_before_and_committed_after_is_not_missed(
 ) -> None:
     """Of two retrievals the first is committed last: after a build that knows of the second."""
     monkeypatch.setattr(PATIENCE, 0.2)
-    repo, filled = site.repo, fill(site.repo)
+    repo, filled = site.repo, fill(site.repo, number=600)  # not all are candidates
     with site.engine.connect() as connection:
         MemoryRepository(connection).touch(A, filled[0])
         repo.touch(A, filled[1])

@@ -324,4 +324,10 @@ MUTANTS = (
         "each.recall > min_recall",
         f"{INDEXES}_commands.py::test_a_check_is_a_table_of_every_profile",
     ),
+    Mutant(
+        "app/pgrecall/operations/candidates.py",
+        "fewest = min(found[0].passed)",
+        "fewest = max(found[0].passed)",
+        f"{INDEXES}_search.py::test_a_filter_that_few_of_one_owner_pass",
+    ),
 )
