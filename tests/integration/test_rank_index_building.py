@@ -127,6 +127,7 @@ def test_large_owners_have_an_index_each_whose_place_a_second_build_takes(site: 
     assert (former.agent_id, other.agent_id) == ("a", "b")
     assert told == [("a", 0, 2), ("b", 1, 2), ("", 2, 2)]
     assert (own.memories, theirs.memories) == (70, 90)
+    assert [len(site.positions(index)) for index in (own, theirs)] == [70, 90]
     assert (own.agent_id, theirs.agent_id) == ("a", "team:a")
     assert own.built_at > former.built_at
     assert site.tables() == sorted([own.relation, other.relation, theirs.relation])
