@@ -242,6 +242,23 @@ def test_memories_that_are_left_out_count_for_the_weights(
         assert shares(hits) == pytest.approx(wanted, rel=0, abs=EXACT)
 
 
+def test_what_was_created_after_as_of_does_not_count_for_the_weights(
+    shared_repo: MemoryRepository, agent: str
+) -> None:
+    dated = [
+        NewMemory(one, embedding=None, created_at=before(10 - number))
+        for number, one in enumerate(CORPUS)
+    ]
+    shared_repo.add_many(agent, dated)
+
+    hits = shared_repo.search(
+        agent, query_text="tea lamp brick", profile=ALONE, as_of=before(8.5), touch=False
+    )
+
+    wanted = {one: share("tea lamp brick", one, CORPUS[:2]) for one in CORPUS[:2]}
+    assert shares(hits) == pytest.approx(wanted, rel=0, abs=EXACT)
+
+
 def test_filters_and_thresholds_do_not_change_the_weights(
     shared_repo: MemoryRepository, told: str
 ) -> None:

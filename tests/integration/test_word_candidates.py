@@ -384,11 +384,12 @@ def test_noted_words_weigh_as_of_the_build_and_others_as_of_now(
     query = queries(1, 18, words=1)[0][0]
     text = f"{common} {rare} {new}"
 
-    found, exact = both(undone, query, text)
+    found, exact = both(undone, query, text, k=70)  # more than have all of them
 
     mixed = counts + Counter({rare: 50, new: 50})
     now = mixed + Counter({common: 50})
     assert found.strategy == "index"
+    assert found[-1].signals["keyword"] < 1
     for hits, n, total in ((found, mixed, SIZE), (exact, now, SIZE + 50)):
         for hit in hits:
             expected = share(text, hit.memory.content, n, total)

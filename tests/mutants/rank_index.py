@@ -187,12 +187,6 @@ MUTANTS = (
         f"{INDEXES}_roles.py::test_positions_follow_what_is_granted_by_hand",
     ),
     Mutant(
-        "sql/rank_index/positions_of.sql",
-        "m.agent_id = positions_of.agent AND m.status",
-        "m.status",
-        f"{INDEXES}_building.py::test_large_owners_have_an_index_each",
-    ),
-    Mutant(
         "sql/rank_index/calibrated_candidates.sql",
         "AND fewest >= worst * each",
         "",
