@@ -57,7 +57,7 @@ MUTANTS = (
         "sql/rank_index/has_missed.sql",
         "met >= likeness *",
         "met >= 0 * likeness *",
-        f"{INDEXES}_landmarks.py::test_a_walk_ends_where_something_like_the_nearest_landmark_was",
+        f"{INDEXES}_landmarks.py::test_where_meaning_hardly_counts_a_walk_goes_no_further",
     ),
     Mutant(
         "sql/rank_index/keep_positions.sql",
