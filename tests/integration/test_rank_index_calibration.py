@@ -1,145 +1,178 @@
-"""How many candidates a search takes from a rank index: as many as its build found to do."""
+"""What a build measures, with what: directions, the candidates that do, and constants that Python
+and SQL both know."""
 
 from __future__ import annotations
 
-from random import Random
+import json
+from collections.abc import Iterator
+from datetime import timedelta
+from typing import Any
 
 import pytest
-from sqlalchemy import Engine, text
+from sqlalchemy import Connection, Engine, create_engine, text
 from sqlalchemy.exc import DBAPIError
 
-from pgrecall import MemoryRepository, NewMemory
-from pgrecall.rank_index import LEVELS
-from tests.conftest import DIMENSIONS
-from tests.integration.support import sql
+from pgrecall import MemoryRepository, NewMemory, profiles, rank_space
+from pgrecall.rank_index import AT_LEAST, EF_CONSTRUCTION, LEVELS, MAX_AGE, MAX_BESIDE, M
+from pgrecall.rank_space import AXES, is_hard
+from tests.conftest import DIMENSIONS, new_database
+from tests.integration.rank_indexes import build, fill
+from tests.migrations.asking import rows, value
 
-SOME = 400
+SOME = 300
 NOWHERE = """(
     SELECT array_fill(0::real, ARRAY[vector_dims(position)])::halfvec::text
       FROM pgrecall.{relation} LIMIT 1)"""
 """A direction by which all positions are equal, so that the ten of a walk are any ten."""
 CALIBRATED = """
-    SELECT found.candidates
-      FROM pgrecall.rank_indexes r, pgrecall.calibrated_candidates(
-        r.relation,
+    SELECT found.candidates FROM pgrecall.calibrated_candidates(
+        '{relation}',
         ARRAY(SELECT position::text FROM pgrecall.{relation} ORDER BY memory_id LIMIT 20) || {more},
-        :hits, CAST(:levels AS integer[]), :recall, :worst) found
+        10, CAST(:levels AS integer[]), :recall, :worst) found
 """
 
 
+@pytest.fixture(scope="module")
+def indexed_engine(server_url: str, template: str) -> Iterator[Engine]:
+    """A database with one rank index; nothing changes it."""
+    with new_database(server_url, template) as url:
+        made = create_engine(url)
+        repo = MemoryRepository(made)
+        fill(repo, number=SOME)
+        build(repo)
+        yield made
+        made.dispose()
+
+
 @pytest.fixture
-def indexed(repo: MemoryRepository) -> MemoryRepository:
-    random = Random(8)
-    repo.add_many(
-        "agent",
-        [
-            NewMemory(f"number {n}", embedding=[random.gauss() for _ in range(DIMENSIONS)])
-            for n in range(SOME)
-        ],
-    )
-    repo.build_rank_indexes(agent_id="agent", at_least=1)
-    return repo
+def connection(indexed_engine: Engine) -> Iterator[Connection]:
+    """In a transaction that is rolled back."""
+    with indexed_engine.connect() as made:
+        yield made
+        made.rollback()
 
 
-def calibrated(
-    engine: Engine,
-    levels: list[int],
-    *,
-    hits: int = 10,
-    recall: float = 0.0,
-    worst: float = 0.0,
-    more: str = "CAST('{}' AS text[])",
-) -> int:
-    [[relation]] = sql(engine, "SELECT relation FROM pgrecall.rank_indexes")
-    statement = CALIBRATED.format(relation=relation, more=more.replace("{relation}", relation))
-    [[level]] = sql(engine, statement, hits=hits, levels=levels, recall=recall, worst=worst)
-    return int(level)
+@pytest.fixture
+def relation(connection: Connection) -> str:
+    return str(connection.scalar(text("SELECT relation FROM pgrecall.rank_indexes")))
 
 
-def test_a_build_notes_one_of_the_levels_and_searches_start_there(
-    indexed: MemoryRepository, engine: Engine
-) -> None:
-    [status] = indexed.rank_indexes()
+def test_a_build_notes_one_of_the_levels_and_searches_start_there(connection: Connection) -> None:
+    repo = MemoryRepository(connection)
+    [status] = repo.rank_indexes()
     assert status.index is not None
     assert status.index.candidates in LEVELS
     number = 2 * LEVELS[0] + 1
-    sql(engine, "UPDATE pgrecall.rank_indexes SET candidates = :number", number=number)
+    connection.execute(text(f"UPDATE pgrecall.rank_indexes SET candidates = {number}"))
 
-    fresh = MemoryRepository(engine)
     query = [1.0] * DIMENSIONS
-    hits = fresh.search("agent", query, profile="five_factor", strategy="index", touch=False)
+    hits = repo.search("agent", query, profile="five_factor", strategy="index", touch=False)
 
-    assert hits.strategy == "index"
-    assert hits.candidates == number
+    assert (hits.strategy, hits.candidates) == ("index", number)
 
 
-@pytest.mark.parametrize(
-    ("levels", "hits", "recall", "expected"),
-    [
-        ([1, 5, 10, SOME], 10, 0.5, 5),  # five of ten cannot be found among fewer than five
-        ([1, 5, SOME, 999], 10, 0.51, SOME),
-        ([1, 2, 4], 10, 0.99, 4),  # none does: the last
-        ([999, SOME, 10], 10, 0.1, 10),  # the fewest that do, in whatever order they come
-    ],
-)
 def test_the_fewest_candidates_that_find_enough_are_taken(
-    indexed: MemoryRepository,
-    engine: Engine,
-    levels: list[int],
-    hits: int,
-    recall: float,
-    expected: int,
+    connection: Connection, relation: str
 ) -> None:
-    assert calibrated(engine, levels, hits=hits, recall=recall) == expected
+    def calibrated(levels: list[int], recall: float, worst: float = 0.0, more: str = "") -> int:
+        statement = CALIBRATED.format(relation=relation, more=more or "CAST('{}' AS text[])")
+        asked = {"levels": levels, "recall": recall, "worst": worst}
+        return int(connection.scalar(text(statement), asked))
 
-
-def test_one_question_may_need_more_than_all_together(
-    indexed: MemoryRepository, engine: Engine
-) -> None:
-    levels = [10, SOME]
-    assert calibrated(engine, levels, recall=0.7, more=NOWHERE) == 10
-    assert calibrated(engine, levels, recall=0.7, worst=0.5) == 10
-    assert calibrated(engine, levels, recall=0.7, worst=0.5, more=NOWHERE) == SOME
-
-
-def test_a_table_without_positions_needs_the_fewest(
-    indexed: MemoryRepository, engine: Engine
-) -> None:
-    [[relation]] = sql(engine, "SELECT relation FROM pgrecall.rank_indexes")
-    directions = sql(engine, f"SELECT position::text FROM pgrecall.{relation} LIMIT 2")
-    sql(engine, f"DELETE FROM pgrecall.{relation}")
-    [[level]] = sql(
-        engine,
-        "SELECT candidates FROM"
-        " pgrecall.calibrated_candidates(:relation, :directions, 10, '{7, 3}', 0.99, 0.5)",
-        relation=relation,
-        directions=[text for [text] in directions],
+    assert calibrated([1, 5, 10, SOME], 0.5) == 5  # no five of ten are found among fewer
+    assert calibrated([1, 5, SOME, 999], 0.51) == SOME
+    assert calibrated([1, 2, 4], 0.99) == 4  # none does: the last
+    assert calibrated([999, SOME, 10], 0.1) == 10  # in whatever order they come
+    # One question may need more than all together.
+    nowhere = NOWHERE.format(relation=relation)
+    assert calibrated([10, SOME], 0.7, more=nowhere) == 10
+    assert calibrated([10, SOME], 0.7, worst=0.5) == 10
+    assert calibrated([10, SOME], 0.7, worst=0.5, more=nowhere) == SOME
+    directions = connection.scalars(text(f"SELECT position::text FROM pgrecall.{relation} LIMIT 2"))
+    asked = {"relation": relation, "directions": directions.all()}
+    connection.execute(text(f"DELETE FROM pgrecall.{relation}"))
+    without_positions = text(
+        "SELECT candidates FROM pgrecall.calibrated_candidates("
+        "  :relation, :directions, 10, '{7, 3}', 0.99, 0.5)"
     )
-    assert level == 3
+    assert connection.scalar(without_positions, asked) == 3
+    with pytest.raises(DBAPIError, match="table of a rank index"):
+        connection.execute(without_positions, asked | {"relation": "agent_memories"})
 
 
-def test_the_session_keeps_its_settings(indexed: MemoryRepository, engine: Engine) -> None:
-    names = ("enable_seqscan", "enable_indexscan", "hnsw.ef_search")
-    with engine.connect() as connection:
-        connection.execute(text("SET hnsw.ef_search = 77"))
-        connection.execute(text("SET enable_indexscan = off"))
-        MemoryRepository(connection).build_rank_indexes(agent_id="agent", at_least=1)
-        found = [connection.scalar(text(f"SHOW {name}")) for name in names]
-        connection.rollback()
-    assert found == ["on", "off", "77"]
-
-
-def test_memories_without_embeddings_need_no_more_than_the_least(repo: MemoryRepository) -> None:
+def test_memories_without_embeddings_need_no_more_than_the_least(
+    repo: MemoryRepository, database_url: str
+) -> None:
     repo.add_many("agent", [NewMemory(f"number {n}", embedding=None) for n in range(5)])
 
-    [index] = repo.build_rank_indexes(agent_id="agent", at_least=1)
+    assert build(repo).candidates == LEVELS[0]
+    assert value(database_url, "SELECT likeness FROM pgrecall.rank_indexes") is None
+    assert value(database_url, "SELECT pgrecall.rank_questions('agent', 20)") is None
 
-    assert index.candidates == LEVELS[0]
+
+def test_an_index_is_measured_by_the_built_in_profiles(
+    repo: MemoryRepository, database_url: str
+) -> None:
+    fill(repo, "a", 9)
+    repo.add("a", NewMemory("without", embedding=None))
+    names = ("five_factor", "last_access", "half_life", "tiered")
+    measured = [profiles.named(name) for name in names]
+    assert not any(map(is_hard, measured))
+
+    asked = value(database_url, "SELECT pgrecall.rank_questions('a', 20)")
+
+    drawn = rows(
+        database_url,
+        "SELECT l2_normalize(embedding)::text FROM pgrecall.agent_memories "
+        "WHERE embedding IS NOT NULL ORDER BY uuid_hash_extended(id, 43)",
+    )
+    assert len(asked) == len(drawn) == 9
+    for number, (question, (embedding,)) in enumerate(zip(asked, drawn, strict=True)):
+        similarity, coordinates = rank_space.direction(measured[number % len(measured)], 0.0)
+        meaning = [similarity * x for x in json.loads(embedding)]
+        assert json.loads(question) == pytest.approx([*meaning, *coordinates, 0.0], abs=1e-6)
 
 
-def test_only_tables_of_rank_indexes_are_read(engine: Engine) -> None:
-    with pytest.raises(DBAPIError, match="table of a rank index"):
-        sql(
-            engine,
-            "SELECT pgrecall.calibrated_candidates('agent_memories', '{}', 1, '{1}', 1, 1)",
+def test_a_question_has_the_same_direction(connection: Connection) -> None:
+    for name in profiles.BUILT_IN:
+        for elapsed in (-1.0, 0.0, 3.0, 7.0, 20.0, 30.0, 45.0):
+            facts = f"pgrecall.profile_{name}()"
+            direction = connection.exec_driver_sql(
+                f"SELECT pgrecall.rank_direction({facts}, pgrecall.weights_of({facts}, NULL, NULL),"
+                f" '[3,0,4,0,0,0,0,0]', {elapsed})"
+            ).scalar()
+
+            similarity, coordinates = rank_space.direction(profiles.named(name), elapsed)
+            meaning = [0.6 * similarity, 0.0, 0.8 * similarity, *[0.0] * 5]
+            expected = pytest.approx([*meaning, *coordinates, 0.0], abs=1e-6)
+            assert json.loads(str(direction)) == expected
+
+
+def test_constants_are_those_of_python(connection: Connection) -> None:
+    def asked(query: str, *arguments: Any) -> Any:
+        return connection.exec_driver_sql(query, arguments).scalar()
+
+    def defaults(name: str) -> dict[str, str | None]:
+        arguments = asked(
+            "SELECT pg_get_function_arguments(oid) FROM pg_proc WHERE proname = %s "
+            "AND pronamespace = 'pgrecall'::regnamespace",
+            name,
         )
+        parts = [one.removeprefix("IN ").split(" ", 1) for one in arguments.split(", ")]
+        return {name: rest.partition(" DEFAULT ")[2] or None for name, rest in parts}
+
+    for name in ("make_rank_index", "build_rank_index", "maintain_rank_indexes"):
+        known = defaults(name)
+        expected = (str(AT_LEAST), str(M), str(EF_CONSTRUCTION))
+        assert (known["at_least"], known["m"], known["ef_construction"]) == expected
+    known = defaults("rank_index_states")
+    assert (known["at_least"], known["max_beside"]) == (str(AT_LEAST), str(MAX_BESIDE))
+    assert asked(f"SELECT {known['max_age']}") == MAX_AGE == timedelta(days=28)
+    assert asked("SELECT pgrecall.rank_space()") == rank_space.VERSION
+    length = (
+        "SELECT atttypmod FROM pg_attribute WHERE attname = 'position' "
+        "AND attrelid = 'pgrecall.rank_positions'::regclass"
+    )
+    assert asked(length) == DIMENSIONS + len(AXES) + 1
+    body = asked("SELECT prosrc FROM pg_proc WHERE proname = 'make_rank_index'")
+    assert f"'{{{','.join(map(str, LEVELS))}}}'" in body

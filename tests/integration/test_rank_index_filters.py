@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from statistics import fmean
 from typing import Any
@@ -16,21 +16,23 @@ from sqlalchemy import ColumnElement, Engine, create_engine, func
 
 from pgrecall import Hits, MemoryRepository, NewMemory, profiles
 from tests.conftest import DIMENSIONS, new_database
+from tests.integration.rank_indexes import recall
+from tests.integration.support import sql
 
 MOMENT = datetime.now(UTC).replace(microsecond=0) - timedelta(days=1)
 SOON = MOMENT + timedelta(hours=1)
-AGENT, MANY = "agent", 3_500
-SHARES = (0.5, 0.1, 0.01, 0.001)
+AGENT, MANY = "agent", 1_200
+SHARES = (0.5, 0.1, 0.02, 0.002)
 """Of memories tagged `share 0.5` and so on."""
 TYPES = ("episodic", "fact", "task", "preference")
 TIERS = ("short", "medium", "long")
 TAGS = ("red", "green", "blue", "rare")
 PROJECTS = ("north", "south", "west")
-QUERIES = [vector.tolist() for vector in np.random.default_rng(11).normal(size=(10, DIMENSIONS))]
+QUERIES = [vector.tolist() for vector in np.random.default_rng(11).normal(size=(4, DIMENSIONS))]
 
 property_test = settings(
     deadline=None,
-    max_examples=80,
+    max_examples=30,
     derandomize=True,
     suppress_health_check=[HealthCheck.too_slow],
 )
@@ -74,6 +76,7 @@ def filled_engine(server_url: str, template: str) -> Iterator[Engine]:
         repository = MemoryRepository(engine)
         repository.add_many(AGENT, [memory(number, rng) for number in range(MANY)])
         repository.build_rank_indexes(agent_id=AGENT, at_least=1)
+        sql(engine, "ANALYZE")
         yield engine
         engine.dispose()
 
@@ -99,17 +102,6 @@ def test_where_filters_are_a_search_looks_further_at_once(repo: MemoryRepository
         filtered, exact = both(repo, QUERIES[0], **all_pass)
         assert filtered.candidates == 3 * plain.candidates
         assert [hit.memory.id for hit in filtered] == [hit.memory.id for hit in exact]
-
-
-def recall(found: Hits, exact: Hits) -> float:
-    """The share found of the exact answer, which has to be as long and as good place by place."""
-    assert len(found) == len(exact)
-    assert len({hit.memory.id for hit in found}) == len(found)
-    assert all(hit.score <= best.score for hit, best in zip(found, exact, strict=True))
-    known = {hit.memory.id: hit for hit in exact}
-    same = [hit for hit in found if hit.memory.id in known]
-    assert all(hit == known[hit.memory.id] for hit in same)
-    return len(same) / len(exact) if exact else 1.0
 
 
 some = st.lists(st.sampled_from(TAGS), min_size=1, max_size=2, unique=True)
@@ -185,76 +177,37 @@ def test_never_fewer_hits_than_there_are_and_hardly_ever_others(
         assert found == exact
 
 
-@pytest.mark.parametrize("share", SHARES)
 @pytest.mark.parametrize("name", profiles.BUILT_IN)
-def test_recall_holds_whatever_the_share_that_passes(
-    repo: MemoryRepository, name: str, share: float
-) -> None:
-    tag = f"share {share}"
-    recalls = []
-    for query in QUERIES:
-        found, exact = both(repo, query, profile=name, tags=[tag], strategy="auto")
-        assert all(tag in hit.memory.tags for hit in found)
-        recalls.append(recall(found, exact))
-
-    assert fmean(recalls) >= 0.98
-    assert len(exact) == min(10, repo.count(AGENT, tags=[tag], as_of=SOON)) or name == "last_access"
-
-
-@pytest.mark.parametrize("share", SHARES)
-def test_recall_holds_for_expressions_whatever_the_share_that_passes(
-    repo: MemoryRepository, share: float
-) -> None:
-    where = [expression(repo, "hash", share), repo.memories.c.importance >= 0]
-
-    recalls = [recall(*both(repo, query, where=where)) for query in QUERIES]
-
-    assert fmean(recalls) >= 0.98
-
-
-AGAINST_THE_SCORE: dict[str, Mapping[str, Any]] = {
-    "old": {"created_before": MOMENT - timedelta(days=60)},
-    "very old": {"created_before": MOMENT - timedelta(days=150)},
-    "of low priority": {"metadata": {"priority": {"$lt": 5}}},
-    "of no trust": {"min_trust": 0.95},
-    "new": {"created_after": MOMENT - timedelta(days=1)},
-}
-
-
-@pytest.mark.parametrize("name", ["five_factor", "half_life", "trust"])
-@pytest.mark.parametrize("what", AGAINST_THE_SCORE)
-def test_a_filter_that_goes_with_the_score_or_against_it_costs_no_hits(
-    repo: MemoryRepository, what: str, name: str
-) -> None:
-    recalls = [
-        recall(*both(repo, query, profile=name, **AGAINST_THE_SCORE[what])) for query in QUERIES
+def test_recall_holds_whatever_the_share_that_passes(repo: MemoryRepository, name: str) -> None:
+    """Whether that goes with the score, against it, or has nothing to do with it."""
+    cases: list[dict[str, Any]] = [
+        *({"tags": [f"share {share}"], "strategy": "auto"} for share in SHARES),
+        {"created_before": MOMENT - timedelta(days=60)},
+        {"created_after": MOMENT - timedelta(days=1)},
+        {"min_trust": 0.95},
     ]
+    if name == "five_factor":
+        cases += [{"where": expression(repo, "hash", share)} for share in SHARES]
+    for asked in cases:
+        recalls = []
+        for query in QUERIES:
+            found, exact = both(repo, query, profile=name, **asked)
+            assert all(set(asked.get("tags", ())) <= set(hit.memory.tags) for hit in found)
+            recalls.append(recall(found, exact))
+        assert fmean(recalls) >= 0.95, asked
 
-    assert fmean(recalls) >= 0.98
 
-
-@pytest.mark.parametrize(
-    ("asked", "strategy"),
-    [
+def test_the_index_is_asked_for_more_until_that_would_be_all(repo: MemoryRepository) -> None:
+    cases: list[tuple[dict[str, Any], str]] = [
         ({}, "index"),
         ({"tags": ["share 0.5"]}, "index"),
         ({"tags": ["green"]}, "index"),
-        ({"tags": ["share 0.001"]}, "exact"),
-        ({"tags": ["nobody has this"]}, "exact"),
+        ({"tags": ["share 0.002"]}, "exact"),
         ({"min_similarity": 0.999}, "exact"),
-    ],
-    ids=repr,
-)
-def test_the_index_is_asked_for_more_until_that_would_be_all(
-    repo: MemoryRepository, asked: dict[str, Any], strategy: str
-) -> None:
-    found, exact = both(repo, QUERIES[0], **asked)
-
-    assert found.strategy == strategy
-    assert len(found) == len(exact)
-
-
-def test_nothing_is_found_where_nothing_passes(repo: MemoryRepository) -> None:
+    ]
+    for asked, strategy in cases:
+        found, exact = both(repo, QUERIES[0], **asked)
+        assert (found.strategy, len(found)) == (strategy, len(exact)), asked
     assert both(repo, QUERIES[0], tags=["nobody has this"])[0] == []
     assert both(repo, QUERIES[0], where=repo.memories.c.importance > 2)[0] == []
 
