@@ -334,7 +334,7 @@ SEARCHES: Searches = [
 
 
 def named(value: object) -> str:
-    return f"{shown(value):.50}" if isinstance(value, dict) else ""
+    return " ".join(value) if isinstance(value, dict) else ""
 
 
 @pytest.mark.parametrize(("arguments", "error", "message"), SEARCHES, ids=named)
