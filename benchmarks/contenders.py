@@ -15,7 +15,7 @@ from benchmarks.data import AGENT, ENTITIES, Floats
 from benchmarks.fetching import Fetching
 from benchmarks.narrow import Narrow
 from pgrecall import MemoryRepository
-from pgrecall.profiles import BUILT_IN
+from pgrecall.scoring.profiles import BUILT_IN
 
 K = 10
 

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 from pgvector import HalfVector
 
-from pgrecall.token_counting import estimated_tokens
+from pgrecall.core.tokens import estimated_tokens
 
 DIMENSIONS = 384
 AGENTS = 10

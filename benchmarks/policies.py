@@ -18,8 +18,8 @@ from benchmarks.measuring import measured
 from benchmarks.progress import progress_bar
 from benchmarks.server import server
 from pgrecall import MemoryRepository, embedded, migrate
+from pgrecall.core.resources import sql_folder
 from pgrecall.migrate.connecting import database_url
-from pgrecall.resources import sql_folder
 
 GOAL = 1.1
 SEARCHES: dict[str, dict[str, Any]] = {

@@ -16,8 +16,7 @@ from sqlalchemy import Engine, NullPool, create_engine, make_url
 from sqlalchemy.dialects import registry
 
 from pgrecall import MemoryRepository, embedded, migrate
-from pgrecall.testing import hurry as hurry
-from pgrecall.testing import new_database as new_database
+from pgrecall.testing import hurry, new_database
 
 # What postgresql:// means from SQLAlchemy 2.1 on; before, it is psycopg2.
 registry.register("postgresql", "sqlalchemy.dialects.postgresql.psycopg", "PGDialect_psycopg")

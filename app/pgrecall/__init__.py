@@ -3,30 +3,32 @@
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from pgrecall import embedded, profiles
-from pgrecall.added import Added
-from pgrecall.cluster import Cluster, Consolidation
-from pgrecall.context import Context, LeftOut, Packed
-from pgrecall.evaluation import Evaluation
-from pgrecall.event import Event
-from pgrecall.floors import Floor, FloorEvaluation
-from pgrecall.hits import Hits
-from pgrecall.label import Label
-from pgrecall.labelled_query import LabelledQuery
-from pgrecall.link import Link
-from pgrecall.memory import Memory, NewMemory
-from pgrecall.near_duplicate import NearDuplicate
-from pgrecall.profile import Profile
-from pgrecall.rank_index import RankIndex, RankIndexCheck, RankIndexStatus
-from pgrecall.scored_memory import ScoredMemory
-from pgrecall.scorer import score
-from pgrecall.term import Term
-from pgrecall.tuning import Tuning
+from pgrecall import embedded
+from pgrecall.context.assembled import Context, LeftOut, Packed
+from pgrecall.core.memory import Memory, NewMemory
+from pgrecall.evaluation.floors import Floor, FloorEvaluation
+from pgrecall.evaluation.labelled_query import LabelledQuery
+from pgrecall.evaluation.results import Evaluation
+from pgrecall.evaluation.tuned import Tuning
+from pgrecall.lifecycle.cluster import Cluster, Consolidation
+from pgrecall.lifecycle.event import Event
+from pgrecall.lifecycle.label import Label
+from pgrecall.lifecycle.link import Link
+from pgrecall.lifecycle.near_duplicate import NearDuplicate
+from pgrecall.memories.added import Added
+from pgrecall.memories.term import Term
+from pgrecall.rank_index.index import RankIndex, RankIndexCheck, RankIndexStatus
+from pgrecall.ranking.hits import Hits
+from pgrecall.scoring import profiles
+from pgrecall.scoring.profile import Profile
+from pgrecall.scoring.scored_memory import ScoredMemory
+from pgrecall.scoring.scorer import score
 
 if TYPE_CHECKING:
     from pgrecall import migrate
-    from pgrecall.garbage import GarbagePolicy, GarbageRun
-    from pgrecall.repository import AsyncMemoryRepository, MemoryRepository
+    from pgrecall.execution.asynchronous import AsyncMemoryRepository
+    from pgrecall.execution.synchronous import MemoryRepository
+    from pgrecall.lifecycle.garbage import GarbagePolicy, GarbageRun
 
 __all__ = [
     "Added",
@@ -65,10 +67,10 @@ __all__ = [
 
 
 _LAZY = {
-    "AsyncMemoryRepository": "pgrecall.repository",
-    "GarbagePolicy": "pgrecall.garbage",
-    "GarbageRun": "pgrecall.garbage",
-    "MemoryRepository": "pgrecall.repository",
+    "AsyncMemoryRepository": "pgrecall.execution",
+    "GarbagePolicy": "pgrecall.lifecycle.garbage",
+    "GarbageRun": "pgrecall.lifecycle.garbage",
+    "MemoryRepository": "pgrecall.execution",
 }
 
 

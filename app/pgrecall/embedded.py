@@ -19,8 +19,8 @@ from pathlib import Path, PurePath, PureWindowsPath
 from subprocess import CalledProcessError
 from typing import Any
 
+from pgrecall.core.quoting import path_of, shortened
 from pgrecall.errors import DatabaseUnavailable, ExtraMissing, InputError
-from pgrecall.quoting import path_of, shortened
 
 POSTGRES_VERSION = 18
 _CONFIGURATION = "shared_buffers = '256MB'\nmaintenance_work_mem = '256MB'\n"

@@ -26,8 +26,9 @@ from sqlalchemy import Engine, NullPool, create_engine, make_url
 from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
 
 from pgrecall import embedded, migrate
-from pgrecall.embedders import LocalEmbedder
-from pgrecall.repository import AsyncMemoryRepository, MemoryRepository
+from pgrecall.core.embedders import LocalEmbedder
+from pgrecall.execution.asynchronous import AsyncMemoryRepository
+from pgrecall.execution.synchronous import MemoryRepository
 from pgrecall.schema import DEFAULT_SCHEMA
 
 

@@ -24,9 +24,9 @@ from rich.table import Table
 from tests.unit.token_texts import ORDINARY, UNDERCOUNTED
 
 from pgrecall import Memory
-from pgrecall.context_style import STYLES, Style, marked
-from pgrecall.resources import demo_memories
-from pgrecall.token_counting import TokenCounter, estimated_tokens, tiktoken_counter
+from pgrecall.context.styles import STYLES, Style, marked
+from pgrecall.core.resources import demo_memories
+from pgrecall.core.tokens import TokenCounter, estimated_tokens, tiktoken_counter
 
 ROOT = Path(__file__).parents[2]
 MEMORIES, SIZES, DRAWS, GOAL = 10, range(36, 45), 300, 0.25

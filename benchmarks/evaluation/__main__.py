@@ -12,7 +12,7 @@ from benchmarks.evaluation import owners, quality, speed
 from benchmarks.measurement import print_table
 from benchmarks.progress import progress_bar
 from benchmarks.server import server
-from pgrecall.cli.flooring import print_floors
+from pgrecall.cli.floor_table import print_floors
 
 
 def main(

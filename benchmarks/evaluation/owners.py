@@ -13,10 +13,10 @@ from sqlalchemy import create_engine
 
 from benchmarks.labelled.owners import queries, questions, stored
 from pgrecall import Evaluation, MemoryRepository, Profile, migrate, profiles
-from pgrecall.embedders import LocalEmbedder
-from pgrecall.evaluation import Difference
+from pgrecall.core.embedders import LocalEmbedder
+from pgrecall.evaluation.results import Difference
 from pgrecall.migrate.connecting import database_url
-from pgrecall.signals import Importance, Keyword, Recency, Similarity
+from pgrecall.scoring.signals import Importance, Keyword, Recency, Similarity
 
 K = 10
 MANY = 500

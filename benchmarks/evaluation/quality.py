@@ -13,17 +13,9 @@ from rich.table import Table
 from sqlalchemy import create_engine
 
 from benchmarks.labelled.loading import NOW, queries, stored
-from pgrecall import (
-    Evaluation,
-    LabelledQuery,
-    MemoryRepository,
-    Profile,
-    Tuning,
-    migrate,
-    profiles,
-)
-from pgrecall.embedders import LocalEmbedder
-from pgrecall.evaluation import METRICS
+from pgrecall import Evaluation, LabelledQuery, MemoryRepository, Profile, Tuning, migrate, profiles
+from pgrecall.core.embedders import LocalEmbedder
+from pgrecall.evaluation.results import METRICS
 from pgrecall.migrate.connecting import database_url
 
 K = 10

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from benchmarks.contenders import K
 from benchmarks.data import Floats
 from pgrecall import MemoryRepository
-from pgrecall.filters import FilterArguments
-from pgrecall.hits import Hits, Strategy
-from pgrecall.operations import candidates
-from pgrecall.profile import Profile
+from pgrecall.rank_index import strategy
+from pgrecall.ranking.filters import FilterArguments
+from pgrecall.ranking.hits import Hits, Strategy
+from pgrecall.scoring.profile import Profile
 
 
 @dataclass(frozen=True)
@@ -60,11 +60,11 @@ def with_candidates(number: int, approach: Approach) -> Approach:
     """The same where the rank index hands on so many candidates at first."""
 
     def search(question: Question) -> Hits:
-        former = candidates.at_first
-        candidates.at_first = lambda wanted, usable: number
+        former = strategy.at_first
+        strategy.at_first = lambda wanted, usable: number
         try:
             return approach(question)
         finally:
-            candidates.at_first = former
+            strategy.at_first = former
 
     return search

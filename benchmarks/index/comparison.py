@@ -15,7 +15,7 @@ from benchmarks.index.approaches import EXACT
 from benchmarks.index.asking import Approach, Question
 from benchmarks.index.goals import Goal
 from benchmarks.measuring import Timing, measured
-from pgrecall.hits import Hits
+from pgrecall.ranking.hits import Hits
 
 
 @dataclass(frozen=True)

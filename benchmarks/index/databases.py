@@ -16,7 +16,7 @@ from benchmarks.loading import load_rows
 from benchmarks.progress import index_builds, tracked
 from pgrecall import MemoryRepository, migrate
 from pgrecall.migrate.connecting import database_url
-from pgrecall.rank_index import RankIndex
+from pgrecall.rank_index.index import RankIndex
 
 
 class Source(Protocol):

@@ -20,7 +20,7 @@ from benchmarks.index.verdicts import FILTERS_CASE
 from benchmarks.loading import copy_rows, vacuum
 from benchmarks.progress import tracked
 from pgrecall import migrate, profiles
-from pgrecall.filters import FilterArguments
+from pgrecall.ranking.filters import FilterArguments
 
 TEAM, TEAM_ROWS = "team", 50_000
 

@@ -17,7 +17,7 @@ from benchmarks.data import Row
 from benchmarks.index.asking import Question
 from benchmarks.index.diary import QUESTIONS
 from benchmarks.index.drafts import Draft, completed
-from pgrecall.embedders import LocalEmbedder
+from pgrecall.core.embedders import LocalEmbedder
 
 BATCH = 1_000
 

@@ -13,15 +13,15 @@ from sqlalchemy import Double, Engine, Integer, Select, bindparam, literal_colum
 
 from benchmarks.contenders import K
 from benchmarks.index.asking import Asked, Question
-from pgrecall import compiler
-from pgrecall.embedding import EmbeddingType, StoredVector, stored_vector
-from pgrecall.filters import Filters
-from pgrecall.hits import Hits
-from pgrecall.operations.ranking import hit
+from pgrecall.core.vectors import EmbeddingType, StoredVector, stored_vector
+from pgrecall.ranking.conditions import owned, scope
+from pgrecall.ranking.filters import Filters
+from pgrecall.ranking.hits import Hits
+from pgrecall.ranking.memory_columns import with_usage
+from pgrecall.ranking.statement import Search, Shape, described_in_order, passing
 from pgrecall.schema import Tables, tables
-from pgrecall.statements.conditions import owned, scope
-from pgrecall.statements.memory_columns import with_usage
-from pgrecall.statements.ranking import Search, Shape, described_in_order, passing
+from pgrecall.scoring import compiler
+from pgrecall.search.searching import hit
 
 
 def session_settings(nearest: int, *, iterative: bool) -> str:

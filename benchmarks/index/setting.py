@@ -12,8 +12,8 @@ from benchmarks.contenders import K
 from benchmarks.index.memories import Memories
 from benchmarks.index.passages import Passages
 from pgrecall import profiles
-from pgrecall.profile import Profile
-from pgrecall.signals import Similarity
+from pgrecall.scoring.profile import Profile
+from pgrecall.scoring.signals import Similarity
 
 AGENT = "agent"
 

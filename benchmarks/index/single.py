@@ -16,7 +16,7 @@ from benchmarks.index.meanings import Meanings
 from benchmarks.index.memories import Memories
 from benchmarks.index.setting import AGENT, PROFILES, Setting
 from pgrecall import profiles
-from pgrecall.profile import Profile
+from pgrecall.scoring.profile import Profile
 
 ROWS = 100_000
 

@@ -14,7 +14,7 @@ from sqlalchemy import create_engine
 from benchmarks.data import DIMENSIONS
 from benchmarks.measurement import Measurement
 from pgrecall import MemoryRepository, NewMemory, migrate
-from pgrecall.ids import new_id
+from pgrecall.core.ids import new_id
 from pgrecall.migrate.connecting import database_url
 
 BATCH = 20_000

@@ -17,7 +17,7 @@ from benchmarks.measuring import measured as timed
 from benchmarks.words.texts import WORDS, asked_words, drawn_words
 from pgrecall import MemoryRepository, NewMemory, migrate
 from pgrecall.migrate.connecting import database_url
-from pgrecall.search_arguments import SearchArguments
+from pgrecall.ranking.arguments import SearchArguments
 
 ROWS, TURNS, DIMENSIONS, GOAL = 50_000, 30, 384, 1.6
 BATCH = 10_000

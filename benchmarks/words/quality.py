@@ -11,9 +11,9 @@ from sqlalchemy import create_engine
 
 from benchmarks.labelled.loading import NOW, queries, stored
 from pgrecall import Evaluation, MemoryRepository, Profile, migrate, profiles
-from pgrecall.embedders import LocalEmbedder
+from pgrecall.core.embedders import LocalEmbedder
 from pgrecall.migrate.connecting import database_url
-from pgrecall.signals import Keyword, Similarity
+from pgrecall.scoring.signals import Keyword, Similarity
 
 K = 5
 PARTS = (1.0, 0.8, 0.7, 0.6, 0.5, 0.4, 0.2, 0.0)

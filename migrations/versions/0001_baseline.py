@@ -9,14 +9,8 @@ import sqlalchemy as sa
 from alembic import context, op
 from sqlalchemy.dialects.postgresql import ARRAY, JSONB, TSVECTOR
 
-from pgrecall.migrate.operations import (
-    EmbeddingColumn,
-    extension,
-    install,
-    load_pgvector,
-    settings,
-)
-from pgrecall.migrate.status import qualified_language
+from pgrecall.migrate.operations import EmbeddingColumn, extension, install, load_pgvector, settings
+from pgrecall.migrate.state import qualified_language
 
 revision = "0001"
 down_revision = None

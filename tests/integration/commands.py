@@ -14,7 +14,7 @@ import typer
 
 from pgrecall.cli import main
 from pgrecall.cli.main import app
-from pgrecall.embedders import LocalEmbedder
+from pgrecall.core.embedders import LocalEmbedder
 
 
 @dataclass(frozen=True)

@@ -16,8 +16,8 @@ from sqlalchemy.orm import Session
 from sqlalchemy.util import await_only
 
 from pgrecall import AsyncMemoryRepository, MemoryRepository
-from pgrecall.embedders import AsyncEmbedder, Embedder
-from pgrecall.repository.inspection import known_layout, remember_layout
+from pgrecall.core.embedders import AsyncEmbedder, Embedder
+from pgrecall.execution.inspection import known_layout, remember_layout
 from pgrecall.schema import Layout
 from tests.conftest import new_database
 from tests.integration.support import awaited

@@ -11,8 +11,8 @@ from uuid import UUID
 from sqlalchemy import Connection, Engine, text
 
 from pgrecall import Memory, MemoryRepository, NewMemory
-from pgrecall.embedders import Embedder
-from pgrecall.event import Event
+from pgrecall.core.embedders import Embedder
+from pgrecall.lifecycle.event import Event
 from tests.integration.support import NORTH, contents
 
 TABLES = (

@@ -12,8 +12,8 @@ from psycopg.types.json import Jsonb
 from psycopg.types.range import TimestamptzRange
 
 from pgrecall import Profile, profiles
-from pgrecall.resources import with_extension
-from pgrecall.score_function import score_functions
+from pgrecall.core.resources import with_extension
+from pgrecall.migrate.score_function import score_functions
 
 Connection = psycopg.Connection[dict[str, Any]]
 Rows = list[dict[str, Any]]

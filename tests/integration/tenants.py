@@ -14,8 +14,8 @@ import psycopg
 from psycopg import sql
 
 from pgrecall import NewMemory, embedded
-from pgrecall.ids import new_id
-from pgrecall.resources import sql_folder
+from pgrecall.core.ids import new_id
+from pgrecall.core.resources import sql_folder
 from tests.integration.conftest import repository_on
 from tests.integration.support import at
 from tests.migrations.asking import run, value, values

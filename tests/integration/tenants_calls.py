@@ -7,7 +7,7 @@ from typing import Any
 from uuid import UUID
 
 from pgrecall import LabelledQuery, MemoryRepository, NewMemory
-from pgrecall.profiles import BUILT_IN
+from pgrecall.scoring.profiles import BUILT_IN
 from tests.integration.support import at
 
 Work = Callable[[MemoryRepository], Any]

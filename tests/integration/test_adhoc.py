@@ -18,9 +18,9 @@ import pytest
 from psycopg import sql
 
 from pgrecall import embedded, migrate
-from pgrecall.ids import new_id
-from pgrecall.profiles import BUILT_IN
-from pgrecall.resources import sql_folder
+from pgrecall.core.ids import new_id
+from pgrecall.core.resources import sql_folder
+from pgrecall.scoring.profiles import BUILT_IN
 from tests.conftest import DIMENSIONS, new_database
 from tests.integration.support import NORTH, at
 

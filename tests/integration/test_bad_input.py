@@ -32,14 +32,14 @@ from pgrecall import (
     profiles,
     score,
 )
+from pgrecall.core.tokens import tiktoken_counter
 from pgrecall.errors import InputError, InvalidLine, PgRecallError
-from pgrecall.filters import FilterArguments
-from pgrecall.importing import MOST_LINE_BYTES, import_file
-from pgrecall.queries_file import load_queries, save_queries
-from pgrecall.scorer import VALUES
-from pgrecall.search_arguments import SearchArguments
-from pgrecall.signals import KINDS, Recency, Similarity
-from pgrecall.token_counting import tiktoken_counter
+from pgrecall.evaluation.queries_file import load_queries, save_queries
+from pgrecall.memories.importing import MOST_LINE_BYTES, import_file
+from pgrecall.ranking.arguments import SearchArguments
+from pgrecall.ranking.filters import FilterArguments
+from pgrecall.scoring.scorer import VALUES
+from pgrecall.scoring.signals import KINDS, Recency, Similarity
 from tests.conftest import new_database
 from tests.integration.support import NORTH, at
 
@@ -381,7 +381,7 @@ def test_a_line_that_is_too_long_is_refused_in_little_memory(
 def test_long_lines_are_stored_a_few_at_a_time(
     shared_repo: MemoryRepository, agent: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("pgrecall.importing.MOST_BATCH_BYTES", 5_000)
+    monkeypatch.setattr("pgrecall.memories.importing.MOST_BATCH_BYTES", 5_000)
     path = tmp_path / "long.jsonl"
     lines = [{"content": f"{n} {'x' * 2_000}", "embedding": None} for n in range(9)]
     path.write_text("".join(f"{json.dumps(line)}\n" for line in lines))

@@ -44,7 +44,7 @@ def test_a_retried_batch_stores_what_is_new_and_leaves_the_rest(mine: Owner) -> 
 def test_a_batch_of_more_than_one_part_is_stored_whole(
     mine: Owner, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("pgrecall.operations.storing._PART", 100)
+    monkeypatch.setattr("pgrecall.memories.storing._PART", 100)
     batch = [plain(f"memory {i % 230}") for i in range(250)]
 
     ids = mine.add_many(batch)

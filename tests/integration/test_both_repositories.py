@@ -25,7 +25,7 @@ from pgrecall.errors import (
     MemoryNotFound,
     SupersessionConflict,
 )
-from pgrecall.label import Label
+from pgrecall.lifecycle.label import Label
 from tests.integration.conftest import OWNED, Work, in_transaction
 from tests.integration.support import NORTH, at, awaited, contents, sql
 

@@ -20,7 +20,7 @@ from psycopg.rows import dict_row
 from sqlalchemy import Engine
 
 from pgrecall import Memory, NewMemory
-from pgrecall.garbage import GarbagePolicy, GarbageRun
+from pgrecall.lifecycle.garbage import GarbagePolicy, GarbageRun
 from tests.integration.owner import Owner, plain
 from tests.integration.support import NOW
 

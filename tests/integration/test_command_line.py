@@ -12,8 +12,8 @@ from typing import Any
 import psycopg
 import pytest
 
-from pgrecall.embedders import LocalEmbedder
-from pgrecall.resources import migrations_folder
+from pgrecall.core.embedders import LocalEmbedder
+from pgrecall.core.resources import migrations_folder
 from tests.conftest import new_database
 from tests.integration.commands import BUILT, Run, make_once, runner
 

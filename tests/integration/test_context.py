@@ -16,9 +16,9 @@ import pytest
 from sqlalchemy import Engine, bindparam, create_engine, event, text
 
 from pgrecall import Context, LeftOut, Memory, MemoryRepository, NewMemory, Packed, profiles
-from pgrecall.context_style import STYLES
+from pgrecall.context.styles import STYLES
+from pgrecall.core.tokens import estimated_tokens
 from pgrecall.errors import EmbedderRequired, InputError, InvalidVector
-from pgrecall.token_counting import estimated_tokens
 from tests.conftest import new_database
 from tests.integration.compass import Compass
 from tests.integration.support import NORTH, NOW, at, before, similar, sql

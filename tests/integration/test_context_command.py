@@ -13,8 +13,8 @@ import pytest
 from sqlalchemy import create_engine
 
 from pgrecall import MemoryRepository, NewMemory
-from pgrecall.embedders import LocalEmbedder
-from pgrecall.token_counting import estimated_tokens
+from pgrecall.core.embedders import LocalEmbedder
+from pgrecall.core.tokens import estimated_tokens
 from tests.conftest import new_database
 from tests.integration.commands import CONTROLS, EVIL, Run, fast_runner
 from tests.integration.support import NOW

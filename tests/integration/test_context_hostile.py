@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from sqlalchemy import Engine
 
 from pgrecall import Context, MemoryRepository, NewMemory
-from pgrecall.context_style import STYLES
-from pgrecall.token_counting import estimated_tokens
+from pgrecall.context.styles import STYLES
+from pgrecall.core.tokens import estimated_tokens
 from tests.integration.support import NOW, sql
 from tests.unit.test_context_style import EVIL_TYPES, HOSTILE, READERS, in_order
 

@@ -19,7 +19,7 @@ from sqlalchemy.ext.asyncio import create_async_engine
 
 from pgrecall import AsyncMemoryRepository, Memory, NewMemory, profiles, score
 from pgrecall.errors import InputError
-from pgrecall.label import Label
+from pgrecall.lifecycle.label import Label
 from tests.conftest import DIMENSIONS, new_database
 from tests.integration.compass import Compass
 from tests.integration.owner import TABLES, Owner, north, plain

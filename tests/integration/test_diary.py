@@ -11,8 +11,8 @@ import pytest
 from sqlalchemy import create_engine
 
 from pgrecall import MemoryRepository, migrate
-from pgrecall.embedders import LocalEmbedder
-from pgrecall.importing import import_file
+from pgrecall.core.embedders import LocalEmbedder
+from pgrecall.memories.importing import import_file
 
 DIARY = Path(__file__).parents[3] / "shared" / "data" / "pepys.jsonl.gz"
 

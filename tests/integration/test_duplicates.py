@@ -18,7 +18,7 @@ import pytest
 from sqlalchemy import Engine
 
 from pgrecall import Memory, NewMemory
-from pgrecall.added import Added
+from pgrecall.memories.added import Added
 from tests.conftest import DIMENSIONS
 from tests.integration.owner import Owner, north, plain
 from tests.integration.support import NORTH, NOW, at, before

@@ -20,23 +20,11 @@ import pytest
 import pytrec_eval
 from sqlalchemy import Engine, create_engine
 
-from pgrecall import (
-    Label,
-    LabelledQuery,
-    MemoryRepository,
-    NewMemory,
-    Profile,
-    profiles,
-)
-from pgrecall.bootstrap import intervals
-from pgrecall.errors import (
-    EmbedderRequired,
-    InputError,
-    InvalidVector,
-    UnknownName,
-)
-from pgrecall.evaluation import METRICS
-from pgrecall.signals import (
+from pgrecall import Label, LabelledQuery, MemoryRepository, NewMemory, Profile, profiles
+from pgrecall.errors import EmbedderRequired, InputError, InvalidVector, UnknownName
+from pgrecall.evaluation.bootstrap import intervals
+from pgrecall.evaluation.results import METRICS
+from pgrecall.scoring.signals import (
     Clock,
     Confidence,
     Curve,
@@ -232,7 +220,7 @@ def ranks_of_evaluation(
     pairs = [(name, id_) for name in asked for id_ in ids]
     queries = [replace(asked[name], relevant=[id_]) for name, id_ in pairs]
     with pytest.MonkeyPatch.context() as patch:  # intervals of so many queries take long
-        patch.setattr("pgrecall.operations.evaluating.intervals", no_intervals)
+        patch.setattr("pgrecall.evaluation.results.evaluating.intervals", no_intervals)
         evaluation = repo.evaluate(owner, queries, profiles=ranked, **arguments)
     found: dict[tuple[str, str], dict[UUID, int]] = {
         (profile.name, name): {} for profile in ranked for name in asked

@@ -16,11 +16,11 @@ import pytest
 from sqlalchemy import create_engine
 
 from pgrecall import MemoryRepository, NewMemory, Profile, profiles
-from pgrecall.cli.evaluating import PROFILES
-from pgrecall.embedders import LocalEmbedder
-from pgrecall.profile_file import as_values
-from pgrecall.queries_file import load_queries
-from pgrecall.signals import Importance, Recency, Similarity, Usefulness
+from pgrecall.cli.evaluate import PROFILES
+from pgrecall.core.embedders import LocalEmbedder
+from pgrecall.evaluation.queries_file import load_queries
+from pgrecall.scoring.profile_file import as_values
+from pgrecall.scoring.signals import Importance, Recency, Similarity, Usefulness
 from tests.conftest import new_database
 from tests.integration.commands import CONTROLS, EVIL, Run, fast_runner
 from tests.integration.support import NOW, before, sql
@@ -85,7 +85,7 @@ def run(
     monkeypatch.chdir(tmp_path)
     # A short search: how good what it finds is, test_tune tells.
     for name, value in (("BY_CHANCE", 12), ("ROUNDS_OF_EACH", 3), ("LAST_ROUNDS", 3)):
-        monkeypatch.setattr(f"pgrecall.weight_search.{name}", value)
+        monkeypatch.setattr(f"pgrecall.evaluation.results.weight_search.{name}", value)
     profiles.save(START, tmp_path / "start.toml")
     profiles.save(PLANTED, tmp_path / "planted.toml")
     return fast_runner(monkeypatch, capsys, world.url, world.embedder)

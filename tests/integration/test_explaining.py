@@ -11,7 +11,7 @@ from sqlalchemy import Engine, create_engine, text
 
 from pgrecall import MemoryRepository, NewMemory
 from pgrecall.errors import MemoryNotFound
-from pgrecall.profiles import BUILT_IN
+from pgrecall.scoring.profiles import BUILT_IN
 from tests.conftest import new_database
 from tests.integration.support import at, sql
 

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from pgrecall import Memory, MemoryRepository, NewMemory
-from pgrecall.embedding import HalfVector, Vector
-from pgrecall.memory import UNSET
+from pgrecall.core.memory import UNSET
+from pgrecall.core.vectors import HalfVector, Vector
 from tests.integration.support import NORTH, at, contents
 
 FULL = NewMemory(

@@ -12,8 +12,8 @@ from sqlalchemy import Table, and_, create_engine, exists, func, or_, select, te
 
 from pgrecall import MemoryRepository, NewMemory
 from pgrecall.errors import DatabaseError, InputError, UnknownName
-from pgrecall.metadata_filter import OPERATORS
-from pgrecall.repository.translation import translated
+from pgrecall.execution.translation import translated
+from pgrecall.ranking.metadata_filter import OPERATORS
 from tests.conftest import new_database
 from tests.integration.recalling import Connection, recall
 from tests.integration.support import NORTH, before, contents, shown, sql

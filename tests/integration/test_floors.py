@@ -12,7 +12,7 @@ from sqlalchemy import Engine, create_engine
 
 from pgrecall import FloorEvaluation, LabelledQuery, MemoryRepository, NewMemory, profiles
 from pgrecall.errors import InputError
-from pgrecall.floors import Reach
+from pgrecall.evaluation.floors import Reach
 from tests.conftest import DIMENSIONS, new_database
 from tests.integration.support import NORTH, NOW, at, before, similar
 
@@ -163,7 +163,7 @@ def test_a_tuning_proposes_a_floor_by_one_part_and_judges_it_by_the_other(
 ) -> None:
     repo, _ = world
     for name, value in (("BY_CHANCE", 12), ("ROUNDS_OF_EACH", 1), ("LAST_ROUNDS", 2)):
-        monkeypatch.setattr(f"pgrecall.weight_search.{name}", value)
+        monkeypatch.setattr(f"pgrecall.evaluation.results.weight_search.{name}", value)
     dice = random.Random("tuned")
     memories = [
         NewMemory(

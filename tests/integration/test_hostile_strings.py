@@ -13,8 +13,8 @@ from sqlalchemy import Engine
 
 from pgrecall import MemoryRepository, NewMemory, Profile
 from pgrecall.errors import UnknownName
-from pgrecall.repository.translation import translated
-from pgrecall.signals import Recency
+from pgrecall.execution.translation import translated
+from pgrecall.scoring.signals import Recency
 from tests.integration.recalling import Connection, installed, recall
 from tests.integration.support import NORTH, NOW, at, before, contents, sql
 

@@ -11,9 +11,9 @@ import pytest
 from sqlalchemy import Engine
 
 from pgrecall import NewMemory
-from pgrecall.added import Added
+from pgrecall.core.ids import id_of_key, new_id
 from pgrecall.errors import DuplicateMemory, SupersessionConflict
-from pgrecall.ids import id_of_key, new_id
+from pgrecall.memories.added import Added
 from tests.integration.owner import Owner, north, plain
 from tests.integration.support import NORTH, at
 from tests.integration.test_duplicates import WAYS

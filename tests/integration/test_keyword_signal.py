@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from sqlalchemy import Engine, create_engine
 
 from pgrecall import MemoryRepository, NewMemory, Profile, ScoredMemory, score
-from pgrecall.signals import Importance, Keyword, Recency, Similarity
+from pgrecall.scoring.signals import Importance, Keyword, Recency, Similarity
 from tests.conftest import new_database
 from tests.integration.support import NORTH, NOW, at, before, contents, similar, sql
 

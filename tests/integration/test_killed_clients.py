@@ -29,8 +29,8 @@ from sqlalchemy.ext.asyncio import create_async_engine
 
 from pgrecall import AsyncMemoryRepository, MemoryRepository, NewMemory
 from pgrecall.errors import DatabaseUnavailable
-from pgrecall.garbage import GarbagePolicy
-from pgrecall.label import Label
+from pgrecall.lifecycle.garbage import GarbagePolicy
+from pgrecall.lifecycle.label import Label
 from tests.integration.conftest import OWNED
 from tests.integration.support import NORTH, at, awaited, sql
 from tests.migrations.asking import open_transaction, terminate, wait_until_blocked

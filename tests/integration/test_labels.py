@@ -12,7 +12,7 @@ from sqlalchemy import Engine, create_engine
 
 from pgrecall import MemoryRepository
 from pgrecall.errors import MemoryNotFound
-from pgrecall.label import Label
+from pgrecall.lifecycle.label import Label
 from tests.conftest import new_database
 from tests.integration.owner import Owner, north
 from tests.integration.support import NORTH, at, before, contents

@@ -15,7 +15,7 @@ from typer.main import get_command_name
 
 from pgrecall import NewMemory
 from pgrecall.cli.main import app
-from pgrecall.embedders import LocalEmbedder
+from pgrecall.core.embedders import LocalEmbedder
 from tests.conftest import new_database
 from tests.integration.commands import BUILT, CONTROLS, EVIL, Run, fast_runner
 from tests.integration.owner import Owner

@@ -21,6 +21,7 @@ from psycopg.rows import dict_row
 from sqlalchemy import Engine, create_engine
 
 from pgrecall import MemoryRepository, NewMemory
+from pgrecall.core.memory import UNSET
 from pgrecall.errors import (
     DuplicateMemory,
     InvalidMemory,
@@ -28,7 +29,6 @@ from pgrecall.errors import (
     NotCompliant,
     SupersessionConflict,
 )
-from pgrecall.memory import UNSET
 from tests.integration.conftest import OWNED
 from tests.integration.support import at
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from pgrecall import MemoryRepository, NewMemory, Profile, ScoredMemory, profiles
-from pgrecall.signals import Confidence, Recency, Similarity
+from pgrecall.scoring.signals import Confidence, Recency, Similarity
 from tests.integration.support import NORTH, NOW, at, before, contents, similar
 
 ASKED: dict[str, Any] = {"profile": "five_factor", "as_of": NOW, "touch": False}

@@ -13,8 +13,8 @@ from sqlalchemy import Engine, create_engine
 
 from pgrecall import MemoryRepository, NewMemory, ScoredMemory
 from pgrecall.errors import MemoryNotFound
-from pgrecall.label import Label
-from pgrecall.link import Link
+from pgrecall.lifecycle.label import Label
+from pgrecall.lifecycle.link import Link
 from tests.conftest import DIMENSIONS, new_database
 from tests.integration.owner import Owner
 from tests.integration.support import NORTH, NOW, at, before

@@ -16,9 +16,9 @@ import pytest
 from sqlalchemy import create_engine
 
 from pgrecall import LabelledQuery, MemoryRepository, NewMemory, Profile, profiles
-from pgrecall.embedders import LocalEmbedder
+from pgrecall.core.embedders import LocalEmbedder
 from pgrecall.migrate.connecting import database_url
-from pgrecall.signals import Similarity
+from pgrecall.scoring.signals import Similarity
 from tests.conftest import new_database
 from tests.integration.support import contents
 

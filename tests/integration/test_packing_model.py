@@ -14,7 +14,7 @@ from uuid import UUID
 from sqlalchemy import Engine
 
 from pgrecall import LeftOut, MemoryRepository, NewMemory, Packed
-from pgrecall.context_style import STYLES
+from pgrecall.context.styles import STYLES
 from tests.integration.support import at, sql
 
 CASES = 1_500

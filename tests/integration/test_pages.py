@@ -30,7 +30,7 @@ from sqlalchemy import create_engine, make_url
 
 from pgrecall import MemoryRepository, embedded, profiles
 from pgrecall.cli.main import app
-from pgrecall.embedders import LocalEmbedder
+from pgrecall.core.embedders import LocalEmbedder
 from tests.conftest import hurry
 
 ROOT = Path(__file__).parents[2]

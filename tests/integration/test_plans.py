@@ -19,10 +19,10 @@ from psycopg import ClientCursor, sql
 from sqlalchemy import Engine, create_engine, event
 
 from pgrecall import MemoryRepository, Profile, migrate, profiles
-from pgrecall.embedding import EmbeddingType
-from pgrecall.profiles import five_factor
-from pgrecall.resources import sql_folder
-from pgrecall.signals import (
+from pgrecall.core.resources import sql_folder
+from pgrecall.core.vectors import EmbeddingType
+from pgrecall.scoring.profiles import five_factor
+from pgrecall.scoring.signals import (
     Clock,
     Confidence,
     Curve,

@@ -13,7 +13,7 @@ import psycopg
 import pytest
 
 from pgrecall import NewMemory, migrate
-from pgrecall.profiles import BUILT_IN
+from pgrecall.scoring.profiles import BUILT_IN
 from tests.conftest import DIMENSIONS, new_database
 from tests.integration.conftest import repository_on
 from tests.integration.support import at

@@ -10,8 +10,8 @@ from sqlalchemy import Connection, Engine, create_engine, event, text
 from sqlalchemy.ext.asyncio import create_async_engine
 
 from pgrecall import AsyncMemoryRepository, MemoryRepository, NewMemory
+from pgrecall.core.ids import new_id
 from pgrecall.errors import MemoryNotFound
-from pgrecall.ids import new_id
 from tests.integration.support import at
 
 Level = Literal["READ COMMITTED", "AUTOCOMMIT"]

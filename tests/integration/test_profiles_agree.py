@@ -23,11 +23,11 @@ from psycopg.rows import dict_row
 from sqlalchemy import create_engine
 
 from pgrecall import MemoryRepository, NewMemory, Profile, migrate, profiles, score
-from pgrecall.filters import FilterArguments
-from pgrecall.profile import SMALLEST_WEIGHT
-from pgrecall.schema.limits import SMALLEST_SHARE
-from pgrecall.scored_memory import Breakdown
-from pgrecall.signals import (
+from pgrecall.core.limits import SMALLEST_SHARE
+from pgrecall.ranking.filters import FilterArguments
+from pgrecall.scoring.profile import SMALLEST_WEIGHT
+from pgrecall.scoring.scored_memory import Breakdown
+from pgrecall.scoring.signals import (
     LONGEST_HALF_LIFE,
     MAX_RATE,
     SHORTEST_HALF_LIFE,

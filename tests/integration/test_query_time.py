@@ -11,10 +11,10 @@ from psycopg.rows import dict_row
 from sqlalchemy import Engine
 
 from pgrecall import LabelledQuery, MemoryRepository, NewMemory, Profile
-from pgrecall.embedders import LocalEmbedder
+from pgrecall.core.embedders import LocalEmbedder
 from pgrecall.errors import InputError
-from pgrecall.repository.translation import translated
-from pgrecall.signals import Importance, Similarity, Time
+from pgrecall.execution.translation import translated
+from pgrecall.scoring.signals import Importance, Similarity, Time
 from tests.integration.commands import Run, make_once, runner
 from tests.integration.recalling import recall
 from tests.integration.support import NORTH, NOW, at, before, contents, sql

@@ -29,9 +29,9 @@ from pgrecall.errors import (
     MemoryNotFound,
     SupersessionConflict,
 )
-from pgrecall.event import Event
-from pgrecall.garbage import GarbagePolicy
-from pgrecall.label import Label
+from pgrecall.lifecycle.event import Event
+from pgrecall.lifecycle.garbage import GarbagePolicy
+from pgrecall.lifecycle.label import Label
 from tests.integration.support import at, sql
 from tests.migrations.asking import wait_until
 

@@ -13,7 +13,7 @@ import pytest
 from sqlalchemy import Engine, NullPool, create_engine, event
 
 from pgrecall import MemoryRepository, NewMemory, RankIndex, migrate
-from pgrecall.embedding import EmbeddingType
+from pgrecall.core.vectors import EmbeddingType
 from pgrecall.errors import DatabaseConflict, DatabaseUnavailable, InputError
 from tests.conftest import DIMENSIONS
 from tests.integration.rank_indexes import (
@@ -45,7 +45,7 @@ from tests.migrations.asking import (
 IMPATIENT = "-c lock_timeout=100ms -c statement_timeout=20s"
 """Of a client that waits for no lock longer than a tenth of a second."""
 BEST: dict[str, Any] = {"embedding": NORTH, "importance": 1.0}
-PATIENCE = "pgrecall.jobs.indexing.PATIENCE"
+PATIENCE = "pgrecall.rank_index.index.maintaining.PATIENCE"
 
 
 @pytest.fixture

@@ -12,9 +12,10 @@ import pytest
 from sqlalchemy import Connection, Engine, create_engine, text
 from sqlalchemy.exc import DBAPIError
 
-from pgrecall import MemoryRepository, NewMemory, profiles, rank_space
-from pgrecall.rank_index import AT_LEAST, EF_CONSTRUCTION, LEVELS, MAX_AGE, MAX_BESIDE, M
-from pgrecall.rank_space import AXES, is_hard
+from pgrecall import MemoryRepository, NewMemory, profiles
+from pgrecall.rank_index import space
+from pgrecall.rank_index.index import AT_LEAST, EF_CONSTRUCTION, LEVELS, MAX_AGE, MAX_BESIDE, M
+from pgrecall.rank_index.space import AXES, is_hard
 from tests.conftest import DIMENSIONS, new_database
 from tests.integration.rank_indexes import build, fill
 from tests.migrations.asking import rows, value
@@ -128,7 +129,7 @@ def test_an_index_is_measured_by_the_built_in_profiles(
     )
     assert len(asked) == len(drawn) == 9
     for number, (question, (embedding,)) in enumerate(zip(asked, drawn, strict=True)):
-        similarity, coordinates = rank_space.direction(measured[number % len(measured)], 0.0)
+        similarity, coordinates = space.direction(measured[number % len(measured)], 0.0)
         meaning = [similarity * x for x in json.loads(embedding)]
         assert json.loads(question) == pytest.approx([*meaning, *coordinates, 0.0], abs=1e-6)
 
@@ -142,7 +143,7 @@ def test_a_question_has_the_same_direction(connection: Connection) -> None:
                 f" '[3,0,4,0,0,0,0,0]', {elapsed})"
             ).scalar()
 
-            similarity, coordinates = rank_space.direction(profiles.named(name), elapsed)
+            similarity, coordinates = space.direction(profiles.named(name), elapsed)
             meaning = [0.6 * similarity, 0.0, 0.8 * similarity, *[0.0] * 5]
             expected = pytest.approx([*meaning, *coordinates, 0.0], abs=1e-6)
             assert json.loads(str(direction)) == expected
@@ -168,7 +169,7 @@ def test_constants_are_those_of_python(connection: Connection) -> None:
     known = defaults("rank_index_states")
     assert (known["at_least"], known["max_beside"]) == (str(AT_LEAST), str(MAX_BESIDE))
     assert asked(f"SELECT {known['max_age']}") == MAX_AGE == timedelta(days=28)
-    assert asked("SELECT pgrecall.rank_space()") == rank_space.VERSION
+    assert asked("SELECT pgrecall.rank_space()") == space.VERSION
     length = (
         "SELECT atttypmod FROM pg_attribute WHERE attname = 'position' "
         "AND attrelid = 'pgrecall.rank_positions'::regclass"

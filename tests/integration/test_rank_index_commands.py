@@ -12,8 +12,8 @@ import pytest
 from sqlalchemy import Engine, create_engine
 
 from pgrecall import MemoryRepository
-from pgrecall.embedders import LocalEmbedder
-from pgrecall.rank_index import AT_LEAST, EF_CONSTRUCTION, M
+from pgrecall.core.embedders import LocalEmbedder
+from pgrecall.rank_index.index import AT_LEAST, EF_CONSTRUCTION, M
 from tests.integration.commands import CONTROLS, EVIL, Run, fast_runner
 from tests.integration.rank_indexes import AGED, TABLES
 from tests.migrations.asking import open_transaction, value, values, wait_until
@@ -177,7 +177,7 @@ def test_what_keeps_commands_from_working_is_told(
         assert (elsewhere.code, unreached.code) == (4, 3)
         assert "pgrecall migrate up" in elsewhere.err
         assert "Traceback" not in unreached.err
-    monkeypatch.setattr("pgrecall.jobs.indexing.PATIENCE", 0.1)
+    monkeypatch.setattr("pgrecall.rank_index.index.maintaining.PATIENCE", 0.1)
     with open_transaction(url, "UPDATE pgrecall.agent_memories SET importance = 0.5"):
         done = run("index", "build", "-a", "a")
     assert done.code == 5

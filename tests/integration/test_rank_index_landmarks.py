@@ -15,10 +15,10 @@ from numpy.typing import NDArray
 from sqlalchemy import Connection, Engine, create_engine, text
 
 from pgrecall import MemoryRepository, NewMemory
-from pgrecall.profile import Profile
-from pgrecall.rank_index import EF_CONSTRUCTION, M
-from pgrecall.rank_space import AXES
-from pgrecall.signals import Importance, Similarity
+from pgrecall.rank_index.index import EF_CONSTRUCTION, M
+from pgrecall.rank_index.space import AXES
+from pgrecall.scoring.profile import Profile
+from pgrecall.scoring.signals import Importance, Similarity
 from tests.conftest import DIMENSIONS, new_database
 from tests.integration.support import sql
 

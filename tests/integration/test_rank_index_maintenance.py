@@ -15,7 +15,7 @@ from sqlalchemy import Engine, NullPool, create_engine, event
 
 from pgrecall import MemoryRepository, NewMemory
 from pgrecall.errors import InputError
-from pgrecall.rank_index import MAX_AGE
+from pgrecall.rank_index.index import MAX_AGE
 from tests.conftest import DIMENSIONS
 from tests.integration.rank_indexes import (
     AGED,
@@ -99,7 +99,7 @@ def test_months_of_use_with_the_maintenance_it_prescribes_find_what_exact_rankin
 ) -> None:
     """In a time of its own: the server's clock knows nothing of it, so four weeks are counted
     here, and that much was written is told by the list, at a limit to fit the small agent."""
-    monkeypatch.setattr("pgrecall.rank_index.MAX_BESIDE", 100)
+    monkeypatch.setattr("pgrecall.rank_index.index.MAX_BESIDE", 100)
     now = built_at = FIRST
     builds = {"age": 0, "due": 0}
     recalls: dict[int, float] = {}
@@ -226,7 +226,7 @@ def test_what_has_happened_since_the_build_is_counted_and_makes_it_due(
 ) -> None:
     fill(site.repo)
     site.build()
-    monkeypatch.setattr("pgrecall.rank_index.MAX_BESIDE", 40)
+    monkeypatch.setattr("pgrecall.rank_index.index.MAX_BESIDE", 40)
 
     happen(site, 40)
     [enough] = site.repo.rank_indexes(agent_id=A)

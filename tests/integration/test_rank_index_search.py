@@ -16,10 +16,11 @@ import numpy as np
 import pytest
 from sqlalchemy import Engine, NullPool, create_engine
 
-from pgrecall import Hits, MemoryRepository, NewMemory, Profile, compiler, profiles, score
+from pgrecall import Hits, MemoryRepository, NewMemory, Profile, profiles, score
 from pgrecall.errors import DatabaseError, InputError
-from pgrecall.rank_space import AXES, Missing
-from pgrecall.signals import Importance, Signal, Similarity
+from pgrecall.rank_index.space import AXES, Missing
+from pgrecall.scoring import compiler
+from pgrecall.scoring.signals import Importance, Signal, Similarity
 from tests.conftest import DIMENSIONS, new_database
 from tests.integration.rank_indexes import ids as ids_of
 from tests.integration.rank_indexes import recall

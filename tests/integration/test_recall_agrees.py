@@ -16,9 +16,9 @@ from sqlalchemy import Engine, create_engine
 
 from pgrecall import MemoryRepository, NewMemory, Profile, migrate
 from pgrecall.errors import InputError, MemoryNotFound
-from pgrecall.profile_file import as_values
-from pgrecall.repository.translation import translated
-from pgrecall.signals import Importance, Recency, Similarity
+from pgrecall.execution.translation import translated
+from pgrecall.scoring.profile_file import as_values
+from pgrecall.scoring.signals import Importance, Recency, Similarity
 from tests.conftest import DIMENSIONS, new_database
 from tests.integration.recalling import Connection, recall
 from tests.integration.support import NOW, before

@@ -18,13 +18,13 @@ from psycopg.rows import dict_row
 from sqlalchemy import NullPool, create_engine
 
 from pgrecall import MemoryRepository, NewMemory, Profile, migrate, profiles
+from pgrecall.core.resources import sql_folder
 from pgrecall.errors import InputError, InvalidProfile, InvalidVector, PgRecallError, UnknownName
-from pgrecall.recall_files import write
-from pgrecall.repository.translation import translated
-from pgrecall.resources import sql_folder
-from pgrecall.score_function import score_functions
-from pgrecall.search_arguments import SearchArguments
-from pgrecall.signals import Similarity
+from pgrecall.execution.translation import translated
+from pgrecall.migrate.recall_files import write
+from pgrecall.migrate.score_function import score_functions
+from pgrecall.ranking.arguments import SearchArguments
+from pgrecall.scoring.signals import Similarity
 from tests.conftest import DIMENSIONS, new_database
 from tests.integration.recalling import Connection, Rows, recall
 from tests.integration.support import NORTH, NOW, at, before

@@ -13,7 +13,7 @@ from sqlalchemy import Engine
 
 from pgrecall import LabelledQuery, MemoryRepository, NewMemory, Profile
 from pgrecall.errors import InputError, MemoryNotFound
-from pgrecall.signals import (
+from pgrecall.scoring.signals import (
     Clock,
     Frequency,
     Importance,

@@ -15,8 +15,8 @@ from psycopg.rows import dict_row
 
 from pgrecall import LabelledQuery, MemoryRepository, NewMemory, Profile, profiles, score
 from pgrecall.errors import InvalidProfile
-from pgrecall.profile_file import load, save
-from pgrecall.signals import EntityOverlap, Importance, Keyword, Similarity, Time
+from pgrecall.scoring.profile_file import load, save
+from pgrecall.scoring.signals import EntityOverlap, Importance, Keyword, Similarity, Time
 from tests.integration.recalling import Connection, recall
 from tests.integration.support import NORTH, NOW, at, before
 

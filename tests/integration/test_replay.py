@@ -13,7 +13,7 @@ import pytest
 from sqlalchemy import Engine
 
 from pgrecall import MemoryRepository, NewMemory, profiles
-from pgrecall.hits import Strategy
+from pgrecall.ranking.hits import Strategy
 from tests.conftest import DIMENSIONS
 from tests.integration.support import NORTH, NOW, at, before, sql
 

@@ -14,10 +14,10 @@ from psycopg.rows import dict_row
 from sqlalchemy import Engine, create_engine, text
 
 from pgrecall import LabelledQuery, MemoryRepository, NewMemory, Profile, ScoredMemory
-from pgrecall.embedders import LocalEmbedder
+from pgrecall.core.embedders import LocalEmbedder
 from pgrecall.errors import DuplicateMemory, InputError, InvalidMemory
 from pgrecall.migrate.connecting import database_url
-from pgrecall.signals import Similarity
+from pgrecall.scoring.signals import Similarity
 from tests.conftest import new_database
 from tests.integration.recalling import recall
 from tests.integration.support import NORTH, NOW, before, contents, similar

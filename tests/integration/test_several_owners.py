@@ -12,10 +12,10 @@ import pytest
 from sqlalchemy import Engine, create_engine
 
 from pgrecall import LabelledQuery, MemoryRepository, NewMemory, Profile, Tuning, profiles
-from pgrecall.bootstrap import intervals
 from pgrecall.errors import InputError
-from pgrecall.evaluation import FEWEST_OWNERS, METRICS
-from pgrecall.signals import Importance, Keyword, Recency, Similarity, Usefulness
+from pgrecall.evaluation.bootstrap import intervals
+from pgrecall.evaluation.results import FEWEST_OWNERS, METRICS
+from pgrecall.scoring.signals import Importance, Keyword, Recency, Similarity, Usefulness
 from tests.conftest import DIMENSIONS, new_database
 from tests.integration.support import NORTH, NOW, before
 

@@ -16,7 +16,7 @@ from sqlalchemy import Engine, insert
 
 from pgrecall import MemoryRepository, NewMemory, Profile, profiles, score
 from pgrecall.schema import tables
-from pgrecall.signals import Clock, Curve, Recency, Similarity, Trust
+from pgrecall.scoring.signals import Clock, Curve, Recency, Similarity, Trust
 from tests.conftest import DIMENSIONS
 from tests.integration.recalling import Connection, installed, recall
 from tests.integration.support import NORTH, NOW, before

@@ -14,7 +14,7 @@ from psycopg import sql
 from sqlalchemy import create_engine
 
 from pgrecall import MemoryRepository, NewMemory
-from pgrecall.embedders import LocalEmbedder
+from pgrecall.core.embedders import LocalEmbedder
 from pgrecall.errors import InputError
 from tests.conftest import new_database
 from tests.integration.commands import CONTROLS, EVIL, Run, fast_runner

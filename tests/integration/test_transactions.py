@@ -8,8 +8,8 @@ from sqlalchemy.ext.asyncio import AsyncEngine
 from sqlalchemy.orm import Session
 
 from pgrecall import AsyncMemoryRepository, MemoryRepository, NewMemory
+from pgrecall.core.ids import new_id
 from pgrecall.errors import InputError
-from pgrecall.ids import new_id
 from tests.integration.conftest import Transaction
 from tests.integration.support import NORTH, stored
 

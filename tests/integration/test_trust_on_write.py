@@ -11,8 +11,8 @@ import pytest
 from sqlalchemy import Engine
 
 from pgrecall import Memory, NewMemory
-from pgrecall.added import Added
 from pgrecall.errors import NotCompliant
+from pgrecall.memories.added import Added
 from tests.integration.owner import Owner, plain
 
 PARTS = ("trust_provenance", "trust_consensus", "trust_governance", "trust_usage")

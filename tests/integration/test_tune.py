@@ -16,8 +16,10 @@ from sqlalchemy import Engine, create_engine, text
 
 from pgrecall import LabelledQuery, MemoryRepository, NewMemory, Profile, Tuning, profiles
 from pgrecall.errors import DatabaseError, EmbedderRequired, InputError, InvalidVector, UnknownName
-from pgrecall.evaluation import METRICS
-from pgrecall.signals import (
+from pgrecall.evaluation.results import METRICS
+from pgrecall.evaluation.tuned import FEWEST
+from pgrecall.evaluation.weight_search import ROUNDS
+from pgrecall.scoring.signals import (
     Clock,
     Confidence,
     Curve,
@@ -29,8 +31,6 @@ from pgrecall.signals import (
     Trust,
     Usefulness,
 )
-from pgrecall.tuning import FEWEST
-from pgrecall.weight_search import ROUNDS
 from tests.conftest import DIMENSIONS, new_database
 from tests.integration.support import NORTH, NOW, at, before, sql
 
@@ -106,7 +106,7 @@ def tuned(world: World, queries: Sequence[LabelledQuery], start: Profile, **more
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     """A short search, where it does not matter how good what it finds is."""
     for name, value in (("BY_CHANCE", 12), ("ROUNDS_OF_EACH", 1), ("LAST_ROUNDS", 2)):
-        monkeypatch.setattr(f"pgrecall.weight_search.{name}", value)
+        monkeypatch.setattr(f"pgrecall.evaluation.results.weight_search.{name}", value)
 
 
 quickly = pytest.mark.usefixtures("quick")

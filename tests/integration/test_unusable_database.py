@@ -16,7 +16,7 @@ from pgrecall.errors import (
     SchemaOutdated,
     SchemaTooNew,
 )
-from pgrecall.repository.translation import translation
+from pgrecall.execution.translation import translation
 from tests.conftest import DIMENSIONS
 from tests.integration.conftest import repository_on
 from tests.integration.support import NORTH, contents, sql

@@ -14,7 +14,7 @@ from sqlalchemy import Engine, func, select
 
 from pgrecall import Memory
 from pgrecall.errors import InvalidMemory, MemoryNotFound
-from pgrecall.event import Event
+from pgrecall.lifecycle.event import Event
 from tests.integration.owner import Owner, plain
 
 PARTS = ("trust_provenance", "trust_consensus", "trust_governance", "trust_usage")

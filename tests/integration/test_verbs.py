@@ -24,7 +24,7 @@ from pgrecall.errors import (
     SupersessionConflict,
     UnknownName,
 )
-from pgrecall.repository.translation import translation
+from pgrecall.execution.translation import translation
 from tests.conftest import DIMENSIONS, new_database
 from tests.integration.owner import TABLES, Owner, north
 from tests.integration.support import NORTH, at

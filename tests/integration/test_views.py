@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import psycopg
 import pytest
 
-from pgrecall.resources import sql_folder
+from pgrecall.core.resources import sql_folder
 from tests.conftest import new_database
 
 FUNCTIONS = {path.stem for path in (sql_folder() / "signals").glob("*.sql")}

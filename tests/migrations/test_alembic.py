@@ -10,10 +10,10 @@ from pytest_alembic import Config, MigrationContext, create_alembic_fixture, tes
 from pytest_alembic.plugin.error import AlembicTestFailure
 from sqlalchemy import Engine, NullPool, create_engine, make_url, text
 
-from pgrecall.embedding import EmbeddingType
+from pgrecall.core.resources import migrations_folder
+from pgrecall.core.vectors import EmbeddingType
 from pgrecall.migrate.environment import SETTINGS
 from pgrecall.migrate.settings import Settings
-from pgrecall.resources import migrations_folder
 from tests.migrations.conftest import compared
 
 

@@ -8,7 +8,7 @@ from random import Random
 import pytest
 
 from pgrecall import NewMemory, migrate
-from pgrecall.profiles import BUILT_IN
+from pgrecall.scoring.profiles import BUILT_IN
 from tests.migrations.asking import alembic, psql, repository, run, value, values
 from tests.migrations.schema_dump import dump
 from tests.migrations.wording import SOON

@@ -15,10 +15,10 @@ import pytest
 from psycopg import sql
 
 from pgrecall import NewMemory, migrate
+from pgrecall.core.resources import sql_folder
 from pgrecall.errors import InputError, MigrationFailed, SchemaMissing
 from pgrecall.migrate import repeatable
 from pgrecall.migrate.repeatable import File
-from pgrecall.resources import sql_folder
 from tests.migrations.asking import psql, repository, run, value, values
 
 FREQUENCY = "signals/frequency.sql"

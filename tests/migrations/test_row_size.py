@@ -16,7 +16,7 @@ from sqlalchemy import ARRAY, Boolean, Double, Integer, Text, Uuid
 from sqlalchemy.dialects.postgresql import JSONB
 
 from pgrecall import migrate
-from pgrecall.embedding import EmbeddingType
+from pgrecall.core.vectors import EmbeddingType
 from pgrecall.errors import InputError
 from pgrecall.schema import tables
 

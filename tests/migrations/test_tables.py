@@ -10,7 +10,7 @@ import pytest
 from sqlalchemy import create_engine, make_url, text
 from sqlalchemy.schema import CreateTable
 
-from pgrecall.resources import sql_folder
+from pgrecall.core.resources import sql_folder
 from pgrecall.schema import tables
 from tests.conftest import new_database
 from tests.migrations.asking import rows, run, value, values

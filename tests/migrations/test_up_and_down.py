@@ -8,8 +8,8 @@ import pytest
 from alembic.script import ScriptDirectory
 
 from pgrecall import NewMemory, migrate
+from pgrecall.core.resources import migrations_folder
 from pgrecall.errors import MigrationFailed
-from pgrecall.resources import migrations_folder
 from pgrecall.schema import REVISION, tables
 from tests.migrations.asking import repository, run, value, values
 from tests.migrations.schema_dump import dump

@@ -5,8 +5,8 @@ from tests.mutants.mutant import Mutant
 LOGGING = "integration/test_logging.py"
 TELEMETRY = "integration/test_telemetry.py"
 HOST = "migrations/test_host_environment.py"
-WATCHING = "app/pgrecall/repository/watching.py"
-SPANS = "app/pgrecall/repository/telemetry.py"
+WATCHING = "app/pgrecall/execution/watching.py"
+SPANS = "app/pgrecall/execution/telemetry.py"
 
 MUTANTS = (
     Mutant(
@@ -34,13 +34,13 @@ MUTANTS = (
         f"{LOGGING}::test_what_is_slow_is_a_warning",
     ),
     Mutant(
-        "app/pgrecall/repository/running.py",
+        "app/pgrecall/execution/running.py",
         "call.attempts += 1",
         "call.attempts = 1",
         f"{LOGGING}::test_repetitions_are_counted",
     ),
     Mutant(
-        "app/pgrecall/repository/synchronous.py",
+        "app/pgrecall/execution/synchronous.py",
         "partial(step.operation, self._tables), call.name",
         "partial(step.operation, self._tables)",
         f"{LOGGING}::test_a_job_is_a_line_after_those_of_its_transactions",

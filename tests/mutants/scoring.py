@@ -8,7 +8,7 @@ AGREE = "integration/test_profiles_agree.py::test_the_three_agree"
 FILTERS = "integration/test_filters.py"
 REFUSED = "unit/test_bad_arguments.py"
 COMMANDS = "integration/test_command_line.py"
-CONDITIONS = "app/pgrecall/statements/conditions.py"
+CONDITIONS = "app/pgrecall/ranking/conditions.py"
 
 MUTANTS = (
     # The score.
@@ -23,27 +23,42 @@ MUTANTS = (
         "query[31] = ANY (entities)",
         "integration/test_profiles_agree.py::test_the_three_agree",
     ),
-    Mutant("app/pgrecall/scorer.py", "1 - age / (2 * half_life)", "1 - age / half_life", NUMBERS),
-    Mutant("app/pgrecall/scorer.py", "return min(own.get(", "return max(own.get(", NUMBERS),
-    Mutant("app/pgrecall/scorer.py", "and accessed > as_of:", "and accessed > as_of and 0:", AGREE),
     Mutant(
-        "app/pgrecall/compiler.py",
+        "app/pgrecall/scoring/scorer.py",
+        "1 - age / (2 * half_life)",
+        "1 - age / half_life",
+        NUMBERS,
+    ),
+    Mutant("app/pgrecall/scoring/scorer.py", "return min(own.get(", "return max(own.get(", NUMBERS),
+    Mutant(
+        "app/pgrecall/scoring/scorer.py",
+        "and accessed > as_of:",
+        "and accessed > as_of and 0:",
+        AGREE,
+    ),
+    Mutant(
+        "app/pgrecall/scoring/compiler.py",
         "return case((accessed <= self.asked_about, accessed))",
         "return accessed",
         "integration/test_as_of.py::test_a_retrieval_after_the_moment_asked_about_is_not_seen",
     ),
-    Mutant("app/pgrecall/compiler.py", "func.greatest(accessed, created)", "accessed", NUMBERS),
     Mutant(
-        "app/pgrecall/profiles.py", "Similarity(missing=0.5): 0.4", "Similarity(): 0.4", NUMBERS
+        "app/pgrecall/scoring/compiler.py", "func.greatest(accessed, created)", "accessed", NUMBERS
     ),
     Mutant(
-        "app/pgrecall/profile.py",
+        "app/pgrecall/scoring/profiles.py",
+        "Similarity(missing=0.5): 0.4",
+        "Similarity(): 0.4",
+        NUMBERS,
+    ),
+    Mutant(
+        "app/pgrecall/scoring/profile.py",
         "WEIGHT_SUM_TOLERANCE = 1e-9",
         "WEIGHT_SUM_TOLERANCE = 0.1",
         "unit/test_profile.py::test_weights_that_do_not_sum_to_one_fail",
     ),
     Mutant(
-        "app/pgrecall/profile_file.py",
+        "app/pgrecall/scoring/profile_file.py",
         '{"accessed_by": profile.accessed_by}',
         "{}",
         "unit/test_profile_file.py::test_what_is_saved_is_loaded",
@@ -92,7 +107,7 @@ MUTANTS = (
         f"{FILTERS}::test_where_takes_any_expression",
     ),
     Mutant(
-        "app/pgrecall/custom_condition.py",
+        "app/pgrecall/ranking/custom_condition.py",
         "if depth < 0:",
         "if depth < -9:",
         f"{REFUSED}::test_a_search_that_cannot_be_made_is_refused",
@@ -104,13 +119,13 @@ MUTANTS = (
         "integration/test_text_filter.py::test_the_words_asked_for_pass",
     ),
     Mutant(
-        "app/pgrecall/statements/entities.py",
+        "app/pgrecall/ranking/entities.py",
         "known.c.entity).desc()",
         "known.c.entity)",
         "integration/test_entities_in_text.py::test_at_most_32_are_taken_and_the_longest_first",
     ),
     Mutant(
-        "app/pgrecall/operations/explaining.py",
+        "app/pgrecall/search/explaining.py",
         "rank > wanted.k and",
         "rank > wanted.k + 1 and",
         "integration/test_explaining.py::test_every_memory_is_explained",
@@ -128,27 +143,29 @@ MUTANTS = (
         "integration/test_adhoc.py::test_it_writes_nothing_and_tells_each_agent_its_own",
     ),
     Mutant(
-        "app/pgrecall/operations/reading.py",
+        "app/pgrecall/memories/reading.py",
         'digits.ljust(32, "f")',
         'digits.ljust(32, "e")',
         "integration/test_short_ids.py::test_short_ids",
     ),
     # What callers hand in.
-    Mutant("app/pgrecall/quoting.py", "_SHORT = 60", "_SHORT = 6_000", f"{CORPUS}_written[label]"),
     Mutant(
-        "app/pgrecall/validation.py",
+        "app/pgrecall/core/quoting.py", "_SHORT = 60", "_SHORT = 6_000", f"{CORPUS}_written[label]"
+    ),
+    Mutant(
+        "app/pgrecall/core/validation.py",
         "if value.utcoffset() is None:",
         "if False:",
         f"{REFUSED}::test_a_memory_that_cannot_be_stored_is_refused",
     ),
     Mutant(
-        "app/pgrecall/validation.py",
+        "app/pgrecall/core/validation.py",
         "if len(text) > MAX_NAME_LENGTH:",
         "if len(text) > MAX_NAME_LENGTH + 1:",
         f"{REFUSED}::test_an_agent_id_that_cannot_be_is_refused",
     ),
     Mutant(
-        "app/pgrecall/embedding.py",
+        "app/pgrecall/core/vectors.py",
         "if not SMALLEST_NORM <= norm <= LARGEST_NORM:",
         "if not norm <= LARGEST_NORM:",
         f"{REFUSED}::test_a_vector_that_cannot_be_used_is_refused",
@@ -160,13 +177,13 @@ MUTANTS = (
         "integration/test_null_arguments.py::test_null_waives_nothing",
     ),
     Mutant(
-        "app/pgrecall/importing.py",
+        "app/pgrecall/memories/importing.py",
         "if len(content) > MOST_LINE_BYTES:",
         "if False:",
         "integration/test_bad_input.py::test_a_line_that_is_too_long_is_refused_in_little_memory",
     ),
     Mutant(
-        "app/pgrecall/importing.py",
+        "app/pgrecall/memories/importing.py",
         "or size >= MOST_BATCH_BYTES",
         "",
         "integration/test_bad_input.py::test_long_lines_are_stored_a_few_at_a_time",
@@ -178,7 +195,7 @@ MUTANTS = (
         "integration/test_planted_overloads.py::test_functions_find_names_in_our_schema_alone",
     ),
     Mutant(
-        "app/pgrecall/cli/migrating.py",
+        "app/pgrecall/cli/migrate_commands.py",
         "if given:",
         "if len(given) > 1:",
         f"{COMMANDS}::test_an_option_before_a_subcommand_is_refused_rather",

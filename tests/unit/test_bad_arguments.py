@@ -14,10 +14,10 @@ import pytest
 from sqlalchemy import bindparam, create_engine, literal_column, text
 
 from pgrecall import MemoryRepository, NewMemory
-from pgrecall.embedding import EmbeddingType
+from pgrecall.core.vectors import EmbeddingType
 from pgrecall.errors import InputError, InvalidMemory, InvalidProfile, InvalidVector, UnknownName
-from pgrecall.metadata_filter import OPERATORS
-from pgrecall.repository.inspection import remember_layout
+from pgrecall.execution.inspection import remember_layout
+from pgrecall.ranking.metadata_filter import OPERATORS
 from pgrecall.schema import REVISION, Layout
 from tests.conftest import DIMENSIONS
 from tests.integration.support import NORTH, NOW, shown

@@ -8,7 +8,7 @@ import statistics
 
 import pytest
 
-from pgrecall.bootstrap import RESAMPLES, intervals
+from pgrecall.evaluation.bootstrap import RESAMPLES, intervals
 
 
 def normal(size: int, *, mean: float = 0.0, seed: int = 0) -> list[float]:

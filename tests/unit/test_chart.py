@@ -12,10 +12,16 @@ from pathlib import Path
 import pytest
 
 from pgrecall import Evaluation, Profile, profiles
-from pgrecall.chart import MAX_HEIGHT, draw, draw_floors, require_drawable, require_format
 from pgrecall.errors import ExtraMissing, InputError
-from pgrecall.evaluation import METRICS, Difference, ProfileEvaluation, Scores
-from pgrecall.floors import FloorEvaluation, Reach
+from pgrecall.evaluation.chart import (
+    MAX_HEIGHT,
+    draw,
+    draw_floors,
+    require_drawable,
+    require_format,
+)
+from pgrecall.evaluation.floors import FloorEvaluation, Reach
+from pgrecall.evaluation.results import METRICS, Difference, ProfileEvaluation, Scores
 
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -82,7 +88,7 @@ def test_an_svg_is_one_and_has_a_bar_for_each_value(tmp_path: Path) -> None:
 def test_however_many_groups_there_are_it_can_be_drawn(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("pgrecall.chart.MAX_HEIGHT", 10)
+    monkeypatch.setattr("pgrecall.evaluation.chart.MAX_HEIGHT", 10)
     path = tmp_path / "chart.png"
 
     draw(evaluation([profiles.trust], [f"group {n}" for n in range(60)]), path)

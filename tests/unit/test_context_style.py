@@ -19,7 +19,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pgrecall import Memory
-from pgrecall.context_style import (
+from pgrecall.context.styles import (
     CATEGORIES,
     CATEGORY_PIECES,
     MAX_CATEGORY_LENGTH,
@@ -30,8 +30,8 @@ from pgrecall.context_style import (
     marked,
     named,
 )
+from pgrecall.core.tokens import estimated_tokens
 from pgrecall.errors import InputError, UnknownName
-from pgrecall.token_counting import estimated_tokens
 
 MARKER = "m482"
 DAY = datetime(2026, 3, 5, 12, tzinfo=UTC)

@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pgrecall import dates
-from pgrecall.dates import period_of, require_dates
+from pgrecall.core import dates
+from pgrecall.core.dates import period_of, require_dates
 from pgrecall.errors import ExtraMissing, UnknownName
 
 NOW = datetime(2026, 8, 12, 21, tzinfo=UTC)

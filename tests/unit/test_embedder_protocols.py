@@ -5,7 +5,7 @@ import asyncio
 import numpy as np
 import pytest
 
-from pgrecall.embedders import AsyncEmbedder, Embedder, LocalEmbedder, model_name
+from pgrecall.core.embedders import AsyncEmbedder, Embedder, LocalEmbedder, model_name
 from tests.integration.compass import AsyncCompass, Compass
 
 

@@ -11,8 +11,8 @@ from uuid import RFC_4122, UUID
 
 import pytest
 
-from pgrecall import ids
-from pgrecall.ids import new_id
+from pgrecall.core import ids
+from pgrecall.core.ids import new_id
 
 MANY = 5_000
 

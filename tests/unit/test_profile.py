@@ -7,7 +7,7 @@ import pytest
 
 from pgrecall import Profile, profiles
 from pgrecall.errors import InvalidProfile, UnknownName
-from pgrecall.signals import Confidence, Frequency, Recency, Similarity, Usefulness
+from pgrecall.scoring.signals import Confidence, Frequency, Recency, Similarity, Usefulness
 
 HALVES = {Similarity(): 0.5, Confidence(): 0.5}
 

@@ -6,7 +6,7 @@ import pytest
 
 from pgrecall import Profile, profiles
 from pgrecall.errors import InputError, InvalidProfile, UnknownName
-from pgrecall.signals import Clock, Confidence, Curve, Recency, Similarity
+from pgrecall.scoring.signals import Clock, Confidence, Curve, Recency, Similarity
 
 ODD = "an \"odd\" 'name' = [1.5], # \\ \t \n \r \x01 \x7f é 🍵"
 EVERY_PARAMETER = Profile(

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from pgrecall.core.quoting import LONGEST, cut, listed, path_of, shortened
 from pgrecall.errors import InputError
-from pgrecall.quoting import LONGEST, cut, listed, path_of, shortened
 
 
 class Loud:

@@ -18,9 +18,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pgrecall import Profile, profiles, rank_space, score
-from pgrecall.rank_space import AXES, CAPS, HALF_LIVES, MOMENTS, Axis, Missing
-from pgrecall.signals import (
+from pgrecall import Profile, profiles, score
+from pgrecall.rank_index import space
+from pgrecall.rank_index.space import AXES, CAPS, HALF_LIVES, MOMENTS, Axis, Missing
+from pgrecall.scoring.signals import (
     LONGEST_HALF_LIFE,
     MAX_RATE,
     SHORTEST_HALF_LIFE,
@@ -108,7 +109,7 @@ def cosine(memory: Memory, query: Sequence[float]) -> float | None:
 
 def product(memory: Memory, profile: Profile, query: Sequence[float], elapsed: float) -> float:
     """The inner product of the memory's position and the query's direction."""
-    weight, coordinates = rank_space.direction(profile, elapsed)
+    weight, coordinates = space.direction(profile, elapsed)
     here = [coordinate(memory, axis) for axis in AXES]
     signals = float(np.dot(here, coordinates))
     return signals + weight * (cosine(memory, query) or 0.0)
@@ -274,7 +275,7 @@ def test_decays_by_row_are_exact_at_the_moments_they_are_kept_for_and_then_stand
     for signal in (Trust(), BY_TIER):
         assert signal_error(signal, memory, elapsed) == pytest.approx(0, abs=EXACT)
         profile = Profile("alone", {signal: 1.0})
-        assert rank_space.direction(profile, later) == rank_space.direction(profile, MOMENTS[-1])
+        assert space.direction(profile, later) == space.direction(profile, MOMENTS[-1])
 
 
 @property_test
@@ -291,7 +292,7 @@ def test_a_half_life_between_two_that_are_kept_is_close_and_a_rate_as_close(
     assert -below <= above <= beyond
 
     by_rate, by_half_life = (
-        rank_space.direction(Profile("alone", {signal: 1.0}), elapsed)[1]
+        space.direction(Profile("alone", {signal: 1.0}), elapsed)[1]
         for signal in (Recency(rate=math.log(2) / half_life), Recency(half_life=half_life))
     )
     assert by_rate == pytest.approx(by_half_life, abs=1e-12)
@@ -334,12 +335,12 @@ def test_memories_that_never_fade_are_ordered_as_their_scores() -> None:
 def test_the_direction_is_finite_however_much_time_has_passed() -> None:
     for profile in profiles.BUILT_IN.values():
         for elapsed in (0.0, 1.0, 400.0, 3e6, 1e300):
-            weight, coordinates = rank_space.direction(profile, elapsed)
+            weight, coordinates = space.direction(profile, elapsed)
             assert weight == profile.weights["similarity"]
             assert len(coordinates) == len(AXES)
             assert all(0 <= number < HALF_MAX for number in coordinates)
     faded = Profile("alone", {Recency(rate=0.05, unknown=0.0): 1.0})
-    assert max(rank_space.direction(faded, 1e9)[1]) < 1e-100
+    assert max(space.direction(faded, 1e9)[1]) < 1e-100
 
 
 EXTREMES = [
@@ -361,7 +362,7 @@ EXTREMES = [
 def test_every_profile_has_a_direction_that_a_halfvec_can_hold() -> None:
     for signal in EXTREMES:
         for elapsed in (0.0, 3.0, 4e6, 1e300):
-            _, coordinates = rank_space.direction(Profile("alone", {signal: 1.0}), elapsed)
+            _, coordinates = space.direction(Profile("alone", {signal: 1.0}), elapsed)
             assert len(coordinates) == len(AXES)
             assert all(-HALF_MAX < number < HALF_MAX for number in coordinates)
 
@@ -406,9 +407,9 @@ def test_uncovered_is_the_weight_of_what_positions_do_not_hold() -> None:
     for with_entities in (False, True):
         for every, weight in ((COVERED, 0.0), (UNCOVERED, 0.5)):
             for profile in every:
-                assert rank_space.uncovered(profile, with_entities=with_entities) == weight
-    assert rank_space.uncovered(profiles.tiered, with_entities=True) == 0.05
-    assert rank_space.uncovered(profiles.tiered, with_entities=False) == 0.0
+                assert space.uncovered(profile, with_entities=with_entities) == weight
+    assert space.uncovered(profiles.tiered, with_entities=True) == 0.05
+    assert space.uncovered(profiles.tiered, with_entities=False) == 0.0
 
 
 FINGERPRINTS = {1: "ec8dd9f0bf250b5d"}
@@ -420,5 +421,5 @@ EVENNESS = 0.5
 def test_another_space_has_another_version() -> None:
     said = repr((AXES, EVENNESS))
 
-    assert FINGERPRINTS[rank_space.VERSION] == sha256(said.encode()).hexdigest()[:16]
+    assert FINGERPRINTS[space.VERSION] == sha256(said.encode()).hexdigest()[:16]
     assert len({(axis.what, axis.after) for axis in AXES}) == len(AXES)

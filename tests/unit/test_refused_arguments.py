@@ -11,7 +11,7 @@ from sqlalchemy import create_engine
 
 from pgrecall import GarbagePolicy, MemoryRepository, NewMemory
 from pgrecall.errors import InputError, InvalidMemory, InvalidProfile, NotCompliant, UnknownName
-from pgrecall.label import Label
+from pgrecall.lifecycle.label import Label
 
 ID, OTHER = UUID(int=1), UUID(int=2)
 NAN = float("nan")

@@ -7,8 +7,8 @@ import pytest
 
 from pgrecall import Profile, score
 from pgrecall.errors import InvalidProfile
-from pgrecall.score_function import score_functions
-from pgrecall.signals import KINDS, Clock, Frequency, Recency, Signal, Similarity
+from pgrecall.migrate.score_function import score_functions
+from pgrecall.scoring.signals import KINDS, Clock, Frequency, Recency, Signal, Similarity
 
 NAN, INF = float("nan"), float("inf")
 

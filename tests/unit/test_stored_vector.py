@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from pgrecall.embedding import EmbeddingType, HalfVector, Vector, stored_vector
+from pgrecall.core.vectors import EmbeddingType, HalfVector, Vector, stored_vector
 from pgrecall.errors import InvalidVector
 
 VECTOR, HALFVEC = EmbeddingType.VECTOR, EmbeddingType.HALFVEC

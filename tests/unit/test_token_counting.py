@@ -13,8 +13,8 @@ import tiktoken
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from pgrecall.core.tokens import estimated_tokens, tiktoken_counter
 from pgrecall.errors import ExtraMissing, InputError
-from pgrecall.token_counting import estimated_tokens, tiktoken_counter
 from tests.unit.token_texts import ORDINARY, UNDERCOUNTED
 
 texts = st.text(
@@ -109,7 +109,7 @@ def test_an_encoding_at_hand_is_read_from_its_file_which_stays_where_it_is_damag
 
     monkeypatch.setattr("tiktoken.load.check_hash", lambda data, expected: data == table)
     known = {"o200k_base": sha256(table).hexdigest()}
-    monkeypatch.setattr("pgrecall.token_counting._HASHES", known)
+    monkeypatch.setattr("pgrecall.core.tokens._HASHES", known)
     assert tiktoken_counter("o200k_base")("four") == 4
 
 

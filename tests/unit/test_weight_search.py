@@ -8,7 +8,15 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from pgrecall.weight_search import LONGEST, PULL, ROUNDS, SHARES, SHORTEST, Candidate, searching
+from pgrecall.evaluation.weight_search import (
+    LONGEST,
+    PULL,
+    ROUNDS,
+    SHARES,
+    SHORTEST,
+    Candidate,
+    searching,
+)
 
 Worth = Callable[[Candidate], float]
 START = Candidate((0.4, 0.25, 0.2, 0.1, 0.05), 14.0)

@@ -14,11 +14,11 @@ from sqlalchemy import Engine
 
 from pgrecall import embedded, migrate
 from pgrecall.cli.output import complaints
-from pgrecall.embedders import LocalEmbedder
+from pgrecall.core.embedders import LocalEmbedder
+from pgrecall.core.tokens import estimated_tokens, tiktoken_counter
+from pgrecall.execution.synchronous import MemoryRepository
 from pgrecall.migrate.connecting import engine_of
-from pgrecall.repository import MemoryRepository
 from pgrecall.schema import DEFAULT_SCHEMA
-from pgrecall.token_counting import estimated_tokens, tiktoken_counter
 
 DatabaseUrl = Annotated[
     str | None,

@@ -12,26 +12,26 @@ import typer
 from rich.markup import escape
 
 from pgrecall.cli import (
-    adding,
-    assembling,
-    collecting,
-    correcting,
-    curating,
-    demonstrating,
-    evaluating,
-    explaining,
-    importing,
-    indexing,
-    labelling,
-    linking,
-    migrating,
-    profiling,
-    searching,
+    add,
+    assemble,
+    collect,
+    correct,
+    curate,
+    demonstrate,
+    evaluate,
+    explain,
+    import_memories,
+    label_memories,
+    link_memories,
+    migrate_commands,
+    profile_commands,
+    rank_indexes,
+    search_command,
     several,
-    status,
+    status_command,
     terms,
-    tuning,
-    using,
+    tune,
+    use,
 )
 from pgrecall.cli.app import App
 from pgrecall.cli.output import complaints, plain
@@ -94,30 +94,30 @@ def _options(
 
 
 MODULES = (
-    adding,
-    importing,
-    searching,
-    assembling,
-    explaining,
+    add,
+    import_memories,
+    search_command,
+    assemble,
+    explain,
     terms,
-    evaluating,
-    tuning,
-    using,
-    correcting,
+    evaluate,
+    tune,
+    use,
+    correct,
     several,
-    curating,
-    collecting,
-    labelling,
-    linking,
-    status,
-    demonstrating,
+    curate,
+    collect,
+    label_memories,
+    link_memories,
+    status_command,
+    demonstrate,
 )
 """With commands, in the order of the help."""
 for module in MODULES:
     app.registered_commands += module.app.registered_commands
-app.add_typer(migrating.app, name="migrate", rich_help_panel="The database")
-app.add_typer(indexing.app, name="index", rich_help_panel="The database")
-app.add_typer(profiling.app, name="profiles", rich_help_panel="Remember and recall")
+app.add_typer(migrate_commands.app, name="migrate", rich_help_panel="The database")
+app.add_typer(rank_indexes.app, name="index", rich_help_panel="The database")
+app.add_typer(profile_commands.app, name="profiles", rich_help_panel="Remember and recall")
 
 
 def main() -> None:

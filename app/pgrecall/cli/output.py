@@ -17,7 +17,7 @@ from rich.table import Table
 from rich.text import Text
 
 from pgrecall.errors import InputError
-from pgrecall.scored_memory import ScoredMemory
+from pgrecall.scoring.scored_memory import ScoredMemory
 
 PIPED_WIDTH = 140
 TABLE_WIDTH = 130

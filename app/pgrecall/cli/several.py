@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 from pgrecall.cli.app import App
 from pgrecall.cli.database import Agent, AsJson, DatabaseUrl, Schema
-from pgrecall.cli.memories import Actor, MemoryIds, OfTeam, Reason, id_of, memories, print_number
-from pgrecall.repository import MemoryRepository
+from pgrecall.cli.show import Actor, MemoryIds, OfTeam, Reason, id_of, memories, print_number
+from pgrecall.execution.synchronous import MemoryRepository
 from pgrecall.schema import DEFAULT_SCHEMA
 
 app = App()

@@ -9,8 +9,8 @@ from rich.table import Table
 
 from pgrecall.cli.app import App
 from pgrecall.cli.database import Agent, AsJson, DatabaseUrl, Schema
-from pgrecall.cli.memories import OfTeam, memories
 from pgrecall.cli.output import console, plain, print_json
+from pgrecall.cli.show import OfTeam, memories
 from pgrecall.schema import DEFAULT_SCHEMA
 
 app = App(panel="Remember and recall")

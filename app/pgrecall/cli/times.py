@@ -7,8 +7,8 @@ from typing import Annotated
 
 import typer
 
+from pgrecall.core.quoting import shortened
 from pgrecall.errors import InputError
-from pgrecall.quoting import shortened
 
 ISO_8601 = "ISO 8601, such as 2026-11-21 or 2026-11-21T08:00+01:00; UTC if no zone."
 When = Annotated[str | None, typer.Option(help=ISO_8601)]

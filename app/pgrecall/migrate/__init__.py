@@ -9,7 +9,7 @@ from pgrecall.migrate.commands import downgrade, embedding_index, sql, upgrade
 from pgrecall.migrate.environment import include_name
 from pgrecall.migrate.language import change_language
 from pgrecall.migrate.settings import DEFAULT_DIMENSIONS, DEFAULT_EXTENSION_SCHEMA, DEFAULT_LANGUAGE
-from pgrecall.migrate.status import Status, status
+from pgrecall.migrate.state import Status, status
 
 __all__ = [
     "DEFAULT_DIMENSIONS",

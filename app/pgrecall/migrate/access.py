@@ -6,12 +6,12 @@ from typing import Literal
 
 from sqlalchemy import URL, Engine, text
 
+from pgrecall.core.validation import require_name, require_one_of, require_schema_name
+from pgrecall.execution.inspection import schema_missing
+from pgrecall.execution.translation import translated
 from pgrecall.migrate.connecting import engine_of, own_connection
-from pgrecall.migrate.status import pin_search_path, read_status
-from pgrecall.repository.inspection import schema_missing
-from pgrecall.repository.translation import translated
+from pgrecall.migrate.state import pin_search_path, read_status
 from pgrecall.schema import DEFAULT_SCHEMA
-from pgrecall.validation import require_name, require_one_of, require_schema_name
 
 Level = Literal["reader", "writer", "maintainer"]
 LEVELS = ("reader", "writer", "maintainer")

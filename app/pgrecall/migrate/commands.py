@@ -12,6 +12,9 @@ from alembic.config import Config
 from alembic.util import CommandError
 from sqlalchemy import URL, Engine
 
+from pgrecall.core.quoting import cut
+from pgrecall.core.resources import migrations_folder
+from pgrecall.core.validation import require_name
 from pgrecall.errors import (
     DatabaseConflict,
     DatabaseError,
@@ -21,6 +24,8 @@ from pgrecall.errors import (
     MigrationFailed,
     SchemaError,
 )
+from pgrecall.execution.inspection import schema_missing, too_new
+from pgrecall.execution.translation import translated
 from pgrecall.migrate.connecting import engine_of
 from pgrecall.migrate.environment import SETTINGS, TARGET
 from pgrecall.migrate.settings import (
@@ -30,13 +35,8 @@ from pgrecall.migrate.settings import (
     Settings,
     embedding_type,
 )
-from pgrecall.migrate.status import Status, require_same_language, status
-from pgrecall.quoting import cut
-from pgrecall.repository.inspection import schema_missing, too_new
-from pgrecall.repository.translation import translated
-from pgrecall.resources import migrations_folder
+from pgrecall.migrate.state import Status, require_same_language, status
 from pgrecall.schema import DEFAULT_SCHEMA, EMBEDDING_INDEX
-from pgrecall.validation import require_name
 
 
 def upgrade(

@@ -12,9 +12,9 @@ from sqlalchemy import URL, Connection, Engine, NullPool, create_engine, make_ur
 from sqlalchemy.dialects.postgresql.psycopg import PGDialect_psycopg
 from sqlalchemy.exc import ArgumentError
 
+from pgrecall.core.quoting import shortened
 from pgrecall.errors import InputError, MigrationFailed, PgvectorUnusable
-from pgrecall.quoting import shortened
-from pgrecall.repository.inspection import require_pgvector, require_psycopg
+from pgrecall.execution.inspection import require_pgvector, require_psycopg
 
 LOCK_TIMEOUT = "5s"
 _DIALECT: Any = PGDialect_psycopg()  # type: ignore[no-untyped-call]

@@ -14,15 +14,14 @@ from psycopg.errors import DuplicateObject, DuplicateSchema, DuplicateTable, Uni
 from sqlalchemy import Column, Connection, Engine, text
 from sqlalchemy.exc import IntegrityError, ProgrammingError
 
-from pgrecall.embedding import EmbeddingType
+from pgrecall.core.embedding_type import Embedding
+from pgrecall.core.quoting import listed, shortened
+from pgrecall.core.resources import with_extension
+from pgrecall.core.vectors import EmbeddingType
 from pgrecall.errors import InputError, SchemaError
+from pgrecall.execution.inspection import VERSION_TABLE
 from pgrecall.migrate import repeatable
-from pgrecall.migrate.connecting import (
-    LOCK_TIMEOUT,
-    engine_of,
-    own_connection,
-    require_usable,
-)
+from pgrecall.migrate.connecting import LOCK_TIMEOUT, engine_of, own_connection, require_usable
 from pgrecall.migrate.installing import install_profiles
 from pgrecall.migrate.locking import each_transaction, exclusive, guarding
 from pgrecall.migrate.settings import (
@@ -32,17 +31,13 @@ from pgrecall.migrate.settings import (
     Settings,
     embedding_type,
 )
-from pgrecall.migrate.status import (
+from pgrecall.migrate.state import (
     extension_schema,
     pin_search_path,
     read_status,
     require_same_language,
 )
-from pgrecall.quoting import listed, shortened
-from pgrecall.repository.inspection import VERSION_TABLE
-from pgrecall.resources import with_extension
 from pgrecall.schema import DEFAULT_SCHEMA, EMBEDDING_INDEX, REVISION, revision_of, tables
-from pgrecall.schema.types import Embedding
 
 OPTIONAL_INDEX = "ix_agent_memories_embedding"
 """That of the branch embedding_index; the tables match with and without it."""

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from sqlalchemy import Connection, text
 
+from pgrecall.core.quoting import shortened
 from pgrecall.errors import InvalidProfile, UnknownName
 from pgrecall.migrate.repeatable import PROFILES, File, hash_of
+from pgrecall.migrate.score_function import require_function_name, score_functions
 from pgrecall.migrate.settings import Settings
-from pgrecall.profile import Profile
-from pgrecall.profile_file import as_values, from_values
-from pgrecall.profiles import BUILT_IN
-from pgrecall.quoting import shortened
 from pgrecall.schema import tables
-from pgrecall.score_function import require_function_name, score_functions
+from pgrecall.scoring.profile import Profile
+from pgrecall.scoring.profile_file import as_values, from_values
+from pgrecall.scoring.profiles import BUILT_IN
 
 
 def install_profile(connection: Connection, settings: Settings, profile: Profile) -> None:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from sqlalchemy import URL, Engine, text
 
+from pgrecall.core.validation import require_schema_name
+from pgrecall.execution.inspection import schema_missing
+from pgrecall.execution.translation import translated
 from pgrecall.migrate.connecting import engine_of
 from pgrecall.migrate.settings import require_language
-from pgrecall.migrate.status import pin_search_path, qualified_language, read_status
-from pgrecall.repository.inspection import schema_missing
-from pgrecall.repository.translation import translated
+from pgrecall.migrate.state import pin_search_path, qualified_language, read_status
 from pgrecall.schema import DEFAULT_SCHEMA
-from pgrecall.validation import require_schema_name
 
 
 def change_language(

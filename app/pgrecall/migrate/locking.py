@@ -17,7 +17,7 @@ from psycopg import sql
 from sqlalchemy import Connection, event
 
 from pgrecall.errors import MigrationFailed
-from pgrecall.repository.inspection import VERSION_TABLE
+from pgrecall.execution.inspection import VERSION_TABLE
 
 LOCK_WAIT_SECONDS = 600.0
 """Another run may be building an index over millions of rows."""

@@ -11,10 +11,10 @@ from alembic import context, op
 from sqlalchemy import TextClause, text
 from sqlalchemy.types import UserDefinedType
 
+from pgrecall.core.resources import sql_folder, with_extension
 from pgrecall.migrate.connecting import LOCK_TIMEOUT
 from pgrecall.migrate.environment import SETTINGS
 from pgrecall.migrate.settings import Settings
-from pgrecall.resources import sql_folder, with_extension
 
 
 class EmbeddingColumn(UserDefinedType[Any]):

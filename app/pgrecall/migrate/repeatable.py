@@ -13,10 +13,10 @@ from textwrap import fill, indent
 
 from sqlalchemy import Connection, text
 
+from pgrecall.core.resources import sql_folder, with_schemas
+from pgrecall.migrate.score_function import score_functions
 from pgrecall.migrate.settings import Settings
-from pgrecall.profiles import BUILT_IN
-from pgrecall.resources import sql_folder, with_schemas
-from pgrecall.score_function import score_functions
+from pgrecall.scoring.profiles import BUILT_IN
 
 FOLDERS = ("migrate", "signals", "words", "views", "rank_index", "recall", "verbs")
 """Beside them are `bound`, which revisions install; `policies` and `adhoc` are run by hand."""

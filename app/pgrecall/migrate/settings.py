@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from pgrecall.embedding import EmbeddingType
+from pgrecall.core.quoting import shortened
+from pgrecall.core.validation import require_name, require_schema_name
+from pgrecall.core.vectors import EmbeddingType
 from pgrecall.errors import InputError
-from pgrecall.quoting import shortened
 from pgrecall.schema import DEFAULT_SCHEMA
-from pgrecall.validation import require_name, require_schema_name
 
 DEFAULT_DIMENSIONS = 256
 """Those of the local embedder."""

@@ -1,6 +1,6 @@
 """The tables, and what a particular database holds of them."""
 
-from pgrecall.memory import TEAM
+from pgrecall.core.memory import TEAM
 from pgrecall.schema.layout import Layout
 from pgrecall.schema.revision import EMBEDDING_INDEX, REVISION, revision_of
 from pgrecall.schema.tables import DEFAULT_SCHEMA, Tables, tables

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from pgrecall.embedding import EmbeddingType, StoredVector, VectorLike, stored_vector
+from pgrecall.core.vectors import EmbeddingType, StoredVector, VectorLike, stored_vector
 
 
 @dataclass(frozen=True, slots=True)

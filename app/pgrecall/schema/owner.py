@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from pgrecall.core.memory import TEAM
+from pgrecall.core.quoting import shortened
+from pgrecall.core.validation import require_name
 from pgrecall.errors import InputError
-from pgrecall.memory import TEAM
-from pgrecall.quoting import shortened
 from pgrecall.schema.tables import Tables
-from pgrecall.validation import require_name
 
 
 def require_owner(tables: Tables, agent_id: object, name: str = "agent_id") -> str:

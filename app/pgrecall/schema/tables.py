@@ -27,7 +27,20 @@ from sqlalchemy import (
 )
 from sqlalchemy.dialects.postgresql import ARRAY, JSONB, TSVECTOR
 
-from pgrecall.memory import TEAM
+from pgrecall.core.embedding_type import Embedding
+from pgrecall.core.limits import (
+    EARLIEST,
+    INVALIDATION_REASONS,
+    LABEL_KINDS,
+    LATEST,
+    MAX_CONTENT_BYTES,
+    MAX_NAME_LENGTH,
+    SMALLEST_SHARE,
+    STATUSES,
+    TIERS,
+    TRUST_CURVES,
+)
+from pgrecall.core.memory import TEAM
 from pgrecall.schema.columns import (
     check,
     count_column,
@@ -40,19 +53,6 @@ from pgrecall.schema.columns import (
     texts_column,
     total_column,
 )
-from pgrecall.schema.limits import (
-    EARLIEST,
-    INVALIDATION_REASONS,
-    LABEL_KINDS,
-    LATEST,
-    MAX_CONTENT_BYTES,
-    MAX_NAME_LENGTH,
-    SMALLEST_SHARE,
-    STATUSES,
-    TIERS,
-    TRUST_CURVES,
-)
-from pgrecall.schema.types import Embedding
 
 DEFAULT_SCHEMA = "pgrecall"
 

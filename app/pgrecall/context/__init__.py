@@ -1,0 +1,1 @@
+"""Contexts: ranked memories as text for a prompt."""

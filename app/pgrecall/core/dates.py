@@ -1,0 +1,291 @@
+"""Periods that a text names: "last week", "in May", "on Tuesday"; found by dateparser."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
+from functools import cache
+from importlib import import_module
+from itertools import islice, takewhile
+from typing import Any
+
+from pgrecall.core.quoting import shortened
+from pgrecall.errors import ExtraMissing, UnknownName
+
+Period = tuple[datetime, datetime]
+"""From a moment to another that no longer belongs to it."""
+
+AUTO = "auto"
+ENGLISH = "en"
+MOST_WORDS = 100
+"""Of a text that are looked at; a question takes some milliseconds."""
+LONGEST = 5
+"""Words of a phrase, as in "the 3rd of May 2024"."""
+
+_WORD = re.compile(r"[^\W_]+(?:[-/.:'’][^\W_]+)*")
+_POSSESSIVE = re.compile(r"['’]s\b")
+_LETTERS = re.compile(r"[^\W\d_]+")
+_YEAR = re.compile(r"(?<!\d)(?:19|20)\d\d(?!\d)")
+_NAME = re.compile(r"(?<![^\W_])(?!(?:the|and)\b)[^\W\d_]{3,}")
+_FILLERS = frozenset(("the", "at", "of", "on"))
+_ARTICLES = frozenset(("a", "an"))
+"""They begin "a week ago", but "a Friday" is none that is known."""
+_HABITS = _ARTICLES | {"any", "each", "every", "per"}
+_DOUBTFUL = frozenset(("may", "mar", "march", "mon", "sat", "sun", "we", "wed"))
+"""Rather a verb or the like where they are in lower case or begin a sentence …"""
+_BEFORE_DATES = frozenset(
+    (
+        *("by", "during", "early", "from", "in", "last", "late", "mid", "next", "of", "on"),
+        *("since", "this", "till", "until"),
+    )
+)
+"""… unless they follow one of these or stand beside a number."""
+_SPANS = frozenset(("last", "past"))
+_LENGTHS = {"week": 7, "day": 1, "part_of_day": 1}
+_MONTHS = {"month": 1, "quarter": 3, "year": 12}
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """A phrase's period; its words stand at these places of the text."""
+
+    kind: str
+    start: datetime
+    end: datetime
+    first: int
+    last: int
+    is_relative: bool
+
+
+def period_record(period: Period | None) -> dict[str, Any]:
+    """What a record tells of the period that was asked for, if any was."""
+    return {} if period is None else {"query_time": [moment.isoformat() for moment in period]}
+
+
+def require_dates(dates: object) -> str | None:
+    """The language to look for dates in; None: they are not looked for.
+
+    Raises UnknownName for what dateparser does not know, ExtraMissing where it is not installed.
+    """
+    if dates is None:
+        return None
+    language = ENGLISH if isinstance(dates, str) and dates == AUTO else dates
+    if not isinstance(language, str) or language not in _languages():
+        raise UnknownName(
+            f"dates must be 'auto' (English) or the code of a language that dateparser knows, as "
+            f"'de', got {shortened(dates)}"
+        )
+    return language
+
+
+def period_of(
+    text: str, language: str = ENGLISH, *, as_of: datetime | None = None
+) -> Period | None:
+    """The period that a text names, seen from `as_of` (default: now) and in its time zone.
+
+    Days begin at midnight, weeks on Monday. Of several that the text names it is the one within the
+    others, else the time from the first to the last. Times of day, "now", lengths of time ("for two
+    weeks"), habits ("on a Friday") and what is still to come name none.
+    """
+    moment = as_of or datetime.now(UTC)
+    every = _put_together(list(_phrases(_POSSESSIVE.sub("", text), language, moment)))
+    found = [one for one in every if one.start.year > 1 and one.start <= moment]
+    narrow = [one for one in found if not any(_holds(one, other) for other in found)]
+    if not narrow:
+        return None
+    return min(one.start for one in narrow), max(one.end for one in narrow)
+
+
+def _phrases(text: str, language: str, moment: datetime) -> Iterator[_Found]:
+    """Every phrase that names a period, the longest first at each place."""
+    words = list(islice(_WORD.finditer(text), MOST_WORDS))
+    known = [_LETTERS.findall(_plain(word[0])) for word in words]
+    vocabulary = _vocabulary(language)
+    place = 0
+    while place < len(words):
+        beyond = takewhile(vocabulary.issuperset, known[place : place + LONGEST])
+        for size in range(len(list(beyond)), 0, -1):
+            try:
+                found = _read(text, words, place, size, language, moment)
+            except (ValueError, OverflowError):
+                found = None  # beyond the years that a datetime can hold
+            if found is not None:
+                yield found
+                place += size
+                break
+        else:
+            place += 1
+
+
+def _read(
+    text: str,
+    words: Sequence[re.Match[str]],
+    place: int,
+    size: int,
+    language: str,
+    moment: datetime,
+) -> _Found | None:
+    """What these words name together, if anything."""
+    window = words[place : place + size]
+    phrase = text[window[0].start() : window[-1].end()]
+    if not _may_name(phrase, window[0][0], size):
+        return None
+    if language == ENGLISH and any(
+        _is_doubtful(text, words, number) for number in range(place, place + size)
+    ):
+        return None
+    # A clock that no phrase names tells what is counted from the moment: "2 weeks ago".
+    base = moment.replace(tzinfo=None, hour=13, minute=17, second=23, microsecond=479_001)
+    data = _parsed(phrase, language, base)
+    if data.date_obj is None or data.period == "time":
+        return None
+    day: datetime = data.date_obj.replace(tzinfo=None)
+    ahead = [
+        _parsed(phrase, language, base, PREFER_DATES_FROM="future", DATE_ORDER=order)
+        for order in ("MDY", "DMY")
+    ]
+    is_relative = day.time() == base.time()
+    if not is_relative and any(_is_counted(phrase, data, other) for other in ahead):
+        return None
+    first = words[place][0].lower()
+    before = first if first in _ARTICLES else words[place - 1][0].lower() if place else ""
+    start, end = _whole(data.period, day, moment)
+    if is_relative and ahead[0].date_obj != data.date_obj:
+        if before not in _SPANS:
+            return None  # a length of time
+        start, end = start if data.period == "day" else _midnight(day, moment), moment
+        return _Found("span", start, end, place, place + size, is_relative)
+    if before in _HABITS and not is_relative:
+        return None
+    return _Found(data.period, start, end, place, place + size, is_relative)
+
+
+def _may_name(phrase: str, first: str, size: int) -> bool:
+    """Whether a phrase can name a period at all: not a bare number, nor an abbreviation alone."""
+    if first.lower() in _FILLERS:
+        return False  # it is looked at without
+    if size == 1 and len(phrase) <= 3:
+        return len(phrase) == 3 and phrase.istitle()
+    return _YEAR.search(phrase) is not None or _NAME.search(phrase) is not None
+
+
+def _is_counted(phrase: str, data: Any, other: Any) -> bool:
+    """Whether it is made of numbers alone, as "the 12th", "three" or "one of three": in another
+    order of day and month they are another date."""
+    if other.period != data.period:
+        return True
+    if data.period != "day" or any(one.isdigit() for one in phrase):
+        return False
+    past, future = data.date_obj, other.date_obj
+    is_weekday = (future - past).days % 7 == 0
+    return not is_weekday and (past.month, past.day) != (future.month, future.day)
+
+
+def _is_doubtful(text: str, words: Sequence[re.Match[str]], place: int) -> bool:
+    """Whether a word is the name of a day or a month in looks only."""
+    word = words[place]
+    if word[0].lower() not in _DOUBTFUL:
+        return False
+    begins = re.search(r"[^.?!:\s]\s*$", text[: word.start()]) is None
+    if word[0].istitle() and len(word[0]) > 2 and not begins:
+        return False
+    beside = [words[at][0] for at in (place - 1, place + 1) if 0 <= at < len(words)]
+    has_number = any(one[0].isdigit() or one in ("this", "last") for one in beside)
+    return not (has_number or (place and words[place - 1][0].lower() in _BEFORE_DATES))
+
+
+def _whole(kind: str, day: datetime, moment: datetime) -> Period:
+    """The period of this kind that a day lies in."""
+    if kind in _LENGTHS:
+        start = _midnight(day, moment)
+        if kind == "week":
+            start -= timedelta(days=start.weekday())
+        return start, start + timedelta(days=_LENGTHS[kind])
+    months = _MONTHS[kind]
+    number = 12 * day.year + (day.month - 1) // months * months
+    return _month(number, moment), _month(number + months, moment)
+
+
+def _month(number: int, moment: datetime) -> datetime:
+    """The beginning of a month, counted from the year 0."""
+    return datetime(number // 12, number % 12 + 1, 1, tzinfo=moment.tzinfo)
+
+
+def _midnight(day: datetime, moment: datetime) -> datetime:
+    return datetime(day.year, day.month, day.day, tzinfo=moment.tzinfo)
+
+
+def _put_together(found: list[_Found]) -> list[_Found]:
+    """With "June last year" and "last week on Monday" as one."""
+    joined: list[_Found] = []
+    for one in found:
+        last = joined[-1] if joined else None
+        if last is not None and one.first - last.last <= 1:
+            inner, outer = (last, one) if one.is_relative else (one, last)
+            if (both := _within(inner, outer)) is not None:
+                joined[-1] = replace(both, first=last.first, last=one.last)
+                continue
+        joined.append(one)
+    return joined
+
+
+def _within(inner: _Found, outer: _Found) -> _Found | None:
+    """A month or a day named without its year or week, in those that are named beside it."""
+    if inner.is_relative or not outer.is_relative:
+        return None
+    if (inner.kind, outer.kind) == ("month", "year"):
+        start = inner.start.replace(year=outer.start.year)
+        return replace(inner, start=start, end=_whole("month", start, start)[1])
+    if (inner.kind, outer.kind) == ("day", "week"):
+        start = outer.start + timedelta(days=inner.start.weekday())
+        return replace(inner, start=start, end=start + timedelta(days=1))
+    return None
+
+
+def _holds(outer: _Found, inner: _Found) -> bool:
+    """Whether one lies within the other and is shorter."""
+    within = outer.start <= inner.start and inner.end <= outer.end
+    return within and inner.end - inner.start < outer.end - outer.start
+
+
+def _parsed(phrase: str, language: str, base: datetime, **settings: str) -> Any:
+    """What dateparser makes of a phrase: date_obj, without a zone of its own, and period."""
+    from dateparser.date import DateDataParser
+
+    chosen = {
+        "RELATIVE_BASE": base,
+        "PREFER_DATES_FROM": "past",
+        "PREFER_DAY_OF_MONTH": "first",
+        "RETURN_TIME_AS_PERIOD": True,
+        "TIMEZONE": "UTC",
+        "RETURN_AS_TIMEZONE_AWARE": False,
+        **settings,
+    }
+    return DateDataParser(languages=[language], settings=chosen).get_date_data(phrase)
+
+
+@cache
+def _vocabulary(language: str) -> frozenset[str]:
+    """Every word that dateparser knows in a language: no phrase with another has to be tried."""
+    data = import_module(f"dateparser.data.date_translation_data.{language}")
+    return frozenset(_LETTERS.findall(_plain(str(data.info)))) | {"q"}
+
+
+def _plain(text: str) -> str:
+    """In lower case and without accents."""
+    decomposed = unicodedata.normalize("NFKD", text.lower())
+    return "".join(one for one in decomposed if not unicodedata.combining(one))
+
+
+@cache
+def _languages() -> frozenset[str]:
+    try:
+        from dateparser.data.languages_info import language_order
+    except ImportError as problem:
+        raise ExtraMissing(
+            "finding dates in texts needs dateparser: pip install 'pgrecall[dates]'"
+        ) from problem
+    return frozenset(language_order)

@@ -1,0 +1,166 @@
+"""Memories as Python values: NewMemory goes in, Memory comes out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass, field
+from datetime import datetime
+from enum import Enum
+from typing import Any, Final, Literal
+from uuid import UUID
+
+from pgrecall.core.vectors import VectorLike
+
+TEAM: Final = "team:"
+"""What the id of an owner begins with that is a team; no agent's id may."""
+
+
+class Unset(Enum):
+    """Stands where None already means something: unknown time, no embedding."""
+
+    UNSET = "unset"
+
+    def __repr__(self) -> str:
+        return "UNSET"
+
+
+UNSET: Final = Unset.UNSET
+
+
+@dataclass(frozen=True, slots=True)
+class NewMemory:
+    """A memory to be stored; every column that a caller may set.
+
+    Left unset, `embedding` is computed by the repository's embedder (None stores the memory
+    without one), `created_at` becomes the database's now() (None stores it as unknown), and the
+    database decides `trust` with its four parts (by Grace's formula), `trust_curve` and
+    `trust_half_life_hours` (by output type), `tier` and `expires_at` (by tier), from its tables
+    of defaults; there None stores trust as never assessed, and lets nothing expire.
+    All times carry a time zone; all shares lie in [0, 1]. Nothing is checked here: the repository
+    checks a whole batch before any of it is sent, and names the row that is wrong.
+    """
+
+    content: str
+    _: KW_ONLY
+    id: UUID | None = None
+    """Made by the client (version 7) when None; adding the same id again stores nothing new."""
+    key: str | None = None
+    """The caller's own name for the memory, which is known by it and not by its text. The id is
+    made from it, so that a write that is repeated under its key is recognised."""
+    embedding: VectorLike | Literal[Unset.UNSET] | None = UNSET
+    embedding_model: str | None = None
+    memory_type: str = "episodic"
+    additional_types: Sequence[str] = ()
+    memory_nature: str | None = None
+    content_type: str | None = None
+    tier: str | Literal[Unset.UNSET] = UNSET
+    subject: str | None = None
+    tags: Sequence[str] = ()
+    entities: Sequence[str] = ()
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+    importance: float = 0.5
+    usefulness: float = 0.5
+    confidence: float = 0.8
+    trust: float | Literal[Unset.UNSET] | None = UNSET
+    trust_provenance: float | None = None
+    trust_consensus: float | None = None
+    trust_governance: float | None = None
+    trust_usage: float | None = None
+    trust_curve: str | Literal[Unset.UNSET] | None = UNSET
+    trust_half_life_hours: float | Literal[Unset.UNSET] | None = UNSET
+    component: str | None = None
+    output_type: str | None = None
+    domain: str | None = None
+    category: str | None = None
+    loop: str | None = None
+    quality_score: float | None = None
+    compliant: bool | None = None
+    requires_approval: bool = False
+    has_errors: bool = False
+    violates_policy: bool = False
+    under_policy_review: bool = False
+    created_at: datetime | Literal[Unset.UNSET] | None = UNSET
+    observed_at: datetime | None = None
+    valid_from: datetime | None = None
+    valid_until: datetime | None = None
+    expires_at: datetime | Literal[Unset.UNSET] | None = UNSET
+    tokens: int | None = None
+    """What `content` takes up in a prompt; counted by the repository when None."""
+    session: str | None = None
+    """The dialogue of which it is a turn, so that a search can bring the turns around it along."""
+    turn: int | None = None
+    """Its place in the session, from 0. None: after those that have one, by `created_at`."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Memory:
+    """A stored memory with its usage counters.
+
+    Of `agent_id` and `team_id` one is set: whose memory it is. `embedding` is None unless it was
+    asked for (or the memory has none).
+    """
+
+    agent_id: str | None
+    team_id: str | None
+    id: UUID
+    content: str
+    embedding: list[float] | None
+    embedding_model: str | None
+    memory_type: str
+    additional_types: list[str]
+    memory_nature: str | None
+    content_type: str | None
+    tier: str
+    status: str
+    subject: str | None
+    tags: list[str]
+    entities: list[str]
+    metadata: dict[str, Any]
+    importance: float
+    usefulness: float
+    confidence: float
+    needs_review: bool
+    trust: float | None
+    trust_provenance: float | None
+    trust_consensus: float | None
+    trust_governance: float | None
+    trust_usage: float | None
+    trust_curve: str | None
+    trust_half_life_hours: float | None
+    component: str | None
+    output_type: str | None
+    domain: str | None
+    category: str | None
+    loop: str | None
+    quality_score: float | None
+    compliant: bool | None
+    requires_approval: bool
+    has_errors: bool
+    violates_policy: bool
+    under_policy_review: bool
+    created_at: datetime | None
+    observed_at: datetime | None
+    updated_at: datetime
+    valid_from: datetime | None
+    valid_until: datetime | None
+    expires_at: datetime | None
+    invalidated_at: datetime | None
+    invalidation_reason: str | None
+    superseded_by: UUID | None
+    tokens: int | None
+    """None where nobody counted; a context then goes by `token_counting.estimated_tokens`."""
+    key: str | None
+    """The caller's own name for it, where it was stored under one."""
+    session: str | None
+    turn: int | None
+    retrieval_count: int
+    last_accessed_at: datetime | None
+    success_count: int
+    failure_count: int
+    feedback_up: int
+    feedback_down: int
+
+    @property
+    def owner_id(self) -> str:
+        """Its owner as it is stored: the agent, or team:<id>."""
+        return self.agent_id or f"{TEAM}{self.team_id}"

@@ -1,0 +1,310 @@
+"""Checks on values that a caller hands in.
+
+Each raises InputError naming the value, or the subclass passed as `error`.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Mapping, Sequence, Set
+from datetime import datetime, timedelta
+from fractions import Fraction
+from numbers import Integral, Rational, Real
+from typing import Any
+from uuid import UUID
+
+from pgrecall.core.dates import Period
+from pgrecall.core.limits import (
+    EARLIEST,
+    LATEST,
+    MAX_NAME_LENGTH,
+    MAX_QUERY_ENTITIES,
+    SMALLEST_SHARE,
+    is_storable,
+)
+from pgrecall.core.quoting import cut, shortened
+from pgrecall.errors import InputError, UnknownName
+
+LONGEST_DURATION = timedelta(days=365_250)
+
+
+def require_text(name: str, value: object, *, error: type[InputError] = InputError) -> str:
+    """A str that PostgreSQL can hold: no NUL, no lone surrogate."""
+    if not isinstance(value, str):
+        raise error(f"{name} must be text, got {type(value).__name__}")
+    if "\0" in value:
+        raise error(
+            f"{name} contains a NUL character at position {value.index(chr(0))}, which "
+            "PostgreSQL cannot store; remove it"
+        )
+    try:
+        value.encode()
+    except UnicodeEncodeError as problem:
+        raise error(
+            f"{name} contains a lone surrogate at position {problem.start}, which is not text"
+        ) from None
+    return value
+
+
+def require_query(value: object) -> str:
+    """What is asked, as text that is not empty."""
+    text = require_text("the query", value)
+    if not text.strip():
+        raise InputError("the query is empty")
+    return text
+
+
+def require_query_entities(values: object) -> list[str] | None:
+    """The entities of a query, each once; None passes."""
+    given = require_texts("query_entities", values)
+    if given is None:
+        return None
+    entities = list(dict.fromkeys(given))
+    if len(entities) > MAX_QUERY_ENTITIES:
+        raise InputError(
+            f"query_entities may hold at most {MAX_QUERY_ENTITIES}, got {len(entities)}"
+        )
+    return entities
+
+
+def require_name(name: str, value: object, *, error: type[InputError] = InputError) -> str:
+    """A short text that is not empty."""
+    text = require_text(name, value, error=error)
+    if not text:
+        raise error(f"{name} must not be empty")
+    if len(text) > MAX_NAME_LENGTH:
+        raise error(f"{name} may have at most {MAX_NAME_LENGTH} characters, got {len(text)}")
+    return text
+
+
+def require_texts(
+    name: str, values: object, *, error: type[InputError] = InputError
+) -> Sequence[str] | None:
+    if values is None:
+        return None
+    if isinstance(values, str) or not isinstance(values, Sequence | Set):
+        raise error(f"{name} must be a list of texts, got {type(values).__name__}")
+    for value in values:
+        if not is_storable(value):
+            require_text(f"{name}: {shortened(value)}", value, error=error)
+    return values if isinstance(values, Sequence) else sorted(values)
+
+
+def require_aware(
+    name: str, value: datetime | None, *, error: type[InputError] = InputError
+) -> None:
+    """A moment, not a wall-clock reading; None passes."""
+    if value is None:
+        return
+    if not isinstance(value, datetime):
+        raise error(f"{name} must be a datetime, got {type(value).__name__}")
+    if value.utcoffset() is None:
+        raise error(
+            f"{name} has no time zone: {value.isoformat()}; "
+            "give one, for example datetime.now(timezone.utc)"
+        )
+    if not EARLIEST <= value <= LATEST:
+        raise error(
+            f"{name} must lie within {EARLIEST:%Y-%m-%d} and {LATEST:%Y-%m-%d}, got {value}"
+        )
+
+
+def require_period(name: str, value: object) -> Period | None:
+    """Two moments, of which the second is later and no longer belongs to it; None passes."""
+    if value is None:
+        return None
+    if not isinstance(value, Sequence) or isinstance(value, str) or len(value) != 2:
+        raise InputError(f"{name} must be two datetimes, from and to, got {shortened(value)}")
+    start, end = value
+    for moment in (start, end):
+        if moment is None:
+            raise InputError(f"{name} must be two datetimes, from and to, got {shortened(value)}")
+        require_aware(name, moment)
+    if not start < end:
+        raise InputError(f"{name} must end after it begins, got {start} to {end}")
+    return start, end
+
+
+def require_share(
+    name: str, value: object, *, error: type[InputError] = InputError
+) -> float | None:
+    """A number in [0, 1], with what is too small to compute with flushed to 0; None passes."""
+    if value is None:
+        return None
+    if isinstance(value, bool) or not isinstance(value, Real):
+        raise error(f"{name} must be a number, got {type(value).__name__} {shortened(value)}")
+    number = Fraction(value) if isinstance(value, Rational) else float(value)
+    if not 0 <= number <= 1:
+        raise error(f"{name} must lie within 0 and 1, got {shortened(value)}")
+    return 0.0 if number < SMALLEST_SHARE else float(number)
+
+
+def require_given_share(name: str, value: object, *, error: type[InputError] = InputError) -> float:
+    """As `require_share`, but None does not pass."""
+    share = require_share(name, value, error=error)
+    if share is None:
+        raise error(f"{name} must be a number, got None")
+    return share
+
+
+def require_change(name: str, value: object) -> float:
+    """A number in [-1, 1]: by how much a share is to change."""
+    if isinstance(value, bool) or not isinstance(value, Real):
+        raise InputError(f"{name} must be a number, got {type(value).__name__} {shortened(value)}")
+    number = Fraction(value) if isinstance(value, Rational) else float(value)
+    if not -1 <= number <= 1:
+        raise InputError(f"{name} must lie within -1 and 1, got {shortened(value)}")
+    return float(number)
+
+
+def require_hours(name: str, value: object) -> float:
+    """A length of time of at most a thousand years, in hours."""
+    return _require_length(name, value, timedelta(hours=1), "hours")
+
+
+def require_seconds(name: str, value: object) -> float | None:
+    """The same in seconds; None passes."""
+    return None if value is None else _require_length(name, value, timedelta(seconds=1), "seconds")
+
+
+def _require_length(name: str, value: object, unit: timedelta, units: str) -> float:
+    if isinstance(value, bool) or not isinstance(value, Real):
+        raise InputError(f"{name} must be a number, got {type(value).__name__} {shortened(value)}")
+    longest = LONGEST_DURATION / unit
+    number = Fraction(value) if isinstance(value, Rational) else float(value)
+    if not 0 <= number <= longest:
+        raise InputError(
+            f"{name} must lie within 0 and {longest:,.0f} {units}, got {shortened(value)}"
+        )
+    return float(number)
+
+
+def require_duration(name: str, value: object) -> float:
+    """A length of time of at most a thousand years, as hours."""
+    if not isinstance(value, timedelta):
+        raise InputError(
+            f"{name} must be a timedelta, got {type(value).__name__} {shortened(value)}"
+        )
+    if not timedelta(0) <= value <= LONGEST_DURATION:
+        raise InputError(f"{name} must lie within 0 and {LONGEST_DURATION.days} days, got {value}")
+    return value / timedelta(hours=1)
+
+
+def require_json_object(
+    name: str, value: object, *, error: type[InputError] = InputError
+) -> Mapping[str, Any]:
+    if not isinstance(value, Mapping):
+        raise error(f"{name} must be a JSON object, got {type(value).__name__}")
+    try:
+        json.dumps(dict(value), allow_nan=False)
+        _require_json_texts(name, value, error)
+    except InputError:
+        raise
+    except (TypeError, ValueError, RecursionError) as problem:
+        raise error(f"{name} cannot be written as JSON: {cut(str(problem))}") from None
+    return value
+
+
+def _require_json_texts(name: str, value: object, error: type[InputError]) -> None:
+    found = _fault(value)
+    if found is None:
+        return
+    fault, keys = found
+    path = "".join(f"[{shortened(key, 40)}]" for key in reversed(keys))
+    where = f"{name}{cut(path, 100)}"
+    if not isinstance(fault, str):
+        raise error(
+            f"{where}: a key of a JSON object is text, got {type(fault).__name__} "
+            f"{shortened(fault)}"
+        )
+    require_text(where, fault, error=error)
+
+
+def _fault(value: object) -> tuple[object, list[object]] | None:
+    """What in a JSON value is no text that PostgreSQL can hold, and the keys to it, last first."""
+    if isinstance(value, str):
+        return None if is_storable(value) else (value, [])
+    items: Iterable[tuple[object, object]] = ()
+    if isinstance(value, Mapping):
+        items = value.items()
+        for key in value:
+            if not is_storable(key):
+                return key, [key]
+    elif isinstance(value, list | tuple):
+        items = enumerate(value)
+    for key, item in items:
+        if (found := _fault(item)) is not None:
+            found[1].append(key)
+            return found
+    return None
+
+
+def in_list(values: object) -> list[Any] | None:
+    """What can be iterated over, but for texts, as a list; None for everything else."""
+    if isinstance(values, str | bytes) or not isinstance(values, Iterable):
+        return None
+    try:
+        iterator = iter(values)
+    except TypeError:  # an array without a dimension
+        return None
+    return list(iterator)
+
+
+def require_ids(memory_ids: object) -> list[UUID]:
+    """One id or several, each once and in the order of the key."""
+    ids = [memory_ids] if isinstance(memory_ids, UUID) else in_list(memory_ids)
+    if ids is None:
+        raise InputError(f"a memory's id is a uuid.UUID, got {shortened(memory_ids)}")
+    for memory_id in ids:
+        if not isinstance(memory_id, UUID):
+            raise InputError(f"a memory's id is a uuid.UUID, got {shortened(memory_id)}")
+    return sorted(set(ids))
+
+
+def require_one_of(
+    name: str, value: object, known: Iterable[str], *, error: type[InputError] = UnknownName
+) -> str:
+    """One of these words."""
+    words = tuple(known)
+    if not isinstance(value, str) or value not in words:
+        raise error(f"unknown {name} {shortened(value)}; known are {', '.join(words)}")
+    return words[words.index(value)]
+
+
+def require_callable(name: str, value: object) -> None:
+    """A function; None passes."""
+    if value is not None and not callable(value):
+        raise InputError(f"{name} must be a function, got {shortened(value)}")
+
+
+def require_schema_name(name: object) -> str:
+    """The name of a schema that needs no quotes and that PostgreSQL does not reserve."""
+    if not isinstance(name, str) or not re.fullmatch(r"(?!pg_)[a-z_][a-z0-9_]{0,62}", name):
+        raise InputError(
+            "a schema name is at most 63 lower-case letters, digits and _, and does not start "
+            f"with a digit or pg_; got {shortened(name)}"
+        )
+    return name
+
+
+def require_bool(name: str, value: object) -> bool:
+    if not isinstance(value, bool):
+        raise InputError(f"{name} must be True or False, got {shortened(value)}")
+    return value
+
+
+def require_count(
+    name: str,
+    value: object,
+    *,
+    at_least: int,
+    at_most: int,
+    error: type[InputError] = InputError,
+) -> int:
+    if isinstance(value, bool) or not isinstance(value, Integral):
+        raise error(f"{name} must be a whole number, got {shortened(value)}")
+    number = int(value)
+    if not at_least <= number <= at_most:
+        raise error(f"{name} must lie within {at_least} and {at_most}, got {shortened(number)}")
+    return number

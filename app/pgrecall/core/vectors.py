@@ -1,0 +1,124 @@
+"""Embeddings: checked, and brought into the form the database stores."""
+
+from __future__ import annotations
+
+import math
+import struct
+from collections.abc import Sequence
+from enum import StrEnum
+from typing import Protocol, runtime_checkable
+
+try:
+    from pgvector import HalfVector as HalfVector
+    from pgvector import Vector as Vector
+except ImportError:  # before pgvector 0.4
+    from pgvector.utils import HalfVector, Vector  # type: ignore[import-not-found, no-redef]
+
+from pgrecall.core.quoting import shortened
+from pgrecall.errors import InvalidVector
+
+StoredVector = Vector | HalfVector
+
+SMALLEST_NORM, LARGEST_NORM = 1e-15, 1e15
+"""pgvector sums squares in single precision: beyond these a cosine distance turns into NaN, which
+PostgreSQL sorts above every number."""
+
+
+@runtime_checkable
+class SupportsToList(Protocol):
+    """Arrays: NumPy, PyTorch, `array.array`, pgvector."""
+
+    def tolist(self) -> list[float]: ...
+
+
+VectorLike = Sequence[float] | SupportsToList | Vector | HalfVector
+
+
+class EmbeddingType(StrEnum):
+    """How components are stored: four bytes each, or two."""
+
+    VECTOR = "vector"
+    HALFVEC = "halfvec"
+
+    @property
+    def max_dimensions(self) -> int:
+        """More would not fit on one 8 kB page with the rest of the row."""
+        return 1850 if self is EmbeddingType.VECTOR else 3700
+
+
+def stored_vector(
+    values: VectorLike, *, dimensions: int, embedding_type: EmbeddingType
+) -> StoredVector:
+    """The vector as it will be stored or compared.
+
+    Raises InvalidVector for a length other than `dimensions`, a component that is not a finite
+    number in the stored precision, and a vector without a direction (zero, or so short or so long
+    that its direction is lost).
+    """
+    components = components_of(values)
+    if len(components) != dimensions:
+        raise InvalidVector(
+            f"the vector has {len(components)} dimensions, the database stores {dimensions}"
+        )
+    stored = _packed(components, embedding_type)
+    norm = math.hypot(*stored.to_list())
+    if not math.isfinite(norm):
+        position = next(i for i, x in enumerate(stored.to_list()) if not math.isfinite(x))
+        raise InvalidVector(
+            f"component {position} of the vector is {shortened(components[position])}; "
+            f"every component must be a finite {embedding_type} number"
+        )
+    if not SMALLEST_NORM <= norm <= LARGEST_NORM:
+        what = "is zero and has no direction" if norm == 0 else f"has length {norm:g}"
+        raise InvalidVector(
+            f"the vector {what}; its length must lie within "
+            f"{SMALLEST_NORM:g} and {LARGEST_NORM:g} once stored as {embedding_type}"
+        )
+    return stored
+
+
+def as_text(components: Sequence[float], *, digits: int = 9) -> str:
+    """A vector as PostgreSQL reads it; nine digits are all that single precision holds, and five
+    more than half precision does."""
+    return f"[{','.join([f'%.{digits}g'] * len(components))}]" % tuple(components)
+
+
+def components_of(values: VectorLike) -> list[float]:
+    if isinstance(values, list):
+        return values
+    if isinstance(values, Vector | HalfVector):
+        return values.to_list()
+    to_list = getattr(
+        values, "tolist", None
+    )  # a check of the Protocol would take many times longer
+    if callable(to_list):
+        values = to_list()
+    if isinstance(values, str | bytes) or not isinstance(values, Sequence):
+        raise InvalidVector(f"a vector is a sequence of numbers, got {type(values).__name__}")
+    return list(values)
+
+
+def _packed(components: list[float], embedding_type: EmbeddingType) -> StoredVector:
+    is_vector = embedding_type is EmbeddingType.VECTOR
+    count = len(components)
+    try:
+        # In pgvector's binary form: its constructors differ between versions in what they take.
+        packed = struct.pack(f">HH{count}{'f' if is_vector else 'e'}", count, 0, *components)
+    except (OverflowError, TypeError, ValueError, struct.error):
+        raise InvalidVector(_fault(components, embedding_type)) from None
+    return Vector.from_binary(packed) if is_vector else HalfVector.from_binary(packed)
+
+
+def _fault(components: list[float], embedding_type: EmbeddingType) -> str:
+    """Which component cannot be packed, and why."""
+    for position, component in enumerate(components):
+        what = f"component {position} of the vector is {shortened(component)}"
+        try:
+            struct.pack(">f" if embedding_type is EmbeddingType.VECTOR else ">e", component)
+        except OverflowError:
+            return f"{what}: too large for {embedding_type}"
+        except (struct.error, TypeError, ValueError):
+            if isinstance(component, int):
+                return f"{what}: too large for {embedding_type}"
+            return f"{what}: every component must be a number"
+    return "every component of a vector must be a number"

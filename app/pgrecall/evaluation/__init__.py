@@ -1,0 +1,1 @@
+"""Judged queries: evaluating and tuning profiles."""

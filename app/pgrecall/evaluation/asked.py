@@ -1,0 +1,100 @@
+"""The labelled queries of an evaluation: checked, with their owners and periods."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from datetime import datetime
+
+from pgrecall.core.dates import Period, period_of, require_dates
+from pgrecall.core.quoting import shortened
+from pgrecall.core.validation import in_list, require_texts
+from pgrecall.errors import InputError
+from pgrecall.evaluation.checked_query import CheckedQuery, checked_query
+from pgrecall.ranking.question import other_owners
+from pgrecall.schema import Tables
+from pgrecall.schema.owner import require_owner
+
+
+def checked_queries(queries: object) -> list[CheckedQuery]:
+    """Raises InputError naming the query, or where there is none."""
+    several = None if isinstance(queries, Mapping) else in_list(queries)
+    if several is None:
+        raise InputError(f"queries is a list of LabelledQuery, got {type(queries).__name__}")
+    asked = []
+    for number, query in enumerate(several):
+        try:
+            asked.append(checked_query(query))
+        except InputError as error:
+            raise type(error)(f"query {number}: {error}") from None
+    if not asked:
+        raise InputError("there is no labelled query")
+    return asked
+
+
+def with_owners(
+    tables: Tables,
+    asked: Sequence[CheckedQuery],
+    agent_id: str | None,
+    agents: Sequence[str] | None,
+) -> list[CheckedQuery]:
+    """The queries, each with the owner whose memories it is about; raises InputError."""
+    named = require_texts("agents", agents) or ()
+    listed = dict.fromkeys(require_owner(tables, one, "agents") for one in named)
+    own = None if agent_id is None else require_owner(tables, agent_id)
+    if own is None and len(listed) == 1:
+        [own] = listed
+    allowed = listed if own is None else {own: None, **listed}
+    found = []
+    for number, query in enumerate(asked):
+        owner = own
+        if query.agent_id is not None:
+            owner = require_owner(tables, query.agent_id, f"query {number}: agent_id")
+        if owner is None:
+            raise InputError(
+                f"query {number} names no agent_id; without one for all of them each names its own"
+            )
+        if allowed and owner not in allowed:
+            raise InputError(
+                f"query {number} is about the memories of {shortened(query.agent_id)}, which is "
+                "neither agent_id nor among agents"
+            )
+        found.append(replace(query, agent_id=owner))
+    return found
+
+
+def answered(asked: Sequence[CheckedQuery]) -> list[CheckedQuery]:
+    """Those that some memory answers; raises InputError where there is none."""
+    found = [query for query in asked if query.relevant]
+    if not found:
+        raise InputError("no labelled query names a memory that answers it")
+    return found
+
+
+def by_owner(asked: Sequence[CheckedQuery]) -> dict[str | None, list[int]]:
+    """The numbers of each owner's queries."""
+    found: dict[str | None, list[int]] = {}
+    for number, query in enumerate(asked):
+        found.setdefault(query.agent_id, []).append(number)
+    return found
+
+
+def owners_with(tables: Tables, query: CheckedQuery, teams: Sequence[str]) -> list[str]:
+    """Among whose memories a query is ranked: its owner's and the teams'; raises InputError."""
+    assert query.agent_id is not None
+    return [query.agent_id, *other_owners(tables, query.agent_id, teams)]
+
+
+def dated(
+    asked: Sequence[CheckedQuery], dates: str | None, as_of: datetime | None
+) -> list[CheckedQuery]:
+    """The queries with the periods that their texts name, where they come without."""
+    language = require_dates(dates)
+
+    def found(query: CheckedQuery) -> Period | None:
+        text = query.query if isinstance(query.query, str) else query.query_text
+        if query.query_time is not None or text is None or language is None:
+            return query.query_time
+        return period_of(text, language, as_of=query.as_of or as_of)
+
+    return [replace(query, query_time=found(query)) for query in asked]

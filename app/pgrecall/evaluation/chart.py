@@ -1,0 +1,134 @@
+"""Charts of evaluations, as PNG or SVG."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import Any
+
+from pgrecall.errors import ExtraMissing, InputError
+from pgrecall.evaluation.floors import FloorEvaluation
+from pgrecall.evaluation.results import METRICS, Evaluation, Scores
+
+FORMATS = (".png", ".svg")
+LONGEST_NAME = 30
+FLOORS = 100
+"""Steps of the line from a floor of 0 to 1."""
+MAX_HEIGHT = 60.0
+"""In inches; matplotlib draws no more than 65,536 pixels, and bars are drawn thinner instead."""
+FIRST = "_of all queries"
+"""Marks the bars that the legend is made of; it is not shown."""
+
+
+def require_drawable(path: Path) -> None:
+    """Raises what `draw` would raise, as far as it can be seen before any work is done for it."""
+    require_format(path)
+    _figure()
+
+
+def require_format(path: Path) -> None:
+    """Raises InputError for a file that is no PNG or SVG or has no folder."""
+    if not path.parent.is_dir():
+        raise InputError(f"{path.parent} is not a folder")
+    if path.suffix.lower() not in FORMATS:
+        raise InputError(f"{path}: a chart ends in {' or '.join(FORMATS)}")
+
+
+def draw(evaluation: Evaluation, path: Path) -> None:
+    """Writes bars of every metric by profile, over all queries and by group, with what the
+    difference to the first profile may be as a line.
+
+    Raises ExtraMissing without matplotlib, InputError for another kind of file or one that cannot
+    be written.
+    """
+    require_format(path)
+    figure_of = _figure()
+    names = {"recall": f"recall@{evaluation.k}", "mrr": "MRR", "ndcg": f"nDCG@{evaluation.k}"}
+    sets = ["all queries", *next(iter(evaluation.compared)).by_group]
+    height = min(1.2 + 0.32 * _rows(evaluation, sets), MAX_HEIGHT)
+    figure = figure_of(figsize=(4.2 * len(METRICS), height))
+    axes = figure.subplots(1, len(METRICS), sharey=True)
+    for axis, metric in zip(axes, METRICS, strict=True):
+        _bars(axis, evaluation, sets, metric)
+        axis.set_title(names[metric])
+        axis.set_xlim(0, 1)
+    bars = [container[0] for container in axes[0].containers if container.get_label() == FIRST]
+    labels = [_shown(one.profile.name) for one in evaluation.compared]
+    figure.legend(bars, labels, loc="lower center", ncols=min(len(labels), 5), frameon=False)
+    figure.tight_layout(rect=(0, 0.08, 1, 1))
+    _save(figure, path)
+
+
+def draw_floors(found: FloorEvaluation, path: Path) -> None:
+    """Writes what each floor does as lines over min_relevance. Raises as `draw`."""
+    require_format(path)
+    figure = _figure()(figsize=(7.0, 4.2))
+    axis = figure.subplots()
+    floors = [found.at(number / FLOORS) for number in range(FLOORS + 1)]
+    places = [one.min_relevance for one in floors]
+    recall = f"recall@{found.k} of the {len(found.answered):,} with an answer"
+    axis.plot(places, [one.recall for one in floors], label=recall)
+    silent = f"{len(found.unanswered):,} without an answer: return nothing"
+    axis.plot(places, [one.silent for one in floors], label=silent)
+    precise = [math.nan if one.precision is None else one.precision for one in floors]
+    axis.plot(places, precise, label="of those that return nothing: without an answer")
+    own = found.profile.min_relevance
+    if own is not None:
+        axis.axvline(own, color="grey", linestyle=":", label=f"the profile's floor, {own:g}")
+    axis.set_xlim(0, 1)
+    axis.set_ylim(0, 1)
+    axis.set_xlabel("min_relevance")
+    axis.set_title(f"nothing known, by {_shown(found.profile.name)}")
+    axis.legend(frameon=False)
+    figure.tight_layout()
+    _save(figure, path)
+
+
+def _save(figure: Any, path: Path) -> None:
+    try:
+        figure.savefig(path, dpi=150)
+    except OSError as error:
+        raise InputError(f"{path} cannot be written: {error.strerror or error}") from error
+
+
+def _bars(axis: Any, evaluation: Evaluation, sets: list[str], metric: str) -> None:
+    number = len(evaluation.compared)
+    height = 0.8 / number
+    for place, one in enumerate(evaluation.compared):
+        for row, name in enumerate(sets):
+            scores = one.overall if row == 0 else one.by_group[name]
+            mean = scores.means[metric]
+            at = row + (place - (number - 1) / 2) * height
+            label = FIRST if row == 0 else None
+            error = _error(scores, metric)
+            axis.barh(at, mean, height, color=f"C{place}", label=label, xerr=error, capsize=2)
+    axis.set_yticks(range(len(sets)), [_shown(name) for name in sets])
+    axis.set_ylim(len(sets) - 0.4, -0.6)
+
+
+def _error(scores: Scores, metric: str) -> list[list[float]] | None:
+    """How far the interval of the difference reaches to either side of its mean."""
+    if metric not in scores.differences:
+        return None
+    difference = scores.differences[metric]
+    below, above = difference.mean - difference.low, difference.high - difference.mean
+    return [[max(below, 0.0)], [max(above, 0.0)]]
+
+
+def _shown(name: str) -> str:
+    """A name on one line and not too long, with no sign that matplotlib takes for mathematics."""
+    line = " ".join(name.split())
+    short = line if len(line) <= LONGEST_NAME else line[: LONGEST_NAME - 1] + "…"
+    return short.replace("$", r"\$")
+
+
+def _rows(evaluation: Evaluation, sets: list[str]) -> int:
+    return max(len(evaluation.compared) * len(sets), 5)
+
+
+def _figure() -> Any:
+    try:
+        from matplotlib.figure import Figure
+    except ImportError as problem:
+        raise ExtraMissing("a chart needs matplotlib: pip install 'pgrecall[chart]'") from problem
+    return Figure

@@ -1,0 +1,97 @@
+"""A labelled query whose every part has been checked."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from pgrecall.core.dates import Period
+from pgrecall.core.quoting import shortened
+from pgrecall.core.validation import (
+    in_list,
+    require_aware,
+    require_bool,
+    require_name,
+    require_period,
+    require_query,
+    require_query_entities,
+    require_text,
+)
+from pgrecall.core.vectors import StoredVector
+from pgrecall.errors import InputError
+from pgrecall.evaluation.labelled_query import LabelledQuery
+
+MAX_GAIN = 1e6
+
+
+@dataclass(frozen=True, slots=True)
+class CheckedQuery:
+    """As LabelledQuery."""
+
+    query: Any
+    relevant: Mapping[UUID, float]
+    group: str | None
+    as_of: datetime | None
+    query_text: str | None
+    query_entities: Sequence[str] | None
+    agent_id: str | None
+    recorded: bool
+    query_time: Period | None
+    vector: StoredVector | None = None
+    """That of `query`, once it is embedded and checked by the database's layout."""
+
+
+def checked_query(query: object) -> CheckedQuery:
+    """Raises InputError for what cannot be asked or be an answer."""
+    if not isinstance(query, LabelledQuery):
+        raise InputError(f"a labelled query is a LabelledQuery, got {type(query).__name__}")
+    text = query.query_text
+    if isinstance(query.query, str):
+        require_query(query.query)
+        text = query.query if text is None else text
+    if text is not None:
+        require_text("query_text", text)
+    if query.group is not None:
+        require_name("group", query.group)
+    require_aware("as_of", query.as_of)
+    if query.agent_id is not None:
+        require_name("agent_id", query.agent_id)
+    require_bool("recorded", query.recorded)
+    entities = require_query_entities(query.query_entities)
+    if entities is None and not isinstance(query.query, str):
+        entities = []  # they are found in what is asked as text
+    return CheckedQuery(
+        query=query.query,
+        relevant=_relevant(query.relevant),
+        group=query.group,
+        as_of=query.as_of,
+        query_text=text,
+        query_entities=entities,
+        query_time=require_period("query_time", query.query_time),
+        agent_id=query.agent_id,
+        recorded=query.recorded,
+    )
+
+
+def _relevant(relevant: object) -> dict[UUID, float]:
+    several = in_list(relevant)
+    if several is None:
+        raise InputError(f"relevant holds ids of memories, got {shortened(relevant)}")
+    given: Iterable[tuple[Any, Any]] = (
+        relevant.items() if isinstance(relevant, Mapping) else ((one, 1.0) for one in several)
+    )
+    gains: dict[UUID, float] = {}
+    for memory_id, gain in given:
+        if not isinstance(memory_id, UUID):
+            raise InputError(f"a memory's id is a uuid.UUID, got {shortened(memory_id)}")
+        if (
+            isinstance(gain, bool)
+            or not isinstance(gain, int | float)
+            or not 1e-6 <= gain <= MAX_GAIN
+        ):
+            raise InputError(f"a gain must lie within 1e-6 and {MAX_GAIN:g}, got {shortened(gain)}")
+        gains[memory_id] = float(gain)
+    return gains

@@ -1,0 +1,318 @@
+"""Evaluating profiles by labelled queries."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from datetime import datetime
+from typing import Any, Unpack, cast
+
+from pgrecall.core.steps import Execute, Operation
+from pgrecall.core.validation import in_list, require_aware, require_count, require_share
+from pgrecall.errors import InputError
+from pgrecall.evaluation import flooring
+from pgrecall.evaluation.asked import (
+    answered,
+    by_owner,
+    checked_queries,
+    dated,
+    owners_with,
+    with_owners,
+)
+from pgrecall.evaluation.bootstrap import intervals
+from pgrecall.evaluation.checked_query import CheckedQuery
+from pgrecall.evaluation.handing_over import embedded, hand_over, take_back
+from pgrecall.evaluation.labelled_query import LabelledQuery
+from pgrecall.evaluation.rank_statement import (
+    EvaluationShape,
+    drop_empty_texts,
+    evaluate_statement,
+    weight_name,
+)
+from pgrecall.evaluation.results import (
+    FEWEST_OWNERS,
+    METRICS,
+    Difference,
+    Evaluation,
+    ProfileEvaluation,
+    Scores,
+)
+from pgrecall.ranking.arguments import SearchArguments
+from pgrecall.ranking.filters import FilterArguments, Filters
+from pgrecall.ranking.question import MAX_K, checked_profile, narrowing
+from pgrecall.schema import Tables
+from pgrecall.scoring import profiles as built_in
+from pgrecall.scoring.profile import Profile
+from pgrecall.scoring.signals import EntityOverlap, Keyword, Signal, Similarity
+
+
+def evaluate(
+    tables: Tables,
+    /,
+    agent_id: str | None,
+    queries: Iterable[LabelledQuery],
+    *,
+    agents: Sequence[str] | None = None,
+    profiles: Sequence[Profile | str] = (built_in.DEFAULT,),
+    k: int = 10,
+    min_score: float | None = None,
+    min_similarity: float | None = None,
+    teams: Sequence[str] = (),
+    as_of: datetime | None = None,
+    dates: str | None = None,
+    seed: int = 0,
+    **filters: Unpack[FilterArguments],
+) -> Operation[Evaluation]:
+    """How well these profiles find what answers the queries: recall@k, MRR and nDCG@k.
+
+    All memories of the agent and of `teams` are ranked for every query by every profile, exactly as
+    a search does it, in one statement; queries are handed over through temporary tables. A query
+    is asked about its own moment, else `as_of`, else now, and about its own period, else that which
+    its text names where `dates` is given. Thresholds and filters are those of `search`. Beside the
+    profiles similarity alone, keyword alone and hybrid are always measured
+    (`Evaluation.baselines`). Means are over the queries, and compared with those of the first
+    profile: the interval holds the mean difference with 95 %, by paired bootstrap, the same for the
+    same `seed`; over fewer than ten queries it is never called clear. Counts no retrieval.
+
+    Queries may be about several agents: a query that names its `agent_id` is ranked among the
+    memories of that one, the others among those of `agent_id`, which may be None where all name
+    theirs. Nobody is asked but `agent_id` and `agents`, where one of them is given. From five
+    owners on intervals are over owners, each with all its queries. Of queries that use has labelled
+    (`LabelledQuery.recorded`) signals count as they were before their moment.
+
+    Queries that no memory answers do not count in the means: `floors` tells for how many of them
+    each `min_relevance` leaves nothing with the first profile, and what recall it costs.
+
+    Raises InputError and its children; the error names the query, counted from 0.
+    """
+    require_aware("as_of", as_of)
+    asked = with_owners(tables, dated(checked_queries(queries), dates, as_of), agent_id, agents)
+    owners_with(tables, asked[0], teams)
+    ranked = tuple(checked_profile(profile) for profile in _several(profiles))
+    k = require_count("k", k, at_least=1, at_most=MAX_K)
+    seed = require_count("seed", seed, at_least=0, at_most=2**63)
+    floors: SearchArguments = {
+        "min_score": require_share("min_score", min_score),
+        "min_similarity": require_share("min_similarity", min_similarity),
+    }
+    if min_similarity is not None and any(query.query is None for query in asked):
+        raise InputError("min_similarity needs a vector or a text in every query")
+    chosen = Filters.of(filters)
+    answered(asked)
+    asked = yield from embedded(asked)
+    chosen = yield from narrowing(tables, chosen)
+    given = {name: cast("float", floor) for name, floor in floors.items() if floor is not None}
+    found = yield from measured(
+        tables, teams, answered(asked), ranked, k, chosen, given, as_of, seed
+    )
+    if all(query.relevant for query in asked):
+        return found
+    arguments: SearchArguments = {**filters, "teams": teams, "as_of": as_of, **floors}
+    return replace(
+        found,
+        floors=(yield from flooring.floors(tables, asked, ranked[0], k, arguments)),
+    )
+
+
+def measured(
+    tables: Tables,
+    teams: Sequence[str],
+    asked: Sequence[CheckedQuery],
+    profiles: Sequence[Profile],
+    k: int,
+    filters: Filters,
+    floors: Mapping[str, float],
+    as_of: datetime | None,
+    seed: int,
+) -> Operation[Evaluation]:
+    """The evaluation of queries that are checked and embedded, one owner after the other."""
+    ranked = (*profiles, *_baselines(profiles, asked))
+    rows: dict[int, Any] = {}
+    for numbers in by_owner(asked).values():
+        theirs = [asked[number] for number in numbers]
+        owners = owners_with(tables, theirs[0], teams)
+        found = yield from _ranked(tables, owners, theirs, ranked, k, filters, floors, as_of)
+        rows.update(zip(numbers, found, strict=True))
+    return _evaluation(
+        asked, profiles, ranked, [rows[number] for number in range(len(asked))], k, seed
+    )
+
+
+def _ranked(
+    tables: Tables,
+    owners: Sequence[str],
+    asked: Sequence[CheckedQuery],
+    ranked: Sequence[Profile],
+    k: int,
+    filters: Filters,
+    floors: Mapping[str, float],
+    as_of: datetime | None,
+) -> Operation[Sequence[Any]]:
+    """Of each query its metrics by every profile."""
+    asked, as_of = _one_moment(asked, as_of)
+    shape = shape_of(owners, asked, ranked, filters, as_of, floors)
+    yield from hand_over(tables, asked)
+    if any(shape.redistributes) and shape.has_text:
+        yield Execute(drop_empty_texts(tables))
+    rows: Sequence[Any] = yield Execute(
+        evaluate_statement(tables, shape, filters.where),
+        {
+            **owners_of(owners),
+            "k": k,
+            **({} if as_of is None else {"as_of": as_of}),
+            **filters.parameters,
+            **floors,
+            **weights_of(ranked),
+        },
+    )
+    yield from take_back(tables)
+    return rows
+
+
+def _baselines(
+    profiles: Sequence[Profile],
+    asked: Sequence[CheckedQuery],
+) -> list[Profile]:
+    """What is measured beside these profiles: each once, and none that has nothing to compare."""
+    told: dict[type[Signal], bool] = {
+        Similarity: any(query.vector is not None for query in asked),
+        Keyword: any(query.query_text is not None for query in asked),
+    }
+    return [
+        baseline
+        for baseline in built_in.BASELINES
+        if any(told.get(type(signal), True) for signal in baseline.signals)
+        and not any(profile.renamed(baseline.name) == baseline for profile in profiles)
+    ]
+
+
+def owners_of(owners: Sequence[str]) -> dict[str, Any]:
+    """Whose memories are ranked, under the name it is bound by."""
+    return {"owner_id": owners[0]} if len(owners) == 1 else {"owners": list(owners)}
+
+
+def weights_of(ranked: Sequence[Profile]) -> dict[str, float]:
+    """The weights of profiles, under the names they are bound by."""
+    return {
+        weight_name(number, signal): weight
+        for number, profile in enumerate(ranked)
+        for signal, weight in profile
+    }
+
+
+def _several(profiles: object) -> list[object]:
+    several = [profiles] if isinstance(profiles, str | Profile) else in_list(profiles)
+    if several is None:
+        raise InputError(f"profiles is a list of profiles, got {type(profiles).__name__}")
+    if not several:
+        raise InputError("an evaluation needs at least one profile")
+    return several
+
+
+def shape_of(
+    owners: Sequence[str],
+    asked: Sequence[CheckedQuery],
+    ranked: Sequence[Profile],
+    filters: Filters,
+    as_of: datetime | None,
+    floors: Mapping[str, float],
+) -> EvaluationShape:
+    """What the statement of these queries and profiles depends on."""
+    reads_entities = any(
+        isinstance(signal, EntityOverlap) for profile in ranked for signal, _ in profile
+    )
+    return EvaluationShape(
+        profiles=tuple(tuple(profile.signals) for profile in ranked),
+        filters=filters.shape,
+        has_teams=len(owners) > 1,
+        has_as_of=as_of is not None,
+        moments_differ=any(query.as_of is not None or query.recorded for query in asked),
+        finds_entities=reads_entities and any(query.query_entities is None for query in asked),
+        has_text=any(query.query_text is not None for query in asked),
+        has_period=any(query.query_time is not None for query in asked),
+        has_min_score="min_score" in floors,
+        has_min_similarity="min_similarity" in floors,
+        redistributes=tuple(profile.redistribute for profile in ranked),
+        has_recorded=any(query.recorded for query in asked),
+    )
+
+
+def _one_moment(
+    asked: Sequence[CheckedQuery], as_of: datetime | None
+) -> tuple[Sequence[CheckedQuery], datetime | None]:
+    """Where all are asked about the same moment, it is said once, and ages are computed once."""
+    moments = {query.as_of or as_of for query in asked}
+    if len(moments) > 1 or any(query.recorded for query in asked):
+        return asked, as_of
+    return [replace(query, as_of=None) for query in asked], moments.pop()
+
+
+def _evaluation(
+    asked: Sequence[CheckedQuery],
+    profiles: Sequence[Profile],
+    ranked: Sequence[Profile],
+    rows: Sequence[Any],
+    k: int,
+    seed: int,
+) -> Evaluation:
+    values = [
+        {name: [float(getattr(row, f"{name}_{number}")) for row in rows] for name in METRICS}
+        for number in range(len(ranked))
+    ]
+    groups: dict[str, list[int]] = {}
+    for number, query in enumerate(asked):
+        if query.group is not None:
+            groups.setdefault(query.group, []).append(number)
+    owners = [query.agent_id for query in asked]
+    overall = _scores(values, range(len(asked)), owners, seed)
+    by_group = {name: _scores(values, numbers, owners, seed) for name, numbers in groups.items()}
+    evaluations = tuple(
+        ProfileEvaluation(
+            profile,
+            overall[number],
+            {name: scores[number] for name, scores in by_group.items()},
+            values[number],
+        )
+        for number, profile in enumerate(ranked)
+    )
+    return Evaluation(
+        k=k,
+        profiles=evaluations[: len(profiles)],
+        baselines=evaluations[len(profiles) :],
+        missing=sum(row.missing for row in rows),
+    )
+
+
+def _scores(
+    values: Sequence[Mapping[str, Sequence[float]]],
+    numbers: Sequence[int],
+    owners: Sequence[str | None],
+    seed: int,
+) -> list[Scores]:
+    """Of each profile over the queries of these numbers."""
+    first, size = values[0], len(numbers)
+    theirs = [owners[number] for number in numbers]
+    different = len(set(theirs))
+    compared = [(profile, name) for profile in range(1, len(values)) for name in METRICS]
+    paired = [
+        [values[profile][name][number] - first[name][number] for number in numbers]
+        for profile, name in compared
+    ]
+    differences: list[dict[str, Difference]] = [{} for _ in values]
+    for (profile, name), sample, (low, high) in zip(
+        compared,
+        paired,
+        intervals(paired, seed, owners=theirs if different >= FEWEST_OWNERS else None),
+        strict=True,
+    ):
+        differences[profile][name] = Difference(math.fsum(sample) / size, low, high, size)
+    return [
+        Scores(
+            size,
+            {name: math.fsum(of[name][number] for number in numbers) / size for name in METRICS},
+            differences[profile],
+            different,
+        )
+        for profile, of in enumerate(values)
+    ]

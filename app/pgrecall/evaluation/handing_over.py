@@ -1,0 +1,94 @@
+"""Labelled queries on their way to the database: embedded, and copied into temporary tables."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import Any
+
+from sqlalchemy.schema import DropTable
+
+from pgrecall.core.steps import Copy, Embed, Embedded, Execute, Inspect, Operation
+from pgrecall.errors import InputError
+from pgrecall.evaluation.checked_query import CheckedQuery
+from pgrecall.evaluation.rank_statement import (
+    create_queries,
+    create_relevant,
+    keep_whole,
+    queries_table,
+    relevant_table,
+)
+from pgrecall.schema import Layout, Tables
+
+
+def embedded(asked: Sequence[CheckedQuery]) -> Operation[list[CheckedQuery]]:
+    """The queries with their vectors; texts are embedded."""
+    given: list[Any] = []
+    for query in asked:
+        vector = query.query
+        if isinstance(vector, str):
+            found: Embedded = yield Embed((vector,), as_query=True)
+            vector = found.vectors[0]
+        given.append(vector)
+    layout: Layout = yield Inspect()
+    queries = []
+    for number, (query, vector) in enumerate(zip(asked, given, strict=True)):
+        try:
+            stored = None if vector is None else layout.vector(vector)
+        except InputError as error:
+            raise type(error)(f"query {number}: {error}") from None
+        queries.append(replace(query, vector=stored))
+    return queries
+
+
+def hand_over(tables: Tables, asked: Sequence[CheckedQuery]) -> Operation[None]:
+    """Copies the queries and their labels into temporary tables."""
+    yield from hand_over_queries(tables, asked, range(len(asked)))
+    yield from hand_over_labels(tables, asked)
+
+
+def hand_over_queries(
+    tables: Tables,
+    asked: Sequence[CheckedQuery],
+    numbers: Sequence[int],
+) -> Operation[None]:
+    """Copies the queries, which are known by these numbers, into a temporary table."""
+    layout: Layout = yield Inspect()
+    # Where nothing is rolled back, an attempt that failed has left it.
+    yield Execute(DropTable(queries_table(tables), if_exists=True))
+    yield Execute(create_queries(tables))
+    yield Execute(keep_whole(tables))
+    rows = (
+        (
+            number,
+            query.vector,
+            query.as_of,
+            query.query if isinstance(query.query, str) else None,
+            query.query_text,
+            None if query.query_entities is None else list(query.query_entities),
+            query.recorded,
+            *(query.query_time or (None, None)),
+        )
+        for number, query in zip(numbers, asked, strict=True)
+    )
+    yield Copy(queries_table(tables), rows, layout.embedding_oid)
+
+
+def hand_over_labels(tables: Tables, asked: Sequence[CheckedQuery]) -> Operation[None]:
+    """Copies the labels of the queries into a temporary table."""
+    layout: Layout = yield Inspect()
+    yield Execute(DropTable(relevant_table(tables), if_exists=True))
+    yield Execute(create_relevant(tables))
+    yield Copy(relevant_table(tables), _labels(asked), layout.embedding_oid)
+
+
+def take_back(tables: Tables) -> Operation[None]:
+    """Drops the temporary tables: in a caller's transaction they would stay."""
+    yield Execute(DropTable(queries_table(tables)))
+    yield Execute(DropTable(relevant_table(tables)))
+
+
+def _labels(asked: Sequence[CheckedQuery]) -> Iterator[tuple[Any, ...]]:
+    for number, query in enumerate(asked):
+        for memory_id, gain in query.relevant.items():
+            yield number, memory_id, gain

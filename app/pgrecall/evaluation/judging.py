@@ -1,0 +1,269 @@
+"""Tuning: many candidates for weights and half-life, judged by the same pairs of query and memory.
+
+The pairs are drawn once into a temporary table, with every signal's value but that of recency,
+whose half-life is to be tuned.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache, reduce
+from operator import add
+from typing import Any
+
+from sqlalchemy import (
+    CTE,
+    Column,
+    ColumnElement,
+    DateTime,
+    Double,
+    FromClause,
+    Insert,
+    Integer,
+    MetaData,
+    Select,
+    Table,
+    Uuid,
+    and_,
+    bindparam,
+    func,
+    insert,
+    literal_column,
+    or_,
+    select,
+    true,
+)
+
+from pgrecall.evaluation.rank_statement import (
+    GAIN,
+    NUMBER,
+    TEMPORARY,
+    Asked,
+    EvaluationShape,
+    comes_before,
+    ideal_place,
+    log2,
+    relevant_table,
+    score_of,
+    signal_value,
+)
+from pgrecall.ranking.conditions import rows_of_arrays
+from pgrecall.ranking.custom_condition import Expression
+from pgrecall.schema import Tables
+from pgrecall.scoring import compiler
+from pgrecall.scoring.signals import Keyword, Recency, Signal, requires_embedding
+
+SPEEDS = "speeds"
+"""The parameter of the candidates' rates or half-lives, as the curve of recency takes them."""
+
+
+@dataclass(frozen=True, slots=True)
+class TuningShape:
+    """All that the statements depend on."""
+
+    asked: EvaluationShape
+    """Of one profile: the one that is tuned. Its moments differ, so that ages are kept."""
+    recency: Recency | None
+    """The signal whose half-life is tuned."""
+
+    @property
+    def signals(self) -> tuple[Signal, ...]:
+        return self.asked.profiles[0]
+
+
+def weights_name(signal: Signal) -> str:
+    """The parameter of the candidates' weights of a signal."""
+    return f"weights_{signal.name}"
+
+
+@lru_cache(maxsize=64)
+def pairs_table(shape: TuningShape) -> Table:
+    """A temporary table: number, id, gain, each signal by its name, and for the recency to be tuned
+    its clock and when it was asked_at."""
+    moments = () if shape.recency is None else ("clock", "asked_at")
+    return Table(
+        "pgrecall_pairs",
+        MetaData(schema=TEMPORARY),
+        Column(NUMBER, Integer, nullable=False),
+        Column("id", Uuid, nullable=False),
+        Column(GAIN, Double, nullable=False),
+        *(Column(signal.name, Double) for signal in shape.signals),
+        *(Column(name, DateTime(timezone=True)) for name in moments),
+        prefixes=["TEMPORARY"],
+    )
+
+
+def draw_pairs(tables: Tables, shape: TuningShape, where: Sequence[Expression]) -> Insert:
+    """Fills the table of pairs: the labelled memories of each query, and of the others those that
+    any sensible weights would put first: by the profile at hand, by similarity, by words, by all
+    alike.
+
+    Parameters: owner_id or owners, the profile's weights, the filters', `most`: pairs of one query.
+    """
+    found = Asked.of(tables, shape.asked, where).pairs(
+        clock=None if shape.recency is None else shape.recency.clock
+    )
+    relevant = relevant_table(tables)
+    values = {signal: signal_value(shape.asked, found, signal) for signal in shape.signals}
+    alike: Any = reduce(add, values.values())
+    nothing: ColumnElement[Any] = literal_column("0::float8", Double())
+
+    def place(order: ColumnElement[Any]) -> ColumnElement[int]:
+        return func.row_number().over(
+            partition_by=found.c[NUMBER], order_by=(order.desc().nulls_last(), found.c.id)
+        )
+
+    placed = (
+        select(
+            found.c[NUMBER],
+            found.c.id,
+            func.coalesce(relevant.c[GAIN], nothing, type_=Double()).label(GAIN),
+            *(value.label(signal.name) for signal, value in values.items()),
+            *([] if shape.recency is None else [found.c.clock, found.c.asked_at]),
+            place(score_of(shape.asked, found, 0)).label("by_start"),
+            place(found.c.similarity).label("by_similarity"),
+            place(alike).label("by_all"),
+            *(
+                place(value).label("by_words")
+                for signal, value in values.items()
+                if isinstance(signal, Keyword)
+            ),
+        )
+        .select_from(
+            found.outerjoin(
+                relevant, and_(relevant.c[NUMBER] == found.c[NUMBER], relevant.c.id == found.c.id)
+            )
+        )
+        .where(*([~found.c.without_embedding] if requires_embedding(shape.signals) else []))
+        .subquery("placed")
+    )
+    most: Any = bindparam("most", type_=Integer())
+    kept = [column for column in placed.c if not column.name.startswith("by_")]
+    others = [column for column in placed.c if column.name.startswith("by_")][1:]
+    two, part = literal_column("2", Integer()), literal_column(f"{2 * len(others)}", Integer())
+    drawn = select(*kept).where(
+        or_(
+            placed.c[GAIN] > nothing,
+            placed.c.by_start * two <= most,
+            *(place * part <= most for place in others),
+        )
+    )
+    return insert(pairs_table(shape)).from_select([column.name for column in kept], drawn)
+
+
+@lru_cache(maxsize=64)
+def spread_statement(shape: TuningShape) -> Select[Any]:
+    """Of each signal in order, whether it tells the memories of some query apart."""
+    pairs = pairs_table(shape)
+
+    def varies(signal: Signal) -> ColumnElement[Any]:
+        value = pairs.c["clock" if signal == shape.recency else signal.name]
+        some_unknown = func.count(value) < func.count()
+        known = func.count(value) > literal_column("0")
+        varies = or_(func.min(value) < func.max(value), and_(some_unknown, known))
+        return varies.label(f"varies_{signal.name}")
+
+    of_each = select(*map(varies, shape.signals)).group_by(pairs.c[NUMBER]).subquery("of_each")
+    return select(*(func.bool_or(column).label(column.name) for column in of_each.c))
+
+
+@lru_cache(maxsize=64)
+def judge(tables: Tables, shape: TuningShape) -> Select[Any]:
+    """Of each candidate its number and `worth`: the mean nDCG over all ranks among the pairs.
+
+    Parameters: candidate_numbers, weights_<signal> and speeds, arrays of the same length.
+    """
+    pairs = pairs_table(shape)
+    columns: dict[str, tuple[str, Any]] = {"candidate": ("candidate_numbers", Integer())}
+    columns |= {name: (name, Double()) for name in map(weights_name, shape.signals)}
+    if shape.recency is not None:
+        columns["speed"] = (SPEEDS, Double())
+    candidates = rows_of_arrays("candidates", **columns)
+    scores = _scored(tables, shape, candidates, pairs).subquery("scores")
+    wanted = (
+        _scored(tables, shape, candidates, pairs)
+        .where(pairs.c[GAIN] > literal_column("0::float8"))
+        .cte("wanted")
+        .prefix_with("MATERIALIZED")
+    )
+    ranks = _ranks(wanted, scores)
+    ideal = _ideal(tables)
+    per_query = (
+        select(
+            ranks.c.candidate,
+            (
+                func.sum(ranks.c[GAIN] / log2(ranks.c["rank"]), type_=Double())
+                / func.min(ideal.c.gain, type_=Double())
+            ).label("ndcg"),
+        )
+        .select_from(ranks.join(ideal, ideal.c[NUMBER] == ranks.c[NUMBER]))
+        .group_by(ranks.c.candidate, ranks.c[NUMBER])
+        .subquery("per_query")
+    )
+    return (
+        select(per_query.c.candidate, func.avg(per_query.c.ndcg, type_=Double()).label("worth"))
+        .group_by(per_query.c.candidate)
+        .order_by(per_query.c.candidate)
+    )
+
+
+def _scored(
+    tables: Tables, shape: TuningShape, candidates: FromClause, pairs: Table
+) -> Select[Any]:
+    def value(signal: Signal) -> ColumnElement[Any]:
+        if signal != shape.recency or not isinstance(signal, Recency):
+            return pairs.c[signal.name]
+        return compiler.schema_function(
+            tables.schema,
+            f"recency_{signal.curve}",
+            pairs.c.clock,
+            pairs.c.asked_at,
+            candidates.c.speed,
+            bindparam(None, signal.unknown, type_=Double()),
+            type_=Double(),
+        )
+
+    total: Any = reduce(
+        add,
+        (candidates.c[weights_name(signal)] * value(signal) for signal in shape.signals),
+    )
+    return (
+        select(
+            candidates.c.candidate,
+            pairs.c[NUMBER],
+            pairs.c.id,
+            pairs.c[GAIN],
+            total.label("score"),
+        )
+        .select_from(candidates.join(pairs, true()))
+        .offset(literal_column("0"))
+    )
+
+
+def _ranks(wanted: CTE, scores: FromClause) -> CTE:
+    before = comes_before(scores.c.score, scores.c.id, wanted.c.score, wanted.c.id)
+    one = literal_column("1", Integer())
+    same = and_(scores.c.candidate == wanted.c.candidate, scores.c[NUMBER] == wanted.c[NUMBER])
+    return (
+        select(
+            wanted.c.candidate,
+            wanted.c[NUMBER],
+            wanted.c[GAIN],
+            (one + func.count().filter(before)).label("rank"),
+        )
+        .select_from(wanted.join(scores, same))
+        .group_by(
+            *(wanted.c.candidate, wanted.c[NUMBER], wanted.c.id, wanted.c[GAIN], wanted.c.score)
+        )
+        .cte("ranks")
+    )
+
+
+def _ideal(tables: Tables) -> FromClause:
+    """What the best order of all would give each query."""
+    relevant = relevant_table(tables)
+    place = ideal_place(relevant).label("place")
+    placed = select(relevant.c[NUMBER], relevant.c[GAIN], place).subquery("placed")
+    gain = func.sum(placed.c[GAIN] / log2(placed.c.place), type_=Double())
+    return select(placed.c[NUMBER], gain.label("gain")).group_by(placed.c[NUMBER]).subquery("ideal")

@@ -1,0 +1,155 @@
+"""Files of labelled queries: JSON Lines, one query each."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+from uuid import UUID
+
+from pgrecall.core.quoting import LONGEST, listed, path_of, shortened
+from pgrecall.core.validation import require_name
+from pgrecall.errors import InputError
+from pgrecall.evaluation.checked_query import checked_query
+from pgrecall.evaluation.labelled_query import LabelledQuery
+from pgrecall.memories.importing import id_of_source, lines_of, moment_of, naming_line
+
+KEYS = (
+    *("query", "embedding", "relevant", "group", "time", "query_text", "query_entities"),
+    *("query_time", "agent", "recorded"),
+)
+
+
+def load_queries(path: str | Path, agent_id: str | None = None) -> list[LabelledQuery]:
+    """Reads a .jsonl file, gzipped or not, of queries about this agent's memories, or about those
+    of the agent that a line names.
+
+    A line is an object with `query` (text) or `embedding` (a list of numbers), `relevant` (ids of
+    memories, as a list or as an object from id to gain; empty where none answers) and, if wanted,
+    `group`, `time` (ISO 8601 with a zone), `query_text`, `query_entities`, `query_time` (two
+    times), `agent` and `recorded` (true: use has made the labels). An id that is no UUID is one of
+    an imported file. Raises InvalidLine with file and line number.
+    """
+    path = path_of(path)
+    queries = []
+    for number, line, _ in lines_of(path):
+        with naming_line(path, number):
+            queries.append(_parsed(line.decode("utf-8-sig"), agent_id))
+    if not queries:
+        raise InputError(f"{shortened(path, LONGEST)} has no query")
+    return queries
+
+
+def save_queries(path: str | Path, queries: list[LabelledQuery]) -> None:
+    """Writes queries asked as text so that `load_queries` reads them again.
+
+    Raises InputError for a file that cannot be written.
+    """
+    path = path_of(path)
+    lines = [json.dumps(record_of(query), ensure_ascii=False) + "\n" for query in queries]
+    try:
+        path.write_text("".join(lines), encoding="utf-8")
+    except OSError as error:
+        raise InputError(
+            f"{shortened(path, LONGEST)} cannot be written: {error.strerror or error}"
+        ) from error
+
+
+def record_of(query: LabelledQuery) -> dict[str, Any]:
+    """A query as a line of a file holds it."""
+    relevant = query.relevant
+    gains = relevant if isinstance(relevant, Mapping) else dict.fromkeys(relevant, 1.0)
+    key = "query" if isinstance(query.query, str) else "embedding"
+    record: dict[str, Any] = {key: query.query}
+    record["relevant"] = (
+        [str(memory_id) for memory_id in gains]
+        if set(gains.values()) <= {1.0}
+        else {str(memory_id): gain for memory_id, gain in gains.items()}
+    )
+    if query.group is not None:
+        record["group"] = query.group
+    if query.as_of is not None:
+        record["time"] = query.as_of.isoformat()
+    if query.query_text is not None:
+        record["query_text"] = query.query_text
+    if query.query_entities is not None:
+        record["query_entities"] = list(query.query_entities)
+    if query.agent_id is not None:
+        record["agent"] = query.agent_id
+    if query.recorded:
+        record["recorded"] = True
+    if query.query_time is not None:
+        record["query_time"] = [moment.isoformat() for moment in query.query_time]
+    return record
+
+
+def _parsed(line: str, agent_id: str | None) -> LabelledQuery:
+    values = json.loads(line)
+    if not isinstance(values, dict):
+        raise InputError(f"a line holds one JSON object, this one a {type(values).__name__}")
+    unknown = [name for name in values if name not in KEYS]
+    if unknown:
+        raise InputError(f"unknown key {listed(unknown)}; the keys are {', '.join(KEYS)}")
+    if ("query" in values) == ("embedding" in values):
+        raise InputError("a line has either a query or an embedding")
+    if "relevant" not in values:
+        raise InputError("a line names the relevant memories")
+    query = values.get("query", values.get("embedding"))
+    if "query" in values and not isinstance(query, str):
+        raise InputError(f"query is text, got {shortened(query)}")
+    if "embedding" in values and not _are_numbers(query):
+        raise InputError(f"embedding is a list of numbers, got {shortened(query)}")
+    named, recorded = values.get("agent"), values.get("recorded")
+    owner = agent_id if named is None else require_name("agent", named)
+    if owner is None:
+        raise InputError("a line names its agent, or all are of one that is given")
+    labelled = LabelledQuery(
+        query,
+        _relevant(values["relevant"], owner),
+        group=values.get("group"),
+        as_of=moment_of("time", values.get("time")),
+        query_text=values.get("query_text"),
+        query_entities=values.get("query_entities"),
+        agent_id=named,
+        recorded=False if recorded is None else recorded,
+        query_time=_period(values.get("query_time")),
+    )
+    checked_query(labelled)  # here, where the line is known
+    return labelled
+
+
+def _period(given: Any) -> Any:
+    """Two moments; anything else is left for the check of the query to refuse."""
+    if not isinstance(given, list):
+        return given
+    return tuple(moment_of("query_time", moment) for moment in given)
+
+
+def _are_numbers(values: object) -> bool:
+    try:
+        return (
+            isinstance(values, list)
+            and bool(values)
+            and all(isinstance(v, int | float) and not isinstance(v, bool) for v in values)
+            and all(map(math.isfinite, values))
+        )
+    except OverflowError:
+        raise InputError(f"embedding has a number that is too large: {shortened(values)}") from None
+
+
+def _relevant(relevant: object, agent_id: str) -> list[UUID] | dict[UUID, float]:
+    if isinstance(relevant, dict):
+        return {_id(given, agent_id): gain for given, gain in relevant.items()}
+    if isinstance(relevant, list):
+        return [_id(given, agent_id) for given in relevant]
+    raise InputError(
+        f"relevant is a list of ids or an object from id to gain, got {shortened(relevant)}"
+    )
+
+
+def _id(given: object, agent_id: str) -> UUID:
+    if given == "" or isinstance(given, bool) or not isinstance(given, str | int):
+        raise InputError(f"an id is a text that is not empty, got {shortened(given)}")
+    return id_of_source(given, agent_id)

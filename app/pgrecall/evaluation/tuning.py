@@ -1,0 +1,400 @@
+"""Tuning a profile by labelled queries."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from dataclasses import replace
+from datetime import datetime
+from inspect import iscoroutine, iscoroutinefunction
+from random import Random
+from typing import Any, Unpack, cast
+
+from sqlalchemy.schema import CreateTable, DropTable
+
+from pgrecall.core.quoting import shortened
+from pgrecall.core.steps import Execute, Operation
+from pgrecall.core.validation import (
+    require_aware,
+    require_callable,
+    require_count,
+    require_given_share,
+)
+from pgrecall.errors import InputError
+from pgrecall.evaluation import flooring
+from pgrecall.evaluation.asked import (
+    answered,
+    by_owner,
+    checked_queries,
+    dated,
+    owners_with,
+    with_owners,
+)
+from pgrecall.evaluation.checked_query import CheckedQuery
+from pgrecall.evaluation.evaluating import measured, owners_of, shape_of, weights_of
+from pgrecall.evaluation.floors import require_precision
+from pgrecall.evaluation.handing_over import (
+    embedded,
+    hand_over_labels,
+    hand_over_queries,
+    take_back,
+)
+from pgrecall.evaluation.judging import (
+    SPEEDS,
+    TuningShape,
+    draw_pairs,
+    judge,
+    pairs_table,
+    spread_statement,
+    weights_name,
+)
+from pgrecall.evaluation.labelled_query import LabelledQuery
+from pgrecall.evaluation.tuned import Tuning
+from pgrecall.evaluation.weight_search import ROUNDS, Candidate, searching
+from pgrecall.ranking.arguments import SearchArguments
+from pgrecall.ranking.filters import FilterArguments, Filters
+from pgrecall.ranking.question import MAX_K, checked_profile, narrowing
+from pgrecall.schema import Tables
+from pgrecall.scoring import profiles as built_in
+from pgrecall.scoring.profile import Profile
+from pgrecall.scoring.signals import Curve, Keyword, Recency, rate_of
+
+FEWEST_QUERIES = 10
+LEAST_WEIGHT = 0.01
+"""Below it a signal that was brought in is left out again."""
+MAX_PAIRS = 60_000
+"""Pairs of query and memory that candidates are judged by; each costs a third of a microsecond or
+so for each candidate."""
+
+
+def tune(
+    tables: Tables,
+    /,
+    agent_id: str | None,
+    queries: Iterable[LabelledQuery],
+    *,
+    agents: Sequence[str] | None = None,
+    start: Profile | str = built_in.DEFAULT,
+    k: int = 10,
+    held_out: float = 0.5,
+    teams: Sequence[str] = (),
+    as_of: datetime | None = None,
+    dates: str | None = None,
+    precision: float | None = None,
+    seed: int = 0,
+    on_progress: Callable[[int, int], Any] | None = None,
+    **filters: Unpack[FilterArguments],
+) -> Operation[Tuning]:
+    """Searches the weights of a profile's signals, and the half-life of its recency, that put what
+    answers the queries first.
+
+    The queries are divided by chance, copies of one question together: by the training part
+    candidates are judged (mean nDCG over all ranks, among the memories that any sensible weights
+    would put first), and the rest, a share `held_out` of the questions, tells how the best of them
+    does on queries that it was not chosen by, ranked exactly as `evaluate` does. A signal that is
+    the same for all memories keeps its weight: the queries tell nothing of it. Where queries have a
+    text, a profile without `keyword` may be given it. `Tuning.proposed` is None where it does no
+    better there than `start`, or worse than similarity alone, keyword alone or hybrid; `verdict`
+    says so, and when the evidence is too thin. Half-lives by type or tier stay as they are. `dates`
+    is that of `evaluate`. The same `seed` gives the same result. `on_progress(done, of)` is called
+    between rounds; it cannot be a coroutine function.
+
+    Whose memories queries are about is told as in `evaluate`. Of several owners, a share `held_out`
+    is kept back, each with all its queries.
+
+    With `precision`, queries that no memory answers are divided alike, and a floor is proposed too
+    (`Tuning.floor`): the `min_relevance` by which most of those of the training part return
+    nothing, where at least this share of all that return nothing have no answer.
+
+    Raises InputError and its children.
+    """
+    require_aware("as_of", as_of)
+    named = with_owners(tables, dated(checked_queries(queries), dates, as_of), agent_id, agents)
+    asked = answered(named)
+    owners_with(tables, asked[0], teams)
+    if precision is not None:
+        precision = require_precision(precision)
+    _require_enough(len(asked), len(asked))
+    profile = checked_profile(start)
+    searched = _with_keyword(profile, asked)
+    if len(searched.signals) < 2 and _recency(profile) is None:
+        raise InputError(
+            f"profile {shortened(profile.name)} has nothing to tune: it has one signal"
+        )
+    k = require_count("k", k, at_least=1, at_most=MAX_K)
+    seed = require_count("seed", seed, at_least=0, at_most=2**63)
+    _require_progress(on_progress)
+    share = require_given_share("held_out", held_out)
+    of_owners = len(by_owner(asked)) > 1
+    _number_kept_back(share, len(by_owner(asked)) if of_owners else len(asked), of_owners)
+    chosen = Filters.of(filters)
+    named = yield from embedded(named)
+    asked = answered(named)
+    questions = list(map(_question, asked))
+    _require_enough(len(set(questions)), len(questions))
+    units = [query.agent_id for query in asked] if of_owners else questions
+    kept_back = _kept_back(units, share, seed, of_owners)
+    no_answer = None
+    if precision is not None:
+        no_answer = _divided(named, kept_back if of_owners else None, share, seed)
+    chosen = yield from narrowing(tables, chosen)
+    parts = _parts(asked, units, kept_back)
+    best, free = yield from _best(
+        tables, teams, parts[0], searched, profile, chosen, as_of, seed, on_progress
+    )
+    found = _tuned(profile, searched, best, free)
+    arguments = cast("SearchArguments", {**filters, "teams": teams, "as_of": as_of})
+    evaluations = []
+    for number, part in enumerate(parts):
+        evaluation = yield from measured(
+            tables, teams, part, (profile, found), k, chosen, {}, as_of, seed
+        )
+        if no_answer is not None:
+            both = [*part, *no_answer[number]]
+            of_floors = yield from flooring.floors(tables, both, found, k, arguments)
+            evaluation = replace(evaluation, floors=of_floors)
+        evaluations.append(evaluation)
+    training, held_back = evaluations
+    different = {
+        question for question, unit in zip(questions, units, strict=True) if unit in kept_back
+    }
+    return Tuning(profile, found, training, held_back, len(different), precision)
+
+
+def _with_keyword(profile: Profile, asked: Sequence[CheckedQuery]) -> Profile:
+    """The profile as it is searched: with the keyword signal, where queries have words."""
+    has_it = any(isinstance(signal, Keyword) for signal in profile.signals)
+    if has_it or all(query.query_text is None for query in asked):
+        return profile
+    return replace(profile, signals={**profile.signals, Keyword(): 0.0})
+
+
+def _require_progress(on_progress: object) -> None:
+    require_callable("on_progress", on_progress)
+    if iscoroutinefunction(on_progress) or iscoroutinefunction(type(on_progress).__call__):
+        raise _cannot_be_awaited(on_progress)
+
+
+def _cannot_be_awaited(on_progress: object) -> InputError:
+    return InputError(
+        "on_progress of tune is called amid a transaction and cannot be awaited; pass a plain "
+        f"function, got {shortened(on_progress)}"
+    )
+
+
+def _require_enough(different: int, queries: int) -> None:
+    if different < FEWEST_QUERIES:
+        ones = "" if different == queries else f" different ones among {queries}"
+        raise InputError(
+            f"tuning needs at least {FEWEST_QUERIES} labelled queries, got {different}{ones}"
+        )
+
+
+def _question(query: CheckedQuery) -> Hashable:
+    """The same for copies of one question, which would be known already if they were kept back."""
+    return query.agent_id, _asked(query)
+
+
+def _asked(query: CheckedQuery) -> Hashable:
+    words = None if query.query_text is None else _plain(query.query_text)
+    if isinstance(query.query, str):
+        return _plain(query.query), words
+    if query.vector is not None:
+        return tuple(query.vector.to_list()), words
+    # Without a vector or words the moment and the entities are all that is asked.
+    return words or (query.as_of, tuple(query.query_entities or ()))
+
+
+def _plain(text: str) -> str:
+    return " ".join(text.casefold().split())
+
+
+def _kept_back(
+    units: Sequence[Hashable], share: float, seed: int, of_owners: bool
+) -> set[Hashable]:
+    """The questions, or the owners, that are not tuned by, drawn by chance."""
+    different = list(dict.fromkeys(units))
+    number = _number_kept_back(share, len(different), of_owners)
+    Random(seed).shuffle(different)
+    return set(different[:number])
+
+
+def _parts(
+    asked: Sequence[CheckedQuery],
+    units: Sequence[Hashable],
+    kept_back: set[Hashable],
+) -> tuple[list[CheckedQuery], list[CheckedQuery]]:
+    """The queries that are tuned by, and those kept back."""
+    parts: tuple[list[CheckedQuery], list[CheckedQuery]] = [], []
+    for query, unit in zip(asked, units, strict=True):
+        parts[unit in kept_back].append(query)
+    return parts
+
+
+def _divided(
+    asked: Sequence[CheckedQuery],
+    owners: set[Hashable] | None,
+    share: float,
+    seed: int,
+) -> tuple[list[CheckedQuery], list[CheckedQuery]]:
+    """The queries that no memory answers, by chance or with these owners kept back."""
+    queries = [query for query in asked if not query.relevant]
+    if owners is None:
+        questions = list(map(_question, queries))
+        different = list(dict.fromkeys(questions))
+        Random(seed).shuffle(different)
+        parts = _parts(queries, questions, set(different[: round(share * len(different))]))
+    else:
+        parts = _parts(queries, [query.agent_id for query in queries], owners)
+    if not all(parts):
+        raise InputError(
+            f"precision needs queries that no memory answers in both parts, got {len(queries)}"
+        )
+    return parts
+
+
+def _number_kept_back(share: float, units: int, of_owners: bool) -> int:
+    number = round(share * units)
+    if not 1 <= number < units:
+        raise InputError(
+            f"held_out {share:g} of {units} {'owners' if of_owners else 'queries'} leaves one of "
+            "the two parts empty"
+        )
+    return number
+
+
+def _best(
+    tables: Tables,
+    teams: Sequence[str],
+    asked: Sequence[CheckedQuery],
+    profile: Profile,
+    start: Profile,
+    filters: Filters,
+    as_of: datetime | None,
+    seed: int,
+    on_progress: Callable[[int, int], Any] | None,
+) -> Operation[tuple[Candidate, list[bool]]]:
+    """The weights and the half-life that do best on the training part, and which are free.
+
+    `profile` is `start`, or `start` with a signal brought in at its end.
+    """
+    # Every query says its own moment, so that the pairs keep what ages are computed from.
+    asked = [replace(query, as_of=query.as_of or as_of) for query in asked]
+    shape = _shape(owners_with(tables, asked[0], teams), asked, profile, filters)
+    yield from hand_over_labels(tables, asked)
+    pairs = pairs_table(shape)
+    yield Execute(DropTable(pairs, if_exists=True))  # as in hand_over_labels
+    yield Execute(CreateTable(pairs))
+    for numbers in by_owner(asked).values():
+        theirs = [asked[number] for number in numbers]
+        owners = owners_with(tables, theirs[0], teams)
+        yield from hand_over_queries(tables, theirs, numbers)
+        yield Execute(
+            draw_pairs(tables, _shape(owners, theirs, profile, filters), filters.where),
+            {
+                **owners_of(owners),
+                "most": max(MAX_PAIRS // len(asked), 1),
+                **filters.parameters,
+                **weights_of([profile]),
+            },
+        )
+    [spread] = yield Execute(spread_statement(shape))
+    free = [bool(varies) for varies in spread]
+    signals = list(shape.signals)
+    recency = None if shape.recency is None else signals.index(shape.recency)
+    brought_in = None if profile == start else len(signals) - 1
+    tries = searching(_candidate(profile), free, seed, recency=recency, brought_in=brought_in)
+    statement, worth, done = judge(tables, shape), None, 0
+    problem: Exception | None = None
+    while problem is None:
+        try:
+            tried = next(tries) if worth is None else tries.send(worth)
+        except StopIteration as end:
+            best: Candidate = end.value
+            break
+        worth = yield from _judged(statement, shape, tried)
+        done += 1
+        problem = _told(on_progress, done)
+    problem = problem or _told(on_progress, ROUNDS)
+    yield Execute(DropTable(pairs))
+    yield from take_back(tables)
+    if problem is not None:
+        raise problem
+    return best, free
+
+
+def _shape(
+    owners: Sequence[str], asked: Sequence[CheckedQuery], profile: Profile, filters: Filters
+) -> TuningShape:
+    shape = shape_of(owners, asked, [profile], filters, None, {})
+    return TuningShape(replace(shape, moments_differ=True), _recency(profile))
+
+
+def _told(on_progress: Callable[[int, int], Any] | None, done: int) -> Exception | None:
+    """Tells how far it is; the caller's own error waits until the tables are dropped."""
+    try:
+        told = None if on_progress is None else on_progress(done, ROUNDS)
+    except Exception as problem:
+        return problem
+    if iscoroutine(told):
+        told.close()
+        return _cannot_be_awaited(on_progress)
+    return None
+
+
+def _judged(
+    statement: Any, shape: TuningShape, tried: Sequence[Candidate]
+) -> Operation[list[float]]:
+    parameters: dict[str, Any] = {"candidate_numbers": list(range(len(tried)))}
+    for place, signal in enumerate(shape.signals):
+        parameters[weights_name(signal)] = [one.weights[place] for one in tried]
+    if shape.recency is not None:
+        parameters[SPEEDS] = [_speed(shape.recency, one) for one in tried]
+    rows = yield Execute(statement, parameters)
+    found = {row.candidate: float(row.worth) for row in rows}
+    # No row: no labelled memory is among those that may be ranked.
+    return [found.get(number, 0.0) for number in range(len(tried))]
+
+
+def _recency(profile: Profile) -> Recency | None:
+    """The signal whose half-life can be tuned."""
+    for signal, _ in profile:
+        by_row = isinstance(signal, Recency) and (
+            signal.half_lives_by_type or signal.half_lives_by_tier
+        )
+        if isinstance(signal, Recency) and not by_row:
+            return signal
+    return None
+
+
+def _candidate(profile: Profile) -> Candidate:
+    recency = _recency(profile)
+    weights = tuple(weight for _, weight in profile)
+    if recency is None:
+        return Candidate(weights, None)
+    return Candidate(weights, recency.half_life_in_days)
+
+
+def _speed(recency: Recency, candidate: Candidate) -> float:
+    assert candidate.half_life is not None
+    if recency.curve is Curve.EXPONENTIAL:
+        return rate_of(candidate.half_life)
+    return candidate.half_life
+
+
+def _tuned(profile: Profile, searched: Profile, best: Candidate, free: Sequence[bool]) -> Profile:
+    """The profile with the weights and half-life found, under a name of its own.
+
+    A signal that was brought in and weighs next to nothing is left out again.
+    """
+    if searched != profile and best.weights[-1] < LEAST_WEIGHT:
+        best, free = best.without_last(free), free[:-1]
+    elif searched != profile:
+        profile = searched
+    start, rounded = _candidate(profile), best.rounded(free)
+    tuned = profile
+    if best.weights != start.weights:
+        names = [signal.name for signal, _ in profile]
+        tuned = tuned.with_weights(**dict(zip(names, rounded.weights, strict=True)))
+    if rounded.half_life is not None and best.half_life != start.half_life:
+        tuned = tuned.with_half_life(rounded.half_life)
+    return tuned.renamed(f"{profile.name}_tuned")

@@ -1,0 +1,293 @@
+"""The asynchronous repository: the synchronous one with every wait awaited."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Coroutine
+from contextlib import AsyncExitStack, asynccontextmanager, nullcontext
+from copy import copy
+from functools import partial
+from inspect import isawaitable
+from typing import Any, Concatenate, ParamSpec, TypeVar
+
+import psycopg
+from sqlalchemy import Connection, Engine, Table
+from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, AsyncSession
+
+from pgrecall.context import assembling
+from pgrecall.core.embedders import AsyncEmbedder, Embedder, model_name
+from pgrecall.core.steps import (
+    Call,
+    Copy,
+    CountTokens,
+    Embed,
+    Embedded,
+    Execute,
+    Job,
+    Operation,
+    Transact,
+    Verb,
+)
+from pgrecall.core.tokens import TokenCounter, counted, estimated_tokens, require_counter
+from pgrecall.core.validation import require_schema_name, require_seconds
+from pgrecall.errors import DatabaseConflict, EmbedderRequired, InputError
+from pgrecall.evaluation import evaluating, recording, tuning
+from pgrecall.execution.binary_results import binary_results
+from pgrecall.execution.copying import copy_statement, copy_types, know_vectors
+from pgrecall.execution.retries import MAX_ATTEMPTS, pause_before
+from pgrecall.execution.running import Connect, present_as, repeatable, running
+from pgrecall.execution.transactions import has_none, needs_none, set_autocommit
+from pgrecall.execution.translation import translated
+from pgrecall.execution.watching import Invocation, watched
+from pgrecall.lifecycle import (
+    collecting,
+    consolidating,
+    correcting,
+    curating,
+    labelling,
+    linking,
+    using,
+)
+from pgrecall.memories import adding, changing, reading, wording
+from pgrecall.rank_index import building, maintaining
+from pgrecall.schema import DEFAULT_SCHEMA, Tables, tables
+from pgrecall.search import checking, explaining, planning, searching
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+def _awaiting(
+    operation: Callable[Concatenate[Tables, P], Operation[T]],
+) -> Callable[Concatenate[AsyncMemoryRepository, P], Coroutine[Any, Any, T]]:
+    async def method(self: AsyncMemoryRepository, /, *args: P.args, **kwargs: P.kwargs) -> T:
+        return await self._run(repeatable(operation, self._tables, *args, **kwargs))
+
+    present_as(method, operation)
+    return method
+
+
+def _awaiting_job(
+    job: Callable[P, Job[T]],
+) -> Callable[Concatenate[AsyncMemoryRepository, P], Coroutine[Any, Any, T]]:
+    async def method(self: AsyncMemoryRepository, /, *args: P.args, **kwargs: P.kwargs) -> T:
+        with watched(Invocation(partial(job, *args, **kwargs), self._tables)) as call:
+            return await self._work(call)
+
+    present_as(method, job, takes_tables=False)
+    return method
+
+
+class AsyncMemoryRepository:
+    """Stores and ranks the memories of agents, with the methods of MemoryRepository as coroutines.
+
+    Works on an AsyncEngine, an AsyncConnection or an AsyncSession, under the same rules. An
+    embedder with `aembed_documents` and `aembed_query` is awaited; any other runs in a thread.
+    """
+
+    def __init__(
+        self,
+        bind: AsyncEngine | AsyncConnection | AsyncSession,
+        *,
+        schema: str = DEFAULT_SCHEMA,
+        embedder: Embedder | AsyncEmbedder | None = None,
+        token_counter: TokenCounter = estimated_tokens,
+        slow_after: float | None = None,
+    ) -> None:
+        if not isinstance(bind, AsyncEngine | AsyncConnection | AsyncSession):
+            raise InputError(
+                f"an async repository works on an AsyncEngine, an AsyncConnection or an "
+                f"AsyncSession, got {type(bind).__name__}"
+            )
+        if embedder is not None and not isinstance(embedder, Embedder | AsyncEmbedder):
+            raise InputError(
+                f"an embedder has aembed_documents and aembed_query, or embed_documents and "
+                f"embed_query; {type(embedder).__name__} has neither"
+            )
+        self._bind = bind
+        self._tables = tables(require_schema_name(schema))
+        self._embedder = embedder
+        self._token_counter = require_counter(token_counter)
+        self._slow_after = require_seconds("slow_after", slow_after)
+
+    @property
+    def memories(self) -> Table:
+        """The table, for expressions in `where` filters: `repo.memories.c.importance > 0.5`."""
+        return self._tables.memories
+
+    @property
+    def teams(self) -> AsyncMemoryRepository:
+        """The same repository on the memories of teams: its methods take a team's id first."""
+        of_teams = copy(self)
+        of_teams._tables = self._tables.of_teams()
+        return of_teams
+
+    add = _awaiting(adding.add)
+    add_many = _awaiting(adding.add_many)
+    get = _awaiting(reading.get)
+    update = _awaiting(changing.update)
+    delete = _awaiting(changing.delete)
+    search = _awaiting(searching.search)
+    context = _awaiting(assembling.context)
+    explain = _awaiting(explaining.explain)
+    plan = _awaiting(planning.plan)
+    evaluate = _awaiting(evaluating.evaluate)
+    tune = _awaiting(tuning.tune)
+    recorded_queries = _awaiting(recording.recorded_queries)
+    touch = _awaiting(changing.touch)
+    count = _awaiting(reading.count)
+    existing = _awaiting(reading.existing)
+    find_ids = _awaiting(reading.find_ids)
+    short_ids = _awaiting(reading.short_ids)
+    record_outcome = _awaiting(using.record_outcome)
+    adjust_trust = _awaiting(using.adjust_trust)
+    feedback = _awaiting(using.feedback)
+    history = _awaiting(using.history)
+    supersede = _awaiting(correcting.supersede)
+    invalidate = _awaiting(correcting.invalidate)
+    revive = _awaiting(correcting.revive)
+    set_importance = _awaiting(correcting.set_importance)
+    promote = _awaiting(correcting.promote)
+    demote = _awaiting(correcting.demote)
+    clear = _awaiting(curating.clear)
+    clusters = _awaiting(curating.clusters)
+    complete_stale_tasks = _awaiting(curating.complete_stale_tasks)
+    near_duplicates = _awaiting(curating.near_duplicates)
+    prune = _awaiting(curating.prune)
+    label = _awaiting(labelling.label)
+    unlabel = _awaiting(labelling.unlabel)
+    labels = _awaiting(labelling.labels)
+    labelled = _awaiting(labelling.labelled)
+    link = _awaiting(linking.link)
+    unlink = _awaiting(linking.unlink)
+    links = _awaiting(linking.links)
+    consolidate = _awaiting_job(consolidating.consolidate)
+    collect_garbage = _awaiting_job(collecting.collect_garbage)
+    build_rank_indexes = _awaiting_job(maintaining.build_rank_indexes)
+    maintain_rank_indexes = _awaiting_job(maintaining.maintain_rank_indexes)
+    check_rank_index = _awaiting_job(checking.check_rank_index)
+    rank_indexes = _awaiting(building.rank_indexes)
+    telling_terms = _awaiting(wording.telling_terms)
+    rank_index_progress = _awaiting(building.rank_index_progress)
+    drop_rank_index = _awaiting(building.drop_rank_index)
+
+    async def _work(self, call: Invocation[T]) -> T:
+        job = call.start()
+        reply: Any = None
+        while True:
+            try:
+                step = job.send(reply)
+            except StopIteration as done:
+                result: T = done.value
+                call.result = result
+                return result
+            match step:
+                case Transact():
+                    reply = await self._run(partial(step.operation, self._tables), call.name)
+                case Call():
+                    reply = step.function(*step.arguments)
+                    if isawaitable(reply):
+                        reply = await reply
+
+    async def _run(self, start: partial[Operation[T]], job: str | None = None) -> T:
+        bind = self._bind.get_bind() if isinstance(self._bind, AsyncSession) else self._bind
+        engine = bind.engine if isinstance(bind, Connection | Engine) else bind.sync_engine
+        attempts = MAX_ATTEMPTS if isinstance(self._bind, AsyncEngine) else 1
+        with watched(Invocation(start, self._tables, engine, job=job), self._slow_after) as call:
+            for attempt in range(1, attempts):
+                try:
+                    return await self._attempt(call)
+                except DatabaseConflict:
+                    await asyncio.sleep(pause_before(attempt + 1))
+            return await self._attempt(call)
+
+    async def _attempt(self, call: Invocation[T]) -> T:
+        requests = running(call)
+        reply: Any = None
+        with translated():
+            async with AsyncExitStack() as stack:
+                connection: AsyncConnection | None = None
+                while True:
+                    try:
+                        request = requests.send(reply)
+                    except StopIteration as done:
+                        result: T = done.value
+                        return result
+                    match request:
+                        case Embed():
+                            reply = await self._embed(request)
+                        case CountTokens():
+                            reply = await asyncio.to_thread(
+                                counted, self._token_counter, request.texts
+                            )
+                        case Connect():
+                            if connection is None or not isinstance(self._bind, AsyncEngine):
+                                connection = await stack.enter_async_context(
+                                    self._borrowed(request.verb)
+                                )
+                            reply = connection.engine.sync_engine
+                        case Execute():
+                            assert connection is not None
+                            reply = await _execute(connection, request)
+                        case Copy():
+                            assert connection is not None
+                            await _copy(connection, request)
+                            reply = None
+
+    @asynccontextmanager
+    async def _borrowed(self, verb: Verb | None) -> AsyncIterator[AsyncConnection]:
+        if isinstance(self._bind, AsyncEngine):
+            async with self._bind.connect() as connection:
+                alone = verb is not None and await connection.run_sync(needs_none)
+                before = await connection.run_sync(set_autocommit, alone)
+                try:
+                    async with nullcontext() if alone else connection.begin():
+                        yield connection
+                finally:
+                    await connection.run_sync(set_autocommit, before)
+            return
+        bind = self._bind
+        theirs = await bind.connection() if isinstance(bind, AsyncSession) else bind
+        if verb is not None and verb.refuses and not await theirs.run_sync(has_none):
+            async with theirs.begin_nested():
+                yield theirs
+        else:
+            yield theirs
+
+    async def _embed(self, step: Embed) -> Embedded:
+        embedder = self._embedder
+        if embedder is None:
+            raise EmbedderRequired()
+        texts = list(step.texts)
+        if isinstance(embedder, AsyncEmbedder):
+            if step.as_query:
+                vectors = [await embedder.aembed_query(texts[0])]
+            else:
+                vectors = list(await embedder.aembed_documents(texts))
+        elif step.as_query:
+            vectors = [await asyncio.to_thread(embedder.embed_query, texts[0])]
+        else:
+            vectors = list(await asyncio.to_thread(embedder.embed_documents, texts))
+        return Embedded.checked(step, vectors, model_name(embedder))
+
+
+async def _execute(connection: AsyncConnection, step: Execute) -> Any:
+    with binary_results((await connection.get_raw_connection()).driver_connection):
+        result = await connection.execute(step.statement, dict(step.parameters))
+    return result.all() if result.returns_rows else None
+
+
+async def _copy(connection: AsyncConnection, step: Copy) -> None:
+    driver = (await connection.get_raw_connection()).driver_connection
+    assert isinstance(driver, psycopg.AsyncConnection)
+    try:
+        async with driver.cursor() as cursor:
+            know_vectors(cursor, step.embedding_oid)
+            async with cursor.copy(copy_statement(step)) as stream:
+                stream.set_types(copy_types(step))
+                for row in step.rows:
+                    await stream.write_row(row)
+    except psycopg.Error as error:
+        if driver.closed:
+            await connection.invalidate(error)  # SQLAlchemy did not see it break
+        raise

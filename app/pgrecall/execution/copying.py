@@ -1,0 +1,48 @@
+"""COPY in binary: the statement, its types and the form of vectors on the wire."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import psycopg
+from psycopg import sql
+from psycopg.adapt import Dumper
+from psycopg.pq import Format
+from sqlalchemy.dialects.postgresql import dialect
+
+from pgrecall.core.embedding_type import Embedding
+from pgrecall.core.steps import Copy
+from pgrecall.core.vectors import HalfVector, Vector
+
+_POSTGRESQL = dialect()  # type: ignore[no-untyped-call]
+
+
+def copy_statement(step: Copy) -> sql.Composed:
+    columns = sql.SQL(", ").join(sql.Identifier(column.name) for column in step.table.columns)
+    return sql.SQL("COPY {} ({}) FROM STDIN (FORMAT BINARY)").format(
+        sql.Identifier(step.table.name), columns
+    )
+
+
+def copy_types(step: Copy) -> list[int | str]:
+    """The type of each column, as psycopg's `set_types` takes it."""
+    return [
+        step.embedding_oid
+        if isinstance(column.type, Embedding)
+        else column.type.compile(_POSTGRESQL).lower()
+        for column in step.table.columns
+    ]
+
+
+def know_vectors(cursor: psycopg.Cursor[Any] | psycopg.AsyncCursor[Any], oid: int) -> None:
+    """Teaches this cursor, and not the caller's connection, to send vectors in binary."""
+    dumper = type("EmbeddingDumper", (_EmbeddingDumper,), {"oid": oid})
+    cursor.adapters.register_dumper(Vector, dumper)
+    cursor.adapters.register_dumper(HalfVector, dumper)
+
+
+class _EmbeddingDumper(Dumper):
+    format = Format.BINARY
+
+    def dump(self, obj: Vector | HalfVector) -> bytes:
+        return obj.to_binary()

@@ -1,0 +1,110 @@
+"""Looking at a database once, before anything else is asked of it."""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from typing import Any, Final
+from weakref import WeakKeyDictionary
+
+from sqlalchemy import Engine, String, bindparam, column, select, table, text
+
+from pgrecall.core.steps import Execute
+from pgrecall.core.vectors import EmbeddingType
+from pgrecall.errors import (
+    InputError,
+    PgvectorUnusable,
+    SchemaMissing,
+    SchemaOutdated,
+    SchemaTooNew,
+)
+from pgrecall.schema import REVISION, Layout, revision_of
+
+VERSION_TABLE: Final = "alembic_version"
+OLDEST_PGVECTOR: Final = (0, 8)
+
+_CATALOGUE = text(
+    """
+    SELECT t.typname, a.atttypid::bigint, a.atttypmod,
+           (SELECT extversion FROM pg_extension WHERE extname = 'vector'),
+           EXISTS (SELECT FROM pg_class v WHERE v.relnamespace = n.oid AND v.relname = :versions),
+           (SELECT e.nspname FROM pg_namespace e WHERE e.oid = t.typnamespace)
+      FROM pg_namespace n
+      JOIN pg_class c ON c.relnamespace = n.oid AND c.relname = 'agent_memories'
+      JOIN pg_attribute a ON a.attrelid = c.oid AND a.attname = 'embedding'
+      JOIN pg_type t ON t.oid = a.atttypid
+     WHERE n.nspname = :schema
+    """
+).bindparams(bindparam("versions", VERSION_TABLE, String()), bindparam("schema", type_=String()))
+
+_layouts: WeakKeyDictionary[Engine, dict[str, Layout]] = WeakKeyDictionary()
+
+
+def known_layout(engine: Engine, schema: str) -> Layout | None:
+    return _layouts.get(engine, {}).get(schema)
+
+
+def remember_layout(engine: Engine, schema: str, layout: Layout) -> None:
+    _layouts.setdefault(engine, {})[schema] = layout
+
+
+def inspect(schema: str) -> Generator[Execute, Any, Layout]:
+    """Reads the layout from the catalogue, without failing a transaction that is under way.
+
+    Raises SchemaMissing, SchemaOutdated, SchemaTooNew or PgvectorUnusable.
+    """
+    rows = yield Execute(_CATALOGUE.bindparams(schema=schema))
+    if not rows or not rows[0][4]:
+        raise schema_missing(schema)
+    type_name, oid, dimensions, pgvector, _, extension_schema = rows[0]
+    require_pgvector(pgvector)
+    versions = table(VERSION_TABLE, column("version_num", String()), schema=schema)
+    found = yield Execute(select(versions.c.version_num))
+    revision = revision_of(name for (name,) in found) or ""
+    if revision < REVISION:
+        raise SchemaOutdated(
+            f"schema {schema!r} is at revision {revision or 'none'}, this pgrecall needs "
+            f"{REVISION}: run `pgrecall migrate up`"
+        )
+    if revision > REVISION:
+        raise too_new(schema, revision)
+    return Layout(revision, EmbeddingType(type_name), oid, dimensions, extension_schema)
+
+
+def schema_missing(schema: str) -> SchemaMissing:
+    """The error for a schema without our tables."""
+    return SchemaMissing(
+        f"the database has no pgrecall tables in schema {schema!r}: run `pgrecall migrate up`"
+    )
+
+
+def too_new(schema: str, revision: str) -> SchemaTooNew:
+    """The error for a revision that this version does not know."""
+    return SchemaTooNew(
+        f"schema {schema!r} is at revision {revision}, this pgrecall knows {REVISION}: run "
+        "`pip install --upgrade pgrecall`; a schema from before 0.1.0 has to be created anew, "
+        "under another name or after dropping it"
+    )
+
+
+def require_pgvector(version: str | None) -> None:
+    """Raises PgvectorUnusable unless this version of the extension is new enough."""
+    if version is None:
+        raise PgvectorUnusable(
+            "the database has no pgvector extension: run `CREATE EXTENSION vector` as a role "
+            "that may, or install pgvector 0.8 on the server first"
+        )
+    if tuple(int(part) for part in version.split(".")[:2]) < OLDEST_PGVECTOR:
+        raise PgvectorUnusable(
+            f"pgvector {version} is installed, 0.8 or newer is needed: update the server's "
+            "package, or a managed server, then run `ALTER EXTENSION vector UPDATE`"
+        )
+
+
+def require_psycopg(engine: Engine) -> None:
+    """Raises InputError for an engine on another driver."""
+    name = f"{engine.dialect.name}+{engine.dialect.driver}"
+    if name != "postgresql+psycopg":
+        raise InputError(
+            f"pgrecall needs PostgreSQL through psycopg 3, the engine uses {name}: "
+            "create it from a postgresql+psycopg:// URL"
+        )

@@ -1,0 +1,39 @@
+"""What was looked up lately, kept for some seconds."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+from weakref import WeakKeyDictionary
+
+from sqlalchemy import Engine
+
+from pgrecall.core.steps import Lookup
+
+SECONDS = 5.0
+MOST = 10_000
+"""Lookups kept for one engine; beyond, all are forgotten."""
+
+_kept: WeakKeyDictionary[Engine, dict[Any, tuple[float, Any]]] = WeakKeyDictionary()
+
+
+def kept(engine: Engine, step: Lookup) -> Any | None:
+    """The rows, if they were looked up within the last SECONDS and not to be looked up anew."""
+    lookups = _kept.setdefault(engine, {})
+    if step.anew:
+        lookups.clear()
+        return None
+    at, rows = lookups.get(_key(step), (0.0, None))
+    return rows if time.monotonic() - at < SECONDS else None
+
+
+def keep(engine: Engine, step: Lookup, rows: Any) -> None:
+    lookups = _kept.setdefault(engine, {})
+    if len(lookups) >= MOST:
+        lookups.clear()
+    lookups[_key(step)] = time.monotonic(), rows
+
+
+def _key(step: Lookup) -> Any:
+    values = (tuple(v) if isinstance(v, list) else v for v in step.parameters.values())
+    return step.statement, *step.parameters, *values

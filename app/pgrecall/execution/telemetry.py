@@ -1,0 +1,87 @@
+"""Spans and durations, by OpenTelemetry's conventions for databases."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
+from functools import cache, partial
+from typing import Any
+
+from opentelemetry import metrics, trace
+from opentelemetry.trace import SpanKind, Status, StatusCode
+
+from pgrecall.execution.watching import Invocation, known
+
+_BUCKETS = (0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 10)
+"""Those of the conventions, in seconds."""
+
+
+@contextmanager
+def traced(call: Invocation[Any]) -> Iterator[None]:
+    """A span around the call, a child of the one under way, and its place in the histogram.
+
+    A job is a span alone: what it asks of the database are spans below it. The embedder's time is
+    part of the span and not of the histogram, which is about the database.
+    """
+    tracer, durations = _instruments()
+    place = _place(call)
+    with (
+        nullcontext(trace.INVALID_SPAN)  # cheaper than one that goes nowhere
+        if isinstance(trace.get_tracer_provider(), trace.ProxyTracerProvider)
+        else tracer.start_as_current_span(
+            f"{call.name} {call.schema}",
+            kind=SpanKind.INTERNAL if call.engine is None else SpanKind.CLIENT,
+            attributes=place,
+            record_exception=False,  # its message quotes what was passed
+            set_status_on_exception=False,
+        )
+    ) as span:
+        try:
+            yield
+        finally:
+            failure = known({"error.type": call.error, "db.response.status_code": call.sqlstate})
+            if span.is_recording():
+                rows = None if isinstance(call.result, int) else call.rows
+                found = {
+                    "db.response.returned_rows": rows,
+                    "pgrecall.owner": call.owner,
+                    "pgrecall.strategy": call.strategy,
+                    "pgrecall.retries": call.retries,
+                    "pgrecall.core.vectors.duration": call.embedding_seconds or None,
+                }
+                span.set_attributes(known(found) | failure)
+                if failure:
+                    span.set_status(Status(StatusCode.ERROR))
+            if call.engine is not None:
+                durations.record(call.seconds - call.embedding_seconds, place | failure)
+
+
+def _place(call: Invocation[Any]) -> dict[str, Any]:
+    """What is asked of which database."""
+    asked = {"db.system.name": "postgresql", "db.operation.name": call.name}
+    if call.engine is None:
+        return asked
+    url = call.engine.url
+    return asked | known(
+        {
+            "db.namespace": "|".join(name for name in (url.database, call.schema) if name),
+            "server.address": url.host,
+            "server.port": url.port,
+        }
+    )
+
+
+@cache
+def _instruments() -> tuple[trace.Tracer, metrics.Histogram]:
+    """Those of the providers that are set, or will be."""
+    create = partial(
+        metrics.get_meter("pgrecall").create_histogram,
+        "db.client.operation.duration",
+        unit="s",
+        description="Duration of database client operations.",
+    )
+    try:
+        histogram = create(explicit_bucket_boundaries_advisory=_BUCKETS)
+    except TypeError:  # before OpenTelemetry 1.30
+        histogram = create()
+    return trace.get_tracer("pgrecall"), histogram

@@ -1,0 +1,131 @@
+"""The database's errors in our own words; the original stays as `__cause__`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import psycopg
+from sqlalchemy.exc import DBAPIError, PendingRollbackError
+from sqlalchemy.exc import TimeoutError as PoolTimeout
+
+from pgrecall.core.quoting import cut
+from pgrecall.errors import (
+    DatabaseConflict,
+    DatabaseError,
+    DatabaseReadOnly,
+    DatabaseUnavailable,
+    DuplicateMemory,
+    InputError,
+    InvalidMemory,
+    InvalidVector,
+    MemoryNotFound,
+    NotCompliant,
+    PgRecallError,
+    SupersessionConflict,
+    UnknownName,
+)
+
+_CONFLICTS = ("40001", "40P01")
+_READ_ONLY = "25006"
+_LOCKED = "55P03"
+_CHECK_VIOLATION = "23514"
+_UNIQUE_VIOLATION = "23505"
+_UNAVAILABLE = (
+    *("08000", "08001", "08003", "08004", "08006", "25P03", "25P04"),
+    *("28", "3D", "53", "57P"),
+)
+"""Connection, transactions that lasted too long for the server, authorization, no such database,
+out of resources, shut down."""
+_REFUSED: dict[str | None, type[PgRecallError]] = {
+    "22023": InputError,
+    "PM001": InvalidMemory,
+    "PM002": NotCompliant,
+    "PM003": MemoryNotFound,
+    "PM004": DuplicateMemory,
+    "PM005": SupersessionConflict,
+    "PM006": InvalidVector,
+    "PM007": UnknownName,
+}
+"""What the functions of `sql/` raise; from others 22023 is a parameter that cannot be used."""
+_FORBIDDEN = "42501"
+_PERMITTED_BY = {
+    "create extension": "let a superuser, or the console of a managed server, run "
+    "`CREATE EXTENSION vector` in this database",
+    "for database": "a role may create the schema after `GRANT CREATE ON DATABASE`, or let whose "
+    "the database is run `CREATE SCHEMA … AUTHORIZATION …`",
+    "for schema": "a role is let in by `pgrecall migrate grant`, and into the schema of pgvector "
+    "by `GRANT USAGE ON SCHEMA`",
+    "": "a role is let in by `pgrecall migrate grant`, and one that may only read searches with "
+    "touch=False",
+}
+"""What to do, by a part of the message."""
+_NO_SUCH_FUNCTION = "42883"
+_PREPARED = ("26000", "42P05")
+
+
+@contextmanager
+def translated() -> Iterator[None]:
+    """Turns what psycopg and SQLAlchemy raise into PgRecallError."""
+    try:
+        yield
+    except PoolTimeout as error:
+        raise DatabaseUnavailable(
+            f"no connection became free in the engine's pool: {_first_line(error)}"
+        ) from error
+    except PendingRollbackError as error:
+        # Raised while cleaning up after a connection was lost; that error is the one to tell of.
+        lost = error.__context__
+        raise translation(lost if isinstance(lost, DBAPIError) else error) from error
+    except (DBAPIError, psycopg.Error) as error:
+        raise translation(error) from error
+
+
+def translation(error: Exception) -> PgRecallError:
+    """What to raise for an error of the driver."""
+    original = error.orig if isinstance(error, DBAPIError) else error
+    message = _first_line(original or error)
+    if not isinstance(original, psycopg.Error):
+        return DatabaseError(message)
+    state, constraint = original.sqlstate, original.diag.constraint_name or ""
+    if state in _REFUSED:
+        return _REFUSED[state](cut(original.diag.message_primary or message))
+    if state == _NO_SUCH_FUNCTION:
+        return DatabaseError(f"{message}; if it is one of pgrecall's, run `pgrecall migrate up`")
+    if state == _FORBIDDEN:
+        advice = (said for part, said in _PERMITTED_BY.items() if part in message)
+        return DatabaseError(f"{message}: {next(advice)}")
+    if state in _CONFLICTS:
+        return DatabaseConflict(f"{DatabaseConflict.__doc__} ({message})")
+    if state == _READ_ONLY:
+        return DatabaseReadOnly(f"{DatabaseReadOnly.__doc__} ({message})")
+    if state == _LOCKED:
+        return DatabaseError(
+            f"another session holds a lock that is needed, nothing was changed; try again when "
+            f"it is done ({message})"
+        )
+    if state == _CHECK_VIOLATION:
+        return InvalidMemory(
+            f"the database refused a value: constraint {constraint} of table "
+            f"{original.diag.table_name}"
+        )
+    if state == _UNIQUE_VIOLATION and "content_hash" in constraint:
+        return DatabaseConflict(f"{DatabaseConflict.__doc__} ({message})")  # of rivals, the second
+    if state is None and isinstance(original, psycopg.OperationalError):
+        return DatabaseUnavailable(
+            f"no connection to the database: {message}. Is the server running, and is "
+            "PGRECALL_DATABASE_URL (or the engine's URL) right?"
+        )
+    if state is not None and state.startswith(_UNAVAILABLE):
+        return DatabaseUnavailable(f"the database cannot be used: {message}")
+    if state in _PREPARED:
+        return DatabaseError(
+            "a prepared statement met another session: behind a pooler such as PgBouncer create "
+            f"the engine with connect_args={{'prepare_threshold': None}} ({message})"
+        )
+    return DatabaseError(f"the database refused the statement: {message}")
+
+
+def _first_line(error: BaseException) -> str:
+    lines = str(error).strip().splitlines()
+    return cut(lines[0]) if lines else type(error).__name__

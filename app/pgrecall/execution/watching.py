@@ -1,0 +1,129 @@
+"""What is reported of a call: a line of the logger `pgrecall`, and a span where there are some."""
+
+from __future__ import annotations
+
+import logging
+import sys
+from collections.abc import Generator, Iterator
+from contextlib import contextmanager, nullcontext
+from functools import partial
+from time import perf_counter
+from typing import Any, Generic, TypeVar
+
+from sqlalchemy import Engine
+
+from pgrecall.context.assembled import Context
+from pgrecall.core.quoting import shortened
+from pgrecall.core.steps import Embed, Embedded
+from pgrecall.schema import Tables
+
+T = TypeVar("T")
+
+_log = logging.getLogger("pgrecall")
+_LONGEST_OWNER = 40
+
+
+class Invocation(Generic[T]):
+    """One call: of an operation, with all its attempts, or of a job, which has no engine."""
+
+    def __init__(
+        self,
+        start: partial[Generator[Any, Any, T]],
+        tables: Tables,
+        engine: Engine | None = None,
+        *,
+        job: str | None = None,
+    ) -> None:
+        self.start, self.schema, self.engine = start, tables.schema, engine
+        self.name = f"{job}.{start.func.__name__}" if job else start.func.__name__
+        self._prefix = tables.prefix
+        self.embeddings: dict[Embed, Embedded] = {}
+        """What was embedded already, so that a repeated attempt does not pay for it again."""
+        self.attempts = 0
+        self.embedding_seconds = 0.0
+        self.seconds = 0.0
+        self.result: T | None = None
+        self.error: str | None = None
+        self.sqlstate: str | None = None
+
+    @property
+    def owner(self) -> str | None:
+        """Whose memories, in at most 40 characters."""
+        given = self.start.args if self.engine is None else self.start.args[1:]  # not the tables
+        named = self.start.keywords
+        owner = given[0] if given else named.get("agent_id", named.get("owner_id"))
+        if not isinstance(owner, str):
+            return None
+        return shortened(self._prefix + owner.removeprefix(self._prefix), _LONGEST_OWNER)
+
+    @property
+    def rows(self) -> int | None:
+        """How many were returned; where a number was, that."""
+        result = self.result
+        if isinstance(result, Context):
+            return len(result.packed)
+        if isinstance(result, list | set | dict):
+            return len(result)
+        return result if type(result) is int else None
+
+    @property
+    def strategy(self) -> str | None:
+        """How a search looked."""
+        return getattr(self.result, "strategy", None)
+
+    @property
+    def retries(self) -> int | None:
+        """After a deadlock or serialization failure, where there were any."""
+        return self.attempts - 1 if self.attempts > 1 else None
+
+    def facts(self) -> dict[str, Any]:
+        """What the log tells of it: no text, no vector, no message of an error, which quotes."""
+        return known(
+            {
+                "operation": self.name,
+                "owner": self.owner,
+                "duration_ms": round(1e3 * self.seconds, 2),
+                "embedding_ms": round(1e3 * self.embedding_seconds, 2) or None,
+                "rows": self.rows,
+                "strategy": self.strategy,
+                "retries": self.retries,
+                "error": self.error,
+                "sqlstate": self.sqlstate,
+            }
+        )
+
+
+@contextmanager
+def watched(call: Invocation[T], slow_after: float | None = None) -> Iterator[Invocation[T]]:
+    """Runs the call, and then reports it: at DEBUG, at WARNING if it took longer than that."""
+    with _traced(call):
+        began = perf_counter()
+        try:
+            yield call
+        except BaseException as error:
+            cause = error.__cause__
+            call.error = type(error).__name__
+            call.sqlstate = getattr(getattr(cause, "orig", cause), "sqlstate", None)
+            raise
+        finally:
+            call.seconds = perf_counter() - began
+            is_slow = slow_after is not None and call.seconds > slow_after
+            level = logging.WARNING if is_slow else logging.DEBUG
+            if _log.isEnabledFor(level):
+                facts = call.facts()
+                line = " ".join(f"{name}={value}" for name, value in facts.items())
+                _log.log(level, "%s", line, extra={"pgrecall": facts})
+
+
+def known(values: dict[str, Any]) -> dict[str, Any]:
+    """Without what is None."""
+    return {name: value for name, value in values.items() if value is not None}
+
+
+def _traced(call: Invocation[Any]) -> Any:
+    """Who has not imported OpenTelemetry has set up no provider: not even its import is paid."""
+    if "opentelemetry.trace" not in sys.modules:
+        return nullcontext()
+    from pgrecall.execution.telemetry import traced
+
+    return traced(call)

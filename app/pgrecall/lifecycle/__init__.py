@@ -1,0 +1,1 @@
+"""What becomes of memories: use, correction, labels, links, curation, garbage."""

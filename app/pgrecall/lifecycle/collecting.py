@@ -1,0 +1,113 @@
+"""Garbage collection: archive what has had its time, delete what is not trusted."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+from typing import Any
+from uuid import UUID
+
+from pgrecall.core.ids import new_id
+from pgrecall.core.steps import Call, Job, Transact
+from pgrecall.core.validation import require_bool, require_callable, require_count
+from pgrecall.errors import InputError
+from pgrecall.lifecycle import collection_steps
+from pgrecall.lifecycle.garbage import GarbagePolicy, GarbageRun
+
+BATCH_SIZE = 1_000
+NUMBERS = ("scanned", "archived", "deleted", "swept")
+
+
+def collect_garbage(
+    policy: GarbagePolicy | None = None,
+    *,
+    agent_id: str | None = None,
+    dry_run: bool = False,
+    batch_size: int = BATCH_SIZE,
+    on_progress: Callable[[GarbageRun], Any] | None = None,
+) -> Job[GarbageRun]:
+    """Archives and deletes live memories by a policy, of one agent or, without one, of all.
+
+    Per agent: memories below the policy's thresholds, too old or expired (GarbagePolicy says
+    how), then the least trusted beyond its cap, then what was left behind by memories that are
+    gone. In batches of `batch_size`, each a transaction of its own that locks only the rows it
+    changes, in the order of the key: it can be run beside writers and twice at once, and what was
+    done stays done if it is cut off. Each change leaves an event, each run a row in gc_runs.
+    `dry_run` counts what would be done, changes nothing and leaves no row. `on_progress` is
+    called after each batch with the run so far. Raises InputError.
+    """
+    policy = GarbagePolicy() if policy is None else policy
+    if not isinstance(policy, GarbagePolicy):
+        raise InputError(f"policy must be a GarbagePolicy, got {type(policy).__name__}")
+    require_bool("dry_run", dry_run)
+    require_callable("on_progress", on_progress)
+    require_count("batch_size", batch_size, at_least=1, at_most=100_000)
+    owners: list[tuple[str, bool]] = yield Transact(
+        partial(collection_steps.owners, agent_id=agent_id)
+    )
+    run = _Run(policy, None if agent_id is None else owners[0][0], dry_run, on_progress)
+    if dry_run:
+        return (yield from run.counted(owners))
+    return (yield from run.collected(owners, batch_size))
+
+
+class _Run:
+    """One run of it, and its numbers so far."""
+
+    def __init__(
+        self,
+        policy: GarbagePolicy,
+        owner_id: str | None,
+        dry_run: bool,
+        on_progress: Callable[[GarbageRun], Any] | None,
+    ) -> None:
+        self._policy = policy
+        self._run = None if dry_run else collection_steps.Run(new_id(), owner_id)
+        self._numbers: Counter[str] = Counter()
+        self._start = time.monotonic()
+        self._on_progress = on_progress
+
+    def counted(self, owners: list[tuple[str, bool]]) -> Job[GarbageRun]:
+        for owner_id, has_memories in owners:
+            self._numbers["owners"] += has_memories
+            row = yield Transact(
+                partial(collection_steps.count_garbage, owner_id=owner_id, policy=self._policy)
+            )
+            yield from self._add(row)
+        return self._so_far()
+
+    def collected(self, owners: list[tuple[str, bool]], batch_size: int) -> Job[GarbageRun]:
+        run = self._run
+        assert run is not None
+        yield Transact(partial(collection_steps.begin_run, run=run, policy=self._policy))
+        collect = partial(collection_steps.collect_batch, run=run, batch_size=batch_size)
+        for owner_id, has_memories in owners:
+            self._numbers["owners"] += has_memories
+            after: UUID | None = None
+            more = True
+            while more:
+                row = yield Transact(partial(collect, owner_id=owner_id, after=after))
+                yield from self._add(row)
+                after, more = row.last_id, row.more
+        seconds: float = yield Transact(partial(collection_steps.end_run, run=run))
+        return replace(self._so_far(), seconds=seconds)
+
+    def _add(self, row: Any) -> Job[None]:
+        self._numbers.update({name: getattr(row, name) for name in NUMBERS})
+        if self._on_progress is not None:
+            yield Call(self._on_progress, (self._so_far(),))
+
+    def _so_far(self) -> GarbageRun:
+        return GarbageRun(
+            id=None if self._run is None else self._run.id,
+            dry_run=self._run is None,
+            owners=self._numbers["owners"],
+            scanned=self._numbers["scanned"],
+            archived=self._numbers["archived"],
+            deleted=self._numbers["deleted"],
+            swept=self._numbers["swept"],
+            seconds=time.monotonic() - self._start,
+        )

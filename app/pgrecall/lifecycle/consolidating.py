@@ -1,0 +1,69 @@
+"""Consolidating: one memory in the place of several that say much the same."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from functools import partial
+from typing import Any
+
+from pgrecall.core.quoting import shortened
+from pgrecall.core.steps import Call, Job, Transact
+from pgrecall.core.validation import require_callable
+from pgrecall.errors import InputError
+from pgrecall.lifecycle.cluster import Cluster, Consolidation
+from pgrecall.lifecycle.curating import NEWEST, clusters, consolidate_cluster
+from pgrecall.memories.noting import noted
+
+Summarise = Callable[[list[str]], str] | Callable[[list[str]], Awaitable[str]]
+
+
+def consolidate(
+    agent_id: str,
+    summarise: Summarise | None = None,
+    *,
+    min_similarity: float = 0.80,
+    min_size: int = 3,
+    more_than: int = 20,
+    newest: int = NEWEST,
+    actor: str | None = None,
+    on_progress: Callable[[int, int], Any] | None = None,
+) -> Job[list[Consolidation]]:
+    """Finds clusters (see `clusters`) and stores one memory in the place of each.
+
+    `summarise` makes a text from the cluster's texts, the most central first; without it the most
+    central memory's own text and vector stand for all. The sources' status becomes consolidated;
+    the new memory's importance is min(the greatest of theirs + 0.1, 1), it carries their tags,
+    entities and labels, holds while all of them do, has their mean trust and usefulness, and
+    links of the kind consolidates lead back to them; their metadata is not taken over. Each
+    cluster is a transaction of its own, and `summarise` runs outside of any; a cluster that was
+    changed meanwhile is left as it is. `on_progress(done, of)` is called after each. Returns what
+    was consolidated.
+    """
+    require_callable("summarise", summarise)
+    require_callable("on_progress", on_progress)
+    noted(reason=None, actor=actor)
+    found: list[Cluster] = yield Transact(
+        partial(
+            clusters,
+            agent_id=agent_id,
+            min_similarity=min_similarity,
+            min_size=min_size,
+            more_than=more_than,
+            newest=newest,
+        )
+    )
+    done: list[Consolidation] = []
+    for number, cluster in enumerate(found, start=1):
+        text: Any = None
+        if summarise is not None:
+            text = yield Call(summarise, ([member.content for member in cluster.memories],))
+            if not isinstance(text, str) or not text.strip():
+                raise InputError(f"summarise must return a text, got {shortened(text)}")
+        result: Consolidation | None = yield Transact(
+            partial(consolidate_cluster, agent_id=agent_id, cluster=cluster, text=text, actor=actor)
+        )
+        if result is not None:
+            done.append(result)
+        if on_progress is not None:
+            yield Call(on_progress, (number, len(found)))
+    return done

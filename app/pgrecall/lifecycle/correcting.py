@@ -1,0 +1,187 @@
+"""Correcting what is remembered: supersede, invalidate, revive, importance, tiers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from uuid import UUID
+
+from sqlalchemy import Boolean, Double, Text, Uuid
+from sqlalchemy.dialects.postgresql import ARRAY
+
+from pgrecall.core.memory import Memory, NewMemory
+from pgrecall.core.steps import Operation, Verb
+from pgrecall.core.validation import require_bool, require_given_share, require_ids
+from pgrecall.errors import InvalidMemory
+from pgrecall.memories.added import Added
+from pgrecall.memories.noting import noted
+from pgrecall.memories.preparing import Policy, prepared
+from pgrecall.memories.staging import GIVEN, given_fields, supersede_statement
+from pgrecall.ranking.memory_columns import changed_memory
+from pgrecall.schema import Tables
+from pgrecall.schema.owner import require_owner
+from pgrecall.schema.verbs import NOTE, memory_record, verb
+
+
+def supersede(
+    tables: Tables,
+    /,
+    agent_id: str,
+    memory_id: UUID,
+    new: NewMemory | str,
+    *,
+    reason: str | None = None,
+    actor: str | None = None,
+    force: bool = False,
+    check_compliance: bool = True,
+) -> Operation[Added]:
+    """Stores `new` in the place of a memory, which stays but is not recalled any longer.
+
+    The old memory is invalidated from the moment the new one begins to hold (its valid_from, by
+    default now), with the reason superseded and the new one as its successor. The new memory's
+    importance is at least the old one's, and it takes over the subject where it names none. If
+    it is the same as another active memory (see `add`), that one becomes the successor. Repeated
+    with the same id or key, it changes nothing.
+
+    Raises SupersessionConflict where the two overlap in time (the old one says that it holds until
+    later than the new one begins, or begins no earlier), or the old one has been superseded or
+    forgotten already; `force` does it all the same. Raises MemoryNotFound, and what `add` raises.
+    """
+    agent_id = require_owner(tables, agent_id)
+    [memory_id] = require_ids([memory_id])
+    require_bool("force", force)
+    noted(reason=reason, actor=actor)
+    policy = Policy.of("keep", None, check_compliance, actor)
+    [incoming] = yield from prepared(tables, agent_id, [new], policy, named=False)
+    given = given_fields(incoming.values, incoming.differing, incoming.vector)
+    options = {"memory_id": memory_id, "force": force, "check_compliance": check_compliance}
+    bound = {GIVEN + name: value for name, value in given.items()}
+    [row] = yield Verb(
+        supersede_statement(tables, tuple(given)),
+        {"agent": agent_id, **options, "reason": reason, "actor": actor, **bound},
+    )
+    return Added(row.successor, row.outcome, row.similarity)
+
+
+def invalidate(
+    tables: Tables,
+    /,
+    agent_id: str,
+    memory_ids: UUID | Iterable[UUID],
+    *,
+    reason: str | None = None,
+    actor: str | None = None,
+) -> Operation[int]:
+    """Forgets memories: they stay, but are not recalled from now on. Returns how many.
+
+    Ids the agent does not have, and those that are invalidated already, are passed over.
+    `invalidation_reason` becomes forgotten; `reason` is the caller's, kept in the history.
+    """
+    return (yield from _several(tables, "invalidate", agent_id, memory_ids, reason, actor))
+
+
+def revive(
+    tables: Tables,
+    /,
+    agent_id: str,
+    memory_ids: UUID | Iterable[UUID],
+    *,
+    reason: str | None = None,
+    actor: str | None = None,
+    force: bool = False,
+) -> Operation[int]:
+    """Makes memories recallable again that were invalidated, put away or have expired.
+
+    Their status becomes active, invalidation and a passed expiry are taken away; valid_from and
+    valid_until stay. Returns how many there were. Raises DuplicateMemory where another active
+    memory says the same by now, and SupersessionConflict where one was superseded and what took
+    its place holds, unless `force` (both are recalled then); nothing is changed then.
+    """
+    require_bool("force", force)
+    return (yield from _several(tables, "revive", agent_id, memory_ids, reason, actor, force=force))
+
+
+def set_importance(
+    tables: Tables,
+    /,
+    agent_id: str,
+    memory_id: UUID,
+    importance: float,
+    *,
+    reason: str | None = None,
+    actor: str | None = None,
+) -> Operation[Memory]:
+    """Overrides a memory's importance, in [0, 1]; returns the memory.
+
+    Raises MemoryNotFound or InvalidMemory.
+    """
+    share = require_given_share("importance", importance, error=InvalidMemory)
+    agent_id = require_owner(tables, agent_id)
+    [memory_id] = require_ids([memory_id])
+    noted(reason=reason, actor=actor)
+    arguments = {"agent": Text(), "memory_id": Uuid(), "importance": Double(), **NOTE}
+    [row] = yield Verb(
+        verb(tables, "set_importance", arguments, memory_record(tables)),
+        {
+            "agent": agent_id,
+            "memory_id": memory_id,
+            "importance": share,
+            "reason": reason,
+            "actor": actor,
+        },
+    )
+    return changed_memory(row)
+
+
+def promote(
+    tables: Tables,
+    /,
+    agent_id: str,
+    memory_ids: UUID | Iterable[UUID],
+    *,
+    reason: str | None = None,
+    actor: str | None = None,
+) -> Operation[int]:
+    """Moves memories one tier up, short → medium → long; returns how many moved.
+
+    The new tier sets their expiry anew (`tier_defaults`): by default, only short expires.
+    """
+    return (yield from _several(tables, "move_tier", agent_id, memory_ids, reason, actor, up=True))
+
+
+def demote(
+    tables: Tables,
+    /,
+    agent_id: str,
+    memory_ids: UUID | Iterable[UUID],
+    *,
+    reason: str | None = None,
+    actor: str | None = None,
+) -> Operation[int]:
+    """Moves memories one tier down, long → medium → short; returns how many moved.
+
+    The new tier sets their expiry anew (`tier_defaults`): by default, short expires in 24 hours.
+    """
+    return (yield from _several(tables, "move_tier", agent_id, memory_ids, reason, actor, up=False))
+
+
+def _several(
+    tables: Tables,
+    name: str,
+    agent_id: str,
+    memory_ids: UUID | Iterable[UUID],
+    reason: str | None,
+    actor: str | None,
+    **options: bool,
+) -> Operation[int]:
+    """Calls a verb that returns the ids of the memories that it changed; returns how many."""
+    agent_id = require_owner(tables, agent_id)
+    noted(reason=reason, actor=actor)
+    ids = require_ids(memory_ids)
+    if not ids:
+        return 0
+    flags = dict.fromkeys(options, Boolean())
+    rows = yield Verb(
+        verb(tables, name, {"agent": Text(), "memory_ids": ARRAY(Uuid), **flags, **NOTE}),
+        {"agent": agent_id, "memory_ids": ids, "reason": reason, "actor": actor, **options},
+    )
+    return len(rows)

@@ -1,0 +1,226 @@
+"""Looking after many memories of an agent."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from datetime import timedelta
+from itertools import groupby
+from typing import Any
+from uuid import UUID
+
+from sqlalchemy import ARRAY, DateTime, Double, Integer, Interval, Text, Uuid
+
+from pgrecall.core.embedding_type import Embedding
+from pgrecall.core.steps import Execute, Operation, Verb
+from pgrecall.core.validation import require_count, require_duration, require_given_share
+from pgrecall.errors import InputError
+from pgrecall.lifecycle.cluster import Cluster, Consolidation
+from pgrecall.lifecycle.comparing import clusters_statement
+from pgrecall.lifecycle.near_duplicate import NearDuplicate
+from pgrecall.lifecycle.pruning import below
+from pgrecall.memories.noting import noted
+from pgrecall.memories.preparing import NEAR_DUPLICATE, Policy, prepared
+from pgrecall.ranking.filters import Filters
+from pgrecall.ranking.memory_columns import memory
+from pgrecall.ranking.statement import Search
+from pgrecall.schema import Tables
+from pgrecall.schema.owner import require_owner
+from pgrecall.schema.verbs import verb
+from pgrecall.scoring import profiles
+from pgrecall.scoring.profile import Profile
+
+NEWEST = 2_000
+"""How many memories are compared with each other by default: two million pairs."""
+MOST = 100_000
+_ARGUMENTS: Mapping[str, Any] = {
+    "agent": Text(),
+    "threshold": Double(),
+    "k": Integer(),
+    "newest": Integer(),
+    "older_than": Interval(),
+    "below_score": Double(),
+    "profile": Text(),
+    "among": ARRAY(Uuid()),
+    "memory_ids": ARRAY(Uuid()),
+    "seen": ARRAY(DateTime(timezone=True)),
+    "content": Text(),
+    "embedding": Embedding(),
+    "embedding_model": Text(),
+    "tokens": Integer(),
+    "reason": Text(),
+    "actor": Text(),
+}
+"""Of the functions called here, with their types."""
+
+
+def near_duplicates(
+    tables: Tables,
+    /,
+    agent_id: str,
+    *,
+    threshold: float = NEAR_DUPLICATE,
+    limit: int = 100,
+    newest: int = NEWEST,
+) -> Operation[list[NearDuplicate]]:
+    """Pairs of active memories whose similarity is greater than `threshold`, most similar first.
+
+    Exact among the agent's `newest` memories, of which every pair is compared (2,000 take a few
+    seconds, twice as many four times as long). Exact duplicates are never stored twice.
+    """
+    asked = _called(
+        tables,
+        "near_duplicates",
+        agent=require_owner(tables, agent_id),
+        threshold=require_given_share("threshold", threshold),
+        k=require_count("limit", limit, at_least=1, at_most=MOST),
+        newest=require_count("newest", newest, at_least=2, at_most=MOST),
+    )
+    rows = yield replace(asked, refuses=False)
+    return [NearDuplicate(**row._mapping) for row in rows]
+
+
+def clusters(
+    tables: Tables,
+    /,
+    agent_id: str,
+    *,
+    min_similarity: float = 0.80,
+    min_size: int = 3,
+    more_than: int = 20,
+    newest: int = NEWEST,
+) -> Operation[list[Cluster]]:
+    """Groups of active memories that say much the same, for an agent with more than so many.
+
+    Each has at least `min_size` memories, all at least `min_similarity` similar to the central
+    one; no memory is in two. Computed in the database, exact among the `newest`.
+    """
+    agent_id = require_owner(tables, agent_id)
+    rows = yield Verb(
+        clusters_statement(tables),
+        {
+            "owner_id": agent_id,
+            "min_similarity": require_given_share("min_similarity", min_similarity),
+            "min_size": require_count("min_size", min_size, at_least=2, at_most=MOST),
+            "more_than": require_count("more_than", more_than, at_least=0, at_most=MOST),
+            "newest": require_count("newest", newest, at_least=2, at_most=MOST),
+        },
+        refuses=False,
+    )
+    found = []
+    for _, members in groupby(rows, key=lambda row: row.cluster):
+        whole = [dict(row._mapping) for row in members]
+        similarities = [one.pop("to_centre") for one in whole]
+        found.append(Cluster([memory(one) for one in whole], similarities))
+    return found
+
+
+def consolidate_cluster(
+    tables: Tables,
+    agent_id: str,
+    cluster: Cluster,
+    text: str | None,
+    actor: str | None,
+) -> Operation[Consolidation | None]:
+    """Stores one memory in the place of a cluster's, in one transaction.
+
+    It holds as long as all of them do, is as trusted and useful as they are on average, and bears
+    their labels. None, and nothing is changed, where one of them has changed or gone since it was
+    read.
+    """
+    members = cluster.memories
+    given: dict[str, Any] = {
+        "agent": require_owner(tables, agent_id),
+        "memory_ids": [member.id for member in members],
+        "seen": [member.updated_at for member in members],
+        "actor": actor,
+    }
+    if text is not None:
+        policy = Policy.of("keep", None, False, actor)
+        [new] = yield from prepared(tables, agent_id, [text], policy, named=False)
+        named = ("content", "embedding_model", "tokens")
+        given |= {"embedding": new.vector, **{name: new.values[name] for name in named}}
+    for row in (yield _called(tables, "consolidate_memories", **given)):
+        return Consolidation(row.memory_id, row.source_ids, row.importance)
+    return None
+
+
+def complete_stale_tasks(
+    tables: Tables,
+    /,
+    agent_id: str,
+    *,
+    older_than: timedelta = timedelta(days=7),
+    actor: str | None = None,
+) -> Operation[int]:
+    """Completes tasks (memory_type task) created and last accessed longer ago; returns how many.
+
+    Their status becomes completed, and a search does not return them unless asked for.
+    """
+    require_duration("older_than", older_than)
+    noted(reason=None, actor=actor)
+    agent_id = require_owner(tables, agent_id)
+    [[completed]] = yield _called(
+        tables, "complete_stale_tasks", agent=agent_id, older_than=older_than, actor=actor
+    )
+    return int(completed)
+
+
+def prune(
+    tables: Tables,
+    /,
+    agent_id: str,
+    *,
+    older_than: timedelta | None = None,
+    below_score: float | None = None,
+    profile: Profile | str = profiles.five_factor,
+    reason: str | None = None,
+    actor: str | None = None,
+) -> Operation[int]:
+    """Archives active memories that are old, or score low, or both if both are given.
+
+    The score is the profile's without a query, so similarity counts 0: with five_factor it is at
+    most 0.6. Archived memories stay, can be revived, and are deleted by `delete` or garbage
+    collection. Returns how many. Raises InputError where neither limit is given.
+    """
+    agent_id = require_owner(tables, agent_id)
+    if older_than is None and below_score is None:
+        raise InputError("prune needs older_than or below_score: without either it would take all")
+    chosen = profiles.named(profile) if isinstance(profile, str) else profile
+    if not isinstance(chosen, Profile):
+        raise InputError(f"profile must be a Profile or a name, got {type(profile).__name__}")
+    reason = "pruned" if reason is None else reason
+    noted(reason=reason, actor=actor)
+    given: dict[str, Any] = {"older_than": older_than}
+    if older_than is not None:
+        require_duration("older_than", older_than)
+    if below_score is not None:
+        limit = require_given_share("below_score", below_score)
+        if chosen == profiles.BUILT_IN.get(chosen.name):
+            given |= {"below_score": limit, "profile": chosen.name}
+        else:  # which the database does not know by its name
+            given["among"] = yield from _below(tables, agent_id, chosen, limit)
+    [[archived]] = yield _called(
+        tables, "prune", agent=agent_id, reason=reason, actor=actor, **given
+    )
+    return int(archived)
+
+
+def _below(tables: Tables, agent_id: str, profile: Profile, limit: float) -> Operation[list[UUID]]:
+    every = Filters(include_invalid=True)
+    wanted = Search(agent_id=agent_id, query=None, k=1, profile=profile, filters=every)
+    rows = yield Execute(below(tables, wanted), wanted.parameters | {"below_score": limit})
+    return [row.id for row in rows]
+
+
+def clear(tables: Tables, /, agent_id: str) -> Operation[int]:
+    """Deletes everything of an agent and returns how many memories there were.
+
+    Memories, counters, labels, links and the history: nothing is left that could be looked up.
+    """
+    [[cleared]] = yield _called(tables, "clear", agent=require_owner(tables, agent_id))
+    return int(cleared)
+
+
+def _called(tables: Tables, name: str, **given: Any) -> Verb:
+    return Verb(verb(tables, name, {argument: _ARGUMENTS[argument] for argument in given}), given)

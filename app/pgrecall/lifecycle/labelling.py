@@ -1,0 +1,162 @@
+"""Labels of memories, and finding memories by them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence, Set
+from typing import Any, get_args
+from uuid import UUID
+
+from sqlalchemy import Double, Text, Uuid
+from sqlalchemy.dialects.postgresql import ARRAY
+
+from pgrecall.core.memory import Memory
+from pgrecall.core.steps import Execute, Operation, Verb
+from pgrecall.core.validation import (
+    require_count,
+    require_given_share,
+    require_ids,
+    require_name,
+    require_one_of,
+    require_texts,
+)
+from pgrecall.errors import InputError
+from pgrecall.lifecycle.label import Label, LabelKind
+from pgrecall.lifecycle.labelled import labelled_statement
+from pgrecall.memories.noting import note
+from pgrecall.ranking.memory_columns import memory
+from pgrecall.schema import Tables
+from pgrecall.schema.owner import require_owner
+from pgrecall.schema.verbs import verb
+
+_MEMORY: Mapping[str, Any] = {"agent": Text, "memory_id": Uuid}
+_UNLABEL: Mapping[str, Any] = {
+    **_MEMORY,
+    "labels": ARRAY(Text),
+    "kinds": ARRAY(Text),
+    "actor": Text,
+}
+_LABEL: Mapping[str, Any] = {**_UNLABEL, "weights": ARRAY(Double)}
+
+MOST = 10_000
+MOST_LABELS = 1_000
+"""That one call writes or takes away: its event holds all of them."""
+
+
+def label(
+    tables: Tables,
+    /,
+    agent_id: str,
+    memory_id: UUID,
+    labels: Label | str | Sequence[Label | str],
+    *,
+    actor: str | None = None,
+) -> Operation[int]:
+    """Gives a memory labels; a text alone is a keyword of weight 1. Returns how many.
+
+    A label of the same kind and value that is there takes the new weight. At most 1,000 at once.
+    Raises MemoryNotFound, InputError or UnknownName.
+    """
+    given = _given(tables, agent_id, memory_id, labels, actor)
+    if not given["labels"]:
+        return 0
+    rows = yield Verb(verb(tables, "label", _LABEL), given)
+    return int(rows[0][0])
+
+
+def unlabel(
+    tables: Tables,
+    /,
+    agent_id: str,
+    memory_id: UUID,
+    labels: Label | str | Sequence[Label | str],
+    *,
+    actor: str | None = None,
+) -> Operation[int]:
+    """Takes labels from a memory, by kind and value; returns how many were there.
+
+    Raises MemoryNotFound, InputError or UnknownName.
+    """
+    given = _given(tables, agent_id, memory_id, labels, actor)
+    del given["weights"]
+    if not given["labels"]:
+        return 0
+    rows = yield Verb(verb(tables, "unlabel", _UNLABEL), given)
+    return int(rows[0][0])
+
+
+def labels(tables: Tables, /, agent_id: str, memory_id: UUID) -> Operation[list[Label]]:
+    """The labels of a memory, heaviest first."""
+    agent_id = require_owner(tables, agent_id)
+    [memory_id] = require_ids([memory_id])
+    asked = verb(tables, "labels", _MEMORY)
+    rows = yield Verb(asked, {"agent": agent_id, "memory_id": memory_id}, refuses=False)
+    return [Label(row.value, row.kind, row.weight) for row in rows]
+
+
+def labelled(
+    tables: Tables,
+    /,
+    agent_id: str,
+    values: str | Sequence[str],
+    *,
+    kinds: Sequence[LabelKind] | None = None,
+    limit: int = 20,
+) -> Operation[list[tuple[Memory, float]]]:
+    """Active, valid memories that carry any of these labels, with the sum of their weights.
+
+    Heaviest first, ties by id. To rank them by a profile, search with `labels=…` instead.
+    """
+    agent_id = require_owner(tables, agent_id)
+    wanted = list(require_texts("values", [values] if isinstance(values, str) else values) or ())
+    of_kinds = require_kinds(kinds)
+    require_count("limit", limit, at_least=1, at_most=MOST)
+    parameters = {"owner_id": agent_id, "labels": wanted, "limit": limit}
+    if of_kinds is not None:
+        parameters["label_kinds"] = of_kinds
+    rows = yield Execute(labelled_statement(tables, of_kind=of_kinds is not None), parameters)
+    return [(memory(row._mapping), float(row.weight)) for row in rows]
+
+
+def require_kinds(kinds: Sequence[str] | None) -> list[str] | None:
+    known = get_args(LabelKind)
+    given = require_texts("kinds", kinds)
+    return None if given is None else [require_one_of("kind", kind, known) for kind in given]
+
+
+def _given(
+    tables: Tables,
+    agent_id: str,
+    memory_id: UUID,
+    labels: Label | str | Sequence[Label | str],
+    actor: str | None,
+) -> dict[str, Any]:
+    agent_id = require_owner(tables, agent_id)
+    [memory_id] = require_ids([memory_id])
+    checked = [_checked(one) for one in _several(labels)]
+    return {
+        "agent": agent_id,
+        "memory_id": memory_id,
+        "labels": [one.value for one in checked],
+        "kinds": [one.kind for one in checked],
+        "weights": [one.weight for one in checked],
+        "actor": note(reason=None, actor=actor)["actor"],
+    }
+
+
+def _several(labels: Label | str | Sequence[Label | str]) -> list[Label]:
+    several = [labels] if isinstance(labels, Label | str) else labels
+    if not isinstance(several, Sequence | Set):
+        raise InputError(f"labels must be a list of labels, got {type(labels).__name__}")
+    if len(several) > MOST_LABELS:
+        raise InputError(
+            f"at most {MOST_LABELS:,} labels at once, got {len(several):,}; use several calls"
+        )
+    return [Label(one) if isinstance(one, str) else one for one in several]
+
+
+def _checked(one: Label) -> Label:
+    if not isinstance(one, Label):
+        raise InputError(f"a label is a Label or text, got {type(one).__name__}")
+    require_kinds([one.kind])
+    weight = require_given_share("weight", one.weight)
+    return Label(require_name("label", one.value), one.kind, weight)

@@ -1,0 +1,94 @@
+"""Links between memories."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+from uuid import UUID
+
+from sqlalchemy import Double, Text, Uuid
+
+from pgrecall.core.steps import Operation, Verb
+from pgrecall.core.validation import require_given_share, require_ids, require_name
+from pgrecall.errors import InputError
+from pgrecall.lifecycle.link import Link
+from pgrecall.memories.noting import note
+from pgrecall.schema import Tables
+from pgrecall.schema.owner import require_owner
+from pgrecall.schema.verbs import verb
+
+_MEMORY: Mapping[str, Any] = {"agent": Text, "memory_id": Uuid}
+_UNLINK: Mapping[str, Any] = {
+    "agent": Text,
+    "source_id": Uuid,
+    "target_id": Uuid,
+    "kind": Text,
+    "actor": Text,
+}
+_LINK: Mapping[str, Any] = {**_UNLINK, "weight": Double}
+
+
+def link(
+    tables: Tables,
+    /,
+    agent_id: str,
+    source_id: UUID,
+    target_id: UUID,
+    kind: str = "related",
+    *,
+    weight: float = 1.0,
+    actor: str | None = None,
+) -> Operation[None]:
+    """Links two memories of the agent; a link of this kind that is there takes the new weight.
+
+    Raises MemoryNotFound where one of the two is not there, InputError for a memory and itself.
+    """
+    given = _pair(tables, agent_id, source_id, target_id, kind, actor)
+    given["weight"] = require_given_share("weight", weight)
+    yield Verb(verb(tables, "link", _LINK), given)
+
+
+def unlink(
+    tables: Tables,
+    /,
+    agent_id: str,
+    source_id: UUID,
+    target_id: UUID,
+    kind: str = "related",
+    *,
+    actor: str | None = None,
+) -> Operation[bool]:
+    """Takes a link away; returns whether it was there."""
+    given = _pair(tables, agent_id, source_id, target_id, kind, actor)
+    rows = yield Verb(verb(tables, "unlink", _UNLINK), given, refuses=False)
+    return bool(rows[0][0])
+
+
+def links(tables: Tables, /, agent_id: str, memory_id: UUID) -> Operation[list[Link]]:
+    """The links from and to a memory, strongest first."""
+    agent_id = require_owner(tables, agent_id)
+    [memory_id] = require_ids([memory_id])
+    asked = verb(tables, "links", _MEMORY)
+    rows = yield Verb(asked, {"agent": agent_id, "memory_id": memory_id}, refuses=False)
+    return [Link(**row._mapping) for row in rows]
+
+
+def _pair(
+    tables: Tables,
+    agent_id: str,
+    source_id: UUID,
+    target_id: UUID,
+    kind: str,
+    actor: str | None,
+) -> dict[str, Any]:
+    agent_id = require_owner(tables, agent_id)
+    ids = require_ids([source_id, target_id])
+    if len(ids) < 2:
+        raise InputError(f"a link leads from one memory to another, got {source_id} twice")
+    return {
+        "agent": agent_id,
+        "source_id": source_id,
+        "target_id": target_id,
+        "kind": require_name("kind", kind),
+        "actor": note(reason=None, actor=actor)["actor"],
+    }

@@ -1,0 +1,17 @@
+"""Which memories are to be pruned."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sqlalchemy import Double, Select, bindparam, select
+
+from pgrecall.ranking.statement import Search, scored
+from pgrecall.schema import Tables
+
+
+def below(tables: Tables, wanted: Search) -> Select[Any]:
+    """The ids of what the search would find that score less than `below_score`."""
+    ranked = scored(tables, wanted.shape, ()).subquery("ranked")
+    limit: Any = bindparam("below_score", type_=Double())
+    return select(ranked.c.id).where(ranked.c.score < limit)

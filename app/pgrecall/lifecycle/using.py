@@ -1,0 +1,170 @@
+"""What use tells of a memory: outcomes, trust, feedback, and its history."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import fields
+from typing import Any, Literal, get_args
+from uuid import UUID
+
+from sqlalchemy import Boolean, ColumnElement, Double, Text, Uuid, column
+from sqlalchemy.dialects.postgresql import JSONB
+
+from pgrecall.core.memory import Memory
+from pgrecall.core.steps import Operation, Verb
+from pgrecall.core.validation import (
+    require_bool,
+    require_change,
+    require_ids,
+    require_name,
+    require_one_of,
+    require_query,
+    require_text,
+)
+from pgrecall.errors import InputError
+from pgrecall.lifecycle.event import Event
+from pgrecall.memories.noting import note
+from pgrecall.ranking.memory_columns import memory
+from pgrecall.schema import Tables
+from pgrecall.schema.owner import require_owner
+from pgrecall.schema.verbs import memory_record, verb
+
+_OF_ONE: Mapping[str, Any] = {"agent": Text, "memory_id": Uuid}
+_ARGUMENTS: Mapping[str, Any] = {
+    **_OF_ONE,
+    "outcome": Text,
+    "touch": Boolean,
+    "delta": Double,
+    "kind": Text,
+    "context": Text,
+    "query": Text,
+    "reason": Text,
+    "actor": Text,
+    "metadata": JSONB,
+}
+"""Of the functions that change a memory, with their types."""
+_EVENT: tuple[ColumnElement[Any], ...] = tuple(
+    column(field.name) for field in fields(Event) if field.name != "memory_id"
+)
+
+Outcome = Literal["success", "failure"]
+Feedback = Literal["useful", "not_useful", "outdated", "incorrect"]
+
+
+def record_outcome(
+    tables: Tables,
+    /,
+    agent_id: str,
+    memory_id: UUID,
+    outcome: Outcome,
+    *,
+    reason: str | None = None,
+    actor: str | None = None,
+    metadata: Mapping[str, Any] | None = None,
+    query: str | None = None,
+    touch: bool = True,
+) -> Operation[Memory]:
+    """Records that using the memory went well or wrong; returns it as it is afterwards.
+
+    Grace's rule: the counters are incremented first, then trust moves by
+    +0.05 / (1 + 0.1 · success_count) or -0.08 / (1 + 0.05 · failure_count), and by +0.02 once
+    there are more than 5 retrievals and the success rate is over 0.8; it stays in [0, 1]. The
+    usage part of trust is stored anew and does not move trust by itself. Trust that was never
+    assessed stays unknown. An outcome moves `last_accessed_at`. `touch` counts the use as a
+    retrieval too; pass False where the search that found the memory has counted it. `query` is
+    what it was found for, kept in the history as a label: see `recorded_queries`.
+
+    Raises MemoryNotFound or InputError.
+    """
+    require_one_of("outcome", outcome, get_args(Outcome))
+    require_bool("touch", touch)
+    given = {
+        **_named(tables, agent_id, memory_id),
+        "outcome": outcome,
+        "touch": touch,
+        "query": None if query is None else require_query(query),
+        **note(reason=reason, actor=actor, metadata=metadata),
+    }
+    return (yield from _changed(tables, "record_outcome", given))
+
+
+def adjust_trust(
+    tables: Tables,
+    /,
+    agent_id: str,
+    memory_id: UUID,
+    delta: float,
+    reason: str,
+    actor: str,
+    *,
+    metadata: Mapping[str, Any] | None = None,
+) -> Operation[Memory]:
+    """Adds `delta`, in [-1, 1], to the memory's trust, which stays in [0, 1]; returns the memory.
+
+    Raises MemoryNotFound, or InvalidMemory where trust was never assessed.
+    """
+    change = require_change("delta", delta)
+    require_text("reason", reason)
+    if not reason.strip():
+        raise InputError("a manual change of trust needs a reason")
+    require_name("actor", actor)
+    given = {
+        **_named(tables, agent_id, memory_id),
+        "delta": change,
+        **note(reason=reason, actor=actor, metadata=metadata),
+    }
+    return (yield from _changed(tables, "adjust_trust", given))
+
+
+def feedback(
+    tables: Tables,
+    /,
+    agent_id: str,
+    memory_id: UUID,
+    kind: Feedback,
+    context: str | None = None,
+    *,
+    actor: str | None = None,
+    metadata: Mapping[str, Any] | None = None,
+    query: str | None = None,
+) -> Operation[Memory]:
+    """Records what was thought of the memory; returns it as it is afterwards.
+
+    usefulness becomes the posterior mean of helpfulness (2·u₀ + Σ up) / (2 + Σ up + Σ down), u₀
+    being the usefulness set on write, 0.5 by default: `useful` is one vote up, `not_useful` one
+    down, `outdated` one down and a mark for review, `incorrect` three down. `context` is free
+    text, kept as the reason in the history; `query`, what the memory was found for, is kept there
+    as a label: see `recorded_queries`.
+
+    Raises MemoryNotFound or InputError.
+    """
+    require_one_of("feedback", kind, get_args(Feedback))
+    about = note(reason=context, actor=actor, metadata=metadata)
+    given = {
+        **_named(tables, agent_id, memory_id),
+        "kind": kind,
+        "context": about.pop("reason"),
+        "query": None if query is None else require_query(query),
+        **about,
+    }
+    return (yield from _changed(tables, "record_feedback", given))
+
+
+def history(tables: Tables, /, agent_id: str, memory_id: UUID) -> Operation[list[Event]]:
+    """What happened to the memory, oldest first; also of one that has been deleted since."""
+    called = verb(tables, "history", _OF_ONE, _EVENT)
+    rows = yield Verb(called, _named(tables, agent_id, memory_id), refuses=False)
+    return [Event(memory_id=memory_id, **row._mapping) for row in rows]
+
+
+def _named(tables: Tables, agent_id: str, memory_id: UUID) -> dict[str, Any]:
+    agent_id = require_owner(tables, agent_id)
+    [memory_id] = require_ids([memory_id])
+    return {"agent": agent_id, "memory_id": memory_id}
+
+
+def _changed(tables: Tables, name: str, given: Mapping[str, Any]) -> Operation[Memory]:
+    arguments = {argument: _ARGUMENTS[argument] for argument in given}
+    called = verb(tables, name, arguments, memory_record(tables))
+    [row] = yield Verb(called, given)
+    return memory(row._mapping)

@@ -1,0 +1,1 @@
+"""Adding, reading and changing memories."""

@@ -1,0 +1,142 @@
+"""Changing, deleting and counting retrievals of memories."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from sqlalchemy import Boolean, Text, Uuid
+from sqlalchemy.dialects.postgresql import ARRAY, JSONB
+
+from pgrecall.core.memory import UNSET, Memory
+from pgrecall.core.steps import CountTokens, Embed, Embedded, Inspect, Operation, Verb
+from pgrecall.core.validation import require_bool, require_ids
+from pgrecall.core.vectors import HalfVector, Vector, VectorLike, as_text
+from pgrecall.errors import InvalidMemory, NotCompliant
+from pgrecall.memories.incoming import checked
+from pgrecall.memories.noting import noted
+from pgrecall.ranking.memory_columns import changed_memory
+from pgrecall.schema import Layout, Tables
+from pgrecall.schema.owner import require_owner
+from pgrecall.schema.verbs import NOTE, memory_record, touch_statement, verb
+
+_UPDATE = {
+    "agent": Text(),
+    "memory_id": Uuid(),
+    "changes": JSONB(),
+    "check_compliance": Boolean(),
+    **NOTE,
+}
+
+
+def update(
+    tables: Tables,
+    /,
+    agent_id: str,
+    memory_id: UUID,
+    *,
+    reason: str | None = None,
+    actor: str | None = None,
+    check_compliance: bool = True,
+    **changes: Any,
+) -> Operation[Memory]:
+    """Changes fields of a memory and returns it as it is afterwards.
+
+    Takes the fields of NewMemory but `id` and `key`. New content is embedded anew, so that text
+    and vector never disagree; pass `embedding` with it where there is no embedder. The history
+    keeps the old and the new values (of all but the vector), with `reason` and `actor`. Trust is
+    not assessed anew: give `trust` with what it should follow from. `compliant=False` is refused
+    unless `check_compliance=False`.
+
+    Raises MemoryNotFound, InvalidMemory, InvalidVector, UnknownName, EmbedderRequired, or
+    DuplicateMemory when another active memory of the agent has this content; nothing is changed
+    then.
+    """
+    agent_id = require_owner(tables, agent_id)
+    [memory_id] = require_ids([memory_id])
+    noted(reason=reason, actor=actor)
+    for name in ("id", "key"):
+        if name in changes:
+            raise InvalidMemory(f"the {name} of a memory cannot be changed")
+    values = checked({name: value for name, value in changes.items() if value is not UNSET})
+    if require_bool("check_compliance", check_compliance) and values.get("compliant") is False:
+        raise NotCompliant()
+    if not values:
+        raise InvalidMemory("update needs at least one field to change")
+    if "embedding" in values:
+        values.setdefault("embedding_model", None)  # made by whom, only the caller knows
+    if "content" in values and "embedding" not in values:
+        embedded: Embedded = yield Embed((values["content"],))
+        values["embedding"] = embedded.vectors[0]
+        values.setdefault("embedding_model", embedded.model)
+    if "content" in values and values.get("tokens") is None:
+        [values["tokens"]] = yield CountTokens((values["content"],))
+    vector: VectorLike | None = values.get("embedding")
+    if vector is not None:
+        layout: Layout = yield Inspect()
+        values["embedding"] = layout.vector(vector)
+    [row] = yield Verb(
+        verb(tables, "update_memory", _UPDATE, memory_record(tables)),
+        {
+            "agent": agent_id,
+            "memory_id": memory_id,
+            "changes": {name: _as_json(value) for name, value in values.items()},
+            "check_compliance": check_compliance,
+            "reason": reason,
+            "actor": actor,
+        },
+    )
+    return changed_memory(row)
+
+
+def _as_json(value: Any) -> Any:
+    """A field as a JSON value that PostgreSQL reads as the column's type."""
+    if isinstance(value, datetime):
+        return value.isoformat()
+    if isinstance(value, Vector | HalfVector):
+        return as_text(value.to_list())
+    return value
+
+
+def delete(
+    tables: Tables,
+    /,
+    agent_id: str,
+    memory_ids: UUID | Iterable[UUID],
+    *,
+    reason: str | None = None,
+    actor: str | None = None,
+) -> Operation[int]:
+    """Deletes memories with their counters, labels and links; returns how many there were.
+
+    Ids the agent does not have are passed over. What happened to a memory stays in its history.
+    """
+    agent_id = require_owner(tables, agent_id)
+    noted(reason=reason, actor=actor)
+    ids = require_ids(memory_ids)
+    if not ids:
+        return 0
+    rows = yield Verb(
+        verb(tables, "forget", {"agent": Text(), "memory_ids": ARRAY(Uuid), **NOTE}),
+        {"agent": agent_id, "memory_ids": ids, "reason": reason, "actor": actor},
+    )
+    return len(rows)
+
+
+def touch(tables: Tables, /, agent_id: str, memory_ids: UUID | Iterable[UUID]) -> Operation[int]:
+    """Counts one retrieval of each memory, now, and returns how many of them exist.
+
+    Only `memory_usage` is written; rows are locked in key order.
+    """
+    agent_id = require_owner(tables, agent_id)
+    ids = require_ids(memory_ids)
+    if not ids:
+        return 0
+    rows = yield Verb(
+        touch_statement(tables),
+        {"agent": agent_id, "memory_ids": ids, "accessed": True},
+        refuses=False,
+    )
+    return int(rows[0][0])

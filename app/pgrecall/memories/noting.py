@@ -1,0 +1,28 @@
+"""What a change leaves in the history: reason, actor, the caller's own fields."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from pgrecall.core.validation import require_json_object, require_name, require_text
+
+
+def note(
+    *, reason: str | None, actor: str | None, metadata: Mapping[str, Any] | None = None
+) -> dict[str, Any]:
+    """As arguments of a verb. Raises InputError."""
+    if reason is not None:
+        require_text("reason", reason)
+    if actor is not None:
+        require_name("actor", actor)
+    fields = dict(require_json_object("metadata", {} if metadata is None else metadata))
+    return {"reason": reason, "actor": actor, "metadata": fields}
+
+
+def noted(
+    *, reason: str | None, actor: str | None, metadata: Mapping[str, Any] | None = None
+) -> dict[str, Any]:
+    """As parameters of a statement that leaves events. Raises InputError."""
+    given = note(reason=reason, actor=actor, metadata=metadata)
+    return {f"note_{name}": value for name, value in given.items()}

@@ -1,0 +1,147 @@
+"""Memories on their way in: every one checked, then embedded, before anything is sent."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, Literal, get_args
+from uuid import UUID
+
+from pgrecall.core.ids import id_of_key, new_id
+from pgrecall.core.memory import UNSET, NewMemory, Unset
+from pgrecall.core.steps import CountTokens, Embed, Embedded, Inspect, Operation
+from pgrecall.core.validation import require_bool, require_one_of, require_share
+from pgrecall.core.vectors import StoredVector, VectorLike
+from pgrecall.errors import InputError, InvalidMemory, NotCompliant
+from pgrecall.memories.incoming import checked_memory
+from pgrecall.memories.noting import noted
+from pgrecall.schema import Layout, Tables
+
+DuplicatePolicy = Literal["bump", "keep", "replace", "allow"]
+NEAR_DUPLICATE = 0.92
+"""The similarity above which systems A and B take two memories for the same."""
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """How duplicates and memories that are not compliant are met."""
+
+    duplicates: DuplicatePolicy
+    near_duplicates: float | None
+    check_compliance: bool
+    actor: str | None
+
+    @classmethod
+    def of(
+        cls,
+        duplicates: DuplicatePolicy,
+        near_duplicates: float | None,
+        check_compliance: bool,
+        actor: str | None,
+    ) -> Policy:
+        require_one_of("duplicates", duplicates, get_args(DuplicatePolicy))
+        require_bool("check_compliance", check_compliance)
+        noted(reason=None, actor=actor)
+        threshold = require_share("near_duplicates", near_duplicates)
+        if duplicates == "allow" and threshold is not None:
+            raise InputError(
+                "near_duplicates looks for what is there, and duplicates='allow' stores every "
+                "memory: give one of them"
+            )
+        return cls(duplicates, threshold, check_compliance, actor)
+
+    @property
+    def arguments(self) -> dict[str, Any]:
+        """As arguments of `remember`."""
+        return asdict(self)
+
+
+@dataclass(frozen=True, slots=True)
+class Incoming:
+    """A memory whose every field has been checked."""
+
+    id: UUID
+    values: dict[str, Any]
+    differing: frozenset[str]
+    """The fields that are not at their defaults."""
+    unset: list[str]
+    vector: StoredVector | None
+
+
+def _as_new(memory: NewMemory | str) -> NewMemory:
+    if isinstance(memory, str):
+        return NewMemory(memory)
+    if not isinstance(memory, NewMemory):
+        raise InvalidMemory(f"a memory is a NewMemory or text, got {type(memory).__name__}")
+    return memory
+
+
+def prepared(
+    tables: Tables,
+    agent_id: str,
+    memories: Sequence[NewMemory | str],
+    policy: Policy,
+    *,
+    named: bool,
+) -> Operation[list[Incoming]]:
+    """Checks all fields, embeds and counts what was not yet, then checks all vectors."""
+    checked: list[_Checked] = []
+    for position, memory in enumerate(memories):
+        with _Position(position, len(memories), named):
+            checked.append(_checked(tables, agent_id, _as_new(memory), policy))
+    to_embed = [one for one in checked if one.vector is UNSET]
+    if to_embed:
+        embedded: Embedded = yield Embed(tuple(one.values["content"] for one in to_embed))
+        for one, made in zip(to_embed, embedded.vectors, strict=True):
+            one.vector = made
+            one.values["embedding_model"] = one.values["embedding_model"] or embedded.model
+    to_count = [one for one in checked if one.values["tokens"] is None]
+    if to_count:
+        counts = yield CountTokens(tuple(one.values["content"] for one in to_count))
+        for one, tokens in zip(to_count, counts, strict=True):
+            one.values["tokens"] = tokens
+    layout: Layout = yield Inspect()
+    ready = []
+    for position, one in enumerate(checked):
+        with _Position(position, len(memories), named):
+            assert one.vector is not UNSET
+            vector = None if one.vector is None else layout.vector(one.vector)
+            ready.append(Incoming(one.values["id"], one.values, one.differing, one.unset, vector))
+    return ready
+
+
+@dataclass(slots=True)
+class _Checked:
+    """A memory whose fields have been checked, and whose vector has not."""
+
+    values: dict[str, Any]
+    differing: frozenset[str]
+    unset: list[str]
+    vector: VectorLike | Literal[Unset.UNSET] | None
+
+
+def _checked(tables: Tables, agent_id: str, memory: NewMemory, policy: Policy) -> _Checked:
+    differing, unset, values = checked_memory(memory)
+    if policy.check_compliance and values["compliant"] is False:
+        raise NotCompliant()
+    if values["key"] is not None:
+        values["id"] = id_of_key(agent_id, values["key"])
+    values["id"] = values["id"] or new_id()
+    values |= dict.fromkeys(unset)
+    del values["embedding"]
+    decided = [name for name in unset if name != "embedding"]
+    return _Checked(values, frozenset(differing), decided, memory.embedding)
+
+
+class _Position:
+    """Puts the position within the batch in front of an InputError."""
+
+    def __init__(self, position: int, total: int, named: bool) -> None:
+        self._prefix = f"memory {position} of {total}: " if named else ""
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        if self._prefix and isinstance(error, InputError):
+            raise type(error)(f"{self._prefix}{error}") from None

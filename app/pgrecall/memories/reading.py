@@ -1,0 +1,127 @@
+"""Reading memories without ranking them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+from typing import Unpack
+from uuid import UUID
+
+from pgrecall.core.memory import Memory
+from pgrecall.core.quoting import shortened
+from pgrecall.core.steps import Execute, Operation
+from pgrecall.core.validation import (
+    require_aware,
+    require_bool,
+    require_count,
+    require_ids,
+    require_text,
+)
+from pgrecall.errors import InputError
+from pgrecall.memories.read_statements import (
+    existing_statement,
+    get_statement,
+    ids_beside,
+    ids_within,
+)
+from pgrecall.ranking.filters import FilterArguments, Filters
+from pgrecall.ranking.memory_columns import memory
+from pgrecall.ranking.question import narrowing
+from pgrecall.ranking.statement import count_statement
+from pgrecall.schema import Tables
+from pgrecall.schema.owner import require_owner
+
+FEWEST_DIGITS, SHOWN_DIGITS = 4, 8
+"""Of the beginning of an id: that is looked up, and that is shown."""
+MOST_IDS = 1_000
+
+
+def get(
+    tables: Tables, /, agent_id: str, memory_id: UUID, *, include_embedding: bool = False
+) -> Operation[Memory | None]:
+    """The agent's memory of this id, valid or not; None when there is none.
+
+    Its embedding is left out unless asked for.
+    """
+    agent_id = require_owner(tables, agent_id)
+    [memory_id] = require_ids([memory_id])
+    require_bool("include_embedding", include_embedding)
+    rows = yield Execute(get_statement(tables, agent_id, memory_id, embedding=include_embedding))
+    return memory(rows[0]._mapping) if rows else None
+
+
+def count(
+    tables: Tables,
+    /,
+    agent_id: str,
+    *,
+    as_of: datetime | None = None,
+    **filters: Unpack[FilterArguments],
+) -> Operation[int]:
+    """How many memories a search with these filters would look at."""
+    agent_id = require_owner(tables, agent_id)
+    require_aware("as_of", as_of)
+    chosen = yield from narrowing(tables, Filters.of(filters))
+    parameters = {"owner_id": agent_id, **chosen.parameters}
+    if as_of is not None:
+        parameters["as_of"] = as_of
+    rows = yield Execute(count_statement(tables, chosen, as_of=as_of is not None), parameters)
+    return int(rows[0][0])
+
+
+def existing(
+    tables: Tables, /, agent_id: str, memory_ids: UUID | Iterable[UUID]
+) -> Operation[set[UUID]]:
+    """Which of these ids the agent has, so that only the others need embedding and adding."""
+    agent_id = require_owner(tables, agent_id)
+    ids = require_ids(memory_ids)
+    rows = yield Execute(existing_statement(tables, agent_id, ids))
+    return {row.id for row in rows}
+
+
+def find_ids(
+    tables: Tables, /, agent_id: str, prefix: str, *, limit: int = 10
+) -> Operation[list[UUID]]:
+    """The ids of the agent's memories that begin with these hexadecimal digits, in order.
+
+    At least 4 digits, with hyphens or without. Raises InputError.
+    """
+    agent_id = require_owner(tables, agent_id)
+    require_count("limit", limit, at_least=1, at_most=MOST_IDS)
+    digits = require_text("prefix", prefix).replace("-", "").lower()
+    if not re.fullmatch(rf"[0-9a-f]{{{FEWEST_DIGITS},32}}", digits):
+        raise InputError(
+            f"{shortened(prefix)} is not the id of a memory, or the first digits of one "
+            f"({FEWEST_DIGITS} or more)"
+        )
+    parameters = {
+        "owner_id": agent_id,
+        "first": UUID(digits.ljust(32, "0")),
+        "last": UUID(digits.ljust(32, "f")),
+        "limit": limit,
+    }
+    rows = yield Execute(ids_within(tables), parameters)
+    return [row.id for row in rows]
+
+
+def short_ids(
+    tables: Tables, /, agent_id: str, memory_ids: UUID | Iterable[UUID]
+) -> Operation[dict[UUID, str]]:
+    """The beginning of each id that no other memory of the agent has: 8 digits or more.
+
+    Ids made at about the same time begin alike, so theirs are longer. `find_ids` finds the whole
+    id again, until another memory is added whose id begins with it too.
+    """
+    agent_id = require_owner(tables, agent_id)
+    ids = require_ids(memory_ids)
+    rows = yield Execute(ids_beside(tables), {"owner_id": agent_id, "ids": ids})
+    return {row.id: _shortest(row.id, (row.before, row.after)) for row in rows}
+
+
+def _shortest(id_: UUID, others: Sequence[UUID | None]) -> str:
+    """The next ids on both sides are those that share most with it."""
+    shared = [(128 - (id_.int ^ other.int).bit_length()) // 4 for other in others if other]
+    digits = max(SHOWN_DIGITS, 1 + max(shared, default=0))
+    hyphens = sum(digits > place for place in (8, 12, 16, 20))
+    return str(id_)[: digits + hyphens]

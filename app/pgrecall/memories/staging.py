@@ -1,0 +1,163 @@
+"""Memories on their way in: the arguments of `remember`, or a temporary table filled by COPY."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import fields
+from functools import lru_cache
+from typing import Any
+
+from sqlalchemy import (
+    Boolean,
+    Double,
+    Executable,
+    Integer,
+    Table,
+    Text,
+    Uuid,
+    bindparam,
+    false,
+    literal_column,
+    select,
+    text,
+)
+from sqlalchemy.dialects.postgresql import ARRAY
+
+from pgrecall.core.memory import NewMemory
+from pgrecall.schema import Tables
+from pgrecall.schema.temporary_tables import CreateTemporaryTable
+from pgrecall.schema.verbs import NOTE, verb
+
+ORDINAL = "ordinal"
+UNSET_FIELDS = "unset_fields"
+"""Names of the fields that the database decides: None has a meaning of its own there."""
+NOTHING: Mapping[str, str] = {
+    "created_at": "-infinity",
+    "expires_at": "infinity",
+    "trust": "NaN",
+    "trust_curve": "none",
+    "trust_half_life_hours": "NaN",
+}
+"""How None is written where NULL leaves it to the database; see sql/verbs/new_memory.sql."""
+_ALWAYS = ("id", "content", "embedding")
+_POLICY: Mapping[str, Any] = {
+    "duplicates": Text(),
+    "near_duplicates": Double(),
+    "check_compliance": Boolean(),
+    "actor": Text(),
+}
+
+Staged = tuple[str, ...]
+"""The fields that a batch copies, in the order of the table's; the others are at their defaults."""
+
+
+@lru_cache
+def memory_fields() -> tuple[str, ...]:
+    """Every field that a caller may set and the database stores."""
+    return tuple(field.name for field in fields(NewMemory))
+
+
+def given_fields(
+    values: Mapping[str, Any], differing: Collection[str], vector: Any
+) -> dict[str, Any]:
+    """The arguments of `remember`: fields that are not at their defaults."""
+    given = {
+        name: NOTHING.get(name) if values[name] is None else values[name]
+        for name in memory_fields()
+        if name in values
+        and (name in _ALWAYS or name in differing or name in ("tokens", "embedding_model"))
+    }
+    return given | {"embedding": vector}
+
+
+@lru_cache(maxsize=256)
+def remember(tables: Tables, given: Staged) -> Executable:
+    """Stores one memory of these fields. Rows: memory_id, outcome, similarity."""
+    columns = tables.memories.c
+    arguments = {"agent": Text(), **{name: columns[name].type for name in given}, **_POLICY}
+    return verb(tables, "remember", arguments)
+
+
+GIVEN = "new_"
+"""What the parameters of the fields of a superseding memory begin with."""
+
+
+@lru_cache(maxsize=256)
+def supersede_statement(tables: Tables, given: Staged) -> Executable:
+    """Stores one memory of these fields in the place of another.
+
+    Row: successor, outcome, similarity. Parameters: agent, memory_id, force, check_compliance,
+    reason, actor, and new_<field>.
+    """
+    columns, schema = tables.memories.c, f'"{tables.schema}"'
+    options: Mapping[str, Any] = {
+        "agent": Text(),
+        "memory_id": Uuid(),
+        "force": Boolean(),
+        "check_compliance": Boolean(),
+        **NOTE,
+    }
+    fields_ = ", ".join(f'"{name}" => :{GIVEN}{name}' for name in given)
+    named = ", ".join(f"{name} => :{name}" for name in options)
+    written = (
+        f"SELECT * FROM {schema}.supersede({named}, "  # noqa: S608  names of our own
+        f"new => {schema}.new_memory({fields_}))"
+    )
+    types = {**options, **{GIVEN + name: columns[name].type for name in given}}
+    return text(written).bindparams(
+        *(bindparam(name, type_=type_) for name, type_ in types.items())
+    )
+
+
+def staged_fields(differing: Collection[str]) -> Staged:
+    """What a batch has to copy when these fields are not at their defaults in all its rows."""
+    chosen = {*_ALWAYS, *differing}
+    return tuple(name for name in (UNSET_FIELDS, *memory_fields()) if name in chosen)
+
+
+@lru_cache(maxsize=256)
+def create_staging(tables: Tables, staged: Staged) -> CreateTemporaryTable:
+    """A table for rows on their way in, its columns those of the memories they will become."""
+    unset = literal_column("'{}'::text[]", ARRAY(Text)).label(UNSET_FIELDS)
+    nothing = select(
+        literal_column("0", Integer()).label(ORDINAL),
+        *(unset if name == UNSET_FIELDS else tables.memories.c[name] for name in staged),
+    ).where(false())
+    return CreateTemporaryTable(nothing, "pgrecall_staging")
+
+
+def staging(tables: Tables, staged: Staged) -> Table:
+    return create_staging(tables, staged).table
+
+
+@lru_cache(maxsize=256)
+def remember_staged(tables: Tables, staged: Staged) -> Executable:
+    """Stores the staged rows of ordinals `first` to `last`.
+
+    Rows: ordinal (among these, from 1), memory_id, outcome, similarity. Parameters: agent, those of
+    the policy, and unset_fields, unless the staging table has a column of that name.
+    """
+    schema = f'"{tables.schema}"'
+    unset = f"s.{UNSET_FIELDS}" if UNSET_FIELDS in staged else f":{UNSET_FIELDS}"
+
+    def given(name: str) -> str:
+        if name not in NOTHING:
+            return f's."{name}"'
+        return (
+            f"CASE WHEN '{name}' = ANY ({unset}) THEN NULL "
+            f"ELSE coalesce(s.{name}, '{NOTHING[name]}') END"
+        )
+
+    arguments = ", ".join(f'"{name}" => {given(name)}' for name in staged if name != UNSET_FIELDS)
+    policy = ", ".join(f"{name} => :{name}" for name in _POLICY)
+    written = (
+        f"SELECT * FROM {schema}.remember_rows(:agent, "  # noqa: S608  names of our own
+        f"(SELECT array_agg({schema}.new_memory({arguments}) ORDER BY s.{ORDINAL}) "
+        f"FROM pg_temp.pgrecall_staging s WHERE s.{ORDINAL} BETWEEN :first AND :last), {policy})"
+    )
+    parameters = {"agent": Text(), "first": Integer(), "last": Integer(), **_POLICY}
+    if UNSET_FIELDS not in staged and any(name in NOTHING for name in staged):
+        parameters[UNSET_FIELDS] = ARRAY(Text)
+    return text(written).bindparams(
+        *(bindparam(name, type_=type_) for name, type_ in parameters.items())
+    )

@@ -1,0 +1,85 @@
+"""Storing prepared memories: one through `remember`, a batch through COPY and `remember_rows`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from psycopg.types.json import Jsonb
+from sqlalchemy import Row
+from sqlalchemy.schema import DropTable
+
+from pgrecall.core.steps import Copy, Execute, Inspect, Operation, Verb
+from pgrecall.memories.added import Added
+from pgrecall.memories.preparing import Incoming, Policy
+from pgrecall.memories.staging import (
+    UNSET_FIELDS,
+    Staged,
+    create_staging,
+    given_fields,
+    remember,
+    remember_staged,
+    staged_fields,
+    staging,
+)
+from pgrecall.schema import Layout, Tables
+
+_PART = 10_000
+"""Rows of a batch that are one array in the server's memory, about 25 MB of 384 dimensions."""
+
+
+def stored(tables: Tables, agent_id: str, memory: Incoming, policy: Policy) -> Operation[Added]:
+    """Stores one memory, or meets the one that is there."""
+    given = given_fields(memory.values, memory.differing, memory.vector)
+    arguments = {"agent": agent_id, **given, **policy.arguments}
+    [row] = yield Verb(remember(tables, tuple(given)), arguments, refuses=False)
+    return _added(row)
+
+
+def stored_batch(
+    tables: Tables, agent_id: str, memories: Mapping[int, Incoming], policy: Policy
+) -> Operation[dict[int, Added]]:
+    """Stores memories by their ordinals, each under an id of its own, in one transaction."""
+    layout: Layout = yield Inspect()
+    staged, same = _staged(memories)
+    table = staging(tables, staged)
+    yield Execute(create_staging(tables, staged))
+    yield Copy(table, _copied(staged, memories), layout.embedding_oid)
+    results: dict[int, Added] = {}
+    for first in range(0, max(memories) + 1, _PART):
+        part = [ordinal for ordinal in memories if first <= ordinal < first + _PART]
+        if part:
+            bound = {"agent": agent_id, "first": first, "last": first + _PART - 1, **same}
+            rows = yield Execute(remember_staged(tables, staged), bound | policy.arguments)
+            results |= {part[row.ordinal - 1]: _added(row) for row in rows}
+    yield Execute(DropTable(table))
+    return results
+
+
+def _added(row: Row[Any]) -> Added:
+    return Added(row.memory_id, row.outcome, row.similarity)
+
+
+def _staged(memories: Mapping[int, Incoming]) -> tuple[Staged, dict[str, Any]]:
+    """The fields to be copied, which are not at their defaults in all rows; and a parameter."""
+    differing: set[str] = set().union(*(memory.differing for memory in memories.values()))
+    differing.add("tokens")  # counted, where they are not given
+    unset = {tuple(memory.unset) for memory in memories.values()}
+    if any(memory.values["embedding_model"] is not None for memory in memories.values()):
+        differing.add("embedding_model")  # by the embedder, where there is one
+    # A field that some leave unset and others give is given in all rows, as None or otherwise.
+    if len(unset) > 1:
+        return staged_fields({*differing, UNSET_FIELDS}), {}
+    [same] = unset
+    return staged_fields(differing), {UNSET_FIELDS: list(same)}
+
+
+def _copied(staged: Staged, memories: Mapping[int, Incoming]) -> Iterator[tuple[Any, ...]]:
+    """The rows in the order of the staging table's columns."""
+    for ordinal, memory in memories.items():
+        values = memory.values | {
+            UNSET_FIELDS: memory.unset,
+            "embedding": memory.vector,
+            "metadata": Jsonb(memory.values["metadata"]),
+        }
+        yield (ordinal, *(values[name] for name in staged))

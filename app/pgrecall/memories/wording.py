@@ -1,0 +1,23 @@
+"""What the words of memories tell of their owner."""
+
+from __future__ import annotations
+
+from pgrecall.core.steps import Execute, Operation
+from pgrecall.core.validation import require_count
+from pgrecall.memories.term import Term
+from pgrecall.ranking.words import telling_terms_statement
+from pgrecall.schema import Tables
+from pgrecall.schema.owner import require_owner
+
+MAX_TERMS = 10_000
+
+
+def telling_terms(tables: Tables, /, agent_id: str, *, limit: int = 20) -> Operation[list[Term]]:
+    """The terms that tell most of an agent's memories, most telling first.
+
+    Counts the words of all its memories. Raises InputError.
+    """
+    agent_id = require_owner(tables, agent_id)
+    require_count("limit", limit, at_least=1, at_most=MAX_TERMS)
+    rows = yield Execute(telling_terms_statement(tables), {"owner_id": agent_id, "limit": limit})
+    return [Term(row.term, row.memories, row.weight, row.telling) for row in rows]

@@ -1,0 +1,1 @@
+"""Rank indexes: built, looked through, maintained."""

@@ -1,0 +1,227 @@
+"""Search through rank indexes: candidates from the graph and what is newer, scored exactly."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from functools import lru_cache
+from typing import Any
+
+from sqlalchemy import (
+    CTE,
+    Boolean,
+    ColumnElement,
+    DateTime,
+    Double,
+    Integer,
+    Select,
+    Text,
+    Uuid,
+    bindparam,
+    case,
+    column,
+    func,
+    literal_column,
+    null,
+    select,
+    union_all,
+)
+from sqlalchemy.dialects.postgresql import ARRAY, aggregate_order_by, array
+
+from pgrecall.ranking.custom_condition import Expression
+from pgrecall.ranking.statement import Search, Shape, described_in_order, ranked_most, scored
+from pgrecall.ranking.turns import with_turns
+from pgrecall.ranking.words import shares_of_each, weighed
+from pgrecall.schema import Tables
+from pgrecall.scoring import compiler
+from pgrecall.scoring.signals import Keyword
+
+WHOLE = "whole_owners"
+PASSED, TOTAL = "passed", "total"
+"""Columns: how many candidates of each index pass, in order, and how many rows in all."""
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A rank index to be searched in."""
+
+    owner_id: str
+    relation: str
+    built_at: datetime
+    used_since: datetime
+    direction: str
+    """The query in the rank space, as text."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sources:
+    """All that a search looks through: indexes, and owners whose memories are all scored."""
+
+    indexes: Sequence[Source]
+    whole: Sequence[str]
+    """Owners without an index."""
+
+    @property
+    def shape(self) -> tuple[int, bool]:
+        return len(self.indexes), bool(self.whole)
+
+    def parameters(self, candidates: int, reach: int) -> dict[str, Any]:
+        """Those beside the search's own."""
+        parameters: dict[str, Any] = {"candidates": candidates, "reach": reach}
+        if self.whole:
+            parameters[WHOLE] = list(self.whole)
+        for number, source in enumerate(self.indexes):
+            for name in ("owner_id", "relation", "built_at", "used_since", "direction"):
+                parameters[f"source_{number}_{name}"] = getattr(source, name)
+        return parameters
+
+
+def search_candidates(tables: Tables, wanted: Search, sources: Sources) -> Select[Any]:
+    """The k best among the candidates, as `search`; execute it with both parameters.
+
+    Two columns more, `passed` and `total`, count what passes the filters; min_score is left to the
+    caller, who has to see these.
+    """
+    if wanted.filters.where:
+        return _search(tables, wanted.shape, sources.shape, wanted.filters.where)
+    return _known_search(tables, wanted.shape, sources.shape)
+
+
+SourcesShape = tuple[int, bool]
+
+
+@lru_cache(maxsize=256)
+def _known_search(tables: Tables, shape: Shape, sources: SourcesShape) -> Select[Any]:
+    return _search(tables, shape, sources, ())
+
+
+def _search(
+    tables: Tables, shape: Shape, sources: SourcesShape, where: Sequence[Expression]
+) -> Select[Any]:
+    best = ranked_candidates(tables, shape, sources, where)
+    if shape.expands:
+        found = with_turns(tables, shape, best, where, exact=False).found
+    else:
+        found = best.cte("ranked")
+    counts = found.c[PASSED], found.c[TOTAL]
+    return described_in_order(tables, shape, found, *counts, in_passages=shape.brings_along)
+
+
+def ranked_candidates(
+    tables: Tables, shape: Shape, sources: SourcesShape, where: Sequence[Expression]
+) -> Select[Any]:
+    """The `most` best among the candidates, narrowly: as `ranked`, with passed and total."""
+    indexes, whole = sources
+    found = [_among_nominated(tables, range(indexes), shape, where)]
+    if whole:
+        found.append(scored(tables, shape, where, owners=WHOLE).add_columns(_NO_SOURCE))
+    merged = (union_all(*found) if len(found) > 1 else found[0]).subquery("merged")
+    return (
+        select(
+            merged,
+            array([func.count().filter(merged.c.source == n).over() for n in range(indexes)]).label(
+                PASSED
+            ),
+            func.count().over().label(TOTAL),
+        )
+        .order_by(merged.c.score.desc(), merged.c.id)
+        .limit(ranked_most(shape))
+    )
+
+
+_NO_SOURCE = literal_column("NULL::integer", Integer()).label("source")
+
+
+def _bound(number: int, name: str, type_: Any) -> Any:
+    """A field of the source of this number, as `Sources.parameters` tells it."""
+    return bindparam(f"source_{number}_{name}", type_=type_)
+
+
+def _among_nominated(
+    tables: Tables, numbers: Sequence[int], shape: Shape, where: Sequence[Expression]
+) -> Select[Any]:
+    """What the indexes of these numbers nominate, and the query's words, scored."""
+    terms = {}
+    words = None
+    by_words = any(isinstance(signal, Keyword) for signal in shape.signals)
+    if shape.has_text:
+        terms = {number: _weighed(tables, number, shape) for number in numbers}
+        every = union_all(*(select(its) for its in terms.values())).subquery("every_term")
+        words = shares_of_each(tables.memories, every)
+    found = [
+        _of_index(tables, number, shape, terms.get(number) if by_words else None)
+        for number in numbers
+    ]
+    return scored(tables, shape, where, among=_nominated(found), words=words)
+
+
+def _weighed(tables: Tables, number: int, shape: Shape) -> CTE:
+    """The terms of the query as this index's owner has them."""
+    owner_id = _bound(number, "owner_id", Text())
+    terms = weighed(tables, owner_id, exact=False, others=shape.owners, as_of=shape.has_as_of)
+    return (
+        select(
+            owner_id.label("owner_id"),
+            terms.c.term,
+            terms.c.memories,
+            terms.c.weight,
+            terms.c.idf,
+        )
+        .cte(f"weighed_{number}")
+        .prefix_with("MATERIALIZED")
+    )
+
+
+def _nominated(found: Sequence[Select[Any]]) -> CTE:
+    """Owner and id of every row to be scored, once, and the number of the index it comes from."""
+    every = union_all(*found).subquery("every")
+    return (
+        select(every.c.owner_id, every.c.id, func.min(every.c.source).label("source"))
+        .group_by(every.c.owner_id, every.c.id)
+        .cte("nominated")
+    )
+
+
+def _of_index(tables: Tables, number: int, shape: Shape, terms: CTE | None) -> Select[Any]:
+    """What the index nominates, by words too where the query has terms, and what is newer."""
+    owner_id = _bound(number, "owner_id", Text())
+    since = {
+        name: _bound(number, name, DateTime(timezone=True)) for name in ("built_at", "used_since")
+    }
+    found: Any = compiler.schema_function(
+        tables.schema,
+        "rank_candidates",
+        owner_id,
+        _bound(number, "relation", Text()),
+        _bound(number, "direction", Text()),
+        bindparam("candidates", type_=Integer()),
+        since["built_at"],
+        since["used_since"] if shape.follows_use else null(),
+        *([] if terms is None else _worded(terms, shape)),
+        type_=Uuid(),
+    )
+    rows = found.table_valued(
+        column("memory_id", Uuid()), column("from_index", Boolean()), name=f"found_{number}"
+    )
+    source = case((rows.c.from_index, literal_column(str(number), Integer())))
+    return select(owner_id.label("owner_id"), rows.c.memory_id.label("id"), source.label("source"))
+
+
+def _worded(terms: CTE, shape: Shape) -> list[ColumnElement[Any]]:
+    """How far to look by words, how much they weigh, the terms of the query, and how much length
+    counts."""
+    [keyword] = (signal for signal in shape.signals if isinstance(signal, Keyword))
+
+    def all_of(column: ColumnElement[Any]) -> ColumnElement[Any]:
+        found = func.array_agg(aggregate_order_by(column, terms.c.term), type_=ARRAY(column.type))
+        every = select(found).scalar_subquery()
+        return func.coalesce(every, literal_column("'{}'"), type_=ARRAY(column.type))
+
+    return [
+        bindparam("reach", type_=Integer()),
+        bindparam("keyword_weight", type_=Double()),
+        *(all_of(column) for column in (terms.c.term, terms.c.memories, terms.c.weight)),
+        compiler.bound("keyword_b", keyword.b, Double()),
+        compiler.bound("keyword_pivot", keyword.pivot, Double()),
+    ]

@@ -1,0 +1,276 @@
+"""Conditions: which rows of an agent a statement looks at."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from operator import ge, gt, le, lt
+from typing import Any
+from uuid import UUID
+
+from sqlalchemy import (
+    Boolean,
+    ColumnElement,
+    DateTime,
+    Double,
+    FromClause,
+    Select,
+    Text,
+    Uuid,
+    and_,
+    any_,
+    bindparam,
+    cast,
+    false,
+    func,
+    literal_column,
+    or_,
+    select,
+)
+from sqlalchemy.dialects.postgresql import ARRAY, JSONB, TSQUERY
+from sqlalchemy.sql.elements import Grouping
+
+from pgrecall.ranking.custom_condition import Expression
+from pgrecall.ranking.filters import FilterShape
+from pgrecall.schema import Tables, tables
+from pgrecall.scoring import compiler
+from pgrecall.scoring.compiler import Scope
+from pgrecall.scoring.signals import Trust
+
+Condition = ColumnElement[bool]
+
+
+def moment(explicit: bool) -> ColumnElement[Any]:
+    """The moment asked about: the one given as `as_of`, else the transaction's now()."""
+    return bindparam("as_of", type_=DateTime(timezone=True)) if explicit else func.now()
+
+
+def scope(
+    within: Tables,
+    memories: FromClause,
+    *,
+    as_of: bool,
+    keyword: ColumnElement[float] | None = None,
+    period: bool = False,
+) -> Scope:
+    """What signals are computed from in our own statements: everything bound."""
+    return Scope(
+        schema=within.schema,
+        memories=memories,
+        usage=within.memory_usage,
+        query=compiler.query_parameter(),
+        as_of=moment(as_of),
+        asked_about=moment(True) if as_of else None,
+        query_entities=compiler.query_entities_parameter(),
+        keyword=keyword,
+        period=(_time("period_from"), _time("period_to")) if period else None,
+    )
+
+
+OWNER, OWNERS = "owner_id", "owners"
+"""Parameters: the one owner whose rows they are, or any of several: an agent and teams."""
+
+
+def of_owners(rows: FromClause, owners: str) -> Condition:
+    """Rows of those whom the parameter of this name tells."""
+    return owned(rows) if owners == OWNER else any_of(rows.c.agent_id, owners)
+
+
+def owned(rows: FromClause, owner_id: str | None = None) -> Condition:
+    """Every statement carries this: rows of one owner.
+
+    Without a value here, the statement is executed with the parameter `owner_id`.
+    """
+    condition: Condition = rows.c.agent_id == bindparam("owner_id", owner_id, type_=Text())
+    return condition
+
+
+ACTIVE: ColumnElement[Any] = literal_column("'active'", Text())
+
+
+def active(memories: FromClause) -> Condition:
+    """As a literal, so that the partial index on active memories can be used."""
+    condition: Condition = memories.c.status == ACTIVE
+    return condition
+
+
+def uuids(values: Sequence[UUID] | None = None) -> ColumnElement[Any]:
+    """Ids as one bound array; without values here, the parameter `ids`."""
+    ids = None if values is None else list(values)
+    return cast(bindparam("ids", ids, type_=ARRAY(Uuid)), ARRAY(Uuid))
+
+
+def rows_of_arrays(name: str, **columns: tuple[str, Any]) -> FromClause:
+    """Bound arrays side by side: column → (parameter, type of its elements)."""
+    arrays = [
+        cast(bindparam(parameter, type_=ARRAY(type_)), ARRAY(type_))
+        for parameter, type_ in columns.values()
+    ]
+    return func.unnest(*arrays).table_valued(*columns, name=name).render_derived()
+
+
+def conditions(
+    scope: Scope, shape: FilterShape, *, as_of: bool, owners: str = OWNER
+) -> dict[str, Condition]:
+    """What the filters ask of a memory, by name, and that it is valid at as_of.
+
+    Values are bound under the filters' names; only which of them are given decides the statement.
+    `owners` is the parameter that tells whose memories are looked at.
+    """
+    columns, given = scope.memories.c, shape.given
+    found: dict[str, Condition] = {}
+    if not shape.include_invalid:
+        found["valid"] = valid(scope)
+    if as_of:
+        found["as_of"] = created_by(scope)
+    for name, column in (
+        ("statuses", columns.status),
+        ("tiers", columns.tier),
+        ("components", columns.component),
+        ("output_types", columns.output_type),
+        ("domains", columns.domain),
+        ("categories", columns.category),
+        ("loops", columns.loop),
+    ):
+        if name in given:
+            found[name] = any_of(column, name)
+    if "memory_types" in given:
+        found["memory_types"] = or_(
+            any_of(columns.memory_type, "memory_types"),
+            _overlap(columns.additional_types, "memory_types"),
+        )
+    for name, column in (("tags", columns.tags), ("entities", columns.entities)):
+        if name in given:
+            found[name] = _overlap(column, name)
+        if f"all_{name}" in given:
+            found[f"all_{name}"] = column.contains(texts(f"all_{name}"))
+    if "labels" in given:
+        found["labels"] = _labelled(scope, owners, of_kind="label_kinds" in given)
+    if "metadata" in given:
+        found["metadata"] = columns.metadata.contains(bindparam("metadata", type_=JSONB()))
+    for number, operator in enumerate(shape.metadata_operators):
+        found[f"metadata {number + 1}"] = _compared(columns.metadata, number, operator)
+    if "text" in given:
+        found["text"] = _worded(scope)
+    if "created_after" in given:
+        found["created_after"] = columns.created_at >= _time("created_after")
+    if "created_before" in given:
+        found["created_before"] = columns.created_at < _time("created_before")
+    if "compliant" in given:
+        found["compliant"] = columns.compliant == bindparam("compliant", type_=Boolean())
+    if "min_trust" in given:
+        found["min_trust"] = trusted(scope, decay=shape.apply_decay)
+    return found
+
+
+def custom_conditions(where: Sequence[Expression]) -> dict[str, Condition]:
+    """The caller's own expressions, in brackets: an OR in raw SQL then reaches around nothing."""
+    return {
+        f"where {number}": Grouping(condition) for number, condition in enumerate(where, start=1)
+    }
+
+
+def valid(scope: Scope) -> Condition:
+    """Whether the memory holds at as_of."""
+    columns = scope.memories.c
+    return compiler.schema_function(
+        scope.schema,
+        "is_valid",
+        columns.valid_from,
+        columns.valid_until,
+        columns.invalidated_at,
+        columns.expires_at,
+        scope.as_of,
+        type_=Boolean(),
+    )
+
+
+def created_by(scope: Scope) -> Condition:
+    """Whether the memory was there at an explicit as_of; one of unknown age always was.
+
+    Without an explicit as_of, a row dated ahead by a skewed clock is seen.
+    """
+    created_at = scope.memories.c.created_at
+    return or_(created_at.is_(None), created_at <= scope.as_of)
+
+
+def trusted(scope: Scope, *, decay: bool) -> Condition:
+    """Whether trust, decayed as in ranking, reaches `min_trust`; never assessed, it does not."""
+    assessed = scope.memories.c.trust.is_not(None)
+    floor: Any = bindparam("min_trust", type_=Double())
+    return and_(assessed, compiler.value(Trust(decay=decay), scope) >= floor)
+
+
+def _compared(metadata: ColumnElement[Any], number: int, operator: str) -> Condition:
+    """One comparison of the metadata filter; of values of two types none comes first."""
+    key: Any = bindparam(f"metadata_key_{number}", type_=Text())
+    if operator == "$exists":
+        there: Any = bindparam(f"metadata_value_{number}", type_=Boolean())
+        exists: Condition = func.jsonb_exists(metadata, key, type_=Boolean()) == there
+        return exists
+    found: Any = func.jsonb_extract_path(metadata, key, type_=JSONB())
+    name = f"metadata_value_{number}"
+    if operator in ("$in", "$nin"):
+        among: Condition = found == any_(cast(bindparam(name, type_=ARRAY(JSONB)), ARRAY(JSONB)))
+        return _is(among) if operator == "$in" else ~_is(among)
+    asked: Any = cast(bindparam(name, type_=JSONB()), JSONB)
+    if operator in ("$eq", "$ne"):
+        equal: Condition = found == asked
+        return _is(equal) if operator == "$eq" else ~_is(equal)
+    comparable = func.jsonb_typeof(found) == func.jsonb_typeof(asked)
+    return and_(comparable, _ORDERS[operator](found, asked))
+
+
+_ORDERS: dict[str, Callable[[Any, Any], Condition]] = {"$gt": gt, "$gte": ge, "$lt": lt, "$lte": le}
+
+
+def _is(condition: Condition) -> Condition:
+    """False, not unknown, where the key is missing."""
+    return func.coalesce(condition, false(), type_=Boolean())
+
+
+def _labelled(scope: Scope, owners: str, *, of_kind: bool) -> Condition:
+    """Whether the memory carries any of `labels`, of any of `label_kinds` where asked for."""
+    labels = tables(scope.schema).memory_labels
+    carried: Select[Any] = select(literal_column("1")).where(
+        labels.c.agent_id == scope.memories.c.agent_id,
+        labels.c.memory_id == scope.memories.c.id,
+        any_of(labels.c.value, "labels"),
+    )
+    if owners != OWNER:  # of one, the planner knows
+        carried = carried.where(of_owners(labels, owners))
+    return (carried.where(any_of(labels.c.kind, "label_kinds")) if of_kind else carried).exists()
+
+
+def asked_for(schema: str) -> ColumnElement[Any]:
+    """The `text` filter as a tsquery, made once a statement."""
+    asked = compiler.schema_function(
+        schema, "word_filter", bindparam("text", type_=Text()), type_=TSQUERY()
+    )
+    return select(asked).scalar_subquery()
+
+
+def _worded(scope: Scope) -> Condition:
+    """Whether the memory's words pass the `text` filter."""
+    passes = scope.memories.c.terms.op("@@", is_comparison=True, return_type=Boolean())
+    condition: Condition = passes(asked_for(scope.schema))
+    return condition
+
+
+def texts(name: str) -> ColumnElement[Any]:
+    return cast(bindparam(name, type_=ARRAY(Text)), ARRAY(Text))
+
+
+def _time(name: str) -> ColumnElement[Any]:
+    return bindparam(name, type_=DateTime(timezone=True))
+
+
+def any_of(column: ColumnElement[Any], name: str) -> Condition:
+    """Whether the column has one of the bound texts of this name."""
+    condition: Condition = column == any_(texts(name))
+    return condition
+
+
+def _overlap(column: ColumnElement[Any], name: str) -> Condition:
+    overlaps = column.op("&&", is_comparison=True, return_type=Boolean())
+    condition: Condition = overlaps(texts(name))
+    return condition

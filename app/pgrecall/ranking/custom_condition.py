@@ -1,0 +1,78 @@
+"""Conditions a caller writes in SQLAlchemy: checked so that they stay within their brackets."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from sqlalchemy import BindParameter, ColumnClause, ColumnElement, TextClause
+from sqlalchemy.sql.visitors import iterate
+
+from pgrecall.core.quoting import shortened
+from pgrecall.errors import InputError
+
+Expression = ColumnElement[bool] | TextClause
+
+_RESERVED = re.compile(
+    r"(owner_id|query|query_\w+|k|as_of|teams|id|ids|score|limit|text|min_\w+|no_similarity"
+    r"|keyword_weight|candidates|reach|whole_teams|source_\d+_\w+|budget|most|floor|max_\w+"
+    r"|block_length|per_\w+|reserved_\w+|diversity|weights?_\w+|speeds|candidate_numbers"
+    r"|statuses|tiers|memory_types|(all_)?(tags|entities)|components|output_types|domains"
+    r"|categories|loops|compliant|created_(after|before)"
+    r"|labels|label_kinds|hit_\w+|measured_\w+"
+    r"|(metadata|similarity|recency|usefulness|importance|confidence|trust|frequency"
+    r"|entity_overlap)(_\w+)?)"
+)
+"""Names that our own parameters bear; the caller's value would be taken for ours."""
+
+_QUOTED = re.compile(r"'(?:[^']|'')*'|\"(?:[^\"]|\"\")*\"")
+
+
+def require_condition(condition: object) -> Expression:
+    """Raises InputError for what is no condition, or could reach around the other conditions.
+
+    Raw SQL is the application's own code: it is refused where it leaves its brackets, and may
+    otherwise read whatever the role may.
+    """
+    if not isinstance(condition, ColumnElement | TextClause):
+        raise InputError(f"where takes SQLAlchemy expressions, got {type(condition).__name__}")
+    for raw in _raw_texts(condition):
+        _require_closed(raw)
+    for element in iterate(condition):
+        parameters = element._bindparams.values() if isinstance(element, TextClause) else (element,)
+        for parameter in parameters:
+            if isinstance(parameter, BindParameter):
+                _require_own(parameter)
+    return condition
+
+
+def _raw_texts(condition: Expression) -> Iterator[str]:
+    for element in iterate(condition):
+        if isinstance(element, TextClause):
+            yield element.text
+        elif isinstance(element, ColumnClause) and element.is_literal:
+            yield element.name
+
+
+def _require_closed(raw: str) -> None:
+    bare = _QUOTED.sub("", raw)
+    depth = 0
+    for character in bare:
+        depth += (character == "(") - (character == ")")
+        if depth < 0:
+            break
+    left = [mark for mark in ("--", "/*", ";", "'", '"', "\\") if mark in bare]
+    if depth != 0 or left or re.search(r"\$\w*\$", bare) or "\\'" in raw:
+        raise InputError(
+            f"where: raw SQL must close its own brackets and quotes, and hold no comment, "
+            f"semicolon, backslash or dollar quote; got {shortened(raw)}"
+        )
+
+
+def _require_own(parameter: BindParameter[object]) -> None:
+    if parameter.required:
+        raise InputError(f"where: the parameter :{parameter.key} has no value")
+    if not parameter.unique and _RESERVED.fullmatch(parameter.key):
+        raise InputError(
+            f"where: a parameter called :{parameter.key} is one of the search itself; rename it"
+        )

@@ -1,0 +1,87 @@
+"""The entities of a query: those known ones that its text names."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sqlalchemy import (
+    ColumnElement,
+    FromClause,
+    Integer,
+    Select,
+    Subquery,
+    Text,
+    and_,
+    bindparam,
+    case,
+    false,
+    func,
+    literal_column,
+    select,
+    true,
+)
+from sqlalchemy.dialects.postgresql import ARRAY
+
+from pgrecall.core.limits import MAX_NAME_LENGTH, MAX_QUERY_ENTITIES
+from pgrecall.ranking.conditions import OWNERS, of_owners
+from pgrecall.schema import Tables
+
+
+def known_entities(tables: Tables) -> Select[Any]:
+    """Entities of the `owners`' memories that occur in `text` as whole words, longest first.
+
+    Parameters: owners, text, limit.
+    """
+    known = _entities(tables, OWNERS)
+    return (
+        select(known.c.entity)
+        .where(_occurs(known.c.entity, bindparam("text", type_=Text())))
+        .order_by(func.length(known.c.entity).desc(), known.c.entity)
+        .limit(bindparam("limit", type_=Integer()))
+    )
+
+
+def entities_of_each(tables: Tables, queries: FromClause, owners: str) -> Select[Any]:
+    """As `known_entities`, of each query (number, question, query_entities) that names none.
+
+    Columns: number, entities. `owners` is the parameter that tells whose memories name them.
+    """
+    known = _entities(tables, owners)
+    order = (func.length(known.c.entity).desc(), known.c.entity)
+    place = func.row_number().over(partition_by=queries.c.number, order_by=order)
+    found = (
+        select(queries.c.number, known.c.entity, place.label("place"))
+        .select_from(queries.join(known, true()))
+        .where(queries.c.query_entities.is_(None), _occurs(known.c.entity, queries.c.question))
+        .subquery("found")
+    )
+    most = literal_column(str(MAX_QUERY_ENTITIES), Integer())
+    return (
+        select(found.c.number, func.array_agg(found.c.entity, type_=ARRAY(Text)).label("entities"))
+        .where(found.c.place <= most)
+        .group_by(found.c.number)
+    )
+
+
+def _entities(tables: Tables, owners: str) -> Subquery:
+    """Every entity of the owners' memories, once."""
+    memories = tables.memories
+    entities = select(func.unnest(memories.c.entities, type_=Text()).label("entity"))
+    return entities.where(of_owners(memories, owners)).distinct().subquery("known")
+
+
+def _occurs(entity: ColumnElement[Any], asked: ColumnElement[Any]) -> ColumnElement[bool]:
+    """Whether the text has this entity as whole words."""
+    escaped = func.regexp_replace(entity, r"([^[:alnum:]_[:space:]])", r"\\\1", "g")
+    whole_words = func.concat(r"(?<!\w)", escaped, r"(?!\w)")
+    # CASE: the regular expression is only tried on what can match and is short enough.
+    return case(
+        (
+            and_(
+                func.length(entity).between(1, MAX_NAME_LENGTH),
+                func.strpos(func.lower(asked), func.lower(entity)) > 0,
+            ),
+            asked.regexp_match(whole_words, flags="i"),
+        ),
+        else_=false(),
+    )

@@ -1,0 +1,40 @@
+"""The statement of a search that scores every memory."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import Any
+
+from sqlalchemy import Select
+
+from pgrecall.ranking.custom_condition import Expression
+from pgrecall.ranking.statement import Search, Shape, described_in_order, ranked
+from pgrecall.ranking.turns import with_turns
+from pgrecall.schema import Tables
+
+
+def search_statement(tables: Tables, wanted: Search) -> Select[Any]:
+    """The k best memories, best first, ties by id; execute it with `wanted.parameters`.
+
+    Columns: those of a memory and its usage, then score, similarity and one `signal_<name>` per
+    signal, and where sessions are expanded what came along or was lent. Two phases: the inner one
+    scores every row that passes and carries only id and score into the sort, the outer one fetches
+    the rest for k rows.
+    """
+    if wanted.filters.where:
+        return _search(tables, wanted.shape, wanted.filters.where)
+    return _known_search(tables, wanted.shape)
+
+
+@lru_cache(maxsize=512)
+def _known_search(tables: Tables, shape: Shape) -> Select[Any]:
+    return _search(tables, shape, ())
+
+
+def _search(tables: Tables, shape: Shape, where: Sequence[Expression]) -> Select[Any]:
+    best = ranked(tables, shape, where)
+    if not shape.expands:
+        return described_in_order(tables, shape, best.subquery("ranked"))
+    found = with_turns(tables, shape, best, where, exact=True).found
+    return described_in_order(tables, shape, found, in_passages=shape.brings_along)

@@ -1,0 +1,198 @@
+"""Filters: which memories take part in a search at all."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, Self, TypedDict
+
+from pgrecall.core.limits import LABEL_KINDS, MAX_FILTER_TEXT, STATUSES, TIERS
+from pgrecall.core.quoting import listed
+from pgrecall.core.validation import (
+    require_aware,
+    require_bool,
+    require_share,
+    require_text,
+    require_texts,
+)
+from pgrecall.errors import InputError, UnknownName
+from pgrecall.ranking.custom_condition import Expression, require_condition
+from pgrecall.ranking.metadata_filter import MetadataFilter
+
+_TEXTS = (
+    *("memory_types", "tags", "all_tags", "entities", "all_entities"),
+    *("components", "output_types", "domains", "categories", "loops", "labels"),
+)
+
+
+_VALUES = (
+    *_TEXTS,
+    *("tiers", "statuses", "label_kinds", "created_after", "created_before"),
+    *("compliant", "min_trust", "text"),
+)
+
+
+class FilterArguments(TypedDict, total=False):
+    """The keyword arguments by which `search` and `count` narrow what they look at.
+
+    A list passes a memory that has any of its values; all the filters given must pass.
+    """
+
+    memory_types: Sequence[str]
+    """Its kind or one of its additional kinds."""
+    tiers: Sequence[str]
+    tags: Sequence[str]
+    """Any of these tags."""
+    all_tags: Sequence[str]
+    """Every one of these tags."""
+    entities: Sequence[str]
+    """Any of these entities."""
+    all_entities: Sequence[str]
+    """Every one of these entities."""
+    labels: Sequence[str]
+    """Any of these labels."""
+    label_kinds: Sequence[str]
+    """Together with `labels`: only labels of these kinds."""
+    text: str
+    """Words as people type them to a search engine: all of them, "a phrase" in its order, or
+    between two, -without; at most 10,000 characters. What holds only stop words narrows nothing."""
+    metadata: Mapping[str, Any]
+    """The metadata contains this JSON object; {"key": {"$gte": 3}} compares: see MetadataFilter."""
+    created_after: datetime
+    """Created at this moment or later; a memory of unknown age does not pass."""
+    created_before: datetime
+    """Created before this moment; a memory of unknown age does not pass."""
+    components: Sequence[str]
+    output_types: Sequence[str]
+    domains: Sequence[str]
+    categories: Sequence[str]
+    loops: Sequence[str]
+    compliant: bool
+    min_trust: float
+    """Trust after decay; a memory whose trust was never assessed does not pass."""
+    statuses: Sequence[str]
+    """Default: active."""
+    include_invalid: bool
+    """Also what is not valid at as_of: not yet, no longer, invalidated, expired."""
+    where: Expression | Sequence[Expression]
+    """SQLAlchemy expressions over `repository.memories`; raw SQL in them is trusted code."""
+
+
+@dataclass(frozen=True, slots=True)
+class FilterShape:
+    """Which filters are given, whatever their values."""
+
+    given: frozenset[str]
+    metadata_operators: tuple[str, ...]
+    include_invalid: bool
+    apply_decay: bool
+
+    @property
+    def reads_usage(self) -> bool:
+        """Whether a condition needs the counters."""
+        return "min_trust" in self.given
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Filters:
+    """FilterArguments, checked; see there for what each means."""
+
+    memory_types: Sequence[str] | None = None
+    tiers: Sequence[str] | None = None
+    tags: Sequence[str] | None = None
+    all_tags: Sequence[str] | None = None
+    entities: Sequence[str] | None = None
+    all_entities: Sequence[str] | None = None
+    labels: Sequence[str] | None = None
+    label_kinds: Sequence[str] | None = None
+    text: str | None = None
+    metadata: Mapping[str, Any] | None = None
+    created_after: datetime | None = None
+    created_before: datetime | None = None
+    components: Sequence[str] | None = None
+    output_types: Sequence[str] | None = None
+    domains: Sequence[str] | None = None
+    categories: Sequence[str] | None = None
+    loops: Sequence[str] | None = None
+    compliant: bool | None = None
+    min_trust: float | None = None
+    statuses: Sequence[str] = ("active",)
+    include_invalid: bool = False
+    where: Sequence[Expression] = field(default=())
+    apply_decay: bool = True
+    """Whether min_trust looks at trust after decay; an argument of search, not a filter."""
+    _metadata: MetadataFilter = field(init=False)
+    """`metadata`, taken apart once."""
+
+    @property
+    def shape(self) -> FilterShape:
+        """All that the text of a statement depends on."""
+        return FilterShape(
+            frozenset(self.parameters),
+            tuple(comparison.operator for comparison in self._metadata.comparisons),
+            self.include_invalid,
+            self.apply_decay,
+        )
+
+    @property
+    def are_default(self) -> bool:
+        """Whether none is given: then what is recalled at all passes."""
+        return not self.where and set(self.parameters) == {"statuses"}
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """The values to be bound, by name."""
+        given = {
+            name: list(value) if isinstance(value, Sequence) and name != "text" else value
+            for name in _VALUES
+            if (value := getattr(self, name)) is not None
+        }
+        return given | self._metadata.parameters
+
+    @classmethod
+    def of(cls, arguments: FilterArguments, *, apply_decay: bool = True) -> Self:
+        """Raises UnknownName for a filter that does not exist, InputError for a bad value."""
+        known = list(FilterArguments.__annotations__)
+        unknown = sorted(set(arguments) - set(known))
+        if unknown:
+            raise UnknownName(
+                f"unknown filter {listed(unknown)}; the filters are {', '.join(known)}"
+            )
+        given: dict[str, Any] = {k: v for k, v in arguments.items() if v is not None}
+        where = given.pop("where", ())
+        if not isinstance(where, Sequence) or isinstance(where, str):
+            where = (where,)
+        return cls(**given, where=tuple(where), apply_decay=apply_decay)
+
+    def __post_init__(self) -> None:
+        for name in _TEXTS:
+            require_texts(name, getattr(self, name))
+        _require_known("tiers", self.tiers, TIERS)
+        _require_known("statuses", self.statuses, STATUSES)
+        _require_known("label_kinds", self.label_kinds, LABEL_KINDS)
+        if self.label_kinds is not None and self.labels is None:
+            raise InputError("label_kinds narrows labels down: give labels too")
+        taken_apart = MetadataFilter.of({} if self.metadata is None else self.metadata)
+        object.__setattr__(self, "_metadata", taken_apart)
+        if self.text is not None:
+            require_text("text", self.text)
+            if len(self.text) > MAX_FILTER_TEXT:
+                raise InputError(
+                    f"text may have at most {MAX_FILTER_TEXT:,} characters, got {len(self.text):,}"
+                )
+        require_bool("include_invalid", self.include_invalid)
+        if self.compliant is not None:
+            require_bool("compliant", self.compliant)
+        require_share("min_trust", self.min_trust)
+        require_aware("created_after", self.created_after)
+        require_aware("created_before", self.created_before)
+        for condition in self.where:
+            require_condition(condition)
+
+
+def _require_known(name: str, values: Sequence[str] | None, known: Sequence[str]) -> None:
+    require_texts(name, values)
+    unknown = [value for value in values or () if value not in known]
+    if unknown:
+        raise UnknownName(f"{name}: unknown {listed(unknown)}; known are {', '.join(known)}")

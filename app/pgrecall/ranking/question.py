@@ -1,0 +1,225 @@
+"""A question: the arguments of a search, checked, and then made ready for its statement."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Self
+
+from pgrecall.core.dates import period_of, require_dates
+from pgrecall.core.limits import MAX_QUERY_ENTITIES
+from pgrecall.core.steps import Embed, Embedded, Execute, Inspect, Operation
+from pgrecall.core.validation import (
+    require_aware,
+    require_bool,
+    require_count,
+    require_period,
+    require_query,
+    require_query_entities,
+    require_share,
+    require_text,
+    require_texts,
+)
+from pgrecall.core.vectors import StoredVector, VectorLike
+from pgrecall.errors import InputError
+from pgrecall.ranking.arguments import SearchArguments, filters_of, require_known
+from pgrecall.ranking.entities import known_entities
+from pgrecall.ranking.filters import Filters
+from pgrecall.ranking.statement import Search
+from pgrecall.ranking.words import narrows
+from pgrecall.schema import Layout, Tables
+from pgrecall.schema.owner import require_owner
+from pgrecall.scoring import profiles
+from pgrecall.scoring.profile import Profile
+from pgrecall.scoring.signals import EntityOverlap, Keyword, Similarity, Time
+
+MAX_K = 1_000_000
+MAX_TURNS = 10
+"""How far from a hit a turn may be that comes along or is lent to."""
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What is asked, in the caller's terms; `search` tells what each argument means."""
+
+    search: Search
+    """Complete but for the vector and the entities found in the text."""
+    embedding: VectorLike | str | None
+    entities_from_text: bool
+
+    @classmethod
+    def of(
+        cls,
+        tables: Tables,
+        agent_id: str,
+        embedding: VectorLike | str | None,
+        *,
+        k: int,
+        arguments: SearchArguments,
+        floor: Callable[[Profile], float | None] | None = None,
+    ) -> Self:
+        """Checks everything that can be checked without a database. Raises InputError.
+
+        `floor` tells the min_relevance of a profile where none is given and there is something to
+        compare with.
+        """
+        agent_id = require_owner(tables, agent_id)
+        require_count("k", k, at_least=1, at_most=MAX_K)
+        require_known(arguments)
+        query_text = arguments.get("query_text")
+        query_entities = arguments.get("query_entities")
+        apply_decay = arguments.get("apply_decay", True)
+        as_of = arguments.get("as_of")
+        require_aware("as_of", as_of)
+        query_time = require_period("query_time", arguments.get("query_time"))
+        language = require_dates(arguments.get("dates"))
+        others = other_owners(tables, agent_id, arguments.get("teams", ()))
+        require_bool("apply_decay", apply_decay)
+        entities = require_query_entities(query_entities) or []
+        if isinstance(embedding, str):
+            require_query(embedding)
+        if query_text is None and isinstance(embedding, str):
+            query_text = embedding
+        if query_text is not None:
+            require_text("query_text", query_text)
+        asked = embedding if isinstance(embedding, str) else query_text
+        if query_time is None and language is not None and asked is not None:
+            query_time = period_of(asked, language, as_of=as_of)
+        min_similarity = require_share("min_similarity", arguments.get("min_similarity"))
+        if embedding is None and min_similarity is not None:
+            raise InputError("min_similarity needs a query vector or text")
+        chosen = _profile(arguments)
+        min_relevance = require_share("min_relevance", arguments.get("min_relevance"))
+        if embedding is None and query_text is None:
+            if min_relevance is not None:
+                raise InputError("min_relevance needs a query vector or text")
+        elif min_relevance is None and floor is not None:
+            min_relevance = floor(chosen)
+        expand_session, lend = _turns(arguments)
+        reads_words = any(isinstance(signal, Keyword) for signal in chosen.signals)
+        wanted = Search(
+            agent_id=agent_id,
+            query=None,
+            k=k,
+            profile=chosen,
+            filters=Filters.of(filters_of(arguments), apply_decay=apply_decay),
+            teams=others,
+            query_entities=entities,
+            min_score=require_share("min_score", arguments.get("min_score")),
+            min_similarity=min_similarity,
+            min_relevance=min_relevance,
+            as_of=as_of,
+            query_text=query_text if reads_words or min_relevance is not None else None,
+            query_time=query_time,
+            expand_session=expand_session,
+            lend=lend,
+        )
+        reads_entities = any(isinstance(signal, EntityOverlap) for signal in chosen.signals)
+        return cls(
+            wanted,
+            embedding,
+            entities_from_text=reads_entities and query_entities is None,
+        )
+
+    def resolved(self, tables: Tables, query: StoredVector | None = None) -> Operation[Search]:
+        """The search with its text embedded, unless `query` is its vector, and, if need be, its
+        entities found.
+        """
+        vector = None if query is not None else self.embedding
+        if isinstance(vector, str):
+            embedded: Embedded = yield Embed((vector,), as_query=True)
+            vector = embedded.vectors[0]
+        if vector is not None:
+            layout: Layout = yield Inspect()
+            query = layout.vector(vector)
+        search = self.search
+        entities = search.query_entities
+        if self.entities_from_text and isinstance(self.embedding, str):
+            found = yield Execute(
+                known_entities(tables),
+                {
+                    "owners": [search.agent_id, *search.teams],
+                    "text": self.embedding,
+                    "limit": MAX_QUERY_ENTITIES,
+                },
+            )
+            entities = [row.entity for row in found]
+        wanted = replace(search, query=query, query_entities=entities)
+        wanted = replace(wanted, filters=(yield from narrowing(tables, wanted.filters)))
+        return replace(wanted, profile=_redistributed(wanted))
+
+
+def other_owners(tables: Tables, agent_id: str, teams: Sequence[str]) -> tuple[str, ...]:
+    """The teams as they are stored, each once; raises InputError."""
+    named = require_texts("teams", teams) or ()
+    others = dict.fromkeys(require_owner(tables.of_teams(), team, "teams") for team in named)
+    others.pop(agent_id, None)
+    return tuple(others)
+
+
+def narrowing(tables: Tables, filters: Filters) -> Operation[Filters]:
+    """The filters, without a text that asks for nothing."""
+    if filters.text is None:
+        return filters
+    [found] = yield Execute(narrows(tables), {"text": filters.text})
+    return filters if found.narrows else replace(filters, text=None)
+
+
+def _turns(arguments: SearchArguments) -> tuple[int, float | None]:
+    turns = arguments.get("expand_session", 0)
+    turns = require_count("expand_session", turns, at_least=0, at_most=MAX_TURNS)
+    lend = require_share("lend", arguments.get("lend"))
+    if lend is not None and not 0 < lend < 1:
+        raise InputError(f"lend must lie between 0 and 1, got {lend:g}; leave it out to lend none")
+    if lend is not None and not turns:
+        raise InputError("lend needs expand_session: how many turns away a hit lends")
+    return turns, lend
+
+
+def _redistributed(wanted: Search) -> Profile:
+    """The profile with the weights of what the query does not tell given to the others.
+
+    Whether a text has a term that counts, the statement asks.
+    """
+    if not wanted.profile.redistribute:
+        return wanted.profile
+    told = {
+        Similarity.name: wanted.query is not None,
+        Keyword.name: wanted.query_text is not None,
+        EntityOverlap.name: bool(wanted.query_entities),
+        Time.name: wanted.query_time is not None,
+    }
+    return wanted.profile.without(*(name for name, is_told in told.items() if not is_told))
+
+
+def _profile(arguments: SearchArguments) -> Profile:
+    """The profile that these arguments rank by; raises InputError."""
+    profile = checked_profile(arguments.get("profile", profiles.DEFAULT))
+    normalise = arguments.get("normalise_weights", False)
+    require_bool("normalise_weights", normalise)
+    weights = arguments.get("weights")
+    if weights is not None:
+        if not isinstance(weights, Mapping):
+            raise InputError(f"weights must map signals to numbers, got {type(weights).__name__}")
+        weights = {str(name): weight for name, weight in weights.items()}
+        profile = profile.with_weights(**_normalised(weights) if normalise else weights)
+    return profile if arguments.get("apply_decay", True) else profile.without_trust_decay()
+
+
+def checked_profile(profile: object) -> Profile:
+    """A profile, or the built-in one of a name; raises InputError."""
+    if isinstance(profile, str):
+        return profiles.named(profile)
+    if not isinstance(profile, Profile):
+        raise InputError(f"profile must be a Profile or a name, got {type(profile).__name__}")
+    return profile
+
+
+def _normalised(weights: Mapping[str, float]) -> dict[str, float]:
+    """Divided by their sum; what cannot be a weight is left for the profile to refuse."""
+    try:
+        largest = max(weights.values())
+        total = sum(weight / largest for weight in weights.values())
+        return {name: weight / largest / total for name, weight in weights.items()}
+    except (TypeError, ValueError, ArithmeticError):
+        return dict(weights)

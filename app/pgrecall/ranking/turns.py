@@ -1,0 +1,167 @@
+"""The turns of a dialogue beside the best memories: they come along, or are lent to and ranked."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+from sqlalchemy import (
+    CTE,
+    ColumnElement,
+    Double,
+    FromClause,
+    Integer,
+    Select,
+    Text,
+    Uuid,
+    and_,
+    bindparam,
+    column,
+    func,
+    literal_column,
+    null,
+    select,
+    true,
+    union_all,
+)
+from sqlalchemy.dialects.postgresql import ARRAY, aggregate_order_by
+
+from pgrecall.ranking.custom_condition import Expression
+from pgrecall.ranking.statement import (
+    BESIDE,
+    COVERAGE,
+    HIT_SCORE,
+    KEYWORD,
+    LENDER,
+    LENT,
+    Shape,
+    scored,
+)
+from pgrecall.ranking.words import owners_array, shares_of_each, weighed
+from pgrecall.schema import Tables
+from pgrecall.scoring import compiler
+
+
+class Turns(NamedTuple):
+    """The ranked rows with what stands beside them, and which turns stand beside which."""
+
+    found: CTE
+    """As the rows that were ranked, with beside, lent, lender and hit_score."""
+    beside: CTE | None = None
+    """Each hit with each turn beside it: owner_id, id, hit, hit_score (the score of the hit) and
+    distance."""
+
+
+def with_turns(
+    tables: Tables, shape: Shape, best: Select[Any], where: Sequence[Expression], *, exact: bool
+) -> Turns:
+    """The best rows and the turns that pass beside them; or, where these are lent to, the k best.
+
+    `exact` says how the words of the query are weighed: see `term_weights`. What stands beside
+    several hits counts for the best of them.
+    """
+    ranked = best.cte("ranked").prefix_with("MATERIALIZED")
+    beside = turns_beside(tables, ranked).cte("beside").prefix_with("MATERIALIZED")
+    nearest = nearest_hits(beside)
+    among = (
+        select(nearest)
+        .where(~_same(ranked, nearest).correlate(nearest).exists())
+        .cte("among_turns")
+    )
+    words = None
+    if shape.has_text:
+        words = shares_of_each(tables.memories, _terms(tables, shape, exact=exact))
+    # What comes along needs no relevance of its own, as it needs no score.
+    needs = replace(shape, has_min_relevance=False) if shape.brings_along else shape
+    others = scored(tables, needs, where, among=among, words=words).subquery("others")
+    of_words = [name for name in (KEYWORD, COVERAGE) if name in ranked.c]
+    names = ["owner_id", "id", "score", *of_words]
+    counts = [name for name in ranked.c.keys() if name not in names]  # noqa: SIM118
+    own = [ranked.c[name] for name in names]
+    theirs = [others.c[name] for name in names]
+    if shape.lends:
+        every = union_all(select(*own), select(*theirs)).subquery("every_turn")
+        found = lent(every, nearest)
+        found = found.order_by(found.selected_columns.score.desc(), every.c.id)
+        found = found.limit(bindparam("k", type_=Integer()))
+    else:
+        along = [others.c.hit, others.c.hit_score]
+        itself = [null().cast(Uuid).label(BESIDE), ranked.c.score.label(HIT_SCORE)]
+        every = union_all(select(*own, *itself), select(*theirs, *along)).subquery("every_turn")
+        found = select(every)
+    found = found.add_columns(
+        *(select(ranked.c[name]).limit(1).scalar_subquery().label(name) for name in counts)
+    )
+    return Turns(found.cte("found"), beside)
+
+
+def turns_beside(tables: Tables, hits: FromClause) -> Select[Any]:
+    """The turns beside each of these rows (owner_id, id, score)."""
+    near: Any = compiler.schema_function(
+        tables.schema,
+        "turns_beside",
+        hits.c.owner_id,
+        hits.c.id,
+        bindparam("expand_session", type_=Integer()),
+        type_=Uuid(),
+    )
+    near = near.table_valued(column("id", Uuid()), column("distance", Integer()), name="near")
+    return select(
+        hits.c.owner_id,
+        near.c.id,
+        hits.c.id.label("hit"),
+        hits.c.score.label(HIT_SCORE),
+        near.c.distance,
+    ).select_from(hits.join(near, true()))
+
+
+def nearest_hits(beside: FromClause) -> CTE:
+    """Each turn once, with the best hit that it stands beside: owner_id, id, hit, hit_score."""
+    one = (beside.c.owner_id, beside.c.id)
+    best_first = aggregate_order_by(beside.c.hit, beside.c[HIT_SCORE].desc(), beside.c.hit)
+    hits: Any = func.array_agg(best_first, type_=ARRAY(Uuid))
+    score = func.max(beside.c[HIT_SCORE], type_=Double())
+    found = select(*one, hits[literal_column("1")].label("hit"), score.label(HIT_SCORE))
+    return found.group_by(*one).cte("nearest")
+
+
+def raised(score: ColumnElement[float], hit_score: ColumnElement[float]) -> ColumnElement[float]:
+    """The score of a turn beside a hit of the score `hit_score`; NULL: beside none."""
+    share: Any = bindparam("lend", type_=Double())
+    nothing: Any = literal_column("0::float8", Double())
+    more = score + share * func.coalesce(hit_score, nothing, type_=Double())
+    most: Any = func.least(more, literal_column("1::float8", Double()), type_=Double())
+    return func.greatest(score, most, type_=Double())
+
+
+def lent(every: FromClause, nearest: FromClause) -> Select[Any]:
+    """Every row with its score as it is raised, and lent and lender."""
+    score = raised(every.c.score, nearest.c[HIT_SCORE])
+    same = and_(nearest.c.owner_id == every.c.owner_id, nearest.c.id == every.c.id)
+    return select(
+        *(score.label(c.name) if c.name == "score" else c for c in every.c),
+        (score - every.c.score).label(LENT),
+        nearest.c.hit.label(LENDER),
+    ).select_from(every.outerjoin(nearest, same))
+
+
+def _same(rows: FromClause, one: FromClause) -> Select[Any]:
+    return select(literal_column("1")).where(
+        rows.c.owner_id == one.c.owner_id, rows.c.id == one.c.id
+    )
+
+
+def _terms(tables: Tables, shape: Shape, *, exact: bool) -> CTE:
+    """The terms of the query as each owner has them: owner_id, term, weight, idf."""
+    owners: Any = func.unnest(owners_array(shape.owners), type_=Text())
+    owners = owners.table_valued(column("owner_id", Text()), name="owner").render_derived()
+    terms = weighed(
+        tables, owners.c.owner_id, exact=exact, others=shape.owners, as_of=shape.has_as_of
+    )
+    return (
+        select(owners.c.owner_id, terms.c.term, terms.c.weight, terms.c.idf)
+        .select_from(owners.join(terms, true()))
+        .cte("terms_of_turns")
+        .prefix_with("MATERIALIZED")
+    )

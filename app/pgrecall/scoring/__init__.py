@@ -1,0 +1,1 @@
+"""Signals, profiles, and the score they make."""

@@ -1,0 +1,193 @@
+"""A profile: a named set of weighted signals."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from numbers import Real
+from types import MappingProxyType
+from typing import Literal, get_args
+
+from pgrecall.core.limits import is_storable
+from pgrecall.core.quoting import listed, shortened
+from pgrecall.errors import InvalidProfile, UnknownName
+from pgrecall.scoring.signals import Recency, Signal, Trust
+
+AccessedBy = Literal["retrieval", "use"]
+
+WEIGHT_SUM_TOLERANCE = 1e-9
+SMALLEST_WEIGHT = 1e-12
+"""Below it a product with a tiny signal could underflow, which PostgreSQL raises as an error."""
+
+
+@dataclass(frozen=True, slots=True)
+class Profile:
+    """How a memory is scored: the sum of `weight · signal` over `signals`.
+
+    The weights lie in [0, 1] and sum to 1, so a score lies in [0, 1] on a scale that does not
+    depend on which memories were candidates. A profile is a value: immutable, comparable, hashable.
+
+    With `redistribute` the weight of a signal that a query gives nothing to compare with goes to
+    the others, in proportion: similarity without a vector, keyword without a term that counts,
+    entity overlap without entities, time without a period.
+
+    `accessed_by` says what moves the clock `last_accessed_at`: a retrieval, or use alone. With
+    "use" a search counts the retrieval of its hits but leaves their clock alone, so that what is
+    found often decays all the same; `record_outcome` and `touch` move it.
+
+    `min_relevance` is the relevance below which `context` leaves memories out unless it is told
+    otherwise; a search takes only what is given to it.
+
+    Raises InvalidProfile when the weights do not fit.
+    """
+
+    name: str
+    signals: Mapping[Signal, float]
+    redistribute: bool = False
+    accessed_by: AccessedBy = "retrieval"
+    min_relevance: float | None = None
+
+    def __post_init__(self) -> None:
+        if not (is_storable(self.name) and self.name.strip()):
+            raise InvalidProfile(f"a profile needs a name, got {shortened(self.name)}")
+        if not _are_signals(self.signals):
+            raise InvalidProfile(
+                f"profile {shortened(self.name)}: signals map a Signal to its weight, "
+                f"got {shortened(self.signals)}"
+            )
+        names = [signal.name for signal in self.signals]
+        if len(names) != len(set(names)):
+            raise InvalidProfile(
+                f"profile {shortened(self.name)} has a signal twice: {', '.join(names)}"
+            )
+        checked = {
+            signal: _checked_weight(self.name, signal.name, weight)
+            for signal, weight in self.signals.items()
+        }
+        total = math.fsum(checked.values())
+        if abs(total - 1) > WEIGHT_SUM_TOLERANCE:
+            raise InvalidProfile(
+                f"profile {shortened(self.name)}: the weights must sum to 1, "
+                f"they sum to {total:.10g}"
+            )
+        object.__setattr__(self, "signals", MappingProxyType(checked))
+        if not isinstance(self.redistribute, bool):
+            raise InvalidProfile(
+                f"profile {shortened(self.name)}: redistribute must be True or False, "
+                f"got {shortened(self.redistribute)}"
+            )
+        if self.accessed_by not in get_args(AccessedBy):
+            raise InvalidProfile(
+                f"profile {shortened(self.name)}: accessed_by must be retrieval or use, "
+                f"got {shortened(self.accessed_by)}"
+            )
+        floor = self.min_relevance
+        if floor is not None:
+            if isinstance(floor, bool) or not isinstance(floor, Real) or not 0 <= floor <= 1:
+                raise InvalidProfile(
+                    f"profile {shortened(self.name)}: min_relevance must lie within 0 and 1, "
+                    f"got {shortened(floor)}"
+                )
+            object.__setattr__(self, "min_relevance", float(floor))
+
+    def __hash__(self) -> int:
+        settings = self.redistribute, self.accessed_by, self.min_relevance
+        return hash((self.name, tuple(self.signals.items()), *settings))
+
+    def __reduce__(self) -> tuple[type[Profile], tuple[object, ...]]:
+        # A mappingproxy cannot be pickled.
+        settings = self.redistribute, self.accessed_by, self.min_relevance
+        return Profile, (self.name, dict(self.signals), *settings)
+
+    def __iter__(self) -> Iterator[tuple[Signal, float]]:
+        return iter(self.signals.items())
+
+    @property
+    def weights(self) -> dict[str, float]:
+        """Signal name → weight, in the profile's order."""
+        return {signal.name: weight for signal, weight in self}
+
+    @property
+    def reads_usage(self) -> bool:
+        """Whether scoring needs the counters in `memory_usage`."""
+        return any(signal.reads_usage for signal in self.signals)
+
+    def with_weights(self, /, **weights: float) -> Profile:
+        """The same signals under these weights; a signal that is not named weighs 0.
+
+        Raises UnknownName for a signal the profile does not have and InvalidProfile when the
+        weights do not sum to 1.
+        """
+        unknown = [name for name in weights if name not in self.weights]
+        if unknown:
+            raise UnknownName(
+                f"profile {shortened(self.name)} has no signal {listed(unknown)}; "
+                f"its signals are {', '.join(self.weights)}"
+            )
+        return replace(self, signals={s: weights.get(s.name, 0.0) for s in self.signals})
+
+    def without(self, *names: str) -> Profile:
+        """The same profile with the weights of these signals given to the others, in proportion.
+
+        The profile as it is where no other signal weighs anything.
+        """
+        others = {name: weight for name, weight in self.weights.items() if name not in names}
+        total = math.fsum(others.values())
+        if not total or not any(self.weights.get(name) for name in names):
+            return self
+        return self.with_weights(**{name: weight / total for name, weight in others.items()})
+
+    def with_half_life(self, days: float) -> Profile:
+        """The same profile with this half-life of recency for all memories.
+
+        Raises InvalidProfile when the profile has no recency or the half-life cannot be used.
+        """
+        if not any(isinstance(signal, Recency) for signal in self.signals):
+            raise InvalidProfile(
+                f"profile {shortened(self.name)} has no recency to give a half-life"
+            )
+        return self._with(
+            lambda signal: (
+                replace(
+                    signal,
+                    rate=None,
+                    half_life=days,
+                    half_lives_by_type=(),
+                    half_lives_by_tier=(),
+                )
+                if isinstance(signal, Recency)
+                else signal
+            )
+        )
+
+    def without_trust_decay(self) -> Profile:
+        """The same profile ranking by trust as it is stored."""
+        return self._with(
+            lambda signal: replace(signal, decay=False) if isinstance(signal, Trust) else signal
+        )
+
+    def renamed(self, name: str) -> Profile:
+        """The same profile under another name."""
+        return replace(self, name=name)
+
+    def _with(self, change: Callable[[Signal], Signal]) -> Profile:
+        return replace(self, signals={change(signal): weight for signal, weight in self})
+
+
+def _are_signals(signals: object) -> bool:
+    return isinstance(signals, Mapping) and all(isinstance(one, Signal) for one in signals)
+
+
+def _checked_weight(profile: str, signal: str, weight: float) -> float:
+    if isinstance(weight, bool) or not isinstance(weight, Real):
+        raise InvalidProfile(
+            f"profile {shortened(profile)}: the weight of {signal} must be a number, "
+            f"got {shortened(weight)}"
+        )
+    if not (weight == 0 or SMALLEST_WEIGHT <= weight <= 1):
+        raise InvalidProfile(
+            f"profile {shortened(profile)}: the weight of {signal} must be 0 or lie within "
+            f"{SMALLEST_WEIGHT:g} and 1, got {shortened(weight)}"
+        )
+    return float(weight)

@@ -1,0 +1,165 @@
+"""Profiles as TOML or JSON files.
+
+name = "mine"
+redistribute = true
+accessed_by = "use"
+min_relevance = 0.1
+
+[signals.similarity]
+weight = 0.7
+
+[signals.recency]
+weight = 0.3
+half_life = 14
+clock = "last_accessed_at"
+"""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from collections.abc import Mapping
+from dataclasses import MISSING, fields
+from pathlib import Path
+from typing import Any
+
+from pgrecall.core.quoting import LONGEST, cut, listed, path_of, shortened
+from pgrecall.errors import InputError, InvalidProfile, UnknownName
+from pgrecall.scoring.profile import Profile
+from pgrecall.scoring.signals import KINDS, Signal
+
+MOST_BYTES = 1_000_000
+"""Of a file that can be a profile."""
+
+
+def save(profile: Profile, path: str | Path) -> None:
+    """Writes a profile as .toml or .json, whichever the name ends in.
+
+    Raises InputError for a file that cannot be written.
+    """
+    path = path_of(path)
+    if not isinstance(profile, Profile):
+        raise InputError(f"a profile is a Profile, got {shortened(profile)}")
+    values = as_values(profile)
+    text = json.dumps(values, indent=2) + "\n" if _is_json(path) else _toml(values)
+    try:
+        path.write_text(text, encoding="utf-8")
+    except (OSError, UnicodeEncodeError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise InputError(f"{shortened(path, LONGEST)} cannot be written: {reason}") from error
+
+
+def load(path: str | Path) -> Profile:
+    """Reads a profile from a .toml or .json file.
+
+    Raises InvalidProfile, naming the file, when it cannot be read as one, and UnknownName for a
+    signal or parameter that does not exist.
+    """
+    path = path_of(path)
+    try:
+        text = _read(path)
+        values = json.loads(text) if _is_json(path) else tomllib.loads(text)
+    except OSError as error:
+        raise InvalidProfile(
+            f"{shortened(path, LONGEST)} cannot be read: {error.strerror or error}"
+        ) from error
+    except (ValueError, RecursionError) as error:
+        raise InvalidProfile(f"{shortened(path, LONGEST)}: {cut(str(error))}") from error
+    try:
+        return from_values(values)
+    except (InvalidProfile, UnknownName) as error:
+        raise type(error)(f"{shortened(path, LONGEST)}: {error}") from error
+
+
+def as_values(profile: Profile) -> dict[str, Any]:
+    """The profile as plain values: name, what is not as by default, and per signal its weight and
+    parameters."""
+    return {
+        "name": profile.name,
+        **({"redistribute": True} if profile.redistribute else {}),
+        **({} if profile.accessed_by == "retrieval" else {"accessed_by": profile.accessed_by}),
+        **({} if profile.min_relevance is None else {"min_relevance": profile.min_relevance}),
+        "signals": {
+            signal.name: {"weight": weight, **_parameters(signal)} for signal, weight in profile
+        },
+    }
+
+
+def from_values(values: object) -> Profile:
+    """The profile that `as_values` describes."""
+    if not isinstance(values, Mapping) or not isinstance(values.get("signals"), Mapping):
+        raise InvalidProfile("a profile has a name and a table of signals")
+    known = [field.name for field in fields(Profile)]
+    unknown = [name for name in values if name not in known]
+    if unknown:
+        raise UnknownName(f"unknown key {listed(unknown)}; a profile has {', '.join(known)}")
+    name = values.get("name")
+    if not isinstance(name, str):
+        raise InvalidProfile(f"the name of a profile is text, got {shortened(name)}")
+    signals = dict(_weighted(*item) for item in values["signals"].items())
+    return Profile(**{**values, "signals": signals})
+
+
+def _weighted(name: str, parameters: object) -> tuple[Signal, float]:
+    kind = KINDS.get(name)
+    if kind is None:
+        raise UnknownName(f"unknown signal {shortened(name)}; the signals are {', '.join(KINDS)}")
+    if not isinstance(parameters, Mapping) or "weight" not in parameters:
+        raise InvalidProfile(f"signal {name} needs a table with its weight")
+    given = {key: value for key, value in parameters.items() if key != "weight"}
+    known = [field.name for field in fields(kind)]
+    unknown = [parameter for parameter in given if parameter not in known]
+    if unknown:
+        raise UnknownName(
+            f"signal {name} has no parameter {listed(unknown)}; it has weight"
+            + "".join(f", {parameter}" for parameter in known)
+        )
+    try:
+        return kind(**given), parameters["weight"]
+    except InvalidProfile:
+        raise
+    except (TypeError, ValueError, IndexError) as error:
+        raise InvalidProfile(f"signal {name}: {cut(str(error))}") from error
+
+
+def _parameters(signal: Signal) -> dict[str, Any]:
+    """Those that differ from their defaults; TOML has no null."""
+    found: dict[str, Any] = {}
+    for field in fields(signal):
+        value = getattr(signal, field.name)
+        if value is None or (field.default is not MISSING and value == field.default):
+            continue
+        found[field.name] = dict(value) if isinstance(value, tuple) else value
+    return found
+
+
+def _read(path: Path) -> str:
+    with path.open("rb") as file:
+        content = file.read(MOST_BYTES + 1)
+    if len(content) > MOST_BYTES:
+        raise ValueError(f"a profile file has at most {MOST_BYTES:,} bytes")
+    return content.decode("utf-8-sig")
+
+
+def _toml(values: Mapping[str, Any]) -> str:
+    """What `as_values` returns, as TOML: the standard library only reads it."""
+    lines = [f"{key} = {_toml_value(value)}" for key, value in values.items() if key != "signals"]
+    for name, parameters in values["signals"].items():
+        lines += ["", f"[signals.{name}]"]
+        lines += [f"{key} = {_toml_value(value)}" for key, value in parameters.items()]
+    return "\n".join(lines) + "\n"
+
+
+def _toml_value(value: object) -> str:
+    if isinstance(value, dict):
+        pairs = (f"{_toml_value(key)} = {_toml_value(inner)}" for key, inner in value.items())
+        return f"{{ {', '.join(pairs)} }}"
+    # TOML writes text, numbers and booleans as JSON does, but escapes the control character DEL.
+    return json.dumps(value, ensure_ascii=False).replace("\x7f", r"\u007f")
+
+
+def _is_json(path: Path) -> bool:
+    suffix = path.suffix.lower()
+    if suffix not in (".toml", ".json"):
+        raise InvalidProfile(f"{shortened(path, LONGEST)}: a profile file ends in .toml or .json")
+    return suffix == ".json"

@@ -1,0 +1,270 @@
+"""The score in plain Python: without a database, and as the oracle that tests it.
+
+Shares the profiles with the compiler and nothing else.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from datetime import UTC, datetime, timedelta
+from functools import singledispatch
+from numbers import Real
+from typing import Any
+
+from pgrecall.core.quoting import listed, shortened
+from pgrecall.errors import InputError, UnknownName
+from pgrecall.scoring.profile import Profile
+from pgrecall.scoring.scored_memory import Breakdown, contributions
+from pgrecall.scoring.signals import (
+    Clock,
+    Confidence,
+    Curve,
+    EntityOverlap,
+    Frequency,
+    Importance,
+    Keyword,
+    Recency,
+    Signal,
+    Similarity,
+    Time,
+    Trust,
+    Usefulness,
+)
+
+_MOMENTS = ("created_at", "observed_at", "last_accessed_at")
+_PERIOD = "query_time"
+_NUMBERS = (
+    *("similarity", "keyword", "retrieval_count", "usefulness", "importance", "confidence"),
+    *("trust", "trust_half_life_hours", "bytes"),
+)
+_WORDS = ("trust_curve", "tier", "memory_type")
+_LISTS = ("additional_types", "entities", "query_entities")
+_OF_QUERY = {
+    Similarity.name: "similarity",
+    Keyword.name: "keyword",
+    EntityOverlap.name: "query_entities",
+    Time.name: _PERIOD,
+}
+"""Signal → the value by which a query tells something to compare with."""
+VALUES = (*_MOMENTS, *_NUMBERS, *_WORDS, *_LISTS, _PERIOD)
+SECONDS_PER_DAY = 86_400
+SECONDS_PER_HOUR = 3_600
+LEAST_HALF_WIDTH = timedelta(hours=12)
+DEFAULT_TRUST_HALF_LIFE_HOURS = 168
+
+
+def score(
+    profile: Profile, values: Mapping[str, Any], *, as_of: datetime | None = None
+) -> Breakdown:
+    """The score of values at hand.
+
+    `values` may hold `similarity`, `keyword` (the share of the query's terms), `bytes` (the length
+    of the memory in UTF-8), `query_entities`, `query_time` (from, to) and the columns that signals
+    read (VALUES), meaning what those columns mean; what is missing or None counts as it does in the
+    database: no embedding, unknown age, never retrieved, the column's default, short. `as_of` is
+    the moment ages are measured at, by default now; given, no retrieval after it counts.
+
+    A profile that redistributes weights gives those of `similarity`, `keyword`, `query_entities`
+    and `query_time` to the others where `values` does not name them: the query tells nothing of
+    them. None there means that the memory has nothing.
+
+    Raises UnknownName for a value of another name, InputError for a time without a zone.
+    """
+    for given, kind in ((profile, Profile), (values, Mapping)):
+        if not isinstance(given, kind):
+            raise InputError(f"score takes a {kind.__name__} here, got {shortened(given)}")
+    unknown = [name for name in values if name not in VALUES]
+    if unknown:
+        raise UnknownName(f"unknown value {listed(unknown)}; the values are {', '.join(VALUES)}")
+    for name, value in (("as_of", as_of), *values.items()):
+        _require(name, value)
+    accessed = values.get("last_accessed_at")
+    if as_of is not None and accessed is not None and accessed > as_of:
+        values = {**values, "last_accessed_at": None}
+    moment = as_of or datetime.now(UTC)
+    if profile.redistribute:
+        untold = (name for name, of in _OF_QUERY.items() if of not in values)
+        profile = profile.without(*untold)
+    signals = {signal.name: _value(signal, values, moment) for signal in profile.signals}
+    shares = contributions(profile, signals)
+    return Breakdown(math.fsum(shares.values()), signals, shares)
+
+
+@singledispatch
+def _value(signal: Signal, values: Mapping[str, Any], as_of: datetime) -> float:
+    raise NotImplementedError(f"signal {type(signal).__name__} cannot be computed in Python")
+
+
+@_value.register
+def _(signal: Similarity, values: Mapping[str, Any], as_of: datetime) -> float:
+    similarity = values.get("similarity")
+    return signal.missing if similarity is None else _clamped(similarity)
+
+
+@_value.register
+def _(signal: Recency, values: Mapping[str, Any], as_of: datetime) -> float:
+    clock = _clock(signal.clock, values)
+    if clock is None:
+        return signal.unknown
+    days = _age(as_of, clock) / SECONDS_PER_DAY
+    if signal.rate is not None:
+        return math.exp(-signal.rate * days)
+    return _decay(signal.curve, days, _half_life(signal, values))
+
+
+@_value.register
+def _(signal: Usefulness, values: Mapping[str, Any], as_of: datetime) -> float:
+    return _column(values, "usefulness", 0.5)
+
+
+@_value.register
+def _(signal: Importance, values: Mapping[str, Any], as_of: datetime) -> float:
+    return _column(values, "importance", 0.5)
+
+
+@_value.register
+def _(signal: Confidence, values: Mapping[str, Any], as_of: datetime) -> float:
+    return _column(values, "confidence", 0.8)
+
+
+@_value.register
+def _(signal: Trust, values: Mapping[str, Any], as_of: datetime) -> float:
+    trust, accessed = values.get("trust"), values.get("last_accessed_at")
+    if trust is None:
+        return signal.missing
+    if not signal.decay or accessed is None:
+        return _clamped(trust)
+    curve = Curve(values.get("trust_curve") or Curve.HYPERBOLIC)
+    hours = _age(as_of, accessed) / SECONDS_PER_HOUR
+    half_life = values.get("trust_half_life_hours") or DEFAULT_TRUST_HALF_LIFE_HOURS
+    return _clamped(trust) * _decay(curve, hours, half_life)
+
+
+@_value.register
+def _(signal: EntityOverlap, values: Mapping[str, Any], as_of: datetime) -> float:
+    wanted = set(values.get("query_entities") or ())
+    shared = wanted & set(values.get("entities") or ())
+    return len(shared) / len(wanted) if wanted else 0.0
+
+
+@_value.register
+def _(signal: Keyword, values: Mapping[str, Any], as_of: datetime) -> float:
+    return _clamped(values.get("keyword") or 0.0) / signal.divisor(values.get("bytes") or 0)
+
+
+@_value.register
+def _(signal: Frequency, values: Mapping[str, Any], as_of: datetime) -> float:
+    return _clamped((values.get("retrieval_count") or 0) / signal.cap)
+
+
+@_value.register
+def _(signal: Time, values: Mapping[str, Any], as_of: datetime) -> float:
+    period = values.get(_PERIOD)
+    moment = values.get("observed_at") or values.get("created_at")
+    if period is None:
+        return 0.0
+    if moment is None:
+        return signal.unknown
+    start, end = period
+    if start <= moment < end:
+        return 1.0
+    distance: timedelta = start - moment if moment < start else moment - end
+    half_width = max((end - start) / 2, LEAST_HALF_WIDTH)
+    return max(1.0 - float(distance / half_width) / 2, 0.0)
+
+
+def _clock(clock: Clock, values: Mapping[str, Any]) -> datetime | None:
+    created: datetime | None = values.get("created_at")
+    accessed: datetime | None = values.get("last_accessed_at")
+    match clock:
+        case Clock.CREATED_AT:
+            return created
+        case Clock.LAST_ACCESSED_AT:
+            return accessed or created
+        case Clock.LATEST:
+            known = [time for time in (created, accessed) if time is not None]
+            return max(known) if known else None
+
+
+def _half_life(signal: Recency, values: Mapping[str, Any]) -> float:
+    """In days: the shortest of those that apply."""
+    assert signal.half_life is not None
+    if signal.half_lives_by_tier:
+        tier = values.get("tier") or "long"
+        by_tier = dict(signal.half_lives_by_tier)
+        return by_tier.get(tier, signal.half_life)
+    own = dict(signal.half_lives_by_type)
+    types = [values.get("memory_type") or "episodic", *(values.get("additional_types") or ())]
+    return min(own.get(type_, signal.half_life) for type_ in types)
+
+
+def _decay(curve: Curve, age: float, half_life: float) -> float:
+    match curve:
+        case Curve.EXPONENTIAL:
+            return math.exp2(-age / half_life)
+        case Curve.HYPERBOLIC:
+            return half_life / (half_life + age)
+        case Curve.LINEAR:
+            return max(0.0, 1 - age / (2 * half_life))
+
+
+def _age(later: datetime, earlier: datetime) -> float:
+    """Seconds, never negative."""
+    return max((later - earlier).total_seconds(), 0.0)
+
+
+def _column(values: Mapping[str, Any], name: str, default: float) -> float:
+    value = values.get(name)
+    return default if value is None else _clamped(value)
+
+
+def _clamped(value: float) -> float:
+    return min(max(float(value), 0.0), 1.0)
+
+
+def _is_number(value: Any) -> bool:
+    try:
+        is_real = isinstance(value, Real) and not isinstance(value, bool)
+        return is_real and not math.isnan(float(value))
+    except OverflowError:
+        return False
+
+
+def _require(name: str, value: Any) -> None:
+    """Raises InputError for a time without a zone or a number that is none; None passes."""
+    if value is None:
+        return
+    if name in ("as_of", *_MOMENTS) and (
+        not isinstance(value, datetime) or value.utcoffset() is None
+    ):
+        raise InputError(f"{name} must be a datetime with a time zone, got {shortened(value)}")
+    if name == _PERIOD:
+        _require_period(value)
+    if name in _NUMBERS and not _is_number(value):
+        raise InputError(
+            f"{name} must be a number, got {shortened(value)}; leave out what is unknown"
+        )
+    if name in _WORDS and not isinstance(value, str):
+        raise InputError(f"{name} must be text, got {shortened(value)}")
+    if name == "trust_curve" and value not in tuple(Curve):
+        raise UnknownName(f"unknown {name} {shortened(value)}; known are {', '.join(Curve)}")
+    if name in _LISTS and (
+        not isinstance(value, list | tuple | set | frozenset)
+        or not all(isinstance(one, str) for one in value)
+    ):
+        raise InputError(f"{name} must be a list of texts, got {shortened(value)}")
+
+
+def _require_period(value: Any) -> None:
+    """Raises InputError for what is not two moments, the second of them later."""
+    if (
+        not isinstance(value, tuple | list)
+        or len(value) != 2
+        or any(not isinstance(one, datetime) or one.utcoffset() is None for one in value)
+    ):
+        raise InputError(
+            f"{_PERIOD} must be two datetimes with a time zone, from and to, got {shortened(value)}"
+        )
+    if not value[0] < value[1]:
+        raise InputError(f"{_PERIOD} must end after it begins, got {shortened(value)}")

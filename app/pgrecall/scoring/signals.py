@@ -1,0 +1,328 @@
+"""Signals: numbers in [0, 1] computed for one memory and one query.
+
+A signal here is only a name and its parameters. What it means in SQL stands in
+`sql/functions/`, what it means in Python in `pgrecall.scorer`; the two are written
+independently so that each can check the other.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from numbers import Real
+from typing import Any, ClassVar, TypeVar
+
+from pgrecall.core.limits import SMALLEST_SHARE, is_storable
+from pgrecall.core.quoting import shortened
+from pgrecall.errors import InvalidProfile
+
+E = TypeVar("E", bound=StrEnum)
+
+SHORTEST_HALF_LIFE, LONGEST_HALF_LIFE = 1e-9, 1e9
+"""Days."""
+MIN_RATE, MAX_RATE = 1e-12, 1e9
+"""Per day; faster decay than a millisecond's half-life would overflow in the exponent."""
+
+
+class Clock(StrEnum):
+    """The timestamp a decay runs from."""
+
+    CREATED_AT = "created_at"
+    LAST_ACCESSED_AT = "last_accessed_at"
+    """Falls back to created_at for a memory never retrieved."""
+    LATEST = "latest"
+    """The later of the two."""
+
+
+class Curve(StrEnum):
+    """How a decay falls; all pass one half at the half-life."""
+
+    EXPONENTIAL = "exponential"
+    HYPERBOLIC = "hyperbolic"
+    LINEAR = "linear"
+
+
+HalfLives = tuple[tuple[str, float], ...]
+"""Name → days, shortest first; a mapping is taken too."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Signal:
+    """The base of all signals; `name` is unique within a profile."""
+
+    name: ClassVar[str]
+
+    @property
+    def reads_usage(self) -> bool:
+        """Whether the signal needs `memory_usage`, so that a profile without it skips the join."""
+        return False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Similarity(Signal):
+    """Cosine similarity of embedding and query, clamped to [0, 1].
+
+    `missing` is its value where there is no embedding or no query. With `required` a memory
+    without an embedding is left out where there is a query.
+    """
+
+    name: ClassVar[str] = "similarity"
+    missing: float = 0.0
+    required: bool = False
+
+    def __post_init__(self) -> None:
+        _require_share(self, "missing", self.missing)
+        _require_bool(self, "required", self.required)
+
+
+def requires_embedding(signals: Iterable[Signal]) -> bool:
+    """Whether a memory without an embedding is not ranked by these signals at all."""
+    return any(isinstance(signal, Similarity) and signal.required for signal in signals)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Recency(Signal):
+    """Decay of age; an age is never negative. Give `rate` or `half_life`, not both.
+
+    By `curve`, with t the age in days: exponential exp(-rate · t), rate = ln 2 / half_life;
+    hyperbolic 1 / (1 + t / half_life); linear max(0, 1 - t / (2 · half_life)). A rate goes with
+    the exponential curve only.
+
+    `half_lives_by_type` or `half_lives_by_tier` (days) hold for memories of those types or tiers
+    and `half_life` for all others; of several types the shortest half-life counts. `unknown` is
+    the value where the clock has no time.
+    """
+
+    name: ClassVar[str] = "recency"
+    rate: float | None = None
+    half_life: float | None = None
+    curve: Curve = Curve.EXPONENTIAL
+    clock: Clock = Clock.CREATED_AT
+    unknown: float = 0.5
+    half_lives_by_type: HalfLives = ()
+    half_lives_by_tier: HalfLives = ()
+
+    def __post_init__(self) -> None:
+        if (self.rate is None) == (self.half_life is None):
+            raise InvalidProfile("recency takes either rate (per day) or half_life (days)")
+        if self.rate is not None:
+            _require_number("recency", "rate", self.rate)
+        for name, known in (("curve", Curve), ("clock", Clock)):
+            object.__setattr__(self, name, _member(self, name, getattr(self, name), known))
+        if self.rate is not None and self.curve is not Curve.EXPONENTIAL:
+            raise InvalidProfile(f"recency: a {self.curve} curve takes half_life, not rate")
+        for name in ("half_lives_by_type", "half_lives_by_tier"):
+            object.__setattr__(self, name, _ascending(getattr(self, name)))
+        if self.half_lives_by_type and self.half_lives_by_tier:
+            raise InvalidProfile("recency takes half-lives by type or by tier, not both")
+        if (self.half_lives_by_type or self.half_lives_by_tier) and self.half_life is None:
+            raise InvalidProfile("recency: half-lives by type or tier need half_life for the rest")
+        if self.half_life is not None:
+            _require_half_life(self.half_life, "half_life")
+        if not (self.rate is None or self.rate == 0 or MIN_RATE <= self.rate <= MAX_RATE):
+            raise InvalidProfile(
+                f"recency: the rate must be 0 or lie within {MIN_RATE:g} and {MAX_RATE:g} "
+                f"per day, got {shortened(self.rate)}"
+            )
+        _require_share(self, "unknown", self.unknown)
+
+    @property
+    def rate_per_day(self) -> float:
+        """Of the exponential curve, where no half-life by type or tier applies."""
+        if self.rate is not None:
+            return self.rate
+        assert self.half_life is not None
+        return rate_of(self.half_life)
+
+    @property
+    def half_life_in_days(self) -> float:
+        """Where none by type or tier applies; the longest there is, where nothing decays."""
+        if self.half_life is not None:
+            return float(self.half_life)
+        return rate_of(self.rate_per_day) if self.rate_per_day else LONGEST_HALF_LIFE
+
+    @property
+    def reads_usage(self) -> bool:
+        return self.clock is not Clock.CREATED_AT
+
+
+def rate_of(half_life: float) -> float:
+    """ln 2 / half_life."""
+    return math.log(2) / half_life
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Usefulness(Signal):
+    """The stored usefulness, moved by feedback; 0.5 before any."""
+
+    name: ClassVar[str] = "usefulness"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Importance(Signal):
+    """The stored importance; 0.5 unless set."""
+
+    name: ClassVar[str] = "importance"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Confidence(Signal):
+    """The confidence set when the memory was extracted; 0.8 unless set."""
+
+    name: ClassVar[str] = "confidence"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Trust(Signal):
+    """The stored trust, decayed since the last access by the curve and half-life of its row.
+
+    A memory never accessed does not decay; `decay=False` ranks by the stored trust. A row without
+    a curve is hyperbolic with 168 hours. `missing` is the value where trust was never assessed.
+    """
+
+    name: ClassVar[str] = "trust"
+    decay: bool = True
+    missing: float = 0.5
+
+    def __post_init__(self) -> None:
+        _require_share(self, "missing", self.missing)
+        _require_bool(self, "decay", self.decay)
+
+    @property
+    def reads_usage(self) -> bool:
+        return self.decay
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Frequency(Signal):
+    """Retrievals so far as a share of `cap`, at most 1."""
+
+    name: ClassVar[str] = "frequency"
+    cap: float = 50
+
+    def __post_init__(self) -> None:
+        _require_number("frequency", "cap", self.cap)
+        if not 1 <= self.cap <= 1e9:
+            raise InvalidProfile(
+                f"frequency: cap must lie within 1 and 1e9, got {shortened(self.cap)}"
+            )
+
+    @property
+    def reads_usage(self) -> bool:
+        return True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EntityOverlap(Signal):
+    """Share of the query's entities that the memory has, |Q ∩ M| / |Q|; 0 without any in Q."""
+
+    name: ClassVar[str] = "entity_overlap"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Keyword(Signal):
+    """Share of the query's terms that the memory has, less where the memory is long:
+    share / (1 - b + b · greatest(1, bytes / pivot)), share = Σ idf(matched) / Σ idf(known).
+
+    idf = ln(1 + (N - n + 0.5) / (n + 0.5)), where n of the owner's N memories have the term. A term
+    that nothing searched in has is not known: no memory could match it. `bytes` is the length of
+    the memory in UTF-8, `pivot` that up to which it counts as short, `b` from 0 to 1 how much more
+    counts: a long memory names many things in passing. 0 without a query text, or where it has no
+    term that counts. The pivot is that of Singhal, Buckley and Mitra (1996).
+    """
+
+    name: ClassVar[str] = "keyword"
+    b: float = 0.8
+    pivot: float = 400
+
+    def __post_init__(self) -> None:
+        _require_share(self, "b", self.b)
+        _require_number("keyword", "pivot", self.pivot)
+        if not 1 <= self.pivot <= 1e9:
+            raise InvalidProfile(
+                f"keyword: pivot must lie within 1 and 1e9 bytes, got {shortened(self.pivot)}"
+            )
+
+    def divisor(self, size: int) -> float:
+        """By what the share of a memory of `size` bytes is divided: 1 up to the pivot."""
+        return 1 - self.b + self.b * max(size / self.pivot, 1.0)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Time(Signal):
+    """How near a memory's moment is to the period that the query names (`query_time`): 1 within it,
+    outside 1 - distance / length, at least 0. The length is the period's, but at least a day, so
+    that half a period away is one half.
+
+    The moment is observed_at, where that is known, else created_at; `unknown` is the value where
+    neither is. 0 where the query names no period.
+    """
+
+    name: ClassVar[str] = "time"
+    unknown: float = 0.0
+
+    def __post_init__(self) -> None:
+        _require_share(self, "unknown", self.unknown)
+
+
+KINDS: dict[str, type[Signal]] = {
+    kind.name: kind
+    for kind in (
+        *(Similarity, Recency, Usefulness, Importance),
+        *(Confidence, Trust, Frequency, EntityOverlap, Keyword, Time),
+    )
+}
+"""Signal name → its kind."""
+
+
+def _ascending(half_lives: HalfLives | Mapping[str, float]) -> HalfLives:
+    if not isinstance(half_lives, Mapping | list | tuple):
+        raise InvalidProfile(f"recency: half-lives map names to days, got {shortened(half_lives)}")
+    pairs: list[Any] = list(half_lives.items() if isinstance(half_lives, Mapping) else half_lives)
+    for pair in pairs:
+        if not isinstance(pair, tuple | list) or len(pair) != 2:
+            raise InvalidProfile(f"recency: half-lives map names to days, got {shortened(pair)}")
+        name, days = pair
+        if not name or not is_storable(name):
+            raise InvalidProfile(f"recency: half-lives have names, got {shortened(name)}")
+        _require_half_life(days, f"the half-life of {shortened(name)}")
+    return tuple(sorted(((name, float(days)) for name, days in pairs), key=lambda p: (p[1], p[0])))
+
+
+def _require_number(signal: str, parameter: str, value: object) -> None:
+    if isinstance(value, bool) or not isinstance(value, Real):
+        raise InvalidProfile(f"{signal}: {parameter} must be a number, got {shortened(value)}")
+
+
+def _member(signal: Signal, parameter: str, value: Any, known: type[E]) -> E:
+    if not isinstance(value, str) or value not in tuple(known):
+        raise InvalidProfile(
+            f"{signal.name}: unknown {parameter} {shortened(value)}; known are {', '.join(known)}"
+        )
+    return known(value)
+
+
+def _require_half_life(days: Any, parameter: str) -> None:
+    _require_number("recency", parameter, days)
+    if not SHORTEST_HALF_LIFE <= days <= LONGEST_HALF_LIFE:
+        raise InvalidProfile(
+            f"recency: {parameter} must lie within {SHORTEST_HALF_LIFE:g} and "
+            f"{LONGEST_HALF_LIFE:g} days, got {shortened(days)}"
+        )
+
+
+def _require_bool(signal: Signal, parameter: str, value: object) -> None:
+    if not isinstance(value, bool):
+        raise InvalidProfile(
+            f"{signal.name}: {parameter} must be True or False, got {shortened(value)}"
+        )
+
+
+def _require_share(signal: Signal, parameter: str, value: float) -> None:
+    _require_number(signal.name, parameter, value)
+    if not (value == 0 or SMALLEST_SHARE <= value <= 1):
+        raise InvalidProfile(
+            f"{signal.name}: {parameter} must lie within 0 and 1, got {shortened(value)}"
+        )

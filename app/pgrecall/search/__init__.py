@@ -1,0 +1,1 @@
+"""Searching and explaining what is found."""

@@ -1,0 +1,250 @@
+"""Explaining one memory under a search."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any, Unpack
+from uuid import UUID
+
+from pgrecall.core.memory import Memory
+from pgrecall.core.quoting import LONGEST, cut, listed, shortened
+from pgrecall.core.steps import Execute, Operation
+from pgrecall.core.validation import require_ids
+from pgrecall.core.vectors import VectorLike
+from pgrecall.errors import MemoryNotFound
+from pgrecall.ranking.arguments import SearchArguments
+from pgrecall.ranking.metadata_filter import MetadataFilter
+from pgrecall.ranking.question import Question
+from pgrecall.ranking.statement import Search
+from pgrecall.ranking.words import terms_of
+from pgrecall.schema import Tables
+from pgrecall.scoring.scored_memory import ScoredMemory
+from pgrecall.scoring.signals import Keyword, Signal
+from pgrecall.search.explanation import Explanation, SignalAccount, TermAccount
+from pgrecall.search.searching import hit, in_effect
+from pgrecall.search.standing import CONDITION_PREFIX, described_statement, standing
+
+
+def explain(
+    tables: Tables,
+    /,
+    agent_id: str,
+    memory_id: UUID,
+    embedding: VectorLike | str | None = None,
+    *,
+    k: int = 10,
+    **arguments: Unpack[SearchArguments],
+) -> Operation[Explanation]:
+    """Why a search with these arguments returns this memory, or why not.
+
+    Takes the arguments of `search`. The explanation holds the memory's score and rank, each
+    signal's value, weight and share, and if it is not among the k: which conditions it fails,
+    which threshold it misses, or what score it would have needed and in which signal it falls
+    furthest behind. With `lend` score and rank are the raised ones, and the hit tells who lent and
+    how much; with `expand_session` alone, `beside` tells the hit that the memory comes along with.
+    Its relevance is measured even where no floor is given. Counts no retrieval.
+
+    Raises MemoryNotFound when neither the agent nor one of the teams has the memory.
+    """
+    [memory_id] = require_ids([memory_id])
+    asked = Question.of(tables, agent_id, embedding, k=k, arguments=arguments, floor=lambda _: 0.0)
+    wanted = yield from asked.resolved(tables)
+    parameters = wanted.parameters | {"id": memory_id}
+    describe = described_statement(tables, wanted)
+    rows = yield Execute(describe, parameters)
+    if not rows:
+        whose = f" or of {listed(wanted.teams)}" if wanted.teams else ""
+        raise MemoryNotFound(f"agent {shortened(agent_id)}{whose} has no memory {memory_id}")
+    # Two owners may have a memory of one id: the agent's own comes first.
+    row = min(rows, key=lambda row: row.agent_id != wanted.agent_id)._mapping
+    wanted = replace(wanted, profile=in_effect(wanted.profile, row))
+    found = hit(wanted.profile, row)
+    [counts] = yield Execute(
+        standing(tables, wanted),
+        parameters | {"score": found.score, "whose": found.memory.owner_id},
+    )
+    unmet = _unmet(row)
+    found = _in_its_session(wanted, found, counts, unmet)
+    last: ScoredMemory | None = None
+    if counts.last_id is not None:
+        described = yield Execute(describe, parameters | {"id": counts.last_id})
+        for candidate in described:  # none, if it was deleted a moment ago
+            if counts.last_owner == candidate.agent_id:
+                last = hit(wanted.profile, candidate._mapping)
+    terms = yield from _terms(tables, wanted, found)
+    return _explanation(wanted, found, unmet, counts, last, terms)
+
+
+def _in_its_session(
+    wanted: Search, found: ScoredMemory, counts: Any, unmet: list[str]
+) -> ScoredMemory:
+    """With what is lent to it, or the hit that it comes along with unless it is one."""
+    if wanted.lend is not None:
+        return replace(
+            found, score=counts.raised, lent=counts.raised - found.score, lender=counts.beside
+        )
+    is_hit = counts.before < wanted.k and found.score >= (wanted.min_score or 0)
+    return (
+        found if is_hit and "min_relevance" not in unmet else replace(found, beside=counts.beside)
+    )
+
+
+def _terms(
+    tables: Tables, wanted: Search, found: ScoredMemory
+) -> Operation[tuple[TermAccount, ...]]:
+    """The query's terms as the memory's owner has them."""
+    if not wanted.ranks_by_words:
+        return ()
+    rows = yield Execute(
+        terms_of(tables, others=wanted.shape.owners, as_of=wanted.as_of is not None),
+        wanted.parameters | {"whose": found.memory.owner_id, "id": found.memory.id},
+    )
+    total = math.fsum(row.weight for row in rows) or 1.0
+    terms = [
+        TermAccount(
+            row.term, row.matched, row.weight, row.weight / total, row.memories, row.weight == 0
+        )
+        for row in rows
+    ]
+    return tuple(sorted(terms, key=lambda term: (-term.weight, term.term)))
+
+
+def _explanation(
+    wanted: Search,
+    found: ScoredMemory,
+    unmet: list[str],
+    counts: Any,
+    last: ScoredMemory | None,
+    terms: tuple[TermAccount, ...],
+) -> Explanation:
+    rank = counts.before + 1
+    # What comes along needs neither score nor relevance.
+    comes_along = set(unmet) <= {"min_relevance"} and found.beside is not None
+    if comes_along:
+        unmet = []
+    reasons = [_reason(name, wanted, found) for name in unmet]
+    if wanted.min_score is not None and found.score < wanted.min_score and not comes_along:
+        reasons.append(f"its score {found.score:.6f} is below min_score {wanted.min_score:g}")
+    if not unmet and rank > wanted.k and not comes_along:
+        reasons.append(
+            f"outranked: {counts.before} memories come before it and {wanted.k} are returned; "
+            f"the last of them scores {counts.last_score:.6f}, this one {found.score:.6f}"
+        )
+    accounts = tuple(
+        SignalAccount(
+            name=name,
+            value=found.signals[name],
+            weight=weight,
+            contribution=found.contributions[name],
+            share=found.contributions[name] / found.score if found.score else 0.0,
+            behind=None if last is None else last.contributions[name] - found.contributions[name],
+            **_of_words(signal, wanted, found),
+        )
+        for signal, weight in wanted.profile
+        for name in (signal.name,)
+    )
+    return Explanation(
+        hit=found,
+        rank=rank,
+        ranked=counts.ranked,
+        k=wanted.k,
+        passes=not unmet,
+        returned=not reasons,
+        reasons=tuple(reasons),
+        needed_score=_needed(wanted, counts.last_score),
+        signals=accounts,
+        terms=terms,
+        query_time=wanted.query_time,
+    )
+
+
+def _of_words(signal: Signal, wanted: Search, found: ScoredMemory) -> dict[str, float]:
+    """What the keyword signal is made of."""
+    if not isinstance(signal, Keyword) or wanted.query_text is None:
+        return {}
+    size = len(found.memory.content.encode())
+    factor = 1 / signal.divisor(size)
+    return {"of_terms": found.signals[signal.name] / factor, "length_factor": factor}
+
+
+def _needed(wanted: Search, last_score: float | None) -> float | None:
+    if last_score is None or wanted.min_score is None:
+        return last_score
+    return max(last_score, wanted.min_score)
+
+
+def _unmet(row: Mapping[Any, Any]) -> list[str]:
+    prefix = CONDITION_PREFIX
+    return [
+        name.removeprefix(prefix) for name in row if str(name).startswith(prefix) and not row[name]
+    ]
+
+
+_ATTRIBUTES = {
+    "statuses": "status",
+    "tiers": "tier",
+    "memory_types": "memory_type",
+    "components": "component",
+    "output_types": "output_type",
+    "domains": "domain",
+    "categories": "category",
+    "loops": "loop",
+    "created_after": "created_at",
+    "created_before": "created_at",
+}
+"""Filter → the attribute it looks at, where its name is not that after all_ or min_."""
+
+
+def _reason(name: str, wanted: Search, found: ScoredMemory) -> str:
+    """An unmet condition in words: what the memory has, and what was asked for."""
+    memory, filters = found.memory, wanted.filters
+    match name:
+        case "valid":
+            return f"not valid at {wanted.as_of or 'now'}: {_validity(memory)}"
+        case "as_of":
+            return f"created {memory.created_at}, after as_of {wanted.as_of}"
+        case "embedding":
+            return f"it has no embedding, which profile {wanted.profile.name} requires"
+        case "min_similarity":
+            return f"its similarity {found.similarity} is below {wanted.min_similarity:g}"
+        case "min_relevance":
+            return (
+                f"its relevance {found.relevance:.6f} is below "
+                f"min_relevance {wanted.min_relevance:g}"
+            )
+        case "text":
+            return f"filtered by text: its words do not pass {shortened(filters.text, LONGEST)}"
+        case "labels":
+            asked_for = [*(filters.labels or ()), *(filters.label_kinds or ())]
+            shown = shortened(asked_for, LONGEST)
+            return f"filtered by labels: it carries none of those asked for: {shown}"
+        case _ if name.startswith("metadata"):
+            asked = MetadataFilter.of(filters.metadata or {})
+            number = name.removeprefix("metadata").strip()
+            if not number:
+                return _filtered("metadata", "metadata", memory.metadata, asked.contained)
+            compared = asked.comparisons[int(number) - 1]
+            what = f"metadata[{shortened(compared.key)}]"
+            value = memory.metadata.get(compared.key, "missing")
+            return _filtered("metadata", what, value, {compared.operator: compared.value})
+        case _ if name.startswith("where "):
+            condition = filters.where[int(name.removeprefix("where ")) - 1]
+            return f"it does not meet the condition {name}: {cut(str(condition))}"
+        case _:
+            attribute = _ATTRIBUTES.get(name, name.removeprefix("all_").removeprefix("min_"))
+            return _filtered(name, attribute, getattr(memory, attribute), getattr(filters, name))
+
+
+def _filtered(name: str, what: str, value: object, asked: object) -> str:
+    has, wanted = shortened(value, 100), shortened(asked, 100)
+    return f"filtered by {name}: its {what} is {has}, asked for {wanted}"
+
+
+def _validity(memory: Memory) -> str:
+    names = ("valid_from", "valid_until", "invalidated_at", "invalidation_reason", "expires_at")
+    said = {name: getattr(memory, name) for name in names}
+    return ", ".join(
+        f"{name} {cut(str(value))}" for name, value in said.items() if value is not None
+    )

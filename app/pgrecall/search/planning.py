@@ -1,0 +1,51 @@
+"""Showing what a search runs."""
+
+from __future__ import annotations
+
+import re
+from typing import Any, Literal, Unpack
+
+from pgrecall.core.steps import Execute, Operation
+from pgrecall.core.validation import require_bool
+from pgrecall.core.vectors import VectorLike
+from pgrecall.rank_index.strategy import first_attempt
+from pgrecall.ranking.arguments import SearchArguments
+from pgrecall.ranking.exact import search_statement
+from pgrecall.ranking.hits import Strategy
+from pgrecall.ranking.question import Question
+from pgrecall.schema import Tables
+from pgrecall.search.plan_statement import Explain, written
+from pgrecall.search.query_plan import QueryPlan
+from pgrecall.search.searching import require_strategy
+
+
+def plan(
+    tables: Tables,
+    /,
+    agent_id: str,
+    embedding: VectorLike | str | None = None,
+    *,
+    k: int = 10,
+    strategy: Strategy = "auto",
+    run: bool = False,
+    **arguments: Unpack[SearchArguments],
+) -> Operation[QueryPlan]:
+    """The statement that a search with these arguments runs first, and PostgreSQL's plan for it.
+
+    Takes the arguments of `search`. `run` runs it too, so that the plan tells times and buffers.
+    Counts no retrieval. In psql, recall_plan shows the same of recall.
+    """
+    require_strategy(strategy)
+    require_bool("run", run)
+    asked = Question.of(tables, agent_id, embedding, k=k, arguments=arguments)
+    wanted = yield from asked.resolved(tables)
+    attempt = yield from first_attempt(tables, wanted, strategy)
+    how: Literal["exact", "index"] = "exact"
+    statement: Any = search_statement(tables, wanted)
+    parameters = wanted.parameters
+    if attempt is not None:
+        how, statement = "index", attempt.statement
+        parameters = attempt.parameters(attempt.candidates)
+    rows = yield Execute(Explain(statement, run=run), parameters)
+    lines = (re.sub(r"\[[-0-9.e,]{40,}\]", "[…]", row[0]) for row in rows)
+    return QueryPlan(written(statement), "\n".join(lines), how)

@@ -1,0 +1,164 @@
+"""Ranking memories."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from typing import Any, Unpack, get_args
+from uuid import UUID
+
+from pgrecall.core.quoting import shortened
+from pgrecall.core.steps import Execute, Operation
+from pgrecall.core.validation import require_bool, require_count
+from pgrecall.core.vectors import VectorLike
+from pgrecall.errors import InputError
+from pgrecall.rank_index.strategy import through_indexes
+from pgrecall.ranking.arguments import SearchArguments
+from pgrecall.ranking.exact import search_statement
+from pgrecall.ranking.hits import Hits, Strategy
+from pgrecall.ranking.memory_columns import memory
+from pgrecall.ranking.question import Question
+from pgrecall.ranking.statement import (
+    BESIDE,
+    HAS_TERMS,
+    LENDER,
+    LENT,
+    RELEVANCE,
+    SIGNAL_PREFIX,
+    Search,
+)
+from pgrecall.schema import Tables
+from pgrecall.schema.verbs import touch_statement
+from pgrecall.scoring.profile import Profile
+from pgrecall.scoring.scored_memory import ScoredMemory, contributions
+from pgrecall.scoring.signals import Keyword
+from pgrecall.search.neighbours import STEPS, neighbours
+
+MAX_STEPS = 2
+"""How far from a hit a neighbour may be."""
+
+
+def search(
+    tables: Tables,
+    /,
+    agent_id: str,
+    embedding: VectorLike | str | None = None,
+    *,
+    k: int = 10,
+    expand: int = 0,
+    strategy: Strategy = "auto",
+    touch: bool = True,
+    **arguments: Unpack[SearchArguments],
+) -> Operation[Hits]:
+    """The agent's k best memories for a query, best first, ties by id.
+
+    `embedding` is the query's vector, its text when the repository has an embedder, or None to
+    rank by the other signals. What ranks them and narrows them down stands in SearchArguments.
+
+    `expand=1` brings along what is linked to the hits, `expand=2` also what is linked to that: at
+    most k neighbours that pass the same filters and thresholds, ranked among the hits by the same
+    score and told by `steps`. With `expand_session` hits come in passages, by the best hit of each:
+    the turns of one session in their order, those told by `beside` that came along. With `lend`
+    too they are the k best again, best first by raised scores. `min_score` and `min_relevance` are
+    for hits, not for what comes along.
+
+    `touch` counts the retrieval of each memory returned, in the same transaction, and moves
+    `last_accessed_at`, unless the profile is `accessed_by` use.
+
+    `strategy` is how to look: "exact" scores every memory; "index" scores the candidates of the
+    agent's rank index (`build_rank_indexes`) and what was written, changed or used since, and
+    every memory where that could not answer as well; "auto" takes the index of an agent that has
+    enough memories unless signals that it does not know weigh more than a tenth. The list that
+    is returned tells by its `strategy` how it was answered.
+
+    Raises InputError and its children for a value that cannot be used, DatabaseReadOnly when
+    touching where nothing may be written.
+    """
+    require_bool("touch", touch)
+    require_strategy(strategy)
+    require_count("expand", expand, at_least=0, at_most=MAX_STEPS)
+    asked = Question.of(tables, agent_id, embedding, k=k, arguments=arguments)
+    wanted = yield from asked.resolved(tables)
+    found = yield from through_indexes(tables, wanted, strategy)
+    if found is None:
+        rows = yield Execute(search_statement(tables, wanted), wanted.parameters)
+        scored = (hit(wanted.profile, row._mapping) for row in rows)
+        hits = Hits(scored, query_time=wanted.query_time)
+    else:
+        scored = (hit(wanted.profile, row._mapping) for row in found.rows)
+        hits = Hits(scored, strategy="index", candidates=found.total, query_time=wanted.query_time)
+    if expand and hits:
+        found_too = yield from _neighbours(tables, wanted, hits, expand)
+        hits[:] = (
+            [*hits, *found_too]
+            if wanted.shape.brings_along
+            else sorted([*hits, *found_too], key=_place)
+        )
+    if touch:
+        yield from touched(tables, hits, wanted.profile)
+    return hits
+
+
+def require_strategy(strategy: object) -> None:
+    """Raises InputError for what is no Strategy."""
+    known = get_args(Strategy)
+    if not isinstance(strategy, str) or strategy not in known:
+        raise InputError(f"strategy must be one of {', '.join(known)}, got {shortened(strategy)}")
+
+
+def _neighbours(
+    tables: Tables, wanted: Search, found: list[ScoredMemory], steps: int
+) -> Operation[list[ScoredMemory]]:
+    """What is linked to the hits and is not among what was found, best first."""
+    hits = [one for one in found if one.beside is None]
+    rows = yield Execute(
+        neighbours(tables, wanted, steps=steps),
+        wanted.parameters
+        | {
+            "hit_owners": [one.memory.owner_id for one in hits],
+            "hit_ids": [one.memory.id for one in hits],
+            "k": wanted.k + len(found) - len(hits),  # some may be there already
+        },
+    )
+    there = {(one.memory.owner_id, one.memory.id) for one in found}
+    linked = (hit(wanted.profile, row._mapping) for row in rows)
+    new = [one for one in linked if (one.memory.owner_id, one.memory.id) not in there]
+    return new[: wanted.k]
+
+
+def _place(found: ScoredMemory) -> tuple[float, UUID]:
+    return -found.score, found.memory.id
+
+
+def hit(profile: Profile, row: Mapping[Any, Any]) -> ScoredMemory:
+    """A row of `statements.search` as a record."""
+    profile = in_effect(profile, row)
+    signals = {signal.name: float(row[SIGNAL_PREFIX + signal.name]) for signal in profile.signals}
+    return ScoredMemory(
+        memory=memory(row),
+        score=row["score"],
+        similarity=row["similarity"],
+        signals=signals,
+        contributions=contributions(profile, signals),
+        steps=row.get(STEPS, 0),
+        relevance=row.get(RELEVANCE),
+        beside=row.get(BESIDE),
+        lent=row.get(LENT, 0.0),
+        lender=row.get(LENDER),
+    )
+
+
+def in_effect(profile: Profile, row: Mapping[Any, Any]) -> Profile:
+    """The profile by which the row was scored."""
+    return profile if row.get(HAS_TERMS, True) else profile.without(Keyword.name)
+
+
+def touched(tables: Tables, hits: Sequence[ScoredMemory], profile: Profile) -> Operation[None]:
+    """Counts the hits owner by owner, in the order of the key."""
+    accessed = profile.accessed_by == "retrieval"
+    owners: dict[str, list[UUID]] = defaultdict(list)
+    for found in hits:
+        owners[found.memory.owner_id].append(found.memory.id)
+    for owner_id, ids in sorted(owners.items()):
+        arguments = {"agent": owner_id, "memory_ids": ids, "accessed": accessed}
+        yield Execute(touch_statement(tables), arguments)

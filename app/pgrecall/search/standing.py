@@ -1,0 +1,127 @@
+"""Explaining one memory: what it scores, which conditions it meets, and how many score higher."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sqlalchemy import (
+    CTE,
+    Double,
+    FromClause,
+    Integer,
+    Select,
+    Text,
+    Uuid,
+    and_,
+    bindparam,
+    func,
+    literal_column,
+    null,
+    or_,
+    select,
+    true,
+)
+
+from pgrecall.ranking.conditions import of_owners
+from pgrecall.ranking.memory_columns import memory_columns, with_usage
+from pgrecall.ranking.statement import (
+    HAS_TERMS,
+    HIT_SCORE,
+    Search,
+    Shape,
+    passing,
+    ranked_most,
+    scored,
+    signal_columns,
+    with_words,
+)
+from pgrecall.ranking.turns import lent, nearest_hits, raised, turns_beside
+from pgrecall.ranking.words import has_terms
+from pgrecall.schema import Tables
+from pgrecall.scoring import compiler
+
+CONDITION_PREFIX = "meets_"
+
+
+def described_statement(tables: Tables, wanted: Search) -> Select[Any]:
+    """The memory `id` of any of the owners.
+
+    Columns: as of a search, and one `meets_<condition>` for each condition, whether it passes.
+    """
+    shape, memories = wanted.shape, tables.memories
+    rows, within, _ = with_words(
+        tables,
+        shape.owners,
+        shape,
+        with_usage(memories, tables.memory_usage, owners=shape.owners),
+    )
+    return (
+        select(
+            *memory_columns(memories, tables.memory_usage),
+            compiler.score(shape.signals, within).label("score"),
+            *signal_columns(shape, within),
+            *([has_terms(tables).label(HAS_TERMS)] if shape.redistributes else []),
+            *(
+                func.coalesce(condition, False).label(CONDITION_PREFIX + name)
+                for name, condition in passing(within, shape, wanted.filters.where).items()
+            ),
+        )
+        .select_from(rows)
+        .where(of_owners(memories, shape.owners), memories.c.id == bindparam("id", type_=Uuid()))
+        .order_by(memories.c.agent_id)
+    )
+
+
+def standing(tables: Tables, wanted: Search) -> Select[Any]:
+    """How many memories pass, how many of them come before `id` of `whose` with `score`, and the
+    k-th; and the best hit that it stands beside in its session.
+
+    Columns: ranked, before, last_owner, last_id, last_score, which are NULL where fewer than k
+    pass, raised (the score with what is lent to it), beside and hit_score, NULL where it stands
+    beside none.
+    """
+    shape = wanted.shape
+    every: FromClause = scored(tables, shape, wanted.filters.where).cte("every")
+    score: Any = bindparam("score", type_=Double())
+    id_: Any = bindparam("id", type_=Uuid())
+    hit: Any = select(null().cast(Uuid).label("hit"), null().cast(Double).label(HIT_SCORE))
+    if shape.expands:
+        nearest = nearest_hits(turns_beside(tables, _hits(every, shape)).cte("beside"))
+        whose = nearest.c.owner_id == bindparam("whose", type_=Text())
+        hit = select(nearest.c.hit, nearest.c[HIT_SCORE]).where(whose, nearest.c.id == id_)
+    hit = hit.cte("hit")
+    if shape.lends:
+        score = raised(score, select(hit.c[HIT_SCORE]).scalar_subquery())
+        every = lent(every, nearest).cte("every_raised")
+    before = or_(every.c.score > score, and_(every.c.score == score, every.c.id < id_))
+    last = (
+        select(every.c.owner_id, every.c.id, every.c.score)
+        .order_by(every.c.score.desc(), every.c.id)
+        .offset(bindparam("k", type_=Integer()) - literal_column("1"))
+        .limit(literal_column("1"))
+        .cte("last")
+    )
+    numbers = (
+        select(func.count().label("ranked"), func.count().filter(before).label("before"))
+        .select_from(every)
+        .subquery("numbers")
+    )
+    return select(
+        numbers.c.ranked,
+        numbers.c.before,
+        last.c.owner_id.label("last_owner"),
+        last.c.id.label("last_id"),
+        last.c.score.label("last_score"),
+        score.label("raised"),
+        hit.c.hit.label("beside"),
+        hit.c[HIT_SCORE],
+    ).select_from(numbers.outerjoin(last, true()).outerjoin(hit, true()))
+
+
+def _hits(every: FromClause, shape: Shape) -> CTE:
+    """Those that lend, or with whom turns come along."""
+    hits = select(every).order_by(every.c.score.desc(), every.c.id)
+    hits = hits.limit(ranked_most(shape))
+    if shape.brings_along and shape.has_min_score:
+        hits = hits.where(every.c.score >= bindparam("min_score", type_=Double()))
+    return hits.cte("hits")
