@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from pgrecall import demo as demo_
+from pgrecall.cli import demo as demo_
 from pgrecall.cli.app import App
 from pgrecall.cli.database import DatabaseUrl, Schema, repository
 from pgrecall.cli.output import console, print_hits

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-_PACKAGE = Path(__file__).parent
+_PACKAGE = Path(__file__).parents[1]
 _CHECKOUT = _PACKAGE.parent.parent
 
 
@@ -29,7 +29,7 @@ def sql_folder() -> Path:
 
 def demo_memories() -> Path:
     """The memories that `pgrecall demo` stores."""
-    return _PACKAGE / "demo" / "memories.jsonl"
+    return _PACKAGE / "cli" / "demo" / "memories.jsonl"
 
 
 def with_schemas(sql: str, schema: str, extension_schema: str) -> str:

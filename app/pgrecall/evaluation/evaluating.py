@@ -24,12 +24,9 @@ from pgrecall.evaluation.bootstrap import intervals
 from pgrecall.evaluation.checked_query import CheckedQuery
 from pgrecall.evaluation.handing_over import embedded, hand_over, take_back
 from pgrecall.evaluation.labelled_query import LabelledQuery
-from pgrecall.evaluation.rank_statement import (
-    EvaluationShape,
-    drop_empty_texts,
-    evaluate_statement,
-    weight_name,
-)
+from pgrecall.evaluation.pairs import EvaluationShape
+from pgrecall.evaluation.queries_tables import drop_empty_texts
+from pgrecall.evaluation.rank_statement import evaluate_statement, weight_name
 from pgrecall.evaluation.results import (
     FEWEST_OWNERS,
     METRICS,

@@ -11,7 +11,7 @@ from sqlalchemy.schema import DropTable
 from pgrecall.core.steps import Copy, Embed, Embedded, Execute, Inspect, Operation
 from pgrecall.errors import InputError
 from pgrecall.evaluation.checked_query import CheckedQuery
-from pgrecall.evaluation.rank_statement import (
+from pgrecall.evaluation.queries_tables import (
     create_queries,
     create_relevant,
     keep_whole,

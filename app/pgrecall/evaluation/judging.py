@@ -35,19 +35,9 @@ from sqlalchemy import (
     true,
 )
 
-from pgrecall.evaluation.rank_statement import (
-    GAIN,
-    NUMBER,
-    TEMPORARY,
-    Asked,
-    EvaluationShape,
-    comes_before,
-    ideal_place,
-    log2,
-    relevant_table,
-    score_of,
-    signal_value,
-)
+from pgrecall.evaluation.pairs import Asked, EvaluationShape, signal_value
+from pgrecall.evaluation.queries_tables import GAIN, NUMBER, TEMPORARY, relevant_table
+from pgrecall.evaluation.rank_statement import comes_before, ideal_place, log2, score_of
 from pgrecall.ranking.conditions import rows_of_arrays
 from pgrecall.ranking.custom_condition import Expression
 from pgrecall.schema import Tables

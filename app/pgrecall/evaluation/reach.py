@@ -20,7 +20,8 @@ from sqlalchemy import (
 
 from pgrecall.ranking.conditions import of_owners, uuids
 from pgrecall.ranking.memory_columns import with_usage
-from pgrecall.ranking.statement import Search, Shape, passing, with_words
+from pgrecall.ranking.statement import passing, with_words
+from pgrecall.ranking.wanted import Search, Shape
 from pgrecall.schema import Tables
 from pgrecall.scoring import compiler
 

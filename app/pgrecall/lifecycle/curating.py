@@ -23,7 +23,7 @@ from pgrecall.memories.noting import noted
 from pgrecall.memories.preparing import NEAR_DUPLICATE, Policy, prepared
 from pgrecall.ranking.filters import Filters
 from pgrecall.ranking.memory_columns import memory
-from pgrecall.ranking.statement import Search
+from pgrecall.ranking.wanted import Search
 from pgrecall.schema import Tables
 from pgrecall.schema.owner import require_owner
 from pgrecall.schema.verbs import verb

@@ -6,7 +6,8 @@ from typing import Any
 
 from sqlalchemy import Double, Select, bindparam, select
 
-from pgrecall.ranking.statement import Search, scored
+from pgrecall.ranking.statement import scored
+from pgrecall.ranking.wanted import Search
 from pgrecall.schema import Tables
 
 

@@ -17,7 +17,8 @@ from pgrecall.rank_index.calls import rank_indexes
 from pgrecall.rank_index.candidates import Source, Sources, search_candidates
 from pgrecall.rank_index.index import LEVELS, RankIndex
 from pgrecall.ranking.hits import Strategy
-from pgrecall.ranking.statement import HIT_SCORE, Search
+from pgrecall.ranking.statement import HIT_SCORE
+from pgrecall.ranking.wanted import Search
 from pgrecall.schema import Layout, Tables
 from pgrecall.scoring.profile import Profile
 from pgrecall.scoring.signals import Similarity

@@ -25,7 +25,7 @@ from pgrecall.errors import InputError
 from pgrecall.ranking.arguments import SearchArguments, filters_of, require_known
 from pgrecall.ranking.entities import known_entities
 from pgrecall.ranking.filters import Filters
-from pgrecall.ranking.statement import Search
+from pgrecall.ranking.wanted import Search
 from pgrecall.ranking.words import narrows
 from pgrecall.schema import Layout, Tables
 from pgrecall.schema.owner import require_owner

@@ -17,7 +17,7 @@ from pgrecall.errors import MemoryNotFound
 from pgrecall.ranking.arguments import SearchArguments
 from pgrecall.ranking.metadata_filter import MetadataFilter
 from pgrecall.ranking.question import Question
-from pgrecall.ranking.statement import Search
+from pgrecall.ranking.wanted import Search
 from pgrecall.ranking.words import terms_of
 from pgrecall.schema import Tables
 from pgrecall.scoring.scored_memory import ScoredMemory

@@ -18,15 +18,8 @@ from pgrecall.ranking.exact import search_statement
 from pgrecall.ranking.hits import Hits, Strategy
 from pgrecall.ranking.memory_columns import memory
 from pgrecall.ranking.question import Question
-from pgrecall.ranking.statement import (
-    BESIDE,
-    HAS_TERMS,
-    LENDER,
-    LENT,
-    RELEVANCE,
-    SIGNAL_PREFIX,
-    Search,
-)
+from pgrecall.ranking.statement import BESIDE, HAS_TERMS, LENDER, LENT, RELEVANCE, SIGNAL_PREFIX
+from pgrecall.ranking.wanted import Search
 from pgrecall.schema import Tables
 from pgrecall.schema.verbs import touch_statement
 from pgrecall.scoring.profile import Profile

@@ -27,8 +27,6 @@ from pgrecall.ranking.memory_columns import memory_columns, with_usage
 from pgrecall.ranking.statement import (
     HAS_TERMS,
     HIT_SCORE,
-    Search,
-    Shape,
     passing,
     ranked_most,
     scored,
@@ -36,6 +34,7 @@ from pgrecall.ranking.statement import (
     with_words,
 )
 from pgrecall.ranking.turns import lent, nearest_hits, raised, turns_beside
+from pgrecall.ranking.wanted import Search, Shape
 from pgrecall.ranking.words import has_terms
 from pgrecall.schema import Tables
 from pgrecall.scoring import compiler

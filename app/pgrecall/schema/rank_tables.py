@@ -1,0 +1,108 @@
+"""The tables of rank indexes."""
+
+from __future__ import annotations
+
+from sqlalchemy import (
+    BigInteger,
+    Column,
+    Double,
+    Index,
+    Integer,
+    MetaData,
+    PrimaryKeyConstraint,
+    Table,
+    Uuid,
+    text,
+)
+from sqlalchemy.dialects.postgresql import ARRAY, JSONB
+
+from pgrecall.core.embedding_type import Embedding
+from pgrecall.schema.columns import (
+    moment_column,
+    name_column,
+    total_column,
+)
+from pgrecall.schema.memories_table import _moment_check
+
+
+def rank_indexes_table(metadata: MetaData) -> Table:
+    return Table(
+        "rank_indexes",
+        metadata,
+        name_column("agent_id", "Whose memories it ranks."),
+        name_column("relation", "The table of positions that is in use, in this schema."),
+        Column("space", Integer, nullable=False, comment="Version of the space they lie in."),
+        moment_column("as_of", "The moment the positions are of.", nullable=False),
+        moment_column(
+            "built_at",
+            "What is written or changed from here on is not in it and is scored beside it.",
+            nullable=False,
+        ),
+        total_column("memories", "Memories in it."),
+        total_column("at_least", "Used for searches from so many memories on."),
+        Column("m", Integer, nullable=False, comment="Links of a node of the HNSW graph."),
+        Column(
+            "ef_construction",
+            Integer,
+            nullable=False,
+            comment="Candidates looked at for each node when it was built.",
+        ),
+        Column("seconds", Double, nullable=False, comment="How long the build took."),
+        Column(
+            "candidates",
+            Integer,
+            nullable=False,
+            server_default=text("100"),
+            comment="How many a search takes from it at first, as measured when it was built.",
+        ),
+        Column(
+            "term_memories",
+            BigInteger,
+            comment="The owner's memories created by as_of, when it was built.",
+        ),
+        Column(
+            "common_terms",
+            JSONB,
+            comment="Terms that many of them had, and how many; others are counted.",
+        ),
+        Column(
+            "likeness",
+            Double,
+            comment="How similar to a query, by cosine, the likest that a walk meets usually is.",
+        ),
+        PrimaryKeyConstraint("agent_id"),
+        _moment_check("as_of"),
+        _moment_check("built_at"),
+        comment="Rank indexes, one of an owner with many memories; derived and disposable.",
+    )
+
+
+def rank_positions_table(metadata: MetaData) -> Table:
+    """A partition for each rank index, which searches name; functions of the schema make them."""
+    positions = Table(
+        "rank_positions",
+        metadata,
+        Column("memory_id", Uuid, nullable=False, comment="Which memory lies there."),
+        Column("index_id", Uuid, nullable=False, comment="Of which rank index it is a part."),
+        Column("position", Embedding, nullable=False, comment="Where it lies in the rank space."),
+        Column("words", ARRAY(BigInteger), nullable=False, comment="The keys of its words."),
+        Column("bytes", Integer, nullable=False, comment="How long it is, in UTF-8."),
+        PrimaryKeyConstraint("memory_id", "index_id"),
+        comment="Positions of memories in the rank space, a partition for each rank index; never "
+        "read but by the partition's name, which rank_indexes says.",
+        postgresql_partition_by="LIST (index_id)",
+    )
+    Index(
+        "ix_rank_positions_position",
+        positions.c.position,
+        postgresql_using="hnsw",
+        postgresql_ops={"position": "halfvec_ip_ops"},
+        postgresql_with={"m": 24, "ef_construction": 256},
+    )
+    Index(
+        "ix_rank_positions_words",
+        positions.c.words,
+        postgresql_using="gin",
+        postgresql_with={"fastupdate": "off"},
+    )
+    return positions

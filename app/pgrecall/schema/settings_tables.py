@@ -1,0 +1,127 @@
+"""Tables of what is set for a whole schema: defaults, profiles, SQL and roles."""
+
+from __future__ import annotations
+
+from sqlalchemy import (
+    Column,
+    Double,
+    MetaData,
+    PrimaryKeyConstraint,
+    Table,
+)
+from sqlalchemy.dialects.postgresql import JSONB
+
+from pgrecall.core.limits import (
+    TIERS,
+    TRUST_CURVES,
+)
+from pgrecall.schema.check import share_check
+from pgrecall.schema.columns import (
+    check,
+    flag_column,
+    name_column,
+    one_of,
+    text_column,
+    texts_column,
+)
+
+
+def component_reputations_table(metadata: MetaData) -> Table:
+    return Table(
+        "component_reputations",
+        metadata,
+        name_column("component", "The component that produces memories; *: any other."),
+        Column("reputation", Double, nullable=False, comment="How far it is trusted, 0 to 1."),
+        PrimaryKeyConstraint("component"),
+        share_check("reputation"),
+        comment="Reputations that trust on write starts from; to be edited.",
+    )
+
+
+def output_type_defaults_table(metadata: MetaData) -> Table:
+    return Table(
+        "output_type_defaults",
+        metadata,
+        name_column("output_type", "A kind of output; *: any other."),
+        text_column("trust_curve", "How its trust decays.", nullable=False),
+        Column(
+            "trust_half_life_hours",
+            Double,
+            nullable=False,
+            comment="Half-life of its trust in hours.",
+        ),
+        PrimaryKeyConstraint("output_type"),
+        check("trust_curve", one_of("trust_curve", TRUST_CURVES)),
+        check(
+            "trust_half_life_hours",
+            "trust_half_life_hours BETWEEN '1e-3'::float8 AND '1e9'::float8",
+        ),
+        comment="Decay of trust where a memory says nothing of it; to be edited.",
+    )
+
+
+def tier_defaults_table(metadata: MetaData) -> Table:
+    return Table(
+        "tier_defaults",
+        metadata,
+        name_column("tier", "short, medium or long."),
+        Column(
+            "expires_after_hours",
+            Double,
+            comment="How long after being written a memory of this tier expires; NULL: never.",
+        ),
+        flag_column("is_default", "The tier of a memory that names none."),
+        PrimaryKeyConstraint("tier"),
+        check("tier", one_of("tier", TIERS)),
+        check(
+            "expires_after_hours", "expires_after_hours BETWEEN '1e-3'::float8 AND '1e7'::float8"
+        ),
+        comment="Expiry by tier where a memory says nothing of it; to be edited.",
+    )
+
+
+def profiles_table(metadata: MetaData) -> Table:
+    return Table(
+        "profiles",
+        metadata,
+        name_column("name", "Its name, by which recall knows it."),
+        Column(
+            "definition",
+            JSONB,
+            nullable=False,
+            comment="Its signals with their weights and parameters, as in a file.",
+        ),
+        PrimaryKeyConstraint("name"),
+        comment="Profiles that pgrecall profiles install brought; their functions are written "
+        "from these rows.",
+    )
+
+
+def installed_sql_table(metadata: MetaData) -> Table:
+    return Table(
+        "installed_sql",
+        metadata,
+        name_column("file", "Its path in the folder sql."),
+        name_column("level", "Who may call its functions: reader, writer, maintainer or owner."),
+        texts_column("objects", "The functions and views that it creates."),
+        text_column("hash", "SHA-256 of its text; NULL: to be applied again."),
+        texts_column("grants", "What is to be granted again, until it has been."),
+        PrimaryKeyConstraint("file"),
+        comment="Files of functions and views that were applied to this schema, by pgrecall "
+        "migrate up.",
+    )
+
+
+def granted_roles_table(metadata: MetaData) -> Table:
+    return Table(
+        "granted_roles",
+        metadata,
+        name_column("role", "The role."),
+        name_column(
+            "level", "reader, writer or maintainer; each may all that those before it may."
+        ),
+        PrimaryKeyConstraint("role"),
+        check("level", one_of("level", ("reader", "writer", "maintainer"))),
+        comment="Roles that grant_access has let in; what later versions bring is granted to them "
+        "too.",
+    )
