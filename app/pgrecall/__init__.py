@@ -5,10 +5,11 @@ from typing import TYPE_CHECKING, Any
 
 from pgrecall import embedded
 from pgrecall.context.assembled import Context, LeftOut, Packed
+from pgrecall.core.embedders import AsyncEmbedder, Embedder, LocalEmbedder
 from pgrecall.core.memory import Memory, NewMemory
 from pgrecall.evaluation.floors import Floor, FloorEvaluation
 from pgrecall.evaluation.labelled_query import LabelledQuery
-from pgrecall.evaluation.results import Evaluation
+from pgrecall.evaluation.results import Difference, Evaluation, ProfileEvaluation, Scores
 from pgrecall.evaluation.tuned import Tuning
 from pgrecall.lifecycle.cluster import Cluster, Consolidation
 from pgrecall.lifecycle.event import Event
@@ -18,59 +19,114 @@ from pgrecall.lifecycle.near_duplicate import NearDuplicate
 from pgrecall.memories.added import Added
 from pgrecall.memories.term import Term
 from pgrecall.rank_index.index import RankIndex, RankIndexCheck, RankIndexStatus
-from pgrecall.ranking.hits import Hits
+from pgrecall.ranking.hits import Hits, Strategy
 from pgrecall.scoring import profiles
 from pgrecall.scoring.profile import Profile
 from pgrecall.scoring.scored_memory import ScoredMemory
 from pgrecall.scoring.scorer import score
+from pgrecall.scoring.signals import (
+    Clock,
+    Confidence,
+    Curve,
+    EntityOverlap,
+    Frequency,
+    Importance,
+    Keyword,
+    Recency,
+    Similarity,
+    Time,
+    Trust,
+    Usefulness,
+)
+from pgrecall.search.explanation import Explanation, SignalAccount
+from pgrecall.search.query_plan import QueryPlan
 
 if TYPE_CHECKING:
     from pgrecall import migrate
+    from pgrecall.core.tokens import tiktoken_counter
+    from pgrecall.evaluation.queries_file import load_queries, save_queries
     from pgrecall.execution.asynchronous import AsyncMemoryRepository
     from pgrecall.execution.synchronous import MemoryRepository
     from pgrecall.lifecycle.garbage import GarbagePolicy, GarbageRun
+    from pgrecall.memories.importing import import_file
+    from pgrecall.ranking.arguments import SearchArguments
+    from pgrecall.ranking.filters import FilterArguments
 
 __all__ = [
     "Added",
+    "AsyncEmbedder",
     "AsyncMemoryRepository",
+    "Clock",
     "Cluster",
+    "Confidence",
     "Consolidation",
     "Context",
+    "Curve",
+    "Difference",
+    "Embedder",
+    "EntityOverlap",
     "Evaluation",
     "Event",
+    "Explanation",
+    "FilterArguments",
     "Floor",
     "FloorEvaluation",
+    "Frequency",
     "GarbagePolicy",
     "GarbageRun",
     "Hits",
+    "Importance",
+    "Keyword",
     "Label",
     "LabelledQuery",
     "LeftOut",
     "Link",
+    "LocalEmbedder",
     "Memory",
     "MemoryRepository",
     "NearDuplicate",
     "NewMemory",
     "Packed",
     "Profile",
+    "ProfileEvaluation",
+    "QueryPlan",
     "RankIndex",
     "RankIndexCheck",
     "RankIndexStatus",
+    "Recency",
     "ScoredMemory",
+    "Scores",
+    "SearchArguments",
+    "SignalAccount",
+    "Similarity",
+    "Strategy",
     "Term",
+    "Time",
+    "Trust",
     "Tuning",
+    "Usefulness",
     "embedded",
+    "import_file",
+    "load_queries",
     "migrate",
     "profiles",
+    "save_queries",
     "score",
+    "tiktoken_counter",
 ]
 
 
 _LAZY = {
     "AsyncMemoryRepository": "pgrecall.execution",
+    "FilterArguments": "pgrecall.ranking.filters",
     "GarbagePolicy": "pgrecall.lifecycle.garbage",
     "GarbageRun": "pgrecall.lifecycle.garbage",
     "MemoryRepository": "pgrecall.execution",
+    "SearchArguments": "pgrecall.ranking.arguments",
+    "import_file": "pgrecall.memories.importing",
+    "load_queries": "pgrecall.evaluation.queries_file",
+    "save_queries": "pgrecall.evaluation.queries_file",
+    "tiktoken_counter": "pgrecall.core.tokens",
 }
 
 

@@ -95,6 +95,7 @@ class Transact:
     """
 
     operation: Callable[[Any], Operation[Any]]
+    """Called with the tables."""
 
 
 @dataclass(frozen=True, slots=True)
