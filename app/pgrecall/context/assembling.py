@@ -54,42 +54,37 @@ def context(
     touch: bool = True,
     **arguments: Unpack[SearchArguments],
 ) -> Operation[Context]:
-    """The agent's best memories for a query as text for a prompt, within `max_tokens`.
+    """The agent's best memories for a query, as text for a prompt of at most `max_tokens`.
 
-    One statement ranks as `search` does (see there for the arguments of both), leaves out what
-    is below `min_score` or `min_relevance`, by default the profile's, and packs: best first, at
-    most k; a memory that does not fit into what is left of the budget is passed over, and after
-    `max_skips` of them in a row it stops.
-    Considered are the `consider` best, by default as many as packing can look at, max_skips · k,
-    but no more than 80 unless k is; 80 too where reserve or max_similarity may pass over more.
-    Where none of them is relevant enough, nothing is returned, and `emptied_by` says so;
-    `min_relevance=0` turns the profile's floor off.
+    One statement ranks as `search` does, with the same arguments, and packs: best first, at most k.
+    A memory that does not fit into the rest of the budget is skipped; after `max_skips` in a row,
+    packing stops. `consider` is how many ranked memories are looked at: by default max_skips · k
+    but at most 80 (or k), and 80 where `reserve` or `max_similarity` may skip more.
 
-    `reserve` keeps shares of the budget for types of memory, {"fact": 0.5}: others cannot use them,
-    except for what the considered memories of the type cannot fill; what was kept back for that
-    goes in last if there is room. `max_similarity`, say 0.92, leaves out what is more similar than
-    that to a memory that is in. With `diversity` d in [0, 1)
-    the next memory is the one with the greatest (1 - d) · score - d · its similarity to the nearest
-    that is in (maximal marginal relevance, Carbonell and Goldstein 1998).
+    Memories below `min_score` or `min_relevance` are left out. The default floor of relevance is
+    the profile's; 0 turns it off. If no memory reaches it, the context is empty and `emptied_by`
+    says why.
 
-    `style` is plain, markdown or xml. Memories stand in a fixed order of their types, within a type
-    in the order in which they were packed. Each begins with a random marker, its date (20261122)
-    and, where that is not the type of the one before, its type; the marker once more ends the
-    text. A body cannot end its block or pose as another. Control characters and signs that turn
-    the direction of writing around become U+FFFD, and what is invisible in U+E0000 to U+E0FFF is
-    removed, from the flags of England, Scotland and Wales too.
+    `reserve` keeps shares of the budget for types of memory, such as {"fact": 0.5}. Others may only
+    use what the memories of that type leave. `max_similarity`, say 0.92, leaves out a memory that
+    is more similar than that to one already packed. With `diversity` d in [0, 1) the next memory is
+    the one with the greatest (1 - d) · score - d · similarity to the nearest packed memory (maximal
+    marginal relevance, Carbonell and Goldstein 1998). With `expand_session` the turns beside a
+    memory follow it, nearest first, as far as they fit; they do not count towards k.
 
-    The text as a whole is counted by the repository's `token_counter` and by that never exceeds
-    `max_tokens`. The default only estimates: it finds rather more tokens in ordinary text than a
-    model's tokenizer, but fewer in emoji and base64 (`token_counting.estimated_tokens`). To keep
-    to a limit whatever the text, give the repository the tokenizer of your model. What a memory
-    takes up is what was counted when it was written, else what the default finds, and what its
-    block adds; where parts were reckoned too small, it is packed again by what they were found to
-    take up.
-    With `expand_session` what fits of the turns beside a memory goes in after it, nearest first,
-    and counts as none of the k; whatever is in, turns of one session stand together in their order.
+    `style` is plain, markdown or xml. Memories are grouped by type in a fixed order, and turns of a
+    session stay together in theirs. Each memory starts with a random marker, its date (20261122)
+    and, where it changes, its type; the marker also ends the text. A memory's text cannot end its
+    block or imitate another: control characters and characters that change the direction of writing
+    become U+FFFD, and the invisible ones in U+E0000 to U+E0FFF are removed, even from flags that
+    need them.
 
-    `touch` counts a retrieval of what is in the text, as `search` does.
+    The whole text is counted by the repository's `token_counter` and never exceeds `max_tokens` by
+    that count. The default counter estimates: it is higher than a model's tokenizer for ordinary
+    text and lower for emoji and base64. Give the repository your model's tokenizer to keep a limit
+    exactly. If the text turns out longer than its parts were counted, it is packed again.
+
+    `touch` counts a retrieval of each memory in the text, as `search` does.
 
     Raises InputError and its children.
     """

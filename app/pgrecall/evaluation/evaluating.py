@@ -61,25 +61,25 @@ def evaluate(
     seed: int = 0,
     **filters: Unpack[FilterArguments],
 ) -> Operation[Evaluation]:
-    """How well these profiles find what answers the queries: recall@k, MRR and nDCG@k.
+    """Measures how well profiles find what answers the queries: recall@k, MRR and nDCG@k.
 
-    All memories of the agent and of `teams` are ranked for every query by every profile, exactly as
-    a search does it, in one statement; queries are handed over through temporary tables. A query
-    is asked about its own moment, else `as_of`, else now, and about its own period, else that which
-    its text names where `dates` is given. Thresholds and filters are those of `search`. Beside the
-    profiles similarity alone, keyword alone and hybrid are always measured
-    (`Evaluation.baselines`). Means are over the queries, and compared with those of the first
-    profile: the interval holds the mean difference with 95 %, by paired bootstrap, the same for the
-    same `seed`; over fewer than ten queries it is never called clear. Counts no retrieval.
+    Every profile ranks all memories of the agent and of `teams` for every query, exactly as
+    `search` does, in one statement per owner. A query is asked at its own `as_of`, or else the one
+    given here, or else now. Its period is its own, or the one that its text names if `dates` is
+    given. Filters and thresholds are those of `search`. No retrieval is counted.
 
-    Queries may be about several agents: a query that names its `agent_id` is ranked among the
-    memories of that one, the others among those of `agent_id`, which may be None where all name
-    theirs. Nobody is asked but `agent_id` and `agents`, where one of them is given. From five
-    owners on intervals are over owners, each with all its queries. Of queries that use has labelled
-    (`LabelledQuery.recorded`) signals count as they were before their moment.
+    Similarity alone, keyword alone and hybrid are measured too (`Evaluation.baselines`). Means are
+    compared with those of the first profile, with a 95 % interval of the mean difference by paired
+    bootstrap. The same `seed` gives the same interval. With fewer than ten queries no difference is
+    called clear.
 
-    Queries that no memory answers do not count in the means: `floors` tells for how many of them
-    each `min_relevance` leaves nothing with the first profile, and what recall it costs.
+    Queries may concern several agents: each is ranked among the memories of its own `agent_id`, or
+    of `agent_id` given here. If `agent_id` or `agents` are given, queries about others are refused.
+    From five owners on, intervals are over owners, each with all its queries. For queries recorded
+    from use (`LabelledQuery.recorded`) signals are as they were before the query.
+
+    Queries without an answer do not count in the means. `floors` says, for each `min_relevance`,
+    how many of them return nothing by the first profile, and how much recall that costs.
 
     Raises InputError and its children; the error names the query, counted from 0.
     """

@@ -12,14 +12,15 @@ from pgrecall.schema.verbs import verb
 
 
 def recorded_queries(tables: Tables, /, agent_id: str) -> Operation[list[LabelledQuery]]:
-    """What feedback and outcomes tell of past queries: labels for `evaluate` and `tune`.
+    """Judged queries from recorded use, for `evaluate` and `tune`.
 
-    Of each query named when they were recorded (`query=`, in psql the metadata's key query) the
-    memories that more votes were for than against, asked about the moment of the first vote for
-    one of them; memories created later are no labels. They are `recorded`: they are ranked by
-    usefulness, importance, confidence and trust as they were before that moment, and as if no
-    memory had ever been retrieved, since counters do not tell when. So the votes that made a label
-    do not make it look better found.
+    A query is recorded by `query=` of feedback and outcomes (in psql, the key query of the
+    metadata). Its answers are the memories with more votes for than against. It is asked at the
+    moment of the first vote for one of them; memories created later do not count as answers.
+
+    The queries are `recorded`: usefulness, importance, confidence and trust are taken as they were
+    before that moment, and retrievals are ignored, since counters do not tell when they happened.
+    So a vote does not make its own memory look better found.
     """
     owner_id = require_owner(tables, agent_id)
     called = verb(tables, "recorded_queries", {"agent": Text})

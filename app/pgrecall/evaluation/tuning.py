@@ -84,26 +84,27 @@ def tune(
     on_progress: Callable[[int, int], Any] | None = None,
     **filters: Unpack[FilterArguments],
 ) -> Operation[Tuning]:
-    """Searches the weights of a profile's signals, and the half-life of its recency, that put what
-    answers the queries first.
+    """Searches for weights, and a half-life of recency, that rank what answers the queries first.
 
-    The queries are divided by chance, copies of one question together: by the training part
-    candidates are judged (mean nDCG over all ranks, among the memories that any sensible weights
-    would put first), and the rest, a share `held_out` of the questions, tells how the best of them
-    does on queries that it was not chosen by, ranked exactly as `evaluate` does. A signal that is
-    the same for all memories keeps its weight: the queries tell nothing of it. Where queries have a
-    text, a profile without `keyword` may be given it. `Tuning.proposed` is None where it does no
-    better there than `start`, or worse than similarity alone, keyword alone or hybrid; `verdict`
-    says so, and when the evidence is too thin. Half-lives by type or tier stay as they are. `dates`
-    is that of `evaluate`. The same `seed` gives the same result. `on_progress(done, of)` is called
-    between rounds; it cannot be a coroutine function.
+    The queries are split at random, copies of a question together; with several owners, the owners
+    are split. `held_out` is the share that is kept back. Candidates are chosen by mean nDCG over
+    all ranks on the training part. The best is then evaluated on the part kept back, exactly as by
+    `evaluate`.
 
-    Whose memories queries are about is told as in `evaluate`. Of several owners, a share `held_out`
-    is kept back, each with all its queries.
+    A signal that is the same for all memories keeps its weight, since the queries say nothing about
+    it. A profile without `keyword` may be given it if queries have a text. Half-lives by type or
+    tier do not change.
 
-    With `precision`, queries that no memory answers are divided alike, and a floor is proposed too
-    (`Tuning.floor`): the `min_relevance` by which most of those of the training part return
-    nothing, where at least this share of all that return nothing have no answer.
+    `Tuning.proposed` is None if the profile found does no better than `start` on the part kept
+    back, or worse than similarity alone, keyword alone or hybrid. `verdict` says which, and whether
+    the evidence is thin.
+
+    With `precision`, queries without an answer are split in the same way, and `Tuning.floor` is the
+    proposed `min_relevance`: the one that makes most of them return nothing, while at least this
+    share of all queries that return nothing have no answer.
+
+    `agents` and `dates` are those of `evaluate`. The same `seed` gives the same result.
+    `on_progress(done, of)` is called between rounds and must be a plain function.
 
     Raises InputError and its children.
     """

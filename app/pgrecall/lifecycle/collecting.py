@@ -29,15 +29,16 @@ def collect_garbage(
     batch_size: int = BATCH_SIZE,
     on_progress: Callable[[GarbageRun], Any] | None = None,
 ) -> Job[GarbageRun]:
-    """Archives and deletes live memories by a policy, of one agent or, without one, of all.
+    """Archives and deletes memories by a policy, of one agent or of all.
 
-    Per agent: memories below the policy's thresholds, too old or expired (GarbagePolicy says
-    how), then the least trusted beyond its cap, then what was left behind by memories that are
-    gone. In batches of `batch_size`, each a transaction of its own that locks only the rows it
-    changes, in the order of the key: it can be run beside writers and twice at once, and what was
-    done stays done if it is cut off. Each change leaves an event, each run a row in gc_runs.
-    `dry_run` counts what would be done, changes nothing and leaves no row. `on_progress` is
-    called after each batch with the run so far. Raises InputError.
+    For each agent: memories below the policy's thresholds, too old or expired (see GarbagePolicy),
+    then the least trusted beyond its cap, then counters, labels and links of memories that are
+    gone. Each batch of `batch_size` is a transaction of its own that locks only the rows it
+    changes, in key order. So it can run beside writers, twice at once, and be interrupted without
+    losing what it did. Each change is recorded as an event, each run as a row of gc_runs. `dry_run`
+    only counts. `on_progress` is called after each batch with the run so far.
+
+    Raises InputError.
     """
     policy = GarbagePolicy() if policy is None else policy
     if not isinstance(policy, GarbagePolicy):

@@ -28,16 +28,18 @@ def consolidate(
     actor: str | None = None,
     on_progress: Callable[[int, int], Any] | None = None,
 ) -> Job[list[Consolidation]]:
-    """Finds clusters (see `clusters`) and stores one memory in the place of each.
+    """Finds clusters (see `clusters`) and stores one new memory in place of each. Returns them.
 
-    `summarise` makes a text from the cluster's texts, the most central first; without it the most
-    central memory's own text and vector stand for all. The sources' status becomes consolidated;
-    the new memory's importance is min(the greatest of theirs + 0.1, 1), it carries their tags,
-    entities and labels, holds while all of them do, has their mean trust and usefulness, and
-    links of the kind consolidates lead back to them; their metadata is not taken over. Each
-    cluster is a transaction of its own, and `summarise` runs outside of any; a cluster that was
-    changed meanwhile is left as it is. `on_progress(done, of)` is called after each. Returns what
-    was consolidated.
+    `summarise` makes the new text from the cluster's texts, the most central first. Without it the
+    most central memory's text and vector are used. The status of the sources becomes consolidated,
+    and links of the kind consolidates lead to them.
+
+    The new memory's importance is min(greatest of the sources + 0.1, 1). Trust and usefulness are
+    the means of the sources'. Tags, entities and labels are merged, and it is valid while all
+    sources are. Metadata is not copied.
+
+    Each cluster is a transaction of its own; `summarise` runs outside of it. A cluster that was
+    changed meanwhile is left as it is. `on_progress(done, of)` is called after each.
     """
     require_callable("summarise", summarise)
     require_callable("on_progress", on_progress)

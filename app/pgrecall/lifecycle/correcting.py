@@ -34,17 +34,17 @@ def supersede(
     force: bool = False,
     check_compliance: bool = True,
 ) -> Operation[Added]:
-    """Stores `new` in the place of a memory, which stays but is not recalled any longer.
+    """Stores `new` in place of a memory, which stays in the table but is no longer recalled.
 
     The old memory is invalidated from the moment the new one begins to hold (its valid_from, by
     default now), with the reason superseded and the new one as its successor. The new memory's
-    importance is at least the old one's, and it takes over the subject where it names none. If
-    it is the same as another active memory (see `add`), that one becomes the successor. Repeated
-    with the same id or key, it changes nothing.
+    importance is at least the old one's, and it takes over the subject if it names none. If it is
+    the same as another active memory (see `add`), that one becomes the successor. Repeating the
+    call with the same id or key changes nothing.
 
-    Raises SupersessionConflict where the two overlap in time (the old one says that it holds until
-    later than the new one begins, or begins no earlier), or the old one has been superseded or
-    forgotten already; `force` does it all the same. Raises MemoryNotFound, and what `add` raises.
+    Raises SupersessionConflict if the old memory is valid until later than the new one begins, does
+    not begin earlier, or was already superseded or forgotten; `force` overrides this. Also raises
+    MemoryNotFound, and what `add` raises.
     """
     agent_id = require_owner(tables, agent_id)
     [memory_id] = require_ids([memory_id])
@@ -89,12 +89,15 @@ def revive(
     actor: str | None = None,
     force: bool = False,
 ) -> Operation[int]:
-    """Makes memories recallable again that were invalidated, put away or have expired.
+    """Makes memories recallable again that were invalidated, archived or have expired. Returns how
+    many there were.
 
-    Their status becomes active, invalidation and a passed expiry are taken away; valid_from and
-    valid_until stay. Returns how many there were. Raises DuplicateMemory where another active
-    memory says the same by now, and SupersessionConflict where one was superseded and what took
-    its place holds, unless `force` (both are recalled then); nothing is changed then.
+    Their status becomes active; the invalidation and an expiry in the past are removed. valid_from
+    and valid_until stay.
+
+    Raises DuplicateMemory if another active memory says the same by now, and SupersessionConflict
+    if one was superseded and its successor is valid; with `force` both are then recalled. If it
+    raises, nothing is changed.
     """
     require_bool("force", force)
     return (yield from _several(tables, "revive", agent_id, memory_ids, reason, actor, force=force))

@@ -27,37 +27,36 @@ def add(
     check_compliance: bool = True,
     actor: str | None = None,
 ) -> Operation[Added]:
-    """Stores one memory and returns its id, which also tells how it went: see Added.
+    """Stores one memory. Returns its id as an Added, which also says whether it was stored.
 
-    Text alone is a memory with all defaults, embedded by the repository's embedder. Adding an id
-    or a key that is there already changes nothing and returns it, so that a retried add is safe.
+    A text alone becomes a memory with all defaults, embedded by the repository's embedder.
 
-    A memory with a `key` is known by it, whatever it says. Any other is the same as an active one
-    of the same text (but for case, white space and Unicode form), memory_type and component, with
-    a key or without, if the two hold at some same time; one that was invalidated counts until
-    then. What is the same is not stored twice, and that memory's id is returned. `duplicates`
-    says what becomes of it: its retrieval count is bumped, it is kept as it is, or it is replaced,
-    taking on all the fields of the new one; "allow" stores every memory and looks for none. A bump
-    is an access at the `created_at` of the new one, so that a history can be added later: it moves
-    `last_accessed_at` forward to that moment, at most to now, and not at all where it is unknown.
+    A memory with a `key` is identified by the key. Without one, two memories are the same if they
+    have the same text (ignoring case, white space and Unicode form), memory_type and component, and
+    their validities overlap. Invalidated memories count as valid until they were invalidated.
+    Adding an id or a key that is already there changes nothing, so an add can safely be retried.
 
-    A memory that is no longer recalled (invalidated, expired) is revived, with the new one's
-    expiry and validity, as far as other memories of the same text leave that free. If it had been
-    superseded, what took its place is superseded in turn, with an event that says so. Where the
-    new one's validity has passed and its successor claims that time, SupersessionConflict is
-    raised.
+    `duplicates` decides what happens to a memory that is already there: "bump" counts a retrieval
+    of it, "keep" leaves it as it is, "replace" gives it all fields of the new one, and "allow"
+    stores the new one without looking. A bump counts as an access at the new memory's `created_at`:
+    `last_accessed_at` moves forward to it, but never past now, and not at all if it is unknown.
 
-    With `near_duplicates`, say 0.92, the most similar active memory is met like a duplicate if its
-    similarity is greater than that, also by a memory with a key: exact, and safe against rivals
-    that check too (but refused at isolation level REPEATABLE READ, which cannot see them), at the
-    cost of comparing all the agent's memories.
+    If the same memory is there but invalidated or expired, it is revived with the new one's
+    validity and expiry. If it was superseded, its successor is superseded in turn, and an event
+    records it. SupersessionConflict is raised if the new validity has passed and the successor
+    holds for that time.
 
-    A memory with `compliant=False` is refused unless `check_compliance=False`. `actor` is noted
-    in the memory's history.
+    With `near_duplicates`, say 0.92, the most similar active memory is treated as a duplicate if
+    its similarity is greater than that, even if the new memory has a key. This is exact and safe
+    with concurrent writers, but compares all of the agent's memories. It is refused at isolation
+    level REPEATABLE READ, which hides what others have just written.
+
+    A memory with `compliant=False` is refused unless `check_compliance=False`. `actor` is written
+    to the history.
 
     Raises InvalidMemory, NotCompliant, InvalidVector, EmbedderRequired or SupersessionConflict;
-    nothing is stored then. In a transaction of yours at REPEATABLE READ or SERIALIZABLE, a rival
-    that stored the same meanwhile means DatabaseConflict: repeat the transaction.
+    then nothing is stored. In your own transaction at REPEATABLE READ or SERIALIZABLE, it raises
+    DatabaseConflict if another writer stored the same memory meanwhile: repeat the transaction.
     """
     policy = Policy.of(duplicates, near_duplicates, check_compliance, actor)
     agent_id = require_owner(tables, agent_id)
@@ -76,12 +75,12 @@ def add_many(
     check_compliance: bool = True,
     actor: str | None = None,
 ) -> Operation[list[Added]]:
-    """Stores a batch and returns the ids in input order; see `add` for the rules.
+    """Stores a batch in one transaction. Returns the ids in the order given; `add` has the rules.
 
-    All or nothing: when one memory is bad, none is stored and the error names its position,
-    counted from 0. Of several in the batch that say the same, the first is stored: add a history
-    oldest first. The rows go through COPY, unless `near_duplicates` asks for each to be compared
-    with all before it.
+    If one memory is bad, none is stored, and the error names its position, counted from 0. Of
+    memories in the batch that are the same, the first is stored, so pass a history oldest first.
+    Rows are sent by COPY. With `near_duplicates` they are added one by one instead, since each is
+    compared with those before it.
 
     Raises InvalidMemory, NotCompliant, InvalidVector or EmbedderRequired.
     """

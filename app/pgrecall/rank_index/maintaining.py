@@ -29,21 +29,21 @@ def build_rank_indexes(
     as_of: datetime | None = None,
     on_progress: Progress | None = None,
 ) -> Job[list[RankIndex]]:
-    """Builds the rank index of one agent, or of every agent of at least `at_least` active memories.
+    """Builds the rank index of one agent, or of all with at least `at_least` active memories.
 
-    Each is built beside the one there is, from what is committed, and then takes its place. On an
-    Engine that is a transaction of its own: nobody waits for it but deletions of the agent's
-    memories, at its end and shortly. On a Connection or Session of the caller's it keeps its locks
-    until the caller ends the transaction: who deletes memories of the agent waits so long, and who
-    searches in the index that was replaced. `at_least` is kept with the index: searches use it if
-    it holds so many memories, or if they are told to. `m` and
-    `ef_construction` are those of HNSW: more finds more and takes longer to build. `as_of` is
-    the moment that decays are taken at, by default the newest that the memories know of;
-    questions about earlier ones are ranked exactly. `on_progress(agent_id, done, total)` is called
-    before each and at the end.
+    A new index is built from committed rows beside the old one and then replaces it. On an Engine
+    this is one transaction per index; only deletions of the agent's memories wait, briefly, at its
+    end. On your own Connection or Session the locks last until you end the transaction: deletions
+    of the agent's memories, and searches in the index that was replaced, wait until then.
 
-    Raises InputError, and DatabaseConflict when a transaction that was writing memories does not
-    end within a minute.
+    `at_least` is stored with the index: "auto" searches use it while it holds that many memories.
+    `m` and `ef_construction` are those of HNSW; greater values find more and build more slowly.
+    `as_of` is the moment that decays are computed at, by default the newest that the memories know
+    of. Searches at an earlier `as_of` are exact. `on_progress(agent_id, done, total)` is called
+    before each index and at the end.
+
+    Raises InputError, and DatabaseConflict if a transaction that was writing memories does not end
+    within a minute.
     """
     how = _how(at_least, m, ef_construction, as_of)
     require_callable("on_progress", on_progress)
@@ -61,14 +61,14 @@ def maintain_rank_indexes(
     ef_construction: int = EF_CONSTRUCTION,
     on_progress: Progress | None = None,
 ) -> Job[list[RankIndex]]:
-    """Builds anew every rank index that is due, and those of agents that have grown large.
+    """Rebuilds rank indexes that are due and builds those of agents that have grown large.
 
-    Of all agents, or of one.
+    `rank_indexes` lists which are due and why. Searches use the old index until the new one, built
+    with the same settings, is ready. `at_least`, `m` and `ef_construction` are for agents without
+    an index. An index is dropped when its agent has fewer than half of the memories that it is for
+    or holds.
 
-    `rank_indexes` says which are due and why. Searches go on in the old one until the new one is
-    there, which is built as the old one was; `at_least`, `m` and `ef_construction` are for those
-    that have none. Indexes of agents that no longer have half as many memories as theirs is
-    for, or as it holds, are dropped. Raises as `build_rank_indexes` does.
+    Raises what `build_rank_indexes` raises.
     """
     how = _how(at_least, m, ef_construction, None)
     require_callable("on_progress", on_progress)

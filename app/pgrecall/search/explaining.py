@@ -39,14 +39,14 @@ def explain(
 ) -> Operation[Explanation]:
     """Why a search with these arguments returns this memory, or why not.
 
-    Takes the arguments of `search`. The explanation holds the memory's score and rank, each
-    signal's value, weight and share, and if it is not among the k: which conditions it fails,
-    which threshold it misses, or what score it would have needed and in which signal it falls
-    furthest behind. With `lend` score and rank are the raised ones, and the hit tells who lent and
-    how much; with `expand_session` alone, `beside` tells the hit that the memory comes along with.
-    Its relevance is measured even where no floor is given. Counts no retrieval.
+    Takes the arguments of `search`. The explanation holds the memory's score and rank, and each
+    signal's value, weight and share. If the memory is not among the k best, it says which
+    conditions it fails, which threshold it misses, or what score it would have needed and in which
+    signal it is furthest behind. With `lend`, score and rank are the raised ones, and the hit says
+    which memory lent and how much; with `expand_session` alone, `beside` names the hit that the
+    memory was added for. Relevance is measured even without a floor. No retrieval is counted.
 
-    Raises MemoryNotFound when neither the agent nor one of the teams has the memory.
+    Raises MemoryNotFound if neither the agent nor one of the teams has the memory.
     """
     [memory_id] = require_ids([memory_id])
     asked = Question.of(tables, agent_id, embedding, k=k, arguments=arguments, floor=lambda _: 0.0)

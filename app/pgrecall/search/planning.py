@@ -32,8 +32,8 @@ def plan(
 ) -> Operation[QueryPlan]:
     """The statement that a search with these arguments runs first, and PostgreSQL's plan for it.
 
-    Takes the arguments of `search`. `run` runs it too, so that the plan tells times and buffers.
-    Counts no retrieval. In psql, recall_plan shows the same of recall.
+    Takes the arguments of `search`. `run` also executes it, so that the plan has times and buffers.
+    No retrieval is counted. In psql, recall_plan does the same for recall.
     """
     require_strategy(strategy)
     require_bool("run", run)

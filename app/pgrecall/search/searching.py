@@ -43,29 +43,32 @@ def search(
     touch: bool = True,
     **arguments: Unpack[SearchArguments],
 ) -> Operation[Hits]:
-    """The agent's k best memories for a query, best first, ties by id.
+    """The agent's k best memories for a query, best first; ties are ordered by id.
 
-    `embedding` is the query's vector, its text when the repository has an embedder, or None to
-    rank by the other signals. What ranks them and narrows them down stands in SearchArguments.
+    `embedding` is the query's vector, or its text if the repository has an embedder, or None to
+    rank by the other signals alone. SearchArguments describes the other arguments: profile,
+    weights, filters, thresholds and so on.
 
-    `expand=1` brings along what is linked to the hits, `expand=2` also what is linked to that: at
-    most k neighbours that pass the same filters and thresholds, ranked among the hits by the same
-    score and told by `steps`. With `expand_session` hits come in passages, by the best hit of each:
-    the turns of one session in their order, those told by `beside` that came along. With `lend`
-    too they are the k best again, best first by raised scores. `min_score` and `min_relevance` are
-    for hits, not for what comes along.
+    `expand=1` adds memories that are linked to the hits, `expand=2` also those linked to these: at
+    most k, by the same filters, thresholds and score, placed among the hits. Their `steps` is 1 or
+    2.
 
-    `touch` counts the retrieval of each memory returned, in the same transaction, and moves
+    `expand_session=n` adds the n turns before and after each hit in its session. Turns of one
+    session then stand together, in order, and `beside` names the hit that a turn was added for.
+    With `lend` the turns are ranked instead: each hit raises the score of its neighbours by a share
+    of its own, and the k best are returned. `min_score` and `min_relevance` apply to the hits, not
+    to what is added for them.
+
+    `touch` counts a retrieval of each memory returned, in the same transaction. It also sets
     `last_accessed_at`, unless the profile is `accessed_by` use.
 
-    `strategy` is how to look: "exact" scores every memory; "index" scores the candidates of the
-    agent's rank index (`build_rank_indexes`) and what was written, changed or used since, and
-    every memory where that could not answer as well; "auto" takes the index of an agent that has
-    enough memories unless signals that it does not know weigh more than a tenth. The list that
-    is returned tells by its `strategy` how it was answered.
+    `strategy` is "exact" (score every memory), "index" (score the candidates from the agent's rank
+    index and what was written, changed or used since it was built; score every memory if that would
+    not answer as well), or "auto" (use the index if the agent has enough memories and signals
+    unknown to the index weigh at most a tenth). `strategy` of the result says which was used.
 
-    Raises InputError and its children for a value that cannot be used, DatabaseReadOnly when
-    touching where nothing may be written.
+    Raises InputError and its children for a value that cannot be used, and DatabaseReadOnly if
+    `touch` meets a database that cannot be written.
     """
     require_bool("touch", touch)
     require_strategy(strategy)
