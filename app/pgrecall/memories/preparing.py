@@ -19,7 +19,7 @@ from pgrecall.schema import Layout, Tables
 
 DuplicatePolicy = Literal["bump", "keep", "replace", "allow"]
 NEAR_DUPLICATE = 0.92
-"""The similarity above which systems A and B take two memories for the same."""
+"""The similarity above which IBEX Harness and Siestai take two memories for the same."""
 
 
 @dataclass(frozen=True, slots=True)
