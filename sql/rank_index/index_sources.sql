@@ -1,5 +1,5 @@
 -- When rank indexes are worth it, and with how many candidates, as measured (see the repository's
--- operations/candidates.py): small owners, many hits and signals that positions say nothing of are
+-- rank_index/strategy.py): small owners, many hits and signals that positions say nothing of are
 -- better off with all memories scored.
 CREATE OR REPLACE FUNCTION index_sources(
     strategy text, owners text[], moment timestamptz, facts jsonb, weighed float8[],

@@ -1,5 +1,5 @@
 -- For maintainers.
--- The axes are those of rank_space.py, each with the root of what it counts. What is to begin later is
+-- The axes are those of rank_index/space.py, each with the root of what it counts. What is to begin later is
 -- there already. The last coordinate makes lengths half even: without it, queries that lean on
 -- similarity find less; were they all even, those that lean on other signals would. The order has
 -- nothing to do with time or topic: filled from old to new, the graph finds much less.

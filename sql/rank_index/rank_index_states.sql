@@ -3,7 +3,7 @@ CREATE OR REPLACE FUNCTION rank_space() RETURNS integer
     RETURN 1;
 
 COMMENT ON FUNCTION rank_space IS
-    'Version of the space that positions lie in: VERSION of rank_space.py, where it is explained.';
+    'Version of the space that positions lie in: VERSION of rank_index/space.py, where it is explained.';
 
 -- An owner without an index is listed where its memories are so many that one is due.
 CREATE OR REPLACE FUNCTION rank_index_states(

@@ -61,7 +61,7 @@ class PackingShape:
 
 @dataclass(frozen=True, slots=True)
 class Packing:
-    """How to pack; see `operations.context` for the meaning of each."""
+    """How to pack; see `MemoryRepository.context` for the meaning of each."""
 
     budget: int
     """Tokens for the blocks, what the style writes around them all taken off."""

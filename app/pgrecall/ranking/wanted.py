@@ -24,7 +24,7 @@ MAX_FREQUENCY = 0.1
 
 @dataclass(frozen=True, slots=True)
 class Search:
-    """What is searched for; see `operations.search` for the meaning of each."""
+    """What is searched for; see `MemoryRepository.search` for the meaning of each."""
 
     agent_id: str
     """As stored, and so are the teams."""

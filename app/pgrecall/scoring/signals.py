@@ -1,7 +1,7 @@
 """Signals: numbers in [0, 1] computed for one memory and one query.
 
 A signal here is only a name and its parameters. What it means in SQL stands in
-`sql/functions/`, what it means in Python in `pgrecall.scorer`; the two are written
+`sql/signals/`, what it means in Python in `pgrecall.scoring.scorer`; the two are written
 independently so that each can check the other.
 """
 

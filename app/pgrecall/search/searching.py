@@ -127,7 +127,7 @@ def _place(found: ScoredMemory) -> tuple[float, UUID]:
 
 
 def hit(profile: Profile, row: Mapping[Any, Any]) -> ScoredMemory:
-    """A row of `statements.search` as a record."""
+    """A row of the search statement as a record."""
     profile = in_effect(profile, row)
     signals = {signal.name: float(row[SIGNAL_PREFIX + signal.name]) for signal in profile.signals}
     return ScoredMemory(
