@@ -19,7 +19,7 @@ from pgrecall import AsyncMemoryRepository, MemoryRepository
 from pgrecall.core.embedders import AsyncEmbedder, Embedder
 from pgrecall.execution.inspection import known_layout, remember_layout
 from pgrecall.schema import Layout
-from tests.conftest import new_database
+from pgrecall.testing import new_database
 from tests.integration.support import awaited
 
 RepositoryOf = Callable[..., MemoryRepository]

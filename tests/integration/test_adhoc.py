@@ -21,7 +21,8 @@ from pgrecall import embedded, migrate
 from pgrecall.core.ids import new_id
 from pgrecall.core.resources import sql_folder
 from pgrecall.scoring.profiles import BUILT_IN
-from tests.conftest import DIMENSIONS, new_database
+from pgrecall.testing import new_database
+from tests.conftest import DIMENSIONS
 from tests.integration.support import NORTH, at
 
 FOLDER = sql_folder() / "adhoc"

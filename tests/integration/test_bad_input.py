@@ -40,7 +40,7 @@ from pgrecall.ranking.arguments import SearchArguments
 from pgrecall.ranking.filters import FilterArguments
 from pgrecall.scoring.scorer import VALUES
 from pgrecall.scoring.signals import KINDS, Recency, Similarity
-from tests.conftest import new_database
+from pgrecall.testing import new_database
 from tests.integration.support import NORTH, at
 
 MARK = "¤"

@@ -14,7 +14,7 @@ import pytest
 
 from pgrecall.core.embedders import LocalEmbedder
 from pgrecall.core.resources import migrations_folder
-from tests.conftest import new_database
+from pgrecall.testing import new_database
 from tests.integration.commands import BUILT, Run, make_once, runner
 
 

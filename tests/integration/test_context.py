@@ -19,7 +19,7 @@ from pgrecall import Context, LeftOut, Memory, MemoryRepository, NewMemory, Pack
 from pgrecall.context.styles import STYLES
 from pgrecall.core.tokens import estimated_tokens
 from pgrecall.errors import EmbedderRequired, InputError, InvalidVector
-from tests.conftest import new_database
+from pgrecall.testing import new_database
 from tests.integration.compass import Compass
 from tests.integration.support import NORTH, NOW, at, before, similar, sql
 from tests.unit.test_context_style import EVIL_TYPES, HOSTILE, reckoned

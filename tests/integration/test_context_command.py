@@ -15,7 +15,7 @@ from sqlalchemy import create_engine
 from pgrecall import MemoryRepository, NewMemory
 from pgrecall.core.embedders import LocalEmbedder
 from pgrecall.core.tokens import estimated_tokens
-from tests.conftest import new_database
+from pgrecall.testing import new_database
 from tests.integration.commands import CONTROLS, EVIL, Run, fast_runner
 from tests.integration.support import NOW
 from tests.unit.test_context_style import EVIL_TYPES, HOSTILE, READERS, Block

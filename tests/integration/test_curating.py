@@ -20,7 +20,8 @@ from sqlalchemy.ext.asyncio import create_async_engine
 from pgrecall import AsyncMemoryRepository, Memory, NewMemory, profiles, score
 from pgrecall.errors import InputError
 from pgrecall.lifecycle.label import Label
-from tests.conftest import DIMENSIONS, new_database
+from pgrecall.testing import new_database
+from tests.conftest import DIMENSIONS
 from tests.integration.compass import Compass
 from tests.integration.owner import TABLES, Owner, north, plain
 from tests.integration.support import NORTH, at, before

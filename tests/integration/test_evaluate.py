@@ -37,7 +37,8 @@ from pgrecall.scoring.signals import (
     Time,
     Trust,
 )
-from tests.conftest import DIMENSIONS, new_database
+from pgrecall.testing import new_database
+from tests.conftest import DIMENSIONS
 from tests.integration.support import NORTH, NOW, at, before, sql
 
 AGENT, TEAM = "agent", "red"

@@ -21,7 +21,7 @@ from pgrecall.core.embedders import LocalEmbedder
 from pgrecall.evaluation.queries_file import load_queries
 from pgrecall.scoring.profile_file import as_values
 from pgrecall.scoring.signals import Importance, Recency, Similarity, Usefulness
-from tests.conftest import new_database
+from pgrecall.testing import new_database
 from tests.integration.commands import CONTROLS, EVIL, Run, fast_runner
 from tests.integration.support import NOW, before, sql
 

@@ -12,7 +12,7 @@ from sqlalchemy import Engine, create_engine, text
 from pgrecall import MemoryRepository, NewMemory
 from pgrecall.errors import MemoryNotFound
 from pgrecall.scoring.profiles import BUILT_IN
-from tests.conftest import new_database
+from pgrecall.testing import new_database
 from tests.integration.support import at, sql
 
 NOW = datetime(2026, 6, 1, tzinfo=UTC)

@@ -14,7 +14,7 @@ from pgrecall import MemoryRepository, NewMemory
 from pgrecall.errors import DatabaseError, InputError, UnknownName
 from pgrecall.execution.translation import translated
 from pgrecall.ranking.metadata_filter import OPERATORS
-from tests.conftest import new_database
+from pgrecall.testing import new_database
 from tests.integration.recalling import Connection, recall
 from tests.integration.support import NORTH, before, contents, shown, sql
 

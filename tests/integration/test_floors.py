@@ -13,7 +13,8 @@ from sqlalchemy import Engine, create_engine
 from pgrecall import FloorEvaluation, LabelledQuery, MemoryRepository, NewMemory, profiles
 from pgrecall.errors import InputError
 from pgrecall.evaluation.floors import Reach
-from tests.conftest import DIMENSIONS, new_database
+from pgrecall.testing import new_database
+from tests.conftest import DIMENSIONS
 from tests.integration.support import NORTH, NOW, at, before, similar
 
 AGENT, TEAM = "agent", "red"

@@ -16,7 +16,7 @@ from sqlalchemy import Engine, create_engine
 
 from pgrecall import MemoryRepository, NewMemory, Profile, ScoredMemory, score
 from pgrecall.scoring.signals import Importance, Keyword, Recency, Similarity
-from tests.conftest import new_database
+from pgrecall.testing import new_database
 from tests.integration.support import NORTH, NOW, at, before, contents, similar, sql
 
 EXACT = 1e-9

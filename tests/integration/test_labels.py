@@ -13,7 +13,7 @@ from sqlalchemy import Engine, create_engine
 from pgrecall import MemoryRepository
 from pgrecall.errors import MemoryNotFound
 from pgrecall.lifecycle.label import Label
-from tests.conftest import new_database
+from pgrecall.testing import new_database
 from tests.integration.owner import Owner, north
 from tests.integration.support import NORTH, at, before, contents
 from tests.integration.test_plans import custom_plan, generic_plan, nodes, plans, scans

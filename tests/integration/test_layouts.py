@@ -8,7 +8,8 @@ from sqlalchemy import Engine
 
 from pgrecall import MemoryRepository, NewMemory, migrate
 from pgrecall.errors import InvalidVector
-from tests.conftest import DIMENSIONS, new_database
+from pgrecall.testing import new_database
+from tests.conftest import DIMENSIONS
 from tests.integration.conftest import repository_on
 from tests.integration.support import NORTH, at, contents, sql
 

@@ -16,7 +16,7 @@ from typer.main import get_command_name
 from pgrecall import NewMemory
 from pgrecall.cli.main import app
 from pgrecall.core.embedders import LocalEmbedder
-from tests.conftest import new_database
+from pgrecall.testing import new_database
 from tests.integration.commands import BUILT, CONTROLS, EVIL, Run, fast_runner
 from tests.integration.owner import Owner
 

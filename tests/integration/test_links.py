@@ -15,7 +15,8 @@ from pgrecall import MemoryRepository, NewMemory, ScoredMemory
 from pgrecall.errors import MemoryNotFound
 from pgrecall.lifecycle.label import Label
 from pgrecall.lifecycle.link import Link
-from tests.conftest import DIMENSIONS, new_database
+from pgrecall.testing import new_database
+from tests.conftest import DIMENSIONS
 from tests.integration.owner import Owner
 from tests.integration.support import NORTH, NOW, at, before
 from tests.integration.test_plans import custom_plan, generic_plan, nodes, plans, scans

@@ -19,7 +19,7 @@ from pgrecall import LabelledQuery, MemoryRepository, NewMemory, Profile, profil
 from pgrecall.core.embedders import LocalEmbedder
 from pgrecall.migrate.connecting import database_url
 from pgrecall.scoring.signals import Similarity
-from tests.conftest import new_database
+from pgrecall.testing import new_database
 from tests.integration.support import contents
 
 LABELLED = Path(__file__).parents[2] / "benchmarks" / "labelled"

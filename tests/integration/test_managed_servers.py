@@ -15,7 +15,8 @@ from sqlalchemy import NullPool, create_engine, make_url
 from pgrecall import MemoryRepository, migrate
 from pgrecall.cli.main import app
 from pgrecall.errors import InputError, MigrationFailed
-from tests.conftest import DIMENSIONS, new_database
+from pgrecall.testing import new_database
+from tests.conftest import DIMENSIONS
 from tests.integration.tenants import furnish, guard, outcome, things_of
 from tests.integration.tenants_calls import CALLS, METHODS, PROCEDURES, RECALLS
 from tests.migrations.asking import as_role, run

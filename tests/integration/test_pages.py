@@ -31,7 +31,7 @@ from sqlalchemy import create_engine, make_url
 from pgrecall import MemoryRepository, embedded, profiles
 from pgrecall.cli.main import app
 from pgrecall.core.embedders import LocalEmbedder
-from tests.conftest import hurry
+from pgrecall.testing import hurry
 
 ROOT = Path(__file__).parents[2]
 TUTORIAL = "docs/tutorial.md"

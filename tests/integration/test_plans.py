@@ -33,7 +33,8 @@ from pgrecall.scoring.signals import (
     Trust,
     Usefulness,
 )
-from tests.conftest import DIMENSIONS, new_database
+from pgrecall.testing import new_database
+from tests.conftest import DIMENSIONS
 
 AGENT, AGENTS, ROWS_OF_AN_AGENT = "agent 3", 10, 800
 K = 10

@@ -14,7 +14,8 @@ import pytest
 
 from pgrecall import NewMemory, migrate
 from pgrecall.scoring.profiles import BUILT_IN
-from tests.conftest import DIMENSIONS, new_database
+from pgrecall.testing import new_database
+from tests.conftest import DIMENSIONS
 from tests.integration.conftest import repository_on
 from tests.integration.support import at
 from tests.migrations.asking import run, value, values

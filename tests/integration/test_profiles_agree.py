@@ -43,7 +43,8 @@ from pgrecall.scoring.signals import (
     Trust,
     Usefulness,
 )
-from tests.conftest import DIMENSIONS, new_database
+from pgrecall.testing import new_database
+from tests.conftest import DIMENSIONS
 from tests.integration.recalling import Connection, installed, recall
 from tests.integration.support import NOW, before
 

@@ -14,7 +14,7 @@ from sqlalchemy import Engine, create_engine
 
 from pgrecall import MemoryRepository, NewMemory
 from pgrecall.errors import InputError, PgRecallError
-from tests.conftest import new_database
+from pgrecall.testing import new_database
 from tests.integration.support import NORTH, sql
 
 AGENT = "agent"

@@ -16,7 +16,8 @@ from pgrecall import MemoryRepository, NewMemory, profiles
 from pgrecall.rank_index import space
 from pgrecall.rank_index.index import AT_LEAST, EF_CONSTRUCTION, LEVELS, MAX_AGE, MAX_BESIDE, M
 from pgrecall.rank_index.space import AXES, is_hard
-from tests.conftest import DIMENSIONS, new_database
+from pgrecall.testing import new_database
+from tests.conftest import DIMENSIONS
 from tests.integration.rank_indexes import build, fill
 from tests.migrations.asking import rows, value
 

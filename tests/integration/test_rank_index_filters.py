@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 from sqlalchemy import ColumnElement, Engine, create_engine, func
 
 from pgrecall import Hits, MemoryRepository, NewMemory, profiles
-from tests.conftest import DIMENSIONS, new_database
+from pgrecall.testing import new_database
+from tests.conftest import DIMENSIONS
 from tests.integration.rank_indexes import recall
 from tests.integration.support import sql
 

@@ -19,7 +19,8 @@ from pgrecall.rank_index.index import EF_CONSTRUCTION, M
 from pgrecall.rank_index.space import AXES
 from pgrecall.scoring.profile import Profile
 from pgrecall.scoring.signals import Importance, Similarity
-from tests.conftest import DIMENSIONS, new_database
+from pgrecall.testing import new_database
+from tests.conftest import DIMENSIONS
 from tests.integration.support import sql
 
 TOPICS = np.eye(DIMENSIONS)

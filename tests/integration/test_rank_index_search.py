@@ -21,7 +21,8 @@ from pgrecall.errors import DatabaseError, InputError
 from pgrecall.rank_index.space import AXES, Missing
 from pgrecall.scoring import compiler
 from pgrecall.scoring.signals import Importance, Signal, Similarity
-from tests.conftest import DIMENSIONS, new_database
+from pgrecall.testing import new_database
+from tests.conftest import DIMENSIONS
 from tests.integration.rank_indexes import ids as ids_of
 from tests.integration.rank_indexes import recall
 from tests.integration.support import NORTH, contents, similar, sql

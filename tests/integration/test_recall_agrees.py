@@ -19,7 +19,8 @@ from pgrecall.errors import InputError, MemoryNotFound
 from pgrecall.execution.translation import translated
 from pgrecall.scoring.profile_file import as_values
 from pgrecall.scoring.signals import Importance, Recency, Similarity
-from tests.conftest import DIMENSIONS, new_database
+from pgrecall.testing import new_database
+from tests.conftest import DIMENSIONS
 from tests.integration.recalling import Connection, recall
 from tests.integration.support import NOW, before
 

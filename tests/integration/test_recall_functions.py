@@ -25,7 +25,8 @@ from pgrecall.migrate.recall_files import write
 from pgrecall.migrate.score_function import score_functions
 from pgrecall.ranking.arguments import SearchArguments
 from pgrecall.scoring.signals import Similarity
-from tests.conftest import DIMENSIONS, new_database
+from pgrecall.testing import new_database
+from tests.conftest import DIMENSIONS
 from tests.integration.recalling import Connection, Rows, recall
 from tests.integration.support import NORTH, NOW, at, before
 

@@ -19,7 +19,8 @@ from sqlalchemy import Engine, create_engine
 from pgrecall import MemoryRepository, NewMemory, Profile, profiles
 from pgrecall.errors import InputError
 from pgrecall.scoring.signals import Importance, Keyword, Similarity
-from tests.conftest import DIMENSIONS, new_database
+from pgrecall.testing import new_database
+from tests.conftest import DIMENSIONS
 from tests.integration.recalling import Connection, recall
 from tests.integration.support import NOW, at, before, contents, similar
 

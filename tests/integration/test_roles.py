@@ -15,7 +15,7 @@ from sqlalchemy import Engine, NullPool, create_engine, event, make_url
 from pgrecall import MemoryRepository, NewMemory, migrate
 from pgrecall.errors import DatabaseError
 from pgrecall.migrate.access import Level
-from tests.conftest import new_database
+from pgrecall.testing import new_database
 from tests.integration.support import at
 
 AGENT = "agent"

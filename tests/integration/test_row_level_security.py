@@ -18,7 +18,7 @@ from sqlalchemy import Connection, Engine, NullPool, create_engine, event, make_
 
 from pgrecall import MemoryRepository, NewMemory, migrate
 from pgrecall.errors import PgRecallError
-from tests.conftest import new_database
+from pgrecall.testing import new_database
 from tests.integration.conftest import repository_on
 from tests.integration.support import at
 from tests.integration.tenants import (

@@ -15,7 +15,7 @@ from uuid import UUID
 import psycopg
 import pytest
 
-from tests.conftest import new_database
+from pgrecall.testing import new_database
 
 OWNERS, ROWS = 10, 10_000
 OWN = ROWS // OWNERS

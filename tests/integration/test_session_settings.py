@@ -14,7 +14,7 @@ from psycopg import sql as composing
 from sqlalchemy import Engine, NullPool, create_engine, make_url, select, text
 
 from pgrecall import MemoryRepository, NewMemory
-from tests.conftest import new_database
+from pgrecall.testing import new_database
 from tests.integration.conftest import repository_on
 from tests.integration.support import NORTH, at
 

@@ -18,7 +18,7 @@ from pgrecall.core.embedders import LocalEmbedder
 from pgrecall.errors import DuplicateMemory, InputError, InvalidMemory
 from pgrecall.migrate.connecting import database_url
 from pgrecall.scoring.signals import Similarity
-from tests.conftest import new_database
+from pgrecall.testing import new_database
 from tests.integration.recalling import recall
 from tests.integration.support import NORTH, NOW, before, contents, similar
 from tests.integration.test_packing_model import TYPES, packed_by_the_database, random_case

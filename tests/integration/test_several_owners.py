@@ -16,7 +16,8 @@ from pgrecall.errors import InputError
 from pgrecall.evaluation.bootstrap import intervals
 from pgrecall.evaluation.results import FEWEST_OWNERS, METRICS
 from pgrecall.scoring.signals import Importance, Keyword, Recency, Similarity, Usefulness
-from tests.conftest import DIMENSIONS, new_database
+from pgrecall.testing import new_database
+from tests.conftest import DIMENSIONS
 from tests.integration.support import NORTH, NOW, before
 
 AGENTS = [f"agent-{number}" for number in range(6)]

@@ -16,7 +16,7 @@ from sqlalchemy import create_engine
 from pgrecall import MemoryRepository, NewMemory
 from pgrecall.core.embedders import LocalEmbedder
 from pgrecall.errors import InputError
-from tests.conftest import new_database
+from pgrecall.testing import new_database
 from tests.integration.commands import CONTROLS, EVIL, Run, fast_runner
 from tests.integration.support import NORTH
 

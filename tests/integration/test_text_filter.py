@@ -10,7 +10,7 @@ import pytest
 from sqlalchemy import create_engine, or_
 
 from pgrecall import MemoryRepository, NewMemory
-from tests.conftest import new_database
+from pgrecall.testing import new_database
 from tests.integration.support import NORTH, at, before, contents
 
 TEXTS = {

@@ -31,7 +31,8 @@ from pgrecall.scoring.signals import (
     Trust,
     Usefulness,
 )
-from tests.conftest import DIMENSIONS, new_database
+from pgrecall.testing import new_database
+from tests.conftest import DIMENSIONS
 from tests.integration.support import NORTH, NOW, at, before, sql
 
 AGENT = "agent"

@@ -25,7 +25,8 @@ from pgrecall.errors import (
     UnknownName,
 )
 from pgrecall.execution.translation import translation
-from tests.conftest import DIMENSIONS, new_database
+from pgrecall.testing import new_database
+from tests.conftest import DIMENSIONS
 from tests.integration.owner import TABLES, Owner, north
 from tests.integration.support import NORTH, at
 

@@ -9,7 +9,7 @@ import psycopg
 import pytest
 
 from pgrecall.core.resources import sql_folder
-from tests.conftest import new_database
+from pgrecall.testing import new_database
 
 FUNCTIONS = {path.stem for path in (sql_folder() / "signals").glob("*.sql")}
 

@@ -17,7 +17,8 @@ import pytest
 from sqlalchemy import Engine, create_engine
 
 from pgrecall import Hits, MemoryRepository, NewMemory, migrate, profiles
-from tests.conftest import DIMENSIONS, new_database
+from pgrecall.testing import new_database
+from tests.conftest import DIMENSIONS
 from tests.integration.rank_indexes import acting_as, new_role
 from tests.integration.support import sql
 

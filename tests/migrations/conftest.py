@@ -13,7 +13,7 @@ from packaging.version import Version
 from sqlalchemy import make_url
 
 from pgrecall import migrate
-from tests.conftest import new_database
+from pgrecall.testing import new_database
 from tests.migrations.asking import run
 
 _numbers = count()

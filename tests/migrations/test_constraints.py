@@ -16,7 +16,7 @@ from sqlalchemy import DateTime
 
 from pgrecall import migrate
 from pgrecall.schema import tables
-from tests.conftest import new_database
+from pgrecall.testing import new_database
 
 KEY = {"agent_id": "agent", "id": "00000000-0000-7000-8000-000000000001"}
 MINIMAL: dict[str, dict[str, Any]] = {

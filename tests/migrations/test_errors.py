@@ -22,7 +22,7 @@ from pgrecall.errors import (
     SchemaTooNew,
 )
 from pgrecall.execution.inspection import require_pgvector
-from tests.conftest import new_database
+from pgrecall.testing import new_database
 from tests.migrations.asking import as_role, repository, run, value, values
 from tests.migrations.schema_dump import dump
 

@@ -13,7 +13,7 @@ from sqlalchemy import make_url
 
 from pgrecall import MemoryRepository, NewMemory, migrate
 from pgrecall.errors import InputError, PgRecallError, SchemaError
-from tests.conftest import new_database
+from pgrecall.testing import new_database
 from tests.migrations.asking import (
     alembic,
     engine_of,

@@ -12,7 +12,7 @@ from sqlalchemy.schema import CreateTable
 
 from pgrecall.core.resources import sql_folder
 from pgrecall.schema import tables
-from tests.conftest import new_database
+from pgrecall.testing import new_database
 from tests.migrations.asking import rows, run, value, values
 
 OURS = "c.relnamespace = 'pgrecall'::regnamespace AND c.relname <> 'alembic_version'"

@@ -14,7 +14,7 @@ import psycopg
 import pytest
 
 from pgrecall import MemoryRepository, NewMemory, embedded, migrate
-from tests.conftest import new_database
+from pgrecall.testing import new_database
 from tests.migrations.asking import engine_of, insert, psql, repository, run
 from tests.migrations.wording import (
     DIMENSIONS,

@@ -14,7 +14,7 @@ import tempfile
 from pathlib import Path
 
 from pgrecall import embedded
-from tests.conftest import hurry
+from pgrecall.testing import hurry
 from tests.mutants import lifecycle, outside, rank_index, reliability, scoring, searching
 from tests.mutants.mutant import Mutant
 
