@@ -63,7 +63,7 @@ class Worker:
 
     def build(self) -> Numbers:
         start = time.perf_counter()
-        self.repo.build_rank_indexes(agent_id=AGENT, at_least=1)
+        self.repo.rank_indexes.build(agent_id=AGENT, at_least=1)
         return {"seconds": time.perf_counter() - start}
 
     def search(self, number: int = 100) -> Numbers:
@@ -105,13 +105,13 @@ class Worker:
         for n in range(number):
             self.add(f"small {n}", 20)
             start = time.perf_counter()
-            self.repo.build_rank_indexes(agent_id=f"small {n}", at_least=1)
+            self.repo.rank_indexes.build(agent_id=f"small {n}", at_least=1)
             took.append(1e3 * (time.perf_counter() - start))
         return {"first ms": median(took[:50]), "last ms": median(took[-50:])}
 
     def plan(self, number: int = 50) -> Numbers:
         """Planning a walk, as PostgreSQL says."""
-        [status] = self.repo.rank_indexes(agent_id=AGENT)
+        [status] = self.repo.rank_indexes.status(agent_id=AGENT)
         assert status.index is not None
         table = f"pgrecall.{status.index.relation}"
         walk = (

@@ -62,10 +62,12 @@ def measured(url: str, held_out: bool, progress: Progress) -> tuple[Evaluation, 
     asked = [
         query for owner in owners for query in queries(owner, held_out=held_out, unanswered=True)
     ]
-    found = repo.evaluate(None, asked, agents=owners, profiles=COMPARED, k=K)
+    found = repo.evaluation.evaluate(None, asked, agents=owners, profiles=COMPARED, k=K)
     progress.advance(task)
     dated = [profiles.hybrid.renamed("hybrid, dates")]
-    with_dates = repo.evaluate(None, asked, agents=owners, profiles=dated, k=K, dates="auto")
+    with_dates = repo.evaluation.evaluate(
+        None, asked, agents=owners, profiles=dated, k=K, dates="auto"
+    )
     progress.advance(task)
     engine.dispose()
     return found, with_dates

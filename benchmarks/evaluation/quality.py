@@ -65,7 +65,7 @@ def _quality(repo: MemoryRepository, name: str, agent: str, progress: Progress) 
     task = progress.add_task(name, total=2 + len(FLOORS) + len(STARTS))
 
     def evaluated(compared: Sequence[Profile]) -> Evaluation:
-        evaluation = repo.evaluate(agent, asked, profiles=compared, k=K, as_of=NOW)
+        evaluation = repo.evaluation.evaluate(agent, asked, profiles=compared, k=K, as_of=NOW)
         progress.advance(task)
         return evaluation
 
@@ -77,7 +77,7 @@ def _quality(repo: MemoryRepository, name: str, agent: str, progress: Progress) 
         progress.advance(task)
     tunings = []
     for start in STARTS:
-        tunings.append(repo.tune(agent, asked, start=start, k=K, as_of=NOW))
+        tunings.append(repo.evaluation.tune(agent, asked, start=start, k=K, as_of=NOW))
         progress.advance(task)
     return Quality(name, repo.count(agent), by_profile, by_weight, floors, tunings)
 

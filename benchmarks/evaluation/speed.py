@@ -34,7 +34,7 @@ def measured(url: str, seed: int, progress: Progress) -> list[Measurement]:
     together, alone = [], []
     for _ in range(ROUNDS):
         start = time.perf_counter()
-        evaluation = repo.evaluate(AGENT, queries, profiles=PROFILES, k=K)
+        evaluation = repo.evaluation.evaluate(AGENT, queries, profiles=PROFILES, k=K)
         together.append(time.perf_counter() - start)
         progress.advance(task)
         start = time.perf_counter()

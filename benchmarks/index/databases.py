@@ -95,7 +95,7 @@ class Databases:
         repo = MemoryRepository(engine)
         try:
             with index_builds(loaded.url, progress, f"building the rank index of {owner_id}"):
-                built = (repo.teams if of_team else repo).build_rank_indexes(
+                built = (repo.teams if of_team else repo).rank_indexes.build(
                     agent_id=owner_id, at_least=1
                 )
         finally:

@@ -34,7 +34,7 @@ def collecting(url: str, rows: int, progress: Progress) -> list[Measurement]:
     repo = MemoryRepository(engine)
     policy = GarbagePolicy(max_live=rows // 2)
     counted_start = time.perf_counter()
-    expected = repo.collect_garbage(policy, dry_run=True)
+    expected = repo.upkeep.collect_garbage(policy, dry_run=True)
     counted = time.perf_counter() - counted_start
     batches: list[float] = []
     last = time.perf_counter()
@@ -47,7 +47,7 @@ def collecting(url: str, rows: int, progress: Progress) -> list[Measurement]:
         progress.update(task, description="collecting", total=rows, completed=run.scanned)
 
     start = last = time.perf_counter()
-    run = repo.collect_garbage(policy, on_progress=note)
+    run = repo.upkeep.collect_garbage(policy, on_progress=note)
     seconds = time.perf_counter() - start
     progress.remove_task(task)
     engine.dispose()

@@ -94,7 +94,7 @@ def main(url: str) -> dict[str, float]:
         lambda: repo.record_outcome("mid", dice.choice(ids["mid"]), "success"), 200
     )
     found["label"] = timed(
-        lambda: repo.label("mid", dice.choice(ids["mid"]), [str(dice.random())]), 200
+        lambda: repo.labels.add("mid", dice.choice(ids["mid"]), [str(dice.random())]), 200
     )
     found["history"] = timed(lambda: repo.history("mid", dice.choice(ids["mid"])), 100)
     return found

@@ -46,7 +46,7 @@ def measured(url: str, setting: Setting, progress: Progress) -> list[Measurement
     found: list[Measurement] = []
     for strategy in ("exact", "index"):
         if strategy == "index":
-            repo.build_rank_indexes(agent_id=AGENT, at_least=1)
+            repo.rank_indexes.build(agent_id=AGENT, at_least=1)
         how: Any = {"k": K, "strategy": strategy, "touch": False, "as_of": setting.now}
         contenders = {
             way: lambda asked, more=more, how=how: repo.search(

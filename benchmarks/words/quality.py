@@ -38,7 +38,7 @@ def measured(url: str, passages: Path | None) -> dict[str, Evaluation]:
     migrate.upgrade(url)
     repo = MemoryRepository(engine, embedder=LocalEmbedder())
     found = {
-        name: repo.evaluate(agent, queries(agent), profiles=compared(), k=K, as_of=NOW)
+        name: repo.evaluation.evaluate(agent, queries(agent), profiles=compared(), k=K, as_of=NOW)
         for name, agent in stored(repo, passages).items()
     }
     engine.dispose()

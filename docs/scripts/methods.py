@@ -14,27 +14,36 @@ from typing import Any
 
 import griffe
 
-CLASSES = ("MemoryRepository", "AsyncMemoryRepository")
+MODULES = ("execution.synchronous", "execution.asynchronous")
 
 
 class Methods(griffe.Extension):
-    """Replaces the assignments of CLASSES by functions."""
+    """Replaces the assignments in the classes of MODULES by functions."""
 
     def on_package(self, *, pkg: griffe.Module, **_: Any) -> None:
         if pkg.name != "pgrecall":
             return
-        for name in CLASSES:
-            there = getattr(import_module("pgrecall"), name)
-            shown = pkg[f"{there.__module__.removeprefix('pgrecall.')}.{name}"]
-            for method, function in vars(there).items():
-                operation = getattr(function, "__wrapped__", None)
-                if operation is not None:
-                    source = pkg[_path(operation)]
-                    takes_tables = "tables" in inspect.signature(operation).parameters
-                    is_async = inspect.iscoroutinefunction(function)
-                    made = _method(source, method, shown, takes_tables, is_async)
-                    made.parameters = griffe.Parameters(*_written_out(made.parameters, pkg))
-                    shown.set_member(method, made)
+        for name in MODULES:
+            for there in _classes(f"pgrecall.{name}"):
+                self._show(pkg, pkg[f"{name}.{there.__name__}"], there)
+
+    def _show(self, pkg: griffe.Module, shown: Any, there: type) -> None:
+        for method, function in vars(there).items():
+            operation = getattr(function, "__wrapped__", None)
+            if operation is not None:
+                source = pkg[_path(operation)]
+                takes_tables = "tables" in inspect.signature(operation).parameters
+                is_async = inspect.iscoroutinefunction(function)
+                made = _method(source, method, shown, takes_tables, is_async)
+                made.parameters = griffe.Parameters(*_written_out(made.parameters, pkg))
+                shown.set_member(method, made)
+
+
+def _classes(name: str) -> Iterator[type]:
+    """Those that are defined in a module."""
+    for value in vars(import_module(name)).values():
+        if inspect.isclass(value) and value.__module__ == name:
+            yield value
 
 
 def _path(operation: Any) -> str:

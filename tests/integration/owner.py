@@ -41,7 +41,7 @@ class Owner:
         return partial(getattr(self.repo, method), self.name)
 
     def collect_garbage(self, *policy: Any, **options: Any) -> Any:
-        return self.repo.collect_garbage(*policy, agent_id=self.name, **options)
+        return self.repo.upkeep.collect_garbage(*policy, agent_id=self.name, **options)
 
     @property
     def other(self) -> Owner:

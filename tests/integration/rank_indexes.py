@@ -65,16 +65,16 @@ def fill(
 
 
 def build(repo: MemoryRepository, agent_id: str = A, **options: Any) -> RankIndex:
-    [index] = repo.build_rank_indexes(agent_id=agent_id, **{"at_least": 1} | options)
+    [index] = repo.rank_indexes.build(agent_id=agent_id, **{"at_least": 1} | options)
     return index
 
 
 def maintain(repo: MemoryRepository, at_least: int = 1) -> list[str]:
-    return [index.agent_id for index in repo.maintain_rank_indexes(at_least=at_least)]
+    return [index.agent_id for index in repo.rank_indexes.maintain(at_least=at_least)]
 
 
 def due(repo: MemoryRepository, agent_id: str = A, at_least: int = 1) -> str | None:
-    [status] = repo.rank_indexes(agent_id=agent_id, at_least=at_least)
+    [status] = repo.rank_indexes.status(agent_id=agent_id, at_least=at_least)
     return status.due
 
 

@@ -12,6 +12,7 @@ from typing import Any, cast
 from sqlalchemy import Engine, text
 
 from pgrecall import AsyncMemoryRepository, MemoryRepository, ScoredMemory
+from pgrecall.execution.asynchronous import Namespace
 from tests.conftest import DIMENSIONS
 
 NOW = datetime(2026, 6, 1, 12, tzinfo=UTC)
@@ -62,14 +63,14 @@ def stored(engine: Engine, agent_id: str) -> int:
 class _Awaited:
     def __init__(
         self,
-        repository: AsyncMemoryRepository,
+        repository: AsyncMemoryRepository | Namespace,
         wait: Callable[[Coroutine[Any, Any, Any]], Any],
     ) -> None:
         self._repository, self._wait = repository, wait
 
     def __getattr__(self, name: str) -> Any:
         attribute = getattr(self._repository, name)
-        if isinstance(attribute, AsyncMemoryRepository):  # that of teams
+        if isinstance(attribute, AsyncMemoryRepository | Namespace):  # that of teams, or labels
             return awaited(attribute, self._wait)
         if not inspect.iscoroutinefunction(attribute):
             return attribute
@@ -77,7 +78,7 @@ class _Awaited:
 
 
 def awaited(
-    repository: AsyncMemoryRepository, wait: Callable[[Coroutine[Any, Any, Any]], Any]
+    repository: AsyncMemoryRepository | Namespace, wait: Callable[[Coroutine[Any, Any, Any]], Any]
 ) -> MemoryRepository:
     """An asynchronous repository behind the methods of the synchronous one."""
     return cast(MemoryRepository, _Awaited(repository, wait))

@@ -58,10 +58,10 @@ def furnish(url: str, tenant: str) -> None:
         over = replace(over, session="s", turn=0)
         ids = one.add_many(tenant, [*new, task, over])
         one.touch(tenant, ids[:-2])
-        one.label(tenant, ids[0], [f"{tenant}label"])
-        one.link(tenant, ids[0], ids[1], tenant)
+        one.labels.add(tenant, ids[0], [f"{tenant}label"])
+        one.links.add(tenant, ids[0], ids[1], tenant)
         one.record_outcome(tenant, ids[0], "success", reason=tenant, query=f"{tenant}secret?")
-        one.build_rank_indexes(agent_id=tenant, at_least=1)
+        one.rank_indexes.build(agent_id=tenant, at_least=1)
         one.invalidate(tenant, ids[-3])
     run(url, f"CALL pgrecall.collect_garbage('{tenant}', 0, NULL, 0)")
 

@@ -83,8 +83,8 @@ def test_a_retrieval_after_the_moment_asked_about_is_not_seen(
         return [
             [(hit.memory.id, hit.score, hit.signals) for hit in hits],
             (explained.rank, explained.needed_score, explained.signals),
-            shared_repo.evaluate(agent, queries, profiles=[profile], as_of=before(0.5)),
-            shared_repo.evaluate(agent, at_their_own, profiles=[profile]),
+            shared_repo.evaluation.evaluate(agent, queries, profiles=[profile], as_of=before(0.5)),
+            shared_repo.evaluation.evaluate(agent, at_their_own, profiles=[profile]),
             sql(
                 shared_engine,
                 "SELECT id, score, signals FROM pgrecall.recall(:agent, CAST(:query AS vector), "

@@ -211,11 +211,14 @@ CALLS: dict[str, Call] = {
         {},
         [*(field.name for field in fields(NewMemory) if field.init), UNKNOWN],
     ),
-    "Label": _made(Label, lambda repo, label: repo.label("a", ID, label), value="a"),
+    "Label": _made(Label, lambda repo, label: repo.labels.add("a", ID, label), value="a"),
     "LabelledQuery": _made(
-        LabelledQuery, lambda repo, one: repo.evaluate("a", [one]), query=NORTH, relevant=[ID]
+        LabelledQuery,
+        lambda repo, one: repo.evaluation.evaluate("a", [one]),
+        query=NORTH,
+        relevant=[ID],
     ),
-    "GarbagePolicy": _made(GarbagePolicy, lambda repo, policy: repo.collect_garbage(policy)),
+    "GarbagePolicy": _made(GarbagePolicy, lambda repo, policy: repo.upkeep.collect_garbage(policy)),
     "Profile": (
         lambda repo, **given: repo.search("a", NORTH, profile=Profile(**given)),
         {"name": "a", "signals": {Similarity(): 1.0}},

@@ -47,8 +47,8 @@ def furnish(repo: MemoryRepository) -> None:
     new[3] = replace(new[3], memory_type="task", created_at=datetime(2026, 1, 1, tzinfo=UTC))
     repo.add_many(A, new)
     repo.add("another", NewMemory("memory of another", embedding=NORTH))
-    repo.link(A, ONE, TWO, "next", weight=0.5)
-    repo.label(A, ONE, Label("x", "tag", 0.5))
+    repo.links.add(A, ONE, TWO, "next", weight=0.5)
+    repo.labels.add(A, ONE, Label("x", "tag", 0.5))
     repo.record_outcome(A, ONE, "success", query="memory 1")
     repo.invalidate(A, GONE)
 
@@ -69,7 +69,7 @@ def progress(repo: MemoryRepository, method: str, **arguments: Any) -> list[Any]
 
 
 def indexed(repo: MemoryRepository) -> MemoryRepository:
-    repo.build_rank_indexes(agent_id=A, at_least=1)
+    repo.rank_indexes.build(agent_id=A, at_least=1)
     return repo
 
 
@@ -105,18 +105,22 @@ CASES = (
     Case("explain, missing", lambda r: r.explain(A, number(9), at(1)), MISSING),
     Case("explain", lambda r: r.explain(A, TWO, at(2), weights={"similarity": 1}).rank, 1),
     Case("plan", lambda r: r.plan(A, NORTH).strategy, "exact"),
-    Case("evaluate", lambda r: len(r.evaluate(A, QUERIES).profiles), 1),
-    Case("tune", lambda r: len(r.tune(A, QUERIES).training.profiles), 2),
-    Case("tune, too few", lambda r: r.tune(A, QUERIES[:1]), (InputError, "at least 10")),
-    Case("recorded_queries", lambda r: [one.query for one in r.recorded_queries(A)], ["memory 1"]),
+    Case("evaluate", lambda r: len(r.evaluation.evaluate(A, QUERIES).profiles), 1),
+    Case("tune", lambda r: len(r.evaluation.tune(A, QUERIES).training.profiles), 2),
+    Case("tune, too few", lambda r: r.evaluation.tune(A, QUERIES[:1]), (InputError, "at least 10")),
+    Case(
+        "recorded_queries",
+        lambda r: [one.query for one in r.evaluation.recorded_queries(A)],
+        ["memory 1"],
+    ),
     Case("touch", lambda r: (r.touch(A, [ONE, TWO]), counted(r, ONE), counted(r, TWO)), (2, 2, 1)),
     Case("count", lambda r: (r.count(A), r.count("another"), r.teams.count(A)), (5, 1, 0)),
     Case("existing", lambda r: r.existing(A, [ONE, NEW.id or ONE]), {ONE}),
-    Case("find_ids", lambda r: r.find_ids(A, str(ONE)), [ONE]),
-    Case("short_ids", lambda r: r.short_ids(A, ONE), {ONE: str(ONE)}),
+    Case("find_ids", lambda r: r.ids.find(A, str(ONE)), [ONE]),
+    Case("short_ids", lambda r: r.ids.shorten(A, ONE), {ONE: str(ONE)}),
     Case("record_outcome", lambda r: r.record_outcome(A, TWO, "failure").failure_count, 1),
     Case("record_outcome, missing", lambda r: r.record_outcome(A, number(9), "failure"), MISSING),
-    Case("adjust_trust", lambda r: r.adjust_trust(A, TWO, 0.25, "why", "who").trust, 0.75),
+    Case("adjust_trust", lambda r: r.upkeep.adjust_trust(A, TWO, 0.25, "why", "who").trust, 0.75),
     Case("feedback", lambda r: r.feedback(A, TWO, "useful").feedback_up, 1),
     Case("history", lambda r: kinds(r, ONE), ["initial", "linked", "labelled", "reinforcement"]),
     Case("supersede", lambda r: (r.supersede(A, ONE, NEW), r.count(A)), (number(9), 5)),
@@ -130,41 +134,51 @@ CASES = (
         lambda r: (r.add(A, NewMemory("memory 5", id=number(8), embedding=None)), r.count(A)),
         (GONE, 6),
     ),
-    Case("set_importance", lambda r: r.set_importance(A, ONE, 0.125).importance, 0.125),
-    Case("promote", lambda r: r.promote(A, [ONE, TWO]), 2),
-    Case("demote", lambda r: r.demote(A, [ONE, TWO]), 2),
+    Case("set_importance", lambda r: r.upkeep.set_importance(A, ONE, 0.125).importance, 0.125),
+    Case("promote", lambda r: r.upkeep.promote(A, [ONE, TWO]), 2),
+    Case("demote", lambda r: r.upkeep.demote(A, [ONE, TWO]), 2),
     Case("clear", lambda r: (r.clear(A), r.count(A), r.count("another")), (6, 0, 1)),
-    Case("clusters", lambda r: [len(one.memories) for one in r.clusters(A, **WHOLE)], [5]),
-    Case("complete_stale_tasks", lambda r: r.complete_stale_tasks(A), 1),
-    Case("near_duplicates", lambda r: len(r.near_duplicates(A, threshold=0.999)), 7),
-    Case("prune", lambda r: (r.prune(A, older_than=timedelta(0)), r.count(A)), (6, 0)),
-    Case("label", lambda r: (r.label(A, ONE, ["x", "y"]), len(r.labels(A, ONE))), (2, 3)),
-    Case("unlabel", lambda r: (r.unlabel(A, ONE, Label("x", "tag")), r.labels(A, ONE)), (1, [])),
-    Case("labels", lambda r: r.labels(A, ONE), [Label("x", "tag", 0.5)]),
-    Case("labelled", lambda r: [found[0].id for found in r.labelled(A, "x")], [ONE]),
-    Case("link", lambda r: (r.link(A, ONE, GONE), len(r.links(A, ONE))), (None, 2)),
-    Case("unlink", lambda r: (r.unlink(A, ONE, TWO, "next"), r.links(A, ONE)), (True, [])),
-    Case("links", lambda r: [(one.kind, one.weight) for one in r.links(A, ONE)], [("next", 0.5)]),
-    Case("consolidate", lambda r: [len(c.source_ids) for c in r.consolidate(A, **WHOLE)], [5]),
+    Case("clusters", lambda r: [len(one.memories) for one in r.upkeep.clusters(A, **WHOLE)], [5]),
+    Case("complete_stale_tasks", lambda r: r.upkeep.complete_stale_tasks(A), 1),
+    Case("near_duplicates", lambda r: len(r.upkeep.near_duplicates(A, threshold=0.999)), 7),
+    Case("prune", lambda r: (r.upkeep.prune(A, older_than=timedelta(0)), r.count(A)), (6, 0)),
+    Case("label", lambda r: (r.labels.add(A, ONE, ["x", "y"]), len(r.labels.of(A, ONE))), (2, 3)),
+    Case(
+        "unlabel",
+        lambda r: (r.labels.remove(A, ONE, Label("x", "tag")), r.labels.of(A, ONE)),
+        (1, []),
+    ),
+    Case("labels", lambda r: r.labels.of(A, ONE), [Label("x", "tag", 0.5)]),
+    Case("labelled", lambda r: [found[0].id for found in r.labels.find(A, "x")], [ONE]),
+    Case("link", lambda r: (r.links.add(A, ONE, GONE), len(r.links.of(A, ONE))), (None, 2)),
+    Case("unlink", lambda r: (r.links.remove(A, ONE, TWO, "next"), r.links.of(A, ONE)), (True, [])),
+    Case(
+        "links", lambda r: [(one.kind, one.weight) for one in r.links.of(A, ONE)], [("next", 0.5)]
+    ),
+    Case(
+        "consolidate", lambda r: [len(c.source_ids) for c in r.upkeep.consolidate(A, **WHOLE)], [5]
+    ),
     Case(
         "consolidate, summarised",
-        lambda r: content(r, r.consolidate(A, together, **WHOLE)[0].memory_id),
+        lambda r: content(r, r.upkeep.consolidate(A, together, **WHOLE)[0].memory_id),
         "5 texts 0",
     ),
-    Case("collect_garbage", lambda r: r.collect_garbage(agent_id=A).scanned, 6),
+    Case("collect_garbage", lambda r: r.upkeep.collect_garbage(agent_id=A).scanned, 6),
     Case(
         "collect_garbage, in batches",
         lambda r: len(progress(r, "collect_garbage", agent_id=A, batch_size=2)),
         4,
     ),
-    Case("build_rank_indexes", lambda r: len(r.build_rank_indexes(at_least=1)), 2),
-    Case("maintain_rank_indexes", lambda r: len(r.maintain_rank_indexes(at_least=1)), 2),
-    Case("check_rank_index", lambda r: indexed(r).check_rank_index(A).recall, 1.0),
-    Case("rank_indexes", lambda r: [one.agent_id for one in r.rank_indexes(at_least=5)], [A]),
-    Case("telling_terms", lambda r: "1" in {term.term for term in r.telling_terms(A)}, True),
-    Case("rank_index_progress", lambda r: r.rank_index_progress(), None),
-    Case("drop_rank_index", lambda r: indexed(r).drop_rank_index(A), True),
-    Case("drop_rank_index, none", lambda r: r.drop_rank_index(A), False),
+    Case("build_rank_indexes", lambda r: len(r.rank_indexes.build(at_least=1)), 2),
+    Case("maintain_rank_indexes", lambda r: len(r.rank_indexes.maintain(at_least=1)), 2),
+    Case("check_rank_index", lambda r: indexed(r).rank_indexes.check(A).recall, 1.0),
+    Case(
+        "rank_indexes", lambda r: [one.agent_id for one in r.rank_indexes.status(at_least=5)], [A]
+    ),
+    Case("telling_terms", lambda r: "1" in {term.term for term in r.upkeep.telling_terms(A)}, True),
+    Case("rank_index_progress", lambda r: r.rank_indexes.progress(), None),
+    Case("drop_rank_index", lambda r: indexed(r).rank_indexes.drop(A), True),
+    Case("drop_rank_index, none", lambda r: r.rank_indexes.drop(A), False),
 )
 
 
@@ -243,7 +257,7 @@ def test_callbacks_may_be_coroutines_where_the_repository_is_asynchronous(
 
     repo = awaited(AsyncMemoryRepository(async_engine, embedder=EmbedsLater()), loop.run)
 
-    [one] = repo.consolidate(A, summarise, **WHOLE, on_progress=on_progress)
+    [one] = repo.upkeep.consolidate(A, summarise, **WHOLE, on_progress=on_progress)
 
     assert content(repo, one.memory_id) == together(["memory"] * 5)
     assert told == [(1, 1)]

@@ -310,11 +310,11 @@ def test_a_run_goes_through_one_owner_all_agents_or_all_teams(alone: Owner, engi
     leave_behind(Owner(engine, "gone"), uuid4())
     capped = GarbagePolicy(max_live=2)
 
-    one = repo.collect_garbage(capped, agent_id="Ω'; --")
-    agents = repo.collect_garbage(capped)
-    nobody = repo.collect_garbage(GarbagePolicy(**OFF), agent_id="nobody")
-    team = repo.teams.collect_garbage(capped, agent_id="a")
-    teams = repo.teams.collect_garbage(GarbagePolicy(max_live=1))
+    one = repo.upkeep.collect_garbage(capped, agent_id="Ω'; --")
+    agents = repo.upkeep.collect_garbage(capped)
+    nobody = repo.upkeep.collect_garbage(GarbagePolicy(**OFF), agent_id="nobody")
+    team = repo.teams.upkeep.collect_garbage(capped, agent_id="a")
+    teams = repo.teams.upkeep.collect_garbage(GarbagePolicy(max_live=1))
 
     made = (one, agents, nobody, team, teams)
     assert [(run.owners, run.archived, run.swept) for run in made] == [

@@ -339,7 +339,7 @@ def test_coroutines_may_summarise_and_be_told_of_progress(shared_url: str, mine:
         engine = create_async_engine(shared_url, poolclass=NullPool)
         repo = AsyncMemoryRepository(engine, embedder=Compass())
         options: dict[str, Any] = {"more_than": 0, "on_progress": on_progress}
-        return len(await repo.consolidate(mine.name, summarise, **options))
+        return len(await repo.upkeep.consolidate(mine.name, summarise, **options))
 
     assert asyncio.run(run()) == 2
     assert progress == [(1, 2, 3), (2, 2, 6)]
@@ -651,7 +651,7 @@ def live_through_everything(mine: Owner) -> None:
     new = mine.supersede(ids[2], north("e"))
     mine.link(new, ids[2])
     mine.delete(ids[3])
-    mine.repo.build_rank_indexes(agent_id=mine.name)
+    mine.repo.rank_indexes.build(agent_id=mine.name)
     mine.collect_garbage()
 
 

@@ -114,9 +114,9 @@ def fill(repo: MemoryRepository, engine: Engine, owner: str, size: int) -> list[
                 at=dice.choice([None, before(dice.uniform(-20, 200))]),
             )
     for id_ in ids[::9]:
-        repo.label(owner, id_, [Label("porto", "concept")])
+        repo.labels.add(owner, id_, [Label("porto", "concept")])
     repo.invalidate(owner, ids[4::11])
-    repo.complete_stale_tasks(owner, older_than=NOW - before(250))
+    repo.upkeep.complete_stale_tasks(owner, older_than=NOW - before(250))
     return ids
 
 
@@ -222,7 +222,7 @@ def ranks_of_evaluation(
     queries = [replace(asked[name], relevant=[id_]) for name, id_ in pairs]
     with pytest.MonkeyPatch.context() as patch:  # intervals of so many queries take long
         patch.setattr("pgrecall.evaluation.results.evaluating.intervals", no_intervals)
-        evaluation = repo.evaluate(owner, queries, profiles=ranked, **arguments)
+        evaluation = repo.evaluation.evaluate(owner, queries, profiles=ranked, **arguments)
     found: dict[tuple[str, str], dict[UUID, int]] = {
         (profile.name, name): {} for profile in ranked for name in asked
     }
@@ -346,7 +346,7 @@ def test_with_teams_all_are_ranked_together(world: World) -> None:
 
     assert_same_ranks(world.repo, AGENT, AT_MOMENTS, ids[::2], FEW, teams=[TEAM], as_of=NOW)
     assert_same_ranks(world.repo.teams, TEAM, QUESTIONS, world.team_ids, FEW, as_of=NOW)
-    missing = world.repo.evaluate(
+    missing = world.repo.evaluation.evaluate(
         AGENT, [LabelledQuery(VECTOR, [id_]) for id_ in [*ids, UNKNOWN]], teams=[TEAM]
     ).missing
     assert missing == 1
@@ -359,7 +359,7 @@ def test_of_one_id_at_agent_and_team_the_better_answers(
         repo.add(agent, NewMemory("the same", embedding=at(degrees), id=UNKNOWN))
     shared_repo.add(agent, NewMemory("between", embedding=at(35)))
 
-    found = shared_repo.evaluate(
+    found = shared_repo.evaluation.evaluate(
         agent, [LabelledQuery(NORTH, [UNKNOWN])], profiles=[DERIVED[0]], k=1, teams=[agent]
     )
 
@@ -407,7 +407,7 @@ def test_metrics_are_those_worked_out_by_hand(
 ) -> None:
     for relevant, k, expected in BY_HAND:
         query = LabelledQuery(NORTH, {five[name]: gain for name, gain in relevant.items()})
-        found = shared_repo.evaluate(agent, [query], profiles=[MEANING], k=k)
+        found = shared_repo.evaluation.evaluate(agent, [query], profiles=[MEANING], k=k)
 
         [one] = found.profiles
         assert [one.per_query[name][0] for name in METRICS] == pytest.approx(expected, abs=1e-9)
@@ -421,7 +421,7 @@ def test_an_id_named_twice_counts_once(
 ) -> None:
     several = [LabelledQuery(NORTH, [five[name] for name in names]) for names in ("be", "beb")]
 
-    [one] = shared_repo.evaluate(agent, several, profiles=[MEANING], k=3).profiles
+    [one] = shared_repo.evaluation.evaluate(agent, several, profiles=[MEANING], k=3).profiles
 
     assert one.per_query["recall"] == [0.5, 0.5]
     assert one.per_query["ndcg"][0] == one.per_query["ndcg"][1]
@@ -455,7 +455,9 @@ def test_metrics_are_those_of_trec_eval(world: World) -> None:
     compared = 0
 
     with world.at_one_moment() as repo:
-        evaluations = {k: repo.evaluate(AGENT, queries, profiles=RANKED, k=k) for k in cuts}
+        evaluations = {
+            k: repo.evaluation.evaluate(AGENT, queries, profiles=RANKED, k=k) for k in cuts
+        }
         for number, profile in enumerate(RANKED):
             run = {}
             for place, query in enumerate(queries):
@@ -488,10 +490,10 @@ def test_differences_are_to_the_first_and_paired(world: World) -> None:
     queries = random_queries(world, 30)
     asked: dict[str, Any] = {"profiles": ["half_life", "trust", "half_life"], "as_of": NOW}
 
-    evaluation = world.repo.evaluate(AGENT, queries, seed=7, **asked)
+    evaluation = world.repo.evaluation.evaluate(AGENT, queries, seed=7, **asked)
     theirs: dict[str, Any] = {"seed": np.int64(7), "k": np.int64(10)}
-    again = world.repo.evaluate(AGENT, queries, **asked, **theirs)
-    other = world.repo.evaluate(AGENT, queries, seed=8, **asked).profiles[1].overall
+    again = world.repo.evaluation.evaluate(AGENT, queries, **asked, **theirs)
+    other = world.repo.evaluation.evaluate(AGENT, queries, seed=8, **asked).profiles[1].overall
 
     first, second, same = evaluation.profiles
     assert evaluation == again
@@ -518,7 +520,7 @@ def test_a_difference_over_few_queries_is_not_clear(
     asked = [LabelledQuery(NORTH, [five["a"]], group="all")] * queries
     away = Profile("away", {Importance(): 1.0})
 
-    found = shared_repo.evaluate(agent, asked, profiles=[MEANING, away]).profiles[1]
+    found = shared_repo.evaluation.evaluate(agent, asked, profiles=[MEANING, away]).profiles[1]
 
     for difference in (found.overall.differences["mrr"], found.by_group["all"].differences["mrr"]):
         assert difference.low <= difference.high < 0
@@ -539,7 +541,7 @@ def test_no_retrieval_is_counted_and_nothing_is_left(world: World) -> None:
     with world.engine.connect() as connection:
         repo = MemoryRepository(connection, embedder=Hashing())
         for _ in range(2):
-            repo.evaluate(AGENT, random_queries(world, 10), profiles=RANKED)
+            repo.evaluation.evaluate(AGENT, random_queries(world, 10), profiles=RANKED)
         assert connection.exec_driver_sql(TEMPORARY).all() == []
         connection.commit()
 
@@ -549,7 +551,7 @@ def test_no_retrieval_is_counted_and_nothing_is_left(world: World) -> None:
 def test_a_table_of_the_callers_of_the_same_name_stays(world: World) -> None:
     sql(world.engine, "CREATE TABLE public.pgrecall_queries AS SELECT 1 AS mine")
 
-    world.repo.evaluate(AGENT, [LabelledQuery(VECTOR, world.ids[:1])])
+    world.repo.evaluation.evaluate(AGENT, [LabelledQuery(VECTOR, world.ids[:1])])
 
     assert sql(world.engine, "TABLE public.pgrecall_queries") == [(1,)]
     sql(world.engine, "DROP TABLE public.pgrecall_queries")
@@ -561,7 +563,7 @@ def test_queries_may_come_one_by_one(
     several = [LabelledQuery(NORTH, (five[n] for n in name)) for name in ("a", "b", "de")]
 
     for _ in range(2):
-        found = shared_repo.evaluate(agent, iter(several), profiles=[MEANING])
+        found = shared_repo.evaluation.evaluate(agent, iter(several), profiles=[MEANING])
         assert found.profiles[0].per_query["mrr"] == [1, 1 / 2, 1 / 4]
 
 
@@ -630,10 +632,10 @@ def test_what_cannot_be_evaluated_is_refused_and_leaves_nothing(shared_engine: E
         for arguments, error, message in BAD:
             given: dict[str, Any] = {"agent_id": "agent", "queries": [GOOD], **arguments}
             with pytest.raises(error, match=message) as caught:
-                repo.evaluate(given.pop("agent_id"), given.pop("queries"), **given)
+                repo.evaluation.evaluate(given.pop("agent_id"), given.pop("queries"), **given)
             assert type(caught.value) is error
         assert connection.exec_driver_sql(TEMPORARY).all() == []
-        greatest = repo.evaluate("agent", [GOOD], seed=2**63, k=1_000_000)
+        greatest = repo.evaluation.evaluate("agent", [GOOD], seed=2**63, k=1_000_000)
         connection.rollback()
 
     assert greatest.k == 1_000_000

@@ -169,10 +169,12 @@ def test_what_evaluate_tells_machines_is_the_repositorys_record(
     shown = run(*asked_of("evaluate", few, *asked, "--json"))
 
     ranked: list[Any] = ["half_life", profiles.load("planted.toml"), "hybrid"]
-    found = world.repo.evaluate(
+    found = world.repo.evaluation.evaluate(
         AGENT, load_queries(few, AGENT), profiles=ranked, k=4, seed=3, as_of=NOW, **floors
     )
-    without = world.repo.evaluate(AGENT, load_queries(few, AGENT), profiles=ranked, as_of=NOW)
+    without = world.repo.evaluation.evaluate(
+        AGENT, load_queries(few, AGENT), profiles=ranked, as_of=NOW
+    )
     assert found.profiles[0].per_query["mrr"] != without.profiles[0].per_query["mrr"]
     assert shown.records == [found.record()]
     assert shown.out.count("\n") == 1
@@ -365,7 +367,9 @@ def test_machines_are_told_all_and_a_file_is_written_over_by_force_alone(
 
     assert (refused.code, there) == (2, "mine")
     assert "tuned.toml is there already; name another file or pass --force" in refused.err
-    found = world.repo.tune(AGENT, load_queries(few, AGENT), start=START, seed=4, as_of=NOW)
+    found = world.repo.evaluation.tune(
+        AGENT, load_queries(few, AGENT), start=START, seed=4, as_of=NOW
+    )
     assert one == {**found.record(), "written": "tuned.toml"}
     assert as_values(profiles.load(tmp_path / "tuned.toml")) == {**one["found"], "name": "tuned"}
 

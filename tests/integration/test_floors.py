@@ -45,7 +45,7 @@ def test_floors_counted_by_hand(engine: Engine) -> None:
         LabelledQuery(at(90), []),  # its best is low, by sqrt(1 - 0.25) = 0.866
     ]
 
-    found = repo.evaluate(AGENT, queries, k=2)
+    found = repo.evaluation.evaluate(AGENT, queries, k=2)
 
     floors = floors_of(found)
     assert (len(floors.answered), len(floors.unanswered)) == (2, 2)
@@ -123,7 +123,9 @@ def test_floors_are_what_searches_with_them_return(
 ) -> None:
     repo, queries = world
     everything: dict[str, Any] = {"teams": [TEAM], **given}
-    found = repo.evaluate(AGENT, queries, profiles=[profile], k=5, as_of=NOW, **everything)
+    found = repo.evaluation.evaluate(
+        AGENT, queries, profiles=[profile], k=5, as_of=NOW, **everything
+    )
 
     for floor in (0.0, 0.2, 0.35, 0.5, 0.7):
         silent, lost, recalls = 0, 0, []
@@ -155,8 +157,8 @@ def test_questions_without_an_answer_alone_are_refused(
 ) -> None:
     repo, queries = world
     with pytest.raises(InputError, match="no labelled query names a memory that answers it"):
-        repo.evaluate(AGENT, [queries[0]])
-    assert repo.evaluate(AGENT, [queries[1]]).floors is None
+        repo.evaluation.evaluate(AGENT, [queries[0]])
+    assert repo.evaluation.evaluate(AGENT, [queries[1]]).floors is None
 
 
 def test_a_tuning_proposes_a_floor_by_one_part_and_judges_it_by_the_other(
@@ -179,7 +181,9 @@ def test_a_tuning_proposes_a_floor_by_one_part_and_judges_it_by_the_other(
     known = [LabelledQuery(at(n / 10), [ids[n]]) for n in range(40)]
     unknown = [LabelledQuery(at(120 + n / 10), []) for n in range(10)]
 
-    found = repo.tune("tuned", [*known, *unknown], start="five_factor", precision=0.9, as_of=NOW)
+    found = repo.evaluation.tune(
+        "tuned", [*known, *unknown], start="five_factor", precision=0.9, as_of=NOW
+    )
 
     assert found.training.floors is not None
     chosen = found.training.floors.proposed(0.9)
@@ -190,6 +194,6 @@ def test_a_tuning_proposes_a_floor_by_one_part_and_judges_it_by_the_other(
     if found.proposed is not None:
         assert found.proposed.min_relevance == chosen.min_relevance
     with pytest.raises(InputError, match="precision needs queries that no memory answers"):
-        repo.tune("tuned", [*known, unknown[0]], start="five_factor", precision=0.9)
+        repo.evaluation.tune("tuned", [*known, unknown[0]], start="five_factor", precision=0.9)
     with pytest.raises(InputError, match="precision must lie within 0 and 1"):
-        repo.tune("tuned", [*known, *unknown], precision=0.0)
+        repo.evaluation.tune("tuned", [*known, *unknown], precision=0.0)

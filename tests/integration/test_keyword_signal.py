@@ -372,8 +372,8 @@ def test_a_query_that_matches_nothing_leaves_the_order_to_the_other_signals(
 def test_neighbours_carry_the_keyword_signal(shared_repo: MemoryRepository, agent: str) -> None:
     repo = shared_repo.teams
     ids = repo.add_many(agent, [NewMemory(one, embedding=None) for one in CORPUS])
-    repo.link(agent, ids[2], ids[0])
-    repo.link(agent, ids[0], ids[5])
+    repo.links.add(agent, ids[2], ids[0])
+    repo.links.add(agent, ids[0], ids[5])
     asked: dict[str, Any] = {"query_text": "tea lamp cloud", "profile": ALONE, "touch": False}
 
     hits = shared_repo.search(agent, k=1, expand=2, teams=[agent], **asked)

@@ -60,9 +60,9 @@ class Case:
 def some_memories(repo: MemoryRepository) -> None:
     repo.add_many(A, [memory(n, f"memory {n}", 40.0 * n) for n in range(6)])
     for n in range(6):
-        repo.label(A, number(n), [Label("x"), Label("y", "tag", 0.5)])
-        repo.link(A, number(n), number((n + 1) % 6), "next")
-        repo.link(A, number((n + 1) % 6), number(n), "before")
+        repo.labels.add(A, number(n), [Label("x"), Label("y", "tag", 0.5)])
+        repo.links.add(A, number(n), number((n + 1) % 6), "next")
+        repo.links.add(A, number((n + 1) % 6), number(n), "before")
     repo.touch(A, [number(n) for n in range(6)])
     repo.feedback(A, number(1), "useful")
     repo.record_outcome(A, number(1), "success")
@@ -95,8 +95,8 @@ def garbage(repo: MemoryRepository) -> None:
     )
     repo.touch(A, [number(n) for n in range(9)])
     for n in range(9):
-        repo.label(A, number(n), "x")
-        repo.link(A, number(n), number((n + 4) % 9))
+        repo.labels.add(A, number(n), "x")
+        repo.links.add(A, number(n), number((n + 4) % 9))
 
 
 def orphans(engine: Engine) -> None:
@@ -146,24 +146,24 @@ WORKS: dict[str, Work] = {
     "record_outcome": lambda repo: repo.record_outcome(A, number(1), "failure"),
     "touch": lambda repo: repo.touch(A, [number(1), number(4)]),
     "feedback": lambda repo: repo.feedback(A, number(1), "outdated"),
-    "demote": lambda repo: repo.demote(A, [number(1), number(2)]),
-    "label": lambda repo: repo.label(A, number(1), [Label("x", weight=0.1), Label("new")]),
-    "unlabel": lambda repo: repo.unlabel(A, number(1), ["x", Label("y", "tag")]),
-    "link": lambda repo: repo.link(A, number(1), number(4), weight=0.2),
-    "unlink": lambda repo: repo.unlink(A, number(1), number(2), "next"),
+    "demote": lambda repo: repo.upkeep.demote(A, [number(1), number(2)]),
+    "label": lambda repo: repo.labels.add(A, number(1), [Label("x", weight=0.1), Label("new")]),
+    "unlabel": lambda repo: repo.labels.remove(A, number(1), ["x", Label("y", "tag")]),
+    "link": lambda repo: repo.links.add(A, number(1), number(4), weight=0.2),
+    "unlink": lambda repo: repo.links.remove(A, number(1), number(2), "next"),
     "delete": lambda repo: repo.delete(A, [number(1), number(2)]),
     "clear": lambda repo: repo.clear(A),
-    "prune": lambda repo: repo.prune(A, older_than=timedelta(0)),
+    "prune": lambda repo: repo.upkeep.prune(A, older_than=timedelta(0)),
 }
 CASES = {name: Case(work, some_memories) for name, work in WORKS.items()} | {
     "adjust_trust": Case(
-        lambda repo: repo.adjust_trust(A, number(1), 0.1, "why", "who"), trusted_memories
+        lambda repo: repo.upkeep.adjust_trust(A, number(1), 0.1, "why", "who"), trusted_memories
     ),
     "consolidate": Case(
-        lambda repo: repo.consolidate(A, shorter, more_than=3, actor="me"), two_clusters
+        lambda repo: repo.upkeep.consolidate(A, shorter, more_than=3, actor="me"), two_clusters
     ),
     "collect_garbage": Case(
-        lambda repo: repo.collect_garbage(POLICY, agent_id=A, batch_size=5),
+        lambda repo: repo.upkeep.collect_garbage(POLICY, agent_id=A, batch_size=5),
         garbage,
         frozenset({"gc_runs"}),
     ),

@@ -655,7 +655,9 @@ class Lives:
         memory = life.memories.get(memory_id)
 
         def work() -> Any:
-            return self.repository(owner).adjust_trust(owner[1], memory_id, delta, "seen", "me")
+            return self.repository(owner).upkeep.adjust_trust(
+                owner[1], memory_id, delta, "seen", "me"
+            )
 
         if memory is None:
             refused(MemoryNotFound, work)
@@ -792,7 +794,7 @@ class Lives:
         life, memory_id = self.lives[owner], self.one(owner, pick)
 
         def work() -> Any:
-            return self.repository(owner).set_importance(owner[1], memory_id, importance)
+            return self.repository(owner).upkeep.set_importance(owner[1], memory_id, importance)
 
         if memory_id not in life.memories:
             refused(MemoryNotFound, work)
@@ -807,7 +809,7 @@ class Lives:
         repo = self.repository(owner)
         tiers = ["short", "medium", "long"]
 
-        count = (repo.promote if up else repo.demote)(owner[1], ids)
+        count = (repo.upkeep.promote if up else repo.upkeep.demote)(owner[1], ids)
 
         moved = 0
         for memory_id in ids & life.memories.keys():
@@ -827,7 +829,7 @@ class Lives:
         life = self.lives[owner]
         cutoff = datetime.now(UTC) - timedelta(days=days)
 
-        count = self.repository(owner).complete_stale_tasks(
+        count = self.repository(owner).upkeep.complete_stale_tasks(
             owner[1], older_than=timedelta(days=days)
         )
 
@@ -846,7 +848,7 @@ class Lives:
         life, age = self.lives[owner], timedelta(days=days)
         old = datetime.now(UTC) - age
 
-        count = self.repository(owner).prune(owner[1], older_than=age)
+        count = self.repository(owner).upkeep.prune(owner[1], older_than=age)
 
         chosen = [i for i, m in life.active().items() if m.created_at < old]
         assert count == len(chosen)

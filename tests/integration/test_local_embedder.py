@@ -93,7 +93,7 @@ def test_hybrid_answers_better_than_meaning_alone(assistant: MemoryRepository) -
         if line["group"] in {"name", "number", "rare", "mixed"}
     ]
 
-    hybrid, by_meaning = assistant.evaluate(
+    hybrid, by_meaning = assistant.evaluation.evaluate(
         AGENT, queries, profiles=[profiles.hybrid, BY_MEANING], k=5, as_of=NOW
     ).profiles
 

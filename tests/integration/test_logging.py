@@ -70,7 +70,7 @@ def test_the_line_says_it_in_words(
     repo: MemoryRepository, caplog: pytest.LogCaptureFixture
 ) -> None:
     with caplog.at_level(logging.DEBUG, "pgrecall"):
-        repo.find_ids("an agent\nof many lines " + "x" * 100, "0123")
+        repo.ids.find("an agent\nof many lines " + "x" * 100, "0123")
 
     [record] = caplog.records
     assert (record.name, record.levelname) == ("pgrecall", "DEBUG")
@@ -86,7 +86,7 @@ def test_a_job_is_a_line_after_those_of_its_transactions(
     either.add_many("agent", [NewMemory(f"{n}", embedding=at(n)) for n in range(3)])
     logged()
 
-    either.consolidate("agent", more_than=0)
+    either.upkeep.consolidate("agent", more_than=0)
 
     facts = logged()
     assert [(one["operation"], one.get("rows")) for one in facts] == [
@@ -147,9 +147,9 @@ def test_no_line_has_a_text_or_a_vector(engine: Engine, caplog: pytest.LogCaptur
     memory_id = repo.add("agent", NewMemory(SECRET, embedding=[0.4711, *NORTH[1:]]))
     later = repo.supersede("agent", memory_id, SECRET + "!")
     repo.search("agent", SECRET, text=SECRET, labels=[SECRET])
-    repo.label("agent", later, [SECRET])
+    repo.labels.add("agent", later, [SECRET])
     repo.feedback("agent", later, "useful", SECRET, query=SECRET)
-    repo.prune("agent", older_than=timedelta(1), reason=SECRET)
+    repo.upkeep.prune("agent", older_than=timedelta(1), reason=SECRET)
     wrong: tuple[Callable[[], Any], ...] = (
         lambda: repo.add(1, SECRET),  # type: ignore[arg-type]
         lambda: repo.add("agent", SECRET + "\0"),

@@ -30,11 +30,11 @@ def filled(repo: MemoryRepository, ids: Pair | None = None) -> Pair:
         ],
     )
     repo.touch(NAME, first)
-    repo.label(NAME, first, ["seen"])
-    repo.link(NAME, first, second, "next")
+    repo.labels.add(NAME, first, ["seen"])
+    repo.links.add(NAME, first, second, "next")
     repo.feedback(NAME, first, "useful", "it was")
-    repo.collect_garbage(GarbagePolicy(max_age_hours=None), agent_id=NAME)
-    repo.build_rank_indexes(agent_id=NAME, at_least=1)
+    repo.upkeep.collect_garbage(GarbagePolicy(max_age_hours=None), agent_id=NAME)
+    repo.rank_indexes.build(agent_id=NAME, at_least=1)
     return UUID(int=first.int), UUID(int=second.int)
 
 
@@ -64,22 +64,22 @@ def test_what_is_told_of_a_memory_is_told_to_its_owner_alone(repo: MemoryReposit
 
         assert own.get(NAME, first) is None
         assert not own.history(NAME, first)
-        assert not own.labels(NAME, first)
-        assert not own.links(NAME, first)
-        assert not own.links(NAME, second)
+        assert not own.labels.of(NAME, first)
+        assert not own.links.of(NAME, first)
+        assert not own.links.of(NAME, second)
         assert not own.search(NAME, NORTH)
-        assert not own.telling_terms(NAME)
-        assert not own.recorded_queries(NAME)
-        assert not own.rank_indexes(agent_id=NAME)
-        assert not own.drop_rank_index(NAME)
-        assert not own.unlink(NAME, first, second, "next")
+        assert not own.upkeep.telling_terms(NAME)
+        assert not own.evaluation.recorded_queries(NAME)
+        assert not own.rank_indexes.status(agent_id=NAME)
+        assert not own.rank_indexes.drop(NAME)
+        assert not own.links.remove(NAME, first, second, "next")
         assert own.touch(NAME, first) == 0
         assert own.delete(NAME, [first, second]) == 0
 
         assert [event.event_type for event in theirs.history(NAME, first)] == [
             *("initial", "labelled", "linked", "feedback"),
         ]
-        assert len(theirs.labels(NAME, first)) == len(theirs.links(NAME, second)) == 1
+        assert len(theirs.labels.of(NAME, first)) == len(theirs.links.of(NAME, second)) == 1
         memory = theirs.get(NAME, first)
         assert memory is not None
         assert (memory.retrieval_count, memory.feedback_up) == (1, 1)
@@ -99,30 +99,30 @@ WORKS: dict[str, Work] = {
     "search and neighbours": lambda repo, ids: repo.search(NAME, NORTH, k=1, expand=1),
     "context": lambda repo, ids: repo.context(NAME, NORTH, max_tokens=100),
     "outcome": lambda repo, ids: repo.record_outcome(NAME, ids[0], "success"),
-    "trust": lambda repo, ids: repo.adjust_trust(NAME, ids[0], 0.1, "seen", "Ann"),
+    "trust": lambda repo, ids: repo.upkeep.adjust_trust(NAME, ids[0], 0.1, "seen", "Ann"),
     "feedback": lambda repo, ids: repo.feedback(NAME, ids[0], "useful", query="q"),
     "update": lambda repo, ids: repo.update(NAME, ids[0], content="3", embedding=NORTH),
-    "label": lambda repo, ids: repo.label(NAME, ids[1], ["new"]),
-    "unlabel": lambda repo, ids: repo.unlabel(NAME, ids[0], "seen"),
-    "link": lambda repo, ids: repo.link(NAME, ids[1], ids[0]),
-    "unlink": lambda repo, ids: repo.unlink(NAME, ids[0], ids[1], "next"),
+    "label": lambda repo, ids: repo.labels.add(NAME, ids[1], ["new"]),
+    "unlabel": lambda repo, ids: repo.labels.remove(NAME, ids[0], "seen"),
+    "link": lambda repo, ids: repo.links.add(NAME, ids[1], ids[0]),
+    "unlink": lambda repo, ids: repo.links.remove(NAME, ids[0], ids[1], "next"),
     "supersede": lambda repo, ids: repo.supersede(NAME, ids[0], NewMemory("new", embedding=NORTH)),
     "invalidate": lambda repo, ids: repo.invalidate(NAME, ids),
-    "importance": lambda repo, ids: repo.set_importance(NAME, ids[0], 0.9),
-    "demote": lambda repo, ids: repo.demote(NAME, ids),
+    "importance": lambda repo, ids: repo.upkeep.set_importance(NAME, ids[0], 0.9),
+    "demote": lambda repo, ids: repo.upkeep.demote(NAME, ids),
     "say it again": lambda repo, ids: repo.add(NAME, NewMemory("ONE", embedding=NORTH)),
-    "consolidate": lambda repo, ids: repo.consolidate(
+    "consolidate": lambda repo, ids: repo.upkeep.consolidate(
         NAME, min_size=2, more_than=0, min_similarity=0.1
     ),
-    "prune": lambda repo, ids: repo.prune(NAME, below_score=1.0),
-    "collect garbage": lambda repo, ids: repo.collect_garbage(
+    "prune": lambda repo, ids: repo.upkeep.prune(NAME, below_score=1.0),
+    "collect garbage": lambda repo, ids: repo.upkeep.collect_garbage(
         GarbagePolicy(max_live=0), agent_id=NAME
     ),
-    "collect all garbage": lambda repo, ids: repo.collect_garbage(GarbagePolicy(max_live=0)),
+    "collect all garbage": lambda repo, ids: repo.upkeep.collect_garbage(GarbagePolicy(max_live=0)),
     "delete": lambda repo, ids: repo.delete(NAME, ids),
     "clear": lambda repo, ids: repo.clear(NAME),
-    "build": lambda repo, ids: repo.build_rank_indexes(at_least=1),
-    "drop": lambda repo, ids: repo.drop_rank_index(NAME),
+    "build": lambda repo, ids: repo.rank_indexes.build(at_least=1),
+    "drop": lambda repo, ids: repo.rank_indexes.drop(NAME),
 }
 
 
@@ -137,7 +137,7 @@ def test_what_is_done_to_one_leaves_the_other_as_it_was(
     for each in (repo, repo.teams):
         filled(each, ids)
     theirs = repo.teams if changed == NAME else repo
-    theirs.label(NAME, ids[1], ["of this one"])
+    theirs.labels.add(NAME, ids[1], ["of this one"])
     asked: dict[str, Any] = {"labels": ["of this one"], "touch": False}
     own = repo if changed == NAME else repo.teams
     assert (len(theirs.search(NAME, **asked)), own.search(NAME, **asked)) == (1, [])
@@ -177,7 +177,7 @@ def test_a_search_that_returns_both_can_be_deleted_by_agent(repo: MemoryReposito
 
     assert repo.count(NAME) == 0
     assert repo.teams.count(NAME) == 2
-    assert len(repo.teams.labels(NAME, first)) == len(repo.teams.links(NAME, second)) == 1
+    assert len(repo.teams.labels.of(NAME, first)) == len(repo.teams.links.of(NAME, second)) == 1
     kept = repo.teams.get(NAME, first)
     assert kept is not None
     assert kept.retrieval_count == 2
@@ -197,8 +197,8 @@ def test_each_is_evaluated_and_tuned_by_its_own(repo: MemoryRepository) -> None:
         )
         queries = [LabelledQuery(at(9 * n), [id_]) for n, id_ in enumerate(ids)]
 
-        evaluated = one.evaluate(NAME, queries, profiles=["last_access"], k=1)
-        tuned = one.tune(NAME, queries, start="last_access")
+        evaluated = one.evaluation.evaluate(NAME, queries, profiles=["last_access"], k=1)
+        tuned = one.evaluation.tune(NAME, queries, start="last_access")
 
         assert evaluated.missing == 0
         assert evaluated.profiles[0].overall.means["recall"] == 1
@@ -214,7 +214,9 @@ def test_a_team_is_found_by_its_id_as_it_is_stored(repo: MemoryRepository) -> No
     assert len(repo.search("agent", NORTH, teams=[NAME, STORED])) == 2
     assert len(repo.teams.search(STORED, NORTH, teams=[NAME])) == 2
     assert repo.teams.get(STORED, first) == repo.teams.get(NAME, first)
-    assert repo.teams.collect_garbage(agent_id=STORED).scanned == 2
-    assert [status.agent_id for status in repo.teams.rank_indexes(agent_id=STORED)] == [STORED]
-    assert repo.teams.check_rank_index(STORED, sample=1).agent_id == STORED
+    assert repo.teams.upkeep.collect_garbage(agent_id=STORED).scanned == 2
+    assert [status.agent_id for status in repo.teams.rank_indexes.status(agent_id=STORED)] == [
+        STORED
+    ]
+    assert repo.teams.rank_indexes.check(STORED, sample=1).agent_id == STORED
     assert repo.teams.clear(STORED) == 2

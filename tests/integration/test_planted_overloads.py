@@ -187,7 +187,7 @@ def test_nothing_of_ours_calls_what_was_planted(server_url: str, template: str) 
             "agent",
             [NewMemory(f"number {n} of three", embedding=at(n), tags=["a"]) for n in range(30)],
         )
-        [index] = repo.build_rank_indexes(agent_id="agent", at_least=1)
+        [index] = repo.rank_indexes.build(agent_id="agent", at_least=1)
         names = {
             "{id}": "(SELECT id FROM pgrecall.agent_memories LIMIT 1)",
             "{relation}": f"'{index.relation}'",

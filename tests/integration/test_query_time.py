@@ -130,7 +130,7 @@ def test_an_evaluation_finds_dates_too(repo: MemoryRepository, agent: str) -> No
     query = LabelledQuery(NORTH, [label], query_text="What was said last week?", as_of=as_of)
 
     for dates, mrr in (("auto", 1), (None, 1 / 2)):
-        [found] = repo.evaluate(agent, [query], profiles=[BY_TIME], dates=dates).profiles
+        [found] = repo.evaluation.evaluate(agent, [query], profiles=[BY_TIME], dates=dates).profiles
         assert found.per_query["mrr"] == [mrr]
 
 
@@ -138,7 +138,7 @@ def test_with_a_period_every_memory_is_scored(repo: MemoryRepository, agent: str
     repo.add_many(
         agent, [NewMemory(f"{n}", embedding=at(n), created_at=before(n)) for n in range(90)]
     )
-    repo.build_rank_indexes(agent_id=agent, at_least=1)
+    repo.rank_indexes.build(agent_id=agent, at_least=1)
 
     def strategy(**given: Any) -> str:
         return repo.search(agent, NORTH, k=3, strategy="index", touch=False, **given).strategy

@@ -383,13 +383,13 @@ def test_labels_and_links_given_and_taken_by_all_are_told_as_they_were(
         for _ in range(20):
             match mine.randrange(4):
                 case 0:
-                    shared.link(A, one, other, weight=mine.random())
+                    shared.links.add(A, one, other, weight=mine.random())
                 case 1:
-                    shared.unlink(A, one, other)
+                    shared.links.remove(A, one, other)
                 case 2:
-                    shared.label(A, one, Label("x", weight=mine.random()))
+                    shared.labels.add(A, one, Label("x", weight=mine.random()))
                 case 3:
-                    shared.unlabel(A, one, "x")
+                    shared.labels.remove(A, one, "x")
 
     at_once(client, held=engine)
 
@@ -401,8 +401,8 @@ def test_labels_and_links_given_and_taken_by_all_are_told_as_they_were(
         assert weight_told(what, change.old_values) == weights[what]
         weights[what] = weight_told(what, change.new_values)
     left: dict[str, list[Any]] = {
-        "link": [*shared.links(A, one)],
-        "label": [*shared.labels(A, one)],
+        "link": [*shared.links.of(A, one)],
+        "label": [*shared.labels.of(A, one)],
     }
     for what, weight in weights.items():
         assert [it.weight for it in left[what]] == ([] if weight is None else [weight])
@@ -537,7 +537,7 @@ def test_garbage_is_collected_beside_writers_and_twice_at_once(
 
     def collector() -> Counter[str]:
         for _ in range(4):
-            runs.append(shared.collect_garbage(agent_id=A, batch_size=7))
+            runs.append(shared.upkeep.collect_garbage(agent_id=A, batch_size=7))
         return Counter()
 
     def writer(n: int) -> Counter[str]:
@@ -554,7 +554,7 @@ def test_garbage_is_collected_beside_writers_and_twice_at_once(
                 case kind:
                     try:
                         if kind == "label":
-                            done["labelled"] += shared.label(A, chosen[0], f"{n} {i}")
+                            done["labelled"] += shared.labels.add(A, chosen[0], f"{n} {i}")
                         elif kind == "feedback":
                             done["feedback"] += bool(shared.feedback(A, chosen[0], "useful"))
                         else:
@@ -566,7 +566,7 @@ def test_garbage_is_collected_beside_writers_and_twice_at_once(
 
     every = at_once(lambda n: collector() if n < 2 else writer(n), 2 + CLIENTS)
     done: Counter[str] = total(every)
-    last = shared.collect_garbage(agent_id=A)
+    last = shared.upkeep.collect_garbage(agent_id=A)
 
     runs.append(last)
     noted = Counter(event_types(engine))
@@ -597,7 +597,7 @@ def test_two_collections_at_once_keep_as_many_as_the_cap_says(
     shared.add_many(A, [new(str(n), trust=trust) for n, trust in enumerate(trusts)])
     policy = GarbagePolicy(max_live=30)
 
-    at_once(lambda _: shared.collect_garbage(policy, agent_id=A, batch_size=9))
+    at_once(lambda _: shared.upkeep.collect_garbage(policy, agent_id=A, batch_size=9))
 
     live = sql(engine, "SELECT trust FROM pgrecall.agent_memories WHERE status = 'active'")
     assert sorted(trust for (trust,) in live) == trusts[-30:]
@@ -609,15 +609,19 @@ def test_two_collections_at_once_keep_as_many_as_the_cap_says(
 
 Change = Callable[[MemoryRepository, list[UUID], random.Random], int]
 OPERATIONS_OF_ALL: dict[str, Change] = {
-    "promoted": lambda repo, ids, _: repo.promote(A, ids),
-    "demoted": lambda repo, ids, _: repo.demote(A, ids),
+    "promoted": lambda repo, ids, _: repo.upkeep.promote(A, ids),
+    "demoted": lambda repo, ids, _: repo.upkeep.demote(A, ids),
     "labelled": lambda repo, ids, mine: (
-        repo.label(A, ids[0], [Label(str(n), "tag", mine.random()) for n in range(3)]) > -1
+        repo.labels.add(A, ids[0], [Label(str(n), "tag", mine.random()) for n in range(3)]) > -1
     ),
-    "unlabelled": lambda repo, ids, _: repo.unlabel(A, ids[0], Label("1", "tag")) > 0,
-    "linked": lambda repo, ids, mine: repo.link(A, ids[0], ids[1], weight=mine.random()) is None,
-    "unlinked": lambda repo, ids, _: repo.unlink(A, ids[0], ids[1]),
-    "importance": lambda repo, ids, mine: repo.set_importance(A, ids[0], mine.random()) is not None,
+    "unlabelled": lambda repo, ids, _: repo.labels.remove(A, ids[0], Label("1", "tag")) > 0,
+    "linked": lambda repo, ids, mine: (
+        repo.links.add(A, ids[0], ids[1], weight=mine.random()) is None
+    ),
+    "unlinked": lambda repo, ids, _: repo.links.remove(A, ids[0], ids[1]),
+    "importance": lambda repo, ids, mine: (
+        repo.upkeep.set_importance(A, ids[0], mine.random()) is not None
+    ),
     "forgotten": lambda repo, ids, _: repo.invalidate(A, ids),
     "revived": lambda repo, ids, _: repo.revive(A, ids),
     "updated": lambda repo, ids, mine: (
@@ -686,7 +690,7 @@ def test_what_is_added_while_all_is_cleared_keeps_its_history_and_its_counters(
             memory_id = repo.add(A, new("new"))
             repo.touch(A, memory_id)
             repo.feedback(A, memory_id, "useful")
-            repo.label(A, memory_id, "label")
+            repo.labels.add(A, memory_id, "label")
         assert cleared.result() == 1
 
     memory = repo.get(A, memory_id)
@@ -695,7 +699,7 @@ def test_what_is_added_while_all_is_cleared_keeps_its_history_and_its_counters(
         *("initial", "feedback", "labelled")
     ]
     assert (memory.retrieval_count, memory.feedback_up) == (1, 1)
-    assert repo.labels(A, memory_id) == [Label("label")]
+    assert repo.labels.of(A, memory_id) == [Label("label")]
 
 
 def rows(engine: Engine, column: str) -> list[Any]:
@@ -728,7 +732,7 @@ def assert_chained(history: Sequence[Event]) -> None:
 def assert_nothing_is_left_over(repo: MemoryRepository, engine: Engine) -> None:
     """No counter, label or link without its memory once the garbage has been collected."""
     keep_all = GarbagePolicy(min_trust_threshold=None, delete_threshold=None, max_age_hours=None)
-    repo.collect_garbage(keep_all, agent_id=A)
+    repo.upkeep.collect_garbage(keep_all, agent_id=A)
     there = "SELECT id FROM pgrecall.agent_memories"
     for table, column in (
         ("memory_usage", "memory_id"),

@@ -75,7 +75,7 @@ def test_a_search_finds_through_the_index_what_exact_ranking_finds(site: Site) -
     assert len(site.positions(index)) == SOME
     assert (index.agent_id, index.memories) == (A, SOME)
     assert index.as_of == FIRST + timedelta(hours=SOME - 1)
-    [status] = site.repo.rank_indexes(agent_id=A)
+    [status] = site.repo.rank_indexes.status(agent_id=A)
     assert status.index == index
     assert (status.written, status.changed, status.used, status.due) == (0, 0, 0, None)
     assert min(index.seconds, status.bytes) > 0
@@ -119,7 +119,7 @@ def test_large_owners_have_an_index_each_whose_place_a_second_build_takes(site: 
         fill(repo, agent_id, number)
     fill(repo.teams, "a", 90)
 
-    former, other = repo.build_rank_indexes(at_least=20, on_progress=lambda *n: told.append(n))
+    former, other = repo.rank_indexes.build(at_least=20, on_progress=lambda *n: told.append(n))
     theirs = build(repo.teams, "a")
     fill(repo, "a", 50, start=20)
     own = build(repo, "a")
@@ -131,8 +131,8 @@ def test_large_owners_have_an_index_each_whose_place_a_second_build_takes(site: 
     assert (own.agent_id, theirs.agent_id) == ("a", "team:a")
     assert own.built_at > former.built_at
     assert site.tables() == sorted([own.relation, other.relation, theirs.relation])
-    assert [status.index for status in repo.rank_indexes()] == [own, other]
-    assert [status.index for status in repo.teams.rank_indexes()] == [theirs]
+    assert [status.index for status in repo.rank_indexes.status()] == [own, other]
+    assert [status.index for status in repo.teams.rank_indexes.status()] == [theirs]
     assert_as_exact(repo, "a")
     assert_as_exact(repo.teams, "a")
 
@@ -154,7 +154,7 @@ def test_agents_of_few_memories_or_without_embeddings_are_searched_rightly(site:
             assert ids(through) == ids(exact)
             site.run("UPDATE pgrecall.agent_memories SET status = 'archived'")
             for nobody in (agent_id, "nobody"):
-                assert site.repo.build_rank_indexes(agent_id=nobody, at_least=1) == []
+                assert site.repo.rank_indexes.build(agent_id=nobody, at_least=1) == []
             site.run("UPDATE pgrecall.agent_memories SET status = 'active'")
 
 
@@ -166,7 +166,7 @@ def test_what_is_retrieved_after_the_build_is_known_though_its_moment_lies_ahead
 
     site.repo.touch(A, filled[:3])
 
-    assert site.repo.rank_indexes(agent_id=A)[0].used == 3
+    assert site.repo.rank_indexes.status(agent_id=A)[0].used == 3
 
 
 # What it leaves alone
@@ -185,14 +185,14 @@ def test_nobody_waits_for_a_build(site: Site) -> None:
         impatient.record_outcome(A, filled[2], "success")
         impatient.supersede(A, filled[0], NewMemory("corrected meanwhile", embedding=NORTH))
         impatient.invalidate(A, [filled[1]])
-        impatient.label(A, filled[2], "label")
-        impatient.link(A, filled[2], filled[3], "next")
+        impatient.labels.add(A, filled[2], "label")
+        impatient.links.add(A, filled[2], filled[3], "next")
         assert impatient.clear("another agent") == 0
         assert impatient.delete(A, filled[4:9]) == 5
         hits = impatient.search(A, NORTH, strategy="auto")
         assert hits.strategy == "index"
         assert {"written meanwhile", "corrected meanwhile"} <= {h.memory.content for h in hits}
-        assert [status.index for status in impatient.rank_indexes(agent_id=A)] == [old]
+        assert [status.index for status in impatient.rank_indexes.status(agent_id=A)] == [old]
         assert not running.done()
 
     site.assert_only(running.result())
@@ -304,7 +304,7 @@ def test_what_was_written_before_and_committed_after_is_not_missed(site: Site) -
         index = running.result()
         later.commit()
 
-    [status] = site.repo.rank_indexes(agent_id=A)
+    [status] = site.repo.rank_indexes.status(agent_id=A)
     assert (index.memories, status.written) == (SOME + 1, 1)
     assert {memory_id, late} & set(site.positions(index)) == {memory_id}
     assert {memory_id, late} <= set(found(site.repo, NORTH, "index"))
@@ -323,7 +323,7 @@ def test_what_is_written_by_a_transaction_begun_before_is_not_missed(site: Site)
             connection.commit()
 
     assert running.result().memories == SOME
-    [status] = site.repo.rank_indexes(agent_id=A)
+    [status] = site.repo.rank_indexes.status(agent_id=A)
     assert (status.written, status.changed) == (1, 2)
     through = found(site.another(), NORTH, "index")
     assert through == found(site.repo, NORTH, "exact")
@@ -343,7 +343,7 @@ def test_what_was_retrieved_before_and_committed_after_is_not_missed(
         with suppress(DatabaseConflict):  # waiting for it to end would do as well
             site.build()
         connection.commit()
-    if not repo.rank_indexes(agent_id=A):
+    if not repo.rank_indexes.status(agent_id=A):
         site.build()
 
     first = repo.get(A, filled[0], include_embedding=True)
@@ -511,7 +511,7 @@ def test_any_layout_can_have_rank_indexes_and_schemas_keep_theirs_apart(empty_ur
         assert index.relation != again.relation
         assert site.tables("select") == sorted([again.relation, theirs.relation])
         assert maintain(small) == []
-        assert repo.drop_rank_index(A)
+        assert repo.rank_indexes.drop(A)
         assert site.tables("select") == [theirs.relation]
         assert (other.memories, site.tables("small")) == (1, [other.relation])
 
@@ -574,8 +574,8 @@ def test_a_build_takes_part_in_the_callers_transaction(site: Site) -> None:
             after = within.add(A, NewMemory("after", **BEST))
             assert after in found(within, NORTH, "index")
             assert_as_exact(within)
-            assert [status.index for status in within.rank_indexes(agent_id=A)] == [index]
-            assert site.repo.rank_indexes(agent_id=A) == []
+            assert [status.index for status in within.rank_indexes.status(agent_id=A)] == [index]
+            assert site.repo.rank_indexes.status(agent_id=A) == []
             assert_as_exact(impatient, "other")
             assert impatient.delete("other", [others.pop()]) == 1
             end()
@@ -584,7 +584,7 @@ def test_a_build_takes_part_in_the_callers_transaction(site: Site) -> None:
             assert (index.relation in site.tables()) == there
 
         build(within)
-        assert within.drop_rank_index(A)
+        assert within.rank_indexes.drop(A)
         connection.rollback()
     assert (A, index.relation) in site.listed()
     assert len(site.tables()) == 2
@@ -689,7 +689,7 @@ def test_by_hand_an_index_is_built_maintained_and_dropped(site: Site) -> None:
     maintained = "CALL pgrecall.maintain_rank_indexes(at_least => 100)"
     assert site.values(states) == ["not built yet"]
     site.run("CALL pgrecall.build_rank_index('agent', at_least => 100, m => 8)")
-    [status] = site.repo.rank_indexes(agent_id=A)
+    [status] = site.repo.rank_indexes.status(agent_id=A)
     assert status.index is not None
     assert (status.index.at_least, status.index.m, status.index.memories) == (100, 8, SOME)
     assert_as_exact(site.repo)
@@ -716,14 +716,14 @@ def test_progress_is_none_while_nothing_is_built_and_a_share_while_something_is(
 ) -> None:
     repo, seen = site.repo, list[float | None]()
     fill(repo, number=1_000)
-    assert repo.rank_index_progress() is None
+    assert repo.rank_indexes.progress() is None
 
     running = site.background.submit(site.build, m=32, ef_construction=300)
     while not running.done():
-        seen.append(repo.rank_index_progress())
+        seen.append(repo.rank_indexes.progress())
 
     assert running.result().memories == 1_000
     shares = [share for share in seen if share is not None]
     assert len(set(shares)) > 1, "the build was not seen going on"
     assert all(0 <= share <= 1 for share in shares)
-    assert repo.rank_index_progress() is None
+    assert repo.rank_indexes.progress() is None

@@ -61,7 +61,7 @@ def relation(connection: Connection) -> str:
 
 def test_a_build_notes_one_of_the_levels_and_searches_start_there(connection: Connection) -> None:
     repo = MemoryRepository(connection)
-    [status] = repo.rank_indexes()
+    [status] = repo.rank_indexes.status()
     assert status.index is not None
     assert status.index.candidates in LEVELS
     number = 2 * LEVELS[0] + 1

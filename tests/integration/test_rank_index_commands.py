@@ -283,7 +283,7 @@ def test_a_check_is_a_table_of_every_profile_and_counts_no_retrievals(
             assert (done.code, "trust" in done.out) == (code, True)
     assert value(url, "SELECT count(*) FROM pgrecall.memory_usage") == 0
 
-    repo.build_rank_indexes(agent_id="a", at_least=1, as_of=datetime.now(UTC) + timedelta(days=1))
+    repo.rank_indexes.build(agent_id="a", at_least=1, as_of=datetime.now(UTC) + timedelta(days=1))
     unused = run(*CHECK, "-p", "trust")
     assert unused.code == 0
     assert "index not used" in unused.out

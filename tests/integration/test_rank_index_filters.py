@@ -76,7 +76,7 @@ def filled_engine(server_url: str, template: str) -> Iterator[Engine]:
         engine = create_engine(url)
         repository = MemoryRepository(engine)
         repository.add_many(AGENT, [memory(number, rng) for number in range(MANY)])
-        repository.build_rank_indexes(agent_id=AGENT, at_least=1)
+        repository.rank_indexes.build(agent_id=AGENT, at_least=1)
         sql(engine, "ANALYZE")
         yield engine
         engine.dispose()

@@ -131,7 +131,7 @@ def indexed(
             for number, (text, vector) in enumerate(texts())
         ],
     )
-    repo.build_rank_indexes(agent_id="agent", at_least=1, m=m, ef_construction=ef_construction)
+    repo.rank_indexes.build(agent_id="agent", at_least=1, m=m, ef_construction=ef_construction)
 
 
 @contextmanager
@@ -261,7 +261,7 @@ def test_where_meaning_hardly_counts_a_walk_goes_no_further(
             for number, (text, vector) in enumerate(texts())
         ],
     )
-    repo.build_rank_indexes(agent_id="agent", at_least=1)
+    repo.rank_indexes.build(agent_id="agent", at_least=1)
 
     def asked(weight: float) -> str:
         signals = [1.5 * (axis.what == Importance()) for axis in AXES]
@@ -303,7 +303,7 @@ def test_positions_stay_in_their_rows_while_these_fit_a_page(
     for words, apart in ((600, False), (3_000, True)):
         long = " ".join(f"w{word}z" for word in range(words))
         repo.add("agent", NewMemory(long, embedding=[1.0] * DIMENSIONS))
-        [index] = repo.build_rank_indexes(agent_id="agent", at_least=1)
+        [index] = repo.rank_indexes.build(agent_id="agent", at_least=1)
         assert sql(engine, stored_apart) == [(apart,)]
     assert index.memories == 2
     with looking(engine) as found:

@@ -145,15 +145,15 @@ def test_months_of_use_with_the_maintenance_it_prescribes_find_what_exact_rankin
 
 def test_an_agent_that_has_grown_large_is_due_until_it_is_built(site: Site) -> None:
     fill(site.repo, number=49)
-    assert site.repo.rank_indexes(at_least=50) == []
+    assert site.repo.rank_indexes.status(at_least=50) == []
     fill(site.repo, number=1, start=49)
 
-    [status] = site.repo.rank_indexes(at_least=50)
+    [status] = site.repo.rank_indexes.status(at_least=50)
 
     assert (status.index, status.memories, status.due) == (None, 50, "not built yet")
     assert due(site.repo, at_least=50) == "not built yet"
     assert maintain(site.repo, 50) == [A]
-    [status] = site.repo.rank_indexes(at_least=50)
+    [status] = site.repo.rank_indexes.status(at_least=50)
     assert status.index is not None
     assert (status.due, status.memories, status.index.memories) == (None, None, 50)
     assert maintain(site.repo, 50) == []
@@ -164,7 +164,7 @@ def test_an_index_of_another_version_is_not_used_and_due(site: Site) -> None:
     site.build()
     site.run("UPDATE pgrecall.rank_indexes SET space = space + 1")
 
-    [status] = site.repo.rank_indexes(agent_id=A)
+    [status] = site.repo.rank_indexes.status(agent_id=A)
 
     assert status.due == "built by another version of pgrecall, not used"
     assert status.index is not None
@@ -187,11 +187,11 @@ def test_only_active_memories_make_an_agent_large_and_keep_its_index(site: Site)
     for agent_id, archived in (("large", 10), ("small", 11)):
         site.values(archive, stored[agent_id][:archived])
 
-    [status] = site.repo.rank_indexes(at_least=50)
+    [status] = site.repo.rank_indexes.status(at_least=50)
 
     assert (status.agent_id, status.memories) == ("large", 50)
     assert maintain(site.repo, 50) == ["large"]
-    assert [one.agent_id for one in site.repo.build_rank_indexes(at_least=50)] == ["large"]
+    assert [one.agent_id for one in site.repo.rank_indexes.build(at_least=50)] == ["large"]
     assert site.repo.search("large", NORTH, touch=False).strategy == "index"
     for archived, left in ((25, ["large"]), (26, [])):
         site.values(archive, stored["large"][-archived:])
@@ -229,9 +229,9 @@ def test_what_has_happened_since_the_build_is_counted_and_makes_it_due(
     monkeypatch.setattr("pgrecall.rank_index.index.MAX_BESIDE", 40)
 
     happen(site, 40)
-    [enough] = site.repo.rank_indexes(agent_id=A)
+    [enough] = site.repo.rank_indexes.status(agent_id=A)
     happen(site, 1 if what == "written" else 41)
-    [status] = site.repo.rank_indexes(agent_id=A)
+    [status] = site.repo.rank_indexes.status(agent_id=A)
 
     expected = dict.fromkeys(("written", "changed", "used"), 0) | {what: 41}
     assert (enough.due, enough.beside) == (None, 40)
@@ -251,7 +251,7 @@ def test_real_changes_are_counted_once_for_each_memory(site: Site) -> None:
     site.repo.add(A, NewMemory("new", embedding=NORTH))
     site.repo.touch(A, [stored[2], stored[2], stored[3]])
 
-    [status] = site.repo.rank_indexes(agent_id=A)
+    [status] = site.repo.rank_indexes.status(agent_id=A)
     assert (status.written, status.changed, status.used, status.beside) == (1, 2, 2, 5)
 
 
@@ -279,7 +279,7 @@ def test_only_what_is_due_is_built(site: Site) -> None:
     site.run(f"{AGED} WHERE agent_id = 'old'")
     told: list[tuple[str, int, int]] = []
 
-    built = site.repo.maintain_rank_indexes(
+    built = site.repo.rank_indexes.maintain(
         at_least=60, on_progress=lambda *about: told.append(about)
     )
 
@@ -324,7 +324,7 @@ def test_a_table_stays_while_somebody_reads_it_and_goes_by_maintenance(
         assert site.tables() == sorted([old.relation, new.relation])
         assert site.listed() == [(A, new.relation)]
         assert found(within, NORTH, "index")
-        assert site.repo.drop_rank_index(A) is True
+        assert site.repo.rank_indexes.drop(A) is True
         assert site.repo.search(A, NORTH, strategy="index").strategy == "exact"
         assert len(site.tables()) == 2
         reader.commit()
@@ -358,7 +358,7 @@ def test_of_two_maintenances_at_once_one_builds(site: Site, *, index_is_there: b
 def test_what_has_gone_during_maintenance_is_not_built(site: Site) -> None:
     """The index, and then the agent."""
     fill(site.repo)
-    for go in (site.repo.drop_rank_index, site.repo.clear):
+    for go in (site.repo.rank_indexes.drop, site.repo.clear):
         site.build()
         site.run(AGED)
 
@@ -366,7 +366,7 @@ def test_what_has_gone_during_maintenance_is_not_built(site: Site) -> None:
             if name:
                 go(A)
 
-        assert site.repo.maintain_rank_indexes(at_least=1, on_progress=progress) == []
+        assert site.repo.rank_indexes.maintain(at_least=1, on_progress=progress) == []
         assert (site.tables(), site.listed()) == ([], [])
 
 
@@ -393,7 +393,7 @@ def test_searches_go_on_through_maintenance_and_miss_nothing(site: Site) -> None
         for _ in range(3):
             site.run("UPDATE pgrecall.rank_indexes SET space = 0")
             assert maintain(site.repo) == [A]
-            assert site.repo.drop_rank_index(A)
+            assert site.repo.rank_indexes.drop(A)
             assert maintain(site.repo) == [A]
     finally:
         over.set()
@@ -416,7 +416,7 @@ def test_a_search_whose_index_goes_in_the_middle_finds_everything(
 
     def go(*arguments: Any) -> None:
         if "rank_candidates" in arguments[2]:
-            site.build() if replaced else site.repo.drop_rank_index(A)
+            site.build() if replaced else site.repo.rank_indexes.drop(A)
 
     event.listen(searching, "before_cursor_execute", go)
 
@@ -442,7 +442,7 @@ def test_progress_is_not_that_of_another_index_of_the_host(
         site.background.submit(site.run, index)
         going_on = "SELECT pid FROM pg_stat_progress_create_index"
         wait_until("that index is being built", lambda: bool(site.values(going_on)))
-        assert site.repo.rank_index_progress() is None
+        assert site.repo.rank_indexes.progress() is None
 
 
 # Checking
@@ -450,21 +450,23 @@ def test_progress_is_not_that_of_another_index_of_the_host(
 
 def test_a_check_compares_with_exact_ranking_and_counts_nothing(site: Site) -> None:
     fill(site.repo)
-    without = site.repo.check_rank_index(A, sample=4)
+    without = site.repo.rank_indexes.check(A, sample=4)
     assert (without.recall, without.in_index, without.queries) == (1.0, 0, 4)
     site.build()
     told: list[tuple[int, int]] = []
 
-    check = site.repo.check_rank_index(A, sample=7, k=5, on_progress=lambda *n: told.append(n))
+    check = site.repo.rank_indexes.check(A, sample=7, k=5, on_progress=lambda *n: told.append(n))
 
     assert (check.agent_id, check.profile, check.k, check.queries) == (A, "hybrid", 5, 7)
     assert (check.recall, check.worst, check.in_index) == (1.0, 1.0, 7)
     assert min(check.exact_ms, check.index_ms) > 0
     assert told == [(n, 7) for n in range(1, 8)]
     for profile in PROFILES:
-        check = site.repo.check_rank_index(A, queries=[NORTH, at(40), at(90)], profile=profile, k=3)
+        check = site.repo.rank_indexes.check(
+            A, queries=[NORTH, at(40), at(90)], profile=profile, k=3
+        )
         assert (check.profile, check.queries, check.recall) == (profile, 3, 1.0)
-    check = site.repo.check_rank_index(A, weights={"similarity": 0.7, "recency": 0.3}, sample=3)
+    check = site.repo.rank_indexes.check(A, weights={"similarity": 0.7, "recency": 0.3}, sample=3)
     assert (check.recall, check.in_index) == (1.0, 3)
     assert value(site.url, "SELECT count(*) FROM pgrecall.memory_usage") == 0
     assert due(site.repo) is None
@@ -485,7 +487,7 @@ def test_a_check_draws_the_same_sample_each_time_and_no_more_than_there_is(site:
                 seen.append(tuple(arguments[3]["source_0_direction"].split(",")[:DIMENSIONS]))
 
         event.listen(watched, "before_cursor_execute", see)
-        assert MemoryRepository(watched).check_rank_index(A, sample=10_000).queries == 12
+        assert MemoryRepository(watched).rank_indexes.check(A, sample=10_000).queries == 12
         watched.dispose()
 
     assert asked[0] == asked[1]
@@ -501,7 +503,7 @@ def test_a_check_finds_an_index_that_finds_too_little(site: Site) -> None:
         f"(SELECT memory_id FROM pgrecall.{index.relation} ORDER BY memory_id LIMIT 150)",
     )
 
-    check = site.repo.check_rank_index(A, sample=20)
+    check = site.repo.rank_indexes.check(A, sample=20)
 
     assert check.in_index == 20
     assert 0.2 < check.recall < 0.8
@@ -510,10 +512,10 @@ def test_a_check_finds_an_index_that_finds_too_little(site: Site) -> None:
 
 def test_a_check_of_nothing_or_of_nonsense_is_refused(site: Site) -> None:
     with pytest.raises(InputError, match=rf"{A}.*no embedded memories"):
-        site.repo.check_rank_index(A)
+        site.repo.rank_indexes.check(A)
     site.repo.add(A, NewMemory("one", embedding=None))
     with pytest.raises(InputError, match=rf"{A}.*no embedded memories"):
-        site.repo.check_rank_index(A)
+        site.repo.rank_indexes.check(A)
     site.repo.add(A, NewMemory("two", embedding=NORTH))
     cases: list[dict[str, Any]] = [
         *({"sample": n} for n in (0, 10_001, 1.5, "7", True, None)),
@@ -525,4 +527,4 @@ def test_a_check_of_nothing_or_of_nonsense_is_refused(site: Site) -> None:
     ]
     for bad in cases:
         with pytest.raises(InputError):
-            site.repo.check_rank_index(A, **bad)
+            site.repo.rank_indexes.check(A, **bad)

@@ -80,8 +80,10 @@ def test_who_may_read_may_search_through_the_index(site: Site, built: str) -> No
             with acting_as(site.engine, role) as connection:
                 within = MemoryRepository(connection)
                 assert_as_exact(within)
-                assert [status.index for status in within.rank_indexes(agent_id=A)] == [index]
-                assert within.rank_index_progress() is None
+                assert [status.index for status in within.rank_indexes.status(agent_id=A)] == [
+                    index
+                ]
+                assert within.rank_indexes.progress() is None
             assert_denied(site.engine, role, f"DELETE FROM pgrecall.{index.relation}")
 
 
@@ -153,7 +155,7 @@ def test_a_maintainer_who_owns_nothing_builds_maintains_and_drops(site: Site, ro
     with acting_as(site.engine, role) as connection:
         within = MemoryRepository(connection)
         assert maintain(within) == []
-        assert within.drop_rank_index(A)
+        assert within.rank_indexes.drop(A)
         connection.commit()
     assert site.tables() == []
 

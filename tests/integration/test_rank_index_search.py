@@ -137,14 +137,14 @@ def world(server_url: str, template: str) -> Iterator[World]:
         ids = repo.add_many(BIG, stored)
         used = use(engine, BIG, stored)
         forget(engine, ids[-FORGOTTEN:])
-        repo.build_rank_indexes(agent_id=BIG, at_least=1)
+        repo.rank_indexes.build(agent_id=BIG, at_least=1)
         for owner in ("indexed", "plain"):
             for among in (repo, repo.teams):
                 among.add_many(owner, memories_of(f"{owner} {among is repo}", SMALL))
         for among in (repo, repo.teams):
-            among.build_rank_indexes(agent_id="indexed", at_least=1)
+            among.rank_indexes.build(agent_id="indexed", at_least=1)
         repo.teams.add_many("indexed too", memories_of("indexed too", SMALL))
-        repo.teams.build_rank_indexes(agent_id="indexed too", at_least=1)
+        repo.teams.rank_indexes.build(agent_id="indexed too", at_least=1)
         sql(engine, "ANALYZE")
         held = dict(zip(map(_plain, ids[:-FORGOTTEN]), stored, strict=False))
         yield World(engine, held, used)
@@ -172,12 +172,12 @@ def own(world: World, agent: str) -> Iterator[MemoryRepository]:
     yield repo
     for among in (repo, repo.teams):
         among.clear(agent)
-        among.drop_rank_index(agent)
+        among.rank_indexes.drop(agent)
 
 
 def indexed(repo: MemoryRepository, agent: str, stored: Sequence[NewMemory]) -> list[UUID]:
     ids = repo.add_many(agent, stored)
-    repo.build_rank_indexes(agent_id=agent, at_least=1)
+    repo.rank_indexes.build(agent_id=agent, at_least=1)
     return list(map(_plain, ids))
 
 
@@ -291,7 +291,7 @@ def test_similarity_alone_finds_the_nearest_and_without_it_auto_ranks_exactly(
 def test_the_positions_are_the_coordinates_that_python_computes(
     world: World, whole: MemoryRepository
 ) -> None:
-    [status] = whole.rank_indexes(agent_id=BIG)
+    [status] = whole.rank_indexes.status(agent_id=BIG)
     assert status.index is not None
     assert status.index.as_of == MOMENT
     rows = sql(
@@ -376,12 +376,12 @@ BETTERED: dict[str, tuple[str, Change]] = {
     "embedded anew": ("similarity", lambda r, m: r.update(BIG, m, embedding=QUERY)),
     "replaced": ("similarity", _replaced),
     "updated": ("importance", lambda r, m: r.update(BIG, m, importance=1.0)),
-    "set importance": ("importance", lambda r, m: r.set_importance(BIG, m, 1.0)),
+    "set importance": ("importance", lambda r, m: r.upkeep.set_importance(BIG, m, 1.0)),
     "useful": ("usefulness", _feedback),
     "touched": ("recency", lambda r, m: r.touch(BIG, m)),
     "dated anew": ("recency", lambda r, m: r.update(BIG, m, created_at=datetime.now(UTC))),
     "gone well": ("trust", _outcomes),
-    "trusted": ("trust", lambda r, m: r.adjust_trust(BIG, m, 1.0, "checked", "me")),
+    "trusted": ("trust", lambda r, m: r.upkeep.adjust_trust(BIG, m, 1.0, "checked", "me")),
 }
 
 
@@ -479,7 +479,7 @@ WORSENED: dict[str, Change] = {
     "expired": lambda r, m: r.update(BIG, m, expires_at=ago(0.5)),
     "no longer valid": lambda r, m: r.update(BIG, m, valid_until=ago(0.5)),
     "not valid yet": lambda r, m: r.update(BIG, m, valid_from=MOMENT + timedelta(days=900)),
-    "archived": lambda r, _: r.prune(BIG, older_than=timedelta(days=20)),
+    "archived": lambda r, _: r.upkeep.prune(BIG, older_than=timedelta(days=20)),
     "cleared": lambda r, _: r.clear(BIG),
 }
 
@@ -672,7 +672,7 @@ def test_auto_takes_an_index_from_as_many_memories_on_as_it_was_built_for(
     own.add_many(agent, memories_of(agent, 120))
     strategies = {}
     for at_least in (120, 121):
-        own.build_rank_indexes(agent_id=agent, at_least=at_least)
+        own.rank_indexes.build(agent_id=agent, at_least=at_least)
         strategies[at_least] = [
             own.search(agent, QUERY, strategy=asked, touch=False).strategy
             for asked in ("auto", "index", "exact")
@@ -690,8 +690,8 @@ def test_auto_takes_an_index_from_as_many_memories_on_as_it_was_built_for(
 def test_neighbours_of_hits_come_along(undone: MemoryRepository) -> None:
     ranked = undone.search(BIG, QUERY, k=MANY, strategy="exact", touch=False)
     best, second, far, farther = (ranked[n].memory.id for n in (0, 1, -1, -2))
-    undone.link(BIG, best, far)
-    undone.link(BIG, far, farther)
+    undone.links.add(BIG, best, far)
+    undone.links.add(BIG, far, farther)
     for steps, along in ((1, {far: 1}), (2, {far: 1, farther: 2})):
         found, exact = both(undone, expand=steps, k=5)
         assert found.strategy == "index"
@@ -769,12 +769,12 @@ def test_an_agent_may_have_any_name(undone: MemoryRepository) -> None:
         assert found.strategy == "index"
         assert recall(found, exact) >= 0.9
         assert {hit.memory.agent_id for hit in found} == {name, None}
-        assert [status.agent_id for status in undone.rank_indexes(agent_id=name)] == [name]
-        assert undone.drop_rank_index(name)
+        assert [status.agent_id for status in undone.rank_indexes.status(agent_id=name)] == [name]
+        assert undone.rank_indexes.drop(name)
 
 
 def relation_of(repo: MemoryRepository, agent: str) -> str:
-    [status] = repo.rank_indexes(agent_id=agent)
+    [status] = repo.rank_indexes.status(agent_id=agent)
     assert status.index is not None
     assert re.fullmatch(r"ranks_[0-9a-f]{32}", status.index.relation)
     return status.index.relation
@@ -807,7 +807,7 @@ def test_an_index_that_has_gone_behind_our_back_costs_no_hits(
             found, exact = both(own, agent, strategy=strategy, as_of=datetime.now(UTC))
             assert found.strategy == "exact"
             assert found == exact
-    assert own.drop_rank_index(agent)
+    assert own.rank_indexes.drop(agent)
 
 
 @pytest.mark.parametrize("how", ["rebuilt", "dropped", "rolled back"])
@@ -824,9 +824,9 @@ def test_an_index_that_another_client_has_changed_costs_no_hits(
     with other_engine.connect() as connection:
         other = MemoryRepository(connection)
         if how == "dropped":
-            other.drop_rank_index(agent)
+            other.rank_indexes.drop(agent)
         else:
-            other.build_rank_indexes(agent_id=agent, at_least=1)
+            other.rank_indexes.build(agent_id=agent, at_least=1)
         connection.rollback() if how == "rolled back" else connection.commit()
 
     found, exact = both(own, agent, strategy="auto", as_of=SOON)
@@ -839,7 +839,7 @@ def test_an_index_of_a_moment_ahead_is_not_used_before_it(
     now = datetime.now(UTC)
     passing = NewMemory("soon over", embedding=QUERY, expires_at=now + timedelta(days=5))
     own.add_many(agent, [*memories_of(agent, 100), passing])
-    own.build_rank_indexes(agent_id=agent, at_least=1, as_of=now + timedelta(days=10))
+    own.rank_indexes.build(agent_id=agent, at_least=1, as_of=now + timedelta(days=10))
 
     for strategy in ("index", "auto"):
         found, _ = both(own, agent, weights={"similarity": 1.0}, strategy=strategy)
@@ -870,7 +870,7 @@ def test_a_relation_of_a_hostile_name_is_never_executed(
         sql(world.engine, rename, relation=relation, agent=agent)
         with pytest.raises(DatabaseError, match="relation must be the table of a rank index"):
             own.search(agent, QUERY, strategy="index", touch=False)
-        assert own.drop_rank_index(agent)  # and nothing else is dropped
+        assert own.rank_indexes.drop(agent)  # and nothing else is dropped
 
         assert own.search(agent, QUERY, strategy="exact", touch=False)
         assert sql(

@@ -56,7 +56,7 @@ def world(server_url: str, template: str) -> Iterator[World]:
         repo = MemoryRepository(engine)
         repo.add_many(AGENT, [memory(dice, n) for n in range(1_000)])
         repo.teams.add_many(TEAM, [memory(dice, n) for n in range(200)])
-        repo.build_rank_indexes(agent_id=AGENT, at_least=1)
+        repo.rank_indexes.build(agent_id=AGENT, at_least=1)
         with psycopg.connect(url, autocommit=True, row_factory=dict_row) as connection:
             yield World(repo, connection)
         engine.dispose()

@@ -300,7 +300,7 @@ def test_a_recall_that_touches_counts_as_a_search_does(
 ) -> None:
     ids = [shared_repo.add(agent, NewMemory(f"it {n}", embedding=at(40 * n))) for n in range(3)]
     theirs = shared_repo.teams.add(agent, NewMemory("theirs", embedding=NORTH))
-    shared_repo.build_rank_indexes(agent_id=agent, at_least=1)
+    shared_repo.rank_indexes.build(agent_id=agent, at_least=1)
     asked: dict[str, Any] = {"query": NORTH, "teams": [agent], "k": 3, "touch": True}
 
     rows = recall(connection, "five_factor", agent, strategy=strategy, **asked)

@@ -51,7 +51,7 @@ def remembered(repo: MemoryRepository, agent: str, number: int = 4) -> list[UUID
 
 
 def labels(repo: MemoryRepository, agent: str) -> dict[Any, list[UUID]]:
-    return {query.query: [*query.relevant] for query in repo.recorded_queries(agent)}
+    return {query.query: [*query.relevant] for query in repo.evaluation.recorded_queries(agent)}
 
 
 def events(engine: Engine, agent: str) -> list[Any]:
@@ -72,7 +72,7 @@ def test_what_was_useful_becomes_a_label(
     repo.feedback(agent, b, "useful", query="what does she drink?")
     repo.feedback(agent, a, "useful", query="what does she drink?")
 
-    [found] = repo.recorded_queries(agent)
+    [found] = repo.evaluation.recorded_queries(agent)
 
     [(_, first), (metadata, _)] = events(shared_engine, agent)
     assert found == LabelledQuery(
@@ -131,13 +131,13 @@ def test_what_is_recorded_without_a_query_is_no_label(repo: MemoryRepository, ag
     memory, *_ = remembered(repo, agent)
     repo.feedback(agent, memory, "useful")
     repo.record_outcome(agent, memory, "success")
-    repo.adjust_trust(agent, memory, 0.1, "because", "me", metadata={"query": "q"})
+    repo.upkeep.adjust_trust(agent, memory, 0.1, "because", "me", metadata={"query": "q"})
     for value in (5, None, True, ["q"], {"q": 1}, "", "   "):
         repo.feedback(agent, memory, "useful", metadata={"query": value})
     with pytest.raises(MemoryNotFound):
         repo.feedback(agent, UUID(int=7), "useful", query="q")
 
-    assert repo.recorded_queries(agent) == []
+    assert repo.evaluation.recorded_queries(agent) == []
 
 
 def test_the_kind_cannot_be_overruled_by_metadata(repo: MemoryRepository, agent: str) -> None:
@@ -145,7 +145,7 @@ def test_the_kind_cannot_be_overruled_by_metadata(repo: MemoryRepository, agent:
     repo.feedback(agent, a, "not_useful", query="q", metadata={"kind": "useful"})
     repo.record_outcome(agent, b, "failure", query="q", metadata={"kind": "useful"})
 
-    assert repo.recorded_queries(agent) == []
+    assert repo.evaluation.recorded_queries(agent) == []
 
 
 def test_the_query_goes_beside_other_metadata(
@@ -175,15 +175,15 @@ def test_deleted_memories_count_no_longer(repo: MemoryRepository, agent: str) ->
 def test_invalidated_memories_are_labels_of_their_time(repo: MemoryRepository, agent: str) -> None:
     a, *_ = remembered(repo, agent)
     repo.feedback(agent, a, "useful", query="q")
-    [then] = repo.recorded_queries(agent)
+    [then] = repo.evaluation.recorded_queries(agent)
 
     repo.invalidate(agent, a)
 
-    assert repo.recorded_queries(agent) == [then]
-    [found] = repo.evaluate(agent, [then], profiles=[MEANING]).profiles
+    assert repo.evaluation.recorded_queries(agent) == [then]
+    [found] = repo.evaluation.evaluate(agent, [then], profiles=[MEANING]).profiles
     assert found.per_query["mrr"] == [1.0]
     later = LabelledQuery("q", [a])
-    [found] = repo.evaluate(agent, [later], profiles=[MEANING]).profiles
+    [found] = repo.evaluation.evaluate(agent, [later], profiles=[MEANING]).profiles
     assert found.per_query["mrr"] == [0.0]
 
 
@@ -199,7 +199,7 @@ def test_the_moment_is_that_of_the_first_vote(
     later = repo.add(agent, NewMemory("later", embedding=NORTH))
     repo.feedback(agent, later, "useful", query="q")
 
-    another, query = repo.recorded_queries(agent)
+    another, query = repo.evaluation.recorded_queries(agent)
 
     times = [occurred for metadata, occurred in events(shared_engine, agent)]
     assert (query.query, query.as_of, query.relevant) == ("q", times[1], [a, b])
@@ -211,7 +211,9 @@ def test_the_moment_is_that_of_the_first_vote(
 
 def ranks(repo: MemoryRepository, agent: str, profile: Profile) -> list[float]:
     """1 / the rank of the label of each recorded query."""
-    [found] = repo.evaluate(agent, repo.recorded_queries(agent), profiles=[profile]).profiles
+    [found] = repo.evaluation.evaluate(
+        agent, repo.evaluation.recorded_queries(agent), profiles=[profile]
+    ).profiles
     return [*found.per_query["mrr"]]
 
 
@@ -235,7 +237,7 @@ def test_the_votes_that_made_a_label_do_not_lift_it(repo: MemoryRepository, agen
     for _ in range(2):
         repo.feedback(agent, label, "useful", query="q")
         repo.record_outcome(agent, label, "success", query="q")
-    repo.set_importance(agent, label, 0.9)
+    repo.upkeep.set_importance(agent, label, 0.9)
 
     for profile in LEARNED.values():
         [first, *_] = repo.search(agent, "q", profile=profile, touch=False)
@@ -251,13 +253,13 @@ def test_what_was_known_before_counts_at_the_time_of_each_query(
 
     def lift(memory: UUID, importance: float) -> None:
         repo.feedback(agent, memory, "useful", query=f"{importance}")
-        repo.set_importance(agent, memory, importance)
+        repo.upkeep.set_importance(agent, memory, importance)
 
     lift(ids[3], 0.6)  # of four equals the last
     lift(ids[3], 0.7)  # the only one that was lifted
     lift(ids[2], 0.8)  # after that one and the two equals before it
     repo.feedback(agent, ids[1], "incorrect")
-    repo.set_importance(agent, ids[1], 0.0)
+    repo.upkeep.set_importance(agent, ids[1], 0.0)
 
     for signal in ("usefulness", "importance"):
         assert ranks(repo, agent, LEARNED[signal]) == [1 / 4, 1.0, 1 / 4]
@@ -272,7 +274,7 @@ def test_queries_whose_labels_were_given_are_ranked_by_what_is_known_now(
     given = LabelledQuery("q", [label], as_of=then)
     queries = [given, replace(given, recorded=True)]
 
-    [found] = repo.evaluate(agent, queries, profiles=[LEARNED["usefulness"]]).profiles
+    [found] = repo.evaluation.evaluate(agent, queries, profiles=[LEARNED["usefulness"]]).profiles
 
     assert found.per_query["mrr"] == [1.0, 1 / 4]
 
@@ -282,8 +284,10 @@ def test_a_floor_of_trust_is_that_of_the_time(repo: MemoryRepository, agent: str
     repo.record_outcome(agent, label, "success", query="q")
 
     def found(min_trust: float) -> float:
-        queries = repo.recorded_queries(agent)
-        evaluation = repo.evaluate(agent, queries, profiles=[MEANING], min_trust=min_trust)
+        queries = repo.evaluation.recorded_queries(agent)
+        evaluation = repo.evaluation.evaluate(
+            agent, queries, profiles=[MEANING], min_trust=min_trust
+        )
         return evaluation.profiles[0].per_query["mrr"][0]
 
     assert [found(0.5), found(0.501)] == [1.0, 0.0]
@@ -300,9 +304,9 @@ def test_of_agent_and_team_each_has_a_past_of_its_own(repo: MemoryRepository, ag
     repo.feedback(agent, label, "useful", query="q")
     for one in (repo, repo.teams):
         one.feedback(agent, both, "useful")
-    queries = repo.recorded_queries(agent)
+    queries = repo.evaluation.recorded_queries(agent)
 
-    [found] = repo.evaluate(
+    [found] = repo.evaluation.evaluate(
         agent, queries, profiles=[LEARNED["usefulness"]], teams=[agent]
     ).profiles
 
@@ -318,7 +322,7 @@ def test_agents_and_teams_have_labels_of_their_own(repo: MemoryRepository, agent
 
     assert labels(repo, agent) == {"mine": [mine]}
     assert labels(repo.teams, agent) == {"theirs": [theirs], "mine": [theirs]}
-    assert repo.recorded_queries(f"{agent} too") == []
+    assert repo.evaluation.recorded_queries(f"{agent} too") == []
 
 
 def test_what_is_recorded_in_psql_is_a_label_too(
@@ -364,7 +368,7 @@ def test_a_bad_query_is_refused_and_records_nothing(
             repo.record_outcome(agent, memory, "success", query=query)
     for owner in ("", 5, None):
         with pytest.raises(InputError, match="agent_id"):
-            repo.recorded_queries(owner)  # type: ignore[arg-type]
+            repo.evaluation.recorded_queries(owner)  # type: ignore[arg-type]
 
     assert repo.get(agent, memory) == before
     assert events(shared_engine, agent) == []
@@ -379,5 +383,7 @@ def test_hostile_queries_come_back_as_they_were(repo: MemoryRepository, agent: s
     for query in hostile:
         repo.feedback(agent, memory, "useful", query=query)
 
-    assert [*labels(repo, agent)] == [query.query for query in repo.recorded_queries(agent)]
+    assert [*labels(repo, agent)] == [
+        query.query for query in repo.evaluation.recorded_queries(agent)
+    ]
     assert set(labels(repo, agent)) == set(hostile)

@@ -118,7 +118,7 @@ def test_what_a_query_does_not_tell_gives_its_weight_to_the_others(
         )
         for hit in hits:
             floor = max(hit.score - 1e-9, 0.0)
-            [found] = repo.evaluate(
+            [found] = repo.evaluation.evaluate(
                 told, [query], profiles=[profile], min_score=floor, as_of=NOW, k=3
             ).profiles
             [recalled] = found.per_query["recall"]

@@ -92,7 +92,7 @@ def world(server_url: str, template: str) -> Iterator[World]:
                 Known(owner, id_, one.content, one.embedding, one.created_at)
                 for id_, one in zip(ids, new, strict=True)
             ]
-        repo.build_rank_indexes(agent_id=AGENT, at_least=1)
+        repo.rank_indexes.build(agent_id=AGENT, at_least=1)
         with psycopg.connect(url, autocommit=True, row_factory=dict_row) as connection:
             yield World(repo, connection, url, found)
         engine.dispose()

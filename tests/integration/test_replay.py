@@ -92,7 +92,7 @@ class Year:
         )
 
     def ask(self, month: int) -> None:
-        self.repo.build_rank_indexes(agent_id=self.agent, at_least=1, as_of=end(month))
+        self.repo.rank_indexes.build(agent_id=self.agent, at_least=1, as_of=end(month))
         for name, strategy in product(profiles.BUILT_IN, STRATEGIES):
             asked: dict[str, Any] = {"profile": name, "as_of": end(month), "strategy": strategy}
             hits = self.repo.search(
@@ -134,7 +134,7 @@ def years(shared_engine: Engine) -> Iterator[dict[str, Year]]:
         at_once.ask(month)
     yield {IN_ONE_GO: at_once, IN_ORDER: by_month}
     for year in (at_once, by_month):
-        year.repo.drop_rank_index(year.agent)
+        year.repo.rank_indexes.drop(year.agent)
 
 
 def test_the_answers_of_every_month_are_the_same_in_one_go_and_in_order(
@@ -249,7 +249,7 @@ def test_an_index_sees_what_was_said_again_in_the_past_since_its_build(
         agent,
         [NewMemory(t, embedding=NORTH, importance=i, created_at=at_) for t, i, at_ in several],
     )
-    [built] = shared_repo.build_rank_indexes(agent_id=agent, at_least=1)
+    [built] = shared_repo.rank_indexes.build(agent_id=agent, at_least=1)
     again = NewMemory("old", embedding=NORTH, created_at=now - timedelta(days=2))
     shared_repo.add(agent, again)
 

@@ -78,9 +78,9 @@ def test_everyone_let_in_reads(repo: MemoryRepository) -> None:
     assert repo.get(AGENT, first) is not None
     assert repo.history(AGENT, first)
     assert repo.count(AGENT) == 60
-    assert repo.telling_terms(AGENT)
-    assert repo.near_duplicates(AGENT) is not None
-    assert repo.rank_indexes() is not None
+    assert repo.upkeep.telling_terms(AGENT)
+    assert repo.upkeep.near_duplicates(AGENT) is not None
+    assert repo.rank_indexes.status() is not None
 
 
 def test_who_only_reads_is_told_how_to(repo: MemoryRepository, level: Level) -> None:
@@ -105,14 +105,14 @@ def test_writers_change_memories(repo: MemoryRepository, level: Level) -> None:
     repo.update(owner, one, content="one at least", embedding=at(1))
     repo.feedback(owner, one, "useful")
     repo.record_outcome(owner, one, "failure")
-    repo.set_importance(owner, one, 0.9)
-    repo.label(owner, one, ["word"])
-    repo.link(owner, one, other, "before")
-    assert repo.promote(owner, one) == 1
+    repo.upkeep.set_importance(owner, one, 0.9)
+    repo.labels.add(owner, one, ["word"])
+    repo.links.add(owner, one, other, "before")
+    assert repo.upkeep.promote(owner, one) == 1
     new = repo.supersede(owner, other, NewMemory("another", embedding=at(2)))
     assert repo.invalidate(owner, new) == 1
     assert repo.revive(owner, new) == 1
-    assert repo.prune(owner, older_than=timedelta(days=1)) == 0
+    assert repo.upkeep.prune(owner, older_than=timedelta(days=1)) == 0
     assert repo.delete(owner, one) == 1
 
 
@@ -120,18 +120,18 @@ def test_maintainers_collect_build_and_clear(repo: MemoryRepository, level: Leve
     owner = f"{AGENT} of {level}"
     if level != "maintainer":
         with pytest.raises(DatabaseError, match="permission denied"):
-            repo.collect_garbage(agent_id=AGENT)
+            repo.upkeep.collect_garbage(agent_id=AGENT)
         with pytest.raises(DatabaseError, match="permission denied"):
-            repo.build_rank_indexes(agent_id=AGENT, at_least=1)
+            repo.rank_indexes.build(agent_id=AGENT, at_least=1)
         with pytest.raises(DatabaseError, match="permission denied"):
             repo.clear(AGENT)
         assert repo.count(AGENT) == 60
         return
     repo.add_many(owner, [NewMemory(f"{n}", embedding=at(n)) for n in range(50)])
-    assert len(repo.build_rank_indexes(agent_id=owner, at_least=1)) == 1
+    assert len(repo.rank_indexes.build(agent_id=owner, at_least=1)) == 1
     assert repo.search(owner, at(3), strategy="index").strategy == "index"
-    assert repo.collect_garbage(agent_id=owner).scanned == 50
-    assert repo.drop_rank_index(owner)
+    assert repo.upkeep.collect_garbage(agent_id=owner).scanned == 50
+    assert repo.rank_indexes.drop(owner)
     assert repo.clear(owner) == 50
 
 

@@ -381,7 +381,7 @@ def test_until_they_do_a_search_ranks_every_memory(unguarded: str) -> None:
 
     before = search()
     assert (before.strategy, len(before)) == ("exact", 10)
-    repository_on("sync", unguarded).maintain_rank_indexes(at_least=1)
+    repository_on("sync", unguarded).rank_indexes.maintain(at_least=1)
     after = search()
     assert after.strategy == "index"
     assert [hit.memory.id for hit in after] == [hit.memory.id for hit in before]
@@ -415,7 +415,7 @@ def test_the_recipe_serves_a_schema_of_another_name(empty_url: str, shared: str)
     repo = repository_on("sync", empty_url, schema=schema)
     for tenant in OWN:
         repo.add(tenant, NewMemory("secret", embedding=at(1)))
-        repo.build_rank_indexes(agent_id=tenant, at_least=1)
+        repo.rank_indexes.build(agent_id=tenant, at_least=1)
 
     for _ in range(2):
         guard(empty_url, schema=schema)

@@ -69,7 +69,7 @@ def work(repo: MemoryRepository) -> None:
     assert sum(hit.contributions.values()) == pytest.approx(hit.score, abs=1e-12)
     assert all(event.occurred_at.tzinfo for event in repo.history(agent, memory_id))
     assert repo.explain(agent, memory_id, NORTH).rank == 1
-    assert len(repo.near_duplicates(agent, threshold=0.5)) == 1
+    assert len(repo.upkeep.near_duplicates(agent, threshold=0.5)) == 1
 
 
 def test_an_engine_s_sessions(odd_url: str) -> None:
@@ -109,5 +109,5 @@ def test_embeddings_are_lists_whether_pgvector_s_types_are_registered_or_not(
         asked = select(repo.memories.c.embedding).where(repo.memories.c.id == memory_id)
 
         assert connection.scalars(asked).all() == [NORTH]
-        repo.build_rank_indexes(agent_id="agent", at_least=1)
-        assert repo.check_rank_index("agent", sample=3, k=5).recall == 1
+        repo.rank_indexes.build(agent_id="agent", at_least=1)
+        assert repo.rank_indexes.check("agent", sample=3, k=5).recall == 1

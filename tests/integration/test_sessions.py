@@ -224,7 +224,7 @@ def test_links_lead_from_hits_not_from_what_came_along_which_is_touched(
     ids = dialogue(repo, agent, [0.1, 0.9, 0.1, 0.1])
     linked, other = repo.add_many(agent, [noted(name, 0.05) for name in ("linked", "other")])
     for source, target in ((ids[1], linked), (ids[0], other), (ids[1], ids[2])):
-        repo.link(agent, source, target)
+        repo.links.add(agent, source, target)
     hits = found(repo, agent, k=1, expand_session=1, expand=1, touch=True)
     assert contents(hits) == ["0", "1", "2", "linked"]
     counts = [repo.get(agent, id_).retrieval_count for id_ in ids]  # type: ignore[union-attr]
@@ -469,7 +469,7 @@ def world(server_url: str, local_template: str) -> Iterator[World]:
         embedder = LocalEmbedder()
         repo = MemoryRepository(engine, embedder=embedder)
         stored(repo)
-        repo.build_rank_indexes(at_least=1)
+        repo.rank_indexes.build(at_least=1)
         with psycopg.connect(url, autocommit=True, row_factory=dict_row) as connection:
             yield World(repo, embedder, connection)
         engine.dispose()

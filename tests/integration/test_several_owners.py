@@ -74,12 +74,16 @@ def world(server_url: str, template: str) -> Iterator[World]:
 
 
 def test_each_query_is_ranked_among_its_own_owners_memories(world: World) -> None:
-    together = world.repo.evaluate(None, world.queries, profiles=[START, PLANTED], as_of=NOW, k=3)
+    together = world.repo.evaluation.evaluate(
+        None, world.queries, profiles=[START, PLANTED], as_of=NOW, k=3
+    )
 
     for agent in AGENTS:
         places = [place for place, query in enumerate(world.queries) if query.agent_id == agent]
         own = [replace(world.queries[place], agent_id=None) for place in places]
-        alone = world.repo.evaluate(agent, own, profiles=[START, PLANTED], as_of=NOW, k=3)
+        alone = world.repo.evaluation.evaluate(
+            agent, own, profiles=[START, PLANTED], as_of=NOW, k=3
+        )
         for one, its in zip(together.compared, alone.compared, strict=True):
             for name in METRICS:
                 values = [one.per_query[name][place] for place in places]
@@ -94,11 +98,11 @@ def test_what_names_no_owner_is_about_the_agent_given(world: World) -> None:
     named = LabelledQuery(NORTH, world.ids[other][:1], agent_id=other)
 
     def missing(agent: str | None, *agents: str) -> int:
-        return world.repo.evaluate(agent, [unnamed, named], agents=agents).missing
+        return world.repo.evaluation.evaluate(agent, [unnamed, named], agents=agents).missing
 
     assert missing(one, other) == missing(one, one, other) == 0
-    assert world.repo.evaluate(None, [unnamed], agents=[one]).missing == 0
-    assert world.repo.evaluate(None, [unnamed], agents=[other]).missing == 1
+    assert world.repo.evaluation.evaluate(None, [unnamed], agents=[one]).missing == 0
+    assert world.repo.evaluation.evaluate(None, [unnamed], agents=[other]).missing == 1
 
 
 def test_teams_are_ranked_with_each_owner(shared_repo: MemoryRepository, agent: str) -> None:
@@ -109,8 +113,10 @@ def test_teams_are_ranked_with_each_owner(shared_repo: MemoryRepository, agent: 
         LabelledQuery(NORTH, [ids[label]], agent_id=team) for team in teams for label in teams
     ]
 
-    alone = shared_repo.teams.evaluate(None, queries, profiles=[MEANING])
-    together = shared_repo.teams.evaluate(None, queries, profiles=[MEANING], teams=teams[:1])
+    alone = shared_repo.teams.evaluation.evaluate(None, queries, profiles=[MEANING])
+    together = shared_repo.teams.evaluation.evaluate(
+        None, queries, profiles=[MEANING], teams=teams[:1]
+    )
 
     assert alone.missing == 2
     assert together.missing == 1
@@ -135,19 +141,21 @@ def test_nobody_is_asked_who_was_not_named(world: World) -> None:
     agents: Any
     for agent, agents, named, message in BAD:
         queries = [LabelledQuery(NORTH, [UUID(int=1)], agent_id=owner) for owner in named]
-        for method in (world.repo.evaluate, world.repo.tune):
+        for method in (world.repo.evaluation.evaluate, world.repo.evaluation.tune):
             with pytest.raises(InputError, match=message):
                 method(agent, queries, agents=agents)
     for held_out in (0.05, 0.95):
         with pytest.raises(InputError, match=rf"held_out {held_out} of 6 owners leaves one of the"):
-            world.repo.tune(None, world.queries, start=START, held_out=held_out)
+            world.repo.evaluation.tune(None, world.queries, start=START, held_out=held_out)
 
 
 # Intervals
 
 
 def samples(world: World, queries: Sequence[LabelledQuery]) -> tuple[Any, list[float]]:
-    found = world.repo.evaluate(None, queries, profiles=[PLANTED, WEIGHT], as_of=NOW, seed=7)
+    found = world.repo.evaluation.evaluate(
+        None, queries, profiles=[PLANTED, WEIGHT], as_of=NOW, seed=7
+    )
     first, second = (one.per_query["ndcg"] for one in found.profiles)
     return found, [b - a for a, b in zip(first, second, strict=True)]
 
@@ -172,7 +180,7 @@ def test_from_five_owners_on_intervals_are_over_owners(world: World) -> None:
 
 
 def baselines(repo: MemoryRepository, queries: Sequence[LabelledQuery], *asked: Any) -> list[str]:
-    found = repo.evaluate(AGENTS[0], queries, profiles=asked)
+    found = repo.evaluation.evaluate(AGENTS[0], queries, profiles=asked)
     return [one.profile.name for one in found.baselines]
 
 
@@ -202,7 +210,9 @@ def test_what_is_asked_is_measured_beside_the_baselines(world: World) -> None:
 @pytest.fixture(scope="module")
 def found(world: World) -> Tuning:
     with world.engine.connect() as connection:
-        found = MemoryRepository(connection).tune(None, world.queries, start=START, as_of=NOW)
+        found = MemoryRepository(connection).evaluation.tune(
+            None, world.queries, start=START, as_of=NOW
+        )
         assert connection.exec_driver_sql(TEMPORARY).all() == []
         connection.rollback()
     return found
@@ -229,18 +239,20 @@ def test_one_question_to_two_owners_is_two_questions(world: World) -> None:
         for agent in AGENTS[:2]
     ]
 
-    found = world.repo.tune(None, queries, start=START, as_of=NOW)
+    found = world.repo.evaluation.tune(None, queries, start=START, as_of=NOW)
 
     assert found.questions == 5
     with pytest.raises(InputError, match=r"got 5 different ones among 10"):
-        world.repo.tune(AGENTS[0], [replace(q, agent_id=None) for q in queries], start=START)
+        world.repo.evaluation.tune(
+            AGENTS[0], [replace(q, agent_id=None) for q in queries], start=START
+        )
 
 
 def test_what_does_worse_than_a_baseline_is_not_proposed(world: World) -> None:
     """Neither recency nor importance can do what similarity does."""
     start = Profile("start", {Recency(half_life=30): 0.9, Importance(): 0.1})
 
-    found = world.repo.tune(None, world.queries, start=start, as_of=NOW)
+    found = world.repo.evaluation.tune(None, world.queries, start=start, as_of=NOW)
 
     assert found.difference.mean > 0
     best = max(found.held_out.baselines, key=lambda one: one.overall.means["ndcg"])
@@ -269,8 +281,8 @@ def test_words_are_brought_in_where_they_tell(world: World) -> None:
 
     queries = worded(world)
 
-    found = world.repo.tune(AGENTS[0], queries, start=start, as_of=NOW)
-    alone = world.repo.tune(
+    found = world.repo.evaluation.tune(AGENTS[0], queries, start=start, as_of=NOW)
+    alone = world.repo.evaluation.tune(
         AGENTS[0], queries[:12], start=MEANING.renamed("meaning"), as_of=NOW
     ).found
 
@@ -281,7 +293,7 @@ def test_words_are_brought_in_where_they_tell(world: World) -> None:
     assert alone.weights["keyword"] > 0.2
     # A profile with words gets no second signal of them.
     start = Profile("start", {Keyword(b=0.5): 0.5, Similarity(): 0.3, Usefulness(): 0.2})
-    found = world.repo.tune(AGENTS[0], queries[:12], start=start, as_of=NOW)
+    found = world.repo.evaluation.tune(AGENTS[0], queries[:12], start=start, as_of=NOW)
     assert [*found.found.signals] == [*start.signals]
 
 
@@ -292,7 +304,7 @@ def test_words_that_tell_nothing_are_left_out_again(world: World) -> None:
         for place, query in enumerate(world.queries)
     ]
 
-    found = world.repo.tune(None, queries, start=PLANTED, as_of=NOW)
+    found = world.repo.evaluation.tune(None, queries, start=PLANTED, as_of=NOW)
 
     assert list(found.found.weights) == ["similarity", "importance"]
     assert sum(found.found.weights.values()) == pytest.approx(1)

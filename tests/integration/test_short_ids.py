@@ -29,7 +29,7 @@ def test_short_ids_are_the_shortest_beginnings_that_one_memory_has(
     shared_repo.add_many(agent, [NewMemory(str(id_), id=id_, embedding=None) for id_ in ids])
     shared_repo.add(f"{agent} another", NewMemory("another", id=UUID(int=2), embedding=None))
 
-    short = shared_repo.short_ids(agent, ids)
+    short = shared_repo.ids.shorten(agent, ids)
 
     lengths = {len(digits.replace("-", "")) for digits in short.values()}
     assert {8, 32} < lengths
@@ -46,5 +46,5 @@ def test_short_ids_are_the_shortest_beginnings_that_one_memory_has(
             asked = str(id_)[:length]
             expected = [other for other in ids if str(other).startswith(asked)]
             spelled = SPELLINGS[number % len(SPELLINGS)](asked)
-            assert shared_repo.find_ids(agent, spelled, limit=1_000) == expected
-    assert shared_repo.find_ids(agent, "0000", limit=2) == [LOWEST, UUID(int=1)]
+            assert shared_repo.ids.find(agent, spelled, limit=1_000) == expected
+    assert shared_repo.ids.find(agent, "0000", limit=2) == [LOWEST, UUID(int=1)]

@@ -117,7 +117,7 @@ def test_calls_at_once_are_below_the_span_that_made_them(
 def test_what_a_job_asks_of_the_database_is_below_it(
     either: MemoryRepository, spans: Callable[[], list[ReadableSpan]]
 ) -> None:
-    either.consolidate("agent")
+    either.upkeep.consolidate("agent")
 
     asking, job = spans()
     assert (asking.name, asking.kind) == ("consolidate.clusters pgrecall", SpanKind.CLIENT)
@@ -195,7 +195,7 @@ def test_durations_are_in_seconds_and_without_the_embedder(
 def test_a_job_is_in_no_histogram(
     repo: MemoryRepository, providers: tuple[InMemorySpanExporter, InMemoryMetricReader]
 ) -> None:
-    repo.collect_garbage(dry_run=True)
+    repo.upkeep.collect_garbage(dry_run=True)
 
     names = {one.attributes["db.operation.name"] for one in points(providers[1])}
     assert "collect_garbage.owners" in names

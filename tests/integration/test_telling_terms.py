@@ -84,11 +84,11 @@ def test_terms_are_counted_weighed_and_ordered(repo: MemoryRepository, agent: st
         texts = texts_of(f"{agent} {size}", size)
         repo.add_many(f"{agent} {size}", memories(texts))
         for limit in (3, 10_000):
-            found = repo.telling_terms(f"{agent} {size}", limit=limit)
+            found = repo.upkeep.telling_terms(f"{agent} {size}", limit=limit)
             assert_told(told(found), expected(texts)[:limit])
     repo.add(agent, NewMemory(" ".join(f"w{n}" for n in range(10_050)), embedding=NORTH))
-    assert len(repo.telling_terms(agent)) == 20
-    assert len(repo.telling_terms(agent, limit=10_000)) == 10_000
+    assert len(repo.upkeep.telling_terms(agent)) == 20
+    assert len(repo.upkeep.telling_terms(agent, limit=10_000)) == 10_000
 
 
 def test_memories_of_every_status_count_and_deleted_ones_do_not(
@@ -102,7 +102,7 @@ def test_memories_of_every_status_count_and_deleted_ones_do_not(
     repo.update(agent, ids[3], content="fog w3", embedding=NORTH)
 
     left = [texts[0], texts[1], "fog w3", texts[4], texts[5], "milk"]
-    assert_told(told(repo.telling_terms(agent)), expected(left))
+    assert_told(told(repo.upkeep.telling_terms(agent)), expected(left))
 
 
 def test_a_word_counts_once_for_a_memory_however_often_it_stands_there(
@@ -110,7 +110,7 @@ def test_a_word_counts_once_for_a_memory_however_often_it_stands_there(
 ) -> None:
     repo.add_many(agent, memories(["Tea, TEA, téa and teas!", "rain"]))
 
-    found = repo.telling_terms(agent)
+    found = repo.upkeep.telling_terms(agent)
 
     assert [(one.term, one.memories) for one in found] == [("rain", 1), ("tea", 1)]
 
@@ -119,7 +119,7 @@ def test_without_words_there_are_no_terms(repo: MemoryRepository, agent: str, ru
     repo.add_many(agent, memories(["the of and", "!!!", "\U0001f600"]))
 
     for name in (agent, "nobody"):
-        assert repo.telling_terms(name) == []
+        assert repo.upkeep.telling_terms(name) == []
         shown, as_json = run("terms", "-a", name), run("terms", "-a", name, "--json")
         assert (shown.code, shown.out.strip()) == (0, "no words")
         assert (as_json.code, as_json.out) == (0, "")
@@ -135,8 +135,8 @@ def test_an_agent_and_a_team_of_one_name_and_others_are_kept_apart(
         repo.teams.add_many(name, memories(theirs))
         repo.add_many(f"{name}x", memories(texts_of("other", 15)))
 
-        assert_told(told(repo.telling_terms(name, limit=100)), expected(own))
-        assert_told(told(repo.teams.telling_terms(name, limit=100)), expected(theirs))
+        assert_told(told(repo.upkeep.telling_terms(name, limit=100)), expected(own))
+        assert_told(told(repo.teams.upkeep.telling_terms(name, limit=100)), expected(theirs))
         query = sql.SQL(
             "SELECT term, memories, weight, telling FROM pgrecall.telling_terms "
             "WHERE agent_id = {} ORDER BY telling DESC, term"
@@ -154,11 +154,11 @@ def test_what_cannot_be_is_refused(repo: MemoryRepository, run: Run) -> None:
     limits: list[Any] = [0, -1, 10_001, 1.5, True, None, "5"]
     for limit in limits:
         with pytest.raises(InputError, match="limit"):
-            repo.telling_terms("agent", limit=limit)
+            repo.upkeep.telling_terms("agent", limit=limit)
     names: list[Any] = ["", None, 3, "a\0b"]
     for name in names:
         with pytest.raises(InputError, match="agent_id"):
-            repo.telling_terms(name)
+            repo.upkeep.telling_terms(name)
     for told in ("0", "10001", "many"):
         done = run("terms", "-a", "agent", "--limit", told)
         assert (done.code, done.out) == (2, "")

@@ -225,7 +225,7 @@ def test_the_filter_follows_every_change_at_once(
     shared_repo: MemoryRepository, agent: str, ids: list[UUID]
 ) -> None:
     for other in ids[1:]:
-        shared_repo.link(agent, ids[0], other)
+        shared_repo.links.add(agent, ids[0], other)
     asked: dict[str, Any] = {"k": 1, "expand": 2, "text": "fire", "touch": False}
     expanded = contents(shared_repo.search(agent, NORTH, **asked))
     assert expanded == ["The great fire.", "A fire so great."], "neighbours pass it or stay away"

@@ -74,8 +74,8 @@ def test_what_only_reads_needs_no_savepoint(engine: Engine) -> None:
     with engine.connect() as connection:
         event.listen(connection, "savepoint", note)
         repo = MemoryRepository(connection)
-        assert repo.near_duplicates("agent") == []
-        assert repo.clusters("agent") == []
+        assert repo.upkeep.near_duplicates("agent") == []
+        assert repo.upkeep.clusters("agent") == []
         assert names == []
         repo.invalidate("agent", [new_id()])
         assert len(names) == 1

@@ -100,7 +100,7 @@ def labelled_by(
 
 
 def tuned(world: World, queries: Sequence[LabelledQuery], start: Profile, **more: Any) -> Tuning:
-    return world.repo.tune(AGENT, queries, start=start, **{"as_of": NOW, **more})
+    return world.repo.evaluation.tune(AGENT, queries, start=start, **{"as_of": NOW, **more})
 
 
 @pytest.fixture
@@ -285,7 +285,9 @@ def test_copies_of_a_text_differ_in_case_and_spaces(world: World) -> None:
     texts = [f"The Straße no {n}" for n in range(9)] + [f" the  STRASSE\tno {n}" for n in range(9)]
 
     with pytest.raises(InputError, match=r"got 9 different ones among 18"):
-        repo.tune(AGENT, [LabelledQuery(text, world.ids[:2]) for text in texts], start=START)
+        repo.evaluation.tune(
+            AGENT, [LabelledQuery(text, world.ids[:2]) for text in texts], start=START
+        )
 
 
 @quickly
@@ -335,7 +337,7 @@ def test_recency_of_what_is_of_one_age_stays_as_it_is(world: World, agent: str) 
     start = AGING.with_weights(similarity=0.1, recency=0.3, importance=0.6)
 
     asked = labelled_by(world.repo, planted, 20, owner=agent)
-    found = world.repo.tune(agent, asked, start=start, as_of=NOW).found
+    found = world.repo.evaluation.tune(agent, asked, start=start, as_of=NOW).found
 
     assert (found.weights["recency"], half_life_of(found)) == (0.3, 90)
     assert found.weights["similarity"] > 0.4
@@ -352,7 +354,7 @@ def test_recency_tells_known_from_unknown_ages(world: World, agent: str) -> None
     start = Profile("start", {Similarity(): 0.9, Recency(half_life=30, unknown=0.1): 0.1})
     queries = [LabelledQuery(vector(dice), [id_]) for id_ in ids[1:61:2]]
 
-    found = world.repo.tune(agent, queries, start=start, as_of=NOW)
+    found = world.repo.evaluation.tune(agent, queries, start=start, as_of=NOW)
 
     assert found.found.weights["recency"] > 0.2
 
@@ -393,8 +395,8 @@ def test_memories_of_teams_are_tuned_by_too(shared_repo: MemoryRepository, agent
     shared_repo.teams.add_many(agent, memories)
     queries = labelled_by(shared_repo.teams, PLANTED, 20, owner=agent, as_of=None)
 
-    with_team = shared_repo.tune(agent, queries, start=START, teams=[agent], as_of=NOW)
-    of_team = shared_repo.teams.tune(agent, queries, start=START, as_of=NOW)
+    with_team = shared_repo.evaluation.tune(agent, queries, start=START, teams=[agent], as_of=NOW)
+    of_team = shared_repo.teams.evaluation.tune(agent, queries, start=START, as_of=NOW)
 
     assert with_team == of_team
     assert with_team.found.weights != START.weights
@@ -412,9 +414,9 @@ def test_where_there_is_nothing_to_tell_apart_the_start_stays(
     def tell(*progress: int) -> None:
         told.append(progress)  # type: ignore[arg-type]
 
-    none = shared_repo.tune(agent, queries, start=START, on_progress=tell)
+    none = shared_repo.evaluation.tune(agent, queries, start=START, on_progress=tell)
     shared_repo.add(agent, NewMemory("one", embedding=NORTH))
-    one = shared_repo.tune(agent, queries, start=START)
+    one = shared_repo.evaluation.tune(agent, queries, start=START)
     unknown = tuned(world, of_others, START)
 
     assert told[-1][0] == told[-1][1]
@@ -433,7 +435,7 @@ def test_progress_is_told_to_its_end_and_nothing_is_left_or_counted(
     with world.engine.connect() as connection:
         repo = MemoryRepository(connection)
         one, again = (
-            repo.tune(
+            repo.evaluation.tune(
                 *(AGENT, queries[:12]),
                 start=START,
                 as_of=NOW,
@@ -465,10 +467,10 @@ def test_what_on_progress_raises_leaves_a_transaction_usable(
     with world.engine.connect() as connection:
         repo = MemoryRepository(connection)
         with pytest.raises(Enough):
-            repo.tune(AGENT, queries[:12], start=START, as_of=NOW, on_progress=stop)
+            repo.evaluation.tune(AGENT, queries[:12], start=START, as_of=NOW, on_progress=stop)
         assert connection.exec_driver_sql(TEMPORARY).all() == []
         try:
-            repo.evaluate(AGENT, queries[:1], as_of=NOW)
+            repo.evaluation.evaluate(AGENT, queries[:1], as_of=NOW)
         finally:
             connection.rollback()
 
@@ -503,10 +505,10 @@ def test_what_a_failure_leaves_on_an_autocommit_connection_does_no_harm(
         with monkeypatch.context() as patch:
             patch.setattr("pgrecall.statements.spread", fails)
             with pytest.raises(DatabaseError):
-                repo.tune(AGENT, queries[:12], start=START, as_of=NOW)
+                repo.evaluation.tune(AGENT, queries[:12], start=START, as_of=NOW)
         assert len(connection.exec_driver_sql(TEMPORARY).all()) == 3
 
-        found = repo.tune(AGENT, queries[:12], start=START, as_of=NOW)
+        found = repo.evaluation.tune(AGENT, queries[:12], start=START, as_of=NOW)
 
         assert connection.exec_driver_sql(TEMPORARY).all() == []
     assert found == tuned(world, queries[:12], START)
@@ -551,8 +553,8 @@ def test_what_cannot_be_tuned_is_refused_and_leaves_nothing(world: World) -> Non
         for arguments, error, message in BAD:
             given = {"agent_id": AGENT, "queries": TEN, "start": START, **arguments}
             with pytest.raises(error, match=message) as caught:
-                repo.tune(given.pop("agent_id"), given.pop("queries"), **given)
+                repo.evaluation.tune(given.pop("agent_id"), given.pop("queries"), **given)
             assert type(caught.value) is error
         assert connection.exec_driver_sql(TEMPORARY).all() == []
-        repo.evaluate(AGENT, [GOOD])
+        repo.evaluation.evaluate(AGENT, [GOOD])
         connection.rollback()

@@ -90,9 +90,9 @@ def world(server_url: str, template: str) -> Iterator[World]:
         for owner in ("indexed", "plain"):
             for among in (repo, repo.teams):
                 among.add_many(owner, memories(f"{owner} {among is repo}", SMALL))
-        repo.build_rank_indexes(agent_id=BIG, at_least=1)
+        repo.rank_indexes.build(agent_id=BIG, at_least=1)
         for among in (repo, repo.teams):
-            among.build_rank_indexes(agent_id="indexed", at_least=1)
+            among.rank_indexes.build(agent_id="indexed", at_least=1)
         sql(
             engine,
             "UPDATE pgrecall.rank_indexes r SET common_terms = "
@@ -221,7 +221,7 @@ def test_within_a_topic_the_words_decide(undone: MemoryRepository, agent: str) -
             for text, vector in zip(texts(agent, SIZE), near, strict=True)
         ],
     )
-    undone.build_rank_indexes(agent_id=agent, at_least=1)
+    undone.rank_indexes.build(agent_id=agent, at_least=1)
     asked_for = [
         ((topics[number % 3] + 0.1 * rng.normal(size=DIMENSIONS)).tolist(), text)
         for number, (_, text) in enumerate(queries(9, 26, words=4))
@@ -243,7 +243,7 @@ def test_a_rare_name_finds_its_memory_at_any_cosine(undone: MemoryRepository, ag
     }
     undone.add_many(agent, memories(BIG, 600))
     ids = {name: undone.add(agent, new) for name, new in named.items() if "before" in name}
-    undone.build_rank_indexes(agent_id=agent, at_least=1)
+    undone.rank_indexes.build(agent_id=agent, at_least=1)
     ids |= {name: undone.add(agent, new) for name, new in named.items() if "after" in name}
 
     weights = {"keyword": 0.6, "similarity": 0.4}
@@ -284,7 +284,7 @@ def test_a_word_of_many_is_found_far_away_whatever_was_deleted(
     nearest = fill(300, "other", 0.95, 1.0)
     fill(400, "other", 0.5, 0.9)
     fill(150, NAME, -0.2, 0.2)
-    undone.build_rank_indexes(agent_id=agent, at_least=1)
+    undone.rank_indexes.build(agent_id=agent, at_least=1)
     undone.delete(agent, nearest[:deleted])
     weights = {"keyword": 0.6, "similarity": 0.4}
 
@@ -512,7 +512,7 @@ def test_after_a_change_of_the_language_words_are_searched_without_the_index_unt
     migrate.change_language(own_world.url, "simple")
 
     repo = MemoryRepository(own_world.engine)
-    assert "former language" in str(repo.rank_indexes(agent_id=BIG)[0].due)
+    assert "former language" in str(repo.rank_indexes.status(agent_id=BIG)[0].due)
     for strategy in ("exact", "index"):
         shares = []
         for query, text in queries(4, 22, words=3, rarest=40):
@@ -522,7 +522,7 @@ def test_after_a_change_of_the_language_words_are_searched_without_the_index_unt
             shares.append(recall(found, exact))
         assert fmean(shares) >= (1 if strategy == "exact" else 0.97)
         assert found_by(repo, query, None).strategy == "index"
-        repo.maintain_rank_indexes(agent_id=BIG)
+        repo.rank_indexes.maintain(agent_id=BIG)
     hit = found_by(repo, vectors(BIG, 1)[0], "the dancing", weights={"keyword": 1.0})[0]
     assert (hit.memory.content, hit.signals["keyword"]) == ("the dancing q0x", 1.0)
 

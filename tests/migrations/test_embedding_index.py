@@ -95,7 +95,7 @@ def test_the_repository_works_beside_it_and_statements_of_one_s_own_use_it(
 
     for among in (repo, repo.teams):
         added = among.add_many("a", [NewMemory(f"{n}", embedding=[n, 1, 1]) for n in range(1, 21)])
-        among.build_rank_indexes(agent_id="a", at_least=1)
+        among.rank_indexes.build(agent_id="a", at_least=1)
         for strategy in ("exact", "index"):
             found = among.search("a", [100, 1, 1], k=1, strategy=strategy, touch=False)
             assert [hit.memory.id for hit in found] == [added[-1]]

@@ -49,7 +49,7 @@ def test_everything_works(each_url: str, where: str, embedding_type: str) -> Non
     stored = repo.get("a", added[0], include_embedding=True)
     assert stored is not None
     assert stored.embedding == [1, 5, 1]
-    repo.build_rank_indexes(agent_id="a", at_least=1)
+    repo.rank_indexes.build(agent_id="a", at_least=1)
     search = partial(repo.search, "a", [1, 5, 1], k=5, as_of=SOON, touch=False)
     for profile in BUILT_IN:
         found = search(profile=profile, strategy="exact")

@@ -114,7 +114,7 @@ def filled_template(server_url: str, template_of_3: str) -> Iterator[str]:
             NewMemory(f"the note {n}", embedding=[dice.gauss() for _ in QUERY]) for n in range(60)
         ]
         repo.add_many("indexed", notes)
-        repo.build_rank_indexes(agent_id="indexed", at_least=1)
+        repo.rank_indexes.build(agent_id="indexed", at_least=1)
         yield str(make_url(url).database)
 
 
@@ -155,7 +155,7 @@ def test_changing_the_language_takes_all_texts_apart_and_drops_what_indexes_note
     for strategy in ("exact", "index"):  # which has no words until maintenance
         hits = hybrid(repo, "indexed", "the", strategy="index")
         assert (hits.strategy, len(with_words(hits))) == (strategy, 10)
-        repo.maintain_rank_indexes(agent_id="indexed")
+        repo.rank_indexes.maintain(agent_id="indexed")
     assert migrate.change_language(filled, "english") == 62
     assert its_terms(filled) == ENGLISH
 
@@ -178,7 +178,7 @@ def test_a_connection_that_has_searched_before_searches_by_the_new_language(fill
                 len(repo.search("a", QUERY, text=text, touch=False))
                 for text in ("dancing", "dances")
             ]
-            names = {term.term for term in repo.telling_terms("a")}
+            names = {term.term for term in repo.upkeep.telling_terms("a")}
             connection.commit()
             return with_words(hits), with_words(alone), matching, filtered, names
 

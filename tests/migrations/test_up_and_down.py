@@ -60,7 +60,7 @@ def test_down_drops_everything_of_ours_and_leaves_the_rest(empty_url: str) -> No
     repo = repository(empty_url, schema)
     for among in (repo, repo.teams):
         among.add_many("a", [NewMemory(f"{n}", embedding=[n, 1, 1]) for n in range(60)])
-        among.build_rank_indexes(agent_id="a", at_least=1)
+        among.rank_indexes.build(agent_id="a", at_least=1)
     migrate.embedding_index(empty_url, schema=schema)
     ours = f'"{schema}"'
     assert len([name for name in values(empty_url, RELATIONS, ours) if "ranks" in name]) > 2
@@ -77,7 +77,7 @@ def test_down_drops_everything_of_ours_and_leaves_the_rest(empty_url: str) -> No
         "[1,2,3]1"
     )
     assert migrate.upgrade(empty_url, dimensions=4, schema=schema).pending == []
-    assert repository(empty_url, schema).rank_indexes(agent_id="a") == []
+    assert repository(empty_url, schema).rank_indexes.status(agent_id="a") == []
 
 
 def test_down_leaves_what_others_built_on_it(migrated: str) -> None:
@@ -128,7 +128,7 @@ def test_several_schemas_in_one_database(empty_url: str) -> None:
         repo.add_many(
             "a", [NewMemory(f"{n}", embedding=[n] + [1] * (dimensions - 1)) for n in range(60)]
         )
-        repo.build_rank_indexes(agent_id="a", at_least=1)
+        repo.rank_indexes.build(agent_id="a", at_least=1)
 
     migrate.downgrade(empty_url, schema="one")
 

@@ -94,7 +94,7 @@ def test_a_reader_can_search_by_words(migrated: str) -> None:
     with new_role(migrated, level="reader") as role, acting_as(migrated, role) as repo:
         hits = hybrid(repo, "a", "dancing", teams=["a"])
         assert with_words(hits) == ["the dance", "the dancing"]
-        assert [term.term for term in repo.telling_terms("a")] == ["danc"]
+        assert [term.term for term in repo.upkeep.telling_terms("a")] == ["danc"]
         assert repo.count("a", text="dances") == 1
         [own] = [hit.memory.id for hit in hits if hit.memory.team_id is None]
         why = repo.explain("a", own, QUERY, profile="hybrid", query_text="dance")
@@ -148,7 +148,7 @@ def test_searches_find_the_same_in_a_database_restored_from_a_dump(
                 for n in range(200)
             ],
         )
-    repo.build_rank_indexes(agent_id="a", at_least=1)
+    repo.rank_indexes.build(agent_id="a", at_least=1)
     with new_database(server_url) as target:
         restored(each_url, target)
 
@@ -159,8 +159,8 @@ def test_searches_find_the_same_in_a_database_restored_from_a_dump(
                 found = hybrid(other, "a", text, **asked)
                 assert found == hybrid(repo, "a", text, **asked)
                 assert found.strategy == strategy
-        assert other.telling_terms("a") == repo.telling_terms("a")
+        assert other.upkeep.telling_terms("a") == repo.upkeep.telling_terms("a")
         restored_to = migrate.status(target)
         assert restored_to == replace(migrate.status(each_url), postgres=restored_to.postgres)
         other.add("a", NewMemory("dancing again", embedding=QUERY))
-        other.build_rank_indexes(agent_id="a", at_least=1)
+        other.rank_indexes.build(agent_id="a", at_least=1)

@@ -89,7 +89,7 @@ def test_an_id_that_is_no_uuid_is_refused(repo: MemoryRepository, method: str) -
 def test_what_are_no_first_digits_of_an_id_is_refused(repo: MemoryRepository) -> None:
     for prefix in ("", "012", "xyzw", "0123 ", "0" * 33, "----", 5, None):
         refuses(
-            repo, lambda repo, prefix: repo.find_ids("a", prefix), prefix, "prefix|first digits"
+            repo, lambda repo, prefix: repo.ids.find("a", prefix), prefix, "prefix|first digits"
         )
 
 
@@ -197,8 +197,8 @@ def test_more_labels_than_an_event_should_hold_are_refused(repo: MemoryRepositor
         r"at most 1,000 labels at once, got 1,001",
     )
 
-    refuses(repo, lambda repo, labels: repo.label("a", ID, labels), labels, message)
-    refuses(repo, lambda repo, labels: repo.unlabel("a", ID, labels), labels, message)
+    refuses(repo, lambda repo, labels: repo.labels.add("a", ID, labels), labels, message)
+    refuses(repo, lambda repo, labels: repo.labels.remove("a", ID, labels), labels, message)
 
 
 # Vectors

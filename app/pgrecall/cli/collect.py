@@ -62,7 +62,7 @@ def gc(
         def show(run: GarbageRun) -> None:
             progress.update(task, description=_said(run))
 
-        run = repo.collect_garbage(
+        run = repo.upkeep.collect_garbage(
             chosen, agent_id=agent, dry_run=dry_run, batch_size=batch_size, on_progress=show
         )
     if json:

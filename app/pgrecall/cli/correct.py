@@ -64,5 +64,5 @@ def importance(
     """Override a memory's importance."""
     with memories(database_url, schema, of_team) as repo:
         memory_id = id_of(repo, agent, memory)
-        changed = repo.set_importance(agent, memory_id, value, reason=reason, actor=actor)
+        changed = repo.upkeep.set_importance(agent, memory_id, value, reason=reason, actor=actor)
     print_changed(changed, "importance", json=json)

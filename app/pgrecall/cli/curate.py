@@ -45,8 +45,8 @@ def near_duplicates(
 ) -> None:
     """List pairs of memories that say nearly the same."""
     with memories(database_url, schema, of_team) as repo, complaints.status("comparing"):
-        pairs = repo.near_duplicates(agent, threshold=threshold, limit=limit, newest=newest)
-        ids = repo.short_ids(agent, {id_ for p in pairs for id_ in (p.older_id, p.newer_id)})
+        pairs = repo.upkeep.near_duplicates(agent, threshold=threshold, limit=limit, newest=newest)
+        ids = repo.ids.shorten(agent, {id_ for p in pairs for id_ in (p.older_id, p.newer_id)})
     if json:
         for pair in pairs:
             print_json(
@@ -86,14 +86,16 @@ def clusters(
 ) -> None:
     """Show groups of memories that say much the same, the most central one first."""
     with memories(database_url, schema, of_team) as repo, complaints.status("comparing"):
-        found = repo.clusters(
+        found = repo.upkeep.clusters(
             agent,
             min_similarity=min_similarity,
             min_size=min_size,
             more_than=more_than,
             newest=newest,
         )
-        ids = repo.short_ids(agent, [member.id for cluster in found for member in cluster.memories])
+        ids = repo.ids.shorten(
+            agent, [member.id for cluster in found for member in cluster.memories]
+        )
     for number, cluster in enumerate(found, start=1):
         if json:
             print_json(
@@ -130,7 +132,7 @@ def consolidate(
         Progress(console=complaints, transient=True) as progress,
     ):
         task = progress.add_task("consolidating", total=None)
-        done = repo.consolidate(
+        done = repo.upkeep.consolidate(
             agent,
             min_similarity=min_similarity,
             min_size=min_size,
@@ -170,7 +172,7 @@ def complete_tasks(
 ) -> None:
     """Complete tasks that nobody has asked for in a while."""
     with memories(database_url, schema, of_team) as repo:
-        number = repo.complete_stale_tasks(agent, older_than=_days(days), actor=actor)
+        number = repo.upkeep.complete_stale_tasks(agent, older_than=_days(days), actor=actor)
     print_number("completed", number, "tasks completed", json=json)
 
 
@@ -190,7 +192,7 @@ def prune(
     """Archive memories that are old, or score low, or both if both are given."""
     chosen = named_or_loaded(profile)
     with memories(database_url, schema, of_team) as repo:
-        number = repo.prune(
+        number = repo.upkeep.prune(
             agent,
             older_than=None if days is None else _days(days),
             below_score=below_score,

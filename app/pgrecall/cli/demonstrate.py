@@ -43,7 +43,7 @@ def demo(
             start = time.monotonic()
             hits = repo.search(demo_.AGENT, query, k=k, min_relevance=demo_.MIN_RELEVANCE)
             milliseconds = (time.monotonic() - start) * 1000
-            ids = repo.short_ids(demo_.AGENT, [hit.memory.id for hit in hits])
+            ids = repo.ids.shorten(demo_.AGENT, [hit.memory.id for hit in hits])
             print_hits(hits, ids, datetime.now(UTC), f"“{query}”  ({milliseconds:.0f} ms)")
             console.print()
     console.print(

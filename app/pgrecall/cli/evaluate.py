@@ -76,7 +76,7 @@ def evaluate(
     chosen = [named_or_loaded(name.strip()) for name in profiles.split(",") if name.strip()]
     at = moment("--as-of", as_of)
     with repository(database_url, schema) as repo, complaints.status("ranking"):
-        found = repo.evaluate(
+        found = repo.evaluation.evaluate(
             None,
             queries_of(repo, agents, file),
             agents=agents,

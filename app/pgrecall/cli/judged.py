@@ -47,7 +47,7 @@ def queries_of(
         return load_queries(file, agents[0] if agents and len(agents) == 1 else None)
     if not agents:
         raise InputError("--recorded needs --agent: whose queries were recorded")
-    queries = [query for agent in agents for query in repo.recorded_queries(agent)]
+    queries = [query for agent in agents for query in repo.evaluation.recorded_queries(agent)]
     if not queries:
         raise InputError(
             f"nothing was recorded for {listed(agents)} with a query; say so when recording: "

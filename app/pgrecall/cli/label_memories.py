@@ -37,7 +37,7 @@ def label(
     given = [Label(text, kind, weight) for text in value]
     with memories(database_url, schema, of_team) as repo:
         memory_id = id_of(repo, agent, memory)
-        number = repo.label(agent, memory_id, given, actor=actor)
+        number = repo.labels.add(agent, memory_id, given, actor=actor)
     print_number("labelled", number, "labels written", json=json)
 
 
@@ -57,7 +57,7 @@ def unlabel(
     given = [Label(text, kind) for text in value]
     with memories(database_url, schema, of_team) as repo:
         memory_id = id_of(repo, agent, memory)
-        number = repo.unlabel(agent, memory_id, given, actor=actor)
+        number = repo.labels.remove(agent, memory_id, given, actor=actor)
     print_number("unlabelled", number, "labels taken away", json=json)
 
 
@@ -73,7 +73,7 @@ def labels(
     """Show the labels of a memory."""
     with memories(database_url, schema, of_team) as repo:
         memory_id = id_of(repo, agent, memory)
-        found = repo.labels(agent, memory_id)
+        found = repo.labels.of(agent, memory_id)
     for one in found:
         if json:
             print_json({"value": one.value, "kind": one.kind, "weight": one.weight})
@@ -97,7 +97,7 @@ def labelled(
     """List the memories that carry any of these labels, heaviest first."""
     kinds = cast("list[LabelKind] | None", kind or None)  # the repository checks them
     with memories(database_url, schema, of_team) as repo:
-        found = repo.labelled(agent, value, kinds=kinds, limit=limit)
+        found = repo.labels.find(agent, value, kinds=kinds, limit=limit)
     for memory, weight in found:
         if json:
             print_json({"id": str(memory.id), "weight": weight, "content": memory.content})

@@ -35,7 +35,7 @@ def link(
     """Link two memories; search --expand brings along what the hits are linked to."""
     with memories(database_url, schema, of_team) as repo:
         one, other = id_of(repo, agent, source), id_of(repo, agent, target)
-        repo.link(agent, one, other, kind, weight=weight, actor=actor)
+        repo.links.add(agent, one, other, kind, weight=weight, actor=actor)
     if json:
         print_json({"source": str(one), "target": str(other), "kind": kind, "weight": weight})
     else:
@@ -57,7 +57,7 @@ def unlink(
     """Take a link away."""
     with memories(database_url, schema, of_team) as repo:
         one, other = id_of(repo, agent, source), id_of(repo, agent, target)
-        there = repo.unlink(agent, one, other, kind, actor=actor)
+        there = repo.links.remove(agent, one, other, kind, actor=actor)
     if json:
         print_json({"unlinked": there})
     else:
@@ -76,7 +76,7 @@ def links(
     """Show the links from and to a memory."""
     with memories(database_url, schema, of_team) as repo:
         memory_id = id_of(repo, agent, memory)
-        found = repo.links(agent, memory_id)
+        found = repo.links.of(agent, memory_id)
     for one in found:
         if json:
             print_json(

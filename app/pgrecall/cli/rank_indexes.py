@@ -67,7 +67,7 @@ def build(
     new one is ready. Searches use it from --at-least memories on.
     """
     with memories(database_url, schema, of_team) as repo, _progress(repo) as show:
-        built = repo.build_rank_indexes(
+        built = repo.rank_indexes.build(
             agent_id=agent,
             at_least=at_least,
             m=m,
@@ -93,7 +93,7 @@ def maintain(
     `pgrecall index list` tells what is due and why. Searches go on meanwhile.
     """
     with memories(database_url, schema, of_team) as repo, _progress(repo) as show:
-        built = repo.maintain_rank_indexes(
+        built = repo.rank_indexes.maintain(
             agent_id=agent,
             at_least=at_least,
             m=m,
@@ -114,7 +114,7 @@ def list_(
 ) -> None:
     """List rank indexes, what has happened since each was built, and which are due."""
     with memories(database_url, schema, of_team) as repo:
-        found = repo.rank_indexes(agent_id=agent, at_least=at_least)
+        found = repo.rank_indexes.status(agent_id=agent, at_least=at_least)
     if json:
         for status in found:
             print_json(status.record())
@@ -149,7 +149,7 @@ def check(
     chosen = [named_or_loaded(name) for name in profile or BUILT_IN]
     found: list[RankIndexCheck] = []
     with memories(database_url, schema, of_team) as repo, _bar() as progress:
-        if not any(status.index for status in repo.rank_indexes(agent_id=agent)):
+        if not any(status.index for status in repo.rank_indexes.status(agent_id=agent)):
             raise InputError(
                 f"{'team' if of_team else 'agent'} {shortened(agent)} has no rank index to check; "
                 "`pgrecall index build` builds one"
@@ -161,7 +161,7 @@ def check(
                 progress.update(task, completed=done, total=total)  # type: ignore[arg-type]
 
             found.append(
-                repo.check_rank_index(
+                repo.rank_indexes.check(
                     agent, sample=sample, queries=texts, k=k, profile=one, on_progress=show
                 )
             )
@@ -184,7 +184,7 @@ def drop(
 ) -> None:
     """Drop an agent's rank index; its searches score every memory from then on."""
     with memories(database_url, schema, of_team) as repo:
-        dropped = repo.drop_rank_index(agent)
+        dropped = repo.rank_indexes.drop(agent)
     if json:
         print_json({"dropped": dropped})
     else:
@@ -201,7 +201,7 @@ def _progress(repo: MemoryRepository) -> Iterator[ShowProgress]:
 
         def watch() -> None:
             while not over.wait(POLL):
-                share = repo.rank_index_progress()
+                share = repo.rank_indexes.progress()
                 progress.update(graph, completed=share or 0.0, visible=share is not None)
 
         def show(agent_id: str, done: int, total: int) -> None:

@@ -14,7 +14,11 @@ app = App()
 
 
 def _command(
-    name: str, change: Callable[..., int], done: str, help_: str, panel: str = "Correct"
+    name: str,
+    method: Callable[[MemoryRepository], Callable[..., int]],
+    done: str,
+    help_: str,
+    panel: str = "Correct",
 ) -> None:
     """A command that carries out such a method of the repository and says how many there were."""
 
@@ -30,7 +34,7 @@ def _command(
     ) -> None:
         with memories(database_url, schema, of_team) as repo:
             ids = [id_of(repo, agent, text) for text in memory]
-            number = change(repo, agent, ids, reason=reason, actor=actor)
+            number = method(repo)(agent, ids, reason=reason, actor=actor)
         print_number(done, number, done, json=json)
 
     command.__doc__ = help_
@@ -39,31 +43,31 @@ def _command(
 
 _command(
     "invalidate",
-    MemoryRepository.invalidate,
+    lambda repo: repo.invalidate,
     "invalidated",
     "Forget memories: they stay, but are not recalled from now on.",
 )
 _command(
     "revive",
-    MemoryRepository.revive,
+    lambda repo: repo.revive,
     "revived",
     "Make memories recallable again that were forgotten, put away or have expired.",
 )
 _command(
     "promote",
-    MemoryRepository.promote,
+    lambda repo: repo.upkeep.promote,
     "promoted",
     "Move memories one tier up: short, medium, long.",
 )
 _command(
     "demote",
-    MemoryRepository.demote,
+    lambda repo: repo.upkeep.demote,
     "demoted",
     "Move memories one tier down: long, medium, short.",
 )
 _command(
     "delete",
-    MemoryRepository.delete,
+    lambda repo: repo.delete,
     "deleted",
     "Delete memories; what happened to them stays in the history.",
     panel="Curate",

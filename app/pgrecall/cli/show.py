@@ -47,9 +47,9 @@ def id_of(repo: MemoryRepository, agent: str, text: str, teams: Sequence[str] = 
     """
     with suppress(ValueError):
         return UUID(text)
-    found = set(repo.find_ids(agent, text, limit=CANDIDATES + 1))
+    found = set(repo.ids.find(agent, text, limit=CANDIDATES + 1))
     for team in teams:
-        found.update(repo.teams.find_ids(team, text, limit=CANDIDATES + 1))
+        found.update(repo.teams.ids.find(team, text, limit=CANDIDATES + 1))
     if not found:
         raise MemoryNotFound(
             f"agent {shortened(agent)} has no memory whose id begins with {shortened(text)}"
@@ -67,7 +67,7 @@ def short_ids(
 ) -> dict[UUID, str]:
     """As `id_of` takes them for the agent and these teams."""
     found = list(ids)
-    several = [repo.short_ids(agent, found), *(repo.teams.short_ids(t, found) for t in teams)]
+    several = [repo.ids.shorten(agent, found), *(repo.teams.ids.shorten(t, found) for t in teams)]
     return {id_: max((each[id_] for each in several), key=len) for id_ in found}
 
 

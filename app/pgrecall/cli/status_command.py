@@ -65,7 +65,7 @@ def status(
 
 def _rank_indexes(connection: Connection, schema: str) -> dict[str, list[RankIndexStatus]]:
     repo = MemoryRepository(connection, schema=schema)
-    return {"agents": repo.rank_indexes(), "teams": repo.teams.rank_indexes()}
+    return {"agents": repo.rank_indexes.status(), "teams": repo.teams.rank_indexes.status()}
 
 
 def _numbers(held: Overview, indexes: dict[str, list[RankIndexStatus]]) -> dict[str, object]:

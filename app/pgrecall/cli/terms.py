@@ -30,7 +30,7 @@ def terms(
     Words stand as they are compared: without their endings, accents and case.
     """
     with memories(database_url, schema, of_team) as repo:
-        found = repo.telling_terms(agent, limit=limit)
+        found = repo.upkeep.telling_terms(agent, limit=limit)
     if json:
         for term in found:
             print_json(term.record())

@@ -88,7 +88,7 @@ def tune(
         Progress(console=complaints) as progress,
     ):
         task = progress.add_task("searching", total=None)
-        found = repo.tune(
+        found = repo.evaluation.tune(
             None,
             queries_of(repo, agents, file),
             agents=agents,

@@ -76,7 +76,7 @@ def trust(
     """Change the trust in a memory by hand, within 0 and 1."""
     with memories(database_url, schema, of_team) as repo:
         memory_id = id_of(repo, agent, memory)
-        changed = repo.adjust_trust(agent, memory_id, delta, reason, actor)
+        changed = repo.upkeep.adjust_trust(agent, memory_id, delta, reason, actor)
     print_changed(changed, "trust", json=json)
 
 

@@ -59,8 +59,10 @@ T = TypeVar("T")
 
 def _awaiting(
     operation: Callable[Concatenate[Tables, P], Operation[T]],
-) -> Callable[Concatenate[AsyncMemoryRepository, P], Coroutine[Any, Any, T]]:
-    async def method(self: AsyncMemoryRepository, /, *args: P.args, **kwargs: P.kwargs) -> T:
+) -> Callable[Concatenate[AsyncMemoryRepository | Namespace, P], Coroutine[Any, Any, T]]:
+    async def method(
+        self: AsyncMemoryRepository | Namespace, /, *args: P.args, **kwargs: P.kwargs
+    ) -> T:
         return await self._run(repeatable(operation, self._tables, *args, **kwargs))
 
     present_as(method, operation)
@@ -69,8 +71,10 @@ def _awaiting(
 
 def _awaiting_job(
     job: Callable[P, Job[T]],
-) -> Callable[Concatenate[AsyncMemoryRepository, P], Coroutine[Any, Any, T]]:
-    async def method(self: AsyncMemoryRepository, /, *args: P.args, **kwargs: P.kwargs) -> T:
+) -> Callable[Concatenate[AsyncMemoryRepository | Namespace, P], Coroutine[Any, Any, T]]:
+    async def method(
+        self: AsyncMemoryRepository | Namespace, /, *args: P.args, **kwargs: P.kwargs
+    ) -> T:
         with watched(Invocation(partial(job, *args, **kwargs), self._tables)) as call:
             return await self._work(call)
 
@@ -122,6 +126,36 @@ class AsyncMemoryRepository:
         of_teams._tables = self._tables.of_teams()
         return of_teams
 
+    @property
+    def labels(self) -> AsyncLabels:
+        """Labels of memories, and finding memories by them."""
+        return AsyncLabels(self)
+
+    @property
+    def links(self) -> AsyncLinks:
+        """Links between memories of one owner."""
+        return AsyncLinks(self)
+
+    @property
+    def rank_indexes(self) -> AsyncRankIndexes:
+        """Rank indexes, which make searches among many memories fast."""
+        return AsyncRankIndexes(self)
+
+    @property
+    def upkeep(self) -> AsyncUpkeep:
+        """Looking after the memories of an agent."""
+        return AsyncUpkeep(self)
+
+    @property
+    def evaluation(self) -> AsyncEvaluations:
+        """How well profiles find what answers judged queries."""
+        return AsyncEvaluations(self)
+
+    @property
+    def ids(self) -> AsyncIds:
+        """Ids by their first digits."""
+        return AsyncIds(self)
+
     add = _awaiting(adding.add)
     add_many = _awaiting(adding.add_many)
     get = _awaiting(reading.get)
@@ -131,45 +165,16 @@ class AsyncMemoryRepository:
     context = _awaiting(assembling.context)
     explain = _awaiting(explaining.explain)
     plan = _awaiting(planning.plan)
-    evaluate = _awaiting(evaluating.evaluate)
-    tune = _awaiting(tuning.tune)
-    recorded_queries = _awaiting(recording.recorded_queries)
     touch = _awaiting(changing.touch)
     count = _awaiting(reading.count)
     existing = _awaiting(reading.existing)
-    find_ids = _awaiting(reading.find_ids)
-    short_ids = _awaiting(reading.short_ids)
     record_outcome = _awaiting(using.record_outcome)
-    adjust_trust = _awaiting(using.adjust_trust)
     feedback = _awaiting(using.feedback)
     history = _awaiting(using.history)
     supersede = _awaiting(correcting.supersede)
     invalidate = _awaiting(correcting.invalidate)
     revive = _awaiting(correcting.revive)
-    set_importance = _awaiting(correcting.set_importance)
-    promote = _awaiting(correcting.promote)
-    demote = _awaiting(correcting.demote)
     clear = _awaiting(curating.clear)
-    clusters = _awaiting(curating.clusters)
-    complete_stale_tasks = _awaiting(curating.complete_stale_tasks)
-    near_duplicates = _awaiting(curating.near_duplicates)
-    prune = _awaiting(curating.prune)
-    label = _awaiting(labelling.label)
-    unlabel = _awaiting(labelling.unlabel)
-    labels = _awaiting(labelling.labels)
-    labelled = _awaiting(labelling.labelled)
-    link = _awaiting(linking.link)
-    unlink = _awaiting(linking.unlink)
-    links = _awaiting(linking.links)
-    consolidate = _awaiting_job(consolidating.consolidate)
-    collect_garbage = _awaiting_job(collecting.collect_garbage)
-    build_rank_indexes = _awaiting_job(maintaining.build_rank_indexes)
-    maintain_rank_indexes = _awaiting_job(maintaining.maintain_rank_indexes)
-    check_rank_index = _awaiting_job(checking.check_rank_index)
-    rank_indexes = _awaiting(building.rank_indexes)
-    telling_terms = _awaiting(wording.telling_terms)
-    rank_index_progress = _awaiting(building.rank_index_progress)
-    drop_rank_index = _awaiting(building.drop_rank_index)
 
     async def _work(self, call: Invocation[T]) -> T:
         job = call.start()
@@ -269,6 +274,73 @@ class AsyncMemoryRepository:
         else:
             vectors = list(await asyncio.to_thread(embedder.embed_documents, texts))
         return Embedded.checked(step, vectors, model_name(embedder))
+
+
+class Namespace:
+    """A namespace of the repository."""
+
+    def __init__(self, repository: AsyncMemoryRepository) -> None:
+        self._tables = repository._tables
+        self._run, self._work = repository._run, repository._work
+
+
+class AsyncLabels(Namespace):
+    """`repository.labels`. Labels of memories, and finding memories by them."""
+
+    add = _awaiting(labelling.label)
+    remove = _awaiting(labelling.unlabel)
+    of = _awaiting(labelling.labels)
+    find = _awaiting(labelling.labelled)
+
+
+class AsyncLinks(Namespace):
+    """`repository.links`. Links between memories of one owner."""
+
+    add = _awaiting(linking.link)
+    remove = _awaiting(linking.unlink)
+    of = _awaiting(linking.links)
+
+
+class AsyncRankIndexes(Namespace):
+    """`repository.rank_indexes`. Rank indexes, which make searches among many memories fast."""
+
+    build = _awaiting_job(maintaining.build_rank_indexes)
+    maintain = _awaiting_job(maintaining.maintain_rank_indexes)
+    check = _awaiting_job(checking.check_rank_index)
+    status = _awaiting(building.rank_indexes)
+    progress = _awaiting(building.rank_index_progress)
+    drop = _awaiting(building.drop_rank_index)
+
+
+class AsyncUpkeep(Namespace):
+    """`repository.upkeep`. Looking after the memories of an agent."""
+
+    adjust_trust = _awaiting(using.adjust_trust)
+    set_importance = _awaiting(correcting.set_importance)
+    promote = _awaiting(correcting.promote)
+    demote = _awaiting(correcting.demote)
+    clusters = _awaiting(curating.clusters)
+    consolidate = _awaiting_job(consolidating.consolidate)
+    near_duplicates = _awaiting(curating.near_duplicates)
+    prune = _awaiting(curating.prune)
+    complete_stale_tasks = _awaiting(curating.complete_stale_tasks)
+    collect_garbage = _awaiting_job(collecting.collect_garbage)
+    telling_terms = _awaiting(wording.telling_terms)
+
+
+class AsyncEvaluations(Namespace):
+    """`repository.evaluation`. How well profiles find what answers judged queries."""
+
+    evaluate = _awaiting(evaluating.evaluate)
+    tune = _awaiting(tuning.tune)
+    recorded_queries = _awaiting(recording.recorded_queries)
+
+
+class AsyncIds(Namespace):
+    """`repository.ids`. Ids by their first digits."""
+
+    find = _awaiting(reading.find_ids)
+    shorten = _awaiting(reading.short_ids)
 
 
 async def _execute(connection: AsyncConnection, step: Execute) -> Any:

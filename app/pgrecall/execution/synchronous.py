@@ -58,8 +58,8 @@ T = TypeVar("T")
 
 def _blocking(
     operation: Callable[Concatenate[Tables, P], Operation[T]],
-) -> Callable[Concatenate[MemoryRepository, P], T]:
-    def method(self: MemoryRepository, /, *args: P.args, **kwargs: P.kwargs) -> T:
+) -> Callable[Concatenate[MemoryRepository | Namespace, P], T]:
+    def method(self: MemoryRepository | Namespace, /, *args: P.args, **kwargs: P.kwargs) -> T:
         return self._run(repeatable(operation, self._tables, *args, **kwargs))
 
     present_as(method, operation)
@@ -68,8 +68,8 @@ def _blocking(
 
 def _blocking_job(
     job: Callable[P, Job[T]],
-) -> Callable[Concatenate[MemoryRepository, P], T]:
-    def method(self: MemoryRepository, /, *args: P.args, **kwargs: P.kwargs) -> T:
+) -> Callable[Concatenate[MemoryRepository | Namespace, P], T]:
+    def method(self: MemoryRepository | Namespace, /, *args: P.args, **kwargs: P.kwargs) -> T:
         with watched(Invocation(partial(job, *args, **kwargs), self._tables)) as call:
             return self._work(call)
 
@@ -127,6 +127,36 @@ class MemoryRepository:
         of_teams._tables = self._tables.of_teams()
         return of_teams
 
+    @property
+    def labels(self) -> Labels:
+        """Labels of memories, and finding memories by them."""
+        return Labels(self)
+
+    @property
+    def links(self) -> Links:
+        """Links between memories of one owner."""
+        return Links(self)
+
+    @property
+    def rank_indexes(self) -> RankIndexes:
+        """Rank indexes, which make searches among many memories fast."""
+        return RankIndexes(self)
+
+    @property
+    def upkeep(self) -> Upkeep:
+        """Looking after the memories of an agent."""
+        return Upkeep(self)
+
+    @property
+    def evaluation(self) -> Evaluations:
+        """How well profiles find what answers judged queries."""
+        return Evaluations(self)
+
+    @property
+    def ids(self) -> Ids:
+        """Ids by their first digits."""
+        return Ids(self)
+
     add = _blocking(adding.add)
     add_many = _blocking(adding.add_many)
     get = _blocking(reading.get)
@@ -136,45 +166,16 @@ class MemoryRepository:
     context = _blocking(assembling.context)
     explain = _blocking(explaining.explain)
     plan = _blocking(planning.plan)
-    evaluate = _blocking(evaluating.evaluate)
-    tune = _blocking(tuning.tune)
-    recorded_queries = _blocking(recording.recorded_queries)
     touch = _blocking(changing.touch)
     count = _blocking(reading.count)
     existing = _blocking(reading.existing)
-    find_ids = _blocking(reading.find_ids)
-    short_ids = _blocking(reading.short_ids)
     record_outcome = _blocking(using.record_outcome)
-    adjust_trust = _blocking(using.adjust_trust)
     feedback = _blocking(using.feedback)
     history = _blocking(using.history)
     supersede = _blocking(correcting.supersede)
     invalidate = _blocking(correcting.invalidate)
     revive = _blocking(correcting.revive)
-    set_importance = _blocking(correcting.set_importance)
-    promote = _blocking(correcting.promote)
-    demote = _blocking(correcting.demote)
     clear = _blocking(curating.clear)
-    clusters = _blocking(curating.clusters)
-    complete_stale_tasks = _blocking(curating.complete_stale_tasks)
-    near_duplicates = _blocking(curating.near_duplicates)
-    prune = _blocking(curating.prune)
-    label = _blocking(labelling.label)
-    unlabel = _blocking(labelling.unlabel)
-    labels = _blocking(labelling.labels)
-    labelled = _blocking(labelling.labelled)
-    link = _blocking(linking.link)
-    unlink = _blocking(linking.unlink)
-    links = _blocking(linking.links)
-    consolidate = _blocking_job(consolidating.consolidate)
-    collect_garbage = _blocking_job(collecting.collect_garbage)
-    build_rank_indexes = _blocking_job(maintaining.build_rank_indexes)
-    maintain_rank_indexes = _blocking_job(maintaining.maintain_rank_indexes)
-    check_rank_index = _blocking_job(checking.check_rank_index)
-    rank_indexes = _blocking(building.rank_indexes)
-    telling_terms = _blocking(wording.telling_terms)
-    rank_index_progress = _blocking(building.rank_index_progress)
-    drop_rank_index = _blocking(building.drop_rank_index)
 
     def _work(self, call: Invocation[T]) -> T:
         job = call.start()
@@ -260,6 +261,73 @@ class MemoryRepository:
         else:
             vectors = list(self._embedder.embed_documents(list(step.texts)))
         return Embedded.checked(step, vectors, model_name(self._embedder))
+
+
+class Namespace:
+    """A namespace of the repository."""
+
+    def __init__(self, repository: MemoryRepository) -> None:
+        self._tables = repository._tables
+        self._run, self._work = repository._run, repository._work
+
+
+class Labels(Namespace):
+    """`repository.labels`. Labels of memories, and finding memories by them."""
+
+    add = _blocking(labelling.label)
+    remove = _blocking(labelling.unlabel)
+    of = _blocking(labelling.labels)
+    find = _blocking(labelling.labelled)
+
+
+class Links(Namespace):
+    """`repository.links`. Links between memories of one owner."""
+
+    add = _blocking(linking.link)
+    remove = _blocking(linking.unlink)
+    of = _blocking(linking.links)
+
+
+class RankIndexes(Namespace):
+    """`repository.rank_indexes`. Rank indexes, which make searches among many memories fast."""
+
+    build = _blocking_job(maintaining.build_rank_indexes)
+    maintain = _blocking_job(maintaining.maintain_rank_indexes)
+    check = _blocking_job(checking.check_rank_index)
+    status = _blocking(building.rank_indexes)
+    progress = _blocking(building.rank_index_progress)
+    drop = _blocking(building.drop_rank_index)
+
+
+class Upkeep(Namespace):
+    """`repository.upkeep`. Looking after the memories of an agent."""
+
+    adjust_trust = _blocking(using.adjust_trust)
+    set_importance = _blocking(correcting.set_importance)
+    promote = _blocking(correcting.promote)
+    demote = _blocking(correcting.demote)
+    clusters = _blocking(curating.clusters)
+    consolidate = _blocking_job(consolidating.consolidate)
+    near_duplicates = _blocking(curating.near_duplicates)
+    prune = _blocking(curating.prune)
+    complete_stale_tasks = _blocking(curating.complete_stale_tasks)
+    collect_garbage = _blocking_job(collecting.collect_garbage)
+    telling_terms = _blocking(wording.telling_terms)
+
+
+class Evaluations(Namespace):
+    """`repository.evaluation`. How well profiles find what answers judged queries."""
+
+    evaluate = _blocking(evaluating.evaluate)
+    tune = _blocking(tuning.tune)
+    recorded_queries = _blocking(recording.recorded_queries)
+
+
+class Ids(Namespace):
+    """`repository.ids`. Ids by their first digits."""
+
+    find = _blocking(reading.find_ids)
+    shorten = _blocking(reading.short_ids)
 
 
 def _execute(connection: Connection, step: Execute) -> Any:
