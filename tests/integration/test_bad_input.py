@@ -42,6 +42,7 @@ from pgrecall.scoring.scorer import VALUES
 from pgrecall.scoring.signals import KINDS, Recency, Similarity
 from pgrecall.testing import new_database
 from tests.integration.support import NORTH, at
+from tests.methods import NOWHERE, method
 
 MARK = "¤"
 """Occurs in no text of ours, so that what is quoted of a value can be counted."""
@@ -97,51 +98,51 @@ QUERIES = [LabelledQuery(at(10.0 * n), [ID], query_text=f"q {n}") for n in range
 METHODS: dict[str, dict[str, Any]] = {
     "add": {"memory": NewMemory("a", embedding=NORTH)},
     "add_many": {"memories": [NewMemory("a", embedding=NORTH)]},
-    "adjust_trust": {"memory_id": ID, "delta": 0.1, "reason": "a", "actor": "b"},
-    "build_rank_indexes": {"agent_id": "a"},
-    "check_rank_index": {"queries": [NORTH]},
+    "upkeep.adjust_trust": {"memory_id": ID, "delta": 0.1, "reason": "a", "actor": "b"},
+    "rank_indexes.build": {"agent_id": "a"},
+    "rank_indexes.check": {"queries": [NORTH]},
     "clear": {},
-    "clusters": {},
-    "collect_garbage": {},
-    "complete_stale_tasks": {},
-    "consolidate": {"more_than": 1, "min_size": 2, "min_similarity": 0.0},
+    "upkeep.clusters": {},
+    "upkeep.collect_garbage": {},
+    "upkeep.complete_stale_tasks": {},
+    "upkeep.consolidate": {"more_than": 1, "min_size": 2, "min_similarity": 0.0},
     "context": {"embedding": NORTH},
     "count": {},
     "delete": {"memory_ids": [ABSENT]},
-    "demote": {"memory_ids": [ID]},
-    "drop_rank_index": {},
-    "evaluate": {"queries": QUERIES},
+    "upkeep.demote": {"memory_ids": [ID]},
+    "rank_indexes.drop": {},
+    "evaluation.evaluate": {"queries": QUERIES},
     "existing": {"memory_ids": [ID]},
     "explain": {"memory_id": ID, "embedding": NORTH},
     "plan": {"embedding": NORTH},
     "feedback": {"memory_id": ID, "kind": "useful"},
-    "find_ids": {"prefix": "0000"},
+    "ids.find": {"prefix": "0000"},
     "get": {"memory_id": ID},
     "history": {"memory_id": ID},
     "invalidate": {"memory_ids": [ID]},
-    "label": {"memory_id": ID, "labels": ["a"]},
-    "labelled": {"values": ["a"]},
-    "labels": {"memory_id": ID},
-    "link": {"source_id": ID, "target_id": OTHER},
-    "links": {"memory_id": ID},
-    "maintain_rank_indexes": {},
-    "near_duplicates": {},
-    "promote": {"memory_ids": [ID]},
-    "prune": {"below_score": 0.1},
-    "rank_index_progress": {},
-    "rank_indexes": {},
+    "labels.add": {"memory_id": ID, "labels": ["a"]},
+    "labels.find": {"values": ["a"]},
+    "labels.of": {"memory_id": ID},
+    "links.add": {"source_id": ID, "target_id": OTHER},
+    "links.of": {"memory_id": ID},
+    "rank_indexes.maintain": {},
+    "upkeep.near_duplicates": {},
+    "upkeep.promote": {"memory_ids": [ID]},
+    "upkeep.prune": {"below_score": 0.1},
+    "rank_indexes.progress": {},
+    "rank_indexes.status": {},
     "record_outcome": {"memory_id": ID, "outcome": "success"},
-    "recorded_queries": {},
+    "evaluation.recorded_queries": {},
     "revive": {"memory_ids": [ID]},
     "search": {"embedding": NORTH},
-    "set_importance": {"memory_id": ID, "importance": 0.5},
-    "short_ids": {"memory_ids": [ID]},
+    "upkeep.set_importance": {"memory_id": ID, "importance": 0.5},
+    "ids.shorten": {"memory_ids": [ID]},
     "supersede": {"memory_id": ID, "new": NewMemory("b", embedding=NORTH)},
-    "telling_terms": {},
+    "upkeep.telling_terms": {},
     "touch": {"memory_ids": [ID]},
-    "tune": {"queries": QUERIES},
-    "unlabel": {"memory_id": ID, "labels": ["a"]},
-    "unlink": {"source_id": ID, "target_id": OTHER},
+    "evaluation.tune": {"queries": QUERIES},
+    "labels.remove": {"memory_id": ID, "labels": ["a"]},
+    "links.remove": {"source_id": ID, "target_id": OTHER},
     "update": {"memory_id": ID, "importance": 0.5},
 }
 """Every method of a repository with arguments that it takes."""
@@ -151,21 +152,26 @@ WHOLE = ("search", "get", "touch")
 ALIKE = ("NewMemory of a batch", "changes")
 """Checked as NewMemory is."""
 FEW = ("negative", "NUL", "long", "deep list", "unprintable")
-OF_MANY = ("collect_garbage", "rank_indexes", "maintain_rank_indexes", "rank_index_progress")
+OF_MANY = (
+    "upkeep.collect_garbage",
+    "rank_indexes.status",
+    "rank_indexes.maintain",
+    "rank_indexes.progress",
+)
 
 Call = tuple[Callable[..., Any], dict[str, Any], list[str]]
 """What is called, with what that is good, and the arguments that take bad values."""
 
 
 def _method(name: str, good: dict[str, Any]) -> Call:
-    arguments = [*inspect.signature(getattr(MemoryRepository, name)).parameters][1:]
+    arguments = [*inspect.signature(method(NOWHERE, name)).parameters]
     for variadic, taken_by in (("filters", FilterArguments), ("arguments", SearchArguments)):
         if variadic in arguments:
             arguments.remove(variadic)
             arguments += taken_by.__annotations__
     if "agent_id" in arguments and name not in OF_MANY:
         good = {"agent_id": "a"} | good
-    return lambda repo, **given: getattr(repo, name)(**given), good, arguments
+    return lambda repo, **given: method(repo, name)(**given), good, arguments
 
 
 def _made(kind: Any, use: Callable[[MemoryRepository, Any], Any], **good: Any) -> Call:

@@ -7,11 +7,12 @@ from typing import Any
 from uuid import UUID
 
 import pytest
-from sqlalchemy import create_engine
 
 from pgrecall import GarbagePolicy, MemoryRepository, NewMemory
 from pgrecall.errors import InputError, InvalidMemory, InvalidProfile, NotCompliant, UnknownName
 from pgrecall.lifecycle.label import Label
+from tests.methods import NOWHERE
+from tests.methods import method as method_called
 
 ID, OTHER = UUID(int=1), UUID(int=2)
 NAN = float("nan")
@@ -21,28 +22,28 @@ LONG = "x" * 201
 GOOD: dict[str, dict[str, Any]] = {
     "add": {"memory": NEW},
     "add_many": {"memories": [NEW]},
-    "adjust_trust": {"memory_id": ID, "delta": 0.1, "reason": "r", "actor": "a"},
+    "upkeep.adjust_trust": {"memory_id": ID, "delta": 0.1, "reason": "r", "actor": "a"},
     "delete": {"memory_ids": ID},
     "feedback": {"memory_id": ID, "kind": "useful"},
     "history": {"memory_id": ID},
     "invalidate": {"memory_ids": ID},
-    "label": {"memory_id": ID, "labels": "x"},
-    "labelled": {"values": "x"},
-    "link": {"source_id": ID, "target_id": OTHER},
-    "promote": {"memory_ids": ID},
-    "demote": {"memory_ids": ID},
+    "labels.add": {"memory_id": ID, "labels": "x"},
+    "labels.find": {"values": "x"},
+    "links.add": {"source_id": ID, "target_id": OTHER},
+    "upkeep.promote": {"memory_ids": ID},
+    "upkeep.demote": {"memory_ids": ID},
     "record_outcome": {"memory_id": ID, "outcome": "success"},
     "revive": {"memory_ids": ID},
     "search": {"embedding": None},
-    "set_importance": {"memory_id": ID, "importance": 0.5},
+    "upkeep.set_importance": {"memory_id": ID, "importance": 0.5},
     "supersede": {"memory_id": ID, "new": NEW},
-    "unlabel": {"memory_id": ID, "labels": "x"},
+    "labels.remove": {"memory_id": ID, "labels": "x"},
     "update": {"memory_id": ID},
 }
 """What methods take beside an agent."""
 Case = tuple[str, dict[str, Any], str]
-NOTING = ("record_outcome", "adjust_trust", "feedback")
-SEVERAL = ("delete", "invalidate", "revive", "promote", "demote")
+NOTING = ("record_outcome", "upkeep.adjust_trust", "feedback")
+SEVERAL = ("delete", "invalidate", "revive", "upkeep.promote", "upkeep.demote")
 
 
 def each(name: str, argument: str, message: str, *wrong: Any) -> list[Case]:
@@ -67,19 +68,32 @@ CASES: list[Case] = [
     *each("feedback", "kind", "useful, not_useful, outdated", "success", True),
     ("feedback", {"context": "\ud800"}, "reason"),
     *each(
-        "adjust_trust", "delta", "delta", 1.000001, -1.000001, NAN, "0.1", None, True, 10**400, 1j
+        "upkeep.adjust_trust",
+        "delta",
+        "delta",
+        1.000001,
+        -1.000001,
+        NAN,
+        "0.1",
+        None,
+        True,
+        10**400,
+        1j,
     ),
-    *each("adjust_trust", "reason", "reason", "", " \n", None),
-    *each("adjust_trust", "actor", "actor", "", None),
-    *((name, {"actor": LONG}, "actor") for name in (*NOTING, "label", "link", "supersede")),
+    *each("upkeep.adjust_trust", "reason", "reason", "", " \n", None),
+    *each("upkeep.adjust_trust", "actor", "actor", "", None),
+    *(
+        (name, {"actor": LONG}, "actor")
+        for name in (*NOTING, "labels.add", "links.add", "supersede")
+    ),
     *each("record_outcome", "metadata", "metadata", [], {1: "a"}, "text"),
-    *each("adjust_trust", "metadata", "metadata", {"a": "b\0"}, {"a": 1j}),
+    *each("upkeep.adjust_trust", "metadata", "metadata", {"a": "b\0"}, {"a": 1j}),
     *each("feedback", "metadata", "metadata", 5),
     *((name, {"memory_id": wrong}, "UUID") for name in NOTING for wrong in ("text", None, 5)),
     ("history", {"memory_id": "text"}, "UUID"),
     *((name, {"agent_id": wrong}, "agent_id") for name in GOOD for wrong in ("", None, "a\0b")),
     # Correcting
-    *each("set_importance", "importance", "importance", -0.1, 1.1, NAN, None, True),
+    *each("upkeep.set_importance", "importance", "importance", -0.1, 1.1, NAN, None, True),
     *((name, {"memory_ids": wrong}, "") for name in SEVERAL for wrong in ("no id", ["x"], None)),
     ("revive", {"force": None}, "force"),
     ("supersede", {"force": 1}, "force"),
@@ -105,46 +119,46 @@ CASES: list[Case] = [
     ("add", {"check_compliance": None}, "check_compliance"),
     *memories("compliant", False),
     # Curating
-    *each("near_duplicates", "threshold", "threshold", 1.5, -0.1, None, "0.9", NAN),
-    *each("near_duplicates", "limit", "limit", 0, 10**9, None),
-    *each("clusters", "min_similarity", "min_similarity", 1.5, -0.1, None),
-    *each("clusters", "min_size", "min_size", 1, None),
-    ("clusters", {"more_than": -1}, "more_than"),
+    *each("upkeep.near_duplicates", "threshold", "threshold", 1.5, -0.1, None, "0.9", NAN),
+    *each("upkeep.near_duplicates", "limit", "limit", 0, 10**9, None),
+    *each("upkeep.clusters", "min_similarity", "min_similarity", 1.5, -0.1, None),
+    *each("upkeep.clusters", "min_size", "min_size", 1, None),
+    ("upkeep.clusters", {"more_than": -1}, "more_than"),
     *(
         (name, {"newest": v}, "newest")
-        for name in ("near_duplicates", "clusters", "consolidate")
+        for name in ("upkeep.near_duplicates", "upkeep.clusters", "upkeep.consolidate")
         for v in (1, 2.5)
     ),
-    ("consolidate", {"summarise": "text"}, "summarise"),
-    *each("complete_stale_tasks", "older_than", "older_than", timedelta(-1), 7),
-    ("prune", {}, "older_than or below_score"),
-    ("prune", {"older_than": 30}, "older_than"),
-    ("prune", {"below_score": 2}, "below_score"),
-    ("prune", {"below_score": 0.5, "profile": "nothing"}, "five_factor"),
-    ("prune", {"below_score": 0.5, "profile": 7}, "profile"),
-    *each("collect_garbage", "batch_size", "batch_size", 0, 1.5),
-    ("collect_garbage", {"dry_run": 1}, "dry_run"),
-    *each("collect_garbage", "policy", "policy", "default", {"name": "x"}),
+    ("upkeep.consolidate", {"summarise": "text"}, "summarise"),
+    *each("upkeep.complete_stale_tasks", "older_than", "older_than", timedelta(-1), 7),
+    ("upkeep.prune", {}, "older_than or below_score"),
+    ("upkeep.prune", {"older_than": 30}, "older_than"),
+    ("upkeep.prune", {"below_score": 2}, "below_score"),
+    ("upkeep.prune", {"below_score": 0.5, "profile": "nothing"}, "five_factor"),
+    ("upkeep.prune", {"below_score": 0.5, "profile": 7}, "profile"),
+    *each("upkeep.collect_garbage", "batch_size", "batch_size", 0, 1.5),
+    ("upkeep.collect_garbage", {"dry_run": 1}, "dry_run"),
+    *each("upkeep.collect_garbage", "policy", "policy", "default", {"name": "x"}),
     # Labels and links
     *(
         (name, {"labels": wrong}, "")
-        for name in ("label", "unlabel")
+        for name in ("labels.add", "labels.remove")
         for wrong in (
             *(Label("x", "flavour"), Label("x", None), Label(5)),  # type: ignore[arg-type]
             *(Label("x", weight=1.5), Label("x", weight=NAN), Label("")),
             *("", LONG, "nul \0", "lone \ud800", ["good", 5], 5, None),
         )
     ),
-    *each("labelled", "values", "values|labels", 5, [5]),
-    ("labelled", {"limit": 0}, "limit"),
-    *each("labelled", "kinds", "kind", "tag", ["flavour"]),
+    *each("labels.find", "values", "values|labels", 5, [5]),
+    ("labels.find", {"limit": 0}, "limit"),
+    *each("labels.find", "kinds", "kind", "tag", ["flavour"]),
     ("search", {"label_kinds": ["tag"]}, "label"),
     *each("search", "labels", "labels", "x", [5]),
     *(("search", {"labels": ["x"], "label_kinds": v}, "kind") for v in ("tag", ["flavour"])),
     *each("search", "expand", "expand", -1, 3, 1.5, True, None, "1"),
-    *each("link", "kind", "kind", "", LONG, None, "nul \0"),
-    *each("link", "weight", "weight", 1.1, -0.1, None, NAN, "1"),
-    *each("link", "target_id", "", "text", None, ID, UUID(int=1)),
+    *each("links.add", "kind", "kind", "", LONG, None, "nul \0"),
+    *each("links.add", "weight", "weight", 1.1, -0.1, None, NAN, "1"),
+    *each("links.add", "target_id", "", "text", None, ID, UUID(int=1)),
 ]
 """A method, an argument that makes no sense, and what the message says."""
 KINDS: dict[tuple[str, str], type[InputError]] = {
@@ -155,7 +169,7 @@ KINDS: dict[tuple[str, str], type[InputError]] = {
     ("update", "status"): UnknownName,
     ("update", "compliant"): NotCompliant,
     ("update", "tier"): InvalidMemory,
-    ("set_importance", "importance"): InvalidMemory,
+    ("upkeep.set_importance", "importance"): InvalidMemory,
 }
 """Of some arguments the error is of a kind of its own."""
 
@@ -163,7 +177,7 @@ KINDS: dict[tuple[str, str], type[InputError]] = {
 @pytest.fixture(scope="module")
 def repo() -> MemoryRepository:
     """On a server that is not there."""
-    return MemoryRepository(create_engine("postgresql+psycopg://nobody@127.0.0.1:1/none"))
+    return NOWHERE
 
 
 @pytest.mark.parametrize("method", dict.fromkeys(name for name, *_ in CASES))
@@ -172,7 +186,7 @@ def test_what_makes_no_sense_is_refused(repo: MemoryRepository, method: str) -> 
         if name == method:
             given = {"agent_id": "a"} | GOOD.get(name, {}) | wrong
             with pytest.raises((InputError, InvalidProfile), match=message or None) as refused:
-                getattr(repo, name)(**given)
+                method_called(repo, name)(**given)
             for argument in wrong:
                 assert isinstance(refused.value, KINDS.get((name, argument), Exception)), wrong
 
