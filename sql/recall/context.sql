@@ -22,7 +22,6 @@ DECLARE
     packing jsonb;
     sources jsonb;
     answered boolean;
-    hit_score float8;
     passed bigint;
     total bigint;
 BEGIN
@@ -55,12 +54,14 @@ BEGIN
                                                 THEN 80 ELSE least(k * max_skips, 80) END));
     packing := jsonb_build_object(
         'max_tokens', max_tokens, 'max_skips', max_skips, 'reserve', reserve, 'diversity', diversity,
+        'min_score', coalesce(min_score, 0),
         'compares', diversity > 0 OR max_similarity IS NOT NULL, 'max_similarity', max_similarity);
+    min_score := NULL;  -- a verdict too
     sources := index_sources(strategy, asked.owners, asked.moment, asked.facts, asked.weighed,
         query, query_text IS NOT NULL, cardinality(query_entities) > 0, most, asked.given);
     WHILE sources IS NOT NULL LOOP
         FOR step, verdict, tokens, agent_id, id, content, memory_type, created_at, score, near,
-            relevance, hit_score, passed, total IN
+            relevance, passed, total IN
             EXECUTE context_text(profile, asked.facts, asked.given, query_text IS NOT NULL, true)
             USING most, asked.moment, asked.owners, asked.weighed, sources || packing, asked.compared, asked.comparable,
                   @passed@
@@ -108,7 +109,7 @@ SELECT v.step, v.verdict, r.cost, r.agent_id, r.id, r.content, r.memory_type, r.
            ARRAY(SELECT cost FROM pool ORDER BY place),
            ARRAY(SELECT memory_type FROM pool ORDER BY place),
            greatest((q.sources -> 'max_tokens')::integer - 5, 0), q.k,
-           coalesce(q.min_score, 0), (q.sources -> 'max_skips')::integer,
+           (q.sources -> 'min_score')::float8, (q.sources -> 'max_skips')::integer,
            ARRAY(SELECT jsonb_object_keys(q.sources -> 'reserve')),
            ARRAY(SELECT e.value::float8 FROM jsonb_each(q.sources -> 'reserve') e),
            CASE WHEN (q.sources -> 'compares')::boolean THEN ARRAY(

@@ -15,7 +15,6 @@ DECLARE
     asked record;
     sources jsonb;
     answered boolean := false;
-    hit_score float8;
     passed bigint;
     total bigint;
     hit_owners text[] := '{}';
@@ -39,14 +38,14 @@ BEGIN
     WHILE NOT answered LOOP
         answered := sources IS NULL;
         FOR agent_id, id, content, memory_type, created_at, score, similarity, signals, beside, lent,
-            lender, hit_score, passed, total IN
+            lender, passed, total IN
             EXECUTE search_text(profile, asked.facts, asked.given, query_text IS NOT NULL, NOT answered)
             USING k, asked.moment, asked.owners, asked.weighed, sources, asked.compared, asked.comparable,
                   @passed@
         LOOP
             answered := sources IS NULL OR are_enough(sources, passed, total);
             EXIT WHEN NOT answered;
-            CONTINUE WHEN hit_score < min_score;
+            CONTINUE WHEN beside IS NULL AND score < min_score;
             RETURN NEXT;
             hit_owners := hit_owners || agent_id;
             hit_ids := hit_ids || id;

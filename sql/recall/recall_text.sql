@@ -35,6 +35,7 @@ BEGIN
                            ELSE '(SELECT NULL AS agent_id, NULL::uuid AS id, NULL::uuid AS hit, '
                                 'NULL::float8 AS hit_score WHERE false)' END],
         ['{raised}', CASE WHEN lends THEN 'raised' ELSE 'every' END],
+        ['{best}', CASE WHEN along THEN 'best' ELSE 'ranked' END],
         ['{turns beside the best}', CASE WHEN along OR lends THEN beside_text() ELSE '' END],
         ['{most}', CASE WHEN lends THEN 'greatest($1, 20)' ELSE '$1' END],
         ['{found}', CASE WHEN along OR lends THEN 'found' ELSE 'ranked' END],
@@ -58,12 +59,11 @@ BEGIN
         ['{covered}', CASE WHEN 'relevance' = ANY (given) THEN ', e.coverage' ELSE '' END],
         ['{carried}', CASE WHEN 'relevance' = ANY (given) THEN ', {coverage} AS coverage' ELSE '' END],
         ['{meets}', asked.meets],
-        ['{counts}', CASE through_indexes WHEN true THEN ', {hit_score}, r.passed, r.total'
-                                          WHEN false THEN ', NULL::float8, NULL::bigint, NULL::bigint'
+        ['{counts}', CASE through_indexes WHEN true THEN ', r.passed, r.total'
+                                          WHEN false THEN ', NULL::bigint, NULL::bigint'
                                           ELSE '' END],
-        ['{floor}', CASE WHEN through_indexes THEN ''
-                         ELSE 'WHERE {hit_score} >= coalesce(q.min_score, 0)' END],
-        ['{hit_score}', CASE WHEN along THEN 'r.hit_score' ELSE 'r.score' END],
+        ['{floor}', CASE WHEN through_indexes OR along THEN ''
+                         ELSE 'WHERE r.score >= coalesce(q.min_score, 0)' END],
         ['{usage}', CASE WHEN reads LIKE '%u.%' OR 'min_trust' = ANY (given) THEN
       'LEFT JOIN memory_usage u
         ON u.agent_id = m.agent_id AND u.memory_id = m.id AND u.agent_id {owned}' ELSE '' END],
@@ -144,7 +144,7 @@ CREATE OR REPLACE FUNCTION ranked_text(through_indexes boolean) RETURNS text
       {words}
      WHERE m.agent_id = ANY (ARRAY(SELECT jsonb_array_elements_text(q.sources -> 'whole')))
        AND {passes}
-), ranked AS (
+), {best} AS (
     SELECT e.*, (SELECT min(coalesce(c.passed, 0)) FROM sources s
                    LEFT JOIN (SELECT e.source, count(*) AS passed FROM every e GROUP BY e.source) c
                      ON c.source = s.number) AS passed,
@@ -152,7 +152,7 @@ CREATE OR REPLACE FUNCTION ranked_text(through_indexes boolean) RETURNS text
       FROM every e
      ORDER BY score DESC, e.id
      LIMIT {most}
-)$text$ ELSE $text$ranked AS (
+)$text$ ELSE $text${best} AS (
     SELECT m.agent_id, m.id, {score} AS score, {share} AS keyword{carried}
       FROM q CROSS JOIN agent_memories m
       {usage}
@@ -166,11 +166,15 @@ CREATE OR REPLACE FUNCTION ranked_text(through_indexes boolean) RETURNS text
 COMMENT ON FUNCTION ranked_text IS
     'The part of a statement that ranks: every memory scored, or the candidates of rank indexes.';
 
--- After `ranked`. The 20 best lend at least, however few are asked for. Words are weighed as they are
--- for what was ranked.
+-- After `ranked`; where turns come along, after `best`: those of the k best below min_score are no
+-- hits, and come along like any other. The 20 best lend at least, however few are asked for. Words are
+-- weighed as they are for what was ranked.
 CREATE OR REPLACE FUNCTION turns_text(through_indexes boolean, lends boolean) RETURNS text
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
-    RETURN replace($text${turns beside the best}, terms_of_turns AS MATERIALIZED (
+    RETURN CASE WHEN lends THEN '' ELSE $text$, ranked AS (
+    SELECT b.* FROM q CROSS JOIN best b WHERE b.score >= coalesce(q.min_score, 0)
+)$text$ END
+    || replace($text${turns beside the best}, terms_of_turns AS MATERIALIZED (
     SELECT o.owner_id, array_agg(t.term ORDER BY t.term) AS terms,
            array_agg(t.weight ORDER BY t.term) AS weights,
            array_agg(t.idf ORDER BY t.term) AS idfs

@@ -42,7 +42,7 @@ from pgrecall.scoring.scorer import VALUES
 from pgrecall.scoring.signals import KINDS, Recency, Similarity
 from pgrecall.testing import new_database
 from tests.integration.support import NORTH, at
-from tests.methods import NOWHERE, method
+from tests.methods import NOWHERE, method, public
 
 MARK = "¤"
 """Occurs in no text of ours, so that what is quoted of a value can be counted."""
@@ -305,9 +305,7 @@ def connection(emptied: Engine) -> Iterator[Connection]:
 
 
 def test_the_corpus_is_passed_to_every_method() -> None:
-    public = [name for name, _ in inspect.getmembers(MemoryRepository, inspect.isfunction)]
-
-    assert METHODS.keys() == {name for name in public if not name.startswith("_")}
+    assert METHODS.keys() == {*public(NOWHERE)}
 
 
 WRITTEN = text(

@@ -27,7 +27,7 @@ from pgrecall.errors import (
 from pgrecall.lifecycle.label import Label
 from tests.integration.conftest import OWNED, Work, in_transaction
 from tests.integration.support import NORTH, at, awaited, contents, sql
-from tests.methods import method
+from tests.methods import NOWHERE, method, public
 
 A = "agent"
 

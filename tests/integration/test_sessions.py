@@ -157,6 +157,33 @@ def test_turns_around_each_hit_come_in_their_order(repo: MemoryRepository, agent
     assert [hit.score for hit in hits if hit.memory.content == "2"] == pytest.approx([0.1])
 
 
+@pytest.mark.parametrize("k", [1, 2, 4])
+def test_what_is_below_the_floor_is_no_hit_and_comes_along(
+    repo: MemoryRepository, shared_url: str, agent: str, k: int
+) -> None:
+    """Whether it is among the k best or not."""
+    ids = dialogue(repo, agent, [0.1, 0.9, 0.8, 0.1])
+    repo.add_many(agent, [noted(f"filler {n}", 0.05) for n in range(200)])
+    repo.build_rank_indexes(agent_id=agent, at_least=1)
+    asked: dict[str, Any] = {"expand_session": 2, "min_score": 0.85, "as_of": NOW, "k": k}
+    asked |= {"profile": "hybrid", "weights": {"similarity": 1.0}}
+    expected = [(id_, None if id_ == ids[1] else ids[1]) for id_ in ids]
+
+    for strategy in ("exact", "index"):
+        hits = repo.search(agent, NORTH, touch=False, strategy=strategy, **asked)
+        assert hits.strategy == strategy
+        assert [(hit.memory.id, hit.beside) for hit in hits] == expected
+        with psycopg.connect(shared_url, row_factory=dict_row) as connection:
+            rows = recall(connection, agent=agent, query=NORTH, strategy=strategy, **asked)
+        assert [(row["id"], row["beside"]) for row in rows] == expected
+    why = repo.explain(agent, ids[2], NORTH, **asked)
+    assert (why.returned, why.reasons, why.hit.beside) == (True, (), ids[1])
+    context = repo.context(agent, NORTH, **asked)
+    assert {(one.hit.memory.id, one.hit.beside) for one in context.packed} == set(expected)
+    none = repo.search(agent, NORTH, strategy="index", **asked | {"min_score": 0.95})
+    assert contents(none) == []
+
+
 def test_sessions_of_others_of_the_same_name_do_not_mix(repo: MemoryRepository, agent: str) -> None:
     red = f"{agent} red"
     dialogue(repo, agent, [0.1, 0.9, 0.1])

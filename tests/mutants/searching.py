@@ -71,6 +71,12 @@ MUTANTS = (
     ),
     Mutant(
         "app/pgrecall/ranking/turns.py",
+        "if shape.brings_along and shape.has_min_score:",
+        "if False:",
+        f"{SESSIONS}::test_what_is_below_the_floor_is_no_hit_and_comes_along",
+    ),
+    Mutant(
+        "app/pgrecall/ranking/turns.py",
         'most: Any = func.least(more, literal_column("1::float8", Double()), type_=Double())',
         "most: Any = more",
         f"{SESSIONS}::test_lending_reaches_beyond_the_k_best",

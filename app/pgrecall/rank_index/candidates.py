@@ -81,8 +81,8 @@ class Sources:
 def search_candidates(tables: Tables, wanted: Search, sources: Sources) -> Select[Any]:
     """The k best among the candidates, as `search`; execute it with both parameters.
 
-    Two columns more, `passed` and `total`, count what passes the filters; min_score is left to the
-    caller, who has to see these.
+    Two columns more, `passed` and `total`, count what passes the filters. The caller has to see
+    these, so min_score is left to it, unless turns come along.
     """
     if wanted.filters.where:
         return _search(tables, wanted.shape, sources.shape, wanted.filters.where)

@@ -17,7 +17,6 @@ from pgrecall.rank_index.calls import rank_indexes
 from pgrecall.rank_index.candidates import Source, Sources, search_candidates
 from pgrecall.rank_index.index import LEVELS, RankIndex
 from pgrecall.ranking.hits import Strategy
-from pgrecall.ranking.statement import HIT_SCORE
 from pgrecall.ranking.wanted import Search
 from pgrecall.schema import Layout, Tables
 from pgrecall.scoring.profile import Profile
@@ -100,15 +99,9 @@ def through_indexes(
         if candidates == MAX_CANDIDATES or more > 2 * MAX_CANDIDATES:
             return None
         candidates = min(more, MAX_CANDIDATES)
-    floor = wanted.min_score
-    passed = [row for row in found if floor is None or _score(row) >= floor]
+    floor = None if wanted.shape.brings_along else wanted.min_score
+    passed = [row for row in found if floor is None or row.score >= floor]
     return Found(passed, found[0].total)
-
-
-def _score(row: Any) -> float:
-    """That by which it is among the rows: of what came along, that of its hit."""
-    score: float = getattr(row, HIT_SCORE, row.score)
-    return score
 
 
 def first_attempt(
@@ -136,9 +129,10 @@ def first_attempt(
         return None
     layout: Layout = yield Inspect()
     sources = _sources(wanted, owners, usable, moment, layout)
-    without_floor = replace(wanted, min_score=None)
-    statement = over(tables, without_floor, sources)
-    parameters = without_floor.parameters | given
+    if not wanted.shape.brings_along:  # what comes along depends on it
+        wanted = replace(wanted, min_score=None)
+    statement = over(tables, wanted, sources)
+    parameters = wanted.parameters | given
     return Attempt(statement, parameters, sources, usable, at_first(wanted, usable))
 
 

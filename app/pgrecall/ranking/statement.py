@@ -202,19 +202,17 @@ def _in_full(tables: Tables, ranked: Any, memories: FromClause, shape: Shape) ->
         ranked.c.score,
         *signal_columns(shape, within),
         *([has_terms(tables).label(HAS_TERMS)] if shape.redistributes else []),
-        *(ranked.c[name] for name in (BESIDE, LENT, LENDER, HIT_SCORE) if name in ranked.c),
+        *(ranked.c[name] for name in (BESIDE, LENT, LENDER) if name in ranked.c),
     ).select_from(
         ranked.join(memories, true()).outerjoin(
             usage,
             and_(usage.c.agent_id == ranked.c.owner_id, usage.c.memory_id == ranked.c.id),
         )
     )
-    if shape.has_min_score:
+    if shape.has_min_score and not shape.brings_along:  # else told in `with_turns`
         # Equal to filtering before the limit, since the k best are best; and computed once.
         floor: Any = bindparam("min_score", type_=Double())
-        statement = statement.where(
-            ranked.c[HIT_SCORE if HIT_SCORE in ranked.c else "score"] >= floor
-        )
+        statement = statement.where(ranked.c.score >= floor)
     return statement
 
 

@@ -53,6 +53,11 @@ def with_turns(
     `exact` says how the words of the query are weighed: see `term_weights`. What stands beside
     several hits counts for the best of them.
     """
+    if shape.brings_along and shape.has_min_score:
+        # Before turns come along: one of the k best below it comes along like any other.
+        every_best = best.subquery("best")
+        floor: Any = bindparam("min_score", type_=Double())
+        best = select(every_best).where(every_best.c.score >= floor)
     ranked = best.cte("ranked").prefix_with("MATERIALIZED")
     beside = turns_beside(tables, ranked).cte("beside").prefix_with("MATERIALIZED")
     nearest = nearest_hits(beside)
