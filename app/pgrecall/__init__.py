@@ -8,7 +8,7 @@ from pgrecall.context.assembled import Context, LeftOut, Packed
 from pgrecall.core.embedders import AsyncEmbedder, Embedder, LocalEmbedder
 from pgrecall.core.memory import Memory, NewMemory
 from pgrecall.evaluation.floors import Floor, FloorEvaluation
-from pgrecall.evaluation.labelled_query import LabelledQuery
+from pgrecall.evaluation.judged_query import JudgedQuery
 from pgrecall.evaluation.results import Difference, Evaluation, ProfileEvaluation, Scores
 from pgrecall.evaluation.tuned import Tuning
 from pgrecall.lifecycle.cluster import Cluster, Consolidation
@@ -76,9 +76,9 @@ __all__ = [
     "GarbageRun",
     "Hits",
     "Importance",
+    "JudgedQuery",
     "Keyword",
     "Label",
-    "LabelledQuery",
     "LeftOut",
     "Link",
     "LocalEmbedder",

@@ -13,7 +13,7 @@ from rich.table import Table
 from sqlalchemy import create_engine
 
 from benchmarks.labelled.loading import NOW, queries, stored
-from pgrecall import Evaluation, LabelledQuery, MemoryRepository, Profile, Tuning, migrate, profiles
+from pgrecall import Evaluation, JudgedQuery, MemoryRepository, Profile, Tuning, migrate, profiles
 from pgrecall.core.embedders import LocalEmbedder
 from pgrecall.evaluation.results import METRICS
 from pgrecall.migrate.connecting import database_url
@@ -92,9 +92,7 @@ def _leaning(part: float) -> Profile:
     return leaning.renamed(f"five_factor, similarity {part:g}")
 
 
-def _above(
-    repo: MemoryRepository, agent: str, asked: Sequence[LabelledQuery], floor: float
-) -> Floor:
+def _above(repo: MemoryRepository, agent: str, asked: Sequence[JudgedQuery], floor: float) -> Floor:
     returned, answers, recalls = 0, 0, []
     for query in asked:
         hits = repo.search(

@@ -14,7 +14,7 @@ from sqlalchemy import Connection, create_engine, text
 from benchmarks.data import AGENT, AGENTS, Corpus
 from benchmarks.loading import Order, load
 from benchmarks.measurement import Measurement
-from pgrecall import LabelledQuery, MemoryRepository, profiles
+from pgrecall import JudgedQuery, MemoryRepository, profiles
 from pgrecall.migrate.connecting import database_url
 
 MEMORIES, QUERIES, K, GOAL = 5_000, 500, 10, 5.0
@@ -51,7 +51,7 @@ def measured(url: str, seed: int, progress: Progress) -> list[Measurement]:
     ]
 
 
-def _queries(connection: Connection, corpus: Corpus) -> list[LabelledQuery]:
+def _queries(connection: Connection, corpus: Corpus) -> list[JudgedQuery]:
     ids = list(
         connection.scalars(
             text("SELECT id FROM pgrecall.agent_memories WHERE agent_id = :agent ORDER BY id"),
@@ -60,12 +60,12 @@ def _queries(connection: Connection, corpus: Corpus) -> list[LabelledQuery]:
     )
     chosen = random.Random(0)
     return [
-        LabelledQuery(query.tolist(), chosen.sample(ids, chosen.randint(1, 3)))
+        JudgedQuery(query.tolist(), chosen.sample(ids, chosen.randint(1, 3)))
         for query in corpus.queries(QUERIES)
     ]
 
 
-def _one_by_one(repo: MemoryRepository, queries: Sequence[LabelledQuery], profile: Any) -> float:
+def _one_by_one(repo: MemoryRepository, queries: Sequence[JudgedQuery], profile: Any) -> float:
     """recall@K, as an application would find it."""
     total = 0.0
     for query in queries:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from contextlib import nullcontext
 from datetime import datetime
 from functools import partial
+from types import SimpleNamespace
 from typing import Any
 from uuid import UUID
 
@@ -12,6 +13,7 @@ from sqlalchemy import Connection, Engine, text
 
 from pgrecall import Memory, MemoryRepository, NewMemory
 from pgrecall.core.embedders import Embedder
+from pgrecall.execution.synchronous import Namespace
 from pgrecall.lifecycle.event import Event
 from tests.integration.support import NORTH, contents
 
@@ -19,6 +21,14 @@ TABLES = (
     *("agent_memories", "memory_usage", "memory_events"),
     *("memory_labels", "memory_links", "gc_runs"),
 )
+
+
+def _named(part: Any, owner: str) -> Any:
+    """A method without its first argument, or a namespace of such."""
+    if not isinstance(part, Namespace):
+        return partial(part, owner)
+    names = (name for name in dir(part) if not name.startswith("_"))
+    return SimpleNamespace(**{name: partial(getattr(part, name), owner) for name in names})
 
 
 class Owner:
@@ -37,8 +47,8 @@ class Owner:
         self.repo = repo.teams if is_team else repo
         self.stored_id = f"team:{name}" if is_team else name
 
-    def __getattr__(self, method: str) -> Any:
-        return partial(getattr(self.repo, method), self.name)
+    def __getattr__(self, name: str) -> Any:
+        return _named(getattr(self.repo, name), self.name)
 
     def collect_garbage(self, *policy: Any, **options: Any) -> Any:
         return self.repo.upkeep.collect_garbage(*policy, agent_id=self.name, **options)

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 from uuid import UUID
 
-from pgrecall import LabelledQuery, MemoryRepository, NewMemory
+from pgrecall import JudgedQuery, MemoryRepository, NewMemory
 from pgrecall.scoring.profiles import BUILT_IN
 from tests.integration.support import at
 
@@ -189,70 +189,80 @@ NEW = NewMemory("new", embedding=at(1))
 HYBRID: dict[str, Any] = {"query_text": "onesecret", "profile": "hybrid", "touch": False}
 
 
-def _queries(memory: UUID) -> list[LabelledQuery]:
-    return [LabelledQuery(at(3), [memory], query_text="onesecret")]
+def _queries(memory: UUID) -> list[JudgedQuery]:
+    return [JudgedQuery(at(3), [memory], query_text="onesecret")]
 
 
 METHODS: dict[str, Callable[[UUID, UUID], list[Work]]] = {
     "add": lambda m, _: [lambda r: r.add("one", NEW)],
     "add_many": lambda m, _: [lambda r: r.add_many("one", [NEW])],
-    "adjust_trust": lambda m, _: [lambda r: r.adjust_trust("one", m, 0.1, "why", "who")],
-    "build_rank_indexes": lambda m, _: [
-        lambda r: r.build_rank_indexes(agent_id="one", at_least=1),
-        lambda r: r.build_rank_indexes(at_least=100),
+    "upkeep.adjust_trust": lambda m, _: [
+        lambda r: r.upkeep.adjust_trust("one", m, 0.1, "why", "who")
     ],
-    "check_rank_index": lambda m, _: [lambda r: r.check_rank_index("one")],
+    "rank_indexes.build": lambda m, _: [
+        lambda r: r.rank_indexes.build(agent_id="one", at_least=1),
+        lambda r: r.rank_indexes.build(at_least=100),
+    ],
+    "rank_indexes.check": lambda m, _: [lambda r: r.rank_indexes.check("one")],
     "clear": lambda m, _: [lambda r: r.clear("one")],
-    "clusters": lambda m, _: [lambda r: r.clusters("one", min_similarity=0.5, more_than=1)],
-    "collect_garbage": lambda m, _: [
-        lambda r: r.collect_garbage(agent_id="one", dry_run=True).scanned,
+    "upkeep.clusters": lambda m, _: [
+        lambda r: r.upkeep.clusters("one", min_similarity=0.5, more_than=1)
     ],
-    "complete_stale_tasks": lambda m, _: [lambda r: r.complete_stale_tasks("one")],
-    "consolidate": lambda m, _: [lambda r: r.consolidate("one", min_size=2, more_than=1)],
+    "upkeep.collect_garbage": lambda m, _: [
+        lambda r: r.upkeep.collect_garbage(agent_id="one", dry_run=True).scanned,
+    ],
+    "upkeep.complete_stale_tasks": lambda m, _: [lambda r: r.upkeep.complete_stale_tasks("one")],
+    "upkeep.consolidate": lambda m, _: [
+        lambda r: r.upkeep.consolidate("one", min_size=2, more_than=1)
+    ],
     "context": lambda m, _: [
         lambda r: r.context("one", at(3), teams=["one"], touch=False).packed,
         lambda r: r.context("one", at(3), **HYBRID).packed,
     ],
     "count": lambda m, _: [lambda r: r.count("one"), lambda r: r.teams.count("one")],
     "delete": lambda m, _: [lambda r: r.delete("one", m)],
-    "demote": lambda m, _: [lambda r: r.demote("one", m)],
-    "drop_rank_index": lambda m, _: [lambda r: r.drop_rank_index("one")],
-    "evaluate": lambda m, _: [lambda r: r.evaluate("one", _queries(m))],
+    "upkeep.demote": lambda m, _: [lambda r: r.upkeep.demote("one", m)],
+    "rank_indexes.drop": lambda m, _: [lambda r: r.rank_indexes.drop("one")],
+    "evaluation.evaluate": lambda m, _: [lambda r: r.evaluation.evaluate("one", _queries(m))],
     "existing": lambda m, _: [lambda r: r.existing("one", m)],
     "explain": lambda m, _: [lambda r: r.explain("one", m, at(3))],
     "feedback": lambda m, _: [lambda r: r.feedback("one", m, "useful")],
-    "find_ids": lambda m, _: [lambda r: r.find_ids("one", str(m)[:4])],
+    "ids.find": lambda m, _: [lambda r: r.ids.find("one", str(m)[:4])],
     "get": lambda m, _: [lambda r: r.get("one", m)],
     "history": lambda m, _: [lambda r: r.history("one", m)],
     "invalidate": lambda m, _: [lambda r: r.invalidate("one", m)],
-    "label": lambda m, _: [lambda r: r.label("one", m, "x")],
-    "labelled": lambda m, _: [lambda r: r.labelled("one", "onelabel")],
-    "labels": lambda m, _: [lambda r: r.labels("one", m)],
-    "link": lambda m, o: [lambda r: r.link("one", m, o, "x")],
-    "links": lambda m, _: [lambda r: r.links("one", m)],
-    "maintain_rank_indexes": lambda m, _: [lambda r: r.maintain_rank_indexes(agent_id="one")],
-    "near_duplicates": lambda m, _: [lambda r: r.near_duplicates("one", threshold=0.5)],
+    "labels.add": lambda m, _: [lambda r: r.labels.add("one", m, "x")],
+    "labels.find": lambda m, _: [lambda r: r.labels.find("one", "onelabel")],
+    "labels.of": lambda m, _: [lambda r: r.labels.of("one", m)],
+    "links.add": lambda m, o: [lambda r: r.links.add("one", m, o, "x")],
+    "links.of": lambda m, _: [lambda r: r.links.of("one", m)],
+    "rank_indexes.maintain": lambda m, _: [lambda r: r.rank_indexes.maintain(agent_id="one")],
+    "upkeep.near_duplicates": lambda m, _: [
+        lambda r: r.upkeep.near_duplicates("one", threshold=0.5)
+    ],
     "plan": lambda m, _: [lambda r: "secret" in repr(r.plan("one", at(3)))],
-    "promote": lambda m, _: [lambda r: r.promote("one", m)],
-    "prune": lambda m, _: [lambda r: r.prune("one", below_score=1)],
-    "rank_index_progress": lambda m, _: [lambda r: r.rank_index_progress()],
-    "rank_indexes": lambda m, _: [lambda r: r.rank_indexes(agent_id="one", at_least=1)],
+    "upkeep.promote": lambda m, _: [lambda r: r.upkeep.promote("one", m)],
+    "upkeep.prune": lambda m, _: [lambda r: r.upkeep.prune("one", below_score=1)],
+    "rank_indexes.progress": lambda m, _: [lambda r: r.rank_indexes.progress()],
+    "rank_indexes.status": lambda m, _: [
+        lambda r: r.rank_indexes.status(agent_id="one", at_least=1)
+    ],
     "record_outcome": lambda m, _: [lambda r: r.record_outcome("one", m, "success")],
-    "recorded_queries": lambda m, _: [lambda r: r.recorded_queries("one")],
+    "evaluation.recorded_queries": lambda m, _: [lambda r: r.evaluation.recorded_queries("one")],
     "revive": lambda m, _: [lambda r: r.revive("one", m)],
     "search": lambda m, _: [
         lambda r: list(r.search("one", at(3), teams=["one"], touch=False)),
         lambda r: list(r.search("one", at(3), strategy="index", touch=False)),
         lambda r: list(r.search("one", at(3), **HYBRID)),
     ],
-    "set_importance": lambda m, _: [lambda r: r.set_importance("one", m, 0.9)],
-    "short_ids": lambda m, _: [lambda r: r.short_ids("one", m)],
+    "upkeep.set_importance": lambda m, _: [lambda r: r.upkeep.set_importance("one", m, 0.9)],
+    "ids.shorten": lambda m, _: [lambda r: r.ids.shorten("one", m)],
     "supersede": lambda m, _: [lambda r: r.supersede("one", m, NEW)],
-    "telling_terms": lambda m, _: [lambda r: r.telling_terms("one")],
+    "upkeep.telling_terms": lambda m, _: [lambda r: r.upkeep.telling_terms("one")],
     "touch": lambda m, _: [lambda r: r.touch("one", m)],
-    "tune": lambda m, _: [lambda r: r.tune("one", _queries(m))],
-    "unlabel": lambda m, _: [lambda r: r.unlabel("one", m, "onelabel")],
-    "unlink": lambda m, o: [lambda r: r.unlink("one", m, o, "one")],
+    "evaluation.tune": lambda m, _: [lambda r: r.evaluation.tune("one", _queries(m))],
+    "labels.remove": lambda m, _: [lambda r: r.labels.remove("one", m, "onelabel")],
+    "links.remove": lambda m, o: [lambda r: r.links.remove("one", m, o, "one")],
     "update": lambda m, _: [lambda r: r.update("one", m, importance=0.9)],
 }
 """About the memory that is given, or both."""

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from sqlalchemy import Engine
 
-from pgrecall import LabelledQuery, MemoryRepository, NewMemory, profiles
+from pgrecall import JudgedQuery, MemoryRepository, NewMemory, profiles
 from tests.integration.support import NORTH, NOW, at, before, contents, sql
 
 TICK = timedelta(microseconds=1)
@@ -74,7 +74,7 @@ def test_a_retrieval_after_the_moment_asked_about_is_not_seen(
         shared_repo.add(agent, new)
     ids = [hit.memory.id for hit in shared_repo.search(agent, NORTH, touch=False)]
     asked: dict[str, Any] = {"profile": profile, "as_of": before(0.5)}
-    queries = [LabelledQuery(NORTH, [id_]) for id_ in ids]
+    queries = [JudgedQuery(NORTH, [id_]) for id_ in ids]
     at_their_own = [replace(query, as_of=before(n / 4)) for n, query in enumerate(queries, 1)]
 
     def answers() -> list[object]:

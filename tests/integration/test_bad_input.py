@@ -22,8 +22,8 @@ from sqlalchemy import Connection, Engine, create_engine, event, text
 
 from pgrecall import (
     GarbagePolicy,
+    JudgedQuery,
     Label,
-    LabelledQuery,
     MemoryRepository,
     NewMemory,
     Profile,
@@ -93,7 +93,7 @@ CORPUS: dict[str, Any] = {
 }
 
 ID, OTHER, ABSENT = UUID(int=1), UUID(int=2), UUID(int=3)
-QUERIES = [LabelledQuery(at(10.0 * n), [ID], query_text=f"q {n}") for n in range(12)]
+QUERIES = [JudgedQuery(at(10.0 * n), [ID], query_text=f"q {n}") for n in range(12)]
 
 METHODS: dict[str, dict[str, Any]] = {
     "add": {"memory": NewMemory("a", embedding=NORTH)},
@@ -218,8 +218,8 @@ CALLS: dict[str, Call] = {
         [*(field.name for field in fields(NewMemory) if field.init), UNKNOWN],
     ),
     "Label": _made(Label, lambda repo, label: repo.labels.add("a", ID, label), value="a"),
-    "LabelledQuery": _made(
-        LabelledQuery,
+    "JudgedQuery": _made(
+        JudgedQuery,
         lambda repo, one: repo.evaluation.evaluate("a", [one]),
         query=NORTH,
         relevant=[ID],

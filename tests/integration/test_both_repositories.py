@@ -16,7 +16,7 @@ import pytest
 from sqlalchemy import Engine
 from sqlalchemy.ext.asyncio import AsyncEngine
 
-from pgrecall import AsyncMemoryRepository, LabelledQuery, MemoryRepository, NewMemory
+from pgrecall import AsyncMemoryRepository, JudgedQuery, MemoryRepository, NewMemory
 from pgrecall.errors import (
     EmbedderRequired,
     InputError,
@@ -37,7 +37,7 @@ def number(n: int) -> UUID:
 
 
 ONE, TWO, GONE = number(1), number(2), number(5)
-QUERIES = [LabelledQuery(at(n), [number(n % 5)], query_text=f"memory {n}") for n in range(12)]
+QUERIES = [JudgedQuery(at(n), [number(n % 5)], query_text=f"memory {n}") for n in range(12)]
 
 
 def furnish(repo: MemoryRepository) -> None:

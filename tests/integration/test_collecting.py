@@ -377,8 +377,8 @@ def test_what_was_left_behind_is_swept(mine: Owner) -> None:
     for owner in (mine, mine.team):
         kept = owner.add_many([garbage(text) for text in "ab"])
         owner.touch(kept)
-        owner.label(kept[0], "x")
-        owner.link(kept[0], kept[1])
+        owner.labels.add(kept[0], "x")
+        owner.links.add(kept[0], kept[1])
     stored, of_team = mine.everything(), mine.team.everything()
     gone, [a, b] = uuid4(), [memory.id for memory in all_of(mine)]
     leave_behind(mine, gone)
@@ -437,9 +437,9 @@ def test_each_change_is_told_with_the_rule_that_made_it(mine: Owner) -> None:
 def test_what_is_deleted_is_gone_with_its_traces(mine: Owner) -> None:
     gone, kept = (mine.add(garbage(f"{trust}", trust=trust)) for trust in (0.0, 0.9))
     mine.touch([gone, kept])
-    mine.label(gone, ["x", "y"])
-    mine.link(gone, kept)
-    mine.link(kept, gone, "other")
+    mine.labels.add(gone, ["x", "y"])
+    mine.links.add(gone, kept)
+    mine.links.add(kept, gone, "other")
 
     mine.collect_garbage()
 

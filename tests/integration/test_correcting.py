@@ -20,6 +20,7 @@ from pgrecall.errors import (
 )
 from tests.integration.owner import Owner, north, plain
 from tests.integration.support import NORTH, NOW, before, contents
+from tests.methods import method
 
 TICK = timedelta(microseconds=1)
 DAY = timedelta(days=1)
@@ -354,7 +355,7 @@ def test_two_put_away_memories_of_one_text_are_not_revived_together(mine: Owner)
 def test_importance_is_overridden(mine: Owner) -> None:
     memory_id = mine.add(north("a", importance=0.2))
 
-    memory = mine.set_importance(memory_id, 0.9, reason="said so", actor="ines")
+    memory = mine.upkeep.set_importance(memory_id, 0.9, reason="said so", actor="ines")
 
     assert memory == mine.read(memory_id)
     assert memory.importance == 0.9
@@ -363,13 +364,13 @@ def test_importance_is_overridden(mine: Owner) -> None:
     assert (told.reason, told.actor) == ("said so", "ines")
     for unknown in (uuid4(), mine.other.add(north("a"))):
         with pytest.raises(MemoryNotFound):
-            mine.set_importance(unknown, 0.9)
+            mine.upkeep.set_importance(unknown, 0.9)
 
 
 def test_promotion_and_demotion_go_tier_by_tier(mine: Owner) -> None:
     memory_id = mine.add(north("a", tier="short"))
 
-    moves = (*[mine.promote] * 3, *[mine.demote] * 3)
+    moves = (*[mine.upkeep.promote] * 3, *[mine.upkeep.demote] * 3)
     moved = [(move(memory_id), mine.read(memory_id).tier) for move in moves]
 
     assert moved == [
@@ -384,7 +385,7 @@ def test_only_the_short_tier_expires_after_a_day(mine: Owner) -> None:
     memory_id = mine.add(north("a", tier="medium", expires_at=NOW + YEAR))
     earliest = datetime.now(UTC) + DAY
 
-    mine.demote(memory_id, reason="passing", actor="ines")
+    mine.upkeep.demote(memory_id, reason="passing", actor="ines")
 
     expires_at = mine.read(memory_id).expires_at
     assert expires_at is not None
@@ -394,7 +395,7 @@ def test_only_the_short_tier_expires_after_a_day(mine: Owner) -> None:
     assert moment(told.old_values["expires_at"]) == NOW + YEAR
     assert moment(told.new_values["expires_at"]) == expires_at
     assert (told.reason, told.actor) == ("passing", "ines")
-    mine.promote(memory_id)
+    mine.upkeep.promote(memory_id)
     assert mine.read(memory_id).expires_at is None
 
 
@@ -404,7 +405,7 @@ def test_tiers_expire_as_their_table_says(shared_engine: Engine, mine: Owner) ->
         connection.exec_driver_sql(edited)
         inside = mine.within(connection)
         memory_id = inside.add(north("a", tier="long"))
-        inside.demote(memory_id)
+        inside.upkeep.demote(memory_id)
         expires_at = inside.read(memory_id).expires_at
         connection.rollback()
 
@@ -417,7 +418,7 @@ def test_tiers_expire_as_their_table_says(shared_engine: Engine, mine: Owner) ->
 
 def test_several_change_at_once_and_those_of_others_are_passed_over(mine: Owner) -> None:
     for verb, kind in (
-        *(("promote", "promoted"), ("demote", "demoted")),
+        *(("upkeep.promote", "promoted"), ("upkeep.demote", "demoted")),
         *(("invalidate", "forgotten"), ("revive", "revived"), ("delete", "deleted")),
     ):
         team, other = mine.team, mine.other
@@ -427,7 +428,8 @@ def test_several_change_at_once_and_those_of_others_are_passed_over(mine: Owner)
             mine.invalidate(ids[mine])
         several = [*ids[mine], *ids[team], *ids[other], ids[mine][0], uuid4()]
 
-        assert (getattr(mine, verb)(several), getattr(mine, verb)([])) == (2, 0)
+        changes = method(mine, verb)
+        assert (changes(several), changes([])) == (2, 0)
 
         assert [mine.kinds(one)[-1] for one in ids[mine]] == [kind] * 2
         assert [of.kinds(one) for of in (team, other) for one in ids[of]] == [["initial"]] * 4
@@ -437,7 +439,7 @@ def test_teams_supersede_their_own_memories(mine: Owner) -> None:
     of_agent, of_team = mine.add(north("old")), mine.team.add(north("old"))
 
     mine.team.supersede(of_team, north("new"))
-    mine.team.set_importance(of_team, 0.9)
+    mine.team.upkeep.set_importance(of_team, 0.9)
 
     assert (mine.team.recalled(), mine.recalled()) == (["new"], ["old"])
     with pytest.raises(MemoryNotFound):

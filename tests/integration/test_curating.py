@@ -91,7 +91,7 @@ def test_near_duplicates_are_those_of_a_comparison_of_all(
     expected = crowd.pairs(newest, threshold)
     ages = {memory_id: days for days, memory_id in enumerate(crowd.ids)}
 
-    found = crowd.near_duplicates(threshold=threshold, newest=newest, limit=100_000)
+    found = crowd.upkeep.near_duplicates(threshold=threshold, newest=newest, limit=100_000)
 
     assert {(one.older_id, one.newer_id): one.similarity for one in found} == pytest.approx(
         expected
@@ -102,7 +102,7 @@ def test_near_duplicates_are_those_of_a_comparison_of_all(
     for one in found:
         assert one.older_content == f"memory {ages[one.older_id]}"
         assert one.newer_content == f"memory {ages[one.newer_id]}"
-    few = crowd.near_duplicates(threshold=threshold, newest=newest, limit=7)
+    few = crowd.upkeep.near_duplicates(threshold=threshold, newest=newest, limit=7)
     assert [one.similarity for one in few] == order[:7]
     by_psql = crowd.sql(
         "SELECT * FROM pgrecall.near_duplicates(:agent, k => 7, threshold => :t, newest => :n)",
@@ -113,9 +113,9 @@ def test_near_duplicates_are_those_of_a_comparison_of_all(
 
 
 def test_near_duplicates_are_more_than_092_similar_and_at_most_100(crowd: Crowd) -> None:
-    defaults = crowd.near_duplicates(threshold=0.92, newest=2_000, limit=100)
+    defaults = crowd.upkeep.near_duplicates(threshold=0.92, newest=2_000, limit=100)
 
-    assert crowd.near_duplicates() == defaults
+    assert crowd.upkeep.near_duplicates() == defaults
     assert len(defaults) > 1
 
 
@@ -123,14 +123,14 @@ def test_a_pair_at_the_threshold_is_no_near_duplicate(mine: Owner) -> None:
     """24/25 is the same in float4 and float8: strictly greater is asked for."""
     mine.add_many([north("a", embedding=axes(3, 4)), north("b", embedding=axes(4, 3))])
 
-    assert mine.near_duplicates(threshold=0.96) == []
-    assert [pair.similarity for pair in mine.near_duplicates(threshold=0.9599)] == [0.96]
+    assert mine.upkeep.near_duplicates(threshold=0.96) == []
+    assert [pair.similarity for pair in mine.upkeep.near_duplicates(threshold=0.9599)] == [0.96]
 
 
 def test_memories_that_are_equally_old_are_compared_by_id(mine: Owner) -> None:
     ids = sorted(mine.add_many([north(f"m{n}", created_at=before(1)) for n in range(4)]))
 
-    found = mine.near_duplicates(newest=3)
+    found = mine.upkeep.near_duplicates(newest=3)
 
     assert {one.older_id for one in found} == {*ids[1:3]}
     assert {one.newer_id for one in found} == {*ids[2:4]}
@@ -146,12 +146,12 @@ def test_only_the_owners_active_and_valid_memories_are_compared(mine: Owner) -> 
     for owner in (mine.other, mine.team):
         owner.add(north("another's", embedding=at(1)))
 
-    pairs = mine.near_duplicates(limit=1_000)
+    pairs = mine.upkeep.near_duplicates(limit=1_000)
     assert {id_ for pair in pairs for id_ in (pair.older_id, pair.newer_id)} == {*ids[4:]}
     assert len(pairs) == 20 * 19 / 2
-    [cluster] = mine.clusters(more_than=20)  # 21 are active, one without a vector
+    [cluster] = mine.upkeep.clusters(more_than=20)  # 21 are active, one without a vector
     assert {one.id for one in cluster.memories} == set(ids[4:])
-    assert mine.clusters(more_than=21) == []
+    assert mine.upkeep.clusters(more_than=21) == []
 
 
 # Clusters
@@ -172,7 +172,7 @@ def test_clusters_are_those_of_the_greedy_rule(crowd: Crowd, asked: dict[str, An
     least, min_size = asked.get("min_similarity", 0.80), asked.get("min_size", 3)
     expected = greedy(crowd.newest(asked.get("newest", 2_000)), least, min_size)
 
-    found = crowd.clusters(**asked)
+    found = crowd.upkeep.clusters(**asked)
 
     assert [[one.id for one in cluster.memories] for cluster in found] == [
         [member for member, _ in cluster] for cluster in expected
@@ -218,7 +218,7 @@ def test_only_an_agent_with_more_than_20_active_memories_has_clusters(
     alike(mine, 3)
     mine.add_many([plain(f"other {n}") for n in range(memories - 3)])
 
-    found = [mine.clusters(), mine.clusters(more_than=memories - 1)]
+    found = [mine.upkeep.clusters(), mine.upkeep.clusters(more_than=memories - 1)]
     assert [len(one) for one in found] == [clusters, 1]
 
 
@@ -228,18 +228,18 @@ def test_a_similarity_of_080_and_three_are_enough(mine: Owner) -> None:
     for n, vector in enumerate([axes(4, 3), axes(4, -3)]):
         mine.add(north(str(n), embedding=vector))
 
-    [cluster] = mine.clusters(more_than=0)
+    [cluster] = mine.upkeep.clusters(more_than=0)
 
     assert (cluster.central.id, cluster.similarities) == (central, [1.0, 0.8, 0.8])
-    assert mine.clusters(more_than=0, min_similarity=0.8000001) == []
-    assert mine.clusters(more_than=0, min_size=4) == []
+    assert mine.upkeep.clusters(more_than=0, min_similarity=0.8000001) == []
+    assert mine.upkeep.clusters(more_than=0, min_size=4) == []
 
 
 def test_a_chain_of_small_steps_is_not_joined(mine: Owner) -> None:
     """cos 25 = 0.91 and cos 30 = 0.87, but cos 55 = 0.57: only neighbours are alike."""
     ids = {angle: mine.add(north(str(angle), embedding=at(angle))) for angle in (0, 25, 50, 80)}
 
-    [cluster] = mine.clusters(more_than=0)
+    [cluster] = mine.upkeep.clusters(more_than=0)
 
     assert cluster.central.id == ids[25]
     assert {one.id for one in cluster.memories} == {ids[0], ids[25], ids[50]}
@@ -248,7 +248,7 @@ def test_a_chain_of_small_steps_is_not_joined(mine: Owner) -> None:
 def test_hundreds_of_memories_that_all_say_the_same_are_one_cluster(mine: Owner) -> None:
     mine.add_many([north(f"tea {n}", embedding=at(n / 1000)) for n in range(300)])
 
-    [cluster] = mine.clusters()
+    [cluster] = mine.upkeep.clusters()
 
     assert len(cluster.memories) == 300
 
@@ -271,7 +271,7 @@ def test_one_memory_stands_for_its_sources(mine: Owner, by: str) -> None:
         use = {"usefulness": 0.125 if n else 0.375, "confidence": 0.5 + n / 10}
         text = str(10 + 2 * n)
         ids.append(mine.add(north(text, **kind, **(use | times | given), embedding=at(10 + 2 * n))))
-        mine.label(ids[-1], [Label("drink", "concept", 0.2 * n), f"l{n}"])
+        mine.labels.add(ids[-1], [Label("drink", "concept", 0.2 * n), f"l{n}"])
     asked: list[list[str]] = []
 
     def summarise(texts: list[str]) -> str:
@@ -283,7 +283,7 @@ def test_one_memory_stands_for_its_sources(mine: Owner, by: str) -> None:
         [(memory_id, sources, importance)] = mine.sql(call)
     else:
         summary = summarise if by == "summary" else None
-        [done] = mine.consolidate(summary, more_than=0, actor="curator")
+        [done] = mine.upkeep.consolidate(summary, more_than=0, actor="curator")
         memory_id, sources, importance = done.memory_id, done.source_ids, done.importance
 
     assert sources == sorted(ids)
@@ -299,10 +299,10 @@ def test_one_memory_stands_for_its_sources(mine: Owner, by: str) -> None:
     assert new.usefulness == pytest.approx(0.625 / 3)
     assert (new.valid_until, new.expires_at) == (now + DAY, now + 8 * DAY)
     assert (new.compliant, new.has_errors, new.metadata) == (None, True, {"consolidates": 3})
-    labels = {(one.value, one.kind): one.weight for one in mine.labels(memory_id)}
+    labels = {(one.value, one.kind): one.weight for one in mine.labels.of(memory_id)}
     own = {(f"l{n}", "keyword"): 1.0 for n in range(3)}
     assert labels == own | {("drink", "concept"): pytest.approx(0.4)}
-    links = [(link.target_id, link.kind, link.weight) for link in mine.links(memory_id)]
+    links = [(link.target_id, link.kind, link.weight) for link in mine.links.of(memory_id)]
     assert links == [(source, "consolidates", 1.0) for source in sorted(ids)]
     for source in ids:
         told = mine.event(source, "consolidated")
@@ -317,7 +317,7 @@ def test_the_importance_is_a_tenth_above_the_greatest_at_most_one(
     for n, share in enumerate((greatest / 2, greatest, 0.0)):
         mine.add(north(str(n), embedding=at(n), importance=share))
 
-    [done] = mine.consolidate(more_than=0)
+    [done] = mine.upkeep.consolidate(more_than=0)
 
     assert done.importance == pytest.approx(importance, abs=1e-15)
     assert mine.read(done.memory_id).importance == done.importance
@@ -350,13 +350,13 @@ def test_a_summary_may_say_what_is_there_already(mine: Owner, text: str) -> None
     ids = mine.add_many(["0", "1", "2"])
     other = mine.add(NewMemory("90", embedding=at(90), importance=0.2))
 
-    [done] = mine.consolidate(lambda _: text, more_than=0)
+    [done] = mine.upkeep.consolidate(lambda _: text, more_than=0)
 
     assert (done.memory_id == other) == (text == "90")
     assert done.memory_id not in ids
     memory = mine.read(done.memory_id)
     assert (memory.status, memory.importance) == ("active", 0.6)
-    assert {link.target_id for link in mine.links(done.memory_id)} == set(ids)
+    assert {link.target_id for link in mine.links.of(done.memory_id)} == set(ids)
     assert [mine.read(one).status for one in ids] == ["consolidated"] * 3
 
 
@@ -367,7 +367,7 @@ MEDDLING: dict[str, Meddling] = {
     "superseded": lambda mine, ids: mine.supersede(ids[0], "45"),
     "deleted": lambda mine, ids: mine.delete(ids[1]),
     "cleared": lambda mine, ids: mine.clear(),
-    "consolidated": lambda mine, ids: mine.consolidate(more_than=0),
+    "consolidated": lambda mine, ids: mine.upkeep.consolidate(more_than=0),
 }
 
 
@@ -381,7 +381,7 @@ def test_a_cluster_that_was_changed_meanwhile_is_left(mine: Owner, meddle: Meddl
         stored.append(mine.everything())
         return "1.5"
 
-    assert mine.consolidate(summarise, more_than=0) == []
+    assert mine.upkeep.consolidate(summarise, more_than=0) == []
     assert [mine.everything()] == stored
 
 
@@ -398,7 +398,7 @@ def test_a_change_by_a_transaction_begun_before_the_cluster_was_read_counts(
             connection.commit()
             return "1.5"
 
-        assert mine.consolidate(summarise, more_than=0) == []
+        assert mine.upkeep.consolidate(summarise, more_than=0) == []
     assert mine.count(statuses=["consolidated"]) == 0
 
 
@@ -409,7 +409,7 @@ def test_what_was_retrieved_meanwhile_is_consolidated_all_the_same(mine: Owner) 
         mine.touch(ids)
         return "1.5"
 
-    assert len(mine.consolidate(summarise, more_than=0)) == 1
+    assert len(mine.upkeep.consolidate(summarise, more_than=0)) == 1
 
 
 class TooDifficultError(Exception):
@@ -426,16 +426,16 @@ def test_a_summariser_that_fails_leaves_its_cluster_and_what_was_done(mine: Owne
         return "1.5"
 
     with pytest.raises(TooDifficultError):
-        mine.consolidate(summarise, more_than=0)
+        mine.upkeep.consolidate(summarise, more_than=0)
 
     statuses = [mine.read(one).status for one in (*first, *second)]
     assert statuses == ["consolidated"] * 4 + ["active"] * 3
     stored = mine.everything()
     for nothing in (None, "", "  \n", 5, b"bytes"):
         with pytest.raises(InputError, match="summarise must return a text"):
-            mine.consolidate(lambda _, nothing=nothing: nothing, more_than=0)
+            mine.upkeep.consolidate(lambda _, nothing=nothing: nothing, more_than=0)
     with pytest.raises(InputError, match="embed"):  # without an embedder
-        Owner(mine.bind, mine.name).consolidate(lambda _: "summary", more_than=0)
+        Owner(mine.bind, mine.name).upkeep.consolidate(lambda _: "summary", more_than=0)
     assert mine.everything() == stored
 
 
@@ -474,7 +474,7 @@ def test_two_who_consolidate_at_once_do_it_once(mine: Owner) -> None:
 def test_teams_consolidate_their_own_memories(mine: Owner) -> None:
     ids, theirs = alike(mine, 3), alike(mine.team, 3)
 
-    [done] = mine.team.consolidate(more_than=0)
+    [done] = mine.team.upkeep.consolidate(more_than=0)
 
     assert sorted(done.source_ids) == sorted(theirs)
     assert [mine.read(one).status for one in ids] == ["active"] * 3
@@ -509,7 +509,7 @@ def test_stale_tasks_are_completed(mine: Owner) -> None:
         id=UUID(int=ids["touched long ago"].int),
     )
 
-    assert mine.complete_stale_tasks(actor="curator") == 3
+    assert mine.upkeep.complete_stale_tasks(actor="curator") == 3
 
     stale = {"stale", "also a task", "touched long ago"}
     expected = {text: "completed" if text in stale else "active" for text in ids}
@@ -519,8 +519,8 @@ def test_stale_tasks_are_completed(mine: Owner) -> None:
     assert (told.old_values, told.new_values) == ({"status": "active"}, {"status": "completed"})
     assert told.actor == "curator"
     assert mine.other.read(theirs).status == "active"
-    assert mine.complete_stale_tasks() == 0
-    assert mine.complete_stale_tasks(older_than=6.9 * DAY) == 1
+    assert mine.upkeep.complete_stale_tasks() == 0
+    assert mine.upkeep.complete_stale_tasks(older_than=6.9 * DAY) == 1
 
 
 @pytest.fixture
@@ -567,7 +567,7 @@ def test_pruning_by_score_archives_what_scores_below(mine: Owner, varied: list[M
         ranked = sorted(scores.values())
         assert ranked[16] - ranked[15] > 1e-6
 
-        pruned = mine.prune(below_score=(ranked[15] + ranked[16]) / 2, profile=profile)
+        pruned = mine.upkeep.prune(below_score=(ranked[15] + ranked[16]) / 2, profile=profile)
 
         expected = {memory_id for memory_id, value in scores.items() if value < ranked[16]}
         assert (pruned, put_away(mine)) == (16, expected)
@@ -589,10 +589,10 @@ def test_pruning_by_age_and_by_both(mine: Owner, varied: list[Memory]) -> None:
     assert len(both) > 3
     assert both < older(20)
 
-    assert mine.prune(older_than=timedelta(days=20), below_score=0.25) == len(both)
+    assert mine.upkeep.prune(older_than=timedelta(days=20), below_score=0.25) == len(both)
     assert put_away(mine) == both
     rest = older(30) - both
-    pruned = mine.prune(older_than=timedelta(days=30), reason="old", actor="ines")
+    pruned = mine.upkeep.prune(older_than=timedelta(days=30), reason="old", actor="ines")
     assert (pruned, put_away(mine)) == (len(rest), both | rest)
     told = mine.event(min(rest), "archived")
     assert (told.old_values, told.new_values) == ({"status": "active"}, {"status": "archived"})
@@ -606,7 +606,7 @@ def test_pruning_archives_active_memories_of_one_owner_that_can_be_revived(mine:
     mine.invalidate(ids["forgotten"])
     others = [(of, of.add(north("a", created_at=before(1000)))) for of in (mine.other, mine.team)]
 
-    assert mine.prune(older_than=timedelta(days=1), below_score=1.0) == 3
+    assert mine.upkeep.prune(older_than=timedelta(days=1), below_score=1.0) == 3
 
     statuses = [mine.read(one).status for one in ids.values()]
     assert statuses == ["archived", "archived", "completed", "archived"]
@@ -646,10 +646,10 @@ def live_through_everything(mine: Owner) -> None:
     mine.search(NORTH)
     mine.add(north("a"))
     mine.feedback(ids[0], "useful")
-    mine.label(ids[0], ["x", "y"])
-    mine.link(ids[0], ids[1])
+    mine.labels.add(ids[0], ["x", "y"])
+    mine.links.add(ids[0], ids[1])
     new = mine.supersede(ids[2], north("e"))
-    mine.link(new, ids[2])
+    mine.links.add(new, ids[2])
     mine.delete(ids[3])
     mine.repo.rank_indexes.build(agent_id=mine.name)
     mine.collect_garbage()

@@ -573,7 +573,7 @@ def test_what_add_returns_serves_wherever_an_id_does(mine: Owner) -> None:
     assert (mine.touch(a), mine.touch([a, b])) == (1, 2)
     assert mine.update(a, importance=0.9).id == a
     assert mine.explain(a, NORTH).returned
-    mine.link(a, b, kind="next")
+    mine.links.add(a, b, kind="next")
     assert mine.add(plain("other", id=a)).outcome == "known"
     elsewhere = mine.other.add(plain("x"))
     batch = [plain("a", id=elsewhere), plain("c", id=a), plain("d", id=uuid4())]

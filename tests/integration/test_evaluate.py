@@ -20,7 +20,7 @@ import pytest
 import pytrec_eval
 from sqlalchemy import Engine, create_engine
 
-from pgrecall import Label, LabelledQuery, MemoryRepository, NewMemory, Profile, profiles
+from pgrecall import JudgedQuery, Label, MemoryRepository, NewMemory, Profile, profiles
 from pgrecall.errors import EmbedderRequired, InputError, InvalidVector, UnknownName
 from pgrecall.evaluation.bootstrap import intervals
 from pgrecall.evaluation.results import METRICS
@@ -151,17 +151,17 @@ def world(server_url: str, template: str) -> Iterator[World]:
 
 VECTOR = whole_vector(random.Random("a query"))
 QUESTIONS = {
-    "text": LabelledQuery("the tea of Ann and Sir W. in the rain", ()),
-    "text without a term": LabelledQuery("the", ()),
-    "text with entities": LabelledQuery("milk for Ann", (), query_entities=["Bob", "Zoë", "Bob"]),
-    "text without entities": LabelledQuery("fire and Zoë", (), query_entities=[]),
-    "vector": LabelledQuery(VECTOR, ()),
-    "vector with words": LabelledQuery(VECTOR, (), query_text="dancing with Bob in 東京"),
-    "vector with entities": LabelledQuery(VECTOR, (), query_entities=["Ann", "Nemo"]),
-    "nothing": LabelledQuery(None, ()),
-    "words alone": LabelledQuery(None, (), query_text="tea and rain", query_entities=["Bob"]),
-    "text with a period": LabelledQuery("tea", (), query_time=(before(60), before(30))),
-    "a period alone": LabelledQuery(None, (), query_time=(before(15), before(13))),
+    "text": JudgedQuery("the tea of Ann and Sir W. in the rain", ()),
+    "text without a term": JudgedQuery("the", ()),
+    "text with entities": JudgedQuery("milk for Ann", (), query_entities=["Bob", "Zoë", "Bob"]),
+    "text without entities": JudgedQuery("fire and Zoë", (), query_entities=[]),
+    "vector": JudgedQuery(VECTOR, ()),
+    "vector with words": JudgedQuery(VECTOR, (), query_text="dancing with Bob in 東京"),
+    "vector with entities": JudgedQuery(VECTOR, (), query_entities=["Ann", "Nemo"]),
+    "nothing": JudgedQuery(None, ()),
+    "words alone": JudgedQuery(None, (), query_text="tea and rain", query_entities=["Bob"]),
+    "text with a period": JudgedQuery("tea", (), query_time=(before(60), before(30))),
+    "a period alone": JudgedQuery(None, (), query_time=(before(15), before(13))),
 }
 MOMENTS = (NOW, before(40), None, before(120), before(-60))
 AT_MOMENTS = {
@@ -200,7 +200,7 @@ DERIVED = [
 RANKED = [*profiles.BUILT_IN.values(), *DERIVED]
 
 Ranks = Mapping[UUID, int]
-Asked = Mapping[str, LabelledQuery]
+Asked = Mapping[str, JudgedQuery]
 
 
 def no_intervals(
@@ -221,7 +221,7 @@ def ranks_of_evaluation(
     pairs = [(name, id_) for name in asked for id_ in ids]
     queries = [replace(asked[name], relevant=[id_]) for name, id_ in pairs]
     with pytest.MonkeyPatch.context() as patch:  # intervals of so many queries take long
-        patch.setattr("pgrecall.evaluation.results.evaluating.intervals", no_intervals)
+        patch.setattr("pgrecall.evaluation.evaluating.intervals", no_intervals)
         evaluation = repo.evaluation.evaluate(owner, queries, profiles=ranked, **arguments)
     found: dict[tuple[str, str], dict[UUID, int]] = {
         (profile.name, name): {} for profile in ranked for name in asked
@@ -234,7 +234,7 @@ def ranks_of_evaluation(
 
 
 def ranks_of_search(
-    repo: MemoryRepository, owner: str, query: LabelledQuery, profile: Profile, **arguments: Any
+    repo: MemoryRepository, owner: str, query: JudgedQuery, profile: Profile, **arguments: Any
 ) -> Ranks:
     arguments = {**arguments, "as_of": query.as_of or arguments.get("as_of")}
     hits = repo.search(
@@ -288,7 +288,7 @@ MOMENT_CASES: dict[str, tuple[Asked, dict[str, Any], list[Profile]]] = {
         FEW,
     ),
     "entities in what is asked beside words": (
-        {"both": LabelledQuery("milk for Ann", (), query_text="dancing with Bob")},
+        {"both": JudgedQuery("milk for Ann", (), query_text="dancing with Bob")},
         {"as_of": NOW},
         [profiles.tiered, DERIVED[2], DERIVED[-1]],
     ),
@@ -347,7 +347,7 @@ def test_with_teams_all_are_ranked_together(world: World) -> None:
     assert_same_ranks(world.repo, AGENT, AT_MOMENTS, ids[::2], FEW, teams=[TEAM], as_of=NOW)
     assert_same_ranks(world.repo.teams, TEAM, QUESTIONS, world.team_ids, FEW, as_of=NOW)
     missing = world.repo.evaluation.evaluate(
-        AGENT, [LabelledQuery(VECTOR, [id_]) for id_ in [*ids, UNKNOWN]], teams=[TEAM]
+        AGENT, [JudgedQuery(VECTOR, [id_]) for id_ in [*ids, UNKNOWN]], teams=[TEAM]
     ).missing
     assert missing == 1
 
@@ -360,7 +360,7 @@ def test_of_one_id_at_agent_and_team_the_better_answers(
     shared_repo.add(agent, NewMemory("between", embedding=at(35)))
 
     found = shared_repo.evaluation.evaluate(
-        agent, [LabelledQuery(NORTH, [UNKNOWN])], profiles=[DERIVED[0]], k=1, teams=[agent]
+        agent, [JudgedQuery(NORTH, [UNKNOWN])], profiles=[DERIVED[0]], k=1, teams=[agent]
     )
 
     assert found.profiles[0].overall.means == {"recall": 1.0, "mrr": 1.0, "ndcg": 1.0}
@@ -406,7 +406,7 @@ def test_metrics_are_those_worked_out_by_hand(
     shared_repo: MemoryRepository, agent: str, five: dict[str, UUID]
 ) -> None:
     for relevant, k, expected in BY_HAND:
-        query = LabelledQuery(NORTH, {five[name]: gain for name, gain in relevant.items()})
+        query = JudgedQuery(NORTH, {five[name]: gain for name, gain in relevant.items()})
         found = shared_repo.evaluation.evaluate(agent, [query], profiles=[MEANING], k=k)
 
         [one] = found.profiles
@@ -419,7 +419,7 @@ def test_metrics_are_those_worked_out_by_hand(
 def test_an_id_named_twice_counts_once(
     shared_repo: MemoryRepository, agent: str, five: dict[str, UUID]
 ) -> None:
-    several = [LabelledQuery(NORTH, [five[name] for name in names]) for names in ("be", "beb")]
+    several = [JudgedQuery(NORTH, [five[name] for name in names]) for names in ("be", "beb")]
 
     [one] = shared_repo.evaluation.evaluate(agent, several, profiles=[MEANING], k=3).profiles
 
@@ -427,7 +427,7 @@ def test_an_id_named_twice_counts_once(
     assert one.per_query["ndcg"][0] == one.per_query["ndcg"][1]
 
 
-def random_queries(world: World, number: int) -> list[LabelledQuery]:
+def random_queries(world: World, number: int) -> list[JudgedQuery]:
     """About any of the questions, with graded gains, unknown memories, and groups."""
     dice = random.Random("labels")
     found = []
@@ -441,7 +441,7 @@ def random_queries(world: World, number: int) -> list[LabelledQuery]:
     return found
 
 
-def gains_of(query: LabelledQuery) -> dict[str, int]:
+def gains_of(query: JudgedQuery) -> dict[str, int]:
     if isinstance(query.relevant, Mapping):
         return {str(id_): int(gain) for id_, gain in query.relevant.items()}
     return dict.fromkeys(map(str, query.relevant), 1)
@@ -517,7 +517,7 @@ def test_differences_are_to_the_first_and_paired(world: World) -> None:
 def test_a_difference_over_few_queries_is_not_clear(
     shared_repo: MemoryRepository, agent: str, five: dict[str, UUID], queries: int
 ) -> None:
-    asked = [LabelledQuery(NORTH, [five["a"]], group="all")] * queries
+    asked = [JudgedQuery(NORTH, [five["a"]], group="all")] * queries
     away = Profile("away", {Importance(): 1.0})
 
     found = shared_repo.evaluation.evaluate(agent, asked, profiles=[MEANING, away]).profiles[1]
@@ -551,7 +551,7 @@ def test_no_retrieval_is_counted_and_nothing_is_left(world: World) -> None:
 def test_a_table_of_the_callers_of_the_same_name_stays(world: World) -> None:
     sql(world.engine, "CREATE TABLE public.pgrecall_queries AS SELECT 1 AS mine")
 
-    world.repo.evaluation.evaluate(AGENT, [LabelledQuery(VECTOR, world.ids[:1])])
+    world.repo.evaluation.evaluate(AGENT, [JudgedQuery(VECTOR, world.ids[:1])])
 
     assert sql(world.engine, "TABLE public.pgrecall_queries") == [(1,)]
     sql(world.engine, "DROP TABLE public.pgrecall_queries")
@@ -560,7 +560,7 @@ def test_a_table_of_the_callers_of_the_same_name_stays(world: World) -> None:
 def test_queries_may_come_one_by_one(
     shared_repo: MemoryRepository, agent: str, five: dict[str, UUID]
 ) -> None:
-    several = [LabelledQuery(NORTH, (five[n] for n in name)) for name in ("a", "b", "de")]
+    several = [JudgedQuery(NORTH, (five[n] for n in name)) for name in ("a", "b", "de")]
 
     for _ in range(2):
         found = shared_repo.evaluation.evaluate(agent, iter(several), profiles=[MEANING])
@@ -572,14 +572,14 @@ def test_queries_may_come_one_by_one(
 
 NAIVE = NOW.replace(tzinfo=None)
 NAN = float("nan")
-GOOD = LabelledQuery(NORTH, [UNKNOWN])
+GOOD = JudgedQuery(NORTH, [UNKNOWN])
 BAD: list[tuple[dict[str, Any], type[InputError], str]] = [
     ({"agent_id": ""}, InputError, r"agent_id must not be empty"),
     ({"agent_id": "a\0"}, InputError, r"agent_id.*NUL"),
-    ({"queries": "tea"}, InputError, r"queries.*list of LabelledQuery.*str"),
+    ({"queries": "tea"}, InputError, r"queries.*list of JudgedQuery.*str"),
     ({"queries": {"tea": [UNKNOWN]}}, InputError, r"queries.*dict"),
-    ({"queries": []}, InputError, r"there is no labelled query"),
-    ({"queries": [GOOD, "tea"]}, InputError, r"query 1: .*LabelledQuery, got str"),
+    ({"queries": []}, InputError, r"there is no judged query"),
+    ({"queries": [GOOD, "tea"]}, InputError, r"query 1: .*JudgedQuery, got str"),
     ({"profiles": []}, InputError, r"at least one profile"),
     ({"profiles": "six_factor"}, UnknownName, r"six_factor.*five_factor"),
     ({"profiles": [profiles.trust, 5]}, InputError, r"profile.*int"),

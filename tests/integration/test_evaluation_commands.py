@@ -85,7 +85,7 @@ def run(
     monkeypatch.chdir(tmp_path)
     # A short search: how good what it finds is, test_tune tells.
     for name, value in (("BY_CHANCE", 12), ("ROUNDS_OF_EACH", 3), ("LAST_ROUNDS", 3)):
-        monkeypatch.setattr(f"pgrecall.evaluation.results.weight_search.{name}", value)
+        monkeypatch.setattr(f"pgrecall.evaluation.weight_search.{name}", value)
     profiles.save(START, tmp_path / "start.toml")
     profiles.save(PLANTED, tmp_path / "planted.toml")
     return fast_runner(monkeypatch, capsys, world.url, world.embedder)
@@ -269,7 +269,7 @@ def test_recorded_queries_are_evaluated_and_tuned_by(run: Run, world: World, age
     assert (parts, tuned["start"]["name"]) == ([9, 3], profiles.DEFAULT.name)
 
 
-NOT_BOTH = "give a file of labelled queries, or --recorded"
+NOT_BOTH = "give a file of judged queries, or --recorded"
 BAD: list[tuple[list[str], str]] = [
     (["evaluate"], NOT_BOTH),
     (["evaluate", "queries.jsonl", "--recorded"], NOT_BOTH),
@@ -291,7 +291,7 @@ BAD: list[tuple[list[str], str]] = [
     (["tune", "queries.jsonl", "-o", "tuned.yaml"], "a profile file ends in .toml or .json"),
     (["tune", "queries.jsonl", "-o", "start.toml"], "start.toml is there already"),
     (["tune", "queries.jsonl", "--held-out", "1"], "held_out 1 of 60 queries"),
-    (["tune", "nine.jsonl"], "at least 10 labelled queries, got 9"),
+    (["tune", "nine.jsonl"], "at least 10 judged queries, got 9"),
     (["tune", "bad.jsonl"], "bad.jsonl, line 1: not JSON"),
 ]
 

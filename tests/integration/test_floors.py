@@ -10,7 +10,7 @@ from uuid import UUID
 import pytest
 from sqlalchemy import Engine, create_engine
 
-from pgrecall import FloorEvaluation, LabelledQuery, MemoryRepository, NewMemory, profiles
+from pgrecall import FloorEvaluation, JudgedQuery, MemoryRepository, NewMemory, profiles
 from pgrecall.errors import InputError
 from pgrecall.evaluation.floors import Reach
 from pgrecall.testing import new_database
@@ -39,10 +39,10 @@ def test_floors_counted_by_hand(engine: Engine) -> None:
     [turned] = repo.add_many(AGENT, [NewMemory("turned", embedding=[0, 0, 1.0, *[0.0] * 5])])
     half = [0.0, 0.0, 0.3, 0.0, (1 - 0.3**2) ** 0.5, 0.0, 0.0, 0.0]
     queries = [
-        LabelledQuery(NORTH, [high, low]),
-        LabelledQuery([0, 0, 1.0, *[0.0] * 5], [turned]),
-        LabelledQuery(half, []),  # its best is turned, by 0.3
-        LabelledQuery(at(90), []),  # its best is low, by sqrt(1 - 0.25) = 0.866
+        JudgedQuery(NORTH, [high, low]),
+        JudgedQuery([0, 0, 1.0, *[0.0] * 5], [turned]),
+        JudgedQuery(half, []),  # its best is turned, by 0.3
+        JudgedQuery(at(90), []),  # its best is low, by sqrt(1 - 0.25) = 0.866
     ]
 
     found = repo.evaluation.evaluate(AGENT, queries, k=2)
@@ -82,7 +82,7 @@ def test_a_memory_that_gives_way_is_found_by_a_higher_floor() -> None:
 
 
 @pytest.fixture(scope="module")
-def world(server_url: str, template: str) -> Iterator[tuple[MemoryRepository, list[LabelledQuery]]]:
+def world(server_url: str, template: str) -> Iterator[tuple[MemoryRepository, list[JudgedQuery]]]:
     dice = random.Random("floors")
 
     def memory(number: int) -> NewMemory:
@@ -102,7 +102,7 @@ def world(server_url: str, template: str) -> Iterator[tuple[MemoryRepository, li
             *repo.teams.add_many(TEAM, [memory(n) for n in range(50)]),
         ]
         queries = [
-            LabelledQuery(
+            JudgedQuery(
                 [dice.gauss(0.4, 1) for _ in range(DIMENSIONS)],
                 dice.sample(ids, 0 if number % 3 == 0 else dice.randint(1, 3)),
                 query_text=" ".join([*dice.choices(WORDS, k=3), "nobodyhasit"]),
@@ -119,7 +119,7 @@ def world(server_url: str, template: str) -> Iterator[tuple[MemoryRepository, li
     [("hybrid", {}), ("five_factor", {"min_score": 0.4}), ("tiered", {"entities": ["Ann"]})],
 )
 def test_floors_are_what_searches_with_them_return(
-    world: tuple[MemoryRepository, list[LabelledQuery]], profile: str, given: dict[str, Any]
+    world: tuple[MemoryRepository, list[JudgedQuery]], profile: str, given: dict[str, Any]
 ) -> None:
     repo, queries = world
     everything: dict[str, Any] = {"teams": [TEAM], **given}
@@ -153,20 +153,20 @@ def test_floors_are_what_searches_with_them_return(
 
 
 def test_questions_without_an_answer_alone_are_refused(
-    world: tuple[MemoryRepository, list[LabelledQuery]],
+    world: tuple[MemoryRepository, list[JudgedQuery]],
 ) -> None:
     repo, queries = world
-    with pytest.raises(InputError, match="no labelled query names a memory that answers it"):
+    with pytest.raises(InputError, match="no judged query names a memory that answers it"):
         repo.evaluation.evaluate(AGENT, [queries[0]])
     assert repo.evaluation.evaluate(AGENT, [queries[1]]).floors is None
 
 
 def test_a_tuning_proposes_a_floor_by_one_part_and_judges_it_by_the_other(
-    world: tuple[MemoryRepository, list[LabelledQuery]], monkeypatch: pytest.MonkeyPatch
+    world: tuple[MemoryRepository, list[JudgedQuery]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     repo, _ = world
     for name, value in (("BY_CHANCE", 12), ("ROUNDS_OF_EACH", 1), ("LAST_ROUNDS", 2)):
-        monkeypatch.setattr(f"pgrecall.evaluation.results.weight_search.{name}", value)
+        monkeypatch.setattr(f"pgrecall.evaluation.weight_search.{name}", value)
     dice = random.Random("tuned")
     memories = [
         NewMemory(
@@ -178,8 +178,8 @@ def test_a_tuning_proposes_a_floor_by_one_part_and_judges_it_by_the_other(
         for n in range(40)
     ]
     ids = repo.add_many("tuned", memories)
-    known = [LabelledQuery(at(n / 10), [ids[n]]) for n in range(40)]
-    unknown = [LabelledQuery(at(120 + n / 10), []) for n in range(10)]
+    known = [JudgedQuery(at(n / 10), [ids[n]]) for n in range(40)]
+    unknown = [JudgedQuery(at(120 + n / 10), []) for n in range(10)]
 
     found = repo.evaluation.tune(
         "tuned", [*known, *unknown], start="five_factor", precision=0.9, as_of=NOW

@@ -40,21 +40,21 @@ def test_a_memory_has_the_labels_it_was_given_heaviest_first(mine: Owner) -> Non
     kinds: list[Any] = ["keyword", "tag", "concept", "component"]
     given = [Label("tea", kind, 0.5 - n / 10) for n, kind in enumerate(kinds)]
 
-    assert mine.label(memory_id, [*given[::-1], "milk", Label("twice", weight=0.9)]) == 6
-    assert mine.label(memory_id, [Label("twice", weight=0.9), Label("twice", weight=0.1)]) == 1
+    assert mine.labels.add(memory_id, [*given[::-1], "milk", Label("twice", weight=0.9)]) == 6
+    assert mine.labels.add(memory_id, [Label("twice", weight=0.9), Label("twice", weight=0.1)]) == 1
 
     last = Label("twice", "keyword", 0.1)
-    assert mine.labels(memory_id) == [Label("milk", "keyword", 1.0), *given, last]
+    assert mine.labels.of(memory_id) == [Label("milk", "keyword", 1.0), *given, last]
     assert mine.read(memory_id).retrieval_count == 0
 
 
 def test_a_label_given_again_takes_the_new_weight(mine: Owner) -> None:
     memory_id = mine.add(north("a"))
-    mine.label(memory_id, [Label("tea", "tag", 0.2), Label("tea", "concept", 0.3)])
+    mine.labels.add(memory_id, [Label("tea", "tag", 0.2), Label("tea", "concept", 0.3)])
 
-    assert mine.label(memory_id, Label("tea", "tag", 0.9), actor="ines") == 1
+    assert mine.labels.add(memory_id, Label("tea", "tag", 0.9), actor="ines") == 1
 
-    assert mine.labels(memory_id) == [Label("tea", "tag", 0.9), Label("tea", "concept", 0.3)]
+    assert mine.labels.of(memory_id) == [Label("tea", "tag", 0.9), Label("tea", "concept", 0.3)]
     told = mine.history(memory_id)[-1]
     assert told.old_values == {"labels": [{"kind": "tag", "value": "tea", "weight": 0.2}]}
     assert told.new_values == {"labels": [{"kind": "tag", "value": "tea", "weight": 0.9}]}
@@ -64,16 +64,16 @@ def test_a_label_given_again_takes_the_new_weight(mine: Owner) -> None:
 def test_a_label_is_taken_away_by_kind_and_value(mine: Owner) -> None:
     memory_id, kept = mine.add(north("a")), mine.add(north("b"))
     for each in (memory_id, kept):
-        mine.label(each, [Label("tea", "tag", 0.5), "tea", "milk"])
+        mine.labels.add(each, [Label("tea", "tag", 0.5), "tea", "milk"])
 
-    assert mine.unlabel(memory_id, ["tea", "coffee", Label("milk", "tag")]) == 1
+    assert mine.labels.remove(memory_id, ["tea", "coffee", Label("milk", "tag")]) == 1
 
-    assert mine.labels(memory_id) == [Label("milk"), Label("tea", "tag", 0.5)]
-    assert len(mine.labels(kept)) == 3
+    assert mine.labels.of(memory_id) == [Label("milk"), Label("tea", "tag", 0.5)]
+    assert len(mine.labels.of(kept)) == 3
     told = mine.history(memory_id)[-1]
     assert told.old_values == {"labels": [{"kind": "keyword", "value": "tea", "weight": 1}]}
-    assert mine.unlabel(memory_id, "tea") == 0
-    assert mine.label(memory_id, []) == mine.unlabel(memory_id, []) == 0
+    assert mine.labels.remove(memory_id, "tea") == 0
+    assert mine.labels.add(memory_id, []) == mine.labels.remove(memory_id, []) == 0
     assert mine.kinds(memory_id) == ["initial", "labelled", "unlabelled"]
 
 
@@ -81,12 +81,12 @@ def test_labels_are_for_memories_that_are_there(mine: Owner) -> None:
     others, of_team = mine.other.add(north("a")), mine.team.add(north("a"))
 
     for unknown in (uuid4(), others, of_team):
-        for verb in (mine.label, mine.unlabel):
+        for verb in (mine.labels.add, mine.labels.remove):
             with pytest.raises(MemoryNotFound, match=f"agent '{mine.name}' has no .* {unknown}"):
                 verb(unknown, "x")
-        assert mine.labels(unknown) == []
+        assert mine.labels.of(unknown) == []
     with pytest.raises(MemoryNotFound, match=f"team '{mine.name}' has no memory"):
-        mine.team.label(others, "x")
+        mine.team.labels.add(others, "x")
 
 
 def test_labelled_memories_come_by_the_sum_of_the_weights(mine: Owner) -> None:
@@ -98,10 +98,10 @@ def test_labelled_memories_come_by_the_sum_of_the_weights(mine: Owner) -> None:
         "none": [],
     }
     for text, given in labels.items():
-        mine.label(mine.add(north(text)), given)
+        mine.labels.add(mine.add(north(text)), given)
 
     def found(*args: Any, **kwargs: Any) -> dict[str, Any]:
-        return {m.content: pytest.approx(w) for m, w in mine.labelled(*args, **kwargs)}
+        return {m.content: pytest.approx(w) for m, w in mine.labels.find(*args, **kwargs)}
 
     assert found(["tea", "milk"]) == {"two": 1.1, "both kinds": 1.0, "one": 0.9}
     assert list(found(["tea", "milk"])) == ["two", "both kinds", "one"]
@@ -115,10 +115,10 @@ def test_labelled_memories_come_by_the_sum_of_the_weights(mine: Owner) -> None:
 def test_equal_weights_are_ordered_by_id(mine: Owner) -> None:
     ids = [mine.add(north(str(n))) for n in range(5)]
     for memory_id in reversed(ids):
-        mine.label(memory_id, "x")
+        mine.labels.add(memory_id, "x")
 
-    assert [m.id for m, _ in mine.labelled("x")] == sorted(ids)
-    assert [m.id for m, _ in mine.labelled("x", limit=2)] == sorted(ids)[:2]
+    assert [m.id for m, _ in mine.labels.find("x")] == sorted(ids)
+    assert [m.id for m, _ in mine.labels.find("x", limit=2)] == sorted(ids)[:2]
 
 
 def test_labelled_memories_are_active_valid_and_the_owners_own(mine: Owner) -> None:
@@ -126,13 +126,13 @@ def test_labelled_memories_are_active_valid_and_the_owners_own(mine: Owner) -> N
     for of, memory_id in [(mine, each) for each in ids.values()] + [
         (of, of.add(north("theirs"))) for of in (mine.team, mine.other)
     ]:
-        of.label(memory_id, "x")
+        of.labels.add(memory_id, "x")
     mine.put(ids["archived"], status="archived")
     mine.put(ids["expired"], expires_at=before(1000))
     mine.invalidate(ids["forgotten"])
 
-    assert [m.content for m, _ in mine.labelled("x")] == ["good"]
-    assert [m.content for m, _ in mine.team.labelled("x")] == ["theirs"]
+    assert [m.content for m, _ in mine.labels.find("x")] == ["good"]
+    assert [m.content for m, _ in mine.team.labels.find("x")] == ["theirs"]
 
 
 def test_a_search_is_narrowed_by_labels(mine: Owner) -> None:
@@ -146,7 +146,7 @@ def test_a_search_is_narrowed_by_labels(mine: Owner) -> None:
     for n, (text, given) in enumerate(labels.items()):
         tags = ["x"] if text == "both" else []
         new = north(text, embedding=at(10 * n), created_at=before(1), tags=tags)
-        mine.label(mine.add(new), given)
+        mine.labels.add(mine.add(new), given)
     cases: list[tuple[dict[str, Any], list[str]]] = [
         ({"labels": ["tea"]}, ["tag tea", "concept tea", "both"]),
         ({"labels": ["tea", "milk"]}, ["tag tea", "concept tea", "both", "milk"]),
@@ -175,8 +175,8 @@ def test_a_search_is_narrowed_by_labels(mine: Owner) -> None:
 def test_memories_of_teams_are_narrowed_by_their_own_labels(mine: Owner) -> None:
     ours = mine.add(north("mine"))
     theirs = [mine.team.add(north(text)) for text in "ab"]
-    mine.label(ours, Label("x", "tag"))
-    mine.team.label(theirs[0], Label("x", "concept"))
+    mine.labels.add(ours, Label("x", "tag"))
+    mine.team.labels.add(theirs[0], Label("x", "concept"))
 
     def found(**filters: Any) -> list[str]:
         return sorted(contents(mine.search(NORTH, teams=[mine.name], **filters)))
@@ -188,7 +188,7 @@ def test_memories_of_teams_are_narrowed_by_their_own_labels(mine: Owner) -> None
 
 def test_explain_tells_whether_the_labels_filter_a_memory(mine: Owner) -> None:
     memory_id = mine.add(north("a"))
-    mine.label(memory_id, Label("milk", "keyword"))
+    mine.labels.add(memory_id, Label("milk", "keyword"))
 
     for filters in ({"labels": ["tea"]}, {"labels": ["milk"], "label_kinds": ["tag"]}):
         why = mine.explain(memory_id, NORTH, **filters)
@@ -203,16 +203,16 @@ def test_explain_tells_whether_the_labels_filter_a_memory(mine: Owner) -> None:
 @pytest.mark.parametrize("text", HOSTILE, ids=lambda text: f"{text!a:.20}")
 def test_labels_are_stored_and_found_verbatim(mine: Owner, text: str) -> None:
     memory_id, other = mine.add(north("it")), mine.add(north("other"))
-    mine.label(other, text[:-1])
+    mine.labels.add(other, text[:-1])
 
-    mine.label(memory_id, Label(text, "component"))
+    mine.labels.add(memory_id, Label(text, "component"))
 
-    assert mine.labels(memory_id) == [Label(text, "component")]
-    assert [m.content for m, _ in mine.labelled(text, kinds=["component"])] == ["it"]
+    assert mine.labels.of(memory_id) == [Label(text, "component")]
+    assert [m.content for m, _ in mine.labels.find(text, kinds=["component"])] == ["it"]
     assert contents(mine.search(NORTH, labels=[text])) == ["it"]
     told = mine.history(memory_id)[-1]
     assert told.new_values["labels"] == [{"kind": "component", "value": text, "weight": 1}]
-    assert mine.unlabel(memory_id, Label(text, "component")) == 1
+    assert mine.labels.remove(memory_id, Label(text, "component")) == 1
 
 
 FILL = """
@@ -247,8 +247,8 @@ def test_labels_are_looked_up_in_their_index(large: Engine, planned: Any) -> Non
         lambda repo: repo.search("agent 1", NORTH, **asked),
         lambda repo: repo.search("agent 1", NORTH, label_kinds=["tag"], **asked),
         lambda repo: repo.search("agent 1", NORTH, teams=["red"], **asked),
-        lambda repo: repo.labelled("agent 1", ["label 77"]),
-        lambda repo: repo.labelled("agent 1", ["label 77"], kinds=["tag"]),
+        lambda repo: repo.labels.find("agent 1", ["label 77"]),
+        lambda repo: repo.labels.find("agent 1", ["label 77"], kinds=["tag"]),
     ]
     for number, call in enumerate(calls):
         [plan] = plans(large, call, planned)

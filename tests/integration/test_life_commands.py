@@ -201,7 +201,7 @@ def test_pairs_that_say_nearly_the_same_are_listed(run: Run, mine: Owner) -> Non
     assert list(pair) == ["similarity", "older_id", "newer_id", "older_content", "newer_content"]
     assert (pair["older_id"], pair["newer_id"]) == (str(older), str(newer))
     assert (pair["older_content"], pair["newer_content"]) == (SAME[0], SAME[1])
-    ids = mine.short_ids([older, newer]).values()
+    ids = mine.ids.shorten([older, newer]).values()
     assert [id_ for id_ in ids if id_ not in shown.out] == []
     assert f"{pair['similarity']:.4f}" in shown.out
     assert run("near-duplicates", "--threshold", "1").out.strip() == "none"
@@ -221,7 +221,7 @@ def test_clusters_are_shown_and_consolidated(run: Run, mine: Owner) -> None:
     assert (few.out.strip(), again.out.strip()) == ("none", "nothing to consolidate")
     assert (set(cluster["ids"]), cluster["similarities"][0]) == (ids, 1)
     assert all(content in shown.out for content in cluster["contents"])
-    short = mine.short_ids(map(UUID, cluster["ids"])).values()
+    short = mine.ids.shorten(map(UUID, cluster["ids"])).values()
     assert [id_ for id_ in short if id_ not in shown.out] == []
     assert (set(done["sources"]), done["importance"]) == (ids, pytest.approx(0.6))
     assert {mine.read(UUID(id_)).status for id_ in ids} == {"consolidated"}
@@ -518,7 +518,7 @@ def test_the_first_digits_of_an_id_stand_for_it_unless_they_begin_several(
     run: Run, mine: Owner, alike: list[UUID]
 ) -> None:
     for arguments in (*NO_SUCH_MEMORY, *OTHERS, ("explain", ID, "tea")):
-        short = mine.short_ids(alike)
+        short = mine.ids.shorten(alike)
         stored = mine.everything()
         assert [len(short[id_].replace("-", "")) for id_ in alike] == [13, 13, 8]
         names = {ID: str(alike[0])[:11], UNKNOWN: str(alike[2])}
@@ -597,8 +597,8 @@ def test_bad_values_end_with_two_say_why_and_change_nothing(
 def test_what_was_written_cannot_speak_to_the_terminal(run: Run, mine: Owner) -> None:
     evil = Owner(mine.bind, f"{mine.name} {EVIL}", embedder=LocalEmbedder())
     ids = evil.add_many([f"{EVIL} {text}" for text in SAME])
-    evil.label(ids[0], EVIL)
-    evil.link(ids[0], ids[1], EVIL)
+    evil.labels.add(ids[0], EVIL)
+    evil.links.add(ids[0], ids[1], EVIL)
     of = ("-a", evil.name)
     note = ("--reason", EVIL, "--actor", EVIL, *of)
     cluster = (*of, "--more-than", "2", "--min-similarity", "0.5")

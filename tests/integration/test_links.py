@@ -42,7 +42,7 @@ def named(owner: Owner, names: str) -> dict[str, UUID]:
 def linked(owner: Owner, names: str, *pairs: str, **more: Any) -> dict[str, UUID]:
     ids = named(owner, names)
     for pair in pairs:
-        owner.link(ids[pair[0]], ids[pair[1]], **more)
+        owner.links.add(ids[pair[0]], ids[pair[1]], **more)
     return ids
 
 
@@ -54,9 +54,9 @@ def test_a_link_is_seen_from_both_ends_and_takes_a_new_weight(mine: Owner) -> No
     one, other = named(mine, "ab").values()
 
     for weight in (0.4, 0.9):
-        mine.link(one, other, "causes", weight=weight, actor="ines")
+        mine.links.add(one, other, "causes", weight=weight, actor="ines")
         expected = [Link(source_id=one, target_id=other, kind="causes", weight=weight)]
-        assert mine.links(one) == mine.links(other) == expected
+        assert mine.links.of(one) == mine.links.of(other) == expected
 
     told = mine.history(one)[-1]
     target = {"target_id": str(other), "kind": "causes"}
@@ -70,10 +70,10 @@ def test_a_link_is_seen_from_both_ends_and_takes_a_new_weight(mine: Owner) -> No
 def test_links_come_strongest_first(mine: Owner) -> None:
     ids = list(named(mine, "abcd").values())
     for target, weight in zip(ids[1:], (0.2, 1.0, 0.6), strict=True):
-        mine.link(ids[0], target, weight=weight)
-    mine.link(ids[2], ids[0], weight=0.8)
+        mine.links.add(ids[0], target, weight=weight)
+    mine.links.add(ids[2], ids[0], weight=0.8)
 
-    found = mine.links(ids[0])
+    found = mine.links.of(ids[0])
 
     assert [link.weight for link in found] == [1.0, 0.8, 0.6, 0.2]
     assert {link.kind for link in found} == {"related"}
@@ -82,12 +82,12 @@ def test_links_come_strongest_first(mine: Owner) -> None:
 def test_links_differ_by_direction_and_kind(mine: Owner) -> None:
     one, other = named(mine, "ab").values()
     for source, target, kind in ((one, other, "a"), (other, one, "a"), (one, other, "b")):
-        mine.link(source, target, kind, weight=0.25)
+        mine.links.add(source, target, kind, weight=0.25)
 
-    assert mine.unlink(one, other, "a", actor="ines") is True
-    assert mine.unlink(one, other, "a") is False
+    assert mine.links.remove(one, other, "a", actor="ines") is True
+    assert mine.links.remove(one, other, "a") is False
 
-    left = {(link.source_id, link.target_id, link.kind) for link in mine.links(one)}
+    left = {(link.source_id, link.target_id, link.kind) for link in mine.links.of(one)}
     assert left == {(other, one, "a"), (one, other, "b")}
     told = mine.event(one, "unlinked")
     assert (told.old_values["weight"], told.actor) == (0.25, "ines")
@@ -99,29 +99,29 @@ def test_links_lead_to_memories_of_the_same_owner(mine: Owner) -> None:
     for unknown in (uuid4(), others, of_team):
         for ends in ((one, unknown), (unknown, one)):
             with pytest.raises(MemoryNotFound, match=str(unknown)):
-                mine.link(*ends)
-        assert mine.unlink(one, unknown) is False
+                mine.links.add(*ends)
+        assert mine.links.remove(one, unknown) is False
 
-    assert (mine.links(one), mine.kinds(one)) == ([], ["initial"])
+    assert (mine.links.of(one), mine.kinds(one)) == ([], ["initial"])
 
 
 def test_agents_and_teams_have_links_of_their_own(mine: Owner) -> None:
     ids = linked(mine, "ab", "ab")
     theirs = linked(mine.team, "ab", "ab")
 
-    assert [link.source_id for link in mine.links(ids["b"])] == [ids["a"]]
-    assert [link.source_id for link in mine.team.links(theirs["b"])] == [theirs["a"]]
-    assert mine.other.links(ids["a"]) == mine.links(theirs["a"]) == []
+    assert [link.source_id for link in mine.links.of(ids["b"])] == [ids["a"]]
+    assert [link.source_id for link in mine.team.links.of(theirs["b"])] == [theirs["a"]]
+    assert mine.other.links.of(ids["a"]) == mine.links.of(theirs["a"]) == []
 
 
 def test_kinds_are_stored_verbatim(mine: Owner) -> None:
     one, other = named(mine, "ab").values()
     for kind in HOSTILE:
-        mine.link(one, other, kind)
+        mine.links.add(one, other, kind)
 
-        assert [link.kind for link in mine.links(one)] == [kind]
-        assert mine.unlink(one, other, kind[:-1] or "x") is False
-        assert mine.unlink(one, other, kind) is True
+        assert [link.kind for link in mine.links.of(one)] == [kind]
+        assert mine.links.remove(one, other, kind[:-1] or "x") is False
+        assert mine.links.remove(one, other, kind) is True
 
 
 # Searches that expand
@@ -138,13 +138,13 @@ def test_neighbours_of_the_hits_come_with_the_score_they_have(mine: Owner) -> No
     assert steps(hits) == [("a", 0), ("b", 0), ("d", 1), ("f", 1)]
     assert [hit.score for hit in hits] == [independent[text] for text in "abdf"]
     assert ["steps" in hit.record() for hit in hits] == [False, False, True, True]
-    mine.unlink(ids["f"], ids["b"])
+    mine.links.remove(ids["f"], ids["b"])
     assert steps(further) == [("a", 0), ("b", 0), ("d", 1), ("e", 2)]
 
 
 def test_a_cycle_brings_each_memory_once_by_its_shortest_way(mine: Owner) -> None:
     ids = linked(mine, "abcd", "ab", "bc", "ca", "cb", "cd", "da", "dc")
-    mine.link(ids["a"], ids["b"], "another")
+    mine.links.add(ids["a"], ids["b"], "another")
 
     # Of three neighbours at one step only the best is brought along: k is 1.
     assert steps(mine.search(NORTH, k=1, expand=2, **SHOWN)) == [("a", 0), ("b", 1)]
@@ -182,13 +182,13 @@ class Web:
             for n, memory_id in enumerate(ids):
                 if n % 3 == 0:
                     kind: Any = around.choice(["tag", "keyword"])
-                    owner.label(memory_id, Label("x", kind))
+                    owner.labels.add(memory_id, Label("x", kind))
             owner.invalidate(ids[5::9])
             for memory_id in ids[4::10]:
                 owner.put(memory_id, status="archived")
             for _ in range(90):
                 source, target = around.sample(ids, 2)
-                owner.link(source, target, around.choice("abc"), weight=around.random())
+                owner.links.add(source, target, around.choice("abc"), weight=around.random())
                 self.edges.append((UUID(int=source.int), UUID(int=target.int)))
 
     @staticmethod

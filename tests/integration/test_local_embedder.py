@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 from sqlalchemy import create_engine
 
-from pgrecall import LabelledQuery, MemoryRepository, NewMemory, Profile, profiles
+from pgrecall import JudgedQuery, MemoryRepository, NewMemory, Profile, profiles
 from pgrecall.core.embedders import LocalEmbedder
 from pgrecall.migrate.connecting import database_url
 from pgrecall.scoring.signals import Similarity
@@ -86,7 +86,7 @@ def test_hybrid_answers_better_than_meaning_alone(assistant: MemoryRepository) -
     hits = assistant.search(AGENT, None, k=1_000, touch=False)
     ids = {hit.memory.metadata["number"]: hit.memory.id for hit in hits}
     queries = [
-        LabelledQuery(
+        JudgedQuery(
             line["question"], [ids[number] for number in line["relevant"]], group=line["group"]
         )
         for line in lines("questions.jsonl")

@@ -9,7 +9,7 @@ from uuid import UUID, uuid4
 import pytest
 from sqlalchemy import Connection, Engine, text
 
-from pgrecall import GarbagePolicy, LabelledQuery, MemoryRepository, NewMemory
+from pgrecall import GarbagePolicy, JudgedQuery, MemoryRepository, NewMemory
 from tests.integration.conftest import OWNED
 from tests.integration.support import NORTH, at, sql
 
@@ -195,7 +195,7 @@ def test_each_is_evaluated_and_tuned_by_its_own(repo: MemoryRepository) -> None:
             NAME,
             [NewMemory(f"{one is repo} {n}", embedding=at(9 * n)) for n in range(10)],
         )
-        queries = [LabelledQuery(at(9 * n), [id_]) for n, id_ in enumerate(ids)]
+        queries = [JudgedQuery(at(9 * n), [id_]) for n, id_ in enumerate(ids)]
 
         evaluated = one.evaluation.evaluate(NAME, queries, profiles=["last_access"], k=1)
         tuned = one.evaluation.tune(NAME, queries, start="last_access")

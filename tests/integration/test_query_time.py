@@ -10,7 +10,7 @@ import pytest
 from psycopg.rows import dict_row
 from sqlalchemy import Engine
 
-from pgrecall import LabelledQuery, MemoryRepository, NewMemory, Profile
+from pgrecall import JudgedQuery, MemoryRepository, NewMemory, Profile
 from pgrecall.core.embedders import LocalEmbedder
 from pgrecall.errors import InputError
 from pgrecall.execution.translation import translated
@@ -127,7 +127,7 @@ def test_an_evaluation_finds_dates_too(repo: MemoryRepository, agent: str) -> No
     _, label = repo.add_many(
         agent, [NewMemory(f"{one}", embedding=NORTH, created_at=one) for one in moments]
     )
-    query = LabelledQuery(NORTH, [label], query_text="What was said last week?", as_of=as_of)
+    query = JudgedQuery(NORTH, [label], query_text="What was said last week?", as_of=as_of)
 
     for dates, mrr in (("auto", 1), (None, 1 / 2)):
         [found] = repo.evaluation.evaluate(agent, [query], profiles=[BY_TIME], dates=dates).profiles

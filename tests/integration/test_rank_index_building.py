@@ -45,7 +45,7 @@ from tests.migrations.asking import (
 IMPATIENT = "-c lock_timeout=100ms -c statement_timeout=20s"
 """Of a client that waits for no lock longer than a tenth of a second."""
 BEST: dict[str, Any] = {"embedding": NORTH, "importance": 1.0}
-PATIENCE = "pgrecall.rank_index.index.maintaining.PATIENCE"
+PATIENCE = "pgrecall.rank_index.maintaining.PATIENCE"
 
 
 @pytest.fixture
@@ -539,16 +539,16 @@ def test_parameters_are_checked(site: Site) -> None:
     for options in BAD:
         name = next(reversed(options))
         with pytest.raises(InputError, match=name):
-            repo.build_rank_indexes(agent_id=A, **{"at_least": 1} | options)
+            repo.rank_indexes.build(agent_id=A, **{"at_least": 1} | options)
         if name != "as_of":
             with pytest.raises(InputError, match=name):
-                repo.maintain_rank_indexes(**{"at_least": 1} | options)
+                repo.rank_indexes.maintain(**{"at_least": 1} | options)
     works = (repo.build_rank_indexes, repo.drop_rank_index, repo.check_rank_index)
     for agent_id in ("", "x" * 201, "a\0b", 7, b"agent"):
         for work in (*works, repo.rank_indexes):
             with pytest.raises(InputError):
                 work(agent_id=agent_id)
-    assert repo.rank_indexes(agent_id=A) == []
+    assert repo.rank_indexes.status(agent_id=A) == []
     calls = [f"CALL pgrecall.build_rank_index('agent', {options})" for options in BAD_BY_HAND]
     for agent in ("''", "'team:'"):
         calls.append(f"CALL pgrecall.build_rank_index({agent})")

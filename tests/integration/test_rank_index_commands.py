@@ -177,7 +177,7 @@ def test_what_keeps_commands_from_working_is_told(
         assert (elsewhere.code, unreached.code) == (4, 3)
         assert "pgrecall migrate up" in elsewhere.err
         assert "Traceback" not in unreached.err
-    monkeypatch.setattr("pgrecall.rank_index.index.maintaining.PATIENCE", 0.1)
+    monkeypatch.setattr("pgrecall.rank_index.maintaining.PATIENCE", 0.1)
     with open_transaction(url, "UPDATE pgrecall.agent_memories SET importance = 0.5"):
         done = run("index", "build", "-a", "a")
     assert done.code == 5

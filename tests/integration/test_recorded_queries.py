@@ -11,7 +11,7 @@ from uuid import UUID
 import pytest
 from sqlalchemy import Engine
 
-from pgrecall import LabelledQuery, MemoryRepository, NewMemory, Profile
+from pgrecall import JudgedQuery, MemoryRepository, NewMemory, Profile
 from pgrecall.errors import InputError, MemoryNotFound
 from pgrecall.scoring.signals import (
     Clock,
@@ -75,7 +75,7 @@ def test_what_was_useful_becomes_a_label(
     [found] = repo.evaluation.recorded_queries(agent)
 
     [(_, first), (metadata, _)] = events(shared_engine, agent)
-    assert found == LabelledQuery(
+    assert found == JudgedQuery(
         "what does she drink?", [a, b], as_of=first, agent_id=agent, recorded=True
     )
     assert metadata == {"kind": "useful", "query": "what does she drink?"}
@@ -182,7 +182,7 @@ def test_invalidated_memories_are_labels_of_their_time(repo: MemoryRepository, a
     assert repo.evaluation.recorded_queries(agent) == [then]
     [found] = repo.evaluation.evaluate(agent, [then], profiles=[MEANING]).profiles
     assert found.per_query["mrr"] == [1.0]
-    later = LabelledQuery("q", [a])
+    later = JudgedQuery("q", [a])
     [found] = repo.evaluation.evaluate(agent, [later], profiles=[MEANING]).profiles
     assert found.per_query["mrr"] == [0.0]
 
@@ -271,7 +271,7 @@ def test_queries_whose_labels_were_given_are_ranked_by_what_is_known_now(
     label = sorted(remembered(repo, agent))[-1]
     then = datetime.now(UTC)
     repo.feedback(agent, label, "useful", query="q")
-    given = LabelledQuery("q", [label], as_of=then)
+    given = JudgedQuery("q", [label], as_of=then)
     queries = [given, replace(given, recorded=True)]
 
     [found] = repo.evaluation.evaluate(agent, queries, profiles=[LEARNED["usefulness"]]).profiles

@@ -13,7 +13,7 @@ import psycopg
 import pytest
 from psycopg.rows import dict_row
 
-from pgrecall import LabelledQuery, MemoryRepository, NewMemory, Profile, profiles, score
+from pgrecall import JudgedQuery, MemoryRepository, NewMemory, Profile, profiles, score
 from pgrecall.errors import InvalidProfile
 from pgrecall.scoring.profile_file import load, save
 from pgrecall.scoring.signals import EntityOverlap, Importance, Keyword, Similarity, Time
@@ -109,7 +109,7 @@ def test_what_a_query_does_not_tell_gives_its_weight_to_the_others(
         assert why.hit == hits[-1]
         assert {one.name: one.weight for one in why.signals} == pytest.approx(wanted, abs=EXACT)
 
-        query = LabelledQuery(
+        query = JudgedQuery(
             asked.get("embedding"),
             {hit.memory.id: 1.0 for hit in hits},
             query_text=asked.get("query_text"),

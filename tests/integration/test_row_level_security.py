@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import re
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
@@ -45,6 +44,7 @@ from tests.integration.tenants_calls import (
     SAME_FOR_ALL,
     Work,
 )
+from tests.methods import NOWHERE, public
 from tests.migrations.asking import rows, run, value, values
 
 NAMED = {"another": OWN["two"], "nobody yet": "-", "nobody any more": None, "nobody": ""}
@@ -293,9 +293,8 @@ def in_python(connection: Connection, named: str | None, work: Work) -> str:
 
 
 def test_every_method_is_called_here() -> None:
-    functions = inspect.getmembers(MemoryRepository, inspect.isfunction)
 
-    assert sorted(METHODS) == [name for name, _ in functions if not name.startswith("_")]
+    assert METHODS.keys() == {*public(NOWHERE)}
 
 
 @pytest.mark.parametrize("method", METHODS)

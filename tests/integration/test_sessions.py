@@ -13,7 +13,7 @@ import pytest
 from psycopg.rows import dict_row
 from sqlalchemy import Engine, create_engine, text
 
-from pgrecall import LabelledQuery, MemoryRepository, NewMemory, Profile, ScoredMemory
+from pgrecall import JudgedQuery, MemoryRepository, NewMemory, Profile, ScoredMemory
 from pgrecall.core.embedders import LocalEmbedder
 from pgrecall.errors import DuplicateMemory, InputError, InvalidMemory
 from pgrecall.migrate.connecting import database_url
@@ -164,7 +164,7 @@ def test_what_is_below_the_floor_is_no_hit_and_comes_along(
     """Whether it is among the k best or not."""
     ids = dialogue(repo, agent, [0.1, 0.9, 0.8, 0.1])
     repo.add_many(agent, [noted(f"filler {n}", 0.05) for n in range(200)])
-    repo.build_rank_indexes(agent_id=agent, at_least=1)
+    repo.rank_indexes.build(agent_id=agent, at_least=1)
     asked: dict[str, Any] = {"expand_session": 2, "min_score": 0.85, "as_of": NOW, "k": k}
     asked |= {"profile": "hybrid", "weights": {"similarity": 1.0}}
     expected = [(id_, None if id_ == ids[1] else ids[1]) for id_ in ids]
@@ -502,7 +502,7 @@ def world(server_url: str, local_template: str) -> Iterator[World]:
         engine.dispose()
 
 
-def asked_of_dialogues(number: int) -> list[tuple[str, LabelledQuery]]:
+def asked_of_dialogues(number: int) -> list[tuple[str, JudgedQuery]]:
     from benchmarks.labelled.owners import queries, questions
 
     every = [

@@ -11,7 +11,7 @@ from uuid import UUID
 import pytest
 from sqlalchemy import Engine, create_engine
 
-from pgrecall import LabelledQuery, MemoryRepository, NewMemory, Profile, Tuning, profiles
+from pgrecall import JudgedQuery, MemoryRepository, NewMemory, Profile, Tuning, profiles
 from pgrecall.errors import InputError
 from pgrecall.evaluation.bootstrap import intervals
 from pgrecall.evaluation.results import FEWEST_OWNERS, METRICS
@@ -34,7 +34,7 @@ class World:
     engine: Engine
     repo: MemoryRepository
     ids: dict[str, list[UUID]]
-    queries: list[LabelledQuery]
+    queries: list[JudgedQuery]
     """Of all agents in turn, answered by what PLANTED ranks first; each owner is a group."""
 
 
@@ -65,7 +65,7 @@ def world(server_url: str, template: str) -> Iterator[World]:
             asked = vector(dice)
             hits = repo.search(agent, asked, k=3, profile=PLANTED, as_of=NOW, touch=False)
             relevant = [hit.memory.id for hit in hits]
-            queries.append(LabelledQuery(asked, relevant, agent_id=agent, group=agent))
+            queries.append(JudgedQuery(asked, relevant, agent_id=agent, group=agent))
         yield World(engine, repo, ids, queries)
         engine.dispose()
 
@@ -94,8 +94,8 @@ def test_each_query_is_ranked_among_its_own_owners_memories(world: World) -> Non
 
 def test_what_names_no_owner_is_about_the_agent_given(world: World) -> None:
     one, other = AGENTS[:2]
-    unnamed = LabelledQuery(NORTH, world.ids[one][:1])
-    named = LabelledQuery(NORTH, world.ids[other][:1], agent_id=other)
+    unnamed = JudgedQuery(NORTH, world.ids[one][:1])
+    named = JudgedQuery(NORTH, world.ids[other][:1], agent_id=other)
 
     def missing(agent: str | None, *agents: str) -> int:
         return world.repo.evaluation.evaluate(agent, [unnamed, named], agents=agents).missing
@@ -109,9 +109,7 @@ def test_teams_are_ranked_with_each_owner(shared_repo: MemoryRepository, agent: 
     """Of a team that evaluates others its own memories count once."""
     teams = [f"{agent} {name}" for name in ("red", "blue")]
     ids = {team: shared_repo.teams.add(team, NewMemory(team, embedding=NORTH)) for team in teams}
-    queries = [
-        LabelledQuery(NORTH, [ids[label]], agent_id=team) for team in teams for label in teams
-    ]
+    queries = [JudgedQuery(NORTH, [ids[label]], agent_id=team) for team in teams for label in teams]
 
     alone = shared_repo.teams.evaluation.evaluate(None, queries, profiles=[MEANING])
     together = shared_repo.teams.evaluation.evaluate(
@@ -140,7 +138,7 @@ BAD: list[tuple[str | None, Any, list[str | None], str]] = [
 def test_nobody_is_asked_who_was_not_named(world: World) -> None:
     agents: Any
     for agent, agents, named, message in BAD:
-        queries = [LabelledQuery(NORTH, [UUID(int=1)], agent_id=owner) for owner in named]
+        queries = [JudgedQuery(NORTH, [UUID(int=1)], agent_id=owner) for owner in named]
         for method in (world.repo.evaluation.evaluate, world.repo.evaluation.tune):
             with pytest.raises(InputError, match=message):
                 method(agent, queries, agents=agents)
@@ -152,7 +150,7 @@ def test_nobody_is_asked_who_was_not_named(world: World) -> None:
 # Intervals
 
 
-def samples(world: World, queries: Sequence[LabelledQuery]) -> tuple[Any, list[float]]:
+def samples(world: World, queries: Sequence[JudgedQuery]) -> tuple[Any, list[float]]:
     found = world.repo.evaluation.evaluate(
         None, queries, profiles=[PLANTED, WEIGHT], as_of=NOW, seed=7
     )
@@ -179,7 +177,7 @@ def test_from_five_owners_on_intervals_are_over_owners(world: World) -> None:
 # Baselines
 
 
-def baselines(repo: MemoryRepository, queries: Sequence[LabelledQuery], *asked: Any) -> list[str]:
+def baselines(repo: MemoryRepository, queries: Sequence[JudgedQuery], *asked: Any) -> list[str]:
     found = repo.evaluation.evaluate(AGENTS[0], queries, profiles=asked)
     return [one.profile.name for one in found.baselines]
 
@@ -189,8 +187,8 @@ ALL = ["similarity alone", "keyword alone", "hybrid"]
 
 def test_what_is_asked_is_measured_beside_the_baselines(world: World) -> None:
     label = world.ids[AGENTS[0]][:1]
-    both = [LabelledQuery(NORTH, label, query_text="tea")]
-    vectors, texts = [LabelledQuery(NORTH, label)], [LabelledQuery(None, label, query_text="tea")]
+    both = [JudgedQuery(NORTH, label, query_text="tea")]
+    vectors, texts = [JudgedQuery(NORTH, label)], [JudgedQuery(None, label, query_text="tea")]
     same = {
         name: Profile("mine", baseline.signals)
         for name, baseline in zip(ALL, profiles.BASELINES, strict=True)
@@ -263,7 +261,7 @@ def test_what_does_worse_than_a_baseline_is_not_proposed(world: World) -> None:
     assert found.record()["proposed"] is False
 
 
-def worded(world: World) -> list[LabelledQuery]:
+def worded(world: World) -> list[JudgedQuery]:
     """Queries with words that say much of which memory answers them."""
     dice, queries = random.Random("words"), []
     planted = Profile("p", {Similarity(): 0.3, Keyword(): 0.6, Importance(): 0.1})
@@ -272,7 +270,7 @@ def worded(world: World) -> list[LabelledQuery]:
         hits = world.repo.search(
             *(AGENTS[0], asked), query_text=text, k=3, profile=planted, as_of=NOW, touch=False
         )
-        queries.append(LabelledQuery(asked, [hit.memory.id for hit in hits], query_text=text))
+        queries.append(JudgedQuery(asked, [hit.memory.id for hit in hits], query_text=text))
     return queries
 
 

@@ -20,6 +20,7 @@ from pgrecall.errors import (
 )
 from tests.integration.owner import Owner, north, plain
 from tests.integration.support import NORTH, NOW, at, before, contents
+from tests.methods import method
 
 ROWS = (
     "SELECT ctid::text, xmin::text, xmax::text, m::text FROM pgrecall.{} m WHERE agent_id = :agent"
@@ -165,9 +166,9 @@ def test_a_deleted_memory_is_gone_with_its_traces_but_its_history(mine: Owner) -
     theirs = mine.other.add(north("a", id=gone))
     mine.touch([gone, kept])
     for memory_id in (gone, kept):
-        mine.label(memory_id, "x")
+        mine.labels.add(memory_id, "x")
     for source, target in ((gone, kept), (kept, gone), (kept, other)):
-        mine.link(source, target)
+        mine.links.add(source, target)
 
     assert mine.delete([gone, uuid4(), theirs, gone]) == 1
 
@@ -248,7 +249,7 @@ def test_where_nothing_may_be_written_only_what_writes_says_so(
     memory_id = mine.add(north("a"))
 
     assert contents(reader.search(NORTH, touch=False)) == ["a"]
-    assert (reader.count(), reader.labels(memory_id)) == (1, [])
+    assert (reader.count(), reader.labels.of(memory_id)) == (1, [])
     with pytest.raises(DatabaseReadOnly, match="touch=False"):
         reader.search(NORTH)
     writes = {"touch": memory_id, "add": plain("b"), "add_many": [plain("b")], "delete": memory_id}
@@ -274,25 +275,28 @@ def test_on_an_engine_a_verb_is_one_statement_in_autocommit(
         "remember": ("add", plain("new")),
         "update_memory": ("update", a),
         "forget": ("delete", ids[2]),
-        **{name: (name, a) for name in ("touch", "invalidate", "revive", "history", "labels")},
+        **{name: (name, a) for name in ("touch", "invalidate", "revive", "history")},
+        "labels": ("labels.of", a),
         "record_outcome": ("record_outcome", a, "success"),
-        "adjust_trust": ("adjust_trust", a, -0.1, "why", "who"),
+        "adjust_trust": ("upkeep.adjust_trust", a, -0.1, "why", "who"),
         "record_feedback": ("feedback", a, "useful"),
-        "set_importance": ("set_importance", a, 0.3),
-        "move_tier": ("demote", a),
-        **{name: (name, a, ["x"]) for name in ("label", "unlabel")},
-        **{name: (name, a, b) for name in ("link", "unlink")},
-        "links": ("links", a),
-        "recorded_queries": ("recorded_queries",),
+        "set_importance": ("upkeep.set_importance", a, 0.3),
+        "move_tier": ("upkeep.demote", a),
+        "label": ("labels.add", a, ["x"]),
+        "unlabel": ("labels.remove", a, ["x"]),
+        "link": ("links.add", a, b),
+        "unlink": ("links.remove", a, b),
+        "links": ("links.of", a),
+        "recorded_queries": ("evaluation.recorded_queries",),
         "supersede": ("supersede", b, plain("newer")),
-        "near_duplicates": ("near_duplicates",),
-        "clusters": ("clusters",),
+        "near_duplicates": ("upkeep.near_duplicates",),
+        "clusters": ("upkeep.clusters",),
         "clear": ("clear",),
     }
     event.listen(engine, "before_cursor_execute", see)
-    for name, (method, *given) in verbs.items():
-        more = {"importance": 0.5} if method == "update" else {}
-        getattr(agent, method)(*given, **more)
+    for name, (called, *given) in verbs.items():
+        more = {"importance": 0.5} if called == "update" else {}
+        method(agent, called)(*given, **more)
 
         [(statement, autocommit)] = seen
         assert f'"pgrecall".{name}(' in statement or f"pgrecall.{name}(" in statement
@@ -309,15 +313,15 @@ def test_a_refusal_leaves_the_callers_connection_usable(
         inside = mine.within(connection)
         memory_id = inside.add(north("a"))
         for verb, unknown in (
-            *((inside.label, (uuid4(), "x")), (inside.link, (memory_id, uuid4()))),
+            *((inside.labels.add, (uuid4(), "x")), (inside.links.add, (memory_id, uuid4()))),
             (inside.record_outcome, (uuid4(), "success")),
         ):
             with pytest.raises(MemoryNotFound):
                 verb(*unknown)
 
-        assert inside.label(memory_id, "x") == 1
+        assert inside.labels.add(memory_id, "x") == 1
         connection.rollback()
-        assert len(inside.labels(memory_id)) == (level == "AUTOCOMMIT")
+        assert len(inside.labels.of(memory_id)) == (level == "AUTOCOMMIT")
 
 
 def test_a_repository_takes_new_memories_of_any_iterable(mine: Owner) -> None:

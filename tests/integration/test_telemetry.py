@@ -184,7 +184,7 @@ def test_durations_are_in_seconds_and_without_the_embedder(
     assert point.attributes["db.system.name"] == "postgresql"
     assert point.attributes["db.namespace"].endswith("|pgrecall")
     assert "pgrecall.owner" not in point.attributes, "one series for each owner would be many"
-    embedding: Any = dict(span.attributes or {})["pgrecall.core.vectors.duration"]
+    embedding: Any = dict(span.attributes or {})["pgrecall.embedding.duration"]
     assert span.start_time is not None
     assert span.end_time is not None
     whole = (span.end_time - span.start_time) / 1e9

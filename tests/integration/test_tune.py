@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 from sqlalchemy import Engine, create_engine, text
 
-from pgrecall import LabelledQuery, MemoryRepository, NewMemory, Profile, Tuning, profiles
+from pgrecall import JudgedQuery, MemoryRepository, NewMemory, Profile, Tuning, profiles
 from pgrecall.errors import DatabaseError, EmbedderRequired, InputError, InvalidVector, UnknownName
 from pgrecall.evaluation.results import METRICS
 from pgrecall.evaluation.tuned import FEWEST
@@ -82,7 +82,7 @@ def world(server_url: str, template: str) -> Iterator[World]:
 
 def labelled_by(
     repo: MemoryRepository, planted: Profile, number: int, *, owner: str = AGENT, **more: Any
-) -> list[LabelledQuery]:
+) -> list[JudgedQuery]:
     """Queries answered by what this profile ranks first."""
     dice, found = random.Random("queries"), []
     asked: dict[str, Any] = {
@@ -95,11 +95,11 @@ def labelled_by(
     for _ in range(number):
         query = vector(dice)
         hits = repo.search(owner, query, **asked)
-        found.append(LabelledQuery(query, [hit.memory.id for hit in hits]))
+        found.append(JudgedQuery(query, [hit.memory.id for hit in hits]))
     return found
 
 
-def tuned(world: World, queries: Sequence[LabelledQuery], start: Profile, **more: Any) -> Tuning:
+def tuned(world: World, queries: Sequence[JudgedQuery], start: Profile, **more: Any) -> Tuning:
     return world.repo.evaluation.tune(AGENT, queries, start=start, **{"as_of": NOW, **more})
 
 
@@ -107,7 +107,7 @@ def tuned(world: World, queries: Sequence[LabelledQuery], start: Profile, **more
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     """A short search, where it does not matter how good what it finds is."""
     for name, value in (("BY_CHANCE", 12), ("ROUNDS_OF_EACH", 1), ("LAST_ROUNDS", 2)):
-        monkeypatch.setattr(f"pgrecall.evaluation.results.weight_search.{name}", value)
+        monkeypatch.setattr(f"pgrecall.evaluation.weight_search.{name}", value)
 
 
 quickly = pytest.mark.usefixtures("quick")
@@ -118,12 +118,12 @@ AGING = Profile("aging", {Similarity(): 0.3, Recency(half_life=90.0): 0.4, Impor
 
 
 @pytest.fixture(scope="module")
-def queries(world: World) -> list[LabelledQuery]:
+def queries(world: World) -> list[JudgedQuery]:
     return labelled_by(world.repo, PLANTED, 60)
 
 
 @pytest.fixture(scope="module")
-def found(world: World, queries: list[LabelledQuery]) -> Tuning:
+def found(world: World, queries: list[JudgedQuery]) -> Tuning:
     return tuned(world, queries, START, seed=5)
 
 
@@ -166,7 +166,7 @@ def test_queries_are_asked_about_their_own_moments(world: World) -> None:
         hits = world.repo.search(
             AGENT, query, k=4, profile=planted, as_of=moment or NOW, touch=False
         )
-        queries.append(LabelledQuery(query, [hit.memory.id for hit in hits], as_of=moment))
+        queries.append(JudgedQuery(query, [hit.memory.id for hit in hits], as_of=moment))
 
     found = tuned(world, queries, AGING)
 
@@ -176,7 +176,7 @@ def test_queries_are_asked_about_their_own_moments(world: World) -> None:
 
 @quickly
 def test_a_half_life_may_be_a_whole_number_and_a_rate_become_one(
-    world: World, queries: list[LabelledQuery]
+    world: World, queries: list[JudgedQuery]
 ) -> None:
     linear = Profile("linear", {Similarity(): 0.5, Recency(half_life=30, curve=Curve.LINEAR): 0.5})
     rate = Profile("rate", {Similarity(): 0.5, Recency(rate=0.005): 0.5})
@@ -205,7 +205,7 @@ def test_nothing_is_proposed_where_the_start_is_the_truth(world: World) -> None:
 
 @quickly
 def test_few_queries_are_thin_evidence_and_the_same_seed_finds_the_same(
-    world: World, queries: list[LabelledQuery]
+    world: World, queries: list[JudgedQuery]
 ) -> None:
     few, other = (tuned(world, queries[:12], START, seed=seed) for seed in (0, 4))
     again = tuned(world, queries[:12], START, k=np.int64(10), seed=np.int64(0))
@@ -219,7 +219,7 @@ def test_few_queries_are_thin_evidence_and_the_same_seed_finds_the_same(
 
 
 @quickly
-def test_the_parts_are_what_was_asked_for(world: World, queries: list[LabelledQuery]) -> None:
+def test_the_parts_are_what_was_asked_for(world: World, queries: list[JudgedQuery]) -> None:
     for share, kept_back in ((0.25, 5), (0.06, 1), (0.96, 19)):
         found = tuned(world, queries[:20], START, held_out=share, k=3)
 
@@ -252,7 +252,7 @@ def test_the_record_says_all_in_plain_values(found: Tuning) -> None:
 
 @quickly
 def test_copies_of_a_vector_are_kept_back_together(
-    world: World, queries: list[LabelledQuery]
+    world: World, queries: list[JudgedQuery]
 ) -> None:
     copies = [replace(query, group=f"{n}") for n, query in enumerate(queries[:20]) for _ in "abc"]
 
@@ -286,14 +286,14 @@ def test_copies_of_a_text_differ_in_case_and_spaces(world: World) -> None:
 
     with pytest.raises(InputError, match=r"got 9 different ones among 18"):
         repo.evaluation.tune(
-            AGENT, [LabelledQuery(text, world.ids[:2]) for text in texts], start=START
+            AGENT, [JudgedQuery(text, world.ids[:2]) for text in texts], start=START
         )
 
 
 @quickly
 def test_one_vector_with_other_words_is_another_question(world: World) -> None:
-    words = [LabelledQuery(NORTH, world.ids[:1], query_text=f"word {n}") for n in range(10)]
-    entities = [LabelledQuery(None, world.ids[:1], query_entities=[f"E{n}"]) for n in range(10)]
+    words = [JudgedQuery(NORTH, world.ids[:1], query_text=f"word {n}") for n in range(10)]
+    entities = [JudgedQuery(None, world.ids[:1], query_entities=[f"E{n}"]) for n in range(10)]
 
     assert tuned(world, words, START, held_out=0.3).questions == 3
     assert tuned(world, entities, START, held_out=0.3).questions == 3
@@ -304,7 +304,7 @@ def test_one_vector_with_other_words_is_another_question(world: World) -> None:
 
 @quickly
 def test_signals_that_tell_nothing_apart_keep_their_weights_to_the_bit(
-    world: World, queries: list[LabelledQuery]
+    world: World, queries: list[JudgedQuery]
 ) -> None:
     half = Profile(
         "half",
@@ -352,7 +352,7 @@ def test_recency_tells_known_from_unknown_ages(world: World, agent: str) -> None
     ]
     ids = world.repo.add_many(agent, memories)
     start = Profile("start", {Similarity(): 0.9, Recency(half_life=30, unknown=0.1): 0.1})
-    queries = [LabelledQuery(vector(dice), [id_]) for id_ in ids[1:61:2]]
+    queries = [JudgedQuery(vector(dice), [id_]) for id_ in ids[1:61:2]]
 
     found = world.repo.evaluation.tune(agent, queries, start=start, as_of=NOW)
 
@@ -407,8 +407,8 @@ def test_where_there_is_nothing_to_tell_apart_the_start_stays(
     world: World, shared_repo: MemoryRepository, agent: str
 ) -> None:
     dice = random.Random("unknown")
-    of_others = [LabelledQuery(vector(dice), [uuid4()]) for _ in range(12)]
-    queries = [LabelledQuery(at(degrees), [UNKNOWN]) for degrees in range(10)]
+    of_others = [JudgedQuery(vector(dice), [uuid4()]) for _ in range(12)]
+    queries = [JudgedQuery(at(degrees), [UNKNOWN]) for degrees in range(10)]
     told: list[tuple[int, int]] = []
 
     def tell(*progress: int) -> None:
@@ -429,7 +429,7 @@ def test_where_there_is_nothing_to_tell_apart_the_start_stays(
 
 
 def test_progress_is_told_to_its_end_and_nothing_is_left_or_counted(
-    world: World, queries: list[LabelledQuery]
+    world: World, queries: list[JudgedQuery]
 ) -> None:
     told: list[tuple[int, int]] = []
     with world.engine.connect() as connection:
@@ -462,7 +462,7 @@ def stop(*_: int) -> None:
 
 
 def test_what_on_progress_raises_leaves_a_transaction_usable(
-    world: World, queries: list[LabelledQuery]
+    world: World, queries: list[JudgedQuery]
 ) -> None:
     with world.engine.connect() as connection:
         repo = MemoryRepository(connection)
@@ -486,7 +486,7 @@ class Teller:
 
 @pytest.mark.parametrize("on_progress", [told, Teller(), partial(told), lambda *n: told(*n)])
 def test_progress_cannot_be_awaited_and_says_so(
-    world: World, queries: list[LabelledQuery], on_progress: Any
+    world: World, queries: list[JudgedQuery], on_progress: Any
 ) -> None:
     with pytest.raises(InputError, match="cannot be awaited; pass a plain function"):
         tuned(world, queries[:12], START, on_progress=on_progress)
@@ -494,7 +494,7 @@ def test_progress_cannot_be_awaited_and_says_so(
 
 @quickly
 def test_what_a_failure_leaves_on_an_autocommit_connection_does_no_harm(
-    world: World, queries: list[LabelledQuery], monkeypatch: pytest.MonkeyPatch
+    world: World, queries: list[JudgedQuery], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fails(*_: Any) -> Any:
         return text("SELECT 1 / 0")
@@ -517,16 +517,16 @@ def test_what_a_failure_leaves_on_an_autocommit_connection_does_no_harm(
 # Bad input
 
 
-GOOD = LabelledQuery(NORTH, [UNKNOWN])
+GOOD = JudgedQuery(NORTH, [UNKNOWN])
 TEN = [replace(GOOD, query=at(number)) for number in range(10)]
 ONE_SIGNAL = Profile("alone", {Similarity(): 1.0})
 
 BAD: list[tuple[dict[str, Any], type[InputError], str]] = [
     ({"agent_id": ""}, InputError, r"agent_id must not be empty"),
-    ({"queries": []}, InputError, r"there is no labelled query"),
-    ({"queries": TEN[:9]}, InputError, r"at least 10 labelled queries, got 9"),
+    ({"queries": []}, InputError, r"there is no judged query"),
+    ({"queries": TEN[:9]}, InputError, r"at least 10 judged queries, got 9"),
     ({"queries": TEN[:9] * 4}, InputError, r"at least 10 .* got 9 different ones among 36"),
-    ({"queries": [replace(GOOD, relevant=())]}, InputError, r"no labelled query names a memory"),
+    ({"queries": [replace(GOOD, relevant=())]}, InputError, r"no judged query names a memory"),
     ({"queries": [*TEN, replace(GOOD, query="tea")]}, EmbedderRequired, r"embedder"),
     ({"queries": [*TEN, replace(GOOD, query=[1.0])]}, InvalidVector, r"query 10: "),
     ({"start": "six_factor"}, UnknownName, r"six_factor.*five_factor"),

@@ -217,7 +217,7 @@ def test_a_manual_change_is_added_and_stays_between_0_and_1(
     memory_id = mine.add(plain("tea", trust=trust))
     before = mine.read(memory_id)
 
-    memory = mine.adjust_trust(memory_id, delta, "reviewed", "Ines")
+    memory = mine.upkeep.adjust_trust(memory_id, delta, "reviewed", "Ines")
 
     assert memory == replace(before, trust=after, updated_at=memory.updated_at)
     event = mine.history(memory_id)[-1]
@@ -235,7 +235,7 @@ def test_trust_never_assessed_cannot_be_changed_by_hand(mine: Owner) -> None:
     stored = mine.everything()
 
     with pytest.raises(InvalidMemory, match="never assessed"):
-        mine.adjust_trust(memory_id, 0.1, "reason", "actor")
+        mine.upkeep.adjust_trust(memory_id, 0.1, "reason", "actor")
 
     assert mine.everything() == stored
 
@@ -327,7 +327,7 @@ def test_history_tells_every_change_in_order(mine: Owner) -> None:
     memory_id = mine.add(plain("tea", trust=0.5))
     mine.record_outcome(memory_id, "success", reason="it worked", actor="tool")
     mine.record_outcome(memory_id, "failure", metadata={"code": [1, None]})
-    mine.adjust_trust(memory_id, 0.1, "by hand", "Ines", metadata={"ticket": "T-1"})
+    mine.upkeep.adjust_trust(memory_id, 0.1, "by hand", "Ines", metadata={"ticket": "T-1"})
     mine.feedback(memory_id, "useful")
     mine.touch(memory_id)
     mine.update(memory_id, trust=0.3)
@@ -377,7 +377,7 @@ def test_a_change_of_each_part_of_trust_is_told(mine: Owner) -> None:
 
 def test_an_event_as_a_record_is_json(mine: Owner) -> None:
     memory_id = mine.add(plain("tea", trust=0.5, expires_at=datetime(2900, 1, 1, tzinfo=UTC)))
-    mine.adjust_trust(memory_id, 0.25, "reason", "actor", metadata={"a": None})
+    mine.upkeep.adjust_trust(memory_id, 0.25, "reason", "actor", metadata={"a": None})
 
     event = mine.history(memory_id)[-1]
 
@@ -400,7 +400,7 @@ def test_an_event_as_a_record_is_json(mine: Owner) -> None:
 Act = Callable[..., Memory]
 ACTS: dict[str, Act] = {
     "record_outcome": lambda of, memory_id, **more: of.record_outcome(memory_id, "success", **more),
-    "adjust_trust": lambda of, memory_id, **more: of.adjust_trust(
+    "adjust_trust": lambda of, memory_id, **more: of.upkeep.adjust_trust(
         memory_id, 0.1, **{"reason": "r", "actor": "a", **more}
     ),
     "feedback": lambda of, memory_id, **more: of.feedback(

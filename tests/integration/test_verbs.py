@@ -120,7 +120,7 @@ def test_the_history_is_the_repositorys_with_what_was_done_to_trust(
 ) -> None:
     memory_id = mine.add(north("m", component="meta", confidence=0.5, compliant=True), actor="Ann")
     mine.record_outcome(memory_id, "success", reason="it helped")
-    mine.adjust_trust(memory_id, -0.25, "stale", "Ben", metadata={"case": 7})
+    mine.upkeep.adjust_trust(memory_id, -0.25, "stale", "Ben", metadata={"case": 7})
     mine.update(memory_id, trust=None, trust_provenance=0.5)
     mine.delete(memory_id)
 

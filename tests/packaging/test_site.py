@@ -67,8 +67,11 @@ def test_the_reference_has_full_signatures(site: Path) -> None:
 
     assert "min_relevance: float | None = ..." in text, "of search, written out"
     assert "tables" not in re.findall(r"\n(\w+)[:,]", text), "operations take them, methods do not"
-    for name in ("search", "add_many", "collect_garbage", "build_rank_indexes"):
+    parts = "pgrecall.execution.synchronous"
+    for name in ("search", "add_many"):
         assert f'id="pgrecall.MemoryRepository.{name}"' in page
+    for name in ("Upkeep.collect_garbage", "RankIndexes.build", "Labels.add"):
+        assert f'id="{parts}.{name}"' in page
 
 
 @pytest.mark.parametrize("name", ["README.md", "CONTRIBUTING.md"])

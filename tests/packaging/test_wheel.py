@@ -27,8 +27,8 @@ from pathlib import Path
 
 import pgrecall
 from pgrecall import MemoryRepository, NewMemory, embedded, migrate
-from pgrecall.embedders import LocalEmbedder
-from pgrecall.resources import demo_memories, migrations_folder, sql_folder
+from pgrecall.core.embedders import LocalEmbedder
+from pgrecall.core.resources import demo_memories, migrations_folder, sql_folder
 from sqlalchemy import create_engine, make_url
 
 with embedded.database() as url:

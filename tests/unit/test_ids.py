@@ -18,7 +18,7 @@ MANY = 5_000
 
 FORKING = """
 import os, threading
-from pgrecall.ids import new_id
+from pgrecall.core.ids import new_id
 
 def busy():
     while True:

@@ -8,7 +8,7 @@ from uuid import UUID
 
 import pytest
 
-from pgrecall import LabelledQuery, MemoryRepository, NewMemory
+from pgrecall import JudgedQuery, MemoryRepository, NewMemory
 from pgrecall.errors import InputError
 from pgrecall.schema import tables
 from pgrecall.schema.owner import require_owner
@@ -17,7 +17,7 @@ from tests.unit.test_repository_surface import METHODS, OF_ALL_AGENTS, OF_NO_AGE
 
 ID, OTHER = UUID(int=1), UUID(int=2)
 VECTOR = [1.0, 0.0]
-QUERIES = [LabelledQuery(VECTOR, [ID])]
+QUERIES = [JudgedQuery(VECTOR, [ID])]
 NEW = NewMemory("x", embedding=None)
 
 CALLS: dict[str, tuple[Any, ...]] = {

@@ -9,7 +9,7 @@ from uuid import UUID
 
 import pytest
 
-from pgrecall import LabelledQuery
+from pgrecall import JudgedQuery
 from pgrecall.errors import InputError, InvalidLine
 from pgrecall.evaluation.queries_file import KEYS, load_queries, record_of, save_queries
 from pgrecall.memories.importing import id_of_source
@@ -24,7 +24,7 @@ def file(tmp_path: Path) -> Path:
     return tmp_path / "queries.jsonl"
 
 
-def loaded(file: Path, *lines: Any, agent: str = AGENT) -> list[LabelledQuery]:
+def loaded(file: Path, *lines: Any, agent: str = AGENT) -> list[JudgedQuery]:
     texts = [line if isinstance(line, str) else json.dumps(line) for line in lines]
     file.write_text("\n".join(texts), encoding="utf-8")
     return load_queries(file, agent)
@@ -50,7 +50,7 @@ def test_every_key_is_read(file: Path) -> None:
 
     assert {*words, *vector} == set(KEYS)
     assert found == [
-        LabelledQuery(
+        JudgedQuery(
             "What does Ines drink?",
             [ONE, TWO],
             group="food",
@@ -64,7 +64,7 @@ def test_every_key_is_read(file: Path) -> None:
                 datetime(2026, 6, 1, tzinfo=timezone(timedelta(hours=2))),
             ),
         ),
-        LabelledQuery([1, 0.5], {ONE: 3, TWO: 0.5}),
+        JudgedQuery([1, 0.5], {ONE: 3, TWO: 0.5}),
     ]
 
 
@@ -72,7 +72,7 @@ def test_keys_that_are_null_are_as_if_not_given(file: Path) -> None:
     null = dict.fromkeys(set(KEYS) - {"query", "relevant", "embedding"})
 
     assert loaded(file, {"query": "tea", "relevant": [str(ONE)], **null}) == [
-        LabelledQuery("tea", [ONE])
+        JudgedQuery("tea", [ONE])
     ]
 
 
@@ -177,7 +177,7 @@ def test_a_file_that_is_no_text_or_has_no_query_is_refused(file: Path, tmp_path:
 
 
 def test_relevant_that_comes_one_by_one_is_kept(file: Path) -> None:
-    query = LabelledQuery("tea", (memory_id for memory_id in (ONE, TWO)))
+    query = JudgedQuery("tea", (memory_id for memory_id in (ONE, TWO)))
 
     first, second = record_of(query), record_of(query)
 
@@ -185,17 +185,17 @@ def test_relevant_that_comes_one_by_one_is_kept(file: Path) -> None:
 
 
 SAVED = [
-    LabelledQuery("tea", [ONE]),
-    LabelledQuery('té 東京 \u2028 \n "q" \'', [ONE, TWO]),
-    LabelledQuery("graded", {ONE: 3.0, TWO: 0.5}),
-    LabelledQuery("of one moment", [TWO], as_of=datetime(2026, 6, 1, 12, 30, 1, 5, tzinfo=UTC)),
-    LabelledQuery(
+    JudgedQuery("tea", [ONE]),
+    JudgedQuery('té 東京 \u2028 \n "q" \'', [ONE, TWO]),
+    JudgedQuery("graded", {ONE: 3.0, TWO: 0.5}),
+    JudgedQuery("of one moment", [TWO], as_of=datetime(2026, 6, 1, 12, 30, 1, 5, tzinfo=UTC)),
+    JudgedQuery(
         *("all", [ONE]), group="food", query_text="words", query_entities=["Ann", "Sir W."]
     ),
-    LabelledQuery("no entities", [ONE], query_entities=[]),
-    LabelledQuery([0.25, -1.0], [ONE], query_text="words of a vector"),
-    LabelledQuery("of another", [ONE], agent_id="another", recorded=True),
-    LabelledQuery("without an answer", []),
+    JudgedQuery("no entities", [ONE], query_entities=[]),
+    JudgedQuery([0.25, -1.0], [ONE], query_text="words of a vector"),
+    JudgedQuery("of another", [ONE], agent_id="another", recorded=True),
+    JudgedQuery("without an answer", []),
 ]
 
 
@@ -208,6 +208,6 @@ def test_what_is_saved_is_loaded(file: Path) -> None:
 
 
 def test_gains_of_one_become_a_list(file: Path) -> None:
-    save_queries(file, [LabelledQuery("tea", {ONE: 1.0, TWO: 1})])
+    save_queries(file, [JudgedQuery("tea", {ONE: 1.0, TWO: 1})])
 
-    assert load_queries(file, AGENT) == [LabelledQuery("tea", [ONE, TWO])]
+    assert load_queries(file, AGENT) == [JudgedQuery("tea", [ONE, TWO])]

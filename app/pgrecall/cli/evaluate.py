@@ -58,7 +58,7 @@ def evaluate(
     schema: Schema = DEFAULT_SCHEMA,
     json: AsJson = False,
 ) -> None:
-    """Measure how well profiles find what answers labelled queries.
+    """Measure how well profiles find what answers judged queries.
 
     recall@k is the share of the relevant memories among the first k, MRR the mean of 1 / the rank
     of the first one, nDCG@k what the order is worth. Similarity alone, keyword alone and hybrid are

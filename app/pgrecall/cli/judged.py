@@ -1,4 +1,4 @@
-"""Where labelled queries come from: a file, or what was recorded."""
+"""Where judged queries come from: a file, or what was recorded."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import typer
 
 from pgrecall.core.quoting import listed
 from pgrecall.errors import InputError
-from pgrecall.evaluation.labelled_query import LabelledQuery
+from pgrecall.evaluation.judged_query import JudgedQuery
 from pgrecall.evaluation.queries_file import load_queries
 from pgrecall.execution.synchronous import MemoryRepository
 
@@ -34,14 +34,14 @@ Seed = Annotated[int, typer.Option(help="Of everything that is left to chance.")
 def require_source(file: Path | None, *, recorded: bool) -> None:
     """Raises InputError unless there is one source."""
     if (file is None) != recorded:
-        raise InputError("give a file of labelled queries, or --recorded")
+        raise InputError("give a file of judged queries, or --recorded")
     if file is not None and not file.is_file():
         raise InputError(f"{file} is not a file")
 
 
 def queries_of(
     repo: MemoryRepository, agents: Sequence[str] | None, file: Path | None
-) -> list[LabelledQuery]:
+) -> list[JudgedQuery]:
     """The file's queries, or those recorded; raises InputError where there are none."""
     if file is not None:
         return load_queries(file, agents[0] if agents and len(agents) == 1 else None)

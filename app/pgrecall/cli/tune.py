@@ -68,7 +68,7 @@ def tune(
 ) -> None:
     """Search weights and a half-life that find more, and write them as a profile.
 
-    Chosen by one part of the labelled queries and judged by the other; nothing is written unless it
+    Chosen by one part of the judged queries and judged by the other; nothing is written unless it
     does better there, and no worse than similarity alone, keyword alone and hybrid. Where queries
     have a text, a profile without keyword may be given it. Of several agents each is in one part.
     With --precision a floor of relevance is proposed too, by the queries that name no memory.

@@ -1,4 +1,4 @@
-"""The labelled queries of an evaluation: checked, with their owners and periods."""
+"""The judged queries of an evaluation: checked, with their owners and periods."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def checked_queries(queries: object) -> list[CheckedQuery]:
     """Raises InputError naming the query, or where there is none."""
     several = None if isinstance(queries, Mapping) else in_list(queries)
     if several is None:
-        raise InputError(f"queries is a list of LabelledQuery, got {type(queries).__name__}")
+        raise InputError(f"queries is a list of JudgedQuery, got {type(queries).__name__}")
     asked = []
     for number, query in enumerate(several):
         try:
@@ -28,7 +28,7 @@ def checked_queries(queries: object) -> list[CheckedQuery]:
         except InputError as error:
             raise type(error)(f"query {number}: {error}") from None
     if not asked:
-        raise InputError("there is no labelled query")
+        raise InputError("there is no judged query")
     return asked
 
 
@@ -67,7 +67,7 @@ def answered(asked: Sequence[CheckedQuery]) -> list[CheckedQuery]:
     """Those that some memory answers; raises InputError where there is none."""
     found = [query for query in asked if query.relevant]
     if not found:
-        raise InputError("no labelled query names a memory that answers it")
+        raise InputError("no judged query names a memory that answers it")
     return found
 
 

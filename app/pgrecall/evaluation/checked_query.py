@@ -1,4 +1,4 @@
-"""A labelled query whose every part has been checked."""
+"""A judged query whose every part has been checked."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ from pgrecall.core.validation import (
 )
 from pgrecall.core.vectors import StoredVector
 from pgrecall.errors import InputError
-from pgrecall.evaluation.labelled_query import LabelledQuery
+from pgrecall.evaluation.judged_query import JudgedQuery
 
 MAX_GAIN = 1e6
 
 
 @dataclass(frozen=True, slots=True)
 class CheckedQuery:
-    """As LabelledQuery."""
+    """As JudgedQuery."""
 
     query: Any
     relevant: Mapping[UUID, float]
@@ -46,8 +46,8 @@ class CheckedQuery:
 
 def checked_query(query: object) -> CheckedQuery:
     """Raises InputError for what cannot be asked or be an answer."""
-    if not isinstance(query, LabelledQuery):
-        raise InputError(f"a labelled query is a LabelledQuery, got {type(query).__name__}")
+    if not isinstance(query, JudgedQuery):
+        raise InputError(f"a judged query is a JudgedQuery, got {type(query).__name__}")
     text = query.query_text
     if isinstance(query.query, str):
         require_query(query.query)

@@ -1,4 +1,4 @@
-"""Evaluating profiles by labelled queries."""
+"""Evaluating profiles by judged queries."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from pgrecall.evaluation.asked import (
 from pgrecall.evaluation.bootstrap import intervals
 from pgrecall.evaluation.checked_query import CheckedQuery
 from pgrecall.evaluation.handing_over import embedded, hand_over, take_back
-from pgrecall.evaluation.labelled_query import LabelledQuery
+from pgrecall.evaluation.judged_query import JudgedQuery
 from pgrecall.evaluation.pairs import EvaluationShape
 from pgrecall.evaluation.queries_tables import drop_empty_texts
 from pgrecall.evaluation.rank_statement import evaluate_statement, weight_name
@@ -48,7 +48,7 @@ def evaluate(
     tables: Tables,
     /,
     agent_id: str | None,
-    queries: Iterable[LabelledQuery],
+    queries: Iterable[JudgedQuery],
     *,
     agents: Sequence[str] | None = None,
     profiles: Sequence[Profile | str] = (built_in.DEFAULT,),
@@ -76,7 +76,7 @@ def evaluate(
     Queries may concern several agents: each is ranked among the memories of its own `agent_id`, or
     of `agent_id` given here. If `agent_id` or `agents` are given, queries about others are refused.
     From five owners on, intervals are over owners, each with all its queries. For queries recorded
-    from use (`LabelledQuery.recorded`) signals are as they were before the query.
+    from use (`JudgedQuery.recorded`) signals are as they were before the query.
 
     Queries without an answer do not count in the means. `floors` says, for each `min_relevance`,
     how many of them return nothing by the first profile, and how much recall that costs.

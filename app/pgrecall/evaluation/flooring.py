@@ -1,4 +1,4 @@
-"""What each floor of relevance leaves of the answers to labelled queries."""
+"""What each floor of relevance leaves of the answers to judged queries."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Labelled queries on their way to the database: embedded, and copied into temporary tables."""
+"""Judged queries on their way to the database: embedded, and copied into temporary tables."""
 
 from __future__ import annotations
 

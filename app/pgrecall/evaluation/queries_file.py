@@ -1,4 +1,4 @@
-"""Files of labelled queries: JSON Lines, one query each."""
+"""Files of judged queries: JSON Lines, one query each."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pgrecall.core.quoting import LONGEST, listed, path_of, shortened
 from pgrecall.core.validation import require_name
 from pgrecall.errors import InputError
 from pgrecall.evaluation.checked_query import checked_query
-from pgrecall.evaluation.labelled_query import LabelledQuery
+from pgrecall.evaluation.judged_query import JudgedQuery
 from pgrecall.memories.importing import id_of_source, lines_of, moment_of, naming_line
 
 KEYS = (
@@ -22,7 +22,7 @@ KEYS = (
 )
 
 
-def load_queries(path: str | Path, agent_id: str | None = None) -> list[LabelledQuery]:
+def load_queries(path: str | Path, agent_id: str | None = None) -> list[JudgedQuery]:
     """Reads a .jsonl file, gzipped or not, of queries about this agent's memories, or about those
     of the agent that a line names.
 
@@ -42,7 +42,7 @@ def load_queries(path: str | Path, agent_id: str | None = None) -> list[Labelled
     return queries
 
 
-def save_queries(path: str | Path, queries: list[LabelledQuery]) -> None:
+def save_queries(path: str | Path, queries: list[JudgedQuery]) -> None:
     """Writes queries asked as text so that `load_queries` reads them again.
 
     Raises InputError for a file that cannot be written.
@@ -57,7 +57,7 @@ def save_queries(path: str | Path, queries: list[LabelledQuery]) -> None:
         ) from error
 
 
-def record_of(query: LabelledQuery) -> dict[str, Any]:
+def record_of(query: JudgedQuery) -> dict[str, Any]:
     """A query as a line of a file holds it."""
     relevant = query.relevant
     gains = relevant if isinstance(relevant, Mapping) else dict.fromkeys(relevant, 1.0)
@@ -85,7 +85,7 @@ def record_of(query: LabelledQuery) -> dict[str, Any]:
     return record
 
 
-def _parsed(line: str, agent_id: str | None) -> LabelledQuery:
+def _parsed(line: str, agent_id: str | None) -> JudgedQuery:
     values = json.loads(line)
     if not isinstance(values, dict):
         raise InputError(f"a line holds one JSON object, this one a {type(values).__name__}")
@@ -105,7 +105,7 @@ def _parsed(line: str, agent_id: str | None) -> LabelledQuery:
     owner = agent_id if named is None else require_name("agent", named)
     if owner is None:
         raise InputError("a line names its agent, or all are of one that is given")
-    labelled = LabelledQuery(
+    labelled = JudgedQuery(
         query,
         _relevant(values["relevant"], owner),
         group=values.get("group"),

@@ -5,13 +5,13 @@ from __future__ import annotations
 from sqlalchemy import Text
 
 from pgrecall.core.steps import Operation, Verb
-from pgrecall.evaluation.labelled_query import LabelledQuery
+from pgrecall.evaluation.judged_query import JudgedQuery
 from pgrecall.schema import Tables
 from pgrecall.schema.owner import require_owner
 from pgrecall.schema.verbs import verb
 
 
-def recorded_queries(tables: Tables, /, agent_id: str) -> Operation[list[LabelledQuery]]:
+def recorded_queries(tables: Tables, /, agent_id: str) -> Operation[list[JudgedQuery]]:
     """Judged queries from recorded use, for `evaluate` and `tune`.
 
     A query is recorded by `query=` of feedback and outcomes (in psql, the key query of the
@@ -26,7 +26,7 @@ def recorded_queries(tables: Tables, /, agent_id: str) -> Operation[list[Labelle
     called = verb(tables, "recorded_queries", {"agent": Text})
     rows = yield Verb(called, {"agent": owner_id}, refuses=False)
     return [
-        LabelledQuery(row.query, row.memory_ids, as_of=row.as_of, agent_id=agent_id, recorded=True)
+        JudgedQuery(row.query, row.memory_ids, as_of=row.as_of, agent_id=agent_id, recorded=True)
         for row in rows
         if row.query.strip()  # of other white space too
     ]

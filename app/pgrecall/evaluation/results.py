@@ -1,4 +1,4 @@
-"""Evaluations: how well profiles find the memories that answer labelled queries."""
+"""Evaluations: how well profiles find the memories that answer judged queries."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ class ProfileEvaluation:
 
 @dataclass(frozen=True, slots=True)
 class Evaluation:
-    """Profiles beside each other over the same labelled queries."""
+    """Profiles beside each other over the same judged queries."""
 
     k: int
     profiles: Sequence[ProfileEvaluation]

@@ -1,4 +1,4 @@
-"""Tunings: weights and a half-life chosen by labelled queries, and whether to believe them."""
+"""Tunings: weights and a half-life chosen by judged queries, and whether to believe them."""
 
 from __future__ import annotations
 

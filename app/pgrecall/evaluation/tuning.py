@@ -1,4 +1,4 @@
-"""Tuning a profile by labelled queries."""
+"""Tuning a profile by judged queries."""
 
 from __future__ import annotations
 
@@ -38,6 +38,7 @@ from pgrecall.evaluation.handing_over import (
     hand_over_queries,
     take_back,
 )
+from pgrecall.evaluation.judged_query import JudgedQuery
 from pgrecall.evaluation.judging import (
     SPEEDS,
     TuningShape,
@@ -47,7 +48,6 @@ from pgrecall.evaluation.judging import (
     spread_statement,
     weights_name,
 )
-from pgrecall.evaluation.labelled_query import LabelledQuery
 from pgrecall.evaluation.tuned import Tuning
 from pgrecall.evaluation.weight_search import ROUNDS, Candidate, searching
 from pgrecall.ranking.arguments import SearchArguments
@@ -70,7 +70,7 @@ def tune(
     tables: Tables,
     /,
     agent_id: str | None,
-    queries: Iterable[LabelledQuery],
+    queries: Iterable[JudgedQuery],
     *,
     agents: Sequence[str] | None = None,
     start: Profile | str = built_in.DEFAULT,
@@ -154,11 +154,10 @@ def tune(
             of_floors = yield from flooring.floors(tables, both, found, k, arguments)
             evaluation = replace(evaluation, floors=of_floors)
         evaluations.append(evaluation)
-    training, held_back = evaluations
     different = {
         question for question, unit in zip(questions, units, strict=True) if unit in kept_back
     }
-    return Tuning(profile, found, training, held_back, len(different), precision)
+    return Tuning(profile, found, *evaluations, len(different), precision)
 
 
 def _with_keyword(profile: Profile, asked: Sequence[CheckedQuery]) -> Profile:
@@ -186,7 +185,7 @@ def _require_enough(different: int, queries: int) -> None:
     if different < FEWEST_QUERIES:
         ones = "" if different == queries else f" different ones among {queries}"
         raise InputError(
-            f"tuning needs at least {FEWEST_QUERIES} labelled queries, got {different}{ones}"
+            f"tuning needs at least {FEWEST_QUERIES} judged queries, got {different}{ones}"
         )
 
 

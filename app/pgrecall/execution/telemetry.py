@@ -47,7 +47,7 @@ def traced(call: Invocation[Any]) -> Iterator[None]:
                     "pgrecall.owner": call.owner,
                     "pgrecall.strategy": call.strategy,
                     "pgrecall.retries": call.retries,
-                    "pgrecall.core.vectors.duration": call.embedding_seconds or None,
+                    "pgrecall.embedding.duration": call.embedding_seconds or None,
                 }
                 span.set_attributes(known(found) | failure)
                 if failure:

@@ -1,4 +1,4 @@
-"""A labelled query: a question, and the memories that answer it."""
+"""A judged query: a question, and the memories that answer it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pgrecall.core.vectors import VectorLike
 
 
 @dataclass(frozen=True, slots=True)
-class LabelledQuery:
+class JudgedQuery:
     """One question to evaluate by.
 
     Nothing is checked here: what evaluates checks all before anything is sent.
