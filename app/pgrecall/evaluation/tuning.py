@@ -134,9 +134,9 @@ def tune(
     _require_enough(len(set(questions)), len(questions))
     units = [query.agent_id for query in asked] if of_owners else questions
     kept_back = _kept_back(units, share, seed, of_owners)
-    no_answer = None
+    unknown = None
     if precision is not None:
-        no_answer = _divided(named, kept_back if of_owners else None, share, seed)
+        unknown = _divided(named, kept_back if of_owners else None, share, seed)
     chosen = yield from narrowing(tables, chosen)
     parts = _parts(asked, units, kept_back)
     best, free = yield from _best(
@@ -149,15 +149,17 @@ def tune(
         evaluation = yield from measured(
             tables, teams, part, (profile, found), k, chosen, {}, as_of, seed
         )
-        if no_answer is not None:
-            both = [*part, *no_answer[number]]
-            of_floors = yield from flooring.floors(tables, both, found, k, arguments)
-            evaluation = replace(evaluation, floors=of_floors)
+        if unknown is not None:
+            floors = yield from flooring.floors(
+                tables, [*part, *unknown[number]], found, k, arguments
+            )
+            evaluation = replace(evaluation, floors=floors)
         evaluations.append(evaluation)
+    training, held_back = evaluations
     different = {
         question for question, unit in zip(questions, units, strict=True) if unit in kept_back
     }
-    return Tuning(profile, found, *evaluations, len(different), precision)
+    return Tuning(profile, found, training, held_back, len(different), precision)
 
 
 def _with_keyword(profile: Profile, asked: Sequence[CheckedQuery]) -> Profile:
