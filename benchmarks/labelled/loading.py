@@ -9,7 +9,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from pgrecall import LabelledQuery, MemoryRepository, NewMemory
+from pgrecall import JudgedQuery, MemoryRepository, NewMemory
 from pgrecall.memories.importing import id_of_source
 
 FOLDER = Path(__file__).parent
@@ -28,10 +28,10 @@ def stored(repo: MemoryRepository, passages: Path | None) -> dict[str, str]:
     return sets
 
 
-def queries(agent: str) -> list[LabelledQuery]:
+def queries(agent: str) -> list[JudgedQuery]:
     """The questions about this agent's memories."""
     return [
-        LabelledQuery(
+        JudgedQuery(
             line["question"],
             [id_of_source(number, agent) for number in line["relevant"]],
             group=line["group"],

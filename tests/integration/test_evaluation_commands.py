@@ -19,6 +19,7 @@ from pgrecall import MemoryRepository, NewMemory, Profile, profiles
 from pgrecall.cli.evaluate import PROFILES
 from pgrecall.core.embedders import LocalEmbedder
 from pgrecall.evaluation.queries_file import load_queries
+from pgrecall.execution.synchronous import Evaluations
 from pgrecall.scoring.profile_file import as_values
 from pgrecall.scoring.signals import Importance, Recency, Similarity, Usefulness
 from pgrecall.testing import new_database
@@ -219,8 +220,8 @@ def test_what_cannot_be_written_is_told_before_the_work(
 ) -> None:
     (tmp_path / "chart.png").mkdir()
     (tmp_path / "folder.toml").mkdir()
-    monkeypatch.setattr(MemoryRepository, "evaluate", None)
-    monkeypatch.setattr(MemoryRepository, "tune", None)
+    monkeypatch.setattr(Evaluations, "evaluate", None)
+    monkeypatch.setattr(Evaluations, "tune", None)
 
     def refused(command: str, *more: Any) -> str:
         shown = run(*asked_of(command, few, *more))

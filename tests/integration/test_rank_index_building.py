@@ -543,9 +543,9 @@ def test_parameters_are_checked(site: Site) -> None:
         if name != "as_of":
             with pytest.raises(InputError, match=name):
                 repo.rank_indexes.maintain(**{"at_least": 1} | options)
-    works = (repo.build_rank_indexes, repo.drop_rank_index, repo.check_rank_index)
+    indexes = repo.rank_indexes
     for agent_id in ("", "x" * 201, "a\0b", 7, b"agent"):
-        for work in (*works, repo.rank_indexes):
+        for work in (indexes.build, indexes.drop, indexes.check, indexes.status):
             with pytest.raises(InputError):
                 work(agent_id=agent_id)
     assert repo.rank_indexes.status(agent_id=A) == []

@@ -503,7 +503,7 @@ def test_what_a_failure_leaves_on_an_autocommit_connection_does_no_harm(
         connection = raw.execution_options(isolation_level="AUTOCOMMIT")
         repo = MemoryRepository(connection)
         with monkeypatch.context() as patch:
-            patch.setattr("pgrecall.statements.spread", fails)
+            patch.setattr("pgrecall.evaluation.tuning.spread_statement", fails)
             with pytest.raises(DatabaseError):
                 repo.evaluation.tune(AGENT, queries[:12], start=START, as_of=NOW)
         assert len(connection.exec_driver_sql(TEMPORARY).all()) == 3

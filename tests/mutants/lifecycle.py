@@ -285,7 +285,7 @@ MUTANTS = (
         "unit/test_refused_arguments.py::test_a_policy_that_makes_no_sense_is_refused",
     ),
     Mutant(
-        "app/pgrecall/core/validation.py",
+        "app/pgrecall/schema/owner.py",
         "if owner_id.startswith(TEAM) and not tables.prefix:",
         "if owner_id == TEAM and not tables.prefix:",
         "unit/test_owner_ids.py::test_agents_and_teams_are_called_as_they_may_be",

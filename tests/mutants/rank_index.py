@@ -266,7 +266,7 @@ MUTANTS = (
     ),
     Mutant(
         "app/pgrecall/rank_index/building.py",
-        '    yield Execute(statements.hurry_again(), {"timeout": before.timeout})\n',
+        '    yield Execute(hurry_again(), {"timeout": before.timeout})\n',
         "",
         f"{INDEXES}_building.py::test_the_settings_of_a_callers_transaction",
     ),
@@ -284,7 +284,7 @@ MUTANTS = (
     ),
     Mutant(
         "app/pgrecall/rank_index/maintaining.py",
-        "    yield Transact(indexing.align_positions)\n",
+        "    yield Transact(building.align_positions)\n",
         "",
         f"{INDEXES}_roles.py::test_positions_follow_what_is_granted_by_hand",
     ),

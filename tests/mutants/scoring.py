@@ -150,7 +150,10 @@ MUTANTS = (
     ),
     # What callers hand in.
     Mutant(
-        "app/pgrecall/core/quoting.py", "_SHORT = 60", "_SHORT = 6_000", f"{CORPUS}_written[label]"
+        "app/pgrecall/core/quoting.py",
+        "_SHORT = 60",
+        "_SHORT = 6_000",
+        f"{CORPUS}_written[labels.add]",
     ),
     Mutant(
         "app/pgrecall/core/validation.py",

@@ -16,7 +16,7 @@ TIME = "integration/test_query_time.py"
 
 MUTANTS = (
     Mutant(
-        "app/pgrecall/evaluation/rank_statement.py",
+        "app/pgrecall/evaluation/pairs.py",
         "as_of = func.coalesce(queries.c.as_of, moment(self.shape.has_as_of))",
         "as_of = moment(self.shape.has_as_of)",
         f"{EVALUATE}::test_ranks_are_those_of_a_search",
@@ -136,13 +136,13 @@ MUTANTS = (
         f"{EVALUATE}::test_metrics_are_those_worked_out_by_hand",
     ),
     Mutant(
-        "app/pgrecall/evaluation/rank_statement.py",
+        "app/pgrecall/evaluation/pairs.py",
         "before.c.until >= as_of",
         "before.c.until > as_of",
         f"{RECORDED}::test_the_votes_that_made_a_label_do_not_lift_it",
     ),
     Mutant(
-        "app/pgrecall/evaluation/rank_statement.py",
+        "app/pgrecall/evaluation/pairs.py",
         "                    before.c.agent_id == pool.c.agent_id,\n",
         "",
         f"{RECORDED}::test_of_agent_and_team_each_has_a_past_of_its_own",
@@ -166,13 +166,13 @@ MUTANTS = (
         f"{OWNERS}::test_from_five_owners_on_intervals_are_over_owners",
     ),
     Mutant(
-        "app/pgrecall/evaluation/tuning.py",
-        "return query.agent_id, _asked(query, vector)",
+        "app/pgrecall/evaluation/dividing.py",
+        "return query.agent_id, _asked(query)",
         "return _asked(query, vector)",
         f"{OWNERS}::test_one_question_to_two_owners_is_two_questions",
     ),
     Mutant(
-        "app/pgrecall/evaluation/tuning.py",
+        "app/pgrecall/evaluation/dividing.py",
         "different = list(dict.fromkeys(units))",
         "different = list(units)",
         f"{TUNE}::test_copies_of_a_vector_are_kept_back_together",
@@ -232,7 +232,7 @@ MUTANTS = (
         f"{TIME}::test_it_falls_evenly_over_the_length_of_the_period_or_a_day",
     ),
     Mutant(
-        "app/pgrecall/evaluation/evaluating.py",
+        "app/pgrecall/evaluation/asked.py",
         "return period_of(text, language, as_of=query.as_of or as_of)",
         "return None",
         f"{TIME}::test_an_evaluation_finds_dates_too",

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from datetime import datetime
 from inspect import iscoroutine, iscoroutinefunction
-from random import Random
 from typing import Any, Unpack, cast
 
 from sqlalchemy.schema import CreateTable, DropTable
@@ -30,6 +29,13 @@ from pgrecall.evaluation.asked import (
     with_owners,
 )
 from pgrecall.evaluation.checked_query import CheckedQuery
+from pgrecall.evaluation.dividing import (
+    divided,
+    kept_back_of,
+    number_kept_back,
+    parts_of,
+    question_of,
+)
 from pgrecall.evaluation.evaluating import measured, owners_of, shape_of, weights_of
 from pgrecall.evaluation.floors import require_precision
 from pgrecall.evaluation.handing_over import (
@@ -126,19 +132,19 @@ def tune(
     _require_progress(on_progress)
     share = require_given_share("held_out", held_out)
     of_owners = len(by_owner(asked)) > 1
-    _number_kept_back(share, len(by_owner(asked)) if of_owners else len(asked), of_owners)
+    number_kept_back(share, len(by_owner(asked)) if of_owners else len(asked), of_owners)
     chosen = Filters.of(filters)
     named = yield from embedded(named)
     asked = answered(named)
-    questions = list(map(_question, asked))
+    questions = list(map(question_of, asked))
     _require_enough(len(set(questions)), len(questions))
     units = [query.agent_id for query in asked] if of_owners else questions
-    kept_back = _kept_back(units, share, seed, of_owners)
+    kept_back = kept_back_of(units, share, seed, of_owners)
     unknown = None
     if precision is not None:
-        unknown = _divided(named, kept_back if of_owners else None, share, seed)
+        unknown = divided(named, kept_back if of_owners else None, share, seed)
     chosen = yield from narrowing(tables, chosen)
-    parts = _parts(asked, units, kept_back)
+    parts = parts_of(asked, units, kept_back)
     best, free = yield from _best(
         tables, teams, parts[0], searched, profile, chosen, as_of, seed, on_progress
     )
@@ -189,79 +195,6 @@ def _require_enough(different: int, queries: int) -> None:
         raise InputError(
             f"tuning needs at least {FEWEST_QUERIES} judged queries, got {different}{ones}"
         )
-
-
-def _question(query: CheckedQuery) -> Hashable:
-    """The same for copies of one question, which would be known already if they were kept back."""
-    return query.agent_id, _asked(query)
-
-
-def _asked(query: CheckedQuery) -> Hashable:
-    words = None if query.query_text is None else _plain(query.query_text)
-    if isinstance(query.query, str):
-        return _plain(query.query), words
-    if query.vector is not None:
-        return tuple(query.vector.to_list()), words
-    # Without a vector or words the moment and the entities are all that is asked.
-    return words or (query.as_of, tuple(query.query_entities or ()))
-
-
-def _plain(text: str) -> str:
-    return " ".join(text.casefold().split())
-
-
-def _kept_back(
-    units: Sequence[Hashable], share: float, seed: int, of_owners: bool
-) -> set[Hashable]:
-    """The questions, or the owners, that are not tuned by, drawn by chance."""
-    different = list(dict.fromkeys(units))
-    number = _number_kept_back(share, len(different), of_owners)
-    Random(seed).shuffle(different)
-    return set(different[:number])
-
-
-def _parts(
-    asked: Sequence[CheckedQuery],
-    units: Sequence[Hashable],
-    kept_back: set[Hashable],
-) -> tuple[list[CheckedQuery], list[CheckedQuery]]:
-    """The queries that are tuned by, and those kept back."""
-    parts: tuple[list[CheckedQuery], list[CheckedQuery]] = [], []
-    for query, unit in zip(asked, units, strict=True):
-        parts[unit in kept_back].append(query)
-    return parts
-
-
-def _divided(
-    asked: Sequence[CheckedQuery],
-    owners: set[Hashable] | None,
-    share: float,
-    seed: int,
-) -> tuple[list[CheckedQuery], list[CheckedQuery]]:
-    """The queries that no memory answers, by chance or with these owners kept back."""
-    queries = [query for query in asked if not query.relevant]
-    if owners is None:
-        questions = list(map(_question, queries))
-        different = list(dict.fromkeys(questions))
-        Random(seed).shuffle(different)
-        parts = _parts(queries, questions, set(different[: round(share * len(different))]))
-    else:
-        parts = _parts(queries, [query.agent_id for query in queries], owners)
-    if not all(parts):
-        raise InputError(
-            f"precision needs queries that no memory answers in both parts, got {len(queries)}"
-        )
-    return parts
-
-
-def _number_kept_back(share: float, units: int, of_owners: bool) -> int:
-    number = round(share * units)
-    if not 1 <= number < units:
-        raise InputError(
-            f"held_out {share:g} of {units} {'owners' if of_owners else 'queries'} leaves one of "
-            "the two parts empty"
-        )
-    return number
 
 
 def _best(

@@ -9,7 +9,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from pgrecall import LabelledQuery, MemoryRepository, NewMemory
+from pgrecall import JudgedQuery, MemoryRepository, NewMemory
 from pgrecall.memories.importing import id_of_source
 
 FOLDER = Path(__file__).parent
@@ -90,10 +90,10 @@ def stored(repo: MemoryRepository) -> list[str]:
     return list(by_owner)
 
 
-def queries(owner: str, *, held_out: bool = False, unanswered: bool = False) -> list[LabelledQuery]:
+def queries(owner: str, *, held_out: bool = False, unanswered: bool = False) -> list[JudgedQuery]:
     """One part of the owner's questions, those that have an answer and, if wanted, the others."""
     return [
-        LabelledQuery(
+        JudgedQuery(
             question.text,
             [id_of_source(memory_id, owner) for memory_id in question.relevant],
             group=question.group,
