@@ -168,7 +168,7 @@ MUTANTS = (
     Mutant(
         "app/pgrecall/evaluation/dividing.py",
         "return query.agent_id, _asked(query)",
-        "return _asked(query, vector)",
+        "return _asked(query)",
         f"{OWNERS}::test_one_question_to_two_owners_is_two_questions",
     ),
     Mutant(
