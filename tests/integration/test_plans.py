@@ -296,6 +296,18 @@ def test_a_search_is_one_flat_expression_over_rows_found_by_key(
                     assert_by_key(described, f"pk_{table}", id_)
 
 
+@pytest.mark.parametrize("profile", [profiles.hybrid, profiles.five_factor], ids=lambda p: p.name)
+def test_no_plan_hashes_the_memories(engine: Engine, profile: Profile) -> None:
+    """With their vectors: of a large agent they would not fit, and be written to disk."""
+    for planned in EACH_WAY:
+        search = searching(profile, "plain", query_text="memory 7")
+        [plan] = plans(engine, search, planned)
+
+        hashed = [one for one in ranked(plan) if one["Node Type"] == "Hash"]
+        assert hashed
+        assert not any(scans(one, "agent_memories") for one in hashed)
+
+
 def test_which_profiles_read_the_counters(engine: Engine) -> None:
     assert all(profile.reads_usage for profile in WITH_USAGE.values())
     assert not any(profile.reads_usage for profile in WITHOUT_USAGE.values())

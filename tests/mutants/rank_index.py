@@ -318,4 +318,10 @@ MUTANTS = (
         "fewest = max(found[0].passed)",
         f"{INDEXES}_search.py::test_a_filter_that_few_of_one_owner_pass",
     ),
+    Mutant(
+        "sql/words/keyword_shares.sql",
+        "PARALLEL SAFE ROWS 100",
+        "PARALLEL SAFE ROWS 1000",
+        "integration/test_plans.py::test_no_plan_hashes_the_memories",
+    ),
 )
