@@ -66,13 +66,15 @@ def record_outcome(
 ) -> Operation[Memory]:
     """Records that using the memory succeeded or failed. Returns the memory afterwards.
 
-    Grace's rule: the counters are incremented first, then trust moves by
-    +0.05 / (1 + 0.1 · success_count) or -0.08 / (1 + 0.05 · failure_count), and by +0.02 once
-    there are more than 5 retrievals and the success rate is over 0.8; it stays in [0, 1]. The
-    usage part of trust is stored anew and does not move trust by itself. Trust that was never
-    assessed stays unknown. An outcome moves `last_accessed_at`. `touch` counts the use as a
-    retrieval too; pass False where the search that found the memory has counted it. `query` is
-    what it was found for, kept in the history as a label: see `recorded_queries`.
+    The rule is that of Grace: the counter is incremented first, then trust changes by +0.05 / (1 +
+    0.1 · success_count) or -0.08 / (1 + 0.05 · failure_count), and by another +0.02 if there are
+    more than 5 retrievals and the success rate is over 0.8. Trust stays in [0, 1]; trust that was
+    never assessed stays unknown. The usage part of trust is stored anew but does not change trust
+    by itself.
+
+    An outcome sets `last_accessed_at`. `touch` also counts a retrieval; pass False if the search
+    that found the memory has counted it. `query` is what the memory was found for; it is stored in
+    the history for `evaluation.recorded_queries`.
 
     Raises MemoryNotFound or InputError.
     """
@@ -134,7 +136,7 @@ def feedback(
     usefulness set on write, 0.5 by default. `useful` is one vote up, `not_useful` one down,
     `outdated` one down and a mark for review, `incorrect` three down. `context` is free text,
     stored in the history as the reason. `query` is what the memory was found for; it is stored in
-    the history for `recorded_queries`.
+    the history for `evaluation.recorded_queries`.
 
     Raises MemoryNotFound or InputError.
     """

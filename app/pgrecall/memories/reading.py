@@ -110,7 +110,7 @@ def short_ids(
 ) -> Operation[dict[UUID, str]]:
     """The beginning of each id that no other memory of the agent has: 8 digits or more.
 
-    Ids made at about the same time begin alike, so theirs are longer. `find_ids` finds the whole
+    Ids made at about the same time begin alike, so theirs are longer. `find` finds the whole
     id again, until another memory is added whose id begins with it too.
     """
     agent_id = require_owner(tables, agent_id)

@@ -68,7 +68,7 @@ def maintain_rank_indexes(
     an index. An index is dropped when its agent has fewer than half of the memories that it is for
     or holds.
 
-    Raises what `build_rank_indexes` raises.
+    Raises what `build` raises.
     """
     how = _how(at_least, m, ef_construction, None)
     require_callable("on_progress", on_progress)
