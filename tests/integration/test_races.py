@@ -670,22 +670,23 @@ def test_what_all_delete_is_deleted_and_noted_once(
 
 
 def test_what_is_added_while_all_is_cleared_keeps_its_history_and_its_counters(
-    repo: MemoryRepository, crowd: Engine
+    own_engine: Engine,
 ) -> None:
     """Added when the memories are deleted already, and what belongs to them is not."""
+    repo = MemoryRepository(own_engine)
     for statement in (
         "CREATE FUNCTION pause() RETURNS trigger LANGUAGE plpgsql AS "
         "'BEGIN PERFORM pg_advisory_xact_lock(42); RETURN NULL; END'",
         "CREATE TRIGGER pause AFTER DELETE ON pgrecall.agent_memories EXECUTE FUNCTION pause()",
     ):
-        sql(crowd, statement)
+        sql(own_engine, statement)
     repo.add(A, new("old"))
 
     with ThreadPoolExecutor(1) as threads:
-        with crowd.begin() as connection:
+        with own_engine.begin() as connection:
             connection.exec_driver_sql("SELECT pg_advisory_xact_lock(42)")
             cleared = threads.submit(repo.clear, A)
-            while not sql(crowd, "SELECT FROM pg_locks WHERE objid = 42 AND NOT granted"):
+            while not sql(own_engine, "SELECT FROM pg_locks WHERE objid = 42 AND NOT granted"):
                 assert not cleared.done()
             memory_id = repo.add(A, new("new"))
             repo.touch(A, memory_id)
