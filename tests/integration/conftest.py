@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterator
-from functools import partial
 from itertools import count
 from typing import Any
 
@@ -22,7 +21,6 @@ from pgrecall.schema import Layout
 from pgrecall.testing import new_database
 from tests.integration.support import awaited
 
-RepositoryOf = Callable[..., MemoryRepository]
 Work = Callable[[MemoryRepository], Any]
 Transaction = Callable[..., Any]
 
@@ -50,15 +48,14 @@ def repository_on(
     return awaited(repository, asyncio.run)
 
 
-@pytest.fixture
-def repository_of() -> RepositoryOf:
-    """Makes a repository from a URL, an embedder and engine options."""
-    return partial(repository_on, "sync")
-
-
-@pytest.fixture
-def either(engine: Engine) -> MemoryRepository:
-    return MemoryRepository(engine)
+@pytest.fixture(params=["sync", "async"])
+def either(
+    request: pytest.FixtureRequest, engine: Engine, async_engine: AsyncEngine, loop: asyncio.Runner
+) -> MemoryRepository:
+    """Both repositories: for what each reports of itself, apart from what operations do."""
+    if request.param == "sync":
+        return MemoryRepository(engine)
+    return awaited(AsyncMemoryRepository(async_engine), loop.run)
 
 
 @pytest.fixture(params=["Connection", "AsyncSession"])

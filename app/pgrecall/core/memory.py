@@ -148,7 +148,7 @@ class Memory:
     invalidation_reason: str | None
     superseded_by: UUID | None
     tokens: int | None
-    """None where nobody counted; a context then goes by `token_counting.estimated_tokens`."""
+    """None where nobody counted; a context then goes by `tokens.estimated_tokens`."""
     key: str | None
     """The caller's own name for it, where it was stored under one."""
     session: str | None

@@ -230,7 +230,7 @@ def _place(name: str) -> str:
 
 
 def _followed(signal: Signal) -> dict[str, Any]:
-    """How far the rank index follows a signal; `terms`: see `rank_space.Term`."""
+    """How far the rank index follows a signal; `terms`: see `space.Term`."""
     found: dict[str, Any] = {
         "reads_usage": signal.reads_usage,
         "uncovered": not space.is_covered(signal, with_entities=True),
