@@ -110,7 +110,7 @@ def test_floors_are_drawn(tmp_path: Path) -> None:
 def test_another_kind_of_file_is_refused(tmp_path: Path) -> None:
     for name in ("chart", "chart.jpg", ".png", "chart.png.txt", "png"):
         for refuse in (require_format, partial(draw, TWO)):
-            with pytest.raises(InputError, match=r"a chart ends in \.png or \.svg"):
+            with pytest.raises(InputError, match=r"a chart must end in \.png or \.svg"):
                 refuse(tmp_path / name)
 
     assert list(tmp_path.iterdir()) == []

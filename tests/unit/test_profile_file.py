@@ -45,14 +45,14 @@ def test_what_is_saved_is_loaded(tmp_path: Path, profile: Profile, ending: str) 
         ('name = "x"\n[signals]', InvalidProfile, "must sum to 1"),
         ("name = 7\n[signals.similarity]\nweight = 1", InvalidProfile, "the name"),
         ('name = "x"\n[signals.magic]\nweight = 1', UnknownName, "entity_overlap"),
-        ('name = "x"\n[signals.similarity]\nwait = 1', InvalidProfile, "its weight"),
+        ('name = "x"\n[signals.similarity]\nwait = 1', InvalidProfile, "with a weight"),
         ('name = "x"\n[signals.similarity]\nweight = "1"', InvalidProfile, "a number"),
         ('name = "x"\n[signals.similarity]\nweight = nan', InvalidProfile, "similarity"),
         ('name = "x"\n[signals.similarity]\nweight = 0.5', InvalidProfile, "sum to 0.5"),
         (
             'name = "x"\n[signals.frequency]\nweight = 1\ncup = 3',
             UnknownName,
-            "no parameter cup; it has weight, cap",
+            "no parameter cup; its parameters are weight, cap",
         ),
         ('name = "x"\n[signals.frequency]\nweight = 1\ncap = 0', InvalidProfile, "cap"),
         ('name = "x"\n[signals.frequency]\nweight = 1\ncap = "9"', InvalidProfile, "frequency"),
@@ -79,7 +79,7 @@ def test_a_file_that_is_no_profile_is_named_with_the_reason(
 
 
 def test_a_file_of_another_kind_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(InvalidProfile, match=r"ends in \.toml or \.json"):
+    with pytest.raises(InvalidProfile, match=r"end in \.toml or \.json"):
         profiles.save(profiles.five_factor, tmp_path / "profile.yaml")
 
 

@@ -28,7 +28,7 @@ BAD: tuple[tuple[type[Signal], dict[str, Any], str], ...] = (
         (Recency, {"rate": 0.05, "clock": bad}, "created_at, last_accessed_at, latest")
         for bad in ("updated_at", "", None)
     ),
-    (Recency, {"rate": 0.05, "curve": "linear"}, "takes half_life, not rate"),
+    (Recency, {"rate": 0.05, "curve": "linear"}, "needs half_life, not rate"),
     *((Frequency, {"cap": bad}, "frequency: cap") for bad in (0, 0.5, -1, NAN, INF, 1e10)),
     *((Similarity, {"missing": bad}, "similarity: missing") for bad in (-0.1, 1.1, NAN, INF)),
     *((Recency, {"rate": 1, "unknown": bad}, "recency: unknown") for bad in (-0.1, 1.1, NAN, INF)),
