@@ -16,12 +16,12 @@ from pgrecall.schema import Tables
 
 
 def search_statement(tables: Tables, wanted: Search) -> Select[Any]:
-    """The k best memories, best first, ties by id; execute it with `wanted.parameters`.
+    """The k best memories, best first, ties by id. Execute it with `wanted.parameters`.
 
-    Columns: those of a memory and its usage, then score, similarity and one `signal_<name>` per
-    signal, and where sessions are expanded what came along or was lent. Two phases: the inner one
-    scores every row that passes and carries only id and score into the sort, the outer one fetches
-    the rest for k rows.
+    Columns: those of a memory and its usage, score, similarity, `signal_<name>` for each signal,
+    and, with expand_session, beside, lent and lender. The statement has two phases: the inner query
+    scores every row that passes and sorts only ids and scores; the outer query fetches the other
+    columns of k rows.
     """
     if wanted.filters.where:
         return _search(tables, wanted.shape, wanted.filters.where)

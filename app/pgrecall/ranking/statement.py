@@ -1,4 +1,4 @@
-"""The search statement: rank all candidate rows narrowly, then describe the k that are left."""
+"""Parts of the search statement: rank rows by id and score alone, then fetch the k best in full."""
 
 from __future__ import annotations
 
@@ -45,17 +45,17 @@ SIGNAL_PREFIX = "signal_"
 KEYWORD, COVERAGE, RELEVANCE = "keyword", "coverage", "relevance"
 HAS_TERMS = "has_terms"
 BESIDE, LENT, LENDER, HIT_SCORE = "beside", "lent", "lender", "hit_score"
-"""Columns: the hit that a turn came along with; what its score was raised by and whose score that
-is a share of; and the score by which it is among the rows, its own or that of the hit."""
+"""Columns: the hit that a turn was added for; the amount by which its score was raised, and the hit
+that lent it; and the score that decides its place, its own or that of the hit."""
 
 
 def ranked_most(shape: Shape) -> ColumnElement[int]:
-    """How many are ranked by what they score themselves."""
+    """The parameter `most`: how many rows are ranked by their own score."""
     return bindparam("ranked" if shape.lends else "k", type_=Integer())
 
 
 def ranked(tables: Tables, shape: Shape, where: Sequence[Expression]) -> Select[Any]:
-    """The `most` best rows, narrowly: owner_id, id, score, and keyword as of `scored`."""
+    """The `most` best rows with the columns of `scored` only."""
     statement = scored(tables, shape, where)
     score, id_ = statement.selected_columns.score, tables.memories.c.id
     return statement.order_by(score.desc(), id_).limit(ranked_most(shape))
@@ -68,10 +68,10 @@ def described_in_order(
     *more: ColumnElement[Any],
     in_passages: bool = False,
 ) -> Select[Any]:
-    """The ranked rows in full, best first, with `more` columns; or in passages: the turns of one
-    session together, in their order.
+    """The ranked rows in full with `more` columns, best first.
 
-    Owners are told once more: no expression of the caller's stands in this query.
+    With `in_passages`, turns of a session that belong together are next to each other, in order.
+    The condition on owners is repeated, since this query contains no expression of the caller.
     """
     memories = by_key(tables, best, shape)
     found = _in_full(tables, best, memories, shape).add_columns(*more)
@@ -80,7 +80,7 @@ def described_in_order(
 
 
 def _passages(best: FromClause, memories: FromClause) -> list[ColumnElement[Any]]:
-    """Passages by the best of their hits, and the place of each memory in its own."""
+    """Order of passages by their best hit, and of memories within a passage."""
     alone = case((memories.c.session.is_(None), best.c.id))
     passage = [best.c.owner_id, memories.c.session, alone]
     hit = func.coalesce(best.c[BESIDE], best.c.id)
@@ -95,7 +95,7 @@ def _passages(best: FromClause, memories: FromClause) -> list[ColumnElement[Any]
 
 
 def passing(within: Scope, shape: Shape, where: Sequence[Expression]) -> dict[str, Condition]:
-    """Every condition on a memory to be ranked at all, by name, but whose it is."""
+    """Every condition that a memory must meet to be ranked, by name, except for its owner."""
     found = conditions(within, shape.filters, as_of=shape.has_as_of, owners=shape.owners)
     if shape.has_query and requires_embedding(shape.signals):
         found["embedding"] = within.memories.c.embedding.is_not(None)
@@ -117,12 +117,11 @@ def scored(
     among: FromClause | None = None,
     words: FromClause | None = None,
 ) -> Select[Any]:
-    """Owner, id and score of every memory that passes, and nothing else but what its relevance and
-    its keyword signal are computed from where the query has a text.
+    """Owner, id and score of every memory that passes; with a query text, the keyword shares too.
 
-    `owners` is the parameter that tells whose, where not those of the search. `among` are the rows
-    to be scored (owner_id, id); what else it has comes along. `words` are the shares in the
-    query's words (owner_id, id, share), where they are not those of all.
+    `owners` is the parameter with the owners, by default that of the search. `among` restricts the
+    rows to these (owner_id, id); its other columns are returned too. `words` are the keyword shares
+    (owner_id, id, share), by default those of all memories.
     """
     memories = tables.memories
     owners = owners or shape.owners
@@ -154,8 +153,10 @@ def with_words(
     rows: FromClause,
     words: FromClause | None = None,
 ) -> tuple[FromClause, Scope, list[ColumnElement[Any]]]:
-    """The rows beside their shares in the query's words, the scope of their signals, and the shares
-    as columns; only where the query has a text."""
+    """Joins rows to their keyword shares, if the query has a text.
+
+    Returns the join, the scope of its signals, and the shares as columns.
+    """
     memories = tables.memories
     if not shape.has_text:
         return rows, scope(tables, memories, as_of=shape.has_as_of, period=shape.has_period), []
@@ -175,7 +176,7 @@ def with_words(
 
 
 def _with_relevance(tables: Tables, shape: Shape, within: Scope, rows: FromClause) -> Scope:
-    """The scope with what the relevance of these rows is computed from, beside the words."""
+    """The scope, completed for computing the relevance of these rows."""
     comparable: ColumnElement[Any] = literal_column("1::float8", Double())
     if shape.has_query:
         both: ColumnElement[float] = literal_column("2::float8", Double())
@@ -185,7 +186,7 @@ def _with_relevance(tables: Tables, shape: Shape, within: Scope, rows: FromClaus
 
 
 def _told(tables: Tables, shape: Shape) -> ColumnElement[float]:
-    """1, or what is left of it without the keyword signal where the text has no term."""
+    """1, or the sum of the weights without that of keyword if the text has only stop words."""
     [keyword] = (compiler.weight(one) for one in shape.signals if isinstance(one, Keyword))
     everything: ColumnElement[float] = literal_column("1::float8", Double())
     all_of_it = or_(has_terms(tables), keyword >= everything)
@@ -194,7 +195,7 @@ def _told(tables: Tables, shape: Shape) -> ColumnElement[float]:
 
 
 def _in_full(tables: Tables, ranked: Any, memories: FromClause, shape: Shape) -> Select[Any]:
-    """The ranked memories in full, with every signal's value."""
+    """The ranked memories in full, with the value of every signal."""
     usage = tables.memory_usage
     within = of_ranked(tables, shape, memories, ranked)
     statement = select(
@@ -209,15 +210,15 @@ def _in_full(tables: Tables, ranked: Any, memories: FromClause, shape: Shape) ->
             and_(usage.c.agent_id == ranked.c.owner_id, usage.c.memory_id == ranked.c.id),
         )
     )
-    if shape.has_min_score and not shape.brings_along:  # else told in `with_turns`
-        # Equal to filtering before the limit, since the k best are best; and computed once.
+    if shape.has_min_score and not shape.brings_along:  # otherwise `with_turns` filters
+        # Filtering after the limit gives the same rows, and the score is computed once.
         floor: Any = bindparam("min_score", type_=Double())
         statement = statement.where(ranked.c.score >= floor)
     return statement
 
 
 def of_ranked(tables: Tables, shape: Shape, memories: FromClause, ranked: Any) -> Scope:
-    """What the signals of memories that are ranked already are computed from."""
+    """The scope in which signals of memories that are already ranked are computed."""
     keyword = ranked.c[KEYWORD] if shape.has_text else None
     within = scope(
         tables, memories, as_of=shape.has_as_of, keyword=keyword, period=shape.has_period
@@ -230,8 +231,8 @@ def of_ranked(tables: Tables, shape: Shape, memories: FromClause, ranked: Any) -
 def by_key(tables: Tables, best: FromClause, shape: Shape) -> LateralFromClause:
     """The memories of these rows (owner_id, id), each looked up by its key.
 
-    By OFFSET 0, whatever the plan: one that was made while an owner had few memories, and is kept,
-    would go through all that it has by now for each row.
+    OFFSET 0 forces this plan. A cached plan from a time when the owner had few memories could
+    otherwise scan all its memories for each row.
     """
     memories = tables.memories
     same = memories.c.agent_id == best.c.owner_id, memories.c.id == best.c.id
@@ -240,7 +241,7 @@ def by_key(tables: Tables, best: FromClause, shape: Shape) -> LateralFromClause:
 
 
 def signal_columns(shape: Shape, within: Scope) -> list[ColumnElement[Any]]:
-    """The similarity itself, the relevance where it is asked for, and each signal's value."""
+    """The similarity, the relevance if it is needed, and the value of each signal."""
     return [
         compiler.similarity(within).label("similarity"),
         *([compiler.relevance(within).label(RELEVANCE)] if shape.shows_relevance else []),

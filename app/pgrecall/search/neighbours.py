@@ -1,4 +1,4 @@
-"""Links between memories, and the neighbours that a search may bring along."""
+"""The memories that hits are linked to, which a search can add."""
 
 from __future__ import annotations
 
@@ -35,9 +35,9 @@ STEPS = "steps"
 
 
 def neighbours(tables: Tables, wanted: Search, *, steps: int) -> Select[Any]:
-    """What the hits are linked to within so many steps and is no hit itself, scored as they are.
+    """The memories within `steps` links of the hits that are not hits, with the search's score.
 
-    Columns as of a search, and `steps`. Parameters: those of the search, hit_owners and hit_ids.
+    Columns: those of a search, and `steps`. Parameters: those of the search, hit_owners, hit_ids.
     """
     if wanted.filters.where:
         return _neighbours(tables, wanted.shape, steps, wanted.filters.where)

@@ -1,4 +1,4 @@
-"""Ranking memories."""
+"""Searches."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from pgrecall.scoring.signals import Keyword
 from pgrecall.search.neighbours import STEPS, neighbours
 
 MAX_STEPS = 2
-"""How far from a hit a neighbour may be."""
+"""The greatest `expand`."""
 
 
 def search(
@@ -96,7 +96,7 @@ def search(
 
 
 def require_strategy(strategy: object) -> None:
-    """Raises InputError for what is no Strategy."""
+    """Raises InputError unless the value is a Strategy."""
     known = get_args(Strategy)
     if not isinstance(strategy, str) or strategy not in known:
         raise InputError(f"strategy must be one of {', '.join(known)}, got {shortened(strategy)}")
@@ -105,7 +105,7 @@ def require_strategy(strategy: object) -> None:
 def _neighbours(
     tables: Tables, wanted: Search, found: list[ScoredMemory], steps: int
 ) -> Operation[list[ScoredMemory]]:
-    """What is linked to the hits and is not among what was found, best first."""
+    """Memories linked to the hits that were not found by the search, best first."""
     hits = [one for one in found if one.beside is None]
     rows = yield Execute(
         neighbours(tables, wanted, steps=steps),
@@ -113,7 +113,7 @@ def _neighbours(
         | {
             "hit_owners": [one.memory.owner_id for one in hits],
             "hit_ids": [one.memory.id for one in hits],
-            "k": wanted.k + len(found) - len(hits),  # some may be there already
+            "k": wanted.k + len(found) - len(hits),  # some may have been added as turns already
         },
     )
     there = {(one.memory.owner_id, one.memory.id) for one in found}
@@ -127,7 +127,7 @@ def _place(found: ScoredMemory) -> tuple[float, UUID]:
 
 
 def hit(profile: Profile, row: Mapping[Any, Any]) -> ScoredMemory:
-    """A row of the search statement as a record."""
+    """Converts a row of the search statement."""
     profile = in_effect(profile, row)
     signals = {signal.name: float(row[SIGNAL_PREFIX + signal.name]) for signal in profile.signals}
     return ScoredMemory(
@@ -145,12 +145,12 @@ def hit(profile: Profile, row: Mapping[Any, Any]) -> ScoredMemory:
 
 
 def in_effect(profile: Profile, row: Mapping[Any, Any]) -> Profile:
-    """The profile by which the row was scored."""
+    """The profile by which the row was scored, after redistribution of weights."""
     return profile if row.get(HAS_TERMS, True) else profile.without(Keyword.name)
 
 
 def touched(tables: Tables, hits: Sequence[ScoredMemory], profile: Profile) -> Operation[None]:
-    """Counts the hits owner by owner, in the order of the key."""
+    """Counts a retrieval of each hit, in key order to avoid deadlocks."""
     accessed = profile.accessed_by == "retrieval"
     owners: dict[str, list[UUID]] = defaultdict(list)
     for found in hits:
