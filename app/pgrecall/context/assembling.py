@@ -1,4 +1,4 @@
-"""Assembling a context: the memories for one prompt, ranked, packed and written down."""
+"""Assembles a context: ranks memories, packs them and renders the text."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from pgrecall.scoring.profile import Profile
 from pgrecall.search.searching import hit, require_strategy, touched
 
 MAX_CONSIDERED = 500
-"""Every two of them may have to be compared."""
+"""The greatest `consider`, since every pair may have to be compared."""
 MAX_RESERVES = 100
 
 
@@ -124,7 +124,7 @@ def context(
         max_similarity=max_similarity,
     )
     wanted = yield from asked.resolved(tables)
-    # A verdict on what is considered, not a condition: a rank index then finds the same.
+    # Memories below the floor are ranked and then left out, so that a rank index finds the same.
     wanted = replace(wanted, min_relevance=None, shows_relevance=floor is not None)
     while True:
         over = partial(pack_candidates, packing=packing)
@@ -158,10 +158,10 @@ def context(
 def _less(
     packing: Packing, packed: Sequence[Packed], marker: str, tokens: int, max_tokens: int
 ) -> Operation[Packing]:
-    """How to pack where the counter finds the text longer than was reckoned from its parts.
+    """How to pack again if the text has more tokens than were estimated from its parts.
 
-    By what each memory was found to take up, so that one that was reckoned too small does not take
-    the place of the others; with less in proportion where that does not tell more.
+    Uses the counted tokens of each memory, so that one that was underestimated does not displace
+    others. If these do not exceed the estimates, the budget is reduced in proportion.
     """
     memories = [one.hit.memory for one in packed]
     counts = yield CountTokens(
@@ -179,7 +179,7 @@ def _less(
 
 
 def _taken_apart(profile: Profile, rows: Sequence[Any]) -> tuple[list[Packed], list[LeftOut]]:
-    """What is in, in the order of packing, and what is not, best first."""
+    """The packed memories in the order of packing, and those left out, best first."""
     places = {row.place: row.id for row in rows}
     packed: list[tuple[int, bool, Packed]] = []
     left_out: list[LeftOut] = []
@@ -197,7 +197,7 @@ def _reserve(reserve: Mapping[str, float] | None) -> dict[str, float]:
     if reserve is None:
         return {}
     if not isinstance(reserve, Mapping):
-        raise InputError(f"reserve maps types of memory to shares, got {type(reserve).__name__}")
+        raise InputError(f"reserve must map memory types to shares, got {type(reserve).__name__}")
     if len(reserve) > MAX_RESERVES:
         raise InputError(f"reserve may name at most {MAX_RESERVES} types, got {len(reserve)}")
     shares = {}
@@ -214,5 +214,5 @@ def _reserve(reserve: Mapping[str, float] | None) -> dict[str, float]:
 def _diversity(diversity: float) -> float:
     share = require_given_share("diversity", diversity)
     if share == 1:
-        raise InputError("diversity must be less than 1: it would pass over the score")
+        raise InputError("diversity must be less than 1; with 1 the score would not count")
     return share

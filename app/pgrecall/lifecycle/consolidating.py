@@ -1,4 +1,4 @@
-"""Consolidating: one memory in the place of several that say much the same."""
+"""Consolidation: replaces similar memories by one."""
 
 from __future__ import annotations
 

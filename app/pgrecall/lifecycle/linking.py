@@ -39,9 +39,9 @@ def link(
     weight: float = 1.0,
     actor: str | None = None,
 ) -> Operation[None]:
-    """Links two memories of the agent; a link of this kind that is there takes the new weight.
+    """Links two memories of the agent. An existing link of this kind gets the new weight.
 
-    Raises MemoryNotFound where one of the two is not there, InputError for a memory and itself.
+    Raises MemoryNotFound if one of them does not exist, and InputError if they are the same.
     """
     given = _pair(tables, agent_id, source_id, target_id, kind, actor)
     given["weight"] = require_given_share("weight", weight)
@@ -58,7 +58,7 @@ def unlink(
     *,
     actor: str | None = None,
 ) -> Operation[bool]:
-    """Takes a link away; returns whether it was there."""
+    """Removes a link. Returns whether it existed."""
     given = _pair(tables, agent_id, source_id, target_id, kind, actor)
     rows = yield Verb(verb(tables, "unlink", _UNLINK), given, refuses=False)
     return bool(rows[0][0])

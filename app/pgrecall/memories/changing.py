@@ -1,4 +1,4 @@
-"""Changing, deleting and counting retrievals of memories."""
+"""Updates, deletes and touches memories."""
 
 from __future__ import annotations
 
@@ -44,15 +44,13 @@ def update(
 ) -> Operation[Memory]:
     """Changes fields of a memory and returns it as it is afterwards.
 
-    Takes the fields of NewMemory but `id` and `key`. New content is embedded anew, so that text
-    and vector never disagree; pass `embedding` with it where there is no embedder. The history
-    keeps the old and the new values (of all but the vector), with `reason` and `actor`. Trust is
-    not assessed anew: give `trust` with what it should follow from. `compliant=False` is refused
-    unless `check_compliance=False`.
+    Takes the fields of NewMemory except `id` and `key`. New content is embedded again, so text and
+    vector always agree; without an embedder, pass `embedding` too. The history records old and new
+    values (except vectors), `reason` and `actor`. Trust is not computed again: if it should change,
+    pass `trust`. `compliant=False` is refused unless `check_compliance=False`.
 
-    Raises MemoryNotFound, InvalidMemory, InvalidVector, UnknownName, EmbedderRequired, or
-    DuplicateMemory when another active memory of the agent has this content; nothing is changed
-    then.
+    Raises MemoryNotFound, InvalidMemory, InvalidVector, UnknownName or EmbedderRequired, or
+    DuplicateMemory if another active memory of the agent has this content. Then nothing is changed.
     """
     agent_id = require_owner(tables, agent_id)
     [memory_id] = require_ids([memory_id])
@@ -66,7 +64,7 @@ def update(
     if not values:
         raise InvalidMemory("update needs at least one field to change")
     if "embedding" in values:
-        values.setdefault("embedding_model", None)  # made by whom, only the caller knows
+        values.setdefault("embedding_model", None)  # unknown for a vector from the caller
     if "content" in values and "embedding" not in values:
         embedded: Embedded = yield Embed((values["content"],))
         values["embedding"] = embedded.vectors[0]
@@ -92,7 +90,7 @@ def update(
 
 
 def _as_json(value: Any) -> Any:
-    """A field as a JSON value that PostgreSQL reads as the column's type."""
+    """A field as a JSON value that PostgreSQL can convert to the column's type."""
     if isinstance(value, datetime):
         return value.isoformat()
     if isinstance(value, Vector | HalfVector):
@@ -109,9 +107,9 @@ def delete(
     reason: str | None = None,
     actor: str | None = None,
 ) -> Operation[int]:
-    """Deletes memories with their counters, labels and links; returns how many there were.
+    """Deletes memories with their counters, labels and links. Returns how many were deleted.
 
-    Ids the agent does not have are passed over. What happened to a memory stays in its history.
+    Ids that the agent does not have are ignored. The history of the memories remains.
     """
     agent_id = require_owner(tables, agent_id)
     noted(reason=reason, actor=actor)
@@ -126,9 +124,9 @@ def delete(
 
 
 def touch(tables: Tables, /, agent_id: str, memory_ids: UUID | Iterable[UUID]) -> Operation[int]:
-    """Counts one retrieval of each memory, now, and returns how many of them exist.
+    """Counts one retrieval of each memory and sets its last access to now. Returns how many exist.
 
-    Only `memory_usage` is written; rows are locked in key order.
+    Only `memory_usage` is written. Rows are locked in key order.
     """
     agent_id = require_owner(tables, agent_id)
     ids = require_ids(memory_ids)

@@ -33,7 +33,7 @@ def get_statement(
 
 
 def existing_statement(tables: Tables, agent_id: str, memory_ids: Sequence[UUID]) -> Select[UUID]:
-    """Those of the ids that are there."""
+    """The ids that exist."""
     memories = tables.memories
     return select(memories.c.id).where(
         owned(memories, agent_id), memories.c.id == any_(uuids(memory_ids))
@@ -42,7 +42,7 @@ def existing_statement(tables: Tables, agent_id: str, memory_ids: Sequence[UUID]
 
 @lru_cache
 def ids_within(tables: Tables) -> Select[Any]:
-    """The owner's ids from `first` to `last`, in order, at most `limit`."""
+    """The owner's ids from `first` to `last`, in order; at most `limit`."""
     this = tables.memories.c.id
     return (
         select(this)
@@ -58,7 +58,7 @@ def ids_within(tables: Tables) -> Select[Any]:
 
 @lru_cache
 def ids_beside(tables: Tables) -> Select[Any]:
-    """Beside each of `ids`, the owner's next one `before` and `after` it; two looks at the key."""
+    """For each of `ids`, the owner's ids just `before` and `after` it; two index lookups each."""
     given, this = rows_of_arrays("given", id=("ids", Uuid())), tables.memories.c.id
     of_owner = select(this).where(owned(tables.memories)).limit(1)
     before = of_owner.where(this < given.c.id).order_by(this.desc())
