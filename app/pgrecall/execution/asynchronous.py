@@ -1,4 +1,4 @@
-"""The asynchronous repository: the synchronous one with every wait awaited."""
+"""The asynchronous repository."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ class AsyncMemoryRepository:
             )
         if embedder is not None and not isinstance(embedder, Embedder | AsyncEmbedder):
             raise InputError(
-                f"an embedder has aembed_documents and aembed_query, or embed_documents and "
+                f"an embedder needs aembed_documents and aembed_query, or embed_documents and "
                 f"embed_query; {type(embedder).__name__} has neither"
             )
         self._bind = bind
@@ -116,12 +116,12 @@ class AsyncMemoryRepository:
 
     @property
     def memories(self) -> Table:
-        """The table, for expressions in `where` filters: `repo.memories.c.importance > 0.5`."""
+        """The table, for the filter `where`, as in `repo.memories.c.importance > 0.5`."""
         return self._tables.memories
 
     @property
     def teams(self) -> AsyncMemoryRepository:
-        """The same repository on the memories of teams: its methods take a team's id first."""
+        """A repository for the memories of teams. Its methods take a team's id as `agent_id`."""
         of_teams = copy(self)
         of_teams._tables = self._tables.of_teams()
         return of_teams
@@ -143,17 +143,17 @@ class AsyncMemoryRepository:
 
     @property
     def upkeep(self) -> AsyncUpkeep:
-        """Looking after the memories of an agent."""
+        """Curation of an agent's memories, and garbage collection."""
         return AsyncUpkeep(self)
 
     @property
     def evaluation(self) -> AsyncEvaluations:
-        """How well profiles find what answers judged queries."""
+        """Evaluation and tuning of profiles by judged queries."""
         return AsyncEvaluations(self)
 
     @property
     def ids(self) -> AsyncIds:
-        """Ids by their first digits."""
+        """Short ids, and finding ids by their first digits."""
         return AsyncIds(self)
 
     add = _awaiting(adding.add)
@@ -313,7 +313,7 @@ class AsyncRankIndexes(Namespace):
 
 
 class AsyncUpkeep(Namespace):
-    """`repository.upkeep`. Looking after the memories of an agent."""
+    """`repository.upkeep`. Curation of an agent's memories, and garbage collection."""
 
     adjust_trust = _awaiting(using.adjust_trust)
     set_importance = _awaiting(correcting.set_importance)
@@ -329,7 +329,7 @@ class AsyncUpkeep(Namespace):
 
 
 class AsyncEvaluations(Namespace):
-    """`repository.evaluation`. How well profiles find what answers judged queries."""
+    """`repository.evaluation`. Evaluation and tuning of profiles by judged queries."""
 
     evaluate = _awaiting(evaluating.evaluate)
     tune = _awaiting(tuning.tune)
@@ -337,7 +337,7 @@ class AsyncEvaluations(Namespace):
 
 
 class AsyncIds(Namespace):
-    """`repository.ids`. Ids by their first digits."""
+    """`repository.ids`. Short ids, and finding ids by their first digits."""
 
     find = _awaiting(reading.find_ids)
     shorten = _awaiting(reading.short_ids)
@@ -361,5 +361,5 @@ async def _copy(connection: AsyncConnection, step: Copy) -> None:
                     await stream.write_row(row)
     except psycopg.Error as error:
         if driver.closed:
-            await connection.invalidate(error)  # SQLAlchemy did not see it break
+            await connection.invalidate(error)  # SQLAlchemy does not know that it is broken
         raise

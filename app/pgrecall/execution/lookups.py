@@ -1,4 +1,4 @@
-"""What was looked up lately, kept for some seconds."""
+"""A cache of lookups."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from pgrecall.core.steps import Lookup
 
 SECONDS = 5.0
 MOST = 10_000
-"""Lookups kept for one engine; beyond, all are forgotten."""
+"""The most lookups cached for one engine. Beyond it, the cache is cleared."""
 
 _kept: WeakKeyDictionary[Engine, dict[Any, tuple[float, Any]]] = WeakKeyDictionary()
 
 
 def kept(engine: Engine, step: Lookup) -> Any | None:
-    """The rows, if they were looked up within the last SECONDS and not to be looked up anew."""
+    """The cached rows if they are less than SECONDS old. A step with `anew` clears the cache."""
     lookups = _kept.setdefault(engine, {})
     if step.anew:
         lookups.clear()

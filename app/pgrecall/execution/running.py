@@ -1,4 +1,4 @@
-"""Running an operation: all that does not depend on whether waits are awaited."""
+"""Runs operations: what the synchronous and the asynchronous repository have in common."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Connect:
-    """Answered with the engine behind the connection that further steps run on.
+    """Connects, for all further steps. Result: the engine of the connection.
 
-    A second time where a verb follows that comes after nothing but a look at the layout.
+    Requested a second time if only the layout has been read so far and a verb follows.
     """
 
     verb: Verb | None
-    """The one statement there is, which needs no transaction around it; None: there are several."""
+    """The verb, if it is the only statement and so needs no transaction around it; else None."""
 
 
 Request = Connect | Embed | CountTokens | Execute | Copy
@@ -37,8 +37,7 @@ Request = Connect | Embed | CountTokens | Execute | Copy
 def repeatable(
     operation: Callable[..., Operation[T]], tables: Tables, *args: Any, **kwargs: Any
 ) -> partial[Operation[T]]:
-    """Starts the operation, each time with all that was passed: where it takes an Iterable, a first
-    attempt would leave nothing of an iterator to the second."""
+    """Starts an operation that can be retried: iterators among its arguments become lists."""
     if not any(isinstance(value, Iterator) for value in (*args, *kwargs.values())):
         return partial(operation, tables, *args, **kwargs)
     takes = signature(operation)
@@ -50,10 +49,10 @@ def repeatable(
 
 
 def running(call: Invocation[T]) -> Generator[Request, Any, T]:
-    """One attempt: the operation's steps as requests that a repository carries out one by one.
+    """One attempt: yields the operation's steps, as requests to a repository.
 
-    A connection is asked for at the first step that needs one, and the schema is looked at before
-    that step runs. What is known of the engine's database takes none.
+    The connection is requested at the first step that needs one, and the schema is checked before
+    that step. A cached layout needs no connection.
     """
     engine = call.engine
     assert engine is not None

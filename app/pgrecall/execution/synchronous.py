@@ -80,14 +80,14 @@ def _blocking_job(
 class MemoryRepository:
     """Stores and ranks the memories of agents.
 
-    On an Engine each call borrows a connection and is a transaction of its own, repeated as a
-    whole when it meets a deadlock or serialization failure. On a Connection or Session it takes
-    part in the caller's transaction and leaves commit and rollback to the caller.
+    On an Engine, each call is a transaction of its own, and is retried after a deadlock or
+    serialization failure. On a Connection or Session, a call takes part in the caller's
+    transaction, and the caller commits or rolls back.
 
-    `schema` is the one `pgrecall migrate` was run with; `embedder` turns text into vectors where
-    text is passed, `token_counter` texts into what they take up in a prompt. Calls are logged by
-    the logger `pgrecall` at DEBUG, those that take more than `slow_after` seconds at WARNING. All
-    methods raise PgRecallError and its children (`pgrecall.errors`).
+    `schema` is the schema that `pgrecall migrate` created. `embedder` converts text to vectors, and
+    `token_counter` counts the tokens of texts. The logger `pgrecall` reports calls at DEBUG, and
+    those that take more than `slow_after` seconds at WARNING. All methods raise PgRecallError and
+    its children (`pgrecall.errors`).
     """
 
     def __init__(
@@ -106,8 +106,8 @@ class MemoryRepository:
             )
         if embedder is not None and not isinstance(embedder, Embedder):
             raise InputError(
-                f"an embedder has embed_documents and embed_query, {type(embedder).__name__} "
-                "has not"
+                f"an embedder needs embed_documents and embed_query, "
+                f"{type(embedder).__name__} does not have them"
             )
         self._bind = bind
         self._tables = tables(require_schema_name(schema))
@@ -117,12 +117,12 @@ class MemoryRepository:
 
     @property
     def memories(self) -> Table:
-        """The table, for expressions in `where` filters: `repo.memories.c.importance > 0.5`."""
+        """The table, for the filter `where`, as in `repo.memories.c.importance > 0.5`."""
         return self._tables.memories
 
     @property
     def teams(self) -> MemoryRepository:
-        """The same repository on the memories of teams: its methods take a team's id first."""
+        """A repository for the memories of teams. Its methods take a team's id as `agent_id`."""
         of_teams = copy(self)
         of_teams._tables = self._tables.of_teams()
         return of_teams
@@ -144,17 +144,17 @@ class MemoryRepository:
 
     @property
     def upkeep(self) -> Upkeep:
-        """Looking after the memories of an agent."""
+        """Curation of an agent's memories, and garbage collection."""
         return Upkeep(self)
 
     @property
     def evaluation(self) -> Evaluations:
-        """How well profiles find what answers judged queries."""
+        """Evaluation and tuning of profiles by judged queries."""
         return Evaluations(self)
 
     @property
     def ids(self) -> Ids:
-        """Ids by their first digits."""
+        """Short ids, and finding ids by their first digits."""
         return Ids(self)
 
     add = _blocking(adding.add)
@@ -300,7 +300,7 @@ class RankIndexes(Namespace):
 
 
 class Upkeep(Namespace):
-    """`repository.upkeep`. Looking after the memories of an agent."""
+    """`repository.upkeep`. Curation of an agent's memories, and garbage collection."""
 
     adjust_trust = _blocking(using.adjust_trust)
     set_importance = _blocking(correcting.set_importance)
@@ -316,7 +316,7 @@ class Upkeep(Namespace):
 
 
 class Evaluations(Namespace):
-    """`repository.evaluation`. How well profiles find what answers judged queries."""
+    """`repository.evaluation`. Evaluation and tuning of profiles by judged queries."""
 
     evaluate = _blocking(evaluating.evaluate)
     tune = _blocking(tuning.tune)
@@ -324,7 +324,7 @@ class Evaluations(Namespace):
 
 
 class Ids(Namespace):
-    """`repository.ids`. Ids by their first digits."""
+    """`repository.ids`. Short ids, and finding ids by their first digits."""
 
     find = _blocking(reading.find_ids)
     shorten = _blocking(reading.short_ids)
@@ -348,5 +348,5 @@ def _copy(connection: Connection, step: Copy) -> None:
                     stream.write_row(row)
     except psycopg.Error as error:
         if driver.closed:
-            connection.invalidate(error)  # SQLAlchemy did not see it break
+            connection.invalidate(error)  # SQLAlchemy does not know that it is broken
         raise
