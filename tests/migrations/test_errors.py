@@ -328,7 +328,7 @@ def test_a_schema_that_this_version_does_not_know(database_url: str) -> None:
                 attempt(database_url)
             assert f"schema 'pgrecall' is at revision {revision}" in str(refusal.value)
             assert "pip install --upgrade pgrecall" in str(refusal.value)
-            assert "before 0.1.0 has to be created anew" in str(refusal.value)
+            assert "before 0.1.0 has to be created again" in str(refusal.value)
 
         status = migrate.status(database_url)
         assert (status.revision, status.pending) == (revision, [])
