@@ -228,7 +228,9 @@ def test_what_cannot_be_written_is_told_before_the_work(
         assert (shown.code, shown.out) == (2, "")
         return " ".join(shown.err.split())
 
-    assert "a chart ends in .png or .svg" in refused("evaluate", "--plot", "chart.jpg")
+    assert "the name of a chart must end in .png or .svg" in refused(
+        "evaluate", "--plot", "chart.jpg"
+    )
     assert "none is not a folder" in refused("evaluate", "--plot", "none/chart.png")
     assert "cannot be written: it is a folder" in refused("evaluate", "--plot", "chart.png")
     assert "cannot be written: it is a folder" in refused("tune", "-o", "folder.toml", "--force")
@@ -289,7 +291,7 @@ BAD: list[tuple[list[str], str]] = [
     (["tune", "none.jsonl"], "none.jsonl is not a file"),
     (["tune", "--recorded"], "nothing was recorded for"),
     (["tune", "queries.jsonl", "--start", "magic"], "unknown profile 'magic'"),
-    (["tune", "queries.jsonl", "-o", "tuned.yaml"], "a profile file ends in .toml or .json"),
+    (["tune", "queries.jsonl", "-o", "tuned.yaml"], "a profile file must end in .toml or .json"),
     (["tune", "queries.jsonl", "-o", "start.toml"], "start.toml is there already"),
     (["tune", "queries.jsonl", "--held-out", "1"], "held_out 1 of 60 queries"),
     (["tune", "nine.jsonl"], "at least 10 judged queries, got 9"),

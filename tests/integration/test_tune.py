@@ -523,7 +523,7 @@ ONE_SIGNAL = Profile("alone", {Similarity(): 1.0})
 
 BAD: list[tuple[dict[str, Any], type[InputError], str]] = [
     ({"agent_id": ""}, InputError, r"agent_id must not be empty"),
-    ({"queries": []}, InputError, r"there is no judged query"),
+    ({"queries": []}, InputError, r"there are no judged queries"),
     ({"queries": TEN[:9]}, InputError, r"at least 10 judged queries, got 9"),
     ({"queries": TEN[:9] * 4}, InputError, r"at least 10 .* got 9 different ones among 36"),
     ({"queries": [replace(GOOD, relevant=())]}, InputError, r"no judged query names a memory"),
@@ -531,9 +531,13 @@ BAD: list[tuple[dict[str, Any], type[InputError], str]] = [
     ({"queries": [*TEN, replace(GOOD, query=[1.0])]}, InvalidVector, r"query 10: "),
     ({"start": "six_factor"}, UnknownName, r"six_factor.*five_factor"),
     ({"start": None}, InputError, r"profile.*NoneType"),
-    ({"start": ONE_SIGNAL}, InputError, r"'alone' has nothing to tune"),
+    ({"start": ONE_SIGNAL}, InputError, r"'alone' has only one signal"),
     ({"k": 0}, InputError, r"k must lie within 1"),
-    ({"held_out": 0}, InputError, r"held_out 0 of 10 queries leaves one of the two parts empty"),
+    (
+        {"held_out": 0},
+        InputError,
+        r"held_out 0 of 10 queries leaves the training or the held-out part empty",
+    ),
     ({"held_out": 1}, InputError, r"held_out 1 of 10 queries leaves one"),
     ({"held_out": 0.01}, InputError, r"held_out 0\.01 of 10 queries leaves one"),
     ({"held_out": 1.5}, InputError, r"held_out must lie within 0 and 1"),

@@ -1,4 +1,4 @@
-"""How judged queries are divided: those that weights are chosen by, and those kept back."""
+"""Splits judged queries into a training part and a held-out part."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pgrecall.evaluation.checked_query import CheckedQuery
 
 
 def question_of(query: CheckedQuery) -> Hashable:
-    """The same for copies of one question, which would be known already if they were kept back."""
+    """A key that is equal for copies of one question, which must be in the same part."""
     return query.agent_id, _asked(query)
 
 
@@ -20,7 +20,7 @@ def _asked(query: CheckedQuery) -> Hashable:
         return _plain(query.query), words
     if query.vector is not None:
         return tuple(query.vector.to_list()), words
-    # Without a vector or words the moment and the entities are all that is asked.
+    # Without a vector or text, a query consists of its moment and entities.
     return words or (query.as_of, tuple(query.query_entities or ()))
 
 
@@ -31,7 +31,7 @@ def _plain(text: str) -> str:
 def kept_back_of(
     units: Sequence[Hashable], share: float, seed: int, of_owners: bool
 ) -> set[Hashable]:
-    """The questions, or the owners, that are not tuned by, drawn by chance."""
+    """A random sample of questions or owners for the held-out part."""
     different = list(dict.fromkeys(units))
     number = number_kept_back(share, len(different), of_owners)
     Random(seed).shuffle(different)
@@ -43,7 +43,7 @@ def parts_of(
     units: Sequence[Hashable],
     kept_back: set[Hashable],
 ) -> tuple[list[CheckedQuery], list[CheckedQuery]]:
-    """The queries that are tuned by, and those kept back."""
+    """The training queries and the held-out ones."""
     parts: tuple[list[CheckedQuery], list[CheckedQuery]] = [], []
     for query, unit in zip(asked, units, strict=True):
         parts[unit in kept_back].append(query)
@@ -56,7 +56,7 @@ def divided(
     share: float,
     seed: int,
 ) -> tuple[list[CheckedQuery], list[CheckedQuery]]:
-    """The queries that no memory answers, by chance or with these owners kept back."""
+    """Splits queries without an answer, at random or by the held-out owners if these are given."""
     queries = [query for query in asked if not query.relevant]
     if owners is None:
         questions = list(map(question_of, queries))
@@ -67,7 +67,8 @@ def divided(
         parts = parts_of(queries, [query.agent_id for query in queries], owners)
     if not all(parts):
         raise InputError(
-            f"precision needs queries that no memory answers in both parts, got {len(queries)}"
+            "precision needs queries without an answer in both the training and the held-out "
+            f"part, got {len(queries)}"
         )
     return parts
 
@@ -76,7 +77,7 @@ def number_kept_back(share: float, units: int, of_owners: bool) -> int:
     number = round(share * units)
     if not 1 <= number < units:
         raise InputError(
-            f"held_out {share:g} of {units} {'owners' if of_owners else 'queries'} leaves one of "
-            "the two parts empty"
+            f"held_out {share:g} of {units} {'owners' if of_owners else 'queries'} leaves the "
+            "training or the held-out part empty; choose another share"
         )
     return number

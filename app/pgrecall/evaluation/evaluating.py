@@ -1,4 +1,4 @@
-"""Evaluating profiles by judged queries."""
+"""Evaluates profiles by judged queries."""
 
 from __future__ import annotations
 
@@ -123,7 +123,7 @@ def measured(
     as_of: datetime | None,
     seed: int,
 ) -> Operation[Evaluation]:
-    """The evaluation of queries that are checked and embedded, one owner after the other."""
+    """Evaluates checked and embedded queries, one owner after the other."""
     ranked = (*profiles, *_baselines(profiles, asked))
     rows: dict[int, Any] = {}
     for numbers in by_owner(asked).values():
@@ -146,7 +146,7 @@ def _ranked(
     floors: Mapping[str, float],
     as_of: datetime | None,
 ) -> Operation[Sequence[Any]]:
-    """Of each query its metrics by every profile."""
+    """The metrics of each query by every profile."""
     asked, as_of = _one_moment(asked, as_of)
     shape = shape_of(owners, asked, ranked, filters, as_of, floors)
     yield from hand_over(tables, asked)
@@ -171,7 +171,7 @@ def _baselines(
     profiles: Sequence[Profile],
     asked: Sequence[CheckedQuery],
 ) -> list[Profile]:
-    """What is measured beside these profiles: each once, and none that has nothing to compare."""
+    """The baselines that are not among the profiles and that some query has a value for."""
     told: dict[type[Signal], bool] = {
         Similarity: any(query.vector is not None for query in asked),
         Keyword: any(query.query_text is not None for query in asked),
@@ -185,12 +185,12 @@ def _baselines(
 
 
 def owners_of(owners: Sequence[str]) -> dict[str, Any]:
-    """Whose memories are ranked, under the name it is bound by."""
+    """The parameter with the owners, OWNER or OWNERS."""
     return {"owner_id": owners[0]} if len(owners) == 1 else {"owners": list(owners)}
 
 
 def weights_of(ranked: Sequence[Profile]) -> dict[str, float]:
-    """The weights of profiles, under the names they are bound by."""
+    """The parameters with the weights of the profiles."""
     return {
         weight_name(number, signal): weight
         for number, profile in enumerate(ranked)
@@ -201,7 +201,7 @@ def weights_of(ranked: Sequence[Profile]) -> dict[str, float]:
 def _several(profiles: object) -> list[object]:
     several = [profiles] if isinstance(profiles, str | Profile) else in_list(profiles)
     if several is None:
-        raise InputError(f"profiles is a list of profiles, got {type(profiles).__name__}")
+        raise InputError(f"profiles must be a list of profiles, got {type(profiles).__name__}")
     if not several:
         raise InputError("an evaluation needs at least one profile")
     return several
@@ -215,7 +215,7 @@ def shape_of(
     as_of: datetime | None,
     floors: Mapping[str, float],
 ) -> EvaluationShape:
-    """What the statement of these queries and profiles depends on."""
+    """The shape of the statement for these queries and profiles."""
     reads_entities = any(
         isinstance(signal, EntityOverlap) for profile in ranked for signal, _ in profile
     )
@@ -238,7 +238,7 @@ def shape_of(
 def _one_moment(
     asked: Sequence[CheckedQuery], as_of: datetime | None
 ) -> tuple[Sequence[CheckedQuery], datetime | None]:
-    """Where all are asked about the same moment, it is said once, and ages are computed once."""
+    """Moves a moment that all queries have in common to `as_of`, so ages are computed once."""
     moments = {query.as_of or as_of for query in asked}
     if len(moments) > 1 or any(query.recorded for query in asked):
         return asked, as_of
@@ -287,7 +287,7 @@ def _scores(
     owners: Sequence[str | None],
     seed: int,
 ) -> list[Scores]:
-    """Of each profile over the queries of these numbers."""
+    """The scores of each profile over the queries with these numbers."""
     first, size = values[0], len(numbers)
     theirs = [owners[number] for number in numbers]
     different = len(set(theirs))

@@ -1,4 +1,4 @@
-"""Judged queries on their way to the database: embedded, and copied into temporary tables."""
+"""Embeds judged queries and copies them to temporary tables."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from pgrecall.schema import Layout, Tables
 
 
 def embedded(asked: Sequence[CheckedQuery]) -> Operation[list[CheckedQuery]]:
-    """The queries with their vectors; texts are embedded."""
+    """The queries with their vectors. Raises InputError with the number of the query."""
     given: list[Any] = []
     for query in asked:
         vector = query.query
@@ -42,7 +42,7 @@ def embedded(asked: Sequence[CheckedQuery]) -> Operation[list[CheckedQuery]]:
 
 
 def hand_over(tables: Tables, asked: Sequence[CheckedQuery]) -> Operation[None]:
-    """Copies the queries and their labels into temporary tables."""
+    """Copies queries and their labels to temporary tables."""
     yield from hand_over_queries(tables, asked, range(len(asked)))
     yield from hand_over_labels(tables, asked)
 
@@ -52,9 +52,9 @@ def hand_over_queries(
     asked: Sequence[CheckedQuery],
     numbers: Sequence[int],
 ) -> Operation[None]:
-    """Copies the queries, which are known by these numbers, into a temporary table."""
+    """Copies queries with these numbers to a temporary table."""
     layout: Layout = yield Inspect()
-    # Where nothing is rolled back, an attempt that failed has left it.
+    # In autocommit, a failed attempt leaves the table behind.
     yield Execute(DropTable(queries_table(tables), if_exists=True))
     yield Execute(create_queries(tables))
     yield Execute(keep_whole(tables))
@@ -75,7 +75,7 @@ def hand_over_queries(
 
 
 def hand_over_labels(tables: Tables, asked: Sequence[CheckedQuery]) -> Operation[None]:
-    """Copies the labels of the queries into a temporary table."""
+    """Copies the labels of queries to a temporary table."""
     layout: Layout = yield Inspect()
     yield Execute(DropTable(relevant_table(tables), if_exists=True))
     yield Execute(create_relevant(tables))
@@ -83,7 +83,7 @@ def hand_over_labels(tables: Tables, asked: Sequence[CheckedQuery]) -> Operation
 
 
 def take_back(tables: Tables) -> Operation[None]:
-    """Drops the temporary tables: in a caller's transaction they would stay."""
+    """Drops the temporary tables, which would outlive the call in a caller's transaction."""
     yield Execute(DropTable(queries_table(tables)))
     yield Execute(DropTable(relevant_table(tables)))
 

@@ -1,4 +1,4 @@
-"""Tuning a profile by judged queries."""
+"""Tunes a profile by judged queries."""
 
 from __future__ import annotations
 
@@ -66,10 +66,9 @@ from pgrecall.scoring.signals import Curve, Keyword, Recency, rate_of
 
 FEWEST_QUERIES = 10
 LEAST_WEIGHT = 0.01
-"""Below it a signal that was brought in is left out again."""
+"""An added signal with a smaller weight is removed again."""
 MAX_PAIRS = 60_000
-"""Pairs of query and memory that candidates are judged by; each costs a third of a microsecond or
-so for each candidate."""
+"""The most pairs of query and memory. Each takes about a third of a microsecond per candidate."""
 
 
 def tune(
@@ -125,7 +124,7 @@ def tune(
     searched = _with_keyword(profile, asked)
     if len(searched.signals) < 2 and _recency(profile) is None:
         raise InputError(
-            f"profile {shortened(profile.name)} has nothing to tune: it has one signal"
+            f"profile {shortened(profile.name)} has only one signal, so there is nothing to tune"
         )
     k = require_count("k", k, at_least=1, at_most=MAX_K)
     seed = require_count("seed", seed, at_least=0, at_most=2**63)
@@ -169,7 +168,7 @@ def tune(
 
 
 def _with_keyword(profile: Profile, asked: Sequence[CheckedQuery]) -> Profile:
-    """The profile as it is searched: with the keyword signal, where queries have words."""
+    """The profile, with the keyword signal added if queries have a text."""
     has_it = any(isinstance(signal, Keyword) for signal in profile.signals)
     if has_it or all(query.query_text is None for query in asked):
         return profile
@@ -184,7 +183,7 @@ def _require_progress(on_progress: object) -> None:
 
 def _cannot_be_awaited(on_progress: object) -> InputError:
     return InputError(
-        "on_progress of tune is called amid a transaction and cannot be awaited; pass a plain "
+        "on_progress of tune is called within a transaction and cannot be awaited; pass a plain "
         f"function, got {shortened(on_progress)}"
     )
 
@@ -208,16 +207,16 @@ def _best(
     seed: int,
     on_progress: Callable[[int, int], Any] | None,
 ) -> Operation[tuple[Candidate, list[bool]]]:
-    """The weights and the half-life that do best on the training part, and which are free.
+    """The best weights and half-life on the training queries, and which weights are free.
 
-    `profile` is `start`, or `start` with a signal brought in at its end.
+    `profile` is `start`, or `start` with one signal added at its end.
     """
-    # Every query says its own moment, so that the pairs keep what ages are computed from.
+    # Every query gets a moment of its own, so that pairs contain the timestamps of ages.
     asked = [replace(query, as_of=query.as_of or as_of) for query in asked]
     shape = _shape(owners_with(tables, asked[0], teams), asked, profile, filters)
     yield from hand_over_labels(tables, asked)
     pairs = pairs_table(shape)
-    yield Execute(DropTable(pairs, if_exists=True))  # as in hand_over_labels
+    yield Execute(DropTable(pairs, if_exists=True))  # a failed attempt may have left it
     yield Execute(CreateTable(pairs))
     for numbers in by_owner(asked).values():
         theirs = [asked[number] for number in numbers]
@@ -265,7 +264,7 @@ def _shape(
 
 
 def _told(on_progress: Callable[[int, int], Any] | None, done: int) -> Exception | None:
-    """Tells how far it is; the caller's own error waits until the tables are dropped."""
+    """Reports progress. Returns the caller's error, to be raised after the tables are dropped."""
     try:
         told = None if on_progress is None else on_progress(done, ROUNDS)
     except Exception as problem:
@@ -286,12 +285,12 @@ def _judged(
         parameters[SPEEDS] = [_speed(shape.recency, one) for one in tried]
     rows = yield Execute(statement, parameters)
     found = {row.candidate: float(row.worth) for row in rows}
-    # No row: no labelled memory is among those that may be ranked.
+    # There is no row if no relevant memory may be ranked.
     return [found.get(number, 0.0) for number in range(len(tried))]
 
 
 def _recency(profile: Profile) -> Recency | None:
-    """The signal whose half-life can be tuned."""
+    """The signal whose half-life can be tuned, if any."""
     for signal, _ in profile:
         by_row = isinstance(signal, Recency) and (
             signal.half_lives_by_type or signal.half_lives_by_tier
@@ -317,9 +316,9 @@ def _speed(recency: Recency, candidate: Candidate) -> float:
 
 
 def _tuned(profile: Profile, searched: Profile, best: Candidate, free: Sequence[bool]) -> Profile:
-    """The profile with the weights and half-life found, under a name of its own.
+    """The profile with the best weights and half-life, under the name <name>_tuned.
 
-    A signal that was brought in and weighs next to nothing is left out again.
+    An added signal whose weight is below LEAST_WEIGHT is removed.
     """
     if searched != profile and best.weights[-1] < LEAST_WEIGHT:
         best, free = best.without_last(free), free[:-1]
