@@ -266,7 +266,7 @@ MUTANTS = (
     ),
     Mutant(
         "app/pgrecall/rank_index/building.py",
-        '    yield Execute(hurry_again(), {"timeout": before.timeout})\n',
+        '    yield Execute(restore_statement_timeout(), {"timeout": before.timeout})\n',
         "",
         f"{INDEXES}_building.py::test_the_settings_of_a_callers_transaction",
     ),

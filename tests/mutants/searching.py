@@ -166,21 +166,21 @@ MUTANTS = (
         f"{OWNERS}::test_from_five_owners_on_intervals_are_over_owners",
     ),
     Mutant(
-        "app/pgrecall/evaluation/dividing.py",
+        "app/pgrecall/evaluation/splitting.py",
         "return query.agent_id, _asked(query)",
         "return _asked(query)",
         f"{OWNERS}::test_one_question_to_two_owners_is_two_questions",
     ),
     Mutant(
-        "app/pgrecall/evaluation/dividing.py",
+        "app/pgrecall/evaluation/splitting.py",
         "different = list(dict.fromkeys(units))",
         "different = list(units)",
         f"{TUNE}::test_copies_of_a_vector_are_kept_back_together",
     ),
     Mutant(
         "app/pgrecall/evaluation/tuning.py",
-        "problem = problem or _told(on_progress, ROUNDS)\n    yield Execute(DropTable(pairs))",
-        "problem = problem or _told(on_progress, ROUNDS)",
+        "problem = problem or _report(on_progress, ROUNDS)\n    yield Execute(DropTable(pairs))",
+        "problem = problem or _report(on_progress, ROUNDS)",
         f"{TUNE}::test_progress_is_told_to_its_end_and_nothing_is_left_or_counted",
     ),
     Mutant(
@@ -232,7 +232,7 @@ MUTANTS = (
         f"{TIME}::test_it_falls_evenly_over_the_length_of_the_period_or_a_day",
     ),
     Mutant(
-        "app/pgrecall/evaluation/asked.py",
+        "app/pgrecall/evaluation/prepared_queries.py",
         "return period_of(text, language, as_of=query.as_of or as_of)",
         "return None",
         f"{TIME}::test_an_evaluation_finds_dates_too",

@@ -134,12 +134,12 @@ def context(
             rows = yield Execute(statement, wanted.parameters | packing.parameters)
         else:
             rows = found.rows
-        packed, left_out = _taken_apart(wanted.profile, rows)
+        packed, left_out = _split_rows(wanted.profile, rows)
         text, marker = styles.marked(chosen, [one.hit.memory for one in packed])
         [tokens] = (yield CountTokens((text,))) if text else [0]
         if tokens <= max_tokens:
             break
-        packing = yield from _less(packing, packed, marker, tokens, max_tokens)
+        packing = yield from _packed_smaller(packing, packed, marker, tokens, max_tokens)
     if touch:
         yield from touched(tables, [one.hit for one in packed], wanted.profile)
     return Context(
@@ -155,7 +155,7 @@ def context(
     )
 
 
-def _less(
+def _packed_smaller(
     packing: Packing, packed: Sequence[Packed], marker: str, tokens: int, max_tokens: int
 ) -> Operation[Packing]:
     """How to pack again if the text has more tokens than were estimated from its parts.
@@ -178,7 +178,7 @@ def _less(
     return replace(packing, budget=min(spent - 1, spent * max_tokens // tokens))
 
 
-def _taken_apart(profile: Profile, rows: Sequence[Any]) -> tuple[list[Packed], list[LeftOut]]:
+def _split_rows(profile: Profile, rows: Sequence[Any]) -> tuple[list[Packed], list[LeftOut]]:
     """The packed memories in the order of packing, and those left out, best first."""
     places = {row.place: row.id for row in rows}
     packed: list[tuple[int, bool, Packed]] = []

@@ -35,7 +35,7 @@ from sqlalchemy import (
     true,
 )
 
-from pgrecall.evaluation.pairs import Asked, EvaluationShape, signal_value
+from pgrecall.evaluation.pairs import EvaluationShape, PairSources, signal_value
 from pgrecall.evaluation.queries_tables import GAIN, NUMBER, TEMPORARY, relevant_table
 from pgrecall.evaluation.rank_statement import comes_before, ideal_place, log2, score_of
 from pgrecall.ranking.conditions import rows_of_arrays
@@ -52,7 +52,7 @@ SPEEDS = "speeds"
 class TuningShape:
     """Everything that the text of the statements depends on."""
 
-    asked: EvaluationShape
+    evaluation: EvaluationShape
     """The shape of evaluating the profile that is tuned. Its moments differ, so that pairs have the
     timestamps of ages."""
     recency: Recency | None
@@ -60,7 +60,7 @@ class TuningShape:
 
     @property
     def signals(self) -> tuple[Signal, ...]:
-        return self.asked.profiles[0]
+        return self.evaluation.profiles[0]
 
 
 def weights_name(signal: Signal) -> str:
@@ -95,11 +95,11 @@ def draw_pairs(tables: Tables, shape: TuningShape, where: Sequence[Expression]) 
     since sensible weights rank one of these first. Parameters: owner_id or owners, the profile's
     weights, those of the filters, and `most`, the number of pairs per query.
     """
-    found = Asked.of(tables, shape.asked, where).pairs(
+    found = PairSources.of(tables, shape.evaluation, where).pairs(
         clock=None if shape.recency is None else shape.recency.clock
     )
     relevant = relevant_table(tables)
-    values = {signal: signal_value(shape.asked, found, signal) for signal in shape.signals}
+    values = {signal: signal_value(shape.evaluation, found, signal) for signal in shape.signals}
     alike: Any = reduce(add, values.values())
     nothing: ColumnElement[Any] = literal_column("0::float8", Double())
 
@@ -115,7 +115,7 @@ def draw_pairs(tables: Tables, shape: TuningShape, where: Sequence[Expression]) 
             func.coalesce(relevant.c[GAIN], nothing, type_=Double()).label(GAIN),
             *(value.label(signal.name) for signal, value in values.items()),
             *([] if shape.recency is None else [found.c.clock, found.c.asked_at]),
-            place(score_of(shape.asked, found, 0)).label("by_start"),
+            place(score_of(shape.evaluation, found, 0)).label("by_start"),
             place(found.c.similarity).label("by_similarity"),
             place(alike).label("by_all"),
             *(

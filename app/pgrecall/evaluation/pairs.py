@@ -112,7 +112,7 @@ class EvaluationShape:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class PairSources:
     """The common table expressions that pairs are joined from."""
 
     tables: Tables
@@ -162,7 +162,7 @@ class Asked:
                 compiler.similarity(within).label("similarity"),
                 unranked.label("without_embedding"),
                 *signals,
-                *self._told(within),
+                *self._has_values(within),
                 *([] if clock is None else [within.clock(clock).label("clock")]),
                 *([] if clock is None else [within.as_of.label("asked_at")]),
             )
@@ -226,12 +226,12 @@ class Asked:
         )
         return within, rows
 
-    def _told(self, within: Scope) -> list[ColumnElement[Any]]:
+    def _has_values(self, within: Scope) -> list[ColumnElement[Any]]:
         """For each kind of signal that a query may have no value for, whether it has one."""
         if not any(self.shape.redistributes):
             return []
         queries = queries_table(self.tables)
-        told: dict[type[Signal], ColumnElement[bool]] = {
+        has_value: dict[type[Signal], ColumnElement[bool]] = {
             Similarity: queries.c.query.is_not(None),
             Keyword: queries.c.query_text.is_not(None),
             Time: queries.c.period_from.is_not(None),
@@ -239,7 +239,7 @@ class Asked:
                 func.cardinality(within.query_entities) > literal_column("0"), false()
             ),
         }
-        return [is_told.label(told_name(kind)) for kind, is_told in told.items()]
+        return [condition.label(has_value_name(kind)) for kind, condition in has_value.items()]
 
     def _conditions(self, within: Scope) -> list[ColumnElement[bool]]:
         """The conditions on a memory that depend on the query's own moment."""
@@ -368,9 +368,9 @@ def _is_of_pair(signal: Signal) -> bool:
     return isinstance(signal, Similarity | Keyword | EntityOverlap | Time)
 
 
-def told_name(kind: type[Signal]) -> str:
+def has_value_name(kind: type[Signal]) -> str:
     """The column that says whether a query has a value for signals of this kind."""
-    return f"tells_{kind.name}"
+    return f"has_value_{kind.name}"
 
 
 def signal_name(shape: EvaluationShape, signal: Signal) -> str:

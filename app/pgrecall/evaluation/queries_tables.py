@@ -68,7 +68,7 @@ def create_relevant(tables: Tables) -> CreateTemporaryTable:
 
 
 @lru_cache
-def keep_whole(tables: Tables) -> ExecutableDDLElement:
+def store_inline(tables: Tables) -> ExecutableDDLElement:
     """Stores vectors inline. From TOAST, they would be fetched again for every pair."""
     plain: Any = DDL(  # type: ignore[no-untyped-call]
         "ALTER TABLE %(fullname)s ALTER COLUMN query SET STORAGE PLAIN"

@@ -31,7 +31,7 @@ from sqlalchemy import (
     true,
 )
 
-from pgrecall.evaluation.pairs import Asked, EvaluationShape, signal_value, told_name
+from pgrecall.evaluation.pairs import EvaluationShape, PairSources, has_value_name, signal_value
 from pgrecall.evaluation.queries_tables import GAIN, NUMBER, relevant_table
 from pgrecall.ranking.conditions import (
     of_owners,
@@ -67,9 +67,9 @@ def _known_evaluate(tables: Tables, shape: EvaluationShape) -> Select[Any]:
 
 
 def _evaluate(tables: Tables, shape: EvaluationShape, where: Sequence[Expression]) -> Select[Any]:
-    asked = Asked.of(tables, shape, where)
-    scores = _scores(shape, asked.pairs(), "scores")
-    labelled = asked.pairs(only_relevant=True)
+    sources = PairSources.of(tables, shape, where)
+    scores = _scores(shape, sources.pairs(), "scores")
+    labelled = sources.pairs(only_relevant=True)
     wanted = select(_scores(shape, labelled, "labelled")).cte("wanted").prefix_with("MATERIALIZED")
     ranks = _ranks(shape, wanted, scores)
     return _metrics(tables, shape, ranks)
@@ -172,16 +172,16 @@ def score_of(shape: EvaluationShape, found: FromClause, number: int) -> ColumnEl
         return total
     nothing: ColumnElement[Any] = literal_column("0::float8", Double())
     everything: ColumnElement[Any] = literal_column("1::float8", Double())
-    told: ColumnElement[Any] = reduce(
+    weights_in_use: ColumnElement[Any] = reduce(
         add,
         (
-            case((found.c[told_name(type(signal))], weight), else_=nothing)
-            if told_name(type(signal)) in found.c
+            case((found.c[has_value_name(type(signal))], weight), else_=nothing)
+            if has_value_name(type(signal)) in found.c
             else weight
             for signal, weight in weights.items()
         ),
     )
-    return total / func.coalesce(func.nullif(told, nothing), everything)
+    return total / func.coalesce(func.nullif(weights_in_use, nothing), everything)
 
 
 def comes_before(

@@ -19,31 +19,10 @@ from pgrecall.core.validation import (
     require_given_share,
 )
 from pgrecall.errors import InputError
-from pgrecall.evaluation import flooring
-from pgrecall.evaluation.asked import (
-    answered,
-    by_owner,
-    checked_queries,
-    dated,
-    owners_with,
-    with_owners,
-)
 from pgrecall.evaluation.checked_query import CheckedQuery
-from pgrecall.evaluation.dividing import (
-    divided,
-    kept_back_of,
-    number_kept_back,
-    parts_of,
-    question_of,
-)
 from pgrecall.evaluation.evaluating import measured, owners_of, shape_of, weights_of
+from pgrecall.evaluation.floor_statistics import evaluate_floors
 from pgrecall.evaluation.floors import require_precision
-from pgrecall.evaluation.handing_over import (
-    embedded,
-    hand_over_labels,
-    hand_over_queries,
-    take_back,
-)
 from pgrecall.evaluation.judged_query import JudgedQuery
 from pgrecall.evaluation.judging import (
     SPEEDS,
@@ -54,7 +33,28 @@ from pgrecall.evaluation.judging import (
     spread_statement,
     weights_name,
 )
+from pgrecall.evaluation.prepared_queries import (
+    answered,
+    by_owner,
+    checked_queries,
+    searched_owners,
+    with_owner_ids,
+    with_periods,
+)
+from pgrecall.evaluation.splitting import (
+    held_out_count,
+    question_key,
+    sample_held_out,
+    split,
+    split_unanswered,
+)
 from pgrecall.evaluation.tuned import Tuning
+from pgrecall.evaluation.upload import (
+    drop_uploaded,
+    embedded,
+    upload_labels,
+    upload_queries,
+)
 from pgrecall.evaluation.weight_search import ROUNDS, Candidate, searching
 from pgrecall.ranking.arguments import SearchArguments
 from pgrecall.ranking.filters import FilterArguments, Filters
@@ -114,14 +114,16 @@ def tune(
     Raises InputError and its children.
     """
     require_aware("as_of", as_of)
-    named = with_owners(tables, dated(checked_queries(queries), dates, as_of), agent_id, agents)
-    asked = answered(named)
-    owners_with(tables, asked[0], teams)
+    named = with_owner_ids(
+        tables, with_periods(checked_queries(queries), dates, as_of), agent_id, agents
+    )
+    checked = answered(named)
+    searched_owners(tables, checked[0], teams)
     if precision is not None:
         precision = require_precision(precision)
-    _require_enough(len(asked), len(asked))
+    _require_enough(len(checked), len(checked))
     profile = checked_profile(start)
-    searched = _with_keyword(profile, asked)
+    searched = _with_keyword(profile, checked)
     if len(searched.signals) < 2 and _recency(profile) is None:
         raise InputError(
             f"profile {shortened(profile.name)} has only one signal, so there is nothing to tune"
@@ -130,20 +132,20 @@ def tune(
     seed = require_count("seed", seed, at_least=0, at_most=2**63)
     _require_progress(on_progress)
     share = require_given_share("held_out", held_out)
-    of_owners = len(by_owner(asked)) > 1
-    number_kept_back(share, len(by_owner(asked)) if of_owners else len(asked), of_owners)
+    of_owners = len(by_owner(checked)) > 1
+    held_out_count(share, len(by_owner(checked)) if of_owners else len(checked), of_owners)
     chosen = Filters.of(filters)
     named = yield from embedded(named)
-    asked = answered(named)
-    questions = list(map(question_of, asked))
+    checked = answered(named)
+    questions = list(map(question_key, checked))
     _require_enough(len(set(questions)), len(questions))
-    units = [query.agent_id for query in asked] if of_owners else questions
-    kept_back = kept_back_of(units, share, seed, of_owners)
+    units = [query.agent_id for query in checked] if of_owners else questions
+    held_out_units = sample_held_out(units, share, seed, of_owners)
     unknown = None
     if precision is not None:
-        unknown = divided(named, kept_back if of_owners else None, share, seed)
+        unknown = split_unanswered(named, held_out_units if of_owners else None, share, seed)
     chosen = yield from narrowing(tables, chosen)
-    parts = parts_of(asked, units, kept_back)
+    parts = split(checked, units, held_out_units)
     best, free = yield from _best(
         tables, teams, parts[0], searched, profile, chosen, as_of, seed, on_progress
     )
@@ -155,22 +157,22 @@ def tune(
             tables, teams, part, (profile, found), k, chosen, {}, as_of, seed
         )
         if unknown is not None:
-            floors = yield from flooring.floors(
+            floors = yield from evaluate_floors(
                 tables, [*part, *unknown[number]], found, k, arguments
             )
             evaluation = replace(evaluation, floors=floors)
         evaluations.append(evaluation)
     training, held_back = evaluations
     different = {
-        question for question, unit in zip(questions, units, strict=True) if unit in kept_back
+        question for question, unit in zip(questions, units, strict=True) if unit in held_out_units
     }
     return Tuning(profile, found, training, held_back, len(different), precision)
 
 
-def _with_keyword(profile: Profile, asked: Sequence[CheckedQuery]) -> Profile:
+def _with_keyword(profile: Profile, checked: Sequence[CheckedQuery]) -> Profile:
     """The profile, with the keyword signal added if queries have a text."""
     has_it = any(isinstance(signal, Keyword) for signal in profile.signals)
-    if has_it or all(query.query_text is None for query in asked):
+    if has_it or all(query.query_text is None for query in checked):
         return profile
     return replace(profile, signals={**profile.signals, Keyword(): 0.0})
 
@@ -199,7 +201,7 @@ def _require_enough(different: int, queries: int) -> None:
 def _best(
     tables: Tables,
     teams: Sequence[str],
-    asked: Sequence[CheckedQuery],
+    checked: Sequence[CheckedQuery],
     profile: Profile,
     start: Profile,
     filters: Filters,
@@ -212,21 +214,21 @@ def _best(
     `profile` is `start`, or `start` with one signal added at its end.
     """
     # Every query gets a moment of its own, so that pairs contain the timestamps of ages.
-    asked = [replace(query, as_of=query.as_of or as_of) for query in asked]
-    shape = _shape(owners_with(tables, asked[0], teams), asked, profile, filters)
-    yield from hand_over_labels(tables, asked)
+    checked = [replace(query, as_of=query.as_of or as_of) for query in checked]
+    shape = _shape(searched_owners(tables, checked[0], teams), checked, profile, filters)
+    yield from upload_labels(tables, checked)
     pairs = pairs_table(shape)
     yield Execute(DropTable(pairs, if_exists=True))  # a failed attempt may have left it
     yield Execute(CreateTable(pairs))
-    for numbers in by_owner(asked).values():
-        theirs = [asked[number] for number in numbers]
-        owners = owners_with(tables, theirs[0], teams)
-        yield from hand_over_queries(tables, theirs, numbers)
+    for numbers in by_owner(checked).values():
+        theirs = [checked[number] for number in numbers]
+        owners = searched_owners(tables, theirs[0], teams)
+        yield from upload_queries(tables, theirs, numbers)
         yield Execute(
             draw_pairs(tables, _shape(owners, theirs, profile, filters), filters.where),
             {
                 **owners_of(owners),
-                "most": max(MAX_PAIRS // len(asked), 1),
+                "most": max(MAX_PAIRS // len(checked), 1),
                 **filters.parameters,
                 **weights_of([profile]),
             },
@@ -247,30 +249,30 @@ def _best(
             break
         worth = yield from _judged(statement, shape, tried)
         done += 1
-        problem = _told(on_progress, done)
-    problem = problem or _told(on_progress, ROUNDS)
+        problem = _report(on_progress, done)
+    problem = problem or _report(on_progress, ROUNDS)
     yield Execute(DropTable(pairs))
-    yield from take_back(tables)
+    yield from drop_uploaded(tables)
     if problem is not None:
         raise problem
     return best, free
 
 
 def _shape(
-    owners: Sequence[str], asked: Sequence[CheckedQuery], profile: Profile, filters: Filters
+    owners: Sequence[str], checked: Sequence[CheckedQuery], profile: Profile, filters: Filters
 ) -> TuningShape:
-    shape = shape_of(owners, asked, [profile], filters, None, {})
+    shape = shape_of(owners, checked, [profile], filters, None, {})
     return TuningShape(replace(shape, moments_differ=True), _recency(profile))
 
 
-def _told(on_progress: Callable[[int, int], Any] | None, done: int) -> Exception | None:
+def _report(on_progress: Callable[[int, int], Any] | None, done: int) -> Exception | None:
     """Reports progress. Returns the caller's error, to be raised after the tables are dropped."""
     try:
-        told = None if on_progress is None else on_progress(done, ROUNDS)
+        reported = None if on_progress is None else on_progress(done, ROUNDS)
     except Exception as problem:
         return problem
-    if iscoroutine(told):
-        told.close()
+    if iscoroutine(reported):
+        reported.close()
         return _cannot_be_awaited(on_progress)
     return None
 

@@ -13,17 +13,17 @@ from pgrecall.rank_index import index
 from pgrecall.rank_index.calls import (
     align_positions_statement,
     await_writers,
+    disable_statement_timeout,
     drop_positions_statement,
     drop_rank_index_statement,
-    hurry_again,
     make_rank_index,
     rank_index_progress_statement,
     rank_index_states,
-    take_time,
+    restore_statement_timeout,
 )
 from pgrecall.rank_index.index import AT_LEAST, RankIndex, RankIndexStatus
 from pgrecall.rank_index.owners import large_owners, sample
-from pgrecall.rank_index.strategy import index_of, look_up
+from pgrecall.rank_index.strategy import index_of, lookup_indexes
 from pgrecall.schema import Tables
 from pgrecall.schema.owner import require_owner
 
@@ -87,7 +87,7 @@ def drop_rank_index(tables: Tables, /, agent_id: str) -> Operation[bool]:
     """Drops an agent's rank index, so its searches become exact. False if there is no index."""
     agent_id = require_owner(tables, agent_id)
     [row] = yield Execute(drop_rank_index_statement(tables), {"agent": agent_id})
-    yield look_up(tables, [agent_id], anew=True)
+    yield lookup_indexes(tables, [agent_id], anew=True)
     dropped: bool = row.drop_rank_index
     return dropped
 
@@ -112,14 +112,14 @@ def owners(tables: Tables, at_least: int, agent_id: str | None = None) -> Operat
     return [row.owner_id for row in rows]
 
 
-def writers_are_done(tables: Tables, seconds: float) -> Operation[datetime | None]:
+def wait_for_writers(tables: Tables, seconds: float) -> Operation[datetime | None]:
     """Waits up to `seconds` until all transactions that have written memories have ended.
 
     Returns the moment at which the wait began, or None if it timed out.
     """
-    [before] = yield Execute(take_time())
+    [before] = yield Execute(disable_statement_timeout())
     [row] = yield Execute(await_writers(tables), {"seconds": seconds})
-    yield Execute(hurry_again(), {"timeout": before.timeout})
+    yield Execute(restore_statement_timeout(), {"timeout": before.timeout})
     moment: datetime | None = row.await_writers
     return moment
 
@@ -137,9 +137,9 @@ def build(
     Returns the index and the table that it replaced. Nothing is built if the owner has no active
     memory, or if the present index is not the expected one because another client was faster.
     """
-    [before] = yield Execute(take_time())
+    [before] = yield Execute(disable_statement_timeout())
     if before.isolation != "read committed" and before.began_at < built_at:
-        yield Execute(hurry_again(), {"timeout": before.timeout})
+        yield Execute(restore_statement_timeout(), {"timeout": before.timeout})
         raise InputError(
             f"an index cannot be built in a {before.isolation.upper()} transaction that is "
             "under way, which does not see what others write; use READ COMMITTED, or an Engine"
@@ -157,10 +157,10 @@ def build(
             "replaces": replaces.get(expected, expected),
         },
     )
-    yield Execute(hurry_again(), {"timeout": before.timeout})
+    yield Execute(restore_statement_timeout(), {"timeout": before.timeout})
     if not made:
         return None, None
-    [row] = yield look_up(tables, [owner_id], anew=True)
+    [row] = yield lookup_indexes(tables, [owner_id], anew=True)
     return index_of(row), made[0].former
 
 

@@ -46,7 +46,7 @@ def rank_index_states(tables: Tables) -> Executable:
 
 
 @lru_cache
-def take_time() -> Select[Any]:
+def disable_statement_timeout() -> Select[Any]:
     """Turns off `statement_timeout` for this transaction; returns its old value and the isolation
     level."""
     timeout = literal("statement_timeout", Text())
@@ -59,7 +59,7 @@ def take_time() -> Select[Any]:
 
 
 @lru_cache
-def hurry_again() -> Select[Any]:
+def restore_statement_timeout() -> Select[Any]:
     return select(func.set_config("statement_timeout", bindparam("timeout", type_=Text()), True))
 
 

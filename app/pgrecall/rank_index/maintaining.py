@@ -113,7 +113,7 @@ def _built(due: Sequence[_Due], on_progress: Progress | None) -> Job[list[RankIn
         if on_progress is not None:
             yield Call(on_progress, (owner_id, done, len(due)))
         built_at: datetime | None = yield Transact(
-            partial(building.writers_are_done, seconds=PATIENCE)
+            partial(building.wait_for_writers, seconds=PATIENCE)
         )
         if built_at is None:
             raise DatabaseConflict(

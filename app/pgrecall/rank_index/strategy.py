@@ -117,7 +117,7 @@ def first_attempt(
     # Without as_of, the client's clock suffices: it only affects the order of candidates.
     moment = wanted.as_of or datetime.now(UTC)
     owners = [wanted.agent_id, *wanted.teams]
-    rows = yield look_up(tables, owners, anew=strategy == "index")
+    rows = yield lookup_indexes(tables, owners, anew=strategy == "index")
     usable = [
         index
         for index in map(index_of, rows)
@@ -133,10 +133,10 @@ def first_attempt(
         wanted = replace(wanted, min_score=None)
     statement = over(tables, wanted, sources)
     parameters = wanted.parameters | given
-    return Attempt(statement, parameters, sources, usable, at_first(wanted, usable))
+    return Attempt(statement, parameters, sources, usable, initial_candidates(wanted, usable))
 
 
-def look_up(tables: Tables, owners: Sequence[str], *, anew: bool) -> Lookup:
+def lookup_indexes(tables: Tables, owners: Sequence[str], *, anew: bool) -> Lookup:
     """The rank indexes of these owners, from the cache unless `anew`.
 
     An outdated entry is harmless: an index that has been replaced returns no candidates, so every
@@ -145,7 +145,7 @@ def look_up(tables: Tables, owners: Sequence[str], *, anew: bool) -> Lookup:
     return Lookup(rank_indexes(tables), {"owners": list(owners)}, anew)
 
 
-def at_first(wanted: Search, usable: Sequence[RankIndex]) -> int:
+def initial_candidates(wanted: Search, usable: Sequence[RankIndex]) -> int:
     """The number of candidates to begin with. With words they are nearly in order, so few do."""
     if wanted.ranks_by_words:
         number = max(PER_HIT * wanted.most, LEVELS[0])

@@ -21,20 +21,20 @@ def checked_queries(queries: object) -> list[CheckedQuery]:
     several = None if isinstance(queries, Mapping) else in_list(queries)
     if several is None:
         raise InputError(f"queries must be a list of JudgedQuery, got {type(queries).__name__}")
-    asked = []
+    checked = []
     for number, query in enumerate(several):
         try:
-            asked.append(checked_query(query))
+            checked.append(checked_query(query))
         except InputError as error:
             raise type(error)(f"query {number}: {error}") from None
-    if not asked:
+    if not checked:
         raise InputError("there are no judged queries")
-    return asked
+    return checked
 
 
-def with_owners(
+def with_owner_ids(
     tables: Tables,
-    asked: Sequence[CheckedQuery],
+    checked: Sequence[CheckedQuery],
     agent_id: str | None,
     agents: Sequence[str] | None,
 ) -> list[CheckedQuery]:
@@ -46,7 +46,7 @@ def with_owners(
         [own] = listed
     allowed = listed if own is None else {own: None, **listed}
     found = []
-    for number, query in enumerate(asked):
+    for number, query in enumerate(checked):
         owner = own
         if query.agent_id is not None:
             owner = require_owner(tables, query.agent_id, f"query {number}: agent_id")
@@ -63,30 +63,30 @@ def with_owners(
     return found
 
 
-def answered(asked: Sequence[CheckedQuery]) -> list[CheckedQuery]:
+def answered(checked: Sequence[CheckedQuery]) -> list[CheckedQuery]:
     """The queries that have an answer; raises InputError if there are none."""
-    found = [query for query in asked if query.relevant]
+    found = [query for query in checked if query.relevant]
     if not found:
         raise InputError("no judged query has a relevant memory")
     return found
 
 
-def by_owner(asked: Sequence[CheckedQuery]) -> dict[str | None, list[int]]:
+def by_owner(checked: Sequence[CheckedQuery]) -> dict[str | None, list[int]]:
     """The numbers of the queries of each owner."""
     found: dict[str | None, list[int]] = {}
-    for number, query in enumerate(asked):
+    for number, query in enumerate(checked):
         found.setdefault(query.agent_id, []).append(number)
     return found
 
 
-def owners_with(tables: Tables, query: CheckedQuery, teams: Sequence[str]) -> list[str]:
+def searched_owners(tables: Tables, query: CheckedQuery, teams: Sequence[str]) -> list[str]:
     """The owners whose memories are ranked for a query: its own and the teams."""
     assert query.agent_id is not None
     return [query.agent_id, *other_owners(tables, query.agent_id, teams)]
 
 
-def dated(
-    asked: Sequence[CheckedQuery], dates: str | None, as_of: datetime | None
+def with_periods(
+    checked: Sequence[CheckedQuery], dates: str | None, as_of: datetime | None
 ) -> list[CheckedQuery]:
     """The queries with periods found in their texts, unless they have one."""
     language = require_dates(dates)
@@ -97,4 +97,4 @@ def dated(
             return query.query_time
         return period_of(text, language, as_of=query.as_of or as_of)
 
-    return [replace(query, query_time=found(query)) for query in asked]
+    return [replace(query, query_time=found(query)) for query in checked]

@@ -17,9 +17,9 @@ from pgrecall.schema import Tables
 from pgrecall.scoring.profile import Profile
 
 
-def floors(
+def evaluate_floors(
     tables: Tables,
-    asked: Sequence[CheckedQuery],
+    checked: Sequence[CheckedQuery],
     profile: Profile,
     k: int,
     arguments: SearchArguments,
@@ -27,7 +27,7 @@ def floors(
     """The reach of every query, computed by one exact statement each."""
     answered: list[Reach] = []
     unanswered: list[Reach] = []
-    for number, query in enumerate(asked):
+    for number, query in enumerate(checked):
         assert query.agent_id is not None
         of_query: dict[str, Any] = {
             **arguments,

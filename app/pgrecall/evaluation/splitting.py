@@ -9,7 +9,7 @@ from pgrecall.errors import InputError
 from pgrecall.evaluation.checked_query import CheckedQuery
 
 
-def question_of(query: CheckedQuery) -> Hashable:
+def question_key(query: CheckedQuery) -> Hashable:
     """A key that is equal for copies of one question, which must be in the same part."""
     return query.agent_id, _asked(query)
 
@@ -28,43 +28,43 @@ def _plain(text: str) -> str:
     return " ".join(text.casefold().split())
 
 
-def kept_back_of(
+def sample_held_out(
     units: Sequence[Hashable], share: float, seed: int, of_owners: bool
 ) -> set[Hashable]:
     """A random sample of questions or owners for the held-out part."""
     different = list(dict.fromkeys(units))
-    number = number_kept_back(share, len(different), of_owners)
+    number = held_out_count(share, len(different), of_owners)
     Random(seed).shuffle(different)
     return set(different[:number])
 
 
-def parts_of(
-    asked: Sequence[CheckedQuery],
+def split(
+    checked: Sequence[CheckedQuery],
     units: Sequence[Hashable],
-    kept_back: set[Hashable],
+    held_out_units: set[Hashable],
 ) -> tuple[list[CheckedQuery], list[CheckedQuery]]:
     """The training queries and the held-out ones."""
     parts: tuple[list[CheckedQuery], list[CheckedQuery]] = [], []
-    for query, unit in zip(asked, units, strict=True):
-        parts[unit in kept_back].append(query)
+    for query, unit in zip(checked, units, strict=True):
+        parts[unit in held_out_units].append(query)
     return parts
 
 
-def divided(
-    asked: Sequence[CheckedQuery],
+def split_unanswered(
+    checked: Sequence[CheckedQuery],
     owners: set[Hashable] | None,
     share: float,
     seed: int,
 ) -> tuple[list[CheckedQuery], list[CheckedQuery]]:
     """Splits queries without an answer, at random or by the held-out owners if these are given."""
-    queries = [query for query in asked if not query.relevant]
+    queries = [query for query in checked if not query.relevant]
     if owners is None:
-        questions = list(map(question_of, queries))
+        questions = list(map(question_key, queries))
         different = list(dict.fromkeys(questions))
         Random(seed).shuffle(different)
-        parts = parts_of(queries, questions, set(different[: round(share * len(different))]))
+        parts = split(queries, questions, set(different[: round(share * len(different))]))
     else:
-        parts = parts_of(queries, [query.agent_id for query in queries], owners)
+        parts = split(queries, [query.agent_id for query in queries], owners)
     if not all(parts):
         raise InputError(
             "precision needs queries without an answer in both the training and the held-out "
@@ -73,7 +73,7 @@ def divided(
     return parts
 
 
-def number_kept_back(share: float, units: int, of_owners: bool) -> int:
+def held_out_count(share: float, units: int, of_owners: bool) -> int:
     number = round(share * units)
     if not 1 <= number < units:
         raise InputError(
