@@ -38,7 +38,7 @@ MUTANTS = (
     ),
     Mutant(
         "app/pgrecall/scoring/compiler.py",
-        "return case((accessed <= self.asked_about, accessed))",
+        "return case((accessed <= self.explicit_as_of, accessed))",
         "return accessed",
         "integration/test_as_of.py::test_a_retrieval_after_the_moment_asked_about_is_not_seen",
     ),

@@ -217,7 +217,7 @@ class PairSources:
             usage=memories,
             query=queries.c.query,
             as_of=as_of,
-            asked_about=as_of if self.shape.has_as_of else func.coalesce(queries.c.as_of, never),
+            explicit_as_of=as_of if self.shape.has_as_of else func.coalesce(queries.c.as_of, never),
             query_entities=entities,
             keyword=keyword,
             bytes=None if keyword is None else pool.c.bytes,

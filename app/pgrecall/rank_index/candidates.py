@@ -199,7 +199,7 @@ def _of_index(tables: Tables, number: int, shape: Shape, terms: CTE | None) -> S
         bindparam("candidates", type_=Integer()),
         since["built_at"],
         since["used_since"] if shape.follows_use else null(),
-        *([] if terms is None else _worded(terms, shape)),
+        *([] if terms is None else _word_arguments(terms, shape)),
         type_=Uuid(),
     )
     rows = found.table_valued(
@@ -209,7 +209,7 @@ def _of_index(tables: Tables, number: int, shape: Shape, terms: CTE | None) -> S
     return select(owner_id.label("owner_id"), rows.c.memory_id.label("id"), source.label("source"))
 
 
-def _worded(terms: CTE, shape: Shape) -> list[ColumnElement[Any]]:
+def _word_arguments(terms: CTE, shape: Shape) -> list[ColumnElement[Any]]:
     """The arguments about words: reach, weight, terms with their weights, and b and pivot."""
     [keyword] = (signal for signal in shape.signals if isinstance(signal, Keyword))
 

@@ -59,7 +59,7 @@ def scope(
         usage=within.memory_usage,
         query=compiler.query_parameter(),
         as_of=moment(as_of),
-        asked_about=moment(True) if as_of else None,
+        explicit_as_of=moment(True) if as_of else None,
         query_entities=compiler.query_entities_parameter(),
         keyword=keyword,
         period=(_time("period_from"), _time("period_to")) if period else None,
@@ -150,7 +150,7 @@ def conditions(
     for number, operator in enumerate(shape.metadata_operators):
         found[f"metadata {number + 1}"] = _compared(columns.metadata, number, operator)
     if "text" in given:
-        found["text"] = _worded(scope)
+        found["text"] = _matches_text(scope)
     if "created_after" in given:
         found["created_after"] = columns.created_at >= _time("created_after")
     if "created_before" in given:
@@ -241,7 +241,7 @@ def _labelled(scope: Scope, owners: str, *, of_kind: bool) -> Condition:
     return (carried.where(any_of(labels.c.kind, "label_kinds")) if of_kind else carried).exists()
 
 
-def asked_for(schema: str) -> ColumnElement[Any]:
+def text_query(schema: str) -> ColumnElement[Any]:
     """The `text` filter as a tsquery, computed once per statement."""
     asked = compiler.schema_function(
         schema, "word_filter", bindparam("text", type_=Text()), type_=TSQUERY()
@@ -249,10 +249,10 @@ def asked_for(schema: str) -> ColumnElement[Any]:
     return select(asked).scalar_subquery()
 
 
-def _worded(scope: Scope) -> Condition:
+def _matches_text(scope: Scope) -> Condition:
     """Whether the memory matches the `text` filter."""
     passes = scope.memories.c.terms.op("@@", is_comparison=True, return_type=Boolean())
-    condition: Condition = passes(asked_for(scope.schema))
+    condition: Condition = passes(text_query(scope.schema))
     return condition
 
 

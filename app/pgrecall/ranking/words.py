@@ -29,7 +29,7 @@ from sqlalchemy import (
 from sqlalchemy.dialects.postgresql import ARRAY, array
 from sqlalchemy.sql.selectable import Join, Lateral, LateralFromClause, TableValuedAlias
 
-from pgrecall.ranking.conditions import OWNER, asked_for, moment, owned, texts
+from pgrecall.ranking.conditions import OWNER, moment, owned, text_query, texts
 from pgrecall.schema import Tables
 from pgrecall.scoring import compiler
 
@@ -71,10 +71,10 @@ def keyword_shares(
     owners: ColumnElement[Any],
     text: ColumnElement[Any],
     others: ColumnElement[Any],
-    asked_about: ColumnElement[Any],
+    explicit_as_of: ColumnElement[Any],
 ) -> TableValuedAlias:
     """A call of the SQL function keyword_shares: agent_id, memory_id, share, coverage."""
-    arguments = (owners, text, others, asked_about)
+    arguments = (owners, text, others, explicit_as_of)
     found: Any = compiler.schema_function(tables.schema, "keyword_shares", *arguments, type_=Uuid())
     rows: TableValuedAlias = found.table_valued(
         column("agent_id", Text()),
@@ -175,7 +175,7 @@ def has_terms(tables: Tables) -> ColumnElement[bool]:
 @lru_cache
 def narrows(tables: Tables) -> Select[Any]:
     """Whether the `text` filter has any word that is not a stop word."""
-    nodes: Any = func.numnode(asked_for(tables.schema), type_=Integer())
+    nodes: Any = func.numnode(text_query(tables.schema), type_=Integer())
     return select((nodes > literal_column("0")).label("narrows"))
 
 

@@ -96,7 +96,7 @@ class Scope:
     """The moment at which ages are measured."""
     query_entities: ColumnElement[Any]
     """A text array without duplicates."""
-    asked_about: ColumnElement[Any] | None = None
+    explicit_as_of: ColumnElement[Any] | None = None
     """An explicit `as_of`: retrievals after it are ignored. None: `as_of` was not given."""
     keyword: ColumnElement[float] | None = None
     """The share of the query's known terms that a memory has; None: the query has no text."""
@@ -126,9 +126,9 @@ class Scope:
     def last_accessed_at(self) -> ColumnElement[Any]:
         """The last access; NULL if there was none up to an explicit `as_of`."""
         accessed: ColumnElement[Any] = self.usage.c.last_accessed_at
-        if self.asked_about is None:
+        if self.explicit_as_of is None:
             return accessed
-        return case((accessed <= self.asked_about, accessed))
+        return case((accessed <= self.explicit_as_of, accessed))
 
     def clock(self, clock: Clock) -> ColumnElement[Any]:
         created, accessed = self.memories.c.created_at, self.last_accessed_at
