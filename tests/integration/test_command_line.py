@@ -193,7 +193,7 @@ REFUSED: tuple[tuple[tuple[object, ...], int, str], ...] = (
     (("add", "x", "--agent", "a", "--metadata", "1"), 2, "must be a JSON object"),
     (("import", "no-such-file", "--agent", "a"), 2, "no-such-file is not a file"),
     (("explain", NO_MEMORY, "tea", "--agent", "a"), 2, "has no memory"),
-    (("explain", "seven", "tea", "--agent", "a"), 2, "not the id of a memory"),
+    (("explain", "seven", "tea", "--agent", "a"), 2, "neither the id of a memory"),
     (("profiles", "install", "five_factor"), 2, "another name"),
     (("profiles", "show", "yours", "--installed"), 2, "five_factor"),
     (("status", "--database-url", "mysql://host/name"), 2, "postgresql://"),

@@ -433,8 +433,8 @@ def test_several_agents_are_evaluated_together(run: Run, tmp_path: Path, world: 
     for command in ("evaluate", "tune"):
         for more, said in (
             ((path, "-a", "owner-0"), "query 4 is about the memories of 'owner-1'"),
-            ((unnamed,), "unnamed.jsonl, line 1: a line names its agent"),
-            ((unnamed, "-a", "owner-0", "-a", "owner-1"), "a line names its agent"),
+            ((unnamed,), "unnamed.jsonl, line 1: a line needs agent"),
+            ((unnamed, "-a", "owner-0", "-a", "owner-1"), "a line needs agent"),
             (("--recorded",), "--recorded needs --agent"),
         ):
             refused = run(command, *more)

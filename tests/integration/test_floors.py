@@ -193,7 +193,7 @@ def test_a_tuning_proposes_a_floor_by_one_part_and_judges_it_by_the_other(
     assert (found.floor.silent, found.floor.lost) == (1.0, 0.0)
     if found.proposed is not None:
         assert found.proposed.min_relevance == chosen.min_relevance
-    with pytest.raises(InputError, match="precision needs queries that no memory answers"):
+    with pytest.raises(InputError, match="precision needs queries without an answer"):
         repo.evaluation.tune("tuned", [*known, unknown[0]], start="five_factor", precision=0.9)
     with pytest.raises(InputError, match="precision must be above 0 and at most 1"):
         repo.evaluation.tune("tuned", [*known, *unknown], precision=0.0)

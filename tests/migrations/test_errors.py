@@ -122,11 +122,11 @@ def test_a_database_out_of_reach(server_url: str, where: dict[str, object]) -> N
 @pytest.mark.parametrize(
     ("url", "message"),
     [
-        ("", "cannot be read"),
-        ("host=/tmp dbname=x", "cannot be read"),
+        ("", "cannot be parsed"),
+        ("host=/tmp dbname=x", "cannot be parsed"),
         ("mysql://localhost/x", "mysql"),
         ("sqlite://", "sqlite"),
-        ("postgresql:/u:secret@host", "cannot be read"),
+        ("postgresql:/u:secret@host", "cannot be parsed"),
         ("postgresql://u:secret@host:port/x", "port.*not a number"),
         ("postgresql://host:5432@u:secret/x", "port.*not a number"),
         ("postgresql://u:secret@host:/x?port=5432s", "port"),
