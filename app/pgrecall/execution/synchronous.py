@@ -33,6 +33,7 @@ from pgrecall.errors import DatabaseConflict, EmbedderRequired, InputError
 from pgrecall.evaluation import evaluating, recording, tuning
 from pgrecall.execution.binary_results import binary_results
 from pgrecall.execution.copying import copy_statement, copy_types, know_vectors
+from pgrecall.execution.raw_statement import RawCursor, RawStatement, has_rows, raw_statement
 from pgrecall.execution.retries import MAX_ATTEMPTS, pause_before
 from pgrecall.execution.running import Connect, present_as, repeatable, running
 from pgrecall.execution.transactions import has_none, needs_none, set_autocommit
@@ -331,9 +332,24 @@ class Ids(Namespace):
 
 
 def _execute(connection: Connection, step: Execute) -> Any:
+    raw = raw_statement(connection, step.statement)
+    if raw is not None:
+        return _fetch(connection, raw, step)
     with binary_results(connection.connection.driver_connection):
         result = connection.execute(step.statement, dict(step.parameters))
     return result.all() if result.returns_rows else None
+
+
+def _fetch(connection: Connection, raw: RawStatement, step: Execute) -> Any:
+    driver: Any = connection.connection.driver_connection
+    cursor = RawCursor(driver, row_factory=raw.row_factory)
+    try:
+        cursor.execute(raw.text, raw.values(step.parameters), prepare=True, binary=True)
+        return cursor.fetchall() if has_rows(cursor) else None
+    except psycopg.Error as error:
+        if driver.closed:
+            connection.invalidate(error)  # SQLAlchemy did not see it break
+        raise
 
 
 def _copy(connection: Connection, step: Copy) -> None:

@@ -136,7 +136,7 @@ def touch(tables: Tables, /, agent_id: str, memory_ids: UUID | Iterable[UUID]) -
         return 0
     rows = yield Verb(
         touch_statement(tables),
-        {"agent": agent_id, "memory_ids": ids, "accessed": True},
+        {"agent": agent_id, "memory_ids": ids, "accessed": True, "durable": True},
         refuses=False,
     )
     return int(rows[0][0])

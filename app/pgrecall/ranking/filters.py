@@ -138,7 +138,7 @@ class Filters:
     @property
     def are_default(self) -> bool:
         """Whether none is given: then what is recalled at all passes."""
-        return not self.where and set(self.parameters) == {"statuses"}
+        return not self.where and not self.parameters
 
     @property
     def parameters(self) -> dict[str, Any]:
@@ -148,6 +148,8 @@ class Filters:
             for name in _VALUES
             if (value := getattr(self, name)) is not None
         }
+        if given["statuses"] == ["active"]:
+            del given["statuses"]  # a literal, which is compared faster
         return given | self._metadata.parameters
 
     @classmethod

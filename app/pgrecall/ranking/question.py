@@ -25,6 +25,7 @@ from pgrecall.errors import InputError
 from pgrecall.ranking.arguments import SearchArguments, filters_of, require_known
 from pgrecall.ranking.entities import known_entities
 from pgrecall.ranking.filters import Filters
+from pgrecall.ranking.known_owners import known_owners
 from pgrecall.ranking.wanted import Search
 from pgrecall.ranking.words import narrows
 from pgrecall.schema import Layout, Tables
@@ -146,6 +147,8 @@ class Question:
             entities = [row.entity for row in found]
         wanted = replace(search, query=query, query_entities=entities)
         wanted = replace(wanted, filters=(yield from narrowing(tables, wanted.filters)))
+        known = yield known_owners(tables, [search.agent_id, *search.teams])
+        wanted = replace(wanted, is_large=known[0].is_large)
         return replace(wanted, profile=_redistributed(wanted))
 
 
