@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterator
 from dataclasses import dataclass
-from functools import partial, update_wrapper
-from inspect import Parameter, signature
+from functools import partial
+from inspect import signature
 from time import perf_counter
 from typing import Any, TypeVar
 
@@ -125,15 +125,3 @@ def _connected(
         layout = yield from inspect(call.schema)
         remember_layout(engine, call.schema, layout)
     return engine, layout
-
-
-def present_as(
-    method: Callable[..., Any], operation: Callable[..., Any], *, takes_tables: bool = True
-) -> None:
-    """Gives a repository's method the name, docstring and signature of an operation or a job."""
-    update_wrapper(method, operation)
-    parameters = list(signature(operation).parameters.values())
-    self = Parameter("self", Parameter.POSITIONAL_ONLY)
-    shown = [self, *(parameters[1:] if takes_tables else parameters)]
-    presented = signature(operation).replace(parameters=shown)
-    method.__signature__ = presented  # type: ignore[attr-defined]
