@@ -25,13 +25,13 @@ from pgrecall.core.steps import (
     Job,
     Operation,
     Transact,
-    Verb,
 )
 from pgrecall.core.tokens import TokenCounter, counted, estimated_tokens, require_counter
-from pgrecall.core.validation import require_schema_name, require_seconds
+from pgrecall.core.validation import require_bool, require_schema_name, require_seconds
 from pgrecall.errors import DatabaseConflict, EmbedderRequired, InputError
 from pgrecall.execution.binary_results import binary_results
 from pgrecall.execution.copying import copy_statement, copy_types, know_vectors
+from pgrecall.execution.raw_statement import AsyncRawCursor, RawStatement, has_rows, raw_statement
 from pgrecall.execution.retries import MAX_ATTEMPTS, pause_before
 from pgrecall.execution.running import Connect, repeatable, running
 from pgrecall.execution.transactions import has_none, needs_none, set_autocommit
@@ -72,6 +72,7 @@ class Repository:
         embedder: Embedder | AsyncEmbedder | None = None,
         token_counter: TokenCounter = estimated_tokens,
         slow_after: float | None = None,
+        durable_touch: bool = True,
     ) -> None:
         if not isinstance(bind, AsyncEngine | AsyncConnection | AsyncSession):
             raise InputError(
@@ -88,6 +89,7 @@ class Repository:
         self._embedder = embedder
         self._token_counter = require_counter(token_counter)
         self._slow_after = require_seconds("slow_after", slow_after)
+        self._durable = require_bool("durable_touch", durable_touch)
 
     @property
     def memories(self) -> Table:
@@ -122,8 +124,10 @@ class Repository:
     async def _run(self, start: partial[Operation[T]], job: str | None = None) -> T:
         bind = self._bind.get_bind() if isinstance(self._bind, AsyncSession) else self._bind
         engine = bind.engine if isinstance(bind, Connection | Engine) else bind.sync_engine
-        attempts = MAX_ATTEMPTS if isinstance(self._bind, AsyncEngine) else 1
-        with watched(Invocation(start, self._tables, engine, job=job), self._slow_after) as call:
+        ours = isinstance(self._bind, AsyncEngine)
+        attempts = MAX_ATTEMPTS if ours else 1
+        call = Invocation(start, self._tables, engine, job=job, durable=self._durable or not ours)
+        with watched(call, self._slow_after):
             for attempt in range(1, attempts):
                 try:
                     return await self._attempt(call)
@@ -153,7 +157,7 @@ class Repository:
                         case Connect():
                             if connection is None or not isinstance(self._bind, AsyncEngine):
                                 connection = await stack.enter_async_context(
-                                    self._borrowed(request.verb)
+                                    self._borrowed(request)
                                 )
                             reply = connection.engine.sync_engine
                         case Execute():
@@ -165,10 +169,10 @@ class Repository:
                             reply = None
 
     @asynccontextmanager
-    async def _borrowed(self, verb: Verb | None) -> AsyncIterator[AsyncConnection]:
+    async def _borrowed(self, needs: Connect) -> AsyncIterator[AsyncConnection]:
         if isinstance(self._bind, AsyncEngine):
             async with self._bind.connect() as connection:
-                alone = verb is not None and await connection.run_sync(needs_none)
+                alone = needs.autocommit and await connection.run_sync(needs_none)
                 before = await connection.run_sync(set_autocommit, alone)
                 try:
                     async with nullcontext() if alone else connection.begin():
@@ -178,7 +182,7 @@ class Repository:
             return
         bind = self._bind
         theirs = await bind.connection() if isinstance(bind, AsyncSession) else bind
-        if verb is not None and verb.refuses and not await theirs.run_sync(has_none):
+        if needs.refuses and not await theirs.run_sync(has_none):
             async with theirs.begin_nested():
                 yield theirs
         else:
@@ -210,9 +214,26 @@ class Namespace:
 
 
 async def _execute(connection: AsyncConnection, step: Execute) -> Any:
+    assert connection.sync_connection is not None
+    raw = raw_statement(connection.sync_connection, step.statement)
+    if raw is not None:
+        return await _fetch(connection, raw, step)
     with binary_results((await connection.get_raw_connection()).driver_connection):
         result = await connection.execute(step.statement, dict(step.parameters))
     return result.all() if result.returns_rows else None
+
+
+async def _fetch(connection: AsyncConnection, raw: RawStatement, step: Execute) -> Any:
+    driver: Any = (await connection.get_raw_connection()).driver_connection
+    cursor = AsyncRawCursor(driver, row_factory=raw.row_factory)
+    try:
+        values = raw.values(step.parameters)
+        await cursor.execute(raw.text, values, prepare=step.may_prepare, binary=True)
+        return await cursor.fetchall() if has_rows(cursor) else None
+    except psycopg.Error as error:
+        if driver.closed:
+            await connection.invalidate(error)  # SQLAlchemy did not see it break
+        raise
 
 
 async def _copy(connection: AsyncConnection, step: Copy) -> None:

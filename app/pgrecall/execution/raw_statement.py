@@ -56,7 +56,7 @@ class RawStatement:
         compiled = statement.compile(dialect=_NUMBERED)
         self.text = compiled.string.encode()
         self._parameters = [
-            (name, bind.effective_value, _converter(bind.type))
+            (name, bind.required, bind.effective_value, _converter(bind.type))
             for name in compiled.positiontup or ()
             for bind in [compiled.binds[name]]
         ]
@@ -69,9 +69,9 @@ class RawStatement:
     def values(self, given: Mapping[str, Any]) -> list[Any]:
         """One for each parameter, in the order of their numbers."""
         values = []
-        for name, default, convert in self._parameters:
-            value = given.get(name, default)
-            values.append(value if convert is None or value is None else convert(value))
+        for name, is_required, default, convert in self._parameters:
+            value = given[name] if is_required else given.get(name, default)
+            values.append(value if convert is None else convert(value))
         return values
 
     def row_factory(self, cursor: Any) -> type[Row]:
@@ -149,6 +149,6 @@ class _PackedDumper(Dumper):
 
 def _converter(type_: Any) -> Callable[[Any], Any] | None:
     if isinstance(type_, Embedding):
-        return _Packed
+        return lambda vector: None if vector is None else _Packed(vector)
     found: Callable[[Any], Any] | None = type_.dialect_impl(_NUMBERED).bind_processor(_NUMBERED)
     return found

@@ -11,7 +11,18 @@ from typing import Any, TypeVar
 
 from sqlalchemy import Engine
 
-from pgrecall.core.steps import Copy, CountTokens, Embed, Execute, Inspect, Lookup, Operation, Step, Verb
+from pgrecall.core.steps import (
+    Autocommit,
+    Copy,
+    CountTokens,
+    Embed,
+    Execute,
+    Inspect,
+    Lookup,
+    Operation,
+    Step,
+    Verb,
+)
 from pgrecall.execution.inspection import inspect, known_layout, remember_layout, require_psycopg
 from pgrecall.execution.lookups import keep, kept
 from pgrecall.execution.watching import Invocation
@@ -27,7 +38,7 @@ class Connect:
     A second time where a verb follows that comes after nothing but a look at the layout.
     """
 
-    alone: bool
+    autocommit: bool
     """Whether each statement may be a transaction of its own."""
     refuses: bool = False
     """Whether a statement may fail in a way that leaves a caller's transaction usable."""
@@ -63,7 +74,7 @@ def running(call: Invocation[T]) -> Generator[Request, Any, T]:
     steps = call.start()
     reply: Any = None
     connected: tuple[Engine, Layout] | None = None
-    looked_only = False
+    looked_only = autocommit = False
     while True:
         try:
             step = steps.send(reply)
@@ -71,6 +82,9 @@ def running(call: Invocation[T]) -> Generator[Request, Any, T]:
             result: T = done.value
             call.result = result
             return result
+        if isinstance(step, Autocommit):
+            autocommit, reply = True, None
+            continue
         if isinstance(step, Embed):
             if step not in call.embeddings:
                 began = perf_counter()
@@ -86,10 +100,10 @@ def running(call: Invocation[T]) -> Generator[Request, Any, T]:
             if reply is not None:
                 continue
         if connected is None:
-            connected = yield from _connected(call, _needs(call, step))
+            connected = yield from _connected(call, _needs(step, autocommit))
             looked_only = isinstance(step, Inspect)
         elif looked_only and isinstance(step, Verb):
-            yield _needs(call, step)
+            yield _needs(step, autocommit)
             looked_only = False
         _, layout = connected
         match step:
@@ -110,9 +124,10 @@ def running(call: Invocation[T]) -> Generator[Request, Any, T]:
                 reply = yield step
 
 
-def _needs(call: Invocation[Any], step: Step) -> Connect:
-    is_verb = isinstance(step, Verb)
-    return Connect(call.alone or is_verb, is_verb and step.refuses)
+def _needs(step: Step, autocommit: bool) -> Connect:
+    if isinstance(step, Verb):
+        return Connect(autocommit=True, refuses=step.refuses)
+    return Connect(autocommit)
 
 
 def _connected(

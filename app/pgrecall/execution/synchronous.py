@@ -24,10 +24,9 @@ from pgrecall.core.steps import (
     Job,
     Operation,
     Transact,
-    Verb,
 )
 from pgrecall.core.tokens import TokenCounter, counted, estimated_tokens, require_counter
-from pgrecall.core.validation import require_schema_name, require_seconds
+from pgrecall.core.validation import require_bool, require_schema_name, require_seconds
 from pgrecall.errors import DatabaseConflict, EmbedderRequired, InputError
 from pgrecall.execution.binary_results import binary_results
 from pgrecall.execution.copying import copy_statement, copy_types, know_vectors
@@ -72,6 +71,7 @@ class Repository:
         embedder: Embedder | None = None,
         token_counter: TokenCounter = estimated_tokens,
         slow_after: float | None = None,
+        durable_touch: bool = True,
     ) -> None:
         if not isinstance(bind, Engine | Connection | Session):
             raise InputError(
@@ -88,6 +88,7 @@ class Repository:
         self._embedder = embedder
         self._token_counter = require_counter(token_counter)
         self._slow_after = require_seconds("slow_after", slow_after)
+        self._durable = require_bool("durable_touch", durable_touch)
 
     @property
     def memories(self) -> Table:
@@ -119,10 +120,12 @@ class Repository:
 
     def _run(self, start: partial[Operation[T]], job: str | None = None) -> T:
         bind = self._bind.get_bind() if isinstance(self._bind, Session) else self._bind
-        attempts = MAX_ATTEMPTS if isinstance(self._bind, Engine) else 1
-        with watched(
-            Invocation(start, self._tables, bind.engine, job=job), self._slow_after
-        ) as call:
+        ours = isinstance(self._bind, Engine)
+        attempts = MAX_ATTEMPTS if ours else 1
+        call = Invocation(
+            start, self._tables, bind.engine, job=job, durable=self._durable or not ours
+        )
+        with watched(call, self._slow_after):
             for attempt in range(1, attempts):
                 try:
                     return self._attempt(call)
@@ -148,7 +151,7 @@ class Repository:
                         reply = counted(self._token_counter, request.texts)
                     case Connect():
                         if connection is None or not isinstance(self._bind, Engine):
-                            connection = stack.enter_context(self._borrowed(request.verb))
+                            connection = stack.enter_context(self._borrowed(request))
                         reply = connection.engine
                     case Execute():
                         assert connection is not None
@@ -159,10 +162,10 @@ class Repository:
                         reply = None
 
     @contextmanager
-    def _borrowed(self, verb: Verb | None) -> Iterator[Connection]:
+    def _borrowed(self, needs: Connect) -> Iterator[Connection]:
         if isinstance(self._bind, Engine):
             with self._bind.connect() as connection:
-                alone = verb is not None and needs_none(connection)
+                alone = needs.autocommit and needs_none(connection)
                 before = set_autocommit(connection, alone)
                 try:
                     with nullcontext() if alone else connection.begin():
@@ -171,7 +174,7 @@ class Repository:
                     set_autocommit(connection, before)
             return
         theirs = self._bind.connection() if isinstance(self._bind, Session) else self._bind
-        if verb is not None and verb.refuses and not has_none(theirs):
+        if needs.refuses and not has_none(theirs):
             with theirs.begin_nested():
                 yield theirs
         else:
@@ -208,7 +211,7 @@ def _fetch(connection: Connection, raw: RawStatement, step: Execute) -> Any:
     driver: Any = connection.connection.driver_connection
     cursor = RawCursor(driver, row_factory=raw.row_factory)
     try:
-        cursor.execute(raw.text, raw.values(step.parameters), prepare=True, binary=True)
+        cursor.execute(raw.text, raw.values(step.parameters), prepare=step.may_prepare, binary=True)
         return cursor.fetchall() if has_rows(cursor) else None
     except psycopg.Error as error:
         if driver.closed:

@@ -34,6 +34,8 @@ def needs_none(connection: Connection, /) -> bool:
     own = connection.default_isolation_level if of_engine is None else None
     if isolation is not None and isolation.name.replace("_", " ") != own:
         return has_none(connection)
+    if connection.dispatch.begin:  # sets something for each transaction: the owner, say
+        return has_none(connection)
     asked = ("read_only", "deferrable")
     return has_none(connection) or all(getattr(driver, name, None) is None for name in asked)
 

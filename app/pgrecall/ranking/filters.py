@@ -91,7 +91,7 @@ class FilterShape:
     @property
     def reads_usage(self) -> bool:
         """Whether a condition needs the counters."""
-        return "min_trust" in self.given
+        return "min_trust" in self.given and self.apply_decay
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

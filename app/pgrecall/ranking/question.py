@@ -146,11 +146,16 @@ class Question:
                 },
             )
             entities = [row.entity for row in found]
-        wanted = replace(search, query=query, query_entities=entities)
-        wanted = replace(wanted, filters=(yield from narrowing(tables, wanted.filters)))
+        filters = yield from narrowing(tables, search.filters)
         known = yield known_owners(tables, [search.agent_id, *search.teams])
-        wanted = replace(wanted, is_large=known[0].is_large)
-        return replace(wanted, profile=_redistributed(wanted))
+        return replace(
+            search,
+            query=query,
+            query_entities=entities,
+            filters=filters,
+            is_large=known[0].is_large,
+            profile=_redistributed(search, has_query=query is not None, entities=entities),
+        )
 
 
 def other_owners(tables: Tables, agent_id: str, teams: Sequence[str]) -> tuple[str, ...]:
@@ -180,7 +185,7 @@ def _turns(arguments: SearchArguments) -> tuple[int, float | None]:
     return turns, lend
 
 
-def _redistributed(wanted: Search) -> Profile:
+def _redistributed(wanted: Search, *, has_query: bool, entities: Sequence[str]) -> Profile:
     """The profile with the weights of what the query does not tell given to the others.
 
     Whether a text has a term that counts, the statement asks.
@@ -188,9 +193,9 @@ def _redistributed(wanted: Search) -> Profile:
     if not wanted.profile.redistribute:
         return wanted.profile
     told = {
-        Similarity.name: wanted.query is not None,
+        Similarity.name: has_query,
         Keyword.name: wanted.query_text is not None,
-        EntityOverlap.name: bool(wanted.query_entities),
+        EntityOverlap.name: bool(entities),
         Time.name: wanted.query_time is not None,
     }
     return wanted.profile.without(*(name for name, is_told in told.items() if not is_told))

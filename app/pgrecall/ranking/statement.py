@@ -25,6 +25,8 @@ from sqlalchemy import (
 from sqlalchemy.sql.selectable import LateralFromClause
 
 from pgrecall.ranking.conditions import (
+    HIDDEN_OWNER,
+    OWNER,
     Condition,
     conditions,
     custom_conditions,
@@ -55,7 +57,7 @@ is a share of; and the score by which it is among the rows, its own or that of t
 def ranked_most(shape: Shape) -> ColumnElement[int]:
     """How many are ranked by what they score themselves."""
     most: Any = bindparam("ranked" if shape.lends else "k", type_=Integer())
-    return most if shape.is_large else hidden(most)
+    return hidden(most) if shape.owners == HIDDEN_OWNER else most
 
 
 def ranked(tables: Tables, shape: Shape, where: Sequence[Expression]) -> Select[Any]:
@@ -259,20 +261,15 @@ def _told(tables: Tables, shape: Shape) -> ColumnElement[float]:
 
 def _in_full(tables: Tables, ranked: Any, memories: FromClause, shape: Shape) -> Select[Any]:
     """The ranked memories in full, with every signal's value."""
-    usage = tables.memory_usage
-    within = of_ranked(tables, shape, memories, ranked)
+    usage = _usage_by_key(tables, ranked)
+    within = replace(of_ranked(tables, shape, memories, ranked), usage=usage)
     statement = select(
         *memory_columns(memories, usage),
         ranked.c.score,
         *signal_columns(shape, within),
         *([has_terms(tables).label(HAS_TERMS)] if shape.redistributes else []),
         *(ranked.c[name] for name in (BESIDE, LENT, LENDER) if name in ranked.c),
-    ).select_from(
-        ranked.join(memories, true()).outerjoin(
-            usage,
-            and_(usage.c.agent_id == ranked.c.owner_id, usage.c.memory_id == ranked.c.id),
-        )
-    )
+    ).select_from(ranked.join(memories, true()).outerjoin(usage, true()))
     if shape.has_min_score and not shape.brings_along:  # else told in `with_turns`
         # Equal to filtering before the limit, since the k best are best; and computed once.
         floor: Any = bindparam("min_score", type_=Double())
@@ -299,8 +296,17 @@ def by_key(tables: Tables, best: FromClause, shape: Shape) -> LateralFromClause:
     """
     memories = tables.memories
     same = memories.c.agent_id == best.c.owner_id, memories.c.id == best.c.id
-    found = select(memories).where(of_owners(memories, shape.owners), *same)
+    owners = OWNER if of_one(shape.owners) else shape.owners
+    found = select(memories).where(of_owners(memories, owners), *same)
     return found.correlate(best).offset(literal_column("0")).lateral(memories.name)
+
+
+def _usage_by_key(tables: Tables, best: FromClause) -> LateralFromClause:
+    """Their counters, likewise."""
+    usage = tables.memory_usage
+    same = usage.c.agent_id == best.c.owner_id, usage.c.memory_id == best.c.id
+    found = select(usage).where(*same).correlate(best)
+    return found.offset(literal_column("0")).lateral(usage.name)
 
 
 def signal_columns(shape: Shape, within: Scope) -> list[ColumnElement[Any]]:

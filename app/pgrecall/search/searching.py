@@ -7,7 +7,7 @@ from typing import Any, Unpack, get_args
 from uuid import UUID
 
 from pgrecall.core.quoting import shortened
-from pgrecall.core.steps import Execute, Operation
+from pgrecall.core.steps import Autocommit, Execute, Operation
 from pgrecall.core.validation import require_bool, require_count
 from pgrecall.core.vectors import VectorLike
 from pgrecall.errors import InputError
@@ -73,6 +73,8 @@ def search(
     require_strategy(strategy)
     require_count("expand", expand, at_least=0, at_most=MAX_STEPS)
     asked = Question.of(tables, agent_id, embedding, k=k, arguments=arguments)
+    if not expand:  # what is linked is scored by a second statement, at the same moment
+        yield Autocommit()
     wanted = yield from asked.resolved(tables)
     found = yield from through_indexes(tables, wanted, strategy)
     at_once = touch and not (found or expand or wanted.expand_session or wanted.is_large)
