@@ -96,4 +96,4 @@ clean:  ## Remove environments and caches
 	rm -rf .venv .venv-lowest build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
 
 recall: .venv/test  ## Write what sql/recall has of the repository's search anew
-	$(BIN)/python -m pgrecall.recall_files sql/recall
+	$(BIN)/python -m pgrecall.migrate.recall_files sql/recall
