@@ -73,7 +73,7 @@ COMMENT ON FUNCTION index_positions IS
     'Builds the graph and the other indexes of a new table of positions, with this much memory.';
 
 -- forget_positions takes the same advisory lock, so no deletion can slip between DELETE and ATTACH.
--- The parent is locked first: waiting for another build then keeps no deletion waiting.
+-- The parent is locked first, so waiting for another build does not make deletions wait.
 CREATE OR REPLACE FUNCTION attach_positions(relation text, agent text) RETURNS void
     LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path FROM CURRENT AS $function$
 DECLARE

@@ -8,4 +8,4 @@ CREATE OR REPLACE FUNCTION reckoned_tokens(tokens integer, content text, memory_
     -- As written.
 
 COMMENT ON FUNCTION reckoned_tokens IS
-    'The tokens of a memory in a context of the plain style: those counted when it was written, or else an estimate, and those of what stands around it.';
+    'The tokens of a memory in a context of the plain style: those counted when it was written, or else an estimate, plus those of the text around it.';
