@@ -27,9 +27,10 @@ from pgrecall.rank_index.strategy import MAX_K, through_indexes
 from pgrecall.ranking.arguments import SearchArguments
 from pgrecall.ranking.hits import Strategy
 from pgrecall.ranking.question import Question
+from pgrecall.ranking.touched import touched
 from pgrecall.schema import Tables
 from pgrecall.scoring.profile import Profile
-from pgrecall.search.searching import hit, require_strategy, touched
+from pgrecall.search.searching import hit, require_strategy
 
 MAX_CONSIDERED = 500
 """Every two of them may have to be compared."""
@@ -131,7 +132,8 @@ def context(
         found = yield from through_indexes(tables, wanted, strategy, over, **packing.parameters)
         if found is None:
             statement = pack(tables, wanted, packing)
-            rows = yield Execute(statement, wanted.parameters | packing.parameters)
+            parameters = wanted.parameters | packing.parameters
+            rows = yield Execute(statement, parameters, may_prepare=not wanted.is_large)
         else:
             rows = found.rows
         packed, left_out = _taken_apart(wanted.profile, rows)

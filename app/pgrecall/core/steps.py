@@ -44,6 +44,8 @@ class Execute:
 
     statement: Executable
     parameters: Mapping[str, Any] = field(default_factory=dict)
+    may_prepare: bool = True
+    """Whether the server may cache the statement's plan."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,13 +8,12 @@ from contextlib import AsyncExitStack, asynccontextmanager, nullcontext
 from copy import copy
 from functools import partial
 from inspect import isawaitable
-from typing import Any, Concatenate, ParamSpec, TypeVar
+from typing import Any, Self, TypeVar
 
 import psycopg
 from sqlalchemy import Connection, Engine, Table
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, AsyncSession
 
-from pgrecall.context import assembling
 from pgrecall.core.embedders import AsyncEmbedder, Embedder, model_name
 from pgrecall.core.steps import (
     Call,
@@ -31,63 +30,39 @@ from pgrecall.core.steps import (
 from pgrecall.core.tokens import TokenCounter, counted, estimated_tokens, require_counter
 from pgrecall.core.validation import require_schema_name, require_seconds
 from pgrecall.errors import DatabaseConflict, EmbedderRequired, InputError
-from pgrecall.evaluation import evaluating, recording, tuning
 from pgrecall.execution.binary_results import binary_results
 from pgrecall.execution.copying import copy_statement, copy_types, know_vectors
 from pgrecall.execution.retries import MAX_ATTEMPTS, pause_before
-from pgrecall.execution.running import Connect, present_as, repeatable, running
+from pgrecall.execution.running import Connect, repeatable, running
 from pgrecall.execution.transactions import has_none, needs_none, set_autocommit
 from pgrecall.execution.translation import translated
 from pgrecall.execution.watching import Invocation, watched
-from pgrecall.lifecycle import (
-    collecting,
-    consolidating,
-    correcting,
-    curating,
-    labelling,
-    linking,
-    using,
-)
-from pgrecall.memories import adding, changing, reading, wording
-from pgrecall.rank_index import building, maintaining
-from pgrecall.schema import DEFAULT_SCHEMA, Tables, tables
-from pgrecall.search import checking, explaining, planning, searching
+from pgrecall.schema import DEFAULT_SCHEMA, tables
 
-P = ParamSpec("P")
 T = TypeVar("T")
 
 
-def _awaiting(
-    operation: Callable[Concatenate[Tables, P], Operation[T]],
-) -> Callable[Concatenate[AsyncMemoryRepository | Namespace, P], Coroutine[Any, Any, T]]:
-    async def method(
-        self: AsyncMemoryRepository | Namespace, /, *args: P.args, **kwargs: P.kwargs
-    ) -> T:
+def method_of(operation: Callable[..., Operation[T]]) -> Callable[..., Coroutine[Any, Any, T]]:
+    """A method that carries out the operation on the tables of its repository."""
+
+    async def method(self: Repository | Namespace, /, *args: Any, **kwargs: Any) -> T:
         return await self._run(repeatable(operation, self._tables, *args, **kwargs))
 
-    present_as(method, operation)
     return method
 
 
-def _awaiting_job(
-    job: Callable[P, Job[T]],
-) -> Callable[Concatenate[AsyncMemoryRepository | Namespace, P], Coroutine[Any, Any, T]]:
-    async def method(
-        self: AsyncMemoryRepository | Namespace, /, *args: P.args, **kwargs: P.kwargs
-    ) -> T:
+def method_of_job(job: Callable[..., Job[T]]) -> Callable[..., Coroutine[Any, Any, T]]:
+    """A method that carries out the job."""
+
+    async def method(self: Repository | Namespace, /, *args: Any, **kwargs: Any) -> T:
         with watched(Invocation(partial(job, *args, **kwargs), self._tables)) as call:
             return await self._work(call)
 
-    present_as(method, job, takes_tables=False)
     return method
 
 
-class AsyncMemoryRepository:
-    """Stores and ranks the memories of agents, with the methods of MemoryRepository as coroutines.
-
-    Works on an AsyncEngine, an AsyncConnection or an AsyncSession, under the same rules. An
-    embedder with `aembed_documents` and `aembed_query` is awaited; any other runs in a thread.
-    """
+class Repository:
+    """What a repository is without its methods and namespaces."""
 
     def __init__(
         self,
@@ -120,61 +95,11 @@ class AsyncMemoryRepository:
         return self._tables.memories
 
     @property
-    def teams(self) -> AsyncMemoryRepository:
+    def teams(self) -> Self:
         """The same repository on the memories of teams: its methods take a team's id first."""
         of_teams = copy(self)
         of_teams._tables = self._tables.of_teams()
         return of_teams
-
-    @property
-    def labels(self) -> AsyncLabels:
-        """Labels of memories, and finding memories by them."""
-        return AsyncLabels(self)
-
-    @property
-    def links(self) -> AsyncLinks:
-        """Links between memories of one owner."""
-        return AsyncLinks(self)
-
-    @property
-    def rank_indexes(self) -> AsyncRankIndexes:
-        """Rank indexes, which make searches among many memories fast."""
-        return AsyncRankIndexes(self)
-
-    @property
-    def upkeep(self) -> AsyncUpkeep:
-        """Looking after the memories of an agent."""
-        return AsyncUpkeep(self)
-
-    @property
-    def evaluation(self) -> AsyncEvaluations:
-        """How well profiles find what answers judged queries."""
-        return AsyncEvaluations(self)
-
-    @property
-    def ids(self) -> AsyncIds:
-        """Ids by their first digits."""
-        return AsyncIds(self)
-
-    add = _awaiting(adding.add)
-    add_many = _awaiting(adding.add_many)
-    get = _awaiting(reading.get)
-    update = _awaiting(changing.update)
-    delete = _awaiting(changing.delete)
-    search = _awaiting(searching.search)
-    context = _awaiting(assembling.context)
-    explain = _awaiting(explaining.explain)
-    plan = _awaiting(planning.plan)
-    touch = _awaiting(changing.touch)
-    count = _awaiting(reading.count)
-    existing = _awaiting(reading.existing)
-    record_outcome = _awaiting(using.record_outcome)
-    feedback = _awaiting(using.feedback)
-    history = _awaiting(using.history)
-    supersede = _awaiting(correcting.supersede)
-    invalidate = _awaiting(correcting.invalidate)
-    revive = _awaiting(correcting.revive)
-    clear = _awaiting(curating.clear)
 
     async def _work(self, call: Invocation[T]) -> T:
         job = call.start()
@@ -279,68 +204,9 @@ class AsyncMemoryRepository:
 class Namespace:
     """A namespace of the repository."""
 
-    def __init__(self, repository: AsyncMemoryRepository) -> None:
+    def __init__(self, repository: Repository) -> None:
         self._tables = repository._tables
         self._run, self._work = repository._run, repository._work
-
-
-class AsyncLabels(Namespace):
-    """`repository.labels`. Labels of memories, and finding memories by them."""
-
-    add = _awaiting(labelling.label)
-    remove = _awaiting(labelling.unlabel)
-    of = _awaiting(labelling.labels)
-    find = _awaiting(labelling.labelled)
-
-
-class AsyncLinks(Namespace):
-    """`repository.links`. Links between memories of one owner."""
-
-    add = _awaiting(linking.link)
-    remove = _awaiting(linking.unlink)
-    of = _awaiting(linking.links)
-
-
-class AsyncRankIndexes(Namespace):
-    """`repository.rank_indexes`. Rank indexes, which make searches among many memories fast."""
-
-    build = _awaiting_job(maintaining.build_rank_indexes)
-    maintain = _awaiting_job(maintaining.maintain_rank_indexes)
-    check = _awaiting_job(checking.check_rank_index)
-    status = _awaiting(building.rank_indexes)
-    progress = _awaiting(building.rank_index_progress)
-    drop = _awaiting(building.drop_rank_index)
-
-
-class AsyncUpkeep(Namespace):
-    """`repository.upkeep`. Looking after the memories of an agent."""
-
-    adjust_trust = _awaiting(using.adjust_trust)
-    set_importance = _awaiting(correcting.set_importance)
-    promote = _awaiting(correcting.promote)
-    demote = _awaiting(correcting.demote)
-    clusters = _awaiting(curating.clusters)
-    consolidate = _awaiting_job(consolidating.consolidate)
-    near_duplicates = _awaiting(curating.near_duplicates)
-    prune = _awaiting(curating.prune)
-    complete_stale_tasks = _awaiting(curating.complete_stale_tasks)
-    collect_garbage = _awaiting_job(collecting.collect_garbage)
-    telling_terms = _awaiting(wording.telling_terms)
-
-
-class AsyncEvaluations(Namespace):
-    """`repository.evaluation`. How well profiles find what answers judged queries."""
-
-    evaluate = _awaiting(evaluating.evaluate)
-    tune = _awaiting(tuning.tune)
-    recorded_queries = _awaiting(recording.recorded_queries)
-
-
-class AsyncIds(Namespace):
-    """`repository.ids`. Ids by their first digits."""
-
-    find = _awaiting(reading.find_ids)
-    shorten = _awaiting(reading.short_ids)
 
 
 async def _execute(connection: AsyncConnection, step: Execute) -> Any:
