@@ -27,14 +27,28 @@ from pgrecall.core.steps import (
     Transact,
 )
 from pgrecall.core.tokens import TokenCounter, counted, estimated_tokens, require_counter
-from pgrecall.core.validation import require_bool, require_schema_name, require_seconds
+from pgrecall.core.validation import (
+    require_bool,
+    require_count,
+    require_schema_name,
+    require_seconds,
+)
+from pgrecall.core.vectors import VectorLike
 from pgrecall.errors import DatabaseConflict, EmbedderRequired, InputError
 from pgrecall.execution.binary_results import binary_results
 from pgrecall.execution.copying import copy_statement, copy_types, know_vectors
-from pgrecall.execution.raw_statement import AsyncRawCursor, RawStatement, has_rows, raw_statement
+from pgrecall.execution.raw_statement import (
+    CACHED_AFTER,
+    MAX_CONNECTIONS,
+    NOBODY,
+    AsyncRawCursor,
+    RawStatement,
+    has_rows,
+    raw_statement,
+)
 from pgrecall.execution.retries import MAX_ATTEMPTS, pause_before
 from pgrecall.execution.running import Connect, repeatable, running
-from pgrecall.execution.transactions import has_none, needs_none, set_autocommit
+from pgrecall.execution.transactions import has_none, needs_none
 from pgrecall.execution.translation import translated
 from pgrecall.execution.watching import Invocation, watched
 from pgrecall.schema import DEFAULT_SCHEMA, tables
@@ -102,6 +116,38 @@ class Repository:
         of_teams = copy(self)
         of_teams._tables = self._tables.of_teams()
         return of_teams
+
+    async def prepare(
+        self,
+        embedding: VectorLike | str | None = None,
+        *,
+        connections: int = 1,
+        **arguments: Any,
+    ) -> None:
+        """Gets so many connections of the engine's pool ready for searches with these arguments.
+
+        See MemoryRepository.prepare.
+        """
+        if not isinstance(self._bind, AsyncEngine):
+            raise InputError("prepare needs a repository on an AsyncEngine")
+        if arguments.get("teams"):
+            arguments["teams"] = [NOBODY]
+        require_count("connections", connections, at_least=1, at_most=MAX_CONNECTIONS)
+        if isinstance(embedding, str):
+            arguments.setdefault("query_text", embedding)
+            [embedding] = (await self._embed(Embed((embedding,), as_query=True))).vectors
+        with translated():
+            async with AsyncExitStack() as stack:
+                borrowed = [
+                    await stack.enter_async_context(self._bind.connect())
+                    for _ in range(connections)
+                ]
+                for connection in borrowed:
+                    with_connection: Any = copy(self)
+                    with_connection._bind = connection
+                    for _ in range(CACHED_AFTER):
+                        await with_connection.search(NOBODY, embedding, **arguments)
+                    await connection.commit()  # a rollback would make psycopg forget the plans
 
     async def _work(self, call: Invocation[T]) -> T:
         job = call.start()
@@ -172,17 +218,17 @@ class Repository:
     async def _borrowed(self, needs: Connect) -> AsyncIterator[AsyncConnection]:
         if isinstance(self._bind, AsyncEngine):
             async with self._bind.connect() as connection:
-                alone = needs.autocommit and await connection.run_sync(needs_none)
-                before = await connection.run_sync(set_autocommit, alone)
+                alone = needs.autocommit and needs_none(_inner(connection))
+                before = await _set_autocommit(connection, alone)
                 try:
                     async with nullcontext() if alone else connection.begin():
                         yield connection
                 finally:
-                    await connection.run_sync(set_autocommit, before)
+                    await _set_autocommit(connection, before)
             return
         bind = self._bind
         theirs = await bind.connection() if isinstance(bind, AsyncSession) else bind
-        if needs.refuses and not await theirs.run_sync(has_none):
+        if needs.refuses and not has_none(_inner(theirs)):
             async with theirs.begin_nested():
                 yield theirs
         else:
@@ -213,9 +259,26 @@ class Namespace:
         self._run, self._work = repository._run, repository._work
 
 
-async def _execute(connection: AsyncConnection, step: Execute) -> Any:
+def _inner(connection: AsyncConnection) -> Connection:
+    """The connection beneath, to look at what needs no waiting."""
     assert connection.sync_connection is not None
-    raw = raw_statement(connection.sync_connection, step.statement)
+    return connection.sync_connection
+
+
+async def _set_autocommit(connection: AsyncConnection, value: bool) -> bool:
+    """As `set_autocommit`, which would take a greenlet."""
+    inner = _inner(connection)
+    if inner.invalidated or inner.dialect.driver != "psycopg":
+        return value
+    driver: Any = inner.connection.driver_connection
+    before = bool(driver.autocommit)
+    if before != value and not driver.closed:
+        await driver.set_autocommit(value)
+    return before
+
+
+async def _execute(connection: AsyncConnection, step: Execute) -> Any:
+    raw = raw_statement(_inner(connection), step.statement)
     if raw is not None:
         return await _fetch(connection, raw, step)
     with binary_results((await connection.get_raw_connection()).driver_connection):
@@ -224,7 +287,7 @@ async def _execute(connection: AsyncConnection, step: Execute) -> Any:
 
 
 async def _fetch(connection: AsyncConnection, raw: RawStatement, step: Execute) -> Any:
-    driver: Any = (await connection.get_raw_connection()).driver_connection
+    driver: Any = _inner(connection).connection.driver_connection
     cursor = AsyncRawCursor(driver, row_factory=raw.row_factory)
     try:
         values = raw.values(step.parameters)

@@ -57,6 +57,7 @@ class MemoryRepository(synchronous.Repository):
         embedder: Embedder | None = None,
         token_counter: TokenCounter = ...,
         slow_after: float | None = None,
+        durable_touch: bool = True,
     ) -> None: ...
     @property
     def memories(self) -> Table:
@@ -64,6 +65,17 @@ class MemoryRepository(synchronous.Repository):
     @property
     def teams(self) -> Self:
         """The same repository on the memories of teams: its methods take a team's id first."""
+    def prepare(
+        self, embedding: VectorLike | str | None = None, *, connections: int = 1, arguments: Any
+    ) -> None:
+        """Gets so many connections of the engine's pool ready for searches with these arguments.
+
+        Runs the search on each until its plan is cached, for an agent without memories. A process
+        that has just started then answers its first searches as fast as later ones. Arguments are
+        those of `search`; their values do not matter, only which are given, and the profile.
+
+        Raises InputError for a repository that is not on an Engine, and what `search` raises.
+        """
     @property
     def labels(self) -> Labels:
         """Labels of memories, and finding memories by them."""
@@ -651,6 +663,7 @@ class AsyncMemoryRepository(asynchronous.Repository):
         embedder: Embedder | AsyncEmbedder | None = None,
         token_counter: TokenCounter = ...,
         slow_after: float | None = None,
+        durable_touch: bool = True,
     ) -> None: ...
     @property
     def memories(self) -> Table:
@@ -658,6 +671,13 @@ class AsyncMemoryRepository(asynchronous.Repository):
     @property
     def teams(self) -> Self:
         """The same repository on the memories of teams: its methods take a team's id first."""
+    async def prepare(
+        self, embedding: VectorLike | str | None = None, *, connections: int = 1, arguments: Any
+    ) -> None:
+        """Gets so many connections of the engine's pool ready for searches with these arguments.
+
+        See MemoryRepository.prepare.
+        """
     @property
     def labels(self) -> AsyncLabels:
         """Labels of memories, and finding memories by them."""

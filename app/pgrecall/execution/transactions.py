@@ -12,7 +12,7 @@ def set_autocommit(connection: Connection, value: bool, /) -> bool:
 
     Of the driver alone: SQLAlchemy would set the isolation level too, and leave it set in the pool.
     """
-    if connection.invalidated or connection.dialect.name != "postgresql":  # soon to be refused
+    if connection.invalidated or connection.dialect.driver != "psycopg":  # soon to be refused
         return value
     driver: Any = connection.connection.dbapi_connection
     before = bool(driver.autocommit)

@@ -59,10 +59,11 @@ def touch_parameters(profile: Profile) -> dict[str, bool]:
 def with_touch(tables: Tables, found: Select[Any]) -> Select[Any]:
     """A statement that finds memories (agent_id, id, score), made to count their retrieval too.
 
-    `found` is executed once, as a materialized CTE.
+    Both are materialized CTEs, which are executed once: a join may scan a subquery for each row.
     """
     hits = found.order_by(None).cte("found").prefix_with("MATERIALIZED")
-    counted = _counted(tables, hits, hits.c.agent_id, hits.c.id).subquery("counted")
+    counted = _counted(tables, hits, hits.c.agent_id, hits.c.id).cte("counted")
+    counted = counted.prefix_with("MATERIALIZED")
     return (
         select(hits)
         .select_from(hits.join(counted, true()))
