@@ -16,8 +16,8 @@ from sqlalchemy.ext.asyncio import create_async_engine
 
 from pgrecall import AsyncMemoryRepository, MemoryRepository, NewMemory
 from pgrecall.errors import InputError
-from pgrecall.execution.raw_statement import CACHED_AFTER
 from pgrecall.ranking.known_owners import LARGE
+from pgrecall.search.warming import CACHED_AFTER
 from tests.integration.support import at, contents, sql
 
 QUERY = at(0)
@@ -116,7 +116,7 @@ def test_an_engine_with_echo_or_a_cursor_class_of_its_own(memories: Engine) -> N
     url = memories.url
     expected = contents(MemoryRepository(memories).search("agent", QUERY, touch=False))
     for options in ({"echo": True}, {"connect_args": {"cursor_factory": psycopg.ClientCursor}}):
-        engine = create_engine(url, **options)  # type: ignore[arg-type]
+        engine = create_engine(url, **options)
         repo = MemoryRepository(engine)
         for _ in range(3):
             assert contents(repo.search("agent", QUERY)) == expected
@@ -136,7 +136,7 @@ def test_searches_of_a_large_agent_are_planned_for_it(own_engine: Engine) -> Non
     sql(own_engine, MANY, agent="large", rows=LARGE + 1)
     sql(own_engine, MANY, agent="other", rows=LARGE)
     sql(own_engine, "ANALYZE pgrecall.agent_memories")
-    free = "min_parallel_table_scan_size=0 parallel_setup_cost=0 parallel_tuple_cost=0".split()
+    free = ["min_parallel_table_scan_size=0", "parallel_setup_cost=0", "parallel_tuple_cost=0"]
     options = {"options": " ".join(f"-c {setting}" for setting in free)}
     cheap = create_engine(own_engine.url, connect_args=options)
 
@@ -185,7 +185,7 @@ def test_only_touches_may_be_lost(own_engine: Engine) -> None:
     with engine.begin() as connection:
         MemoryRepository(connection, durable_touch=False).search("agent", QUERY)
     assert noted() == ["on"] * 3
-    with pytest.raises(InputError, match="durable_touch must be true or false"):
+    with pytest.raises(InputError, match="durable_touch must be True or False"):
         MemoryRepository(engine, durable_touch=1)  # type: ignore[arg-type]
     engine.dispose()
 
@@ -193,19 +193,19 @@ def test_only_touches_may_be_lost(own_engine: Engine) -> None:
 def test_prepared_connections_have_cached_plans(memories: Engine) -> None:
     engine = create_engine(memories.url, pool_size=2, max_overflow=0)
     repo = MemoryRepository(engine)
-    repo.prepare(QUERY, connections=2, profile="five_factor")
+    repo.prepare(connections=2, profile="five_factor")
 
     with engine.connect() as one, engine.connect() as other:
         for connection in (one, other):
             [[plans]] = connection.exec_driver_sql(
-                "SELECT generic_plans FROM pg_prepared_statements WHERE statement ~ 'touch'"
+                "SELECT max(generic_plans) FROM pg_prepared_statements WHERE statement ~ 'touch'"
             )
             assert plans >= 1
     used = sql(memories, "SELECT sum(retrieval_count) FROM pgrecall.memory_usage")
     assert used == [(1,)]
     engine.dispose()
     with memories.begin() as connection, pytest.raises(InputError, match="on an Engine"):
-        MemoryRepository(connection).prepare(QUERY)
+        MemoryRepository(connection).prepare()
 
 
 def test_asynchronous_searches_take_the_same_way(memories: Engine) -> None:
@@ -214,12 +214,12 @@ def test_asynchronous_searches_take_the_same_way(memories: Engine) -> None:
     async def work() -> None:
         engine = create_async_engine(memories.url, pool_size=1, max_overflow=0)
         repo = AsyncMemoryRepository(engine)
-        await repo.prepare(QUERY)
+        await repo.prepare()
         for _ in range(3):
             assert contents(await repo.search("agent", QUERY)) == expected
         async with engine.connect() as connection:
             rows = await connection.exec_driver_sql(
-                "SELECT generic_plans FROM pg_prepared_statements WHERE statement ~ 'touch'"
+                "SELECT sum(generic_plans) FROM pg_prepared_statements WHERE statement ~ 'touch'"
             )
             assert rows.scalar_one() >= 4
         await engine.dispose()

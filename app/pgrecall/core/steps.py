@@ -115,7 +115,17 @@ class Call:
     arguments: tuple[Any, ...]
 
 
-Job = Generator[Transact | Call, Any, T]
+@dataclass(frozen=True, slots=True)
+class OnConnections:
+    """An operation to be carried out on each of so many connections of the engine's pool, which are
+    all borrowed before; answered with None. On a Connection or Session it is refused."""
+
+    operation: Callable[[Any], Operation[Any]]
+    """Called with the tables."""
+    number: int
+
+
+Job = Generator[Transact | Call | OnConnections, Any, T]
 """Several transactions one after the other, each all or nothing."""
 
 

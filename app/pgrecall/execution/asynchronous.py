@@ -23,24 +23,20 @@ from pgrecall.core.steps import (
     Embedded,
     Execute,
     Job,
+    OnConnections,
     Operation,
     Transact,
 )
 from pgrecall.core.tokens import TokenCounter, counted, estimated_tokens, require_counter
 from pgrecall.core.validation import (
     require_bool,
-    require_count,
     require_schema_name,
     require_seconds,
 )
-from pgrecall.core.vectors import VectorLike
 from pgrecall.errors import DatabaseConflict, EmbedderRequired, InputError
 from pgrecall.execution.binary_results import binary_results
 from pgrecall.execution.copying import copy_statement, copy_types, know_vectors
 from pgrecall.execution.raw_statement import (
-    CACHED_AFTER,
-    MAX_CONNECTIONS,
-    NOBODY,
     AsyncRawCursor,
     RawStatement,
     has_rows,
@@ -117,38 +113,6 @@ class Repository:
         of_teams._tables = self._tables.of_teams()
         return of_teams
 
-    async def prepare(
-        self,
-        embedding: VectorLike | str | None = None,
-        *,
-        connections: int = 1,
-        **arguments: Any,
-    ) -> None:
-        """Gets so many connections of the engine's pool ready for searches with these arguments.
-
-        See MemoryRepository.prepare.
-        """
-        if not isinstance(self._bind, AsyncEngine):
-            raise InputError("prepare needs a repository on an AsyncEngine")
-        if arguments.get("teams"):
-            arguments["teams"] = [NOBODY]
-        require_count("connections", connections, at_least=1, at_most=MAX_CONNECTIONS)
-        if isinstance(embedding, str):
-            arguments.setdefault("query_text", embedding)
-            [embedding] = (await self._embed(Embed((embedding,), as_query=True))).vectors
-        with translated():
-            async with AsyncExitStack() as stack:
-                borrowed = [
-                    await stack.enter_async_context(self._bind.connect())
-                    for _ in range(connections)
-                ]
-                for connection in borrowed:
-                    with_connection: Any = copy(self)
-                    with_connection._bind = connection
-                    for _ in range(CACHED_AFTER):
-                        await with_connection.search(NOBODY, embedding, **arguments)
-                    await connection.commit()  # a rollback would make psycopg forget the plans
-
     async def _work(self, call: Invocation[T]) -> T:
         job = call.start()
         reply: Any = None
@@ -166,6 +130,21 @@ class Repository:
                     reply = step.function(*step.arguments)
                     if isawaitable(reply):
                         reply = await reply
+                case OnConnections():
+                    await self._on_connections(step, call.name)
+
+    async def _on_connections(self, step: OnConnections, job: str) -> None:
+        if not isinstance(self._bind, AsyncEngine):
+            raise InputError(f"{job} needs a repository on an AsyncEngine")
+        with translated():
+            async with AsyncExitStack() as stack:
+                borrow = [self._bind.connect() for _ in range(step.number)]
+                borrowed = [await stack.enter_async_context(one) for one in borrow]
+                for connection in borrowed:
+                    bound = copy(self)
+                    bound._bind = connection
+                    await bound._run(partial(step.operation, self._tables), job)
+                    await connection.commit()  # by a rollback psycopg would forget what it prepared
 
     async def _run(self, start: partial[Operation[T]], job: str | None = None) -> T:
         bind = self._bind.get_bind() if isinstance(self._bind, AsyncSession) else self._bind

@@ -21,11 +21,6 @@ RawCursor: Any = getattr(psycopg, "RawCursor", None)
 """None before psycopg 3.2: SQLAlchemy then executes everything."""
 AsyncRawCursor: Any = getattr(psycopg, "AsyncRawCursor", None)
 
-CACHED_AFTER: Final = 7
-"""Executions: by SQLAlchemy once, then five that PostgreSQL plans anew before it caches a plan."""
-MAX_CONNECTIONS: Final = 1_000
-NOBODY: Final = "pgrecall: no agent"
-"""For whom connections are prepared."""
 _PLAIN: Final = (psycopg.Cursor, psycopg.AsyncCursor)
 _NUMBERED: Final = dialect(paramstyle="numeric_dollar")  # type: ignore[no-untyped-call]
 

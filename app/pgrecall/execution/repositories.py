@@ -25,7 +25,7 @@ from pgrecall.lifecycle import (
 )
 from pgrecall.memories import adding, changing, reading, wording
 from pgrecall.rank_index import building, maintaining
-from pgrecall.search import checking, explaining, planning, searching
+from pgrecall.search import checking, explaining, planning, searching, warming
 
 Methods = Mapping[str, Callable[..., Any]]
 """Operations and jobs by the names of the methods that are made of them."""
@@ -63,6 +63,7 @@ _METHODS: Methods = {
     "context": assembling.context,
     "explain": explaining.explain,
     "plan": planning.plan,
+    "prepare": warming.prepare,
     "touch": changing.touch,
     "count": reading.count,
     "existing": reading.existing,

@@ -65,17 +65,6 @@ class MemoryRepository(synchronous.Repository):
     @property
     def teams(self) -> Self:
         """The same repository on the memories of teams: its methods take a team's id first."""
-    def prepare(
-        self, embedding: VectorLike | str | None = None, *, connections: int = 1, arguments: Any
-    ) -> None:
-        """Gets so many connections of the engine's pool ready for searches with these arguments.
-
-        Runs the search on each until its plan is cached, for an agent without memories. A process
-        that has just started then answers its first searches as fast as later ones. Arguments are
-        those of `search`; their values do not matter, only which are given, and the profile.
-
-        Raises InputError for a repository that is not on an Engine, and what `search` raises.
-        """
     @property
     def labels(self) -> Labels:
         """Labels of memories, and finding memories by them."""
@@ -503,6 +492,57 @@ class MemoryRepository(synchronous.Repository):
         Takes the arguments of `search`. `run` also executes it, so that the plan has times and buffers.
         No retrieval is counted. In psql, recall_plan does the same for recall.
         """
+    def prepare(
+        self,
+        *,
+        connections: int = 1,
+        profile: Profile | str = "hybrid",
+        weights: Mapping[str, float] | None = None,
+        normalise_weights: bool = False,
+        min_score: float | None = None,
+        min_similarity: float | None = None,
+        min_relevance: float | None = None,
+        teams: Sequence[str] = (),
+        query_entities: Sequence[str] | None = None,
+        query_text: str | None = None,
+        query_time: tuple[datetime, datetime] | None = None,
+        dates: str | None = None,
+        apply_decay: bool = True,
+        expand_session: int = 0,
+        lend: float | None = None,
+        as_of: datetime | None = None,
+        memory_types: Sequence[str] | None = None,
+        tiers: Sequence[str] | None = None,
+        tags: Sequence[str] | None = None,
+        all_tags: Sequence[str] | None = None,
+        entities: Sequence[str] | None = None,
+        all_entities: Sequence[str] | None = None,
+        labels: Sequence[str] | None = None,
+        label_kinds: Sequence[str] | None = None,
+        text: str | None = None,
+        metadata: Mapping[str, Any] | None = None,
+        created_after: datetime | None = None,
+        created_before: datetime | None = None,
+        components: Sequence[str] | None = None,
+        output_types: Sequence[str] | None = None,
+        domains: Sequence[str] | None = None,
+        categories: Sequence[str] | None = None,
+        loops: Sequence[str] | None = None,
+        compliant: bool | None = None,
+        min_trust: float | None = None,
+        statuses: Sequence[str] = ("active",),
+        include_invalid: bool = False,
+        where: Expression | Sequence[Expression] = (),
+    ) -> None:
+        """Gets so many connections of the engine's pool ready for searches with these arguments.
+
+        Runs such a search on each until its plan is cached, for an agent without memories; without
+        `query_text` also one with a text. A process that has just started then answers its first
+        searches as fast as later ones. Arguments are those of `search`; of most it only matters whether
+        they are given.
+
+        Raises InputError for a repository that is not on an Engine, and what `search` raises.
+        """
     def touch(self, agent_id: str, memory_ids: UUID | Iterable[UUID]) -> int:
         """Counts one retrieval of each memory, now, and returns how many of them exist.
 
@@ -671,13 +711,6 @@ class AsyncMemoryRepository(asynchronous.Repository):
     @property
     def teams(self) -> Self:
         """The same repository on the memories of teams: its methods take a team's id first."""
-    async def prepare(
-        self, embedding: VectorLike | str | None = None, *, connections: int = 1, arguments: Any
-    ) -> None:
-        """Gets so many connections of the engine's pool ready for searches with these arguments.
-
-        See MemoryRepository.prepare.
-        """
     @property
     def labels(self) -> AsyncLabels:
         """Labels of memories, and finding memories by them."""
@@ -1104,6 +1137,57 @@ class AsyncMemoryRepository(asynchronous.Repository):
 
         Takes the arguments of `search`. `run` also executes it, so that the plan has times and buffers.
         No retrieval is counted. In psql, recall_plan does the same for recall.
+        """
+    async def prepare(
+        self,
+        *,
+        connections: int = 1,
+        profile: Profile | str = "hybrid",
+        weights: Mapping[str, float] | None = None,
+        normalise_weights: bool = False,
+        min_score: float | None = None,
+        min_similarity: float | None = None,
+        min_relevance: float | None = None,
+        teams: Sequence[str] = (),
+        query_entities: Sequence[str] | None = None,
+        query_text: str | None = None,
+        query_time: tuple[datetime, datetime] | None = None,
+        dates: str | None = None,
+        apply_decay: bool = True,
+        expand_session: int = 0,
+        lend: float | None = None,
+        as_of: datetime | None = None,
+        memory_types: Sequence[str] | None = None,
+        tiers: Sequence[str] | None = None,
+        tags: Sequence[str] | None = None,
+        all_tags: Sequence[str] | None = None,
+        entities: Sequence[str] | None = None,
+        all_entities: Sequence[str] | None = None,
+        labels: Sequence[str] | None = None,
+        label_kinds: Sequence[str] | None = None,
+        text: str | None = None,
+        metadata: Mapping[str, Any] | None = None,
+        created_after: datetime | None = None,
+        created_before: datetime | None = None,
+        components: Sequence[str] | None = None,
+        output_types: Sequence[str] | None = None,
+        domains: Sequence[str] | None = None,
+        categories: Sequence[str] | None = None,
+        loops: Sequence[str] | None = None,
+        compliant: bool | None = None,
+        min_trust: float | None = None,
+        statuses: Sequence[str] = ("active",),
+        include_invalid: bool = False,
+        where: Expression | Sequence[Expression] = (),
+    ) -> None:
+        """Gets so many connections of the engine's pool ready for searches with these arguments.
+
+        Runs such a search on each until its plan is cached, for an agent without memories; without
+        `query_text` also one with a text. A process that has just started then answers its first
+        searches as fast as later ones. Arguments are those of `search`; of most it only matters whether
+        they are given.
+
+        Raises InputError for a repository that is not on an Engine, and what `search` raises.
         """
     async def touch(self, agent_id: str, memory_ids: UUID | Iterable[UUID]) -> int:
         """Counts one retrieval of each memory, now, and returns how many of them exist.

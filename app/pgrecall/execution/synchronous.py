@@ -22,24 +22,20 @@ from pgrecall.core.steps import (
     Embedded,
     Execute,
     Job,
+    OnConnections,
     Operation,
     Transact,
 )
 from pgrecall.core.tokens import TokenCounter, counted, estimated_tokens, require_counter
 from pgrecall.core.validation import (
     require_bool,
-    require_count,
     require_schema_name,
     require_seconds,
 )
-from pgrecall.core.vectors import VectorLike
 from pgrecall.errors import DatabaseConflict, EmbedderRequired, InputError
 from pgrecall.execution.binary_results import binary_results
 from pgrecall.execution.copying import copy_statement, copy_types, know_vectors
 from pgrecall.execution.raw_statement import (
-    CACHED_AFTER,
-    MAX_CONNECTIONS,
-    NOBODY,
     RawCursor,
     RawStatement,
     has_rows,
@@ -116,38 +112,6 @@ class Repository:
         of_teams._tables = self._tables.of_teams()
         return of_teams
 
-    def prepare(
-        self,
-        embedding: VectorLike | str | None = None,
-        *,
-        connections: int = 1,
-        **arguments: Any,
-    ) -> None:
-        """Gets so many connections of the engine's pool ready for searches with these arguments.
-
-        Runs the search on each until its plan is cached, for an agent without memories. A process
-        that has just started then answers its first searches as fast as later ones. Arguments are
-        those of `search`; their values do not matter, only which are given, and the profile.
-
-        Raises InputError for a repository that is not on an Engine, and what `search` raises.
-        """
-        if not isinstance(self._bind, Engine):
-            raise InputError("prepare needs a repository on an Engine")
-        if arguments.get("teams"):
-            arguments["teams"] = [NOBODY]
-        require_count("connections", connections, at_least=1, at_most=MAX_CONNECTIONS)
-        if isinstance(embedding, str):
-            arguments.setdefault("query_text", embedding)
-            [embedding] = self._embed(Embed((embedding,), as_query=True)).vectors
-        with translated(), ExitStack() as stack:
-            borrowed = [stack.enter_context(self._bind.connect()) for _ in range(connections)]
-            for connection in borrowed:
-                with_connection: Any = copy(self)
-                with_connection._bind = connection
-                for _ in range(CACHED_AFTER):
-                    with_connection.search(NOBODY, embedding, **arguments)
-                connection.commit()  # a rollback would make psycopg forget the plans
-
     def _work(self, call: Invocation[T]) -> T:
         job = call.start()
         reply: Any = None
@@ -163,6 +127,19 @@ class Repository:
                     reply = self._run(partial(step.operation, self._tables), call.name)
                 case Call():
                     reply = step.function(*step.arguments)
+                case OnConnections():
+                    self._on_connections(step, call.name)
+
+    def _on_connections(self, step: OnConnections, job: str) -> None:
+        if not isinstance(self._bind, Engine):
+            raise InputError(f"{job} needs a repository on an Engine")
+        with translated(), ExitStack() as stack:
+            borrowed = [stack.enter_context(self._bind.connect()) for _ in range(step.number)]
+            for connection in borrowed:
+                bound = copy(self)
+                bound._bind = connection
+                bound._run(partial(step.operation, self._tables), job)
+                connection.commit()  # by a rollback psycopg would forget what it prepared
 
     def _run(self, start: partial[Operation[T]], job: str | None = None) -> T:
         bind = self._bind.get_bind() if isinstance(self._bind, Session) else self._bind
