@@ -13,7 +13,12 @@ CONDITIONS = "app/pgrecall/ranking/conditions.py"
 MUTANTS = (
     # The score.
     Mutant("sql/signals/frequency.sql", "/ cap", "/ (cap + 1e-6)", AGREE),
-    Mutant("sql/signals/similarity.sql", ", 0::float8) END", ", -1::float8) END", NUMBERS),
+    Mutant(
+        "sql/signals/similarity.sql",
+        ", 0::float8) END;\n\nCREATE",
+        ", -1::float8) END;\n\nCREATE",
+        NUMBERS,
+    ),
     Mutant(
         "sql/signals/decayed_trust.sql", "(2::float8 * coalesce", "(1::float8 * coalesce", NUMBERS
     ),
@@ -120,8 +125,8 @@ MUTANTS = (
     ),
     Mutant(
         "app/pgrecall/ranking/entities.py",
-        "known.c.entity).desc()",
-        "known.c.entity)",
+        "known.c.entity).desc(), known.c.entity)\n        .limit",
+        "known.c.entity), known.c.entity)\n        .limit",
         "integration/test_entities_in_text.py::test_at_most_32_are_taken_and_the_longest_first",
     ),
     Mutant(

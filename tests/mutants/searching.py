@@ -65,8 +65,9 @@ MUTANTS = (
     ),
     Mutant(
         "sql/recall/turns_beside.sql",
-        "m.agent_id = turns_beside.agent AND m.session = this.session",
-        "m.session = this.session",
+        "distance\n              FROM agent_memories m\n"
+        "             WHERE m.agent_id = turns_beside.agent AND m.session",
+        "distance\n              FROM agent_memories m\n             WHERE m.session",
         f"{SESSIONS}::test_sessions_of_others_of_the_same_name_do_not_mix",
     ),
     Mutant(
@@ -256,9 +257,9 @@ MUTANTS = (
         "integration/test_replay.py::test_a_history_is_the_same_however_it_is_told",
     ),
     Mutant(
-        "app/pgrecall/search/searching.py",
-        'accessed = profile.accessed_by == "retrieval"',
-        "accessed = True",
+        "app/pgrecall/ranking/touched.py",
+        '"accessed": profile.accessed_by == "retrieval"',
+        '"accessed": True',
         "integration/test_accessed_by.py::test_a_search_by_trust_does_not_reset_the_decay_that_it_ranks_by",
     ),
 )

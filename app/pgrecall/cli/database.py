@@ -16,7 +16,7 @@ from pgrecall import embedded, migrate
 from pgrecall.cli.output import complaints
 from pgrecall.core.embedders import LocalEmbedder
 from pgrecall.core.tokens import estimated_tokens, tiktoken_counter
-from pgrecall.execution.synchronous import MemoryRepository
+from pgrecall.execution import MemoryRepository
 from pgrecall.migrate.connecting import engine_of
 from pgrecall.schema import DEFAULT_SCHEMA
 

@@ -22,7 +22,7 @@ from pgrecall.cli.profile_commands import named_or_loaded
 from pgrecall.cli.show import OfTeam, memories
 from pgrecall.core.quoting import LONGEST, shortened
 from pgrecall.errors import InputError
-from pgrecall.execution.synchronous import MemoryRepository
+from pgrecall.execution import MemoryRepository
 from pgrecall.memories.importing import lines_of, naming_line
 from pgrecall.rank_index.index import (
     AT_LEAST,

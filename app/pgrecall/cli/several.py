@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pgrecall.cli.app import App
 from pgrecall.cli.database import Agent, AsJson, DatabaseUrl, Schema
 from pgrecall.cli.show import Actor, MemoryIds, OfTeam, Reason, id_of, memories, print_number
-from pgrecall.execution.synchronous import MemoryRepository
+from pgrecall.execution import MemoryRepository
 from pgrecall.schema import DEFAULT_SCHEMA
 
 app = App()

@@ -14,7 +14,7 @@ from pgrecall.cli.output import console, print_json
 from pgrecall.core.memory import Memory
 from pgrecall.core.quoting import shortened
 from pgrecall.errors import InputError, MemoryNotFound
-from pgrecall.execution.synchronous import MemoryRepository
+from pgrecall.execution import MemoryRepository
 
 OfTeam = Annotated[
     bool, typer.Option("--of-team", help="--agent names a team: work on its memories.")

@@ -11,7 +11,7 @@ from pgrecall.cli.app import App
 from pgrecall.cli.database import AsJson, DatabaseUrl, Schema, located
 from pgrecall.cli.migrate_commands import record
 from pgrecall.cli.output import console, plain, print_json
-from pgrecall.execution.synchronous import MemoryRepository
+from pgrecall.execution import MemoryRepository
 from pgrecall.memories.overview import Overview, overview
 from pgrecall.migrate.connecting import engine_of
 from pgrecall.rank_index.index import RankIndexStatus

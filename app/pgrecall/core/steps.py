@@ -24,6 +24,12 @@ class Inspect:
 
 
 @dataclass(frozen=True, slots=True)
+class Autocommit:
+    """Allows each statement to be a transaction of its own, which saves two round trips on an
+    Engine. Must be the first step. Result: None."""
+
+
+@dataclass(frozen=True, slots=True)
 class Embed:
     """Embeds texts. Must come before any step that needs a connection. Result: `Embedded`."""
 
@@ -44,6 +50,8 @@ class Execute:
 
     statement: Executable
     parameters: Mapping[str, Any] = field(default_factory=dict)
+    may_prepare: bool = True
+    """Whether the server may cache the statement's plan."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,8 +59,8 @@ class Verb:
     """Calls one SQL function, which is atomic by itself. Result: all rows.
 
     On an Engine, a verb that is the first step with a connection runs as one autocommit statement,
-    so it takes one round trip; no other step of the operation may write then. In a caller's
-    transaction it runs in a savepoint, so the transaction can continue after an error.
+    and no other step of the operation may write then. In a caller's transaction it runs in a
+    savepoint, so the transaction can continue after an error.
     """
 
     statement: Executable
@@ -83,7 +91,7 @@ class Copy:
     embedding_oid: int
 
 
-Step = Inspect | Embed | CountTokens | Execute | Verb | Lookup | Copy
+Step = Autocommit | Inspect | Embed | CountTokens | Execute | Verb | Lookup | Copy
 Operation = Generator[Step, Any, T]
 
 
@@ -109,7 +117,17 @@ class Call:
     arguments: tuple[Any, ...]
 
 
-Job = Generator[Transact | Call, Any, T]
+@dataclass(frozen=True, slots=True)
+class OnConnections:
+    """Executes an operation on each of `number` connections of the engine's pool, all of which are
+    borrowed first. Result: None. Refused on a Connection or Session."""
+
+    operation: Callable[[Any], Operation[Any]]
+    """Called with the tables."""
+    number: int
+
+
+Job = Generator[Transact | Call | OnConnections, Any, T]
 """Several transactions in sequence, each of them atomic."""
 
 

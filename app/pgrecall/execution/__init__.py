@@ -1,6 +1,5 @@
 """The repositories, which execute the steps of operations."""
 
-from pgrecall.execution.asynchronous import AsyncMemoryRepository
-from pgrecall.execution.synchronous import MemoryRepository
+from pgrecall.execution.repositories import AsyncMemoryRepository, MemoryRepository
 
 __all__ = ["AsyncMemoryRepository", "MemoryRepository"]

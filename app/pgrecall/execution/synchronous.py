@@ -7,13 +7,12 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, nullcontext
 from copy import copy
 from functools import partial
-from typing import Any, Concatenate, ParamSpec, TypeVar
+from typing import Any, Self, TypeVar
 
 import psycopg
 from sqlalchemy import Connection, Engine, Table
 from sqlalchemy.orm import Session
 
-from pgrecall.context import assembling
 from pgrecall.core.embedders import Embedder, model_name
 from pgrecall.core.steps import (
     Call,
@@ -23,72 +22,56 @@ from pgrecall.core.steps import (
     Embedded,
     Execute,
     Job,
+    OnConnections,
     Operation,
     Transact,
-    Verb,
 )
 from pgrecall.core.tokens import TokenCounter, counted, estimated_tokens, require_counter
-from pgrecall.core.validation import require_schema_name, require_seconds
+from pgrecall.core.validation import (
+    require_bool,
+    require_schema_name,
+    require_seconds,
+)
 from pgrecall.errors import DatabaseConflict, EmbedderRequired, InputError
-from pgrecall.evaluation import evaluating, recording, tuning
 from pgrecall.execution.binary_results import binary_results
 from pgrecall.execution.copying import copy_statement, copy_types, know_vectors
+from pgrecall.execution.raw_statement import (
+    RawCursor,
+    RawStatement,
+    has_rows,
+    raw_statement,
+)
 from pgrecall.execution.retries import MAX_ATTEMPTS, pause_before
-from pgrecall.execution.running import Connect, present_as, repeatable, running
+from pgrecall.execution.running import Connect, repeatable, running
 from pgrecall.execution.transactions import has_none, needs_none, set_autocommit
 from pgrecall.execution.translation import translated
 from pgrecall.execution.watching import Invocation, watched
-from pgrecall.lifecycle import (
-    collecting,
-    consolidating,
-    correcting,
-    curating,
-    labelling,
-    linking,
-    using,
-)
-from pgrecall.memories import adding, changing, reading, wording
-from pgrecall.rank_index import building, maintaining
-from pgrecall.schema import DEFAULT_SCHEMA, Tables, tables
-from pgrecall.search import checking, explaining, planning, searching
+from pgrecall.schema import DEFAULT_SCHEMA, tables
 
-P = ParamSpec("P")
 T = TypeVar("T")
 
 
-def _blocking(
-    operation: Callable[Concatenate[Tables, P], Operation[T]],
-) -> Callable[Concatenate[MemoryRepository | Namespace, P], T]:
-    def method(self: MemoryRepository | Namespace, /, *args: P.args, **kwargs: P.kwargs) -> T:
+def method_of(operation: Callable[..., Operation[T]]) -> Callable[..., T]:
+    """A method that executes the operation on the tables of its repository."""
+
+    def method(self: Repository | Namespace, /, *args: Any, **kwargs: Any) -> T:
         return self._run(repeatable(operation, self._tables, *args, **kwargs))
 
-    present_as(method, operation)
     return method
 
 
-def _blocking_job(
-    job: Callable[P, Job[T]],
-) -> Callable[Concatenate[MemoryRepository | Namespace, P], T]:
-    def method(self: MemoryRepository | Namespace, /, *args: P.args, **kwargs: P.kwargs) -> T:
+def method_of_job(job: Callable[..., Job[T]]) -> Callable[..., T]:
+    """A method that executes the job."""
+
+    def method(self: Repository | Namespace, /, *args: Any, **kwargs: Any) -> T:
         with watched(Invocation(partial(job, *args, **kwargs), self._tables)) as call:
             return self._work(call)
 
-    present_as(method, job, takes_tables=False)
     return method
 
 
-class MemoryRepository:
-    """Stores and ranks the memories of agents.
-
-    On an Engine, each call is a transaction of its own, and is retried after a deadlock or
-    serialization failure. On a Connection or Session, a call takes part in the caller's
-    transaction, and the caller commits or rolls back.
-
-    `schema` is the schema that `pgrecall migrate` created. `embedder` converts text to vectors, and
-    `token_counter` counts the tokens of texts. The logger `pgrecall` reports calls at DEBUG, and
-    those that take more than `slow_after` seconds at WARNING. All methods raise PgRecallError and
-    its children (`pgrecall.errors`).
-    """
+class Repository:
+    """A repository without its methods and namespaces."""
 
     def __init__(
         self,
@@ -98,6 +81,7 @@ class MemoryRepository:
         embedder: Embedder | None = None,
         token_counter: TokenCounter = estimated_tokens,
         slow_after: float | None = None,
+        durable_touch: bool = True,
     ) -> None:
         if not isinstance(bind, Engine | Connection | Session):
             raise InputError(
@@ -114,6 +98,7 @@ class MemoryRepository:
         self._embedder = embedder
         self._token_counter = require_counter(token_counter)
         self._slow_after = require_seconds("slow_after", slow_after)
+        self._durable = require_bool("durable_touch", durable_touch)
 
     @property
     def memories(self) -> Table:
@@ -121,61 +106,11 @@ class MemoryRepository:
         return self._tables.memories
 
     @property
-    def teams(self) -> MemoryRepository:
+    def teams(self) -> Self:
         """A repository for the memories of teams. Its methods take a team's id as `agent_id`."""
         of_teams = copy(self)
         of_teams._tables = self._tables.of_teams()
         return of_teams
-
-    @property
-    def labels(self) -> Labels:
-        """Labels of memories, and finding memories by them."""
-        return Labels(self)
-
-    @property
-    def links(self) -> Links:
-        """Links between memories of one owner."""
-        return Links(self)
-
-    @property
-    def rank_indexes(self) -> RankIndexes:
-        """Rank indexes, which make searches among many memories fast."""
-        return RankIndexes(self)
-
-    @property
-    def upkeep(self) -> Upkeep:
-        """Curation of an agent's memories, and garbage collection."""
-        return Upkeep(self)
-
-    @property
-    def evaluation(self) -> Evaluations:
-        """Evaluation and tuning of profiles by judged queries."""
-        return Evaluations(self)
-
-    @property
-    def ids(self) -> Ids:
-        """Short ids, and finding ids by their first digits."""
-        return Ids(self)
-
-    add = _blocking(adding.add)
-    add_many = _blocking(adding.add_many)
-    get = _blocking(reading.get)
-    update = _blocking(changing.update)
-    delete = _blocking(changing.delete)
-    search = _blocking(searching.search)
-    context = _blocking(assembling.context)
-    explain = _blocking(explaining.explain)
-    plan = _blocking(planning.plan)
-    touch = _blocking(changing.touch)
-    count = _blocking(reading.count)
-    existing = _blocking(reading.existing)
-    record_outcome = _blocking(using.record_outcome)
-    feedback = _blocking(using.feedback)
-    history = _blocking(using.history)
-    supersede = _blocking(correcting.supersede)
-    invalidate = _blocking(correcting.invalidate)
-    revive = _blocking(correcting.revive)
-    clear = _blocking(curating.clear)
 
     def _work(self, call: Invocation[T]) -> T:
         job = call.start()
@@ -192,13 +127,28 @@ class MemoryRepository:
                     reply = self._run(partial(step.operation, self._tables), call.name)
                 case Call():
                     reply = step.function(*step.arguments)
+                case OnConnections():
+                    self._on_connections(step, call.name)
+
+    def _on_connections(self, step: OnConnections, job: str) -> None:
+        if not isinstance(self._bind, Engine):
+            raise InputError(f"{job} needs a repository on an Engine")
+        with translated(), ExitStack() as stack:
+            borrowed = [stack.enter_context(self._bind.connect()) for _ in range(step.number)]
+            for connection in borrowed:
+                bound = copy(self)
+                bound._bind = connection
+                bound._run(partial(step.operation, self._tables), job)
+                connection.commit()  # a rollback would clear prepared statements
 
     def _run(self, start: partial[Operation[T]], job: str | None = None) -> T:
         bind = self._bind.get_bind() if isinstance(self._bind, Session) else self._bind
-        attempts = MAX_ATTEMPTS if isinstance(self._bind, Engine) else 1
-        with watched(
-            Invocation(start, self._tables, bind.engine, job=job), self._slow_after
-        ) as call:
+        ours = isinstance(self._bind, Engine)
+        attempts = MAX_ATTEMPTS if ours else 1
+        call = Invocation(
+            start, self._tables, bind.engine, job=job, durable=self._durable or not ours
+        )
+        with watched(call, self._slow_after):
             for attempt in range(1, attempts):
                 try:
                     return self._attempt(call)
@@ -224,7 +174,7 @@ class MemoryRepository:
                         reply = counted(self._token_counter, request.texts)
                     case Connect():
                         if connection is None or not isinstance(self._bind, Engine):
-                            connection = stack.enter_context(self._borrowed(request.verb))
+                            connection = stack.enter_context(self._borrowed(request))
                         reply = connection.engine
                     case Execute():
                         assert connection is not None
@@ -235,10 +185,10 @@ class MemoryRepository:
                         reply = None
 
     @contextmanager
-    def _borrowed(self, verb: Verb | None) -> Iterator[Connection]:
+    def _borrowed(self, needs: Connect) -> Iterator[Connection]:
         if isinstance(self._bind, Engine):
             with self._bind.connect() as connection:
-                alone = verb is not None and needs_none(connection)
+                alone = needs.autocommit and needs_none(connection)
                 before = set_autocommit(connection, alone)
                 try:
                     with nullcontext() if alone else connection.begin():
@@ -247,7 +197,7 @@ class MemoryRepository:
                     set_autocommit(connection, before)
             return
         theirs = self._bind.connection() if isinstance(self._bind, Session) else self._bind
-        if verb is not None and verb.refuses and not has_none(theirs):
+        if needs.refuses and not has_none(theirs):
             with theirs.begin_nested():
                 yield theirs
         else:
@@ -266,74 +216,30 @@ class MemoryRepository:
 class Namespace:
     """A namespace of the repository."""
 
-    def __init__(self, repository: MemoryRepository) -> None:
+    def __init__(self, repository: Repository) -> None:
         self._tables = repository._tables
         self._run, self._work = repository._run, repository._work
 
 
-class Labels(Namespace):
-    """`repository.labels`. Labels of memories, and finding memories by them."""
-
-    add = _blocking(labelling.label)
-    remove = _blocking(labelling.unlabel)
-    of = _blocking(labelling.labels)
-    find = _blocking(labelling.labelled)
-
-
-class Links(Namespace):
-    """`repository.links`. Links between memories of one owner."""
-
-    add = _blocking(linking.link)
-    remove = _blocking(linking.unlink)
-    of = _blocking(linking.links)
-
-
-class RankIndexes(Namespace):
-    """`repository.rank_indexes`. Rank indexes, which make searches among many memories fast."""
-
-    build = _blocking_job(maintaining.build_rank_indexes)
-    maintain = _blocking_job(maintaining.maintain_rank_indexes)
-    check = _blocking_job(checking.check_rank_index)
-    status = _blocking(building.rank_indexes)
-    progress = _blocking(building.rank_index_progress)
-    drop = _blocking(building.drop_rank_index)
-
-
-class Upkeep(Namespace):
-    """`repository.upkeep`. Curation of an agent's memories, and garbage collection."""
-
-    adjust_trust = _blocking(using.adjust_trust)
-    set_importance = _blocking(correcting.set_importance)
-    promote = _blocking(correcting.promote)
-    demote = _blocking(correcting.demote)
-    clusters = _blocking(curating.clusters)
-    consolidate = _blocking_job(consolidating.consolidate)
-    near_duplicates = _blocking(curating.near_duplicates)
-    prune = _blocking(curating.prune)
-    complete_stale_tasks = _blocking(curating.complete_stale_tasks)
-    collect_garbage = _blocking_job(collecting.collect_garbage)
-    telling_terms = _blocking(wording.telling_terms)
-
-
-class Evaluations(Namespace):
-    """`repository.evaluation`. Evaluation and tuning of profiles by judged queries."""
-
-    evaluate = _blocking(evaluating.evaluate)
-    tune = _blocking(tuning.tune)
-    recorded_queries = _blocking(recording.recorded_queries)
-
-
-class Ids(Namespace):
-    """`repository.ids`. Short ids, and finding ids by their first digits."""
-
-    find = _blocking(reading.find_ids)
-    shorten = _blocking(reading.short_ids)
-
-
 def _execute(connection: Connection, step: Execute) -> Any:
+    raw = raw_statement(connection, step.statement)
+    if raw is not None:
+        return _fetch(connection, raw, step)
     with binary_results(connection.connection.driver_connection):
         result = connection.execute(step.statement, dict(step.parameters))
     return result.all() if result.returns_rows else None
+
+
+def _fetch(connection: Connection, raw: RawStatement, step: Execute) -> Any:
+    driver: Any = connection.connection.driver_connection
+    cursor = RawCursor(driver, row_factory=raw.row_factory)
+    try:
+        cursor.execute(raw.text, raw.values(step.parameters), prepare=step.may_prepare, binary=True)
+        return cursor.fetchall() if has_rows(cursor) else None
+    except psycopg.Error as error:
+        if driver.closed:
+            connection.invalidate(error)  # SQLAlchemy does not know that it is broken
+        raise
 
 
 def _copy(connection: Connection, step: Copy) -> None:

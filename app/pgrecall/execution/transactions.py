@@ -12,7 +12,7 @@ def set_autocommit(connection: Connection, value: bool, /) -> bool:
 
     SQLAlchemy's own AUTOCOMMIT would change the isolation level too, and leave it so in the pool.
     """
-    if connection.invalidated or connection.dialect.name != "postgresql":  # refused later
+    if connection.invalidated or connection.dialect.driver != "psycopg":  # refused later
         return value
     driver: Any = connection.connection.dbapi_connection
     before = bool(driver.autocommit)
@@ -34,6 +34,8 @@ def needs_none(connection: Connection, /) -> bool:
     of_engine = getattr(connection.dialect, "_on_connect_isolation_level", None)
     own = connection.default_isolation_level if of_engine is None else None
     if isolation is not None and isolation.name.replace("_", " ") != own:
+        return has_none(connection)
+    if connection.dispatch.begin:  # a listener may set something, such as the owner
         return has_none(connection)
     asked = ("read_only", "deferrable")
     return has_none(connection) or all(getattr(driver, name, None) is None for name in asked)

@@ -23,7 +23,8 @@ from pgrecall.rank_index.calls import (
 )
 from pgrecall.rank_index.index import AT_LEAST, RankIndex, RankIndexStatus
 from pgrecall.rank_index.owners import large_owners, sample
-from pgrecall.rank_index.strategy import index_of, lookup_indexes
+from pgrecall.rank_index.strategy import index_of, with_index
+from pgrecall.ranking.known_owners import known_owners
 from pgrecall.schema import Tables
 from pgrecall.schema.owner import require_owner
 
@@ -87,7 +88,7 @@ def drop_rank_index(tables: Tables, /, agent_id: str) -> Operation[bool]:
     """Drops an agent's rank index, so its searches become exact. False if there is no index."""
     agent_id = require_owner(tables, agent_id)
     [row] = yield Execute(drop_rank_index_statement(tables), {"agent": agent_id})
-    yield lookup_indexes(tables, [agent_id], anew=True)
+    yield known_owners(tables, [agent_id], anew=True)
     dropped: bool = row.drop_rank_index
     return dropped
 
@@ -160,7 +161,7 @@ def build(
     yield Execute(restore_statement_timeout(), {"timeout": before.timeout})
     if not made:
         return None, None
-    [row] = yield lookup_indexes(tables, [owner_id], anew=True)
+    [row] = with_index((yield known_owners(tables, [owner_id], anew=True)))
     return index_of(row), made[0].former
 
 

@@ -1,4 +1,4 @@
-"""Statements on the list of rank indexes, and calls of the functions in `sql/rank_index`."""
+"""Calls of the functions in `sql/rank_index`."""
 
 from __future__ import annotations
 
@@ -22,20 +22,8 @@ from sqlalchemy import (
 )
 from sqlalchemy.types import NullType
 
-from pgrecall.ranking.conditions import OWNERS, of_owners
 from pgrecall.schema import Tables
 from pgrecall.schema.verbs import verb
-
-_INTERNAL = ("likeness", "term_memories", "common_terms")
-"""Columns that only SQL functions read."""
-
-
-@lru_cache
-def rank_indexes(tables: Tables) -> Select[Any]:
-    """The rank indexes of `owners`."""
-    indexes = tables.rank_indexes
-    shown = [column for column in indexes.c if column.name not in _INTERNAL]
-    return select(*shown).where(of_owners(indexes, OWNERS))
 
 
 def rank_index_states(tables: Tables) -> Executable:

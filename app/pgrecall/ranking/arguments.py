@@ -8,8 +8,9 @@ from typing import Any, cast
 
 from pgrecall.core.quoting import listed
 from pgrecall.errors import UnknownName
-from pgrecall.ranking.filters import FilterArguments
+from pgrecall.ranking.filters import FilterArguments, Filters
 from pgrecall.scoring.profile import Profile
+from pgrecall.scoring.profiles import DEFAULT
 
 
 class SearchArguments(FilterArguments, total=False):
@@ -62,6 +63,19 @@ class SearchArguments(FilterArguments, total=False):
     as never accessed. Everything else has its present value: text, status, tier, labels, links,
     usefulness, importance, confidence, trust before decay, and the number of retrievals.
     Default: now."""
+
+
+DEFAULTS: SearchArguments = {
+    "profile": DEFAULT.name,
+    "normalise_weights": False,
+    "teams": (),
+    "apply_decay": True,
+    "expand_session": 0,
+    "statuses": Filters().statuses,
+    "include_invalid": Filters().include_invalid,
+    "where": (),
+}
+"""Default values of the arguments whose default is not None."""
 
 
 def require_known(arguments: Mapping[str, object]) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -15,6 +15,7 @@ from sqlalchemy import (
     and_,
     bindparam,
     case,
+    false,
     func,
     literal_column,
     or_,
@@ -24,9 +25,13 @@ from sqlalchemy import (
 from sqlalchemy.sql.selectable import LateralFromClause
 
 from pgrecall.ranking.conditions import (
+    HIDDEN_OWNER,
+    OWNER,
     Condition,
     conditions,
     custom_conditions,
+    hidden,
+    of_one,
     of_owners,
     owned,
     scope,
@@ -51,7 +56,8 @@ that lent it; and the score that decides its place, its own or that of the hit."
 
 def ranked_most(shape: Shape) -> ColumnElement[int]:
     """The parameter `most`: how many rows are ranked by their own score."""
-    return bindparam("ranked" if shape.lends else "k", type_=Integer())
+    most: Any = bindparam("ranked" if shape.lends else "k", type_=Integer())
+    return hidden(most) if shape.owners == HIDDEN_OWNER else most
 
 
 def ranked(tables: Tables, shape: Shape, where: Sequence[Expression]) -> Select[Any]:
@@ -125,13 +131,14 @@ def scored(
     """
     memories = tables.memories
     owners = owners or shape.owners
-    rows: Any = memories
-    if among is not None:
+    words, within, keyword = words_of(tables, owners, shape, words)
+    conditions = passing(within, shape, where)
+    if among is None:
+        rows, *conditions_left = rows_to_rank(tables, owners, shape, conditions, words)
+    else:
         same = and_(memories.c.agent_id == among.c.owner_id, memories.c.id == among.c.id)
-        rows = among.join(memories, same)
-    if shape.reads_usage:
-        rows = with_usage(memories, tables.memory_usage, rows, owners)
-    rows, within, keyword = with_words(tables, owners, shape, rows, words)
+        rows = _joined(tables, owners, shape, among.join(memories, same), words)
+        conditions_left = [of_owners(memories, owners), *conditions.values()]
     statement = (
         select(
             memories.c.agent_id.label("owner_id"),
@@ -140,26 +147,77 @@ def scored(
             *keyword,
         )
         .select_from(rows)
-        .where(of_owners(memories, owners), *passing(within, shape, where).values())
+        .where(*conditions_left)
     )
     carried = () if among is None else (c for c in among.c if c.name not in ("owner_id", "id"))
     return statement.add_columns(*carried)
 
 
-def with_words(
+def rows_to_rank(
     tables: Tables,
     owners: str,
     shape: Shape,
-    rows: FromClause,
-    words: FromClause | None = None,
-) -> tuple[FromClause, Scope, list[ColumnElement[Any]]]:
-    """Joins rows to their keyword shares, if the query has a text.
+    conditions: Mapping[str, Condition],
+    words: FromClause | None,
+) -> tuple[FromClause, Condition]:
+    """Joins the owners' memories that meet the conditions to their usage and keyword shares.
 
-    Returns the join, the scope of its signals, and the shares as columns.
+    Returns the join, and the condition that the statement must still apply. The joins are full
+    because PostgreSQL cannot execute a full join as a nested loop over all pairs of rows. It might
+    choose that for a left join while the tables are nearly empty, and cache the plan. A CASE
+    removes rows without a memory: a condition that the planner understands would turn the full join
+    into a left one. The plan for a large owner is not cached, so its joins are left joins, which
+    can run in parallel.
+    """
+    memories, usage = tables.memories, tables.memory_usage
+    mine = of_owners(memories, owners)
+    joined = words is not None or shape.reads_usage
+    if shape.is_large or not joined:
+        rows = _joined(tables, owners, shape, memories, words)
+        return rows, and_(mine, *conditions.values())
+    later = {name: conditions[name] for name in _OF_JOINED if name in conditions}
+    now = [condition for name, condition in conditions.items() if name not in later]
+    rows = memories.join(_one("one_memory"), and_(mine, *now))
+    if shape.reads_usage:
+        theirs = usage.join(_one("one_usage"), of_owners(usage, owners))
+        same = and_(usage.c.agent_id == memories.c.agent_id, usage.c.memory_id == memories.c.id)
+        if of_one(owners):
+            same = usage.c.memory_id == memories.c.id
+        rows = rows.outerjoin(theirs, same, full=True)
+    if words is not None:
+        rows = with_shares(rows, memories, words, full=True)
+    return rows, case((memories.c.id.is_(None), false()), else_=and_(true(), *later.values()))
+
+
+_OF_JOINED = ("min_relevance", "min_trust")
+"""Conditions that read usage or keyword shares."""
+
+
+def _one(name: str) -> FromClause:
+    """A single row. Joining a table to it gives a place for a condition on that table alone."""
+    return select(literal_column("1")).subquery(name)
+
+
+def _joined(
+    tables: Tables, owners: str, shape: Shape, rows: FromClause, words: FromClause | None
+) -> FromClause:
+    """Left joins rows of memories to their usage and keyword shares, if the shape reads them."""
+    memories = tables.memories
+    if shape.reads_usage:
+        rows = with_usage(memories, tables.memory_usage, rows, owners)
+    return rows if words is None else with_shares(rows, memories, words)
+
+
+def words_of(
+    tables: Tables, owners: str, shape: Shape, words: FromClause | None = None
+) -> tuple[FromClause | None, Scope, list[ColumnElement[Any]]]:
+    """The keyword shares to join to memories, None if the query has no text.
+
+    Also returns the scope of the signals, and the shares as columns.
     """
     memories = tables.memories
     if not shape.has_text:
-        return rows, scope(tables, memories, as_of=shape.has_as_of, period=shape.has_period), []
+        return None, scope(tables, memories, as_of=shape.has_as_of, period=shape.has_period), []
     if words is None:
         words = shares(tables, owners, others=shape.owners, as_of=shape.has_as_of)
     keyword = share(words)
@@ -172,7 +230,15 @@ def with_words(
     if shape.shows_relevance:
         within = _with_relevance(tables, shape, within, words)
         columns.append(words.c.coverage)
-    return with_shares(rows, memories, words), within, columns
+    return words, within, columns
+
+
+def with_words(
+    tables: Tables, owners: str, shape: Shape, rows: FromClause
+) -> tuple[FromClause, Scope]:
+    """Left joins rows to their keyword shares. Also returns the scope of the signals."""
+    words, within, _ = words_of(tables, owners, shape)
+    return rows if words is None else with_shares(rows, tables.memories, words), within
 
 
 def _with_relevance(tables: Tables, shape: Shape, within: Scope, rows: FromClause) -> Scope:
@@ -196,20 +262,15 @@ def _told(tables: Tables, shape: Shape) -> ColumnElement[float]:
 
 def _in_full(tables: Tables, ranked: Any, memories: FromClause, shape: Shape) -> Select[Any]:
     """The ranked memories in full, with the value of every signal."""
-    usage = tables.memory_usage
-    within = of_ranked(tables, shape, memories, ranked)
+    usage = _usage_by_key(tables, ranked)
+    within = replace(of_ranked(tables, shape, memories, ranked), usage=usage)
     statement = select(
         *memory_columns(memories, usage),
         ranked.c.score,
         *signal_columns(shape, within),
         *([has_terms(tables).label(HAS_TERMS)] if shape.redistributes else []),
         *(ranked.c[name] for name in (BESIDE, LENT, LENDER) if name in ranked.c),
-    ).select_from(
-        ranked.join(memories, true()).outerjoin(
-            usage,
-            and_(usage.c.agent_id == ranked.c.owner_id, usage.c.memory_id == ranked.c.id),
-        )
-    )
+    ).select_from(ranked.join(memories, true()).outerjoin(usage, true()))
     if shape.has_min_score and not shape.brings_along:  # otherwise `with_turns` filters
         # Filtering after the limit gives the same rows, and the score is computed once.
         floor: Any = bindparam("min_score", type_=Double())
@@ -236,8 +297,17 @@ def by_key(tables: Tables, best: FromClause, shape: Shape) -> LateralFromClause:
     """
     memories = tables.memories
     same = memories.c.agent_id == best.c.owner_id, memories.c.id == best.c.id
-    found = select(memories).where(of_owners(memories, shape.owners), *same)
+    owners = OWNER if of_one(shape.owners) else shape.owners
+    found = select(memories).where(of_owners(memories, owners), *same)
     return found.correlate(best).offset(literal_column("0")).lateral(memories.name)
+
+
+def _usage_by_key(tables: Tables, best: FromClause) -> LateralFromClause:
+    """The usage of these rows, looked up in the same way."""
+    usage = tables.memory_usage
+    same = usage.c.agent_id == best.c.owner_id, usage.c.memory_id == best.c.id
+    found = select(usage).where(*same).correlate(best)
+    return found.offset(literal_column("0")).lateral(usage.name)
 
 
 def signal_columns(shape: Shape, within: Scope) -> list[ColumnElement[Any]]:

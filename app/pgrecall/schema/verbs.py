@@ -24,6 +24,7 @@ from pgrecall.schema import Tables
 from pgrecall.schema.tables import COUNTERS, INTERNAL
 
 NOTE: Mapping[str, Any] = {"reason": Text(), "actor": Text()}
+TOUCH: Mapping[str, Any] = {"accessed": Boolean(), "durable": Boolean()}
 
 
 def verb(
@@ -58,9 +59,10 @@ def _verb(
 def touch_statement(tables: Tables) -> Executable:
     """Counts one retrieval of each of `memory_ids` and returns how many of them exist.
 
-    Parameters: agent, memory_ids, accessed (whether last_accessed_at is set too).
+    Parameters: agent, memory_ids, accessed (whether last_accessed_at is set too), durable (whether
+    the commit waits until it is on disk).
     """
-    arguments: Mapping[str, Any] = {"agent": Text, "memory_ids": ARRAY(Uuid), "accessed": Boolean}
+    arguments: Mapping[str, Any] = {"agent": Text(), "memory_ids": ARRAY(Uuid), **TOUCH}
     return verb(tables, "touch", arguments)
 
 

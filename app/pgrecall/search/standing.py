@@ -48,7 +48,7 @@ def described_statement(tables: Tables, wanted: Search) -> Select[Any]:
     Columns: those of a search, and a boolean `meets_<condition>` for each condition.
     """
     shape, memories = wanted.shape, tables.memories
-    rows, within, _ = with_words(
+    rows, within = with_words(
         tables,
         shape.owners,
         shape,

@@ -1,0 +1,132 @@
+"""`python -m benchmarks.growing`: a database that grows, on connections opened while it was empty.
+
+Each call is timed beside the same call on a new connection to a database with the same memories
+that has been analysed.
+"""
+
+from __future__ import annotations
+
+import statistics
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from itertools import islice
+from typing import Annotated
+from uuid import UUID
+
+import psycopg
+import typer
+from rich.console import Console
+from rich.progress import Progress
+from sqlalchemy import create_engine
+
+from benchmarks.data import DIMENSIONS, Corpus, Floats, Row
+from benchmarks.index.machine import machine
+from benchmarks.loading import copy_rows
+from benchmarks.measurement import Measurement, print_table
+from benchmarks.progress import progress_bar
+from benchmarks.server import SETTINGS, server
+from pgrecall import MemoryRepository, migrate
+from pgrecall.testing import new_database
+
+AGENT = "growing"
+SIZES = (100, 300, 1_000, 3_000, 10_000, 20_000)
+GOAL, WARM_UP, TIMES = 1.3, 12, 25
+TEXT = "the budget of the next release"
+AUTOVACUUM = "autovacuum = on\nautovacuum_naptime = 5s\n"
+Call = Callable[[MemoryRepository, Floats, UUID], object]
+
+CALLS: dict[str, Call] = {
+    "search": lambda repo, query, _: repo.search(AGENT, query, query_text=TEXT),
+    "search, five_factor": lambda repo, query, _: repo.search(AGENT, query, profile="five_factor"),
+    "search, team beside": lambda repo, query, _: repo.search(
+        AGENT, query, query_text=TEXT, teams=["crew"], touch=False
+    ),
+    "explain": lambda repo, query, id_: repo.explain(AGENT, id_, query, query_text=TEXT),
+    "context": lambda repo, query, _: repo.context(AGENT, query, query_text=TEXT),
+    "record_outcome": lambda repo, _, id_: repo.record_outcome(AGENT, id_, "success"),
+    "get": lambda repo, _, id_: repo.get(AGENT, id_),
+    "label": lambda repo, _, id_: repo.labels.add(AGENT, id_, ["keyword"]),
+}
+
+
+def main(
+    largest: Annotated[int, typer.Option(min=100, help="Memories at the end.")] = SIZES[-1],
+    seed: Annotated[int, typer.Option(help="Decides all the data.")] = 0,
+) -> None:
+    """Grows a database from nothing, with autovacuum and without."""
+    console = Console()
+    console.print(machine(), highlight=False)
+    sizes = [size for size in SIZES if size <= largest]
+    for settings in (SETTINGS, SETTINGS.replace("autovacuum = off", AUTOVACUUM + "#")):
+        what = "autovacuum on" if AUTOVACUUM in settings else "autovacuum off"
+        with progress_bar() as progress, server(settings) as url:
+            worst = _grown(url, sizes, seed, progress)
+        found = [
+            Measurement(f"{name}, at {size:,}", ratio, "×", GOAL)
+            for name, (ratio, size) in worst.items()
+        ]
+        print_table(console, f"{what}: the worst of {len(sizes)} sizes", found)
+
+
+def _grown(
+    url: str, sizes: list[int], seed: int, progress: Progress
+) -> dict[str, tuple[float, int]]:
+    """Call → its greatest ratio, and at how many memories."""
+    with new_database(url) as young, new_database(url) as analysed:
+        for one in (young, analysed):
+            migrate.upgrade(one, dimensions=DIMENSIONS)
+        corpus = Corpus.of(sizes[-1], seed)
+        coming, queries = iter(corpus), corpus.queries(20)
+        worst: dict[str, tuple[float, int]] = {}
+        task = progress.add_task("growing", total=len(sizes))
+        with _repository(young) as grown_up:
+            there = 20
+            _timed(grown_up, queries, _fill([young, analysed], islice(coming, there)))
+            for size in sizes:
+                newest = _fill([young, analysed], islice(coming, size - there))
+                there = size
+                with psycopg.connect(analysed, autocommit=True) as connection:
+                    connection.execute("ANALYZE")
+                with _repository(analysed) as fresh:
+                    ours, theirs = _timed(grown_up, queries, newest), _timed(fresh, queries, newest)
+                for name in CALLS:
+                    ratio = ours[name] / theirs[name]
+                    if ratio > worst.get(name, (0.0, 0))[0]:
+                        worst[name] = ratio, size
+                progress.advance(task)
+        progress.remove_task(task)
+    return worst
+
+
+def _fill(urls: list[str], rows: Iterator[Row]) -> UUID:
+    """Adds memories, half of them used; returns the id of the last."""
+    mine = [replace(row, agent_id=AGENT) for row in rows]
+    for url in urls:
+        with psycopg.connect(url) as connection:
+            copy_rows(connection, mine)
+    return mine[-1].id
+
+
+@contextmanager
+def _repository(url: str) -> Iterator[MemoryRepository]:
+    engine = create_engine(url, pool_size=1, max_overflow=0)
+    yield MemoryRepository(engine)
+    engine.dispose()
+
+
+def _timed(repo: MemoryRepository, queries: list[Floats], id_: UUID) -> dict[str, float]:
+    """Call → the median of its seconds, the calls in turn."""
+    seconds: dict[str, list[float]] = {name: [] for name in CALLS}
+    for number in range(-WARM_UP, TIMES):
+        for name, call in CALLS.items():
+            began = time.perf_counter()
+            call(repo, queries[number % len(queries)], id_)
+            if number >= 0:
+                seconds[name].append(time.perf_counter() - began)
+    return {name: statistics.median(taken) for name, taken in seconds.items()}
+
+
+if __name__ == "__main__":
+    typer.run(main)
