@@ -185,7 +185,7 @@ MUTANTS = (
         f"{TUNE}::test_progress_is_told_to_its_end_and_nothing_is_left_or_counted",
     ),
     Mutant(
-        "app/pgrecall/evaluation/judging.py",
+        "app/pgrecall/evaluation/candidate_statements.py",
         "varies = or_(func.min(value) < func.max(value), and_(some_unknown, known))",
         "varies = func.min(value) < func.max(value)",
         f"{TUNE}::test_recency_tells_known_from_unknown_ages",

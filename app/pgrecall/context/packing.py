@@ -34,9 +34,9 @@ from pgrecall.context.styles import CATEGORY_PIECES, LINE_BREAKS, MAX_CATEGORY_L
 from pgrecall.core.tokens import PIECES
 from pgrecall.rank_index.candidates import PASSED, TOTAL, Sources, SourcesShape, ranked_candidates
 from pgrecall.ranking.custom_condition import Expression
+from pgrecall.ranking.search_parameters import Search, Shape
 from pgrecall.ranking.statement import BESIDE, by_key, described_in_order, of_ranked, ranked
 from pgrecall.ranking.turns import Turns, with_turns
-from pgrecall.ranking.wanted import Search, Shape
 from pgrecall.schema import Tables
 from pgrecall.scoring import compiler
 

@@ -73,13 +73,13 @@ class Verb:
 class Lookup:
     """Executes a statement or returns its cached rows, which may be some seconds old.
 
-    Only for data that an operation can handle when it is out of date. `anew` clears the engine's
+    Only for data that an operation can handle when it is out of date. `refresh` clears the engine's
     cache first. Result: all rows.
     """
 
     statement: Executable
     parameters: Mapping[str, Any]
-    anew: bool = False
+    refresh: bool = False
 
 
 @dataclass(frozen=True, slots=True)

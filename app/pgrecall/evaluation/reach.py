@@ -19,8 +19,8 @@ from sqlalchemy import (
 )
 
 from pgrecall.ranking.conditions import uuids
+from pgrecall.ranking.search_parameters import Search, Shape
 from pgrecall.ranking.statement import passing, rows_to_rank, words_of
-from pgrecall.ranking.wanted import Search, Shape
 from pgrecall.schema import Tables
 from pgrecall.scoring import compiler
 

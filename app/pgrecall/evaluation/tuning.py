@@ -19,12 +19,7 @@ from pgrecall.core.validation import (
     require_given_share,
 )
 from pgrecall.errors import InputError
-from pgrecall.evaluation.checked_query import CheckedQuery
-from pgrecall.evaluation.evaluating import measured, owners_of, shape_of, weights_of
-from pgrecall.evaluation.floor_statistics import evaluate_floors
-from pgrecall.evaluation.floors import require_precision
-from pgrecall.evaluation.judged_query import JudgedQuery
-from pgrecall.evaluation.judging import (
+from pgrecall.evaluation.candidate_statements import (
     SPEEDS,
     TuningShape,
     draw_pairs,
@@ -33,6 +28,11 @@ from pgrecall.evaluation.judging import (
     spread_statement,
     weights_name,
 )
+from pgrecall.evaluation.checked_query import CheckedQuery
+from pgrecall.evaluation.evaluating import measured, owners_of, shape_of, weights_of
+from pgrecall.evaluation.floor_statistics import evaluate_floors
+from pgrecall.evaluation.floors import require_precision
+from pgrecall.evaluation.judged_query import JudgedQuery
 from pgrecall.evaluation.prepared_queries import (
     answered,
     by_owner,

@@ -14,21 +14,21 @@ SECONDS = 5.0
 MOST = 10_000
 """The most lookups cached for one engine. Beyond it, the cache is cleared."""
 
-_kept: WeakKeyDictionary[Engine, dict[Any, tuple[float, Any]]] = WeakKeyDictionary()
+_caches: WeakKeyDictionary[Engine, dict[Any, tuple[float, Any]]] = WeakKeyDictionary()
 
 
-def kept(engine: Engine, step: Lookup) -> Any | None:
-    """The cached rows if they are less than SECONDS old. A step with `anew` clears the cache."""
-    lookups = _kept.setdefault(engine, {})
-    if step.anew:
+def cached(engine: Engine, step: Lookup) -> Any | None:
+    """The cached rows if they are less than SECONDS old. A step with `refresh` clears the cache."""
+    lookups = _caches.setdefault(engine, {})
+    if step.refresh:
         lookups.clear()
         return None
     at, rows = lookups.get(_key(step), (0.0, None))
     return rows if time.monotonic() - at < SECONDS else None
 
 
-def keep(engine: Engine, step: Lookup, rows: Any) -> None:
-    lookups = _kept.setdefault(engine, {})
+def cache(engine: Engine, step: Lookup, rows: Any) -> None:
+    lookups = _caches.setdefault(engine, {})
     if len(lookups) >= MOST:
         lookups.clear()
     lookups[_key(step)] = time.monotonic(), rows

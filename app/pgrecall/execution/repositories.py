@@ -23,7 +23,7 @@ from pgrecall.lifecycle import (
     linking,
     using,
 )
-from pgrecall.memories import adding, changing, reading, wording
+from pgrecall.memories import adding, changing, reading, telling_terms
 from pgrecall.rank_index import building, maintaining
 from pgrecall.search import checking, explaining, planning, searching, warming
 
@@ -109,7 +109,7 @@ _UPKEEP: Methods = {
     "prune": curating.prune,
     "complete_stale_tasks": curating.complete_stale_tasks,
     "collect_garbage": collecting.collect_garbage,
-    "telling_terms": wording.telling_terms,
+    "telling_terms": telling_terms.telling_terms,
 }
 
 _EVALUATION: Methods = {

@@ -24,7 +24,7 @@ from pgrecall.core.steps import (
     Verb,
 )
 from pgrecall.execution.inspection import inspect, known_layout, remember_layout, require_psycopg
-from pgrecall.execution.lookups import keep, kept
+from pgrecall.execution.lookups import cache, cached
 from pgrecall.execution.watching import Invocation
 from pgrecall.schema import Layout, Tables
 
@@ -73,7 +73,7 @@ def running(call: Invocation[T]) -> Generator[Request, Any, T]:
     steps = call.start()
     reply: Any = None
     connected: tuple[Engine, Layout] | None = None
-    looked_only = autocommit = False
+    inspected_only = autocommit = False
     while True:
         try:
             step = steps.send(reply)
@@ -100,19 +100,19 @@ def running(call: Invocation[T]) -> Generator[Request, Any, T]:
                 continue
         if connected is None:
             connected = yield from _connected(call, _needs(step, autocommit))
-            looked_only = isinstance(step, Inspect)
-        elif looked_only and isinstance(step, Verb):
+            inspected_only = isinstance(step, Inspect)
+        elif inspected_only and isinstance(step, Verb):
             yield _needs(step, autocommit)
-            looked_only = False
+            inspected_only = False
         _, layout = connected
         match step:
             case Inspect():
                 reply = layout
             case Lookup():
-                reply = kept(engine, step)
+                reply = cached(engine, step)
                 if reply is None:
                     reply = yield Execute(step.statement, step.parameters)
-                    keep(engine, step, reply)
+                    cache(engine, step, reply)
             case Verb() | Execute():
                 parameters = step.parameters
                 if "durable" in parameters:

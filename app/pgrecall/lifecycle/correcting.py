@@ -13,7 +13,7 @@ from pgrecall.core.steps import Operation, Verb
 from pgrecall.core.validation import require_bool, require_given_share, require_ids
 from pgrecall.errors import InvalidMemory
 from pgrecall.memories.added import Added
-from pgrecall.memories.noting import noted
+from pgrecall.memories.event_fields import noted
 from pgrecall.memories.preparing import Policy, prepared
 from pgrecall.memories.staging import GIVEN, given_fields, supersede_statement
 from pgrecall.ranking.memory_columns import changed_memory

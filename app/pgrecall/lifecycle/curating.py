@@ -16,14 +16,14 @@ from pgrecall.core.steps import Execute, Operation, Verb
 from pgrecall.core.validation import require_count, require_duration, require_given_share
 from pgrecall.errors import InputError
 from pgrecall.lifecycle.cluster import Cluster, Consolidation
-from pgrecall.lifecycle.comparing import clusters_statement
+from pgrecall.lifecycle.cluster_statement import clusters_statement
 from pgrecall.lifecycle.near_duplicate import NearDuplicate
 from pgrecall.lifecycle.pruning import below
-from pgrecall.memories.noting import noted
+from pgrecall.memories.event_fields import noted
 from pgrecall.memories.preparing import NEAR_DUPLICATE, Policy, prepared
 from pgrecall.ranking.filters import Filters
 from pgrecall.ranking.memory_columns import memory
-from pgrecall.ranking.wanted import Search
+from pgrecall.ranking.search_parameters import Search
 from pgrecall.schema import Tables
 from pgrecall.schema.owner import require_owner
 from pgrecall.schema.verbs import verb

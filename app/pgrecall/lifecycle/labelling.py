@@ -21,8 +21,8 @@ from pgrecall.core.validation import (
 )
 from pgrecall.errors import InputError
 from pgrecall.lifecycle.label import Label, LabelKind
-from pgrecall.lifecycle.labelled import labelled_statement
-from pgrecall.memories.noting import note
+from pgrecall.lifecycle.label_statements import labelled_statement
+from pgrecall.memories.event_fields import note
 from pgrecall.ranking.memory_columns import memory
 from pgrecall.schema import Tables
 from pgrecall.schema.owner import require_owner

@@ -12,7 +12,7 @@ from pgrecall.core.steps import Operation, Verb
 from pgrecall.core.validation import require_given_share, require_ids, require_name
 from pgrecall.errors import InputError
 from pgrecall.lifecycle.link import Link
-from pgrecall.memories.noting import note
+from pgrecall.memories.event_fields import note
 from pgrecall.schema import Tables
 from pgrecall.schema.owner import require_owner
 from pgrecall.schema.verbs import verb

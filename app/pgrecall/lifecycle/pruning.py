@@ -6,8 +6,8 @@ from typing import Any
 
 from sqlalchemy import Double, Select, bindparam, select
 
+from pgrecall.ranking.search_parameters import Search
 from pgrecall.ranking.statement import scored
-from pgrecall.ranking.wanted import Search
 from pgrecall.schema import Tables
 
 

@@ -23,7 +23,7 @@ from pgrecall.core.validation import (
 )
 from pgrecall.errors import InputError
 from pgrecall.lifecycle.event import Event
-from pgrecall.memories.noting import note
+from pgrecall.memories.event_fields import note
 from pgrecall.ranking.memory_columns import memory
 from pgrecall.schema import Tables
 from pgrecall.schema.owner import require_owner

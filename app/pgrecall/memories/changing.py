@@ -15,8 +15,8 @@ from pgrecall.core.steps import CountTokens, Embed, Embedded, Inspect, Operation
 from pgrecall.core.validation import require_bool, require_ids
 from pgrecall.core.vectors import HalfVector, Vector, VectorLike, as_text
 from pgrecall.errors import InvalidMemory, NotCompliant
+from pgrecall.memories.event_fields import noted
 from pgrecall.memories.incoming import checked
-from pgrecall.memories.noting import noted
 from pgrecall.ranking.memory_columns import changed_memory
 from pgrecall.schema import Layout, Tables
 from pgrecall.schema.owner import require_owner

@@ -13,8 +13,8 @@ from pgrecall.core.steps import CountTokens, Embed, Embedded, Inspect, Operation
 from pgrecall.core.validation import require_bool, require_one_of, require_share
 from pgrecall.core.vectors import StoredVector, VectorLike
 from pgrecall.errors import InputError, InvalidMemory, NotCompliant
+from pgrecall.memories.event_fields import noted
 from pgrecall.memories.incoming import checked_memory
-from pgrecall.memories.noting import noted
 from pgrecall.schema import Layout, Tables
 
 DuplicatePolicy = Literal["bump", "keep", "replace", "allow"]

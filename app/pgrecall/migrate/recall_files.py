@@ -21,8 +21,8 @@ from pgrecall.core.tokens import PIECES, estimated_tokens
 from pgrecall.migrate.score_function import literal, quoted, sql
 from pgrecall.ranking.filters import FilterArguments, FilterShape
 from pgrecall.ranking.metadata_filter import OPERATORS
+from pgrecall.ranking.search_parameters import Shape
 from pgrecall.ranking.statement import passing
-from pgrecall.ranking.wanted import Shape
 from pgrecall.schema import tables
 from pgrecall.scoring.compiler import Scope
 from pgrecall.scoring.profiles import DEFAULT

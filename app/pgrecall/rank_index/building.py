@@ -88,7 +88,7 @@ def drop_rank_index(tables: Tables, /, agent_id: str) -> Operation[bool]:
     """Drops an agent's rank index, so its searches become exact. False if there is no index."""
     agent_id = require_owner(tables, agent_id)
     [row] = yield Execute(drop_rank_index_statement(tables), {"agent": agent_id})
-    yield known_owners(tables, [agent_id], anew=True)
+    yield known_owners(tables, [agent_id], refresh=True)
     dropped: bool = row.drop_rank_index
     return dropped
 
@@ -161,7 +161,7 @@ def build(
     yield Execute(restore_statement_timeout(), {"timeout": before.timeout})
     if not made:
         return None, None
-    [row] = with_index((yield known_owners(tables, [owner_id], anew=True)))
+    [row] = with_index((yield known_owners(tables, [owner_id], refresh=True)))
     return index_of(row), made[0].former
 
 

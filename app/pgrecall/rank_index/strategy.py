@@ -17,7 +17,7 @@ from pgrecall.rank_index.candidates import Source, Sources, search_candidates
 from pgrecall.rank_index.index import LEVELS, RankIndex
 from pgrecall.ranking.hits import Strategy
 from pgrecall.ranking.known_owners import known_owners
-from pgrecall.ranking.wanted import Search
+from pgrecall.ranking.search_parameters import Search
 from pgrecall.schema import Layout, Tables
 from pgrecall.scoring.profile import Profile
 from pgrecall.scoring.signals import Similarity
@@ -117,7 +117,7 @@ def first_attempt(
     # Without as_of, the client's clock suffices: it only affects the order of candidates.
     moment = wanted.as_of or datetime.now(UTC)
     owners = [wanted.agent_id, *wanted.teams]
-    rows = yield known_owners(tables, owners, anew=strategy == "index")
+    rows = yield known_owners(tables, owners, refresh=strategy == "index")
     usable = [
         index
         for index in map(index_of, with_index(rows))

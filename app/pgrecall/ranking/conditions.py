@@ -254,7 +254,7 @@ def _labelled(scope: Scope, owners: str, *, of_kind: bool) -> Condition:
         labels.c.memory_id == scope.memories.c.id,
         any_of(labels.c.value, "labels"),
     )
-    if not of_one(owners):  # of one, the planner knows
+    if not of_one(owners):  # for one owner the planner infers this
         carried = carried.where(of_owners(labels, owners))
     return (carried.where(any_of(labels.c.kind, "label_kinds")) if of_kind else carried).exists()
 

@@ -9,10 +9,10 @@ from typing import Any
 from sqlalchemy import Select
 
 from pgrecall.ranking.custom_condition import Expression
+from pgrecall.ranking.search_parameters import Search, Shape
 from pgrecall.ranking.statement import described_in_order, ranked
 from pgrecall.ranking.touched import with_touch
 from pgrecall.ranking.turns import with_turns
-from pgrecall.ranking.wanted import Search, Shape
 from pgrecall.schema import Tables
 
 

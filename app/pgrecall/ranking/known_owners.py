@@ -19,14 +19,14 @@ _INTERNAL = ("likeness", "term_memories", "common_terms")
 """Columns that only SQL functions read."""
 
 
-def known_owners(tables: Tables, owners: Sequence[str], *, anew: bool = False) -> Lookup:
+def known_owners(tables: Tables, owners: Sequence[str], *, refresh: bool = False) -> Lookup:
     """A row for each rank index of these owners, or one whose `agent_id` is None if there is none.
 
-    Each row also has `is_large`, of all these owners together. Rows come from the cache unless
-    `anew`. An outdated row is harmless: an index that has been replaced returns no candidates, so
-    every memory is scored.
+    Each row also has `is_large`, of all these owners together. Rows come from the cache, unless
+    `refresh` is set. An outdated row is harmless: an index that has been replaced returns no
+    candidates, so every memory is scored.
     """
-    return Lookup(_statement(tables), {"owners": list(owners)}, anew)
+    return Lookup(_statement(tables), {"owners": list(owners)}, refresh)
 
 
 @lru_cache

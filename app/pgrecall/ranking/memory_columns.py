@@ -43,7 +43,7 @@ def with_usage(
     owners.
     """
     same = and_(usage.c.agent_id == memories.c.agent_id, usage.c.memory_id == memories.c.id)
-    if not of_one(owners):  # of one, the planner knows
+    if not of_one(owners):  # for one owner the planner infers this
         same = and_(same, of_owners(usage, owners))
     return (memories if rows is None else rows).outerjoin(usage, same)
 

@@ -26,7 +26,7 @@ from pgrecall.ranking.arguments import DEFAULTS, SearchArguments, filters_of, re
 from pgrecall.ranking.entities import known_entities
 from pgrecall.ranking.filters import Filters
 from pgrecall.ranking.known_owners import known_owners
-from pgrecall.ranking.wanted import Search
+from pgrecall.ranking.search_parameters import Search
 from pgrecall.ranking.words import narrows
 from pgrecall.schema import Layout, Tables
 from pgrecall.schema.owner import require_owner
@@ -192,13 +192,13 @@ def _redistributed(wanted: Search, *, has_query: bool, entities: Sequence[str]) 
     """
     if not wanted.profile.redistribute:
         return wanted.profile
-    told = {
+    given = {
         Similarity.name: has_query,
         Keyword.name: wanted.query_text is not None,
         EntityOverlap.name: bool(entities),
         Time.name: wanted.query_time is not None,
     }
-    return wanted.profile.without(*(name for name, is_told in told.items() if not is_told))
+    return wanted.profile.without(*(name for name, is_given in given.items() if not is_given))
 
 
 def _profile(arguments: SearchArguments) -> Profile:

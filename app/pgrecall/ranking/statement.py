@@ -39,7 +39,7 @@ from pgrecall.ranking.conditions import (
 from pgrecall.ranking.custom_condition import Expression
 from pgrecall.ranking.filters import Filters
 from pgrecall.ranking.memory_columns import memory_columns, with_usage
-from pgrecall.ranking.wanted import Shape
+from pgrecall.ranking.search_parameters import Shape
 from pgrecall.ranking.words import has_terms, share, shares, with_shares
 from pgrecall.schema import Tables
 from pgrecall.scoring import compiler
@@ -226,7 +226,7 @@ def words_of(
     )
     columns: list[ColumnElement[Any]] = [keyword.label(KEYWORD)]
     if shape.redistributes:
-        within = replace(within, told=_told(tables, shape))
+        within = replace(within, weights_in_use=_weights_in_use(tables, shape))
     if shape.shows_relevance:
         within = _with_relevance(tables, shape, within, words)
         columns.append(words.c.coverage)
@@ -251,13 +251,13 @@ def _with_relevance(tables: Tables, shape: Shape, within: Scope, rows: FromClaus
     return replace(within, coverage=rows.c[COVERAGE], comparable=comparable)
 
 
-def _told(tables: Tables, shape: Shape) -> ColumnElement[float]:
+def _weights_in_use(tables: Tables, shape: Shape) -> ColumnElement[float]:
     """1, or the sum of the weights without that of keyword if the text has only stop words."""
     [keyword] = (compiler.weight(one) for one in shape.signals if isinstance(one, Keyword))
     everything: ColumnElement[float] = literal_column("1::float8", Double())
     all_of_it = or_(has_terms(tables), keyword >= everything)
-    told = case((all_of_it, everything), else_=everything - keyword)
-    return select(told).scalar_subquery()  # computed once
+    total = case((all_of_it, everything), else_=everything - keyword)
+    return select(total).scalar_subquery()  # computed once
 
 
 def _in_full(tables: Tables, ranked: Any, memories: FromClause, shape: Shape) -> Select[Any]:

@@ -28,8 +28,8 @@ from sqlalchemy import (
 from sqlalchemy.dialects.postgresql import ARRAY, aggregate_order_by
 
 from pgrecall.ranking.custom_condition import Expression
+from pgrecall.ranking.search_parameters import Shape
 from pgrecall.ranking.statement import BESIDE, COVERAGE, HIT_SCORE, KEYWORD, LENDER, LENT, scored
-from pgrecall.ranking.wanted import Shape
 from pgrecall.ranking.words import owners_array, shares_of_each, weighed
 from pgrecall.schema import Tables
 from pgrecall.scoring import compiler

@@ -108,7 +108,7 @@ class Scope:
     """The length of a memory in bytes; None: it is computed from the content."""
     period: tuple[ColumnElement[Any], ColumnElement[Any]] | None = None
     """Start and end of the query's period; None: it has none."""
-    told: ColumnElement[float] | None = None
+    weights_in_use: ColumnElement[float] | None = None
     """With redistribution: the sum of the weights of the signals that the query has a value for.
     The score is divided by it. None: no redistribution."""
     apply_decay: ColumnElement[bool] | None = None
@@ -156,7 +156,7 @@ def score(signals: Sequence[Signal], scope: Scope) -> Expression:
     """
     weighted = (weight(signal) * value(signal, scope) for signal in signals)
     total: Expression = reduce(add, weighted)
-    return total if scope.told is None else total / scope.told
+    return total if scope.weights_in_use is None else total / scope.weights_in_use
 
 
 def weight(signal: Signal) -> BindParameter[float]:

@@ -17,14 +17,14 @@ from pgrecall.errors import MemoryNotFound
 from pgrecall.ranking.arguments import SearchArguments
 from pgrecall.ranking.metadata_filter import MetadataFilter
 from pgrecall.ranking.question import Question
-from pgrecall.ranking.wanted import Search
+from pgrecall.ranking.search_parameters import Search
 from pgrecall.ranking.words import terms_of
 from pgrecall.schema import Tables
 from pgrecall.scoring.scored_memory import ScoredMemory
 from pgrecall.scoring.signals import Keyword, Signal
+from pgrecall.search.explain_statements import CONDITION_PREFIX, described_statement, standing
 from pgrecall.search.explanation import Explanation, SignalAccount, TermAccount
 from pgrecall.search.searching import hit, in_effect
-from pgrecall.search.standing import CONDITION_PREFIX, described_statement, standing
 
 
 def explain(

@@ -26,8 +26,8 @@ from sqlalchemy import (
 from pgrecall.ranking.conditions import of_owners, rows_of_arrays
 from pgrecall.ranking.custom_condition import Expression
 from pgrecall.ranking.memory_columns import memory_columns, with_usage
+from pgrecall.ranking.search_parameters import Search, Shape
 from pgrecall.ranking.statement import passing, signal_columns, with_words
-from pgrecall.ranking.wanted import Search, Shape
 from pgrecall.schema import Tables
 from pgrecall.scoring import compiler
 

@@ -17,9 +17,9 @@ from pgrecall.ranking.exact import search_statement
 from pgrecall.ranking.hits import Hits, Strategy
 from pgrecall.ranking.memory_columns import memory
 from pgrecall.ranking.question import Question
+from pgrecall.ranking.search_parameters import Search
 from pgrecall.ranking.statement import BESIDE, HAS_TERMS, LENDER, LENT, RELEVANCE, SIGNAL_PREFIX
 from pgrecall.ranking.touched import touch_parameters, touched
-from pgrecall.ranking.wanted import Search
 from pgrecall.schema import Tables
 from pgrecall.scoring.profile import Profile
 from pgrecall.scoring.scored_memory import ScoredMemory, contributions
@@ -73,7 +73,7 @@ def search(
     require_strategy(strategy)
     require_count("expand", expand, at_least=0, at_most=MAX_STEPS)
     asked = Question.of(tables, agent_id, embedding, k=k, arguments=arguments)
-    if not expand:  # what is linked is scored by a second statement, at the same moment
+    if not expand:  # linked memories are scored by a second statement, with the same now()
         yield Autocommit()
     wanted = yield from asked.resolved(tables)
     found = yield from through_indexes(tables, wanted, strategy)

@@ -24,6 +24,7 @@ from sqlalchemy import (
 
 from pgrecall.ranking.conditions import of_owners
 from pgrecall.ranking.memory_columns import memory_columns, with_usage
+from pgrecall.ranking.search_parameters import Search, Shape
 from pgrecall.ranking.statement import (
     HAS_TERMS,
     HIT_SCORE,
@@ -34,7 +35,6 @@ from pgrecall.ranking.statement import (
     with_words,
 )
 from pgrecall.ranking.turns import lent, nearest_hits, raised, turns_beside
-from pgrecall.ranking.wanted import Search, Shape
 from pgrecall.ranking.words import has_terms
 from pgrecall.schema import Tables
 from pgrecall.scoring import compiler
