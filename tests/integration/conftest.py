@@ -16,7 +16,7 @@ from sqlalchemy.orm import Session
 from sqlalchemy.util import await_only
 
 from pgrecall import AsyncMemoryRepository, MemoryRepository
-from pgrecall.core.embedders import AsyncEmbedder, Embedder
+from pgrecall.core.embedders import AsyncEmbedder, Embedder, LocalEmbedder
 from pgrecall.execution.inspection import known_layout, remember_layout
 from pgrecall.schema import Layout
 from pgrecall.testing import new_database
@@ -252,3 +252,15 @@ def agent() -> str:
 def mine(shared_engine: Engine, agent: str) -> Owner:
     """The same, as its owner sees it."""
     return Owner(shared_engine, agent)
+
+
+@pytest.fixture(scope="session")
+def local_embedder() -> LocalEmbedder:
+    return LocalEmbedder()
+
+
+@pytest.fixture(scope="module")
+def commands_url(server_url: str, local_template: str) -> Iterator[str]:
+    """A database for the commands of one file, for vectors of the local embedder."""
+    with new_database(server_url, local_template) as url:
+        yield url
