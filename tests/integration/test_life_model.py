@@ -678,7 +678,6 @@ def compare(row: dict[str, Any], memory: Remembered) -> None:
         assert row[name] == getattr(memory, name), name
     assert (row["invalidated_at"] is None) == (memory.invalidation_reason is None)
     assert (row["embedding"] is None) == (memory.angle is None)
-    assert (row["last_accessed_at"] is None) == (memory.last_accessed_at is None)
     for name in ("importance", "usefulness", "confidence", "trust", "trust_usage"):
         told = getattr(memory, name)
         assert row[name] == (None if told is None else pytest.approx(told, abs=1e-9)), name
@@ -686,7 +685,7 @@ def compare(row: dict[str, Any], memory: Remembered) -> None:
         assert (row[f"{counter}_count"] or 0) == getattr(memory, f"{counter}_count"), counter
     for counter in ("feedback_up", "feedback_down"):
         assert (row[counter] or 0) == getattr(memory, counter), counter
-    for name in ("valid_from", "valid_until", "expires_at"):
+    for name in ("valid_from", "valid_until", "expires_at", "last_accessed_at"):
         told = getattr(memory, name)
         assert (row[name] is None) == (told is None), name
         assert told is None or abs(row[name] - told) < CLOSE, name

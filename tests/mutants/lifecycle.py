@@ -69,7 +69,7 @@ MUTANTS = (
         "sql/verbs/revive.sql",
         "changed.expires_at := CASE WHEN old.expires_at > moment THEN old.expires_at END;",
         "changed.expires_at := NULL;",
-        f"{HERE}correcting.py::test_reviving_keeps_validity_and_an_expiry_to_come",
+        f"{HERE}life_model.py::test_a_random_life_goes_as_the_rules_say",
     ),
     Mutant(
         "sql/verbs/supersede.sql",
