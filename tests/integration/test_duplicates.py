@@ -313,6 +313,17 @@ def test_near_duplicates_are_strictly_more_similar_than_the_threshold(
         assert mine.event(there, "restated").metadata["similarity"] == 23 / 25
 
 
+def test_the_most_similar_is_met_and_by_a_repeated_write_the_same_again(mine: Owner) -> None:
+    ours = north("tea", key="mine")
+    ids = [mine.add(NewMemory(f"{degrees}", embedding=at(degrees))) for degrees in (20, 8, -12)]
+    first = mine.add(ours, near_duplicates=0.9)
+    nearer = mine.add(NewMemory("nearer", embedding=at(5)))
+
+    assert first == mine.add(ours, near_duplicates=0.9) == ids[1]
+    assert first.similarity == pytest.approx(0.99026806874157, abs=1e-7)  # cos 8°
+    assert (mine.read(ids[1]).retrieval_count, mine.read(nearer).retrieval_count) == (1, 0)
+
+
 def test_each_of_a_batch_is_compared_with_those_before_it(mine: Owner) -> None:
     batch = [NewMemory(f"{degrees}", embedding=at(degrees)) for degrees in (0, 20, 40, 10, 41)]
 

@@ -296,4 +296,16 @@ MUTANTS = (
         "",
         f"{HERE}correcting.py::test_several_change_at_once_and_those_of_others_are_passed_over",
     ),
+    Mutant(
+        "sql/verbs/near_memory.sql",
+        "near.similarity DESC, m.id",
+        "m.id",
+        f"{HERE}duplicates.py::test_the_most_similar_is_met_and_by_a_repeated_write",
+    ),
+    Mutant(
+        "sql/verbs/near_memory.sql",
+        "e.memory_id = m.id AND e.id = new.id) DESC,",
+        "e.memory_id = m.id AND e.id = new.id AND false) DESC,",
+        f"{HERE}duplicates.py::test_the_most_similar_is_met_and_by_a_repeated_write",
+    ),
 )
