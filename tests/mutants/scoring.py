@@ -201,6 +201,6 @@ MUTANTS = (
         "app/pgrecall/cli/migrate_commands.py",
         "if given:",
         "if len(given) > 1:",
-        f"{COMMANDS}::test_an_option_before_a_subcommand_is_refused_rather",
+        f"{COMMANDS}::test_what_cannot_be_done_ends_with_two",
     ),
 )
