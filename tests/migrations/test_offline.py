@@ -25,16 +25,18 @@ from tests.migrations.schema_dump import dump
 
 
 def test_the_text_through_psql_builds_the_same(each_url: str) -> None:
-    migrate.upgrade(each_url, dimensions=12, embedding_type="halfvec", schema="pgrecall")
+    first = migrate.upgrade(each_url, dimensions=12, embedding_type="halfvec")
     online = dump(each_url)
+    assert (first.revision, first.pending, first.invalid_indexes) == (first.head, [], [])
+    migrate.downgrade(each_url)
+    assert migrate.upgrade(each_url, dimensions=12, embedding_type="halfvec") == first
+    assert dump(each_url) == online
     run(each_url, "DROP SCHEMA pgrecall CASCADE", "DROP EXTENSION vector")
 
     psql(each_url, migrate.sql(dimensions=12, embedding_type="halfvec"))
 
     assert dump(each_url) == online
-    status = migrate.status(each_url)
-    assert (status.revision, status.pending, status.dimensions) == (status.head, [], 12)
-    assert migrate.upgrade(each_url) == status
+    assert migrate.status(each_url) == first == migrate.upgrade(each_url)
     assert migrate.downgrade(each_url).revision is None
 
 
@@ -94,76 +96,18 @@ def test_plain_alembic_as_a_process_from_elsewhere(empty_url: str, tmp_path: Pat
     assert (status.dimensions, status.embedding_type, status.pending) == (5, "halfvec", [])
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
+def test_plain_alembic_with_arguments_that_cannot_be(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("PGRECALL_DATABASE_URL", raising=False)
+    for arguments, message in (
         (["-x", "dimensions=many"], "dimensions must be a whole number, got 'many'"),
         (["-x", "dimensions=0"], "got 0"),
         (["-x", "dimension=3"], "unknown -x argument dimension"),
         (["-x", "embedding_type=bit"], "unknown embedding type 'bit'"),
         (["-x", "schema=a;b"], "schema name"),
         ([], "no database: set PGRECALL_DATABASE_URL"),
-    ],
-)
-def test_plain_alembic_with_arguments_that_cannot_be(
-    monkeypatch: pytest.MonkeyPatch, arguments: list[str], message: str
-) -> None:
-    monkeypatch.delenv("PGRECALL_DATABASE_URL", raising=False)
-
-    with pytest.raises(InputError) as refusal:
-        alembic_main(["-c", str(ROOT / "alembic.ini"), *arguments, "upgrade", "head"])
-
-    assert message in str(refusal.value)
-
-
-HOST_ENV = """
-from alembic import context
-from sqlalchemy import create_engine, Column, Integer, MetaData, NullPool, Table
-metadata = MetaData()
-Table("host", metadata, Column("id", Integer, primary_key=True))
-url = context.config.get_main_option("sqlalchemy.url")
-with create_engine(url, poolclass=NullPool).connect() as connection:
-    context.configure(connection=connection, target_metadata=metadata)
-    with context.begin_transaction():
-        context.run_migrations()
-"""
-HOST_REVISION = """
-import sqlalchemy as sa
-from alembic import op
-revision, down_revision = "host1", None
-def upgrade(): op.create_table("host", sa.Column("id", sa.Integer, primary_key=True))
-def downgrade(): op.drop_table("host")
-"""
-
-
-@pytest.fixture
-def host(tmp_path: Path, empty_url: str) -> Path:
-    """An application with migrations of its own in the same database."""
-    url = make_url(empty_url).set(drivername="postgresql+psycopg").render_as_string(False)
-    ini = f"[alembic]\nscript_location = %(here)s/host\nsqlalchemy.url = {url.replace('%', '%%')}\n"
-    (tmp_path / "host" / "versions").mkdir(parents=True)
-    (tmp_path / "alembic.ini").write_text(ini, encoding="utf-8")
-    (tmp_path / "host" / "env.py").write_text(HOST_ENV, encoding="utf-8")
-    (tmp_path / "host" / "versions" / "host1.py").write_text(HOST_REVISION, encoding="utf-8")
-    return tmp_path / "alembic.ini"
-
-
-def test_an_application_s_own_alembic_is_not_disturbed(empty_url: str, host: Path) -> None:
-    hosts_version = "SELECT version_num FROM public.alembic_version"
-    alembic("", "upgrade", "head", ini=host)
-    before = dump(empty_url, "public")
-
-    migrate.upgrade(empty_url, dimensions=3)
-    assert value(empty_url, hosts_version) == "host1"
-    assert migrate.status(empty_url).revision == migrate.status(empty_url).head
-    alembic("", "check", ini=host)
-
-    alembic("", "downgrade", "base", ini=host)
-    assert migrate.status(empty_url).pending == []
-    alembic("", "upgrade", "head", ini=host)
-    migrate.downgrade(empty_url)
-    assert value(empty_url, hosts_version) == "host1"
-    assert dump(empty_url, "public") == before
+    ):
+        with pytest.raises(InputError, match=message):
+            alembic_main(["-c", str(ROOT / "alembic.ini"), *arguments, "upgrade", "head"])
 
 
 def test_a_role_without_a_search_path(server_url: str, empty_url: str) -> None:
