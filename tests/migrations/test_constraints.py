@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import ExitStack
 from datetime import UTC, datetime
-from math import isnan
 from typing import Any
 
 import psycopg
@@ -19,43 +19,22 @@ from pgrecall.schema import tables
 from pgrecall.testing import new_database
 
 KEY = {"agent_id": "agent", "id": "00000000-0000-7000-8000-000000000001"}
+MEMORY_ID = {"agent_id": "agent", "memory_id": KEY["id"]}
+LASTING = {"trust_curve": "linear", "trust_half_life_hours": 24.0}
 MINIMAL: dict[str, dict[str, Any]] = {
     "agent_memories": {**KEY, "content": "something"},
-    "memory_usage": {"agent_id": "agent", "memory_id": KEY["id"]},
+    "memory_usage": MEMORY_ID,
     "memory_events": {**KEY, "memory_id": KEY["id"], "event_type": "feedback"},
-    "memory_labels": {
-        "agent_id": "agent",
-        "memory_id": KEY["id"],
-        "kind": "keyword",
-        "value": "tea",
-    },
-    "memory_links": {
-        "agent_id": "agent",
-        "source_id": KEY["id"],
-        "target_id": "00000000-0000-7000-8000-000000000002",
-        "kind": "consolidates",
-    },
-    "gc_runs": {
-        **KEY,
-        "policy": "default",
-        **dict.fromkeys(("scanned", "archived", "deleted", "swept"), 0),
-        "started_at": "2026-06-01Z",
-        "seconds": 0.5,
-        "finished": True,
-    },
-    "rank_indexes": {
-        "agent_id": "agent",
-        "relation": "ranks_0123456789abcdef0123456789abcdef",
-        **dict.fromkeys(("space", "memories", "at_least", "m", "ef_construction"), 1),
-        **dict.fromkeys(("as_of", "built_at"), "2026-06-01Z"),
-        "seconds": 0.5,
-    },
+    "memory_labels": {**MEMORY_ID, "kind": "keyword", "value": "tea"},
+    "memory_links": {"agent_id": "agent", "source_id": KEY["id"], "kind": "consolidates"}
+    | {"target_id": "00000000-0000-7000-8000-000000000002"},
+    "gc_runs": {**KEY, "policy": "default", "started_at": "2026-06-01Z", "seconds": 0.5}
+    | {"finished": True, **dict.fromkeys(("scanned", "archived", "deleted", "swept"), 0)},
+    "rank_indexes": {"agent_id": "agent", "relation": f"ranks_{'0' * 32}", "seconds": 0.5}
+    | dict.fromkeys(("space", "memories", "at_least", "m", "ef_construction"), 1)
+    | dict.fromkeys(("as_of", "built_at"), "2026-06-01Z"),
     "component_reputations": {"component": "newcomer", "reputation": 0.5},
-    "output_type_defaults": {
-        "output_type": "song",
-        "trust_curve": "linear",
-        "trust_half_life_hours": 24.0,
-    },
+    "output_type_defaults": {"output_type": "song", **LASTING},
     "tier_defaults": {"tier": "short"},
     "profiles": {"name": "mine", "definition": "{}"},
     "installed_sql": {"file": "verbs/one.sql", "level": "writer"},
@@ -83,21 +62,21 @@ MOMENTS = [  # each comes back to Python, which knows the years 1 to 9999 only
 Connection = psycopg.Connection[tuple[Any, ...]]
 
 
-def connections(server_url: str, embedding_type: str) -> Iterator[Connection]:
-    with new_database(server_url) as url:
-        migrate.upgrade(url, dimensions=3, embedding_type=embedding_type)
-        with psycopg.connect(url, autocommit=True) as connection:
-            yield connection
+@pytest.fixture(scope="module")
+def each_type(server_url: str) -> Iterator[dict[str, Connection]]:
+    """A database for each type of embedding."""
+    with ExitStack() as stack:
+        found = {}
+        for kind in ("vector", "halfvec"):
+            url = stack.enter_context(new_database(server_url))
+            migrate.upgrade(url, dimensions=3, embedding_type=kind)
+            found[kind] = stack.enter_context(psycopg.connect(url, autocommit=True))
+        yield found
 
 
 @pytest.fixture(scope="module")
-def database(server_url: str) -> Iterator[Connection]:
-    yield from connections(server_url, "vector")
-
-
-@pytest.fixture(scope="module")
-def of_halfvec(server_url: str) -> Iterator[Connection]:
-    yield from connections(server_url, "halfvec")
+def database(each_type: dict[str, Connection]) -> Connection:
+    return each_type["vector"]
 
 
 def insert(connection: Connection, table: str, **given: Any) -> None:
@@ -147,13 +126,13 @@ NO_SHARES = (
 )
 
 
-@pytest.mark.parametrize(("table", "share"), SHARES)
-def test_shares_from_0_to_1(database: Connection, table: str, share: str) -> None:
-    for number in (0.0, -0.0, 1e-100, 0.5, 1.0):
-        assert stored(database, table, share, **{share: number}) == number
-    for number in NO_SHARES:
-        refusal = refused_by(database, table, **{share: number})
-        assert refusal == (f"ck_{table}_{share}", CheckViolation), number
+def test_shares_from_0_to_1(database: Connection) -> None:
+    for table, share in SHARES:
+        for number in (0.0, -0.0, 1e-100, 0.5, 1.0):
+            assert stored(database, table, share, **{share: number}) == number
+        for number in NO_SHARES:
+            refusal = refused_by(database, table, **{share: number})
+            assert refusal == (f"ck_{table}_{share}", CheckViolation), number
 
 
 NO_MOMENTS = (
@@ -162,13 +141,13 @@ NO_MOMENTS = (
 )
 
 
-@pytest.mark.parametrize(("table", "column"), MOMENTS)
-def test_moments_in_python_s_years(database: Connection, table: str, column: str) -> None:
-    for moment in (datetime(1, 1, 3, tzinfo=UTC), datetime(9999, 12, 29, tzinfo=UTC)):
-        assert stored(database, table, column, **{column: moment}) == moment
-    for outside in NO_MOMENTS:
-        refusal = refused_by(database, table, **{column: outside})
-        assert refusal == (f"ck_{table}_{column}", CheckViolation), outside
+def test_moments_in_python_s_years(database: Connection) -> None:
+    for table, column in MOMENTS:
+        for moment in (datetime(1, 1, 3, tzinfo=UTC), datetime(9999, 12, 29, tzinfo=UTC)):
+            assert stored(database, table, column, **{column: moment}) == moment
+        for outside in NO_MOMENTS:
+            refusal = refused_by(database, table, **{column: outside})
+            assert refusal == (f"ck_{table}_{column}", CheckViolation), outside
 
 
 def test_creation_is_now_unless_told_even_that_it_is_unknown(database: Connection) -> None:
@@ -232,51 +211,30 @@ def test_every_status_tier_and_the_greatest_length(database: Connection) -> None
     stored(database, "agent_memories", content="é" * 1_048_576)
 
 
-def test_vectors_that_are_none(database: Connection, of_halfvec: Connection) -> None:
-    for connection in (database, of_halfvec):
-        for vector in ("[0,0,0]", "[-0,0,0]"):
-            refusal = refused_by(connection, "agent_memories", embedding=vector)
-            assert refusal == ("ck_agent_memories_embedding", CheckViolation)
-        for vector in ("[NaN,1,1]", "[Infinity,1,1]", "[1,2]", "[1,2,3,4]"):
-            _, error = refused_by(connection, "agent_memories", embedding=vector)
-            assert issubclass(error, psycopg.DataError)
+NO_VECTORS = {
+    "vector": ("[0,0,0]", "[-0,0,0]", "[1e-25,1e-25,0]", "[1e20,0,0]"),
+    "halfvec": ("[0,0,0]", "[-0,0,0]", "[2e-8,1e-9,0]"),
+}
+"""The last ones have distances that are NaN, or round to zero."""
+VECTORS = {
+    "vector": ("[1.1e-15,0,0]", "[0.9e15,0,0]", "[1e-38,1,-1]", "[5e14,5e14,5e14]"),
+    "halfvec": ("[6e-8,0,0]", "[65504,65504,65504]", "[6e-8,1,-1]", "[0,0,65504]"),
+}
 
 
-def test_a_vector_that_rounds_to_zero(of_halfvec: Connection) -> None:
-    constraint, _ = refused_by(of_halfvec, "agent_memories", embedding="[2e-8,1e-9,0]")
-    assert constraint == "ck_agent_memories_embedding"
-
-
-@pytest.mark.parametrize("vector", ["[1e-25,1e-25,0]", "[1e20,0,0]"])
-def test_a_vector_whose_distances_are_nan(database: Connection, vector: str) -> None:
-    [distance] = database.execute(
-        "SELECT %(vector)s::vector <=> %(vector)s::vector", {"vector": vector}
-    ).fetchall()
-    assert isnan(distance[0])
-
-    assert refused_by(database, "agent_memories", embedding=vector)[0] == (
-        "ck_agent_memories_embedding"
-    )
-
-
-def test_a_component_too_large_for_halfvec(of_halfvec: Connection) -> None:
-    _, refusal = refused_by(of_halfvec, "agent_memories", embedding="[65520,0,0]")
-    assert refusal is NumericValueOutOfRange
-
-
-@pytest.mark.parametrize(
-    ("fixture", "vectors"),
-    [
-        ("database", ["[1.1e-15,0,0]", "[0.9e15,0,0]", "[1e-38,1,-1]", "[5e14,5e14,5e14]"]),
-        ("of_halfvec", ["[6e-8,0,0]", "[65504,65504,65504]", "[6e-8,1,-1]", "[0,0,65504]"]),
-    ],
-)
-def test_what_is_accepted_never_makes_a_distance_nan(
-    request: pytest.FixtureRequest, fixture: str, vectors: list[str]
+@pytest.mark.parametrize("kind", VECTORS)
+def test_no_vector_that_is_stored_has_a_distance_that_is_nan(
+    each_type: dict[str, Connection], kind: str
 ) -> None:
-    connection: Connection = request.getfixturevalue(fixture)
+    connection = each_type[kind]
+    for vector in NO_VECTORS[kind]:
+        refusal = refused_by(connection, "agent_memories", embedding=vector)
+        assert refusal == ("ck_agent_memories_embedding", CheckViolation), vector
+    for vector in ("[NaN,1,1]", "[Infinity,1,1]", "[1,2]", "[1,2,3,4]"):
+        _, error = refused_by(connection, "agent_memories", embedding=vector)
+        assert issubclass(error, psycopg.DataError)
     with connection.transaction(force_rollback=True):
-        for number, vector in enumerate(vectors):
+        for number, vector in enumerate(VECTORS[kind]):
             key = {"id": f"00000000-0000-7000-8000-{number:012}"}
             insert(connection, "agent_memories", **key, content=vector, embedding=vector)
         distances = connection.execute(
@@ -284,5 +242,10 @@ def test_what_is_accepted_never_makes_a_distance_nan(
             "pgrecall.agent_memories b"
         ).fetchall()
 
-    assert len(distances) == len(vectors) ** 2
+    assert len(distances) == 4**2
     assert all(0 <= distance <= 2 for (distance,) in distances), "no NaN"
+
+
+def test_a_component_too_large_for_halfvec(each_type: dict[str, Connection]) -> None:
+    _, refusal = refused_by(each_type["halfvec"], "agent_memories", embedding="[65520,0,0]")
+    assert refusal is NumericValueOutOfRange

@@ -5,15 +5,20 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from typing import Any
+from uuid import UUID
 
+import psycopg
 import pytest
+from psycopg.errors import NotNullViolation
 from sqlalchemy import create_engine, make_url, text
 from sqlalchemy.schema import CreateTable
 
+from pgrecall import migrate
 from pgrecall.core.resources import sql_folder
 from pgrecall.schema import tables
 from pgrecall.testing import new_database
 from tests.migrations.asking import rows, run, value, values
+from tests.migrations.schema_dump import COMMITTED, dump
 
 OURS = "c.relnamespace = 'pgrecall'::regnamespace AND c.relname <> 'alembic_version'"
 
@@ -246,3 +251,68 @@ def constraints_and_columns(url: str, schema: str) -> list[tuple[Any, ...]]:
         for row in found
         if "alembic_version" not in row[0]
     ]
+
+
+# What is new is found by inserted_at
+
+
+def test_rows_bear_the_moment_they_were_written(migrated: str) -> None:
+    """The server's clock, not the moment at which the transaction began."""
+    columns = "pgrecall.agent_memories (agent_id, id, content)"
+    clock = "SELECT clock_timestamp()"
+    moments = []
+    with psycopg.connect(migrated) as connection:
+        for write in ("INSERT", "COPY", None):
+            moments += connection.execute(clock).fetchall()
+            if write == "INSERT":
+                connection.execute(
+                    f"INSERT INTO {columns} VALUES ('a', gen_random_uuid(), '1')".encode()
+                )
+            elif write == "COPY":
+                with connection.cursor().copy(f"COPY {columns} FROM STDIN".encode()) as copy:
+                    copy.write_row(("a", UUID(int=1), "2"))
+
+    found = rows(migrated, "SELECT inserted_at FROM pgrecall.agent_memories ORDER BY content")
+    assert moments[0] < found[0] < moments[1] < found[1] < moments[2]
+    with pytest.raises(NotNullViolation):
+        run(migrated, "UPDATE pgrecall.agent_memories SET inserted_at = NULL")
+
+
+def test_what_is_new_is_looked_up_in_these_indexes(migrated: str) -> None:
+    run(
+        migrated,
+        "INSERT INTO pgrecall.agent_memories (agent_id, id, content) "
+        "SELECT 'a ' || n % 10, gen_random_uuid(), 'memory ' || n "
+        "FROM generate_series(1, 5000) AS n",
+        "INSERT INTO pgrecall.memory_events (agent_id, memory_id, id, event_type, occurred_at) "
+        "SELECT agent_id, id, pgrecall.event_id(), 'updated', now() FROM pgrecall.agent_memories",
+        "ANALYZE",
+    )
+    for column, among in (
+        ("inserted_at", "agent_memories"),
+        ("occurred_at", "memory_events WHERE event_type <> 'initial' AND"),
+    ):
+        asked = among if "WHERE" in among else f"{among} WHERE"
+        plan = values(
+            migrated,
+            f"EXPLAIN SELECT id FROM pgrecall.{asked} agent_id = 'a 3' "
+            f"AND {column} >= now() + interval '1 hour'",
+        )
+        assert any(f"ix_{among.split()[0]}_agent_id_{column}" in line for line in plan), plan
+
+
+# The committed dump
+
+
+def test_the_committed_dump_is_what_the_migrations_build(empty_url: str) -> None:
+    migrate.upgrade(empty_url)
+
+    assert dump(empty_url, repeatable=False) == COMMITTED.read_text(encoding="utf-8"), (
+        "the migrations build another schema than migrations/schema.sql shows: "
+        "run `python -m tests.migrations.schema_dump` and commit the file"
+    )
+    everything = dump(empty_url)
+    assert not re.search(r"restrict|pg_dump version|Owner: (?!-)|^GRANT", everything, re.MULTILINE)
+    moments = re.findall(r"'(\d{4}-[^']+)'::timestamp with time zone", everything)
+    assert moments
+    assert all(moment.endswith("+00") for moment in moments), "PGTZ is UTC"
