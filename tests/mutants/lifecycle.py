@@ -276,19 +276,19 @@ MUTANTS = (
         "app/pgrecall/memories/preparing.py",
         'if duplicates == "allow" and threshold is not None:',
         "if False:",
-        "unit/test_refused_arguments.py::test_what_makes_no_sense_is_refused",
+        "unit/test_bad_arguments.py::test_what_makes_no_sense_is_refused",
     ),
     Mutant(
         "app/pgrecall/lifecycle/garbage.py",
         'require_count("max_live", self.max_live, at_least=0',
         'require_count("max_live", self.max_live, at_least=-1',
-        "unit/test_refused_arguments.py::test_a_policy_that_makes_no_sense_is_refused",
+        "unit/test_bad_arguments.py::test_a_policy_that_makes_no_sense_is_refused",
     ),
     Mutant(
         "app/pgrecall/schema/owner.py",
         "if owner_id.startswith(TEAM) and not tables.prefix:",
         "if owner_id == TEAM and not tables.prefix:",
-        "unit/test_owner_ids.py::test_agents_and_teams_are_called_as_they_may_be",
+        "unit/test_repository_surface.py::test_an_agent_or_team_that_cannot_be",
     ),
     Mutant(
         "sql/verbs/move_tier.sql",

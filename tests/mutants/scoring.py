@@ -165,7 +165,7 @@ MUTANTS = (
         "app/pgrecall/core/validation.py",
         "if len(text) > MAX_NAME_LENGTH:",
         "if len(text) > MAX_NAME_LENGTH + 1:",
-        f"{REFUSED}::test_an_agent_id_that_cannot_be_is_refused",
+        "unit/test_repository_surface.py::test_an_agent_or_team_that_cannot_be",
     ),
     Mutant(
         "app/pgrecall/core/vectors.py",
