@@ -288,7 +288,7 @@ MUTANTS = (
         "app/pgrecall/schema/owner.py",
         "if owner_id.startswith(TEAM) and not tables.prefix:",
         "if owner_id == TEAM and not tables.prefix:",
-        "unit/test_repository_surface.py::test_an_agent_or_team_that_cannot_be",
+        "unit/test_layers.py::test_an_agent_or_team_that_cannot_be",
     ),
     Mutant(
         "sql/verbs/move_tier.sql",

@@ -61,7 +61,7 @@ MUTANTS = (
         "app/pgrecall/scoring/profile_file.py",
         '{"accessed_by": profile.accessed_by}',
         "{}",
-        "unit/test_profile_file.py::test_what_is_saved_is_loaded",
+        "unit/test_profile.py::test_what_is_saved_is_loaded",
     ),
     Mutant(
         "sql/views/memory_signals.sql",
@@ -165,7 +165,7 @@ MUTANTS = (
         "app/pgrecall/core/validation.py",
         "if len(text) > MAX_NAME_LENGTH:",
         "if len(text) > MAX_NAME_LENGTH + 1:",
-        "unit/test_repository_surface.py::test_an_agent_or_team_that_cannot_be",
+        "unit/test_layers.py::test_an_agent_or_team_that_cannot_be",
     ),
     Mutant(
         "app/pgrecall/core/vectors.py",

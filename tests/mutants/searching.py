@@ -259,6 +259,6 @@ MUTANTS = (
         "app/pgrecall/search/searching.py",
         'accessed = profile.accessed_by == "retrieval"',
         "accessed = True",
-        "integration/test_accessed_by.py::test_a_search_by_trust_does_not_reset_the_decay_that_it_ranks_by",
+        "integration/test_as_of.py::test_a_search_by_trust_does_not_reset_the_decay_that_it_ranks_by",
     ),
 )

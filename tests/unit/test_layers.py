@@ -1,10 +1,33 @@
-"""The rooms of the package: imports run downwards only, and every module can be guessed."""
+"""The package from outside: its rooms, what it depends on, its errors, and what repositories can do.
+
+Imports run downwards only, and every module can be guessed.
+"""
 
 from __future__ import annotations
 
 import ast
+import inspect
+import re
+import sys
+import tomllib
 from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
+from uuid import UUID
+
+import pytest
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+from packaging.version import Version
+
+from pgrecall import errors
+from pgrecall.errors import InputError
+from pgrecall.schema import tables
+from pgrecall.schema.owner import require_owner
+from tests.integration.support import NORTH
+from tests.integration.test_bad_input import METHODS as GOOD
+from tests.methods import NOWHERE, NOWHERE_LATER, method, public
 
 PACKAGE = Path(__file__).parents[2] / "app" / "pgrecall"
 FLOORS = (
@@ -59,3 +82,161 @@ def test_no_file_is_long_and_no_two_modules_have_one_name() -> None:
     names = Counter(file.name for file in files)
     assert [name for name, number in names.items() if number > 1] == []
     assert len({file.relative_to(PACKAGE).parts[0] for file in files}) <= 16
+
+
+ROOT = Path(__file__).parents[2]
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+EXTRAS = {
+    name: lines
+    for name, lines in PROJECT["optional-dependencies"].items()
+    if name not in ("docs", "test")
+}
+
+
+def declared() -> Iterator[Requirement]:
+    """What users install, ourselves aside."""
+    for lines in (PROJECT["dependencies"], *EXTRAS.values()):
+        for line in lines:
+            if Requirement(line).name != "pgrecall":
+                yield Requirement(line)
+
+
+def test_each_bound_is_the_version_that_the_lowest_tests_pin() -> None:
+    lines = (ROOT / "tests" / "lowest.txt").read_text(encoding="utf-8").splitlines()
+    pins = dict(line.split("==") for line in lines if line and not line.startswith("#"))
+    tested = {canonicalize_name(name): Version(version) for name, version in pins.items()}
+
+    for requirement in declared():
+        [bound] = requirement.specifier
+        assert bound.operator == ">=", f"{requirement} must have no upper bound"
+        assert Version(bound.version) == tested[canonicalize_name(requirement.name)], requirement
+
+
+def test_everything_imported_is_declared() -> None:
+    names = {requirement.name.replace("-", "_") for requirement in declared()}
+    names = names - {"opentelemetry_api"} | {"opentelemetry"}
+    names |= {"pytest"}  # which imports pgrecall.testing
+    found = {
+        module.partition(".")[0]
+        for file in (ROOT / "app").rglob("*.py")
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8")))
+        for module in modules(node)
+    }
+
+    assert found - set(sys.stdlib_module_names) - {"pgrecall"} == names
+
+
+def modules(node: ast.AST) -> list[str]:
+    """The modules that an import names."""
+    if isinstance(node, ast.Import):
+        return [alias.name for alias in node.names]
+    return [node.module] if isinstance(node, ast.ImportFrom) and node.module else []
+
+
+CLASSES = [
+    value
+    for value in vars(errors).values()
+    if isinstance(value, type) and issubclass(value, errors.PgRecallError)
+]
+
+
+def test_an_error_says_its_message_or_its_docstring() -> None:
+    for error in CLASSES:
+        assert error.__doc__ is not None
+        assert str(error()) == error.__doc__.splitlines()[0]
+        assert str(error("what happened")) == "what happened"
+
+
+def test_the_tree_in_the_docstring_is_the_tree() -> None:
+    drawn = re.findall(r"^([│├└─ ]*)(\w+)", errors.__doc__ or "", re.MULTILINE)
+    parents: dict[int, str] = {}
+    tree = {}
+    for indent, name in drawn[1:]:
+        depth = len(indent) // 4
+        parents[depth] = name
+        tree[name] = parents.get(depth - 1)
+
+    assert tree == {
+        error.__name__: None if error is errors.PgRecallError else error.__bases__[0].__name__
+        for error in CLASSES
+    }
+
+
+def test_errors_can_be_caught_as_the_builtin_they_resemble() -> None:
+    assert issubclass(errors.InvalidVector, ValueError)
+    assert issubclass(errors.MemoryNotFound, LookupError)
+    assert issubclass(errors.ExtraMissing, ImportError)
+
+
+METHODS = public(NOWHERE)
+OF_ALL_AGENTS = (
+    *("upkeep.collect_garbage", "rank_indexes.build"),
+    *("rank_indexes.maintain", "rank_indexes.status"),
+)
+"""What works on the memories of every agent unless one is named."""
+OF_NO_AGENT = ("rank_indexes.progress",)
+
+
+def test_what_one_repository_can_do_the_other_can() -> None:
+    assert public(NOWHERE_LATER) == METHODS
+    assert {"add", "add_many", "get", "update", "delete", "search", "touch", "count"} < {*METHODS}
+    assert sum("." not in name for name in METHODS) <= 20
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_both_present_a_method_in_the_same_way(name: str) -> None:
+    one, other = method(NOWHERE, name), method(NOWHERE_LATER, name)
+    parameters = inspect.signature(one).parameters
+
+    assert one.__name__ == other.__name__
+    assert inspect.signature(one) == inspect.signature(other)
+    assert inspect.getdoc(one)
+    assert inspect.getdoc(one) == inspect.getdoc(other)
+    assert inspect.iscoroutinefunction(other)
+    assert not inspect.iscoroutinefunction(one)
+    if name in OF_ALL_AGENTS:
+        agent_id = parameters["agent_id"]
+        assert (agent_id.kind, agent_id.default) == (inspect.Parameter.KEYWORD_ONLY, None)
+    elif name not in OF_NO_AGENT:
+        assert next(iter(parameters)) == "agent_id"
+        assert parameters["agent_id"].default is inspect.Parameter.empty
+
+
+# Whose: agents' ids may not begin as those of teams are stored
+
+NO_AGENTS: tuple[tuple[Any, str], ...] = (
+    ("", r"agent_id must not be empty"),
+    ("x" * 201, r"agent_id.*200.*201"),
+    ("a\0b", r"agent_id.*NUL.*position 1"),
+    ("\ud800", r"agent_id.*surrogate.*position 0"),
+    (None, r"agent_id must be text, got NoneType|names no agent_id"),
+    (7, r"agent_id must be text, got int"),
+    (UUID(int=1), r"agent_id must be text, got UUID"),
+    *((f"team:{end}", r"must not begin with 'team:'.*teams`") for end in ("", "red", "x" * 195)),
+)
+
+
+@pytest.mark.parametrize("name", [name for name in METHODS if name not in OF_NO_AGENT])
+def test_an_agent_or_team_that_cannot_be_is_refused_by_every_method(name: str) -> None:
+    for agent_id, message in NO_AGENTS:
+        if agent_id is not None or name not in OF_ALL_AGENTS:
+            with pytest.raises(InputError, match=message):
+                method(NOWHERE, name)(**GOOD[name] | {"agent_id": agent_id})
+    for team_id in ("", "team:", "team:" + "x" * 201):
+        with pytest.raises(InputError, match="agent_id"):
+            method(NOWHERE.teams, name)(**GOOD[name] | {"agent_id": team_id})
+
+
+def test_teams_that_cannot_be_are_refused_by_name() -> None:
+    for team_id in ("", "team:", "x" * 201):
+        with pytest.raises(InputError, match="teams"):
+            NOWHERE.search("agent", NORTH, teams=[team_id])
+
+
+def test_owners_are_stored_with_what_tells_a_team() -> None:
+    of_teams = tables().of_teams()
+
+    for agent_id in ("team", "teams:red", " team:red", "TEAM:red", "x" * 200):
+        assert require_owner(tables(), agent_id) == agent_id
+        assert require_owner(of_teams, agent_id) == f"team:{agent_id}"
+        assert require_owner(of_teams, f"team:{agent_id}") == f"team:{agent_id}"
