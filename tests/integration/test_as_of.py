@@ -108,9 +108,6 @@ def test_a_retrieval_after_the_moment_asked_about_is_not_seen(
     assert answers() == known
 
 
-# Validity
-
-
 VALID: tuple[tuple[Mapping[str, Any], datetime, bool], ...] = (
     *(
         ({"valid_from": FROM, "valid_until": UNTIL}, as_of, seen)

@@ -363,9 +363,6 @@ def test_a_bad_value_works_or_is_refused_before_anything_is_written(
     assert not wrong, "\n".join(["", *wrong])
 
 
-# What is too much
-
-
 def test_a_line_that_is_too_long_is_refused_in_little_memory(
     shared_repo: MemoryRepository, agent: str, tmp_path: Path
 ) -> None:

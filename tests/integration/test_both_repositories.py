@@ -328,8 +328,6 @@ def test_without_an_embedder_both_say_so(
             repo.search(A, "text")
 
 
-# In a transaction of the caller's own
-
 WRITTEN = (
     *("add", "add_many", "update", "delete", "search", "touch", "record_outcome", "supersede"),
     *("upkeep.consolidate", "upkeep.collect_garbage", "links.add"),

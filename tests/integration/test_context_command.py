@@ -77,9 +77,6 @@ def counted(repo: MemoryRepository, agent: str, id_: UUID) -> int:
     return found.retrieval_count
 
 
-# What is printed where
-
-
 def test_the_text_alone_goes_to_standard_output(
     run: Run, agent: str, memories: dict[str, UUID]
 ) -> None:
@@ -147,9 +144,6 @@ def test_nothing_known_is_said_with_the_floor(
     assert "it has too little to do with the text" in " ".join(done.err.split())
 
 
-# Options
-
-
 MOMENT = "2026-07-01T00:00:00+00:00"
 OPTIONS: list[tuple[str, dict[str, Any]]] = [
     ("-k 2 --diversity 0.9", {"k": 2, "diversity": 0.9}),
@@ -196,9 +190,6 @@ def test_options_reach_the_repository_and_json_is_its_record(
     }
 
 
-# Mistakes
-
-
 REFUSED: list[tuple[tuple[str, ...], str]] = [
     *(
         (
@@ -241,9 +232,6 @@ def test_what_is_needed_is_told_and_other_troubles_have_their_own_exit_codes(
     assert "error:" in nowhere.err
     assert "pgrecall migrate" in missing.err
     assert run("context", QUESTION).code == 2
-
-
-# Hostile texts
 
 
 @pytest.fixture(scope="module")

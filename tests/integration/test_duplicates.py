@@ -47,9 +47,6 @@ def outcomes(added: list[Added]) -> list[str]:
     return [one.outcome for one in added]
 
 
-# Exact duplicates
-
-
 def test_case_white_space_and_unicode_form_do_not_tell_texts_apart(mine: Owner, add: Add) -> None:
     first = add(mine, plain("Tea at the café"))
     assert (first.outcome, first.similarity, first.inserted) == ("inserted", None, True)
@@ -156,9 +153,6 @@ def test_what_was_said_again_and_replaced_is_in_the_history(mine: Owner, add: Ad
     assert (replaced.old_values["content"], replaced.new_values["content"]) == ("tea", "TEA")
 
 
-# Memories that are no longer recalled
-
-
 def forgotten(mine: Owner) -> Added:
     memory_id: Added = mine.add(north("tea"))
     mine.invalidate(memory_id)
@@ -196,9 +190,6 @@ def test_a_retry_does_not_revive_what_was_forgotten_since(mine: Owner, add: Add)
 
     assert (again, again.outcome) == (tea, "known")
     assert mine.read(tea).invalidated_at is not None
-
-
-# Batches
 
 
 @pytest.mark.parametrize("policy", POLICIES)
@@ -259,9 +250,6 @@ def test_a_known_id_wins_over_a_text_that_is_there(mine: Owner, add: Add) -> Non
     assert mine.kinds(coffee) == ["initial"]
 
 
-# Retries
-
-
 SITUATIONS: dict[str, Callable[[Owner], object]] = {
     "new": lambda mine: None,
     "duplicate": lambda mine: mine.add(NewMemory("TEA", embedding=at(60))),
@@ -289,8 +277,6 @@ def test_a_write_that_is_repeated_changes_nothing(mine: Owner, name: str, situat
         beside = situation == "duplicate" and name == "key"  # known by its key, not by its text
         assert owner.count() == 1 + beside
 
-
-# Near duplicates
 
 LIKE_NORTH = [23.0, 8.0, 4.0, 4.0, *[0.0] * (DIMENSIONS - 4)]
 """Its length is 25 and its similarity to NORTH 23/25, without a rounding error."""
@@ -334,9 +320,6 @@ def test_each_of_a_batch_is_compared_with_those_before_it(mine: Owner) -> None:
     assert outcomes(added) == ["inserted", near, "inserted", near, near]
     assert (twenty, ten, last) == (zero, zero, forty)
     assert mine.count() == 2
-
-
-# Added
 
 
 def test_what_add_returns_is_a_uuid_that_tells_how_it_went() -> None:

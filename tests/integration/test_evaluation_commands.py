@@ -107,9 +107,6 @@ def asked_of(command: str, path: Path, *more: Any) -> tuple[Any, ...]:
     return (command, path, "-a", AGENT, *start, *more, *AS_OF)
 
 
-# evaluate
-
-
 def test_evaluate_prints_a_table_for_all_and_for_each_group(run: Run, few: Path) -> None:
     asked = asked_of("evaluate", few, "-p", "trust,half_life", "-k", 3)
     shown, [record] = run(*asked), run(*asked, "--json").records
@@ -304,9 +301,6 @@ def test_bad_input_ends_with_2_and_writes_nothing(
     assert run(*asked_of("tune", file, "--schema", "elsewhere")).code == 4
 
 
-# tune
-
-
 def test_tune_writes_a_profile_that_can_be_used(run: Run, file: Path, tmp_path: Path) -> None:
     shown = run(*asked_of("tune", file, "-o", "mine.json", "-k", 3))
 
@@ -379,9 +373,6 @@ def test_where_it_is_no_better_nothing_is_written(run: Run, few: Path, tmp_path:
     assert not (tmp_path / "tuned.toml").exists()
     assert (record["verdict"], record["written"]) == ("no better", None)
     assert (tmp_path / "there.toml").read_text() == "mine"
-
-
-# Several agents, and names that speak to terminals
 
 
 def test_several_agents_are_evaluated_together(run: Run, tmp_path: Path, world: World) -> None:

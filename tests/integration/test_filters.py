@@ -151,9 +151,6 @@ def test_a_filter_passes_what_it_says(
     _assert_found(stocked, filters, expected)
 
 
-# The caller's own expressions
-
-
 @pytest.mark.parametrize(
     ("where", "expected"),
     [
@@ -196,9 +193,6 @@ def test_filters_hold_for_memories_of_teams_too(stocked: MemoryRepository) -> No
     found = stocked.search("agent", NORTH, teams=["red"], touch=False, **asked)
 
     assert sorted(contents(found)) == ["ours", "reef"]
-
-
-# Comparisons of metadata, by the repository and in psql
 
 
 METADATA: dict[str, dict[str, Any]] = {

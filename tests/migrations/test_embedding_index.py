@@ -129,9 +129,6 @@ def test_plain_alembic_has_it_on_a_branch_of_its_own(empty_url: str) -> None:
     assert values(empty_url, VERSIONS) == []
 
 
-# Cut off and held up
-
-
 CHANGES = pytest.mark.parametrize(
     ("change", "statement"), [(migrate.embedding_index, BUILD), (drop, DROP)], ids=[BUILD, DROP]
 )

@@ -77,9 +77,6 @@ def test_a_language_that_cannot_be_is_refused(empty_url: str) -> None:
             migrate.change_language(empty_url, name)
 
 
-# Changing the language
-
-
 @pytest.fixture(scope="module")
 def filled_template(server_url: str, template_of_3: str) -> Iterator[str]:
     """One memory of an agent and one of a team, 60 of another, indexed."""

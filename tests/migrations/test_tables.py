@@ -260,9 +260,6 @@ def constraints_and_columns(url: str, schema: str) -> list[tuple[Any, ...]]:
     ]
 
 
-# What is new is found by inserted_at
-
-
 def test_rows_bear_the_moment_they_were_written(migrated: str) -> None:
     """The server's clock, not the moment at which the transaction began."""
     columns = "pgrecall.agent_memories (agent_id, id, content)"
@@ -306,9 +303,6 @@ def test_what_is_new_is_looked_up_in_these_indexes(migrated: str) -> None:
             f"AND {column} >= now() + interval '1 hour'",
         )
         assert any(f"ix_{among.split()[0]}_agent_id_{column}" in line for line in plan), plan
-
-
-# The committed dump
 
 
 def test_the_committed_dump_is_what_the_migrations_build(empty_url: str) -> None:

@@ -202,8 +202,6 @@ def test_both_present_a_method_in_the_same_way(name: str) -> None:
         assert parameters["agent_id"].default is inspect.Parameter.empty
 
 
-# Whose: agents' ids may not begin as those of teams are stored
-
 NO_AGENTS: tuple[tuple[Any, str], ...] = (
     ("", r"agent_id must not be empty"),
     ("x" * 201, r"agent_id.*200.*201"),

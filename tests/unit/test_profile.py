@@ -23,35 +23,26 @@ from pgrecall.scoring.signals import (
     Usefulness,
 )
 
+NAN, INF = float("nan"), float("inf")
 HALVES = {Similarity(): 0.5, Confidence(): 0.5}
 
 
-@pytest.mark.parametrize(
-    "weights", [[0.4, 0.25, 0.2, 0.1, 0.06], [0.5, 0.5, 0.5, 0.5, 0.5], [0.0] * 5]
-)
-def test_weights_that_do_not_sum_to_one_fail_where_the_profile_is_made(
-    weights: list[float],
-) -> None:
-    signals = [Similarity(), Recency(rate=0.05), Usefulness(), Confidence(), Frequency()]
-
-    with pytest.raises(InvalidProfile, match=r"'mine'.*sum to 1.*they sum to"):
-        Profile("mine", dict(zip(signals, weights, strict=True)))
-
-
-def test_a_rounding_error_in_the_sum_is_forgiven() -> None:
-    signals = {Similarity(): 0.7, Recency(rate=1): 0.2, Usefulness(): 0.1}
-
+def test_weights_that_do_not_sum_to_one_fail_where_the_profile_is_made() -> None:
+    """But for a rounding error."""
+    for weights in ([0.5, 0.5, 0.01], [0.5, 0.5, 0.5], [0.0] * 3):
+        signals = [Similarity(), Recency(rate=0.05), Usefulness()]
+        with pytest.raises(InvalidProfile, match=r"'mine'.*sum to 1.*they sum to"):
+            Profile("mine", dict(zip(signals, weights, strict=True)))
     assert 0.7 + 0.2 + 0.1 != 1
-    assert Profile("mine", dict(signals)).weights["similarity"] == 0.7
-
-
-@pytest.mark.parametrize("weight", [-0.5, 1.5, float("nan"), float("inf"), 1e-13])
-def test_a_weight_outside_0_and_1_is_named(weight: float) -> None:
-    with pytest.raises(InvalidProfile, match=f"'mine'.*confidence.*got {weight}"):
-        Profile("mine", {Similarity(): 1 - weight if 0 < weight < 1 else 0.5, Confidence(): weight})
+    rounded = Profile("mine", {Similarity(): 0.7, Recency(rate=1): 0.2, Usefulness(): 0.1})
+    assert rounded.weights["similarity"] == 0.7
 
 
 def test_what_cannot_be_a_profile_is_refused() -> None:
+    for weight in (-0.5, 1.5, NAN, INF, 1e-13):
+        rest = 1 - weight if 0 < weight < 1 else 0.5
+        with pytest.raises(InvalidProfile, match=f"'mine'.*confidence.*got {weight}"):
+            Profile("mine", {Similarity(): rest, Confidence(): weight})
     weights: list[Any] = [True, "0.5", None, 0.5j]
     for weight in weights:
         with pytest.raises(InvalidProfile, match="confidence must be a number"):
@@ -98,17 +89,9 @@ def test_a_profile_cannot_be_changed() -> None:
 def test_with_weights_leaves_the_rest_at_zero() -> None:
     changed = profiles.five_factor.with_weights(similarity=0.75, recency=0.25)
 
-    assert changed.weights == {
-        "similarity": 0.75,
-        "recency": 0.25,
-        "usefulness": 0,
-        "confidence": 0,
-        "frequency": 0,
-    }
+    rest = dict.fromkeys(("usefulness", "confidence", "frequency"), 0)
+    assert changed.weights == {"similarity": 0.75, "recency": 0.25} | rest
     assert profiles.five_factor.weights["similarity"] == 0.40
-
-
-def test_with_weights_names_the_signals_there_are() -> None:
     with pytest.raises(UnknownName, match=r"charm.*similarity, recency, usefulness"):
         profiles.five_factor.with_weights(charm=1)
 
@@ -239,23 +222,15 @@ def test_a_file_that_is_no_profile_is_named_with_the_reason(
     assert str(file) in str(refused.value)
 
 
-def test_a_file_of_another_kind_is_refused(tmp_path: Path) -> None:
+def test_files_that_cannot_be_read_or_written_are_named(tmp_path: Path) -> None:
     with pytest.raises(InvalidProfile, match=r"ends in \.toml or \.json"):
         profiles.save(profiles.five_factor, tmp_path / "profile.yaml")
-
-
-def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
-    with pytest.raises(InvalidProfile, match="cannot be read"):
+    with pytest.raises(InvalidProfile, match=r"nowhere\.toml cannot be read"):
         profiles.load(tmp_path / "nowhere.toml")
-
-
-@pytest.mark.parametrize("ending", ["toml", "json"])
-def test_a_place_that_cannot_be_written_is_told(tmp_path: Path, ending: str) -> None:
-    folder = tmp_path / f"folder.{ending}"
-    folder.mkdir()
-
-    with pytest.raises(InputError, match=rf"folder\.{ending} cannot be written: Is a directory"):
-        profiles.save(profiles.trust, folder)
+    for name in ("folder.toml", "folder.json"):
+        (tmp_path / name).mkdir()
+        with pytest.raises(InputError, match=rf"{name} cannot be written: Is a directory"):
+            profiles.save(profiles.trust, tmp_path / name)
 
 
 NOW = datetime(2026, 6, 1, 12, tzinfo=UTC)
