@@ -1,4 +1,4 @@
-"""The package from outside: its rooms, what it depends on, its errors, and what repositories can do.
+"""The package: its rooms, what it depends on, its errors, and what repositories can do.
 
 Imports run downwards only, and every module can be guessed.
 """
