@@ -151,54 +151,42 @@ def test_commands_on_several_memories_tell_how_many(
 def test_importance_is_overridden_and_nothing_revived_beside_its_like(
     run: Run, mine: Owner, memory: UUID
 ) -> None:
-    shown = run("importance", memory, "0.9")
+    assert run("importance", memory, "0.9").out.strip() == f"{memory}: importance 0.9000"
     [record] = run("importance", memory, "0", "--json").records
+    assert record == {"id": str(memory), "importance": 0.0}
     mine.put(memory, status="archived")
     mine.add("INES drinks tea")
     refused = run("revive", memory)
-
-    assert shown.out.strip() == f"{memory}: importance 0.9000"
-    assert record == {"id": str(memory), "importance": 0.0}
     assert (refused.code, "says the same" in refused.err) == (2, True)
 
 
 # Curate
 
 
-def test_pairs_that_say_nearly_the_same_are_listed(run: Run, mine: Owner) -> None:
-    older, newer = mine.add_many(SAME[:2])
+def test_pairs_and_clusters_that_say_nearly_the_same(run: Run, mine: Owner) -> None:
+    ids = [UUID(int=added.int) for added in mine.add_many(SAME)]
     mine.add("The build is broken")
-
-    [pair] = run("near-duplicates", "--threshold", "0.8", "--json").records
-    shown = run("near-duplicates", "--threshold", "0.8")
-
-    assert list(pair) == ["similarity", "older_id", "newer_id", "older_content", "newer_content"]
-    assert (pair["older_id"], pair["newer_id"]) == (str(older), str(newer))
-    assert (pair["older_content"], pair["newer_content"]) == (SAME[0], SAME[1])
-    ids = mine.ids.shorten([older, newer]).values()
-    assert [id_ for id_ in ids if id_ not in shown.out] == []
-    assert f"{pair['similarity']:.4f}" in shown.out
-    assert run("near-duplicates", "--threshold", "1").out.strip() == "none"
-
-
-def test_clusters_are_shown_and_consolidated(run: Run, mine: Owner) -> None:
-    ids = {str(added) for added in mine.add_many(SAME)}
-    mine.add("The build is broken")
+    alike = ("near-duplicates", "--threshold", "0.8")
     options = ("--more-than", "3", "--min-similarity", "0.7")
 
-    few = run("clusters")
-    [cluster] = run("clusters", *options, "--json").records
+    [pair, *_], pairs = run(*alike, "--json").records, run(*alike)
+    few, [cluster] = run("clusters"), run("clusters", *options, "--json").records
     shown = run("clusters", *options)
+    short = mine.ids.shorten(ids).values()
     [done] = run("consolidate", *options, "--actor", "Ann", "--json").records
     again = run("consolidate", *options)
 
+    assert list(pair) == ["similarity", "older_id", "newer_id", "older_content", "newer_content"]
+    assert {pair["older_id"], pair["newer_id"]} < {*map(str, ids)}
+    assert {pair["older_content"], pair["newer_content"]} < {*SAME}
+    assert f"{pair['similarity']:.4f}" in pairs.out
+    assert run("near-duplicates", "--threshold", "1").out.strip() == "none"
     assert (few.out.strip(), again.out.strip()) == ("none", "nothing to consolidate")
-    assert (set(cluster["ids"]), cluster["similarities"][0]) == (ids, 1)
-    assert all(content in shown.out for content in cluster["contents"])
-    short = mine.ids.shorten(map(UUID, cluster["ids"])).values()
-    assert [id_ for id_ in short if id_ not in shown.out] == []
-    assert (set(done["sources"]), done["importance"]) == (ids, pytest.approx(0.6))
-    assert {mine.read(UUID(id_)).status for id_ in ids} == {"consolidated"}
+    assert (set(cluster["ids"]), cluster["similarities"][0]) == ({*map(str, ids)}, 1)
+    assert [said for said in (*cluster["contents"], *short) if said not in shown.out] == []
+    assert [id_ for id_ in short if id_ not in pairs.out] == []
+    assert (set(done["sources"]), done["importance"]) == (set(cluster["ids"]), pytest.approx(0.6))
+    assert {mine.read(id_).status for id_ in ids} == {"consolidated"}
 
 
 def test_tasks_are_completed_and_what_is_old_or_scores_low_is_pruned(run: Run, mine: Owner) -> None:
