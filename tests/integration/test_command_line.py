@@ -266,8 +266,7 @@ def test_without_a_url_an_embedded_database_is_used_and_said(
 
 
 def test_the_demo_shows_what_is_relevant_and_stores_once(run: Run, url: str) -> None:
-    first = run("demo", "-k", "3")
-    second = run("demo", "-k", "3")
+    first, second = run("demo", "-k", "3"), run("demo", "-k", "3")
 
     assert first.code == second.code == 0
     assert first.out.count("made of") == 3
@@ -380,17 +379,6 @@ def test_a_profile_of_ones_own_ranks_in_search_and_in_psql(
     with psycopg.connect(commands_url) as connection:
         count = "SELECT count(*) FROM pg_proc WHERE proname = 'score_mine'"
         assert connection.execute(count).fetchone() == (1,)
-
-
-def test_what_a_memory_says_cannot_speak_to_the_terminal(run: Run, url: str) -> None:
-    kept = run("add", "evil \033[31mred \033]0;title\007 \x9b", "--agent", "a").out.strip()
-
-    shown = run("search", "red \033[0m", "--agent", "a").out
-    explained = run("explain", kept, "red", "--agent", "a").out
-
-    for text in (shown, explained):
-        assert "red" in text
-        assert not {"\033", "\007", "\x9b"} & set(text)
 
 
 def test_the_version_is_told_without_a_database(

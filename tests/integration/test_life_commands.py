@@ -556,6 +556,7 @@ def test_what_was_written_cannot_speak_to_the_terminal(run: Run, mine: Owner) ->
         "add": run("add", f"{EVIL} {SAME[0]}", *note[2:]),
         "unknown": run("outcome", UNKNOWN, "success", *of),
         "search": run("search", EVIL, *of, "--label", EVIL),
+        "explain": run("explain", ids[0], EVIL, *of),
         "consolidate": run("consolidate", *cluster, "--actor", EVIL),
         "gc": run("gc", *of, "--policy", EVIL),
         "clear": run("clear", *of, answer="y\n"),

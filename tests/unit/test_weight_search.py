@@ -143,23 +143,19 @@ def test_of_a_signal_that_is_brought_in_some_shares_are_tried() -> None:
     ]
 
 
-@pytest.mark.parametrize(
-    ("weights", "free", "expected"),
-    [
-        ((0.5, 0.3, 0.192, 0.008), [True, False, True, True], (0.505780, 0.3, 0.194220)),
-        ((0.5, 0.5, 0.0), [True, True, True], (0.5, 0.5)),
-        ((0.0, 0.992, 0.008), [True, False, True], (0.008, 0.992)),
-    ],
-    ids=str,
-)
-def test_without_the_last_the_others_get_its_weight(
-    weights: tuple[float, ...], free: list[bool], expected: tuple[float, ...]
-) -> None:
-    found = Candidate(weights, 14.0).without_last(free)
+WITHOUT_LAST: list[tuple[tuple[float, ...], list[bool], tuple[float, ...]]] = [
+    ((0.5, 0.3, 0.192, 0.008), [True, False, True, True], (0.505780, 0.3, 0.194220)),
+    ((0.5, 0.5, 0.0), [True, True, True], (0.5, 0.5)),
+    ((0.0, 0.992, 0.008), [True, False, True], (0.008, 0.992)),
+]
 
-    assert found.weights == pytest.approx(expected, abs=1e-6)
-    assert math.fsum(found.weights) == pytest.approx(1)
-    assert found.half_life == 14.0
+
+def test_without_the_last_the_others_get_its_weight() -> None:
+    for weights, free, expected in WITHOUT_LAST:
+        found = Candidate(weights, 14.0).without_last(free)
+        assert found.weights == pytest.approx(expected, abs=1e-6)
+        assert math.fsum(found.weights) == pytest.approx(1)
+        assert found.half_life == 14.0
 
 
 def test_the_same_seed_tries_the_same() -> None:
