@@ -308,4 +308,28 @@ MUTANTS = (
         "e.memory_id = m.id AND e.id = new.id AND false) DESC,",
         f"{HERE}duplicates.py::test_the_most_similar_is_met_and_by_a_repeated_write",
     ),
+    Mutant(
+        "sql/verbs/prune.sql",
+        "m.agent_id = agent AND m.status = 'active'",
+        "m.agent_id = agent",
+        f"{HERE}life_model.py::test_a_random_life_goes_as_the_rules_say",
+    ),
+    Mutant(
+        "sql/verbs/supersede.sql",
+        "ELSIF outcome <> 'inserted' AND stored.importance < new.importance THEN",
+        "ELSIF false THEN",
+        f"{HERE}life_model.py::test_a_random_life_goes_as_the_rules_say",
+    ),
+    Mutant(
+        "sql/verbs/same_memory.sql",
+        "AND m.status = 'active'",
+        "",
+        f"{HERE}life_model.py::test_a_random_life_goes_as_the_rules_say",
+    ),
+    Mutant(
+        "sql/verbs/collect_garbage_batch.sql",
+        "m.agent_id = agent AND m.status <> 'archived'",
+        "m.agent_id = agent",
+        f"{HERE}collecting.py::test_a_run_does_what_an_independent_judge_would",
+    ),
 )
