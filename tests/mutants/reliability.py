@@ -67,7 +67,7 @@ MUTANTS = (
         "app/pgrecall/core/resources.py",
         'replace("@extschema:vector@", _identifier(extension_schema))',
         'replace("@extschema:vector@", extension_schema)',
-        "migrations/test_extension_schema.py::test_plain_alembic_is_told_where_it_is",
+        "migrations/test_offline.py::test_plain_alembic_is_told_where_it_is",
     ),
     Mutant(
         "app/pgrecall/execution/asynchronous.py",

@@ -61,7 +61,7 @@ MUTANTS = (
         "app/pgrecall/scoring/profile_file.py",
         '{"accessed_by": profile.accessed_by}',
         "{}",
-        "unit/test_profile_file.py::test_what_is_saved_is_loaded",
+        "unit/test_profile.py::test_what_is_saved_is_loaded",
     ),
     Mutant(
         "sql/views/memory_signals.sql",
@@ -165,7 +165,7 @@ MUTANTS = (
         "app/pgrecall/core/validation.py",
         "if len(text) > MAX_NAME_LENGTH:",
         "if len(text) > MAX_NAME_LENGTH + 1:",
-        f"{REFUSED}::test_an_agent_id_that_cannot_be_is_refused",
+        "unit/test_repository_surface.py::test_an_agent_or_team_that_cannot_be",
     ),
     Mutant(
         "app/pgrecall/core/vectors.py",
@@ -201,6 +201,6 @@ MUTANTS = (
         "app/pgrecall/cli/migrate_commands.py",
         "if given:",
         "if len(given) > 1:",
-        f"{COMMANDS}::test_an_option_before_a_subcommand_is_refused_rather",
+        f"{COMMANDS}::test_what_cannot_be_done_ends_with_two",
     ),
 )
