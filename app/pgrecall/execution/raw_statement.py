@@ -36,6 +36,7 @@ class Row(tuple[Any, ...]):
     """A row with those attributes of SQLAlchemy's rows that are used here."""
 
     __slots__ = ()
+    _fields: tuple[str, ...]
     _places: Mapping[str, int]
 
     def __getattr__(self, name: str) -> Any:
@@ -125,7 +126,7 @@ def _reads_as_sent(statement: Select[Any] | TextClause) -> bool:
 @lru_cache
 def _row(names: tuple[str, ...]) -> type[Row]:
     places = {name: place for place, name in enumerate(names)}
-    return type("Row", (Row,), {"__slots__": (), "_places": places})
+    return type("Row", (Row,), {"__slots__": (), "_fields": names, "_places": places})
 
 
 class _Packed:
