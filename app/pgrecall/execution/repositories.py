@@ -40,8 +40,10 @@ class MemoryRepository(synchronous.Repository):
 
     `schema` is the one `pgrecall migrate` was run with; `embedder` turns text into vectors where
     text is passed, `token_counter` texts into what they take up in a prompt. Calls are logged by
-    the logger `pgrecall` at DEBUG, those that take more than `slow_after` seconds at WARNING. All
-    methods raise PgRecallError and its children (`pgrecall.errors`).
+    the logger `pgrecall` at DEBUG, those that take more than `slow_after` seconds at WARNING.
+    Without `durable_touch`, what only counts retrievals on an Engine does not wait for the disk: a
+    crash of the server may lose the last counts. All methods raise PgRecallError and its children
+    (`pgrecall.errors`).
     """
 
 

@@ -46,8 +46,10 @@ class MemoryRepository(synchronous.Repository):
 
     `schema` is the one `pgrecall migrate` was run with; `embedder` turns text into vectors where
     text is passed, `token_counter` texts into what they take up in a prompt. Calls are logged by
-    the logger `pgrecall` at DEBUG, those that take more than `slow_after` seconds at WARNING. All
-    methods raise PgRecallError and its children (`pgrecall.errors`).
+    the logger `pgrecall` at DEBUG, those that take more than `slow_after` seconds at WARNING.
+    Without `durable_touch`, what only counts retrievals on an Engine does not wait for the disk: a
+    crash of the server may lose the last counts. All methods raise PgRecallError and its children
+    (`pgrecall.errors`).
     """
     def __init__(
         self,
@@ -287,7 +289,7 @@ class MemoryRepository(synchronous.Repository):
         of its own, and the k best are returned. `min_score` and `min_relevance` apply to the hits, not
         to what is added for them.
 
-        `touch` counts a retrieval of each memory returned, in the same transaction. It also sets
+        `touch` counts a retrieval of each memory returned. It also sets
         `last_accessed_at`, unless the profile is `accessed_by` use.
 
         `strategy` is "exact" (score every memory), "index" (score the candidates from the agent's rank
@@ -933,7 +935,7 @@ class AsyncMemoryRepository(asynchronous.Repository):
         of its own, and the k best are returned. `min_score` and `min_relevance` apply to the hits, not
         to what is added for them.
 
-        `touch` counts a retrieval of each memory returned, in the same transaction. It also sets
+        `touch` counts a retrieval of each memory returned. It also sets
         `last_accessed_at`, unless the profile is `accessed_by` use.
 
         `strategy` is "exact" (score every memory), "index" (score the candidates from the agent's rank

@@ -58,7 +58,7 @@ def search(
     of its own, and the k best are returned. `min_score` and `min_relevance` apply to the hits, not
     to what is added for them.
 
-    `touch` counts a retrieval of each memory returned, in the same transaction. It also sets
+    `touch` counts a retrieval of each memory returned. It also sets
     `last_accessed_at`, unless the profile is `accessed_by` use.
 
     `strategy` is "exact" (score every memory), "index" (score the candidates from the agent's rank
