@@ -16,7 +16,6 @@ import pytest
 from sqlalchemy import create_engine
 
 from pgrecall import MemoryRepository, NewMemory, Profile, profiles
-from pgrecall.cli.evaluate import PROFILES
 from pgrecall.core.embedders import LocalEmbedder
 from pgrecall.evaluation.queries_file import load_queries
 from pgrecall.execution.synchronous import Evaluations
@@ -151,7 +150,7 @@ def test_evaluate_shows_what_floors_do_to_questions_without_an_answer(
     refused = run(*asked_of("evaluate", few, "--precision", 0.9))
 
     assert shown.code == 0
-    for said in ("5 questions without an answer, 20 with one", "the profile's", "proposed"):
+    for said in ("5 queries without an answer, 20 with one", "the profile's", "proposed"):
         assert said in shown.out
     assert record["floors"]["unanswered"] == 5
     assert (tmp_path / "all.svg").is_file()
@@ -186,8 +185,7 @@ def test_by_default_the_profiles_built_in_are_compared_and_no_retrieval_counted(
 ) -> None:
     [record] = run("evaluate", few, "-a", AGENT, "--json").records
 
-    assert [one["profile"] for one in record["profiles"]] == PROFILES.split(",")
-    assert set(PROFILES.split(",")) == set(profiles.BUILT_IN)
+    assert [one["profile"] for one in record["profiles"]] == list(profiles.BUILT_IN)
     assert record["k"] == 10
     engine = create_engine(world.url)
     usage = "SELECT 1 FROM pgrecall.memory_usage WHERE agent_id = :agent"
@@ -244,7 +242,7 @@ def test_missing_memories_are_told(run: Run, tmp_path: Path, world: World) -> No
         asked = asked_of(command, path, *more)
         shown, quiet = run(*asked), run(*asked, "--json")
 
-        assert "12 relevant memories are not among those of assistant" in shown.err
+        assert "12 relevant memories do not exist for assistant" in shown.err
         assert "relevant memories" not in quiet.err
     assert quiet.records[0]["missing"] == 12
 
@@ -270,12 +268,12 @@ def test_recorded_queries_are_evaluated_and_tuned_by(run: Run, world: World, age
     assert (parts, tuned["start"]["name"]) == ([9, 3], profiles.DEFAULT.name)
 
 
-NOT_BOTH = "give a file of judged queries, or --recorded"
+NOT_BOTH = "give either a file of judged queries or --recorded"
 BAD: list[tuple[list[str], str]] = [
     (["evaluate"], NOT_BOTH),
     (["evaluate", "queries.jsonl", "--recorded"], NOT_BOTH),
     (["evaluate", "none.jsonl"], "none.jsonl is not a file"),
-    (["evaluate", "--recorded"], "nothing was recorded for"),
+    (["evaluate", "--recorded"], "no queries are recorded for"),
     (["evaluate", "queries.jsonl", "-p", "magic"], "unknown profile 'magic'"),
     (["evaluate", "queries.jsonl", "-p", "none.toml"], "none.toml cannot be read"),
     (["evaluate", "queries.jsonl", "-p", ","], "at least one profile"),
@@ -287,10 +285,10 @@ BAD: list[tuple[list[str], str]] = [
     (["tune"], NOT_BOTH),
     (["tune", "queries.jsonl", "--recorded"], NOT_BOTH),
     (["tune", "none.jsonl"], "none.jsonl is not a file"),
-    (["tune", "--recorded"], "nothing was recorded for"),
+    (["tune", "--recorded"], "no queries are recorded for"),
     (["tune", "queries.jsonl", "--start", "magic"], "unknown profile 'magic'"),
     (["tune", "queries.jsonl", "-o", "tuned.yaml"], "a profile file ends in .toml or .json"),
-    (["tune", "queries.jsonl", "-o", "start.toml"], "start.toml is there already"),
+    (["tune", "queries.jsonl", "-o", "start.toml"], "start.toml already exists"),
     (["tune", "queries.jsonl", "--held-out", "1"], "held_out 1 of 60 queries"),
     (["tune", "nine.jsonl"], "at least 10 judged queries, got 9"),
     (["tune", "bad.jsonl"], "bad.jsonl, line 1: not JSON"),
@@ -323,12 +321,12 @@ def test_tune_writes_a_profile_that_can_be_used(run: Run, file: Path, tmp_path: 
     found = profiles.load(tmp_path / "mine.json")
     assert shown.code == 0
     assert "written to mine.json" in shown.out
-    assert "better on the queries that were kept back" in shown.out
+    assert "better on the held-out queries" in shown.out
     for said in ("similarity", "importance", "half-life, days", "start", "found", "30.0", "0.600"):
         assert said in shown.out
     assert shown.out.count("all queries: 30") == 2
-    assert "the queries it was chosen by" in shown.out
-    assert "the queries kept back" in shown.out
+    assert "queries that chose the profile" in shown.out
+    assert "held-out queries" in shown.out
     assert "searching" in shown.err
     assert "100%" in shown.err
     assert found.name == "mine"
@@ -367,7 +365,7 @@ def test_machines_are_told_all_and_a_file_is_written_over_by_force_alone(
     [one] = run(*asked, "--force", "--json").records
 
     assert (refused.code, there) == (2, "mine")
-    assert "tuned.toml is there already; name another file or pass --force" in refused.err
+    assert "tuned.toml already exists; name another file, or pass --force" in refused.err
     found = world.repo.evaluation.tune(
         AGENT, load_queries(few, AGENT), start=START, seed=4, as_of=NOW
     )
@@ -384,7 +382,7 @@ def test_where_it_is_no_better_nothing_is_written(run: Run, few: Path, tmp_path:
 
     assert shown.code == 0
     assert "no better" in shown.out
-    assert "nothing is proposed" in shown.out
+    assert "no profile is proposed" in shown.out
     assert "written" not in shown.out
     assert not (tmp_path / "tuned.toml").exists()
     assert (record["verdict"], record["written"]) == ("no better", None)
@@ -399,8 +397,8 @@ def test_thin_evidence_and_hostile_names_are_told_plainly(
     shown = run(*asked_of("tune", few, "--start", "evil.toml"))
 
     assert shown.code == 0
-    assert "only 10 queries were kept back" in shown.out
-    assert "the evidence is too thin" in " ".join(shown.out.split())
+    assert "only 10 queries were held out" in shown.out
+    assert "too few to be sure" in " ".join(shown.out.split())
     assert (tmp_path / "tuned.toml").exists()
     assert "[/nothing]" in shown.out
     assert not CONTROLS & set(shown.out)

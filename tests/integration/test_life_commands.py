@@ -11,10 +11,8 @@ from uuid import UUID, uuid4
 
 import pytest
 from sqlalchemy import Engine, create_engine
-from typer.main import get_command_name
 
 from pgrecall import NewMemory
-from pgrecall.cli.main import app
 from pgrecall.core.embedders import LocalEmbedder
 from pgrecall.testing import new_database
 from tests.integration.commands import BUILT, CONTROLS, EVIL, Run, fast_runner
@@ -28,9 +26,7 @@ SAME = [
 ]
 """More than 0.8 similar to each other by the local embedder."""
 COMMANDS: dict[str, Any] = {
-    command.name or get_command_name(command.callback.__name__): command
-    for command in app.registered_commands
-    if command.callback
+    name: command for name, command in BUILT.commands.items() if not hasattr(command, "commands")
 }
 
 
@@ -127,7 +123,7 @@ def test_use_is_recorded_and_told(run: Run, memory: UUID) -> None:
     assert events[3]["trust_delta"] == pytest.approx(0.1)
     for said in ("initial", "trust 0.78 → 0.82", "stale", "Ann", "found it"):
         assert said in shown
-    assert run("history", UNKNOWN).out.strip() == "nothing is known of it"
+    assert run("history", UNKNOWN).out.strip() == "nothing is known about this memory"
     assert run("history", UNKNOWN, "--json").records == []
 
 
@@ -198,13 +194,13 @@ def test_pairs_that_say_nearly_the_same_are_listed(run: Run, mine: Owner) -> Non
     [pair] = run("near-duplicates", "--threshold", "0.8", "--json").records
     shown = run("near-duplicates", "--threshold", "0.8")
 
-    assert list(pair) == ["similarity", "older_id", "newer_id", "older_content", "newer_content"]
+    assert list(pair) == ["older_id", "newer_id", "older_content", "newer_content", "similarity"]
     assert (pair["older_id"], pair["newer_id"]) == (str(older), str(newer))
     assert (pair["older_content"], pair["newer_content"]) == (SAME[0], SAME[1])
     ids = mine.ids.shorten([older, newer]).values()
     assert [id_ for id_ in ids if id_ not in shown.out] == []
     assert f"{pair['similarity']:.4f}" in shown.out
-    assert run("near-duplicates", "--threshold", "1").out.strip() == "none"
+    assert run("near-duplicates", "--threshold", "1").out.strip() == "no near duplicates"
 
 
 def test_clusters_are_shown_and_consolidated(run: Run, mine: Owner) -> None:
@@ -218,7 +214,7 @@ def test_clusters_are_shown_and_consolidated(run: Run, mine: Owner) -> None:
     [done] = run("consolidate", *options, "--actor", "Ann", "--json").records
     again = run("consolidate", *options)
 
-    assert (few.out.strip(), again.out.strip()) == ("none", "nothing to consolidate")
+    assert (few.out.strip(), again.out.strip()) == ("no clusters", "nothing to consolidate")
     assert (set(cluster["ids"]), cluster["similarities"][0]) == (ids, 1)
     assert all(content in shown.out for content in cluster["contents"])
     short = mine.ids.shorten(map(UUID, cluster["ids"])).values()
@@ -235,7 +231,7 @@ def test_tasks_are_completed_and_what_is_old_or_scores_low_is_pruned(run: Run, m
     mine.add(NewMemory("new and useless", usefulness=0, confidence=0))
 
     assert run("complete-tasks", "--days", "9", "--json").records == [{"completed": 0}]
-    assert run("complete-tasks").out.strip() == "1 tasks completed"
+    assert run("complete-tasks").out.strip() == "1 task completed"
     both = run("prune", "--days", "7", "--below-score", "0.2", "--json")
     by_age = run("prune", "--days", "7", "--reason", "why", "--actor", "Ann")
 
@@ -288,7 +284,7 @@ def test_garbage_is_collected_and_the_run_is_told(
     numbers = {"owners": 1, "scanned": 4, "archived": 2, "deleted": 1, "swept": 0}
     assert foretold == {"id": None, "dry_run": True, **numbers, "seconds": foretold["seconds"]}
     assert said.out.startswith(
-        "dry run: 4 live memories scanned, 2 archived, 1 deleted, 0 leftovers swept in "
+        "dry run: 4 live memories scanned, 2 archived, 1 deleted, 0 leftovers removed in "
     )
     assert untouched == (4, [])
     assert done == foretold | {"id": done["id"], "dry_run": False, "seconds": done["seconds"]}
@@ -333,7 +329,7 @@ def test_labels_are_given_found_and_taken(run: Run, mine: Owner, memory: UUID) -
     [why] = run("explain", memory, "Ines", "--label", "milk", "--json").records
     taken = run("unlabel", memory, "tea", "milk", "--json")
 
-    assert (given.records, heavier.out.strip()) == ([{"labelled": 2}], "1 labels written")
+    assert (given.records, heavier.out.strip()) == ([{"labelled": 2}], "1 label added")
     told = [("Ines", "concept", 1.0), ("drink", "keyword", 0.5), ("tea", "keyword", 0.5)]
     assert [tuple(record.values()) for record in records] == told
     assert list(records[0]) == ["value", "kind", "weight"]
@@ -439,7 +435,7 @@ def test_importing_tells_what_is_said_already(run: Run, mine: Owner, tmp_path: P
     told = {name: record[name] for name in ("added", "already_there", "duplicates")}
     assert told == {"added": 2, "already_there": 0, "duplicates": 2}
     assert "0 memories added" in shown.out
-    assert "2 were there already, 2 said what others say" in shown.out
+    assert "2 known by id, 2 known by text" in shown.out
     assert not CONTROLS & set(shown.out + shown.err + refused.err)
     assert ", line 2: " in refused.err
     assert (refused.code, left, taken.code, mine.count()) == (2, 4, 0, 5)
