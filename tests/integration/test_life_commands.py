@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -638,3 +639,24 @@ def test_the_help_of_each_command_and_argument_tells_what_it_does(run: Run) -> N
         silent = [one.name for one in BUILT.commands[name].params if not one.help]
         assert silent == [], name
     assert COMMANDS.keys() <= set(run("--help").out.split())
+
+
+def _all_commands() -> dict[str, Any]:
+    inner = {
+        f"{group} {name}": command
+        for group, found in BUILT.commands.items()
+        for name, command in getattr(found, "commands", {}).items()
+    }
+    return COMMANDS | inner
+
+
+def test_each_command_has_examples_of_itself_that_can_be_read() -> None:
+    commands = _all_commands()
+    for name, command in commands.items():
+        _, *examples = command.epilog.replace("\\[", "[").splitlines()
+        assert examples, name
+        for example in examples:
+            words = shlex.split(example.partition(" > ")[0])
+            assert words[: len(name.split()) + 1] == ["pgrecall", *name.split()]
+            command.make_context(name, words[len(name.split()) + 1 :])
+    assert len(commands) > 45

@@ -21,10 +21,7 @@ Target = Annotated[UUID, typer.Argument(help="Memory that the link leads to.", m
 Kind = Annotated[str, typer.Option(help="What the link means.")]
 
 
-@app.declare(
-    "pgrecall link 0197a3c2 0197a3d8 --kind caused_by --agent zoe",
-    'pgrecall search "cello" --expand 1 --agent zoe',
-)
+@app.declare("pgrecall link 0197a3c2 0197a3d8 --kind caused_by --agent zoe")
 def link(
     repo: MemoryRepository,
     source: Source,

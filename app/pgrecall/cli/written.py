@@ -68,11 +68,10 @@ def shares(texts: Sequence[str]) -> dict[str, float]:
 
 def conditions(texts: Sequence[str]) -> dict[str, Any]:
     """A metadata filter: KEY=VALUE, KEY>=VALUE and so on, or whole JSON objects."""
-    contained = pairs([text for text in texts if _sign(text) in ("", "=")])
+    contained = pairs([text for text in texts if _sign(text) == "="])
     compared: dict[str, Any] = {}
     for text in texts:
-        sign = _sign(text)
-        if sign not in ("", "="):
+        if (sign := _sign(text)) != "=":
             key, _, value = text.partition(sign)
             compared.setdefault(key, {})[COMPARISONS[sign]] = _value(value)
     if both := contained.keys() & compared:
@@ -81,12 +80,14 @@ def conditions(texts: Sequence[str]) -> dict[str, Any]:
 
 
 def _sign(text: str) -> str:
-    """What stands between key and value; nothing in what is a JSON object, or wrong."""
+    """What stands between key and value; = for a JSON object, too."""
     if text.lstrip().startswith("{"):
-        return ""
+        return "="
     place = min((text.index(sign) for sign in "=!<>" if sign in text), default=0)
-    signs = ("=", *COMPARISONS) if place else ()
-    return next((sign for sign in signs if text.startswith(sign, place)), "")
+    for sign in ("=", *COMPARISONS):
+        if place and text.startswith(sign, place):
+            return sign
+    raise InputError(f"write KEY=VALUE, KEY>=VALUE or a JSON object; got {shortened(text)}")
 
 
 def pairs(texts: Sequence[str]) -> dict[str, Any]:
