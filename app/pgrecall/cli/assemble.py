@@ -31,6 +31,37 @@ REASONS = {
 }
 
 
+class Packing(SearchArguments, total=False):
+    """The arguments of `context`."""
+
+    max_tokens: Annotated[
+        int, typer.Option(help="Budget of the whole text, in tokens. Default: 4000.")
+    ]
+    k: Annotated[int, typer.Option("-k", help="How many memories to include at most. Default: 20.")]
+    style: Annotated[
+        str, typer.Option(help=f"Format of the text: {', '.join(STYLES)}. Default: plain.")
+    ]
+    reserve: Annotated[
+        Mapping[str, float],
+        typer.Option(
+            metavar="TYPE=SHARE",
+            help="Reserve a share of the budget for a type, such as fact=0.5. May be repeated.",
+        ),
+    ]
+    max_skips: Annotated[
+        int,
+        typer.Option(help="Stop after this many memories in a row that do not fit. Default: 3."),
+    ]
+    diversity: Annotated[
+        float,
+        typer.Option(help="Rank memories lower that are similar to those above, 0 to 1."),
+    ]
+    max_similarity: Annotated[
+        float, typer.Option(help="Leave out memories more similar to one above, such as 0.92.")
+    ]
+    consider: Annotated[int, typer.Option(help="How many of the best memories to look at.")]
+
+
 @app.declare(
     'pgrecall context "which instrument?" --agent zoe --max-tokens 800 --style xml',
     'pgrecall context "which instrument?" --agent zoe --reserve fact=0.5 --max-similarity 0.92',
@@ -39,55 +70,18 @@ def context(
     repo: MemoryRepository,
     query: Query,
     agent: Agent,
-    max_tokens: Annotated[int, typer.Option(help="Budget of the whole text, in tokens.")] = 4000,
-    k: Annotated[int, typer.Option("-k", help="How many memories to include at most.")] = 20,
-    style: Annotated[str, typer.Option(help=f"Format: {', '.join(STYLES)}.")] = "plain",
-    reserve: Annotated[
-        Mapping[str, float] | None,
-        typer.Option(
-            metavar="TYPE=SHARE",
-            help="Reserve a share of the budget for a type, such as fact=0.5. May be repeated.",
-        ),
-    ] = None,
-    max_skips: Annotated[
-        int, typer.Option(help="Stop after this many memories in a row that do not fit.")
-    ] = 3,
-    diversity: Annotated[
-        float, typer.Option(help="Rank memories lower that are similar to those above, 0 to 1.")
-    ] = 0.0,
-    max_similarity: Annotated[
-        float | None,
-        typer.Option(help="Leave out memories more similar to one above, such as 0.92."),
-    ] = None,
-    consider: Annotated[
-        int | None, typer.Option(help="How many of the best memories to look at.")
-    ] = None,
     strategy: UseIndex = "auto",
     touch: Annotated[
         bool, typer.Option(help="Count this retrieval of the included memories.")
     ] = True,
-    **arguments: Unpack[SearchArguments],
+    **arguments: Unpack[Packing],
 ) -> Output:
     """Write the best memories for a text as part of a prompt, within a budget of tokens.
 
     Standard output gets the text. Standard error gets a table of what was included, and what was
     left out and why. Unless --min-relevance is given, the profile's is used.
     """
-    found = repo.context(
-        agent,
-        query,
-        max_tokens=max_tokens,
-        k=k,
-        style=style,
-        reserve=reserve,
-        max_skips=max_skips,
-        diversity=diversity,
-        max_similarity=max_similarity,
-        consider=consider,
-        strategy=strategy,
-        touch=touch,
-        **arguments,
-    )
+    found = repo.context(agent, query, strategy=strategy, touch=touch, **arguments)
     return Output([found.record()], Verbatim(found.text), notes=_account(found))
 
 
@@ -98,6 +92,7 @@ def _account(found: Context) -> list[RenderableType]:
         Column("memory", ratio=2, overflow="ellipsis", no_wrap=True),
         Column("left out, since", ratio=1, overflow="fold"),
         rows=((*_row(one), "") for one in found.packed),
+        expand=True,
     )
     for out in found.left_out:
         shown.add_row(*map(cell, (*_row(out), REASONS[out.reason])), style="dim")

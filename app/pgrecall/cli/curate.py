@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import asdict
 from datetime import timedelta
-from typing import Annotated
+from typing import Annotated, TypedDict, Unpack
 
 import typer
 from rich.progress import Progress
@@ -13,7 +13,7 @@ from rich.text import Text
 
 from pgrecall.cli.app import App
 from pgrecall.cli.database import Agent
-from pgrecall.cli.options import Actor, Limit, Reason
+from pgrecall.cli.options import Actor, Reason
 from pgrecall.cli.output import Output, complaints, number, plain, right, table, working
 from pgrecall.errors import InputError
 from pgrecall.execution.synchronous import MemoryRepository
@@ -23,27 +23,42 @@ from pgrecall.scoring.profile import Profile
 
 app = App(panel="Curate")
 
-Newest = Annotated[int, typer.Option(help="Compare this many of the newest memories.")]
-MinSimilarity = Annotated[
-    float, typer.Option(help="Similarity of each memory to the central one, 0 to 1.")
+Newest = Annotated[
+    int, typer.Option(help=f"Compare this many of the newest memories. Default: {NEWEST}.")
 ]
-MinSize = Annotated[int, typer.Option(help="Smallest size of a cluster.")]
-MoreThan = Annotated[int, typer.Option(help="Skip agents with this many active memories or fewer.")]
+
+
+class Pairs(TypedDict, total=False):
+    """The arguments of `near_duplicates`."""
+
+    threshold: Annotated[
+        float,
+        typer.Option(help=f"Only pairs that are more similar, 0 to 1. Default: {NEAR_DUPLICATE}."),
+    ]
+    limit: Annotated[int, typer.Option("--limit", "-n", help="How many pairs. Default: 100.")]
+    newest: Newest
+
+
+class Clustering(TypedDict, total=False):
+    """The arguments of `clusters` and `consolidate`."""
+
+    min_similarity: Annotated[
+        float,
+        typer.Option(help="Similarity of each memory to the central one, 0 to 1. Default: 0.8."),
+    ]
+    min_size: Annotated[int, typer.Option(help="Smallest size of a cluster. Default: 3.")]
+    more_than: Annotated[
+        int,
+        typer.Option(help="Skip agents with this many active memories or fewer. Default: 20."),
+    ]
+    newest: Newest
 
 
 @app.declare("pgrecall near-duplicates --threshold 0.9 --agent zoe")
-def near_duplicates(
-    repo: MemoryRepository,
-    agent: Agent,
-    threshold: Annotated[
-        float, typer.Option(help="Only pairs that are more similar, 0 to 1.")
-    ] = NEAR_DUPLICATE,
-    limit: Limit = 100,
-    newest: Newest = NEWEST,
-) -> Output:
+def near_duplicates(repo: MemoryRepository, agent: Agent, **options: Unpack[Pairs]) -> Output:
     """List pairs of memories that say nearly the same."""
     with working("comparing memories"):
-        pairs = repo.upkeep.near_duplicates(agent, threshold=threshold, limit=limit, newest=newest)
+        pairs = repo.upkeep.near_duplicates(agent, **options)
         ids = repo.ids.shorten(agent, {id_ for p in pairs for id_ in (p.older_id, p.newer_id)})
     shown = table(
         *right("similarity"),
@@ -62,23 +77,10 @@ def near_duplicates(
 
 
 @app.declare("pgrecall clusters --min-similarity 0.7 --agent zoe")
-def clusters(
-    repo: MemoryRepository,
-    agent: Agent,
-    min_similarity: MinSimilarity = 0.80,
-    min_size: MinSize = 3,
-    more_than: MoreThan = 20,
-    newest: Newest = NEWEST,
-) -> Output:
+def clusters(repo: MemoryRepository, agent: Agent, **options: Unpack[Clustering]) -> Output:
     """List groups of similar memories, each with its most central one first."""
     with working("comparing memories"):
-        found = repo.upkeep.clusters(
-            agent,
-            min_similarity=min_similarity,
-            min_size=min_size,
-            more_than=more_than,
-            newest=newest,
-        )
+        found = repo.upkeep.clusters(agent, **options)
         ids = repo.ids.shorten(agent, [one.id for cluster in found for one in cluster.memories])
     lines: list[str | Text] = []
     for place, cluster in enumerate(found, start=1):
@@ -101,25 +103,16 @@ def clusters(
 
 @app.declare("pgrecall consolidate --agent zoe")
 def consolidate(
-    repo: MemoryRepository,
-    agent: Agent,
-    min_similarity: MinSimilarity = 0.80,
-    min_size: MinSize = 3,
-    more_than: MoreThan = 20,
-    newest: Newest = NEWEST,
-    actor: Actor = None,
+    repo: MemoryRepository, agent: Agent, actor: Actor = None, **options: Unpack[Clustering]
 ) -> Output:
     """Replace each cluster by one memory with the text of its most central one."""
     with Progress(console=complaints, transient=True) as progress:
         task = progress.add_task("consolidating", total=None)
         done = repo.upkeep.consolidate(
             agent,
-            min_similarity=min_similarity,
-            min_size=min_size,
-            more_than=more_than,
-            newest=newest,
             actor=actor,
             on_progress=lambda number, of: progress.update(task, completed=number, total=of),
+            **options,
         )
     return Output(
         (

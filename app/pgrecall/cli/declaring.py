@@ -22,7 +22,7 @@ from typer.models import OptionInfo
 
 from pgrecall.cli.database import Database, DatabaseUrl, OfTeam, Schema
 from pgrecall.cli.memory_ids import id_of
-from pgrecall.cli.options import search_parameters, without_none
+from pgrecall.cli.options import parameters_of, without_none
 from pgrecall.cli.output import Output
 from pgrecall.cli.written import WRITTEN
 from pgrecall.errors import InputError
@@ -50,23 +50,24 @@ _JSON = _parameter("json", AsJson, False)
 def as_command(function: Function) -> Callable[..., None]:
     """The function as Typer takes it.
 
-    A parameter of type MemoryRepository or Database becomes the options that say which;
-    `**arguments: Unpack[…]` the options of a search. What Typer cannot read is read by WRITTEN, and
-    the beginning of a memory's id becomes the UUID. An Output is printed, by --json as records.
+    A parameter of type MemoryRepository or Database becomes the options that say which, and
+    `**arguments: Unpack[…]` options that are passed on where they are given. What Typer cannot
+    read is read by WRITTEN, and the beginning of a memory's id becomes the UUID. An Output is
+    printed, by --json as records.
     """
     asked = signature(function, eval_str=True)
     works_on = ""
     own: list[Parameter] = []
     shared: list[Parameter] = []
-    searched: list[Parameter] = []
+    optional: list[Parameter] = []
     for one in asked.parameters.values():
         if one.annotation in (MemoryRepository, Database):
             works_on, shared = one.name, list(_DATABASE)
             if one.annotation is MemoryRepository:
                 shared.insert(0, _OF_TEAM)
         elif one.kind is Parameter.VAR_KEYWORD:
-            searched = [*search_parameters(get_args(one.annotation)[0])]
-            own += searched
+            optional = [*parameters_of(get_args(one.annotation)[0])]
+            own += optional
         else:
             own.append(one.replace(kind=Parameter.KEYWORD_ONLY))
     if asked.return_annotation is Output:
@@ -77,7 +78,7 @@ def as_command(function: Function) -> Callable[..., None]:
         json = given.pop("json", False)
         for one in own:
             given[one.name] = _read(one, given[one.name])
-        for one in searched:
+        for one in optional:
             if given[one.name] is None:
                 del given[one.name]
         with ExitStack() as stack:

@@ -11,7 +11,7 @@ from functools import reduce
 from inspect import Parameter
 from operator import or_
 from types import NoneType
-from typing import Annotated, Any, get_args, get_type_hints
+from typing import Annotated, Any, get_args, get_origin, get_type_hints
 
 import typer
 
@@ -133,12 +133,15 @@ def search_option(argument: str) -> Any:
     return _declared(argument, without_none(get_type_hints(SearchArguments)[argument]))
 
 
-def search_parameters(arguments: type) -> Iterator[Parameter]:
-    """The arguments of a TypedDict as parameters of a command."""
-    for name, annotation in get_type_hints(arguments).items():
-        if name not in LEFT_OUT:
+def parameters_of(arguments: type) -> Iterator[Parameter]:
+    """The arguments of a TypedDict as parameters of a command; what is no option yet becomes one,
+    as an argument of a search."""
+    for name, annotation in get_type_hints(arguments, include_extras=True).items():
+        option: Any = annotation
+        if get_origin(annotation) is not Annotated:
             kind = without_none(annotation)
-            option: Any = Annotated[kind | None, _declared(name, kind)]
+            option = Annotated[kind | None, _declared(name, kind)]
+        if name not in LEFT_OUT:
             yield Parameter(name, Parameter.KEYWORD_ONLY, default=None, annotation=option)
 
 

@@ -116,10 +116,13 @@ def right(*names: str) -> list[Column]:
     return [Column(_shown(name), justify="right", no_wrap=True) for name in names]
 
 
-def table(*columns: Column | str, rows: Iterable[Sequence[Any]], title: str = "") -> Table:
+def table(
+    *columns: Column | str, rows: Iterable[Sequence[Any]], title: str = "", expand: bool = False
+) -> Table:
     """A table; its cells are plain text, unless they are Text."""
     headings = (Column(_shown(one)) if isinstance(one, str) else one for one in columns)
     made = Table(*headings, show_edge=False, pad_edge=False, title_justify="left")
+    made.expand = expand
     made.title = Text(plain(title)) if title else None
     for row in rows:
         made.add_row(*map(cell, row))

@@ -6,7 +6,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, TypedDict, Unpack
 
 import typer
 from rich.console import Console
@@ -43,56 +43,44 @@ app = App(
     no_args_is_help=True,
 )
 
-AtLeast = Annotated[int, typer.Option(help="Only for agents with this many memories or more.")]
-Links = Annotated[int, typer.Option("--m", help="HNSW: links of each node.")]
-Construction = Annotated[
-    int, typer.Option(help="HNSW: candidates looked at for each node while building.")
+AtLeast = Annotated[
+    int, typer.Option(help=f"Only agents with this many memories or more. Default: {AT_LEAST}.")
 ]
 
 
+class Building(TypedDict, total=False):
+    """The arguments of `build` and `maintain`."""
+
+    at_least: AtLeast
+    m: Annotated[int, typer.Option("--m", help=f"HNSW: links of each node. Default: {M}.")]
+    ef_construction: Annotated[
+        int,
+        typer.Option(
+            help="HNSW: candidates looked at for each node while building. "
+            f"Default: {EF_CONSTRUCTION}."
+        ),
+    ]
+
+
 @app.declare("pgrecall index build", "pgrecall index build --agent zoe --at-least 1")
-def build(
-    repo: MemoryRepository,
-    agent: AnyAgent = None,
-    at_least: AtLeast = AT_LEAST,
-    m: Links = M,
-    ef_construction: Construction = EF_CONSTRUCTION,
-) -> Output:
+def build(repo: MemoryRepository, agent: AnyAgent = None, **options: Unpack[Building]) -> Output:
     """Build rank indexes for one agent, or for all agents with many memories.
 
     Readers and writers do not wait. An existing index is replaced once the new one is ready.
     """
     with _progress(repo) as show:
-        built = repo.rank_indexes.build(
-            agent_id=agent,
-            at_least=at_least,
-            m=m,
-            ef_construction=ef_construction,
-            on_progress=show,
-        )
+        built = repo.rank_indexes.build(agent_id=agent, on_progress=show, **options)
     return _built(built, "nothing to build: no agent has so many memories")
 
 
 @app.declare("pgrecall index maintain")
-def maintain(
-    repo: MemoryRepository,
-    agent: AnyAgent = None,
-    at_least: AtLeast = AT_LEAST,
-    m: Links = M,
-    ef_construction: Construction = EF_CONSTRUCTION,
-) -> Output:
+def maintain(repo: MemoryRepository, agent: AnyAgent = None, **options: Unpack[Building]) -> Output:
     """Rebuild rank indexes that are due, and build those that are missing. Made for cron.
 
     `pgrecall index list` shows what is due and why. Searches continue meanwhile.
     """
     with _progress(repo) as show:
-        built = repo.rank_indexes.maintain(
-            agent_id=agent,
-            at_least=at_least,
-            m=m,
-            ef_construction=ef_construction,
-            on_progress=show,
-        )
+        built = repo.rank_indexes.maintain(agent_id=agent, on_progress=show, **options)
     return _built(built, "nothing is due")
 
 

@@ -44,8 +44,9 @@ def search(
     how = "" if hits.candidates is None else f", {hits.candidates:,} scored of the rank index"
     title = f"“{query}” for {agent}, by {profile_of(arguments)}{how}{between(hits.query_time)}"
     at = arguments.get("as_of") or datetime.now(UTC)
+    notes = [] if hits or repo.count(agent) else [f"{agent} has no memories"]
     records = (hit.record() | period_record(hits.query_time) for hit in hits)
-    return Output(records, *shown_hits(hits, ids, at, title))
+    return Output(records, *shown_hits(hits, ids, at, title), notes=notes)
 
 
 @app.declare('pgrecall plan "which instrument?" --agent zoe --run')
