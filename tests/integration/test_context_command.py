@@ -113,7 +113,7 @@ def test_the_account_goes_to_standard_error(
 ) -> None:
     done = run("context", QUESTION, "-a", agent, "--max-similarity", "0.8")
 
-    [near] = [line for line in done.err.splitlines() if "says nearly the same" in line]
+    [near] = [line for line in done.err.splitlines() if "nearly the same" in line]
     assert SAME_TEA in near or TEA in near
     assert "score" in done.err.splitlines()[0]
     for body in bodies(done.out):
@@ -127,10 +127,10 @@ def test_the_account_goes_to_standard_error(
 @pytest.mark.parametrize(
     ("options", "told"),
     [
-        (("--min-score", "0.99"), "its score is below --min-score"),
-        (("--max-tokens", "20"), "it does not fit into the rest of the budget"),
-        (KEEPING, "the rest is reserved for other types"),
-        (("--max-similarity", "0.8"), "it says nearly the same as one above"),
+        (("--min-score", "0.99"), "score below --min-score"),
+        (("--max-tokens", "20"), "longer than the rest"),
+        (KEEPING, "rest reserved for other types"),
+        (("--max-similarity", "0.8"), "nearly the same as one above"),
         (("--max-tokens", "20", "--max-skips", "1"), "too many before it did not fit"),
         (("-k", "1"), "enough are included"),
     ],
@@ -168,7 +168,7 @@ def test_nothing_known_is_said_with_the_floor(
     best = max(one["relevance"] for one in record["left_out"])
     assert float(said[1]) == pytest.approx(best, abs=5e-4)
     assert record["emptied_by"] == "min_relevance"
-    assert "it is not relevant enough" in " ".join(done.err.split())
+    assert "not relevant enough" in " ".join(done.err.split())
 
 
 # Options

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Annotated, Any, TypedDict, Unpack
 
-import typer
-
 from pgrecall.cli.app import App
 from pgrecall.cli.database import Agent
 from pgrecall.cli.options import Actor, When
 from pgrecall.cli.output import Output
+from pgrecall.cli.written import argument, option
 from pgrecall.core.limits import TIERS
 from pgrecall.core.memory import NewMemory
 from pgrecall.execution.synchronous import MemoryRepository
@@ -23,33 +22,31 @@ class Fields(TypedDict, total=False):
     """Those of NewMemory that are options."""
 
     memory_type: Annotated[
-        str,
-        typer.Option("--type", help="Type: fact, preference, task … Default: episodic."),
+        str, option("Type: fact, preference, task … Default: episodic.", "--type")
     ]
-    importance: Annotated[float, typer.Option(help="0 to 1. Default: 0.5.")]
-    confidence: Annotated[float, typer.Option(help="0 to 1. Default: 0.8.")]
-    tags: Annotated[Sequence[str], typer.Option("--tag", help="A tag. May be repeated.")]
+    importance: Annotated[float, option("0 to 1. Default: 0.5.")]
+    confidence: Annotated[float, option("0 to 1. Default: 0.8.")]
+    tags: Annotated[Sequence[str], option("A tag. May be repeated.", "--tag")]
     entities: Annotated[
-        Sequence[str],
-        typer.Option("--entity", help="A person or thing it is about. May be repeated."),
+        Sequence[str], option("A person or thing it is about. May be repeated.", "--entity")
     ]
     metadata: Annotated[
         dict[str, Any],
-        typer.Option(
-            metavar="KEY=VALUE",
-            help="Metadata, such as: project=quaybook, priority=3. May be repeated. Takes JSON "
+        option(
+            "Metadata, such as: project=quaybook, priority=3. May be repeated. Takes JSON "
             """objects, too: '{"steps": [1, 2]}'.""",
+            metavar="KEY=VALUE",
         ),
     ]
     created_at: When
-    tier: Annotated[str, typer.Option(help=f"{', '.join(TIERS)}.")]
-    subject: Annotated[str, typer.Option(help="What it is about.")]
-    component: Annotated[str, typer.Option(help="Component that produced it; sets the trust.")]
-    output_type: Annotated[str, typer.Option(help="Type of output; sets how trust decays.")]
-    compliant: Annotated[bool, typer.Option(help="Whether it passed governance; sets the trust.")]
-    key: Annotated[str, typer.Option(help="Your key for this memory: a second write adds nothing.")]
-    session: Annotated[str, typer.Option(help="Dialogue in which it is a turn.")]
-    turn: Annotated[int, typer.Option(help="Its place in the dialogue.")]
+    tier: Annotated[str, option(f"{', '.join(TIERS)}.")]
+    subject: Annotated[str, option("What it is about.")]
+    component: Annotated[str, option("Component that produced it; sets the trust.")]
+    output_type: Annotated[str, option("Type of output; sets how trust decays.")]
+    compliant: Annotated[bool, option("Whether it passed governance; sets the trust.")]
+    key: Annotated[str, option("Your key for this memory: a second write adds nothing.")]
+    session: Annotated[str, option("Dialogue in which it is a turn.")]
+    turn: Annotated[int, option("Its place in the dialogue.")]
 
 
 @app.declare(
@@ -58,17 +55,14 @@ class Fields(TypedDict, total=False):
 )
 def add(
     repo: MemoryRepository,
-    text: Annotated[str, typer.Argument(help="Text of the memory.")],
+    text: Annotated[str, argument("Text of the memory.")],
     agent: Agent,
-    check_compliance: Annotated[
-        bool, typer.Option(help="Refuse a memory that is not compliant.")
-    ] = True,
+    check_compliance: Annotated[bool, option("Refuse a memory that is not compliant.")] = True,
     duplicates: Annotated[
-        DuplicatePolicy, typer.Option(help="What to do if a memory has the same text.")
+        DuplicatePolicy, option("What to do if a memory has the same text.")
     ] = "bump",
     near_duplicates: Annotated[
-        float | None,
-        typer.Option(help="Treat memories that are more similar as duplicates, such as 0.92."),
+        float | None, option("Treat memories that are more similar as duplicates, such as 0.92.")
     ] = None,
     actor: Actor = None,
     **fields: Unpack[Fields],

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Annotated, Unpack
 
-import typer
 from rich.console import RenderableType
 from rich.table import Column
 
@@ -13,6 +12,7 @@ from pgrecall.cli.app import App
 from pgrecall.cli.database import Agent
 from pgrecall.cli.options import Query, UseIndex, between
 from pgrecall.cli.output import Output, Verbatim, cell, counted, right, table
+from pgrecall.cli.written import option
 from pgrecall.context.assembled import Context, LeftOut, Packed
 from pgrecall.context.styles import STYLES
 from pgrecall.execution.synchronous import MemoryRepository
@@ -21,11 +21,11 @@ from pgrecall.ranking.arguments import SearchArguments
 app = App(panel="Store and search")
 
 REASONS = {
-    "min_score": "its score is below --min-score",
-    "min_relevance": "it is not relevant enough",
-    "too_long": "it does not fit into the rest of the budget",
-    "reserved": "the rest is reserved for other types",
-    "near_duplicate": "it says nearly the same as one above",
+    "min_score": "score below --min-score",
+    "min_relevance": "not relevant enough",
+    "too_long": "longer than the rest",
+    "reserved": "rest reserved for other types",
+    "near_duplicate": "nearly the same as one above",
     "stopped": "too many before it did not fit",
     "limit": "enough are included",
 }
@@ -34,32 +34,26 @@ REASONS = {
 class Packing(SearchArguments, total=False):
     """The arguments of `context`."""
 
-    max_tokens: Annotated[
-        int, typer.Option(help="Budget of the whole text, in tokens. Default: 4000.")
-    ]
-    k: Annotated[int, typer.Option("-k", help="How many memories to include at most. Default: 20.")]
-    style: Annotated[
-        str, typer.Option(help=f"Format of the text: {', '.join(STYLES)}. Default: plain.")
-    ]
+    max_tokens: Annotated[int, option("Budget of the whole text, in tokens. Default: 4000.")]
+    k: Annotated[int, option("How many memories to include at most. Default: 20.", "-k")]
+    style: Annotated[str, option(f"Format of the text: {', '.join(STYLES)}. Default: plain.")]
     reserve: Annotated[
         Mapping[str, float],
-        typer.Option(
+        option(
+            "Reserve a share of the budget for a type, such as fact=0.5. May be repeated.",
             metavar="TYPE=SHARE",
-            help="Reserve a share of the budget for a type, such as fact=0.5. May be repeated.",
         ),
     ]
     max_skips: Annotated[
-        int,
-        typer.Option(help="Stop after this many memories in a row that do not fit. Default: 3."),
+        int, option("Stop after this many memories in a row that do not fit. Default: 3.")
     ]
     diversity: Annotated[
-        float,
-        typer.Option(help="Rank memories lower that are similar to those above, 0 to 1."),
+        float, option("Rank memories lower that are similar to those above, 0 to 1.")
     ]
     max_similarity: Annotated[
-        float, typer.Option(help="Leave out memories more similar to one above, such as 0.92.")
+        float, option("Leave out memories more similar to one above, such as 0.92.")
     ]
-    consider: Annotated[int, typer.Option(help="How many of the best memories to look at.")]
+    consider: Annotated[int, option("How many of the best memories to look at.")]
 
 
 @app.declare(
@@ -71,9 +65,7 @@ def context(
     query: Query,
     agent: Agent,
     strategy: UseIndex = "auto",
-    touch: Annotated[
-        bool, typer.Option(help="Count this retrieval of the included memories.")
-    ] = True,
+    touch: Annotated[bool, option("Count this retrieval of the included memories.")] = True,
     **arguments: Unpack[Packing],
 ) -> Output:
     """Write the best memories for a text as part of a prompt, within a budget of tokens.
@@ -90,7 +82,7 @@ def _account(found: Context) -> list[RenderableType]:
         *right("score", "tokens"),
         Column("type", no_wrap=True, max_width=16),
         Column("memory", ratio=2, overflow="ellipsis", no_wrap=True),
-        Column("left out, since", ratio=1, overflow="fold"),
+        Column("left out", ratio=1, overflow="fold"),
         rows=((*_row(one), "") for one in found.packed),
         expand=True,
     )

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Annotated
 
-import typer
 from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
 from pgrecall.cli.app import App
 from pgrecall.cli.database import AnyAgent
 from pgrecall.cli.output import Output, complaints
+from pgrecall.cli.written import option
 from pgrecall.execution.synchronous import MemoryRepository
 from pgrecall.lifecycle.collecting import BATCH_SIZE
 from pgrecall.lifecycle.garbage import GarbagePolicy, GarbageRun
@@ -22,20 +22,17 @@ def gc(
     repo: MemoryRepository,
     agent: AnyAgent = None,
     min_trust_threshold: Annotated[
-        float, typer.Option(help="Archive memories with less trust; 0: none.")
+        float, option("Archive memories with less trust; 0: none.")
     ] = 0.2,
-    max_age_hours: Annotated[float, typer.Option(help="Archive memories that are older.")] = 720,
-    delete_threshold: Annotated[
-        float, typer.Option(help="Delete memories with less trust; 0: none.")
-    ] = 0.1,
+    max_age_hours: Annotated[float, option("Archive memories that are older.")] = 720,
+    delete_threshold: Annotated[float, option("Delete memories with less trust; 0: none.")] = 0.1,
     max_live: Annotated[
-        int | None,
-        typer.Option(help="Keep this many live memories of an agent; archive the least trusted."),
+        int | None, option("Keep this many live memories of an agent; archive the least trusted.")
     ] = None,
-    any_age: Annotated[bool, typer.Option("--any-age", help="Ignore age.")] = False,
-    policy: Annotated[str, typer.Option(help="Name of these rules in gc_runs.")] = "default",
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Count, but change nothing.")] = False,
-    batch_size: Annotated[int, typer.Option(help="Memories per transaction.")] = BATCH_SIZE,
+    any_age: Annotated[bool, option("Ignore age.", "--any-age")] = False,
+    policy: Annotated[str, option("Name of these rules in gc_runs.")] = "default",
+    dry_run: Annotated[bool, option("Count, but change nothing.", "--dry-run")] = False,
+    batch_size: Annotated[int, option("Memories per transaction.")] = BATCH_SIZE,
 ) -> Output:
     """Collect garbage: archive memories with little trust, old or expired ones, and delete the
     least trusted.

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from typing import Annotated
 
-import typer
-
 from pgrecall.cli.app import App
 from pgrecall.cli.database import Agent
 from pgrecall.cli.memory_ids import MemoryId, MemoryIds
 from pgrecall.cli.options import Actor, Reason, When
 from pgrecall.cli.output import Output, changed, number
+from pgrecall.cli.written import argument, option
 from pgrecall.core.memory import NewMemory
 from pgrecall.execution.synchronous import MemoryRepository
 
@@ -21,14 +20,12 @@ app = App(panel="Correct")
 def supersede(
     repo: MemoryRepository,
     memory: MemoryId,
-    text: Annotated[str, typer.Argument(help="What is true instead.")],
+    text: Annotated[str, argument("What is true instead.")],
     agent: Agent,
-    importance: Annotated[
-        float, typer.Option(help="0 to 1; at least that of the old memory is used.")
-    ] = 0.5,
-    memory_type: Annotated[str, typer.Option("--type", help="Type of it.")] = "episodic",
+    importance: Annotated[float, option("0 to 1; at least that of the old memory is used.")] = 0.5,
+    memory_type: Annotated[str, option("Type of it.", "--type")] = "episodic",
     valid_from: When = None,
-    force: Annotated[bool, typer.Option("--force", help="Even if they overlap in time.")] = False,
+    force: Annotated[bool, option("Even if they overlap in time.", "--force")] = False,
     reason: Reason = None,
     actor: Actor = None,
 ) -> Output:
@@ -43,7 +40,7 @@ def supersede(
 def importance(
     repo: MemoryRepository,
     memory: MemoryId,
-    value: Annotated[float, typer.Argument(help="0 to 1.")],
+    value: Annotated[float, argument("0 to 1.")],
     agent: Agent,
     reason: Reason = None,
     actor: Actor = None,

@@ -15,6 +15,7 @@ from pgrecall.cli.app import App
 from pgrecall.cli.database import Agent
 from pgrecall.cli.options import Actor, Reason
 from pgrecall.cli.output import Output, complaints, number, plain, right, table, working
+from pgrecall.cli.written import option
 from pgrecall.errors import InputError
 from pgrecall.execution.synchronous import MemoryRepository
 from pgrecall.lifecycle.curating import NEWEST
@@ -23,19 +24,16 @@ from pgrecall.scoring.profile import Profile
 
 app = App(panel="Curate")
 
-Newest = Annotated[
-    int, typer.Option(help=f"Compare this many of the newest memories. Default: {NEWEST}.")
-]
+Newest = Annotated[int, option(f"Compare this many of the newest memories. Default: {NEWEST}.")]
 
 
 class Pairs(TypedDict, total=False):
     """The arguments of `near_duplicates`."""
 
     threshold: Annotated[
-        float,
-        typer.Option(help=f"Only pairs that are more similar, 0 to 1. Default: {NEAR_DUPLICATE}."),
+        float, option(f"Only pairs that are more similar, 0 to 1. Default: {NEAR_DUPLICATE}.")
     ]
-    limit: Annotated[int, typer.Option("--limit", "-n", help="How many pairs. Default: 100.")]
+    limit: Annotated[int, option("How many pairs. Default: 100.", "--limit", "-n")]
     newest: Newest
 
 
@@ -43,13 +41,11 @@ class Clustering(TypedDict, total=False):
     """The arguments of `clusters` and `consolidate`."""
 
     min_similarity: Annotated[
-        float,
-        typer.Option(help="Similarity of each memory to the central one, 0 to 1. Default: 0.8."),
+        float, option("Similarity of each memory to the central one, 0 to 1. Default: 0.8.")
     ]
-    min_size: Annotated[int, typer.Option(help="Smallest size of a cluster. Default: 3.")]
+    min_size: Annotated[int, option("Smallest size of a cluster. Default: 3.")]
     more_than: Annotated[
-        int,
-        typer.Option(help="Skip agents with this many active memories or fewer. Default: 20."),
+        int, option("Skip agents with this many active memories or fewer. Default: 20.")
     ]
     newest: Newest
 
@@ -132,9 +128,7 @@ def consolidate(
 def complete_tasks(
     repo: MemoryRepository,
     agent: Agent,
-    days: Annotated[
-        float, typer.Option(help="Only tasks created and last accessed longer ago.")
-    ] = 7,
+    days: Annotated[float, option("Only tasks created and last accessed longer ago.")] = 7,
     actor: Actor = None,
 ) -> Output:
     """Mark tasks as completed that have not been accessed for a while."""
@@ -149,12 +143,12 @@ def complete_tasks(
 def prune(
     repo: MemoryRepository,
     agent: Agent,
-    days: Annotated[float | None, typer.Option(help="Only memories created longer ago.")] = None,
+    days: Annotated[float | None, option("Only memories created longer ago.")] = None,
     below_score: Annotated[
-        float | None, typer.Option(help="Only memories with a lower score without a query, 0 to 1.")
+        float | None, option("Only memories with a lower score without a query, 0 to 1.")
     ] = None,
     profile: Annotated[
-        Profile | str, typer.Option("--profile", "-p", help="Profile, or file, that scores.")
+        Profile | str, option("Profile, or file, that scores.", "--profile", "-p")
     ] = "five_factor",
     reason: Reason = None,
     actor: Actor = None,
@@ -175,7 +169,7 @@ def prune(
 def clear(
     repo: MemoryRepository,
     agent: Agent,
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask for confirmation.")] = False,
+    yes: Annotated[bool, option("Do not ask for confirmation.", "--yes", "-y")] = False,
 ) -> Output:
     """Delete everything of an agent: memories, counters, labels, links, and history."""
     if not yes:

@@ -11,11 +11,11 @@ from importlib.util import LazyLoader, find_spec, module_from_spec
 from pathlib import Path
 from typing import Annotated
 
-import typer
 from sqlalchemy import Engine
 
 from pgrecall import embedded
 from pgrecall.cli.output import complaints
+from pgrecall.cli.written import option
 from pgrecall.core.embedders import LocalEmbedder
 from pgrecall.core.tokens import estimated_tokens, tiktoken_counter
 from pgrecall.execution.synchronous import MemoryRepository
@@ -23,24 +23,19 @@ from pgrecall.migrate.connecting import engine_of
 
 DatabaseUrl = Annotated[
     str | None,
-    typer.Option(
+    option(
+        "postgresql://user:password@host/name. Default: an embedded database.",
         envvar="PGRECALL_DATABASE_URL",
         metavar="URL",
-        help="postgresql://user:password@host/name. Default: an embedded database.",
         show_default=False,
         rich_help_panel="Common",
     ),
 ]
-Schema = Annotated[
-    str, typer.Option(help="Schema with pgrecall's tables.", rich_help_panel="Common")
-]
-OfTeam = Annotated[
-    bool, typer.Option("--of-team", help="--agent names a team.", rich_help_panel="Common")
-]
-Agent = Annotated[str, typer.Option("--agent", "-a", help="Agent that the memories belong to.")]
+Schema = Annotated[str, option("Schema with pgrecall's tables.", rich_help_panel="Common")]
+OfTeam = Annotated[bool, option("--agent names a team.", "--of-team", rich_help_panel="Common")]
+Agent = Annotated[str, option("Agent that the memories belong to.", "--agent", "-a")]
 AnyAgent = Annotated[
-    str | None,
-    typer.Option("--agent", "-a", help="Only this agent. Default: all.", show_default=False),
+    str | None, option("Only this agent. Default: all.", "--agent", "-a", show_default=False)
 ]
 
 

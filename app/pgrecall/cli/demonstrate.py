@@ -6,12 +6,11 @@ import time
 from datetime import UTC, datetime
 from typing import Annotated
 
-import typer
-
 from pgrecall.cli import demo as demo_
 from pgrecall.cli.app import App
 from pgrecall.cli.database import Database
 from pgrecall.cli.output import console, shown_hits
+from pgrecall.cli.written import option
 from pgrecall.scoring.profiles import DEFAULT
 
 app = App(panel="Administer")
@@ -20,7 +19,7 @@ app = App(panel="Administer")
 @app.declare("pgrecall demo")
 def demo(
     database: Database,
-    k: Annotated[int, typer.Option("-k", help="How many memories each search returns.")] = 5,
+    k: Annotated[int, option("How many memories each search returns.", "-k")] = 5,
 ) -> None:
     """Store realistic memories and search them four times; the last query has no answer."""
     with database.repository() as repo:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated, Unpack
 
-import typer
 from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
@@ -24,6 +23,7 @@ from pgrecall.cli.judged import (
 )
 from pgrecall.cli.options import AsOf, Dates, MinScore, MinSimilarity, Profiles, Teams
 from pgrecall.cli.output import Output, require_writable, right, table, working
+from pgrecall.cli.written import option
 from pgrecall.errors import PgRecallError
 from pgrecall.evaluation import chart
 from pgrecall.evaluation.results import METRICS, Evaluation, ProfileEvaluation, Scores
@@ -48,7 +48,7 @@ def evaluate(
     precision: Precision = None,
     seed: Seed = 0,
     plot: Annotated[
-        Path | None, typer.Option(help="Draw a chart, too: .png or .svg.", show_default=False)
+        Path | None, option("Draw a chart, too: .png or .svg.", show_default=False)
     ] = None,
     min_score: MinScore = None,
     min_similarity: MinSimilarity = None,

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from typing import Annotated
 
-import typer
 from rich.console import RenderableType
 
 from pgrecall.cli.output import right, table
+from pgrecall.cli.written import option
 from pgrecall.errors import InputError
 from pgrecall.evaluation.floors import Floor, FloorEvaluation
 
 Precision = Annotated[
     float | None,
-    typer.Option(
-        help="Propose a min_relevance: of the queries that find nothing, at least this share has "
-        "no answer, 0 to 1.",
+    option(
+        "Propose a min_relevance: of the queries that find nothing, at least this share has "
+        "no answer, 0 to 1."
     ),
 ]
 

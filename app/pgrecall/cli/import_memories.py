@@ -6,18 +6,12 @@ import time
 from pathlib import Path
 from typing import Annotated
 
-import typer
-from rich.progress import (
-    BarColumn,
-    Progress,
-    TaskProgressColumn,
-    TextColumn,
-    TimeRemainingColumn,
-)
+from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 
 from pgrecall.cli.app import App
 from pgrecall.cli.database import Agent
 from pgrecall.cli.output import Output, complaints, counted, plain
+from pgrecall.cli.written import argument, option
 from pgrecall.errors import InputError
 from pgrecall.execution.synchronous import MemoryRepository
 from pgrecall.memories.importing import Imported, import_file
@@ -28,11 +22,9 @@ app = App(panel="Store and search")
 @app.declare("pgrecall import memories.jsonl --agent zoe", name="import")
 def import_(
     repo: MemoryRepository,
-    file: Annotated[Path, typer.Argument(help="A JSON Lines file; may be gzipped.")],
+    file: Annotated[Path, argument("A JSON Lines file; may be gzipped.")],
     agent: Agent,
-    check_compliance: Annotated[
-        bool, typer.Option(help="Refuse memories that are not compliant.")
-    ] = True,
+    check_compliance: Annotated[bool, option("Refuse memories that are not compliant.")] = True,
 ) -> Output:
     """Store each line of a JSON Lines file as a memory.
 

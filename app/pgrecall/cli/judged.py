@@ -6,9 +6,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from pgrecall.cli.output import plain
+from pgrecall.cli.written import argument, option
 from pgrecall.core.quoting import listed
 from pgrecall.errors import InputError
 from pgrecall.evaluation.judged_query import JudgedQuery
@@ -17,27 +16,26 @@ from pgrecall.execution.synchronous import MemoryRepository
 
 Agents = Annotated[
     list[str] | None,
-    typer.Option(
+    option(
+        "Agent that the queries are about. May be repeated: then each query names its own.",
         "--agent",
         "-a",
-        help="Agent that the queries are about. May be repeated: then each query names its own.",
         show_default=False,
     ),
 ]
 QueriesFile = Annotated[
     Path | None,
-    typer.Argument(
-        help="A JSON Lines file. Each line has query (or embedding) and relevant (ids), and may "
+    argument(
+        "A JSON Lines file. Each line has query (or embedding) and relevant (ids), and may "
         "have group, time, query_time and agent.",
         show_default=False,
     ),
 ]
 Recorded = Annotated[
-    bool,
-    typer.Option("--recorded", help="Use the queries recorded with feedback and outcomes."),
+    bool, option("Use the queries recorded with feedback and outcomes.", "--recorded")
 ]
-Seed = Annotated[int, typer.Option(help="Seed of the random numbers.")]
-TopK = Annotated[int, typer.Option("-k", help="The k of recall@k and nDCG@k.")]
+Seed = Annotated[int, option("Seed of the random numbers.")]
+TopK = Annotated[int, option("The k of recall@k and nDCG@k.", "-k")]
 
 
 def require_source(file: Path | None, *, recorded: bool) -> None:

@@ -4,20 +4,19 @@ from __future__ import annotations
 
 from typing import Annotated, cast
 
-import typer
-
 from pgrecall.cli.app import App
 from pgrecall.cli.database import Agent
 from pgrecall.cli.memory_ids import MemoryId
 from pgrecall.cli.options import Actor, Limit
 from pgrecall.cli.output import Output, number
+from pgrecall.cli.written import argument, option
 from pgrecall.execution.synchronous import MemoryRepository
 from pgrecall.lifecycle.label import Label, LabelKind
 
 app = App(panel="Labels and links")
 
-Values = Annotated[list[str], typer.Argument(help="Labels.", metavar="LABEL…")]
-Kind = Annotated[LabelKind, typer.Option(help="Kind of the labels.")]
+Values = Annotated[list[str], argument("Labels.", metavar="LABEL…")]
+Kind = Annotated[LabelKind, option("Kind of the labels.")]
 
 
 @app.declare("pgrecall label 0197a3c2 tea drinks --agent zoe")
@@ -27,7 +26,7 @@ def label(
     value: Values,
     agent: Agent,
     kind: Kind = "keyword",
-    weight: Annotated[float, typer.Option(help="How well they fit, 0 to 1.")] = 1.0,
+    weight: Annotated[float, option("How well they fit, 0 to 1.")] = 1.0,
     actor: Actor = None,
 ) -> Output:
     """Label a memory, so that it can be found by its labels."""
@@ -67,7 +66,7 @@ def labelled(
     repo: MemoryRepository,
     value: Values,
     agent: Agent,
-    kind: Annotated[list[str] | None, typer.Option(help="Only labels of this kind.")] = None,
+    kind: Annotated[list[str] | None, option("Only labels of this kind.")] = None,
     limit: Limit = 20,
 ) -> Output:
     """List memories with any of these labels, those with the most weight first."""

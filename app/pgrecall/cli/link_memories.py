@@ -5,20 +5,19 @@ from __future__ import annotations
 from typing import Annotated, Any
 from uuid import UUID
 
-import typer
-
 from pgrecall.cli.app import App
 from pgrecall.cli.database import Agent
 from pgrecall.cli.memory_ids import MemoryId
 from pgrecall.cli.options import Actor
 from pgrecall.cli.output import Output
+from pgrecall.cli.written import argument, option
 from pgrecall.execution.synchronous import MemoryRepository
 
 app = App(panel="Labels and links")
 
-Source = Annotated[UUID, typer.Argument(help="Memory that the link starts from.", metavar="SOURCE")]
-Target = Annotated[UUID, typer.Argument(help="Memory that the link leads to.", metavar="TARGET")]
-Kind = Annotated[str, typer.Option(help="What the link means.")]
+Source = Annotated[UUID, argument("Memory that the link starts from.", metavar="SOURCE")]
+Target = Annotated[UUID, argument("Memory that the link leads to.", metavar="TARGET")]
+Kind = Annotated[str, option("What the link means.")]
 
 
 @app.declare("pgrecall link 0197a3c2 0197a3d8 --kind caused_by --agent zoe")
@@ -28,7 +27,7 @@ def link(
     target: Target,
     agent: Agent,
     kind: Kind = "related",
-    weight: Annotated[float, typer.Option(help="How strong the link is, 0 to 1.")] = 1.0,
+    weight: Annotated[float, option("How strong the link is, 0 to 1.")] = 1.0,
     actor: Actor = None,
 ) -> Output:
     """Link two memories. A search with --expand follows the links of its hits."""

@@ -14,6 +14,7 @@ from rich.text import Text
 
 from pgrecall.cli.app import LateGroup
 from pgrecall.cli.output import complaints, plain
+from pgrecall.cli.written import option
 from pgrecall.errors import (
     DatabaseError,
     DatabaseUnavailable,
@@ -99,9 +100,7 @@ def _print_version(wanted: bool) -> None:
 def _options(
     version: Annotated[
         bool,
-        typer.Option(
-            "--version", callback=_print_version, is_eager=True, help="Show the version and exit."
-        ),
+        option("Show the version and exit.", "--version", callback=_print_version, is_eager=True),
     ] = False,
 ) -> None:
     """Options before a command."""

@@ -7,16 +7,15 @@ from contextlib import suppress
 from typing import Annotated
 from uuid import UUID
 
-import typer
-
+from pgrecall.cli.written import argument
 from pgrecall.core.quoting import shortened
 from pgrecall.errors import InputError, MemoryNotFound
 from pgrecall.execution.synchronous import MemoryRepository
 
 _OR_DIGITS = "or enough first digits to tell it from others"
-MemoryId = Annotated[UUID, typer.Argument(help=f"Id of the memory, {_OR_DIGITS}.", metavar="ID")]
+MemoryId = Annotated[UUID, argument(f"Id of the memory, {_OR_DIGITS}.", metavar="ID")]
 MemoryIds = Annotated[
-    list[UUID], typer.Argument(help=f"Ids of memories: each whole, {_OR_DIGITS}.", metavar="ID…")
+    list[UUID], argument(f"Ids of memories: each whole, {_OR_DIGITS}.", metavar="ID…")
 ]
 
 CANDIDATES = 5

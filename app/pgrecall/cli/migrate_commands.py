@@ -11,6 +11,7 @@ from pgrecall import migrate
 from pgrecall.cli.app import App
 from pgrecall.cli.database import Database, Schema
 from pgrecall.cli.output import Output, counted, facts
+from pgrecall.cli.written import argument, option
 from pgrecall.errors import InputError
 from pgrecall.migrate import Status
 from pgrecall.migrate.access import Level
@@ -31,17 +32,13 @@ def up(
     database: Database,
     dimensions: Annotated[
         int | None,
-        typer.Option(
-            help="Length of embeddings, for a new schema; it cannot change. Default: 256."
-        ),
+        option("Length of embeddings, for a new schema; it cannot change. Default: 256."),
     ] = None,
     embedding_type: Annotated[
         str | None,
-        typer.Option(
-            help="vector (4 bytes per number) or halfvec (2), for a new schema. Default: vector."
-        ),
+        option("vector (4 bytes per number) or halfvec (2), for a new schema. Default: vector."),
     ] = None,
-    language: Annotated[str | None, typer.Option(help=f"{LANGUAGE} Default: english.")] = None,
+    language: Annotated[str | None, option(f"{LANGUAGE} Default: english.")] = None,
 ) -> Output:
     """Create the schema, or upgrade it to this version.
 
@@ -62,8 +59,8 @@ def up(
 @app.declare("pgrecall migrate down")
 def down(
     database: Database,
-    revision: Annotated[str, typer.Argument(help="Revision to go down to.")] = "base",
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask for confirmation.")] = False,
+    revision: Annotated[str, argument("Revision to go down to.")] = "base",
+    yes: Annotated[bool, option("Do not ask for confirmation.", "--yes", "-y")] = False,
 ) -> Output:
     """Downgrade the schema. Down to base, it deletes all memories in it."""
     with database.url() as url:
@@ -85,17 +82,12 @@ def status(database: Database) -> Output:
 def grant(
     database: Database,
     reader: Annotated[
-        list[str] | None,
-        typer.Option(metavar="ROLE", help="May search, explain and read histories."),
+        list[str] | None, option("May search, explain and read histories.", metavar="ROLE")
     ] = None,
-    writer: Annotated[
-        list[str] | None, typer.Option(metavar="ROLE", help="May also change memories.")
-    ] = None,
+    writer: Annotated[list[str] | None, option("May also change memories.", metavar="ROLE")] = None,
     maintainer: Annotated[
         list[str] | None,
-        typer.Option(
-            metavar="ROLE", help="May also build rank indexes, collect garbage, and clear."
-        ),
+        option("May also build rank indexes, collect garbage, and clear.", metavar="ROLE"),
     ] = None,
 ) -> Output:
     """Give roles access to the schema, as its owner. Each role has one of three levels.
@@ -117,9 +109,7 @@ def grant(
 
 
 @app.declare("pgrecall migrate revoke dashboard")
-def revoke(
-    database: Database, role: Annotated[str, typer.Argument(help="Role that has access.")]
-) -> Output:
+def revoke(database: Database, role: Annotated[str, argument("Role that has access.")]) -> Output:
     """Take all access to the schema from a role."""
     with database.url() as url:
         migrate.revoke(url, role, schema=database.schema)
@@ -128,7 +118,7 @@ def revoke(
 
 
 @app.declare("pgrecall migrate language german")
-def language(database: Database, name: Annotated[str, typer.Argument(help=LANGUAGE)]) -> Output:
+def language(database: Database, name: Annotated[str, argument(LANGUAGE)]) -> Output:
     """Change the language that words are compared in. Rewrites all memories; writers wait."""
     with database.url() as url:
         changed = migrate.change_language(url, name, schema=database.schema)
@@ -138,8 +128,7 @@ def language(database: Database, name: Annotated[str, typer.Argument(help=LANGUA
 
 @app.declare("pgrecall migrate embedding-index", "pgrecall migrate embedding-index --drop")
 def embedding_index(
-    database: Database,
-    drop: Annotated[bool, typer.Option("--drop", help="Drop it again.")] = False,
+    database: Database, drop: Annotated[bool, option("Drop it again.", "--drop")] = False
 ) -> Output:
     """Build an HNSW index over embeddings, for your own SQL that orders by <=>.
 
@@ -152,15 +141,13 @@ def embedding_index(
 
 @app.declare("pgrecall migrate sql > upgrade.sql")
 def sql(
-    dimensions: Annotated[int, typer.Option(help="Length of embeddings.")] = (
-        migrate.DEFAULT_DIMENSIONS
-    ),
-    embedding_type: Annotated[str, typer.Option(help="vector or halfvec.")] = "vector",
-    language: Annotated[str, typer.Option(help=LANGUAGE)] = migrate.DEFAULT_LANGUAGE,
+    dimensions: Annotated[int, option("Length of embeddings.")] = (migrate.DEFAULT_DIMENSIONS),
+    embedding_type: Annotated[str, option("vector or halfvec.")] = "vector",
+    language: Annotated[str, option(LANGUAGE)] = migrate.DEFAULT_LANGUAGE,
     extension_schema: Annotated[
-        str, typer.Option(help="Schema in which pgvector is installed, or will be.")
+        str, option("Schema in which pgvector is installed, or will be.")
     ] = migrate.DEFAULT_EXTENSION_SCHEMA,
-    start: Annotated[str | None, typer.Option(help="Revision of the database now.")] = None,
+    start: Annotated[str | None, option("Revision of the database now.")] = None,
     schema: Schema = DEFAULT_SCHEMA,
 ) -> None:
     """Print the upgrade as SQL for psql. Needs no database."""

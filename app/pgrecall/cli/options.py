@@ -13,9 +13,7 @@ from operator import or_
 from types import NoneType
 from typing import Annotated, Any, get_args, get_origin, get_type_hints
 
-import typer
-
-from pgrecall.cli.written import ISO_8601, WRITTEN
+from pgrecall.cli.written import ISO_8601, WRITTEN, argument, option
 from pgrecall.core.dates import Period
 from pgrecall.core.limits import LABEL_KINDS, STATUSES, TIERS
 from pgrecall.ranking.arguments import SearchArguments
@@ -25,15 +23,11 @@ from pgrecall.scoring.profile import Profile
 from pgrecall.scoring.profiles import BUILT_IN, DEFAULT
 
 LEFT_OUT = {
-    "where": "SQLAlchemy expressions; the command line takes no SQL, so no shell can inject any",
+    "where": "SQLAlchemy expressions; the command line takes no SQL, so no shell can inject any"
 }
 """Arguments that are no options, and why."""
 
-NAMES = {
-    "memory_types": ("--type",),
-    "profile": ("--profile", "-p"),
-    "query_time": ("--between",),
-}
+NAMES = {"memory_types": ("--type",), "profile": ("--profile", "-p"), "query_time": ("--between",)}
 """Argument → its option, where that is not its name, in the singular if it may be repeated."""
 
 HELP = {
@@ -119,9 +113,9 @@ def names_of(argument: str, kind: Any) -> tuple[str, ...]:
 
 
 def _declared(argument: str, kind: Any) -> Any:
-    return typer.Option(
+    return option(
+        HELP.get(argument),
         *names_of(argument, kind),
-        help=HELP.get(argument),
         metavar=METAVARS.get(argument),
         show_default=False,
         rich_help_panel="Filters" if argument in _FILTERS else "Ranking",
@@ -147,31 +141,29 @@ def parameters_of(arguments: type) -> Iterator[Parameter]:
 
 _FILTERS = FilterArguments.__annotations__
 
-Query = Annotated[str, typer.Argument(help="What to look for.", show_default=False)]
-UseIndex = Annotated[
-    Strategy, typer.Option("--strategy", help="Score every memory, or use the rank index.")
-]
+Query = Annotated[str, argument("What to look for.", show_default=False)]
+UseIndex = Annotated[Strategy, option("Score every memory, or use the rank index.", "--strategy")]
 Profiles = Annotated[
     list[Profile] | None,
-    typer.Option(
+    option(
+        f"A profile: {', '.join(BUILT_IN)}, or a .toml or .json file. May be repeated, or "
+        "several be given with commas between them. Default: all built-in ones.",
         "--profile",
         "-p",
         metavar="PROFILE",
-        help=f"A profile: {', '.join(BUILT_IN)}, or a .toml or .json file. May be repeated, or "
-        "several be given with commas between them. Default: all built-in ones.",
         show_default=False,
     ),
 ]
-K = Annotated[int, typer.Option("-k", help="How many memories to return.")]
+K = Annotated[int, option("How many memories to return.", "-k")]
 AsOf = Annotated[datetime | None, search_option("as_of")]
 Dates = Annotated[str | None, search_option("dates")]
 MinScore = Annotated[float | None, search_option("min_score")]
 MinSimilarity = Annotated[float | None, search_option("min_similarity")]
 Teams = Annotated[list[str] | None, search_option("teams")]
-Limit = Annotated[int, typer.Option("--limit", "-n", help="How many to list at most.")]
-Reason = Annotated[str | None, typer.Option(help="Why, for the history.")]
-Actor = Annotated[str | None, typer.Option(help="Who did it, for the history.")]
-When = Annotated[datetime | None, typer.Option(metavar="TIME", help=f"A time: {ISO_8601}.")]
+Limit = Annotated[int, option("How many to list at most.", "--limit", "-n")]
+Reason = Annotated[str | None, option("Why, for the history.")]
+Actor = Annotated[str | None, option("Who did it, for the history.")]
+When = Annotated[datetime | None, option(f"A time: {ISO_8601}.", metavar="TIME")]
 
 
 def between(found: Period | None) -> str:

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from typing import Annotated
 
-import typer
 from rich.table import Column
 from sqlalchemy import text
 
 from pgrecall.cli.app import App
 from pgrecall.cli.database import Database
 from pgrecall.cli.output import Output, Verbatim, table
-from pgrecall.cli.written import named_or_loaded
+from pgrecall.cli.written import argument, named_or_loaded, option
 from pgrecall.core.quoting import listed, shortened
 from pgrecall.errors import UnknownName
 from pgrecall.execution.translation import translated
@@ -31,12 +30,8 @@ app = App(
     no_args_is_help=True,
 )
 
-NameOrFile = Annotated[
-    str, typer.Argument(help="Name of a built-in profile, or a .toml or .json file.")
-]
-Installed = Annotated[
-    bool, typer.Option("--installed", help="Look in the database, which has your own, too.")
-]
+NameOrFile = Annotated[str, argument("Name of a built-in profile, or a .toml or .json file.")]
+Installed = Annotated[bool, option("Look in the database, which has your own, too.", "--installed")]
 
 
 @app.declare("pgrecall profiles list", "pgrecall profiles list --installed", name="list")
@@ -61,7 +56,7 @@ def show(
     database: Database,
     profile: NameOrFile,
     function: Annotated[
-        bool, typer.Option("--function", help="Show the functions that recall calls.")
+        bool, option("Show the functions that recall calls.", "--function")
     ] = False,
     installed: Installed = False,
 ) -> Output:
@@ -81,8 +76,7 @@ def show(
 
 @app.declare("pgrecall profiles install mine.toml")
 def install(
-    database: Database,
-    profile: Annotated[Profile | str, typer.Argument(help="A .toml or .json file.")],
+    database: Database, profile: Annotated[Profile | str, argument("A .toml or .json file.")]
 ) -> Output:
     """Install a profile of your own, so that recall in psql knows it by name.
 

@@ -17,6 +17,7 @@ from pgrecall.cli.app import App
 from pgrecall.cli.database import Agent, AnyAgent
 from pgrecall.cli.options import K, Profiles
 from pgrecall.cli.output import Output, complaints, plain, right, table
+from pgrecall.cli.written import option
 from pgrecall.core.quoting import LONGEST, shortened
 from pgrecall.errors import InputError
 from pgrecall.execution.synchronous import MemoryRepository
@@ -44,7 +45,7 @@ app = App(
 )
 
 AtLeast = Annotated[
-    int, typer.Option(help=f"Only agents with this many memories or more. Default: {AT_LEAST}.")
+    int, option(f"Only agents with this many memories or more. Default: {AT_LEAST}.")
 ]
 
 
@@ -52,12 +53,11 @@ class Building(TypedDict, total=False):
     """The arguments of `build` and `maintain`."""
 
     at_least: AtLeast
-    m: Annotated[int, typer.Option("--m", help=f"HNSW: links of each node. Default: {M}.")]
+    m: Annotated[int, option(f"HNSW: links of each node. Default: {M}.", "--m")]
     ef_construction: Annotated[
         int,
-        typer.Option(
-            help="HNSW: candidates looked at for each node while building. "
-            f"Default: {EF_CONSTRUCTION}."
+        option(
+            f"HNSW: candidates looked at for each node while building. Default: {EF_CONSTRUCTION}."
         ),
     ]
 
@@ -108,17 +108,13 @@ def list_(repo: MemoryRepository, agent: AnyAgent = None, at_least: AtLeast = AT
 def check(
     repo: MemoryRepository,
     agent: Agent,
-    sample: Annotated[
-        int, typer.Option(help="Use this many memories of the agent as queries.")
-    ] = SAMPLE,
+    sample: Annotated[int, option("Use this many memories of the agent as queries.")] = SAMPLE,
     queries: Annotated[
-        Path | None, typer.Option(help="Use these queries instead: a file with one per line.")
+        Path | None, option("Use these queries instead: a file with one per line.")
     ] = None,
     k: K = 10,
     profiles: Profiles = None,
-    min_recall: Annotated[
-        float, typer.Option(help="Exit with 1 if a profile has less recall.")
-    ] = 0.0,
+    min_recall: Annotated[float, option("Exit with 1 if a profile has less recall.")] = 0.0,
 ) -> Output:
     """Compare searches by the rank index with exact ones: their recall and their speed."""
     texts = None if queries is None else _texts(queries)

@@ -5,13 +5,12 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import Annotated, Unpack
 
-import typer
-
 from pgrecall.cli.app import App
 from pgrecall.cli.database import Agent
 from pgrecall.cli.memory_ids import short_ids
 from pgrecall.cli.options import K, Query, UseIndex, between, profile_of
 from pgrecall.cli.output import Output, Verbatim, shown_hits
+from pgrecall.cli.written import option
 from pgrecall.core.dates import period_record
 from pgrecall.execution.synchronous import MemoryRepository
 from pgrecall.ranking.arguments import SearchArguments
@@ -30,10 +29,10 @@ def search(
     agent: Agent,
     k: K = 10,
     expand: Annotated[
-        int, typer.Option(help="Add memories linked to the hits, up to this many links away.")
+        int, option("Add memories linked to the hits, up to this many links away.")
     ] = 0,
     strategy: UseIndex = "auto",
-    touch: Annotated[bool, typer.Option(help="Count this retrieval of the hits.")] = True,
+    touch: Annotated[bool, option("Count this retrieval of the hits.")] = True,
     **arguments: Unpack[SearchArguments],
 ) -> Output:
     """Find an agent's best memories for a text, and show what each score is made of."""
@@ -57,7 +56,7 @@ def plan(
     k: K = 10,
     strategy: UseIndex = "auto",
     run: Annotated[
-        bool, typer.Option("--run", help="Run the statement, to measure times and buffers.")
+        bool, option("Run the statement, to measure times and buffers.", "--run")
     ] = False,
     **arguments: Unpack[SearchArguments],
 ) -> Output:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated, Unpack
 
-import typer
 from rich.console import RenderableType
 from rich.progress import Progress
 from rich.text import Text
@@ -25,6 +24,7 @@ from pgrecall.cli.judged import (
 )
 from pgrecall.cli.options import AsOf, Dates, Teams
 from pgrecall.cli.output import Output, complaints, require_writable, right, table
+from pgrecall.cli.written import option
 from pgrecall.errors import InputError
 from pgrecall.evaluation.floors import Floor
 from pgrecall.evaluation.tuned import FEWEST, Tuning
@@ -58,15 +58,15 @@ def tune(
     file: QueriesFile = None,
     recorded: Recorded = False,
     start: Annotated[
-        Profile | str, typer.Option(help="Profile to start from: a name, or a .toml or .json file.")
+        Profile | str, option("Profile to start from: a name, or a .toml or .json file.")
     ] = DEFAULT.name,
     output: Annotated[
-        Path, typer.Option("--output", "-o", help="File for the profile: .toml or .json.")
+        Path, option("File for the profile: .toml or .json.", "--output", "-o")
     ] = Path("tuned.toml"),
-    force: Annotated[bool, typer.Option("--force", help="Overwrite the file.")] = False,
+    force: Annotated[bool, option("Overwrite the file.", "--force")] = False,
     k: TopK = 10,
     held_out: Annotated[
-        float, typer.Option(help="Share of the queries, or of the agents, to judge by.")
+        float, option("Share of the queries, or of the agents, to judge by.")
     ] = 0.5,
     precision: Precision = None,
     seed: Seed = 0,

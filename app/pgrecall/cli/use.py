@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Annotated
 
-import typer
 from rich.table import Column
 
 from pgrecall.cli.app import App
@@ -12,6 +11,7 @@ from pgrecall.cli.database import Agent
 from pgrecall.cli.memory_ids import MemoryId
 from pgrecall.cli.options import Actor, Reason
 from pgrecall.cli.output import Output, changed, table
+from pgrecall.cli.written import argument, option
 from pgrecall.core.quoting import cut
 from pgrecall.execution.synchronous import MemoryRepository
 from pgrecall.lifecycle.event import Event
@@ -20,8 +20,7 @@ from pgrecall.lifecycle.using import Feedback, Outcome
 app = App(panel="Learn from use")
 
 ForQuery = Annotated[
-    str | None,
-    typer.Option("--query", help="Query that found the memory; evaluate and tune learn from it."),
+    str | None, option("Query that found the memory; evaluate and tune learn from it.", "--query")
 ]
 
 
@@ -29,12 +28,12 @@ ForQuery = Annotated[
 def outcome(
     repo: MemoryRepository,
     memory: MemoryId,
-    result: Annotated[Outcome, typer.Argument(help="How using the memory went.")],
+    result: Annotated[Outcome, argument("How using the memory went.")],
     agent: Agent,
     reason: Reason = None,
     actor: Actor = None,
     query: ForQuery = None,
-    touch: Annotated[bool, typer.Option(help="Count this as a retrieval, too.")] = True,
+    touch: Annotated[bool, option("Count this as a retrieval, too.")] = True,
 ) -> Output:
     """Record whether using a memory helped. Success raises its trust, failure lowers it."""
     found = repo.record_outcome(
@@ -50,11 +49,9 @@ def outcome(
 def trust(
     repo: MemoryRepository,
     memory: MemoryId,
-    delta: Annotated[
-        float, typer.Argument(help="What to add, -1 to 1; before a negative number write --.")
-    ],
-    reason: Annotated[str, typer.Option(help="Why, for the history.")],
-    actor: Annotated[str, typer.Option(help="Who did it, for the history.")],
+    delta: Annotated[float, argument("What to add, -1 to 1; before a negative number write --.")],
+    reason: Annotated[str, option("Why, for the history.")],
+    actor: Annotated[str, option("Who did it, for the history.")],
     agent: Agent,
 ) -> Output:
     """Raise or lower the trust in a memory by hand. It stays between 0 and 1."""
@@ -65,9 +62,9 @@ def trust(
 def feedback(
     repo: MemoryRepository,
     memory: MemoryId,
-    kind: Annotated[Feedback, typer.Argument(help="What you think of the memory.")],
+    kind: Annotated[Feedback, argument("What you think of the memory.")],
     agent: Agent,
-    context: Annotated[str | None, typer.Option(help="A comment, for the history.")] = None,
+    context: Annotated[str | None, option("A comment, for the history.")] = None,
     actor: Actor = None,
     query: ForQuery = None,
 ) -> Output:

@@ -9,6 +9,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+import typer
+
 from pgrecall.core.quoting import shortened
 from pgrecall.errors import InputError
 from pgrecall.scoring import profiles
@@ -17,6 +19,16 @@ from pgrecall.scoring.profile import Profile
 ISO_8601 = "2026-11-21 or 2026-11-21T08:00+01:00, UTC if it has no zone"
 COMPARISONS = {">=": "$gte", "<=": "$lte", "!=": "$ne", ">": "$gt", "<": "$lt"}
 """How metadata are compared → the operator of the filter; the longer ones come first."""
+
+
+def option(help_: str | None, *names: str, **more: Any) -> Any:
+    """An option of Typer's, its help first."""
+    return typer.Option(*names, help=help_, **more)
+
+
+def argument(help_: str, **more: Any) -> Any:
+    """An argument of Typer's, its help first."""
+    return typer.Argument(help=help_, **more)
 
 
 @dataclass(frozen=True)
