@@ -12,26 +12,30 @@ from rich.text import Text
 from pgrecall.cli.app import App
 from pgrecall.cli.floor_table import Precision, floors_shown
 from pgrecall.cli.judged import (
-    Agents,
+    Judging,
     QueriesFile,
     Recorded,
-    Seed,
-    TopK,
     missing_noted,
     queries_of,
     require_source,
 )
-from pgrecall.cli.options import AsOf, Dates, MinScore, MinSimilarity, Profiles, Teams
+from pgrecall.cli.options import Profiles
 from pgrecall.cli.output import Output, require_writable, right, table, working
 from pgrecall.cli.written import option
 from pgrecall.errors import PgRecallError
 from pgrecall.evaluation import chart
 from pgrecall.evaluation.results import METRICS, Evaluation, ProfileEvaluation, Scores
 from pgrecall.execution.synchronous import MemoryRepository
-from pgrecall.ranking.filters import FilterArguments
 from pgrecall.scoring.profiles import BUILT_IN
 
 app = App(panel="Choose a profile")
+
+
+class Measuring(Judging, total=False):
+    """The arguments of `evaluate`."""
+
+    min_score: float
+    min_similarity: float
 
 
 @app.declare(
@@ -40,22 +44,12 @@ app = App(panel="Choose a profile")
 )
 def evaluate(
     repo: MemoryRepository,
-    agents: Agents = None,
     file: QueriesFile = None,
     recorded: Recorded = False,
     profiles: Profiles = None,
-    k: TopK = 10,
     precision: Precision = None,
-    seed: Seed = 0,
-    plot: Annotated[
-        Path | None, option("Draw a chart, too: .png or .svg.", show_default=False)
-    ] = None,
-    min_score: MinScore = None,
-    min_similarity: MinSimilarity = None,
-    teams: Teams = None,
-    as_of: AsOf = None,
-    dates: Dates = None,
-    **filters: Unpack[FilterArguments],
+    plot: Annotated[Path | None, option("Draw a chart, too: .png or .svg.")] = None,
+    **options: Unpack[Measuring],
 ) -> Output:
     """Measure how well profiles find the memories that answer judged queries.
 
@@ -71,21 +65,11 @@ def evaluate(
     if plot is not None:
         chart.require_drawable(plot)
         require_writable(plot)
+    agents = options.get("agents", ())
     with working("ranking"):
-        found = repo.evaluation.evaluate(
-            None,
-            queries_of(repo, agents, file),
-            agents=agents,
-            profiles=list(BUILT_IN.values()) if profiles is None else profiles,
-            k=k,
-            min_score=min_score,
-            min_similarity=min_similarity,
-            teams=teams or (),
-            as_of=as_of,
-            dates=dates,
-            seed=seed,
-            **filters,
-        )
+        queries = queries_of(repo, agents, file)
+        compared = profiles or list(BUILT_IN.values())
+        found = repo.evaluation.evaluate(None, queries, profiles=compared, **options)
     return Output(
         [found.record()],
         *evaluation_shown(found),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import datetime
 from pathlib import Path
 from typing import Annotated
 
@@ -13,16 +14,8 @@ from pgrecall.errors import InputError
 from pgrecall.evaluation.judged_query import JudgedQuery
 from pgrecall.evaluation.queries_file import load_queries
 from pgrecall.execution.synchronous import MemoryRepository
+from pgrecall.ranking.filters import FilterArguments
 
-Agents = Annotated[
-    list[str] | None,
-    option(
-        "Agent that the queries are about. May be repeated: then each query names its own.",
-        "--agent",
-        "-a",
-        show_default=False,
-    ),
-]
 QueriesFile = Annotated[
     Path | None,
     argument(
@@ -34,8 +27,24 @@ QueriesFile = Annotated[
 Recorded = Annotated[
     bool, option("Use the queries recorded with feedback and outcomes.", "--recorded")
 ]
-Seed = Annotated[int, option("Seed of the random numbers.")]
-TopK = Annotated[int, option("The k of recall@k and nDCG@k.", "-k")]
+
+
+class Judging(FilterArguments, total=False):
+    """The arguments that `evaluate` and `tune` share."""
+
+    agents: Annotated[
+        Sequence[str],
+        option(
+            "Agent that the queries are about. May be repeated: then each query names its own.",
+            "--agent",
+            "-a",
+        ),
+    ]
+    k: Annotated[int, option("The k of recall@k and nDCG@k. Default: 10.", "-k")]
+    seed: Annotated[int, option("Seed of the random numbers. Default: 0.")]
+    teams: Sequence[str]
+    as_of: datetime
+    dates: str
 
 
 def require_source(file: Path | None, *, recorded: bool) -> None:
@@ -47,11 +56,11 @@ def require_source(file: Path | None, *, recorded: bool) -> None:
 
 
 def queries_of(
-    repo: MemoryRepository, agents: Sequence[str] | None, file: Path | None
+    repo: MemoryRepository, agents: Sequence[str], file: Path | None
 ) -> list[JudgedQuery]:
     """The file's queries, or those recorded; raises InputError where there are none."""
     if file is not None:
-        return load_queries(file, agents[0] if agents and len(agents) == 1 else None)
+        return load_queries(file, agents[0] if len(agents) == 1 else None)
     if not agents:
         raise InputError("--recorded needs --agent: the agent whose queries were recorded")
     queries = [query for agent in agents for query in repo.evaluation.recorded_queries(agent)]
@@ -63,7 +72,7 @@ def queries_of(
     return queries
 
 
-def missing_noted(missing: int, agents: Sequence[str] | None) -> list[str]:
+def missing_noted(missing: int, agents: Sequence[str]) -> list[str]:
     """How many relevant memories the agents do not have, if any."""
     whose = plain(listed(agents)) if agents else "the agents that the queries name"
     one = missing == 1

@@ -16,7 +16,6 @@ from typing import Annotated, Any, get_args, get_origin, get_type_hints
 from pgrecall.cli.written import ISO_8601, WRITTEN, argument, option
 from pgrecall.core.dates import Period
 from pgrecall.core.limits import LABEL_KINDS, STATUSES, TIERS
-from pgrecall.ranking.arguments import SearchArguments
 from pgrecall.ranking.filters import FilterArguments
 from pgrecall.ranking.hits import Strategy
 from pgrecall.scoring.profile import Profile
@@ -122,11 +121,6 @@ def _declared(argument: str, kind: Any) -> Any:
     )
 
 
-def search_option(argument: str) -> Any:
-    """The option of an argument, for a command that takes it by itself."""
-    return _declared(argument, without_none(get_type_hints(SearchArguments)[argument]))
-
-
 def parameters_of(arguments: type) -> Iterator[Parameter]:
     """The arguments of a TypedDict as parameters of a command; what is no option yet becomes one,
     as an argument of a search."""
@@ -155,11 +149,6 @@ Profiles = Annotated[
     ),
 ]
 K = Annotated[int, option("How many memories to return.", "-k")]
-AsOf = Annotated[datetime | None, search_option("as_of")]
-Dates = Annotated[str | None, search_option("dates")]
-MinScore = Annotated[float | None, search_option("min_score")]
-MinSimilarity = Annotated[float | None, search_option("min_similarity")]
-Teams = Annotated[list[str] | None, search_option("teams")]
 Limit = Annotated[int, option("How many to list at most.", "--limit", "-n")]
 Reason = Annotated[str | None, option("Why, for the history.")]
 Actor = Annotated[str | None, option("Who did it, for the history.")]

@@ -13,23 +13,19 @@ from pgrecall.cli.app import App
 from pgrecall.cli.evaluate import evaluation_shown
 from pgrecall.cli.floor_table import Precision
 from pgrecall.cli.judged import (
-    Agents,
+    Judging,
     QueriesFile,
     Recorded,
-    Seed,
-    TopK,
     missing_noted,
     queries_of,
     require_source,
 )
-from pgrecall.cli.options import AsOf, Dates, Teams
 from pgrecall.cli.output import Output, complaints, require_writable, right, table
 from pgrecall.cli.written import option
 from pgrecall.errors import InputError
 from pgrecall.evaluation.floors import Floor
 from pgrecall.evaluation.tuned import FEWEST, Tuning
 from pgrecall.execution.synchronous import MemoryRepository
-from pgrecall.ranking.filters import FilterArguments
 from pgrecall.scoring import profiles
 from pgrecall.scoring.profile import Profile
 from pgrecall.scoring.profiles import DEFAULT
@@ -54,7 +50,6 @@ VERDICTS = {
 )
 def tune(
     repo: MemoryRepository,
-    agents: Agents = None,
     file: QueriesFile = None,
     recorded: Recorded = False,
     start: Annotated[
@@ -64,16 +59,11 @@ def tune(
         Path, option("File for the profile: .toml or .json.", "--output", "-o")
     ] = Path("tuned.toml"),
     force: Annotated[bool, option("Overwrite the file.", "--force")] = False,
-    k: TopK = 10,
     held_out: Annotated[
         float, option("Share of the queries, or of the agents, to judge by.")
     ] = 0.5,
     precision: Precision = None,
-    seed: Seed = 0,
-    teams: Teams = None,
-    as_of: AsOf = None,
-    dates: Dates = None,
-    **filters: Unpack[FilterArguments],
+    **options: Unpack[Judging],
 ) -> Output:
     """Search for weights and a half-life that find more, and write them as a profile.
 
@@ -91,22 +81,17 @@ def tune(
     require_writable(output)
     chosen = profiles.named(start) if isinstance(start, str) else start
     chosen.renamed(output.stem)  # a name that no profile can have is reported before the work
+    agents = options.get("agents", ())
     with Progress(console=complaints) as progress:
         task = progress.add_task("searching", total=None)
         found = repo.evaluation.tune(
             None,
             queries_of(repo, agents, file),
-            agents=agents,
             start=chosen,
-            k=k,
             held_out=held_out,
-            teams=teams or (),
-            as_of=as_of,
-            dates=dates,
             precision=precision,
-            seed=seed,
             on_progress=lambda done, of: progress.update(task, completed=done, total=of),
-            **filters,
+            **options,
         )
     problem = None if found.proposed is None else _problem_saving(found.proposed, output)
     is_written = found.proposed is not None and problem is None

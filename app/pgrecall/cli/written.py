@@ -147,7 +147,10 @@ def named_or_loaded(profile: str) -> Profile:
 def several(texts: Sequence[str]) -> list[Profile]:
     """Profiles, also several with commas between them."""
     names = (name.strip() for text in texts for name in text.split(","))
-    return [named_or_loaded(name) for name in names if name]
+    found = [named_or_loaded(name) for name in names if name]
+    if not found:
+        raise InputError("name at least one profile")
+    return found
 
 
 WRITTEN: dict[Any, Written] = {
