@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import datetime
 from typing import Annotated, Any, TypedDict, Unpack
 
 from pgrecall.cli.app import App
 from pgrecall.cli.database import Agent
-from pgrecall.cli.options import Actor, When
+from pgrecall.cli.options import Actor
 from pgrecall.cli.output import Output
-from pgrecall.cli.written import argument, option
+from pgrecall.cli.written import ISO_8601, argument, option
 from pgrecall.core.limits import TIERS
 from pgrecall.core.memory import NewMemory
 from pgrecall.execution.synchronous import MemoryRepository
@@ -24,8 +25,8 @@ class Fields(TypedDict, total=False):
     memory_type: Annotated[
         str, option("Type: fact, preference, task … Default: episodic.", "--type")
     ]
-    importance: Annotated[float, option("0 to 1. Default: 0.5.")]
-    confidence: Annotated[float, option("0 to 1. Default: 0.8.")]
+    importance: Annotated[float, option("How important it is, 0 to 1. Default: 0.5.")]
+    confidence: Annotated[float, option("How sure you are of it, 0 to 1. Default: 0.8.")]
     tags: Annotated[Sequence[str], option("A tag. May be repeated.", "--tag")]
     entities: Annotated[
         Sequence[str], option("A person or thing it is about. May be repeated.", "--entity")
@@ -38,7 +39,7 @@ class Fields(TypedDict, total=False):
             metavar="KEY=VALUE",
         ),
     ]
-    created_at: When
+    created_at: Annotated[datetime, option(f"When it was created: {ISO_8601}. Default: now.")]
     tier: Annotated[str, option(f"{', '.join(TIERS)}.")]
     subject: Annotated[str, option("What it is about.")]
     component: Annotated[str, option("Component that produced it; sets the trust.")]

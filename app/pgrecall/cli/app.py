@@ -59,7 +59,7 @@ class App(typer.Typer):
     """A group of commands; `panel` is where the help lists them."""
 
     def __init__(self, *, panel: str, **options: Any) -> None:
-        super().__init__(cls=_Group, **options)
+        super().__init__(cls=_Group, rich_markup_mode="rich", **options)
         self.panel = panel
 
     def declare(

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import Annotated
 
 from pgrecall.cli.app import App
 from pgrecall.cli.database import Agent
 from pgrecall.cli.memory_ids import MemoryId, MemoryIds
-from pgrecall.cli.options import Actor, Reason, When
+from pgrecall.cli.options import Actor, Reason
 from pgrecall.cli.output import Output, changed, number
-from pgrecall.cli.written import argument, option
+from pgrecall.cli.written import ISO_8601, argument, option
 from pgrecall.core.memory import NewMemory
 from pgrecall.execution.synchronous import MemoryRepository
 
@@ -24,7 +25,7 @@ def supersede(
     agent: Agent,
     importance: Annotated[float, option("0 to 1; at least that of the old memory is used.")] = 0.5,
     memory_type: Annotated[str, option("Type of it.", "--type")] = "episodic",
-    valid_from: When = None,
+    valid_from: Annotated[datetime | None, option(f"Since when it is true: {ISO_8601}.")] = None,
     force: Annotated[bool, option("Even if they overlap in time.", "--force")] = False,
     reason: Reason = None,
     actor: Actor = None,

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from copy import copy
+from datetime import datetime
 from functools import wraps
 from inspect import Parameter, signature
 from pathlib import Path
@@ -115,7 +116,11 @@ def _typed(one: Parameter) -> Parameter:
         told = copy(told)
         if typed in (int, float) and isinstance(told, OptionInfo):
             told.metavar = "NUMBER"
-        elif typed in (str, list[str], int, float, Path):
+        elif kind is datetime:
+            told.metavar = "TIME"
+        elif typed is Path:
+            told.metavar = "FILE"
+        elif typed in (str, list[str], int, float):
             told.metavar = _name(one.name, told).lstrip("-").upper()
     return one.replace(annotation=Annotated[typed if bare is kind else typed | None, told])
 

@@ -12,10 +12,10 @@ from pgrecall.core.quoting import shortened
 from pgrecall.errors import InputError, MemoryNotFound
 from pgrecall.execution.synchronous import MemoryRepository
 
-_OR_DIGITS = "or enough first digits to tell it from others"
+_OR_DIGITS = "or enough of its first digits"
 MemoryId = Annotated[UUID, argument(f"Id of the memory, {_OR_DIGITS}.", metavar="ID")]
 MemoryIds = Annotated[
-    list[UUID], argument(f"Ids of memories: each whole, {_OR_DIGITS}.", metavar="ID…")
+    list[UUID], argument(f"Ids of memories, each whole {_OR_DIGITS}.", metavar="ID…")
 ]
 
 CANDIDATES = 5

@@ -6,7 +6,6 @@ Only its help is written here; `tests/unit/test_search_options.py` finds what ha
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from datetime import datetime
 from functools import reduce
 from inspect import Parameter
 from operator import or_
@@ -85,9 +84,6 @@ METAVARS = {
     "lend": "SHARE",
     "metadata": "CONDITION",
     "weights": "SIGNAL=NUMBER",
-    "created_after": "TIME",
-    "created_before": "TIME",
-    "as_of": "TIME",
 }
 
 
@@ -152,7 +148,6 @@ K = Annotated[int, option("How many memories to return.", "-k")]
 Limit = Annotated[int, option("How many to list at most.", "--limit", "-n")]
 Reason = Annotated[str | None, option("Why, for the history.")]
 Actor = Annotated[str | None, option("Who did it, for the history.")]
-When = Annotated[datetime | None, option(f"A time: {ISO_8601}.", metavar="TIME")]
 
 
 def between(found: Period | None) -> str:
