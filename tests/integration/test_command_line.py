@@ -117,6 +117,10 @@ def test_search_filters_counts_and_shows_a_table(run: Run, url: str) -> None:
     assert "score" in shown.out
     nothing = run("search", "tea", "--agent", "nobody")
     assert (nothing.code, nothing.out.splitlines()[-1]) == (0, "nothing found")
+    assert "nobody has no memories" in nothing.err
+    run("add", "tea of the team", "--agent", "a", "--of-team")
+    [of_team] = run("search", "tea", "--agent", "a", "--of-team", "--json").records
+    assert of_team["content"] == "tea of the team"
 
 
 def test_import_stores_every_line_once_and_reads_gzip(run: Run, url: str, tmp_path: Path) -> None:
@@ -337,6 +341,7 @@ def test_explain_shows_why_in_a_table_and_as_json(run: Run, url: str) -> None:
     assert re.search(r"LIMIT :k[\s\S]*Sort", run(*plan).out)
     [record] = run(*plan, "--json").records
     assert (record["strategy"], "Limit" in record["plan"]) == ("exact", True)
+    assert ["actual time" in run(*plan, *more).out for more in ((), ("--run",))] == [False, True]
 
 
 def test_profiles_are_listed_and_shown(run: Run, profile_file: Path) -> None:
