@@ -8,7 +8,7 @@ SMOKE := tests/unit/test_imports.py tests/unit/test_ids.py tests/unit/test_store
 	tests/migrations/test_tables.py tests/integration/test_pages.py \
 	tests/integration/test_batches.py tests/integration/test_command_line.py
 
-.PHONY: demo test docs mutants test-lowest smoke-lowest test-beside lint types bench bench-import bench-context bench-evaluation bench-index bench-life bench-policies bench-replacing bench-versions bench-words schema recall clean help
+.PHONY: demo test docs mutants test-lowest smoke-lowest test-beside lint types bench bench-import bench-context bench-evaluation bench-index bench-life bench-policies bench-replacing bench-versions bench-words schema stubs recall clean help
 
 help:  ## List what can be made
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 18
@@ -74,6 +74,9 @@ bench-words: .venv/test  ## Measure what the keyword signal finds and costs (PAS
 schema: .venv/test  ## Write migrations/schema.sql anew
 	$(BIN)/python -m tests.migrations.schema_dump
 
+stubs: .venv/test  ## Write what editors read of the repositories anew
+	$(BIN)/python -m tests.packaging.stubs
+
 .venv/python:
 	@test -n "$(PYTHON)" || { echo "Python 3.11 or newer is needed: make PYTHON=/path/to/python3"; exit 1; }
 	$(PYTHON) -m venv .venv
@@ -96,4 +99,4 @@ clean:  ## Remove environments and caches
 	rm -rf .venv .venv-lowest build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
 
 recall: .venv/test  ## Write what sql/recall has of the repository's search anew
-	$(BIN)/python -m pgrecall.recall_files sql/recall
+	$(BIN)/python -m pgrecall.migrate.recall_files sql/recall

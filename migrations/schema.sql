@@ -172,7 +172,7 @@ COMMENT ON COLUMN pgrecall.agent_memories.trust_half_life_hours IS 'Half-life of
 -- Name: COLUMN agent_memories.created_at; Type: COMMENT; Schema: pgrecall; Owner: -
 --
 
-COMMENT ON COLUMN pgrecall.agent_memories.created_at IS 'When it came to be; NULL: unknown.';
+COMMENT ON COLUMN pgrecall.agent_memories.created_at IS 'When it was created; NULL: unknown.';
 
 --
 -- Name: COLUMN agent_memories.updated_at; Type: COMMENT; Schema: pgrecall; Owner: -
@@ -202,13 +202,13 @@ COMMENT ON COLUMN pgrecall.agent_memories.expires_at IS 'From this moment on it 
 -- Name: COLUMN agent_memories.invalidated_at; Type: COMMENT; Schema: pgrecall; Owner: -
 --
 
-COMMENT ON COLUMN pgrecall.agent_memories.invalidated_at IS 'When it was superseded or forgotten; NULL: it stands.';
+COMMENT ON COLUMN pgrecall.agent_memories.invalidated_at IS 'When it was superseded or forgotten; NULL: never.';
 
 --
 -- Name: COLUMN agent_memories.observed_at; Type: COMMENT; Schema: pgrecall; Owner: -
 --
 
-COMMENT ON COLUMN pgrecall.agent_memories.observed_at IS 'When it was observed, where that differs.';
+COMMENT ON COLUMN pgrecall.agent_memories.observed_at IS 'When it was observed, where not at created_at.';
 
 --
 -- Name: COLUMN agent_memories.status; Type: COMMENT; Schema: pgrecall; Owner: -
@@ -226,7 +226,7 @@ COMMENT ON COLUMN pgrecall.agent_memories.tier IS 'short, medium or long: how lo
 -- Name: COLUMN agent_memories.memory_type; Type: COMMENT; Schema: pgrecall; Owner: -
 --
 
-COMMENT ON COLUMN pgrecall.agent_memories.memory_type IS 'Its kind, which is also its store.';
+COMMENT ON COLUMN pgrecall.agent_memories.memory_type IS 'Its kind, such as episodic, fact or task.';
 
 --
 -- Name: COLUMN agent_memories.trust_curve; Type: COMMENT; Schema: pgrecall; Owner: -
@@ -244,13 +244,13 @@ COMMENT ON COLUMN pgrecall.agent_memories.entities IS 'Names of the people, plac
 -- Name: COLUMN agent_memories.embedding; Type: COMMENT; Schema: pgrecall; Owner: -
 --
 
-COMMENT ON COLUMN pgrecall.agent_memories.embedding IS 'Direction of the meaning; NULL: not embedded.';
+COMMENT ON COLUMN pgrecall.agent_memories.embedding IS 'The vector of its meaning; NULL: not embedded.';
 
 --
 -- Name: COLUMN agent_memories.content; Type: COMMENT; Schema: pgrecall; Owner: -
 --
 
-COMMENT ON COLUMN pgrecall.agent_memories.content IS 'What is remembered, at most 2 MiB of UTF-8.';
+COMMENT ON COLUMN pgrecall.agent_memories.content IS 'The text, at most 2 MiB of UTF-8.';
 
 --
 -- Name: COLUMN agent_memories.content_hash; Type: COMMENT; Schema: pgrecall; Owner: -
@@ -412,19 +412,19 @@ COMMENT ON COLUMN pgrecall.agent_memories.superseded_by IS 'The memory that took
 -- Name: COLUMN agent_memories.inserted_at; Type: COMMENT; Schema: pgrecall; Owner: -
 --
 
-COMMENT ON COLUMN pgrecall.agent_memories.inserted_at IS 'When this row was written by the server''s clock.';
+COMMENT ON COLUMN pgrecall.agent_memories.inserted_at IS 'When this row was written, by the server''s clock.';
 
 --
 -- Name: COLUMN agent_memories.terms; Type: COMMENT; Schema: pgrecall; Owner: -
 --
 
-COMMENT ON COLUMN pgrecall.agent_memories.terms IS 'The words of content as they are compared, with their places.';
+COMMENT ON COLUMN pgrecall.agent_memories.terms IS 'The words of content as they are compared, with their positions.';
 
 --
 -- Name: COLUMN agent_memories.tokens; Type: COMMENT; Schema: pgrecall; Owner: -
 --
 
-COMMENT ON COLUMN pgrecall.agent_memories.tokens IS 'What content takes up in a prompt, as its writer counted; NULL: estimated when a context is packed.';
+COMMENT ON COLUMN pgrecall.agent_memories.tokens IS 'Tokens of content, as its writer counted; NULL: estimated when a context is packed.';
 
 --
 -- Name: COLUMN agent_memories.key; Type: COMMENT; Schema: pgrecall; Owner: -
@@ -436,7 +436,7 @@ COMMENT ON COLUMN pgrecall.agent_memories.key IS 'The caller''s own name for it,
 -- Name: COLUMN agent_memories.edition; Type: COMMENT; Schema: pgrecall; Owner: -
 --
 
-COMMENT ON COLUMN pgrecall.agent_memories.edition IS 'Which of the active memories of its text it is, from 0; NULL: not known by its text, but by its key or its id.';
+COMMENT ON COLUMN pgrecall.agent_memories.edition IS 'Its number among the active memories of its text, from 0; NULL: known by its key or id, not by its text.';
 
 --
 -- Name: COLUMN agent_memories.session; Type: COMMENT; Schema: pgrecall; Owner: -
@@ -448,7 +448,7 @@ COMMENT ON COLUMN pgrecall.agent_memories.session IS 'The dialogue of which it i
 -- Name: COLUMN agent_memories.turn; Type: COMMENT; Schema: pgrecall; Owner: -
 --
 
-COMMENT ON COLUMN pgrecall.agent_memories.turn IS 'Its place in the session; NULL: after those that have one, by created_at.';
+COMMENT ON COLUMN pgrecall.agent_memories.turn IS 'Its place in the session; turns without one come last, by created_at.';
 
 --
 -- Name: memory_usage; Type: TABLE; Schema: pgrecall; Owner: -
@@ -477,7 +477,7 @@ ALTER TABLE ONLY pgrecall.memory_usage ALTER COLUMN agent_id SET (n_distinct=-0.
 -- Name: TABLE memory_usage; Type: COMMENT; Schema: pgrecall; Owner: -
 --
 
-COMMENT ON TABLE pgrecall.memory_usage IS 'Counters of use, apart from agent_memories so that counting never touches a vector or its index; no row until the first retrieval.';
+COMMENT ON TABLE pgrecall.memory_usage IS 'Counters of use, apart from agent_memories so that counting never touches a vector or its index; no row until the first use.';
 
 --
 -- Name: COLUMN memory_usage.agent_id; Type: COMMENT; Schema: pgrecall; Owner: -
@@ -501,7 +501,7 @@ COMMENT ON COLUMN pgrecall.memory_usage.retrieval_count IS 'How often it was ret
 -- Name: COLUMN memory_usage.last_accessed_at; Type: COMMENT; Schema: pgrecall; Owner: -
 --
 
-COMMENT ON COLUMN pgrecall.memory_usage.last_accessed_at IS 'Last access: a retrieval, an outcome, or the same text said again.';
+COMMENT ON COLUMN pgrecall.memory_usage.last_accessed_at IS 'Last access: a retrieval, an outcome, or the same text added again.';
 
 --
 -- Name: COLUMN memory_usage.success_count; Type: COMMENT; Schema: pgrecall; Owner: -
@@ -541,7 +541,7 @@ CREATE TABLE pgrecall.component_reputations (
 -- Name: TABLE component_reputations; Type: COMMENT; Schema: pgrecall; Owner: -
 --
 
-COMMENT ON TABLE pgrecall.component_reputations IS 'Reputations that trust on write starts from; to be edited.';
+COMMENT ON TABLE pgrecall.component_reputations IS 'Reputations that trust on write starts from; you may edit them.';
 
 --
 -- Name: COLUMN component_reputations.component; Type: COMMENT; Schema: pgrecall; Owner: -
@@ -571,7 +571,7 @@ CREATE TABLE pgrecall.output_type_defaults (
 -- Name: TABLE output_type_defaults; Type: COMMENT; Schema: pgrecall; Owner: -
 --
 
-COMMENT ON TABLE pgrecall.output_type_defaults IS 'Decay of trust where a memory says nothing of it; to be edited.';
+COMMENT ON TABLE pgrecall.output_type_defaults IS 'Decay of trust for memories that name none; you may edit it.';
 
 --
 -- Name: COLUMN output_type_defaults.output_type; Type: COMMENT; Schema: pgrecall; Owner: -
@@ -607,7 +607,7 @@ CREATE TABLE pgrecall.tier_defaults (
 -- Name: TABLE tier_defaults; Type: COMMENT; Schema: pgrecall; Owner: -
 --
 
-COMMENT ON TABLE pgrecall.tier_defaults IS 'Expiry by tier where a memory says nothing of it; to be edited.';
+COMMENT ON TABLE pgrecall.tier_defaults IS 'Expiry by tier for memories that name none; you may edit it.';
 
 --
 -- Name: COLUMN tier_defaults.tier; Type: COMMENT; Schema: pgrecall; Owner: -
@@ -660,7 +660,7 @@ COMMENT ON TABLE pgrecall.gc_runs IS 'Runs of the garbage collection; a dry run 
 -- Name: COLUMN gc_runs.agent_id; Type: COMMENT; Schema: pgrecall; Owner: -
 --
 
-COMMENT ON COLUMN pgrecall.gc_runs.agent_id IS 'Whose memories were looked at; empty: those of every owner.';
+COMMENT ON COLUMN pgrecall.gc_runs.agent_id IS 'Whose memories were examined; empty: those of every owner.';
 
 --
 -- Name: COLUMN gc_runs.id; Type: COMMENT; Schema: pgrecall; Owner: -
@@ -702,7 +702,7 @@ COMMENT ON COLUMN pgrecall.gc_runs.max_live IS 'Live memories an owner could kee
 -- Name: COLUMN gc_runs.scanned; Type: COMMENT; Schema: pgrecall; Owner: -
 --
 
-COMMENT ON COLUMN pgrecall.gc_runs.scanned IS 'Live memories looked at.';
+COMMENT ON COLUMN pgrecall.gc_runs.scanned IS 'Live memories examined.';
 
 --
 -- Name: COLUMN gc_runs.archived; Type: COMMENT; Schema: pgrecall; Owner: -
@@ -720,7 +720,7 @@ COMMENT ON COLUMN pgrecall.gc_runs.deleted IS 'Memories deleted.';
 -- Name: COLUMN gc_runs.swept; Type: COMMENT; Schema: pgrecall; Owner: -
 --
 
-COMMENT ON COLUMN pgrecall.gc_runs.swept IS 'Counters, labels and links of memories that are gone, removed.';
+COMMENT ON COLUMN pgrecall.gc_runs.swept IS 'Counters, labels and links of deleted memories, removed.';
 
 --
 -- Name: COLUMN gc_runs.started_at; Type: COMMENT; Schema: pgrecall; Owner: -
@@ -738,7 +738,7 @@ COMMENT ON COLUMN pgrecall.gc_runs.seconds IS 'How long it took.';
 -- Name: COLUMN gc_runs.finished; Type: COMMENT; Schema: pgrecall; Owner: -
 --
 
-COMMENT ON COLUMN pgrecall.gc_runs.finished IS 'Whether it came to its end.';
+COMMENT ON COLUMN pgrecall.gc_runs.finished IS 'Whether it has finished.';
 
 --
 -- Name: memory_events; Type: TABLE; Schema: pgrecall; Owner: -
@@ -769,13 +769,13 @@ COMMENT ON TABLE pgrecall.memory_events IS 'What happened to memories, append-on
 -- Name: COLUMN memory_events.agent_id; Type: COMMENT; Schema: pgrecall; Owner: -
 --
 
-COMMENT ON COLUMN pgrecall.memory_events.agent_id IS 'Whose memory it tells of.';
+COMMENT ON COLUMN pgrecall.memory_events.agent_id IS 'Whose memory it concerns.';
 
 --
 -- Name: COLUMN memory_events.memory_id; Type: COMMENT; Schema: pgrecall; Owner: -
 --
 
-COMMENT ON COLUMN pgrecall.memory_events.memory_id IS 'The memory it tells of.';
+COMMENT ON COLUMN pgrecall.memory_events.memory_id IS 'The memory it concerns.';
 
 --
 -- Name: COLUMN memory_events.id; Type: COMMENT; Schema: pgrecall; Owner: -
@@ -823,7 +823,7 @@ COMMENT ON COLUMN pgrecall.memory_events.metadata IS 'The caller''s own fields, 
 -- Name: COLUMN memory_events.occurred_at; Type: COMMENT; Schema: pgrecall; Owner: -
 --
 
-COMMENT ON COLUMN pgrecall.memory_events.occurred_at IS 'When.';
+COMMENT ON COLUMN pgrecall.memory_events.occurred_at IS 'When it happened.';
 
 --
 -- Name: memory_labels; Type: TABLE; Schema: pgrecall; Owner: -
@@ -874,7 +874,7 @@ COMMENT ON COLUMN pgrecall.memory_labels.value IS 'The label itself.';
 -- Name: COLUMN memory_labels.weight; Type: COMMENT; Schema: pgrecall; Owner: -
 --
 
-COMMENT ON COLUMN pgrecall.memory_labels.weight IS 'How much it says of the memory, 0 to 1.';
+COMMENT ON COLUMN pgrecall.memory_labels.weight IS 'How well it describes the memory, 0 to 1.';
 
 --
 -- Name: memory_links; Type: TABLE; Schema: pgrecall; Owner: -
@@ -962,7 +962,7 @@ CREATE TABLE pgrecall.granted_roles (
 -- Name: TABLE granted_roles; Type: COMMENT; Schema: pgrecall; Owner: -
 --
 
-COMMENT ON TABLE pgrecall.granted_roles IS 'Roles that grant_access has let in; what later versions bring is granted to them too.';
+COMMENT ON TABLE pgrecall.granted_roles IS 'Roles with a level from grant_access; objects of later versions are granted to them too.';
 
 --
 -- Name: COLUMN granted_roles.role; Type: COMMENT; Schema: pgrecall; Owner: -
@@ -974,7 +974,7 @@ COMMENT ON COLUMN pgrecall.granted_roles.role IS 'The role.';
 -- Name: COLUMN granted_roles.level; Type: COMMENT; Schema: pgrecall; Owner: -
 --
 
-COMMENT ON COLUMN pgrecall.granted_roles.level IS 'reader, writer or maintainer; each may all that those before it may.';
+COMMENT ON COLUMN pgrecall.granted_roles.level IS 'reader, writer or maintainer; each includes those before it.';
 
 --
 -- Name: installed_sql; Type: TABLE; Schema: pgrecall; Owner: -
@@ -1022,7 +1022,7 @@ COMMENT ON COLUMN pgrecall.installed_sql.hash IS 'SHA-256 of its text; NULL: to 
 -- Name: COLUMN installed_sql.grants; Type: COMMENT; Schema: pgrecall; Owner: -
 --
 
-COMMENT ON COLUMN pgrecall.installed_sql.grants IS 'What is to be granted again, until it has been.';
+COMMENT ON COLUMN pgrecall.installed_sql.grants IS 'Grants to restore after it was dropped and created again.';
 
 --
 -- Name: profiles; Type: TABLE; Schema: pgrecall; Owner: -
@@ -1037,13 +1037,13 @@ CREATE TABLE pgrecall.profiles (
 -- Name: TABLE profiles; Type: COMMENT; Schema: pgrecall; Owner: -
 --
 
-COMMENT ON TABLE pgrecall.profiles IS 'Profiles that pgrecall profiles install brought; their functions are written from these rows.';
+COMMENT ON TABLE pgrecall.profiles IS 'Profiles that pgrecall profiles install stored; their functions are made from these rows.';
 
 --
 -- Name: COLUMN profiles.name; Type: COMMENT; Schema: pgrecall; Owner: -
 --
 
-COMMENT ON COLUMN pgrecall.profiles.name IS 'Its name, by which recall knows it.';
+COMMENT ON COLUMN pgrecall.profiles.name IS 'Its name, as recall takes it.';
 
 --
 -- Name: COLUMN profiles.definition; Type: COMMENT; Schema: pgrecall; Owner: -
@@ -1078,7 +1078,7 @@ CREATE TABLE pgrecall.rank_indexes (
 -- Name: TABLE rank_indexes; Type: COMMENT; Schema: pgrecall; Owner: -
 --
 
-COMMENT ON TABLE pgrecall.rank_indexes IS 'Rank indexes, one of an owner with many memories; derived and disposable.';
+COMMENT ON TABLE pgrecall.rank_indexes IS 'Rank indexes, one for each large owner; derived, and can be rebuilt.';
 
 --
 -- Name: COLUMN rank_indexes.agent_id; Type: COMMENT; Schema: pgrecall; Owner: -
@@ -1102,13 +1102,13 @@ COMMENT ON COLUMN pgrecall.rank_indexes.space IS 'Version of the space they lie 
 -- Name: COLUMN rank_indexes.as_of; Type: COMMENT; Schema: pgrecall; Owner: -
 --
 
-COMMENT ON COLUMN pgrecall.rank_indexes.as_of IS 'The moment the positions are of.';
+COMMENT ON COLUMN pgrecall.rank_indexes.as_of IS 'The moment that positions were computed for.';
 
 --
 -- Name: COLUMN rank_indexes.built_at; Type: COMMENT; Schema: pgrecall; Owner: -
 --
 
-COMMENT ON COLUMN pgrecall.rank_indexes.built_at IS 'What is written or changed from here on is not in it and is scored beside it.';
+COMMENT ON COLUMN pgrecall.rank_indexes.built_at IS 'Memories written or changed from then on are not in it and are scored beside it.';
 
 --
 -- Name: COLUMN rank_indexes.memories; Type: COMMENT; Schema: pgrecall; Owner: -
@@ -1120,7 +1120,7 @@ COMMENT ON COLUMN pgrecall.rank_indexes.memories IS 'Memories in it.';
 -- Name: COLUMN rank_indexes.at_least; Type: COMMENT; Schema: pgrecall; Owner: -
 --
 
-COMMENT ON COLUMN pgrecall.rank_indexes.at_least IS 'Used for searches from so many memories on.';
+COMMENT ON COLUMN pgrecall.rank_indexes.at_least IS 'Used for searches if it holds this many memories.';
 
 --
 -- Name: COLUMN rank_indexes.m; Type: COMMENT; Schema: pgrecall; Owner: -
@@ -1132,7 +1132,7 @@ COMMENT ON COLUMN pgrecall.rank_indexes.m IS 'Links of a node of the HNSW graph.
 -- Name: COLUMN rank_indexes.ef_construction; Type: COMMENT; Schema: pgrecall; Owner: -
 --
 
-COMMENT ON COLUMN pgrecall.rank_indexes.ef_construction IS 'Candidates looked at for each node when it was built.';
+COMMENT ON COLUMN pgrecall.rank_indexes.ef_construction IS 'Candidates considered for each node when it was built.';
 
 --
 -- Name: COLUMN rank_indexes.seconds; Type: COMMENT; Schema: pgrecall; Owner: -
@@ -1144,25 +1144,25 @@ COMMENT ON COLUMN pgrecall.rank_indexes.seconds IS 'How long the build took.';
 -- Name: COLUMN rank_indexes.candidates; Type: COMMENT; Schema: pgrecall; Owner: -
 --
 
-COMMENT ON COLUMN pgrecall.rank_indexes.candidates IS 'How many a search takes from it at first, as measured when it was built.';
+COMMENT ON COLUMN pgrecall.rank_indexes.candidates IS 'Candidates that a search takes from it at first, measured by its build.';
 
 --
 -- Name: COLUMN rank_indexes.term_memories; Type: COMMENT; Schema: pgrecall; Owner: -
 --
 
-COMMENT ON COLUMN pgrecall.rank_indexes.term_memories IS 'The owner''s memories created by as_of, when it was built.';
+COMMENT ON COLUMN pgrecall.rank_indexes.term_memories IS 'How many memories the owner had at its build, created by as_of.';
 
 --
 -- Name: COLUMN rank_indexes.common_terms; Type: COMMENT; Schema: pgrecall; Owner: -
 --
 
-COMMENT ON COLUMN pgrecall.rank_indexes.common_terms IS 'Terms that many of them had, and how many; others are counted.';
+COMMENT ON COLUMN pgrecall.rank_indexes.common_terms IS 'Common terms and how many memories had each; others are counted.';
 
 --
 -- Name: COLUMN rank_indexes.likeness; Type: COMMENT; Schema: pgrecall; Owner: -
 --
 
-COMMENT ON COLUMN pgrecall.rank_indexes.likeness IS 'How similar to a query, by cosine, the likest that a walk meets usually is.';
+COMMENT ON COLUMN pgrecall.rank_indexes.likeness IS 'Cosine similarity that the nearest memory met by a walk usually has.';
 
 --
 -- Name: rank_positions; Type: TABLE; Schema: pgrecall; Owner: -
@@ -1181,25 +1181,25 @@ PARTITION BY LIST (index_id);
 -- Name: TABLE rank_positions; Type: COMMENT; Schema: pgrecall; Owner: -
 --
 
-COMMENT ON TABLE pgrecall.rank_positions IS 'Positions of memories in the rank space, a partition for each rank index; never read but by the partition''s name, which rank_indexes says.';
+COMMENT ON TABLE pgrecall.rank_positions IS 'Positions of memories in the rank space, a partition for each rank index; read only by the partition''s name, which is in rank_indexes.';
 
 --
 -- Name: COLUMN rank_positions.memory_id; Type: COMMENT; Schema: pgrecall; Owner: -
 --
 
-COMMENT ON COLUMN pgrecall.rank_positions.memory_id IS 'Which memory lies there.';
+COMMENT ON COLUMN pgrecall.rank_positions.memory_id IS 'The memory.';
 
 --
 -- Name: COLUMN rank_positions.index_id; Type: COMMENT; Schema: pgrecall; Owner: -
 --
 
-COMMENT ON COLUMN pgrecall.rank_positions.index_id IS 'Of which rank index it is a part.';
+COMMENT ON COLUMN pgrecall.rank_positions.index_id IS 'The rank index it belongs to.';
 
 --
 -- Name: COLUMN rank_positions."position"; Type: COMMENT; Schema: pgrecall; Owner: -
 --
 
-COMMENT ON COLUMN pgrecall.rank_positions."position" IS 'Where it lies in the rank space.';
+COMMENT ON COLUMN pgrecall.rank_positions."position" IS 'Its coordinates in the rank space.';
 
 --
 -- Name: COLUMN rank_positions.words; Type: COMMENT; Schema: pgrecall; Owner: -
@@ -1211,7 +1211,7 @@ COMMENT ON COLUMN pgrecall.rank_positions.words IS 'The keys of its words.';
 -- Name: COLUMN rank_positions.bytes; Type: COMMENT; Schema: pgrecall; Owner: -
 --
 
-COMMENT ON COLUMN pgrecall.rank_positions.bytes IS 'How long it is, in UTF-8.';
+COMMENT ON COLUMN pgrecall.rank_positions.bytes IS 'Length of its content in bytes.';
 
 --
 -- Name: alembic_version alembic_version_pkc; Type: CONSTRAINT; Schema: pgrecall; Owner: -

@@ -45,9 +45,9 @@ if TYPE_CHECKING:
     from pgrecall import migrate
     from pgrecall.core.tokens import tiktoken_counter
     from pgrecall.evaluation.queries_file import load_queries, save_queries
-    from pgrecall.execution.asynchronous import AsyncMemoryRepository
-    from pgrecall.execution.synchronous import MemoryRepository
+    from pgrecall.execution import AsyncMemoryRepository, MemoryRepository
     from pgrecall.lifecycle.garbage import GarbagePolicy, GarbageRun
+    from pgrecall.memories.changing import MemoryChanges
     from pgrecall.memories.importing import import_file
     from pgrecall.ranking.arguments import SearchArguments
     from pgrecall.ranking.filters import FilterArguments
@@ -83,6 +83,7 @@ __all__ = [
     "Link",
     "LocalEmbedder",
     "Memory",
+    "MemoryChanges",
     "MemoryRepository",
     "NearDuplicate",
     "NewMemory",
@@ -121,6 +122,7 @@ _LAZY = {
     "FilterArguments": "pgrecall.ranking.filters",
     "GarbagePolicy": "pgrecall.lifecycle.garbage",
     "GarbageRun": "pgrecall.lifecycle.garbage",
+    "MemoryChanges": "pgrecall.memories.changing",
     "MemoryRepository": "pgrecall.execution",
     "SearchArguments": "pgrecall.ranking.arguments",
     "import_file": "pgrecall.memories.importing",

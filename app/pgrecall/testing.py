@@ -27,8 +27,7 @@ from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
 
 from pgrecall import embedded, migrate
 from pgrecall.core.embedders import LocalEmbedder
-from pgrecall.execution.asynchronous import AsyncMemoryRepository
-from pgrecall.execution.synchronous import MemoryRepository
+from pgrecall.execution import AsyncMemoryRepository, MemoryRepository
 from pgrecall.schema import DEFAULT_SCHEMA
 
 

@@ -44,7 +44,7 @@ DECAYS = {
     "*": ("hyperbolic", 168.0),
 }
 TIERS = {"short": (24.0, False), "medium": (None, False), "long": (None, True)}
-"""When a memory of each expires, in hours, and which one is meant where none is named."""
+"""When a memory of each tier expires, in hours, and whether it is the default tier."""
 
 RANK_AXES = 26
 """Coordinates of a position beside those of the embedding."""
@@ -58,7 +58,7 @@ DROP_ALL = """
         kind text;
         named text;
     BEGIN
-        -- With a word to those who have built on them.
+        -- This raises an error that names what others have built on them.
         IF to_regprocedure('drop_objects(text[])') IS NOT NULL THEN
             PERFORM drop_objects(ARRAY(
                 SELECT name FROM installed_sql i, unnest(i.objects) name
@@ -146,22 +146,22 @@ def _create_memories() -> None:
         _share("importance", "How much it matters, 0 to 1.", "0.5"),
         _share("trust", "Trust as stored, before decay; NULL: never assessed."),
         sa.Column("trust_half_life_hours", sa.Double(), comment="Half-life of trust in hours."),
-        _moment("created_at", "When it came to be; NULL: unknown.", "now()"),
+        _moment("created_at", "When it was created; NULL: unknown.", "now()"),
         _moment("updated_at", "Last change.", "now()", nullable=False),
         _moment("valid_from", "Start of validity, included; NULL: open."),
         _moment("valid_until", "End of validity, excluded; NULL: open."),
         _moment("expires_at", "From this moment on it is not recalled; NULL: never."),
-        _moment("invalidated_at", "When it was superseded or forgotten; NULL: it stands."),
-        _moment("observed_at", "When it was observed, where that differs."),
+        _moment("invalidated_at", "When it was superseded or forgotten; NULL: never."),
+        _moment("observed_at", "When it was observed, where not at created_at."),
         _name("status", "active, consolidated, completed or archived.", "active"),
         _name("tier", "short, medium or long: how long it is meant to last.", "long"),
-        _name("memory_type", "Its kind, which is also its store.", "episodic"),
+        _name("memory_type", "Its kind, such as episodic, fact or task.", "episodic"),
         _text("trust_curve", "How trust decays: hyperbolic, exponential or linear."),
         _texts("entities", "Names of the people, places and things it mentions."),
         sa.Column(
-            "embedding", EmbeddingColumn, comment="Direction of the meaning; NULL: not embedded."
+            "embedding", EmbeddingColumn, comment="The vector of its meaning; NULL: not embedded."
         ),
-        _name("content", "What is remembered, at most 2 MiB of UTF-8."),
+        _name("content", "The text, at most 2 MiB of UTF-8."),
         sa.Column(
             "content_hash",
             sa.LargeBinary(),
@@ -198,7 +198,7 @@ def _create_memories() -> None:
         sa.Column("superseded_by", sa.Uuid(), comment="The memory that took its place."),
         _moment(
             "inserted_at",
-            "When this row was written by the server's clock.",
+            "When this row was written, by the server's clock.",
             "clock_timestamp()",
             nullable=False,
         ),
@@ -207,26 +207,26 @@ def _create_memories() -> None:
             TSVECTOR(),
             sa.Computed("lexemes(content)", persisted=True),
             nullable=False,
-            comment="The words of content as they are compared, with their places.",
+            comment="The words of content as they are compared, with their positions.",
         ),
         sa.Column(
             "tokens",
             sa.Integer(),
-            comment="What content takes up in a prompt, as its writer counted; NULL: estimated when "
-            "a context is packed.",
+            comment="Tokens of content, as its writer counted; NULL: estimated when a context is "
+            "packed.",
         ),
         _text("key", "The caller's own name for it, which its id was made from."),
         sa.Column(
             "edition",
             sa.Integer(),
-            comment="Which of the active memories of its text it is, from 0; NULL: not known by its "
-            "text, but by its key or its id.",
+            comment="Its number among the active memories of its text, from 0; NULL: known by its "
+            "key or id, not by its text.",
         ),
         _text("session", "The dialogue of which it is a turn."),
         sa.Column(
             "turn",
             sa.Integer(),
-            comment="Its place in the session; NULL: after those that have one, by created_at.",
+            comment="Its place in the session; turns without one come last, by created_at.",
         ),
         *_checks(
             table,
@@ -294,12 +294,13 @@ def _create_usage() -> None:
     _create(
         "memory_usage",
         "Counters of use, apart from agent_memories so that counting never touches a vector or its "
-        "index; no row until the first retrieval.",
+        "index; no row until the first use.",
         _name("agent_id", "Whose memory it counts."),
         _id("memory_id", "The memory it counts."),
         _count("retrieval_count", "How often it was retrieved."),
         _moment(
-            "last_accessed_at", "Last access: a retrieval, an outcome, or the same text said again."
+            "last_accessed_at",
+            "Last access: a retrieval, an outcome, or the same text added again.",
         ),
         *(_count(name, comment) for name, comment in counters.items()),
         *_checks(
@@ -316,8 +317,8 @@ def _create_events() -> None:
     _create(
         "memory_events",
         "What happened to memories, append-only; a retrieval leaves no row.",
-        _name("agent_id", "Whose memory it tells of."),
-        _id("memory_id", "The memory it tells of."),
+        _name("agent_id", "Whose memory it concerns."),
+        _id("memory_id", "The memory it concerns."),
         _id("id", "UUID made by the client, version 7."),
         _name("event_type", "What happened."),
         _text("reason", "Why, in the caller's words."),
@@ -325,7 +326,7 @@ def _create_events() -> None:
         _json("old_values", "Changed fields before."),
         _json("new_values", "Changed fields after."),
         _json("metadata", "The caller's own fields, a JSON object.", "'{}'::jsonb"),
-        _moment("occurred_at", "When.", "now()", nullable=False),
+        _moment("occurred_at", "When it happened.", "now()", nullable=False),
         *_moment_checks("memory_events", "occurred_at"),
         key=("agent_id", "memory_id", "id"),
     )
@@ -345,7 +346,7 @@ def _create_labels() -> None:
         _id("memory_id", "The memory it labels."),
         _name("kind", "keyword, tag, concept or component."),
         _name("value", "The label itself."),
-        _share("weight", "How much it says of the memory, 0 to 1.", "1"),
+        _share("weight", "How well it describes the memory, 0 to 1.", "1"),
         *_checks(
             "memory_labels",
             kind="kind IN ('keyword', 'tag', 'concept', 'component')",
@@ -388,24 +389,24 @@ def _create_gc_runs() -> None:
     _create(
         "gc_runs",
         "Runs of the garbage collection; a dry run leaves none.",
-        _name("agent_id", "Whose memories were looked at; empty: those of every owner."),
+        _name("agent_id", "Whose memories were examined; empty: those of every owner."),
         _id("id", "The run, a UUID of version 7."),
         _name("policy", "The policy's name."),
         _share("min_trust_threshold", "Trust below which it archived."),
         _share("delete_threshold", "Trust below which it deleted."),
         _share("max_age_hours", "Age above which it archived."),
         sa.Column("max_live", sa.BigInteger(), comment="Live memories an owner could keep."),
-        _given("scanned", sa.BigInteger(), "Live memories looked at."),
+        _given("scanned", sa.BigInteger(), "Live memories examined."),
         _given("archived", sa.BigInteger(), "Memories archived."),
         _given("deleted", sa.BigInteger(), "Memories deleted."),
         _given(
             "swept",
             sa.BigInteger(),
-            "Counters, labels and links of memories that are gone, removed.",
+            "Counters, labels and links of deleted memories, removed.",
         ),
         _moment("started_at", "When it began.", nullable=False),
         _given("seconds", sa.Double(), "How long it took."),
-        _given("finished", sa.Boolean(), "Whether it came to its end."),
+        _given("finished", sa.Boolean(), "Whether it has finished."),
         *_moment_checks("gc_runs", "started_at"),
         key=("agent_id", "id"),
     )
@@ -414,40 +415,40 @@ def _create_gc_runs() -> None:
 def _create_rank_indexes() -> None:
     _create(
         "rank_indexes",
-        "Rank indexes, one of an owner with many memories; derived and disposable.",
+        "Rank indexes, one for each large owner; derived, and can be rebuilt.",
         _name("agent_id", "Whose memories it ranks."),
         _name("relation", "The table of positions that is in use, in this schema."),
         _given("space", sa.Integer(), "Version of the space they lie in."),
-        _moment("as_of", "The moment the positions are of.", nullable=False),
+        _moment("as_of", "The moment that positions were computed for.", nullable=False),
         _moment(
             "built_at",
-            "What is written or changed from here on is not in it and is scored beside it.",
+            "Memories written or changed from then on are not in it and are scored beside it.",
             nullable=False,
         ),
         _given("memories", sa.BigInteger(), "Memories in it."),
-        _given("at_least", sa.BigInteger(), "Used for searches from so many memories on."),
+        _given("at_least", sa.BigInteger(), "Used for searches if it holds this many memories."),
         _given("m", sa.Integer(), "Links of a node of the HNSW graph."),
         _given(
             "ef_construction",
             sa.Integer(),
-            "Candidates looked at for each node when it was built.",
+            "Candidates considered for each node when it was built.",
         ),
         _given("seconds", sa.Double(), "How long the build took."),
         _given(
             "candidates",
             sa.Integer(),
-            "How many a search takes from it at first, as measured when it was built.",
+            "Candidates that a search takes from it at first, measured by its build.",
             "100",
         ),
         sa.Column(
             "term_memories",
             sa.BigInteger(),
-            comment="The owner's memories created by as_of, when it was built.",
+            comment="How many memories the owner had at its build, created by as_of.",
         ),
-        _json("common_terms", "Terms that many of them had, and how many; others are counted."),
+        _json("common_terms", "Common terms and how many memories had each; others are counted."),
         _share(
             "likeness",
-            "How similar to a query, by cosine, the likest that a walk meets usually is.",
+            "Cosine similarity that the nearest memory met by a walk usually has.",
         ),
         *_moment_checks("rank_indexes", "as_of", "built_at"),
         key=("agent_id",),
@@ -457,9 +458,8 @@ def _create_rank_indexes() -> None:
 def _create_profiles() -> None:
     _create(
         "profiles",
-        "Profiles that pgrecall profiles install brought; their functions are written from these "
-        "rows.",
-        _name("name", "Its name, by which recall knows it."),
+        "Profiles that pgrecall profiles install stored; their functions are made from these rows.",
+        _name("name", "Its name, as recall takes it."),
         sa.Column(
             "definition",
             JSONB,
@@ -478,7 +478,7 @@ def _create_installed_sql() -> None:
         _name("level", "Who may call its functions: reader, writer, maintainer or owner."),
         _texts("objects", "The functions and views that it creates."),
         _text("hash", "SHA-256 of its text; NULL: to be applied again."),
-        _texts("grants", "What is to be granted again, until it has been."),
+        _texts("grants", "Grants to restore after it was dropped and created again."),
         key=("file",),
     )
 
@@ -486,9 +486,9 @@ def _create_installed_sql() -> None:
 def _create_granted_roles() -> None:
     _create(
         "granted_roles",
-        "Roles that grant_access has let in; what later versions bring is granted to them too.",
+        "Roles with a level from grant_access; objects of later versions are granted to them too.",
         _name("role", "The role."),
-        _name("level", "reader, writer or maintainer; each may all that those before it may."),
+        _name("level", "reader, writer or maintainer; each includes those before it."),
         *_checks("granted_roles", level="level IN ('reader', 'writer', 'maintainer')"),
         key=("role",),
     )
@@ -516,16 +516,16 @@ def _create_rank_positions() -> None:
         "CREATE INDEX ix_rank_positions_words ON rank_positions USING gin (words) "
         "WITH (fastupdate = off)"
     )
-    # Who reads the parent asks no policy of the partitions: nobody needs to.
+    # A query of the parent bypasses the policies of partitions. Nobody needs one: it sees nothing.
     op.execute("ALTER TABLE rank_positions ENABLE ROW LEVEL SECURITY")
     comments = {
-        "TABLE rank_positions": "Positions of memories in the rank space, a partition for each rank "
-        "index; never read but by the partition's name, which rank_indexes says.",
-        "COLUMN rank_positions.memory_id": "Which memory lies there.",
-        "COLUMN rank_positions.index_id": "Of which rank index it is a part.",
-        "COLUMN rank_positions.position": "Where it lies in the rank space.",
+        "TABLE rank_positions": "Positions of memories in the rank space, a partition for each "
+        "rank index; read only by the partition's name, which is in rank_indexes.",
+        "COLUMN rank_positions.memory_id": "The memory.",
+        "COLUMN rank_positions.index_id": "The rank index it belongs to.",
+        "COLUMN rank_positions.position": "Its coordinates in the rank space.",
         "COLUMN rank_positions.words": "The keys of its words.",
-        "COLUMN rank_positions.bytes": "How long it is, in UTF-8.",
+        "COLUMN rank_positions.bytes": "Length of its content in bytes.",
     }
     for what, comment in comments.items():
         quoted = comment.replace("'", "''")
@@ -535,7 +535,7 @@ def _create_rank_positions() -> None:
 def _create_defaults() -> None:
     reputations = _create(
         "component_reputations",
-        "Reputations that trust on write starts from; to be edited.",
+        "Reputations that trust on write starts from; you may edit them.",
         _name("component", "The component that produces memories; *: any other."),
         _given("reputation", sa.Double(), "How far it is trusted, 0 to 1."),
         *_share_checks("component_reputations", "reputation"),
@@ -543,7 +543,7 @@ def _create_defaults() -> None:
     )
     decays = _create(
         "output_type_defaults",
-        "Decay of trust where a memory says nothing of it; to be edited.",
+        "Decay of trust for memories that name none; you may edit it.",
         _name("output_type", "A kind of output; *: any other."),
         _name("trust_curve", "How its trust decays."),
         _given("trust_half_life_hours", sa.Double(), "Half-life of its trust in hours."),
@@ -556,7 +556,7 @@ def _create_defaults() -> None:
     )
     tiers = _create(
         "tier_defaults",
-        "Expiry by tier where a memory says nothing of it; to be edited.",
+        "Expiry by tier for memories that name none; you may edit it.",
         _name("tier", "short, medium or long."),
         sa.Column(
             "expires_after_hours",
@@ -600,9 +600,9 @@ def _create(table: str, comment: str, *parts: Any, key: tuple[str, ...]) -> sa.T
         comment=comment,
     )
     if key[0] == "agent_id" and len(key) > 1 and table != "memory_labels":  # found by their values
-        # An owner that statistics do not name has 200 rows, by no means one: statistics of a young
-        # table, where each owner has one, would have all of an owner's rows compared with each other.
-        # It has fewer counters than memories, so that a search hashes those.
+        # The planner assumes 200 rows for an owner that statistics do not name. By statistics of a
+        # young table it would assume one, and compare all of an owner's rows with each other. Fewer
+        # counters than memories, so that a search hashes the counters.
         share = 0.01 if table == "memory_usage" else 0.005
         op.execute(
             f'ALTER TABLE "{settings().schema}".{table} '

@@ -1,5 +1,5 @@
--- The agents with the most memories, the most retrievals or the latest access; teams stand among
--- them as team:<id>.
+-- The agents with the most memories, the most retrievals or the latest access; teams are
+-- listed as team:<id>.
 --   psql -f busiest_agents.sql
 --   psql -v by=memories -v limit=50 -f busiest_agents.sql
 -- by: retrievals (default), memories or last_access; limit: 20; schema: pgrecall. Reads the keys of

@@ -1,5 +1,5 @@
--- Memories whose trust or recency is at or above a threshold now and below it in some days, so
--- that one can confirm or archive them in time. Recency is that of a profile.
+-- Memories whose trust or recency will fall below a threshold in the next days, to confirm or archive
+-- them in time. Recency is that of a profile.
 --   psql -v agent=agent-1 -f decaying.sql
 --   psql -v agent=agent-1 -v threshold=0.2 -v days=14 -v profile=tiered -f decaying.sql
 -- threshold: 0.5; days: 7; profile: five_factor (default) or any other with recency;

@@ -1,10 +1,10 @@
--- One memory: what it is, its score and rank for a query, or by what it is filtered out, and each
--- signal's value, weight and contribution to the score.
+-- One memory: its fields, its score and rank for a query or what excludes it, and the value, weight
+-- and contribution of each signal.
 --   psql -v agent=agent-1 -v memory=019aa0e2-… -v like=019aa0e3-… -f explain_memory.sql
 --   psql -v agent=agent-1 -v memory=019aa0e2-… -v query='[0.1, …]' -v profile=trust \
 --        -v as_of=2026-11-01 -f explain_memory.sql
--- profile: five_factor (default) or any other that is installed; without query and like it is ranked
--- without a query vector; as_of: now; query_entities='{Ines,Oslo}': none; query_text='great fire': none;
+-- profile: five_factor (default) or any other that is installed; without query and like there is no
+-- query vector; as_of: now; query_entities='{Ines,Oslo}': none; query_text='great fire': none;
 -- schema: pgrecall. Scores every memory of the agent: about 0.2 s for 10,000.
 
 \set ON_ERROR_STOP on
@@ -29,13 +29,13 @@ UNION ALL
 SELECT NULL
  LIMIT 1 \gset
 \if :{?query} \else
-DO $$ BEGIN RAISE EXCEPTION 'like is no memory of this agent, or one without an embedding'; END $$;
+DO $$ BEGIN RAISE EXCEPTION 'like must be the id of a memory of this agent that has an embedding'; END $$;
 \endif
 \endif
 SELECT EXISTS (SELECT FROM agent_memories
                 WHERE agent_id = :'agent' AND id = :'memory') AS found \gset
 \if :found \else
-DO $$ BEGIN RAISE EXCEPTION 'memory is no memory of this agent'; END $$;
+DO $$ BEGIN RAISE EXCEPTION 'memory must be the id of a memory of this agent'; END $$;
 \endif
 
 \echo Memory:
@@ -79,5 +79,5 @@ SELECT signal,
            signal text, value float8, weight float8, contribution float8, share float8)
  ORDER BY s.contribution DESC, signal;
 
--- Set from like, it would outlive it in a session that runs several scripts.
+-- Otherwise it would stay set for the next script of the session.
 \if :{?like} \unset query \endif

@@ -1,5 +1,5 @@
--- Memories of an agent that were never retrieved, or not for some days, the longest unused first;
--- only those that a recall could still return: active and valid now.
+-- Memories of an agent that were never retrieved, or not for some days, longest unused first. Only
+-- those that recall could still return: active and valid now.
 --   psql -v agent=agent-1 -f unused_memories.sql
 --   psql -v agent=agent-1 -v days=90 -v limit=200 -f unused_memories.sql
 -- days: 30; limit: 50; schema: pgrecall. A memory never retrieved counts from its creation, and

@@ -1,5 +1,6 @@
--- Case, surrounding and repeated white space and the Unicode form do not tell two texts apart.
--- convert_to is only STABLE because it follows the server encoding; migrations refuse any but UTF8.
+-- Texts that differ only in case, white space or Unicode form have the same hash.
+-- convert_to is only STABLE, because it depends on the server encoding. Migrations refuse any but
+-- UTF8.
 CREATE FUNCTION content_hash(content text) RETURNS bytea
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
     RETURN sha256(convert_to(

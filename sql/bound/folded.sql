@@ -1,8 +1,8 @@
--- Accents and invisible signs go, and so does what tells apart how a number or a name was typed:
--- 1,000 is 1000, ﬁ is fi. PostgreSQL's parser takes and/or for a path, 2026-03-15 for 2026, -3 and
--- -15, and a sentence of Chinese or Japanese for one word: each character of these is made a word of
--- its own. Parts of what was one word are joined by the joint. Words are cut at 200 characters,
--- beyond which the parser and the normalisation take time that grows with the square.
+-- Removes accents and invisible characters, and writes numbers and names in one way: 1,000 becomes
+-- 1000, ﬁ becomes fi. PostgreSQL's parser takes and/or for a path, 2026-03-15 for 2026, -3 and -15,
+-- and a sentence of Chinese or Japanese for one word. So these are split, with `joint` between the
+-- parts; each Chinese or Japanese character becomes a word of its own. Words are cut at 200
+-- characters, since the parser's time grows with the square of their length.
 CREATE FUNCTION folded(content text, joint text) RETURNS text
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
     RETURN regexp_replace(regexp_replace(regexp_replace(normalize(
@@ -14,4 +14,4 @@ CREATE FUNCTION folded(content text, joint text) RETURNS text
         '\1' || joint, 'g');
 
 COMMENT ON FUNCTION folded IS
-    'The text without accents and in one way of writing numbers, ready to be taken apart into words.';
+    'The text without accents and with numbers written in one way, ready to be split into words.';

@@ -1,4 +1,4 @@
--- The cost keeps the planner from computing this row by row where the index has it.
+-- The high cost makes the planner use the index instead of computing this for each row.
 CREATE FUNCTION term_keys(agent text, terms tsvector) RETURNS bigint[]
     LANGUAGE sql IMMUTABLE PARALLEL SAFE COST 1000
 BEGIN ATOMIC

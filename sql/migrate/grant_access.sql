@@ -1,5 +1,5 @@
 -- For the owner.
--- The schema may hold what is not ours: that is neither granted nor taken away.
+-- The schema may also hold objects that are not pgrecall's. They are neither granted nor revoked.
 CREATE OR REPLACE FUNCTION objects_of_ours()
     RETURNS TABLE (kind text, name text, identity text, level text)
     LANGUAGE plpgsql STABLE SET search_path FROM CURRENT AS $function$
@@ -25,10 +25,10 @@ END
 $function$;
 
 COMMENT ON FUNCTION objects_of_ours IS
-    'Our tables, views and routines, and the lowest level that may read or call each.';
+    'pgrecall''s tables, views and routines, and the lowest level that may read or call each.';
 
--- Roles are levels: a writer may all that a reader may, a maintainer all that a writer may. What later
--- versions bring is granted too, since the role is noted.
+-- A writer may do all that a reader may, a maintainer all that a writer may. The level is recorded,
+-- so that functions of later versions are granted too.
 CREATE OR REPLACE FUNCTION grant_access(level text, role name) RETURNS void
     LANGUAGE plpgsql SET search_path FROM CURRENT AS $function$
 #variable_conflict use_column
@@ -46,7 +46,7 @@ BEGIN
         RAISE EXCEPTION 'there is no role %: create it first, with CREATE ROLE', grant_access.role
             USING ERRCODE = 'invalid_parameter_value';
     ELSIF NOT has_schema_privilege(grant_access.role, pgvector, 'USAGE') THEN
-        RAISE EXCEPTION 'role % may not use the schema that pgvector is in: let whose that is run '
+        RAISE EXCEPTION 'role % may not use the schema of pgvector: let its owner run '
             'GRANT USAGE ON SCHEMA % TO %', grant_access.role, pgvector::regnamespace,
             quote_ident(grant_access.role)
             USING ERRCODE = 'invalid_parameter_value';
@@ -73,7 +73,7 @@ END
 $function$;
 
 COMMENT ON FUNCTION grant_access IS
-    'Lets a role read (reader), write too (writer), or maintain too (maintainer), and nothing beyond.';
+    'Gives a role one level, in place of the one it had: reader, writer (may also read) or maintainer (may also write).';
 
 CREATE OR REPLACE FUNCTION revoke_access(role name) RETURNS void
     LANGUAGE plpgsql SET search_path FROM CURRENT AS $function$
@@ -92,10 +92,10 @@ BEGIN
     was_noted := FOUND;
     IF NOT EXISTS (SELECT FROM pg_roles r WHERE r.rolname = revoke_access.role) THEN
         IF NOT was_noted THEN
-            RAISE EXCEPTION 'there is no role %, and none of this name was let in', revoke_access.role
+            RAISE EXCEPTION 'there is no role %, and no level is recorded for it', revoke_access.role
                 USING ERRCODE = 'invalid_parameter_value';
         END IF;
-        RAISE NOTICE 'role % is gone: only the note that it was let in was left', revoke_access.role;
+        RAISE NOTICE 'role % no longer exists: removed the record of its level', revoke_access.role;
         RETURN;
     END IF;
     FOR command IN
@@ -108,4 +108,4 @@ END
 $function$;
 
 COMMENT ON FUNCTION revoke_access IS
-    'Takes from a role all that it was granted of what is ours; of one that is gone, the note.';
+    'Revokes all that a role was granted on pgrecall''s objects. Of a role that no longer exists, removes the record of its level.';

@@ -1,10 +1,10 @@
 -- For the owner.
--- The files of this folder are applied by these functions: first this one, then every file whose text
--- has changed, each after those it is made of.
+-- These functions apply the files of the folder sql: first this file, then every file whose text
+-- has changed, each after the files it depends on.
 
--- Drops functions and views of ours, with those of ours that are made of them: their files are applied
--- anew, and what was granted on them is granted again. What somebody else has made of them stays, and
--- is told of.
+-- Drops functions and views of pgrecall, and those of pgrecall that depend on them. Their files are
+-- then applied again and their grants restored. Where an object of somebody else depends on them,
+-- the error names it and nothing is dropped.
 CREATE OR REPLACE FUNCTION drop_objects(names text[]) RETURNS void
     LANGUAGE plpgsql VOLATILE SET search_path FROM CURRENT AS $function$
 DECLARE
@@ -48,7 +48,7 @@ BEGIN
                 AND coalesce(p.pronamespace, c.relnamespace) = current_schema()::regnamespace
     LOOP
         IF gone.file IS NULL THEN
-            RAISE EXCEPTION '% is made of what has to be dropped (%): drop it, migrate again, and '
+            RAISE EXCEPTION '% depends on what must be dropped (%): drop it, migrate again, and '
                 'create it again', gone.description, array_to_string(names, ', ')
                 USING ERRCODE = 'dependent_objects_still_exist';
         END IF;
@@ -62,10 +62,11 @@ END
 $function$;
 
 COMMENT ON FUNCTION drop_objects IS
-    'Drops functions and views of ours by name, with those of ours made of them, to be created anew.';
+    'Drops functions and views of pgrecall by name, with those of pgrecall that depend on them, so that they can be created again.';
 
--- What was granted stays granted, since a function is replaced where it can be, and dropped first only
--- where its signature changed: then it cannot be replaced, or stands beside the old one.
+-- Grants stay, since a function is replaced where possible. It is dropped first only where its
+-- signature has changed: CREATE OR REPLACE would fail, or create a second function beside the old
+-- one.
 CREATE OR REPLACE FUNCTION replace_objects(
     file text, level text, names text[], hash text, definition text) RETURNS boolean
     LANGUAGE plpgsql VOLATILE SET search_path FROM CURRENT AS $function$
@@ -130,7 +131,7 @@ END
 $function$;
 
 COMMENT ON FUNCTION replace_objects IS
-    'Applies a file of functions or views, unless it has been applied already; returns whether it was.';
+    'Applies a file of functions or views unless it has been applied already; true if it was applied now.';
 
 CREATE OR REPLACE FUNCTION drop_other_objects(files text[]) RETURNS void
     LANGUAGE plpgsql VOLATILE SET search_path FROM CURRENT AS $function$
@@ -144,4 +145,4 @@ END
 $function$;
 
 COMMENT ON FUNCTION drop_other_objects IS
-    'Drops what was applied from files that are there no longer.';
+    'Drops the functions and views of files that no longer exist.';

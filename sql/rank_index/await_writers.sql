@@ -1,6 +1,6 @@
 -- For maintainers.
--- A transaction that wrote before and has not committed is not seen by a build that starts now,
--- and what it wrote bears an earlier time than the build's: it would be in neither.
+-- A build does not see rows of a transaction that has not committed. These rows also bear an
+-- earlier time than the build, so a search would not score them beside the index either.
 CREATE OR REPLACE FUNCTION await_writers(seconds float8) RETURNS timestamptz
     LANGUAGE plpgsql VOLATILE SET search_path FROM CURRENT AS $function$
 DECLARE
@@ -23,4 +23,4 @@ END
 $function$;
 
 COMMENT ON FUNCTION await_writers IS
-    'Waits until every transaction that has written memories by now has ended, without a lock of its own, and returns the moment that it was called; NULL when some have not after so many seconds.';
+    'Waits, without a lock of its own, until every transaction that has written memories so far has ended. Returns the moment of the call, or NULL if some have not ended after this many seconds.';

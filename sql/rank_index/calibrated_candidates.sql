@@ -1,9 +1,9 @@
--- How far a walk has to look to find what there is differs from data to data, so it is measured on
--- the graph itself: each direction is answered once by all positions and then by walks that keep
--- ever more candidates, until they do. A walk may also miss a whole group of memories that have
--- nothing in common with the others, which the share of all hits hardly shows: so there is a least
--- share for each direction too. How like a question what it meets is usually goes by the landmarks:
--- of ten questions nine have none that is clearly more alike.
+-- How far a walk has to look differs between data sets, so it is measured on the graph itself: each
+-- direction is answered by all positions, and then by walks that keep more and more candidates,
+-- until they find enough. A walk may also miss a whole group of memories that resembles no other,
+-- which hardly shows in the overall share. So each direction needs a least share too.
+-- `likeness` is set so that for nine of ten directions, no landmark is clearly more similar than a
+-- walk that met something as similar as this.
 CREATE OR REPLACE FUNCTION calibrated_candidates(
     relation text, directions text[], hits integer, levels integer[], recall float8, worst float8,
     OUT candidates integer, OUT likeness float8)
@@ -64,4 +64,4 @@ END
 $function$;
 
 COMMENT ON FUNCTION calibrated_candidates IS
-    'The fewest of the levels with which walks through the graph of a rank index find this share of the hits of these directions, and the worst of them its own least share; or the most. And the likeness: the cosine similarity to a query from which on what a walk has met is as like it as usual.';
+    'The fewest candidates, of these levels, with which walks through the graph of a rank index find the share recall of the best hits of all directions, and the share worst of each; the largest level where none does. likeness: the cosine similarity to a query that the nearest memory met by a walk usually has.';

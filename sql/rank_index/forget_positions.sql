@@ -1,10 +1,10 @@
 -- For writers.
--- A position holds the direction of an embedding: what is deleted must not live on there. With the
--- rights of its owner, since a role may have been granted to delete memories after the build. It can
--- be abused for nothing: only positions of memories that are gone are deleted, and who may delete no
--- memories may not even do that. The table is named with its schema: a temporary one of this name, with
--- triggers of the caller's, is not met. The lock is the one that a build takes at its end, to delete what
--- was deleted while it ran.
+-- A position holds the direction of an embedding, so it is deleted with its memory. SECURITY
+-- DEFINER, since a role may have been granted DELETE on memories after the build. It cannot be
+-- abused: it deletes only positions of memories that no longer exist, and only for callers that may
+-- delete memories. Tables are named with their schema, so that a temporary table of the same name,
+-- with triggers of the caller's, is never used. The lock is the one that a build takes at its end,
+-- when it removes memories that were deleted meanwhile.
 CREATE OR REPLACE FUNCTION forget_positions(agent text, ids uuid[]) RETURNS bigint
     LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path FROM CURRENT AS $function$
 DECLARE
@@ -51,4 +51,4 @@ $function$;
 REVOKE ALL ON FUNCTION forget_positions FROM PUBLIC;
 
 COMMENT ON FUNCTION forget_positions IS
-    'Deletes the positions of memories that were deleted from their owner''s rank index; without ids all such, and where no memory is left the index is no longer used. For roles that may delete memories.';
+    'Deletes positions of deleted memories from their owner''s rank index: those of the ids, or without ids all. Where the owner has no memory left, the index is no longer used. For roles that may delete memories.';

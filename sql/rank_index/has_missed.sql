@@ -1,5 +1,5 @@
--- The landmarks are looked at only where what was met is less like the query than it usually is:
--- that can take as long as half of the walk.
+-- Landmarks are compared only where the walk met less than usual, since that can take half as long
+-- as the walk.
 CREATE OR REPLACE FUNCTION has_missed(
     relation text, meaning @extschema:vector@.halfvec, likeness float8, met float8, best float8)
     RETURNS boolean
@@ -16,4 +16,4 @@ END
 $function$;
 
 COMMENT ON FUNCTION has_missed IS
-    'Whether a walk has missed a group of memories: what it has met has at most this inner product with the meaning of the query, which is less than usual, the likeness of this rank index, and clearly less than that of a landmark; and meaning makes a difference beside the best inner product with all of the query.';
+    'Whether a walk has missed a group of memories. met, the largest inner product that it found with the meaning of the query, is then less than usual (likeness) and clearly less than that of a landmark, and meaning matters beside best, the best inner product with the whole query.';

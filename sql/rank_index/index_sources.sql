@@ -1,6 +1,6 @@
--- When rank indexes are worth it, and with how many candidates, as measured (see the repository's
--- rank_index/strategy.py): small owners, many hits and signals that positions say nothing of are
--- better off with all memories scored.
+-- The same rules as in rank_index/strategy.py, from measurements: when a rank index is worth using,
+-- and with how many candidates. Small owners, many hits, and signals that positions do not cover
+-- are better off with all memories scored.
 CREATE OR REPLACE FUNCTION index_sources(
     strategy text, owners text[], moment timestamptz, facts jsonb, weighed float8[],
     query agent_memories.embedding%TYPE, has_words boolean, has_entities boolean,
@@ -29,7 +29,7 @@ BEGIN
        OR NOT EXISTS (SELECT FROM rank_indexes r WHERE r.agent_id = ANY (owners)) THEN
         RETURN NULL;
     END IF;
-    has_words := has_words AND facts ->> 'reads' LIKE '%words.share%';  -- else only relevance asks
+    has_words := has_words AND facts ->> 'reads' LIKE '%words.share%';  -- else only relevance needs them
     SELECT coalesce(sum(s.weight) FILTER (WHERE s.name = 'similarity'), 0),
            coalesce(sum(s.weight) FILTER (
                WHERE s.uncovered AND (has_entities OR s.name <> 'entity_overlap')), 0),
@@ -79,7 +79,7 @@ END
 $function$;
 
 COMMENT ON FUNCTION index_sources IS
-    'The rank indexes of these owners that a search looks through, with how many candidates; NULL where every memory is to be scored.';
+    'The rank indexes of these owners that a search uses, and how many candidates it takes; NULL where every memory is to be scored.';
 
 CREATE OR REPLACE FUNCTION are_enough(sources jsonb, passed bigint, total bigint) RETURNS boolean
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
@@ -89,7 +89,7 @@ CREATE OR REPLACE FUNCTION are_enough(sources jsonb, passed bigint, total bigint
                AND passed >= 2 * (sources -> 'k')::integer);
 
 COMMENT ON FUNCTION are_enough IS
-    'Whether so many memories in all, and so many of the candidates of each rank index, passed that the best of them are the best of all.';
+    'Whether enough rows passed for the best of them to be the best of all: total in all, and passed of the candidates of each rank index.';
 
 CREATE OR REPLACE FUNCTION more_candidates(sources jsonb, passed bigint, total bigint) RETURNS jsonb
     LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE SET search_path FROM CURRENT AS $function$
@@ -107,4 +107,4 @@ END
 $function$;
 
 COMMENT ON FUNCTION more_candidates IS
-    'The same rank indexes with as many candidates as should do by what has passed so far; NULL where every memory is to be scored.';
+    'The same rank indexes with more candidates, estimated from how many have passed so far; NULL where every memory is to be scored.';

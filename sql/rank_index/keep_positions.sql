@@ -1,10 +1,10 @@
 -- For maintainers.
--- A table of positions is a partition of rank_positions and belongs to its owner, so what creates,
--- indexes, attaches and drops one runs with the owner's rights. It can be abused for nothing: each
--- touches tables of that owner alone, none that is in use, and reads no memory; the memories that a
--- table is filled from are read by whoever builds. A search names the partition, not the parent, so
--- that their number does not reach the planner, and a partition passes its parent's grants and
--- policies by: it gets its own, by align_positions.
+-- Tables of positions are partitions of rank_positions and belong to its owner, so the functions
+-- that create, index, attach and drop them are SECURITY DEFINER. They cannot be abused: they touch
+-- only such tables, none that is in use, and return nothing about memories. Whoever builds an index
+-- reads the memories with their own rights. A search names the partition, not the parent, so that
+-- the planner does not consider all partitions. This bypasses the grants and policies of the
+-- parent, so align_positions gives each partition its own.
 CREATE OR REPLACE FUNCTION positions_table(relation text) RETURNS regclass
     LANGUAGE plpgsql STABLE SET search_path FROM CURRENT AS $function$
 DECLARE
@@ -22,10 +22,10 @@ END
 $function$;
 
 COMMENT ON FUNCTION positions_table IS
-    'The table of positions of this name; raises invalid_parameter_value where there is none.';
+    'The table of positions of this name; raises data_exception where there is none.';
 
--- Of an owner's positions all are seen by those who see any of the memories: asked once for a search,
--- this costs nothing, where each position for itself doubles the time.
+-- Whoever may see any memory of the owner may see all its positions. This is asked once per search;
+-- asking for each position would take several times as long.
 CREATE OR REPLACE FUNCTION create_positions(agent text) RETURNS text
     LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path FROM CURRENT AS $function$
 DECLARE
@@ -47,7 +47,7 @@ $function$;
 
 COMMENT ON FUNCTION create_positions IS 'Creates an empty table of positions for an owner; returns its name.';
 
--- Serially: several workers build a graph that finds less (pgvector, issue 1010).
+-- Built serially: several workers build a graph that finds less (pgvector, issue 1010).
 CREATE OR REPLACE FUNCTION index_positions(
     relation text, m integer, ef_construction integer, kilobytes bigint) RETURNS void
     LANGUAGE plpgsql VOLATILE SECURITY DEFINER
@@ -70,10 +70,10 @@ END
 $function$;
 
 COMMENT ON FUNCTION index_positions IS
-    'Builds the graph and the other indexes of a new table of positions, in so much memory.';
+    'Builds the graph and the other indexes of a new table of positions, with this much memory.';
 
--- Deletions share the lock that is taken here (forget_positions): none slips between the two. Waiting
--- for another build comes first, so that no deletion waits for it.
+-- forget_positions takes the same advisory lock, so no deletion can slip between DELETE and ATTACH.
+-- The parent is locked first, so waiting for another build does not make deletions wait.
 CREATE OR REPLACE FUNCTION attach_positions(relation text, agent text) RETURNS void
     LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path FROM CURRENT AS $function$
 DECLARE
@@ -99,10 +99,10 @@ END
 $function$;
 
 COMMENT ON FUNCTION attach_positions IS
-    'Makes a filled and indexed table of positions a partition, without those of memories that were deleted meanwhile.';
+    'Makes a filled and indexed table of positions a partition, without memories that were deleted meanwhile.';
 
--- Who reads the table is waited for first, for a while, and only then the others that attach or drop
--- one, since these would wait in turn.
+-- Waits first for readers of the table, and only then locks the parent: others that attach or drop
+-- a table would wait behind that lock.
 CREATE OR REPLACE FUNCTION drop_positions(relation text DEFAULT NULL) RETURNS integer
     LANGUAGE plpgsql VOLATILE SECURITY DEFINER
     SET search_path FROM CURRENT
@@ -133,7 +133,7 @@ END
 $function$;
 
 COMMENT ON FUNCTION drop_positions IS
-    'Drops the table of positions of this name, or all, where no rank index uses it; returns how many. One that somebody still reads stays for the next time.';
+    'Drops the table of positions of this name, or every one, unless a rank index uses it; returns how many. A table that is still being read is left for the next run.';
 
 CREATE OR REPLACE FUNCTION align_positions(relation text DEFAULT NULL) RETURNS integer
     LANGUAGE plpgsql VOLATILE SECURITY DEFINER
@@ -188,4 +188,4 @@ END
 $function$;
 
 COMMENT ON FUNCTION align_positions IS
-    'Gives tables of positions the grants of rank_positions, and row-level security where memories have it; returns how many changes that took. For the time when grants or policies were given after an index was built.';
+    'Gives tables of positions the grants of rank_positions, and row-level security where memories have it; returns the number of changes. Call it after changing grants or policies.';

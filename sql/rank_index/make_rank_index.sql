@@ -1,6 +1,7 @@
 -- For maintainers.
--- All or nothing, beside the index there is. Another build for this owner is waited for; then nothing
--- is done where the index there is not the one that was to be replaced ('-infinity': none).
+-- One transaction, beside the index in use. Waits for another build for this owner. Then does
+-- nothing unless the index in use is the one to be replaced, known by its built_at ('-infinity':
+-- none).
 CREATE OR REPLACE FUNCTION make_rank_index(
     agent text, built_at timestamptz, at_least bigint DEFAULT 5000, m integer DEFAULT 24,
     ef_construction integer DEFAULT 256, as_of timestamptz DEFAULT NULL,
@@ -20,11 +21,11 @@ DECLARE
 BEGIN
     PERFORM require_owner(agent);
     IF built_at IS NULL OR coalesce(at_least, 0) NOT BETWEEN 1 AND 2147483647 THEN
-        RAISE EXCEPTION 'built_at is a moment and at_least lies within 1 and 2147483647, got % and %',
+        RAISE EXCEPTION 'built_at must be given and at_least must lie within 1 and 2147483647, got % and %',
             built_at, at_least USING ERRCODE = 'invalid_parameter_value';
     ELSIF coalesce(m, 0) NOT BETWEEN 2 AND 100
           OR coalesce(ef_construction, 0) NOT BETWEEN greatest(4, 2 * m) AND 1000 THEN
-        RAISE EXCEPTION 'm lies within 2 and 100, ef_construction within 4 and 1000 and is at least twice m, '
+        RAISE EXCEPTION 'm must lie within 2 and 100, ef_construction within 4 and 1000 and be at least twice m, '
             'got % and %', m, ef_construction USING ERRCODE = 'invalid_parameter_value';
     ELSIF current_setting('transaction_isolation') <> 'read committed' AND now() < built_at THEN
         RAISE EXCEPTION 'an index cannot be built in a % transaction that is under way, which does not '
@@ -50,7 +51,8 @@ BEGIN
     EXECUTE format('INSERT INTO %I (memory_id, position, words, bytes) '
                    'SELECT * FROM positions_of($1, $2)', relation)
         USING agent, as_of;
-    -- What the graph takes while it is built: beyond that, pgvector goes on many times slower.
+    -- The memory that the graph needs while it is built: with less, pgvector becomes many times
+    -- slower.
     graph := (SELECT 2 * a.atttypmod + 32 * make_rank_index.m + 256 FROM pg_attribute a
                WHERE a.attrelid = 'rank_positions'::regclass AND a.attname = 'position');
     PERFORM index_positions(relation, m, ef_construction, greatest(
@@ -65,7 +67,7 @@ BEGIN
     END IF;
     SELECT * INTO words FROM common_terms(agent, 256, as_of);
     PERFORM attach_positions(relation, agent);
-    -- By the lock of this statement a change of the language waits, or was waited for.
+    -- The table lock of this statement and that of change_text_language exclude each other.
     INSERT INTO rank_indexes AS r (
         agent_id, relation, space, as_of, built_at, memories, at_least, m, ef_construction, seconds,
         candidates, likeness, term_memories, common_terms)
@@ -86,4 +88,4 @@ END
 $function$;
 
 COMMENT ON FUNCTION make_rank_index IS
-    'Builds the rank index of an owner from what was committed at built_at (await_writers) and takes it into use; returns its table of positions and that of the one it replaces. Nothing where no memory is active.';
+    'Builds an owner''s rank index from what was committed at built_at (see await_writers) and puts it into use; returns its table of positions and the one it replaces. No row where no memory is active.';

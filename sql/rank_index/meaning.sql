@@ -10,4 +10,4 @@ END
 $function$;
 
 COMMENT ON FUNCTION meaning IS
-    'What a query in the rank space asks of embeddings, without what it asks of other signals.';
+    'The part of a query direction that concerns embeddings; other coordinates are 0.';

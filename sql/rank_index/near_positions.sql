@@ -1,9 +1,9 @@
--- A walk through a graph may never reach a group of memories that have nothing in common with where
--- it starts. Where all that it has met is less like the query than is usual, it is compared with
--- landmarks, and where one of them is clearly more like the query, the walk goes on, four times as
--- far; where no walk gets there, all positions are compared. Not where meaning hardly counts: what
--- is unlike the query may then be the best there is.
--- The settings hold inside the function and return to what they were when it ends.
+-- A walk through the graph may never reach a group of memories that is unlike where the walk
+-- starts. Where all that it met is less similar to the query than usual, landmarks are compared. If
+-- one of them is clearly more similar, the walk goes on, four times as far; where no walk gets
+-- there, all positions are compared. Not where meaning hardly counts: the best memories may then be
+-- unlike the query.
+-- The settings hold inside the function and are restored when it ends.
 CREATE OR REPLACE FUNCTION near_positions(
     relation text, query @extschema:vector@.halfvec, candidates integer, reach integer, likeness float8)
     RETURNS TABLE (memory_id uuid)
@@ -45,4 +45,4 @@ END
 $function$;
 
 COMMENT ON FUNCTION near_positions IS
-    'Memories of a rank index whose positions have the largest inner products with the query, the largest first, as far as a walk through its graph finds them, or all of them show where it has missed some. At most 1000.';
+    'Memories of a rank index whose positions have the largest inner products with the query, largest first: as a walk through its graph finds them, or from all positions where landmarks show that walks miss some. At most 1000.';

@@ -1,6 +1,6 @@
--- The first positions of the table: it was filled in an order that has nothing to do with what they
--- mean, so that they are a sample of all. Of their negative inner products the least would be sought
--- in the graph instead; of what is negated back it cannot.
+-- Landmarks are the first positions of the table. It was filled in the order of a hash, so they are
+-- a sample of all. Written as max(-…), since the planner would answer min(…) from the graph
+-- instead.
 CREATE OR REPLACE FUNCTION nearest_landmark(relation text, meaning @extschema:vector@.halfvec) RETURNS float8
     LANGUAGE plpgsql STABLE STRICT
     SET search_path FROM CURRENT
@@ -22,4 +22,4 @@ END
 $function$;
 
 COMMENT ON FUNCTION nearest_landmark IS
-    'The largest inner product of a meaning with one of the landmarks of a rank index, which are some of its positions, at most 2000 or so; NULL where none is positive.';
+    'The largest inner product of a meaning with a landmark of a rank index; NULL where none is positive. Landmarks are some of its positions, about 2000 at most.';

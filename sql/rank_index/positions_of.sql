@@ -1,8 +1,9 @@
 -- For maintainers.
--- The axes are those of rank_index/space.py, each with the root of what it counts. What is to begin later is
--- there already. The last coordinate makes lengths half even: without it, queries that lean on
--- similarity find less; were they all even, those that lean on other signals would. The order has
--- nothing to do with time or topic: filled from old to new, the graph finds much less.
+-- The axes are those of rank_index/space.py, each multiplied by the root of its factor. Memories
+-- that become valid later are included. The last coordinate makes the lengths of positions half
+-- equal: with unequal lengths, queries that rely on similarity find less; with equal ones, those
+-- that rely on other signals do. The rows come in the order of a hash: filled from old to new, the
+-- graph finds much less.
 CREATE OR REPLACE FUNCTION positions_of(agent text, as_of timestamptz)
     RETURNS TABLE (memory_id uuid, "position" @extschema:vector@.halfvec, words bigint[],
                    bytes integer)
@@ -62,7 +63,7 @@ BEGIN ATOMIC
 END;
 
 COMMENT ON FUNCTION positions_of IS
-    'Where an owner''s active memories lie in the rank space, the keys of their words, and how long they are.';
+    'The positions of an owner''s active memories in the rank space, with the keys of their words and their lengths in bytes.';
 
 CREATE OR REPLACE FUNCTION rank_questions(agent text, number integer) RETURNS text[]
     LANGUAGE sql STABLE
@@ -79,4 +80,4 @@ BEGIN ATOMIC
 END;
 
 COMMENT ON FUNCTION rank_questions IS
-    'Directions of questions like the embeddings of so many of an owner''s memories, the same each time, by four of the built-in profiles in turn: an index is measured by them.';
+    'Query directions to measure an index by: from the embeddings of this many of the owner''s memories, the same each time, by four built-in profiles in turn.';

@@ -1,12 +1,12 @@
--- The settings hold inside the function and return to what they were when it ends. A table that is
--- gone was replaced by maintenance since its name was read: then no candidate comes from it, and
--- whoever asked sees that. Nor does one for a query with words where the language was changed after
--- the build. A role that may not read all this needs gets nothing, not a part; nor does one that
--- policies on memories hold for where they do not on positions, which were there before, or where
--- words count: behind a policy the indexes of words cannot be used, and every term would take a scan
--- of all positions, where scoring all memories takes one.
--- A function and not part of the search, so that PostgreSQL can keep one plan for the search
--- whatever the times are.
+-- The settings hold inside the function and are restored when it ends.
+-- The index gives no candidates, and the search notices, where
+-- - its table is gone, since maintenance replaced it after its name was read,
+-- - the query has words and the text language was changed after the build,
+-- - the role may not read all that this needs,
+-- - a policy guards memories, and either none guards the positions yet or words count: the indexes
+-- of words cannot be used behind a policy, and each term would take a scan of all positions.
+-- A function of its own, so that PostgreSQL can cache one plan for the search whatever the times
+-- are.
 CREATE OR REPLACE FUNCTION rank_candidates(
     agent text, relation text, query text, candidates integer,
     written_since timestamptz, used_since timestamptz,
@@ -35,7 +35,7 @@ BEGIN
     END IF;
     SELECT r.likeness, r.term_memories INTO likeness, owned FROM rank_indexes r
      WHERE r.agent_id = agent AND r.relation = rank_candidates.relation;
-    IF owned IS NULL AND cardinality(terms) > 0 THEN  -- the language was another one then
+    IF owned IS NULL AND cardinality(terms) > 0 THEN  -- built in another text language
         RETURN;
     END IF;
     BEGIN
@@ -65,4 +65,4 @@ END
 $function$;
 
 COMMENT ON FUNCTION rank_candidates IS
-    'Candidates for exact scoring: memories whose positions have the largest inner products with the query, or with words given the largest sums of that and their words'' weight, and those written or changed since, and used since where that is given; some twice. At most 1000 from the index.';
+    'Candidates for exact scoring, some of them twice: at most 1000 memories whose positions have the largest inner products with the query (with words: plus the weight of their words), memories written or changed since the build, and, with used_since, memories used since then.';

@@ -1,5 +1,6 @@
--- The question as a direction in the space of positions: weights and time stand in it alone. What a
--- signal asks of each axis is told by its profile; it fades, or is interpolated between moments.
+-- A query as a direction in the rank space. Only the direction depends on weights and time. The
+-- facts of the profile say what each signal takes of each axis; that share fades, or is
+-- interpolated between moments.
 CREATE OR REPLACE FUNCTION rank_direction(
     facts jsonb, weighed float8[], query agent_memories.embedding%TYPE, elapsed float8)
     RETURNS text
@@ -41,4 +42,4 @@ END
 $function$;
 
 COMMENT ON FUNCTION rank_direction IS
-    'The direction of a question by a profile with these weights, so many days after the moment of a rank index, as rank_candidates takes it.';
+    'The direction of a query by a profile with these weights, `elapsed` days after the moment of a rank index, as rank_candidates takes it.';

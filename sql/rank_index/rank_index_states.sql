@@ -5,7 +5,7 @@ CREATE OR REPLACE FUNCTION rank_space() RETURNS integer
 COMMENT ON FUNCTION rank_space IS
     'Version of the space that positions lie in: VERSION of rank_index/space.py, where it is explained.';
 
--- An owner without an index is listed where its memories are so many that one is due.
+-- An owner without an index is listed if it has enough memories for one.
 CREATE OR REPLACE FUNCTION rank_index_states(
     agent text DEFAULT NULL, at_least bigint DEFAULT 5000, of_teams boolean DEFAULT NULL,
     max_beside bigint DEFAULT 2000, max_age interval DEFAULT '28 days')
@@ -76,9 +76,9 @@ END
 $function$;
 
 COMMENT ON FUNCTION rank_index_states IS
-    'The rank indexes there are, what has been written, changed and used since each was built, and by due why maintenance is wanted; and owners of at least so many active memories that have none. shrunk: the owner has less than half as many as the index is for.';
+    'The rank indexes, how many memories were written, changed and used since each was built, and in due why maintenance is needed; and owners with at_least or more active memories and no index. shrunk: the owner has less than half the memories that the index is for.';
 
--- Its table and its indexes are made in one transaction, so that nobody else sees the table.
+-- A build creates its table and indexes in one transaction, so no other session sees the table.
 CREATE OR REPLACE FUNCTION rank_index_progress() RETURNS float8
     LANGUAGE sql STABLE
 BEGIN ATOMIC
@@ -88,4 +88,4 @@ BEGIN ATOMIC
 END;
 
 COMMENT ON FUNCTION rank_index_progress IS
-    'How far the server is with the graphs of rank indexes, 0 to 1; NULL while it builds none.';
+    'How much of the graphs being built is done, 0 to 1; NULL while none is being built.';

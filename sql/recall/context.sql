@@ -1,5 +1,5 @@
--- The best memories for a prompt, packed as the repository packs them; how they are written down is
--- the caller's.
+-- Packs the best memories for a prompt as the repository does. Formatting them is left to the
+-- caller.
 CREATE OR REPLACE FUNCTION context(
     agent text,
     @arguments, k DEFAULT 20@,
@@ -28,7 +28,7 @@ BEGIN
     min_relevance := coalesce(min_relevance, CASE WHEN query IS NOT NULL OR query_text IS NOT NULL
                                                   THEN (facts_of(profile) ->> 'min_relevance')::float8 END);
     asked := question(@passed@);
-    -- A verdict on what is considered, not a condition: a rank index then finds the same.
+    -- A verdict on the memories considered, not a condition, so that a rank index finds the same.
     asked.given := array_replace(asked.given, 'min_relevance', 'relevance');
     query_text := asked.asked_words;
     query_entities := asked.asked_entities;
@@ -82,7 +82,7 @@ END
 $function$;
 
 COMMENT ON FUNCTION context IS
-    'The best memories for a prompt within max_tokens, packed by score as the repository does for its plain style, in their order; then what was left out, and why. near: the memory that one is near to, or that a turn came along with.';
+    'The best memories for a prompt within max_tokens, in order, packed by score as the repository does for its plain style; then those left out, and why. near: the memory that a near duplicate resembles, or the hit that a turn came along with.';
 
 CREATE OR REPLACE FUNCTION context_text(
     profile text, facts jsonb, given text[], has_words boolean, through_indexes boolean) RETURNS text
@@ -123,4 +123,5 @@ SELECT v.step, v.verdict, r.cost, r.agent_id, r.id, r.content, r.memory_type, r.
   LEFT JOIN pool n ON n.place = v.near
  ORDER BY v.verdict <> 'packed', CASE WHEN v.verdict = 'packed' THEN v.step END, r.place$text$);
 
-COMMENT ON FUNCTION context_text IS 'The text that context runs, as search_text is that of recall.';
+COMMENT ON FUNCTION context_text IS
+    'The statement that context runs; search_text is that of recall.';

@@ -1,5 +1,5 @@
--- Asked in one statement: what the memory scores whatever keeps it out, which conditions it meets, and
--- how many of those that pass come before it.
+-- One statement: what the memory scores even where it is excluded, which conditions it meets, and
+-- how many of the memories that pass come before it.
 CREATE OR REPLACE FUNCTION explain(
     agent text,
     memory_id uuid,
@@ -94,7 +94,7 @@ SELECT o.agent_id, f.score, o.score AS own_score, n.hit, o.signals, o.meets, o.r
     ELSIF own.before >= k OR own.score < min_score OR 'min_relevance' = ANY (unmet) THEN
         beside := own.hit;
     END IF;
-    -- What comes along needs neither score nor relevance.
+    -- A turn that comes along needs neither min_score nor min_relevance.
     comes_along := beside IS NOT NULL AND array_remove(unmet, 'min_relevance') = '{}';
     IF comes_along THEN
         unmet := '{}';
@@ -130,7 +130,7 @@ END
 $function$;
 
 COMMENT ON FUNCTION explain IS
-    'Why recall with the same arguments returns a memory, or why not: its rank among those that pass, its score, each signal''s part of it, how far that is behind the last one returned, what keeps it out, the terms of the query by weight with those left out that no memory has, and its relevance. beside: the hit that it comes along with by expand_session; lent: what its score is raised by, a share of that of lender.';
+    'Why recall with the same arguments returns a memory, or why not: its rank among the memories that pass, its score, each signal''s part of it and how far that is behind the last memory returned, the reasons that exclude it, the terms of the query by weight (left_out: no memory has it), and its relevance. beside: the hit that it comes along with by expand_session. lent: how much its score is raised, by a share of the score of lender.';
 
 CREATE OR REPLACE FUNCTION unmet_condition(agent text, memory_id uuid, name text, moment timestamptz)
     RETURNS text
@@ -151,4 +151,4 @@ BEGIN ATOMIC
       FROM agent_memories m WHERE m.agent_id = agent AND m.id = memory_id;
 END;
 
-COMMENT ON FUNCTION unmet_condition IS 'What keeps a memory out of an answer, in words.';
+COMMENT ON FUNCTION unmet_condition IS 'Why a condition excludes a memory, in words.';

@@ -1,4 +1,4 @@
--- Not called profile_…: that is what a profile's own functions are called.
+-- Not named profile_…: those are the names of profiles' own functions.
 CREATE OR REPLACE FUNCTION facts_of(profile text) RETURNS jsonb
     LANGUAGE plpgsql STABLE PARALLEL SAFE SET search_path FROM CURRENT AS $function$
 DECLARE
@@ -17,7 +17,7 @@ END
 $function$;
 
 COMMENT ON FUNCTION facts_of IS
-    'What recall has to know of the profile of this name; raises PM007 with the list where there is none.';
+    'What recall needs to know about a profile; raises PM007 with the known profiles for an unknown name.';
 
 CREATE OR REPLACE FUNCTION weights_of(facts jsonb, profile text, weights jsonb) RETURNS float8[]
     LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE SET search_path FROM CURRENT AS $function$
@@ -60,7 +60,7 @@ END
 $function$;
 
 COMMENT ON FUNCTION weights_of IS
-    'The weights of a profile''s signals, in their order, or those given instead; a signal that is not named weighs 0.';
+    'The weights of a profile''s signals, in their order, or the given ones instead; a signal that is not named weighs 0.';
 
 CREATE OR REPLACE FUNCTION redistributed(facts jsonb, weights float8[], untold text[]) RETURNS float8[]
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
@@ -76,4 +76,4 @@ BEGIN ATOMIC
 END;
 
 COMMENT ON FUNCTION redistributed IS
-    'The weights of a profile with those of the signals that a query does not tell given to the others, in proportion; as they are where no other signal weighs anything.';
+    'The weights of a profile, where those of untold, the signals that a query lacks, go to the others in proportion. Unchanged where no other signal has a weight.';

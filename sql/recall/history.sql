@@ -22,4 +22,4 @@ BEGIN ATOMIC
 END;
 
 COMMENT ON FUNCTION history IS
-    'What happened to a memory of an owner, oldest first, with what it did to trust; the memory may be gone.';
+    'The events of a memory, oldest first, with their effect on trust; also of a deleted memory.';

@@ -1,7 +1,7 @@
--- A loop, not a recursive query: what is spent on each reserved type and how near each memory is to
--- those that are in would have to be carried from row to row as arrays.
--- scores: of hits, best first, and NULL for those that are not relevant enough, which come last. The
--- rows after them only come along with the hits that they are turns beside.
+-- A loop, since a recursive query would have to carry arrays from row to row: what is spent on each
+-- reserved type, and how near each memory is to those packed.
+-- scores: those of hits, best first, and NULL for hits below min_relevance, which come last. Rows
+-- beyond scores are turns that only come along with their hits.
 CREATE OR REPLACE FUNCTION pack(
     scores float8[], costs integer[], types text[],
     budget integer, most integer, floor float8 DEFAULT 0, max_skips integer DEFAULT 3,
@@ -20,8 +20,8 @@ DECLARE
     steps integer[] := array_fill(NULL::integer, ARRAY[size]);
     nearest float8[] := array_fill(0::float8, ARRAY[size]);
     nearest_to integer[] := array_fill(NULL::integer, ARRAY[size]);
-    -- Of each reserved type: what is left of its share, and what memories that may still go in
-    -- would take of it. What they cannot fill is free for all.
+    -- For each reserved type: what is left of its share, and the tokens of its memories that may
+    -- still be packed. What they cannot fill is free for all.
     reserves bigint[] := '{}';
     waiting bigint[] := '{}';
     kept bigint;
@@ -58,7 +58,7 @@ BEGIN
             CONTINUE WHEN verdicts[this] IS NOT NULL;
         ELSE
             IF kept_back IS NULL AND (skipped >= max_skips OR looked_at >= eligible) THEN
-                -- Nothing else will be looked at: what was kept and not used is free for all.
+                -- No further memory is considered: what was reserved and not used is free for all.
                 kept_back := ARRAY(SELECT one FROM unnest(verdicts, steps) WITH ORDINALITY u(v, s, one)
                                     WHERE v = 'reserved' AND one <= ranked ORDER BY s);
                 waiting := array_fill(0::bigint, ARRAY[cardinality(reserved_types)]);
@@ -83,7 +83,7 @@ BEGIN
                 END IF;
                 asked[this] := true;
                 IF verdicts[this] = 'packed' THEN
-                    -- It came along, and is a hit itself.
+                    -- It came along before, and is a hit itself.
                     along_with[this] := NULL;
                     taken := taken + 1;
                     skipped := 0;
@@ -112,7 +112,7 @@ BEGIN
         END LOOP;
         IF spent + costs[this] + kept > budget THEN
             IF comes_along AND this <= hits_in_all THEN
-                -- It will be looked at as the hit that it is, or is below a floor.
+                -- It is a hit itself: it is considered later, or is below a floor.
                 IF waits THEN
                     waiting[reserve] := waiting[reserve] + costs[this];
                 END IF;
@@ -120,7 +120,7 @@ BEGIN
                 verdicts[this] := coalesce(verdicts[this], 'too_long');
                 skipped := skipped + CASE WHEN comes_along THEN 0 ELSE 1 END;
             ELSE
-                -- No skip: what the budget is kept for may be further down.
+                -- Not a skip: memories of the reserved type may come later.
                 verdicts[this] := 'reserved';
                 IF waits THEN
                     waiting[reserve] := waiting[reserve] + costs[this];
@@ -166,4 +166,4 @@ END
 $function$;
 
 COMMENT ON FUNCTION pack IS
-    'Which of ranked memories go into a prompt: by score, best first, or by maximal marginal relevance, until the budget is spent, most are in, or max_skips in a row did not fit; last what was kept back for types that did not need it; and why the others do not. After a hit goes what of its turns fits, in the order of the pairs hits and turns, and counts as none of most; near is then the hit.';
+    'Which of the ranked memories go into a prompt, and why the others do not. Takes the best by score, or by maximal marginal relevance, until the budget is spent, `most` are packed, or max_skips in a row did not fit; last come memories held back for a reserve that was not used. After a hit come those of its turns that fit, in the order of the pairs hits and turns. They do not count towards `most`, and near is their hit.';

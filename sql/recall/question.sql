@@ -1,4 +1,4 @@
--- What is asked is refused here or never, in the words of the repository.
+-- All arguments are checked here, with the messages of the repository.
 CREATE OR REPLACE FUNCTION question(
     agent text,
     @arguments@,
@@ -100,7 +100,8 @@ BEGIN
                 @filters@
                ) filters, jsonb_each(to_jsonb(filters)) f
          WHERE f.value <> 'null' AND f.key <> 'include_invalid'
-           -- Stop words ask nothing; labels of these kinds are one condition, and so is metadata.
+           -- A text of stop words filters nothing. label_kinds is one condition with labels, and
+           -- metadata may be comparisons only.
            AND NOT (f.key = 'text' AND numnode(word_filter(text)) = 0
                     OR f.key = 'labels' AND label_kinds IS NOT NULL
                     OR f.key = 'metadata' AND contained = '{}')
@@ -124,7 +125,7 @@ END
 $function$;
 
 COMMENT ON FUNCTION question IS
-    'The arguments of recall, refused where they cannot be asked, and what follows from them.';
+    'Checks the arguments of recall, and returns what follows from them.';
 
 CREATE OR REPLACE FUNCTION metadata_comparisons(metadata jsonb) RETURNS jsonb
     LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE SET search_path FROM CURRENT AS $function$
@@ -163,7 +164,7 @@ END
 $function$;
 
 COMMENT ON FUNCTION metadata_comparisons IS
-    'What a filter by metadata asks beyond containment, {"key": {"$gte": 3}}, as a list of key, operator and value; NULL: nothing.';
+    'The comparisons in a metadata filter, such as {"key": {"$gte": 3}}, as a list of key, operator and value; NULL: none.';
 
 CREATE OR REPLACE FUNCTION require_vector(query agent_memories.embedding%TYPE) RETURNS void
     LANGUAGE plpgsql STABLE PARALLEL SAFE SET search_path FROM CURRENT AS $function$
@@ -186,5 +187,4 @@ BEGIN
 END
 $function$;
 
-COMMENT ON FUNCTION require_vector IS
-    'Raises PM006 for a query vector that nothing can be compared with.';
+COMMENT ON FUNCTION require_vector IS 'Raises PM006 for a query vector that cannot be compared.';

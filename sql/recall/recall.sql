@@ -1,5 +1,5 @@
--- The repository's search for psql: the same conditions and the same score, written by its builders,
--- and the same rank indexes.
+-- The repository's search for psql: with the same conditions and score, written by the same
+-- builders, and the same rank indexes.
 CREATE OR REPLACE FUNCTION recall(
     agent text,
     @arguments@,
@@ -28,7 +28,7 @@ BEGIN
     sources := index_sources(strategy, asked.owners, asked.moment, asked.facts, asked.weighed,
         query, query_text IS NOT NULL, cardinality(query_entities) > 0, k, asked.given);
     IF sources IS NULL AND touch IS NOT TRUE THEN
-        -- No loop over its rows would run in parallel.
+        -- Without a loop over its rows, so that it may run in parallel.
         RETURN QUERY
             EXECUTE search_text(profile, asked.facts, asked.given, query_text IS NOT NULL, NULL)
             USING k, asked.moment, asked.owners, asked.weighed, sources, asked.compared, asked.comparable,
@@ -63,4 +63,4 @@ END
 $function$;
 
 COMMENT ON FUNCTION recall IS
-    'The k best memories for a query by a profile, best first, ties by id: its score, similarity and signals; touch counts their retrieval, and moves their clock last_accessed_at unless the profile is accessed by use. beside: the hit that a turn came along with by expand_session; lent: what the score was raised by, a share of that of lender.';
+    'The k best memories for a query by a profile, best first, ties by id, with score, similarity and signals. touch: count their retrieval, which moves last_accessed_at unless the profile has accessed_by use. beside: the hit that a turn came along with by expand_session. lent: how much the score was raised, by a share of the score of lender.';

@@ -34,4 +34,4 @@ END
 $function$;
 
 COMMENT ON FUNCTION recall_plan IS
-    'The text that a call of recall with these arguments runs first, and its plan as EXPLAIN shows it; run runs it.';
+    'The statement that recall runs first with these arguments, and its plan. run: run it, and show times and buffers.';

@@ -1,6 +1,6 @@
--- One text for every profile, with the score as a call that PostgreSQL inlines. Its values are told
--- once, as the columns of q, which is pulled up: the planner sees what each condition asks, and leaves
--- out those that ask nothing.
+-- One text for every profile; the score is a call that PostgreSQL inlines. Each value appears once,
+-- as a column of q, which the planner pulls up: it sees the values and drops conditions that
+-- exclude nothing.
 CREATE OR REPLACE FUNCTION recall_text(
     profile text, facts jsonb, given text[], has_words boolean, through_indexes boolean, template text)
     RETURNS text
@@ -17,8 +17,8 @@ DECLARE
     relevance text := (SELECT split_part(c.condition, ' >= ', 1) FROM recall_conditions() c
                         WHERE c.name = 'min_relevance');
 BEGIN
-    -- A comparison of metadata is called by its operator and its place: '$gte 0'.
-    -- What comes along needs no relevance of its own, as it needs no score.
+    -- A comparison of metadata is named by its operator and its place: '$gte 0'. Turns that come
+    -- along need no min_relevance of their own.
     SELECT string_agg(format('(%s)', a.condition), E'\n       AND ') AS passes,
            string_agg(format('(%s)', a.condition), E'\n       AND ')
                FILTER (WHERE NOT (along AND a.name = 'min_relevance')) AS turns_pass,
@@ -70,7 +70,8 @@ BEGIN
         ['{words}', CASE WHEN has_words THEN
       'LEFT JOIN keyword_shares(q.owners, q.query_text, moment => {asked about}) words
         ON words.memory_id = m.id'
-          -- Of one owner: told once more, it would seem so few that each is compared with each.
+          -- With one owner, this condition would make the planner expect so few rows that it
+          -- compares each with each.
           || CASE WHEN 'teams' = ANY (given) THEN ' AND words.agent_id = m.agent_id' ELSE '' END
           ELSE '' END],
         ['{words of candidates}', CASE WHEN has_words THEN
@@ -86,7 +87,7 @@ BEGIN
     ] LOOP
         found := replace(found, put_in[1], put_in[2]);
     END LOOP;
-    IF 'as_of' = ANY (given) THEN  -- no retrieval after it is seen
+    IF 'as_of' = ANY (given) THEN  -- later retrievals are not seen
         found := replace(found, 'u.last_accessed_at',
                          'CASE WHEN u.last_accessed_at <= q.moment THEN u.last_accessed_at END');
     END IF;
@@ -98,10 +99,11 @@ END
 $function$;
 
 COMMENT ON FUNCTION recall_text IS
-    'The text of a statement with its score, its conditions and the tables they need put in where it says {score}, {passes}, ….';
+    'A statement made from a template, in which {score}, {passes} and so on are replaced by the score, the conditions and the joins that they need.';
 
--- Through rank indexes the rows scored are the candidates, and all those of owners without one; then
--- `passed` is how many candidates of each index passed, at least, and `total` how many rows in all.
+-- Through rank indexes, candidates are scored, and all memories of owners without an index.
+-- `passed` is then the least number of candidates of an index that passed, and `total` the number
+-- of all rows that passed.
 CREATE OR REPLACE FUNCTION ranked_text(through_indexes boolean) RETURNS text
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
     RETURN CASE WHEN through_indexes THEN $text$sources AS (
@@ -166,9 +168,9 @@ CREATE OR REPLACE FUNCTION ranked_text(through_indexes boolean) RETURNS text
 COMMENT ON FUNCTION ranked_text IS
     'The part of a statement that ranks: every memory scored, or the candidates of rank indexes.';
 
--- After `ranked`; where turns come along, after `best`: those of the k best below min_score are no
--- hits, and come along like any other. The 20 best lend at least, however few are asked for. Words are
--- weighed as they are for what was ranked.
+-- Follows `ranked`, or `best` where turns come along: those of the k best that are below min_score
+-- are no hits, and may come along like other turns. At least the 20 best lend, even where k is
+-- less. Words weigh as they do for the ranked memories.
 CREATE OR REPLACE FUNCTION turns_text(through_indexes boolean, lends boolean) RETURNS text
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
     RETURN CASE WHEN lends THEN '' ELSE $text$, ranked AS (
@@ -214,7 +216,7 @@ CREATE OR REPLACE FUNCTION turns_text(through_indexes boolean, lends boolean) RE
      LIMIT $1$text$ ELSE '' END || E'\n)';
 
 COMMENT ON FUNCTION turns_text IS
-    'The part of a statement that scores the turns beside the best, and ranks them with what these lend.';
+    'The part of a statement that scores the turns beside the best, and ranks them with what the best lend.';
 
 CREATE OR REPLACE FUNCTION beside_text() RETURNS text
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
@@ -229,9 +231,9 @@ CREATE OR REPLACE FUNCTION beside_text() RETURNS text
 )$text$;
 
 COMMENT ON FUNCTION beside_text IS
-    'The part of a statement that looks for the turns beside the best: each pair, and each turn once with the best hit.';
+    'The part of a statement that finds the turns beside the best: each pair, and each turn once with its best hit.';
 
--- For explain, to which every memory's score is known.
+-- For explain, which knows the score of every memory.
 CREATE OR REPLACE FUNCTION hits_text(lends boolean) RETURNS text
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
     RETURN $text$, ranked AS MATERIALIZED (
@@ -249,7 +251,7 @@ CREATE OR REPLACE FUNCTION hits_text(lends boolean) RETURNS text
 )$text$ ELSE '' END;
 
 COMMENT ON FUNCTION hits_text IS
-    'The part of a statement that looks for the turns beside the best of all, and raises scores by what these lend.';
+    'The part of a statement that finds the turns beside the best of all, and raises scores by what these lend.';
 
 CREATE OR REPLACE FUNCTION passages_text() RETURNS text
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
@@ -267,9 +269,9 @@ CREATE OR REPLACE FUNCTION raised_score(score float8, share float8, hit_score fl
     RETURN greatest(score, least(score + share * coalesce(hit_score, 0), 1));
 
 COMMENT ON FUNCTION raised_score IS
-    'The score of a turn beside a hit that lends it a share of its own; NULL: beside none.';
+    'The score of a turn, raised by a share of the score of the hit beside it; NULL: there is no hit.';
 
--- What keeps a memory m with its usage u out of an answer to the question q.
+-- Conditions on a memory m and its usage u, for the arguments q.
 CREATE OR REPLACE FUNCTION recall_conditions() RETURNS TABLE (name text, condition text)
     LANGUAGE sql IMMUTABLE PARALLEL SAFE ROWS 30
 BEGIN ATOMIC
@@ -313,4 +315,5 @@ BEGIN ATOMIC
     ;
 END;
 
-COMMENT ON FUNCTION recall_conditions IS 'Every condition on a memory to be ranked at all, by name.';
+COMMENT ON FUNCTION recall_conditions IS
+    'The conditions that a memory must meet to be ranked, by name.';

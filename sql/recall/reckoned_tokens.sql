@@ -8,4 +8,4 @@ CREATE OR REPLACE FUNCTION reckoned_tokens(tokens integer, content text, memory_
     -- As written.
 
 COMMENT ON FUNCTION reckoned_tokens IS
-    'What a memory takes up in a context of the plain style: what was counted when it was written, else an estimate, and what stands around it.';
+    'The tokens of a memory in a context of the plain style: those counted when it was written, or else an estimate, plus those of the text around it.';

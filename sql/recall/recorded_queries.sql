@@ -1,5 +1,5 @@
--- Of memories that are gone no vote is counted. The moment is that of the first vote: what came
--- later, the votes' own effect too, was not known when the query was asked.
+-- Votes on deleted memories do not count. The moment is that of the first vote: what came later,
+-- the effect of the votes too, was not known when the query was asked.
 CREATE OR REPLACE FUNCTION recorded_queries(agent text)
     RETURNS TABLE (query text, memory_ids uuid[], as_of timestamptz)
     LANGUAGE sql STABLE
@@ -22,4 +22,4 @@ BEGIN ATOMIC
 END;
 
 COMMENT ON FUNCTION recorded_queries IS
-    'Each query that feedback or outcomes were recorded with, the memories that more votes were for than against, and when the first vote for one of them was recorded; memories created later are left out.';
+    'Each query that feedback or outcomes were recorded with, the memories with more votes for than against them, and the time of the first vote on one of them. Memories created later are left out.';

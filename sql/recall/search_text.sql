@@ -1,5 +1,5 @@
--- First every row that passes is scored, carrying only its key into the sort; then k rows are read in
--- full. Counts of candidates come along unless through_indexes is NULL.
+-- First, every row that passes is scored, and only keys go into the sort. Then k rows are read in
+-- full. Counts of candidates are returned unless through_indexes is NULL.
 CREATE OR REPLACE FUNCTION search_text(
     profile text, facts jsonb, given text[], has_words boolean, through_indexes boolean) RETURNS text
     LANGUAGE sql STABLE PARALLEL SAFE
@@ -17,4 +17,4 @@ SELECT m.agent_id, m.id, m.content, m.memory_type, m.created_at, r.score,
  ORDER BY {passages}r.score DESC, r.id$text$);
 
 COMMENT ON FUNCTION search_text IS
-    'The text that recall runs: every memory scored, or the candidates of rank indexes.';
+    'The statement that recall runs: every memory scored, or the candidates of rank indexes.';

@@ -1,4 +1,4 @@
--- Inlined where it is called: two looks into the index on turns for each memory, whatever the plan.
+-- Inlined where it is called: two lookups in the index on turns for each memory, whatever the plan.
 CREATE OR REPLACE FUNCTION turns_beside(agent text, memory_id uuid, turns integer)
     RETURNS TABLE (id uuid, distance integer)
     LANGUAGE sql STABLE PARALLEL SAFE ROWS 4
@@ -32,4 +32,4 @@ BEGIN ATOMIC
 END;
 
 COMMENT ON FUNCTION turns_beside IS
-    'The turns before and after a memory in its session, so many each way, and how far away they are.';
+    'The turns before and after a memory in its session, at most so many each way, and their distance.';

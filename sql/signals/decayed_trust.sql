@@ -1,5 +1,5 @@
 -- Each row has its own curve, so the curve is chosen per row. 0.693… is ln 2. The exponent is
--- clamped higher than for recency because it is multiplied by a stored number.
+-- clamped higher than for recency, because the result is multiplied by a stored number.
 CREATE OR REPLACE FUNCTION decayed_trust(
     trust float8, clock timestamptz, as_of timestamptz,
     curve text, half_life_hours float8, missing float8) RETURNS float8
@@ -18,4 +18,4 @@ CREATE OR REPLACE FUNCTION decayed_trust(
                         / coalesce(half_life_hours, 168::float8)) END END;
 
 COMMENT ON FUNCTION decayed_trust(float8, timestamptz, timestamptz, text, float8, float8) IS
-    'Trust after decay since clock by the row''s curve (hyperbolic, 168 hours where unknown); no clock, no decay; missing where never assessed.';
+    'Trust, decayed since clock by the row''s curve (where unknown: hyperbolic, half-life 168 hours). Without a clock it does not decay; missing is returned where trust was never assessed.';

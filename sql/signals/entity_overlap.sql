@@ -1,6 +1,6 @@
--- Written out, because a function with a subquery is not inlined and would be called for every
--- row. The first test keeps rows that share nothing cheap. Groups of four: where the query is
--- known when the statement is planned, those beyond its end vanish from the plan.
+-- Written out, because a function with a subquery is not inlined and would be called for every row.
+-- The first test makes rows that share nothing cheap. In groups of four: where the planner knows
+-- the query, groups beyond its end vanish from the plan.
 CREATE OR REPLACE FUNCTION entity_overlap(entities text[], query text[]) RETURNS float8
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
     RETURN CASE WHEN entities && query THEN (
@@ -31,4 +31,4 @@ CREATE OR REPLACE FUNCTION entity_overlap(entities text[], query text[]) RETURNS
     ELSE 0::float8 END;
 
 COMMENT ON FUNCTION entity_overlap(text[], text[]) IS
-    'Share of the query''s entities that the memory has; the query holds at most 32, each once; 0 without any.';
+    'Share of the query''s entities that the memory has; 0 without any. The query holds at most 32, each once.';

@@ -3,4 +3,4 @@ CREATE OR REPLACE FUNCTION keyword(share float8, bytes integer, b float8, pivot 
     RETURN share / (1 - b + b * greatest(bytes / pivot, 1));
 
 COMMENT ON FUNCTION keyword IS
-    'The share of a query''s terms that a memory has, less where it is long: share / (1 - b + b * greatest(bytes / pivot, 1)).';
+    'The share of a query''s terms that a memory has, reduced for long memories: share / (1 - b + b * greatest(bytes / pivot, 1)).';

@@ -3,4 +3,4 @@ CREATE OR REPLACE FUNCTION relevance(similarity float8, keyword float8, comparab
     RETURN (coalesce(similarity, 0) + coalesce(keyword, 0)) / comparable;
 
 COMMENT ON FUNCTION relevance IS
-    'How much a memory has to do with a query, whatever the profile: the mean of similarity and of the keyword signal with the terms that nobody has among all terms. comparable: by how many of the two the query can be compared, 1 or 2.';
+    'How relevant a memory is to a query, on one scale for every profile: the mean of similarity and keyword, where keyword also counts terms that no memory has. comparable: how many of the two the query can be compared by, 1 or 2.';

@@ -9,4 +9,4 @@ CREATE OR REPLACE FUNCTION time_nearness(
                     / greatest(date_part('epoch', period_to - period_from), 86400::float8)) END;
 
 COMMENT ON FUNCTION time_nearness IS
-    '1 within a period; outside it 1 - distance / length, at least 0, where the length is that of the period but at least a day: one half where it is half a period away. 0 without a period; unknown where there is no moment.';
+    '1 within a period; outside it 1 - distance / length, at least 0. length is that of the period, but at least a day: half a period away, the value is 0.5. 0 without a period; unknown where there is no moment.';

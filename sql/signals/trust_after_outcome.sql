@@ -1,5 +1,5 @@
--- The counters are those after counting this outcome. Trust that was never assessed stays so: NULL
--- is caught first, since greatest and least pass over it.
+-- The counters already include this outcome. Trust that was never assessed stays NULL; this is
+-- tested first, since greatest and least ignore NULL.
 CREATE OR REPLACE FUNCTION trust_after_outcome(
     trust float8, success boolean,
     success_count integer, failure_count integer, access_count integer) RETURNS float8
@@ -12,4 +12,4 @@ CREATE OR REPLACE FUNCTION trust_after_outcome(
                 THEN 0.02::float8 ELSE 0::float8 END, 0::float8), 1::float8) END;
 
 COMMENT ON FUNCTION trust_after_outcome(float8, boolean, integer, integer, integer) IS
-    'Trust after a use, counters counted first: success +0.05/(1 + 0.1 successes), failure -0.08/(1 + 0.05 failures), +0.02 once over 5 accesses with a success rate over 0.8.';
+    'Trust after an outcome that the counters already include: success +0.05/(1 + 0.1 successes), failure -0.08/(1 + 0.05 failures), and +0.02 with over 5 accesses and a success rate over 0.8.';

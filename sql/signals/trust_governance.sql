@@ -10,4 +10,4 @@ CREATE OR REPLACE FUNCTION trust_governance(
          * CASE WHEN under_policy_review THEN 0.8::float8 ELSE 1::float8 END;
 
 COMMENT ON FUNCTION trust_governance(boolean, boolean, boolean, boolean, boolean) IS
-    'Trust''s part from compliance: 1, or 0.3 if not compliant; × 0.8 approval, × 0.7 errors, × 0.5 violation, × 0.8 review.';
+    'The part of trust from compliance: 1, or 0.3 if not compliant; × 0.8 if it requires approval, × 0.7 with errors, × 0.5 for a violation, × 0.8 under review.';

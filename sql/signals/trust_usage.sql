@@ -7,4 +7,4 @@ CREATE OR REPLACE FUNCTION trust_usage(success_count integer, failure_count inte
          + 0.3::float8 * least(access_count::float8 / 20::float8, 1::float8);
 
 COMMENT ON FUNCTION trust_usage(integer, integer, integer) IS
-    'Trust''s part from use: 0.7 success rate + 0.3 least(access_count / 20, 1).';
+    'The part of trust from use: 0.7 success rate + 0.3 least(access_count / 20, 1).';

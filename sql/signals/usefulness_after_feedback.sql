@@ -1,7 +1,7 @@
--- A posterior mean with prior strength 2, (2 · prior + Σ up) / (2 + Σ up + Σ down). Where it began at
--- 0.5 it is computed from the sums, so that balanced votes give exactly 0.5; where another prior was
--- set on write it goes on from the mean so far, which is the same but for rounding. What is too
--- small to compute with is 0, as everywhere.
+-- A posterior mean with prior strength 2, (2 · prior + Σ up) / (2 + Σ up + Σ down). With a prior of
+-- 0.5 it is computed from the sums, so that balanced votes give exactly 0.5. With another prior it
+-- continues from the mean so far, which is the same up to rounding. Values too small to compute
+-- with become 0, as everywhere.
 CREATE OR REPLACE FUNCTION usefulness_after_feedback(
     usefulness float8, earlier_up integer, earlier_down integer, up integer, down integer)
     RETURNS float8

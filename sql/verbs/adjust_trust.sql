@@ -34,4 +34,4 @@ END
 $function$;
 
 COMMENT ON FUNCTION adjust_trust IS
-    'Adds delta to the stored trust of a memory, within 0 and 1, for a reason.';
+    'Adds delta to the stored trust of a memory, within 0 and 1. Needs a reason.';

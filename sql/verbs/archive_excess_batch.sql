@@ -13,8 +13,8 @@ BEGIN
     IF max_live IS NULL THEN
         RETURN 0;
     END IF;
-    -- Counted and chosen by one statement: by two, what another run archives in between would be
-    -- made up for by memories that the cap has room for.
+    -- Counted and chosen in one statement: with two, another run could archive memories in between,
+    -- and this one would archive as many again.
     least_trusted := ARRAY(
         SELECT m.id FROM agent_memories m
          WHERE m.agent_id = agent AND m.status <> 'archived'
@@ -32,4 +32,4 @@ END
 $verb$;
 
 COMMENT ON FUNCTION archive_excess_batch IS
-    'One batch of the garbage collection: archives the least trusted of the live memories beyond the cap, never assessed ones counting as 0.5; returns how many.';
+    'One batch of the garbage collection: archives the least trusted live memories beyond max_live; returns how many. Trust that was never assessed counts as 0.5.';

@@ -1,10 +1,10 @@
--- One query that PostgreSQL inlines where it is used: a batch is not copied once more. OFFSET 0 keeps
--- it apart, so that the hash of each text is computed once.
+-- PostgreSQL inlines this query where it is used, so a batch is not copied once more. OFFSET 0
+-- keeps it a subquery, so that the hash of each text is computed once.
 CREATE OR REPLACE FUNCTION assessed(
     agent text, memories agent_memories[], ids uuid[], edition integer) RETURNS SETOF agent_memories
     LANGUAGE sql STABLE
     BEGIN ATOMIC
-        -- In the order of the table's columns; inserted_at tells the order in which they come in.
+        -- In the order of the table's columns; inserted_at holds the place in the batch.
         SELECT
             assessed.agent, m.unnest,
             coalesce(m.usefulness, 0.5), given.confidence, coalesce(m.importance, 0.5),
@@ -28,7 +28,7 @@ CREATE OR REPLACE FUNCTION assessed(
             coalesce(m.violates_policy, false), coalesce(m.under_policy_review, false),
             NULL::text, NULL::uuid, to_timestamp(m.ordinality), NULL::tsvector, m.tokens,
             m.key, CASE WHEN m.key IS NULL THEN assessed.edition END, m.session, m.turn
-          -- In subselects, so that a plan does not depend on how many there are and is kept. The
+          -- In sub-selects, so that the plan does not depend on their number and can be cached. The
           -- ids are the column `unnest`, after those of the memories.
           FROM ROWS FROM (unnest((SELECT memories)), unnest((SELECT ids))) WITH ORDINALITY m
          CROSS JOIN LATERAL (SELECT coalesce(m.confidence, 0.8) AS confidence,
@@ -43,7 +43,7 @@ CREATE OR REPLACE FUNCTION assessed(
          CROSS JOIN LATERAL (
                SELECT trust_provenance(coalesce(r.reputation, rest.reputation, 0.7),
                                        given.confidence) AS provenance) computed
-         -- Parts that are given are taken as they are; where trust is given, none is computed.
+         -- Given parts are stored as they are; where trust is given, none is computed.
          CROSS JOIN LATERAL (
                SELECT CASE WHEN m.trust IS NULL AND m.trust_provenance IS NULL
                            THEN CASE WHEN computed.provenance < 1e-100 THEN 0
@@ -65,4 +65,4 @@ CREATE OR REPLACE FUNCTION assessed(
     END;
 
 COMMENT ON FUNCTION assessed IS
-    'Memories that come in with every field decided: defaults, trust, decay, tier and expiry. edition: of those that are known by their text; NULL: none is.';
+    'Memories to be stored, with every field decided: defaults, trust, decay, tier and expiry. edition: for memories without a key; NULL: none.';

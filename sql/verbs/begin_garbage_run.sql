@@ -22,4 +22,4 @@ END
 $verb$;
 
 COMMENT ON FUNCTION begin_garbage_run IS
-    'Opens the row in gc_runs of a garbage collection, of one owner or without one of all, with its policy; batches follow, and end_garbage_run.';
+    'Adds a garbage collection with its policy to gc_runs: of one owner, or with agent NULL of all. Then call collect_garbage_batch, and end_garbage_run at the end.';

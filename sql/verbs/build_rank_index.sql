@@ -1,5 +1,6 @@
 -- For maintainers.
--- Three transactions, so that it cannot run inside of another one and names everything by schema.
+-- Three transactions, so it cannot run inside another one. A procedure that commits can have no SET
+-- search_path, so names are written in full.
 CREATE OR REPLACE PROCEDURE build_rank_index(
     agent text, at_least bigint DEFAULT 5000, m integer DEFAULT 24,
     ef_construction integer DEFAULT 256, as_of timestamptz DEFAULT NULL,
@@ -26,7 +27,7 @@ END
 $procedure$;
 
 COMMENT ON PROCEDURE build_rank_index IS
-    'Builds the rank index of an owner, beside the one there is, which it replaces. Searches go on.';
+    'Builds an owner''s rank index and replaces the former one. Searches and writers do not wait.';
 
 CREATE OR REPLACE PROCEDURE maintain_rank_indexes(
     agent text DEFAULT NULL, at_least bigint DEFAULT 5000, m integer DEFAULT 24,
@@ -57,7 +58,7 @@ END
 $procedure$;
 
 COMMENT ON PROCEDURE maintain_rank_indexes IS
-    'Builds anew every rank index that is due, as it was built, and those of owners that have grown large; drops those of owners that have shrunk.';
+    'Rebuilds every rank index that is due, with its own settings, builds one for each owner that has grown large, and drops those of owners that have shrunk.';
 
 CREATE OR REPLACE FUNCTION drop_rank_index(agent text) RETURNS boolean
     LANGUAGE plpgsql SET search_path FROM CURRENT AS $function$
@@ -74,4 +75,4 @@ END
 $function$;
 
 COMMENT ON FUNCTION drop_rank_index IS
-    'Drops an owner''s rank index: its searches are exact from then on. False without one.';
+    'Drops an owner''s rank index; its searches then score every memory. False where there was none.';

@@ -1,5 +1,5 @@
 -- For maintainers.
--- Memories that are added meanwhile stay with all that belongs to them.
+-- Memories that are added meanwhile stay, with all that belongs to them.
 CREATE OR REPLACE FUNCTION clear(agent text) RETURNS bigint
     LANGUAGE plpgsql SET search_path FROM CURRENT AS $verb$
 DECLARE
@@ -34,4 +34,4 @@ END
 $verb$;
 
 COMMENT ON FUNCTION clear IS
-    'Deletes everything of an owner: memories, counters, labels, links, history and rank index; returns how many memories there were.';
+    'Deletes everything of an owner: memories, counters, labels, links, history and rank index; returns the number of memories.';

@@ -1,8 +1,8 @@
 -- For readers.
--- Greedy: centres in the order of how many others are as similar to them, then of how similar those
--- are; a memory is in one cluster at most. A member is like the centre, not only like another
--- member, so that a chain of small steps does not join what is unlike. The pairs, of which there may
--- be millions, are not joined again: the planner does not know how many they are.
+-- Greedy: memories become centres in the order of how many others are similar to them, then of how
+-- similar these are. A memory is in one cluster at most. A member is similar to the centre, not
+-- only to another member, so that a chain of small steps does not join unlike memories. The pairs,
+-- of which there may be millions, are not joined again: the planner cannot estimate their number.
 CREATE OR REPLACE FUNCTION clusters(
     agent text, min_similarity float8 DEFAULT 0.80, min_size integer DEFAULT 3,
     more_than integer DEFAULT 20, newest integer DEFAULT 2000)
@@ -66,4 +66,4 @@ END
 $verb$;
 
 COMMENT ON FUNCTION clusters IS
-    'Groups of an owner''s newest active memories that are all min_similarity similar to the most central one, which comes first; for an owner with more than more_than.';
+    'Groups among an owner''s newest active memories whose members are at least min_similarity similar to the most central one, which comes first. None unless the owner has more than more_than memories.';

@@ -1,6 +1,6 @@
 -- For maintainers.
--- Each batch is a transaction of its own, so this cannot run inside another one, and it can have no
--- SET search_path, with which a procedure may not commit: every name is written in full.
+-- Each batch is a transaction of its own, so this cannot run inside another one. A procedure that
+-- commits can have no SET search_path, so names are written in full.
 CREATE OR REPLACE PROCEDURE collect_garbage(
     agent text DEFAULT NULL, min_trust_threshold float8 DEFAULT 0.2,
     max_age_hours float8 DEFAULT 720, delete_threshold float8 DEFAULT 0.1,
@@ -56,4 +56,4 @@ END
 $verb$;
 
 COMMENT ON PROCEDURE collect_garbage IS
-    'Archives and deletes live memories by a policy, of one owner or of all, in batches that commit; a row in gc_runs tells how it went.';
+    'Archives and deletes live memories by a policy, of one owner or of all, in batches that commit; gc_runs records the result.';

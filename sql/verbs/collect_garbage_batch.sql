@@ -1,7 +1,7 @@
 -- For maintainers.
--- What a rule chose is locked in the order of the key and judged again, so that two runs, or a run
--- and a writer, do not both act on it. The cap comes in transactions of its own, when there are no
--- memories left to look at: it locks from the first on again.
+-- Memories that a rule chose are locked in the order of the key and judged again, so that two runs,
+-- or a run and a writer, do not both act on them. max_live comes last, in transactions of its own,
+-- since it locks from the first memory on again.
 CREATE OR REPLACE FUNCTION collect_garbage_batch(
     agent text, run uuid, after uuid DEFAULT NULL, batch_size integer DEFAULT 1000,
     actor text DEFAULT session_user)
@@ -82,4 +82,4 @@ END
 $verb$;
 
 COMMENT ON FUNCTION collect_garbage_batch IS
-    'One batch of a garbage collection: the next live memories of an owner after an id, then those beyond the cap and what memories left behind. Call again with last_id until there is no more.';
+    'One batch of a garbage collection: the next live memories of an owner after an id, then memories beyond max_live, then rows that deleted memories left behind. Call again with last_id while more is true.';

@@ -23,4 +23,4 @@ END
 $verb$;
 
 COMMENT ON FUNCTION complete_stale_tasks IS
-    'Completes active memories of type task that were created and last accessed longer ago; returns how many.';
+    'Completes active memories of type task that were created and last accessed more than older_than ago; returns how many.';

@@ -1,4 +1,4 @@
--- All clusters are locked first, in the order of the key, so that two of these never form a circle.
+-- All clusters are locked first, in the order of the key, so that two runs cannot deadlock.
 CREATE OR REPLACE FUNCTION consolidate(
     agent text, min_similarity float8 DEFAULT 0.80, min_size integer DEFAULT 3,
     more_than integer DEFAULT 20, newest integer DEFAULT 2000, actor text DEFAULT session_user)
@@ -33,4 +33,4 @@ END
 $verb$;
 
 COMMENT ON FUNCTION consolidate IS
-    'Stores one memory, with the words of the most central one, in the place of each cluster; see clusters and consolidate_memories.';
+    'Replaces each cluster by one memory with the text of its most central one; see clusters and consolidate_memories.';

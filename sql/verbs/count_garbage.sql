@@ -41,4 +41,4 @@ END
 $verb$;
 
 COMMENT ON FUNCTION count_garbage IS
-    'What a garbage collection would do to the memories of an owner; changes nothing.';
+    'What a garbage collection would do to the memories of an owner, without doing it.';

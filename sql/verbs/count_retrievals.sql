@@ -1,5 +1,5 @@
--- A memory may be told again out of order, or by a client whose clock is ahead: its clock
--- last_accessed_at never moves back, not to before its creation, nor beyond now.
+-- A text may be added again out of order, or by a client whose clock is ahead. So last_accessed_at
+-- never moves back, to before the creation of the memory, or beyond now.
 CREATE OR REPLACE FUNCTION count_retrievals(
     agent text, memory_ids uuid[], moments timestamptz[]) RETURNS void
     LANGUAGE plpgsql SET search_path FROM CURRENT AS $function$
@@ -20,4 +20,4 @@ END
 $function$;
 
 COMMENT ON FUNCTION count_retrievals IS
-    'Counts a retrieval of each memory, as often as it is named, each at its moment (NULL: unknown, the clock stays); locked in the order of the key.';
+    'Counts a retrieval of each memory as often as it is named, each at its moment (NULL: unknown, last_accessed_at stays). Locks counters in the order of the key.';

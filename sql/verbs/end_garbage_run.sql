@@ -13,4 +13,4 @@ END
 $verb$;
 
 COMMENT ON FUNCTION end_garbage_run IS
-    'Closes the row in gc_runs of a garbage collection and returns it; agent as it was begun with.';
+    'Marks a garbage collection in gc_runs as finished and returns its row; agent as in begin_garbage_run.';

@@ -7,7 +7,7 @@ DECLARE
     before jsonb[];
 BEGIN
     PERFORM require_note(agent, actor, metadata);
-    -- The last event says nothing of the text, which is to be gone.
+    -- The last event does not contain the text, which is to be gone.
     SELECT array_agg(l.id), array_agg(jsonb_build_object(
                'status', l.status, 'trust', l.trust, 'importance', l.importance,
                'usefulness', l.usefulness, 'created_at', l.created_at))
@@ -17,7 +17,7 @@ BEGIN
              WHERE m.agent_id = agent AND m.id = ANY (memory_ids) ORDER BY m.id FOR UPDATE) l;
     PERFORM note_events(agent, 'deleted', ids, before, '{}', reason, actor, metadata);
     DELETE FROM agent_memories m WHERE m.agent_id = agent AND m.id = ANY (ids);
-    -- Counters are locked in the order of the key, as those who count lock them.
+    -- Counters are locked in the order of the key, as counting does.
     PERFORM FROM memory_usage u
       WHERE u.agent_id = agent AND u.memory_id = ANY (ids) ORDER BY u.memory_id FOR UPDATE;
     DELETE FROM memory_usage u WHERE u.agent_id = agent AND u.memory_id = ANY (ids);
@@ -30,4 +30,4 @@ END
 $function$;
 
 COMMENT ON FUNCTION forget IS
-    'Deletes memories with their counters, labels and links; what happened to them stays in their history. Returns the ids of those that were there.';
+    'Deletes memories with their counters, labels and links; their history stays. Returns the ids of those that existed.';

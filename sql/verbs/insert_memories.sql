@@ -8,8 +8,8 @@ DECLARE
     trusts jsonb[] := '{}';
     one record;
 BEGIN
-    -- In the order of the hashes, so that two batches that share texts wait for each other and form
-    -- no circle. The unique key of text and edition decides between rivals.
+    -- In the order of the hashes, so that two batches that share texts wait for each other and
+    -- cannot deadlock. The unique index on text and edition decides which of two writers inserts.
     FOR one IN
         INSERT INTO agent_memories AS i (
             agent_id, id, usefulness, confidence, importance, trust, trust_half_life_hours,
@@ -30,7 +30,7 @@ BEGIN
                m.has_errors, m.violates_policy, m.under_policy_review, m.observed_at, m.tokens,
                m.key, m.edition, m.session, m.turn
           FROM assessed(agent, memories, ids, insert_memories.edition) m
-         -- A subselect that is asked for each: joined, all of an owner might be read.
+         -- A sub-select, run for each row: a join might read all memories of the owner.
          WHERE m.edition IS NULL OR m.edition > 0
             OR (SELECT true FROM agent_memories said
                  WHERE said.agent_id = agent AND said.content_hash = m.content_hash
@@ -47,4 +47,4 @@ END
 $function$;
 
 COMMENT ON FUNCTION insert_memories IS
-    'Inserts memories under these ids, with their first events, and returns the ids of those inserted. Left out are ids that are there, editions that are there, and with edition 0 texts that are there.';
+    'Inserts memories with these ids, and their first events; returns the ids inserted. Skips ids and editions that exist, and with edition 0 also texts that exist.';

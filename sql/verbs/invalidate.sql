@@ -27,4 +27,4 @@ END
 $function$;
 
 COMMENT ON FUNCTION invalidate IS
-    'Forgets memories: they stay, but are not recalled from now on. Returns the ids of those that stood.';
+    'Invalidates memories: they stay, but are no longer recalled. Returns the ids of those that were still valid.';

@@ -1,4 +1,4 @@
--- One event tells of all labels. Only who has locked the memory changes its labels.
+-- One event records all labels. Labels of a memory change only while the memory is locked.
 CREATE OR REPLACE FUNCTION label(
     agent text, memory_id uuid, labels text[], kinds text[] DEFAULT '{keyword}',
     weights float8[] DEFAULT '{1}', reason text DEFAULT NULL, actor text DEFAULT session_user,
@@ -30,7 +30,7 @@ END
 $function$;
 
 COMMENT ON FUNCTION label IS
-    'Gives a memory labels; one of the same kind and value that is there takes the new weight. kinds and weights: one for all, or one for each. Returns how many.';
+    'Adds labels to a memory; an existing one of the same kind and value gets the new weight. kinds and weights: one for all, or one for each. Returns how many.';
 
 CREATE OR REPLACE FUNCTION unlabel(
     agent text, memory_id uuid, labels text[], kinds text[] DEFAULT '{keyword}',
@@ -63,7 +63,7 @@ END
 $function$;
 
 COMMENT ON FUNCTION unlabel IS
-    'Takes labels from a memory, by value and kind (one for all, or one for each); returns how many were there.';
+    'Removes labels from a memory, by value and kind (one for all, or one for each); returns how many it had.';
 
 CREATE OR REPLACE FUNCTION given_labels(
     labels text[], kinds text[], weights float8[], OUT label_kinds text[], OUT label_values text[],
@@ -105,7 +105,7 @@ END
 $function$;
 
 COMMENT ON FUNCTION given_labels IS
-    'Labels side by side in the order of the key, each once, the last counts; kinds and weights may have one element for all. Raises for what is no label.';
+    'Labels as parallel arrays in the order of the key, each once (the last counts); kinds and weights may have one element for all. Raises an error for an invalid label.';
 
 CREATE OR REPLACE FUNCTION noted_labels(
     agent text, memory_id uuid, kinds text[], label_values text[]) RETURNS jsonb
@@ -122,4 +122,4 @@ END
 $function$;
 
 COMMENT ON FUNCTION noted_labels IS
-    'Those of these labels that a memory has, as an event tells of them.';
+    'Those of these labels that a memory has, as events record them.';

@@ -26,7 +26,7 @@ END
 $function$;
 
 COMMENT ON FUNCTION link IS
-    'Links two memories of an owner; a link of this kind that is there takes the new weight.';
+    'Links two memories of an owner; an existing link of this kind gets the new weight.';
 
 CREATE OR REPLACE FUNCTION unlink(
     agent text, source_id uuid, target_id uuid, kind text DEFAULT 'related',
@@ -52,7 +52,7 @@ BEGIN
 END
 $function$;
 
-COMMENT ON FUNCTION unlink IS 'Takes a link between two memories away; returns whether it was there.';
+COMMENT ON FUNCTION unlink IS 'Removes a link between two memories; returns whether it existed.';
 
 CREATE OR REPLACE FUNCTION require_link(source_id uuid, target_id uuid, kind text) RETURNS void
     LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE SET search_path FROM CURRENT AS $function$
@@ -64,4 +64,4 @@ BEGIN
 END
 $function$;
 
-COMMENT ON FUNCTION require_link IS 'Raises invalid_parameter_value for what is no link.';
+COMMENT ON FUNCTION require_link IS 'Raises invalid_parameter_value for an invalid link.';

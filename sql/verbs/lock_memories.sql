@@ -1,5 +1,5 @@
--- In the order of the key, so that verbs that need several memories wait for each other and never
--- form a circle. What is read of them afterwards is what they are until the transaction ends.
+-- In the order of the key, so that verbs that need several memories cannot deadlock. What is read
+-- of the memories afterwards stays so until the transaction ends.
 CREATE OR REPLACE FUNCTION lock_memories(agent text, memory_ids uuid[]) RETURNS void
     LANGUAGE plpgsql SET search_path FROM CURRENT AS $function$
 DECLARE
@@ -13,4 +13,4 @@ END
 $function$;
 
 COMMENT ON FUNCTION lock_memories IS
-    'Keeps memories of one owner as they are until the transaction ends; raises PM003 where one is not there.';
+    'Locks memories of one owner until the transaction ends; raises PM003 where one does not exist.';

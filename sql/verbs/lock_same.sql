@@ -12,7 +12,7 @@ DECLARE
              WHERE m.agent_id = agent AND m.content_hash = ANY (hashes)
                AND m.superseded_by IS NOT NULL
              UNION
-            -- By OFFSET 0 each is looked up by its key: joined, all of an owner might be read.
+            -- OFFSET 0: each is looked up by its key. A join might read all memories of the owner.
             SELECT m.id, m.superseded_by FROM said
              CROSS JOIN LATERAL (SELECT n.id, n.superseded_by FROM agent_memories n
                                   WHERE n.agent_id = agent AND n.id = said.superseded_by
@@ -26,4 +26,4 @@ END
 $function$;
 
 COMMENT ON FUNCTION lock_same IS
-    'Locks, in the order of the key, these memories, those of these texts that are active or superseded, and what superseded those.';
+    'Locks, in the order of the key, the given memories, those of these texts that are active or superseded, and the successors of the latter.';

@@ -1,5 +1,5 @@
--- From the moment that the successor begins to hold, or from when that was created if it is later:
--- at every moment asked about, one of the two is recalled. What had ended before stays so.
+-- The old memory ends when the successor becomes valid, or when the successor was created if that
+-- is later. So at every moment one of the two is recalled. An earlier end stays.
 CREATE OR REPLACE FUNCTION mark_superseded(
     agent text, memory_id uuid, successor uuid, moment timestamptz, reason text, actor text,
     metadata jsonb) RETURNS void
@@ -24,4 +24,4 @@ END
 $function$;
 
 COMMENT ON FUNCTION mark_superseded IS
-    'Invalidates a memory in favour of its successor from a moment on, and notes it.';
+    'Invalidates a memory in favour of its successor from a moment on, and records an event.';

@@ -1,5 +1,5 @@
--- Memories that do not hold any more are scored like others: pruning is for them, too. Without a
--- query nothing is sorted, and there is no k.
+-- Memories that are no longer valid are scored too, since pruning is for them as well. Nothing is
+-- sorted, and there is no k.
 CREATE OR REPLACE FUNCTION memories_below(agent text, below_score float8, profile text)
     RETURNS uuid[]
     LANGUAGE plpgsql STABLE SET search_path FROM CURRENT AS $function$
@@ -23,4 +23,4 @@ END
 $function$;
 
 COMMENT ON FUNCTION memories_below IS
-    'The active memories of an owner that score less by a profile, without a query.';
+    'The active memories of an owner that score less than below_score by a profile, without a query.';

@@ -20,7 +20,7 @@ BEGIN
              WHERE m.agent_id = agent AND m.id = ANY (memory_ids)
                AND m.tier <> CASE WHEN up THEN 'long' ELSE 'short' END
              ORDER BY m.id FOR NO KEY UPDATE) l;
-    -- The new tier sets the expiry anew.
+    -- The expiry is that of the new tier.
     UPDATE agent_memories m
        SET tier = step.tier, updated_at = moment,
            expires_at = moment + d.expires_after_hours * interval '1 hour'
@@ -38,4 +38,4 @@ END
 $function$;
 
 COMMENT ON FUNCTION move_tier IS
-    'Moves memories one tier up (short, medium, long) or down, which sets their expiry anew. Returns the ids of those that moved.';
+    'Moves memories one tier up (short, medium, long) or down, and gives them the expiry of that tier. Returns the ids of those that moved.';

@@ -1,5 +1,5 @@
 -- For readers.
--- Exact, by comparing all pairs: 2,000 memories take about a second, twice as many four times that.
+-- Exact: compares all pairs. 2,000 memories take about a second, twice as many four times that.
 CREATE OR REPLACE FUNCTION near_duplicates(
     agent text, threshold float8 DEFAULT 0.92, k integer DEFAULT 100, newest integer DEFAULT 2000)
     RETURNS TABLE (

@@ -1,5 +1,5 @@
--- Exact: every memory of the owner is compared. One that this very write was found near to before
--- comes first, so that a repeated write meets the same one.
+-- Exact: every memory of the owner is compared. A memory that this same write met before comes
+-- first, so that a repeated write meets it again.
 CREATE OR REPLACE FUNCTION near_memory(agent text, new agent_memories, threshold float8)
     RETURNS TABLE (memory_id uuid, similarity float8)
     LANGUAGE plpgsql SET search_path FROM CURRENT AS $function$
@@ -22,13 +22,13 @@ END
 $function$;
 
 COMMENT ON FUNCTION near_memory IS
-    'The active, valid memory, no turn of a session, most similar to the new one, if it is more than threshold so.';
+    'The active, valid memory most similar to the new one, if more than threshold similar. Turns of sessions are left out.';
 
 CREATE OR REPLACE FUNCTION wait_for_near_writers(agent text) RETURNS void
     LANGUAGE plpgsql SET search_path FROM CURRENT AS $function$
 BEGIN
     IF current_setting('transaction_isolation') = 'repeatable read' THEN
-        RAISE EXCEPTION 'near_duplicates cannot see what rivals store in a transaction of isolation '
+        RAISE EXCEPTION 'near_duplicates cannot see what others store meanwhile in a transaction of isolation '
             'level REPEATABLE READ; use READ COMMITTED or SERIALIZABLE'
             USING ERRCODE = 'invalid_parameter_value';
     END IF;
@@ -37,4 +37,4 @@ END
 $function$;
 
 COMMENT ON FUNCTION wait_for_near_writers IS
-    'Waits until no other transaction looks for near duplicates of this owner''s memories.';
+    'Waits until no other transaction adds memories of this owner with near_duplicates.';

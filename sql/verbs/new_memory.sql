@@ -1,6 +1,6 @@
--- What is not named is NULL, for `assessed` to decide. Where nothing is meant, say so: created_at
--- '-infinity' (unknown), expires_at 'infinity' (never), trust 'NaN' (never assessed), trust_curve
--- 'none' and trust_half_life_hours 'NaN' (none of its own).
+-- An argument that is not given is NULL, and `assessed` decides the field. To store no value, pass
+-- created_at '-infinity' (unknown), expires_at 'infinity' (never), trust 'NaN' (never assessed),
+-- trust_curve 'none' or trust_half_life_hours 'NaN' (none of its own).
 CREATE OR REPLACE FUNCTION new_memory(
     content text, embedding agent_memories.embedding%TYPE DEFAULT NULL,
     embedding_model text DEFAULT NULL, id uuid DEFAULT NULL, key text DEFAULT NULL,
@@ -32,4 +32,4 @@ CREATE OR REPLACE FUNCTION new_memory(
         under_policy_review, NULL, NULL, NULL, NULL, tokens, key, NULL, session, turn)::agent_memories;
 
 COMMENT ON FUNCTION new_memory IS
-    'A memory as it comes in, for remember_rows and supersede; what is not named is at its default.';
+    'A memory to be stored, for remember_rows and supersede; fields that are not given get their defaults.';

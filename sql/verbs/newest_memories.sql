@@ -1,5 +1,5 @@
 -- For readers.
--- Without a SET clause, so that it is inlined: callers pin the path.
+-- Without a SET clause, so that it is inlined; callers set the search_path.
 CREATE OR REPLACE FUNCTION newest_memories(agent text, newest integer)
     RETURNS TABLE (id uuid, embedding agent_memories.embedding%TYPE, created_at timestamptz)
     LANGUAGE sql STABLE
@@ -11,4 +11,4 @@ BEGIN ATOMIC
 END;
 
 COMMENT ON FUNCTION newest_memories IS
-    'The newest active, valid memories of an owner that have an embedding: those that are compared with each other.';
+    'The newest active, valid memories of an owner that have an embedding, which are compared with each other.';

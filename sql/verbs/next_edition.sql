@@ -6,4 +6,4 @@ BEGIN
 END
 $function$;
 
-COMMENT ON FUNCTION next_edition IS 'The number that a further active memory of this text gets.';
+COMMENT ON FUNCTION next_edition IS 'The edition of one more active memory of this text.';

@@ -14,4 +14,4 @@ END
 $function$;
 
 COMMENT ON FUNCTION note_events IS
-    'Leaves an event of each memory, with its old and its new values; new_values may have one element for all, and either may be {}: none.';
+    'Records an event for each memory, with its old and new values. new_values may have one element for all memories; either may be {}.';

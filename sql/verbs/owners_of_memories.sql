@@ -1,6 +1,6 @@
 -- For maintainers.
--- Each step is a look into four keys, so that many memories of few owners take no longer. A loop,
--- since Citus plans no recursive query over owners.
+-- Each step is a lookup in four keys, so the time depends on the number of owners, not of memories.
+-- A loop, since Citus cannot plan a recursive query over owners.
 CREATE OR REPLACE FUNCTION owners_of_memories(with_leftovers boolean DEFAULT false)
     RETURNS TABLE (agent_id text, has_memories boolean)
     LANGUAGE plpgsql STABLE SET search_path FROM CURRENT AS $verb$
@@ -28,4 +28,4 @@ END
 $verb$;
 
 COMMENT ON FUNCTION owners_of_memories IS
-    'Who has memories, agents and teams in order; with_leftovers: also who only has what memories left behind.';
+    'Owners of memories, in order. with_leftovers: also owners with nothing but rows that deleted memories left behind.';

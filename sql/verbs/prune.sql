@@ -10,7 +10,7 @@ DECLARE
 BEGIN
     PERFORM require_note(agent, actor, metadata);
     IF older_than IS NULL AND below_score IS NULL AND among IS NULL THEN
-        RAISE EXCEPTION 'prune needs older_than, below_score or among: without any it would take all'
+        RAISE EXCEPTION 'prune needs older_than, below_score or among: without any it would archive all'
             USING ERRCODE = 'invalid_parameter_value';
     END IF;
     IF older_than IS NOT NULL THEN
@@ -33,4 +33,4 @@ END
 $verb$;
 
 COMMENT ON FUNCTION prune IS
-    'Archives active memories that are old, or score low by a profile without a query, or are among those named; what is asked for together has to hold together. Returns how many.';
+    'Archives the active memories that meet all given conditions: older_than, below_score (by a profile, without a query), among (these ids). Returns how many.';

@@ -1,6 +1,6 @@
--- For the verbs that give memories another status. Those (prune, complete_stale_tasks,
--- consolidate_memories and garbage collection) have chosen them by a SELECT … FOR NO KEY UPDATE or
--- FOR UPDATE in the order of the key, so that nobody changes the status between event and update.
+-- For verbs that give memories another status (prune, complete_stale_tasks, consolidate_memories,
+-- garbage collection). They have selected the memories FOR NO KEY UPDATE or FOR UPDATE, in the
+-- order of the key, so that nobody changes the status between event and update.
 CREATE OR REPLACE FUNCTION put_away(
     agent text, ids uuid[], new_status text, more jsonb, reason text, actor text, metadata jsonb)
     RETURNS bigint
@@ -21,4 +21,4 @@ END
 $change$;
 
 COMMENT ON FUNCTION put_away IS
-    'Gives memories that the caller has locked another status, and notes it; returns how many.';
+    'Gives another status to memories that the caller has locked, and records events; returns how many.';

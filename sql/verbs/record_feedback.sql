@@ -25,7 +25,7 @@ BEGIN
        SET feedback_up = u.feedback_up + excluded.feedback_up,
            feedback_down = u.feedback_down + excluded.feedback_down
     RETURNING u.* INTO counted;
-    -- The votes are counted already: those before were fewer by these.
+    -- The counters already include these votes.
     new_usefulness := usefulness_after_feedback(
         old.usefulness, counted.feedback_up - up, counted.feedback_down - down, up, down);
     new_review := old.needs_review OR kind = 'outdated';
@@ -45,4 +45,4 @@ END
 $function$;
 
 COMMENT ON FUNCTION record_feedback IS
-    'Counts feedback on a memory (useful, not_useful, outdated, incorrect) and moves its usefulness; query is what it was found for.';
+    'Counts feedback on a memory (useful, not_useful, outdated, incorrect) and moves its usefulness. query: what it was found for.';

@@ -1,6 +1,6 @@
--- An outcome is a use whether or not its retrieval is counted here: it moves the clock.
--- The use is counted first, then trust moves by the counters as they are then (trust_after_outcome).
--- Trust that was never assessed stays unknown; its part from use is stored anew all the same.
+-- An outcome moves last_accessed_at even where its retrieval is not counted. Counters are raised
+-- first; then trust moves by them (trust_after_outcome). Trust that was never assessed stays NULL;
+-- trust_usage is stored all the same.
 CREATE OR REPLACE FUNCTION record_outcome(
     agent text, memory_id uuid, outcome text, touch boolean DEFAULT true, query text DEFAULT NULL,
     reason text DEFAULT NULL, actor text DEFAULT session_user, metadata jsonb DEFAULT '{}')
@@ -53,4 +53,4 @@ END
 $function$;
 
 COMMENT ON FUNCTION record_outcome IS
-    'Counts a success or failure of a memory''s use and moves its trust and the clock last_accessed_at; touch counts a retrieval too, query is what it was found for.';
+    'Counts a success or failure of a memory''s use, and moves its trust and last_accessed_at. touch: also count a retrieval. query: what it was found for.';

@@ -37,4 +37,4 @@ END
 $function$;
 
 COMMENT ON FUNCTION remember IS
-    'Stores one memory, or meets the one that says the same already; see remember_rows and new_memory.';
+    'Stores one memory, unless the same memory exists already; see remember_rows and new_memory.';

@@ -1,8 +1,10 @@
--- A memory is the same as an active one of the same text, memory_type, component and place in a session
--- whose validity overlaps; with a key, only as the one of that key. No lock keeps rivals apart but the unique key
--- of text and edition: the first memory of a text has edition 0, and another (which holds at another
--- time, or is of another kind) the next number. Of two rivals one gets the number; the other waits,
--- looks again and meets the first. What is there is locked before another edition is added.
+-- Two active memories are the same if they have the same text, memory_type, component and place in
+-- a session, and overlapping validity. A memory with a key is the same only as the one with that
+-- key.
+-- No lock keeps two writers apart, only the unique index on text and edition. The first memory of a
+-- text has edition 0; another one (valid at another time, or of another kind) gets the next number.
+-- Of two writers one gets the number; the other waits, looks again and finds the first. Existing
+-- memories are locked before another edition is added.
 CREATE OR REPLACE FUNCTION remember_rows(
     agent text, memories agent_memories[], duplicates text DEFAULT 'bump',
     near_duplicates float8 DEFAULT NULL, check_compliance boolean DEFAULT true,
@@ -31,7 +33,8 @@ BEGIN
                          GROUP BY i.id ORDER BY min(i.n));
     END IF;
     IF cardinality(firsts) < cardinality(ids) THEN
-        -- Of several under one id or key the first is stored; to the others it is known.
+        -- Of several with one id or key, the first is stored, and the outcome of the others is
+        -- known.
         RETURN QUERY
         SELECT i.n::integer, r.memory_id,
                CASE WHEN i.n > firsts[r.ordinal] AND r.outcome = 'inserted' THEN 'known'
@@ -69,12 +72,13 @@ BEGIN
         END IF;
     END IF;
     IF superseding IS NOT NULL THEN
-        -- It begins now, where nothing else is said; who is the same is asked as if it always held.
+        -- Without a valid_from it is valid from now on. The search for the same memory uses the one
+        -- given.
         memories[1].valid_from := coalesce(given_from, moment);
     END IF;
 
     stored := insert_memories(agent, memories, ids, CASE WHEN by_text THEN 0 END, actor);
-    -- Few owners have superseded memories: for most, one look into an index is all.
+    -- Few owners have superseded memories: for most, this is one lookup in an index.
     IF EXISTS (SELECT FROM agent_memories m
                 WHERE m.agent_id = agent AND m.superseded_by IS NOT NULL) THEN
         PERFORM supersede_successors(agent, stored, actor, superseding);
@@ -84,7 +88,7 @@ BEGIN
           FROM unnest(ids) WITH ORDINALITY i(id, n);
         RETURN;
     END IF;
-    -- NOT IN is one hash table, however many there are; IN might become a loop within a loop.
+    -- NOT IN becomes a hash table, whatever its size; IN might become a nested loop.
     RETURN QUERY SELECT i.n::integer, i.id, 'inserted', NULL::float8
       FROM unnest(ids) WITH ORDINALITY i(id, n)
      WHERE (i.id NOT IN (SELECT s FROM unnest(stored) s)) = false;
@@ -121,7 +125,7 @@ BEGIN
                         counted := counted || same.memory_id;
                         said_at := said_at || new.created_at;
                     ELSIF revives THEN
-                        -- A repeated write does not revive what was put away since.
+                        -- A repeated write does not revive a memory that was put away since.
                         outcome := 'known';
                         similarity := NULL;
                     END IF;
@@ -129,7 +133,7 @@ BEGIN
                     RETURN NEXT;
                     CONTINUE;
                 END IF;
-                -- Edition 0 is for a text that is not there at all, not even under a key.
+                -- Edition 0 is for a text that does not exist at all, not even under a key.
                 new.edition := greatest(next_edition(agent, new.content_hash), 1);
             END IF;
             CONTINUE WHEN cardinality(insert_memories(
@@ -143,10 +147,10 @@ BEGIN
         EXIT WHEN NOT EXISTS (SELECT FROM unnest(ids) i WHERE i NOT IN (SELECT s FROM unnest(done) s));
     END LOOP;
     IF EXISTS (SELECT FROM unnest(ids) i WHERE i NOT IN (SELECT s FROM unnest(done) s)) THEN
-        RAISE EXCEPTION 'memories that say the same come and go while these are added'
+        RAISE EXCEPTION 'others keep adding and removing memories with the same text; repeat the call'
             USING ERRCODE = 'serialization_failure';
     END IF;
-    -- Counters come last: whoever waits for one may be whom an insert would wait for.
+    -- Counters are locked last: an insert may wait for somebody who waits for a counter.
     IF duplicates = 'bump' THEN
         PERFORM count_retrievals(agent, counted, said_at);
     END IF;
@@ -154,4 +158,4 @@ END
 $function$;
 
 COMMENT ON FUNCTION remember_rows IS
-    'Stores memories as new_memory makes them, all or none, or meets those that say the same already: bump, keep, replace or allow. outcome: inserted, known (this id or key was stored before), duplicate, near_duplicate or revived. superseding: a memory that the caller supersedes himself.';
+    'Stores memories made by new_memory, all or none. duplicates: what to do where the same memory exists (bump, keep, replace or allow). outcome: inserted, known (this id or key was stored before), duplicate, near_duplicate or revived. superseding: a memory that the caller itself supersedes.';

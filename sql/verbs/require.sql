@@ -1,5 +1,5 @@
 -- For readers.
--- The checks of one shape are inlined, so that each is a call of this.
+-- The checks below are inlined, so that each becomes a call of this function.
 CREATE OR REPLACE FUNCTION require(is_so boolean, message text, code text DEFAULT '22023')
     RETURNS void
     LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE SET search_path FROM CURRENT AS $function$
@@ -34,10 +34,10 @@ CREATE OR REPLACE FUNCTION require_one_of(name text, value text, known text[]) R
         'unknown %s %s; known are %s', name, quote_nullable(left(value, 100)),
         array_to_string(known, ', ')), 'PM007');
 
-COMMENT ON FUNCTION require IS 'Raises the message unless it is so.';
+COMMENT ON FUNCTION require IS 'Raises the message unless is_so is true.';
 COMMENT ON FUNCTION require_share IS 'Raises invalid_parameter_value unless 0 ≤ value ≤ 1.';
 COMMENT ON FUNCTION require_count IS
     'Raises invalid_parameter_value unless at_least ≤ value ≤ at_most.';
 COMMENT ON FUNCTION require_duration IS
     'Raises invalid_parameter_value unless 0 ≤ value ≤ 365,250 days.';
-COMMENT ON FUNCTION require_one_of IS 'Raises PM007 for a word that is not among those known.';
+COMMENT ON FUNCTION require_one_of IS 'Raises PM007 for a word that is not known.';

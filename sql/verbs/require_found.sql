@@ -15,4 +15,4 @@ CREATE OR REPLACE FUNCTION named_owner(agent text) RETURNS text
     RETURN CASE WHEN starts_with(agent, 'team:') THEN 'team ''' ELSE 'agent ''' END
            || left(regexp_replace(agent, '^team:', ''), 100) || '''';
 
-COMMENT ON FUNCTION named_owner IS 'An owner as messages name it: agent ''x'' or team ''x''.';
+COMMENT ON FUNCTION named_owner IS 'An owner''s name in messages: agent ''x'' or team ''x''.';

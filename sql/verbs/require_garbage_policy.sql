@@ -24,4 +24,4 @@ END
 $check$;
 
 COMMENT ON FUNCTION require_garbage_policy IS
-    'Refuses a policy of the garbage collection that makes no sense; NULL switches a rule off.';
+    'Raises invalid_parameter_value for an invalid policy of the garbage collection; NULL switches a rule off.';

@@ -13,8 +13,8 @@ BEGIN
     IF near_duplicates IS NOT NULL THEN
         PERFORM require_share('near_duplicates', near_duplicates);
         IF duplicates = 'allow' THEN
-            RAISE EXCEPTION 'near_duplicates looks for what is there, and duplicates ''allow'' stores '
-                'every memory: give one of them' USING ERRCODE = 'invalid_parameter_value';
+            RAISE EXCEPTION 'near_duplicates cannot be used with duplicates ''allow'', which stores '
+                'every memory' USING ERRCODE = 'invalid_parameter_value';
         END IF;
     END IF;
     SELECT array_agg(coalesce(m.id, CASE WHEN m.key IS NULL THEN event_id()
@@ -32,8 +32,8 @@ BEGIN
         RAISE EXCEPTION '%', concat(
             CASE WHEN cardinality(memories) > 1
                  THEN format('memory %s of %s: ', place - 1, cardinality(memories)) END,
-            coalesce(fault, 'the memory is not compliant; with check_compliance false it is stored '
-                            'all the same'))
+            coalesce(fault, 'the memory is not compliant; set check_compliance to false to store '
+                            'it anyway'))
             USING ERRCODE = CASE WHEN fault IS NULL THEN 'PM002' ELSE 'PM001' END;
     END IF;
     RETURN ids;
@@ -41,7 +41,7 @@ END
 $function$;
 
 COMMENT ON FUNCTION require_incoming IS
-    'Raises what remember_rows refuses: an owner, a policy or a memory that cannot be used. Returns the ids of the memories: given, made from the key, or new.';
+    'Raises an error for what remember_rows refuses: an invalid owner, argument or memory. Returns the ids of the memories: given, made from the key, or new.';
 
 CREATE OR REPLACE FUNCTION incoming_fault(
     agent text, id uuid, key text, content text, valid_from timestamptz, valid_until timestamptz,
@@ -56,4 +56,4 @@ CREATE OR REPLACE FUNCTION incoming_fault(
         WHEN turn IS NOT NULL AND session IS NULL
         THEN 'a turn is a place in a session: give the session too' END;
 
-COMMENT ON FUNCTION incoming_fault IS 'What is wrong with a memory that comes in; NULL: nothing.';
+COMMENT ON FUNCTION incoming_fault IS 'What is wrong with a memory to be stored; NULL: nothing.';

@@ -1,5 +1,6 @@
 -- For readers.
--- Returns it, so that a query can check and compare in one: `agent_id = require_owner(agent)`.
+-- Returns the id, so that a query can check and compare it at once: `agent_id =
+-- require_owner(agent)`.
 CREATE OR REPLACE FUNCTION require_owner(agent text) RETURNS text
     LANGUAGE plpgsql STABLE PARALLEL SAFE SET search_path FROM CURRENT AS $function$
 BEGIN
@@ -12,4 +13,4 @@ END
 $function$;
 
 COMMENT ON FUNCTION require_owner IS
-    'The owner''s id as it was given; raises invalid_parameter_value for what is none.';
+    'The owner''s id; raises invalid_parameter_value for an invalid one.';

@@ -3,4 +3,4 @@ CREATE OR REPLACE FUNCTION require_query(query text) RETURNS void
     RETURN require(query ~ '\S' OR query IS NULL, 'the query is empty');
 
 COMMENT ON FUNCTION require_query IS
-    'Raises invalid_parameter_value for a query of white space; NULL, which is none, passes.';
+    'Raises invalid_parameter_value for an empty query; NULL passes.';

@@ -9,7 +9,7 @@ DECLARE
     before timestamptz;
     after timestamptz;
 BEGIN
-    -- The event has the id of what came in, so that a repeated write is recognised.
+    -- The event has the id of the incoming memory, so that a repeated write is recognised.
     INSERT INTO memory_events (
         agent_id, memory_id, id, event_type, actor, metadata, occurred_at)
     VALUES (
@@ -36,7 +36,7 @@ BEGIN
     changed.valid_from := new.valid_from;
     changed.valid_until := new.valid_until;
     IF old.edition IS NOT NULL AND old.content_hash = new.content_hash THEN
-        -- It holds between its neighbours, memories of the same text that hold before and after it.
+        -- Its validity is cut so that it does not overlap other memories of the same text and kind.
         SELECT max(least(m.valid_until, m.invalidated_at))
                    FILTER (WHERE least(m.valid_until, m.invalidated_at) <= old.valid_from),
                min(m.valid_from)
@@ -72,4 +72,4 @@ END
 $function$;
 
 COMMENT ON FUNCTION restate IS
-    'Notes that a locked memory was said again, and replaces or revives it; false where this very write was noted before.';
+    'Records that a locked memory was added again, and replaces or revives it; false where this same write was recorded before.';

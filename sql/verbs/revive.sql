@@ -54,4 +54,4 @@ END
 $function$;
 
 COMMENT ON FUNCTION revive IS
-    'Makes memories recallable again that were invalidated, put away or have expired. Raises PM004 where another says the same by now, PM005 where what took its place holds, unless force.';
+    'Makes memories recallable again that were invalidated, put away or have expired. Raises PM004 where another memory says the same by now and, unless force, PM005 where its successor is valid.';

@@ -1,4 +1,4 @@
--- A memory that was invalidated counts until then; an expiry does not end its validity.
+-- Invalidation ends the validity of a memory; expiry does not.
 CREATE OR REPLACE FUNCTION overlap(
     from_1 timestamptz, until_1 timestamptz, from_2 timestamptz, until_2 timestamptz)
     RETURNS boolean
@@ -6,10 +6,11 @@ CREATE OR REPLACE FUNCTION overlap(
     RETURN (from_1 IS NULL OR until_2 IS NULL OR from_1 < until_2)
        AND (from_2 IS NULL OR until_1 IS NULL OR from_2 < until_1);
 
-COMMENT ON FUNCTION overlap IS 'Whether [from_1, until_1) and [from_2, until_2) meet; NULL: open.';
+COMMENT ON FUNCTION overlap IS
+    'Whether [from_1, until_1) and [from_2, until_2) overlap; NULL: open.';
 
--- A turn of a dialogue is known by its place too: "ok" is said again and again. Where it has no turn
--- the place is its created_at, unless that is this very moment, which is what nobody has given.
+-- A turn of a dialogue is also known by its place, since "ok" is said again and again. Without a
+-- turn number, the place is its created_at, unless that is now(), which means that none was given.
 CREATE OR REPLACE FUNCTION same_kind(one agent_memories, other agent_memories) RETURNS boolean
     LANGUAGE sql STABLE PARALLEL SAFE
     RETURN one.memory_type = other.memory_type AND one.component IS NOT DISTINCT FROM other.component
@@ -18,10 +19,10 @@ CREATE OR REPLACE FUNCTION same_kind(one agent_memories, other agent_memories) R
             OR coalesce(one.created_at = other.created_at AND one.created_at <> now(), false));
 
 COMMENT ON FUNCTION same_kind IS
-    'Whether two memories of one text may be the same: of one memory_type, component and place in a session.';
+    'Whether two memories of one text may be the same: they have the same memory_type, component and place in a session.';
 
--- Of several the one that is recalled now, then one known by its text, then the last that was
--- recalled, then the next that will be.
+-- Of several, the one that is recalled now comes first, then one with an edition, then the last
+-- that was recalled, then the next that will be.
 CREATE OR REPLACE FUNCTION same_memory(agent text, new agent_memories)
     RETURNS TABLE (memory_id uuid, recalled boolean)
     LANGUAGE plpgsql SET search_path FROM CURRENT AS $function$
@@ -43,4 +44,4 @@ END
 $function$;
 
 COMMENT ON FUNCTION same_memory IS
-    'The active memory of the same text, memory_type, component and place in a session whose validity overlaps that of the new one, and whether it is recalled now.';
+    'The active memory with the same text, memory_type, component and place in a session as the new one and overlapping validity, and whether it is recalled now.';

@@ -23,4 +23,4 @@ END
 $function$;
 
 COMMENT ON FUNCTION set_importance IS
-    'Overrides a memory''s importance, within 0 and 1; returns the memory.';
+    'Sets the importance of a memory, within 0 and 1; returns the memory.';

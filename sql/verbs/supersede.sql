@@ -32,7 +32,7 @@ BEGIN
     ELSIF force IS NOT TRUE AND old.invalidated_at IS NOT NULL THEN
         RAISE EXCEPTION 'memory % was forgotten at %; revive it first, or supersede it with force',
             old.id, old.invalidated_at USING ERRCODE = 'PM005';
-    -- What is superseded twice within a transaction begins and ends at the same now().
+    -- A memory that is superseded twice in one transaction begins and ends at the same now().
     ELSIF force IS NOT TRUE AND (old.valid_until > moment OR old.valid_from > moment
                          OR old.valid_from = new.valid_from) THEN
         RAISE EXCEPTION 'memory % overlaps the new one, which holds from % on: it holds from % until %, '
@@ -60,4 +60,4 @@ END
 $function$;
 
 COMMENT ON FUNCTION supersede IS
-    'Stores a memory (as new_memory makes it) in the place of another, which is invalidated from then on. Raises PM005 where both claim the same time, unless force.';
+    'Stores a memory (made by new_memory) in the place of another, which is invalidated from then on. Raises PM005 where both claim the same time, unless force.';

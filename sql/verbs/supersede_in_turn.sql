@@ -7,7 +7,7 @@ BEGIN
     WITH RECURSIVE chain AS (
         SELECT first AS id
          UNION
-        -- Subselects: joined, all of an owner might be read.
+        -- A sub-select: a join might read all memories of the owner.
         SELECT (SELECT m.superseded_by FROM agent_memories m
                  WHERE m.agent_id = agent AND m.id = chain.id)
           FROM chain
@@ -21,7 +21,7 @@ END
 $function$;
 
 COMMENT ON FUNCTION successors IS
-    'What has taken the place of a memory, from first on, and holds at some time in [begins, ends).';
+    'The successors of a memory, from first on, that are valid at some time in [begins, ends).';
 
 CREATE OR REPLACE FUNCTION supersede_in_turn(
     agent text, memory_id uuid, first uuid, valid_from timestamptz, valid_until timestamptz,
@@ -30,7 +30,7 @@ CREATE OR REPLACE FUNCTION supersede_in_turn(
 #variable_conflict use_variable
 DECLARE
     moment timestamptz := coalesce(valid_from, now());
-    -- What has ended by now is in nobody's way, except where all of it is about the past.
+    -- Successors that have ended by now do not matter, unless valid_until has passed too.
     begins timestamptz := CASE WHEN valid_until <= now() THEN valid_from
                                ELSE greatest(valid_from, now()) END;
     other uuid;
@@ -49,9 +49,10 @@ END
 $function$;
 
 COMMENT ON FUNCTION supersede_in_turn IS
-    'A memory whose text was superseded holds again, with this validity: supersedes what has taken its place, from first on, but for one. Raises PM005 where the validity has passed.';
+    'For a memory that is valid again after its text was superseded: supersedes its successors, from first on, except the one in but. Raises PM005 where its validity has passed and a successor overlaps it.';
 
--- What is read is looked up by its key, by subselect and OFFSET 0: joined, all of an owner might be.
+-- Sub-select and OFFSET 0 make each row be looked up by its key: a join might read all memories of
+-- the owner.
 CREATE OR REPLACE FUNCTION supersede_successors(agent text, ids uuid[], actor text, but uuid)
     RETURNS void
     LANGUAGE plpgsql SET search_path FROM CURRENT AS $function$
@@ -72,4 +73,4 @@ END
 $function$;
 
 COMMENT ON FUNCTION supersede_successors IS
-    'Of new memories known by their texts: supersedes what once took the place of the same text, put away since or not, but for one.';
+    'For new memories that have an edition: supersedes the successors of earlier memories of the same text, even where these were put away, except the one in but.';

@@ -1,5 +1,5 @@
 -- For maintainers.
--- What others are deleting just now is skipped: whoever deletes a memory deletes its traces.
+-- Locked rows are skipped: whoever deletes a memory deletes its counters, labels and links.
 CREATE OR REPLACE FUNCTION sweep_orphans_batch(agent text, batch_size integer DEFAULT 1000)
     RETURNS bigint
     LANGUAGE plpgsql SET search_path FROM CURRENT AS $verb$
@@ -47,4 +47,4 @@ END
 $verb$;
 
 COMMENT ON FUNCTION sweep_orphans_batch IS
-    'One batch of the garbage collection: removes counters, labels and links whose memory is gone, batch_size of each at most; returns how many.';
+    'One batch of the garbage collection: removes counters, labels and links of deleted memories, at most batch_size of each; returns how many.';

@@ -1,15 +1,20 @@
 -- The memories are only read: no lock is taken there, and their vectors are not written anew. Counters
 -- are locked in the order of the key, so that overlapping touches never form a circle.
-CREATE OR REPLACE FUNCTION touch(agent text, memory_ids uuid[], accessed boolean DEFAULT true)
+CREATE OR REPLACE FUNCTION touch(
+    agent text, memory_ids uuid[], accessed boolean DEFAULT true, durable boolean DEFAULT true)
     RETURNS bigint
     LANGUAGE plpgsql SET search_path FROM CURRENT AS $function$
 #variable_conflict use_column
 DECLARE
     touched bigint;
 BEGIN
-    IF accessed IS NULL THEN
-        RAISE EXCEPTION 'accessed must be true or false, got NULL'
+    IF accessed IS NULL OR durable IS NULL THEN
+        RAISE EXCEPTION '% must be true or false, got NULL',
+            CASE WHEN accessed IS NULL THEN 'accessed' ELSE 'durable' END
             USING ERRCODE = 'invalid_parameter_value';
+    END IF;
+    IF NOT durable THEN
+        PERFORM set_config('synchronous_commit', 'off', true);
     END IF;
     INSERT INTO memory_usage AS u (agent_id, memory_id, retrieval_count, last_accessed_at)
     SELECT m.agent_id, m.id, 1, CASE WHEN accessed THEN now() END FROM agent_memories m
@@ -27,4 +32,4 @@ END
 $function$;
 
 COMMENT ON FUNCTION touch IS
-    'Counts one retrieval, now, of each of these memories that the owner has; returns how many those are. accessed => false leaves the clock last_accessed_at alone.';
+    'Counts one retrieval, now, of each of these memories that the owner has; returns how many those are. accessed => false leaves the clock last_accessed_at alone. durable => false does not wait at commit until the transaction is on disk: a crash of the server may lose the last moments.';

@@ -6,4 +6,4 @@ CREATE OR REPLACE FUNCTION trust_parts(m agent_memories) RETURNS jsonb
         'trust_consensus', m.trust_consensus, 'trust_governance', m.trust_governance,
         'trust_usage', m.trust_usage);
 
-COMMENT ON FUNCTION trust_parts IS 'Trust and its parts, as events tell of them.';
+COMMENT ON FUNCTION trust_parts IS 'Trust and its parts, as events record them.';

@@ -29,14 +29,14 @@ BEGIN
     ELSIF missing IS NOT NULL THEN
         RAISE EXCEPTION '% must not be null', missing USING ERRCODE = 'PM001';
     ELSIF check_compliance IS NOT FALSE AND changes -> 'compliant' = 'false' THEN
-        RAISE EXCEPTION 'the memory is not compliant; with check_compliance false it is stored all the same'
+        RAISE EXCEPTION 'the memory is not compliant; set check_compliance to false to store it anyway'
             USING ERRCODE = 'PM002';
     ELSIF changes ? 'content' AND NOT changes ? 'embedding' THEN
         RAISE EXCEPTION 'new content needs an embedding of its own, or null' USING ERRCODE = 'PM001';
     ELSIF changes ->> 'content' = '' THEN
         RAISE EXCEPTION 'content must not be empty' USING ERRCODE = 'PM001';
     END IF;
-    -- What the text takes up, and what made the vector, only the caller knows.
+    -- Only the caller knows the tokens of a new text and the model of a new embedding.
     changes := CASE WHEN changes ? 'content' THEN '{"tokens": null}' ELSE '{}'::jsonb END
             || CASE WHEN changes ? 'embedding' THEN '{"embedding_model": null}' ELSE '{}'::jsonb END
             || changes;
@@ -72,7 +72,7 @@ END
 $function$;
 
 COMMENT ON FUNCTION update_memory IS
-    'Changes fields of a memory, as in {"importance": 0.9}, and returns it. Raises PM004 where another active memory says the same then.';
+    'Changes fields of a memory, such as {"importance": 0.9}, and returns it. Raises PM004 where another active memory would then say the same.';
 
 CREATE OR REPLACE FUNCTION settable_fields() RETURNS TABLE (name text, is_required boolean)
     LANGUAGE plpgsql STABLE SET search_path FROM CURRENT AS $function$
@@ -89,4 +89,4 @@ END
 $function$;
 
 COMMENT ON FUNCTION settable_fields IS
-    'What a caller may say of a memory, and whether it has to have a value.';
+    'The fields of a memory that a caller may set, and whether each must have a value.';

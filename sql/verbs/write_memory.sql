@@ -43,7 +43,7 @@ DECLARE
     before jsonb;
     after jsonb;
 BEGIN
-    -- Vectors are not noted, and are not to be written out.
+    -- Vectors are not recorded, so they need not be written out as JSON.
     old.embedding := NULL;
     new.embedding := NULL;
     SELECT jsonb_object_agg(o.key, o.value), jsonb_object_agg(o.key, n.value) INTO before, after
@@ -55,4 +55,4 @@ END
 $function$;
 
 COMMENT ON FUNCTION note_change IS
-    'Leaves an event with the old and the new values of the named fields.';
+    'Records an event with the old and new values of the named fields.';

@@ -1,4 +1,4 @@
--- What the verbs return that change one memory: the memory as it is afterwards.
+-- Verbs that change one memory return its row of this view, as it is afterwards.
 CREATE OR REPLACE VIEW memory_records WITH (security_invoker = true) AS
 SELECT m.agent_id, m.id, m.usefulness, m.confidence, m.importance, m.trust,
        m.trust_half_life_hours, m.created_at, m.updated_at, m.valid_from, m.valid_until,
@@ -17,7 +17,7 @@ SELECT m.agent_id, m.id, m.usefulness, m.confidence, m.importance, m.trust,
   LEFT JOIN memory_usage u ON u.agent_id = m.agent_id AND u.memory_id = m.id;
 
 COMMENT ON VIEW memory_records IS
-    'Memories beside their counters, as the repository returns them; filter on agent_id.';
+    'Memories with their counters, as the repository returns them; filter on agent_id.';
 
 DO $$
 DECLARE

@@ -1,5 +1,5 @@
--- A view is as good as its columns are independent of a query: similarity, keyword and entity
--- signals need one, and are not here. Half-lives and caps are those of the built-in profiles.
+-- Only signals that need no query: similarity, keyword, time and entity overlap are not here.
+-- Half-lives and caps are those of the built-in profiles.
 CREATE OR REPLACE VIEW memory_signals WITH (security_invoker = true) AS
 SELECT m.agent_id, m.id, m.memory_type, m.tier, m.status,
        is_valid(m.valid_from, m.valid_until, m.invalidated_at, m.expires_at, now()) AS valid,
@@ -29,20 +29,22 @@ SELECT m.agent_id, m.id, m.memory_type, m.tier, m.status,
   LEFT JOIN memory_usage u ON u.agent_id = m.agent_id AND u.memory_id = m.id;
 
 COMMENT ON VIEW memory_signals IS
-    'Every memory with those of its signals that no query is needed for, as of now; filter on agent_id.';
+    'Each memory with the signals that need no query, as of now; filter on agent_id.';
 
 COMMENT ON COLUMN memory_signals.agent_id IS 'Its owner: an agent, or a team as team:<id>.';
 COMMENT ON COLUMN memory_signals.id IS 'The memory.';
-COMMENT ON COLUMN memory_signals.memory_type IS 'Its kind, which is also its store.';
+COMMENT ON COLUMN memory_signals.memory_type IS 'Its kind, such as episodic, fact or task.';
 COMMENT ON COLUMN memory_signals.tier IS 'short, medium or long.';
 COMMENT ON COLUMN memory_signals.status IS 'active, consolidated, completed or archived; only active ones are recalled unless asked for.';
-COMMENT ON COLUMN memory_signals.valid IS 'Whether it holds now: valid, not invalidated, not expired; says nothing of status.';
+COMMENT ON COLUMN memory_signals.valid IS
+    'Whether it is valid now: within its validity, not invalidated, not expired; regardless of status.';
 COMMENT ON COLUMN memory_signals.age_days IS 'Days since created_at, never negative; NULL: unknown.';
 COMMENT ON COLUMN memory_signals.days_since_access IS 'Days since the last access, never negative; NULL: never.';
 COMMENT ON COLUMN memory_signals.retrieval_count IS 'How often it was retrieved.';
 COMMENT ON COLUMN memory_signals.success_count IS 'Uses that went well.';
 COMMENT ON COLUMN memory_signals.failure_count IS 'Uses that went wrong.';
-COMMENT ON COLUMN memory_signals.last_accessed_at IS 'Last access: a retrieval, an outcome, or the same text said again.';
+COMMENT ON COLUMN memory_signals.last_accessed_at IS
+    'Last access: a retrieval, an outcome, or the same text added again.';
 COMMENT ON COLUMN memory_signals.recency_five_factor IS 'exp(-0.05 * days since creation); 0.5 where unknown.';
 COMMENT ON COLUMN memory_signals.recency_last_access IS 'exp(-0.05 * days since the last access, or creation); 0.5 where unknown.';
 COMMENT ON COLUMN memory_signals.recency_half_life IS 'Half-life 14 days since creation or last access, whichever is later; 0.5 where unknown.';

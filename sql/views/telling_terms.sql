@@ -1,4 +1,5 @@
--- A term says most of an owner when several of its memories have it and most do not: share · weight.
+-- A term characterises an owner best when several of its memories have it and most do not: share ·
+-- weight.
 CREATE OR REPLACE VIEW telling_terms WITH (security_invoker = true) AS
 SELECT counted.agent_id, counted.term, counted.memories,
        term_weight(counted.memories, owners.total) AS weight,
@@ -12,7 +13,7 @@ SELECT counted.agent_id, counted.term, counted.memories,
     ON owners.agent_id = counted.agent_id;
 
 COMMENT ON VIEW telling_terms IS
-    'The terms of every owner''s memories; filter on agent_id and order by telling to see what they are about.';
+    'The terms of every owner''s memories. Filter on agent_id and order by telling to see what the memories are about.';
 
 COMMENT ON COLUMN telling_terms.agent_id IS 'Whose memories have it: an agent, or a team as team:<id>.';
 COMMENT ON COLUMN telling_terms.term IS 'A word as it is compared: without its ending, accents and case.';

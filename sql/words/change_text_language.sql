@@ -1,15 +1,16 @@
 -- For the owner.
--- A plan that somebody keeps holds the language as a constant, and is made anew only where a function
--- that it has taken in was altered: so each of them is, to what it was. And an index that is being
--- built either is there already when the table of them is locked, or waits and then sees this.
+-- A cached plan holds the language as a constant, and is made again only where a function that it
+-- inlined was altered. So each such function is altered, to the cost it had. A build of a rank
+-- index either has added its row when rank_indexes is locked here, or waits for the lock and then
+-- sees the new language.
 CREATE OR REPLACE FUNCTION change_text_language(language regconfig) RETURNS bigint
     LANGUAGE plpgsql VOLATILE SET search_path FROM CURRENT AS $function$
 DECLARE
     changed bigint;
 BEGIN
     IF current_setting('transaction_isolation') <> 'read committed' THEN
-        RAISE EXCEPTION 'the language is changed in a READ COMMITTED transaction, which sees what '
-            'others write until it has its lock; this one is %', current_setting('transaction_isolation')
+        RAISE EXCEPTION 'the language can only be changed in a READ COMMITTED transaction, which sees '
+            'what others have written when it gets its lock; this one is %', current_setting('transaction_isolation')
             USING ERRCODE = 'invalid_transaction_state';
     ELSIF NOT EXISTS (SELECT FROM pg_ts_config WHERE oid = language) THEN
         RAISE EXCEPTION 'language must be a text search configuration, got %', language
@@ -34,4 +35,4 @@ END
 $function$;
 
 COMMENT ON FUNCTION change_text_language IS
-    'Changes the language by which words are compared and takes all texts apart again, all or nothing; searches go on by the former one until it ends, writing waits.';
+    'Changes the text language and parses all texts again, in one transaction. Until it ends, searches use the former language and writers wait.';

@@ -14,4 +14,4 @@ BEGIN ATOMIC
 END;
 
 COMMENT ON FUNCTION common_terms IS
-    'How many memories an owner has, and how many of them have each term that at least so many have; of those created by the moment.';
+    'How many memories an owner has, and each term that at_least of them or more have, with their number; of the memories created by the moment.';

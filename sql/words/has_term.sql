@@ -20,4 +20,4 @@ END
 $function$;
 
 COMMENT ON FUNCTION has_term IS
-    'Whether any of these owners has a memory with a term, at a moment where one is given.';
+    'Whether any of these owners has a memory with the term; with a moment, one created by then.';

@@ -1,12 +1,13 @@
--- Without plain index scans, and by a collation that the key does not have: the planner would take
--- the key where it expects few rows of an owner, and compute the terms of every one.
--- The query is taken apart by a plan of its own: one that is kept would keep the language too.
--- Where a policy has to be asked first, the index of words cannot be used: then the owner's memories
--- are read once, for all terms.
--- A term that no owner has tells nothing apart: it counts for none. `others` are owners searched beside
--- these. `moment` is one that was asked about explicitly: what was created later is not counted.
--- Fewer rows are promised than an owner has memories by any plan (200, where statistics do not name
--- it), so that a search hashes these rows, not the memories with their embeddings.
+-- Plain index scans are off, and agent_id is compared in a collation that the key lacks. Otherwise
+-- the planner would use the key where it expects few rows of an owner, and compute the terms of
+-- each row.
+-- The query is parsed by EXECUTE, since a cached plan would keep the language too.
+-- Behind a policy the index of words cannot be used. Then the owner's memories are read once, for
+-- all terms.
+-- A term that no owner has does not count. `others` are owners that the same search covers.
+-- `moment` is an explicit as_of: memories created later are not counted.
+-- ROWS is less than the planner ever expects of an owner's memories (200, where statistics do not
+-- name the owner), so that a search hashes these rows and not the memories with their embeddings.
 CREATE OR REPLACE FUNCTION keyword_shares(
     owners text[], query_text text, others text[] DEFAULT '{}', moment timestamptz DEFAULT NULL)
     RETURNS TABLE (agent_id text, memory_id uuid, share float8, coverage float8)
@@ -68,4 +69,4 @@ END
 $function$;
 
 COMMENT ON FUNCTION keyword_shares IS
-    'The keyword signal of every memory that has a term of the query, by owner: the weights of the terms it has as a share of those of all terms that any of the owners or others has, at a moment where one is given. coverage: how much of the weight of all terms those have that any has.';
+    'The share of the query''s terms, by weight, that each memory has, for memories that have any. Terms that none of the owners or others has do not count; with a moment, memories created later do not count. coverage: the weight of the terms that count, as a share of all terms of the query.';

@@ -7,4 +7,4 @@ BEGIN ATOMIC
 END;
 
 COMMENT ON FUNCTION query_terms IS
-    'The distinct terms of a query in the order in which they first come, at most 1000; none where all are stop words.';
+    'The distinct terms of a query in the order of their first occurrence, at most 1000; none where all are stop words.';

@@ -5,4 +5,4 @@ BEGIN ATOMIC
       FROM unnest(terms) term;
 END;
 
-COMMENT ON FUNCTION term_query IS 'What has any of these terms, which are taken as they are.';
+COMMENT ON FUNCTION term_query IS 'A tsquery that matches any of these terms, taken literally.';

@@ -1,9 +1,9 @@
--- Exact: counted in the index of words (see keyword_shares), or where policies keep that from being
--- used, in the memories. Otherwise what a rank index noted when it was built: how many
--- memories there were, and how many had the common words; the others are few and counted now.
--- Not where policies hold for memories: nothing comes through a rank index by words then (see
+-- exact: counted in the index of words (see keyword_shares), or in the memories where a policy
+-- keeps that index from being used. Otherwise by the counts that the rank index stored at its
+-- build: all memories, and those with each common term. Rare terms are counted now.
+-- Not exact and behind a policy: no rows. A rank index then answers no query with words (see
 -- rank_candidates), and each term would take a scan of the owner's memories.
--- The query is taken apart by a plan of its own: one that is kept would keep the language too.
+-- The query is parsed by EXECUTE, since a cached plan would keep the language too.
 CREATE OR REPLACE FUNCTION term_weights(
     agent text, query_text text, exact boolean DEFAULT true, others text[] DEFAULT '{}',
     moment timestamptz DEFAULT NULL)
@@ -53,4 +53,4 @@ END
 $function$;
 
 COMMENT ON FUNCTION term_weights IS
-    'The terms of a query: how many of an owner''s memories have each, and its weight in the keyword signal, 0 where neither that owner nor one of the others has it; idf is that weight whoever has it. Not exact: by what the owner''s rank index noted, as searches through it do; none of them behind policies.';
+    'The terms of a query: how many of an owner''s memories have each, and its weight in the keyword signal, which is 0 where neither that owner nor one of the others has it. idf: the weight regardless of that. Not exact: by the counts that the owner''s rank index stored, as searches through it use them; no rows behind policies.';

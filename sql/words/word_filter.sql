@@ -1,5 +1,5 @@
--- Parts of one word stay one word by the comma, so that what is excluded is excluded whole. Dashes
--- that stand before no word exclude nothing.
+-- Parts of one word are joined by a comma, so that -word excludes the whole word. A dash before no
+-- word excludes nothing.
 CREATE OR REPLACE FUNCTION word_filter(asked text) RETURNS tsquery
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
     RETURN websearch_to_tsquery(text_language(), regexp_replace(
@@ -7,4 +7,4 @@ CREATE OR REPLACE FUNCTION word_filter(asked text) RETURNS tsquery
         '-+(?=[-\s]|$)', '', 'g'));
 
 COMMENT ON FUNCTION word_filter IS
-    'What a text filter asks for, as people type it: "a phrase", or, -without. At most 10,000 characters.';
+    'The tsquery of a text filter as people type it: "a phrase", or, -without. Reads the first 10,000 characters.';

@@ -1,12 +1,12 @@
--- A walk through the graph that looks further than asked, and the memories of the rarest terms, are
--- compared by inner product with the query plus the weight of their words, which stand beside the
--- positions: nearly the score. What the walk has not met comes no nearer than its last, so to be
--- among the best it needs a share in the query's words of `needed` at least, and then it has one of
--- the terms without which that much cannot be reached, and, where one is not enough, another one.
--- Those are looked up too, where there are not too many. A walk brings fewer than it was asked for
--- where it meets what was deleted since: what it has not met is no nearer all the same. Where fewer
--- are found than wanted, nothing is needed to be one of them. A walk that has missed a group goes on,
--- as in near_positions.
+-- The walk through the graph looks further than asked. The memories it meets, and those with the
+-- rarest terms, are compared by the inner product with the query plus the weight of their words,
+-- which are stored beside the positions. That is nearly the score.
+-- A memory that the walk has not met has at most the inner product of the last one met. To be among
+-- the best, it needs at least the share `needed` of the query's words. It then has one of the terms
+-- without which that share is impossible and, where one is not enough, another one. Those memories
+-- are looked up too, unless there are too many. This also holds where the walk returns fewer than
+-- asked for, because it met deleted memories. Where fewer are found than wanted, `needed` is
+-- -Infinity. A walk that has missed a group goes on, as in near_positions.
 CREATE OR REPLACE FUNCTION worded_candidates(
     agent text, relation text, query text, candidates integer,
     reach integer, keyword_weight float8, terms text[], memories bigint[], weights float8[],
@@ -140,4 +140,4 @@ END
 $function$;
 
 COMMENT ON FUNCTION worded_candidates IS
-    'Candidates for exact scoring from positions and words together: those whose inner product with the query plus the weight of its words that they have is largest.';
+    'Candidates for exact scoring from positions and words together: those with the largest sum of inner product with the query and weight of their words.';

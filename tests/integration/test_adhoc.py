@@ -328,7 +328,9 @@ def test_top_for_a_vector_for_a_memory_and_for_neither(
     for no_vector in (blind, new_id()):
         result = database.run("top_memories.sql", agent=AGENT, like=no_vector)
         assert result.code == 3
-        assert "like is no memory of this agent, or one without an embedding" in result.errors
+        assert (
+            "like must be the id of a memory of this agent that has an embedding" in result.errors
+        )
 
 
 def test_top_as_of_a_moment(database: Database) -> None:
@@ -446,7 +448,7 @@ def test_explain_knows_only_memories_of_the_agent(database: Database) -> None:
     result = database.run("explain_memory.sql", agent=AGENT, memory=theirs)
 
     assert result.code == 3
-    assert "memory is no memory of this agent" in result.errors
+    assert "memory must be the id of a memory of this agent" in result.errors
 
 
 # decaying.sql

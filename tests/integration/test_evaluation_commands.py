@@ -18,7 +18,7 @@ from sqlalchemy import create_engine
 from pgrecall import MemoryRepository, NewMemory, Profile, profiles
 from pgrecall.core.embedders import LocalEmbedder
 from pgrecall.evaluation.queries_file import load_queries
-from pgrecall.execution.synchronous import Evaluations
+from pgrecall.execution.repositories import Evaluations
 from pgrecall.scoring.profile_file import as_values
 from pgrecall.scoring.signals import Importance, Recency, Similarity, Usefulness
 from pgrecall.testing import new_database

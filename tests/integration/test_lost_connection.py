@@ -98,7 +98,7 @@ def test_a_search_whose_connection_dies_counts_nothing(
 ) -> None:
     repo = MemoryRepository(pooled)
     repo.add("agent", NewMemory("a", embedding=NORTH))
-    killer.armed_for = '"pgrecall".touch('
+    killer.armed_for = "pgrecall.touch("
 
     with pytest.raises(DatabaseUnavailable):
         repo.search("agent", NORTH)

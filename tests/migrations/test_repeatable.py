@@ -77,7 +77,7 @@ REPLACED = """
 """
 
 
-BOUND = "1f467d6c437ab070a33bbe8c4541629b8a6af7e06fec7efb2af33761be1b8bb0"
+BOUND = "af43605b1d562f6e78e5ede3ba24aefd316cd38c388c107365f5cde1ded50219"
 
 
 def test_what_columns_are_computed_by_changes_in_a_revision() -> None:
@@ -191,7 +191,7 @@ def test_what_others_made_of_a_signature_that_changes_is_told_of(
     run(migrated, "CREATE VIEW public.mine AS SELECT * FROM pgrecall.team_memories")
     edited(monkeypatch, "views/team_memories.sql", "m.importance, ", "")
 
-    with pytest.raises(MigrationFailed, match=r"view public.mine is made of what"):
+    with pytest.raises(MigrationFailed, match=r"view public.mine depends on what"):
         migrate.upgrade(migrated)
 
     assert value(migrated, "SELECT count(*) FROM public.mine") == 0

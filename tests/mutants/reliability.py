@@ -112,10 +112,10 @@ MUTANTS = (
         f"{BOTH}::test_both_do_the_same",
     ),
     Mutant(
-        "app/pgrecall/execution/asynchronous.py",
-        "promote = _awaiting(correcting.promote)",
-        "promote = _awaiting(correcting.demote)",
-        "unit/test_repository_surface.py::test_both_present_a_method_in_the_same_way",
+        "app/pgrecall/execution/presenting.py",
+        "DEFAULTS.get(key)",
+        "None",
+        "unit/test_repository_surface.py::test_the_defaults_shown_are_those_that_hold",
     ),
     Mutant(
         "app/pgrecall/execution/asynchronous.py",

@@ -65,9 +65,9 @@ def test_the_reference_has_full_signatures(site: Path) -> None:
     page = (site / "reference" / "repository.html").read_text(encoding="utf-8")
     text = re.sub(r"<[^>]+>", "", page)
 
-    assert "min_relevance: float | None = ..." in text, "of search, written out"
+    assert "min_relevance: float | None = None" in text, "of search, written out"
     assert "tables" not in re.findall(r"\n(\w+)[:,]", text), "operations take them, methods do not"
-    parts = "pgrecall.execution.synchronous"
+    parts = "pgrecall.execution.repositories"
     for name in ("search", "add_many"):
         assert f'id="pgrecall.MemoryRepository.{name}"' in page
     for name in ("Upkeep.collect_garbage", "RankIndexes.build", "Labels.add"):

@@ -1,9 +1,19 @@
 from __future__ import annotations
 
 import inspect
+import traceback
+from dataclasses import fields
+from typing import Any
+from uuid import UUID
 
 import pytest
 
+from pgrecall import MemoryChanges, MemoryRepository, NewMemory
+from pgrecall.errors import InputError, InvalidMemory
+from pgrecall.ranking.arguments import SearchArguments
+from pgrecall.ranking.filters import FilterArguments, Filters
+from pgrecall.ranking.question import Question
+from pgrecall.schema import tables
 from tests.methods import NOWHERE, NOWHERE_LATER, method, public
 
 METHODS = public(NOWHERE)
@@ -26,7 +36,6 @@ def test_both_present_a_method_in_the_same_way(name: str) -> None:
     one, other = method(NOWHERE, name), method(NOWHERE_LATER, name)
     parameters = inspect.signature(one).parameters
 
-    assert one.__name__ == other.__name__
     assert inspect.signature(one) == inspect.signature(other)
     assert inspect.getdoc(one)
     assert inspect.getdoc(one) == inspect.getdoc(other)
@@ -38,3 +47,43 @@ def test_both_present_a_method_in_the_same_way(name: str) -> None:
     elif name not in OF_NO_AGENT:
         assert next(iter(parameters)) == "agent_id"
         assert parameters["agent_id"].default is inspect.Parameter.empty
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_a_method_is_named_as_it_is_called(name: str) -> None:
+    for repository in (NOWHERE, NOWHERE_LATER):
+        one = method(repository, name)
+        owner = type(one.__self__)
+
+        assert (one.__module__, one.__name__) == (owner.__module__, name.rpartition(".")[2])
+        assert one.__qualname__ == f"{owner.__name__}.{one.__name__}"
+
+
+def test_a_traceback_names_the_method() -> None:
+    with pytest.raises(InputError) as raised:
+        NOWHERE.labels.add("a", "no id", "b")  # type: ignore[arg-type]
+
+    assert "add" in [frame.name for frame in traceback.extract_tb(raised.value.__traceback__)]
+
+
+def test_the_defaults_shown_are_those_that_hold() -> None:
+    def asked(**arguments: Any) -> Question:
+        return Question.of(tables(), "a", "b", k=1, arguments=arguments)  # type: ignore[arg-type]
+
+    assert asked(**_shown("search", SearchArguments)) == asked()
+    assert Filters.of(_shown("count", FilterArguments)) == Filters()  # type: ignore[arg-type]
+    with pytest.raises(InvalidMemory, match="at least one field"):
+        NOWHERE.update("a", UUID(int=0), **_shown("update", MemoryChanges))
+
+
+def test_update_takes_the_fields_of_a_memory() -> None:
+    taken = {name: hint.__forward_arg__ for name, hint in MemoryChanges.__annotations__.items()}
+
+    assert taken == {
+        one.name: one.type for one in fields(NewMemory) if one.name not in ("id", "key")
+    }
+
+
+def _shown(name: str, keys: Any) -> dict[str, Any]:
+    parameters = inspect.signature(getattr(MemoryRepository, name)).parameters
+    return {key: parameters[key].default for key in keys.__annotations__}

@@ -13,7 +13,7 @@ from pgrecall.cli.output import Output
 from pgrecall.cli.written import ISO_8601, argument, option
 from pgrecall.core.limits import TIERS
 from pgrecall.core.memory import NewMemory
-from pgrecall.execution.synchronous import MemoryRepository
+from pgrecall.execution import MemoryRepository
 from pgrecall.memories.preparing import DuplicatePolicy
 
 app = App(panel="Store and search")

@@ -15,7 +15,7 @@ from pgrecall.cli.output import Output, Verbatim, cell, counted, right, table
 from pgrecall.cli.written import option
 from pgrecall.context.assembled import Context, LeftOut, Packed
 from pgrecall.context.styles import STYLES
-from pgrecall.execution.synchronous import MemoryRepository
+from pgrecall.execution import MemoryRepository
 from pgrecall.ranking.arguments import SearchArguments
 
 app = App(panel="Store and search")

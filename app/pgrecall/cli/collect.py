@@ -10,7 +10,7 @@ from pgrecall.cli.app import App
 from pgrecall.cli.database import AnyAgent
 from pgrecall.cli.output import Output, complaints
 from pgrecall.cli.written import option
-from pgrecall.execution.synchronous import MemoryRepository
+from pgrecall.execution import MemoryRepository
 from pgrecall.lifecycle.collecting import BATCH_SIZE
 from pgrecall.lifecycle.garbage import GarbagePolicy, GarbageRun
 

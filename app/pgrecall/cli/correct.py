@@ -12,7 +12,7 @@ from pgrecall.cli.options import Actor, Reason
 from pgrecall.cli.output import Output, changed, number
 from pgrecall.cli.written import ISO_8601, argument, option
 from pgrecall.core.memory import NewMemory
-from pgrecall.execution.synchronous import MemoryRepository
+from pgrecall.execution import MemoryRepository
 
 app = App(panel="Correct")
 

@@ -17,7 +17,7 @@ from pgrecall.cli.options import Actor, Reason
 from pgrecall.cli.output import Output, complaints, number, plain, right, table, working
 from pgrecall.cli.written import option
 from pgrecall.errors import InputError
-from pgrecall.execution.synchronous import MemoryRepository
+from pgrecall.execution import MemoryRepository
 from pgrecall.lifecycle.curating import NEWEST
 from pgrecall.memories.preparing import NEAR_DUPLICATE
 from pgrecall.scoring.profile import Profile

@@ -18,7 +18,7 @@ from pgrecall.cli.output import complaints
 from pgrecall.cli.written import option
 from pgrecall.core.embedders import LocalEmbedder
 from pgrecall.core.tokens import estimated_tokens, tiktoken_counter
-from pgrecall.execution.synchronous import MemoryRepository
+from pgrecall.execution import MemoryRepository
 from pgrecall.migrate.connecting import engine_of
 
 DatabaseUrl = Annotated[

@@ -27,7 +27,7 @@ from pgrecall.cli.options import parameters_of, without_none
 from pgrecall.cli.output import Output
 from pgrecall.cli.written import WRITTEN
 from pgrecall.errors import InputError
-from pgrecall.execution.synchronous import MemoryRepository
+from pgrecall.execution import MemoryRepository
 from pgrecall.schema import DEFAULT_SCHEMA
 
 Function = Callable[..., Output | None]

@@ -25,7 +25,7 @@ from pgrecall.cli.written import option
 from pgrecall.errors import PgRecallError
 from pgrecall.evaluation import chart
 from pgrecall.evaluation.results import METRICS, Evaluation, ProfileEvaluation, Scores
-from pgrecall.execution.synchronous import MemoryRepository
+from pgrecall.execution import MemoryRepository
 from pgrecall.scoring.profiles import BUILT_IN
 
 app = App(panel="Choose a profile")

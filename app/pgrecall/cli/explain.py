@@ -14,7 +14,7 @@ from pgrecall.cli.database import Agent
 from pgrecall.cli.memory_ids import MemoryId
 from pgrecall.cli.options import K, Query, between
 from pgrecall.cli.output import Output, age, right, table
-from pgrecall.execution.synchronous import MemoryRepository
+from pgrecall.execution import MemoryRepository
 from pgrecall.ranking.arguments import SearchArguments
 from pgrecall.search.explanation import Explanation
 

@@ -13,7 +13,7 @@ from pgrecall.cli.database import Agent
 from pgrecall.cli.output import Output, complaints, counted, plain
 from pgrecall.cli.written import argument, option
 from pgrecall.errors import InputError
-from pgrecall.execution.synchronous import MemoryRepository
+from pgrecall.execution import MemoryRepository
 from pgrecall.memories.importing import Imported, import_file
 
 app = App(panel="Store and search")

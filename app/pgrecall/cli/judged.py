@@ -13,7 +13,7 @@ from pgrecall.core.quoting import listed
 from pgrecall.errors import InputError
 from pgrecall.evaluation.judged_query import JudgedQuery
 from pgrecall.evaluation.queries_file import load_queries
-from pgrecall.execution.synchronous import MemoryRepository
+from pgrecall.execution import MemoryRepository
 from pgrecall.ranking.filters import FilterArguments
 
 QueriesFile = Annotated[

@@ -11,7 +11,7 @@ from pgrecall.cli.memory_ids import MemoryId
 from pgrecall.cli.options import Actor
 from pgrecall.cli.output import Output
 from pgrecall.cli.written import argument, option
-from pgrecall.execution.synchronous import MemoryRepository
+from pgrecall.execution import MemoryRepository
 
 app = App(panel="Labels and links")
 

@@ -10,7 +10,7 @@ from uuid import UUID
 from pgrecall.cli.written import argument
 from pgrecall.core.quoting import shortened
 from pgrecall.errors import InputError, MemoryNotFound
-from pgrecall.execution.synchronous import MemoryRepository
+from pgrecall.execution import MemoryRepository
 
 _OR_DIGITS = "or enough of its first digits"
 MemoryId = Annotated[UUID, argument(f"Id of the memory, {_OR_DIGITS}.", metavar="ID")]

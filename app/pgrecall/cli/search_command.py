@@ -12,7 +12,7 @@ from pgrecall.cli.options import K, Query, UseIndex, between, profile_of
 from pgrecall.cli.output import Output, Verbatim, shown_hits
 from pgrecall.cli.written import option
 from pgrecall.core.dates import period_record
-from pgrecall.execution.synchronous import MemoryRepository
+from pgrecall.execution import MemoryRepository
 from pgrecall.ranking.arguments import SearchArguments
 
 app = App(panel="Store and search")

@@ -11,7 +11,7 @@ from pgrecall import migrate
 from pgrecall.cli.app import App
 from pgrecall.cli.database import Database
 from pgrecall.cli.output import Output, facts
-from pgrecall.execution.synchronous import MemoryRepository
+from pgrecall.execution import MemoryRepository
 from pgrecall.memories.overview import Overview, overview
 from pgrecall.migrate import Status
 from pgrecall.migrate.connecting import engine_of

@@ -6,7 +6,7 @@ from pgrecall.cli.app import App
 from pgrecall.cli.database import Agent
 from pgrecall.cli.options import Limit
 from pgrecall.cli.output import Output, right, table
-from pgrecall.execution.synchronous import MemoryRepository
+from pgrecall.execution import MemoryRepository
 
 app = App(panel="Store and search")
 

@@ -25,7 +25,7 @@ from pgrecall.cli.written import option
 from pgrecall.errors import InputError
 from pgrecall.evaluation.floors import Floor
 from pgrecall.evaluation.tuned import FEWEST, Tuning
-from pgrecall.execution.synchronous import MemoryRepository
+from pgrecall.execution import MemoryRepository
 from pgrecall.scoring import profiles
 from pgrecall.scoring.profile import Profile
 from pgrecall.scoring.profiles import DEFAULT

@@ -13,7 +13,7 @@ from pgrecall.cli.options import Actor, Reason
 from pgrecall.cli.output import Output, changed, table
 from pgrecall.cli.written import argument, option
 from pgrecall.core.quoting import cut
-from pgrecall.execution.synchronous import MemoryRepository
+from pgrecall.execution import MemoryRepository
 from pgrecall.lifecycle.event import Event
 from pgrecall.lifecycle.using import Feedback, Outcome
 

@@ -12,7 +12,7 @@ from pgrecall.context.assembled import Context, LeftOut, Packed
 from pgrecall.context.packing import PACKED, Packing, pack, pack_candidates
 from pgrecall.context.styles import category
 from pgrecall.core.quoting import shortened
-from pgrecall.core.steps import CountTokens, Execute, Operation
+from pgrecall.core.steps import Autocommit, CountTokens, Execute, Operation
 from pgrecall.core.tokens import MAX_TOKENS
 from pgrecall.core.validation import (
     require_bool,
@@ -27,9 +27,10 @@ from pgrecall.rank_index.strategy import MAX_K, through_indexes
 from pgrecall.ranking.arguments import SearchArguments
 from pgrecall.ranking.hits import Strategy
 from pgrecall.ranking.question import Question
+from pgrecall.ranking.touched import touched
 from pgrecall.schema import Tables
 from pgrecall.scoring.profile import Profile
-from pgrecall.search.searching import hit, require_strategy, touched
+from pgrecall.search.searching import hit, require_strategy
 
 MAX_CONSIDERED = 500
 """Every two of them may have to be compared."""
@@ -123,6 +124,7 @@ def context(
         diversity=_diversity(diversity),
         max_similarity=max_similarity,
     )
+    yield Autocommit()
     wanted = yield from asked.resolved(tables)
     # A verdict on what is considered, not a condition: a rank index then finds the same.
     wanted = replace(wanted, min_relevance=None, shows_relevance=floor is not None)
@@ -131,7 +133,8 @@ def context(
         found = yield from through_indexes(tables, wanted, strategy, over, **packing.parameters)
         if found is None:
             statement = pack(tables, wanted, packing)
-            rows = yield Execute(statement, wanted.parameters | packing.parameters)
+            parameters = wanted.parameters | packing.parameters
+            rows = yield Execute(statement, parameters, may_prepare=not wanted.is_large)
         else:
             rows = found.rows
         packed, left_out = _taken_apart(wanted.profile, rows)

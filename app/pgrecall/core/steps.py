@@ -24,6 +24,12 @@ class Inspect:
 
 
 @dataclass(frozen=True, slots=True)
+class Autocommit:
+    """Comes first, and says that each statement may be a transaction of its own; answered with
+    None. On an Engine that saves two round trips."""
+
+
+@dataclass(frozen=True, slots=True)
 class Embed:
     """Answered with `Embedded`. Comes before any step that needs a connection."""
 
@@ -44,14 +50,16 @@ class Execute:
 
     statement: Executable
     parameters: Mapping[str, Any] = field(default_factory=dict)
+    may_prepare: bool = True
+    """Whether the server may cache the statement's plan."""
 
 
 @dataclass(frozen=True, slots=True)
 class Verb:
     """A call of an installed function, atomic by itself; answered with all rows.
 
-    Where it is the first step that needs a connection, on an Engine it is one autocommit statement:
-    one round trip, and no other step may change anything. In a caller's transaction it runs within
+    Where it is the first step that needs a connection, on an Engine it is one autocommit statement,
+    and no other step may change anything. In a caller's transaction it runs within
     a savepoint, so that the transaction can go on after a refusal.
     """
 
@@ -83,7 +91,7 @@ class Copy:
     embedding_oid: int
 
 
-Step = Inspect | Embed | CountTokens | Execute | Verb | Lookup | Copy
+Step = Autocommit | Inspect | Embed | CountTokens | Execute | Verb | Lookup | Copy
 Operation = Generator[Step, Any, T]
 
 

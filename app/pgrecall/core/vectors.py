@@ -6,13 +6,16 @@ import math
 import struct
 from collections.abc import Sequence
 from enum import StrEnum
-from typing import Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
-try:
+if TYPE_CHECKING:  # who checks strictly would meet a type that is not known
     from pgvector import HalfVector as HalfVector
     from pgvector import Vector as Vector
-except ImportError:  # before pgvector 0.4
-    from pgvector.utils import HalfVector, Vector  # type: ignore[import-not-found, no-redef]
+else:
+    try:
+        from pgvector import HalfVector, Vector
+    except ImportError:  # before pgvector 0.4
+        from pgvector.utils import HalfVector, Vector
 
 from pgrecall.core.quoting import shortened
 from pgrecall.errors import InvalidVector

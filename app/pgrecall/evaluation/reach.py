@@ -18,9 +18,8 @@ from sqlalchemy import (
     true,
 )
 
-from pgrecall.ranking.conditions import of_owners, uuids
-from pgrecall.ranking.memory_columns import with_usage
-from pgrecall.ranking.statement import passing, with_words
+from pgrecall.ranking.conditions import uuids
+from pgrecall.ranking.statement import passing, rows_to_rank, words_of
 from pgrecall.ranking.wanted import Search, Shape
 from pgrecall.schema import Tables
 from pgrecall.scoring import compiler
@@ -45,10 +44,9 @@ def _known_reach(tables: Tables, shape: Shape) -> Select[Any]:
 
 def _reach(tables: Tables, shape: Shape, where: Any) -> Select[Any]:
     memories = tables.memories
-    rows: Any = memories
-    if shape.reads_usage:
-        rows = with_usage(memories, tables.memory_usage, owners=shape.owners)
-    rows, within, _ = with_words(tables, shape.owners, shape, rows)
+    words, within, _ = words_of(tables, shape.owners, shape)
+    conditions = passing(within, shape, where)
+    rows, condition = rows_to_rank(tables, shape.owners, shape, conditions, words)
     found = (
         select(
             memories.c.id,
@@ -56,7 +54,7 @@ def _reach(tables: Tables, shape: Shape, where: Any) -> Select[Any]:
             compiler.relevance(within).label("relevance"),
         )
         .select_from(rows)
-        .where(of_owners(memories, shape.owners), *passing(within, shape, where).values())
+        .where(condition)
         .subquery("found")
     )
     statement = select(found)

@@ -8,13 +8,12 @@ from contextlib import AsyncExitStack, asynccontextmanager, nullcontext
 from copy import copy
 from functools import partial
 from inspect import isawaitable
-from typing import Any, Concatenate, ParamSpec, TypeVar
+from typing import Any, Self, TypeVar
 
 import psycopg
 from sqlalchemy import Connection, Engine, Table
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, AsyncSession
 
-from pgrecall.context import assembling
 from pgrecall.core.embedders import AsyncEmbedder, Embedder, model_name
 from pgrecall.core.steps import (
     Call,
@@ -26,68 +25,58 @@ from pgrecall.core.steps import (
     Job,
     Operation,
     Transact,
-    Verb,
 )
 from pgrecall.core.tokens import TokenCounter, counted, estimated_tokens, require_counter
-from pgrecall.core.validation import require_schema_name, require_seconds
+from pgrecall.core.validation import (
+    require_bool,
+    require_count,
+    require_schema_name,
+    require_seconds,
+)
+from pgrecall.core.vectors import VectorLike
 from pgrecall.errors import DatabaseConflict, EmbedderRequired, InputError
-from pgrecall.evaluation import evaluating, recording, tuning
 from pgrecall.execution.binary_results import binary_results
 from pgrecall.execution.copying import copy_statement, copy_types, know_vectors
+from pgrecall.execution.raw_statement import (
+    CACHED_AFTER,
+    MAX_CONNECTIONS,
+    NOBODY,
+    AsyncRawCursor,
+    RawStatement,
+    has_rows,
+    raw_statement,
+)
 from pgrecall.execution.retries import MAX_ATTEMPTS, pause_before
-from pgrecall.execution.running import Connect, present_as, repeatable, running
-from pgrecall.execution.transactions import has_none, needs_none, set_autocommit
+from pgrecall.execution.running import Connect, repeatable, running
+from pgrecall.execution.transactions import has_none, needs_none
 from pgrecall.execution.translation import translated
 from pgrecall.execution.watching import Invocation, watched
-from pgrecall.lifecycle import (
-    collecting,
-    consolidating,
-    correcting,
-    curating,
-    labelling,
-    linking,
-    using,
-)
-from pgrecall.memories import adding, changing, reading, wording
-from pgrecall.rank_index import building, maintaining
-from pgrecall.schema import DEFAULT_SCHEMA, Tables, tables
-from pgrecall.search import checking, explaining, planning, searching
+from pgrecall.schema import DEFAULT_SCHEMA, tables
 
-P = ParamSpec("P")
 T = TypeVar("T")
 
 
-def _awaiting(
-    operation: Callable[Concatenate[Tables, P], Operation[T]],
-) -> Callable[Concatenate[AsyncMemoryRepository | Namespace, P], Coroutine[Any, Any, T]]:
-    async def method(
-        self: AsyncMemoryRepository | Namespace, /, *args: P.args, **kwargs: P.kwargs
-    ) -> T:
+def method_of(operation: Callable[..., Operation[T]]) -> Callable[..., Coroutine[Any, Any, T]]:
+    """A method that carries out the operation on the tables of its repository."""
+
+    async def method(self: Repository | Namespace, /, *args: Any, **kwargs: Any) -> T:
         return await self._run(repeatable(operation, self._tables, *args, **kwargs))
 
-    present_as(method, operation)
     return method
 
 
-def _awaiting_job(
-    job: Callable[P, Job[T]],
-) -> Callable[Concatenate[AsyncMemoryRepository | Namespace, P], Coroutine[Any, Any, T]]:
-    async def method(
-        self: AsyncMemoryRepository | Namespace, /, *args: P.args, **kwargs: P.kwargs
-    ) -> T:
+def method_of_job(job: Callable[..., Job[T]]) -> Callable[..., Coroutine[Any, Any, T]]:
+    """A method that carries out the job."""
+
+    async def method(self: Repository | Namespace, /, *args: Any, **kwargs: Any) -> T:
         with watched(Invocation(partial(job, *args, **kwargs), self._tables)) as call:
             return await self._work(call)
 
-    present_as(method, job, takes_tables=False)
     return method
 
 
-class AsyncMemoryRepository:
-    """Stores and ranks the memories of agents, with the methods of MemoryRepository as coroutines.
-
-    Works on an AsyncEngine, an AsyncConnection or an AsyncSession, under the same rules. An
-    embedder with `aembed_documents` and `aembed_query` is awaited; any other runs in a thread.
-    """
+class Repository:
+    """What a repository is without its methods and namespaces."""
 
     def __init__(
         self,
@@ -97,6 +86,7 @@ class AsyncMemoryRepository:
         embedder: Embedder | AsyncEmbedder | None = None,
         token_counter: TokenCounter = estimated_tokens,
         slow_after: float | None = None,
+        durable_touch: bool = True,
     ) -> None:
         if not isinstance(bind, AsyncEngine | AsyncConnection | AsyncSession):
             raise InputError(
@@ -113,6 +103,7 @@ class AsyncMemoryRepository:
         self._embedder = embedder
         self._token_counter = require_counter(token_counter)
         self._slow_after = require_seconds("slow_after", slow_after)
+        self._durable = require_bool("durable_touch", durable_touch)
 
     @property
     def memories(self) -> Table:
@@ -120,61 +111,43 @@ class AsyncMemoryRepository:
         return self._tables.memories
 
     @property
-    def teams(self) -> AsyncMemoryRepository:
+    def teams(self) -> Self:
         """The same repository on the memories of teams: its methods take a team's id first."""
         of_teams = copy(self)
         of_teams._tables = self._tables.of_teams()
         return of_teams
 
-    @property
-    def labels(self) -> AsyncLabels:
-        """Labels of memories, and finding memories by them."""
-        return AsyncLabels(self)
+    async def prepare(
+        self,
+        embedding: VectorLike | str | None = None,
+        *,
+        connections: int = 1,
+        **arguments: Any,
+    ) -> None:
+        """Gets so many connections of the engine's pool ready for searches with these arguments.
 
-    @property
-    def links(self) -> AsyncLinks:
-        """Links between memories of one owner."""
-        return AsyncLinks(self)
-
-    @property
-    def rank_indexes(self) -> AsyncRankIndexes:
-        """Rank indexes, which make searches among many memories fast."""
-        return AsyncRankIndexes(self)
-
-    @property
-    def upkeep(self) -> AsyncUpkeep:
-        """Looking after the memories of an agent."""
-        return AsyncUpkeep(self)
-
-    @property
-    def evaluation(self) -> AsyncEvaluations:
-        """How well profiles find what answers judged queries."""
-        return AsyncEvaluations(self)
-
-    @property
-    def ids(self) -> AsyncIds:
-        """Ids by their first digits."""
-        return AsyncIds(self)
-
-    add = _awaiting(adding.add)
-    add_many = _awaiting(adding.add_many)
-    get = _awaiting(reading.get)
-    update = _awaiting(changing.update)
-    delete = _awaiting(changing.delete)
-    search = _awaiting(searching.search)
-    context = _awaiting(assembling.context)
-    explain = _awaiting(explaining.explain)
-    plan = _awaiting(planning.plan)
-    touch = _awaiting(changing.touch)
-    count = _awaiting(reading.count)
-    existing = _awaiting(reading.existing)
-    record_outcome = _awaiting(using.record_outcome)
-    feedback = _awaiting(using.feedback)
-    history = _awaiting(using.history)
-    supersede = _awaiting(correcting.supersede)
-    invalidate = _awaiting(correcting.invalidate)
-    revive = _awaiting(correcting.revive)
-    clear = _awaiting(curating.clear)
+        See MemoryRepository.prepare.
+        """
+        if not isinstance(self._bind, AsyncEngine):
+            raise InputError("prepare needs a repository on an AsyncEngine")
+        if arguments.get("teams"):
+            arguments["teams"] = [NOBODY]
+        require_count("connections", connections, at_least=1, at_most=MAX_CONNECTIONS)
+        if isinstance(embedding, str):
+            arguments.setdefault("query_text", embedding)
+            [embedding] = (await self._embed(Embed((embedding,), as_query=True))).vectors
+        with translated():
+            async with AsyncExitStack() as stack:
+                borrowed = [
+                    await stack.enter_async_context(self._bind.connect())
+                    for _ in range(connections)
+                ]
+                for connection in borrowed:
+                    with_connection: Any = copy(self)
+                    with_connection._bind = connection
+                    for _ in range(CACHED_AFTER):
+                        await with_connection.search(NOBODY, embedding, **arguments)
+                    await connection.commit()  # a rollback would make psycopg forget the plans
 
     async def _work(self, call: Invocation[T]) -> T:
         job = call.start()
@@ -197,8 +170,10 @@ class AsyncMemoryRepository:
     async def _run(self, start: partial[Operation[T]], job: str | None = None) -> T:
         bind = self._bind.get_bind() if isinstance(self._bind, AsyncSession) else self._bind
         engine = bind.engine if isinstance(bind, Connection | Engine) else bind.sync_engine
-        attempts = MAX_ATTEMPTS if isinstance(self._bind, AsyncEngine) else 1
-        with watched(Invocation(start, self._tables, engine, job=job), self._slow_after) as call:
+        ours = isinstance(self._bind, AsyncEngine)
+        attempts = MAX_ATTEMPTS if ours else 1
+        call = Invocation(start, self._tables, engine, job=job, durable=self._durable or not ours)
+        with watched(call, self._slow_after):
             for attempt in range(1, attempts):
                 try:
                     return await self._attempt(call)
@@ -228,7 +203,7 @@ class AsyncMemoryRepository:
                         case Connect():
                             if connection is None or not isinstance(self._bind, AsyncEngine):
                                 connection = await stack.enter_async_context(
-                                    self._borrowed(request.verb)
+                                    self._borrowed(request)
                                 )
                             reply = connection.engine.sync_engine
                         case Execute():
@@ -240,20 +215,20 @@ class AsyncMemoryRepository:
                             reply = None
 
     @asynccontextmanager
-    async def _borrowed(self, verb: Verb | None) -> AsyncIterator[AsyncConnection]:
+    async def _borrowed(self, needs: Connect) -> AsyncIterator[AsyncConnection]:
         if isinstance(self._bind, AsyncEngine):
             async with self._bind.connect() as connection:
-                alone = verb is not None and await connection.run_sync(needs_none)
-                before = await connection.run_sync(set_autocommit, alone)
+                alone = needs.autocommit and needs_none(_inner(connection))
+                before = await _set_autocommit(connection, alone)
                 try:
                     async with nullcontext() if alone else connection.begin():
                         yield connection
                 finally:
-                    await connection.run_sync(set_autocommit, before)
+                    await _set_autocommit(connection, before)
             return
         bind = self._bind
         theirs = await bind.connection() if isinstance(bind, AsyncSession) else bind
-        if verb is not None and verb.refuses and not await theirs.run_sync(has_none):
+        if needs.refuses and not has_none(_inner(theirs)):
             async with theirs.begin_nested():
                 yield theirs
         else:
@@ -279,74 +254,49 @@ class AsyncMemoryRepository:
 class Namespace:
     """A namespace of the repository."""
 
-    def __init__(self, repository: AsyncMemoryRepository) -> None:
+    def __init__(self, repository: Repository) -> None:
         self._tables = repository._tables
         self._run, self._work = repository._run, repository._work
 
 
-class AsyncLabels(Namespace):
-    """`repository.labels`. Labels of memories, and finding memories by them."""
-
-    add = _awaiting(labelling.label)
-    remove = _awaiting(labelling.unlabel)
-    of = _awaiting(labelling.labels)
-    find = _awaiting(labelling.labelled)
+def _inner(connection: AsyncConnection) -> Connection:
+    """The connection beneath, to look at what needs no waiting."""
+    assert connection.sync_connection is not None
+    return connection.sync_connection
 
 
-class AsyncLinks(Namespace):
-    """`repository.links`. Links between memories of one owner."""
-
-    add = _awaiting(linking.link)
-    remove = _awaiting(linking.unlink)
-    of = _awaiting(linking.links)
-
-
-class AsyncRankIndexes(Namespace):
-    """`repository.rank_indexes`. Rank indexes, which make searches among many memories fast."""
-
-    build = _awaiting_job(maintaining.build_rank_indexes)
-    maintain = _awaiting_job(maintaining.maintain_rank_indexes)
-    check = _awaiting_job(checking.check_rank_index)
-    status = _awaiting(building.rank_indexes)
-    progress = _awaiting(building.rank_index_progress)
-    drop = _awaiting(building.drop_rank_index)
-
-
-class AsyncUpkeep(Namespace):
-    """`repository.upkeep`. Looking after the memories of an agent."""
-
-    adjust_trust = _awaiting(using.adjust_trust)
-    set_importance = _awaiting(correcting.set_importance)
-    promote = _awaiting(correcting.promote)
-    demote = _awaiting(correcting.demote)
-    clusters = _awaiting(curating.clusters)
-    consolidate = _awaiting_job(consolidating.consolidate)
-    near_duplicates = _awaiting(curating.near_duplicates)
-    prune = _awaiting(curating.prune)
-    complete_stale_tasks = _awaiting(curating.complete_stale_tasks)
-    collect_garbage = _awaiting_job(collecting.collect_garbage)
-    telling_terms = _awaiting(wording.telling_terms)
-
-
-class AsyncEvaluations(Namespace):
-    """`repository.evaluation`. How well profiles find what answers judged queries."""
-
-    evaluate = _awaiting(evaluating.evaluate)
-    tune = _awaiting(tuning.tune)
-    recorded_queries = _awaiting(recording.recorded_queries)
-
-
-class AsyncIds(Namespace):
-    """`repository.ids`. Ids by their first digits."""
-
-    find = _awaiting(reading.find_ids)
-    shorten = _awaiting(reading.short_ids)
+async def _set_autocommit(connection: AsyncConnection, value: bool) -> bool:
+    """As `set_autocommit`, which would take a greenlet."""
+    inner = _inner(connection)
+    if inner.invalidated or inner.dialect.driver != "psycopg":
+        return value
+    driver: Any = inner.connection.driver_connection
+    before = bool(driver.autocommit)
+    if before != value and not driver.closed:
+        await driver.set_autocommit(value)
+    return before
 
 
 async def _execute(connection: AsyncConnection, step: Execute) -> Any:
+    raw = raw_statement(_inner(connection), step.statement)
+    if raw is not None:
+        return await _fetch(connection, raw, step)
     with binary_results((await connection.get_raw_connection()).driver_connection):
         result = await connection.execute(step.statement, dict(step.parameters))
     return result.all() if result.returns_rows else None
+
+
+async def _fetch(connection: AsyncConnection, raw: RawStatement, step: Execute) -> Any:
+    driver: Any = _inner(connection).connection.driver_connection
+    cursor = AsyncRawCursor(driver, row_factory=raw.row_factory)
+    try:
+        values = raw.values(step.parameters)
+        await cursor.execute(raw.text, values, prepare=step.may_prepare, binary=True)
+        return await cursor.fetchall() if has_rows(cursor) else None
+    except psycopg.Error as error:
+        if driver.closed:
+            await connection.invalidate(error)  # SQLAlchemy did not see it break
+        raise
 
 
 async def _copy(connection: AsyncConnection, step: Copy) -> None:

@@ -4,14 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterator
 from dataclasses import dataclass
-from functools import partial, update_wrapper
-from inspect import Parameter, signature
+from functools import partial
+from inspect import signature
 from time import perf_counter
 from typing import Any, TypeVar
 
 from sqlalchemy import Engine
 
-from pgrecall.core.steps import Copy, CountTokens, Embed, Execute, Inspect, Lookup, Operation, Verb
+from pgrecall.core.steps import (
+    Autocommit,
+    Copy,
+    CountTokens,
+    Embed,
+    Execute,
+    Inspect,
+    Lookup,
+    Operation,
+    Step,
+    Verb,
+)
 from pgrecall.execution.inspection import inspect, known_layout, remember_layout, require_psycopg
 from pgrecall.execution.lookups import keep, kept
 from pgrecall.execution.watching import Invocation
@@ -27,8 +38,10 @@ class Connect:
     A second time where a verb follows that comes after nothing but a look at the layout.
     """
 
-    verb: Verb | None
-    """The one statement there is, which needs no transaction around it; None: there are several."""
+    autocommit: bool
+    """Whether each statement may be a transaction of its own."""
+    refuses: bool = False
+    """Whether a statement may fail in a way that leaves a caller's transaction usable."""
 
 
 Request = Connect | Embed | CountTokens | Execute | Copy
@@ -61,7 +74,7 @@ def running(call: Invocation[T]) -> Generator[Request, Any, T]:
     steps = call.start()
     reply: Any = None
     connected: tuple[Engine, Layout] | None = None
-    looked_only = False
+    looked_only = autocommit = False
     while True:
         try:
             step = steps.send(reply)
@@ -69,6 +82,9 @@ def running(call: Invocation[T]) -> Generator[Request, Any, T]:
             result: T = done.value
             call.result = result
             return result
+        if isinstance(step, Autocommit):
+            autocommit, reply = True, None
+            continue
         if isinstance(step, Embed):
             if step not in call.embeddings:
                 began = perf_counter()
@@ -84,10 +100,10 @@ def running(call: Invocation[T]) -> Generator[Request, Any, T]:
             if reply is not None:
                 continue
         if connected is None:
-            connected = yield from _connected(call.schema, step if isinstance(step, Verb) else None)
+            connected = yield from _connected(call, _needs(step, autocommit))
             looked_only = isinstance(step, Inspect)
         elif looked_only and isinstance(step, Verb):
-            yield Connect(step)
+            yield _needs(step, autocommit)
             looked_only = False
         _, layout = connected
         match step:
@@ -98,29 +114,29 @@ def running(call: Invocation[T]) -> Generator[Request, Any, T]:
                 if reply is None:
                     reply = yield Execute(step.statement, step.parameters)
                     keep(engine, step, reply)
-            case Verb():
-                reply = yield Execute(step.statement, step.parameters)
+            case Verb() | Execute():
+                parameters = step.parameters
+                if "durable" in parameters:
+                    parameters = {**parameters, "durable": call.durable}
+                may_prepare = isinstance(step, Verb) or step.may_prepare
+                reply = yield Execute(step.statement, parameters, may_prepare)
             case _:
                 reply = yield step
 
 
-def _connected(schema: str, verb: Verb | None) -> Generator[Request, Any, tuple[Engine, Layout]]:
-    engine: Engine = yield Connect(verb)
+def _needs(step: Step, autocommit: bool) -> Connect:
+    if isinstance(step, Verb):
+        return Connect(autocommit=True, refuses=step.refuses)
+    return Connect(autocommit)
+
+
+def _connected(
+    call: Invocation[Any], needs: Connect
+) -> Generator[Request, Any, tuple[Engine, Layout]]:
+    engine: Engine = yield needs
     require_psycopg(engine)
-    layout = known_layout(engine, schema)
+    layout = known_layout(engine, call.schema)
     if layout is None:
-        layout = yield from inspect(schema)
-        remember_layout(engine, schema, layout)
+        layout = yield from inspect(call.schema)
+        remember_layout(engine, call.schema, layout)
     return engine, layout
-
-
-def present_as(
-    method: Callable[..., Any], operation: Callable[..., Any], *, takes_tables: bool = True
-) -> None:
-    """Gives a repository's method the name, docstring and signature of an operation or a job."""
-    update_wrapper(method, operation)
-    parameters = list(signature(operation).parameters.values())
-    self = Parameter("self", Parameter.POSITIONAL_ONLY)
-    shown = [self, *(parameters[1:] if takes_tables else parameters)]
-    presented = signature(operation).replace(parameters=shown)
-    method.__signature__ = presented  # type: ignore[attr-defined]

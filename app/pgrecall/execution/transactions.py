@@ -12,7 +12,7 @@ def set_autocommit(connection: Connection, value: bool, /) -> bool:
 
     Of the driver alone: SQLAlchemy would set the isolation level too, and leave it set in the pool.
     """
-    if connection.invalidated or connection.dialect.name != "postgresql":  # soon to be refused
+    if connection.invalidated or connection.dialect.driver != "psycopg":  # soon to be refused
         return value
     driver: Any = connection.connection.dbapi_connection
     before = bool(driver.autocommit)
@@ -33,6 +33,8 @@ def needs_none(connection: Connection, /) -> bool:
     of_engine = getattr(connection.dialect, "_on_connect_isolation_level", None)
     own = connection.default_isolation_level if of_engine is None else None
     if isolation is not None and isolation.name.replace("_", " ") != own:
+        return has_none(connection)
+    if connection.dispatch.begin:  # sets something for each transaction: the owner, say
         return has_none(connection)
     asked = ("read_only", "deferrable")
     return has_none(connection) or all(getattr(driver, name, None) is None for name in asked)

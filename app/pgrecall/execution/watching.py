@@ -33,9 +33,12 @@ class Invocation(Generic[T]):
         engine: Engine | None = None,
         *,
         job: str | None = None,
+        durable: bool = True,
     ) -> None:
         self.start, self.schema, self.engine = start, tables.schema, engine
         self.name = f"{job}.{start.func.__name__}" if job else start.func.__name__
+        self.durable = durable
+        """Whether the commit of a touch waits for the disk."""
         self._prefix = tables.prefix
         self.embeddings: dict[Embed, Embedded] = {}
         """What was embedded already, so that a repeated attempt does not pay for it again."""

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
-from typing import Any
+from typing import Any, Literal, TypedDict, Unpack
 from uuid import UUID
 
 from sqlalchemy import Boolean, Text, Uuid
 from sqlalchemy.dialects.postgresql import ARRAY, JSONB
 
-from pgrecall.core.memory import UNSET, Memory
+from pgrecall.core.memory import UNSET, Memory, Unset
 from pgrecall.core.steps import CountTokens, Embed, Embedded, Inspect, Operation, Verb
 from pgrecall.core.validation import require_bool, require_ids
 from pgrecall.core.vectors import HalfVector, Vector, VectorLike, as_text
@@ -21,6 +21,54 @@ from pgrecall.ranking.memory_columns import changed_memory
 from pgrecall.schema import Layout, Tables
 from pgrecall.schema.owner import require_owner
 from pgrecall.schema.verbs import NOTE, memory_record, touch_statement, verb
+
+
+class MemoryChanges(TypedDict, total=False):
+    """The keyword arguments by which `update` changes a memory: fields of NewMemory but its `id`
+    and `key`. What is UNSET is not changed."""
+
+    content: str
+    embedding: VectorLike | Literal[Unset.UNSET] | None
+    embedding_model: str | None
+    memory_type: str
+    additional_types: Sequence[str]
+    memory_nature: str | None
+    content_type: str | None
+    tier: str | Literal[Unset.UNSET]
+    subject: str | None
+    tags: Sequence[str]
+    entities: Sequence[str]
+    metadata: Mapping[str, Any]
+    importance: float
+    usefulness: float
+    confidence: float
+    trust: float | Literal[Unset.UNSET] | None
+    trust_provenance: float | None
+    trust_consensus: float | None
+    trust_governance: float | None
+    trust_usage: float | None
+    trust_curve: str | Literal[Unset.UNSET] | None
+    trust_half_life_hours: float | Literal[Unset.UNSET] | None
+    component: str | None
+    output_type: str | None
+    domain: str | None
+    category: str | None
+    loop: str | None
+    quality_score: float | None
+    compliant: bool | None
+    requires_approval: bool
+    has_errors: bool
+    violates_policy: bool
+    under_policy_review: bool
+    created_at: datetime | Literal[Unset.UNSET] | None
+    observed_at: datetime | None
+    valid_from: datetime | None
+    valid_until: datetime | None
+    expires_at: datetime | Literal[Unset.UNSET] | None
+    tokens: int | None
+    session: str | None
+    turn: int | None
+
 
 _UPDATE = {
     "agent": Text(),
@@ -40,15 +88,15 @@ def update(
     reason: str | None = None,
     actor: str | None = None,
     check_compliance: bool = True,
-    **changes: Any,
+    **changes: Unpack[MemoryChanges],
 ) -> Operation[Memory]:
     """Changes fields of a memory and returns it as it is afterwards.
 
-    Takes the fields of NewMemory but `id` and `key`. New content is embedded anew, so that text
-    and vector never disagree; pass `embedding` with it where there is no embedder. The history
-    keeps the old and the new values (of all but the vector), with `reason` and `actor`. Trust is
-    not assessed anew: give `trust` with what it should follow from. `compliant=False` is refused
-    unless `check_compliance=False`.
+    MemoryChanges lists the fields: those of NewMemory but `id` and `key`. New content is embedded
+    anew, so that text and vector never disagree; pass `embedding` with it where there is no
+    embedder. The history keeps the old and the new values (of all but the vector), with `reason`
+    and `actor`. Trust is not assessed anew: give `trust` with what it should follow from.
+    `compliant=False` is refused unless `check_compliance=False`.
 
     Raises MemoryNotFound, InvalidMemory, InvalidVector, UnknownName, EmbedderRequired, or
     DuplicateMemory when another active memory of the agent has this content; nothing is changed
@@ -136,7 +184,7 @@ def touch(tables: Tables, /, agent_id: str, memory_ids: UUID | Iterable[UUID]) -
         return 0
     rows = yield Verb(
         touch_statement(tables),
-        {"agent": agent_id, "memory_ids": ids, "accessed": True},
+        {"agent": agent_id, "memory_ids": ids, "accessed": True, "durable": True},
         refuses=False,
     )
     return int(rows[0][0])

@@ -45,8 +45,7 @@ class Policy:
         threshold = require_share("near_duplicates", near_duplicates)
         if duplicates == "allow" and threshold is not None:
             raise InputError(
-                "near_duplicates looks for what is there, and duplicates='allow' stores every "
-                "memory: give one of them"
+                "near_duplicates cannot be used with duplicates='allow', which stores every memory"
             )
         return cls(duplicates, threshold, check_compliance, actor)
 

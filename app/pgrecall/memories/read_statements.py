@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
-from uuid import UUID
 
 from sqlalchemy import (
     Integer,
@@ -21,23 +19,22 @@ from pgrecall.ranking.memory_columns import memory_columns, with_usage
 from pgrecall.schema import Tables
 
 
-def get_statement(
-    tables: Tables, agent_id: str, memory_id: UUID, *, embedding: bool = False
-) -> Select[tuple[object, ...]]:
+@lru_cache
+def get_statement(tables: Tables, *, embedding: bool = False) -> Select[Any]:
+    """The owner's memory `id`."""
     memories, usage = tables.memories, tables.memory_usage
     return (
         select(*memory_columns(memories, usage, embedding=embedding))
         .select_from(with_usage(memories, usage))
-        .where(owned(memories, agent_id), memories.c.id == memory_id)
+        .where(owned(memories), memories.c.id == bindparam("id", type_=Uuid()))
     )
 
 
-def existing_statement(tables: Tables, agent_id: str, memory_ids: Sequence[UUID]) -> Select[UUID]:
-    """Those of the ids that are there."""
+@lru_cache
+def existing_statement(tables: Tables) -> Select[Any]:
+    """Those of the owner's memories whose ids are among `ids`."""
     memories = tables.memories
-    return select(memories.c.id).where(
-        owned(memories, agent_id), memories.c.id == any_(uuids(memory_ids))
-    )
+    return select(memories.c.id).where(owned(memories), memories.c.id == any_(uuids()))
 
 
 @lru_cache

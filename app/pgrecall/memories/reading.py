@@ -10,7 +10,7 @@ from uuid import UUID
 
 from pgrecall.core.memory import Memory
 from pgrecall.core.quoting import shortened
-from pgrecall.core.steps import Execute, Operation
+from pgrecall.core.steps import Autocommit, Execute, Operation
 from pgrecall.core.validation import (
     require_aware,
     require_bool,
@@ -47,7 +47,10 @@ def get(
     agent_id = require_owner(tables, agent_id)
     [memory_id] = require_ids([memory_id])
     require_bool("include_embedding", include_embedding)
-    rows = yield Execute(get_statement(tables, agent_id, memory_id, embedding=include_embedding))
+    yield Autocommit()
+    rows = yield Execute(
+        get_statement(tables, embedding=include_embedding), {"owner_id": agent_id, "id": memory_id}
+    )
     return memory(rows[0]._mapping) if rows else None
 
 
@@ -62,6 +65,7 @@ def count(
     """How many memories a search with these filters would look at."""
     agent_id = require_owner(tables, agent_id)
     require_aware("as_of", as_of)
+    yield Autocommit()
     chosen = yield from narrowing(tables, Filters.of(filters))
     parameters = {"owner_id": agent_id, **chosen.parameters}
     if as_of is not None:
@@ -76,7 +80,8 @@ def existing(
     """Which of these ids the agent has, so that only the others need embedding and adding."""
     agent_id = require_owner(tables, agent_id)
     ids = require_ids(memory_ids)
-    rows = yield Execute(existing_statement(tables, agent_id, ids))
+    yield Autocommit()
+    rows = yield Execute(existing_statement(tables), {"owner_id": agent_id, "ids": ids})
     return {row.id for row in rows}
 
 
@@ -101,6 +106,7 @@ def find_ids(
         "last": UUID(digits.ljust(32, "f")),
         "limit": limit,
     }
+    yield Autocommit()
     rows = yield Execute(ids_within(tables), parameters)
     return [row.id for row in rows]
 
@@ -115,6 +121,7 @@ def short_ids(
     """
     agent_id = require_owner(tables, agent_id)
     ids = require_ids(memory_ids)
+    yield Autocommit()
     rows = yield Execute(ids_beside(tables), {"owner_id": agent_id, "ids": ids})
     return {row.id: _shortest(row.id, (row.before, row.after)) for row in rows}
 

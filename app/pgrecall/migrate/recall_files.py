@@ -74,10 +74,14 @@ _BLOCK = re.compile(
 
 def arguments() -> str:
     """Those of a search but its owner, each with its type and default; the filters come last."""
-    filters = {
-        name: f"{_TYPES[hint.__forward_arg__]} DEFAULT {_DEFAULTS.get(name, 'NULL')}"
+    hints = {
+        name: hint.__forward_arg__.removesuffix(" | None")
         for name, hint in FilterArguments.__annotations__.items()
         if name != "where"
+    }
+    filters = {
+        name: f"{_TYPES[hint]} DEFAULT {_DEFAULTS.get(name, 'NULL')}"
+        for name, hint in hints.items()
     }
     question, narrowing = (
         ",\n".join(f"{name} {said}" for name, said in of.items()) for of in (_QUESTION, filters)

@@ -23,7 +23,8 @@ from pgrecall.rank_index.calls import (
 )
 from pgrecall.rank_index.index import AT_LEAST, RankIndex, RankIndexStatus
 from pgrecall.rank_index.owners import large_owners, sample
-from pgrecall.rank_index.strategy import index_of, look_up
+from pgrecall.rank_index.strategy import index_of, with_index
+from pgrecall.ranking.known_owners import known_owners
 from pgrecall.schema import Tables
 from pgrecall.schema.owner import require_owner
 
@@ -87,7 +88,7 @@ def drop_rank_index(tables: Tables, /, agent_id: str) -> Operation[bool]:
     """Drops an agent's rank index: its searches are exact from then on. False without one."""
     agent_id = require_owner(tables, agent_id)
     [row] = yield Execute(drop_rank_index_statement(tables), {"agent": agent_id})
-    yield look_up(tables, [agent_id], anew=True)
+    yield known_owners(tables, [agent_id], anew=True)
     dropped: bool = row.drop_rank_index
     return dropped
 
@@ -157,7 +158,7 @@ def build(
     yield Execute(hurry_again(), {"timeout": before.timeout})
     if not made:
         return None, None
-    [row] = yield look_up(tables, [owner_id], anew=True)
+    [row] = with_index((yield known_owners(tables, [owner_id], anew=True)))
     return index_of(row), made[0].former
 
 

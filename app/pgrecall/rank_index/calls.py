@@ -1,4 +1,4 @@
-"""The list of rank indexes, and calls of the functions in `sql/rank_index` that make them."""
+"""Calls of the functions in `sql/rank_index` that make them."""
 
 from __future__ import annotations
 
@@ -22,20 +22,8 @@ from sqlalchemy import (
 )
 from sqlalchemy.types import NullType
 
-from pgrecall.ranking.conditions import OWNERS, of_owners
 from pgrecall.schema import Tables
 from pgrecall.schema.verbs import verb
-
-_INTERNAL = ("likeness", "term_memories", "common_terms")
-"""What it knows of similarity and words; used inside the database only."""
-
-
-@lru_cache
-def rank_indexes(tables: Tables) -> Select[Any]:
-    """Those of the `owners`."""
-    indexes = tables.rank_indexes
-    shown = [column for column in indexes.c if column.name not in _INTERNAL]
-    return select(*shown).where(of_owners(indexes, OWNERS))
 
 
 def rank_index_states(tables: Tables) -> Executable:

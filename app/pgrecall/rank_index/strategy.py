@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from sqlalchemy import Executable
 
-from pgrecall.core.steps import Execute, Inspect, Lookup, Operation
+from pgrecall.core.steps import Execute, Inspect, Operation
 from pgrecall.core.vectors import StoredVector, as_text
 from pgrecall.rank_index import space
-from pgrecall.rank_index.calls import rank_indexes
 from pgrecall.rank_index.candidates import Source, Sources, search_candidates
 from pgrecall.rank_index.index import LEVELS, RankIndex
 from pgrecall.ranking.hits import Strategy
+from pgrecall.ranking.known_owners import known_owners
 from pgrecall.ranking.wanted import Search
 from pgrecall.schema import Layout, Tables
 from pgrecall.scoring.profile import Profile
@@ -117,10 +117,10 @@ def first_attempt(
     # By the client's clock where no moment is given: it only orders candidates.
     moment = wanted.as_of or datetime.now(UTC)
     owners = [wanted.agent_id, *wanted.teams]
-    rows = yield look_up(tables, owners, anew=strategy == "index")
+    rows = yield known_owners(tables, owners, anew=strategy == "index")
     usable = [
         index
-        for index in map(index_of, rows)
+        for index in map(index_of, with_index(rows))
         if index.is_usable
         and index.as_of <= moment
         and (strategy == "index" or index.memories >= index.at_least)
@@ -134,15 +134,6 @@ def first_attempt(
     statement = over(tables, wanted, sources)
     parameters = wanted.parameters | given
     return Attempt(statement, parameters, sources, usable, at_first(wanted, usable))
-
-
-def look_up(tables: Tables, owners: Sequence[str], *, anew: bool) -> Lookup:
-    """The rank indexes of these owners.
-
-    One that has been replaced since hands on nothing, and then every memory is scored; the time it
-    was built at stays true.
-    """
-    return Lookup(rank_indexes(tables), {"owners": list(owners)}, anew)
 
 
 def at_first(wanted: Search, usable: Sequence[RankIndex]) -> int:
@@ -221,6 +212,11 @@ def direction(profile: Profile, query: StoredVector | None, elapsed: float, layo
         scale = similarity / math.hypot(*values)
         meaning = [value * scale for value in values]
     return as_text([*meaning, *coordinates, 0.0], digits=5)
+
+
+def with_index(rows: Iterable[Any]) -> list[Any]:
+    """The rows of `known_owners` that are rank indexes."""
+    return [row for row in rows if row.agent_id is not None]
 
 
 def index_of(row: Any, **known: Any) -> RankIndex:

@@ -8,8 +8,9 @@ from typing import Any, cast
 
 from pgrecall.core.quoting import listed
 from pgrecall.errors import UnknownName
-from pgrecall.ranking.filters import FilterArguments
+from pgrecall.ranking.filters import FilterArguments, Filters
 from pgrecall.scoring.profile import Profile
+from pgrecall.scoring.profiles import DEFAULT
 
 
 class SearchArguments(FilterArguments, total=False):
@@ -60,6 +61,19 @@ class SearchArguments(FilterArguments, total=False):
     access came later counts as never accessed. All else is as it is now, whatever the moment: text,
     status, tier, labels and links, usefulness, importance, confidence, trust before its decay, and
     how often a memory was retrieved. Default: now."""
+
+
+DEFAULTS: SearchArguments = {
+    "profile": DEFAULT.name,
+    "normalise_weights": False,
+    "teams": (),
+    "apply_decay": True,
+    "expand_session": 0,
+    "statuses": Filters().statuses,
+    "include_invalid": Filters().include_invalid,
+    "where": (),
+}
+"""What stands for an argument that is not given, where it is not None."""
 
 
 def require_known(arguments: Mapping[str, object]) -> None:

@@ -68,11 +68,27 @@ def scope(
 
 OWNER, OWNERS = "owner_id", "owners"
 """Parameters: the one owner whose rows they are, or any of several: an agent and teams."""
+HIDDEN_OWNER = "hidden owner_id"
+"""The parameter `owner_id`, hidden from the planner."""
 
 
 def of_owners(rows: FromClause, owners: str) -> Condition:
     """Rows of those whom the parameter of this name tells."""
+    if owners == HIDDEN_OWNER:
+        condition: Condition = rows.c.agent_id == hidden(bindparam(OWNER, type_=Text()))
+        return condition
     return owned(rows) if owners == OWNER else any_of(rows.c.agent_id, owners)
+
+
+def of_one(owners: str) -> bool:
+    """Whether that parameter is one owner."""
+    return owners in (OWNER, HIDDEN_OWNER)
+
+
+def hidden(value: ColumnElement[Any]) -> ColumnElement[Any]:
+    """A value that the planner does not know: the plan is the same for every value then, and
+    PostgreSQL caches it after five executions."""
+    return select(value).scalar_subquery()
 
 
 def owned(rows: FromClause, owner_id: str | None = None) -> Condition:
@@ -122,8 +138,10 @@ def conditions(
         found["valid"] = valid(scope)
     if as_of:
         found["as_of"] = created_by(scope)
+    found["statuses"] = (
+        any_of(columns.status, "statuses") if "statuses" in given else active(scope.memories)
+    )
     for name, column in (
-        ("statuses", columns.status),
         ("tiers", columns.tier),
         ("components", columns.component),
         ("output_types", columns.output_type),
@@ -236,7 +254,7 @@ def _labelled(scope: Scope, owners: str, *, of_kind: bool) -> Condition:
         labels.c.memory_id == scope.memories.c.id,
         any_of(labels.c.value, "labels"),
     )
-    if owners != OWNER:  # of one, the planner knows
+    if not of_one(owners):  # of one, the planner knows
         carried = carried.where(of_owners(labels, owners))
     return (carried.where(any_of(labels.c.kind, "label_kinds")) if of_kind else carried).exists()
 

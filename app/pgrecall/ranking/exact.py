@@ -10,32 +10,35 @@ from sqlalchemy import Select
 
 from pgrecall.ranking.custom_condition import Expression
 from pgrecall.ranking.statement import described_in_order, ranked
+from pgrecall.ranking.touched import with_touch
 from pgrecall.ranking.turns import with_turns
 from pgrecall.ranking.wanted import Search, Shape
 from pgrecall.schema import Tables
 
 
-def search_statement(tables: Tables, wanted: Search) -> Select[Any]:
+def search_statement(tables: Tables, wanted: Search, *, touch: bool = False) -> Select[Any]:
     """The k best memories, best first, ties by id; execute it with `wanted.parameters`.
 
     Columns: those of a memory and its usage, then score, similarity and one `signal_<name>` per
     signal, and where sessions are expanded what came along or was lent. Two phases: the inner one
     scores every row that passes and carries only id and score into the sort, the outer one fetches
-    the rest for k rows.
+    the rest for k rows. With `touch` the statement counts their retrieval too, and needs the
+    parameters of a touch; turns cannot come along then.
     """
     if wanted.filters.where:
-        return _search(tables, wanted.shape, wanted.filters.where)
-    return _known_search(tables, wanted.shape)
+        return _search(tables, wanted.shape, wanted.filters.where, touch)
+    return _known_search(tables, wanted.shape, touch)
 
 
 @lru_cache(maxsize=512)
-def _known_search(tables: Tables, shape: Shape) -> Select[Any]:
-    return _search(tables, shape, ())
+def _known_search(tables: Tables, shape: Shape, touch: bool) -> Select[Any]:
+    return _search(tables, shape, (), touch)
 
 
-def _search(tables: Tables, shape: Shape, where: Sequence[Expression]) -> Select[Any]:
+def _search(tables: Tables, shape: Shape, where: Sequence[Expression], touch: bool) -> Select[Any]:
     best = ranked(tables, shape, where)
     if not shape.expands:
-        return described_in_order(tables, shape, best.subquery("ranked"))
+        hits = described_in_order(tables, shape, best.subquery("ranked"))
+        return with_touch(tables, hits) if touch else hits
     found = with_turns(tables, shape, best, where, exact=True).found
     return described_in_order(tables, shape, found, in_passages=shape.brings_along)

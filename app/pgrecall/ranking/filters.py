@@ -39,37 +39,37 @@ class FilterArguments(TypedDict, total=False):
     A list passes a memory that has any of its values; all the filters given must pass.
     """
 
-    memory_types: Sequence[str]
+    memory_types: Sequence[str] | None
     """Its kind or one of its additional kinds."""
-    tiers: Sequence[str]
-    tags: Sequence[str]
+    tiers: Sequence[str] | None
+    tags: Sequence[str] | None
     """Any of these tags."""
-    all_tags: Sequence[str]
+    all_tags: Sequence[str] | None
     """Every one of these tags."""
-    entities: Sequence[str]
+    entities: Sequence[str] | None
     """Any of these entities."""
-    all_entities: Sequence[str]
+    all_entities: Sequence[str] | None
     """Every one of these entities."""
-    labels: Sequence[str]
+    labels: Sequence[str] | None
     """Any of these labels."""
-    label_kinds: Sequence[str]
+    label_kinds: Sequence[str] | None
     """Together with `labels`: only labels of these kinds."""
-    text: str
+    text: str | None
     """Words as people type them to a search engine: all of them, "a phrase" in its order, or
     between two, -without; at most 10,000 characters. What holds only stop words narrows nothing."""
-    metadata: Mapping[str, Any]
+    metadata: Mapping[str, Any] | None
     """The metadata contains this JSON object; {"key": {"$gte": 3}} compares: see MetadataFilter."""
-    created_after: datetime
+    created_after: datetime | None
     """Created at this moment or later; a memory of unknown age does not pass."""
-    created_before: datetime
+    created_before: datetime | None
     """Created before this moment; a memory of unknown age does not pass."""
-    components: Sequence[str]
-    output_types: Sequence[str]
-    domains: Sequence[str]
-    categories: Sequence[str]
-    loops: Sequence[str]
-    compliant: bool
-    min_trust: float
+    components: Sequence[str] | None
+    output_types: Sequence[str] | None
+    domains: Sequence[str] | None
+    categories: Sequence[str] | None
+    loops: Sequence[str] | None
+    compliant: bool | None
+    min_trust: float | None
     """Trust after decay; a memory whose trust was never assessed does not pass."""
     statuses: Sequence[str]
     """Default: active."""
@@ -91,7 +91,7 @@ class FilterShape:
     @property
     def reads_usage(self) -> bool:
         """Whether a condition needs the counters."""
-        return "min_trust" in self.given
+        return "min_trust" in self.given and self.apply_decay
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -138,7 +138,7 @@ class Filters:
     @property
     def are_default(self) -> bool:
         """Whether none is given: then what is recalled at all passes."""
-        return not self.where and set(self.parameters) == {"statuses"}
+        return not self.where and not self.parameters
 
     @property
     def parameters(self) -> dict[str, Any]:
@@ -148,6 +148,8 @@ class Filters:
             for name in _VALUES
             if (value := getattr(self, name)) is not None
         }
+        if given["statuses"] == ["active"]:
+            del given["statuses"]  # a literal, which is compared faster
         return given | self._metadata.parameters
 
     @classmethod

@@ -10,7 +10,7 @@ from sqlalchemy import ColumnElement, FromClause, Integer, Row, and_, func, null
 from sqlalchemy.sql.selectable import Join
 
 from pgrecall.core.memory import Memory
-from pgrecall.ranking.conditions import OWNER, of_owners
+from pgrecall.ranking.conditions import OWNER, of_one, of_owners
 from pgrecall.schema import TEAM
 from pgrecall.schema.tables import COUNTERS, INTERNAL
 
@@ -43,7 +43,7 @@ def with_usage(
     whose they are.
     """
     same = and_(usage.c.agent_id == memories.c.agent_id, usage.c.memory_id == memories.c.id)
-    if owners != OWNER:  # of one, the planner knows
+    if not of_one(owners):  # of one, the planner knows
         same = and_(same, of_owners(usage, owners))
     return (memories if rows is None else rows).outerjoin(usage, same)
 

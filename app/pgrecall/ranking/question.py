@@ -22,9 +22,10 @@ from pgrecall.core.validation import (
 )
 from pgrecall.core.vectors import StoredVector, VectorLike
 from pgrecall.errors import InputError
-from pgrecall.ranking.arguments import SearchArguments, filters_of, require_known
+from pgrecall.ranking.arguments import DEFAULTS, SearchArguments, filters_of, require_known
 from pgrecall.ranking.entities import known_entities
 from pgrecall.ranking.filters import Filters
+from pgrecall.ranking.known_owners import known_owners
 from pgrecall.ranking.wanted import Search
 from pgrecall.ranking.words import narrows
 from pgrecall.schema import Layout, Tables
@@ -66,14 +67,15 @@ class Question:
         agent_id = require_owner(tables, agent_id)
         require_count("k", k, at_least=1, at_most=MAX_K)
         require_known(arguments)
+        arguments = DEFAULTS | arguments
         query_text = arguments.get("query_text")
         query_entities = arguments.get("query_entities")
-        apply_decay = arguments.get("apply_decay", True)
+        apply_decay = arguments["apply_decay"]
         as_of = arguments.get("as_of")
         require_aware("as_of", as_of)
         query_time = require_period("query_time", arguments.get("query_time"))
         language = require_dates(arguments.get("dates"))
-        others = other_owners(tables, agent_id, arguments.get("teams", ()))
+        others = other_owners(tables, agent_id, arguments["teams"])
         require_bool("apply_decay", apply_decay)
         entities = require_query_entities(query_entities) or []
         if isinstance(embedding, str):
@@ -144,9 +146,16 @@ class Question:
                 },
             )
             entities = [row.entity for row in found]
-        wanted = replace(search, query=query, query_entities=entities)
-        wanted = replace(wanted, filters=(yield from narrowing(tables, wanted.filters)))
-        return replace(wanted, profile=_redistributed(wanted))
+        filters = yield from narrowing(tables, search.filters)
+        known = yield known_owners(tables, [search.agent_id, *search.teams])
+        return replace(
+            search,
+            query=query,
+            query_entities=entities,
+            filters=filters,
+            is_large=known[0].is_large,
+            profile=_redistributed(search, has_query=query is not None, entities=entities),
+        )
 
 
 def other_owners(tables: Tables, agent_id: str, teams: Sequence[str]) -> tuple[str, ...]:
@@ -166,7 +175,7 @@ def narrowing(tables: Tables, filters: Filters) -> Operation[Filters]:
 
 
 def _turns(arguments: SearchArguments) -> tuple[int, float | None]:
-    turns = arguments.get("expand_session", 0)
+    turns = arguments["expand_session"]
     turns = require_count("expand_session", turns, at_least=0, at_most=MAX_TURNS)
     lend = require_share("lend", arguments.get("lend"))
     if lend is not None and not 0 < lend < 1:
@@ -176,7 +185,7 @@ def _turns(arguments: SearchArguments) -> tuple[int, float | None]:
     return turns, lend
 
 
-def _redistributed(wanted: Search) -> Profile:
+def _redistributed(wanted: Search, *, has_query: bool, entities: Sequence[str]) -> Profile:
     """The profile with the weights of what the query does not tell given to the others.
 
     Whether a text has a term that counts, the statement asks.
@@ -184,9 +193,9 @@ def _redistributed(wanted: Search) -> Profile:
     if not wanted.profile.redistribute:
         return wanted.profile
     told = {
-        Similarity.name: wanted.query is not None,
+        Similarity.name: has_query,
         Keyword.name: wanted.query_text is not None,
-        EntityOverlap.name: bool(wanted.query_entities),
+        EntityOverlap.name: bool(entities),
         Time.name: wanted.query_time is not None,
     }
     return wanted.profile.without(*(name for name, is_told in told.items() if not is_told))
@@ -194,8 +203,8 @@ def _redistributed(wanted: Search) -> Profile:
 
 def _profile(arguments: SearchArguments) -> Profile:
     """The profile that these arguments rank by; raises InputError."""
-    profile = checked_profile(arguments.get("profile", profiles.DEFAULT))
-    normalise = arguments.get("normalise_weights", False)
+    profile = checked_profile(arguments["profile"])
+    normalise = arguments["normalise_weights"]
     require_bool("normalise_weights", normalise)
     weights = arguments.get("weights")
     if weights is not None:
@@ -203,7 +212,7 @@ def _profile(arguments: SearchArguments) -> Profile:
             raise InputError(f"weights must map signals to numbers, got {type(weights).__name__}")
         weights = {str(name): weight for name, weight in weights.items()}
         profile = profile.with_weights(**_normalised(weights) if normalise else weights)
-    return profile if arguments.get("apply_decay", True) else profile.without_trust_decay()
+    return profile if arguments["apply_decay"] else profile.without_trust_decay()
 
 
 def checked_profile(profile: object) -> Profile:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -15,6 +15,7 @@ from sqlalchemy import (
     and_,
     bindparam,
     case,
+    false,
     func,
     literal_column,
     or_,
@@ -24,9 +25,13 @@ from sqlalchemy import (
 from sqlalchemy.sql.selectable import LateralFromClause
 
 from pgrecall.ranking.conditions import (
+    HIDDEN_OWNER,
+    OWNER,
     Condition,
     conditions,
     custom_conditions,
+    hidden,
+    of_one,
     of_owners,
     owned,
     scope,
@@ -51,7 +56,8 @@ is a share of; and the score by which it is among the rows, its own or that of t
 
 def ranked_most(shape: Shape) -> ColumnElement[int]:
     """How many are ranked by what they score themselves."""
-    return bindparam("ranked" if shape.lends else "k", type_=Integer())
+    most: Any = bindparam("ranked" if shape.lends else "k", type_=Integer())
+    return hidden(most) if shape.owners == HIDDEN_OWNER else most
 
 
 def ranked(tables: Tables, shape: Shape, where: Sequence[Expression]) -> Select[Any]:
@@ -126,13 +132,14 @@ def scored(
     """
     memories = tables.memories
     owners = owners or shape.owners
-    rows: Any = memories
-    if among is not None:
+    words, within, keyword = words_of(tables, owners, shape, words)
+    conditions = passing(within, shape, where)
+    if among is None:
+        rows, *conditions_left = rows_to_rank(tables, owners, shape, conditions, words)
+    else:
         same = and_(memories.c.agent_id == among.c.owner_id, memories.c.id == among.c.id)
-        rows = among.join(memories, same)
-    if shape.reads_usage:
-        rows = with_usage(memories, tables.memory_usage, rows, owners)
-    rows, within, keyword = with_words(tables, owners, shape, rows, words)
+        rows = _joined(tables, owners, shape, among.join(memories, same), words)
+        conditions_left = [of_owners(memories, owners), *conditions.values()]
     statement = (
         select(
             memories.c.agent_id.label("owner_id"),
@@ -141,24 +148,75 @@ def scored(
             *keyword,
         )
         .select_from(rows)
-        .where(of_owners(memories, owners), *passing(within, shape, where).values())
+        .where(*conditions_left)
     )
     carried = () if among is None else (c for c in among.c if c.name not in ("owner_id", "id"))
     return statement.add_columns(*carried)
 
 
-def with_words(
+def rows_to_rank(
     tables: Tables,
     owners: str,
     shape: Shape,
-    rows: FromClause,
-    words: FromClause | None = None,
-) -> tuple[FromClause, Scope, list[ColumnElement[Any]]]:
-    """The rows beside their shares in the query's words, the scope of their signals, and the shares
-    as columns; only where the query has a text."""
+    conditions: Mapping[str, Condition],
+    words: FromClause | None,
+) -> tuple[FromClause, Condition]:
+    """The memories of these owners that meet the conditions, beside their counters and words, and
+    the condition that is left for the statement.
+
+    The joins are full: PostgreSQL cannot execute those by comparing all rows with all, which it
+    might choose while the tables are nearly empty and then do with a cached plan. Rows without a
+    memory are left out by a CASE, since the planner turns a full join into a left one where it
+    understands that they are. Of a large owner the plan is not cached, and the joins are left ones,
+    which can run in parallel.
+    """
+    memories, usage = tables.memories, tables.memory_usage
+    mine = of_owners(memories, owners)
+    joined = words is not None or shape.reads_usage
+    if shape.is_large or not joined:
+        rows = _joined(tables, owners, shape, memories, words)
+        return rows, and_(mine, *conditions.values())
+    later = {name: conditions[name] for name in _OF_JOINED if name in conditions}
+    now = [condition for name, condition in conditions.items() if name not in later]
+    rows = memories.join(_one("one_memory"), and_(mine, *now))
+    if shape.reads_usage:
+        theirs = usage.join(_one("one_usage"), of_owners(usage, owners))
+        same = and_(usage.c.agent_id == memories.c.agent_id, usage.c.memory_id == memories.c.id)
+        if of_one(owners):
+            same = usage.c.memory_id == memories.c.id
+        rows = rows.outerjoin(theirs, same, full=True)
+    if words is not None:
+        rows = with_shares(rows, memories, words, full=True)
+    return rows, case((memories.c.id.is_(None), false()), else_=and_(true(), *later.values()))
+
+
+_OF_JOINED = ("min_relevance", "min_trust")
+"""Conditions that read words or counters."""
+
+
+def _one(name: str) -> FromClause:
+    """A single row, to write a condition on one table of a join where that table stands."""
+    return select(literal_column("1")).subquery(name)
+
+
+def _joined(
+    tables: Tables, owners: str, shape: Shape, rows: FromClause, words: FromClause | None
+) -> FromClause:
+    """The rows of memories beside their counters and words, each where the shape reads them."""
+    memories = tables.memories
+    if shape.reads_usage:
+        rows = with_usage(memories, tables.memory_usage, rows, owners)
+    return rows if words is None else with_shares(rows, memories, words)
+
+
+def words_of(
+    tables: Tables, owners: str, shape: Shape, words: FromClause | None = None
+) -> tuple[FromClause | None, Scope, list[ColumnElement[Any]]]:
+    """The shares in the query's words, to be joined to memories; the scope of the signals; and the
+    shares as columns. Without a text in the query there are no shares."""
     memories = tables.memories
     if not shape.has_text:
-        return rows, scope(tables, memories, as_of=shape.has_as_of, period=shape.has_period), []
+        return None, scope(tables, memories, as_of=shape.has_as_of, period=shape.has_period), []
     if words is None:
         words = shares(tables, owners, others=shape.owners, as_of=shape.has_as_of)
     keyword = share(words)
@@ -171,7 +229,15 @@ def with_words(
     if shape.shows_relevance:
         within = _with_relevance(tables, shape, within, words)
         columns.append(words.c.coverage)
-    return with_shares(rows, memories, words), within, columns
+    return words, within, columns
+
+
+def with_words(
+    tables: Tables, owners: str, shape: Shape, rows: FromClause
+) -> tuple[FromClause, Scope]:
+    """The rows beside their shares in the query's words, and the scope of their signals."""
+    words, within, _ = words_of(tables, owners, shape)
+    return rows if words is None else with_shares(rows, tables.memories, words), within
 
 
 def _with_relevance(tables: Tables, shape: Shape, within: Scope, rows: FromClause) -> Scope:
@@ -195,20 +261,15 @@ def _told(tables: Tables, shape: Shape) -> ColumnElement[float]:
 
 def _in_full(tables: Tables, ranked: Any, memories: FromClause, shape: Shape) -> Select[Any]:
     """The ranked memories in full, with every signal's value."""
-    usage = tables.memory_usage
-    within = of_ranked(tables, shape, memories, ranked)
+    usage = _usage_by_key(tables, ranked)
+    within = replace(of_ranked(tables, shape, memories, ranked), usage=usage)
     statement = select(
         *memory_columns(memories, usage),
         ranked.c.score,
         *signal_columns(shape, within),
         *([has_terms(tables).label(HAS_TERMS)] if shape.redistributes else []),
         *(ranked.c[name] for name in (BESIDE, LENT, LENDER) if name in ranked.c),
-    ).select_from(
-        ranked.join(memories, true()).outerjoin(
-            usage,
-            and_(usage.c.agent_id == ranked.c.owner_id, usage.c.memory_id == ranked.c.id),
-        )
-    )
+    ).select_from(ranked.join(memories, true()).outerjoin(usage, true()))
     if shape.has_min_score and not shape.brings_along:  # else told in `with_turns`
         # Equal to filtering before the limit, since the k best are best; and computed once.
         floor: Any = bindparam("min_score", type_=Double())
@@ -235,8 +296,17 @@ def by_key(tables: Tables, best: FromClause, shape: Shape) -> LateralFromClause:
     """
     memories = tables.memories
     same = memories.c.agent_id == best.c.owner_id, memories.c.id == best.c.id
-    found = select(memories).where(of_owners(memories, shape.owners), *same)
+    owners = OWNER if of_one(shape.owners) else shape.owners
+    found = select(memories).where(of_owners(memories, owners), *same)
     return found.correlate(best).offset(literal_column("0")).lateral(memories.name)
+
+
+def _usage_by_key(tables: Tables, best: FromClause) -> LateralFromClause:
+    """Their counters, likewise."""
+    usage = tables.memory_usage
+    same = usage.c.agent_id == best.c.owner_id, usage.c.memory_id == best.c.id
+    found = select(usage).where(*same).correlate(best)
+    return found.offset(literal_column("0")).lateral(usage.name)
 
 
 def signal_columns(shape: Shape, within: Scope) -> list[ColumnElement[Any]]:

@@ -9,10 +9,7 @@ from typing import Any
 
 from pgrecall.core.dates import Period
 from pgrecall.core.vectors import StoredVector
-from pgrecall.ranking.conditions import (
-    OWNER,
-    OWNERS,
-)
+from pgrecall.ranking.conditions import HIDDEN_OWNER, OWNER, OWNERS
 from pgrecall.ranking.filters import Filters, FilterShape
 from pgrecall.scoring.profile import Profile
 from pgrecall.scoring.signals import Frequency, Keyword, Signal, Time
@@ -46,6 +43,8 @@ class Search:
     as_of: datetime | None = None
     expand_session: int = 0
     lend: float | None = None
+    is_large: bool = False
+    """Whether there are so many memories that planning each search anew is worth it."""
 
     @property
     def most(self) -> int:
@@ -70,6 +69,7 @@ class Search:
             follows_use=self._follows_use,
             expands=bool(self.expand_session),
             lends=self.lend is not None,
+            is_large=self.is_large,
         )
 
     @property
@@ -145,6 +145,8 @@ class Shape:
     """Whether the turns beside the best are looked at."""
     lends: bool = False
     """Whether they are ranked with what these lend them, and do not just come along."""
+    is_large: bool = False
+    """Whether the plan may depend on whose memories they are."""
 
     @property
     def brings_along(self) -> bool:
@@ -153,7 +155,9 @@ class Shape:
     @property
     def owners(self) -> str:
         """The parameter that tells whose memories are looked at."""
-        return OWNERS if self.has_teams else OWNER
+        if self.has_teams:
+            return OWNERS
+        return OWNER if self.is_large else HIDDEN_OWNER
 
     @property
     def reads_usage(self) -> bool:

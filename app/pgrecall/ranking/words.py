@@ -29,7 +29,7 @@ from sqlalchemy import (
 from sqlalchemy.dialects.postgresql import ARRAY, array
 from sqlalchemy.sql.selectable import Join, Lateral, LateralFromClause, TableValuedAlias
 
-from pgrecall.ranking.conditions import OWNER, asked_for, moment, owned, texts
+from pgrecall.ranking.conditions import OWNER, asked_for, moment, of_one, owned, texts
 from pgrecall.schema import Tables
 from pgrecall.scoring import compiler
 
@@ -53,9 +53,9 @@ def shares(tables: Tables, owners: str, *, others: str, as_of: bool) -> FromClau
         moment(True) if as_of else _NEVER,
     )
     columns = [rows.c.memory_id.label("id"), rows.c.share, rows.c.coverage]
-    if owners != OWNER:
+    if not of_one(owners):
         columns.append(rows.c.agent_id.label("owner_id"))
-    return select(*columns).subquery(f"words_of_{owners}")
+    return select(*columns).subquery("words_of_owners")
 
 
 _NEVER: ColumnElement[Any] = literal_column("NULL::timestamptz")
@@ -63,7 +63,7 @@ _NEVER: ColumnElement[Any] = literal_column("NULL::timestamptz")
 
 def owners_array(owners: str) -> ColumnElement[Any]:
     """Those whom the parameter of this name tells, as an array."""
-    return texts(owners) if owners != OWNER else array([bindparam(OWNER, type_=Text())])
+    return array([bindparam(OWNER, type_=Text())]) if of_one(owners) else texts(owners)
 
 
 def keyword_shares(
@@ -113,14 +113,19 @@ def shares_of_each(memories: Table, terms: FromClause) -> LateralFromClause:
     )
 
 
-def with_shares(rows: FromClause, memories: Table, words: FromClause) -> Join:
-    """Every memory beside its share; those without any term have none."""
+def with_shares(
+    rows: FromClause, memories: Table, words: FromClause, *, full: bool = False
+) -> Join:
+    """Every memory beside its share; those without any term have none.
+
+    `full` adds rows of shares without a memory.
+    """
     if isinstance(words, Lateral):
         return rows.join(words, true())
     same: ColumnElement[bool] = words.c.id == memories.c.id
     if "owner_id" in words.c:
         same = and_(words.c.owner_id == memories.c.agent_id, same)
-    return rows.outerjoin(words, same)
+    return rows.outerjoin(words, same, full=full)
 
 
 def share(words: FromClause) -> ColumnElement[float]:

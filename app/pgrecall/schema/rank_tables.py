@@ -32,20 +32,20 @@ def rank_indexes_table(metadata: MetaData) -> Table:
         name_column("agent_id", "Whose memories it ranks."),
         name_column("relation", "The table of positions that is in use, in this schema."),
         Column("space", Integer, nullable=False, comment="Version of the space they lie in."),
-        moment_column("as_of", "The moment the positions are of.", nullable=False),
+        moment_column("as_of", "The moment that positions were computed for.", nullable=False),
         moment_column(
             "built_at",
-            "What is written or changed from here on is not in it and is scored beside it.",
+            "Memories written or changed from then on are not in it and are scored beside it.",
             nullable=False,
         ),
         total_column("memories", "Memories in it."),
-        total_column("at_least", "Used for searches from so many memories on."),
+        total_column("at_least", "Used for searches if it holds this many memories."),
         Column("m", Integer, nullable=False, comment="Links of a node of the HNSW graph."),
         Column(
             "ef_construction",
             Integer,
             nullable=False,
-            comment="Candidates looked at for each node when it was built.",
+            comment="Candidates considered for each node when it was built.",
         ),
         Column("seconds", Double, nullable=False, comment="How long the build took."),
         Column(
@@ -53,27 +53,27 @@ def rank_indexes_table(metadata: MetaData) -> Table:
             Integer,
             nullable=False,
             server_default=text("100"),
-            comment="How many a search takes from it at first, as measured when it was built.",
+            comment="Candidates that a search takes from it at first, measured by its build.",
         ),
         Column(
             "term_memories",
             BigInteger,
-            comment="The owner's memories created by as_of, when it was built.",
+            comment="How many memories the owner had at its build, created by as_of.",
         ),
         Column(
             "common_terms",
             JSONB,
-            comment="Terms that many of them had, and how many; others are counted.",
+            comment="Common terms and how many memories had each; others are counted.",
         ),
         Column(
             "likeness",
             Double,
-            comment="How similar to a query, by cosine, the likest that a walk meets usually is.",
+            comment="Cosine similarity that the nearest memory met by a walk usually has.",
         ),
         PrimaryKeyConstraint("agent_id"),
         _moment_check("as_of"),
         _moment_check("built_at"),
-        comment="Rank indexes, one of an owner with many memories; derived and disposable.",
+        comment="Rank indexes, one for each large owner; derived, and can be rebuilt.",
     )
 
 
@@ -82,14 +82,14 @@ def rank_positions_table(metadata: MetaData) -> Table:
     positions = Table(
         "rank_positions",
         metadata,
-        Column("memory_id", Uuid, nullable=False, comment="Which memory lies there."),
-        Column("index_id", Uuid, nullable=False, comment="Of which rank index it is a part."),
-        Column("position", Embedding, nullable=False, comment="Where it lies in the rank space."),
+        Column("memory_id", Uuid, nullable=False, comment="The memory."),
+        Column("index_id", Uuid, nullable=False, comment="The rank index it belongs to."),
+        Column("position", Embedding, nullable=False, comment="Its coordinates in the rank space."),
         Column("words", ARRAY(BigInteger), nullable=False, comment="The keys of its words."),
-        Column("bytes", Integer, nullable=False, comment="How long it is, in UTF-8."),
+        Column("bytes", Integer, nullable=False, comment="Length of its content in bytes."),
         PrimaryKeyConstraint("memory_id", "index_id"),
-        comment="Positions of memories in the rank space, a partition for each rank index; never "
-        "read but by the partition's name, which rank_indexes says.",
+        comment="Positions of memories in the rank space, a partition for each rank index; read "
+        "only by the partition's name, which is in rank_indexes.",
         postgresql_partition_by="LIST (index_id)",
     )
     Index(

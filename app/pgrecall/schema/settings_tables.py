@@ -34,7 +34,7 @@ def component_reputations_table(metadata: MetaData) -> Table:
         Column("reputation", Double, nullable=False, comment="How far it is trusted, 0 to 1."),
         PrimaryKeyConstraint("component"),
         share_check("reputation"),
-        comment="Reputations that trust on write starts from; to be edited.",
+        comment="Reputations that trust on write starts from; you may edit them.",
     )
 
 
@@ -56,7 +56,7 @@ def output_type_defaults_table(metadata: MetaData) -> Table:
             "trust_half_life_hours",
             "trust_half_life_hours BETWEEN '1e-3'::float8 AND '1e9'::float8",
         ),
-        comment="Decay of trust where a memory says nothing of it; to be edited.",
+        comment="Decay of trust for memories that name none; you may edit it.",
     )
 
 
@@ -76,7 +76,7 @@ def tier_defaults_table(metadata: MetaData) -> Table:
         check(
             "expires_after_hours", "expires_after_hours BETWEEN '1e-3'::float8 AND '1e7'::float8"
         ),
-        comment="Expiry by tier where a memory says nothing of it; to be edited.",
+        comment="Expiry by tier for memories that name none; you may edit it.",
     )
 
 
@@ -84,7 +84,7 @@ def profiles_table(metadata: MetaData) -> Table:
     return Table(
         "profiles",
         metadata,
-        name_column("name", "Its name, by which recall knows it."),
+        name_column("name", "Its name, as recall takes it."),
         Column(
             "definition",
             JSONB,
@@ -92,8 +92,8 @@ def profiles_table(metadata: MetaData) -> Table:
             comment="Its signals with their weights and parameters, as in a file.",
         ),
         PrimaryKeyConstraint("name"),
-        comment="Profiles that pgrecall profiles install brought; their functions are written "
-        "from these rows.",
+        comment="Profiles that pgrecall profiles install stored; their functions are made from "
+        "these rows.",
     )
 
 
@@ -105,7 +105,7 @@ def installed_sql_table(metadata: MetaData) -> Table:
         name_column("level", "Who may call its functions: reader, writer, maintainer or owner."),
         texts_column("objects", "The functions and views that it creates."),
         text_column("hash", "SHA-256 of its text; NULL: to be applied again."),
-        texts_column("grants", "What is to be granted again, until it has been."),
+        texts_column("grants", "Grants to restore after it was dropped and created again."),
         PrimaryKeyConstraint("file"),
         comment="Files of functions and views that were applied to this schema, by pgrecall "
         "migrate up.",
@@ -117,11 +117,9 @@ def granted_roles_table(metadata: MetaData) -> Table:
         "granted_roles",
         metadata,
         name_column("role", "The role."),
-        name_column(
-            "level", "reader, writer or maintainer; each may all that those before it may."
-        ),
+        name_column("level", "reader, writer or maintainer; each includes those before it."),
         PrimaryKeyConstraint("role"),
         check("level", one_of("level", ("reader", "writer", "maintainer"))),
-        comment="Roles that grant_access has let in; what later versions bring is granted to them "
-        "too.",
+        comment="Roles with a level from grant_access; objects of later versions are granted to "
+        "them too.",
     )

@@ -24,6 +24,7 @@ from pgrecall.schema import Tables
 from pgrecall.schema.tables import COUNTERS, INTERNAL
 
 NOTE: Mapping[str, Any] = {"reason": Text(), "actor": Text()}
+TOUCH: Mapping[str, Any] = {"accessed": Boolean(), "durable": Boolean()}
 
 
 def verb(
@@ -57,8 +58,8 @@ def _verb(
 @lru_cache
 def touch_statement(tables: Tables) -> Executable:
     """Counts one retrieval of each of `memory_ids` that `agent` has, and where `accessed` moves
-    their clock; returns how many those are."""
-    arguments: Mapping[str, Any] = {"agent": Text, "memory_ids": ARRAY(Uuid), "accessed": Boolean}
+    their clock; returns how many those are. Unless `durable`, commit does not wait for the disk."""
+    arguments: Mapping[str, Any] = {"agent": Text(), "memory_ids": ARRAY(Uuid), **TOUCH}
     return verb(tables, "touch", arguments)
 
 

@@ -70,7 +70,7 @@ def _neighbours(
         .group_by(every.c.owner_id, every.c.id)
         .cte("near")
     )
-    rows, within, _ = with_words(
+    rows, within = with_words(
         tables,
         shape.owners,
         shape,

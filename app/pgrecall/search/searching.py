@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, Unpack, get_args
 from uuid import UUID
 
 from pgrecall.core.quoting import shortened
-from pgrecall.core.steps import Execute, Operation
+from pgrecall.core.steps import Autocommit, Execute, Operation
 from pgrecall.core.validation import require_bool, require_count
 from pgrecall.core.vectors import VectorLike
 from pgrecall.errors import InputError
@@ -19,9 +18,9 @@ from pgrecall.ranking.hits import Hits, Strategy
 from pgrecall.ranking.memory_columns import memory
 from pgrecall.ranking.question import Question
 from pgrecall.ranking.statement import BESIDE, HAS_TERMS, LENDER, LENT, RELEVANCE, SIGNAL_PREFIX
+from pgrecall.ranking.touched import touch_parameters, touched
 from pgrecall.ranking.wanted import Search
 from pgrecall.schema import Tables
-from pgrecall.schema.verbs import touch_statement
 from pgrecall.scoring.profile import Profile
 from pgrecall.scoring.scored_memory import ScoredMemory, contributions
 from pgrecall.scoring.signals import Keyword
@@ -74,10 +73,17 @@ def search(
     require_strategy(strategy)
     require_count("expand", expand, at_least=0, at_most=MAX_STEPS)
     asked = Question.of(tables, agent_id, embedding, k=k, arguments=arguments)
+    if not expand:  # what is linked is scored by a second statement, at the same moment
+        yield Autocommit()
     wanted = yield from asked.resolved(tables)
     found = yield from through_indexes(tables, wanted, strategy)
+    at_once = touch and not (found or expand or wanted.expand_session or wanted.is_large)
     if found is None:
-        rows = yield Execute(search_statement(tables, wanted), wanted.parameters)
+        statement = search_statement(tables, wanted, touch=at_once)
+        parameters = wanted.parameters
+        if at_once:
+            parameters |= touch_parameters(wanted.profile)
+        rows = yield Execute(statement, parameters, may_prepare=not wanted.is_large)
         scored = (hit(wanted.profile, row._mapping) for row in rows)
         hits = Hits(scored, query_time=wanted.query_time)
     else:
@@ -90,7 +96,7 @@ def search(
             if wanted.shape.brings_along
             else sorted([*hits, *found_too], key=_place)
         )
-    if touch:
+    if touch and not at_once:
         yield from touched(tables, hits, wanted.profile)
     return hits
 
@@ -147,14 +153,3 @@ def hit(profile: Profile, row: Mapping[Any, Any]) -> ScoredMemory:
 def in_effect(profile: Profile, row: Mapping[Any, Any]) -> Profile:
     """The profile by which the row was scored."""
     return profile if row.get(HAS_TERMS, True) else profile.without(Keyword.name)
-
-
-def touched(tables: Tables, hits: Sequence[ScoredMemory], profile: Profile) -> Operation[None]:
-    """Counts the hits owner by owner, in the order of the key."""
-    accessed = profile.accessed_by == "retrieval"
-    owners: dict[str, list[UUID]] = defaultdict(list)
-    for found in hits:
-        owners[found.memory.owner_id].append(found.memory.id)
-    for owner_id, ids in sorted(owners.items()):
-        arguments = {"agent": owner_id, "memory_ids": ids, "accessed": accessed}
-        yield Execute(touch_statement(tables), arguments)

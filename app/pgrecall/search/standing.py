@@ -48,7 +48,7 @@ def described_statement(tables: Tables, wanted: Search) -> Select[Any]:
     Columns: as of a search, and one `meets_<condition>` for each condition, whether it passes.
     """
     shape, memories = wanted.shape, tables.memories
-    rows, within, _ = with_words(
+    rows, within = with_words(
         tables,
         shape.owners,
         shape,

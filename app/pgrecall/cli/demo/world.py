@@ -9,7 +9,7 @@ from uuid import UUID, uuid5
 
 from pgrecall.core.memory import NewMemory
 from pgrecall.core.resources import demo_memories
-from pgrecall.execution.synchronous import MemoryRepository
+from pgrecall.execution import MemoryRepository
 
 AGENT = "demo"
 MIN_RELEVANCE = 0.3

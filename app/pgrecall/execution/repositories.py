@@ -1,0 +1,167 @@
+"""The repositories: their methods and namespaces, made from operations.
+
+Editors and type checkers read `repositories.pyi` in the place of this module; `make stubs` writes
+it from the classes as they are at run time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from types import ModuleType
+from typing import Any
+
+from pgrecall.context import assembling
+from pgrecall.evaluation import evaluating, recording, tuning
+from pgrecall.execution import asynchronous, synchronous
+from pgrecall.execution.presenting import present_as, takes_tables
+from pgrecall.lifecycle import (
+    collecting,
+    consolidating,
+    correcting,
+    curating,
+    labelling,
+    linking,
+    using,
+)
+from pgrecall.memories import adding, changing, reading, wording
+from pgrecall.rank_index import building, maintaining
+from pgrecall.search import checking, explaining, planning, searching
+
+Methods = Mapping[str, Callable[..., Any]]
+"""Operations and jobs by the names of the methods that are made of them."""
+
+
+class MemoryRepository(synchronous.Repository):
+    """Stores and ranks the memories of agents.
+
+    On an Engine each call borrows a connection and is a transaction of its own, repeated as a
+    whole when it meets a deadlock or serialization failure. On a Connection or Session it takes
+    part in the caller's transaction and leaves commit and rollback to the caller.
+
+    `schema` is the one `pgrecall migrate` was run with; `embedder` turns text into vectors where
+    text is passed, `token_counter` texts into what they take up in a prompt. Calls are logged by
+    the logger `pgrecall` at DEBUG, those that take more than `slow_after` seconds at WARNING. All
+    methods raise PgRecallError and its children (`pgrecall.errors`).
+    """
+
+
+class AsyncMemoryRepository(asynchronous.Repository):
+    """Stores and ranks the memories of agents, with the methods of MemoryRepository as coroutines.
+
+    Works on an AsyncEngine, an AsyncConnection or an AsyncSession, under the same rules. An
+    embedder with `aembed_documents` and `aembed_query` is awaited; any other runs in a thread.
+    """
+
+
+_METHODS: Methods = {
+    "add": adding.add,
+    "add_many": adding.add_many,
+    "get": reading.get,
+    "update": changing.update,
+    "delete": changing.delete,
+    "search": searching.search,
+    "context": assembling.context,
+    "explain": explaining.explain,
+    "plan": planning.plan,
+    "touch": changing.touch,
+    "count": reading.count,
+    "existing": reading.existing,
+    "record_outcome": using.record_outcome,
+    "feedback": using.feedback,
+    "history": using.history,
+    "supersede": correcting.supersede,
+    "invalidate": correcting.invalidate,
+    "revive": correcting.revive,
+    "clear": curating.clear,
+}
+
+_LABELS: Methods = {
+    "add": labelling.label,
+    "remove": labelling.unlabel,
+    "of": labelling.labels,
+    "find": labelling.labelled,
+}
+
+_LINKS: Methods = {
+    "add": linking.link,
+    "remove": linking.unlink,
+    "of": linking.links,
+}
+
+_RANK_INDEXES: Methods = {
+    "build": maintaining.build_rank_indexes,
+    "maintain": maintaining.maintain_rank_indexes,
+    "check": checking.check_rank_index,
+    "status": building.rank_indexes,
+    "progress": building.rank_index_progress,
+    "drop": building.drop_rank_index,
+}
+
+_UPKEEP: Methods = {
+    "adjust_trust": using.adjust_trust,
+    "set_importance": correcting.set_importance,
+    "promote": correcting.promote,
+    "demote": correcting.demote,
+    "clusters": curating.clusters,
+    "consolidate": consolidating.consolidate,
+    "near_duplicates": curating.near_duplicates,
+    "prune": curating.prune,
+    "complete_stale_tasks": curating.complete_stale_tasks,
+    "collect_garbage": collecting.collect_garbage,
+    "telling_terms": wording.telling_terms,
+}
+
+_EVALUATION: Methods = {
+    "evaluate": evaluating.evaluate,
+    "tune": tuning.tune,
+    "recorded_queries": recording.recorded_queries,
+}
+
+_IDS: Methods = {
+    "find": reading.find_ids,
+    "shorten": reading.short_ids,
+}
+
+_NAMESPACES = (
+    ("labels", "Labels", _LABELS, "Labels of memories, and finding memories by them."),
+    ("links", "Links", _LINKS, "Links between memories of one owner."),
+    (
+        *("rank_indexes", "RankIndexes", _RANK_INDEXES),
+        "Rank indexes, which make searches among many memories fast.",
+    ),
+    ("upkeep", "Upkeep", _UPKEEP, "Looking after the memories of an agent."),
+    (
+        *("evaluation", "Evaluations", _EVALUATION),
+        "How well profiles find what answers judged queries.",
+    ),
+    ("ids", "Ids", _IDS, "Ids by their first digits."),
+)
+
+
+def _complete(repository: type, running: ModuleType, prefix: str = "") -> None:
+    """Gives a repository its methods and namespaces, whose classes become this module's."""
+    for name, class_name, methods, docstring in _NAMESPACES:
+        described = {"__doc__": f"`repository.{name}`. {docstring}", "__module__": __name__}
+        namespace = type(f"{prefix}{class_name}", (running.Namespace,), described)
+        _give(namespace, methods, running)
+        globals()[namespace.__name__] = namespace
+        setattr(repository, name, _reached(namespace, docstring))
+    _give(repository, _METHODS, running)
+
+
+def _give(owner: type, methods: Methods, running: ModuleType) -> None:
+    for name, operation in methods.items():
+        make = running.method_of if takes_tables(operation) else running.method_of_job
+        setattr(owner, name, present_as(make(operation), operation, owner, name))
+
+
+def _reached(namespace: type, docstring: str) -> property:
+    def get(self: Any) -> Any:
+        return namespace(self)
+
+    get.__doc__, get.__annotations__ = docstring, {"return": namespace.__name__}
+    return property(get)
+
+
+_complete(MemoryRepository, synchronous)
+_complete(AsyncMemoryRepository, asynchronous, "Async")

@@ -1,0 +1,2142 @@
+"""Written by make stubs, for editors and type checkers."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import datetime, timedelta
+from typing import Any, Literal, Self
+from uuid import UUID
+
+from sqlalchemy import Connection, Engine, Table
+from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, AsyncSession
+from sqlalchemy.orm import Session
+
+from pgrecall.context.assembled import Context
+from pgrecall.core.embedders import AsyncEmbedder, Embedder
+from pgrecall.core.memory import Memory, NewMemory, Unset
+from pgrecall.core.tokens import TokenCounter
+from pgrecall.core.vectors import VectorLike
+from pgrecall.evaluation.judged_query import JudgedQuery
+from pgrecall.evaluation.results import Evaluation
+from pgrecall.evaluation.tuned import Tuning
+from pgrecall.execution import asynchronous, synchronous
+from pgrecall.lifecycle.cluster import Cluster, Consolidation
+from pgrecall.lifecycle.consolidating import Summarise
+from pgrecall.lifecycle.event import Event
+from pgrecall.lifecycle.garbage import GarbagePolicy, GarbageRun
+from pgrecall.lifecycle.label import Label, LabelKind
+from pgrecall.lifecycle.link import Link
+from pgrecall.lifecycle.near_duplicate import NearDuplicate
+from pgrecall.lifecycle.using import Feedback, Outcome
+from pgrecall.memories.added import Added
+from pgrecall.memories.preparing import DuplicatePolicy
+from pgrecall.memories.term import Term
+from pgrecall.rank_index.index import RankIndex, RankIndexCheck, RankIndexStatus
+from pgrecall.rank_index.maintaining import Progress
+from pgrecall.ranking.custom_condition import Expression
+from pgrecall.ranking.hits import Hits, Strategy
+from pgrecall.scoring.profile import Profile
+from pgrecall.search.explanation import Explanation
+from pgrecall.search.query_plan import QueryPlan
+
+class MemoryRepository(synchronous.Repository):
+    """Stores and ranks the memories of agents.
+
+    On an Engine each call borrows a connection and is a transaction of its own, repeated as a
+    whole when it meets a deadlock or serialization failure. On a Connection or Session it takes
+    part in the caller's transaction and leaves commit and rollback to the caller.
+
+    `schema` is the one `pgrecall migrate` was run with; `embedder` turns text into vectors where
+    text is passed, `token_counter` texts into what they take up in a prompt. Calls are logged by
+    the logger `pgrecall` at DEBUG, those that take more than `slow_after` seconds at WARNING. All
+    methods raise PgRecallError and its children (`pgrecall.errors`).
+    """
+    def __init__(
+        self,
+        bind: Engine | Connection | Session,
+        *,
+        schema: str = "pgrecall",
+        embedder: Embedder | None = None,
+        token_counter: TokenCounter = ...,
+        slow_after: float | None = None,
+        durable_touch: bool = True,
+    ) -> None: ...
+    @property
+    def memories(self) -> Table:
+        """The table, for expressions in `where` filters: `repo.memories.c.importance > 0.5`."""
+    @property
+    def teams(self) -> Self:
+        """The same repository on the memories of teams: its methods take a team's id first."""
+    def prepare(
+        self, embedding: VectorLike | str | None = None, *, connections: int = 1, arguments: Any
+    ) -> None:
+        """Gets so many connections of the engine's pool ready for searches with these arguments.
+
+        Runs the search on each until its plan is cached, for an agent without memories. A process
+        that has just started then answers its first searches as fast as later ones. Arguments are
+        those of `search`; their values do not matter, only which are given, and the profile.
+
+        Raises InputError for a repository that is not on an Engine, and what `search` raises.
+        """
+    @property
+    def labels(self) -> Labels:
+        """Labels of memories, and finding memories by them."""
+    @property
+    def links(self) -> Links:
+        """Links between memories of one owner."""
+    @property
+    def rank_indexes(self) -> RankIndexes:
+        """Rank indexes, which make searches among many memories fast."""
+    @property
+    def upkeep(self) -> Upkeep:
+        """Looking after the memories of an agent."""
+    @property
+    def evaluation(self) -> Evaluations:
+        """How well profiles find what answers judged queries."""
+    @property
+    def ids(self) -> Ids:
+        """Ids by their first digits."""
+    def add(
+        self,
+        agent_id: str,
+        memory: NewMemory | str,
+        *,
+        duplicates: DuplicatePolicy = "bump",
+        near_duplicates: float | None = None,
+        check_compliance: bool = True,
+        actor: str | None = None,
+    ) -> Added:
+        """Stores one memory. Returns its id as an Added, which also says whether it was stored.
+
+        A text alone becomes a memory with all defaults, embedded by the repository's embedder.
+
+        A memory with a `key` is identified by the key. Without one, two memories are the same if they
+        have the same text (ignoring case, white space and Unicode form), memory_type and component, and
+        their validities overlap. Invalidated memories count as valid until they were invalidated.
+        Adding an id or a key that is already there changes nothing, so an add can safely be retried.
+
+        `duplicates` decides what happens to a memory that is already there: "bump" counts a retrieval
+        of it, "keep" leaves it as it is, "replace" gives it all fields of the new one, and "allow"
+        stores the new one without looking. A bump counts as an access at the new memory's `created_at`:
+        `last_accessed_at` moves forward to it, but never past now, and not at all if it is unknown.
+
+        If the same memory is there but invalidated or expired, it is revived with the new one's
+        validity and expiry. If it was superseded, its successor is superseded in turn, and an event
+        records it. SupersessionConflict is raised if the new validity has passed and the successor
+        holds for that time.
+
+        With `near_duplicates`, say 0.92, the most similar active memory is treated as a duplicate if
+        its similarity is greater than that, even if the new memory has a key. This is exact and safe
+        with concurrent writers, but compares all of the agent's memories. It is refused at isolation
+        level REPEATABLE READ, which hides what others have just written.
+
+        A memory with `compliant=False` is refused unless `check_compliance=False`. `actor` is written
+        to the history.
+
+        Raises InvalidMemory, NotCompliant, InvalidVector, EmbedderRequired or SupersessionConflict;
+        then nothing is stored. In your own transaction at REPEATABLE READ or SERIALIZABLE, it raises
+        DatabaseConflict if another writer stored the same memory meanwhile: repeat the transaction.
+        """
+    def add_many(
+        self,
+        agent_id: str,
+        memories: Iterable[NewMemory | str],
+        *,
+        duplicates: DuplicatePolicy = "bump",
+        near_duplicates: float | None = None,
+        check_compliance: bool = True,
+        actor: str | None = None,
+    ) -> list[Added]:
+        """Stores a batch in one transaction. Returns the ids in the order given; `add` has the rules.
+
+        If one memory is bad, none is stored, and the error names its position, counted from 0. Of
+        memories in the batch that are the same, the first is stored, so pass a history oldest first.
+        Rows are sent by COPY. With `near_duplicates` they are added one by one instead, since each is
+        compared with those before it.
+
+        Raises InvalidMemory, NotCompliant, InvalidVector or EmbedderRequired.
+        """
+    def get(
+        self, agent_id: str, memory_id: UUID, *, include_embedding: bool = False
+    ) -> Memory | None:
+        """The agent's memory of this id, valid or not; None when there is none.
+
+        Its embedding is left out unless asked for.
+        """
+    def update(
+        self,
+        agent_id: str,
+        memory_id: UUID,
+        *,
+        reason: str | None = None,
+        actor: str | None = None,
+        check_compliance: bool = True,
+        content: str = ...,
+        embedding: VectorLike | Literal[Unset.UNSET] | None = ...,
+        embedding_model: str | None = ...,
+        memory_type: str = ...,
+        additional_types: Sequence[str] = ...,
+        memory_nature: str | None = ...,
+        content_type: str | None = ...,
+        tier: str | Literal[Unset.UNSET] = ...,
+        subject: str | None = ...,
+        tags: Sequence[str] = ...,
+        entities: Sequence[str] = ...,
+        metadata: Mapping[str, Any] = ...,
+        importance: float = ...,
+        usefulness: float = ...,
+        confidence: float = ...,
+        trust: float | Literal[Unset.UNSET] | None = ...,
+        trust_provenance: float | None = ...,
+        trust_consensus: float | None = ...,
+        trust_governance: float | None = ...,
+        trust_usage: float | None = ...,
+        trust_curve: str | Literal[Unset.UNSET] | None = ...,
+        trust_half_life_hours: float | Literal[Unset.UNSET] | None = ...,
+        component: str | None = ...,
+        output_type: str | None = ...,
+        domain: str | None = ...,
+        category: str | None = ...,
+        loop: str | None = ...,
+        quality_score: float | None = ...,
+        compliant: bool | None = ...,
+        requires_approval: bool = ...,
+        has_errors: bool = ...,
+        violates_policy: bool = ...,
+        under_policy_review: bool = ...,
+        created_at: datetime | Literal[Unset.UNSET] | None = ...,
+        observed_at: datetime | None = ...,
+        valid_from: datetime | None = ...,
+        valid_until: datetime | None = ...,
+        expires_at: datetime | Literal[Unset.UNSET] | None = ...,
+        tokens: int | None = ...,
+        session: str | None = ...,
+        turn: int | None = ...,
+    ) -> Memory:
+        """Changes fields of a memory and returns it as it is afterwards.
+
+        MemoryChanges lists the fields: those of NewMemory but `id` and `key`. New content is embedded
+        anew, so that text and vector never disagree; pass `embedding` with it where there is no
+        embedder. The history keeps the old and the new values (of all but the vector), with `reason`
+        and `actor`. Trust is not assessed anew: give `trust` with what it should follow from.
+        `compliant=False` is refused unless `check_compliance=False`.
+
+        Raises MemoryNotFound, InvalidMemory, InvalidVector, UnknownName, EmbedderRequired, or
+        DuplicateMemory when another active memory of the agent has this content; nothing is changed
+        then.
+        """
+    def delete(
+        self,
+        agent_id: str,
+        memory_ids: UUID | Iterable[UUID],
+        *,
+        reason: str | None = None,
+        actor: str | None = None,
+    ) -> int:
+        """Deletes memories with their counters, labels and links; returns how many there were.
+
+        Ids the agent does not have are passed over. What happened to a memory stays in its history.
+        """
+    def search(
+        self,
+        agent_id: str,
+        embedding: VectorLike | str | None = None,
+        *,
+        k: int = 10,
+        expand: int = 0,
+        strategy: Strategy = "auto",
+        touch: bool = True,
+        profile: Profile | str = "hybrid",
+        weights: Mapping[str, float] | None = None,
+        normalise_weights: bool = False,
+        min_score: float | None = None,
+        min_similarity: float | None = None,
+        min_relevance: float | None = None,
+        teams: Sequence[str] = (),
+        query_entities: Sequence[str] | None = None,
+        query_text: str | None = None,
+        query_time: tuple[datetime, datetime] | None = None,
+        dates: str | None = None,
+        apply_decay: bool = True,
+        expand_session: int = 0,
+        lend: float | None = None,
+        as_of: datetime | None = None,
+        memory_types: Sequence[str] | None = None,
+        tiers: Sequence[str] | None = None,
+        tags: Sequence[str] | None = None,
+        all_tags: Sequence[str] | None = None,
+        entities: Sequence[str] | None = None,
+        all_entities: Sequence[str] | None = None,
+        labels: Sequence[str] | None = None,
+        label_kinds: Sequence[str] | None = None,
+        text: str | None = None,
+        metadata: Mapping[str, Any] | None = None,
+        created_after: datetime | None = None,
+        created_before: datetime | None = None,
+        components: Sequence[str] | None = None,
+        output_types: Sequence[str] | None = None,
+        domains: Sequence[str] | None = None,
+        categories: Sequence[str] | None = None,
+        loops: Sequence[str] | None = None,
+        compliant: bool | None = None,
+        min_trust: float | None = None,
+        statuses: Sequence[str] = ("active",),
+        include_invalid: bool = False,
+        where: Expression | Sequence[Expression] = (),
+    ) -> Hits:
+        """The agent's k best memories for a query, best first; ties are ordered by id.
+
+        `embedding` is the query's vector, or its text if the repository has an embedder, or None to
+        rank by the other signals alone. SearchArguments describes the other arguments: profile,
+        weights, filters, thresholds and so on.
+
+        `expand=1` adds memories that are linked to the hits, `expand=2` also those linked to these: at
+        most k, by the same filters, thresholds and score, placed among the hits. Their `steps` is 1 or
+        2.
+
+        `expand_session=n` adds the n turns before and after each hit in its session. Turns of one
+        session then stand together, in order, and `beside` names the hit that a turn was added for.
+        With `lend` the turns are ranked instead: each hit raises the score of its neighbours by a share
+        of its own, and the k best are returned. `min_score` and `min_relevance` apply to the hits, not
+        to what is added for them.
+
+        `touch` counts a retrieval of each memory returned, in the same transaction. It also sets
+        `last_accessed_at`, unless the profile is `accessed_by` use.
+
+        `strategy` is "exact" (score every memory), "index" (score the candidates from the agent's rank
+        index and what was written, changed or used since it was built; score every memory if that would
+        not answer as well), or "auto" (use the index if the agent has enough memories and signals
+        unknown to the index weigh at most a tenth). `strategy` of the result says which was used.
+
+        Raises InputError and its children for a value that cannot be used, and DatabaseReadOnly if
+        `touch` meets a database that cannot be written.
+        """
+    def context(
+        self,
+        agent_id: str,
+        embedding: VectorLike | str | None = None,
+        *,
+        max_tokens: int = 4000,
+        k: int = 20,
+        reserve: Mapping[str, float] | None = None,
+        max_skips: int = 3,
+        diversity: float = 0.0,
+        max_similarity: float | None = None,
+        consider: int | None = None,
+        style: str = "plain",
+        strategy: Strategy = "auto",
+        touch: bool = True,
+        profile: Profile | str = "hybrid",
+        weights: Mapping[str, float] | None = None,
+        normalise_weights: bool = False,
+        min_score: float | None = None,
+        min_similarity: float | None = None,
+        min_relevance: float | None = None,
+        teams: Sequence[str] = (),
+        query_entities: Sequence[str] | None = None,
+        query_text: str | None = None,
+        query_time: tuple[datetime, datetime] | None = None,
+        dates: str | None = None,
+        apply_decay: bool = True,
+        expand_session: int = 0,
+        lend: float | None = None,
+        as_of: datetime | None = None,
+        memory_types: Sequence[str] | None = None,
+        tiers: Sequence[str] | None = None,
+        tags: Sequence[str] | None = None,
+        all_tags: Sequence[str] | None = None,
+        entities: Sequence[str] | None = None,
+        all_entities: Sequence[str] | None = None,
+        labels: Sequence[str] | None = None,
+        label_kinds: Sequence[str] | None = None,
+        text: str | None = None,
+        metadata: Mapping[str, Any] | None = None,
+        created_after: datetime | None = None,
+        created_before: datetime | None = None,
+        components: Sequence[str] | None = None,
+        output_types: Sequence[str] | None = None,
+        domains: Sequence[str] | None = None,
+        categories: Sequence[str] | None = None,
+        loops: Sequence[str] | None = None,
+        compliant: bool | None = None,
+        min_trust: float | None = None,
+        statuses: Sequence[str] = ("active",),
+        include_invalid: bool = False,
+        where: Expression | Sequence[Expression] = (),
+    ) -> Context:
+        """The agent's best memories for a query, as text for a prompt of at most `max_tokens`.
+
+        One statement ranks as `search` does, with the same arguments, and packs: best first, at most k.
+        A memory that does not fit into the rest of the budget is skipped; after `max_skips` in a row,
+        packing stops. `consider` is how many ranked memories are looked at: by default max_skips · k
+        but at most 80 (or k), and 80 where `reserve` or `max_similarity` may skip more.
+
+        Memories below `min_score` or `min_relevance` are left out. The default floor of relevance is
+        the profile's; 0 turns it off. If no memory reaches it, the context is empty and `emptied_by`
+        says why.
+
+        `reserve` keeps shares of the budget for types of memory, such as {"fact": 0.5}. Others may only
+        use what the memories of that type leave. `max_similarity`, say 0.92, leaves out a memory that
+        is more similar than that to one already packed. With `diversity` d in [0, 1) the next memory is
+        the one with the greatest (1 - d) · score - d · similarity to the nearest packed memory (maximal
+        marginal relevance, Carbonell and Goldstein 1998). With `expand_session` the turns beside a
+        memory follow it, nearest first, as far as they fit; they do not count towards k.
+
+        `style` is plain, markdown or xml. Memories are grouped by type in a fixed order, and turns of a
+        session stay together in theirs. Each memory starts with a random marker, its date (20261122)
+        and, where it changes, its type; the marker also ends the text. A memory's text cannot end its
+        block or imitate another: control characters and characters that change the direction of writing
+        become U+FFFD, and the invisible ones in U+E0000 to U+E0FFF are removed, even from flags that
+        need them.
+
+        The whole text is counted by the repository's `token_counter` and never exceeds `max_tokens` by
+        that count. The default counter estimates: it is higher than a model's tokenizer for ordinary
+        text and lower for emoji and base64. Give the repository your model's tokenizer to keep a limit
+        exactly. If the text turns out longer than its parts were counted, it is packed again.
+
+        `touch` counts a retrieval of each memory in the text, as `search` does.
+
+        Raises InputError and its children.
+        """
+    def explain(
+        self,
+        agent_id: str,
+        memory_id: UUID,
+        embedding: VectorLike | str | None = None,
+        *,
+        k: int = 10,
+        profile: Profile | str = "hybrid",
+        weights: Mapping[str, float] | None = None,
+        normalise_weights: bool = False,
+        min_score: float | None = None,
+        min_similarity: float | None = None,
+        min_relevance: float | None = None,
+        teams: Sequence[str] = (),
+        query_entities: Sequence[str] | None = None,
+        query_text: str | None = None,
+        query_time: tuple[datetime, datetime] | None = None,
+        dates: str | None = None,
+        apply_decay: bool = True,
+        expand_session: int = 0,
+        lend: float | None = None,
+        as_of: datetime | None = None,
+        memory_types: Sequence[str] | None = None,
+        tiers: Sequence[str] | None = None,
+        tags: Sequence[str] | None = None,
+        all_tags: Sequence[str] | None = None,
+        entities: Sequence[str] | None = None,
+        all_entities: Sequence[str] | None = None,
+        labels: Sequence[str] | None = None,
+        label_kinds: Sequence[str] | None = None,
+        text: str | None = None,
+        metadata: Mapping[str, Any] | None = None,
+        created_after: datetime | None = None,
+        created_before: datetime | None = None,
+        components: Sequence[str] | None = None,
+        output_types: Sequence[str] | None = None,
+        domains: Sequence[str] | None = None,
+        categories: Sequence[str] | None = None,
+        loops: Sequence[str] | None = None,
+        compliant: bool | None = None,
+        min_trust: float | None = None,
+        statuses: Sequence[str] = ("active",),
+        include_invalid: bool = False,
+        where: Expression | Sequence[Expression] = (),
+    ) -> Explanation:
+        """Why a search with these arguments returns this memory, or why not.
+
+        Takes the arguments of `search`. The explanation holds the memory's score and rank, and each
+        signal's value, weight and share. If the memory is not among the k best, it says which
+        conditions it fails, which threshold it misses, or what score it would have needed and in which
+        signal it is furthest behind. With `lend`, score and rank are the raised ones, and the hit says
+        which memory lent and how much; with `expand_session` alone, `beside` names the hit that the
+        memory was added for. Relevance is measured even without a floor. No retrieval is counted.
+
+        Raises MemoryNotFound if neither the agent nor one of the teams has the memory.
+        """
+    def plan(
+        self,
+        agent_id: str,
+        embedding: VectorLike | str | None = None,
+        *,
+        k: int = 10,
+        strategy: Strategy = "auto",
+        run: bool = False,
+        profile: Profile | str = "hybrid",
+        weights: Mapping[str, float] | None = None,
+        normalise_weights: bool = False,
+        min_score: float | None = None,
+        min_similarity: float | None = None,
+        min_relevance: float | None = None,
+        teams: Sequence[str] = (),
+        query_entities: Sequence[str] | None = None,
+        query_text: str | None = None,
+        query_time: tuple[datetime, datetime] | None = None,
+        dates: str | None = None,
+        apply_decay: bool = True,
+        expand_session: int = 0,
+        lend: float | None = None,
+        as_of: datetime | None = None,
+        memory_types: Sequence[str] | None = None,
+        tiers: Sequence[str] | None = None,
+        tags: Sequence[str] | None = None,
+        all_tags: Sequence[str] | None = None,
+        entities: Sequence[str] | None = None,
+        all_entities: Sequence[str] | None = None,
+        labels: Sequence[str] | None = None,
+        label_kinds: Sequence[str] | None = None,
+        text: str | None = None,
+        metadata: Mapping[str, Any] | None = None,
+        created_after: datetime | None = None,
+        created_before: datetime | None = None,
+        components: Sequence[str] | None = None,
+        output_types: Sequence[str] | None = None,
+        domains: Sequence[str] | None = None,
+        categories: Sequence[str] | None = None,
+        loops: Sequence[str] | None = None,
+        compliant: bool | None = None,
+        min_trust: float | None = None,
+        statuses: Sequence[str] = ("active",),
+        include_invalid: bool = False,
+        where: Expression | Sequence[Expression] = (),
+    ) -> QueryPlan:
+        """The statement that a search with these arguments runs first, and PostgreSQL's plan for it.
+
+        Takes the arguments of `search`. `run` also executes it, so that the plan has times and buffers.
+        No retrieval is counted. In psql, recall_plan does the same for recall.
+        """
+    def touch(self, agent_id: str, memory_ids: UUID | Iterable[UUID]) -> int:
+        """Counts one retrieval of each memory, now, and returns how many of them exist.
+
+        Only `memory_usage` is written; rows are locked in key order.
+        """
+    def count(
+        self,
+        agent_id: str,
+        *,
+        as_of: datetime | None = None,
+        memory_types: Sequence[str] | None = None,
+        tiers: Sequence[str] | None = None,
+        tags: Sequence[str] | None = None,
+        all_tags: Sequence[str] | None = None,
+        entities: Sequence[str] | None = None,
+        all_entities: Sequence[str] | None = None,
+        labels: Sequence[str] | None = None,
+        label_kinds: Sequence[str] | None = None,
+        text: str | None = None,
+        metadata: Mapping[str, Any] | None = None,
+        created_after: datetime | None = None,
+        created_before: datetime | None = None,
+        components: Sequence[str] | None = None,
+        output_types: Sequence[str] | None = None,
+        domains: Sequence[str] | None = None,
+        categories: Sequence[str] | None = None,
+        loops: Sequence[str] | None = None,
+        compliant: bool | None = None,
+        min_trust: float | None = None,
+        statuses: Sequence[str] = ("active",),
+        include_invalid: bool = False,
+        where: Expression | Sequence[Expression] = (),
+    ) -> int:
+        """How many memories a search with these filters would look at."""
+    def existing(self, agent_id: str, memory_ids: UUID | Iterable[UUID]) -> set[UUID]:
+        """Which of these ids the agent has, so that only the others need embedding and adding."""
+    def record_outcome(
+        self,
+        agent_id: str,
+        memory_id: UUID,
+        outcome: Outcome,
+        *,
+        reason: str | None = None,
+        actor: str | None = None,
+        metadata: Mapping[str, Any] | None = None,
+        query: str | None = None,
+        touch: bool = True,
+    ) -> Memory:
+        """Records that using the memory succeeded or failed. Returns the memory afterwards.
+
+        The rule is that of Grace: the counter is incremented first, then trust changes by +0.05 / (1 +
+        0.1 · success_count) or -0.08 / (1 + 0.05 · failure_count), and by another +0.02 if there are
+        more than 5 retrievals and the success rate is over 0.8. Trust stays in [0, 1]; trust that was
+        never assessed stays unknown. The usage part of trust is stored anew but does not change trust
+        by itself.
+
+        An outcome sets `last_accessed_at`. `touch` also counts a retrieval; pass False if the search
+        that found the memory has counted it. `query` is what the memory was found for; it is stored in
+        the history for `evaluation.recorded_queries`.
+
+        Raises MemoryNotFound or InputError.
+        """
+    def feedback(
+        self,
+        agent_id: str,
+        memory_id: UUID,
+        kind: Feedback,
+        context: str | None = None,
+        *,
+        actor: str | None = None,
+        metadata: Mapping[str, Any] | None = None,
+        query: str | None = None,
+    ) -> Memory:
+        """Records what was thought of the memory. Returns the memory afterwards.
+
+        usefulness becomes the posterior mean (2·u₀ + Σ up) / (2 + Σ up + Σ down), where u₀ is the
+        usefulness set on write, 0.5 by default. `useful` is one vote up, `not_useful` one down,
+        `outdated` one down and a mark for review, `incorrect` three down. `context` is free text,
+        stored in the history as the reason. `query` is what the memory was found for; it is stored in
+        the history for `evaluation.recorded_queries`.
+
+        Raises MemoryNotFound or InputError.
+        """
+    def history(self, agent_id: str, memory_id: UUID) -> list[Event]:
+        """What happened to the memory, oldest first; also of one that has been deleted since."""
+    def supersede(
+        self,
+        agent_id: str,
+        memory_id: UUID,
+        new: NewMemory | str,
+        *,
+        reason: str | None = None,
+        actor: str | None = None,
+        force: bool = False,
+        check_compliance: bool = True,
+    ) -> Added:
+        """Stores `new` in place of a memory, which stays in the table but is no longer recalled.
+
+        The old memory is invalidated from the moment the new one begins to hold (its valid_from, by
+        default now), with the reason superseded and the new one as its successor. The new memory's
+        importance is at least the old one's, and it takes over the subject if it names none. If it is
+        the same as another active memory (see `add`), that one becomes the successor. Repeating the
+        call with the same id or key changes nothing.
+
+        Raises SupersessionConflict if the old memory is valid until later than the new one begins, does
+        not begin earlier, or was already superseded or forgotten; `force` overrides this. Also raises
+        MemoryNotFound, and what `add` raises.
+        """
+    def invalidate(
+        self,
+        agent_id: str,
+        memory_ids: UUID | Iterable[UUID],
+        *,
+        reason: str | None = None,
+        actor: str | None = None,
+    ) -> int:
+        """Forgets memories: they stay, but are not recalled from now on. Returns how many.
+
+        Ids the agent does not have, and those that are invalidated already, are passed over.
+        `invalidation_reason` becomes forgotten; `reason` is the caller's, kept in the history.
+        """
+    def revive(
+        self,
+        agent_id: str,
+        memory_ids: UUID | Iterable[UUID],
+        *,
+        reason: str | None = None,
+        actor: str | None = None,
+        force: bool = False,
+    ) -> int:
+        """Makes memories recallable again that were invalidated, archived or have expired. Returns how
+        many there were.
+
+        Their status becomes active; the invalidation and an expiry in the past are removed. valid_from
+        and valid_until stay.
+
+        Raises DuplicateMemory if another active memory says the same by now, and SupersessionConflict
+        if one was superseded and its successor is valid; with `force` both are then recalled. If it
+        raises, nothing is changed.
+        """
+    def clear(self, agent_id: str) -> int:
+        """Deletes everything of an agent and returns how many memories there were.
+
+        Memories, counters, labels, links and the history: nothing is left that could be looked up.
+        """
+
+class AsyncMemoryRepository(asynchronous.Repository):
+    """Stores and ranks the memories of agents, with the methods of MemoryRepository as coroutines.
+
+    Works on an AsyncEngine, an AsyncConnection or an AsyncSession, under the same rules. An
+    embedder with `aembed_documents` and `aembed_query` is awaited; any other runs in a thread.
+    """
+    def __init__(
+        self,
+        bind: AsyncEngine | AsyncConnection | AsyncSession,
+        *,
+        schema: str = "pgrecall",
+        embedder: Embedder | AsyncEmbedder | None = None,
+        token_counter: TokenCounter = ...,
+        slow_after: float | None = None,
+        durable_touch: bool = True,
+    ) -> None: ...
+    @property
+    def memories(self) -> Table:
+        """The table, for expressions in `where` filters: `repo.memories.c.importance > 0.5`."""
+    @property
+    def teams(self) -> Self:
+        """The same repository on the memories of teams: its methods take a team's id first."""
+    async def prepare(
+        self, embedding: VectorLike | str | None = None, *, connections: int = 1, arguments: Any
+    ) -> None:
+        """Gets so many connections of the engine's pool ready for searches with these arguments.
+
+        See MemoryRepository.prepare.
+        """
+    @property
+    def labels(self) -> AsyncLabels:
+        """Labels of memories, and finding memories by them."""
+    @property
+    def links(self) -> AsyncLinks:
+        """Links between memories of one owner."""
+    @property
+    def rank_indexes(self) -> AsyncRankIndexes:
+        """Rank indexes, which make searches among many memories fast."""
+    @property
+    def upkeep(self) -> AsyncUpkeep:
+        """Looking after the memories of an agent."""
+    @property
+    def evaluation(self) -> AsyncEvaluations:
+        """How well profiles find what answers judged queries."""
+    @property
+    def ids(self) -> AsyncIds:
+        """Ids by their first digits."""
+    async def add(
+        self,
+        agent_id: str,
+        memory: NewMemory | str,
+        *,
+        duplicates: DuplicatePolicy = "bump",
+        near_duplicates: float | None = None,
+        check_compliance: bool = True,
+        actor: str | None = None,
+    ) -> Added:
+        """Stores one memory. Returns its id as an Added, which also says whether it was stored.
+
+        A text alone becomes a memory with all defaults, embedded by the repository's embedder.
+
+        A memory with a `key` is identified by the key. Without one, two memories are the same if they
+        have the same text (ignoring case, white space and Unicode form), memory_type and component, and
+        their validities overlap. Invalidated memories count as valid until they were invalidated.
+        Adding an id or a key that is already there changes nothing, so an add can safely be retried.
+
+        `duplicates` decides what happens to a memory that is already there: "bump" counts a retrieval
+        of it, "keep" leaves it as it is, "replace" gives it all fields of the new one, and "allow"
+        stores the new one without looking. A bump counts as an access at the new memory's `created_at`:
+        `last_accessed_at` moves forward to it, but never past now, and not at all if it is unknown.
+
+        If the same memory is there but invalidated or expired, it is revived with the new one's
+        validity and expiry. If it was superseded, its successor is superseded in turn, and an event
+        records it. SupersessionConflict is raised if the new validity has passed and the successor
+        holds for that time.
+
+        With `near_duplicates`, say 0.92, the most similar active memory is treated as a duplicate if
+        its similarity is greater than that, even if the new memory has a key. This is exact and safe
+        with concurrent writers, but compares all of the agent's memories. It is refused at isolation
+        level REPEATABLE READ, which hides what others have just written.
+
+        A memory with `compliant=False` is refused unless `check_compliance=False`. `actor` is written
+        to the history.
+
+        Raises InvalidMemory, NotCompliant, InvalidVector, EmbedderRequired or SupersessionConflict;
+        then nothing is stored. In your own transaction at REPEATABLE READ or SERIALIZABLE, it raises
+        DatabaseConflict if another writer stored the same memory meanwhile: repeat the transaction.
+        """
+    async def add_many(
+        self,
+        agent_id: str,
+        memories: Iterable[NewMemory | str],
+        *,
+        duplicates: DuplicatePolicy = "bump",
+        near_duplicates: float | None = None,
+        check_compliance: bool = True,
+        actor: str | None = None,
+    ) -> list[Added]:
+        """Stores a batch in one transaction. Returns the ids in the order given; `add` has the rules.
+
+        If one memory is bad, none is stored, and the error names its position, counted from 0. Of
+        memories in the batch that are the same, the first is stored, so pass a history oldest first.
+        Rows are sent by COPY. With `near_duplicates` they are added one by one instead, since each is
+        compared with those before it.
+
+        Raises InvalidMemory, NotCompliant, InvalidVector or EmbedderRequired.
+        """
+    async def get(
+        self, agent_id: str, memory_id: UUID, *, include_embedding: bool = False
+    ) -> Memory | None:
+        """The agent's memory of this id, valid or not; None when there is none.
+
+        Its embedding is left out unless asked for.
+        """
+    async def update(
+        self,
+        agent_id: str,
+        memory_id: UUID,
+        *,
+        reason: str | None = None,
+        actor: str | None = None,
+        check_compliance: bool = True,
+        content: str = ...,
+        embedding: VectorLike | Literal[Unset.UNSET] | None = ...,
+        embedding_model: str | None = ...,
+        memory_type: str = ...,
+        additional_types: Sequence[str] = ...,
+        memory_nature: str | None = ...,
+        content_type: str | None = ...,
+        tier: str | Literal[Unset.UNSET] = ...,
+        subject: str | None = ...,
+        tags: Sequence[str] = ...,
+        entities: Sequence[str] = ...,
+        metadata: Mapping[str, Any] = ...,
+        importance: float = ...,
+        usefulness: float = ...,
+        confidence: float = ...,
+        trust: float | Literal[Unset.UNSET] | None = ...,
+        trust_provenance: float | None = ...,
+        trust_consensus: float | None = ...,
+        trust_governance: float | None = ...,
+        trust_usage: float | None = ...,
+        trust_curve: str | Literal[Unset.UNSET] | None = ...,
+        trust_half_life_hours: float | Literal[Unset.UNSET] | None = ...,
+        component: str | None = ...,
+        output_type: str | None = ...,
+        domain: str | None = ...,
+        category: str | None = ...,
+        loop: str | None = ...,
+        quality_score: float | None = ...,
+        compliant: bool | None = ...,
+        requires_approval: bool = ...,
+        has_errors: bool = ...,
+        violates_policy: bool = ...,
+        under_policy_review: bool = ...,
+        created_at: datetime | Literal[Unset.UNSET] | None = ...,
+        observed_at: datetime | None = ...,
+        valid_from: datetime | None = ...,
+        valid_until: datetime | None = ...,
+        expires_at: datetime | Literal[Unset.UNSET] | None = ...,
+        tokens: int | None = ...,
+        session: str | None = ...,
+        turn: int | None = ...,
+    ) -> Memory:
+        """Changes fields of a memory and returns it as it is afterwards.
+
+        MemoryChanges lists the fields: those of NewMemory but `id` and `key`. New content is embedded
+        anew, so that text and vector never disagree; pass `embedding` with it where there is no
+        embedder. The history keeps the old and the new values (of all but the vector), with `reason`
+        and `actor`. Trust is not assessed anew: give `trust` with what it should follow from.
+        `compliant=False` is refused unless `check_compliance=False`.
+
+        Raises MemoryNotFound, InvalidMemory, InvalidVector, UnknownName, EmbedderRequired, or
+        DuplicateMemory when another active memory of the agent has this content; nothing is changed
+        then.
+        """
+    async def delete(
+        self,
+        agent_id: str,
+        memory_ids: UUID | Iterable[UUID],
+        *,
+        reason: str | None = None,
+        actor: str | None = None,
+    ) -> int:
+        """Deletes memories with their counters, labels and links; returns how many there were.
+
+        Ids the agent does not have are passed over. What happened to a memory stays in its history.
+        """
+    async def search(
+        self,
+        agent_id: str,
+        embedding: VectorLike | str | None = None,
+        *,
+        k: int = 10,
+        expand: int = 0,
+        strategy: Strategy = "auto",
+        touch: bool = True,
+        profile: Profile | str = "hybrid",
+        weights: Mapping[str, float] | None = None,
+        normalise_weights: bool = False,
+        min_score: float | None = None,
+        min_similarity: float | None = None,
+        min_relevance: float | None = None,
+        teams: Sequence[str] = (),
+        query_entities: Sequence[str] | None = None,
+        query_text: str | None = None,
+        query_time: tuple[datetime, datetime] | None = None,
+        dates: str | None = None,
+        apply_decay: bool = True,
+        expand_session: int = 0,
+        lend: float | None = None,
+        as_of: datetime | None = None,
+        memory_types: Sequence[str] | None = None,
+        tiers: Sequence[str] | None = None,
+        tags: Sequence[str] | None = None,
+        all_tags: Sequence[str] | None = None,
+        entities: Sequence[str] | None = None,
+        all_entities: Sequence[str] | None = None,
+        labels: Sequence[str] | None = None,
+        label_kinds: Sequence[str] | None = None,
+        text: str | None = None,
+        metadata: Mapping[str, Any] | None = None,
+        created_after: datetime | None = None,
+        created_before: datetime | None = None,
+        components: Sequence[str] | None = None,
+        output_types: Sequence[str] | None = None,
+        domains: Sequence[str] | None = None,
+        categories: Sequence[str] | None = None,
+        loops: Sequence[str] | None = None,
+        compliant: bool | None = None,
+        min_trust: float | None = None,
+        statuses: Sequence[str] = ("active",),
+        include_invalid: bool = False,
+        where: Expression | Sequence[Expression] = (),
+    ) -> Hits:
+        """The agent's k best memories for a query, best first; ties are ordered by id.
+
+        `embedding` is the query's vector, or its text if the repository has an embedder, or None to
+        rank by the other signals alone. SearchArguments describes the other arguments: profile,
+        weights, filters, thresholds and so on.
+
+        `expand=1` adds memories that are linked to the hits, `expand=2` also those linked to these: at
+        most k, by the same filters, thresholds and score, placed among the hits. Their `steps` is 1 or
+        2.
+
+        `expand_session=n` adds the n turns before and after each hit in its session. Turns of one
+        session then stand together, in order, and `beside` names the hit that a turn was added for.
+        With `lend` the turns are ranked instead: each hit raises the score of its neighbours by a share
+        of its own, and the k best are returned. `min_score` and `min_relevance` apply to the hits, not
+        to what is added for them.
+
+        `touch` counts a retrieval of each memory returned, in the same transaction. It also sets
+        `last_accessed_at`, unless the profile is `accessed_by` use.
+
+        `strategy` is "exact" (score every memory), "index" (score the candidates from the agent's rank
+        index and what was written, changed or used since it was built; score every memory if that would
+        not answer as well), or "auto" (use the index if the agent has enough memories and signals
+        unknown to the index weigh at most a tenth). `strategy` of the result says which was used.
+
+        Raises InputError and its children for a value that cannot be used, and DatabaseReadOnly if
+        `touch` meets a database that cannot be written.
+        """
+    async def context(
+        self,
+        agent_id: str,
+        embedding: VectorLike | str | None = None,
+        *,
+        max_tokens: int = 4000,
+        k: int = 20,
+        reserve: Mapping[str, float] | None = None,
+        max_skips: int = 3,
+        diversity: float = 0.0,
+        max_similarity: float | None = None,
+        consider: int | None = None,
+        style: str = "plain",
+        strategy: Strategy = "auto",
+        touch: bool = True,
+        profile: Profile | str = "hybrid",
+        weights: Mapping[str, float] | None = None,
+        normalise_weights: bool = False,
+        min_score: float | None = None,
+        min_similarity: float | None = None,
+        min_relevance: float | None = None,
+        teams: Sequence[str] = (),
+        query_entities: Sequence[str] | None = None,
+        query_text: str | None = None,
+        query_time: tuple[datetime, datetime] | None = None,
+        dates: str | None = None,
+        apply_decay: bool = True,
+        expand_session: int = 0,
+        lend: float | None = None,
+        as_of: datetime | None = None,
+        memory_types: Sequence[str] | None = None,
+        tiers: Sequence[str] | None = None,
+        tags: Sequence[str] | None = None,
+        all_tags: Sequence[str] | None = None,
+        entities: Sequence[str] | None = None,
+        all_entities: Sequence[str] | None = None,
+        labels: Sequence[str] | None = None,
+        label_kinds: Sequence[str] | None = None,
+        text: str | None = None,
+        metadata: Mapping[str, Any] | None = None,
+        created_after: datetime | None = None,
+        created_before: datetime | None = None,
+        components: Sequence[str] | None = None,
+        output_types: Sequence[str] | None = None,
+        domains: Sequence[str] | None = None,
+        categories: Sequence[str] | None = None,
+        loops: Sequence[str] | None = None,
+        compliant: bool | None = None,
+        min_trust: float | None = None,
+        statuses: Sequence[str] = ("active",),
+        include_invalid: bool = False,
+        where: Expression | Sequence[Expression] = (),
+    ) -> Context:
+        """The agent's best memories for a query, as text for a prompt of at most `max_tokens`.
+
+        One statement ranks as `search` does, with the same arguments, and packs: best first, at most k.
+        A memory that does not fit into the rest of the budget is skipped; after `max_skips` in a row,
+        packing stops. `consider` is how many ranked memories are looked at: by default max_skips · k
+        but at most 80 (or k), and 80 where `reserve` or `max_similarity` may skip more.
+
+        Memories below `min_score` or `min_relevance` are left out. The default floor of relevance is
+        the profile's; 0 turns it off. If no memory reaches it, the context is empty and `emptied_by`
+        says why.
+
+        `reserve` keeps shares of the budget for types of memory, such as {"fact": 0.5}. Others may only
+        use what the memories of that type leave. `max_similarity`, say 0.92, leaves out a memory that
+        is more similar than that to one already packed. With `diversity` d in [0, 1) the next memory is
+        the one with the greatest (1 - d) · score - d · similarity to the nearest packed memory (maximal
+        marginal relevance, Carbonell and Goldstein 1998). With `expand_session` the turns beside a
+        memory follow it, nearest first, as far as they fit; they do not count towards k.
+
+        `style` is plain, markdown or xml. Memories are grouped by type in a fixed order, and turns of a
+        session stay together in theirs. Each memory starts with a random marker, its date (20261122)
+        and, where it changes, its type; the marker also ends the text. A memory's text cannot end its
+        block or imitate another: control characters and characters that change the direction of writing
+        become U+FFFD, and the invisible ones in U+E0000 to U+E0FFF are removed, even from flags that
+        need them.
+
+        The whole text is counted by the repository's `token_counter` and never exceeds `max_tokens` by
+        that count. The default counter estimates: it is higher than a model's tokenizer for ordinary
+        text and lower for emoji and base64. Give the repository your model's tokenizer to keep a limit
+        exactly. If the text turns out longer than its parts were counted, it is packed again.
+
+        `touch` counts a retrieval of each memory in the text, as `search` does.
+
+        Raises InputError and its children.
+        """
+    async def explain(
+        self,
+        agent_id: str,
+        memory_id: UUID,
+        embedding: VectorLike | str | None = None,
+        *,
+        k: int = 10,
+        profile: Profile | str = "hybrid",
+        weights: Mapping[str, float] | None = None,
+        normalise_weights: bool = False,
+        min_score: float | None = None,
+        min_similarity: float | None = None,
+        min_relevance: float | None = None,
+        teams: Sequence[str] = (),
+        query_entities: Sequence[str] | None = None,
+        query_text: str | None = None,
+        query_time: tuple[datetime, datetime] | None = None,
+        dates: str | None = None,
+        apply_decay: bool = True,
+        expand_session: int = 0,
+        lend: float | None = None,
+        as_of: datetime | None = None,
+        memory_types: Sequence[str] | None = None,
+        tiers: Sequence[str] | None = None,
+        tags: Sequence[str] | None = None,
+        all_tags: Sequence[str] | None = None,
+        entities: Sequence[str] | None = None,
+        all_entities: Sequence[str] | None = None,
+        labels: Sequence[str] | None = None,
+        label_kinds: Sequence[str] | None = None,
+        text: str | None = None,
+        metadata: Mapping[str, Any] | None = None,
+        created_after: datetime | None = None,
+        created_before: datetime | None = None,
+        components: Sequence[str] | None = None,
+        output_types: Sequence[str] | None = None,
+        domains: Sequence[str] | None = None,
+        categories: Sequence[str] | None = None,
+        loops: Sequence[str] | None = None,
+        compliant: bool | None = None,
+        min_trust: float | None = None,
+        statuses: Sequence[str] = ("active",),
+        include_invalid: bool = False,
+        where: Expression | Sequence[Expression] = (),
+    ) -> Explanation:
+        """Why a search with these arguments returns this memory, or why not.
+
+        Takes the arguments of `search`. The explanation holds the memory's score and rank, and each
+        signal's value, weight and share. If the memory is not among the k best, it says which
+        conditions it fails, which threshold it misses, or what score it would have needed and in which
+        signal it is furthest behind. With `lend`, score and rank are the raised ones, and the hit says
+        which memory lent and how much; with `expand_session` alone, `beside` names the hit that the
+        memory was added for. Relevance is measured even without a floor. No retrieval is counted.
+
+        Raises MemoryNotFound if neither the agent nor one of the teams has the memory.
+        """
+    async def plan(
+        self,
+        agent_id: str,
+        embedding: VectorLike | str | None = None,
+        *,
+        k: int = 10,
+        strategy: Strategy = "auto",
+        run: bool = False,
+        profile: Profile | str = "hybrid",
+        weights: Mapping[str, float] | None = None,
+        normalise_weights: bool = False,
+        min_score: float | None = None,
+        min_similarity: float | None = None,
+        min_relevance: float | None = None,
+        teams: Sequence[str] = (),
+        query_entities: Sequence[str] | None = None,
+        query_text: str | None = None,
+        query_time: tuple[datetime, datetime] | None = None,
+        dates: str | None = None,
+        apply_decay: bool = True,
+        expand_session: int = 0,
+        lend: float | None = None,
+        as_of: datetime | None = None,
+        memory_types: Sequence[str] | None = None,
+        tiers: Sequence[str] | None = None,
+        tags: Sequence[str] | None = None,
+        all_tags: Sequence[str] | None = None,
+        entities: Sequence[str] | None = None,
+        all_entities: Sequence[str] | None = None,
+        labels: Sequence[str] | None = None,
+        label_kinds: Sequence[str] | None = None,
+        text: str | None = None,
+        metadata: Mapping[str, Any] | None = None,
+        created_after: datetime | None = None,
+        created_before: datetime | None = None,
+        components: Sequence[str] | None = None,
+        output_types: Sequence[str] | None = None,
+        domains: Sequence[str] | None = None,
+        categories: Sequence[str] | None = None,
+        loops: Sequence[str] | None = None,
+        compliant: bool | None = None,
+        min_trust: float | None = None,
+        statuses: Sequence[str] = ("active",),
+        include_invalid: bool = False,
+        where: Expression | Sequence[Expression] = (),
+    ) -> QueryPlan:
+        """The statement that a search with these arguments runs first, and PostgreSQL's plan for it.
+
+        Takes the arguments of `search`. `run` also executes it, so that the plan has times and buffers.
+        No retrieval is counted. In psql, recall_plan does the same for recall.
+        """
+    async def touch(self, agent_id: str, memory_ids: UUID | Iterable[UUID]) -> int:
+        """Counts one retrieval of each memory, now, and returns how many of them exist.
+
+        Only `memory_usage` is written; rows are locked in key order.
+        """
+    async def count(
+        self,
+        agent_id: str,
+        *,
+        as_of: datetime | None = None,
+        memory_types: Sequence[str] | None = None,
+        tiers: Sequence[str] | None = None,
+        tags: Sequence[str] | None = None,
+        all_tags: Sequence[str] | None = None,
+        entities: Sequence[str] | None = None,
+        all_entities: Sequence[str] | None = None,
+        labels: Sequence[str] | None = None,
+        label_kinds: Sequence[str] | None = None,
+        text: str | None = None,
+        metadata: Mapping[str, Any] | None = None,
+        created_after: datetime | None = None,
+        created_before: datetime | None = None,
+        components: Sequence[str] | None = None,
+        output_types: Sequence[str] | None = None,
+        domains: Sequence[str] | None = None,
+        categories: Sequence[str] | None = None,
+        loops: Sequence[str] | None = None,
+        compliant: bool | None = None,
+        min_trust: float | None = None,
+        statuses: Sequence[str] = ("active",),
+        include_invalid: bool = False,
+        where: Expression | Sequence[Expression] = (),
+    ) -> int:
+        """How many memories a search with these filters would look at."""
+    async def existing(self, agent_id: str, memory_ids: UUID | Iterable[UUID]) -> set[UUID]:
+        """Which of these ids the agent has, so that only the others need embedding and adding."""
+    async def record_outcome(
+        self,
+        agent_id: str,
+        memory_id: UUID,
+        outcome: Outcome,
+        *,
+        reason: str | None = None,
+        actor: str | None = None,
+        metadata: Mapping[str, Any] | None = None,
+        query: str | None = None,
+        touch: bool = True,
+    ) -> Memory:
+        """Records that using the memory succeeded or failed. Returns the memory afterwards.
+
+        The rule is that of Grace: the counter is incremented first, then trust changes by +0.05 / (1 +
+        0.1 · success_count) or -0.08 / (1 + 0.05 · failure_count), and by another +0.02 if there are
+        more than 5 retrievals and the success rate is over 0.8. Trust stays in [0, 1]; trust that was
+        never assessed stays unknown. The usage part of trust is stored anew but does not change trust
+        by itself.
+
+        An outcome sets `last_accessed_at`. `touch` also counts a retrieval; pass False if the search
+        that found the memory has counted it. `query` is what the memory was found for; it is stored in
+        the history for `evaluation.recorded_queries`.
+
+        Raises MemoryNotFound or InputError.
+        """
+    async def feedback(
+        self,
+        agent_id: str,
+        memory_id: UUID,
+        kind: Feedback,
+        context: str | None = None,
+        *,
+        actor: str | None = None,
+        metadata: Mapping[str, Any] | None = None,
+        query: str | None = None,
+    ) -> Memory:
+        """Records what was thought of the memory. Returns the memory afterwards.
+
+        usefulness becomes the posterior mean (2·u₀ + Σ up) / (2 + Σ up + Σ down), where u₀ is the
+        usefulness set on write, 0.5 by default. `useful` is one vote up, `not_useful` one down,
+        `outdated` one down and a mark for review, `incorrect` three down. `context` is free text,
+        stored in the history as the reason. `query` is what the memory was found for; it is stored in
+        the history for `evaluation.recorded_queries`.
+
+        Raises MemoryNotFound or InputError.
+        """
+    async def history(self, agent_id: str, memory_id: UUID) -> list[Event]:
+        """What happened to the memory, oldest first; also of one that has been deleted since."""
+    async def supersede(
+        self,
+        agent_id: str,
+        memory_id: UUID,
+        new: NewMemory | str,
+        *,
+        reason: str | None = None,
+        actor: str | None = None,
+        force: bool = False,
+        check_compliance: bool = True,
+    ) -> Added:
+        """Stores `new` in place of a memory, which stays in the table but is no longer recalled.
+
+        The old memory is invalidated from the moment the new one begins to hold (its valid_from, by
+        default now), with the reason superseded and the new one as its successor. The new memory's
+        importance is at least the old one's, and it takes over the subject if it names none. If it is
+        the same as another active memory (see `add`), that one becomes the successor. Repeating the
+        call with the same id or key changes nothing.
+
+        Raises SupersessionConflict if the old memory is valid until later than the new one begins, does
+        not begin earlier, or was already superseded or forgotten; `force` overrides this. Also raises
+        MemoryNotFound, and what `add` raises.
+        """
+    async def invalidate(
+        self,
+        agent_id: str,
+        memory_ids: UUID | Iterable[UUID],
+        *,
+        reason: str | None = None,
+        actor: str | None = None,
+    ) -> int:
+        """Forgets memories: they stay, but are not recalled from now on. Returns how many.
+
+        Ids the agent does not have, and those that are invalidated already, are passed over.
+        `invalidation_reason` becomes forgotten; `reason` is the caller's, kept in the history.
+        """
+    async def revive(
+        self,
+        agent_id: str,
+        memory_ids: UUID | Iterable[UUID],
+        *,
+        reason: str | None = None,
+        actor: str | None = None,
+        force: bool = False,
+    ) -> int:
+        """Makes memories recallable again that were invalidated, archived or have expired. Returns how
+        many there were.
+
+        Their status becomes active; the invalidation and an expiry in the past are removed. valid_from
+        and valid_until stay.
+
+        Raises DuplicateMemory if another active memory says the same by now, and SupersessionConflict
+        if one was superseded and its successor is valid; with `force` both are then recalled. If it
+        raises, nothing is changed.
+        """
+    async def clear(self, agent_id: str) -> int:
+        """Deletes everything of an agent and returns how many memories there were.
+
+        Memories, counters, labels, links and the history: nothing is left that could be looked up.
+        """
+
+class Labels(synchronous.Namespace):
+    """`repository.labels`. Labels of memories, and finding memories by them."""
+    def add(
+        self,
+        agent_id: str,
+        memory_id: UUID,
+        labels: Label | str | Sequence[Label | str],
+        *,
+        actor: str | None = None,
+    ) -> int:
+        """Gives a memory labels; a text alone is a keyword of weight 1. Returns how many.
+
+        A label of the same kind and value that is there takes the new weight. At most 1,000 at once.
+        Raises MemoryNotFound, InputError or UnknownName.
+        """
+    def remove(
+        self,
+        agent_id: str,
+        memory_id: UUID,
+        labels: Label | str | Sequence[Label | str],
+        *,
+        actor: str | None = None,
+    ) -> int:
+        """Takes labels from a memory, by kind and value; returns how many were there.
+
+        Raises MemoryNotFound, InputError or UnknownName.
+        """
+    def of(self, agent_id: str, memory_id: UUID) -> list[Label]:
+        """The labels of a memory, heaviest first."""
+    def find(
+        self,
+        agent_id: str,
+        values: str | Sequence[str],
+        *,
+        kinds: Sequence[LabelKind] | None = None,
+        limit: int = 20,
+    ) -> list[tuple[Memory, float]]:
+        """Active, valid memories that carry any of these labels, with the sum of their weights.
+
+        Heaviest first, ties by id. To rank them by a profile, search with `labels=…` instead.
+        """
+
+class Links(synchronous.Namespace):
+    """`repository.links`. Links between memories of one owner."""
+    def add(
+        self,
+        agent_id: str,
+        source_id: UUID,
+        target_id: UUID,
+        kind: str = "related",
+        *,
+        weight: float = 1.0,
+        actor: str | None = None,
+    ) -> None:
+        """Links two memories of the agent; a link of this kind that is there takes the new weight.
+
+        Raises MemoryNotFound where one of the two is not there, InputError for a memory and itself.
+        """
+    def remove(
+        self,
+        agent_id: str,
+        source_id: UUID,
+        target_id: UUID,
+        kind: str = "related",
+        *,
+        actor: str | None = None,
+    ) -> bool:
+        """Takes a link away; returns whether it was there."""
+    def of(self, agent_id: str, memory_id: UUID) -> list[Link]:
+        """The links from and to a memory, strongest first."""
+
+class RankIndexes(synchronous.Namespace):
+    """`repository.rank_indexes`. Rank indexes, which make searches among many memories fast."""
+    def build(
+        self,
+        *,
+        agent_id: str | None = None,
+        at_least: int = 5000,
+        m: int = 24,
+        ef_construction: int = 256,
+        as_of: datetime | None = None,
+        on_progress: Progress | None = None,
+    ) -> list[RankIndex]:
+        """Builds the rank index of one agent, or of all with at least `at_least` active memories.
+
+        A new index is built from committed rows beside the old one and then replaces it. On an Engine
+        this is one transaction per index; only deletions of the agent's memories wait, briefly, at its
+        end. On your own Connection or Session the locks last until you end the transaction: deletions
+        of the agent's memories, and searches in the index that was replaced, wait until then.
+
+        `at_least` is stored with the index: "auto" searches use it while it holds that many memories.
+        `m` and `ef_construction` are those of HNSW; greater values find more and build more slowly.
+        `as_of` is the moment that decays are computed at, by default the newest that the memories know
+        of. Searches at an earlier `as_of` are exact. `on_progress(agent_id, done, total)` is called
+        before each index and at the end.
+
+        Raises InputError, and DatabaseConflict if a transaction that was writing memories does not end
+        within a minute.
+        """
+    def maintain(
+        self,
+        *,
+        agent_id: str | None = None,
+        at_least: int = 5000,
+        m: int = 24,
+        ef_construction: int = 256,
+        on_progress: Progress | None = None,
+    ) -> list[RankIndex]:
+        """Rebuilds rank indexes that are due and builds those of agents that have grown large.
+
+        `rank_indexes` lists which are due and why. Searches use the old index until the new one, built
+        with the same settings, is ready. `at_least`, `m` and `ef_construction` are for agents without
+        an index. An index is dropped when its agent has fewer than half of the memories that it is for
+        or holds.
+
+        Raises what `build` raises.
+        """
+    def check(
+        self,
+        agent_id: str,
+        *,
+        sample: int = 50,
+        queries: Sequence[VectorLike | str] | None = None,
+        k: int = 10,
+        profile: Profile | str = "hybrid",
+        weights: Mapping[str, float] | None = None,
+        on_progress: Callable[[int, int], Any] | None = None,
+    ) -> RankIndexCheck:
+        """Compares searches through an agent's rank index with exact ones, and times both.
+
+        The queries are those given, or the embeddings of `sample` of its memories. Counts no
+        retrievals. `on_progress(done, total)` is called after each. Raises InputError where there is
+        nothing to ask.
+        """
+    def status(self, *, agent_id: str | None = None, at_least: int = 5000) -> list[RankIndexStatus]:
+        """The rank indexes there are, and those that are due: of one agent, or of all, by name.
+
+        Each says what has been written, changed and used since it was built, and by `due` why
+        maintenance is wanted, if it is. An agent of at least `at_least` active memories without one is
+        listed as due; other agents without one are not listed. Raises InputError.
+        """
+    def progress(self) -> float | None:
+        """How far the server is with the graph of a rank index, 0 to 1; None when it builds none."""
+    def drop(self, agent_id: str) -> bool:
+        """Drops an agent's rank index: its searches are exact from then on. False without one."""
+
+class Upkeep(synchronous.Namespace):
+    """`repository.upkeep`. Looking after the memories of an agent."""
+    def adjust_trust(
+        self,
+        agent_id: str,
+        memory_id: UUID,
+        delta: float,
+        reason: str,
+        actor: str,
+        *,
+        metadata: Mapping[str, Any] | None = None,
+    ) -> Memory:
+        """Adds `delta`, in [-1, 1], to the memory's trust, which stays in [0, 1]; returns the memory.
+
+        Raises MemoryNotFound, or InvalidMemory where trust was never assessed.
+        """
+    def set_importance(
+        self,
+        agent_id: str,
+        memory_id: UUID,
+        importance: float,
+        *,
+        reason: str | None = None,
+        actor: str | None = None,
+    ) -> Memory:
+        """Overrides a memory's importance, in [0, 1]; returns the memory.
+
+        Raises MemoryNotFound or InvalidMemory.
+        """
+    def promote(
+        self,
+        agent_id: str,
+        memory_ids: UUID | Iterable[UUID],
+        *,
+        reason: str | None = None,
+        actor: str | None = None,
+    ) -> int:
+        """Moves memories one tier up, short → medium → long; returns how many moved.
+
+        The new tier sets their expiry anew (`tier_defaults`): by default, only short expires.
+        """
+    def demote(
+        self,
+        agent_id: str,
+        memory_ids: UUID | Iterable[UUID],
+        *,
+        reason: str | None = None,
+        actor: str | None = None,
+    ) -> int:
+        """Moves memories one tier down, long → medium → short; returns how many moved.
+
+        The new tier sets their expiry anew (`tier_defaults`): by default, short expires in 24 hours.
+        """
+    def clusters(
+        self,
+        agent_id: str,
+        *,
+        min_similarity: float = 0.8,
+        min_size: int = 3,
+        more_than: int = 20,
+        newest: int = 2000,
+    ) -> list[Cluster]:
+        """Groups of active memories that say much the same, for an agent with more than so many.
+
+        Each has at least `min_size` memories, all at least `min_similarity` similar to the central
+        one; no memory is in two. Computed in the database, exact among the `newest`.
+        """
+    def consolidate(
+        self,
+        agent_id: str,
+        summarise: Summarise | None = None,
+        *,
+        min_similarity: float = 0.8,
+        min_size: int = 3,
+        more_than: int = 20,
+        newest: int = 2000,
+        actor: str | None = None,
+        on_progress: Callable[[int, int], Any] | None = None,
+    ) -> list[Consolidation]:
+        """Finds clusters (see `clusters`) and stores one new memory in place of each. Returns them.
+
+        `summarise` makes the new text from the cluster's texts, the most central first. Without it the
+        most central memory's text and vector are used. The status of the sources becomes consolidated,
+        and links of the kind consolidates lead to them.
+
+        The new memory's importance is min(greatest of the sources + 0.1, 1). Trust and usefulness are
+        the means of the sources'. Tags, entities and labels are merged, and it is valid while all
+        sources are. Metadata is not copied.
+
+        Each cluster is a transaction of its own; `summarise` runs outside of it. A cluster that was
+        changed meanwhile is left as it is. `on_progress(done, of)` is called after each.
+        """
+    def near_duplicates(
+        self, agent_id: str, *, threshold: float = 0.92, limit: int = 100, newest: int = 2000
+    ) -> list[NearDuplicate]:
+        """Pairs of active memories whose similarity is greater than `threshold`, most similar first.
+
+        Exact among the agent's `newest` memories, of which every pair is compared (2,000 take a few
+        seconds, twice as many four times as long). Exact duplicates are never stored twice.
+        """
+    def prune(
+        self,
+        agent_id: str,
+        *,
+        older_than: timedelta | None = None,
+        below_score: float | None = None,
+        profile: Profile | str = "five_factor",
+        reason: str | None = None,
+        actor: str | None = None,
+    ) -> int:
+        """Archives active memories that are old, or score low, or both if both are given.
+
+        The score is the profile's without a query, so similarity counts 0: with five_factor it is at
+        most 0.6. Archived memories stay, can be revived, and are deleted by `delete` or garbage
+        collection. Returns how many. Raises InputError where neither limit is given.
+        """
+    def complete_stale_tasks(
+        self, agent_id: str, *, older_than: timedelta = ..., actor: str | None = None
+    ) -> int:
+        """Completes tasks (memory_type task) created and last accessed longer ago; returns how many.
+
+        Their status becomes completed, and a search does not return them unless asked for.
+        """
+    def collect_garbage(
+        self,
+        policy: GarbagePolicy | None = None,
+        *,
+        agent_id: str | None = None,
+        dry_run: bool = False,
+        batch_size: int = 1000,
+        on_progress: Callable[[GarbageRun], Any] | None = None,
+    ) -> GarbageRun:
+        """Archives and deletes memories by a policy, of one agent or of all.
+
+        For each agent: memories below the policy's thresholds, too old or expired (see GarbagePolicy),
+        then the least trusted beyond its cap, then counters, labels and links of memories that are
+        gone. Each batch of `batch_size` is a transaction of its own that locks only the rows it
+        changes, in key order. So it can run beside writers, twice at once, and be interrupted without
+        losing what it did. Each change is recorded as an event, each run as a row of gc_runs. `dry_run`
+        only counts. `on_progress` is called after each batch with the run so far.
+
+        Raises InputError.
+        """
+    def telling_terms(self, agent_id: str, *, limit: int = 20) -> list[Term]:
+        """The terms that tell most of an agent's memories, most telling first.
+
+        Counts the words of all its memories. Raises InputError.
+        """
+
+class Evaluations(synchronous.Namespace):
+    """`repository.evaluation`. How well profiles find what answers judged queries."""
+    def evaluate(
+        self,
+        agent_id: str | None,
+        queries: Iterable[JudgedQuery],
+        *,
+        agents: Sequence[str] | None = None,
+        profiles: Sequence[Profile | str] = ("hybrid",),
+        k: int = 10,
+        min_score: float | None = None,
+        min_similarity: float | None = None,
+        teams: Sequence[str] = (),
+        as_of: datetime | None = None,
+        dates: str | None = None,
+        seed: int = 0,
+        memory_types: Sequence[str] | None = None,
+        tiers: Sequence[str] | None = None,
+        tags: Sequence[str] | None = None,
+        all_tags: Sequence[str] | None = None,
+        entities: Sequence[str] | None = None,
+        all_entities: Sequence[str] | None = None,
+        labels: Sequence[str] | None = None,
+        label_kinds: Sequence[str] | None = None,
+        text: str | None = None,
+        metadata: Mapping[str, Any] | None = None,
+        created_after: datetime | None = None,
+        created_before: datetime | None = None,
+        components: Sequence[str] | None = None,
+        output_types: Sequence[str] | None = None,
+        domains: Sequence[str] | None = None,
+        categories: Sequence[str] | None = None,
+        loops: Sequence[str] | None = None,
+        compliant: bool | None = None,
+        min_trust: float | None = None,
+        statuses: Sequence[str] = ("active",),
+        include_invalid: bool = False,
+        where: Expression | Sequence[Expression] = (),
+    ) -> Evaluation:
+        """Measures how well profiles find what answers the queries: recall@k, MRR and nDCG@k.
+
+        Every profile ranks all memories of the agent and of `teams` for every query, exactly as
+        `search` does, in one statement per owner. A query is asked at its own `as_of`, or else the one
+        given here, or else now. Its period is its own, or the one that its text names if `dates` is
+        given. Filters and thresholds are those of `search`. No retrieval is counted.
+
+        Similarity alone, keyword alone and hybrid are measured too (`Evaluation.baselines`). Means are
+        compared with those of the first profile, with a 95 % interval of the mean difference by paired
+        bootstrap. The same `seed` gives the same interval. With fewer than ten queries no difference is
+        called clear.
+
+        Queries may concern several agents: each is ranked among the memories of its own `agent_id`, or
+        of `agent_id` given here. If `agent_id` or `agents` are given, queries about others are refused.
+        From five owners on, intervals are over owners, each with all its queries. For queries recorded
+        from use (`JudgedQuery.recorded`) signals are as they were before the query.
+
+        Queries without an answer do not count in the means. `floors` says, for each `min_relevance`,
+        how many of them return nothing by the first profile, and how much recall that costs.
+
+        Raises InputError and its children; the error names the query, counted from 0.
+        """
+    def tune(
+        self,
+        agent_id: str | None,
+        queries: Iterable[JudgedQuery],
+        *,
+        agents: Sequence[str] | None = None,
+        start: Profile | str = "hybrid",
+        k: int = 10,
+        held_out: float = 0.5,
+        teams: Sequence[str] = (),
+        as_of: datetime | None = None,
+        dates: str | None = None,
+        precision: float | None = None,
+        seed: int = 0,
+        on_progress: Callable[[int, int], Any] | None = None,
+        memory_types: Sequence[str] | None = None,
+        tiers: Sequence[str] | None = None,
+        tags: Sequence[str] | None = None,
+        all_tags: Sequence[str] | None = None,
+        entities: Sequence[str] | None = None,
+        all_entities: Sequence[str] | None = None,
+        labels: Sequence[str] | None = None,
+        label_kinds: Sequence[str] | None = None,
+        text: str | None = None,
+        metadata: Mapping[str, Any] | None = None,
+        created_after: datetime | None = None,
+        created_before: datetime | None = None,
+        components: Sequence[str] | None = None,
+        output_types: Sequence[str] | None = None,
+        domains: Sequence[str] | None = None,
+        categories: Sequence[str] | None = None,
+        loops: Sequence[str] | None = None,
+        compliant: bool | None = None,
+        min_trust: float | None = None,
+        statuses: Sequence[str] = ("active",),
+        include_invalid: bool = False,
+        where: Expression | Sequence[Expression] = (),
+    ) -> Tuning:
+        """Searches for weights, and a half-life of recency, that rank what answers the queries first.
+
+        The queries are split at random, copies of a question together; with several owners, the owners
+        are split. `held_out` is the share that is kept back. Candidates are chosen by mean nDCG over
+        all ranks on the training part. The best is then evaluated on the part kept back, exactly as by
+        `evaluate`.
+
+        A signal that is the same for all memories keeps its weight, since the queries say nothing about
+        it. A profile without `keyword` may be given it if queries have a text. Half-lives by type or
+        tier do not change.
+
+        `Tuning.proposed` is None if the profile found does no better than `start` on the part kept
+        back, or worse than similarity alone, keyword alone or hybrid. `verdict` says which, and whether
+        the evidence is thin.
+
+        With `precision`, queries without an answer are split in the same way, and `Tuning.floor` is the
+        proposed `min_relevance`: the one that makes most of them return nothing, while at least this
+        share of all queries that return nothing have no answer.
+
+        `agents` and `dates` are those of `evaluate`. The same `seed` gives the same result.
+        `on_progress(done, of)` is called between rounds and must be a plain function.
+
+        Raises InputError and its children.
+        """
+    def recorded_queries(self, agent_id: str) -> list[JudgedQuery]:
+        """Judged queries from recorded use, for `evaluate` and `tune`.
+
+        A query is recorded by `query=` of feedback and outcomes (in psql, the key query of the
+        metadata). Its answers are the memories with more votes for than against. It is asked at the
+        moment of the first vote for one of them; memories created later do not count as answers.
+
+        The queries are `recorded`: usefulness, importance, confidence and trust are taken as they were
+        before that moment, and retrievals are ignored, since counters do not tell when they happened.
+        So a vote does not make its own memory look better found.
+        """
+
+class Ids(synchronous.Namespace):
+    """`repository.ids`. Ids by their first digits."""
+    def find(self, agent_id: str, prefix: str, *, limit: int = 10) -> list[UUID]:
+        """The ids of the agent's memories that begin with these hexadecimal digits, in order.
+
+        At least 4 digits, with hyphens or without. Raises InputError.
+        """
+    def shorten(self, agent_id: str, memory_ids: UUID | Iterable[UUID]) -> dict[UUID, str]:
+        """The beginning of each id that no other memory of the agent has: 8 digits or more.
+
+        Ids made at about the same time begin alike, so theirs are longer. `find` finds the whole
+        id again, until another memory is added whose id begins with it too.
+        """
+
+class AsyncLabels(asynchronous.Namespace):
+    """`repository.labels`. Labels of memories, and finding memories by them."""
+    async def add(
+        self,
+        agent_id: str,
+        memory_id: UUID,
+        labels: Label | str | Sequence[Label | str],
+        *,
+        actor: str | None = None,
+    ) -> int:
+        """Gives a memory labels; a text alone is a keyword of weight 1. Returns how many.
+
+        A label of the same kind and value that is there takes the new weight. At most 1,000 at once.
+        Raises MemoryNotFound, InputError or UnknownName.
+        """
+    async def remove(
+        self,
+        agent_id: str,
+        memory_id: UUID,
+        labels: Label | str | Sequence[Label | str],
+        *,
+        actor: str | None = None,
+    ) -> int:
+        """Takes labels from a memory, by kind and value; returns how many were there.
+
+        Raises MemoryNotFound, InputError or UnknownName.
+        """
+    async def of(self, agent_id: str, memory_id: UUID) -> list[Label]:
+        """The labels of a memory, heaviest first."""
+    async def find(
+        self,
+        agent_id: str,
+        values: str | Sequence[str],
+        *,
+        kinds: Sequence[LabelKind] | None = None,
+        limit: int = 20,
+    ) -> list[tuple[Memory, float]]:
+        """Active, valid memories that carry any of these labels, with the sum of their weights.
+
+        Heaviest first, ties by id. To rank them by a profile, search with `labels=…` instead.
+        """
+
+class AsyncLinks(asynchronous.Namespace):
+    """`repository.links`. Links between memories of one owner."""
+    async def add(
+        self,
+        agent_id: str,
+        source_id: UUID,
+        target_id: UUID,
+        kind: str = "related",
+        *,
+        weight: float = 1.0,
+        actor: str | None = None,
+    ) -> None:
+        """Links two memories of the agent; a link of this kind that is there takes the new weight.
+
+        Raises MemoryNotFound where one of the two is not there, InputError for a memory and itself.
+        """
+    async def remove(
+        self,
+        agent_id: str,
+        source_id: UUID,
+        target_id: UUID,
+        kind: str = "related",
+        *,
+        actor: str | None = None,
+    ) -> bool:
+        """Takes a link away; returns whether it was there."""
+    async def of(self, agent_id: str, memory_id: UUID) -> list[Link]:
+        """The links from and to a memory, strongest first."""
+
+class AsyncRankIndexes(asynchronous.Namespace):
+    """`repository.rank_indexes`. Rank indexes, which make searches among many memories fast."""
+    async def build(
+        self,
+        *,
+        agent_id: str | None = None,
+        at_least: int = 5000,
+        m: int = 24,
+        ef_construction: int = 256,
+        as_of: datetime | None = None,
+        on_progress: Progress | None = None,
+    ) -> list[RankIndex]:
+        """Builds the rank index of one agent, or of all with at least `at_least` active memories.
+
+        A new index is built from committed rows beside the old one and then replaces it. On an Engine
+        this is one transaction per index; only deletions of the agent's memories wait, briefly, at its
+        end. On your own Connection or Session the locks last until you end the transaction: deletions
+        of the agent's memories, and searches in the index that was replaced, wait until then.
+
+        `at_least` is stored with the index: "auto" searches use it while it holds that many memories.
+        `m` and `ef_construction` are those of HNSW; greater values find more and build more slowly.
+        `as_of` is the moment that decays are computed at, by default the newest that the memories know
+        of. Searches at an earlier `as_of` are exact. `on_progress(agent_id, done, total)` is called
+        before each index and at the end.
+
+        Raises InputError, and DatabaseConflict if a transaction that was writing memories does not end
+        within a minute.
+        """
+    async def maintain(
+        self,
+        *,
+        agent_id: str | None = None,
+        at_least: int = 5000,
+        m: int = 24,
+        ef_construction: int = 256,
+        on_progress: Progress | None = None,
+    ) -> list[RankIndex]:
+        """Rebuilds rank indexes that are due and builds those of agents that have grown large.
+
+        `rank_indexes` lists which are due and why. Searches use the old index until the new one, built
+        with the same settings, is ready. `at_least`, `m` and `ef_construction` are for agents without
+        an index. An index is dropped when its agent has fewer than half of the memories that it is for
+        or holds.
+
+        Raises what `build` raises.
+        """
+    async def check(
+        self,
+        agent_id: str,
+        *,
+        sample: int = 50,
+        queries: Sequence[VectorLike | str] | None = None,
+        k: int = 10,
+        profile: Profile | str = "hybrid",
+        weights: Mapping[str, float] | None = None,
+        on_progress: Callable[[int, int], Any] | None = None,
+    ) -> RankIndexCheck:
+        """Compares searches through an agent's rank index with exact ones, and times both.
+
+        The queries are those given, or the embeddings of `sample` of its memories. Counts no
+        retrievals. `on_progress(done, total)` is called after each. Raises InputError where there is
+        nothing to ask.
+        """
+    async def status(
+        self, *, agent_id: str | None = None, at_least: int = 5000
+    ) -> list[RankIndexStatus]:
+        """The rank indexes there are, and those that are due: of one agent, or of all, by name.
+
+        Each says what has been written, changed and used since it was built, and by `due` why
+        maintenance is wanted, if it is. An agent of at least `at_least` active memories without one is
+        listed as due; other agents without one are not listed. Raises InputError.
+        """
+    async def progress(self) -> float | None:
+        """How far the server is with the graph of a rank index, 0 to 1; None when it builds none."""
+    async def drop(self, agent_id: str) -> bool:
+        """Drops an agent's rank index: its searches are exact from then on. False without one."""
+
+class AsyncUpkeep(asynchronous.Namespace):
+    """`repository.upkeep`. Looking after the memories of an agent."""
+    async def adjust_trust(
+        self,
+        agent_id: str,
+        memory_id: UUID,
+        delta: float,
+        reason: str,
+        actor: str,
+        *,
+        metadata: Mapping[str, Any] | None = None,
+    ) -> Memory:
+        """Adds `delta`, in [-1, 1], to the memory's trust, which stays in [0, 1]; returns the memory.
+
+        Raises MemoryNotFound, or InvalidMemory where trust was never assessed.
+        """
+    async def set_importance(
+        self,
+        agent_id: str,
+        memory_id: UUID,
+        importance: float,
+        *,
+        reason: str | None = None,
+        actor: str | None = None,
+    ) -> Memory:
+        """Overrides a memory's importance, in [0, 1]; returns the memory.
+
+        Raises MemoryNotFound or InvalidMemory.
+        """
+    async def promote(
+        self,
+        agent_id: str,
+        memory_ids: UUID | Iterable[UUID],
+        *,
+        reason: str | None = None,
+        actor: str | None = None,
+    ) -> int:
+        """Moves memories one tier up, short → medium → long; returns how many moved.
+
+        The new tier sets their expiry anew (`tier_defaults`): by default, only short expires.
+        """
+    async def demote(
+        self,
+        agent_id: str,
+        memory_ids: UUID | Iterable[UUID],
+        *,
+        reason: str | None = None,
+        actor: str | None = None,
+    ) -> int:
+        """Moves memories one tier down, long → medium → short; returns how many moved.
+
+        The new tier sets their expiry anew (`tier_defaults`): by default, short expires in 24 hours.
+        """
+    async def clusters(
+        self,
+        agent_id: str,
+        *,
+        min_similarity: float = 0.8,
+        min_size: int = 3,
+        more_than: int = 20,
+        newest: int = 2000,
+    ) -> list[Cluster]:
+        """Groups of active memories that say much the same, for an agent with more than so many.
+
+        Each has at least `min_size` memories, all at least `min_similarity` similar to the central
+        one; no memory is in two. Computed in the database, exact among the `newest`.
+        """
+    async def consolidate(
+        self,
+        agent_id: str,
+        summarise: Summarise | None = None,
+        *,
+        min_similarity: float = 0.8,
+        min_size: int = 3,
+        more_than: int = 20,
+        newest: int = 2000,
+        actor: str | None = None,
+        on_progress: Callable[[int, int], Any] | None = None,
+    ) -> list[Consolidation]:
+        """Finds clusters (see `clusters`) and stores one new memory in place of each. Returns them.
+
+        `summarise` makes the new text from the cluster's texts, the most central first. Without it the
+        most central memory's text and vector are used. The status of the sources becomes consolidated,
+        and links of the kind consolidates lead to them.
+
+        The new memory's importance is min(greatest of the sources + 0.1, 1). Trust and usefulness are
+        the means of the sources'. Tags, entities and labels are merged, and it is valid while all
+        sources are. Metadata is not copied.
+
+        Each cluster is a transaction of its own; `summarise` runs outside of it. A cluster that was
+        changed meanwhile is left as it is. `on_progress(done, of)` is called after each.
+        """
+    async def near_duplicates(
+        self, agent_id: str, *, threshold: float = 0.92, limit: int = 100, newest: int = 2000
+    ) -> list[NearDuplicate]:
+        """Pairs of active memories whose similarity is greater than `threshold`, most similar first.
+
+        Exact among the agent's `newest` memories, of which every pair is compared (2,000 take a few
+        seconds, twice as many four times as long). Exact duplicates are never stored twice.
+        """
+    async def prune(
+        self,
+        agent_id: str,
+        *,
+        older_than: timedelta | None = None,
+        below_score: float | None = None,
+        profile: Profile | str = "five_factor",
+        reason: str | None = None,
+        actor: str | None = None,
+    ) -> int:
+        """Archives active memories that are old, or score low, or both if both are given.
+
+        The score is the profile's without a query, so similarity counts 0: with five_factor it is at
+        most 0.6. Archived memories stay, can be revived, and are deleted by `delete` or garbage
+        collection. Returns how many. Raises InputError where neither limit is given.
+        """
+    async def complete_stale_tasks(
+        self, agent_id: str, *, older_than: timedelta = ..., actor: str | None = None
+    ) -> int:
+        """Completes tasks (memory_type task) created and last accessed longer ago; returns how many.
+
+        Their status becomes completed, and a search does not return them unless asked for.
+        """
+    async def collect_garbage(
+        self,
+        policy: GarbagePolicy | None = None,
+        *,
+        agent_id: str | None = None,
+        dry_run: bool = False,
+        batch_size: int = 1000,
+        on_progress: Callable[[GarbageRun], Any] | None = None,
+    ) -> GarbageRun:
+        """Archives and deletes memories by a policy, of one agent or of all.
+
+        For each agent: memories below the policy's thresholds, too old or expired (see GarbagePolicy),
+        then the least trusted beyond its cap, then counters, labels and links of memories that are
+        gone. Each batch of `batch_size` is a transaction of its own that locks only the rows it
+        changes, in key order. So it can run beside writers, twice at once, and be interrupted without
+        losing what it did. Each change is recorded as an event, each run as a row of gc_runs. `dry_run`
+        only counts. `on_progress` is called after each batch with the run so far.
+
+        Raises InputError.
+        """
+    async def telling_terms(self, agent_id: str, *, limit: int = 20) -> list[Term]:
+        """The terms that tell most of an agent's memories, most telling first.
+
+        Counts the words of all its memories. Raises InputError.
+        """
+
+class AsyncEvaluations(asynchronous.Namespace):
+    """`repository.evaluation`. How well profiles find what answers judged queries."""
+    async def evaluate(
+        self,
+        agent_id: str | None,
+        queries: Iterable[JudgedQuery],
+        *,
+        agents: Sequence[str] | None = None,
+        profiles: Sequence[Profile | str] = ("hybrid",),
+        k: int = 10,
+        min_score: float | None = None,
+        min_similarity: float | None = None,
+        teams: Sequence[str] = (),
+        as_of: datetime | None = None,
+        dates: str | None = None,
+        seed: int = 0,
+        memory_types: Sequence[str] | None = None,
+        tiers: Sequence[str] | None = None,
+        tags: Sequence[str] | None = None,
+        all_tags: Sequence[str] | None = None,
+        entities: Sequence[str] | None = None,
+        all_entities: Sequence[str] | None = None,
+        labels: Sequence[str] | None = None,
+        label_kinds: Sequence[str] | None = None,
+        text: str | None = None,
+        metadata: Mapping[str, Any] | None = None,
+        created_after: datetime | None = None,
+        created_before: datetime | None = None,
+        components: Sequence[str] | None = None,
+        output_types: Sequence[str] | None = None,
+        domains: Sequence[str] | None = None,
+        categories: Sequence[str] | None = None,
+        loops: Sequence[str] | None = None,
+        compliant: bool | None = None,
+        min_trust: float | None = None,
+        statuses: Sequence[str] = ("active",),
+        include_invalid: bool = False,
+        where: Expression | Sequence[Expression] = (),
+    ) -> Evaluation:
+        """Measures how well profiles find what answers the queries: recall@k, MRR and nDCG@k.
+
+        Every profile ranks all memories of the agent and of `teams` for every query, exactly as
+        `search` does, in one statement per owner. A query is asked at its own `as_of`, or else the one
+        given here, or else now. Its period is its own, or the one that its text names if `dates` is
+        given. Filters and thresholds are those of `search`. No retrieval is counted.
+
+        Similarity alone, keyword alone and hybrid are measured too (`Evaluation.baselines`). Means are
+        compared with those of the first profile, with a 95 % interval of the mean difference by paired
+        bootstrap. The same `seed` gives the same interval. With fewer than ten queries no difference is
+        called clear.
+
+        Queries may concern several agents: each is ranked among the memories of its own `agent_id`, or
+        of `agent_id` given here. If `agent_id` or `agents` are given, queries about others are refused.
+        From five owners on, intervals are over owners, each with all its queries. For queries recorded
+        from use (`JudgedQuery.recorded`) signals are as they were before the query.
+
+        Queries without an answer do not count in the means. `floors` says, for each `min_relevance`,
+        how many of them return nothing by the first profile, and how much recall that costs.
+
+        Raises InputError and its children; the error names the query, counted from 0.
+        """
+    async def tune(
+        self,
+        agent_id: str | None,
+        queries: Iterable[JudgedQuery],
+        *,
+        agents: Sequence[str] | None = None,
+        start: Profile | str = "hybrid",
+        k: int = 10,
+        held_out: float = 0.5,
+        teams: Sequence[str] = (),
+        as_of: datetime | None = None,
+        dates: str | None = None,
+        precision: float | None = None,
+        seed: int = 0,
+        on_progress: Callable[[int, int], Any] | None = None,
+        memory_types: Sequence[str] | None = None,
+        tiers: Sequence[str] | None = None,
+        tags: Sequence[str] | None = None,
+        all_tags: Sequence[str] | None = None,
+        entities: Sequence[str] | None = None,
+        all_entities: Sequence[str] | None = None,
+        labels: Sequence[str] | None = None,
+        label_kinds: Sequence[str] | None = None,
+        text: str | None = None,
+        metadata: Mapping[str, Any] | None = None,
+        created_after: datetime | None = None,
+        created_before: datetime | None = None,
+        components: Sequence[str] | None = None,
+        output_types: Sequence[str] | None = None,
+        domains: Sequence[str] | None = None,
+        categories: Sequence[str] | None = None,
+        loops: Sequence[str] | None = None,
+        compliant: bool | None = None,
+        min_trust: float | None = None,
+        statuses: Sequence[str] = ("active",),
+        include_invalid: bool = False,
+        where: Expression | Sequence[Expression] = (),
+    ) -> Tuning:
+        """Searches for weights, and a half-life of recency, that rank what answers the queries first.
+
+        The queries are split at random, copies of a question together; with several owners, the owners
+        are split. `held_out` is the share that is kept back. Candidates are chosen by mean nDCG over
+        all ranks on the training part. The best is then evaluated on the part kept back, exactly as by
+        `evaluate`.
+
+        A signal that is the same for all memories keeps its weight, since the queries say nothing about
+        it. A profile without `keyword` may be given it if queries have a text. Half-lives by type or
+        tier do not change.
+
+        `Tuning.proposed` is None if the profile found does no better than `start` on the part kept
+        back, or worse than similarity alone, keyword alone or hybrid. `verdict` says which, and whether
+        the evidence is thin.
+
+        With `precision`, queries without an answer are split in the same way, and `Tuning.floor` is the
+        proposed `min_relevance`: the one that makes most of them return nothing, while at least this
+        share of all queries that return nothing have no answer.
+
+        `agents` and `dates` are those of `evaluate`. The same `seed` gives the same result.
+        `on_progress(done, of)` is called between rounds and must be a plain function.
+
+        Raises InputError and its children.
+        """
+    async def recorded_queries(self, agent_id: str) -> list[JudgedQuery]:
+        """Judged queries from recorded use, for `evaluate` and `tune`.
+
+        A query is recorded by `query=` of feedback and outcomes (in psql, the key query of the
+        metadata). Its answers are the memories with more votes for than against. It is asked at the
+        moment of the first vote for one of them; memories created later do not count as answers.
+
+        The queries are `recorded`: usefulness, importance, confidence and trust are taken as they were
+        before that moment, and retrievals are ignored, since counters do not tell when they happened.
+        So a vote does not make its own memory look better found.
+        """
+
+class AsyncIds(asynchronous.Namespace):
+    """`repository.ids`. Ids by their first digits."""
+    async def find(self, agent_id: str, prefix: str, *, limit: int = 10) -> list[UUID]:
+        """The ids of the agent's memories that begin with these hexadecimal digits, in order.
+
+        At least 4 digits, with hyphens or without. Raises InputError.
+        """
+    async def shorten(self, agent_id: str, memory_ids: UUID | Iterable[UUID]) -> dict[UUID, str]:
+        """The beginning of each id that no other memory of the agent has: 8 digits or more.
+
+        Ids made at about the same time begin alike, so theirs are longer. `find` finds the whole
+        id again, until another memory is added whose id begins with it too.
+        """

@@ -1,0 +1,98 @@
+"""Touches: counting that memories were retrieved, by the statement that found them or after it."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import Any
+from uuid import UUID
+
+from sqlalchemy import (
+    BigInteger,
+    ColumnElement,
+    FromClause,
+    Select,
+    Text,
+    Uuid,
+    bindparam,
+    func,
+    literal_column,
+    select,
+    true,
+)
+from sqlalchemy.dialects.postgresql import ARRAY
+
+from pgrecall.core.steps import Execute, Operation
+from pgrecall.ranking.conditions import rows_of_arrays
+from pgrecall.schema import Tables
+from pgrecall.schema.verbs import TOUCH, touch_statement
+from pgrecall.scoring import compiler
+from pgrecall.scoring.profile import Profile
+from pgrecall.scoring.scored_memory import ScoredMemory
+
+
+def touched(tables: Tables, hits: Sequence[ScoredMemory], profile: Profile) -> Operation[None]:
+    """Counts a retrieval of each hit, in one statement."""
+    owners: dict[str, list[UUID]] = defaultdict(list)
+    for found in hits:
+        owners[found.memory.owner_id].append(found.memory.id)
+    how = touch_parameters(profile)
+    if len(owners) == 1:
+        [(owner_id, ids)] = owners.items()
+        yield Execute(touch_statement(tables), {"agent": owner_id, "memory_ids": ids, **how})
+    elif owners:
+        memories = [found.memory for found in hits]
+        arrays = {
+            "hit_owners": [memory.owner_id for memory in memories],
+            "hit_ids": [memory.id for memory in memories],
+        }
+        yield Execute(_touch_each(tables), arrays | how)
+
+
+def touch_parameters(profile: Profile) -> dict[str, bool]:
+    """What a touch is executed with: whether it moves the clock of these memories, and that it is
+    durable, which the repository may decide otherwise."""
+    return {"accessed": profile.accessed_by == "retrieval", "durable": True}
+
+
+def with_touch(tables: Tables, found: Select[Any]) -> Select[Any]:
+    """A statement that finds memories (agent_id, id, score), made to count their retrieval too.
+
+    Both are materialized CTEs, which are executed once: a join may scan a subquery for each row.
+    """
+    hits = found.order_by(None).cte("found").prefix_with("MATERIALIZED")
+    counted = _counted(tables, hits, hits.c.agent_id, hits.c.id).cte("counted")
+    counted = counted.prefix_with("MATERIALIZED")
+    return (
+        select(hits)
+        .select_from(hits.join(counted, true()))
+        .order_by(hits.c.score.desc(), hits.c.id)
+    )
+
+
+@lru_cache
+def _touch_each(tables: Tables) -> Select[Any]:
+    hits = rows_of_arrays("hits", owner_id=("hit_owners", Text()), id=("hit_ids", Uuid()))
+    return _counted(tables, hits, hits.c.owner_id, hits.c.id)
+
+
+def _counted(
+    tables: Tables, rows: FromClause, owner_id: ColumnElement[Any], id_: ColumnElement[Any]
+) -> Select[Any]:
+    """One row, `counted`: how many of these memories there are, owner by owner in the order of the
+    key, so that overlapping touches never form a circle."""
+    ids = func.array_agg(id_, type_=ARRAY(Uuid))
+    each = (
+        select(owner_id.label("owner_id"), ids.label("ids"))
+        .select_from(rows)
+        .group_by(owner_id)
+        .order_by(owner_id)
+        .offset(literal_column("0"))  # so that the order holds
+        .subquery("each_owner")
+    )
+    how = [bindparam(name, type_=type_) for name, type_ in TOUCH.items()]
+    touch = compiler.schema_function(
+        tables.schema, "touch", each.c.owner_id, each.c.ids, *how, type_=BigInteger()
+    )
+    return select(func.sum(touch).label("counted")).select_from(each)

@@ -1,0 +1,1 @@
+"""Everyday searches: small agents, beside what people write by hand."""

@@ -1,0 +1,152 @@
+"""Searches per second of several clients at once, beside psycopg doing the same statements."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import psycopg
+from rich.progress import Progress
+from sqlalchemy import create_engine, event
+from sqlalchemy.ext.asyncio import create_async_engine
+
+from benchmarks.data import Floats
+from benchmarks.everyday.agents import agents_of, queries
+from benchmarks.measurement import Measurement
+from pgrecall import AsyncMemoryRepository, MemoryRepository
+from pgrecall.core.vectors import Vector
+
+SECONDS, TASKS = 3.0, 32
+Work = Callable[[str, Floats], object]
+
+
+def measurements(url: str, scale: float, seed: int, progress: Progress) -> list[Measurement]:
+    """Of agents of 1,000 memories, without touch; each pair measured one after the other, twice."""
+    asked = [(agents_of(1_000, scale)[0], query) for query in queries(40, seed)]
+    clients = (1, 2, 4, 8)
+    task = progress.add_task("clients", total=2 * (2 * len(clients) + 1) + 1)
+    found = []
+    by_threads: dict[int, float] = {}
+    for number in clients:
+        ours, bare = 0.0, 0.0
+        for _ in range(2):
+            ours = max(ours, _repository(url, asked, number))
+            bare = max(bare, _bare(url, asked, number))
+            progress.advance(task, 2)
+        by_threads[number] = ours
+        found += [
+            Measurement(f"{number} threads, searches a second", ours, "1/s"),
+            Measurement(f"{number} threads / psycopg alone", ours / bare, "×", 0.9, at_least=True),
+        ]
+    tasks = max(asyncio.run(_tasks(url, asked)) for _ in range(2))
+    found += [
+        Measurement(f"{TASKS} tasks, searches a second", tasks, "1/s"),
+        Measurement(f"{TASKS} tasks / 4 threads", tasks / by_threads[4], "×", 1.0, at_least=True),
+        Measurement("client CPU of a search", 1e3 * _cpu(url, asked), "ms", 0.8),
+    ]
+    progress.remove_task(task)
+    return found
+
+
+def _repository(url: str, asked: list[tuple[str, Floats]], threads: int) -> float:
+    engine = create_engine(url, pool_size=threads, max_overflow=0)
+    repository = MemoryRepository(engine)
+    try:
+        return _together(
+            [
+                lambda agent, query: repository.search(
+                    agent, query, profile="five_factor", touch=False
+                )
+                for _ in range(threads)
+            ],
+            asked,
+        )
+    finally:
+        engine.dispose()
+
+
+def _bare(url: str, asked: list[tuple[str, Floats]], threads: int) -> float:
+    """The statement that the repository sends, on as many connections, rows as they come."""
+    text, parameters = _sent(url, asked[0])
+    connections = [psycopg.connect(url, autocommit=True) for _ in range(threads)]
+
+    def work(connection: psycopg.Connection) -> Work:
+        def search(agent: str, query: Floats) -> object:
+            values = parameters | {"owner_id": agent, "query": Vector(query).to_text()}
+            with connection.cursor(binary=True) as cursor:
+                return cursor.execute(text, values, prepare=True).fetchall()
+
+        return search
+
+    try:
+        return _together([work(connection) for connection in connections], asked)
+    finally:
+        for connection in connections:
+            connection.close()
+
+
+def _sent(url: str, asked: tuple[str, Floats]) -> tuple[str, dict[str, Any]]:
+    seen: list[tuple[str, dict[str, Any]]] = []
+    engine = create_engine(url)
+
+    @event.listens_for(engine, "before_cursor_execute")
+    def see(_: Any, __: Any, text: str, parameters: Any, *___: Any) -> None:
+        seen.append((text, dict(parameters)))
+
+    MemoryRepository(engine).search(*asked, profile="five_factor", touch=False)
+    engine.dispose()
+    return seen[-1]
+
+
+def _together(clients: list[Work], asked: list[tuple[str, Floats]]) -> float:
+    """How many searches a second they all make, after a warm-up of each."""
+
+    def run(work: Work) -> int:
+        number = 0
+        while time.perf_counter() < until:
+            work(*asked[number % len(asked)])
+            number += 1
+        return number
+
+    for work in clients:
+        for one in asked[:12]:
+            work(*one)
+    with ThreadPoolExecutor(len(clients)) as executor:
+        until = time.perf_counter() + SECONDS
+        return sum(executor.map(run, clients)) / SECONDS
+
+
+async def _tasks(url: str, asked: list[tuple[str, Floats]]) -> float:
+    engine = create_async_engine(url, pool_size=8, max_overflow=0)
+    repository = AsyncMemoryRepository(engine)
+
+    async def run(until: float) -> int:
+        number = 0
+        while time.perf_counter() < until:
+            agent, query = asked[number % len(asked)]
+            await repository.search(agent, query, profile="five_factor", touch=False)
+            number += 1
+        return number
+
+    await asyncio.gather(*(run(time.perf_counter() + 0.5) for _ in range(TASKS)))
+    until = time.perf_counter() + SECONDS
+    counts = await asyncio.gather(*(run(until) for _ in range(TASKS)))
+    await engine.dispose()
+    return sum(counts) / SECONDS
+
+
+def _cpu(url: str, asked: list[tuple[str, Floats]]) -> float:
+    """Seconds of this process for each search of one client."""
+    engine = create_engine(url)
+    repository = MemoryRepository(engine)
+    for agent, query in asked:
+        repository.search(agent, query, profile="five_factor", touch=False)
+    before = time.process_time()
+    for agent, query in asked * 5:
+        repository.search(agent, query, profile="five_factor", touch=False)
+    spent = time.process_time() - before
+    engine.dispose()
+    return spent / (5 * len(asked))
