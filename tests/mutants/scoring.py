@@ -7,7 +7,6 @@ NUMBERS = "integration/test_systems.py::test_every_number_of_a_system"
 AGREE = "integration/test_profiles_agree.py::test_the_three_agree"
 FILTERS = "integration/test_filters.py"
 REFUSED = "unit/test_bad_arguments.py"
-COMMANDS = "integration/test_command_line.py"
 CONDITIONS = "app/pgrecall/ranking/conditions.py"
 
 MUTANTS = (
@@ -196,11 +195,5 @@ MUTANTS = (
         " SET search_path FROM CURRENT",
         "",
         "integration/test_planted_overloads.py::test_functions_find_names_in_our_schema_alone",
-    ),
-    Mutant(
-        "app/pgrecall/cli/migrate_commands.py",
-        "if given:",
-        "if len(given) > 1:",
-        f"{COMMANDS}::test_what_cannot_be_done_ends_with_two",
     ),
 )
