@@ -9,6 +9,7 @@ from typing import Any
 
 import psycopg
 import pytest
+from psycopg.rows import dict_row
 from sqlalchemy import Engine, NullPool, create_engine
 from sqlalchemy.ext.asyncio import AsyncEngine, AsyncSession, create_async_engine
 from sqlalchemy.orm import Session
@@ -19,6 +20,7 @@ from pgrecall.core.embedders import AsyncEmbedder, Embedder
 from pgrecall.execution.inspection import known_layout, remember_layout
 from pgrecall.schema import Layout
 from pgrecall.testing import new_database
+from tests.integration.owner import Owner
 from tests.integration.support import awaited
 
 Work = Callable[[MemoryRepository], Any]
@@ -214,6 +216,27 @@ def shared_engine(shared_url: str) -> Iterator[Engine]:
     engine.dispose()
 
 
+@pytest.fixture(scope="session")
+def connection(shared_url: str) -> Iterator[psycopg.Connection[dict[str, Any]]]:
+    """A session on the same database, whose rows are dictionaries."""
+    with psycopg.connect(shared_url, autocommit=True, row_factory=dict_row) as made:
+        yield made
+
+
+@pytest.fixture(scope="module")
+def module_url(server_url: str, template: str) -> Iterator[str]:
+    """A migrated database for the tests of one file."""
+    with new_database(server_url, template) as url:
+        yield url
+
+
+@pytest.fixture(scope="module")
+def module_engine(module_url: str) -> Iterator[Engine]:
+    made = create_engine(module_url)
+    yield made
+    made.dispose()
+
+
 @pytest.fixture
 def shared_repo(shared_engine: Engine) -> MemoryRepository:
     return MemoryRepository(shared_engine)
@@ -223,3 +246,9 @@ def shared_repo(shared_engine: Engine) -> MemoryRepository:
 def agent() -> str:
     """An agent that no other test uses."""
     return f"agent-{next(_agents)}"
+
+
+@pytest.fixture
+def mine(shared_engine: Engine, agent: str) -> Owner:
+    """The same, as its owner sees it."""
+    return Owner(shared_engine, agent)

@@ -8,7 +8,6 @@ from typing import Any
 from uuid import uuid4
 
 import pytest
-from sqlalchemy import Engine
 
 from pgrecall import NewMemory
 from pgrecall.core.ids import id_of_key, new_id
@@ -25,11 +24,6 @@ SAID_AGAIN = "what it superseded was said again"
 @pytest.fixture(params=["add", "add_many"])
 def add(request: pytest.FixtureRequest) -> Add:
     return WAYS[request.param]
-
-
-@pytest.fixture
-def mine(shared_engine: Engine, agent: str) -> Owner:
-    return Owner(shared_engine, agent)
 
 
 def year(number: int | None) -> datetime | None:

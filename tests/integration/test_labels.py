@@ -30,11 +30,6 @@ HOSTILE = [
 ]
 
 
-@pytest.fixture
-def mine(shared_engine: Engine, agent: str) -> Owner:
-    return Owner(shared_engine, agent)
-
-
 def test_a_memory_has_the_labels_it_was_given_heaviest_first(mine: Owner) -> None:
     memory_id = mine.add(north("a"))
     kinds: list[Any] = ["keyword", "tag", "concept", "component"]

@@ -26,11 +26,6 @@ SHOWN: dict[str, Any] = {"as_of": NOW, "touch": False}
 """At one moment, so that scores of two searches are the same."""
 
 
-@pytest.fixture
-def mine(shared_engine: Engine, agent: str) -> Owner:
-    return Owner(shared_engine, agent)
-
-
 def named(owner: Owner, names: str) -> dict[str, UUID]:
     """One memory for each letter, each a little less like the query than the one before."""
     return {

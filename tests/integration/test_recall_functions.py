@@ -34,12 +34,6 @@ FOLDER = sql_folder() / "recall"
 each_profile = pytest.mark.parametrize("profile", profiles.BUILT_IN.values(), ids=profiles.BUILT_IN)
 
 
-@pytest.fixture(scope="module")
-def connection(shared_url: str) -> Iterator[Connection]:
-    with psycopg.connect(shared_url, autocommit=True, row_factory=dict_row) as found:
-        yield found
-
-
 def contents(rows: Rows) -> list[str]:
     return [row["content"] for row in rows]
 

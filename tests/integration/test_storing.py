@@ -27,11 +27,6 @@ ROWS = (
 )
 
 
-@pytest.fixture
-def mine(shared_engine: Engine, agent: str) -> Owner:
-    return Owner(shared_engine, agent)
-
-
 # Adding
 
 

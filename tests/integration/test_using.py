@@ -28,11 +28,6 @@ HOSTILE = [
 ]
 
 
-@pytest.fixture
-def mine(shared_engine: Engine, agent: str) -> Owner:
-    return Owner(shared_engine, agent)
-
-
 @dataclass
 class Use:
     """What system D says of a memory in use."""

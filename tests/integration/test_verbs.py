@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from typing import Any
 from uuid import UUID, uuid4
@@ -59,17 +58,6 @@ def call(
     return connection.execute(
         sql.SQL("SELECT * FROM {}({})").format(function, given), [*arguments, *named.values()]
     ).fetchall()
-
-
-@pytest.fixture(scope="module")
-def connection(shared_url: str) -> Iterator[Connection]:
-    with connected(shared_url) as found:
-        yield found
-
-
-@pytest.fixture
-def mine(shared_engine: Engine, agent: str) -> Owner:
-    return Owner(shared_engine, agent)
 
 
 # What they note
