@@ -184,6 +184,8 @@ OF_ONE = "adjust_trust record_feedback record_outcome set_importance supersede u
 NOTING = f"{OF_ONE} label unlabel link unlink forget revive invalidate move_tier prune"
 GARBAGE = "count_garbage begin_garbage_run collect_garbage"
 SHARES = [-0.1, 1.1, NAN, None]
+FLAGGED: dict[str, Any] = {"compliant": False}
+NOT_COMPLIANT = {"content": "x"} | FLAGGED
 WRONG: list[tuple[str, str, type[Exception], list[Any]]] = [
     (" ".join(GOOD), "agent", InputError, ["", "team:", "x" * 206]),
     (NOTING, "agent", InputError, [None]),
@@ -216,7 +218,7 @@ WRONG: list[tuple[str, str, type[Exception], list[Any]]] = [
     ("update_memory", "changes", InvalidMemory, [{"content": "new"}, {"importance": None}]),
     ("update_memory", "changes", InvalidMemory, [{"content": "", "embedding": None}]),
     ("update_memory", "changes", DuplicateMemory, [{"content": "b", "embedding": None}]),
-    ("update_memory", "changes", NotCompliant, [{"compliant": False}]),
+    ("update_memory", "changes", NotCompliant, [FLAGGED]),
     ("remember", "content", InvalidMemory, ["", None]),
     ("remember", "", InvalidMemory, [{"key": ""}, {"key": "k", "id": UNKNOWN}]),
     ("remember", "", InvalidMemory, [{"valid_from": "2020-01-01", "valid_until": "2020-01-01"}]),
@@ -227,7 +229,13 @@ WRONG: list[tuple[str, str, type[Exception], list[Any]]] = [
     ("remember", "actor", InputError, [""]),
     ("supersede", "new", InvalidMemory, [{"content": "A"}, {"content": ""}]),
     ("supersede", "new", InvalidMemory, [{"content": "x", "valid_until": "2000-01-01"}]),
-    ("supersede", "new", NotCompliant, [{"content": "x", "compliant": False}]),
+    ("supersede", "new", NotCompliant, [NOT_COMPLIANT]),
+    # NULL waives nothing.
+    ("supersede", "", SupersessionConflict, [{"memory_id": "over", "force": None}]),
+    ("revive", "", SupersessionConflict, [{"memory_ids": ["over"], "force": None}]),
+    ("remember", "", NotCompliant, [{"compliant": False, "check_compliance": None}]),
+    ("supersede", "", NotCompliant, [{"new": NOT_COMPLIANT, "check_compliance": None}]),
+    ("update_memory", "", NotCompliant, [{"changes": FLAGGED, "check_compliance": None}]),
     ("supersede", "memory_id", SupersessionConflict, ["over", "gone", "for long"]),
     ("complete_stale_tasks prune", "older_than", InputError, [timedelta(-1), timedelta(365_251)]),
     ("complete_stale_tasks prune", "older_than", InputError, [None]),
