@@ -286,7 +286,9 @@ def _unit(embedding: Any) -> list[float]:
 
 LEAN = {
     **dict.fromkeys(("similarity", "usefulness"), "five_factor"),
-    **{"importance": "last_access", "recency": "half_life", "trust": "trust"},
+    "importance": "last_access",
+    "recency": "half_life",
+    "trust": "trust",
 }
 """Signals, each with a profile that has it."""
 
