@@ -157,7 +157,7 @@ MUTANTS = (
         "sql/verbs/forget.sql",
         "DELETE FROM memory_usage u WHERE u.agent_id = agent AND",
         "DELETE FROM memory_usage u WHERE",
-        "integration/test_isolation.py::test_two_agents_may_have_the_same_id",
+        "integration/test_storing.py::test_two_agents_may_have_the_same_id",
     ),
     Mutant(
         "sql/verbs/near_memory.sql",
