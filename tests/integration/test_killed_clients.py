@@ -31,6 +31,7 @@ from pgrecall import AsyncMemoryRepository, MemoryRepository, NewMemory
 from pgrecall.errors import DatabaseUnavailable
 from pgrecall.lifecycle.garbage import GarbagePolicy
 from pgrecall.lifecycle.label import Label
+from tests.integration.compass import North
 from tests.integration.conftest import OWNED
 from tests.integration.support import NORTH, at, awaited, sql
 from tests.migrations.asking import open_transaction, terminate, wait_until_blocked
@@ -119,14 +120,6 @@ BATCH = [
     memory(0, "known already"),
 ]
 POLICY = GarbagePolicy(max_live=3)
-
-
-class Embeds:
-    def embed_documents(self, texts: list[str]) -> list[list[float]]:
-        return [NORTH for _ in texts]
-
-    def embed_query(self, text: str) -> list[float]:
-        return NORTH
 
 
 def shorter(texts: Sequence[str]) -> str:
@@ -269,11 +262,11 @@ def stage(
     with asyncio.Runner() as runner:
         if getattr(request, "param", "sync") == "sync":
             victims = create_engine(database_url, **options)
-            repo = MemoryRepository(victims, embedder=Embeds())
+            repo = MemoryRepository(victims, embedder=North())
         else:
             others = create_async_engine(database_url, **options)
             victims = others.sync_engine
-            repo = awaited(AsyncMemoryRepository(others, embedder=Embeds()), runner.run)
+            repo = awaited(AsyncMemoryRepository(others, embedder=North()), runner.run)
         repo.count(A)
         yield Stage(repo, Reaper(engine, victims), engine, keeper)
         if victims.dialect.is_async:

@@ -22,21 +22,10 @@ from pgrecall.scoring.signals import (
     Trust,
     Usefulness,
 )
+from tests.integration.compass import North
 from tests.integration.support import NORTH, at, sql
 
 MEANING = Profile("meaning", {Similarity(): 1.0})
-
-
-class North:
-    """Embeds every text as NORTH."""
-
-    model = "north"
-
-    def embed_documents(self, texts: list[str]) -> list[list[float]]:
-        return [NORTH for _ in texts]
-
-    def embed_query(self, text: str) -> list[float]:
-        return NORTH
 
 
 @pytest.fixture
@@ -127,7 +116,9 @@ def test_more_votes_for_than_against_make_a_label(repo: MemoryRepository, agent:
     }
 
 
-def test_what_is_recorded_without_a_query_is_no_label(repo: MemoryRepository, agent: str) -> None:
+def test_what_is_recorded_without_a_query_or_a_vote_for_it_is_no_label(
+    repo: MemoryRepository, agent: str
+) -> None:
     memory, *_ = remembered(repo, agent)
     repo.feedback(agent, memory, "useful")
     repo.record_outcome(agent, memory, "success")
@@ -136,14 +127,8 @@ def test_what_is_recorded_without_a_query_is_no_label(repo: MemoryRepository, ag
         repo.feedback(agent, memory, "useful", metadata={"query": value})
     with pytest.raises(MemoryNotFound):
         repo.feedback(agent, UUID(int=7), "useful", query="q")
-
-    assert repo.evaluation.recorded_queries(agent) == []
-
-
-def test_the_kind_cannot_be_overruled_by_metadata(repo: MemoryRepository, agent: str) -> None:
-    a, b, *_ = remembered(repo, agent)
-    repo.feedback(agent, a, "not_useful", query="q", metadata={"kind": "useful"})
-    repo.record_outcome(agent, b, "failure", query="q", metadata={"kind": "useful"})
+    repo.feedback(agent, memory, "not_useful", query="q", metadata={"kind": "useful"})
+    repo.record_outcome(agent, memory, "failure", query="q", metadata={"kind": "useful"})
 
     assert repo.evaluation.recorded_queries(agent) == []
 
