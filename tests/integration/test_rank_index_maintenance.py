@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from datetime import datetime, timedelta
 from threading import Event
 from typing import Any
@@ -40,12 +40,6 @@ from tests.migrations.asking import (
 )
 
 PROFILES = ("five_factor", "last_access", "half_life", "trust", "tiered")
-
-
-@pytest.fixture
-def site(database_url: str, engine: Engine) -> Iterator[Site]:
-    with site_of(database_url, engine) as made:
-        yield made
 
 
 # Months of use
