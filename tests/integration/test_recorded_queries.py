@@ -57,13 +57,15 @@ def events(engine: Engine, agent: str) -> list[Any]:
 def test_what_was_useful_becomes_a_label(
     repo: MemoryRepository, shared_engine: Engine, agent: str
 ) -> None:
-    a, b, *_ = remembered(repo, agent)
-    repo.feedback(agent, b, "useful", query="what does she drink?")
-    repo.feedback(agent, a, "useful", query="what does she drink?")
+    a, b, gone, _ = remembered(repo, agent)
+    for memory in (b, a, gone):
+        repo.feedback(agent, memory, "useful", query="what does she drink?")
+    repo.feedback(agent, gone, "useful", query="gone")
+    repo.delete(agent, gone)
 
     [found] = repo.evaluation.recorded_queries(agent)
 
-    [(_, first), (metadata, _)] = events(shared_engine, agent)
+    [(metadata, first), *_] = events(shared_engine, agent)
     assert found == JudgedQuery(
         "what does she drink?", [a, b], as_of=first, agent_id=agent, recorded=True
     )
@@ -145,16 +147,6 @@ def test_the_query_goes_beside_other_metadata(
     assert labels(repo, agent) == {"said": [memory], "of the metadata": [memory]}
     assert events(shared_engine, agent)[0][0] == {"session": 7, "query": "said", "kind": "useful"}
     assert given == {"session": 7, "query": "of the metadata"}
-
-
-def test_deleted_memories_count_no_longer(repo: MemoryRepository, agent: str) -> None:
-    a, b, c, _ = remembered(repo, agent)
-    for memory, query in ((a, "both"), (b, "both"), (c, "alone")):
-        repo.feedback(agent, memory, "useful", query=query)
-
-    repo.delete(agent, [a, c])
-
-    assert labels(repo, agent) == {"both": [b]}
 
 
 def test_invalidated_memories_are_labels_of_their_time(repo: MemoryRepository, agent: str) -> None:
@@ -296,18 +288,6 @@ def test_of_agent_and_team_each_has_a_past_of_its_own(repo: MemoryRepository, ag
     ).profiles
 
     assert found.per_query["mrr"] == [1 / 2]
-
-
-def test_agents_and_teams_have_labels_of_their_own(repo: MemoryRepository, agent: str) -> None:
-    mine, *_ = remembered(repo, agent)
-    theirs, *_ = remembered(repo.teams, agent)
-    repo.feedback(agent, mine, "useful", query="mine")
-    repo.teams.feedback(agent, theirs, "useful", query="theirs")
-    repo.teams.record_outcome(agent, theirs, "success", query="mine")
-
-    assert labels(repo, agent) == {"mine": [mine]}
-    assert labels(repo.teams, agent) == {"theirs": [theirs], "mine": [theirs]}
-    assert repo.evaluation.recorded_queries(f"{agent} too") == []
 
 
 def test_what_is_recorded_in_psql_is_a_label_too(

@@ -472,23 +472,3 @@ def test_postgresql_16_with_halfvec(postgres_16: str) -> None:
         migrate.upgrade(url, dimensions=DIMENSIONS, embedding_type="halfvec")
         with connected(url) as connection:
             assert_everything_works(connection, "pgrecall", unpooled(url))
-
-
-def test_a_team_is_the_owner_of_its_stored_id(mine: Owner, connection: Connection) -> None:
-    (a, b), _ = (
-        map(plain_id, owner.add_many([north(text, trust=0.5) for text in "ab"]))
-        for owner in (mine.team, mine)
-    )
-    stored, team = mine.everything(), f"team:{mine.name}"
-
-    call(connection, "record_outcome", team, a, "success")
-    call(connection, "invalidate", team, [b])
-    call(connection, "revive", team, [b])
-
-    told = [row["event_type"] for row in call(connection, "history", team, a)]
-    assert told == mine.team.kinds(a) == ["initial", "reinforcement"]
-    call_named(connection, "collect_garbage", {"agent": team}, {})
-    assert len(mine.team.rows("gc_runs")) == 1
-    assert call(connection, "clear", team) == [{"clear": 2}]
-    assert (mine.team.count(), mine.everything()) == (0, stored)
-    assert not any(mine.team.everything().values())
