@@ -340,14 +340,13 @@ def test_what_a_tenant_deletes_leaves_its_index(own: str) -> None:
 
 
 @pytest.fixture
-def unguarded(server_url: str, template: str, shared: str) -> Iterator[str]:
+def unguarded(own_url: str, shared: str) -> Iterator[str]:
     """Two tenants and their indexes, and no policy and nobody let in yet."""
-    with new_database(server_url, template) as url:
-        for tenant in OWN:
-            furnish(url, tenant)
-        yield url
-        for role in ROLES:
-            run(url, f"DROP OWNED BY {role}")
+    for tenant in OWN:
+        furnish(own_url, tenant)
+    yield own_url
+    for role in ROLES:
+        run(own_url, f"DROP OWNED BY {role}")
 
 
 def test_policies_and_grants_given_after_a_build_reach_its_positions(unguarded: str) -> None:
@@ -364,26 +363,6 @@ def test_policies_and_grants_given_after_a_build_reach_its_positions(unguarded: 
     for named, count in ((OWN["two"], MEMORIES - 1), (OWN["one"], 0), ("-", 0), (None, 0)):
         with session(unguarded, WRITER, named) as connection:
             assert outcome(connection, f"SELECT count(*) FROM {relation}") == f"[({count},)]"
-
-
-def test_until_they_do_a_search_ranks_every_memory(unguarded: str) -> None:
-    migrate.grant(unguarded, MAINTAINER, "maintainer")
-    guard(unguarded)
-    relation = value(unguarded, "SELECT relation FROM pgrecall.rank_indexes WHERE agent_id = 'two'")
-    run(unguarded, f"ALTER TABLE pgrecall.{relation} DISABLE ROW LEVEL SECURITY")
-
-    def search() -> Any:
-        with acting(unguarded, MAINTAINER).begin() as connection:
-            connection.execute(NAME, {"owners": OWN["two"]})
-            repo = MemoryRepository(connection)
-            return repo.search("two", at(3), profile="five_factor", strategy="index", touch=False)
-
-    before = search()
-    assert (before.strategy, len(before)) == ("exact", 10)
-    repository_on("sync", unguarded).rank_indexes.maintain(at_least=1)
-    after = search()
-    assert after.strategy == "index"
-    assert [hit.memory.id for hit in after] == [hit.memory.id for hit in before]
 
 
 def test_the_recipe_can_be_run_again_and_be_undone(own: str) -> None:
