@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
 from typing import Any
 from uuid import UUID, uuid4
 
 import pytest
-from sqlalchemy import Engine, create_engine
+from sqlalchemy import Engine
 
 from pgrecall import NewMemory, ScoredMemory
 from pgrecall.errors import MemoryNotFound
 from pgrecall.lifecycle.label import Label
 from pgrecall.lifecycle.link import Link
-from pgrecall.testing import new_database
 from tests.conftest import DIMENSIONS
 from tests.integration.owner import Owner
 from tests.integration.support import NORTH, NOW, at, before
@@ -96,15 +94,6 @@ def test_links_lead_to_memories_of_the_same_owner(mine: Owner) -> None:
         assert mine.links.remove(one, unknown) is False
 
     assert (mine.links.of(one), mine.kinds(one)) == ([], ["initial"])
-
-
-def test_agents_and_teams_have_links_of_their_own(mine: Owner) -> None:
-    ids = linked(mine, "ab", "ab")
-    theirs = linked(mine.team, "ab", "ab")
-
-    assert [link.source_id for link in mine.links.of(ids["b"])] == [ids["a"]]
-    assert [link.source_id for link in mine.team.links.of(theirs["b"])] == [theirs["a"]]
-    assert mine.other.links.of(ids["a"]) == mine.links.of(theirs["a"]) == []
 
 
 def test_kinds_are_stored_verbatim(mine: Owner) -> None:
@@ -216,11 +205,8 @@ class Web:
 
 
 @pytest.fixture(scope="module")
-def web(server_url: str, template: str) -> Iterator[Web]:
-    with new_database(server_url, template) as url:
-        engine = create_engine(url)
-        yield Web(engine)
-        engine.dispose()
+def web(shared_engine: Engine) -> Web:
+    return Web(shared_engine)
 
 
 @pytest.mark.parametrize(("further", "k"), [(0, 3), (1, 3), (1, 20), (2, 5)])
@@ -243,26 +229,17 @@ def test_neighbours_pass_what_hits_pass_and_are_ranked_as_they_are(
     assert {team for step, team in brought if step} == ({None, "spiders"} if further else set())
 
 
-def test_a_search_of_a_team_expands_along_its_links(mine: Owner) -> None:
-    linked(mine, "abc", "ab")
-    linked(mine.team, "abc", "ac")
-
-    assert steps(mine.team.search(NORTH, k=1, expand=1, **SHOWN)) == [("a", 0), ("c", 1)]
-
-
 def test_links_of_another_owner_and_to_what_is_gone_lead_nowhere(mine: Owner) -> None:
     ids = linked(mine, "abc", "ac")
-    values = "(:owner, :source, :target, 'x')"
+    values = "VALUES (:other, :source, :target, 'x')"
     columns = "(agent_id, source_id, target_id, kind)"
-    mine.sql(
-        f"INSERT INTO pgrecall.memory_links {columns} VALUES {values}",
-        owner=mine.other.name,
-        source=ids["a"],
-        target=ids["b"],
-    )
+    insert = f"INSERT INTO pgrecall.memory_links {columns} {values}"
+    mine.sql(insert, other=mine.other.name, source=ids["a"], target=ids["b"])
     mine.sql("DELETE FROM pgrecall.agent_memories WHERE agent_id = :agent AND content = 'c'")
+    linked(mine.team, "abc", "ac")
 
     assert steps(mine.search(NORTH, k=1, expand=2, **SHOWN)) == [("a", 0)]
+    assert steps(mine.team.search(NORTH, k=1, expand=1, **SHOWN)) == [("a", 0), ("c", 1)]
     assert mine.other.search(NORTH, expand=2) == []
 
 

@@ -188,6 +188,7 @@ def test_explain_of_a_memory_that_there_is_not(connection: Connection) -> None:
         {},
         {"max_tokens": 300},
         {"max_tokens": 500, "k": 4, "min_score": 0.5},
+        {"max_tokens": 60, "max_skips": 1, "consider": 60},
         {"max_tokens": 800, "max_similarity": 0.6, "max_skips": 5},
         {"max_tokens": 800, "diversity": 0.4, "consider": 60, "teams": [TEAM]},
         {"max_tokens": 600, "reserve": {"task": 0.5, "fact": 0.25}, "query_text": "fire"},
