@@ -75,25 +75,16 @@ def trusted_memories(repo: MemoryRepository) -> None:
 
 
 def two_clusters(repo: MemoryRepository) -> None:
-    repo.add_many(
-        A,
-        [
-            memory(n, f"memory {n}", [0.0, 90.0][n % 2] + n, importance=n / 10, tags=[f"t{n}"])
-            for n in range(7)
-        ],
-    )
+    for n in range(7):
+        angle = [0.0, 90.0][n % 2] + n
+        repo.add(A, memory(n, f"memory {n}", angle, importance=n / 10, tags=[f"t{n}"]))
 
 
 def garbage(repo: MemoryRepository) -> None:
     """To be deleted, archived by each rule, kept, and what was left of memories that are gone."""
     trusts = [0.05, 0.15, 0.9, 0.5, 0.02, 0.9, 0.7, 0.6, 0.8]
-    repo.add_many(
-        A,
-        [
-            memory(n, f"memory {n}", trust=trust, created_at=OLD if n == 5 else datetime.now(UTC))
-            for n, trust in enumerate(trusts)
-        ],
-    )
+    repo.add_many(A, [memory(n, f"memory {n}", trust=trust) for n, trust in enumerate(trusts)])
+    repo.update(A, number(5), created_at=OLD)
     repo.touch(A, [number(n) for n in range(9)])
     for n in range(9):
         repo.labels.add(A, number(n), "x")

@@ -395,12 +395,12 @@ def test_a_revived_memory_is_found_where_it_belongs(undone: MemoryRepository, wo
     where = undone.memories.c.invalidated_at.is_not(None)
     asked: dict[str, Any] = {"include_invalid": True, "where": where, "touch": False}
     assert len(undone.search(BIG, QUERY, strategy="index", **asked)) == 10
-    forgotten = undone.search(BIG, QUERY, k=MANY, **asked)
+    forgotten = ids_of(undone.search(BIG, QUERY, k=MANY, **asked))
     assert len(forgotten) == FORGOTTEN
-    assert not set(ids_of(forgotten)) & world.memories.keys()
-    undone.revive(BIG, ids_of(forgotten))
+    assert not {*forgotten} & world.memories.keys()
+    undone.revive(BIG, forgotten)
 
-    for id_ in ids_of(forgotten)[:6]:
+    for id_ in forgotten[:6]:
         stored = read(undone, BIG, id_, include_embedding=True)
         if stored.embedding is not None:
             found, _ = both(undone, query=stored.embedding, k=3, weights={"similarity": 1.0})

@@ -155,7 +155,7 @@ def test_what_is_below_the_floor_is_no_hit_and_comes_along(
 ) -> None:
     """Whether it is among the k best or not."""
     ids = dialogue(repo, agent, [0.1, 0.9, 0.8, 0.1])
-    repo.add_many(agent, [noted(f"filler {n}", 0.05) for n in range(200)])
+    repo.add_many(agent, [noted(f"filler {n}", n / 4_000) for n in range(200)])
     repo.rank_indexes.build(agent_id=agent, at_least=1)
     asked: dict[str, Any] = {"expand_session": 2, "min_score": 0.85, "as_of": NOW, "k": k}
     asked |= {"profile": "hybrid", "weights": {"similarity": 1.0}}
@@ -413,11 +413,11 @@ def test_packing_with_turns_keeps_to_its_rules(shared_engine: Engine) -> None:
 
 def test_a_floor_of_relevance_is_for_hits(repo: MemoryRepository, agent: str) -> None:
     ids = dialogue(repo, agent, [0.1, 0.2, 0.8, 0.3, 0.05])
-    asked: dict[str, Any] = ASKED | {"expand_session": 1, "min_relevance": 0.5}
-    explained = {name: value for name, value in asked.items() if name != "touch"}
+    asked: dict[str, Any] = {"expand_session": 1, "min_relevance": 0.5}
+    given = {"profile": ALONE, "as_of": NOW} | asked
 
-    hits = repo.search(agent, NORTH, **asked)
-    along, far = (repo.explain(agent, ids[n], NORTH, **explained) for n in (3, 4))
+    hits = found(repo, agent, **asked)
+    along, far = (repo.explain(agent, ids[n], NORTH, **given) for n in (3, 4))
 
     assert [hit.memory.content for hit in hits] == ["1", "2", "3"]
     assert [hit.beside for hit in hits] == [ids[2], None, ids[2]]
