@@ -156,10 +156,7 @@ corpora = st.lists(texts, max_size=6).map(numbered)
 
 
 @settings(
-    deadline=None,
-    max_examples=15,
-    derandomize=True,
-    suppress_health_check=[HealthCheck.too_slow],
+    deadline=None, max_examples=15, derandomize=True, suppress_health_check=[HealthCheck.too_slow]
 )
 @given(own=corpora, anothers=corpora, red=corpora, blue=corpora, query=texts)
 def test_each_owner_weighs_by_its_own_memories(

@@ -389,12 +389,7 @@ CASES[name].work(repo)
     ],
 )
 def test_a_client_that_is_killed_leaves_whole_transactions(
-    stage: Stage,
-    engine: Engine,
-    database_url: str,
-    name: str,
-    moment: int,
-    transactions: int,
+    stage: Stage, engine: Engine, database_url: str, name: str, moment: int, transactions: int
 ) -> None:
     case = CASES[name]
     stage.set(case)

@@ -69,8 +69,7 @@ BY_TYPE = (("factual", 180.0), ("preference", 45.0), ("episodic", 14.0))
 WITHOUT_USAGE = {
     "stored trust": profiles.trust.without_trust_decay(),
     "by type": Profile(
-        "by type",
-        {Similarity(): 0.5, Recency(half_life=20, half_lives_by_type=BY_TYPE): 0.5},
+        "by type", {Similarity(): 0.5, Recency(half_life=20, half_lives_by_type=BY_TYPE): 0.5}
     ),
     "by tier": Profile(
         "by tier",
@@ -458,9 +457,7 @@ def test_every_function_is_inlined(server_url: str, embedding_type: EmbeddingTyp
                     assert_flat(explained(f"{name}({arguments})"))
 
             # The test of the test: STRICT keeps PostgreSQL from inlining.
-            connection.exec_driver_sql(
-                "ALTER FUNCTION pgrecall.frequency(integer, float8) STRICT",
-            )
+            connection.exec_driver_sql("ALTER FUNCTION pgrecall.frequency(integer, float8) STRICT")
             with pytest.raises(AssertionError):
                 assert_flat(explained("frequency(edition, 50)"))
             connection.rollback()

@@ -72,8 +72,7 @@ def test_without_a_period_its_weight_goes_to_the_others(repo: MemoryRepository, 
     with_time = Profile("mine", {**both, Time(): 0.2}, redistribute=True)
     without = Profile("mine", {signal: weight / 0.8 for signal, weight in both.items()})
     repo.add_many(
-        agent,
-        [NewMemory(f"{n}", embedding=at(n * 9), importance=1 - n / 9) for n in range(9)],
+        agent, [NewMemory(f"{n}", embedding=at(n * 9), importance=1 - n / 9) for n in range(9)]
     )
 
     found = repo.search(agent, NORTH, profile=with_time, touch=False)

@@ -35,13 +35,7 @@ from tests.integration.rank_indexes import (
     site_of,
 )
 from tests.integration.support import NORTH, at, read
-from tests.migrations.asking import (
-    open_transaction,
-    run,
-    terminate,
-    wait_until,
-    wait_until_blocked,
-)
+from tests.migrations.asking import open_transaction, run, terminate, wait_until, wait_until_blocked
 
 IMPATIENT = "-c lock_timeout=100ms -c statement_timeout=20s"
 """Of a client that waits for no lock longer than a tenth of a second."""
@@ -402,9 +396,7 @@ def test_a_build_whose_backend_is_ended_leaves_what_there_was(site: Site) -> Non
     assert_as_exact(site.repo)
 
 
-def test_what_a_killed_client_could_not_drop_any_more_is_dropped_by_maintenance(
-    site: Site,
-) -> None:
+def test_what_a_killed_client_could_not_drop_any_more_is_dropped_by_maintenance(site: Site) -> None:
     fill(site.repo)
     old = site.build()
 
@@ -679,9 +671,7 @@ def test_by_hand_an_index_is_built_maintained_and_dropped(site: Site) -> None:
     assert (site.tables(), site.listed()) == ([], [])  # it has shrunk
 
 
-def test_progress_is_none_while_nothing_is_built_and_a_share_while_something_is(
-    site: Site,
-) -> None:
+def test_progress_is_none_while_nothing_is_built_and_a_share_while_something_is(site: Site) -> None:
     repo, seen = site.repo, list[float | None]()
     fill(repo, number=1_000)
     assert repo.rank_indexes.progress() is None

@@ -227,7 +227,7 @@ def test_the_list_tells_what_has_happened_and_what_is_due(run: Run, repo: Memory
     }
     heading, _, first, second = shown.out.splitlines()
     assert cells(heading) == [
-        *("agent", "memories", "written", "changed", "used", "MiB", "built", "due"),
+        *("agent", "memories", "written", "changed", "used", "MiB", "built", "due")
     ]
     assert cells(first)[:4] == ["a", str(FILLED), "1", "1"]
     built_at = datetime.fromisoformat(a["index"]["built_at"])
@@ -249,7 +249,7 @@ def test_a_check_is_a_table_of_every_profile_and_counts_no_retrievals(
     assert (shown.code, shown.err) == (0, "")
     heading, _, *lines = shown.out.splitlines()
     assert cells(heading) == [
-        *("profile", "queries", "in index", "recall", "worst", "exact ms", "index ms", "faster"),
+        *("profile", "queries", "in index", "recall", "worst", "exact ms", "index ms", "faster")
     ]
     assert [line.split()[0] for line in lines] == profiles
     assert all("×" in line for line in lines)

@@ -117,10 +117,7 @@ def expression(repo: MemoryRepository, kind: str, share: float) -> ColumnElement
 
 
 @settings(
-    deadline=None,
-    max_examples=30,
-    derandomize=True,
-    suppress_health_check=[HealthCheck.too_slow],
+    deadline=None, max_examples=30, derandomize=True, suppress_health_check=[HealthCheck.too_slow]
 )
 @given(
     asked=filters,

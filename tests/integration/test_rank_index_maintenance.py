@@ -32,12 +32,7 @@ from tests.integration.rank_indexes import (
     site_of,
 )
 from tests.integration.support import NORTH, at
-from tests.migrations.asking import (
-    open_transaction,
-    value,
-    wait_until,
-    wait_until_blocked,
-)
+from tests.migrations.asking import open_transaction, value, wait_until, wait_until_blocked
 
 PROFILES = ("five_factor", "last_access", "half_life", "trust", "tiered")
 
@@ -202,7 +197,7 @@ def _change(site: Site, number: int) -> None:
         "INSERT INTO pgrecall.memory_events (agent_id, memory_id, id, event_type, occurred_at) "
         "SELECT 'agent', id, pgrecall.event_id(), 'updated', clock_timestamp() "
         "FROM pgrecall.agent_memories CROSS JOIN generate_series(1, 2) "  # twice is once
-        f"WHERE id IN (SELECT id FROM pgrecall.agent_memories ORDER BY id LIMIT {number})",
+        f"WHERE id IN (SELECT id FROM pgrecall.agent_memories ORDER BY id LIMIT {number})"
     )
 
 
@@ -301,9 +296,7 @@ def test_tables_left_behind_are_dropped_and_others_are_not(site: Site) -> None:
     assert site.tables() == sorted([used, *others])
 
 
-def test_a_table_stays_while_somebody_reads_it_and_goes_by_maintenance(
-    site: Site,
-) -> None:
+def test_a_table_stays_while_somebody_reads_it_and_goes_by_maintenance(site: Site) -> None:
     fill(site.repo)
     old = site.build()
 
@@ -484,7 +477,7 @@ def test_a_check_finds_an_index_that_finds_too_little(site: Site) -> None:
     index = site.build()
     site.run(
         f"DELETE FROM pgrecall.{index.relation} WHERE memory_id IN "
-        f"(SELECT memory_id FROM pgrecall.{index.relation} ORDER BY memory_id LIMIT 150)",
+        f"(SELECT memory_id FROM pgrecall.{index.relation} ORDER BY memory_id LIMIT 150)"
     )
 
     check = site.repo.rank_indexes.check(A, sample=20)

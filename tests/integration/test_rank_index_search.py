@@ -313,10 +313,7 @@ BETTERED: dict[str, tuple[str, Change]] = {
     "useful": ("usefulness", lambda r, m: [r.feedback(BIG, m, "useful") for _ in range(30)]),
     "touched": ("recency", lambda r, m: r.touch(BIG, m)),
     "dated anew": ("recency", lambda r, m: r.update(BIG, m, created_at=datetime.now(UTC))),
-    "gone well": (
-        "trust",
-        lambda r, m: [r.record_outcome(BIG, m, "success") for _ in range(40)],
-    ),
+    "gone well": ("trust", lambda r, m: [r.record_outcome(BIG, m, "success") for _ in range(40)]),
     "trusted": ("trust", lambda r, m: r.upkeep.adjust_trust(BIG, m, 1.0, "checked", "me")),
 }
 

@@ -97,11 +97,7 @@ REFUSED: tuple[tuple[dict[str, Any], type[PgRecallError], str], ...] = (
     ({"strategy": "quick"}, InputError, "one of auto, exact, index, got 'quick'"),
     ({"apply_decay": None}, InputError, "apply_decay must be true or false"),
     ({"teams": [""]}, InputError, "agent must be an id"),
-    (
-        {"query_entities": [f"entity {n}" for n in range(33)]},
-        InputError,
-        "at most 32, got 33",
-    ),
+    ({"query_entities": [f"entity {n}" for n in range(33)]}, InputError, "at most 32, got 33"),
 )
 
 
@@ -147,8 +143,7 @@ def two_memories(repository: MemoryRepository) -> None:
     repository.add("agent-1", NewMemory("near", embedding=NORTH, created_at=created))
     repository.add("agent-1", NewMemory("far", embedding=at(60), created_at=created))
     repository.add(
-        "agent-1",
-        NewMemory("later", embedding=NORTH, created_at=datetime(2026, 11, 2, tzinfo=UTC)),
+        "agent-1", NewMemory("later", embedding=NORTH, created_at=datetime(2026, 11, 2, tzinfo=UTC))
     )
 
 

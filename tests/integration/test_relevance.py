@@ -170,9 +170,7 @@ def test_a_floor_leaves_the_best_of_what_reaches_it(
             assert [hit.memory.id for hit in hits] == expected
 
 
-def test_what_nobody_has_counts_against_relevance_and_not_against_the_score(
-    engine: Engine,
-) -> None:
+def test_what_nobody_has_counts_against_relevance_and_not_against_the_score(engine: Engine) -> None:
     repo = MemoryRepository(engine)
     capital = "The capital of the company grew to two million."
     repo.add("a", NewMemory(capital, embedding=similar(0.1)))

@@ -148,9 +148,7 @@ OF_NO_MEMORIES = {
     *("require_owner", "term_key", "term_keys"),
     *("drop_rank_index", "end_garbage_run", "wait_for_near_writers"),
 }
-OF_RANK_INDEXES = {
-    *("memories_of", "rank_candidates", "rank_index_states", "worded_candidates"),
-}
+OF_RANK_INDEXES = {*("memories_of", "rank_candidates", "rank_index_states", "worded_candidates")}
 """Asked for an owner with a rank index, or for all owners; they have tests of their own."""
 
 

@@ -222,7 +222,7 @@ def test_the_record_says_all_in_plain_values(found: Tuning) -> None:
     record = found.record()
 
     assert list(record) == [
-        *("verdict", "proposed", "start", "found", "training", "held_out", "floor"),
+        *("verdict", "proposed", "start", "found", "training", "held_out", "floor")
     ]
     assert (record["verdict"], record["proposed"]) == ("better", True)
     assert record["found"]["name"] == found.found.name == "start_tuned"

@@ -84,11 +84,7 @@ def test_a_missing_schema_is_named_with_the_command_and_looked_for_again(empty_u
     ],
 )
 def test_a_schema_of_another_version_names_both_and_the_command(
-    own_url: str,
-    own_engine: Engine,
-    change: str,
-    error: type[SchemaError],
-    message: str,
+    own_url: str, own_engine: Engine, change: str, error: type[SchemaError], message: str
 ) -> None:
     sql(own_engine, change.format("pgrecall.alembic_version"))
     repo = repository_on("sync", own_url)
