@@ -38,7 +38,8 @@ def memory(dice: random.Random, number: int) -> NewMemory:
         tier=dice.choice(["short", "medium", "long"]),
         importance=dice.random(),
         trust=dice.random(),
-        **({"session": f"s{number // 20}", "turn": number % 20} if number % 3 else {}),
+        session=f"s{number // 20}" if number % 3 else None,
+        turn=number % 20 if number % 3 else None,
     )
 
 

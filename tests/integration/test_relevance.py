@@ -224,7 +224,7 @@ def test_a_floor_is_refused_where_there_is_nothing_to_compare_with_and_none_is_n
     world: World, connection: Connection
 ) -> None:
     nothing = "min_relevance needs a query vector or"
-    cases = [(None, floor, nothing) for floor in (0, 0.5)]
+    cases: list[tuple[Any, float, str]] = [(None, floor, nothing) for floor in (0, 0.5)]
     cases += [(QUERY, bad, "min_relevance") for bad in (-0.1, 1.5, math.nan)]
     for query, floor, message in cases:
         with pytest.raises(InputError, match=message):

@@ -414,7 +414,7 @@ def test_packing_with_turns_keeps_to_its_rules(shared_engine: Engine) -> None:
 def test_a_floor_of_relevance_is_for_hits(repo: MemoryRepository, agent: str) -> None:
     ids = dialogue(repo, agent, [0.1, 0.2, 0.8, 0.3, 0.05])
     asked: dict[str, Any] = {"expand_session": 1, "min_relevance": 0.5}
-    given = {"profile": ALONE, "as_of": NOW} | asked
+    given: dict[str, Any] = {"profile": ALONE, "as_of": NOW, **asked}
 
     hits = found(repo, agent, **asked)
     along, far = (repo.explain(agent, ids[n], NORTH, **given) for n in (3, 4))
