@@ -14,7 +14,7 @@ from psycopg.rows import dict_row
 from psycopg.types.json import Jsonb
 from sqlalchemy import Engine
 
-from pgrecall import MemoryRepository, NewMemory, Profile, migrate
+from pgrecall import LeftOut, MemoryRepository, NewMemory, Packed, Profile, migrate
 from pgrecall.errors import InputError, MemoryNotFound
 from pgrecall.execution.translation import translated
 from pgrecall.scoring.profile_file import as_values
@@ -216,9 +216,9 @@ def test_context_packs_as_the_repository_does(
     ]
     left_out = {row["id"]: row["verdict"] for row in rows if row["verdict"] != "packed"}
     assert left_out == {one.hit.memory.id: one.reason for one in said.left_out}
-    hits = [one.hit for one in (*said.packed, *said.left_out)]
+    every: list[Packed | LeftOut] = [*said.packed, *said.left_out]
     assert {row["id"]: row["relevance"] for row in rows} == near(
-        {hit.memory.id: hit.relevance for hit in hits}
+        {one.hit.memory.id: one.hit.relevance for one in every}
     )
 
 
