@@ -365,6 +365,26 @@ def test_policies_and_grants_given_after_a_build_reach_its_positions(unguarded: 
             assert outcome(connection, f"SELECT count(*) FROM {relation}") == f"[({count},)]"
 
 
+def test_until_they_do_a_search_ranks_every_memory(unguarded: str) -> None:
+    migrate.grant(unguarded, MAINTAINER, "maintainer")
+    guard(unguarded)
+    relation = value(unguarded, "SELECT relation FROM pgrecall.rank_indexes WHERE agent_id = 'two'")
+    run(unguarded, f"ALTER TABLE pgrecall.{relation} DISABLE ROW LEVEL SECURITY")
+
+    def search() -> Any:
+        with acting(unguarded, MAINTAINER).begin() as connection:
+            connection.execute(NAME, {"owners": OWN["two"]})
+            repo = MemoryRepository(connection)
+            return repo.search("two", at(3), profile="five_factor", strategy="index", touch=False)
+
+    before = search()
+    assert (before.strategy, len(before)) == ("exact", 10)
+    repository_on("sync", unguarded).rank_indexes.maintain(at_least=1)
+    after = search()
+    assert after.strategy == "index"
+    assert [hit.memory.id for hit in after] == [hit.memory.id for hit in before]
+
+
 def test_the_recipe_can_be_run_again_and_be_undone(own: str) -> None:
     policies = "SELECT schemaname, tablename, policyname, qual FROM pg_policies ORDER BY 1, 2, 3"
     before = rows(own, policies)
