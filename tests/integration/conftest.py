@@ -21,6 +21,7 @@ from pgrecall.execution.inspection import known_layout, remember_layout
 from pgrecall.schema import Layout
 from pgrecall.testing import new_database
 from tests.integration.owner import Owner
+from tests.integration.rank_indexes import Site, site_of
 from tests.integration.support import awaited
 
 Work = Callable[[MemoryRepository], Any]
@@ -193,6 +194,13 @@ def async_engine(
     made = emptied_async_engine.execution_options()
     remember_layout(made.sync_engine, "pgrecall", layout)
     return made
+
+
+@pytest.fixture
+def site(database_url: str, engine: Engine) -> Iterator[Site]:
+    """The same, for work beside a build of a rank index."""
+    with site_of(database_url, engine) as made:
+        yield made
 
 
 @pytest.fixture

@@ -98,7 +98,7 @@ def test_the_account_goes_to_standard_error(
 ) -> None:
     done = run("context", QUESTION, "-a", agent, "--max-similarity", "0.8")
 
-    [near] = [line for line in done.err.splitlines() if "says much the same" in line]
+    [near] = [line for line in done.err.splitlines() if "nearly the same" in line]
     assert SAME_TEA in near or TEA in near
     assert "score" in done.err.splitlines()[0]
     for body in bodies(done.out):
@@ -112,12 +112,12 @@ def test_the_account_goes_to_standard_error(
 @pytest.mark.usefixtures("memories")
 def test_why_a_memory_is_left_out_is_told(run: Run, agent: str) -> None:
     for options, told in (
-        ("--min-score 0.99", "its score is below the floor"),
-        ("--max-tokens 20", "it does not fit into what is left"),
-        (KEEPING, "what is left is kept for other types"),
-        ("--max-similarity 0.8", "it says much the same as one that is in"),
+        ("--min-score 0.99", "score below --min-score"),
+        ("--max-tokens 20", "longer than the rest"),
+        (KEEPING, "rest reserved for other types"),
+        ("--max-similarity 0.8", "nearly the same as one above"),
         ("--max-tokens 20 --max-skips 1", "too many before it did not fit"),
-        ("-k 1", "enough are in"),
+        ("-k 1", "enough are included"),
     ):
         done = run("context", QUESTION, "-a", agent, *ALL, *options.split())
 
@@ -135,13 +135,13 @@ def test_nothing_known_is_said_with_the_floor(
 
     assert (done.code, done.out) == (0, "")
     said = re.search(
-        r"nothing known: the best memory has relevance (0\.\d+), the floor is 0.99", done.err
+        r"nothing relevant: the best memory has relevance (0\.\d+), the limit is 0.99", done.err
     )
     assert said is not None
     best = max(one["relevance"] for one in record["left_out"])
     assert float(said[1]) == pytest.approx(best, abs=5e-4)
     assert record["emptied_by"] == "min_relevance"
-    assert "it has too little to do with the text" in " ".join(done.err.split())
+    assert "not relevant enough" in " ".join(done.err.split())
 
 
 MOMENT = "2026-07-01T00:00:00+00:00"
@@ -194,7 +194,7 @@ REFUSED: list[tuple[tuple[str, ...], str]] = [
     *(
         (
             (f"--reserve={given}",),
-            f"--reserve takes a type and its share, as in fact=0.5, got {given!r}",
+            f"--reserve: write NAME=NUMBER, such as fact=0.5; got {given!r}",
         )
         for given in ("fact", "fact=", "=0.5", "", "fact=half", "fact=-0.5", "fact=0,5", "fact==")
     ),

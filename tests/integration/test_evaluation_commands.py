@@ -15,7 +15,6 @@ import pytest
 from sqlalchemy import create_engine
 
 from pgrecall import MemoryRepository, NewMemory, Profile, profiles
-from pgrecall.cli.evaluate import PROFILES
 from pgrecall.core.embedders import LocalEmbedder
 from pgrecall.evaluation.queries_file import load_queries
 from pgrecall.execution.repositories import Evaluations
@@ -142,7 +141,7 @@ def test_evaluate_shows_what_floors_do_to_questions_without_an_answer(
     refused = run(*asked_of("evaluate", few, "--precision", 0.9))
 
     assert shown.code == 0
-    for said in ("5 questions without an answer, 20 with one", "the profile's", "proposed"):
+    for said in ("5 queries without an answer, 20 with one", "the profile's", "proposed"):
         assert said in shown.out
     assert record["floors"]["unanswered"] == 5
     assert (tmp_path / "all.svg").is_file()
@@ -175,8 +174,8 @@ def test_what_evaluate_tells_machines_is_the_repositorys_record(
 def test_by_default_the_profiles_built_in_are_compared(run: Run, few: Path) -> None:
     [record] = run("evaluate", few, "-a", AGENT, "--json").records
 
-    assert [one["profile"] for one in record["profiles"]] == PROFILES.split(",")
-    assert (set(PROFILES.split(",")), record["k"]) == (set(profiles.BUILT_IN), 10)
+    assert [one["profile"] for one in record["profiles"]] == list(profiles.BUILT_IN)
+    assert record["k"] == 10
 
 
 def test_a_chart_is_drawn_beside(run: Run, few: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -226,7 +225,7 @@ def test_missing_memories_are_told(run: Run, tmp_path: Path, world: World) -> No
         asked = asked_of(command, path, *more)
         shown, quiet = run(*asked), run(*asked, "--json")
 
-        assert "12 relevant memories are not among those of assistant" in shown.err
+        assert "12 relevant memories do not exist for assistant" in shown.err
         assert "relevant memories" not in quiet.err
     assert quiet.records[0]["missing"] == 12
 
@@ -248,12 +247,12 @@ def test_recorded_queries_are_evaluated_and_tuned_by(run: Run, world: World, age
     assert (parts, tuned["start"]["name"]) == ([9, 3], profiles.DEFAULT.name)
 
 
-NOT_BOTH = "give a file of judged queries, or --recorded"
+NOT_BOTH = "give either a file of judged queries or --recorded"
 BAD: list[tuple[list[str], str]] = [
     (["evaluate"], NOT_BOTH),
     (["evaluate", "queries.jsonl", "--recorded"], NOT_BOTH),
     (["evaluate", "none.jsonl"], "none.jsonl is not a file"),
-    (["evaluate", "--recorded"], "nothing was recorded for"),
+    (["evaluate", "--recorded"], "no queries are recorded for"),
     (["evaluate", "queries.jsonl", "-p", "magic"], "unknown profile 'magic'"),
     (["evaluate", "queries.jsonl", "-p", "none.toml"], "none.toml cannot be read"),
     (["evaluate", "queries.jsonl", "-p", ","], "at least one profile"),
@@ -262,10 +261,10 @@ BAD: list[tuple[list[str], str]] = [
     (["tune"], NOT_BOTH),
     (["tune", "queries.jsonl", "--recorded"], NOT_BOTH),
     (["tune", "none.jsonl"], "none.jsonl is not a file"),
-    (["tune", "--recorded"], "nothing was recorded for"),
+    (["tune", "--recorded"], "no queries are recorded for"),
     (["tune", "queries.jsonl", "--start", "magic"], "unknown profile 'magic'"),
     (["tune", "queries.jsonl", "-o", "tuned.yaml"], "a profile file ends in .toml or .json"),
-    (["tune", "queries.jsonl", "-o", "start.toml"], "start.toml is there already"),
+    (["tune", "queries.jsonl", "-o", "start.toml"], "start.toml already exists"),
     (["tune", "queries.jsonl", "--held-out", "1"], "held_out 1 of 60 queries"),
     (["tune", "nine.jsonl"], "at least 10 judged queries, got 9"),
     (["tune", "bad.jsonl"], "bad.jsonl, line 1: not JSON"),
@@ -296,8 +295,8 @@ def test_tune_writes_a_profile_that_can_be_used(run: Run, file: Path, tmp_path: 
     assert (shown.code, found.name) == (0, "mine")
     for said in (
         *("similarity", "importance", "half-life, days", "start", "found", "30.0", "0.600"),
-        *("written to mine.json", "better on the queries that were kept back"),
-        *("the queries it was chosen by", "the queries kept back"),
+        *("written to mine.json", "better on the held-out queries"),
+        *("queries that chose the profile", "held-out queries"),
     ):
         assert said in shown.out
     assert shown.out.count("all queries: 30") == 2
@@ -333,7 +332,7 @@ def test_machines_are_told_all_and_a_file_is_written_over_by_force_alone(
     [one] = run(*asked, "--force", "--json").records
 
     assert (refused.code, there) == (2, "mine")
-    assert "tuned.toml is there already; name another file or pass --force" in refused.err
+    assert "tuned.toml already exists; name another file, or pass --force" in refused.err
     found = world.repo.evaluation.tune(
         AGENT, load_queries(few, AGENT), start=START, seed=4, as_of=NOW
     )
@@ -350,7 +349,7 @@ def test_where_it_is_no_better_nothing_is_written(run: Run, few: Path, tmp_path:
 
     assert (shown.code, "written" in shown.out) == (0, False)
     assert "no better" in shown.out
-    assert "nothing is proposed" in shown.out
+    assert "no profile is proposed" in shown.out
     assert not (tmp_path / "tuned.toml").exists()
     assert (record["verdict"], record["written"]) == ("no better", None)
     assert (tmp_path / "there.toml").read_text() == "mine"
@@ -402,6 +401,6 @@ def test_hostile_names_and_thin_evidence_are_told_plainly(
     assert "[/nothing]" in shown.err
     assert "[/nothing]" in tuned.out
     assert not CONTROLS & set(shown.out + shown.err + tuned.out)
-    assert "only 10 queries were kept back" in tuned.out
-    assert "the evidence is too thin" in " ".join(tuned.out.split())
+    assert "only 10 queries were held out" in tuned.out
+    assert "too few to be sure" in " ".join(tuned.out.split())
     assert (tmp_path / "tuned.toml").exists()

@@ -145,8 +145,7 @@ def test_texts_that_only_look_alike_stay_apart(
     alike = ["é", "e\u0301", "É", "e", "é ", "%", "_"]
     named = {text: f"{number}: {text}" for number, text in enumerate(alike)}
     shared_repo.add_many(
-        agent,
-        [NewMemory(content, embedding=NORTH, tags=[text]) for text, content in named.items()],
+        agent, [NewMemory(content, embedding=NORTH, tags=[text]) for text, content in named.items()]
     )
 
     for text, content in named.items():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -11,10 +12,8 @@ from uuid import UUID, uuid4
 
 import pytest
 from sqlalchemy import Engine, create_engine
-from typer.main import get_command_name
 
 from pgrecall import NewMemory
-from pgrecall.cli.main import app
 from pgrecall.core.embedders import LocalEmbedder
 from tests.integration.commands import BUILT, CONTROLS, EVIL, Run, fast_runner
 from tests.integration.owner import Owner
@@ -27,9 +26,7 @@ SAME = [
 ]
 """More than 0.8 similar to each other by the local embedder."""
 COMMANDS: dict[str, Any] = {
-    command.name or get_command_name(command.callback.__name__): command
-    for command in app.registered_commands
-    if command.callback
+    name: command for name, command in BUILT.commands.items() if not hasattr(command, "commands")
 }
 
 
@@ -107,7 +104,7 @@ def test_use_is_recorded_and_told(run: Run, mine: Owner, memory: UUID) -> None:
     assert events[3]["trust_delta"] == pytest.approx(0.1)
     for said in ("initial", "trust 0.78 → 0.82", "stale", "Ann", "found it"):
         assert said in shown
-    assert run("history", UNKNOWN).out.strip() == "nothing is known of it"
+    assert run("history", UNKNOWN).out.strip() == "nothing is known about this memory"
     assert run("history", UNKNOWN, "--json").records == []
 
 
@@ -176,12 +173,12 @@ def test_pairs_and_clusters_that_say_nearly_the_same(run: Run, mine: Owner) -> N
     [done] = run("consolidate", *options, "--actor", "Ann", "--json").records
     again = run("consolidate", *options)
 
-    assert list(pair) == ["similarity", "older_id", "newer_id", "older_content", "newer_content"]
+    assert list(pair) == ["older_id", "newer_id", "older_content", "newer_content", "similarity"]
     assert {pair["older_id"], pair["newer_id"]} < {*map(str, ids)}
     assert {pair["older_content"], pair["newer_content"]} < {*SAME}
     assert f"{pair['similarity']:.4f}" in pairs.out
-    assert run("near-duplicates", "--threshold", "1").out.strip() == "none"
-    assert (few.out.strip(), again.out.strip()) == ("none", "nothing to consolidate")
+    assert run("near-duplicates", "--threshold", "1").out.strip() == "no near duplicates"
+    assert (few.out.strip(), again.out.strip()) == ("no clusters", "nothing to consolidate")
     assert (set(cluster["ids"]), cluster["similarities"][0]) == ({*map(str, ids)}, 1)
     assert [said for said in (*cluster["contents"], *short) if said not in shown.out] == []
     assert [id_ for id_ in short if id_ not in pairs.out] == []
@@ -197,7 +194,7 @@ def test_tasks_are_completed_and_what_is_old_or_scores_low_is_pruned(run: Run, m
     mine.add(NewMemory("new and useless", usefulness=0, confidence=0))
 
     assert run("complete-tasks", "--days", "9", "--json").records == [{"completed": 0}]
-    assert run("complete-tasks").out.strip() == "1 tasks completed"
+    assert run("complete-tasks").out.strip() == "1 task completed"
     both = run("prune", "--days", "7", "--below-score", "0.2", "--json")
     by_age = run("prune", "--days", "7", "--reason", "why", "--actor", "Ann")
 
@@ -246,7 +243,7 @@ def test_garbage_is_collected_and_the_run_is_told(
     numbers = {"owners": 1, "scanned": 4, "archived": 2, "deleted": 1, "swept": 0}
     assert foretold == {"id": None, "dry_run": True, **numbers, "seconds": foretold["seconds"]}
     assert said.out.startswith(
-        "dry run: 4 live memories scanned, 2 archived, 1 deleted, 0 leftovers swept in "
+        "dry run: 4 live memories scanned, 2 archived, 1 deleted, 0 leftovers removed in "
     )
     assert untouched == (4, [])
     assert done == foretold | {"id": done["id"], "dry_run": False, "seconds": done["seconds"]}
@@ -285,7 +282,7 @@ def test_labels_are_given_found_and_taken(run: Run, mine: Owner, memory: UUID) -
     [why] = run("explain", memory, "Ines", "--label", "milk", "--json").records
     taken = run("unlabel", memory, "tea", "milk", "--json")
 
-    assert (given.records, heavier.out.strip()) == ([{"labelled": 2}], "1 labels written")
+    assert (given.records, heavier.out.strip()) == ([{"labelled": 2}], "1 label added")
     told = [("Ines", "concept", 1.0), ("drink", "keyword", 0.5), ("tea", "keyword", 0.5)]
     assert [tuple(record.values()) for record in records] == told
     assert list(records[0]) == ["value", "kind", "weight"]
@@ -386,7 +383,7 @@ def test_importing_tells_what_is_said_already(run: Run, mine: Owner, tmp_path: P
     told = {name: record[name] for name in ("added", "already_there", "duplicates")}
     assert told == {"added": 2, "already_there": 0, "duplicates": 2}
     assert "0 memories added" in shown.out
-    assert "2 were there already, 2 said what others say" in shown.out
+    assert "2 known by id, 2 known by text" in shown.out
     assert not CONTROLS & set(shown.out + shown.err + refused.err)
     assert ", line 2: " in refused.err
     assert (refused.code, left, taken.code, mine.count()) == (2, 4, 0, 5)
@@ -583,3 +580,24 @@ def test_the_help_of_each_command_and_argument_tells_what_it_does(run: Run) -> N
         silent = [one.name for one in BUILT.commands[name].params if not one.help]
         assert silent == [], name
     assert COMMANDS.keys() <= set(run("--help").out.split())
+
+
+def _all_commands() -> dict[str, Any]:
+    inner = {
+        f"{group} {name}": command
+        for group, found in BUILT.commands.items()
+        for name, command in getattr(found, "commands", {}).items()
+    }
+    return COMMANDS | inner
+
+
+def test_each_command_has_examples_of_itself_that_can_be_read() -> None:
+    commands = _all_commands()
+    for name, command in commands.items():
+        _, *examples = command.epilog.replace("\\[", "[").splitlines()
+        assert examples, name
+        for example in examples:
+            words = shlex.split(example.partition(" > ")[0])
+            assert words[: len(name.split()) + 1] == ["pgrecall", *name.split()]
+            command.make_context(name, words[len(name.split()) + 1 :])
+    assert len(commands) > 45

@@ -93,7 +93,7 @@ MUTANTS = (
         "sql/verbs/revive.sql",
         "greatest(old.valid_from, moment)",
         "old.valid_from",
-        f"{HERE}identity.py::test_it_is_revived_without_force_where_its_successor_was_forgotten",
+        f"{HERE}identity.py::test_what_was_superseded_is_revived_beside_its_successor_by_force_only",
     ),
     Mutant(
         "sql/verbs/restate.sql",

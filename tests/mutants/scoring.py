@@ -7,15 +7,14 @@ NUMBERS = "integration/test_systems.py::test_every_number_of_a_system"
 AGREE = "integration/test_profiles_agree.py::test_the_three_agree"
 FILTERS = "integration/test_filters.py"
 REFUSED = "unit/test_bad_arguments.py"
-COMMANDS = "integration/test_command_line.py"
 CONDITIONS = "app/pgrecall/ranking/conditions.py"
 
 MUTANTS = (
     # The score.
     Mutant("sql/signals/frequency.sql", "/ cap", "/ (cap + 1e-6)", AGREE),
-    Mutant("sql/signals/similarity.sql", ", 0::float8) END", ", -1::float8) END", NUMBERS),
+    Mutant("sql/signals/similarity.sql", ", 0::float8) END", ", -1::float8) END", AGREE),
     Mutant(
-        "sql/signals/decayed_trust.sql", "(2::float8 * coalesce", "(1::float8 * coalesce", NUMBERS
+        "sql/signals/decayed_trust.sql", "(2::float8 * coalesce", "(1::float8 * coalesce", AGREE
     ),
     Mutant(
         "sql/signals/entity_overlap.sql",
@@ -43,7 +42,7 @@ MUTANTS = (
         "integration/test_as_of.py::test_a_retrieval_after_the_moment_asked_about_is_not_seen",
     ),
     Mutant(
-        "app/pgrecall/scoring/compiler.py", "func.greatest(accessed, created)", "accessed", NUMBERS
+        "app/pgrecall/scoring/compiler.py", "func.greatest(accessed, created)", "accessed", AGREE
     ),
     Mutant(
         "app/pgrecall/scoring/profiles.py",
@@ -177,7 +176,7 @@ MUTANTS = (
         "sql/verbs/revive.sql",
         "force IS NOT TRUE",
         "NOT force",
-        "integration/test_null_arguments.py::test_null_waives_nothing",
+        "integration/test_verbs.py::test_what_makes_no_sense_is_refused_and_changes_nothing",
     ),
     Mutant(
         "app/pgrecall/memories/importing.py",
@@ -196,11 +195,5 @@ MUTANTS = (
         " SET search_path FROM CURRENT",
         "",
         "integration/test_planted_overloads.py::test_functions_find_names_in_our_schema_alone",
-    ),
-    Mutant(
-        "app/pgrecall/cli/migrate_commands.py",
-        "if given:",
-        "if len(given) > 1:",
-        f"{COMMANDS}::test_what_cannot_be_done_ends_with_two",
     ),
 )

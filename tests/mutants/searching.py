@@ -261,4 +261,10 @@ MUTANTS = (
         "accessed = True",
         "integration/test_as_of.py::test_a_search_by_trust_does_not_reset_the_decay_that_it_ranks_by",
     ),
+    Mutant(
+        "app/pgrecall/cli/declaring.py",
+        "if given[one.name] is None:",
+        "if not given[one.name]:",
+        "unit/test_search_options.py::test_each_option_gives_its_argument",
+    ),
 )

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime, timedelta
 from hashlib import sha256
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pytest
@@ -384,12 +384,21 @@ UNCOVERED = [
 ]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Urgency(Importance):
+    """Only looks like a signal that indexes hold."""
+
+    name: ClassVar[str] = "urgency"
+
+
 def test_uncovered_is_the_weight_of_what_positions_do_not_hold() -> None:
     """Of decays; and of the overlap of entities where entities are asked for."""
     for with_entities in (False, True):
         for every, weight in ((COVERED, 0.0), (UNCOVERED, 0.5)):
             for profile in every:
                 assert space.uncovered(profile, with_entities=with_entities) == weight
+    urgent = Profile("mine", {Urgency(): 0.9, Similarity(): 0.1})
+    assert space.uncovered(urgent, with_entities=False) == 0.9
     assert space.uncovered(profiles.tiered, with_entities=True) == 0.05
     assert space.uncovered(profiles.tiered, with_entities=False) == 0.0
 

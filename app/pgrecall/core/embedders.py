@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Sequence
 from functools import cached_property
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
@@ -44,15 +45,17 @@ class LocalEmbedder:
     dimensions = 256
 
     def __init__(self) -> None:
-        self._wordllama = _wordllama()
+        if find_spec("wordllama") is None:
+            raise ExtraMissing("the local embedder needs wordllama: pip install 'pgrecall[local]'")
 
     @cached_property
     def _model(self) -> Any:
-        """Loaded at first use, a quarter of a second, which many commands do without."""
+        """Imported and loaded at first use, 0.3 seconds that many commands do without."""
+        wordllama = _wordllama()
         # Its loader looks for the tokenizer in the wrong folder of the package and would go to
         # the network; as cache_dir the package's own folder is searched correctly.
-        return self._wordllama.WordLlama.load(
-            cache_dir=Path(self._wordllama.__file__).parent,
+        return wordllama.WordLlama.load(
+            cache_dir=Path(wordllama.__file__).parent,
             dim=self.dimensions,
             disable_download=True,
         )
@@ -77,10 +80,6 @@ def _wordllama() -> Any:
     handlers, level = root.handlers[:], root.level
     try:
         import wordllama
-    except ImportError as problem:
-        raise ExtraMissing(
-            "the local embedder needs wordllama: pip install 'pgrecall[local]'"
-        ) from problem
     finally:
         root.handlers[:], root.level = handlers, level  # importing it configures all logging
     return wordllama
