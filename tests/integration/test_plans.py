@@ -11,6 +11,7 @@ import random
 import re
 from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, datetime
+from itertools import product
 from typing import Any
 
 import psycopg
@@ -314,6 +315,24 @@ def test_no_plan_hashes_the_memories(engine: Engine, profile: Profile) -> None:
         hashed = [one for one in ranked(plan) if one["Node Type"] == "Hash"]
         assert hashed
         assert not any(scans(one, "agent_memories") for one in hashed)
+
+
+def test_no_plan_of_a_young_database_compares_all_with_all(server_url: str, template: str) -> None:
+    """It may be cached until the database is a large one."""
+    with new_database(server_url, template) as url:
+        young = create_engine(url)
+        for rows in (0, 20):
+            if rows:
+                load(young, rows)
+            MemoryRepository(young).count(AGENT)
+            for name, planned in product(("plain", "teams"), EACH_WAY):
+                for profile in (profiles.hybrid, profiles.trust):
+                    search = searching(profile, name, query_text="memory 7")
+                    [plan] = plans(young, search, planned)
+                    joins = [one["Node Type"] for one in ranked(plan) if "Join Type" in one]
+                    assert len(joins) == 1 + (profile is profiles.hybrid)
+                    assert "Nested Loop" not in joins
+        young.dispose()
 
 
 def test_which_profiles_read_the_counters(engine: Engine) -> None:
