@@ -27,6 +27,9 @@ DECLARE
     any_of tsquery;
 BEGIN
     EXECUTE 'SELECT ARRAY(SELECT term FROM query_terms($1))' INTO asked_for USING query_text;
+    IF asked_for = '{}' THEN
+        RETURN;
+    END IF;
     any_of := term_query(asked_for);
     FOR one IN SELECT DISTINCT each FROM unnest(owners) each LOOP
         total := memories_of(one, moment);

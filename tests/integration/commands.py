@@ -36,6 +36,8 @@ EVIL = "evil \033[31mred\033]0;title\007 \x9b1m [bold]x[/bold] [/nothing]"
 CONTROLS = set("\033\007\x9b\x7f")
 
 BUILT: Any = typer.main.get_command(app)
+for _name in BUILT.list_commands(None):
+    BUILT.get_command(None, _name)  # loads it
 
 
 def runner(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.integration.support import at
+from tests.integration.support import NORTH, at
 
 
 class Compass:
@@ -61,3 +61,13 @@ class Broken(Compass):
 
     def embed_documents(self, texts: list[str]) -> list[list[float]]:
         raise ConnectionError("no answer from the model")
+
+
+class North:
+    """Embeds every text as NORTH."""
+
+    def embed_documents(self, texts: list[str]) -> list[list[float]]:
+        return [NORTH for _ in texts]
+
+    def embed_query(self, text: str) -> list[float]:
+        return NORTH

@@ -9,16 +9,19 @@ from typing import Any
 
 import psycopg
 import pytest
+from psycopg.rows import dict_row
 from sqlalchemy import Engine, NullPool, create_engine
 from sqlalchemy.ext.asyncio import AsyncEngine, AsyncSession, create_async_engine
 from sqlalchemy.orm import Session
 from sqlalchemy.util import await_only
 
 from pgrecall import AsyncMemoryRepository, MemoryRepository
-from pgrecall.core.embedders import AsyncEmbedder, Embedder
+from pgrecall.core.embedders import AsyncEmbedder, Embedder, LocalEmbedder
 from pgrecall.execution.inspection import known_layout, remember_layout
 from pgrecall.schema import Layout
 from pgrecall.testing import new_database
+from tests.integration.owner import Owner
+from tests.integration.rank_indexes import Site, site_of
 from tests.integration.support import awaited
 
 Work = Callable[[MemoryRepository], Any]
@@ -194,6 +197,13 @@ def async_engine(
 
 
 @pytest.fixture
+def site(database_url: str, engine: Engine) -> Iterator[Site]:
+    """The same, for work beside a build of a rank index."""
+    with site_of(database_url, engine) as made:
+        yield made
+
+
+@pytest.fixture
 def own_url(server_url: str, template: str) -> Iterator[str]:
     """A migrated database for a test that changes more than rows."""
     with new_database(server_url, template) as url:
@@ -214,6 +224,27 @@ def shared_engine(shared_url: str) -> Iterator[Engine]:
     engine.dispose()
 
 
+@pytest.fixture(scope="session")
+def connection(shared_url: str) -> Iterator[psycopg.Connection[dict[str, Any]]]:
+    """A session on the same database, whose rows are dictionaries."""
+    with psycopg.connect(shared_url, autocommit=True, row_factory=dict_row) as made:
+        yield made
+
+
+@pytest.fixture(scope="module")
+def module_url(server_url: str, template: str) -> Iterator[str]:
+    """A migrated database for the tests of one file."""
+    with new_database(server_url, template) as url:
+        yield url
+
+
+@pytest.fixture(scope="module")
+def module_engine(module_url: str) -> Iterator[Engine]:
+    made = create_engine(module_url)
+    yield made
+    made.dispose()
+
+
 @pytest.fixture
 def shared_repo(shared_engine: Engine) -> MemoryRepository:
     return MemoryRepository(shared_engine)
@@ -223,3 +254,21 @@ def shared_repo(shared_engine: Engine) -> MemoryRepository:
 def agent() -> str:
     """An agent that no other test uses."""
     return f"agent-{next(_agents)}"
+
+
+@pytest.fixture
+def mine(shared_engine: Engine, agent: str) -> Owner:
+    """The same, as its owner sees it."""
+    return Owner(shared_engine, agent)
+
+
+@pytest.fixture(scope="session")
+def local_embedder() -> LocalEmbedder:
+    return LocalEmbedder()
+
+
+@pytest.fixture(scope="module")
+def commands_url(server_url: str, local_template: str) -> Iterator[str]:
+    """A database for the commands of one file, for vectors of the local embedder."""
+    with new_database(server_url, local_template) as url:
+        yield url

@@ -8,10 +8,11 @@ from collections.abc import Callable, Coroutine, Iterable
 from datetime import UTC, datetime, timedelta
 from math import cos, radians, sin
 from typing import Any, cast
+from uuid import UUID
 
 from sqlalchemy import Engine, text
 
-from pgrecall import AsyncMemoryRepository, MemoryRepository, ScoredMemory
+from pgrecall import AsyncMemoryRepository, Memory, MemoryRepository, ScoredMemory
 from pgrecall.execution.asynchronous import Namespace
 from tests.conftest import DIMENSIONS
 
@@ -49,6 +50,13 @@ def sql(engine: Engine, statement: str, **parameters: Any) -> list[tuple[Any, ..
     with engine.begin() as connection:
         result = connection.execute(text(statement), parameters)
         return [tuple(row) for row in result] if result.returns_rows else []
+
+
+def read(repo: MemoryRepository, owner: str, memory_id: UUID, **options: Any) -> Memory:
+    """A memory that has to be there."""
+    memory = repo.get(owner, memory_id, **options)
+    assert memory is not None
+    return memory
 
 
 def stored(engine: Engine, agent_id: str) -> int:

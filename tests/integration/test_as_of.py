@@ -1,114 +1,88 @@
-"""The moment asked about: what was there, what held, and how old it was."""
+"""The moment asked about: what was there, what held, how old it was; and what moves the clock."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
-from datetime import datetime, timedelta, timezone
+from datetime import UTC, datetime, timedelta, timezone
 from typing import Any
 
 import pytest
-from sqlalchemy import Engine
 
-from pgrecall import JudgedQuery, MemoryRepository, NewMemory, profiles
-from tests.integration.support import NORTH, NOW, at, before, contents, sql
+from pgrecall import JudgedQuery, Memory, NewMemory, profiles
+from tests.integration.owner import Owner, north
+from tests.integration.support import NORTH, NOW, at, before, contents
 
 TICK = timedelta(microseconds=1)
 FROM, UNTIL = before(20), before(10)
 FAR = datetime(2999, 1, 1, tzinfo=NOW.tzinfo)
 
 
-def test_an_explicit_moment_hides_what_was_created_later(
-    shared_repo: MemoryRepository, agent: str
-) -> None:
+def test_an_explicit_moment_hides_what_was_created_later(mine: Owner) -> None:
     for text, created in (("earlier", before(1)), ("now", NOW), ("later", NOW + TICK)):
-        shared_repo.add(agent, NewMemory(text, embedding=NORTH, created_at=created))
+        mine.add(NewMemory(text, embedding=NORTH, created_at=created))
 
-    assert contents(shared_repo.search(agent, NORTH, as_of=NOW)) == ["now", "earlier"]
-    assert shared_repo.search(agent, NORTH, as_of=datetime(1, 1, 2, tzinfo=NOW.tzinfo)) == []
-    assert shared_repo.count(agent, as_of=NOW) == 2
+    assert contents(mine.search(NORTH, as_of=NOW)) == ["now", "earlier"]
+    assert mine.search(NORTH, as_of=datetime(1, 1, 2, tzinfo=NOW.tzinfo)) == []
+    assert mine.count(as_of=NOW) == 2
     elsewhere = NOW.astimezone(timezone(timedelta(hours=-9, minutes=-30)))
-    assert shared_repo.count(agent, as_of=elsewhere) == 2
+    assert mine.count(as_of=elsewhere) == 2
 
 
 @pytest.mark.parametrize("profile", profiles.BUILT_IN)
-def test_what_is_dated_ahead_is_seen_now_with_age_zero(
-    shared_repo: MemoryRepository, shared_engine: Engine, agent: str, profile: str
-) -> None:
-    added = shared_repo.add(agent, NewMemory("ahead", embedding=NORTH, created_at=FAR, trust=0.5))
-    sql(
-        shared_engine,
-        "INSERT INTO pgrecall.memory_usage (agent_id, memory_id, last_accessed_at) "
-        "VALUES (:agent, :id, :far)",
-        agent=agent,
-        id=added,
-        far=FAR,
-    )
+def test_what_is_dated_ahead_is_seen_now_with_age_zero(mine: Owner, profile: str) -> None:
+    added = mine.add(NewMemory("ahead", embedding=NORTH, created_at=FAR, trust=0.5))
+    use(mine, [added], FAR)
 
-    [hit] = shared_repo.search(agent, NORTH, profile=profile)
+    [hit] = mine.search(NORTH, profile=profile)
 
     assert hit.signals["recency"] == 1.0
     assert hit.signals.get("trust", 0.5) == 0.5
-    assert shared_repo.count(agent) == 1
+    assert mine.count() == 1
 
 
-def test_the_moment_asked_about_does_not_move_the_last_retrieval(
-    shared_repo: MemoryRepository, agent: str
-) -> None:
-    memory_id = shared_repo.add(agent, NewMemory("a", embedding=NORTH, created_at=before(3)))
+def test_the_moment_asked_about_does_not_move_the_last_retrieval(mine: Owner) -> None:
+    memory_id = mine.add(NewMemory("a", embedding=NORTH, created_at=before(3)))
 
-    shared_repo.search(agent, NORTH, as_of=before(1))
+    mine.search(NORTH, as_of=before(1))
 
-    memory = shared_repo.get(agent, memory_id)
+    memory = mine.get(memory_id)
     assert memory is not None
     assert memory.last_accessed_at is not None
     assert memory.last_accessed_at > before(0.5)
 
 
 @pytest.mark.parametrize("profile", profiles.BUILT_IN)
-def test_a_retrieval_after_the_moment_asked_about_is_not_seen(
-    shared_repo: MemoryRepository, shared_engine: Engine, agent: str, profile: str
-) -> None:
+def test_a_retrieval_after_the_moment_asked_about_is_not_seen(mine: Owner, profile: str) -> None:
     for degrees, days in ((0, 30), (20, 3), (40, 1)):
         new = NewMemory(f"{days} days", embedding=at(degrees), created_at=before(days), trust=0.8)
-        shared_repo.add(agent, new)
-    ids = [hit.memory.id for hit in shared_repo.search(agent, NORTH, touch=False)]
+        mine.add(new)
+    ids = [hit.memory.id for hit in mine.search(NORTH, touch=False)]
     asked: dict[str, Any] = {"profile": profile, "as_of": before(0.5)}
     queries = [JudgedQuery(NORTH, [id_]) for id_ in ids]
     at_their_own = [replace(query, as_of=before(n / 4)) for n, query in enumerate(queries, 1)]
 
     def answers() -> list[object]:
-        hits = shared_repo.search(agent, NORTH, touch=False, min_trust=0.1, **asked)
-        explained = shared_repo.explain(agent, ids[0], NORTH, **asked)
+        hits = mine.search(NORTH, touch=False, min_trust=0.1, **asked)
+        explained = mine.explain(ids[0], NORTH, **asked)
         return [
             [(hit.memory.id, hit.score, hit.signals) for hit in hits],
             (explained.rank, explained.needed_score, explained.signals),
-            shared_repo.evaluation.evaluate(agent, queries, profiles=[profile], as_of=before(0.5)),
-            shared_repo.evaluation.evaluate(agent, at_their_own, profiles=[profile]),
-            sql(
-                shared_engine,
+            mine.evaluation.evaluate(queries, profiles=[profile], as_of=before(0.5)),
+            mine.evaluation.evaluate(at_their_own, profiles=[profile]),
+            mine.sql(
                 "SELECT id, score, signals FROM pgrecall.recall(:agent, CAST(:query AS vector), "
                 "profile => :profile, as_of => :as_of, min_trust => 0.1)",
                 **asked,
-                agent=agent,
                 query=str(NORTH),
             ),
         ]
 
     known = answers()
-    sql(
-        shared_engine,
-        "INSERT INTO pgrecall.memory_usage (agent_id, memory_id, retrieval_count, last_accessed_at)"
-        " SELECT :agent, unnest(CAST(:ids AS uuid[])), 0, now()",
-        agent=agent,
-        ids=ids[1:],
-    )
+    use(mine, ids[1:], datetime.now(UTC))
 
     assert all(known)
     assert answers() == known
-
-
-# Validity
 
 
 VALID: tuple[tuple[Mapping[str, Any], datetime, bool], ...] = (
@@ -129,30 +103,22 @@ VALID: tuple[tuple[Mapping[str, Any], datetime, bool], ...] = (
 )
 
 
-def test_what_does_not_hold_at_a_moment_is_not_seen(
-    shared_repo: MemoryRepository, shared_engine: Engine, agent: str
-) -> None:
-    for number, (columns, as_of, seen) in enumerate(VALID):
-        owner = f"{agent} {number}"
-        shared_repo.add(owner, NewMemory("a", embedding=NORTH, created_at=None))
-        written = ", ".join(f"{name} = :{name}" for name in columns)
-        change = f"UPDATE pgrecall.agent_memories SET {written} WHERE agent_id = :owner"
-        sql(shared_engine, change, owner=owner, **columns)
-
-        def found(owner: str = owner, as_of: datetime = as_of, **filters: Any) -> bool:
-            hits = shared_repo.search(owner, NORTH, as_of=as_of, touch=False, **filters)
-            assert shared_repo.count(owner, as_of=as_of, **filters) == len(hits)
-            return bool(hits)
-
-        assert found() is seen, columns
+def test_what_does_not_hold_at_a_moment_is_not_seen(mine: Owner) -> None:
+    for columns, as_of, seen in VALID:
+        memory_id = mine.add(NewMemory("a", embedding=NORTH, created_at=None))
+        mine.put(memory_id, **columns)
         status = columns.get("status", "active")
-        assert found(include_invalid=True) is (status == "active")
-        assert found(include_invalid=True, statuses=[status])
+        for filters, expected in (
+            ({}, seen),
+            ({"include_invalid": True}, status == "active"),
+            ({"include_invalid": True, "statuses": [status]}, True),
+        ):
+            hits = mine.search(NORTH, as_of=as_of, touch=False, **filters)
+            assert len(hits) == mine.count(as_of=as_of, **filters) == expected, columns
+        mine.clear()
 
 
-def test_validity_is_judged_now_unless_a_moment_is_given(
-    shared_repo: MemoryRepository, agent: str
-) -> None:
+def test_validity_is_judged_now_unless_a_moment_is_given(mine: Owner) -> None:
     ends: dict[str, dict[str, Any]] = {
         "valid": {"valid_from": before(9), "valid_until": FAR},
         "not yet": {"valid_from": FAR},
@@ -160,6 +126,103 @@ def test_validity_is_judged_now_unless_a_moment_is_given(
         "expired": {"expires_at": before(1000)},
     }
     for text, columns in ends.items():
-        shared_repo.add(agent, NewMemory(text, embedding=NORTH, **columns))
+        mine.add(NewMemory(text, embedding=NORTH, **columns))
 
-    assert contents(shared_repo.search(agent, NORTH)) == ["valid"]
+    assert contents(mine.search(NORTH)) == ["valid"]
+
+
+def use(mine: Owner, ids: list[Any], moment: datetime) -> None:
+    """Notes when memories were last used."""
+    mine.sql(
+        "INSERT INTO pgrecall.memory_usage (agent_id, memory_id, last_accessed_at) "
+        "SELECT :agent, unnest(CAST(:ids AS uuid[])), :moment",
+        ids=ids,
+        moment=moment,
+    )
+
+
+# What moves the clock of a memory: its retrieval, or by a profile like trust its use alone
+
+DAY = timedelta(days=1)
+SEARCHES: dict[str, Callable[[Owner], Any]] = {
+    "search": lambda mine: mine.search(NORTH, profile="trust"),
+    "context": lambda mine: mine.context(NORTH, profile="trust"),
+    "expand": lambda mine: mine.search(NORTH, profile="trust", expand=1),
+    "recall": lambda mine: mine.sql(
+        "SELECT id FROM pgrecall.recall(:agent, CAST(:query AS vector), profile => 'trust', "
+        "touch => true)",
+        query=str(NORTH),
+    ),
+}
+"""Each way to find memories by the profile trust and to count that."""
+
+
+def used(mine: Owner, days: int) -> Memory:
+    """A memory whose trust decays since it was used so many days ago."""
+    lasting = {"trust_curve": "exponential", "trust_half_life_hours": 24.0}
+    now = datetime.now(UTC)
+    memory_id = mine.add(north("tea", trust=0.8, created_at=now - 10 * DAY, **lasting))
+    use(mine, [memory_id], now - days * DAY)
+    return mine.read(memory_id)
+
+
+def trusted(mine: Owner) -> float:
+    [hit] = mine.search(NORTH, profile="trust", touch=False)
+    return float(hit.signals["trust"])
+
+
+@pytest.mark.parametrize("search", SEARCHES)
+def test_a_search_by_trust_does_not_reset_the_decay_that_it_ranks_by(
+    mine: Owner, search: str
+) -> None:
+    before = used(mine, days=1)
+    assert trusted(mine) == pytest.approx(0.4, abs=1e-3)
+
+    for age in (2, 3):
+        SEARCHES[search](mine)
+        assert mine.read(before.id) == replace(before, retrieval_count=age - 1)
+        # A day later: what a row knows is a day older.
+        mine.sql(
+            "UPDATE pgrecall.memory_usage "
+            "SET last_accessed_at = last_accessed_at - interval '1 day' WHERE agent_id = :agent"
+        )
+        before = mine.read(before.id)
+        assert trusted(mine) == pytest.approx(0.8 / 2**age, abs=1e-3)
+
+
+def test_what_was_never_used_does_not_begin_to_decay_by_being_found(mine: Owner) -> None:
+    memory_id = mine.add(north("tea", trust=0.8))
+
+    for search in SEARCHES.values():
+        search(mine)
+
+    memory = mine.read(memory_id)
+    assert (memory.retrieval_count, memory.last_accessed_at) == (len(SEARCHES), None)
+
+
+@pytest.mark.parametrize("outcome", ["success", "failure"])
+def test_a_recorded_use_moves_the_clock(mine: Owner, outcome: Any) -> None:
+    memory = used(mine, days=3)
+
+    after = mine.record_outcome(memory.id, outcome, touch=outcome == "failure")
+
+    assert datetime.now(UTC) - after.last_accessed_at < DAY / 24
+    assert trusted(mine) == pytest.approx(after.trust, abs=1e-3)
+
+
+def test_feedback_is_an_opinion_and_a_touch_of_the_callers_a_use(mine: Owner) -> None:
+    memory = used(mine, days=3)
+
+    assert mine.feedback(memory.id, "useful").last_accessed_at == memory.last_accessed_at
+    mine.touch(memory.id)
+    assert trusted(mine) == pytest.approx(0.8, abs=1e-3)
+
+
+def test_a_profile_says_what_moves_the_clock(mine: Owner) -> None:
+    memory_id = mine.add(north("tea"))
+
+    for accessed_by in ("use", "retrieval"):
+        mine.search(NORTH, profile=replace(profiles.half_life, accessed_by=accessed_by))
+        memory = mine.read(memory_id)
+        assert (memory.last_accessed_at is None) is (accessed_by == "use")
+    assert memory.retrieval_count == 2

@@ -18,7 +18,7 @@ from uuid import UUID
 
 import numpy as np
 import pytest
-from sqlalchemy import Connection, Engine, create_engine, event, text
+from sqlalchemy import Connection, Engine, event, text
 
 from pgrecall import (
     GarbagePolicy,
@@ -40,7 +40,6 @@ from pgrecall.ranking.arguments import SearchArguments
 from pgrecall.ranking.filters import FilterArguments
 from pgrecall.scoring.scorer import VALUES
 from pgrecall.scoring.signals import KINDS, Recency, Similarity
-from pgrecall.testing import new_database
 from tests.integration.support import NORTH, at
 from tests.methods import NOWHERE, method, public
 
@@ -284,19 +283,10 @@ CALLS: dict[str, Call] = {
 }
 
 
-@pytest.fixture(scope="module")
-def emptied(server_url: str, template: str) -> Iterator[Engine]:
-    """Of its own: some methods look at all agents there are."""
-    with new_database(server_url, template) as url:
-        engine = create_engine(url)
-        yield engine
-        engine.dispose()
-
-
 @pytest.fixture
-def connection(emptied: Engine) -> Iterator[Connection]:
-    """With two memories, in a transaction that is rolled back."""
-    with emptied.connect() as opened:
+def connection(module_engine: Engine) -> Iterator[Connection]:
+    """With two memories, in a transaction that is rolled back: some methods look at all agents."""
+    with module_engine.connect() as opened:
         repo = MemoryRepository(opened)
         for id_ in (ID, OTHER):
             repo.add("a", NewMemory(f"memory {id_}", id=id_, embedding=NORTH, trust=0.5))
@@ -361,9 +351,6 @@ def test_a_bad_value_works_or_is_refused_before_anything_is_written(
                 savepoint = connection.begin_nested()
 
     assert not wrong, "\n".join(["", *wrong])
-
-
-# What is too much
 
 
 def test_a_line_that_is_too_long_is_refused_in_little_memory(

@@ -29,18 +29,6 @@ def test_the_ids_of_a_batch_come_back_in_input_order(mine: Owner) -> None:
     assert mine.count() == 31
 
 
-def test_a_retried_batch_stores_what_is_new_and_leaves_the_rest(mine: Owner) -> None:
-    old, batch = uuid4(), [plain(f"memory {i}", id=uuid4()) for i in range(5)]
-    mine.add_many([north("old", id=old)])
-
-    assert mine.add_many(batch) == mine.add_many(batch)
-    mine.add_many([plain("other", id=old), plain("new")])
-
-    memory = mine.get(old, include_embedding=True)
-    assert (memory.content, memory.embedding) == ("old", at(0))
-    assert mine.count() == 7
-
-
 def test_a_batch_of_more_than_one_part_is_stored_whole(
     mine: Owner, monkeypatch: pytest.MonkeyPatch
 ) -> None:

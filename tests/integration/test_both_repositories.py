@@ -19,7 +19,6 @@ from sqlalchemy.ext.asyncio import AsyncEngine
 from pgrecall import AsyncMemoryRepository, JudgedQuery, MemoryRepository, NewMemory
 from pgrecall.errors import (
     EmbedderRequired,
-    InputError,
     InvalidVector,
     MemoryNotFound,
     SupersessionConflict,
@@ -85,12 +84,10 @@ WHOLE: dict[str, Any] = {"min_similarity": 0.5, "more_than": 1}
 
 CASES = (
     Case("add", lambda r: r.add(A, NEW).outcome, "inserted"),
-    Case("add, known", lambda r: r.add(A, NewMemory("MEMORY 1", embedding=None)), ONE),
     Case("add, bad", lambda r: r.add(A, SHORT), (InvalidVector, "1 dimensions")),
     Case("add_many", lambda r: [one.outcome for one in r.add_many(A, [NEW, NEW])], BOTH),
     Case("add_many, a generator", lambda r: len(r.add_many(A, (m for m in [NEW]))), 1),
     Case("get", lambda r: r.get(A, ONE).content, "memory 1"),  # type: ignore[union-attr]
-    Case("get, of another", lambda r: r.get("another", ONE), None),
     Case("update", lambda r: r.update(A, ONE, importance=0.9).importance, 0.9),
     Case("update, missing", lambda r: r.update(A, NEW.id or ONE, importance=0.9), MISSING),
     Case("delete", lambda r: (r.delete(A, [ONE, TWO]), r.count(A)), (2, 3)),
@@ -102,16 +99,10 @@ CASES = (
         ["memory 1", "memory 0"],
     ),
     Case("context", lambda r: len(r.context(A, NORTH, max_tokens=100).packed), 5),
-    Case("explain, missing", lambda r: r.explain(A, number(9), at(1)), MISSING),
     Case("explain", lambda r: r.explain(A, TWO, at(2), weights={"similarity": 1}).rank, 1),
     Case("plan", lambda r: r.plan(A, NORTH).strategy, "exact"),
     Case("evaluation.evaluate", lambda r: len(r.evaluation.evaluate(A, QUERIES).profiles), 1),
     Case("evaluation.tune", lambda r: len(r.evaluation.tune(A, QUERIES).training.profiles), 2),
-    Case(
-        "evaluation.tune, too few",
-        lambda r: r.evaluation.tune(A, QUERIES[:1]),
-        (InputError, "at least 10"),
-    ),
     Case(
         "evaluation.recorded_queries",
         lambda r: [one.query for one in r.evaluation.recorded_queries(A)],
@@ -137,11 +128,6 @@ CASES = (
     ),
     Case("invalidate", lambda r: (r.invalidate(A, (one for one in [ONE])), r.count(A)), (1, 4)),
     Case("revive", lambda r: (r.revive(A, GONE), r.count(A)), (1, 6)),
-    Case(
-        "revive, a duplicate",
-        lambda r: (r.add(A, NewMemory("memory 5", id=number(8), embedding=None)), r.count(A)),
-        (GONE, 6),
-    ),
     Case(
         "upkeep.set_importance", lambda r: r.upkeep.set_importance(A, ONE, 0.125).importance, 0.125
     ),
@@ -193,7 +179,7 @@ CASES = (
         lambda r: content(r, r.upkeep.consolidate(A, together, **WHOLE)[0].memory_id),
         "5 texts 0",
     ),
-    Case("upkeep.collect_garbage", lambda r: r.upkeep.collect_garbage(agent_id=A).scanned, 6),
+    Case("upkeep.collect_garbage", lambda r: garbage(r, "scanned", "seconds"), (True, True)),
     Case(
         "upkeep.collect_garbage, in batches",
         lambda r: len(progress(r, "upkeep.collect_garbage", agent_id=A, batch_size=2)),
@@ -214,8 +200,13 @@ CASES = (
     ),
     Case("rank_indexes.progress", lambda r: r.rank_indexes.progress(), None),
     Case("rank_indexes.drop", lambda r: indexed(r).rank_indexes.drop(A), True),
-    Case("rank_indexes.drop, none", lambda r: r.rank_indexes.drop(A), False),
 )
+
+
+def garbage(repo: MemoryRepository, *numbers: str) -> tuple[bool, ...]:
+    """Whether these are more than nothing, also where now() stands still."""
+    run = repo.upkeep.collect_garbage(agent_id=A)
+    return tuple(getattr(run, name) > 0 for name in numbers)
 
 
 def counted(repo: MemoryRepository, memory_id: UUID) -> int:
@@ -325,8 +316,6 @@ def test_without_an_embedder_both_say_so(
         with pytest.raises(EmbedderRequired):
             repo.search(A, "text")
 
-
-# In a transaction of the caller's own
 
 WRITTEN = (
     *("add", "add_many", "update", "delete", "search", "touch", "record_outcome", "supersede"),

@@ -14,7 +14,6 @@ import pytest
 
 from pgrecall.core.embedders import LocalEmbedder
 from pgrecall.core.resources import migrations_folder
-from pgrecall.testing import new_database
 from tests.integration.commands import BUILT, Run, make_once, runner
 
 
@@ -23,14 +22,9 @@ def as_installed(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[
     return runner(monkeypatch, capsys)
 
 
-@pytest.fixture(scope="module")
-def embedder() -> LocalEmbedder:
-    return LocalEmbedder()
-
-
 @pytest.fixture
-def run(as_installed: Run, monkeypatch: pytest.MonkeyPatch, embedder: LocalEmbedder) -> Run:
-    make_once(monkeypatch, embedder)
+def run(as_installed: Run, monkeypatch: pytest.MonkeyPatch, local_embedder: LocalEmbedder) -> Run:
+    make_once(monkeypatch, local_embedder)
     return as_installed
 
 
@@ -39,14 +33,6 @@ def url(local_url: str, monkeypatch: pytest.MonkeyPatch) -> str:
     """A database with embeddings of the local embedder's length, named in the environment."""
     monkeypatch.setenv("PGRECALL_DATABASE_URL", local_url)
     return local_url
-
-
-@pytest.fixture
-def own_url(server_url: str, local_template: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
-    """The same for a test that installs profiles."""
-    with new_database(server_url, local_template) as made:
-        monkeypatch.setenv("PGRECALL_DATABASE_URL", made)
-        yield made
 
 
 def write_lines(path: Path, *lines: object) -> Path:
@@ -117,6 +103,10 @@ def test_search_filters_counts_and_shows_a_table(run: Run, url: str) -> None:
     assert "score" in shown.out
     nothing = run("search", "tea", "--agent", "nobody")
     assert (nothing.code, nothing.out.splitlines()[-1]) == (0, "nothing found")
+    assert "nobody has no memories" in nothing.err
+    run("add", "tea of the team", "--agent", "a", "--of-team")
+    [of_team] = run("search", "tea", "--agent", "a", "--of-team", "--json").records
+    assert of_team["content"] == "tea of the team"
 
 
 def test_import_stores_every_line_once_and_reads_gzip(run: Run, url: str, tmp_path: Path) -> None:
@@ -181,48 +171,31 @@ def test_bytes_that_are_not_text_or_cut_off_are_named(run: Run, url: str, tmp_pa
 
 
 NO_MEMORY = "00000000-0000-7000-8000-000000000000"
-REFUSED: tuple[tuple[tuple[object, ...], int, str], ...] = (
-    (("search", "tea", "--agent", "a", "-k", "0"), 2, "k must lie within 1"),
-    (("search", "tea", "--agent", ""), 2, "agent_id must not be empty"),
-    (("search", " ", "--agent", "a"), 2, "the query is empty"),
-    (("search", "tea", "--agent", "a", "--profile", "x"), 2, "five_factor"),
-    (("search", "tea", "--agent", "a", "--as-of", "soon"), 2, "not an ISO 8601 time"),
-    (("search", "tea", "--agent", "a", "--tier", "x"), 2, "short, medium, long"),
-    (("search", "tea"), 2, "--agent"),
-    (("add", "x", "--agent", "a", "--metadata", "{"), 2, "--metadata is not JSON"),
-    (("add", "x", "--agent", "a", "--metadata", "1"), 2, "must be a JSON object"),
-    (("import", "no-such-file", "--agent", "a"), 2, "no-such-file is not a file"),
-    (("explain", NO_MEMORY, "tea", "--agent", "a"), 2, "has no memory"),
-    (("explain", "seven", "tea", "--agent", "a"), 2, "neither the id of a memory"),
-    (("profiles", "install", "five_factor"), 2, "another name"),
-    (("profiles", "show", "yours", "--installed"), 2, "five_factor"),
-    (("status", "--database-url", "mysql://host/name"), 2, "postgresql://"),
-    *(
-        (("migrate", option, value, *subcommand), 2, f"write {option} after `{subcommand[0]}`")
-        for option, value in (("--schema", "other"), ("--dimensions", "3"))
-        for subcommand in (("down", "--yes"), ("up",), ("status",))
-    ),
+REFUSED: tuple[tuple[tuple[object, ...], str], ...] = (
+    (("search", " ", "--agent", "a"), "the query is empty"),
+    (("search", "tea", "--agent", "a", "--profile", "x"), "five_factor"),
+    (("search", "tea", "--agent", "a", "--as-of", "soon"), "not an ISO 8601 time"),
+    (("search", "tea"), "--agent"),
+    (("add", "x", "--agent", "a", "--metadata", "{"), "--metadata: '{' is not JSON"),
+    (("add", "x", "--agent", "a", "--metadata", "1"), "--metadata: write KEY=VALUE"),
+    (("import", "no-such-file", "--agent", "a"), "no-such-file is not a file"),
+    (("explain", NO_MEMORY, "tea", "--agent", "a"), "has no memory"),
+    (("explain", "seven", "tea", "--agent", "a"), "neither the id of a memory"),
+    (("profiles", "install", "five_factor"), "another name"),
+    (("profiles", "show", "yours", "--installed"), "five_factor"),
+    (("status", "--database-url", "mysql://host/name"), "postgresql://"),
+    (("migrate", "--database-url", "postgresql://x/y", "down", "--yes"), "--database-url"),
 )
 
 
 def test_what_cannot_be_done_ends_with_two_and_says_why(run: Run, url: str) -> None:
     run("add", "precious", "--agent", "a")
-    for arguments, code, message in REFUSED:
+    for arguments, message in REFUSED:
         done = run(*arguments)
 
-        assert done.code == code, arguments
+        assert done.code == 2, arguments
         assert message in done.err
         assert "Traceback" not in done.err
-    assert stored(url) == [("precious", None)]
-
-
-def test_an_option_before_a_subcommand_is_refused_rather_than_ignored(run: Run, url: str) -> None:
-    run("add", "precious", "--agent", "a")
-
-    done = run("migrate", "--database-url", "postgresql://x/y", "down", "--yes")
-
-    assert done.code == 2
-    assert "write --database-url after `down`" in done.err
     assert stored(url) == [("precious", None)]
 
 
@@ -244,7 +217,7 @@ def test_without_a_database_it_ends_with_three_and_without_a_schema_with_four(
 def test_migrate_up_status_down(run: Run, empty_url: str) -> None:
     database = ("--database-url", empty_url)
     index = ("migrate", "embedding-index", *database)
-    up = run("migrate", "--dimensions", "12", "--embedding-type", "halfvec", *database)
+    up = run("migrate", "up", "--dimensions", "12", "--embedding-type", "halfvec", *database)
     [status] = run("migrate", "status", "--json", *database).records
     built = run(*index)
     [again] = run(*index, "--json").records
@@ -293,8 +266,7 @@ def test_without_a_url_an_embedded_database_is_used_and_said(
 
 
 def test_the_demo_shows_what_is_relevant_and_stores_once(run: Run, url: str) -> None:
-    first = run("demo", "-k", "3")
-    second = run("demo", "-k", "3")
+    first, second = run("demo", "-k", "3"), run("demo", "-k", "3")
 
     assert first.code == second.code == 0
     assert first.out.count("made of") == 3
@@ -347,10 +319,11 @@ def test_explain_shows_why_in_a_table_and_as_json(run: Run, url: str) -> None:
     assert told["reasons"][0] == reason
     floor = ("--min-relevance", "0.99", "--json")
     assert run("search", "tea of Mongolia", "--agent", "a", *floor).records == []
-    plan = ("search", "tea", "--agent", "a", "--plan")
-    assert re.search(r"LIMIT :k[\s\S]*Sort", run(*plan).out)
+    plan = ("plan", "tea", "--agent", "a")
+    assert re.search(r"LIMIT [\s\S]*Sort", run(*plan).out)
     [record] = run(*plan, "--json").records
     assert (record["strategy"], "Limit" in record["plan"]) == ("exact", True)
+    assert ["actual time" in run(*plan, *more).out for more in ((), ("--run",))] == [False, True]
 
 
 def test_profiles_are_listed_and_shown(run: Run, profile_file: Path) -> None:
@@ -366,8 +339,9 @@ def test_profiles_are_listed_and_shown(run: Run, profile_file: Path) -> None:
 
 
 def test_a_profile_of_ones_own_ranks_in_search_and_in_psql(
-    run: Run, own_url: str, profile_file: Path
+    run: Run, commands_url: str, monkeypatch: pytest.MonkeyPatch, profile_file: Path
 ) -> None:
+    monkeypatch.setenv("PGRECALL_DATABASE_URL", commands_url)
     run("add", "Ines drinks tea", "--agent", "a", "--type", "@extschema@")
     found = run("search", "tea", "--agent", "a", "-p", str(profile_file), "--json")
     # No name and no text of a profile is anything else; installed again it takes its own place.
@@ -379,7 +353,7 @@ def test_a_profile_of_ones_own_ranks_in_search_and_in_psql(
     )
     codes = [run("profiles", "install", file).code for file in (evil, profile_file, profile_file)]
 
-    with psycopg.connect(own_url) as connection:
+    with psycopg.connect(commands_url) as connection:
         rows = connection.execute(
             "SELECT r.profile, content FROM (VALUES ('facts'), ('mine'), ('trust')) r(profile), "
             "pgrecall.recall('a', profile => r.profile)"
@@ -403,20 +377,9 @@ def test_a_profile_of_ones_own_ranks_in_search_and_in_psql(
     comments = {profile["name"]: profile["comment"] for profile in listed}
     assert "0.7 similarity + 0.3 recency" in comments["mine"]
     assert "FUNCTION pgrecall.score_mine(" in shown.out
-    with psycopg.connect(own_url) as connection:
+    with psycopg.connect(commands_url) as connection:
         count = "SELECT count(*) FROM pg_proc WHERE proname = 'score_mine'"
         assert connection.execute(count).fetchone() == (1,)
-
-
-def test_what_a_memory_says_cannot_speak_to_the_terminal(run: Run, url: str) -> None:
-    kept = run("add", "evil \033[31mred \033]0;title\007 \x9b", "--agent", "a").out.strip()
-
-    shown = run("search", "red \033[0m", "--agent", "a").out
-    explained = run("explain", kept, "red", "--agent", "a").out
-
-    for text in (shown, explained):
-        assert "red" in text
-        assert not {"\033", "\007", "\x9b"} & set(text)
 
 
 def test_the_version_is_told_without_a_database(

@@ -15,7 +15,6 @@ from sqlalchemy import create_engine
 from pgrecall import MemoryRepository, NewMemory
 from pgrecall.core.embedders import LocalEmbedder
 from pgrecall.core.tokens import estimated_tokens
-from pgrecall.testing import new_database
 from tests.integration.commands import CONTROLS, EVIL, Run, fast_runner
 from tests.integration.support import NOW
 from tests.unit.test_context_style import EVIL_TYPES, HOSTILE, READERS, Block
@@ -25,36 +24,25 @@ TEA = "Ines drinks her tea without milk."
 SAME_TEA = "Ines drinks her tea without any milk."
 RULE = "Offer guests something to drink."
 PORT = "The café on Rua das Flores roasts its own beans."
-KEEPING = ("--max-tokens", "80", "--reserve", "episodic=1", "--min-score", "0")
+KEEPING = "--max-tokens 80 --reserve episodic=1 --min-score 0"
 ALL = ("--min-relevance", "0")
 """Whatever it has to do with the question."""
-
-
-@pytest.fixture(scope="module")
-def url(server_url: str, local_template: str) -> Iterator[str]:
-    with new_database(server_url, local_template) as made:
-        yield made
-
-
-@pytest.fixture(scope="module")
-def embedder() -> LocalEmbedder:
-    return LocalEmbedder()
 
 
 @pytest.fixture
 def run(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
-    url: str,
-    embedder: LocalEmbedder,
+    commands_url: str,
+    local_embedder: LocalEmbedder,
 ) -> Run:
-    return fast_runner(monkeypatch, capsys, url, embedder)
+    return fast_runner(monkeypatch, capsys, commands_url, local_embedder)
 
 
 @pytest.fixture(scope="module")
-def repo(url: str, embedder: LocalEmbedder) -> Iterator[MemoryRepository]:
-    engine = create_engine(url)
-    yield MemoryRepository(engine, embedder=embedder)
+def repo(commands_url: str, local_embedder: LocalEmbedder) -> Iterator[MemoryRepository]:
+    engine = create_engine(commands_url)
+    yield MemoryRepository(engine, embedder=local_embedder)
     engine.dispose()
 
 
@@ -89,9 +77,6 @@ def counted(repo: MemoryRepository, agent: str, id_: UUID) -> int:
     return found.retrieval_count
 
 
-# What is printed where
-
-
 def test_the_text_alone_goes_to_standard_output(
     run: Run, agent: str, memories: dict[str, UUID]
 ) -> None:
@@ -113,7 +98,7 @@ def test_the_account_goes_to_standard_error(
 ) -> None:
     done = run("context", QUESTION, "-a", agent, "--max-similarity", "0.8")
 
-    [near] = [line for line in done.err.splitlines() if "says much the same" in line]
+    [near] = [line for line in done.err.splitlines() if "nearly the same" in line]
     assert SAME_TEA in near or TEA in near
     assert "score" in done.err.splitlines()[0]
     for body in bodies(done.out):
@@ -124,54 +109,39 @@ def test_the_account_goes_to_standard_error(
     assert "memories in" not in done.out
 
 
-@pytest.mark.parametrize(
-    ("options", "told"),
-    [
-        (("--min-score", "0.99"), "its score is below the floor"),
-        (("--max-tokens", "20"), "it does not fit into what is left"),
-        (KEEPING, "what is left is kept for other types"),
-        (("--max-similarity", "0.8"), "it says much the same as one that is in"),
-        (("--max-tokens", "20", "--max-skips", "1"), "too many before it did not fit"),
-        (("-k", "1"), "enough are in"),
-    ],
-)
-def test_why_a_memory_is_left_out_is_told(
-    run: Run, agent: str, memories: dict[str, UUID], options: tuple[str, ...], told: str
-) -> None:
-    done = run("context", QUESTION, "-a", agent, *ALL, *options)
+@pytest.mark.usefixtures("memories")
+def test_why_a_memory_is_left_out_is_told(run: Run, agent: str) -> None:
+    for options, told in (
+        ("--min-score 0.99", "score below --min-score"),
+        ("--max-tokens 20", "longer than the rest"),
+        (KEEPING, "rest reserved for other types"),
+        ("--max-similarity 0.8", "nearly the same as one above"),
+        ("--max-tokens 20 --max-skips 1", "too many before it did not fit"),
+        ("-k 1", "enough are included"),
+    ):
+        done = run("context", QUESTION, "-a", agent, *ALL, *options.split())
 
-    assert done.code == 0
-    assert told in " ".join(done.err.split())
-    assert told not in done.out
-
-
-def test_nothing_found_prints_nothing_and_succeeds(run: Run, agent: str) -> None:
-    done = run("context", QUESTION, "-a", agent)
-    [record] = run("context", QUESTION, "-a", agent, "--json").records
-
-    assert (done.code, done.out) == (0, "")
-    assert done.err.splitlines()[-1] == "0 memories in 0 of 4,000 tokens"
-    assert (record["text"], record["packed"], record["left_out"]) == ("", [], [])
+        assert (done.code, told in " ".join(done.err.split()), told in done.out) == (0, True, False)
 
 
 def test_nothing_known_is_said_with_the_floor(
     run: Run, agent: str, memories: dict[str, UUID]
 ) -> None:
+    nothing = run("context", QUESTION, "-a", "nobody")
+    assert (nothing.code, nothing.out) == (0, "")
+    assert nothing.err.splitlines()[-1] == "0 memories in 0 of 4,000 tokens"
     asked = ("context", QUESTION, "-a", agent, "--min-relevance", "0.99")
     done, [record] = run(*asked), run(*asked, "--json").records
 
     assert (done.code, done.out) == (0, "")
     said = re.search(
-        r"nothing known: the best memory has relevance (0\.\d+), the floor is 0.99", done.err
+        r"nothing relevant: the best memory has relevance (0\.\d+), the limit is 0.99", done.err
     )
     assert said is not None
     best = max(one["relevance"] for one in record["left_out"])
     assert float(said[1]) == pytest.approx(best, abs=5e-4)
     assert record["emptied_by"] == "min_relevance"
-    assert "it has too little to do with the text" in " ".join(done.err.split())
-
-
-# Options
+    assert "not relevant enough" in " ".join(done.err.split())
 
 
 MOMENT = "2026-07-01T00:00:00+00:00"
@@ -220,31 +190,19 @@ def test_options_reach_the_repository_and_json_is_its_record(
     }
 
 
-# Mistakes
-
-
 REFUSED: list[tuple[tuple[str, ...], str]] = [
     *(
         (
             (f"--reserve={given}",),
-            f"--reserve takes a type and its share, as in fact=0.5, got {given!r}",
+            f"--reserve: write NAME=NUMBER, such as fact=0.5; got {given!r}",
         )
         for given in ("fact", "fact=", "=0.5", "", "fact=half", "fact=-0.5", "fact=0,5", "fact==")
     ),
     (("--reserve", "fact=1.5"), "reserve['fact'] must lie within 0 and 1, got 1.5"),
     (("--reserve", "fact=nan"), "reserve['fact'] must lie within 0 and 1, got nan"),
     (("--reserve", "a=0.6", "--reserve", "b=0.5"), "the shares of reserve must not exceed 1"),
-    (("--max-tokens", "0"), "max_tokens must lie within 1"),
     (("--max-tokens", "many"), "valid integer"),
-    (("-k", "501"), "k must lie within 1 and 500, got 501"),
-    (("--max-skips", "0"), "max_skips must lie within 1"),
-    (("--consider", "3"), "consider must lie within 20 and 500, got 3"),
-    (("--diversity", "1"), "diversity must be less than 1"),
-    (("--max-similarity", "2"), "max_similarity must lie within 0 and 1, got 2.0"),
-    (("--min-score", "-1"), "min_score must lie within 0 and 1, got -1.0"),
     (("--style", "html"), "unknown style 'html'; the styles are plain, markdown, xml"),
-    (("--strategy", "fast"), "strategy must be one of auto, exact, index, got 'fast'"),
-    (("--profile", "six_factor"), "six_factor"),
     (("--as-of", "yesterday"), "yesterday"),
     (("--colour", "red"), "--colour"),
     *(((f"--{option}={EVIL}",), "evil") for option in ("reserve", "style", "profile", "as-of")),
@@ -276,9 +234,6 @@ def test_what_is_needed_is_told_and_other_troubles_have_their_own_exit_codes(
     assert run("context", QUESTION).code == 2
 
 
-# Hostile texts
-
-
 @pytest.fixture(scope="module")
 def hostile(repo: MemoryRepository) -> str:
     """An agent whose name, types and memories speak to terminals and pose as others."""
@@ -294,23 +249,21 @@ def hostile(repo: MemoryRepository) -> str:
     return evil
 
 
-@pytest.mark.parametrize("style", ["plain", "markdown", "xml"])
-def test_what_was_written_cannot_speak_to_the_terminal(run: Run, hostile: str, style: str) -> None:
-    asked = ("context", EVIL, "-a", hostile, "--style", style)
-    done = run(*asked, "-k", "200", "--min-score", "0", "--max-tokens", "100000")
-    few = run(*asked, "-k", "3", "--max-similarity", "0.5")
+def test_what_was_written_cannot_speak_to_the_terminal_and_comes_back_as_json(
+    run: Run, hostile: str
+) -> None:
+    asked = ("context", EVIL, "-a", hostile)
+    everything = ("-k", "200", "--min-score", "0", "--max-tokens", "100000")
+    for style in READERS:
+        done = run(*asked, *everything, "--style", style)
+        few = run(*asked, "--style", style, "-k", "3", "--max-similarity", "0.5")
 
-    for one in (done, few):
-        assert one.code == 0, one.err
-        assert not CONTROLS & set(one.out + one.err)
-        assert "[bold]x[/bold] [/nothing]" in " ".join(one.out.split())
-    assert len(blocks(done.out, style)) == len(HOSTILE) + 1
-
-
-def test_hostile_memories_come_back_whole_as_json(run: Run, hostile: str) -> None:
-    asked = ("-k", "200", "--min-score", "0", "--json", "--max-tokens", "100000")
-    record = json.loads(run("context", EVIL, "-a", hostile, *asked).out)
-
+        for one in (done, few):
+            assert one.code == 0, one.err
+            assert not CONTROLS & set(one.out + one.err)
+            assert "[bold]x[/bold] [/nothing]" in " ".join(one.out.split())
+        assert len(blocks(done.out, style)) == len(HOSTILE) + 1
+    record = json.loads(run(*asked, *everything, "--json").out)
     assert len(READERS["plain"](record["text"], record["marker"])) == len(HOSTILE) + 1
     assert {one["content"] for one in record["packed"]} == {
         *(f"{number} {text} {EVIL}" for number, text in enumerate(HOSTILE)),

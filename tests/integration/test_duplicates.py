@@ -15,16 +15,16 @@ from typing import Any
 from uuid import UUID, uuid4
 
 import pytest
-from sqlalchemy import Engine
 
 from pgrecall import Memory, NewMemory
 from pgrecall.memories.added import Added
 from tests.conftest import DIMENSIONS
 from tests.integration.owner import Owner, north, plain
 from tests.integration.support import NORTH, NOW, at, before
+from tests.integration.test_fields import FULL
 
 PAST = datetime(2020, 1, 1, tzinfo=UTC)
-SOON, FUTURE = datetime(2800, 1, 1, tzinfo=UTC), datetime(2900, 1, 1, tzinfo=UTC)
+FUTURE = datetime(2900, 1, 1, tzinfo=UTC)
 
 Add = Callable[..., Added]
 WAYS: dict[str, Add] = {
@@ -43,16 +43,8 @@ def add(request: pytest.FixtureRequest) -> Add:
     return WAYS[request.param]
 
 
-@pytest.fixture
-def mine(shared_engine: Engine, agent: str) -> Owner:
-    return Owner(shared_engine, agent)
-
-
 def outcomes(added: list[Added]) -> list[str]:
     return [one.outcome for one in added]
-
-
-# Exact duplicates
 
 
 def test_case_white_space_and_unicode_form_do_not_tell_texts_apart(mine: Owner, add: Add) -> None:
@@ -80,17 +72,6 @@ def test_the_hash_is_the_sha_256_of_the_normalised_text(mine: Owner, content: st
     normalised = re.sub(r"\s+", " ", unicodedata.normalize("NFC", content)).strip().lower()
     [found] = mine.sql("SELECT content_hash FROM pgrecall.agent_memories WHERE agent_id = :agent")
     assert bytes(found) == hashlib.sha256(normalised.encode()).digest()
-
-
-def test_bump_counts_a_retrieval_and_changes_nothing_else(mine: Owner, add: Add) -> None:
-    first = mine.add(plain("tea", importance=0.2))
-    mine.touch(first)
-    before = mine.read(first)
-
-    add(mine, plain("TEA", importance=0.9, tags=["new"]))
-
-    after = mine.read(first)
-    assert after == replace(before, retrieval_count=2, last_accessed_at=after.last_accessed_at)
 
 
 @pytest.mark.parametrize(
@@ -123,58 +104,15 @@ def test_bump_moves_the_clock_to_when_the_text_was_said_again(
         assert after.last_accessed_at == expected
 
 
-def test_keep_leaves_the_memory_as_it_is(mine: Owner, add: Add) -> None:
-    first = mine.add(plain("tea"))
-    before = mine.read(first)
-
-    again = add(mine, plain("TEA", importance=0.9), duplicates="keep")
-
-    assert (again, again.outcome, mine.read(first)) == (first, "duplicate", before)
-    assert mine.kinds(first) == ["initial", "restated"]
-
-
-RICH = NewMemory(
-    content="TEA",
-    embedding=at(30),
-    embedding_model="by hand",
-    memory_type="preference",
-    additional_types=["factual"],
-    tier="medium",
-    memory_nature="semantic",
-    content_type="text/plain",
-    subject="drinks",
-    tags=["t"],
-    entities=["Ines"],
-    metadata={"a": [1, None]},
-    importance=0.9,
-    usefulness=0.6,
-    confidence=0.7,
-    quality_score=0.4,
-    component="hunter",
-    output_type="action",
-    domain="d",
-    category="c",
-    loop="l",
-    compliant=True,
-    requires_approval=True,
-    has_errors=True,
-    violates_policy=True,
-    under_policy_review=True,
-    created_at=PAST,
-    observed_at=PAST,
-    valid_from=PAST,
-    valid_until=FUTURE,
-    expires_at=FUTURE,
-)
-
-
 def test_replace_takes_on_every_field_as_if_it_was_stored_now(mine: Owner, add: Add) -> None:
-    kind = {"memory_type": RICH.memory_type, "component": RICH.component}
+    rich = replace(FULL, id=None, content="TEA")
+    same = ("memory_type", "component", "session", "turn")
+    kind = {name: getattr(rich, name) for name in same}
     first = mine.add(north("tea", tags=["old"], **kind))
     mine.touch(first)
-    fresh = mine.other.add(RICH)
+    fresh = mine.other.add(rich, check_compliance=False)
 
-    again = add(mine, RICH, duplicates="replace")
+    again = add(mine, rich, duplicates="replace", check_compliance=False)
 
     old = mine.get(again, include_embedding=True)
     new = mine.other.get(fresh, include_embedding=True)
@@ -215,79 +153,22 @@ def test_what_was_said_again_and_replaced_is_in_the_history(mine: Owner, add: Ad
     assert (replaced.old_values["content"], replaced.new_values["content"]) == ("tea", "TEA")
 
 
-def test_each_owner_has_its_own_texts(mine: Owner, add: Add) -> None:
-    owners = (mine, mine.other, mine.team)
-    ids = [add(owner, plain("tea")) for owner in owners]
-
-    again = add(mine, plain("TEA"), duplicates="replace")
-
-    assert len(set(ids)) == 3
-    assert (again, again.outcome) == (ids[0], "duplicate")
-    assert [len(owner.kinds(one)) for owner, one in zip(owners, ids, strict=True)] == [3, 1, 1]
-    assert add(mine.team, plain("TEA")) == ids[2]
-
-
-@pytest.mark.parametrize("gone", ["consolidated", "completed", "archived", "deleted"])
-def test_only_active_memories_have_duplicates(mine: Owner, add: Add, gone: str) -> None:
-    retired = mine.add(north("tea"))
-    if gone == "deleted":
-        mine.delete(retired)
-    else:
-        mine.put(retired, status=gone)
-
-    assert add(mine, north("tea"), near_duplicates=0.5).inserted
-    assert mine.kinds(retired) == ["initial", *(["deleted"] if gone == "deleted" else [])]
-
-
-# Memories that are no longer recalled
-
-
 def forgotten(mine: Owner) -> Added:
     memory_id: Added = mine.add(north("tea"))
     mine.invalidate(memory_id)
     return memory_id
 
 
-def superseded(mine: Owner) -> Added:
-    memory_id: Added = mine.add(north("tea"))
-    mine.delete(mine.supersede(memory_id, NewMemory("coffee", embedding=at(90))))
-    return memory_id
+def test_saying_again_what_is_not_recalled_revives_it(mine: Owner, add: Add) -> None:
+    gone = forgotten(mine)
 
+    again = add(mine, north("TEA", valid_until=FUTURE), actor="Kai")
 
-NOT_RECALLED: dict[str, Callable[[Owner], Added]] = {
-    "forgotten": forgotten,
-    "superseded": superseded,
-    "expired": lambda mine: mine.add(north("tea", expires_at=PAST)),
-    "no longer valid": lambda mine: mine.add(north("tea", valid_until=PAST)),
-    "not yet valid": lambda mine: mine.add(north("tea", valid_from=SOON)),
-}
-
-
-@pytest.mark.parametrize(
-    ("why", "policy"), [*zip(NOT_RECALLED, [*POLICIES, *POLICIES], strict=False)]
-)
-def test_saying_again_what_is_not_recalled_revives_it(
-    mine: Owner, add: Add, why: str, policy: str
-) -> None:
-    gone = NOT_RECALLED[why](mine)
-    assert mine.recalled() == []
-
-    again = add(mine, north("TEA", valid_until=FUTURE), duplicates=policy, actor="Kai")
-
-    [hit] = mine.search(NORTH, touch=False)
-    memory = hit.memory
     assert (again, again.outcome, again.similarity) == (gone, "revived", 1.0)
-    assert memory.id == gone
-    assert (memory.valid_from, memory.valid_until, memory.expires_at) == (None, FUTURE, None)
-    assert (memory.invalidated_at, memory.invalidation_reason) == (None, None)
-    assert memory.superseded_by is None
-    assert memory.retrieval_count == (1 if policy == "bump" else 0)
-    assert memory.content == ("TEA" if policy == "replace" else "tea")
-    last = "replaced" if policy == "replace" else "revived"
-    assert mine.kinds(gone)[-2:] == ["restated", last]
-    told = mine.history(gone)[-1]
-    reason = {"forgotten": "forgotten", "superseded": "superseded"}.get(why)
-    assert (told.actor, told.old_values["invalidation_reason"]) == ("Kai", reason)
+    [hit] = mine.search(NORTH, touch=False)
+    assert (hit.memory.id, hit.memory.content, hit.memory.retrieval_count) == (gone, "tea", 1)
+    told = mine.event(gone, "revived")
+    assert (told.actor, told.old_values["invalidation_reason"]) == ("Kai", "forgotten")
     assert told.new_values["invalidated_at"] is None
 
 
@@ -300,17 +181,6 @@ def test_saying_again_what_will_be_invalidated_later_does_not_revive_it(mine: Ow
     assert (again, again.outcome, mine.read(tea).invalidated_at) == (tea, "duplicate", FUTURE)
 
 
-@pytest.mark.parametrize("old", [{"valid_until": PAST}, {"expires_at": PAST}], ids=str)
-def test_what_does_not_hold_itself_revives_nothing(
-    mine: Owner, add: Add, old: dict[str, Any]
-) -> None:
-    tea = forgotten(mine)
-
-    again = add(mine, north("tea", **old))
-
-    assert (again, again.outcome, mine.recalled()) == (tea, "duplicate", [])
-
-
 def test_a_retry_does_not_revive_what_was_forgotten_since(mine: Owner, add: Add) -> None:
     tea, retry = mine.add(plain("tea")), plain("tea", id=uuid4())
     add(mine, retry)
@@ -320,23 +190,6 @@ def test_a_retry_does_not_revive_what_was_forgotten_since(mine: Owner, add: Add)
 
     assert (again, again.outcome) == (tea, "known")
     assert mine.read(tea).invalidated_at is not None
-
-
-# Batches
-
-
-def test_of_several_that_say_the_same_the_first_is_stored(mine: Owner) -> None:
-    batch = [plain(text) for text in ("tea", "coffee", "TEA", " tea ", "coffee", "milk")]
-
-    added = mine.add_many(batch)
-
-    tea, coffee, *_ = added
-    assert outcomes(added) == ["inserted", "inserted", *["duplicate"] * 3, "inserted"]
-    assert added[2:5] == [tea, tea, coffee]
-    assert (mine.read(tea).content, mine.read(tea).retrieval_count) == ("tea", 2)
-    assert mine.read(coffee).retrieval_count == 1
-    assert mine.kinds(tea) == ["initial", "restated", "restated"]
-    assert mine.count() == 3
 
 
 @pytest.mark.parametrize("policy", POLICIES)
@@ -397,9 +250,6 @@ def test_a_known_id_wins_over_a_text_that_is_there(mine: Owner, add: Add) -> Non
     assert mine.kinds(coffee) == ["initial"]
 
 
-# Retries
-
-
 SITUATIONS: dict[str, Callable[[Owner], object]] = {
     "new": lambda mine: None,
     "duplicate": lambda mine: mine.add(NewMemory("TEA", embedding=at(60))),
@@ -428,37 +278,6 @@ def test_a_write_that_is_repeated_changes_nothing(mine: Owner, name: str, situat
         assert owner.count() == 1 + beside
 
 
-def test_a_repeated_near_duplicate_counts_once_though_a_nearer_one_came_between(
-    mine: Owner,
-) -> None:
-    ours = north("tea", key="mine")
-    chai = mine.add(NewMemory("chai", embedding=at(15)))
-    mine.add(ours, near_duplicates=0.92)
-    nearer = mine.add(NewMemory("teas", embedding=at(5)))
-
-    assert mine.add(ours, near_duplicates=0.92) == chai
-    assert (mine.read(chai).retrieval_count, mine.read(nearer).retrieval_count) == (1, 0)
-
-
-def test_a_duplicate_in_a_transaction_that_is_rolled_back_left_nothing(
-    shared_engine: Engine, mine: Owner
-) -> None:
-    tea = forgotten(mine)
-    stored = mine.everything()
-
-    with shared_engine.connect() as connection:
-        inside = mine.within(connection)
-        inside.add(north("tea"))
-        inside.add_many([NewMemory("TEA", embedding=at(9))], duplicates="replace")
-        memory = inside.read(tea)
-        connection.rollback()
-
-    assert (memory.content, memory.retrieval_count, memory.invalidated_at) == ("TEA", 1, None)
-    assert mine.everything() == stored
-
-
-# Near duplicates
-
 LIKE_NORTH = [23.0, 8.0, 4.0, 4.0, *[0.0] * (DIMENSIONS - 4)]
 """Its length is 25 and its similarity to NORTH 23/25, without a rounding error."""
 
@@ -480,35 +299,15 @@ def test_near_duplicates_are_strictly_more_similar_than_the_threshold(
         assert mine.event(there, "restated").metadata["similarity"] == 23 / 25
 
 
-def test_the_most_similar_of_several_is_the_near_duplicate(mine: Owner) -> None:
+def test_the_most_similar_is_met_and_by_a_repeated_write_the_same_again(mine: Owner) -> None:
+    ours = north("tea", key="mine")
     ids = [mine.add(NewMemory(f"{degrees}", embedding=at(degrees))) for degrees in (20, 8, -12)]
+    first = mine.add(ours, near_duplicates=0.9)
+    nearer = mine.add(NewMemory("nearer", embedding=at(5)))
 
-    added = mine.add(north("new"), near_duplicates=0.9)
-
-    assert added == ids[1]
-    assert added.similarity == pytest.approx(0.99026806874157, abs=1e-7)  # cos 8°
-
-
-def test_the_same_text_comes_before_a_similar_one(mine: Owner) -> None:
-    mine.add(north("similar"))
-    same = mine.add(NewMemory("same", embedding=at(90)))
-    mine.invalidate(same)
-
-    for outcome in ("revived", "duplicate"):
-        added = mine.add(north("SAME"), near_duplicates=0.5)
-        assert (added, added.outcome, added.similarity) == (same, outcome, 1.0)
-
-
-def test_only_ones_own_recalled_memories_with_a_vector_are_near(mine: Owner) -> None:
-    for owner in (mine.other, mine.team):
-        owner.add(north("theirs"))
-    mine.add(plain("without a vector"))
-    for n, why in enumerate(("expired", "no longer valid", "not yet valid", "forgotten")):
-        mine.update(NOT_RECALLED[why](mine), content=f"{why} {n}", embedding=NORTH)
-
-    assert mine.add(north("new"), near_duplicates=0.1).inserted
-    assert mine.add(plain("without"), near_duplicates=0.0).inserted
-    assert mine.add(north("not asked")).inserted
+    assert first == mine.add(ours, near_duplicates=0.9) == ids[1]
+    assert first.similarity == pytest.approx(0.99026806874157, abs=1e-7)  # cos 8°
+    assert (mine.read(ids[1]).retrieval_count, mine.read(nearer).retrieval_count) == (1, 0)
 
 
 def test_each_of_a_batch_is_compared_with_those_before_it(mine: Owner) -> None:
@@ -521,27 +320,6 @@ def test_each_of_a_batch_is_compared_with_those_before_it(mine: Owner) -> None:
     assert outcomes(added) == ["inserted", near, "inserted", near, near]
     assert (twenty, ten, last) == (zero, zero, forty)
     assert mine.count() == 2
-
-
-def test_replace_gives_a_near_duplicate_the_new_text_and_vector(mine: Owner) -> None:
-    there = mine.add(north("north"))
-    kept = mine.read(there)
-    mine.add(NewMemory("near", embedding=at(5)), near_duplicates=0.92, duplicates="keep")
-    assert mine.read(there) == kept
-
-    new = NewMemory("nearly north", embedding=at(15), importance=0.9)
-    added = mine.add(new, near_duplicates=0.92, duplicates="replace")
-    then = mine.add(NewMemory("more", embedding=at(30)), near_duplicates=0.92)
-
-    [hit] = mine.search(at(15), touch=False)
-    assert (added, added.outcome, hit.memory.id) == (there, "near_duplicate", there)
-    assert (hit.memory.content, hit.memory.importance) == ("nearly north", 0.9)
-    assert hit.signals["similarity"] == pytest.approx(1)
-    assert then == there  # 30° is near 15°, not 0°
-    assert mine.add(plain("north")).inserted
-
-
-# Added
 
 
 def test_what_add_returns_is_a_uuid_that_tells_how_it_went() -> None:

@@ -12,21 +12,6 @@ from pgrecall import MemoryRepository, NewMemory, ScoredMemory, profiles
 from tests.integration.support import NORTH
 
 LARGE = 300_000
-HOSTILE = [
-    "'; DROP TABLE pgrecall.agent_memories; --",
-    '"double" `back` %s %(name)s %%',
-    ":name ::text $1 ? $recall$",
-    "{curly} {0} },{",
-    "back\\slash \\n \\\\ \\",
-    "[x]* (a|b)+ ^$ .*?",
-    "***:.*",
-    "***=a",
-    "(?xi) a",
-    "\\Y \\m \\1 \\w",
-    "tab\tnew\nline\r\n",
-    "🙂👩‍👩‍👧 \u202eعربى",
-    "\x01\x1f\x7f\ufeff",
-]
 
 
 class Deaf:
@@ -48,13 +33,8 @@ def repo(shared_engine: Engine) -> MemoryRepository:
 
 def know(repo: MemoryRepository, agent: str, entities: Sequence[str]) -> None:
     """One memory for each, with a text of its own even where two differ in case alone."""
-    repo.add_many(
-        agent,
-        [
-            NewMemory(f"memory {number}", embedding=NORTH, entities=[name])
-            for number, name in enumerate(entities)
-        ],
-    )
+    named = [NewMemory(f"{n}", embedding=NORTH, entities=[name]) for n, name in enumerate(entities)]
+    repo.add_many(agent, named)
 
 
 def asked(
@@ -114,13 +94,23 @@ CHARACTERS = (
     ("🙂", "so 🙂!", "so :-)"),
     ("Straße 5", "in der straße 5", "Straße 55"),
     ("ßeta", "a ßeta", "aßeta"),
+    *(
+        (hostile, f"Ann {hostile} Ann", "nobody")
+        for hostile in (
+            *("'; DROP TABLE pgrecall.agent_memories; --", '"double" `back` %s %(name)s %%'),
+            *(":name ::text $1 ? $recall$", "{curly} {0} },{", "back\\slash \\n \\\\ \\"),
+            *("[x]* (a|b)+ ^$ .*?", "***:.*", "***=a", "(?xi) a", "\\Y \\m \\1 \\w"),
+            *("tab\tnew\nline\r\n", "🙂👩\u200d👩\u200d👧 \u202eعربى", "\x01\x1f\x7f\ufeff"),
+        )
+    ),
 )
 """An entity, a text in which it occurs, and one in which it does not."""
 
 
 def test_an_entity_is_found_as_a_whole_word(repo: MemoryRepository, agent: str) -> None:
+    know(repo, f"{agent} case", ["Ann", "ANN", "ann"])
+    assert found(repo, f"{agent} case", "aNN") == {"Ann", "ANN", "ann"}
     know(repo, agent, ["Ann", "Bob", "New York"])
-
     for names, texts in WHOLE_WORDS.items():
         for text in texts:
             assert ", ".join(sorted(found(repo, agent, text))) == names, text
@@ -135,14 +125,6 @@ def test_characters_of_an_entity_mean_themselves_in_every_script(
 
         assert found(repo, owner, there) == {entity}
         assert found(repo, owner, not_there) == set(), entity
-
-
-def test_spellings_in_different_case_are_entities_of_their_own(
-    repo: MemoryRepository, agent: str
-) -> None:
-    know(repo, agent, ["Ann", "ANN", "ann"])
-
-    assert found(repo, agent, "aNN") == {"Ann", "ANN", "ann"}
 
 
 def test_an_entity_of_many_memories_counts_once(repo: MemoryRepository, agent: str) -> None:
@@ -163,21 +145,6 @@ def test_an_entity_of_many_memories_counts_once(repo: MemoryRepository, agent: s
     assert signals == {**both, "half": 0.5, "none": 0.0, "nothing": 0.0}
 
 
-def test_entities_of_another_agent_are_not_found(repo: MemoryRepository, agent: str) -> None:
-    other = f"{agent}-other"
-    know(repo, other, ["Bob", ""])  # the empty one is found nowhere
-    repo.add_many(
-        agent,
-        [
-            NewMemory("Ann", embedding=NORTH, entities=["Ann"]),
-            NewMemory("no", embedding=NORTH, entities=["Carol"]),
-        ],
-    )
-
-    assert found(repo, agent, "Ann and Bob") == {"Ann"}  # a share of one, not of two
-    assert found(repo, other, "Ann and Bob") == {"Bob"}
-
-
 def test_entities_of_teams_are_found_when_the_teams_are_asked(
     repo: MemoryRepository, agent: str
 ) -> None:
@@ -185,13 +152,15 @@ def test_entities_of_teams_are_found_when_the_teams_are_asked(
     know(repo.teams, f"{agent}-red", ["Bob"])
     know(repo.teams, f"{agent}-blue", ["Carol"])
     know(repo.teams, agent, ["Dave"])  # a team that is named like the agent
-    text = "Ann, Bob, Carol and Dave"
+    know(repo, f"{agent}-red", ["Erin", ""])  # another agent; the empty one is found nowhere
+    text = "Ann, Bob, Carol, Dave and Erin"
 
     assert found(repo, agent, text) == {"Ann"}
     assert found(repo, agent, text, [f"{agent}-red"]) == {"Ann", "Bob"}
     both = [f"{agent}-red", f"{agent}-blue"]
     assert found(repo, agent, text, both) == {"Ann", "Bob", "Carol"}
     assert found(repo, agent, text, [agent]) == {"Ann", "Dave"}
+    assert found(repo, f"{agent}-red", text) == {"Erin"}
 
 
 def test_at_most_32_are_taken_and_the_longest_first(repo: MemoryRepository, agent: str) -> None:
@@ -214,16 +183,6 @@ def test_entities_given_are_taken_instead(repo: MemoryRepository, agent: str) ->
     assert signals(["Bob"]) == {"Ann": 0, "Bob": 1}
     assert signals([]) == {"Ann": 0, "Bob": 0}
     assert signals(None, NORTH) == {"Ann": 0, "Bob": 0}, "a vector has no text"
-
-
-def test_hostile_text_is_only_text(repo: MemoryRepository, agent: str) -> None:
-    for number, text in enumerate(HOSTILE):
-        owner = f"{agent} {number}"
-        know(repo, owner, ["Ann", text])
-
-        assert found(repo, owner, f"Ann {text} Ann") == {"Ann", text}
-        assert found(repo, owner, f"{text} nobody") == {text}
-        assert found(repo, owner, "nobody") == set()
 
 
 @pytest.mark.parametrize(

@@ -10,21 +10,18 @@ from dataclasses import dataclass
 from errno import ENOSPC
 from pathlib import Path
 from typing import Any
-from uuid import UUID
 
 import pytest
 from sqlalchemy import create_engine
 
 from pgrecall import MemoryRepository, NewMemory, Profile, profiles
-from pgrecall.cli.evaluate import PROFILES
 from pgrecall.core.embedders import LocalEmbedder
 from pgrecall.evaluation.queries_file import load_queries
 from pgrecall.execution.repositories import Evaluations
 from pgrecall.scoring.profile_file import as_values
 from pgrecall.scoring.signals import Importance, Recency, Similarity, Usefulness
-from pgrecall.testing import new_database
 from tests.integration.commands import CONTROLS, EVIL, Run, fast_runner
-from tests.integration.support import NOW, before, sql
+from tests.integration.support import NOW, before
 
 AGENT = "assistant"
 WORDS = (
@@ -36,22 +33,18 @@ START = Profile(
     "start", {Similarity(): 0.2, Usefulness(): 0.1, Recency(half_life=30.0): 0.1, Importance(): 0.6}
 )
 PLANTED = START.with_weights(similarity=0.7, usefulness=0.1, recency=0.1, importance=0.1)
-both_outputs = pytest.mark.parametrize("machine", [(), ("--json",)], ids=["people", "machines"])
 
 
 @dataclass(frozen=True)
 class World:
-    url: str
     repo: MemoryRepository
-    embedder: LocalEmbedder
-    ids: list[UUID]
     questions: list[dict[str, Any]]
     """Answered by what PLANTED ranks first."""
 
 
 @pytest.fixture(scope="module")
-def world(server_url: str, local_template: str) -> Iterator[World]:
-    dice, embedder = random.Random("commands"), LocalEmbedder()
+def world(commands_url: str, local_embedder: LocalEmbedder) -> Iterator[World]:
+    dice = random.Random("commands")
     memories = [
         NewMemory(
             f"{' '.join(dice.sample(WORDS, 4))} {number}",
@@ -61,19 +54,18 @@ def world(server_url: str, local_template: str) -> Iterator[World]:
         )
         for number in range(60)
     ]
-    with new_database(server_url, local_template) as url:
-        engine = create_engine(url)
-        repo = MemoryRepository(engine, embedder=embedder)
-        ids: list[UUID] = [*repo.add_many(AGENT, memories)]
-        questions = []
-        for number in range(60):
-            query = f"{' '.join(dice.sample(WORDS, 3))}?"
-            hits = repo.search(AGENT, query, k=3, profile=PLANTED, as_of=NOW, touch=False)
-            relevant = [str(hit.memory.id) for hit in hits]
-            group = "odd" if number % 2 else "even"
-            questions.append({"query": query, "relevant": relevant, "group": group})
-        yield World(url, repo, embedder, ids, questions)
-        engine.dispose()
+    engine = create_engine(commands_url)
+    repo = MemoryRepository(engine, embedder=local_embedder)
+    repo.add_many(AGENT, memories)
+    questions = []
+    for number in range(60):
+        query = f"{' '.join(dice.sample(WORDS, 3))}?"
+        hits = repo.search(AGENT, query, k=3, profile=PLANTED, as_of=NOW, touch=False)
+        relevant = [str(hit.memory.id) for hit in hits]
+        group = "odd" if number % 2 else "even"
+        questions.append({"query": query, "relevant": relevant, "group": group})
+    yield World(repo, questions)
+    engine.dispose()
 
 
 @pytest.fixture
@@ -81,7 +73,8 @@ def run(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
     tmp_path: Path,
-    world: World,
+    commands_url: str,
+    local_embedder: LocalEmbedder,
 ) -> Run:
     monkeypatch.chdir(tmp_path)
     # A short search: how good what it finds is, test_tune tells.
@@ -89,7 +82,7 @@ def run(
         monkeypatch.setattr(f"pgrecall.evaluation.weight_search.{name}", value)
     profiles.save(START, tmp_path / "start.toml")
     profiles.save(PLANTED, tmp_path / "planted.toml")
-    return fast_runner(monkeypatch, capsys, world.url, world.embedder)
+    return fast_runner(monkeypatch, capsys, commands_url, local_embedder)
 
 
 @pytest.fixture
@@ -110,9 +103,6 @@ def written(path: Path, lines: list[dict[str, Any]]) -> Path:
 def asked_of(command: str, path: Path, *more: Any) -> tuple[Any, ...]:
     start = ("--start", "start.toml") if command == "tune" and "--start" not in more else ()
     return (command, path, "-a", AGENT, *start, *more, *AS_OF)
-
-
-# evaluate
 
 
 def test_evaluate_prints_a_table_for_all_and_for_each_group(run: Run, few: Path) -> None:
@@ -151,7 +141,7 @@ def test_evaluate_shows_what_floors_do_to_questions_without_an_answer(
     refused = run(*asked_of("evaluate", few, "--precision", 0.9))
 
     assert shown.code == 0
-    for said in ("5 questions without an answer, 20 with one", "the profile's", "proposed"):
+    for said in ("5 queries without an answer, 20 with one", "the profile's", "proposed"):
         assert said in shown.out
     assert record["floors"]["unanswered"] == 5
     assert (tmp_path / "all.svg").is_file()
@@ -181,34 +171,25 @@ def test_what_evaluate_tells_machines_is_the_repositorys_record(
     assert shown.out.count("\n") == 1
 
 
-def test_by_default_the_profiles_built_in_are_compared_and_no_retrieval_counted(
-    run: Run, few: Path, world: World
-) -> None:
+def test_by_default_the_profiles_built_in_are_compared(run: Run, few: Path) -> None:
     [record] = run("evaluate", few, "-a", AGENT, "--json").records
 
-    assert [one["profile"] for one in record["profiles"]] == PROFILES.split(",")
-    assert set(PROFILES.split(",")) == set(profiles.BUILT_IN)
+    assert [one["profile"] for one in record["profiles"]] == list(profiles.BUILT_IN)
     assert record["k"] == 10
-    engine = create_engine(world.url)
-    usage = "SELECT 1 FROM pgrecall.memory_usage WHERE agent_id = :agent"
-    assert sql(engine, usage, agent=AGENT) == []
-    engine.dispose()
 
 
-@both_outputs
-def test_a_chart_is_drawn_beside(
-    run: Run, few: Path, monkeypatch: pytest.MonkeyPatch, machine: tuple[str, ...]
-) -> None:
-    asked = asked_of("evaluate", few, "-p", "trust,tiered", *machine)
+def test_a_chart_is_drawn_beside(run: Run, few: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = asked_of("evaluate", few, "-p", "trust,tiered")
     for name, begins in (("chart.png", b"\x89PNG\r\n\x1a\n"), ("chart.SVG", b"<?xml")):
         shown = run(*asked, "--plot", name)
         assert (shown.code, "tiered" in shown.out) == (0, True)
         assert Path(name).read_bytes().startswith(begins)
 
     monkeypatch.setattr("matplotlib.figure.Figure.savefig", full)
-    late = run(*asked, "--plot", "late.png")
-    assert (late.code, "tiered" in late.out) == (2, True)
-    assert "late.png cannot be written: No space left on device" in late.err
+    for machine in ((), ("--json",)):
+        late = run(*asked, *machine, "--plot", "late.png")
+        assert (late.code, "tiered" in late.out) == (2, True)
+        assert "late.png cannot be written: No space left on device" in late.err
 
 
 def full(*_: Any, **__: Any) -> None:
@@ -246,53 +227,46 @@ def test_missing_memories_are_told(run: Run, tmp_path: Path, world: World) -> No
         asked = asked_of(command, path, *more)
         shown, quiet = run(*asked), run(*asked, "--json")
 
-        assert "12 relevant memories are not among those of assistant" in shown.err
+        assert "12 relevant memories do not exist for assistant" in shown.err
         assert "relevant memories" not in quiet.err
     assert quiet.records[0]["missing"] == 12
 
 
-def recorded(world: World, agent: str, number: int) -> None:
-    ids = world.repo.add_many(agent, [NewMemory(f"{WORDS[n]} {n}") for n in range(number)])
-    for n, memory in enumerate(ids):
-        world.repo.feedback(agent, memory, "useful", query=f"{WORDS[n]}?")
-
-
 def test_recorded_queries_are_evaluated_and_tuned_by(run: Run, world: World, agent: str) -> None:
-    recorded(world, agent, 12)
-    recorded(world, f"{agent} too", 3)
+    for owner, number in ((agent, 12), (f"{agent} too", 3)):
+        ids = world.repo.add_many(owner, [NewMemory(f"{WORDS[n]} {n}") for n in range(number)])
+        for n, memory in enumerate(ids):
+            world.repo.feedback(owner, memory, "useful", query=f"{WORDS[n]}?")
     recall = ("evaluate", "--recorded", "-p", "hybrid", "--json", "-a", agent)
 
     [alone], [both] = run(*recall).records, run(*recall, "-a", f"{agent} too").records
     [tuned] = run("tune", "-a", agent, "--recorded", "--held-out", 0.25, "--json").records
 
-    assert alone["profiles"][0]["queries"] == 12
-    assert alone["profiles"][0]["recall"] == 1.0
-    assert (both["profiles"][0]["queries"], both["profiles"][0]["owners"]) == (15, 2)
+    numbers = [alone["profiles"][0][name] for name in ("queries", "recall")]
+    numbers += [both["profiles"][0][name] for name in ("queries", "owners")]
+    assert numbers == [12, 1.0, 15, 2]
     parts = [tuned[part]["profiles"][0]["queries"] for part in ("training", "held_out")]
     assert (parts, tuned["start"]["name"]) == ([9, 3], profiles.DEFAULT.name)
 
 
-NOT_BOTH = "give a file of judged queries, or --recorded"
+NOT_BOTH = "give either a file of judged queries or --recorded"
 BAD: list[tuple[list[str], str]] = [
     (["evaluate"], NOT_BOTH),
     (["evaluate", "queries.jsonl", "--recorded"], NOT_BOTH),
     (["evaluate", "none.jsonl"], "none.jsonl is not a file"),
-    (["evaluate", "--recorded"], "nothing was recorded for"),
+    (["evaluate", "--recorded"], "no queries are recorded for"),
     (["evaluate", "queries.jsonl", "-p", "magic"], "unknown profile 'magic'"),
     (["evaluate", "queries.jsonl", "-p", "none.toml"], "none.toml cannot be read"),
     (["evaluate", "queries.jsonl", "-p", ","], "at least one profile"),
-    (["evaluate", "queries.jsonl", "-k", "0"], "k must lie within 1"),
-    (["evaluate", "queries.jsonl", "--seed", "-1"], "seed must lie within 0"),
     (["evaluate", "queries.jsonl", "--as-of", "soon"], "--as-of"),
-    (["evaluate", "queries.jsonl", "--min-score", "2"], "min_score must lie within 0 and 1"),
     (["evaluate", "bad.jsonl"], "bad.jsonl, line 1: not JSON"),
     (["tune"], NOT_BOTH),
     (["tune", "queries.jsonl", "--recorded"], NOT_BOTH),
     (["tune", "none.jsonl"], "none.jsonl is not a file"),
-    (["tune", "--recorded"], "nothing was recorded for"),
+    (["tune", "--recorded"], "no queries are recorded for"),
     (["tune", "queries.jsonl", "--start", "magic"], "unknown profile 'magic'"),
     (["tune", "queries.jsonl", "-o", "tuned.yaml"], "a profile file must end in .toml or .json"),
-    (["tune", "queries.jsonl", "-o", "start.toml"], "start.toml is there already"),
+    (["tune", "queries.jsonl", "-o", "start.toml"], "start.toml already exists"),
     (["tune", "queries.jsonl", "--held-out", "1"], "held_out 1 of 60 queries"),
     (["tune", "nine.jsonl"], "at least 10 judged queries, got 9"),
     (["tune", "bad.jsonl"], "bad.jsonl, line 1: not JSON"),
@@ -316,24 +290,19 @@ def test_bad_input_ends_with_2_and_writes_nothing(
     assert run(*asked_of("tune", file, "--schema", "elsewhere")).code == 4
 
 
-# tune
-
-
 def test_tune_writes_a_profile_that_can_be_used(run: Run, file: Path, tmp_path: Path) -> None:
     shown = run(*asked_of("tune", file, "-o", "mine.json", "-k", 3))
 
     found = profiles.load(tmp_path / "mine.json")
-    assert shown.code == 0
-    assert "written to mine.json" in shown.out
-    assert "better on the queries that were kept back" in shown.out
-    for said in ("similarity", "importance", "half-life, days", "start", "found", "30.0", "0.600"):
+    assert (shown.code, found.name) == (0, "mine")
+    for said in (
+        *("similarity", "importance", "half-life, days", "start", "found", "30.0", "0.600"),
+        *("written to mine.json", "better on the held-out queries"),
+        *("queries that chose the profile", "held-out queries"),
+    ):
         assert said in shown.out
     assert shown.out.count("all queries: 30") == 2
-    assert "the queries it was chosen by" in shown.out
-    assert "the queries kept back" in shown.out
-    assert "searching" in shown.err
-    assert "100%" in shown.err
-    assert found.name == "mine"
+    assert ("searching" in shown.err, "100%" in shown.err) == (True, True)
     assert found.weights["similarity"] > 0.35 > found.weights["importance"]
     compared = run(*asked_of("evaluate", file, "-p", "start.toml,mine.json", "-k", 3, "--json"))
     first, second = compared.records[0]["profiles"]
@@ -342,20 +311,16 @@ def test_tune_writes_a_profile_that_can_be_used(run: Run, file: Path, tmp_path: 
     assert run("search", "tea", "-a", AGENT, "--profile", "mine.json", "--json").records
 
 
-@both_outputs
 def test_what_was_tuned_is_told_before_its_file_fails(
-    run: Run, few: Path, monkeypatch: pytest.MonkeyPatch, machine: tuple[str, ...]
+    run: Run, few: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(Path, "write_text", full)
+    shown, machine = run(*asked_of("tune", few)), run(*asked_of("tune", few, "--json"))
 
-    shown = run(*asked_of("tune", few, *machine))
-
-    assert shown.code == 2
-    assert "similarity" in shown.out
-    assert "written to" not in shown.out
-    if machine:
-        assert [record["written"] for record in shown.records] == [None]
-    assert "tuned.toml cannot be written: No space left on device" in shown.err
+    for one in (shown, machine):
+        assert (one.code, "similarity" in one.out, "written to" in one.out) == (2, True, False)
+        assert "tuned.toml cannot be written: No space left on device" in one.err
+    assert [record["written"] for record in machine.records] == [None]
 
 
 def test_machines_are_told_all_and_a_file_is_written_over_by_force_alone(
@@ -369,7 +334,7 @@ def test_machines_are_told_all_and_a_file_is_written_over_by_force_alone(
     [one] = run(*asked, "--force", "--json").records
 
     assert (refused.code, there) == (2, "mine")
-    assert "tuned.toml is there already; name another file or pass --force" in refused.err
+    assert "tuned.toml already exists; name another file, or pass --force" in refused.err
     found = world.repo.evaluation.tune(
         AGENT, load_queries(few, AGENT), start=START, seed=4, as_of=NOW
     )
@@ -384,31 +349,12 @@ def test_where_it_is_no_better_nothing_is_written(run: Run, few: Path, tmp_path:
     shown = run(*asked)
     [record] = run(*asked, "-o", "there.toml", "--force", "--json").records
 
-    assert shown.code == 0
+    assert (shown.code, "written" in shown.out) == (0, False)
     assert "no better" in shown.out
-    assert "nothing is proposed" in shown.out
-    assert "written" not in shown.out
+    assert "no profile is proposed" in shown.out
     assert not (tmp_path / "tuned.toml").exists()
     assert (record["verdict"], record["written"]) == ("no better", None)
     assert (tmp_path / "there.toml").read_text() == "mine"
-
-
-def test_thin_evidence_and_hostile_names_are_told_plainly(
-    run: Run, few: Path, tmp_path: Path
-) -> None:
-    profiles.save(START.renamed(EVIL), tmp_path / "evil.toml")
-
-    shown = run(*asked_of("tune", few, "--start", "evil.toml"))
-
-    assert shown.code == 0
-    assert "only 10 queries were kept back" in shown.out
-    assert "the evidence is too thin" in " ".join(shown.out.split())
-    assert (tmp_path / "tuned.toml").exists()
-    assert "[/nothing]" in shown.out
-    assert not CONTROLS & set(shown.out)
-
-
-# Several agents, and names that speak to terminals
 
 
 def test_several_agents_are_evaluated_together(run: Run, tmp_path: Path, world: World) -> None:
@@ -442,15 +388,21 @@ def test_several_agents_are_evaluated_together(run: Run, tmp_path: Path, world: 
             assert said in refused.err
 
 
-def test_hostile_names_are_shown_plainly(run: Run, tmp_path: Path, world: World) -> None:
+def test_hostile_names_and_thin_evidence_are_told_plainly(
+    run: Run, few: Path, tmp_path: Path, world: World
+) -> None:
     lines = [{**question, "group": EVIL} for question in world.questions[:3]]
     path = written(tmp_path / "evil.jsonl", lines)
     profiles.save(START.renamed(EVIL), tmp_path / "evil.toml")
 
     shown = run("evaluate", path, "-a", EVIL, "-p", "evil.toml")
+    tuned = run(*asked_of("tune", few, "--start", "evil.toml"))
 
-    assert shown.code == 0
+    assert (shown.code, tuned.code) == (0, 0)
     assert "[bold]x[/bold] [/nothing]: 3" in shown.out
-    assert shown.out.count("[/nothing]") > 2
     assert "[/nothing]" in shown.err
-    assert not CONTROLS & set(shown.out + shown.err)
+    assert "[/nothing]" in tuned.out
+    assert not CONTROLS & set(shown.out + shown.err + tuned.out)
+    assert "only 10 queries were held out" in tuned.out
+    assert "too few to be sure" in " ".join(tuned.out.split())
+    assert (tmp_path / "tuned.toml").exists()

@@ -1,34 +1,24 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from typing import Any
 from uuid import UUID, uuid4
 
 import pytest
-from sqlalchemy import Engine, create_engine, text
+from sqlalchemy import Engine, text
 
 from pgrecall import MemoryRepository, NewMemory
 from pgrecall.errors import MemoryNotFound
 from pgrecall.scoring.profiles import BUILT_IN
-from pgrecall.testing import new_database
 from tests.integration.support import at, sql
 
 NOW = datetime(2026, 6, 1, tzinfo=UTC)
 
 
 @pytest.fixture(scope="module")
-def engine(server_url: str, template: str) -> Iterator[Engine]:
-    with new_database(server_url, template) as url:
-        made = create_engine(url)
-        yield made
-        made.dispose()
-
-
-@pytest.fixture(scope="module")
-def repo(engine: Engine) -> MemoryRepository:
-    return MemoryRepository(engine)
+def repo(module_engine: Engine) -> MemoryRepository:
+    return MemoryRepository(module_engine)
 
 
 @pytest.fixture(scope="module")
@@ -126,16 +116,14 @@ def test_a_memory_kept_out_is_told_by_what(
     assert ids[1] not in [hit.memory.id for hit in found]
 
 
-def test_what_does_not_hold_is_told_since_when(repo: MemoryRepository, engine: Engine) -> None:
-    for column, day in (
-        ("valid_from", "2030-01-01"),
-        ("valid_until", "2020-01-01"),
-        ("expires_at", "2020-01-01"),
-        ("invalidated_at", "2020-01-01"),
-    ):
+def test_what_does_not_hold_is_told_since_when(
+    repo: MemoryRepository, module_engine: Engine
+) -> None:
+    for column in ("valid_from", "valid_until", "expires_at", "invalidated_at"):
+        day = "2030-01-01" if column == "valid_from" else "2020-01-01"
         id_ = repo.add("invalid", NewMemory(column, embedding=None))
         change = f"UPDATE pgrecall.agent_memories SET {column} = '{day} 00:00+00' WHERE id = :id"
-        sql(engine, change, id=id_)
+        sql(module_engine, change, id=id_)
 
         [reason, *_] = repo.explain("invalid", id_).reasons
 

@@ -5,13 +5,11 @@ from datetime import UTC, datetime, timedelta, timezone
 from typing import Any
 from uuid import UUID
 
-import numpy as np
 import pytest
 
 from pgrecall import Memory, MemoryRepository, NewMemory
 from pgrecall.core.memory import UNSET
-from pgrecall.core.vectors import HalfVector, Vector
-from tests.integration.support import NORTH, at, contents
+from tests.integration.support import NORTH
 
 FULL = NewMemory(
     "The reef closes at noon.",
@@ -152,21 +150,6 @@ def test_what_is_as_large_as_may_be_is_stored(shared_repo: MemoryRepository, way
         stored = _stored(shared_repo, memory, way, agent=f"{way} " + "🙂" * 190)
 
         assert (stored.content == memory.content, stored.metadata == memory.metadata) == (True,) * 2
-
-
-FORMS: tuple[Any, ...] = (
-    *(tuple, np.array, np.float32, Vector, HalfVector),
-    *(lambda v: [np.float32(x) for x in v], lambda v: [round(x) for x in v]),
-)
-
-
-def test_a_vector_may_come_in_any_common_form(shared_repo: MemoryRepository, agent: str) -> None:
-    for number, form in enumerate(FORMS):
-        owner = f"{agent} {number}"
-        shared_repo.add(owner, NewMemory("one", embedding=form(NORTH)))
-        shared_repo.add_many(owner, [NewMemory("two", embedding=form(at(90)))])
-
-        assert contents(shared_repo.search(owner, form(NORTH))) == ["one", "two"]
 
 
 def _stored(repo: MemoryRepository, memory: NewMemory, way: str, agent: str = "agent") -> Memory:

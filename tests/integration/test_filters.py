@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
-import psycopg
 import pytest
-from psycopg.rows import dict_row
-from sqlalchemy import Table, and_, create_engine, exists, func, or_, select, text
+from sqlalchemy import Engine, Table, and_, exists, func, or_, select, text
 
 from pgrecall import MemoryRepository, NewMemory
 from pgrecall.errors import DatabaseError, InputError, UnknownName
 from pgrecall.execution.translation import translated
 from pgrecall.ranking.metadata_filter import OPERATORS
-from pgrecall.testing import new_database
 from tests.integration.recalling import Connection, recall
 from tests.integration.support import NORTH, before, contents, shown, sql
 
@@ -69,23 +66,16 @@ def _shares_an_entity(one: Table, other: Any) -> Any:
 
 
 @pytest.fixture(scope="module")
-def stocked(server_url: str, template: str) -> Iterator[MemoryRepository]:
-    with new_database(server_url, template) as url:
-        engine = create_engine(url)
-        repo = MemoryRepository(engine)
-        repo.add_many("agent", STOCK)
-        repo.add("another", NewMemory("reef", embedding=NORTH, importance=0.9))
-        for text_, importance in (("ours", 0.9), ("dull", 0.1)):
-            ours = NewMemory(text_, embedding=NORTH, importance=importance, entities=["Anna"])
-            repo.teams.add("red", ours)
-        for status in ("archived", "completed"):
-            sql(
-                engine,
-                "UPDATE pgrecall.agent_memories SET status = :status WHERE content = :status",
-                status=status,
-            )
-        yield repo
-        engine.dispose()
+def stocked(module_engine: Engine) -> MemoryRepository:
+    repo = MemoryRepository(module_engine)
+    repo.add_many("agent", STOCK)
+    repo.add("another", NewMemory("reef", embedding=NORTH, importance=0.9))
+    for text_, importance in (("ours", 0.9), ("dull", 0.1)):
+        ours = NewMemory(text_, embedding=NORTH, importance=importance, entities=["Anna"])
+        repo.teams.add("red", ours)
+    put_away = "UPDATE pgrecall.agent_memories SET status = content WHERE content = ANY(:statuses)"
+    sql(module_engine, put_away, statuses=["archived", "completed"])
+    return repo
 
 
 def _assert_found(repo: MemoryRepository, filters: dict[str, Any], expected: set[str]) -> None:
@@ -151,9 +141,6 @@ def test_a_filter_passes_what_it_says(
     _assert_found(stocked, filters, expected)
 
 
-# The caller's own expressions
-
-
 @pytest.mark.parametrize(
     ("where", "expected"),
     [
@@ -198,9 +185,6 @@ def test_filters_hold_for_memories_of_teams_too(stocked: MemoryRepository) -> No
     assert sorted(contents(found)) == ["ours", "reef"]
 
 
-# Comparisons of metadata, by the repository and in psql
-
-
 METADATA: dict[str, dict[str, Any]] = {
     "one": {"n": 1, "state": "open", "tags": ["x"]},
     "two": {"n": 2, "state": "late", "deep": {"a": 1}},
@@ -237,12 +221,6 @@ COMPARISONS: tuple[tuple[dict[str, Any], str], ...] = (
 )
 
 
-@pytest.fixture(scope="module")
-def connection(shared_url: str) -> Iterator[Connection]:
-    with psycopg.connect(shared_url, autocommit=True, row_factory=dict_row) as found:
-        yield found
-
-
 def test_comparisons_of_metadata_pass_what_they_say(
     shared_repo: MemoryRepository, connection: Connection, agent: str
 ) -> None:
@@ -260,7 +238,8 @@ def test_comparisons_of_metadata_pass_what_they_say(
 
     [one] = shared_repo.search(agent, metadata={"n": {"$eq": 1}}, touch=False)
     why = shared_repo.explain(agent, one.memory.id, metadata={"n": {"$gt": 5}})
-    assert why.reasons == ("filtered by metadata: its metadata['n'] is 1, asked for {'$gt': 5}",)
+    reason = "filtered by metadata: its metadata['n'] is 1, the filter requires {'$gt': 5}"
+    assert why.reasons == (reason,)
     asked: dict[str, Any] = {"memory_id": one.memory.id, "metadata": {"n": {"$lte": 1, "$gt": 5}}}
     [row] = recall(connection, "five_factor", agent, function="explain", **asked)
     assert row["reasons"] == ["filtered by metadata $gt"]

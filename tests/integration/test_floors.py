@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
 from typing import Any
 from uuid import UUID
 
 import pytest
-from sqlalchemy import Engine, create_engine
+from sqlalchemy import Engine
 
 from pgrecall import FloorEvaluation, JudgedQuery, MemoryRepository, NewMemory, profiles
 from pgrecall.errors import InputError
 from pgrecall.evaluation.floors import Reach
-from pgrecall.testing import new_database
 from tests.conftest import DIMENSIONS
 from tests.integration.support import NORTH, NOW, at, before, similar
 
@@ -29,14 +27,9 @@ def floors_of(found: Any) -> FloorEvaluation:
 def test_floors_counted_by_hand(engine: Engine) -> None:
     """With vectors alone, relevance is the similarity to what is asked."""
     repo = MemoryRepository(engine)
-    high, low = repo.add_many(
-        AGENT,
-        [
-            NewMemory("high", embedding=similar(0.8)),
-            NewMemory("low", embedding=similar(0.5)),
-        ],
-    )
-    [turned] = repo.add_many(AGENT, [NewMemory("turned", embedding=[0, 0, 1.0, *[0.0] * 5])])
+    vectors = {"high": similar(0.8), "low": similar(0.5), "turned": [0, 0, 1.0, *[0.0] * 5]}
+    several = [NewMemory(text, embedding=vector) for text, vector in vectors.items()]
+    high, low, turned = repo.add_many(AGENT, several)
     half = [0.0, 0.0, 0.3, 0.0, (1 - 0.3**2) ** 0.5, 0.0, 0.0, 0.0]
     queries = [
         JudgedQuery(NORTH, [high, low]),
@@ -82,7 +75,7 @@ def test_a_memory_that_gives_way_is_found_by_a_higher_floor() -> None:
 
 
 @pytest.fixture(scope="module")
-def world(server_url: str, template: str) -> Iterator[tuple[MemoryRepository, list[JudgedQuery]]]:
+def world(module_engine: Engine) -> tuple[MemoryRepository, list[JudgedQuery]]:
     dice = random.Random("floors")
 
     def memory(number: int) -> NewMemory:
@@ -94,24 +87,21 @@ def world(server_url: str, template: str) -> Iterator[tuple[MemoryRepository, li
             entities=dice.sample(["Ann", "Bob"], dice.randint(0, 2)),
         )
 
-    with new_database(server_url, template) as url:
-        engine = create_engine(url)
-        repo = MemoryRepository(engine)
-        ids = [
-            *repo.add_many(AGENT, [memory(n) for n in range(150)]),
-            *repo.teams.add_many(TEAM, [memory(n) for n in range(50)]),
-        ]
-        queries = [
-            JudgedQuery(
-                [dice.gauss(0.4, 1) for _ in range(DIMENSIONS)],
-                dice.sample(ids, 0 if number % 3 == 0 else dice.randint(1, 3)),
-                query_text=" ".join([*dice.choices(WORDS, k=3), "nobodyhasit"]),
-                as_of=None if number % 2 else before(20),
-            )
-            for number in range(18)
-        ]
-        yield repo, queries
-        engine.dispose()
+    repo = MemoryRepository(module_engine)
+    ids = [
+        *repo.add_many(AGENT, [memory(n) for n in range(150)]),
+        *repo.teams.add_many(TEAM, [memory(n) for n in range(50)]),
+    ]
+    queries = [
+        JudgedQuery(
+            [dice.gauss(0.4, 1) for _ in range(DIMENSIONS)],
+            dice.sample(ids, 0 if number % 3 == 0 else dice.randint(1, 3)),
+            query_text=" ".join([*dice.choices(WORDS, k=3), "nobodyhasit"]),
+            as_of=None if number % 2 else before(20),
+        )
+        for number in range(18)
+    ]
+    return repo, queries
 
 
 @pytest.mark.parametrize(
@@ -168,15 +158,8 @@ def test_a_tuning_proposes_a_floor_by_one_part_and_judges_it_by_the_other(
     for name, value in (("BY_CHANCE", 12), ("ROUNDS_OF_EACH", 1), ("LAST_ROUNDS", 2)):
         monkeypatch.setattr(f"pgrecall.evaluation.weight_search.{name}", value)
     dice = random.Random("tuned")
-    memories = [
-        NewMemory(
-            f"answer {n}",
-            embedding=similar(0.9),
-            importance=dice.random(),
-            created_at=before(3),
-        )
-        for n in range(40)
-    ]
+    usual: dict[str, Any] = {"embedding": similar(0.9), "created_at": before(3)}
+    memories = [NewMemory(f"answer {n}", importance=dice.random(), **usual) for n in range(40)]
     ids = repo.add_many("tuned", memories)
     known = [JudgedQuery(at(n / 10), [ids[n]]) for n in range(40)]
     unknown = [JudgedQuery(at(120 + n / 10), []) for n in range(10)]

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
-import psycopg
 import pytest
-from psycopg.rows import dict_row
 from sqlalchemy import Engine
 
 from pgrecall import MemoryRepository, NewMemory, Profile
@@ -67,12 +64,6 @@ def labelled(text: str) -> dict[str, Any]:
 def filtering(text: str) -> dict[str, Any]:
     whole = ("tags", "all_tags", "entities", "all_entities")
     return {name: [text if name in whole else cut(text)] for name in FILTERS}
-
-
-@pytest.fixture(scope="module")
-def connection(shared_url: str) -> Iterator[Connection]:
-    with psycopg.connect(shared_url, autocommit=True, row_factory=dict_row) as found:
-        yield found
 
 
 @each_hostile
@@ -154,8 +145,7 @@ def test_texts_that_only_look_alike_stay_apart(
     alike = ["é", "e\u0301", "É", "e", "é ", "%", "_"]
     named = {text: f"{number}: {text}" for number, text in enumerate(alike)}
     shared_repo.add_many(
-        agent,
-        [NewMemory(content, embedding=NORTH, tags=[text]) for text, content in named.items()],
+        agent, [NewMemory(content, embedding=NORTH, tags=[text]) for text, content in named.items()]
     )
 
     for text, content in named.items():

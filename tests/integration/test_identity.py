@@ -8,7 +8,6 @@ from typing import Any
 from uuid import uuid4
 
 import pytest
-from sqlalchemy import Engine
 
 from pgrecall import NewMemory
 from pgrecall.core.ids import id_of_key, new_id
@@ -25,11 +24,6 @@ SAID_AGAIN = "what it superseded was said again"
 @pytest.fixture(params=["add", "add_many"])
 def add(request: pytest.FixtureRequest) -> Add:
     return WAYS[request.param]
-
-
-@pytest.fixture
-def mine(shared_engine: Engine, agent: str) -> Owner:
-    return Owner(shared_engine, agent)
 
 
 def year(number: int | None) -> datetime | None:
@@ -293,13 +287,9 @@ def test_what_was_superseded_is_revived_beside_its_successor_by_force_only(mine:
 
     assert mine.revive(rome, force=True) == 1
     assert mine.recalled() == ["Paris", "Rome"]
-
-
-def test_it_is_revived_without_force_where_its_successor_was_forgotten(mine: Owner) -> None:
-    rome, paris = replaced_by(mine, "Rome", "Paris")
-    mine.invalidate(paris)
-
-    assert mine.revive(rome) == 1
+    oslo, bern = replaced_by(mine, "Oslo", "Bern")
+    mine.invalidate(bern)
+    assert mine.revive(oslo) == 1  # without force, as its successor was forgotten
 
 
 # From psql

@@ -31,6 +31,7 @@ from pgrecall import AsyncMemoryRepository, MemoryRepository, NewMemory
 from pgrecall.errors import DatabaseUnavailable
 from pgrecall.lifecycle.garbage import GarbagePolicy
 from pgrecall.lifecycle.label import Label
+from tests.integration.compass import North
 from tests.integration.conftest import OWNED
 from tests.integration.support import NORTH, at, awaited, sql
 from tests.migrations.asking import open_transaction, terminate, wait_until_blocked
@@ -74,25 +75,16 @@ def trusted_memories(repo: MemoryRepository) -> None:
 
 
 def two_clusters(repo: MemoryRepository) -> None:
-    repo.add_many(
-        A,
-        [
-            memory(n, f"memory {n}", [0.0, 90.0][n % 2] + n, importance=n / 10, tags=[f"t{n}"])
-            for n in range(7)
-        ],
-    )
+    for n in range(7):
+        angle = [0.0, 90.0][n % 2] + n
+        repo.add(A, memory(n, f"memory {n}", angle, importance=n / 10, tags=[f"t{n}"]))
 
 
 def garbage(repo: MemoryRepository) -> None:
     """To be deleted, archived by each rule, kept, and what was left of memories that are gone."""
     trusts = [0.05, 0.15, 0.9, 0.5, 0.02, 0.9, 0.7, 0.6, 0.8]
-    repo.add_many(
-        A,
-        [
-            memory(n, f"memory {n}", trust=trust, created_at=OLD if n == 5 else datetime.now(UTC))
-            for n, trust in enumerate(trusts)
-        ],
-    )
+    repo.add_many(A, [memory(n, f"memory {n}", trust=trust) for n, trust in enumerate(trusts)])
+    repo.update(A, number(5), created_at=OLD)
     repo.touch(A, [number(n) for n in range(9)])
     for n in range(9):
         repo.labels.add(A, number(n), "x")
@@ -119,14 +111,6 @@ BATCH = [
     memory(0, "known already"),
 ]
 POLICY = GarbagePolicy(max_live=3)
-
-
-class Embeds:
-    def embed_documents(self, texts: list[str]) -> list[list[float]]:
-        return [NORTH for _ in texts]
-
-    def embed_query(self, text: str) -> list[float]:
-        return NORTH
 
 
 def shorter(texts: Sequence[str]) -> str:
@@ -269,11 +253,11 @@ def stage(
     with asyncio.Runner() as runner:
         if getattr(request, "param", "sync") == "sync":
             victims = create_engine(database_url, **options)
-            repo = MemoryRepository(victims, embedder=Embeds())
+            repo = MemoryRepository(victims, embedder=North())
         else:
             others = create_async_engine(database_url, **options)
             victims = others.sync_engine
-            repo = awaited(AsyncMemoryRepository(others, embedder=Embeds()), runner.run)
+            repo = awaited(AsyncMemoryRepository(others, embedder=North()), runner.run)
         repo.count(A)
         yield Stage(repo, Reaper(engine, victims), engine, keeper)
         if victims.dialect.is_async:
@@ -405,12 +389,7 @@ CASES[name].work(repo)
     ],
 )
 def test_a_client_that_is_killed_leaves_whole_transactions(
-    stage: Stage,
-    engine: Engine,
-    database_url: str,
-    name: str,
-    moment: int,
-    transactions: int,
+    stage: Stage, engine: Engine, database_url: str, name: str, moment: int, transactions: int
 ) -> None:
     case = CASES[name]
     stage.set(case)

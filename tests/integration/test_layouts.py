@@ -11,7 +11,7 @@ from pgrecall.errors import InvalidVector
 from pgrecall.testing import new_database
 from tests.conftest import DIMENSIONS
 from tests.integration.conftest import repository_on
-from tests.integration.support import NORTH, at, contents, sql
+from tests.integration.support import NORTH, at, contents, read, sql
 
 
 def _uses_everything(repo: MemoryRepository, agent: str) -> None:
@@ -21,8 +21,7 @@ def _uses_everything(repo: MemoryRepository, agent: str) -> None:
     repo.delete(agent, ids[1])
     assert contents(repo.search(agent, NORTH, min_similarity=0.1)) == ["one", "two"]
     assert repo.count(agent) == 2
-    memory = repo.get(agent, memory_id, include_embedding=True)
-    assert memory is not None
+    memory = read(repo, agent, memory_id, include_embedding=True)
     assert memory.embedding == pytest.approx(at(10), abs=1e-3)
     assert memory.retrieval_count == 1
 
@@ -34,12 +33,9 @@ def halfvec_url(server_url: str) -> Iterator[str]:
         yield url
 
 
-def test_everything_works_on_halfvec(halfvec_url: str, agent: str) -> None:
-    _uses_everything(repository_on("sync", halfvec_url), agent)
-
-
 def test_halfvec_components_come_back_in_half_precision(halfvec_url: str, agent: str) -> None:
     repo = repository_on("sync", halfvec_url)
+    _uses_everything(repo, f"{agent} everything")
     vector = [0.1, -0.333, 65504.0, 6e-5, 0.0, 1.0, 2.0, 3.0]
     half = [float(np.float16(x)) for x in vector]
 
@@ -49,9 +45,7 @@ def test_halfvec_components_come_back_in_half_precision(halfvec_url: str, agent:
     ]
 
     for memory_id in ids:
-        memory = repo.get(agent, memory_id, include_embedding=True)
-        assert memory is not None
-        assert memory.embedding == half
+        assert read(repo, agent, memory_id, include_embedding=True).embedding == half
 
 
 def test_what_half_precision_cannot_hold_is_refused(halfvec_url: str, agent: str) -> None:
@@ -66,13 +60,6 @@ def test_what_half_precision_cannot_hold_is_refused(halfvec_url: str, agent: str
         repo.add(agent, NewMemory("a", embedding=[1e-9] * 8))
 
     assert repo.count(agent) == 0
-
-
-@pytest.mark.parametrize("schema", ["select", "a" * 63])
-def test_everything_works_in_another_schema(empty_url: str, schema: str) -> None:
-    migrate.upgrade(empty_url, dimensions=DIMENSIONS, schema=schema)
-
-    _uses_everything(repository_on("sync", empty_url, schema=schema), "agent")
 
 
 def test_two_schemas_in_one_database_keep_apart(own_url: str, own_engine: Engine) -> None:
@@ -95,7 +82,12 @@ def test_two_schemas_in_one_database_keep_apart(own_url: str, own_engine: Engine
 def test_the_callers_search_path_does_not_matter(own_url: str, own_engine: Engine) -> None:
     for name in ("agent_memories", "memory_usage", "pgrecall_staging"):
         sql(own_engine, f"CREATE TABLE public.{name} (n integer)")
-    for path in ("", "pg_catalog", "elsewhere", "public"):
+    migrate.upgrade(own_url, dimensions=DIMENSIONS, schema="a" * 63)
+    for path, schema in (
+        *(("", "pgrecall"), ("pg_catalog", "pgrecall"), ("elsewhere", "pgrecall")),
+        *(("public", "pgrecall"), ("public", "a" * 63)),
+    ):
         options = {"options": f"-c search_path={path}"}
+        repo = repository_on("sync", own_url, schema=schema, connect_args=options)
 
-        _uses_everything(repository_on("sync", own_url, connect_args=options), f"agent {path}")
+        _uses_everything(repo, f"agent {path}")

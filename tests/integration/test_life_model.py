@@ -7,20 +7,20 @@ names of the operations. After every step all rows are compared with it.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from random import Random
+from types import SimpleNamespace
 from typing import Any
 from uuid import UUID, uuid4
 
 import psycopg
 import pytest
 from psycopg.rows import dict_row
-from sqlalchemy import Engine, create_engine
+from sqlalchemy import Engine
 
-from pgrecall import MemoryRepository, NewMemory
+from pgrecall import NewMemory
 from pgrecall.core.memory import UNSET
 from pgrecall.errors import (
     DuplicateMemory,
@@ -29,100 +29,36 @@ from pgrecall.errors import (
     NotCompliant,
     SupersessionConflict,
 )
-from tests.integration.conftest import OWNED
+from tests.integration.owner import Owner
 from tests.integration.support import at
 
 SEQUENCES, STEPS = 10, 120
-CLOSE = timedelta(minutes=5)
+CLOSE, DAY = timedelta(minutes=5), timedelta(days=1)
 NEAR = 0.92
 UNTOLD: Any = object()
-
-Owner = tuple[str, str]
-OWNERS: list[Owner] = [("agent", "twin"), ("agent", "other"), ("team", "twin")]
-"""A team that bears the name of an agent is somebody else."""
-
-Drawn = Callable[[Random], Any]
-
-
-def one_of(*values: Any) -> Drawn:
-    return lambda chance: chance.choice(values)
-
-
-def several(drawn: Drawn, least: int, most: int) -> Drawn:
-    return lambda chance: [drawn(chance) for _ in range(chance.randint(least, most))]
-
-
-RULES: dict[str, dict[str, Drawn]] = {}
-
-
-def rule(**given: Drawn) -> Callable[[Any], Any]:
-    """A step of a random life, and how its arguments are drawn."""
-
-    def noted(step: Any) -> Any:
-        RULES[step.__name__] = given
-        return step
-
-    return noted
-
-
-owners = one_of(*[OWNERS[0]] * 4, *OWNERS[1:])
-picks = one_of(*range(1_000))
-flags = one_of(True, False)
-outcomes = one_of([True] * 7, [True], [False, True], [False, False])
-
-
-@dataclass
-class Wanted:
-    """A memory to be written, as the test tells of it."""
-
-    text: str
-    spelling: int
-    key: str | None
-    angle: float | None
-    importance: float
-    usefulness: float
-    confidence: float
-    quality: float | None
-    component: str | None
-    compliant: bool | None
-    has_errors: bool
-    under_review: bool
-    trust: Any
-    tier: str | None
-    memory_type: str
-    days: int
-    ends: str | None
-    expires: str | None
-
-    @property
-    def content(self) -> str:
-        return [self.text, self.text.upper(), f"  {self.text.replace(' ', '   ')}\n"][self.spelling]
-
-
-WISHES: dict[str, Drawn] = {
-    "text": one_of("red tea", "green tea", "no milk", "two cups"),
-    "spelling": one_of(0, 1, 2),
-    "key": one_of(None, None, None, "first", "second"),
-    "angle": one_of(None, 0.0, 7.0, 18.0, 50.0),
-    "importance": one_of(0.0, 0.2, 0.5, 0.95),
-    "usefulness": one_of(0.5, 0.5, 0.9),
-    "confidence": one_of(0.8, 0.3),
-    "quality": one_of(None, 0.9, 0.1),
-    "component": one_of(None, None, None, "governance", "elsewhere"),
-    "compliant": one_of(None, True, False),
-    "has_errors": flags,
-    "under_review": flags,
-    "trust": one_of(UNSET, UNSET, UNSET, None, 0.05, 0.15, 0.98),
-    "tier": one_of(None, "short", "medium", "long"),
-    "memory_type": one_of("episodic", "episodic", "task"),
-    "days": one_of(0, 8, 40),
-    "ends": one_of(None, None, "past", "future"),
-    "expires": one_of("unset", "unset", "never", "past", "future"),
+TIERS = ["short", "medium", "long"]
+FLAGS = (True, False)
+WISHES: dict[str, tuple[Any, ...]] = {
+    "text": ("red tea", "green tea", "no milk", "two cups"),
+    "spelling": (0, 1, 2),
+    "key": (None, None, None, "first", "second"),
+    "angle": (None, 0.0, 7.0, 18.0, 50.0),
+    "importance": (0.0, 0.2, 0.5, 0.95),
+    "usefulness": (0.5, 0.5, 0.9),
+    "confidence": (0.8, 0.3),
+    "quality_score": (None, 0.9, 0.1),
+    "component": (None, None, None, "governance", "elsewhere"),
+    "compliant": (None, True, False),
+    "has_errors": FLAGS,
+    "under_policy_review": FLAGS,
+    "trust": (UNSET, UNSET, UNSET, None, 0.05, 0.15, 0.98),
+    "tier": (None, *TIERS),
+    "memory_type": ("episodic", "episodic", "task"),
+    "days": (0, 8, 40),
+    "ends": (None, None, "past", "future"),
+    "expires": ("unset", "unset", "never", "past", "future"),
 }
-
-
-def wishes(chance: Random) -> Wanted:
-    return Wanted(**{name: drawn(chance) for name, drawn in WISHES.items()})
+"""What a memory to be written may be like."""
 
 
 @dataclass
@@ -148,15 +84,15 @@ class Remembered:
     keyed: bool = False
     expires_at: datetime | None = None
     status: str = "active"
-    invalidated: str | None = None
+    invalidation_reason: str | None = None
     superseded_by: UUID | None = None
     needs_review: bool = False
-    retrieved: int = 0
-    succeeded: int = 0
-    failed: int = 0
-    up: int = 0
-    down: int = 0
-    accessed: datetime | None = None
+    retrieval_count: int = 0
+    success_count: int = 0
+    failure_count: int = 0
+    feedback_up: int = 0
+    feedback_down: int = 0
+    last_accessed_at: datetime | None = None
     said_under: set[str] = field(default_factory=set)
 
     @property
@@ -174,7 +110,7 @@ class Remembered:
         return mine == (other.text, other.memory_type, other.component)
 
     def supersede(self, moment: datetime, successor: UUID) -> None:
-        self.invalidated, self.superseded_by = "superseded", successor
+        self.invalidation_reason, self.superseded_by = "superseded", successor
         ended = self.invalidated_at
         self.invalidated_at = moment if ended is None else min(ended, moment)
 
@@ -182,20 +118,57 @@ class Remembered:
     def recalled(self) -> bool:
         now = datetime.now(UTC)
         return (
-            self.invalidated is None
+            self.invalidation_reason is None
             and (self.valid_from is None or self.valid_from <= now)
             and (self.valid_until is None or self.valid_until > now)
             and (self.expires_at is None or self.expires_at > now)
         )
 
 
-@dataclass
-class Life:
-    """All of one owner."""
+def assessed(wanted: Any) -> tuple[float | None, float | None]:
+    """Trust on write by Grace, and its part from use."""
+    if wanted.trust is not UNSET:
+        return wanted.trust, None
+    reputation = {"governance": 0.95}.get(wanted.component or "", 0.70)
+    provenance = 0.6 * reputation + 0.4 * wanted.confidence
+    consensus = wanted.confidence if wanted.quality_score is None else wanted.quality_score
+    governance = 0.3 if wanted.compliant is False else 1.0
+    governance *= 0.7 if wanted.has_errors else 1.0
+    governance *= 0.8 if wanted.under_policy_review else 1.0
+    return 0.30 * provenance + 0.25 * consensus + 0.30 * governance + 0.15 * 0.0, 0.0
 
-    memories: dict[UUID, Remembered] = field(default_factory=dict)
-    events: dict[UUID, list[str]] = field(default_factory=dict)
-    keys: dict[str, UUID] = field(default_factory=dict)
+
+def tier_expiry(tier: str) -> datetime | None:
+    return datetime.now(UTC) + timedelta(hours=24) if tier == "short" else None
+
+
+def share(value: float) -> float:
+    return min(max(value, 0.0), 1.0)
+
+
+def refused(error: Any, call: Any, *arguments: Any, **named: Any) -> None:
+    with pytest.raises(error):
+        call(*arguments, **named)
+
+
+class Life:
+    """All of one owner: each rule does one thing to the database and to the model."""
+
+    RULES = (
+        *("add", "add_many", "update", "delete", "touch", "record_outcome", "adjust_trust"),
+        *("feedback", "supersede", "invalidate", "revive", "set_importance", "change_tier"),
+        *("complete_stale_tasks", "prune", "clear"),
+    )
+
+    def __init__(self, of: Owner) -> None:
+        self.of = of
+        self.written = 0
+        self.forget_everything()
+
+    def forget_everything(self) -> None:
+        self.memories: dict[UUID, Remembered] = {}
+        self.events: dict[UUID, list[str]] = {}
+        self.keys: dict[str, UUID] = {}
 
     def note(self, memory_id: UUID, event_type: str) -> None:
         self.events.setdefault(memory_id, []).append(event_type)
@@ -203,9 +176,17 @@ class Life:
     def active(self) -> dict[UUID, Remembered]:
         return {i: m for i, m in self.memories.items() if m.status == "active"}
 
-    def saying(
-        self, wanted: Remembered, start: datetime | None, *, but: UUID | None = None
-    ) -> UUID | None:
+    def one(self, chance: Random) -> UUID:
+        """An id of the owner's, sometimes of a memory that is gone, sometimes of nobody's."""
+        gone = [i for i in self.events if i not in self.memories]
+        return chance.choice([*self.memories, *self.memories, *gone[:1]] or [uuid4()])
+
+    def some(self, chance: Random, most: int) -> set[UUID]:
+        return {self.one(chance) for _ in range(chance.randint(0, most))}
+
+    # What memories have to do with each other
+
+    def saying(self, wanted: Remembered, start: datetime | None) -> UUID | None:
         """The memory that is the same: of the same text and kind, and at some same time."""
         now, never = datetime.now(UTC), datetime.max.replace(tzinfo=UTC)
         found = [
@@ -217,7 +198,7 @@ class Life:
                 i,
             )
             for i, m in self.active().items()
-            if i != but and m.is_like(wanted) and m.overlaps(start, wanted.valid_until)
+            if m.is_like(wanted) and m.overlaps(start, wanted.valid_until)
         ]
         return min(found)[-1] if found else None
 
@@ -232,11 +213,8 @@ class Life:
         while first is not None and first in self.memories and first not in seen:
             seen.append(first)
             first = self.memories[first].superseded_by
-        return [
-            i
-            for i in seen
-            if i != but and i in self.active() and self.memories[i].overlaps(start, end)
-        ]
+        active = self.active()
+        return [i for i in seen if i != but and i in active and active[i].overlaps(start, end)]
 
     def supersede_in_turn(
         self, memory_id: UUID, first: UUID | None, superseding: UUID | None
@@ -254,695 +232,474 @@ class Life:
             for i, m in self.active().items()
         )
 
-    def superseded_by(self, memory: Remembered) -> list[UUID]:
+    def superseded_by(self, memory: Remembered) -> set[UUID]:
         """What has superseded memories that are like this one."""
         alike = [m for m in self.memories.values() if m is not memory and m.is_like(memory)]
-        return list({m.superseded_by for m in alike if m.superseded_by is not None})
+        return {m.superseded_by for m in alike if m.superseded_by is not None}
 
     def between(self, there: UUID, memory: Remembered) -> tuple[Any, Any]:
         """The validity of what came in, between those of the same text before and after."""
         old = self.memories[there]
         start, end = memory.valid_from, memory.valid_until
-        if not old.keyed and old.text == memory.text:
-            for i, m in self.active().items():
-                if i == there or m.keyed or not m.is_like(old):
-                    continue
-                if m.ends is not None and old.valid_from is not None and m.ends <= old.valid_from:
-                    start = m.ends if start is None else max(start, m.ends)
-                elif m.valid_from is not None and old.ends is not None and m.valid_from >= old.ends:
-                    end = m.valid_from if end is None else min(end, m.valid_from)
+        if old.keyed or old.text != memory.text:
+            return start, end
+        for i, m in self.active().items():
+            if i == there or m.keyed or not m.is_like(old):
+                continue
+            if m.ends is not None and old.valid_from is not None and m.ends <= old.valid_from:
+                start = m.ends if start is None else max(start, m.ends)
+            elif m.valid_from is not None and old.ends is not None and m.valid_from >= old.ends:
+                end = m.valid_from if end is None else min(end, m.valid_from)
         return start, end
 
     def most_similar(self, angle: float, threshold: float, key: str | None) -> UUID | None:
         """A write that is repeated under its key meets the one that it met before."""
         similar = [
-            (-math.cos(math.radians(abs(m.angle - angle))), i)
+            (math.cos(math.radians(abs(m.angle - angle))), i, m)
             for i, m in self.active().items()
             if m.angle is not None and m.recalled
         ]
-        close = [
-            (key not in self.memories[i].said_under, round(s, 9), i)
-            for s, i in similar
-            if -s > threshold
-        ]
+        close = [(key not in m.said_under, -round(s, 9), i) for s, i, m in similar if s > threshold]
         return min(close)[2] if close else None
 
-
-def assessed(wanted: Wanted) -> tuple[float | None, float | None]:
-    """Trust on write by system D, and its part from use."""
-    if wanted.trust is not UNSET:
-        return wanted.trust, None
-    reputation = {"governance": 0.95}.get(wanted.component or "", 0.70)
-    provenance = 0.6 * reputation + 0.4 * wanted.confidence
-    consensus = wanted.confidence if wanted.quality is None else wanted.quality
-    governance = 0.3 if wanted.compliant is False else 1.0
-    governance *= 0.7 if wanted.has_errors else 1.0
-    governance *= 0.8 if wanted.under_review else 1.0
-    return 0.30 * provenance + 0.25 * consensus + 0.30 * governance + 0.15 * 0.0, 0.0
-
-
-def tier_expiry(tier: str) -> datetime | None:
-    return datetime.now(UTC) + timedelta(hours=24) if tier == "short" else None
-
-
-def share(value: float) -> float:
-    return min(max(value, 0.0), 1.0)
-
-
-class Lives:
-    """Each rule does one thing to the database and to the model, and compares what they say."""
-
-    def __init__(self, engine: Engine, connection: psycopg.Connection[dict[str, Any]]) -> None:
-        for table in OWNED:
-            connection.execute(f"DELETE FROM pgrecall.{table}")
-        self.connection = connection
-        self.agents = MemoryRepository(engine)
-        self.lives = {owner: Life() for owner in OWNERS}
-        self.written = 0
-
-    def repository(self, owner: Owner) -> MemoryRepository:
-        return self.agents if owner[0] == "agent" else self.agents.teams
-
-    def one(self, owner: Owner, pick: int) -> UUID:
-        """An id of the owner's, sometimes of a memory that is gone, sometimes of nobody's."""
-        here = [*self.lives[owner].memories, *self.lives[owner].memories]
-        gone = [i for i in self.lives[owner].events if i not in self.lives[owner].memories]
-        known = [*here, *gone[:1]]
-        return known[pick % len(known)] if known else uuid4()
-
-    def some(self, owner: Owner, chosen: Iterable[int]) -> list[UUID]:
-        return [self.one(owner, pick) for pick in chosen]
+    def contradicts(self, memory: Remembered) -> bool:
+        """Whether it says of a time gone by what was superseded."""
+        return (
+            not memory.keyed
+            and memory.valid_until is not None
+            and memory.valid_until <= datetime.now(UTC)
+            and self.saying(memory, memory.valid_from) is None
+            and any(
+                self.successors(first, uuid4(), memory.valid_from, memory.valid_until)
+                for first in self.superseded_by(memory)
+            )
+        )
 
     # Writing
 
-    def incoming(self, owner: Owner, wanted: Wanted) -> tuple[NewMemory, Remembered]:
+    def incoming(self, chance: Random, *, keyed: bool = True) -> tuple[NewMemory, Remembered]:
+        wanted = SimpleNamespace(**{name: chance.choice(some) for name, some in WISHES.items()})
+        now, said = datetime.now(UTC), wanted.text
         self.written += 1
-        now = datetime.now(UTC)
-        created = now - timedelta(days=wanted.days, milliseconds=self.written)
+        times: dict[str | None, Any] = {None: None, "past": now - DAY, "future": now + 30 * DAY}
         tier = wanted.tier or "long"
-        ends: dict[str | None, Any] = {
-            None: None,
-            "past": now - timedelta(days=1),
-            "future": now + timedelta(days=30),
-        }
-        expires: dict[str | None, Any] = {"unset": UNSET, "never": None, **ends}
+        expires_at = {"unset": tier_expiry(tier), "never": None, **times}[wanted.expires]
         trust, trust_usage = assessed(wanted)
+        content = [said, said.upper(), f"  {said.replace(' ', '   ')}\n"][wanted.spelling]
+        kept = ("importance", "usefulness", "confidence", "component", "memory_type")
+        judged = ("quality_score", "compliant", "has_errors", "under_policy_review", "trust")
+        both = {name: getattr(wanted, name) for name in kept} | {
+            "created_at": now - timedelta(days=wanted.days, milliseconds=self.written),
+            "valid_until": times[wanted.ends],
+        }
+        key = f"{self.of.is_team} {wanted.key}" if wanted.key and keyed else None
         new = NewMemory(
-            wanted.content,
-            key=None if wanted.key is None else f"{owner[0]} {wanted.key}",
+            content,
+            key=key,
             embedding=None if wanted.angle is None else at(wanted.angle),
-            importance=wanted.importance,
-            usefulness=wanted.usefulness,
-            confidence=wanted.confidence,
-            quality_score=wanted.quality,
-            component=wanted.component,
-            compliant=wanted.compliant,
-            has_errors=wanted.has_errors,
-            under_policy_review=wanted.under_review,
-            trust=wanted.trust,
             tier=wanted.tier or UNSET,
-            memory_type=wanted.memory_type,
-            created_at=created,
-            valid_until=ends[wanted.ends],
-            expires_at=expires[wanted.expires],
+            expires_at=UNSET if wanted.expires == "unset" else expires_at,
+            **both,
+            **{name: getattr(wanted, name) for name in judged},
         )
-        is_unset = wanted.expires == "unset"
         memory = Remembered(
-            text=wanted.text,
-            content=wanted.content,
-            angle=wanted.angle,
-            importance=wanted.importance,
-            usefulness=wanted.usefulness,
+            *(said, content, wanted.angle),
             prior=wanted.usefulness,
             trust=trust,
             trust_usage=trust_usage,
             tier=tier,
-            memory_type=wanted.memory_type,
-            confidence=wanted.confidence,
-            component=wanted.component,
-            created_at=created,
-            keyed=wanted.key is not None,
-            valid_until=ends[wanted.ends],
-            expires_at=tier_expiry(tier) if is_unset else expires[wanted.expires],
+            keyed=key is not None,
+            expires_at=expires_at,
+            **both,
         )
         return new, memory
 
     def take(
         self,
-        life: Life,
-        memory: Remembered,
         key: str | None,
-        policy: str,
-        near: float | None,
+        memory: Remembered,
         added: Any,
-        start: datetime | None = None,
+        policy: str = "keep",
+        near: float | None = None,
         superseding: UUID | None = None,
     ) -> str:
         """Does to the model what adding does, and says how it must have gone."""
-        if key is not None and life.keys.get(key) in life.memories:
-            assert added == life.keys[key]
+        if key is not None and self.keys.get(key) in self.memories:
+            assert added == self.keys[key]
             return "known"
-        there = None if memory.keyed else life.saying(memory, start)
-        outcome = "duplicate"
+        there, outcome = None if memory.keyed else self.saying(memory, None), "duplicate"
         if there is None and near is not None and memory.angle is not None:
-            there = life.most_similar(memory.angle, near, key)
-            outcome = "near_duplicate"
+            there, outcome = self.most_similar(memory.angle, near, key), "near_duplicate"
         if there is None:
-            assert added not in life.memories
+            assert added not in self.memories
             new_id = UUID(int=added.int)
-            life.memories[new_id] = memory
-            life.note(new_id, "initial")
+            self.memories[new_id] = memory
+            self.note(new_id, "initial")
             if key is not None:
-                life.keys[key] = new_id
+                self.keys[key] = new_id
             else:
-                for first in life.superseded_by(memory):
-                    life.supersede_in_turn(new_id, first, superseding)
+                for first in self.superseded_by(memory):
+                    self.supersede_in_turn(new_id, first, superseding)
             return "inserted"
         assert added == there
-        old = life.memories[there]
+        old = self.memories[there]
         if outcome == "duplicate" and not old.recalled and memory.recalled:
             outcome = "revived"
         if key is not None and key in old.said_under:
             return UNTOLD  # type: ignore[no-any-return]  # a repeated write: nothing happens
         if key is not None:
             old.said_under.add(key)
-        life.note(there, "restated")
+        self.note(there, "restated")
         if policy == "bump":
-            old.retrieved += 1
-            moments = (old.accessed, old.created_at, memory.created_at)
-            old.accessed = max(moment for moment in moments if moment is not None)
-        start, end = life.between(there, memory)
+            old.retrieval_count += 1
+            moments = (old.last_accessed_at, old.created_at, memory.created_at)
+            old.last_accessed_at = max(moment for moment in moments if moment is not None)
+        valid_from, valid_until = self.between(there, memory)
         if policy == "replace":
-            voted = old.up + old.down > 0  # what feedback has made of it stays
-            life.memories[there] = replace(
+            counted = ("retrieval_count", "success_count", "failure_count", "last_accessed_at")
+            stays = [*counted, "feedback_up", "feedback_down", "keyed", "needs_review"]
+            if old.feedback_up + old.feedback_down:  # what feedback has made of it
+                stays += ["usefulness", "prior"]
+            self.memories[there] = replace(
                 memory,
-                valid_from=start,
-                valid_until=end,
-                keyed=old.keyed,
-                usefulness=old.usefulness if voted else memory.usefulness,
-                prior=old.prior if voted else memory.prior,
-                needs_review=old.needs_review,
+                valid_from=valid_from,
+                valid_until=valid_until,
                 said_under=old.said_under,
-                accessed=old.accessed,
-                **{n: getattr(old, n) for n in ("retrieved", "succeeded", "failed", "up", "down")},
+                **{name: getattr(old, name) for name in stays},
             )
-            life.note(there, "replaced")
-            life.supersede_in_turn(there, old.superseded_by, superseding)
+            self.note(there, "replaced")
+            self.supersede_in_turn(there, old.superseded_by, superseding)
         elif outcome == "revived":
             by = old.superseded_by
-            old.invalidated = old.invalidated_at = old.superseded_by = None
-            old.valid_from, old.valid_until = start, end
+            old.invalidation_reason = old.invalidated_at = old.superseded_by = None
+            old.valid_from, old.valid_until = valid_from, valid_until
             old.expires_at = memory.expires_at
-            life.note(there, "revived")
-            life.supersede_in_turn(there, by, superseding)
+            self.note(there, "revived")
+            self.supersede_in_turn(there, by, superseding)
         return outcome
 
-    def contradicts(self, life: Life, memory: Remembered) -> bool:
-        """Whether it says of a time gone by what was superseded."""
-        now = datetime.now(UTC)
-        return (
-            not memory.keyed
-            and memory.valid_until is not None
-            and memory.valid_until <= now
-            and life.saying(memory, memory.valid_from) is None
-            and any(
-                life.successors(first, uuid4(), memory.valid_from, memory.valid_until)
-                for first in life.superseded_by(memory)
-            )
-        )
+    def add(self, chance: Random) -> None:
+        new, memory = self.incoming(chance)
+        policy, near = chance.choice(["bump", "keep", "replace"]), chance.choice([None, None, NEAR])
+        checked = chance.choice(FLAGS)
+        options: dict[str, Any] = {"duplicates": policy, "near_duplicates": near}
+        options |= {"check_compliance": checked, "actor": chance.choice([None, "curator"])}
+        if new.compliant is False and checked:
+            refused(NotCompliant, self.of.add, new, **options)
+        elif near is None and self.contradicts(memory):
+            refused(SupersessionConflict, self.of.add, new, **options)
+        else:
+            added = self.of.add(new, **options)
+            assert self.take(new.key, memory, added, policy, near) in (added.outcome, UNTOLD)
 
-    @rule(
-        owner=owners,
-        wanted=wishes,
-        policy=one_of("bump", "keep", "replace"),
-        near=one_of(None, None, NEAR),
-        unchecked=flags,
-        actor=one_of(None, "curator"),
-    )
-    def add(
-        self,
-        owner: Owner,
-        wanted: Wanted,
-        policy: Any,
-        near: float | None,
-        unchecked: bool,
-        actor: str | None,
-    ) -> None:
-        new, memory = self.incoming(owner, wanted)
-
-        def work() -> Any:
-            return self.repository(owner).add(
-                owner[1],
-                new,
-                duplicates=policy,
-                near_duplicates=near,
-                check_compliance=not unchecked,
-                actor=actor,
-            )
-
-        if wanted.compliant is False and not unchecked:
-            refused(NotCompliant, work)
-            return
-        if near is None and self.contradicts(self.lives[owner], memory):
-            refused(SupersessionConflict, work)
-            return
-        added = work()
-        outcome = self.take(self.lives[owner], memory, wanted.key, policy, near, added)
-        assert outcome is UNTOLD or added.outcome == outcome
-
-    @rule(owner=owners, several=several(wishes, 1, 4), policy=one_of("bump", "keep"))
-    def add_many(self, owner: Owner, several: list[Wanted], policy: Any) -> None:
-        for wanted in several:
-            wanted.key = None
-        pairs = [self.incoming(owner, wanted) for wanted in several]
-
-        life = deepcopy(self.lives[owner])
+    def add_many(self, chance: Random) -> None:
+        pairs = [self.incoming(chance, keyed=False) for _ in range(chance.randint(1, 4))]
+        policy, before = chance.choice(["bump", "keep"]), {**self.memories}
+        contradictory = False
         for _, memory in pairs:
-            if self.contradicts(life, memory):
-                return  # which of several is met first does not matter here
-            if life.saying(memory, memory.valid_from) is None:
-                life.memories[uuid4()] = deepcopy(memory)
-
-        added = self.repository(owner).add_many(
-            owner[1], [new for new, _ in pairs], duplicates=policy, check_compliance=False
+            contradictory |= self.contradicts(memory)
+            if self.saying(memory, memory.valid_from) is None:
+                self.memories[uuid4()] = memory
+        self.memories = before
+        if contradictory:
+            return  # which of several is met first does not matter here
+        added = self.of.add_many(
+            [new for new, _ in pairs], duplicates=policy, check_compliance=False
         )
-
         # What is of no known text is stored first; then all the others, one by one.
-        life = self.lives[owner]
-        texts = {memory.text for memory in life.active().values()}
+        texts = {memory.text for memory in self.active().values()}
         first: list[Any] = []
         again: list[Any] = []
-        for one, (new, memory) in zip(added, pairs, strict=True):
-            (again if memory.text in texts else first).append((one, new, memory))
+        for one, (_, memory) in zip(added, pairs, strict=True):
+            (again if memory.text in texts else first).append((memory, one))
             texts.add(memory.text)
-        for one, _, memory in (*first, *again):
-            assert one.outcome == self.take(life, memory, None, policy, None, one)
+        for memory, one in (*first, *again):
+            assert self.take(None, memory, one, policy) == one.outcome
 
-    @rule(owner=owners, pick=picks, what=one_of(*range(7)), wanted=wishes)
-    def update(self, owner: Owner, pick: int, what: int, wanted: Wanted) -> None:
-        life, memory_id = self.lives[owner], self.one(owner, pick)
-        new, memory = self.incoming(owner, wanted)
-        trust = 0.05 if wanted.trust is UNSET else wanted.trust
-        options: list[dict[str, Any]] = [
-            {"content": new.content, "embedding": new.embedding},
-            {"importance": memory.importance},
-            {"memory_type": memory.memory_type, "tier": memory.tier},
-            {"trust": trust},
-            {"valid_until": memory.valid_until},
-            {"expires_at": None if new.expires_at is UNSET else new.expires_at},
-            {"created_at": memory.created_at, "confidence": memory.confidence},
-        ]
-        changes = options[what]
-
-        def work() -> Any:
-            return self.repository(owner).update(owner[1], memory_id, **changes)
-
-        old = life.memories.get(memory_id)
-        after = None if old is None else deepcopy(old)
-        if after is not None and what == 0:
-            after.text = memory.text
-        elif after is not None:
-            for name, value in changes.items():
-                setattr(after, name, value)
-        backwards = (
-            what == 4
-            and old is not None
-            and old.valid_from is not None
-            and memory.valid_until is not None
-            and memory.valid_until <= old.valid_from
+    def update(self, chance: Random) -> None:
+        memory_id, (new, memory) = self.one(chance), self.incoming(chance)
+        changes: dict[str, Any] = chance.choice(
+            [
+                {"content": new.content, "embedding": new.embedding},
+                {"importance": memory.importance},
+                {"memory_type": memory.memory_type, "tier": memory.tier},
+                {"trust": 0.05 if new.trust is UNSET else new.trust},
+                {"valid_until": memory.valid_until},
+                {"expires_at": None if new.expires_at is UNSET else new.expires_at},
+                {"created_at": memory.created_at, "confidence": memory.confidence},
+            ]
         )
-        if (
-            after is not None
-            and after.status == "active"
-            and not after.keyed
-            and life.taken(after, memory_id)
-        ):
-            refused((DuplicateMemory, InvalidMemory), work)
-        elif old is None:
-            refused(MemoryNotFound, work)
-        elif backwards:
-            refused(InvalidMemory, work)
+        old = self.memories.get(memory_id)
+        if old is None:
+            refused(MemoryNotFound, self.of.update, memory_id, **changes)
+            return
+        after = replace(old, **{n: v for n, v in changes.items() if n != "embedding"})
+        if "content" in changes:
+            after.text, after.angle = memory.text, memory.angle
+        backwards = after.valid_from and after.valid_until and after.valid_until <= after.valid_from
+        if after.status == "active" and not after.keyed and self.taken(after, memory_id):
+            refused((DuplicateMemory, InvalidMemory), self.of.update, memory_id, **changes)
+        elif "valid_until" in changes and backwards:
+            refused(InvalidMemory, self.of.update, memory_id, **changes)
         else:
-            work()
-            if what == 0:
-                old.text, old.content, old.angle = memory.text, memory.content, memory.angle
-            else:
-                for name, value in changes.items():
-                    setattr(old, name, value)
-            life.note(memory_id, "updated")
+            self.of.update(memory_id, **changes)
+            self.memories[memory_id] = after
+            self.note(memory_id, "updated")
 
-    @rule(owner=owners, chosen=several(picks, 0, 2), reason=one_of(None, "old"))
-    def delete(self, owner: Owner, chosen: list[int], reason: str | None) -> None:
-        life, ids = self.lives[owner], set(self.some(owner, chosen))
-
-        deleted = self.repository(owner).delete(owner[1], ids, reason=reason)
-
-        there = [i for i in ids if i in life.memories]
-        assert deleted == len(there)
+    def delete(self, chance: Random) -> None:
+        ids = self.some(chance, 2)
+        there = [i for i in ids if i in self.memories]
+        assert self.of.delete(ids, reason=chance.choice([None, "old"])) == len(there)
         for memory_id in there:
-            del life.memories[memory_id]
-            life.note(memory_id, "deleted")
+            del self.memories[memory_id]
+            self.note(memory_id, "deleted")
 
     # Use
 
-    @rule(owner=owners, chosen=several(picks, 0, 4))
-    def touch(self, owner: Owner, chosen: list[int]) -> None:
-        life, ids = self.lives[owner], set(self.some(owner, chosen))
-
-        touched = self.repository(owner).touch(owner[1], ids)
-
-        there = [life.memories[i] for i in ids if i in life.memories]
-        assert touched == len(there)
+    def touch(self, chance: Random) -> None:
+        ids = self.some(chance, 4)
+        there = [self.memories[i] for i in ids if i in self.memories]
+        assert self.of.touch(ids) == len(there)
         for memory in there:
-            memory.retrieved += 1
-            memory.accessed = datetime.now(UTC)
+            memory.retrieval_count += 1
+            memory.last_accessed_at = datetime.now(UTC)
 
-    @rule(owner=owners, pick=picks, wins=outcomes)
-    def record_outcome(self, owner: Owner, pick: int, wins: list[bool]) -> None:
-        life, memory_id = self.lives[owner], self.one(owner, pick)
-        memory = life.memories.get(memory_id)
-
-        def work(success: bool, touch: bool) -> Any:
-            return self.repository(owner).record_outcome(
-                owner[1], memory_id, "success" if success else "failure", touch=touch
-            )
-
+    def record_outcome(self, chance: Random) -> None:
+        memory_id, touch = self.one(chance), chance.random() < 0.7
+        memory = self.memories.get(memory_id)
         if memory is None:
-            refused(MemoryNotFound, lambda: work(True, True))
+            refused(MemoryNotFound, self.of.record_outcome, memory_id, "success")
             return
-        for success in wins:
-            touch = pick % 3 != 0
-            work(success, touch)
-            memory.retrieved += touch
-            memory.accessed = datetime.now(UTC)
-            memory.succeeded += success
-            memory.failed += not success
-            rate = memory.succeeded / (memory.succeeded + memory.failed)
+        for success in chance.choice([[True] * 7, [True], [False, True], [False, False]]):
+            self.of.record_outcome(memory_id, "success" if success else "failure", touch=touch)
+            memory.retrieval_count += touch
+            memory.last_accessed_at = datetime.now(UTC)
+            memory.success_count += success
+            memory.failure_count += not success
+            rate = memory.success_count / (memory.success_count + memory.failure_count)
             if memory.trust is not None:
-                moved = (
-                    0.05 / (1 + 0.1 * memory.succeeded)
-                    if success
-                    else -0.08 / (1 + 0.05 * memory.failed)
-                )
-                often_good = memory.retrieved > 5 and rate > 0.8
-                memory.trust = share(memory.trust + moved + (0.02 if often_good else 0.0))
-            memory.trust_usage = 0.7 * rate + 0.3 * min(memory.retrieved / 20, 1.0)
-            life.note(memory_id, "reinforcement" if success else "penalty")
+                raised = 0.05 / (1 + 0.1 * memory.success_count)
+                lowered = -0.08 / (1 + 0.05 * memory.failure_count)
+                often_good = 0.02 if memory.retrieval_count > 5 and rate > 0.8 else 0.0
+                memory.trust = share(memory.trust + (raised if success else lowered) + often_good)
+            memory.trust_usage = 0.7 * rate + 0.3 * min(memory.retrieval_count / 20, 1.0)
+            self.note(memory_id, "reinforcement" if success else "penalty")
 
-    @rule(owner=owners, pick=picks, delta=one_of(-1.0, -0.6, -0.1, 0.2, 1.0))
-    def adjust_trust(self, owner: Owner, pick: int, delta: float) -> None:
-        life, memory_id = self.lives[owner], self.one(owner, pick)
-        memory = life.memories.get(memory_id)
-
-        def work() -> Any:
-            return self.repository(owner).upkeep.adjust_trust(
-                owner[1], memory_id, delta, "seen", "me"
-            )
-
-        if memory is None:
-            refused(MemoryNotFound, work)
-        elif memory.trust is None:
-            refused(InvalidMemory, work)
+    def adjust_trust(self, chance: Random) -> None:
+        memory_id, delta = self.one(chance), chance.choice([-1.0, -0.6, -0.1, 0.2, 1.0])
+        memory = self.memories.get(memory_id)
+        asked = (self.of.upkeep.adjust_trust, memory_id, delta, "seen", "me")
+        if memory is None or memory.trust is None:
+            refused(MemoryNotFound if memory is None else InvalidMemory, *asked)
         else:
-            work()
+            asked[0](*asked[1:])
             memory.trust = share(memory.trust + delta)
-            life.note(memory_id, "manual")
+            self.note(memory_id, "manual")
 
-    @rule(
-        owner=owners,
-        pick=picks,
-        kinds=several(one_of("useful", "not_useful", "outdated", "incorrect"), 1, 3),
-    )
-    def feedback(self, owner: Owner, pick: int, kinds: list[Any]) -> None:
-        life, memory_id = self.lives[owner], self.one(owner, pick)
-        memory = life.memories.get(memory_id)
-
-        def work(kind: Any) -> Any:
-            return self.repository(owner).feedback(owner[1], memory_id, kind, "because")
-
+    def feedback(self, chance: Random) -> None:
+        memory_id = self.one(chance)
+        memory = self.memories.get(memory_id)
         if memory is None:
-            refused(MemoryNotFound, lambda: work("useful"))
+            refused(MemoryNotFound, self.of.feedback, memory_id, "useful", "because")
             return
-        for kind in kinds:
-            work(kind)
-            memory.up += kind == "useful"
-            memory.down += {"useful": 0, "incorrect": 3}.get(kind, 1)
+        kinds = ("useful", "not_useful", "outdated", "incorrect")
+        for kind in chance.choices(kinds, k=chance.randint(1, 3)):
+            self.of.feedback(memory_id, kind, "because")
+            memory.feedback_up += kind == "useful"
+            memory.feedback_down += {"useful": 0, "incorrect": 3}.get(kind, 1)
             memory.needs_review |= kind == "outdated"
-            votes = memory.up + memory.down
-            memory.usefulness = (2 * memory.prior + memory.up) / (2 + votes)
-            life.note(memory_id, "feedback")
+            votes = memory.feedback_up + memory.feedback_down
+            memory.usefulness = (2 * memory.prior + memory.feedback_up) / (2 + votes)
+            self.note(memory_id, "feedback")
 
     # Correcting
 
-    @rule(owner=owners, pick=picks, wanted=wishes, force=flags)
-    def supersede(self, owner: Owner, pick: int, wanted: Wanted, force: bool) -> None:
-        life, memory_id = self.lives[owner], self.one(owner, pick)
-        new, memory = self.incoming(owner, wanted)
-        now = datetime.now(UTC)
-        old = life.memories.get(memory_id)
+    def supersede(self, chance: Random) -> None:
+        memory_id, force = self.one(chance), chance.choice(FLAGS)
+        new, memory = self.incoming(chance)
+        now, old = datetime.now(UTC), self.memories.get(memory_id)
+        error = self.why_not_supersede(memory_id, new, memory, force=force)
+        if error is not None:
+            refused(error, self.of.supersede, memory_id, new, force=force)
+            return
+        assert old is not None
+        memory.importance = max(memory.importance, old.importance)
+        added = self.of.supersede(memory_id, new, force=force)
+        if new.key in self.keys and old.superseded_by == self.keys[new.key]:
+            assert added.outcome == "known"  # a repeated write
+            return
+        memory.valid_from = now
+        told = self.take(new.key, memory, added, superseding=memory_id)
+        assert told in (added.outcome, UNTOLD)
+        successor = UUID(int=added.int)
+        if added.outcome != "inserted" and self.memories[successor].importance < memory.importance:
+            self.memories[successor].importance = memory.importance
+            self.note(successor, "importance")
+        old.supersede(now, successor)
+        self.note(memory_id, "superseded")
 
-        def work() -> Any:
-            return self.repository(owner).supersede(owner[1], memory_id, new, force=force)
+    def why_not_supersede(
+        self, memory_id: UUID, new: NewMemory, memory: Remembered, *, force: bool
+    ) -> Any:
+        now, old = datetime.now(UTC), self.memories.get(memory_id)
+        of_key = None if new.key is None else self.keys.get(new.key)
+        known = self.memories.get(of_key or uuid4())
+        if new.compliant is False:
+            return NotCompliant
+        if old is None:
+            return MemoryNotFound
+        if of_key is not None and old.superseded_by == of_key:
+            return None
+        if old.text == memory.text or of_key == memory_id:
+            return InvalidMemory
+        holds = old.valid_until is not None and old.valid_until > now
+        if not force and (old.invalidation_reason is not None or holds):
+            return SupersessionConflict
+        if memory.valid_until is not None and memory.valid_until <= now:
+            return InvalidMemory
+        put_away = known is not None and (known.status != "active" or known.invalidation_reason)
+        return SupersessionConflict if put_away else None
 
-        if wanted.compliant is False:
-            refused(NotCompliant, work)
-        elif old is None:
-            refused(MemoryNotFound, work)
-        elif wanted.key in life.keys and old.superseded_by == life.keys[wanted.key]:
-            assert work().outcome == "known"  # a repeated write
-        elif old.text == wanted.text or self.is_of_key(life, memory_id, wanted.key):
-            refused(InvalidMemory, work)
-        elif not force and (
-            old.invalidated is not None or (old.valid_until is not None and old.valid_until > now)
-        ):
-            refused(SupersessionConflict, work)
-        elif wanted.ends == "past":
-            refused(InvalidMemory, work)
-        elif self.is_put_away(life, wanted.key):
-            refused(SupersessionConflict, work)
-        else:
-            memory.importance = max(memory.importance, old.importance)
-            added = work()
-            memory.valid_from = now
-            successor = UUID(int=added.int)
-            outcome = self.take(
-                life, memory, wanted.key, "keep", None, added, superseding=memory_id
-            )
-            assert outcome is UNTOLD or added.outcome == outcome
-            if outcome != "inserted" and life.memories[successor].importance < memory.importance:
-                life.memories[successor].importance = memory.importance
-                life.note(successor, "importance")
-            old.supersede(now, successor)
-            life.note(memory_id, "superseded")
+    def invalidate(self, chance: Random) -> None:
+        ids = self.some(chance, 2)
+        there = {i: m for i, m in self.memories.items() if i in ids and not m.invalidation_reason}
+        assert self.of.invalidate(ids) == len(there)
+        for memory_id, memory in there.items():
+            memory.invalidation_reason = "forgotten"
+            memory.invalidated_at = datetime.now(UTC)
+            self.note(memory_id, "forgotten")
 
-    def is_put_away(self, life: Life, key: str | None) -> bool:
-        known = None if key is None else life.memories.get(life.keys.get(key, uuid4()))
-        return known is not None and (known.status != "active" or known.invalidated is not None)
-
-    def is_of_key(self, life: Life, memory_id: UUID, key: str | None) -> bool:
-        return key is not None and life.keys.get(key) == memory_id
-
-    @rule(owner=owners, chosen=several(picks, 0, 2))
-    def invalidate(self, owner: Owner, chosen: list[int]) -> None:
-        life, ids = self.lives[owner], set(self.some(owner, chosen))
-
-        count = self.repository(owner).invalidate(owner[1], ids)
-
-        there = [i for i in ids if i in life.memories and life.memories[i].invalidated is None]
-        assert count == len(there)
-        for memory_id in there:
-            life.memories[memory_id].invalidated = "forgotten"
-            life.memories[memory_id].invalidated_at = datetime.now(UTC)
-            life.note(memory_id, "forgotten")
-
-    @rule(owner=owners, chosen=several(picks, 0, 3), force=flags)
-    def revive(self, owner: Owner, chosen: list[int], force: bool) -> None:
-        life, ids = self.lives[owner], set(self.some(owner, chosen))
-        now = datetime.now(UTC)
-        after = deepcopy(life)
-        away = 0
-        error: type[Exception] | None = None
-        for memory_id in sorted(ids & life.memories.keys()):
-            memory = after.memories[memory_id]
+    def revive(self, chance: Random) -> None:
+        ids, force = self.some(chance, 3), chance.choice(FLAGS)
+        now, before = datetime.now(UTC), deepcopy((self.memories, self.events))
+        away, errors = 0, list[type[Exception]]()
+        for memory_id in sorted(ids & self.memories.keys()):
+            memory = self.memories[memory_id]
             expired = memory.expires_at is not None and memory.expires_at <= now
-            if memory.status == "active" and memory.invalidated is None and not expired:
+            if memory.status == "active" and memory.invalidation_reason is None and not expired:
                 continue
             away += 1
-            first = memory.superseded_by
-            memory.status, memory.invalidated, memory.superseded_by = "active", None, None
-            memory.invalidated_at = None
+            first, start = memory.superseded_by, max(memory.valid_from or now, now)
+            memory.status, memory.invalidation_reason = "active", None
+            memory.invalidated_at = memory.superseded_by = None
             memory.expires_at = None if expired else memory.expires_at
-            if not memory.keyed and after.taken(memory, memory_id):
-                error = error or DuplicateMemory
-            if not force and after.successors(
-                first, memory_id, max(memory.valid_from or now, now), memory.valid_until
-            ):
-                error = error or SupersessionConflict
-            after.note(memory_id, "revived")
-
-        def work() -> Any:
-            return self.repository(owner).revive(owner[1], ids, force=force)
-
-        if error is not None:
-            refused(error, work)
+            if not memory.keyed and self.taken(memory, memory_id):
+                errors.append(DuplicateMemory)
+            if not force and self.successors(first, memory_id, start, memory.valid_until):
+                errors.append(SupersessionConflict)
+            self.note(memory_id, "revived")
+        if errors:
+            self.memories, self.events = before
+            refused(errors[0], self.of.revive, ids, force=force)
         else:
-            assert work() == away
-            self.lives[owner] = after
+            assert self.of.revive(ids, force=force) == away
 
-    @rule(owner=owners, pick=picks, importance=one_of(0.0, 0.4, 1.0))
-    def set_importance(self, owner: Owner, pick: int, importance: float) -> None:
-        life, memory_id = self.lives[owner], self.one(owner, pick)
-
-        def work() -> Any:
-            return self.repository(owner).upkeep.set_importance(owner[1], memory_id, importance)
-
-        if memory_id not in life.memories:
-            refused(MemoryNotFound, work)
+    def set_importance(self, chance: Random) -> None:
+        memory_id, importance = self.one(chance), chance.choice([0.0, 0.4, 1.0])
+        if memory_id not in self.memories:
+            refused(MemoryNotFound, self.of.upkeep.set_importance, memory_id, importance)
         else:
-            work()
-            life.memories[memory_id].importance = importance
-            life.note(memory_id, "importance")
+            self.of.upkeep.set_importance(memory_id, importance)
+            self.memories[memory_id].importance = importance
+            self.note(memory_id, "importance")
 
-    @rule(owner=owners, chosen=several(picks, 0, 3), up=flags)
-    def change_tier(self, owner: Owner, chosen: list[int], up: bool) -> None:
-        life, ids = self.lives[owner], set(self.some(owner, chosen))
-        repo = self.repository(owner)
-        tiers = ["short", "medium", "long"]
-
-        count = (repo.upkeep.promote if up else repo.upkeep.demote)(owner[1], ids)
-
+    def change_tier(self, chance: Random) -> None:
+        ids, up = self.some(chance, 3), chance.choice(FLAGS)
+        count = (self.of.upkeep.promote if up else self.of.upkeep.demote)(ids)
         moved = 0
-        for memory_id in ids & life.memories.keys():
-            memory = life.memories[memory_id]
-            place = tiers.index(memory.tier) + (1 if up else -1)
-            if 0 <= place < len(tiers):
+        for memory_id in ids & self.memories.keys():
+            memory = self.memories[memory_id]
+            place = TIERS.index(memory.tier) + (1 if up else -1)
+            if 0 <= place < len(TIERS):
                 moved += 1
-                memory.tier = tiers[place]
+                memory.tier = TIERS[place]
                 memory.expires_at = tier_expiry(memory.tier)
-                life.note(memory_id, "promoted" if up else "demoted")
+                self.note(memory_id, "promoted" if up else "demoted")
         assert count == moved
 
     # Curating
 
-    @rule(owner=owners, days=one_of(7, 30))
-    def complete_stale_tasks(self, owner: Owner, days: int) -> None:
-        life = self.lives[owner]
-        cutoff = datetime.now(UTC) - timedelta(days=days)
-
-        count = self.repository(owner).upkeep.complete_stale_tasks(
-            owner[1], older_than=timedelta(days=days)
-        )
-
+    def complete_stale_tasks(self, chance: Random) -> None:
+        age = chance.choice([7, 30]) * DAY
+        old = datetime.now(UTC) - age
+        count = self.of.upkeep.complete_stale_tasks(older_than=age)
         stale = [
             i
-            for i, m in life.active().items()
+            for i, m in self.active().items()
             if m.memory_type == "task"
-            and m.created_at < cutoff
-            and (m.accessed is None or m.accessed < cutoff)
+            and m.created_at < old
+            and (m.last_accessed_at is None or m.last_accessed_at < old)
         ]
-        assert count == len(stale)
-        self.put_away(life, stale, "completed", "completed")
+        self.put_away(stale, count, "completed")
 
-    @rule(owner=owners, days=one_of(5, 20))
-    def prune(self, owner: Owner, days: int) -> None:
-        life, age = self.lives[owner], timedelta(days=days)
+    def prune(self, chance: Random) -> None:
+        age = chance.choice([5, 20]) * DAY
         old = datetime.now(UTC) - age
-
-        count = self.repository(owner).upkeep.prune(owner[1], older_than=age)
-
-        chosen = [i for i, m in life.active().items() if m.created_at < old]
-        assert count == len(chosen)
-        self.put_away(life, chosen, "archived", "archived")
-
-    @rule(owner=owners)
-    def clear(self, owner: Owner) -> None:
-        count = self.repository(owner).clear(owner[1])
-
-        assert count == len(self.lives[owner].memories)
-        self.lives[owner] = Life()
-
-    def put_away(self, life: Life, ids: Sequence[UUID], status: str, event_type: str) -> None:
-        for memory_id in ids:
-            life.memories[memory_id].status = status
-            life.note(memory_id, event_type)
-
-    # Comparing
-
-    def all_is_as_the_rules_say(self) -> None:
-        for owner, life in self.lives.items():
-            rows = self.rows(owner)
-            assert rows.keys() == life.memories.keys()
-            for memory_id, row in rows.items():
-                compare(row, life.memories[memory_id])
-        events: dict[tuple[str, UUID], list[str]] = {}
-        for row in self.sql(
-            "SELECT agent_id, memory_id, event_type FROM pgrecall.memory_events "
-            "ORDER BY occurred_at, id"
-        ):
-            events.setdefault((row["agent_id"], row["memory_id"]), []).append(row["event_type"])
-        assert events == {
-            (stored_id(owner), memory_id): told
-            for owner, life in self.lives.items()
-            for memory_id, told in life.events.items()
-        }
-
-    def rows(self, owner: Owner) -> dict[UUID, dict[str, Any]]:
-        found = self.sql(
-            "SELECT m.*, u.* FROM pgrecall.agent_memories m LEFT JOIN pgrecall.memory_usage u "
-            "ON u.agent_id = m.agent_id AND u.memory_id = m.id WHERE m.agent_id = %s",
-            stored_id(owner),
+        count = self.of.upkeep.prune(older_than=age)
+        self.put_away(
+            [i for i, m in self.active().items() if m.created_at < old], count, "archived"
         )
-        return {row["id"]: row for row in found}
 
-    def sql(self, statement: str, *values: Any) -> list[dict[str, Any]]:
-        return self.connection.execute(statement, values).fetchall()
+    def put_away(self, ids: list[UUID], count: int, status: str) -> None:
+        assert count == len(ids)
+        for memory_id in ids:
+            self.memories[memory_id].status = status
+            self.note(memory_id, status)
+
+    def clear(self, chance: Random) -> None:
+        if chance.random() < 0.2:
+            assert self.of.clear() == len(self.memories)
+            self.forget_everything()
 
 
-def refused(error: type[Exception] | tuple[type[Exception], ...], work: Any) -> None:
-    with pytest.raises(error):
-        work()
+# Comparing
 
 
-def stored_id(owner: Owner) -> str:
-    kind, name = owner
-    return name if kind == "agent" else f"team:{name}"
+def all_is_as_the_rules_say(lives: list[Life], cursor: psycopg.Cursor[dict[str, Any]]) -> None:
+    rows = cursor.execute(
+        "SELECT u.*, m.* FROM pgrecall.agent_memories m LEFT JOIN pgrecall.memory_usage u "
+        "ON u.agent_id = m.agent_id AND u.memory_id = m.id"
+    ).fetchall()
+    told: dict[tuple[str, UUID], list[str]] = {}
+    for event in cursor.execute("SELECT * FROM pgrecall.memory_events ORDER BY occurred_at, id"):
+        told.setdefault((event["agent_id"], event["memory_id"]), []).append(event["event_type"])
+    expected = {(life.of.stored_id, i): m for life in lives for i, m in life.memories.items()}
+    assert {(row["agent_id"], row["id"]) for row in rows} == expected.keys()
+    for row in rows:
+        compare(row, expected[row["agent_id"], row["id"]])
+    assert told == {(life.of.stored_id, i): e for life in lives for i, e in life.events.items()}
 
 
 def compare(row: dict[str, Any], memory: Remembered) -> None:
-    for name in ("content", "status", "tier", "memory_type", "superseded_by", "needs_review"):
+    for name in (
+        *("content", "status", "tier", "memory_type", "superseded_by", "needs_review"),
+        *("invalidation_reason", "created_at"),
+    ):
         assert row[name] == getattr(memory, name), name
-    assert row["invalidation_reason"] == memory.invalidated
-    assert (row["invalidated_at"] is None) == (memory.invalidated is None)
+    assert (row["invalidated_at"] is None) == (memory.invalidation_reason is None)
     assert (row["embedding"] is None) == (memory.angle is None)
-    assert (row["last_accessed_at"] is None) == (memory.accessed is None)
     for name in ("importance", "usefulness", "confidence", "trust", "trust_usage"):
         told = getattr(memory, name)
         assert row[name] == (None if told is None else pytest.approx(told, abs=1e-9)), name
-    for name, counter in {
-        "retrieval_count": memory.retrieved,
-        "success_count": memory.succeeded,
-        "failure_count": memory.failed,
-        "feedback_up": memory.up,
-        "feedback_down": memory.down,
-    }.items():
-        assert (row[name] or 0) == counter, name
-    assert row["created_at"] == memory.created_at
-    for name in ("valid_from", "valid_until", "expires_at"):
+    for counter in ("retrieval", "success", "failure"):
+        assert (row[f"{counter}_count"] or 0) == getattr(memory, f"{counter}_count"), counter
+    for counter in ("feedback_up", "feedback_down"):
+        assert (row[counter] or 0) == getattr(memory, counter), counter
+    for name in ("valid_from", "valid_until", "expires_at", "last_accessed_at"):
         told = getattr(memory, name)
         assert (row[name] is None) == (told is None), name
         assert told is None or abs(row[name] - told) < CLOSE, name
 
 
 @pytest.mark.parametrize("seed", range(SEQUENCES))
-def test_a_random_life_goes_as_the_rules_say(database_url: str, seed: int) -> None:
-    chance = Random(seed)
-    engine = create_engine(database_url, pool_size=1, max_overflow=0)
-    with psycopg.connect(database_url, autocommit=True, row_factory=dict_row) as connection:
-        lives = Lives(engine, connection)
+def test_a_random_life_goes_as_the_rules_say(
+    engine: Engine, emptying: psycopg.Connection[Any], seed: int
+) -> None:
+    """A team that bears the name of an agent is somebody else."""
+    chance, twin = Random(seed), Owner(engine, "twin")
+    lives = [Life(twin), Life(Owner(engine, "other")), Life(twin.team)]
+    with emptying.cursor(row_factory=dict_row) as cursor:
         for _ in range(STEPS):
-            name = chance.choice([*RULES, "add", "supersede", "revive"])
-            given = {argument: drawn(chance) for argument, drawn in RULES[name].items()}
-            if name != "clear" or chance.random() < 0.2:
-                getattr(lives, name)(**given)
-                lives.all_is_as_the_rules_say()
-    engine.dispose()
+            rule = chance.choice([*Life.RULES, "add", "supersede", "revive"])
+            getattr(chance.choice([lives[0]] * 4 + lives[1:]), rule)(chance)
+            all_is_as_the_rules_say(lives, cursor)

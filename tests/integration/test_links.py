@@ -3,32 +3,23 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
 from typing import Any
 from uuid import UUID, uuid4
 
-import psycopg
 import pytest
-from sqlalchemy import Engine, create_engine
+from sqlalchemy import Engine
 
-from pgrecall import MemoryRepository, NewMemory, ScoredMemory
+from pgrecall import NewMemory, ScoredMemory
 from pgrecall.errors import MemoryNotFound
 from pgrecall.lifecycle.label import Label
 from pgrecall.lifecycle.link import Link
-from pgrecall.testing import new_database
 from tests.conftest import DIMENSIONS
 from tests.integration.owner import Owner
 from tests.integration.support import NORTH, NOW, at, before
-from tests.integration.test_plans import custom_plan, generic_plan, nodes, plans, scans
 
 HOSTILE = ["'; DROP TABLE pgrecall.memory_links; --", "%s :name $1 {}", "Ω" * 200, " \t\n", "🙂"]
 SHOWN: dict[str, Any] = {"as_of": NOW, "touch": False}
 """At one moment, so that scores of two searches are the same."""
-
-
-@pytest.fixture
-def mine(shared_engine: Engine, agent: str) -> Owner:
-    return Owner(shared_engine, agent)
 
 
 def named(owner: Owner, names: str) -> dict[str, UUID]:
@@ -103,15 +94,6 @@ def test_links_lead_to_memories_of_the_same_owner(mine: Owner) -> None:
         assert mine.links.remove(one, unknown) is False
 
     assert (mine.links.of(one), mine.kinds(one)) == ([], ["initial"])
-
-
-def test_agents_and_teams_have_links_of_their_own(mine: Owner) -> None:
-    ids = linked(mine, "ab", "ab")
-    theirs = linked(mine.team, "ab", "ab")
-
-    assert [link.source_id for link in mine.links.of(ids["b"])] == [ids["a"]]
-    assert [link.source_id for link in mine.team.links.of(theirs["b"])] == [theirs["a"]]
-    assert mine.other.links.of(ids["a"]) == mine.links.of(theirs["a"]) == []
 
 
 def test_kinds_are_stored_verbatim(mine: Owner) -> None:
@@ -223,11 +205,8 @@ class Web:
 
 
 @pytest.fixture(scope="module")
-def web(server_url: str, template: str) -> Iterator[Web]:
-    with new_database(server_url, template) as url:
-        engine = create_engine(url)
-        yield Web(engine)
-        engine.dispose()
+def web(shared_engine: Engine) -> Web:
+    return Web(shared_engine)
 
 
 @pytest.mark.parametrize(("further", "k"), [(0, 3), (1, 3), (1, 20), (2, 5)])
@@ -250,26 +229,17 @@ def test_neighbours_pass_what_hits_pass_and_are_ranked_as_they_are(
     assert {team for step, team in brought if step} == ({None, "spiders"} if further else set())
 
 
-def test_a_search_of_a_team_expands_along_its_links(mine: Owner) -> None:
-    linked(mine, "abc", "ab")
-    linked(mine.team, "abc", "ac")
-
-    assert steps(mine.team.search(NORTH, k=1, expand=1, **SHOWN)) == [("a", 0), ("c", 1)]
-
-
 def test_links_of_another_owner_and_to_what_is_gone_lead_nowhere(mine: Owner) -> None:
     ids = linked(mine, "abc", "ac")
-    values = "(:owner, :source, :target, 'x')"
+    values = "VALUES (:other, :source, :target, 'x')"
     columns = "(agent_id, source_id, target_id, kind)"
-    mine.sql(
-        f"INSERT INTO pgrecall.memory_links {columns} VALUES {values}",
-        owner=mine.other.name,
-        source=ids["a"],
-        target=ids["b"],
-    )
+    insert = f"INSERT INTO pgrecall.memory_links {columns} {values}"
+    mine.sql(insert, other=mine.other.name, source=ids["a"], target=ids["b"])
     mine.sql("DELETE FROM pgrecall.agent_memories WHERE agent_id = :agent AND content = 'c'")
+    linked(mine.team, "abc", "ac")
 
     assert steps(mine.search(NORTH, k=1, expand=2, **SHOWN)) == [("a", 0)]
+    assert steps(mine.team.search(NORTH, k=1, expand=1, **SHOWN)) == [("a", 0), ("c", 1)]
     assert mine.other.search(NORTH, expand=2) == []
 
 
@@ -285,53 +255,3 @@ def test_neighbours_are_retrieved_too_and_counted_as_their_owners(mine: Owner) -
         hits = owner.search(NORTH, touch=False)
         counts = {hit.memory.content: hit.memory.retrieval_count for hit in hits}
         assert counts == {"a": 1, "b": 0, "c": 1, "d": 0}
-
-
-FILL = """
-INSERT INTO pgrecall.agent_memories (agent_id, id, content, embedding)
-SELECT 'agent ' || n % 2, gen_random_uuid(), 'memory ' || n, ARRAY[sin(n), cos(n), 1, 0, 0, 0, 0, 1]
-  FROM generate_series(1, 4000) AS n;
-WITH numbered AS (
-    SELECT agent_id, id, row_number() OVER (PARTITION BY agent_id ORDER BY id) AS n
-      FROM pgrecall.agent_memories)
-INSERT INTO pgrecall.memory_links (agent_id, source_id, target_id, kind)
-SELECT one.agent_id, one.id, other.id, 'related'
-  FROM numbered AS one
- CROSS JOIN LATERAL (VALUES (one.n + 1), (one.n * 7 % 1999 + 1), (one.n + 40)) AS far (n)
-  JOIN numbered AS other ON other.agent_id = one.agent_id AND other.n = far.n
- WHERE other.id <> one.id
-ON CONFLICT DO NOTHING;
-"""
-KEYS = {"pk_memory_links", "ix_memory_links_agent_id_target_id"}
-
-
-@pytest.fixture(scope="module")
-def large(server_url: str, template: str) -> Iterator[Engine]:
-    """Some 12,000 links of 4,000 memories of two agents."""
-    with new_database(server_url, template) as url:
-        with psycopg.connect(url, autocommit=True) as connection:
-            connection.execute(FILL)
-            connection.execute("VACUUM ANALYZE")
-        engine = create_engine(url)
-        MemoryRepository(engine).count("agent 1")
-        yield engine
-        engine.dispose()
-
-
-@pytest.mark.parametrize("planned", [custom_plan, generic_plan])
-@pytest.mark.parametrize("expand", [1, 2])
-def test_neighbours_are_found_by_the_keys(large: Engine, planned: Any, expand: int) -> None:
-    searched, plan = plans(
-        large, lambda repo: repo.search("agent 1", NORTH, k=10, expand=expand, touch=False), planned
-    )
-
-    assert scans(searched, "memory_links") == []
-    by_table = {"memory_links": KEYS, "agent_memories": {"pk_agent_memories"}}
-    for table, keys in by_table.items():
-        found = [one for scan in scans(plan, table) for one in nodes(scan)]
-        assert {one["Index Name"] for one in found if "Index Cond" in one} == keys
-        assert not any(one["Node Type"] == "Seq Scan" for one in found)
-    conditions = [one["Index Cond"] for one in nodes(plan) if one.get("Index Name") in KEYS]
-    for condition in conditions:  # of one end of a link
-        assert "agent_id" in condition
-        assert "source_id" in condition or "target_id" in condition

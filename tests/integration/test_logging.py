@@ -13,6 +13,7 @@ from sqlalchemy import Engine, create_engine, make_url
 from pgrecall import AsyncMemoryRepository, MemoryRepository, NewMemory
 from pgrecall.errors import DatabaseReadOnly, InputError
 from pgrecall.migrate.connecting import engine_of
+from tests.integration.compass import North
 from tests.integration.support import NORTH, at, sql
 
 SECRET = "the door code is 4711"
@@ -25,14 +26,6 @@ IN_THE_WAY = """
     CREATE TRIGGER in_the_way BEFORE UPDATE ON pgrecall.agent_memories
         FOR EACH ROW EXECUTE FUNCTION in_the_way();
 """  # noqa: E501
-
-
-class Embedder:
-    def embed_documents(self, texts: list[str]) -> list[list[float]]:
-        return [NORTH for _ in texts]
-
-    def embed_query(self, text: str) -> list[float]:
-        return NORTH
 
 
 @pytest.fixture
@@ -114,7 +107,7 @@ def test_repetitions_are_counted(
 def test_an_embedder_s_time_is_told_apart(
     engine: Engine, logged: Callable[[], list[dict[str, Any]]]
 ) -> None:
-    repo = MemoryRepository(engine, embedder=Embedder())
+    repo = MemoryRepository(engine, embedder=North())
 
     repo.add("agent", "tea")
     repo.count("agent")
@@ -141,7 +134,7 @@ def test_a_failure_is_told_by_its_class_and_state(
 
 
 def test_no_line_has_a_text_or_a_vector(engine: Engine, caplog: pytest.LogCaptureFixture) -> None:
-    repo = MemoryRepository(engine, embedder=Embedder())
+    repo = MemoryRepository(engine, embedder=North())
     caplog.set_level(logging.DEBUG, "pgrecall")
 
     memory_id = repo.add("agent", NewMemory(SECRET, embedding=[0.4711, *NORTH[1:]]))

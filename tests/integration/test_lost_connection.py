@@ -18,10 +18,8 @@ BATCH = [NewMemory(str(i), embedding=NORTH) for i in range(100)]
 
 
 class Killer:
-    """Ends the server's side of a connection right after it executed one kind of statement.
-
-    Known by words that no other statement has, be it at its beginning or in a WITH.
-    """
+    """Ends the server's side of a connection right after it executed a statement with these words,
+    which no other has."""
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
@@ -33,13 +31,9 @@ class Killer:
     def _after(self, connection: Connection, cursor: Any, statement: str, *_: Any) -> None:
         if self.armed_for and self.armed_for in statement:
             self.armed_for = None
-            self.kill(connection)
-
-    def kill(self, connection: Connection) -> None:
-        driver = connection.connection.driver_connection
-        assert driver is not None
-        victim = driver.info.backend_pid
-        sql(self._engine, "SELECT pg_terminate_backend(:victim, 5000)", victim=victim)
+            driver: Any = connection.connection.driver_connection
+            victim = driver.info.backend_pid
+            sql(self._engine, "SELECT pg_terminate_backend(:victim, 5000)", victim=victim)
 
 
 @pytest.fixture

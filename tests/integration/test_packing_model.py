@@ -1,4 +1,5 @@
-"""What is packed, against a model that looks at everything anew for every memory."""
+"""What is packed, against a model that looks at everything anew for every memory; that contexts
+are packed so is told by test_recall_agrees."""
 
 from __future__ import annotations
 
@@ -8,18 +9,13 @@ import random
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
-from uuid import UUID
 
 from sqlalchemy import Engine
 
-from pgrecall import LeftOut, MemoryRepository, NewMemory, Packed
-from pgrecall.context.styles import STYLES
-from tests.integration.support import at, sql
+from tests.integration.support import sql
 
 CASES = 1_500
 TYPES = ("fact", "task", "episodic", "preference")
-WORDS = ("tea", "\n", "<b>", "a & b", "\r\n", "naïve", "中文", "x" * 40, "\u2028", "  ")
 
 Outcome = tuple[str, int | None, int | None]
 """Verdict, when it was looked at, and the place of the memory it is near to."""
@@ -276,102 +272,3 @@ def test_sums_beyond_an_integer_are_no_error(shared_engine: Engine) -> None:
     )
 
     assert [verdict for _, verdict, *_ in found] == ["reserved", "reserved", "reserved", "packed"]
-
-
-# The repository
-
-
-def random_arguments(chance: random.Random) -> dict[str, Any]:
-    k = chance.choice((1, 2, 4, 20))
-    return {
-        "max_tokens": chance.choice((1, 30, 60, 90, 120, 160, 250, 4000)),
-        "k": k,
-        "min_score": chance.choice((None, 0.0, 0.1, 0.4)),
-        "max_skips": chance.choice((1, 2, 3)),
-        "consider": chance.choice((None, None, k, k + 3)),
-        "style": chance.choice([*STYLES]),
-        "reserve": chance.choice((None, {"fact": 0.7}, {"task": 0.4, "fact": 0.5}, {"none": 1})),
-        "diversity": chance.choice((0.0, 0.0, 0.2, 0.5)),
-        "max_similarity": chance.choice((None, None, 0.7, 0.95)),
-    }
-
-
-SIMILARITIES = """
-SELECT one.id, other.id, pgrecall.similarity(one.embedding, other.embedding, 0)
-  FROM pgrecall.agent_memories one, pgrecall.agent_memories other
- WHERE one.agent_id IN (:agent, 'team:' || :agent) AND other.agent_id IN (:agent, 'team:' || :agent)
-"""
-
-
-def predicted(
-    memories: dict[UUID, NewMemory],
-    asked: dict[str, Any],
-    costs: dict[UUID, int],
-    alike: dict[tuple[UUID, UUID], float],
-) -> tuple[list[UUID], dict[UUID, str]]:
-    """The ids in the order of packing, and why each other one that is considered is not in."""
-    k = asked["k"]
-    passes_over = asked["reserve"] or asked["max_similarity"] is not None
-    consider = asked["consider"] or max(k, 80 if passes_over else k * asked["max_skips"])
-    order = sorted(memories, key=lambda id_: (-memories[id_].importance, id_))[:consider]
-    case = Case(
-        scores=[memories[id_].importance for id_ in order],
-        costs=[costs[id_] for id_ in order],
-        types=[memories[id_].memory_type for id_ in order],
-        budget=max(asked["max_tokens"] - {"plain": 5, "markdown": 5, "xml": 13}[asked["style"]], 0),
-        most=k,
-        floor=asked["min_score"] or 0.0,
-        max_skips=asked["max_skips"],
-        reserve=asked["reserve"] or {},
-        alike=[[alike[one, other] for other in order] for one in order],
-        diversity=asked["diversity"],
-        max_similarity=asked["max_similarity"],
-    )
-    outcomes = dict(zip(order, Model(case).outcomes(), strict=True))
-    packed = [id_ for id_, (verdict, *_) in outcomes.items() if verdict == "packed"]
-    packed.sort(key=lambda id_: outcomes[id_][1] or 0)
-    return packed, {id_: why for id_, (why, *_) in outcomes.items() if id_ not in packed}
-
-
-def test_context_packs_what_the_model_packs_and_tells_why_not(
-    shared_repo: MemoryRepository, shared_engine: Engine, agent: str
-) -> None:
-    chance = random.Random(2)
-    reasons: Counter[str] = Counter()
-    for number in range(8):
-        owner = f"{agent} {number}"
-        memories = {
-            UUID(int=chance.getrandbits(128)): NewMemory(
-                f"{n} {' '.join(chance.choices(WORDS, k=chance.choice((1, 4, 12, 40))))}",
-                memory_type=chance.choice(TYPES),
-                importance=chance.choice((chance.randrange(11) / 10, chance.random())),
-                embedding=None if chance.random() < 0.1 else at(chance.randrange(24) * 4),
-                tokens=chance.choice((None, None, None, 300)),  # no fewer than there are
-            )
-            for n in range(chance.choice((0, 1, 6, 9, 13)) if number < 3 else 14)
-        }
-        new = [replace(one, id=id_) for id_, one in memories.items()]
-        shared_repo.add_many(owner, new[::2])
-        shared_repo.teams.add_many(owner, new[1::2])
-        rows = sql(shared_engine, SIMILARITIES, agent=owner)
-        alike = {(one, other): float(share) for one, other, share in rows}
-        for _ in range(10):
-            asked = random_arguments(chance)
-            given: dict[str, Any] = {"weights": {"importance": 1.0}, "profile": "half_life"}
-            found = shared_repo.context(owner, teams=[owner], touch=False, **given, **asked)
-
-            every: list[Packed | LeftOut] = [*found.packed, *found.left_out]
-            costs = dict.fromkeys(memories, 0) | {one.hit.memory.id: one.tokens for one in every}
-            packed, left_out = predicted(memories, asked, costs, alike)
-            assert [one.hit.memory.id for one in found.packed] == packed, asked
-            why_not = [(one.hit.memory.id, one.reason) for one in found.left_out]
-            assert why_not == [*left_out.items()], asked
-            for one in found.left_out:
-                if one.near is not None:
-                    assert one.near in packed
-                    assert alike[one.near, one.hit.memory.id] > asked["max_similarity"]
-            assert found.tokens <= asked["max_tokens"]
-            reasons.update([*left_out.values(), *["packed"] * len(packed)])
-
-    assert len(reasons) == 7
-    assert min(reasons.values()) >= 8, reasons

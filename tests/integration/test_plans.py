@@ -11,6 +11,7 @@ import random
 import re
 from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, datetime
+from itertools import product
 from typing import Any
 
 import psycopg
@@ -53,6 +54,15 @@ SELECT kind || n % {agents}, gen_random_uuid(), 'memory ' || n,
   FROM generate_series(1, {rows}) AS n, unnest(ARRAY['agent ', 'team:team ']) kind;
 INSERT INTO pgrecall.memory_usage (agent_id, memory_id, retrieval_count, last_accessed_at)
 SELECT agent_id, id, 3, now() FROM pgrecall.agent_memories WHERE random() < 0.5;
+INSERT INTO pgrecall.memory_labels (agent_id, memory_id, kind, value)
+SELECT agent_id, id, (ARRAY['keyword', 'tag', 'concept', 'component'])[1 + n % 4],
+       'label ' || substr(content, 8)::int * 4 + n
+  FROM pgrecall.agent_memories, generate_series(1, 4) AS n;
+INSERT INTO pgrecall.memory_links (agent_id, source_id, target_id, kind)
+SELECT agent_id, id, far, 'related'
+  FROM (SELECT agent_id, id, lead(id, 7) OVER (PARTITION BY agent_id ORDER BY id) AS far
+          FROM pgrecall.agent_memories) AS pairs
+ WHERE far IS NOT NULL;
 """
 """Vectors differ by their angle to the first axes."""
 
@@ -60,8 +70,7 @@ BY_TYPE = (("factual", 180.0), ("preference", 45.0), ("episodic", 14.0))
 WITHOUT_USAGE = {
     "stored trust": profiles.trust.without_trust_decay(),
     "by type": Profile(
-        "by type",
-        {Similarity(): 0.5, Recency(half_life=20, half_lives_by_type=BY_TYPE): 0.5},
+        "by type", {Similarity(): 0.5, Recency(half_life=20, half_lives_by_type=BY_TYPE): 0.5}
     ),
     "by tier": Profile(
         "by tier",
@@ -308,6 +317,24 @@ def test_no_plan_hashes_the_memories(engine: Engine, profile: Profile) -> None:
         assert not any(scans(one, "agent_memories") for one in hashed)
 
 
+def test_no_plan_of_a_young_database_compares_all_with_all(server_url: str, template: str) -> None:
+    """It may be cached until the database is a large one."""
+    with new_database(server_url, template) as url:
+        young = create_engine(url)
+        for rows in (0, 20):
+            if rows:
+                load(young, rows)
+            MemoryRepository(young).count(AGENT)
+            for name, planned in product(("plain", "teams"), EACH_WAY):
+                for profile in (profiles.hybrid, profiles.trust):
+                    search = searching(profile, name, query_text="memory 7")
+                    [plan] = plans(young, search, planned)
+                    joins = [one["Node Type"] for one in ranked(plan) if "Join Type" in one]
+                    assert len(joins) == 1 + (profile is profiles.hybrid)
+                    assert "Nested Loop" not in joins
+        young.dispose()
+
+
 def test_which_profiles_read_the_counters(engine: Engine) -> None:
     assert all(profile.reads_usage for profile in WITH_USAGE.values())
     assert not any(profile.reads_usage for profile in WITHOUT_USAGE.values())
@@ -372,6 +399,53 @@ def test_a_touch_writes_the_counters_by_their_key_and_locks_no_memory(engine: En
             assert_by_key(read, f"pk_{table}", id_)
 
 
+LABELS = "ix_memory_labels_agent_id_value_kind"
+LINKS = {"pk_memory_links", "ix_memory_links_agent_id_target_id"}
+
+
+@pytest.mark.parametrize("planned", EACH_WAY)
+def test_labels_are_looked_up_in_their_index(engine: Engine, planned: Planned) -> None:
+    asked: dict[str, Any] = {"labels": ["label 77"], "touch": False}
+    query = [1.0] * DIMENSIONS
+    calls: list[Call] = [
+        lambda repo: repo.search(AGENT, query, **asked),
+        lambda repo: repo.labels.find(AGENT, ["label 77"]),
+    ]
+    if planned is custom_plan:  # for any teams or kinds PostgreSQL expects ten, which is too many
+        calls += [
+            lambda repo: repo.search(AGENT, query, teams=TEAMS, **asked),
+            lambda repo: repo.search(AGENT, query, label_kinds=["tag"], **asked),
+            lambda repo: repo.labels.find(AGENT, ["label 77"], kinds=["tag"]),
+        ]
+    for call in calls:
+        [plan] = plans(engine, call, planned)
+
+        for scan in scans(plan, "memory_labels"):
+            assert {one["Index Name"] for one in nodes(scan) if "Index Cond" in one} == {LABELS}
+        conditions = [one["Index Cond"] for one in nodes(plan) if one.get("Index Name") == LABELS]
+        assert conditions
+        assert all("value" in one and "agent_id" in one for one in conditions)
+
+
+@pytest.mark.parametrize("planned", EACH_WAY)
+@pytest.mark.parametrize("expand", [1, 2])
+def test_neighbours_are_found_by_the_keys(engine: Engine, planned: Planned, expand: int) -> None:
+    query = [1.0] * DIMENSIONS
+    searched, plan = plans(
+        engine, lambda repo: repo.search(AGENT, query, expand=expand, touch=False), planned
+    )
+
+    assert scans(searched, "memory_links") == []
+    for table, keys in {"memory_links": LINKS, "agent_memories": {"pk_agent_memories"}}.items():
+        found = [one for scan in scans(plan, table) for one in nodes(scan)]
+        assert {one["Index Name"] for one in found if "Index Cond" in one} == keys
+        assert not any(one["Node Type"] == "Seq Scan" for one in found)
+    conditions = [one["Index Cond"] for one in nodes(plan) if one.get("Index Name") in LINKS]
+    for condition in conditions:  # of one end of a link
+        assert "agent_id" in condition
+        assert "source_id" in condition or "target_id" in condition
+
+
 _SIGNATURES = """
 SELECT ARRAY(SELECT format_type(argument, NULL) FROM unnest(proargtypes) AS argument)
   FROM pg_proc WHERE pronamespace = 'pgrecall'::regnamespace AND proname = %s
@@ -402,9 +476,7 @@ def test_every_function_is_inlined(server_url: str, embedding_type: EmbeddingTyp
                     assert_flat(explained(f"{name}({arguments})"))
 
             # The test of the test: STRICT keeps PostgreSQL from inlining.
-            connection.exec_driver_sql(
-                "ALTER FUNCTION pgrecall.frequency(integer, float8) STRICT",
-            )
+            connection.exec_driver_sql("ALTER FUNCTION pgrecall.frequency(integer, float8) STRICT")
             with pytest.raises(AssertionError):
                 assert_flat(explained("frequency(edition, 50)"))
             connection.rollback()

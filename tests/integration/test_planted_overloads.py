@@ -6,18 +6,19 @@ whatever schema it stands, so a path with a schema that others may write to runs
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 
 import psycopg
 import pytest
 
-from pgrecall import NewMemory, migrate
+from pgrecall import migrate
 from pgrecall.scoring.profiles import BUILT_IN
 from pgrecall.testing import new_database
 from tests.conftest import DIMENSIONS
-from tests.integration.conftest import repository_on
-from tests.integration.support import at
+from tests.integration.tenants import furnish, outcome, things_of
+from tests.integration.tenants_calls import CALLS, PROCEDURES
 from tests.migrations.asking import run, value, values
 
 ATTACKER = "pgrecall_attacker"
@@ -125,86 +126,38 @@ def test_the_attack_that_made_a_superuser_of_anybody(server_url: str, template: 
         assert not value(url, "SELECT rolsuper FROM pg_roles WHERE rolname = %s", ATTACKER)
 
 
-CALLS = (
-    *(
-        f"SELECT * FROM pgrecall.{function}(agent => 'agent', profile => '{name}', "
-        "query => (SELECT embedding FROM pgrecall.agent_memories LIMIT 1), "
-        "teams => '{team}', tags => '{a}', query_entities => '{x,y}', label_kinds => '{tag}', "
-        "labels => '{l}')"
-        for name in BUILT_IN
-        for function in ("recall", "recall_plan", "context")
-    ),
-    "SELECT * FROM pgrecall.recall('agent', NULL, 'number three', 'hybrid', text => 'three -four')",
-    "SELECT * FROM pgrecall.recall('agent', strategy => 'index')",
-    "SELECT * FROM pgrecall.explain('agent', {id}, query_text => 'three', profile => 'hybrid')",
-    "SELECT * FROM pgrecall.memory_signals",
-    "SELECT * FROM pgrecall.team_memories",
-    "SELECT * FROM pgrecall.telling_terms",
-    "SELECT * FROM pgrecall.term_weights('agent', 'number three')",
-    "SELECT * FROM pgrecall.term_weights('agent', 'number three', false)",
-    "SELECT * FROM pgrecall.record_outcome('agent', {id}, 'success')",
-    "SELECT * FROM pgrecall.adjust_trust('agent', {id}, 0.1, 'why', 'who')",
-    "SELECT * FROM pgrecall.record_feedback('agent', {id}, 'useful')",
-    "SELECT * FROM pgrecall.invalidate('agent', ARRAY[{id}])",
-    "SELECT * FROM pgrecall.revive('agent', ARRAY[{id}])",
-    "SELECT * FROM pgrecall.history('agent', {id})",
-    "SELECT * FROM pgrecall.count_garbage('agent', max_live => 3)",
-    "CALL pgrecall.collect_garbage('agent', max_age_hours => 1, max_live => 20)",
-    "CALL pgrecall.collect_garbage(dry_run => true)",
-    "SELECT * FROM pgrecall.near_duplicates('agent')",
-    "SELECT * FROM pgrecall.clusters('agent')",
-    "SELECT pgrecall.complete_stale_tasks('agent')",
-    "SELECT pgrecall.prune('agent', '1 day', 0.1)",
-    "SELECT pgrecall.forget_positions('agent', ARRAY[{id}])",
-    "SELECT * FROM pgrecall.owners_of_memories(with_leftovers => true)",
-    "SELECT * FROM pgrecall.greedy_clusters('{1,2}', '{1,1}', '{2,1}', 2)",
-    "SELECT * FROM pgrecall.pack('{0.5,0.4}', '{10,10}', '{a,b}', 100, 10)",
-    "SELECT * FROM pgrecall.rank_candidates('agent', {relation}, {position}, 10, now(), "
-    "now(), 10, 0.3, '{number}', '{30}', '{0.1}')",
-    "SELECT * FROM pgrecall.calibrated_candidates({relation}, ARRAY[{position}], 3, '{10}', 1, 1)",
-    "SELECT * FROM pgrecall.positions_of('agent', now())",
-    "SELECT pgrecall.rank_questions('agent', 4)",
-    "SELECT pgrecall.await_writers(1)",
-    "SELECT pgrecall.rank_index_progress()",
-    "SELECT * FROM pgrecall.rank_index_states()",
-    "SELECT pgrecall.align_positions()",
-    "CALL pgrecall.build_rank_index('other', 1)",
-    "CALL pgrecall.maintain_rank_indexes('other', 1)",
-    "SELECT pgrecall.drop_rank_index('other')",
-    "SELECT pgrecall.drop_positions()",
-    "SELECT pgrecall.change_text_language('simple')",
-    "SELECT pgrecall.clear('agent')",
-    "INSERT INTO pgrecall.agent_memories (agent_id, id, content) "
-    "VALUES ('agent', gen_random_uuid(), 'written by hand')",
-)
+COMPUTES = re.compile(r"(count|length|cardinality|max)\(")
+VIEWS = ("memory_signals", "team_memories", "telling_terms")
 
 
 def test_nothing_of_ours_calls_what_was_planted(server_url: str, template: str) -> None:
     """Whoever calls: here somebody who may do anything, so that nothing is refused for less."""
     with new_database(server_url, template) as url, attacker(url):
-        repo = repository_on("sync", url)
-        repo.add_many(
-            "agent",
-            [NewMemory(f"number {n} of three", embedding=at(n), tags=["a"]) for n in range(30)],
+        furnish(url, "one")
+        things = things_of(url, "one")
+        calls = [call.format(**things) for calls in CALLS.values() for call in calls]
+        starts = ("pg_catalog." if COMPUTES.match(call) else "* FROM " for call in calls)
+        every = [f"SELECT {start}{call}" for start, call in zip(starts, calls, strict=True)]
+        for name in BUILT_IN:
+            given = "tags => '{a}', query_entities => '{x,y}', label_kinds => '{tag}', "
+            given += f"labels => '{{l}}', teams => '{{one}}', profile => '{name}'"
+            every += [f"SELECT * FROM recall('one', {things['vector']}, 'secret', {given})"]
+        every += [f"CALL {call}" for calls in PROCEDURES.values() for call in calls]
+        every += [f"SELECT * FROM {view}" for view in VIEWS]
+        every.append(
+            "INSERT INTO agent_memories (agent_id, id, content) "
+            "VALUES ('one', gen_random_uuid(), 'written by hand')"
         )
-        [index] = repo.rank_indexes.build(agent_id="agent", at_least=1)
-        names = {
-            "{id}": "(SELECT id FROM pgrecall.agent_memories LIMIT 1)",
-            "{relation}": f"'{index.relation}'",
-            "{position}": f"(SELECT position::text FROM pgrecall.{index.relation} LIMIT 1)",
-        }
-        repo.add("other", NewMemory("one", embedding=at(0)))
         as_attacker(url, *planted())
-        called = []
-        with psycopg.connect(url, autocommit=True) as connection:
-            for call in CALLS:
-                for name, expression in names.items():
-                    call = call.replace(name, expression)
-                try:
-                    connection.execute(call.encode())
-                except psycopg.errors.RaiseException as error:
-                    called.append((call, str(error)))
-        assert called == []
+        for statement in every:
+            with psycopg.connect(url, autocommit=True) as connection:
+                connection.execute("SET search_path = pgrecall, public")
+                if statement.startswith("CALL"):
+                    got = outcome(connection, statement)
+                else:
+                    with connection.transaction(force_rollback=True):
+                        got = outcome(connection, statement)
+            assert "planted" not in got, statement
 
 
 def test_a_migration_calls_nothing_that_was_planted(server_url: str) -> None:

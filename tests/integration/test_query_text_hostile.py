@@ -14,8 +14,7 @@ from sqlalchemy import Engine, create_engine
 
 from pgrecall import MemoryRepository, NewMemory
 from pgrecall.errors import InputError, PgRecallError
-from pgrecall.testing import new_database
-from tests.integration.support import NORTH, sql
+from tests.integration.support import NORTH, read, sql
 
 AGENT = "agent"
 PATIENCE = "5s"
@@ -81,20 +80,15 @@ def named(value: object) -> str:
 
 
 @pytest.fixture(scope="module")
-def impatient(server_url: str, template: str) -> Iterator[Engine]:
+def impatient(module_url: str) -> Iterator[Engine]:
     """Statements end after a while; cancelling tells it as a DatabaseError."""
-    with new_database(server_url, template) as url:
-        engine = create_engine(url, connect_args={"options": f"-c statement_timeout={PATIENCE}"})
-        MemoryRepository(engine).add_many(
-            AGENT,
-            [
-                NewMemory("The great fire.", embedding=NORTH),
-                NewMemory("Rain & word1 word2.", embedding=NORTH),
-                NewMemory("🙂", embedding=NORTH),
-            ],
-        )
-        yield engine
-        engine.dispose()
+    options = {"options": f"-c statement_timeout={PATIENCE}"}
+    engine = create_engine(module_url, connect_args=options)
+    texts = ("The great fire.", "Rain & word1 word2.", "🙂")
+    new = [NewMemory(text, embedding=NORTH) for text in texts]
+    MemoryRepository(engine).add_many(AGENT, new)
+    yield engine
+    engine.dispose()
 
 
 @pytest.fixture
@@ -249,9 +243,7 @@ def test_as_much_text_as_there_is_room_for_can_be_remembered_and_asked_for(
         copied = [] if "junk" in kind else [NewMemory(f"{text} too", embedding=NORTH)]
         also = repo.add_many("large", copied)
 
-        memory = repo.get("large", added)
-        assert memory is not None
-        assert memory.content == text
+        assert read(repo, "large", added).content == text
         hits = repo.search("large", query_text=text[:300], profile="hybrid", touch=False)
         assert {hit.memory.id for hit in hits} == {added, *also}
         connection.rollback()

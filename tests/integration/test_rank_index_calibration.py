@@ -9,14 +9,13 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-from sqlalchemy import Connection, Engine, create_engine, text
+from sqlalchemy import Connection, Engine, text
 from sqlalchemy.exc import DBAPIError
 
 from pgrecall import MemoryRepository, NewMemory, profiles
 from pgrecall.rank_index import space
 from pgrecall.rank_index.index import AT_LEAST, EF_CONSTRUCTION, LEVELS, MAX_AGE, MAX_BESIDE, M
 from pgrecall.rank_index.space import AXES, is_hard
-from pgrecall.testing import new_database
 from tests.conftest import DIMENSIONS
 from tests.integration.rank_indexes import build, fill
 from tests.migrations.asking import rows, value
@@ -35,15 +34,12 @@ CALIBRATED = """
 
 
 @pytest.fixture(scope="module")
-def indexed_engine(server_url: str, template: str) -> Iterator[Engine]:
+def indexed_engine(module_engine: Engine) -> Engine:
     """A database with one rank index; nothing changes it."""
-    with new_database(server_url, template) as url:
-        made = create_engine(url)
-        repo = MemoryRepository(made)
-        fill(repo, number=SOME)
-        build(repo)
-        yield made
-        made.dispose()
+    repo = MemoryRepository(module_engine)
+    fill(repo, number=SOME)
+    build(repo)
+    return module_engine
 
 
 @pytest.fixture

@@ -2,97 +2,59 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from datetime import UTC, datetime, timedelta
+from dataclasses import replace
+from datetime import timedelta
 from statistics import fmean
 from typing import Any
-from uuid import NAMESPACE_OID, uuid5
 
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, event, given, settings
 from hypothesis import strategies as st
-from sqlalchemy import ColumnElement, Engine, create_engine, func
+from sqlalchemy import ColumnElement, Engine, func
 
 from pgrecall import Hits, MemoryRepository, NewMemory, profiles
-from pgrecall.testing import new_database
-from tests.conftest import DIMENSIONS
-from tests.integration.rank_indexes import recall
+from tests.integration import test_rank_index_search as search
+from tests.integration.rank_indexes import build, ids, recall
 from tests.integration.support import sql
+from tests.integration.test_rank_index_search import MOMENT, QUERIES, SOON, TIERS, memories_of
 
-MOMENT = datetime.now(UTC).replace(microsecond=0) - timedelta(days=1)
-SOON = MOMENT + timedelta(hours=1)
 AGENT, MANY = "agent", 1_200
 SHARES = (0.5, 0.1, 0.02, 0.002)
 """Of memories tagged `share 0.5` and so on."""
 TYPES = ("episodic", "fact", "task", "preference")
-TIERS = ("short", "medium", "long")
-TAGS = ("red", "green", "blue", "rare")
+TAGS = {"red": 0.5, "green": 0.2, "blue": 0.05, "rare": 0.004}
 PROJECTS = ("north", "south", "west")
-QUERIES = [vector.tolist() for vector in np.random.default_rng(11).normal(size=(4, DIMENSIONS))]
-
-property_test = settings(
-    deadline=None,
-    max_examples=30,
-    derandomize=True,
-    suppress_health_check=[HealthCheck.too_slow],
-)
 
 
-def memory(number: int, rng: np.random.Generator) -> NewMemory:
+def memory(number: int, one: NewMemory, rng: np.random.Generator) -> NewMemory:
     """What filters look at is at random; only half of it has nothing to do with the score."""
-    days = float(rng.exponential(30))
-    importance = rng.uniform(0, 1)
-    tags = [
-        tag for tag, share in zip(TAGS, (0.5, 0.2, 0.05, 0.004), strict=True) if _of(rng, share)
-    ]
-    return NewMemory(
-        f"{number}",
-        id=uuid5(NAMESPACE_OID, f"filtered {number}"),
-        embedding=None if number % 40 == 3 else rng.normal(size=DIMENSIONS).tolist(),
+    tags = [tag for tag, share in TAGS.items() if rng.uniform() < share]
+    return replace(
+        one,
+        content=f"{number}",
         memory_type=TYPES[min(int(rng.exponential(0.8)), 3)],
-        additional_types=["task"] if _of(rng, 0.1) else [],
-        tier=TIERS[int(rng.integers(3))],
+        additional_types=["task"] if rng.uniform() < 0.1 else [],
         tags=[*tags, *(f"share {share}" for share in SHARES if number % round(1 / share) == 0)],
-        entities=["Ada"] if _of(rng, 0.02) else [],
+        entities=["Ada"] if rng.uniform() < 0.02 else [],
         metadata={"project": str(rng.choice(PROJECTS)), "priority": int(rng.integers(100))},
-        importance=importance,
-        usefulness=rng.uniform(0, 1),
-        trust=None if _of(rng, 0.2) else rng.uniform(0, 1),
-        created_at=None if _of(rng, 0.03) else MOMENT - timedelta(days=days),
-        expires_at=None,
     )
 
 
-def _of(rng: np.random.Generator, share: float) -> bool:
-    return bool(rng.uniform() < share)
-
-
 @pytest.fixture(scope="module")
-def filled_engine(server_url: str, template: str) -> Iterator[Engine]:
-    """A database with an agent's memories and their index; nothing changes them."""
+def repo(module_engine: Engine) -> MemoryRepository:
+    """An agent's memories and their index; nothing changes them."""
     rng = np.random.default_rng(2)
-    with new_database(server_url, template) as url:
-        engine = create_engine(url)
-        repository = MemoryRepository(engine)
-        repository.add_many(AGENT, [memory(number, rng) for number in range(MANY)])
-        repository.rank_indexes.build(agent_id=AGENT, at_least=1)
-        sql(engine, "ANALYZE")
-        yield engine
-        engine.dispose()
-
-
-@pytest.fixture(scope="module")
-def repo(filled_engine: Engine) -> MemoryRepository:
-    return MemoryRepository(filled_engine)
+    repository = MemoryRepository(module_engine)
+    several = enumerate(memories_of(AGENT, MANY))
+    repository.add_many(AGENT, [memory(number, one, rng) for number, one in several])
+    build(repository, AGENT)
+    sql(module_engine, "ANALYZE")
+    return repository
 
 
 def both(repo: MemoryRepository, query: Any, **asked: Any) -> tuple[Hits, Hits]:
-    asked = dict[str, Any](as_of=SOON, touch=False, strategy="index") | asked
-    return (
-        repo.search(AGENT, query, **asked),
-        repo.search(AGENT, query, **(asked | {"strategy": "exact"})),
-    )
+    return search.both(repo, AGENT, query, **({"as_of": SOON} | asked))
 
 
 def test_where_filters_are_a_search_looks_further_at_once(repo: MemoryRepository) -> None:
@@ -102,10 +64,10 @@ def test_where_filters_are_a_search_looks_further_at_once(repo: MemoryRepository
     for all_pass in ({"tiers": list(TIERS)}, {"where": repo.memories.c.importance >= 0}):
         filtered, exact = both(repo, QUERIES[0], **all_pass)
         assert filtered.candidates == 3 * plain.candidates
-        assert [hit.memory.id for hit in filtered] == [hit.memory.id for hit in exact]
+        assert ids(filtered) == ids(exact)
 
 
-some = st.lists(st.sampled_from(TAGS), min_size=1, max_size=2, unique=True)
+some = st.lists(st.sampled_from([*TAGS]), min_size=1, max_size=2, unique=True)
 moments = st.floats(-1, 150).map(lambda days: MOMENT - timedelta(days=days))
 numbers = st.integers(-1, 101)
 operators = st.one_of(
@@ -154,7 +116,9 @@ def expression(repo: MemoryRepository, kind: str, share: float) -> ColumnElement
             return columns.embedding.is_(None)
 
 
-@property_test
+@settings(
+    deadline=None, max_examples=30, derandomize=True, suppress_health_check=[HealthCheck.too_slow]
+)
 @given(
     asked=filters,
     k=st.sampled_from([1, 5, 10, 25, 60]),
@@ -213,20 +177,15 @@ def test_the_index_is_asked_for_more_until_that_would_be_all(repo: MemoryReposit
     assert both(repo, QUERIES[0], where=repo.memories.c.importance > 2)[0] == []
 
 
-def test_filters_hold_for_what_was_written_since(filled_engine: Engine) -> None:
-    with filled_engine.connect() as connection:
+def test_filters_hold_for_what_was_written_since(module_engine: Engine) -> None:
+    with module_engine.connect() as connection:
         undone = MemoryRepository(connection)
-        undone.add_many(
-            AGENT,
-            [
-                NewMemory(f"new {n}", embedding=QUERIES[0], tags=["green"] if n % 2 else ["red"])
-                for n in range(20)
-            ],
-        )
+        tags = ["green", "red"]
+        new = [NewMemory(f"new {n}", embedding=QUERIES[0], tags=[tags[n % 2]]) for n in range(20)]
+        undone.add_many(AGENT, new)
 
-        found, exact = both(
-            undone, QUERIES[0], tags=["green"], as_of=MOMENT + timedelta(days=2), k=30
-        )
+        asked: dict[str, Any] = {"tags": ["green"], "as_of": MOMENT + timedelta(days=2), "k": 30}
+        found, exact = both(undone, QUERIES[0], **asked)
 
         assert found.strategy == "index"
         assert sum(hit.memory.content.startswith("new") for hit in found) == 10

@@ -12,15 +12,14 @@ from uuid import UUID
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from sqlalchemy import Connection, Engine, create_engine, text
+from sqlalchemy import Connection, Engine, text
 
 from pgrecall import MemoryRepository, NewMemory
-from pgrecall.rank_index.index import EF_CONSTRUCTION, M
 from pgrecall.rank_index.space import AXES
 from pgrecall.scoring.profile import Profile
 from pgrecall.scoring.signals import Importance, Similarity
-from pgrecall.testing import new_database
 from tests.conftest import DIMENSIONS
+from tests.integration.rank_indexes import build
 from tests.integration.support import sql
 
 TOPICS = np.eye(DIMENSIONS)
@@ -65,21 +64,10 @@ class Indexed:
         result = self.connection.execute(text(statement), parameters)
         return list(result) if result.returns_rows else []
 
-    def near(
-        self,
-        query: str,
-        how: str = NEAR,
-        *,
-        candidates: int = CANDIDATES,
-        likeness: float | None = ALWAYS,
-    ) -> list[UUID]:
-        found = self.sql(
-            how,
-            relation=self.relation,
-            query=query,
-            candidates=candidates,
-            likeness=likeness,
-        )
+    def near(self, query: str, how: str = NEAR, **asked: Any) -> list[UUID]:
+        """CANDIDATES of them, after asking the landmarks, unless `asked` says otherwise."""
+        usual = {"candidates": CANDIDATES, "likeness": ALWAYS}
+        found = self.sql(how, relation=self.relation, query=query, **usual | asked)
         return [memory_id for [memory_id] in found]
 
     def scores(self, query: str) -> dict[UUID, float]:
@@ -94,10 +82,7 @@ class Indexed:
 
     def delete(self, ids: list[UUID]) -> None:
         """From the table alone, and for this transaction: the graph goes on naming them."""
-        self.sql(
-            f"DELETE FROM pgrecall.{self.relation} WHERE memory_id = ANY (:ids)",
-            ids=ids,
-        )
+        self.sql(f"DELETE FROM pgrecall.{self.relation} WHERE memory_id = ANY (:ids)", ids=ids)
 
 
 def query(meaning: NDArray[np.float64], signals: float = 0.0) -> str:
@@ -113,25 +98,17 @@ def texts() -> list[tuple[str, NDArray[np.float64]]]:
     ]
 
 
-def indexed(
-    repo: MemoryRepository,
-    *,
-    m: int = M,
-    ef_construction: int = EF_CONSTRUCTION,
-    more: str = "",
-) -> None:
+def indexed(repo: MemoryRepository, more: str = "", **options: Any) -> None:
     """Memories of every topic, with `more` words in each text, and the rank index of them.
 
     Their ids are the same each time, and so are the landmarks, which these decide.
     """
-    repo.add_many(
-        "agent",
-        [
-            NewMemory(text + more, id=UUID(int=number), embedding=vector.tolist())
-            for number, (text, vector) in enumerate(texts())
-        ],
-    )
-    repo.rank_indexes.build(agent_id="agent", at_least=1, m=m, ef_construction=ef_construction)
+    new = [
+        NewMemory(text + more, id=UUID(int=number), embedding=vector.tolist())
+        for number, (text, vector) in enumerate(texts())
+    ]
+    repo.add_many("agent", new)
+    build(repo, **options)
 
 
 @contextmanager
@@ -142,12 +119,9 @@ def looking(engine: Engine) -> Iterator[Indexed]:
 
 
 @pytest.fixture(scope="module")
-def sound_engine(server_url: str, template: str) -> Iterator[Engine]:
-    with new_database(server_url, template) as url:
-        made = create_engine(url)
-        indexed(MemoryRepository(made))
-        yield made
-        made.dispose()
+def sound_engine(module_engine: Engine) -> Engine:
+    indexed(MemoryRepository(module_engine))
+    return module_engine
 
 
 @pytest.fixture
@@ -261,7 +235,7 @@ def test_where_meaning_hardly_counts_a_walk_goes_no_further(
             for number, (text, vector) in enumerate(texts())
         ],
     )
-    repo.rank_indexes.build(agent_id="agent", at_least=1)
+    build(repo)
 
     def asked(weight: float) -> str:
         signals = [1.5 * (axis.what == Importance()) for axis in AXES]
@@ -303,7 +277,7 @@ def test_positions_stay_in_their_rows_while_these_fit_a_page(
     for words, apart in ((600, False), (3_000, True)):
         long = " ".join(f"w{word}z" for word in range(words))
         repo.add("agent", NewMemory(long, embedding=[1.0] * DIMENSIONS))
-        [index] = repo.rank_indexes.build(agent_id="agent", at_least=1)
+        index = build(repo)
         assert sql(engine, stored_apart) == [(apart,)]
     assert index.memories == 2
     with looking(engine) as found:

@@ -24,7 +24,6 @@ from tests.integration.rank_indexes import (
     ids,
     maintain,
     new_role,
-    site_of,
 )
 from tests.integration.support import NORTH
 from tests.migrations.asking import run, value
@@ -33,10 +32,9 @@ READ = ("agent_memories", "memory_usage", "memory_events", "rank_indexes", "alem
 
 
 @pytest.fixture
-def site(database_url: str, engine: Engine) -> Iterator[Site]:
-    with site_of(database_url, engine) as made:
-        fill(made.repo)
-        yield made
+def site(site: Site) -> Site:
+    fill(site.repo)
+    return site
 
 
 @pytest.fixture

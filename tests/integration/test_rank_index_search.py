@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import math
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from statistics import fmean
-from typing import Any, ClassVar
+from typing import Any
 from uuid import NAMESPACE_OID, UUID, uuid5
 
 import numpy as np
@@ -19,13 +18,10 @@ from sqlalchemy import Engine, NullPool, create_engine
 from pgrecall import Hits, MemoryRepository, NewMemory, Profile, profiles, score
 from pgrecall.errors import DatabaseError, InputError
 from pgrecall.rank_index.space import AXES, Missing
-from pgrecall.scoring import compiler
-from pgrecall.scoring.signals import Importance, Signal, Similarity
-from pgrecall.testing import new_database
 from tests.conftest import DIMENSIONS
+from tests.integration.rank_indexes import build, recall
 from tests.integration.rank_indexes import ids as ids_of
-from tests.integration.rank_indexes import recall
-from tests.integration.support import NORTH, contents, similar, sql
+from tests.integration.support import NORTH, contents, read, similar, sql
 
 MOMENT = datetime.now(UTC).replace(microsecond=0) - timedelta(days=1)
 """The newest that the memories know of, and so the moment of their indexes."""
@@ -42,19 +38,14 @@ HALF_PRECISION, SMALLEST_HALF = 2**-10, 1e-7
 
 
 @dataclass(frozen=True)
-class Usage:
-    retrievals: int
-    accessed: datetime
-
-
-@dataclass(frozen=True)
 class World:
     """A database with memories of several owners, some of them indexed."""
 
     engine: Engine
     memories: Mapping[UUID, NewMemory]
     """Of BIG."""
-    usage: Mapping[UUID, Usage]
+    usage: Mapping[UUID, tuple[int, datetime]]
+    """Retrievals, and the last of them."""
 
 
 def ago(days: float) -> datetime:
@@ -90,7 +81,7 @@ def memories_of(owner: str, count: int) -> list[NewMemory]:
     return [memory(owner, number, rng) for number in range(count)]
 
 
-def use(engine: Engine, owner: str, stored: Sequence[NewMemory]) -> dict[UUID, Usage]:
+def use(engine: Engine, stored: Sequence[NewMemory]) -> dict[UUID, tuple[int, datetime]]:
     """Counts retrievals of every third memory, none of them after MOMENT."""
     rng = np.random.default_rng(5)
     used = {}
@@ -98,57 +89,43 @@ def use(engine: Engine, owner: str, stored: Sequence[NewMemory]) -> dict[UUID, U
         created = one.created_at if isinstance(one.created_at, datetime) else ago(50)
         accessed = created + rng.uniform() * (MOMENT - created)
         assert one.id is not None
-        used[one.id] = Usage(int(rng.integers(1, 80)), accessed)
-    rows = [
-        {"memory_id": str(id_), "retrieval_count": one.retrievals, "at": one.accessed.isoformat()}
-        for id_, one in used.items()
-    ]
-    sql(
-        engine,
-        "INSERT INTO pgrecall.memory_usage "
-        "(agent_id, memory_id, retrieval_count, last_accessed_at) "
-        "SELECT :owner, memory_id, retrieval_count, at "
-        "FROM jsonb_to_recordset(CAST(:rows AS jsonb)) "
-        "AS r(memory_id uuid, retrieval_count int, at timestamptz)",
-        owner=owner,
-        rows=json.dumps(rows),
-    )
+        used[one.id] = int(rng.integers(1, 80)), accessed
+        sql(
+            engine,
+            "INSERT INTO pgrecall.memory_usage "
+            "(agent_id, memory_id, retrieval_count, last_accessed_at) "
+            "VALUES (:owner, :id, :retrievals, :accessed)",
+            owner=BIG,
+            id=one.id,
+            retrievals=used[one.id][0],
+            accessed=accessed,
+        )
     return used
 
 
-def forget(engine: Engine, ids: Sequence[UUID]) -> None:
-    """Long before MOMENT, so that no index has them."""
-    sql(
-        engine,
-        "UPDATE pgrecall.agent_memories SET invalidated_at = :then, "
-        "invalidation_reason = 'forgotten' WHERE agent_id = :big AND id = ANY (:ids)",
-        then=ago(1_000),
-        big=BIG,
-        ids=list(ids),
-    )
-
-
 @pytest.fixture(scope="module")
-def world(server_url: str, template: str) -> Iterator[World]:
-    with new_database(server_url, template) as url:
-        engine = create_engine(url)
-        repo = MemoryRepository(engine)
-        stored = memories_of(BIG, MANY)
-        ids = repo.add_many(BIG, stored)
-        used = use(engine, BIG, stored)
-        forget(engine, ids[-FORGOTTEN:])
-        repo.rank_indexes.build(agent_id=BIG, at_least=1)
+def world(module_engine: Engine) -> World:
+    repo = MemoryRepository(module_engine)
+    stored = memories_of(BIG, MANY)
+    ids = repo.add_many(BIG, stored)
+    used = use(module_engine, stored)
+    sql(  # long before MOMENT, so that no index has them
+        module_engine,
+        "UPDATE pgrecall.agent_memories SET invalidated_at = :then, "
+        "invalidation_reason = 'forgotten' WHERE id = ANY (:ids)",
+        then=ago(1_000),
+        ids=ids[-FORGOTTEN:],
+    )
+    build(repo, BIG)
+    for among in (repo, repo.teams):
         for owner in ("indexed", "plain"):
-            for among in (repo, repo.teams):
-                among.add_many(owner, memories_of(f"{owner} {among is repo}", SMALL))
-        for among in (repo, repo.teams):
-            among.rank_indexes.build(agent_id="indexed", at_least=1)
-        repo.teams.add_many("indexed too", memories_of("indexed too", SMALL))
-        repo.teams.rank_indexes.build(agent_id="indexed too", at_least=1)
-        sql(engine, "ANALYZE")
-        held = dict(zip(map(_plain, ids[:-FORGOTTEN]), stored, strict=False))
-        yield World(engine, held, used)
-        engine.dispose()
+            among.add_many(owner, memories_of(f"{owner} {among is repo}", SMALL))
+        build(among, "indexed")
+    repo.teams.add_many("indexed too", memories_of("indexed too", SMALL))
+    build(repo.teams, "indexed too")
+    sql(module_engine, "ANALYZE")
+    held = dict(zip(map(_plain, ids[:-FORGOTTEN]), stored, strict=False))
+    return World(module_engine, held, used)
 
 
 @pytest.fixture
@@ -177,7 +154,7 @@ def own(world: World, agent: str) -> Iterator[MemoryRepository]:
 
 def indexed(repo: MemoryRepository, agent: str, stored: Sequence[NewMemory]) -> list[UUID]:
     ids = repo.add_many(agent, stored)
-    repo.rank_indexes.build(agent_id=agent, at_least=1)
+    build(repo, agent)
     return list(map(_plain, ids))
 
 
@@ -229,51 +206,19 @@ def test_every_built_in_profile_finds_the_exact_answer(whole: MemoryRepository, 
     assert found == exact
 
 
-def test_any_half_life_that_is_covered_finds_the_exact_answer(whole: MemoryRepository) -> None:
+def test_auto_ranks_exactly_where_the_half_life_is_not_covered_and_index_does_as_it_is_told(
+    whole: MemoryRepository,
+) -> None:
     cases = dict.fromkeys(("last_access", "half_life", "tiered"), (1, 180))
     for name, half_lives in {**cases, "five_factor": (1, 2.5, 14, 100, 180)}.items():
         for half_life in half_lives:
             profile = profiles.named(name).with_half_life(half_life)
             found = mean_recall(whole, profile=profile, as_of=SOON, strategy="auto")
             assert found >= 0.97, (name, half_life)
-
-
-def test_auto_ranks_exactly_where_the_half_life_is_not_covered_and_index_does_as_it_is_told(
-    whole: MemoryRepository,
-) -> None:
     for half_life in (1e-9, 0.5, 200, 1e9):
         profile = profiles.five_factor.with_half_life(half_life)
         assert both(whole, profile=profile, strategy="auto")[0].strategy == "exact"
         assert mean_recall(whole, profile=profile, as_of=SOON) >= 0.7
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Novelty(Signal):
-    """A signal that no index was built for."""
-
-    name: ClassVar[str] = "novelty"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Urgency(Importance):
-    """One that only looks like a signal that indexes hold."""
-
-    name: ClassVar[str] = "urgency"
-
-
-@compiler.value.register(Novelty)
-@compiler.value.register(Urgency)
-def _written(signal: Signal, scope: compiler.Scope) -> compiler.Expression:
-    return 1.0 - scope.memories.c.importance
-
-
-def test_auto_ranks_exactly_by_a_signal_that_the_index_does_not_know(
-    whole: MemoryRepository,
-) -> None:
-    for signal, strategy in ((Novelty(), "exact"), (Urgency(), "exact"), (Importance(), "index")):
-        profile = Profile("mine", {signal: 0.9, Similarity(): 0.1})
-        assert both(whole, profile=profile, strategy="auto")[0].strategy == strategy
-        assert both(whole, profile=profile)[0].strategy == "index"
 
 
 def test_similarity_alone_finds_the_nearest_and_without_it_auto_ranks_exactly(
@@ -312,7 +257,7 @@ def test_the_positions_are_the_coordinates_that_python_computes(
         assert found[id_] == pytest.approx(expected, rel=HALF_PRECISION, abs=SMALLEST_HALF)
 
 
-def _coordinate(one: NewMemory, usage: Usage | None, axis: Any) -> float:
+def _coordinate(one: NewMemory, usage: tuple[int, datetime] | None, axis: Any) -> float:
     if isinstance(axis.what, Missing):
         return axis.scale if getattr(one, axis.what) is None else 0.0
     values = {
@@ -324,8 +269,8 @@ def _coordinate(one: NewMemory, usage: Usage | None, axis: Any) -> float:
         "trust_half_life_hours": one.trust_half_life_hours,
         "created_at": one.created_at,
         "tier": one.tier,
-        "last_accessed_at": usage and usage.accessed,
-        "retrieval_count": usage and usage.retrievals,
+        "last_accessed_at": usage and usage[1],
+        "retrieval_count": usage and usage[0],
     }
     moment = MOMENT + timedelta(days=axis.after)
     alone = Profile("one axis", {axis.what: 1.0})
@@ -340,34 +285,22 @@ def _unit(embedding: Any) -> list[float]:
 
 
 LEAN = {
-    "similarity": ("five_factor", {"similarity": 1.0}),
-    "usefulness": ("five_factor", {"similarity": 0.02, "usefulness": 0.98}),
-    "importance": ("last_access", {"similarity": 0.02, "importance": 0.98}),
-    "recency": ("half_life", {"similarity": 0.02, "recency": 0.98}),
-    "trust": ("trust", {"similarity": 0.02, "trust": 0.98}),
+    **dict.fromkeys(("similarity", "usefulness"), "five_factor"),
+    "importance": "last_access",
+    "recency": "half_life",
+    "trust": "trust",
 }
-"""A profile and weights under which little counts but one signal."""
+"""Signals, each with a profile that has it."""
 
 
 def leaning(signal: str) -> dict[str, Any]:
-    profile, weights = LEAN[signal]
-    return {"profile": profile, "weights": weights}
-
-
-def _feedback(repo: MemoryRepository, memory_id: UUID) -> None:
-    for _ in range(30):
-        repo.feedback(BIG, memory_id, "useful")
-
-
-def _outcomes(repo: MemoryRepository, memory_id: UUID) -> None:
-    for _ in range(40):
-        repo.record_outcome(BIG, memory_id, "success")
+    """Little counts but this one."""
+    weights = {"similarity": 0.02, signal: 0.98}
+    return {"profile": LEAN[signal], "weights": weights, "normalise_weights": True}
 
 
 def _replaced(repo: MemoryRepository, memory_id: UUID) -> None:
-    there = repo.get(BIG, memory_id)
-    assert there is not None
-    again = NewMemory(there.content, embedding=QUERY)
+    again = NewMemory(read(repo, BIG, memory_id).content, embedding=QUERY)
     assert repo.add(BIG, again, duplicates="replace").outcome == "duplicate"
 
 
@@ -377,10 +310,10 @@ BETTERED: dict[str, tuple[str, Change]] = {
     "replaced": ("similarity", _replaced),
     "updated": ("importance", lambda r, m: r.update(BIG, m, importance=1.0)),
     "set importance": ("importance", lambda r, m: r.upkeep.set_importance(BIG, m, 1.0)),
-    "useful": ("usefulness", _feedback),
+    "useful": ("usefulness", lambda r, m: [r.feedback(BIG, m, "useful") for _ in range(30)]),
     "touched": ("recency", lambda r, m: r.touch(BIG, m)),
     "dated anew": ("recency", lambda r, m: r.update(BIG, m, created_at=datetime.now(UTC))),
-    "gone well": ("trust", _outcomes),
+    "gone well": ("trust", lambda r, m: [r.record_outcome(BIG, m, "success") for _ in range(40)]),
     "trusted": ("trust", lambda r, m: r.upkeep.adjust_trust(BIG, m, 1.0, "checked", "me")),
 }
 
@@ -459,14 +392,13 @@ def test_a_revived_memory_is_found_where_it_belongs(undone: MemoryRepository, wo
     where = undone.memories.c.invalidated_at.is_not(None)
     asked: dict[str, Any] = {"include_invalid": True, "where": where, "touch": False}
     assert len(undone.search(BIG, QUERY, strategy="index", **asked)) == 10
-    forgotten = undone.search(BIG, QUERY, k=MANY, **asked)
+    forgotten = ids_of(undone.search(BIG, QUERY, k=MANY, **asked))
     assert len(forgotten) == FORGOTTEN
-    assert not set(ids_of(forgotten)) & world.memories.keys()
-    undone.revive(BIG, ids_of(forgotten))
+    assert not {*forgotten} & world.memories.keys()
+    undone.revive(BIG, forgotten)
 
-    for id_ in ids_of(forgotten)[:6]:
-        stored = undone.get(BIG, id_, include_embedding=True)
-        assert stored is not None
+    for id_ in forgotten[:6]:
+        stored = read(undone, BIG, id_, include_embedding=True)
         if stored.embedding is not None:
             found, _ = both(undone, query=stored.embedding, k=3, weights={"similarity": 1.0})
             assert found[0].memory.id == id_
@@ -505,27 +437,23 @@ def test_what_begins_or_ends_after_the_moment_of_the_index_is_found_while_it_hol
     own: MemoryRepository, agent: str
 ) -> None:
     known: dict[str, Any] = {"embedding": QUERY, "created_at": ago(2)}
-    *_, waiting = indexed(
-        own,
-        agent,
-        [
-            *memories_of(agent, 300),
-            NewMemory("ends", **known, valid_until=SOON),
-            NewMemory("expires", **known, expires_at=SOON),
-            NewMemory("holds later", **known, valid_from=MOMENT + timedelta(hours=2)),
-        ],
-    )
-    asked: dict[str, Any] = {"k": 2, "weights": {"similarity": 1.0}}
+    passing = [
+        NewMemory("ends", **known, valid_until=SOON),
+        NewMemory("expires", **known, expires_at=SOON),
+        NewMemory("holds later", **known, valid_from=MOMENT + timedelta(hours=2)),
+    ]
+    indexed(own, agent, [*memories_of(agent, 300), *passing])
 
-    early, _ = both(own, agent, as_of=SOON - timedelta(minutes=1), **asked)
-    late, exact = both(own, agent, as_of=SOON, **asked)
-    later, best = both(own, agent, as_of=MOMENT + timedelta(hours=3), **asked)
+    def at(as_of: datetime) -> tuple[Hits, Hits]:
+        return both(own, agent, as_of=as_of, k=2, weights={"similarity": 1.0})
 
-    assert sorted(contents(early)) == ["ends", "expires"]
+    assert sorted(contents(at(SOON - timedelta(minutes=1))[0])) == ["ends", "expires"]
+    late, exact = at(SOON)
     assert late.strategy == "index"
     assert recall(late, exact) == 1.0
-    assert not {"ends", "expires", "holds later"} & set(contents(late))
-    assert ids_of(later)[0] == ids_of(best)[0] == waiting
+    assert not {one.content for one in passing} & set(contents(late))
+    for hits in at(MOMENT + timedelta(hours=3)):
+        assert contents(hits)[0] == "holds later"
 
 
 # What is asked about
@@ -574,24 +502,9 @@ def test_everything_is_found_where_fewer_exist_than_are_asked_for(
     assert both(own, agent)[0] == []
 
 
-def test_thresholds_leave_out_what_is_below(whole: MemoryRepository) -> None:
-    for query in QUERIES:
-        for floor in (0.5, 0.6, 0.66, 0.99):
-            found, exact = both(whole, query=query, as_of=SOON, min_score=floor)
-            assert found.strategy == "index"
-            assert all(hit.score >= floor for hit in found)
-            assert recall(found, exact) >= 0.8
-        for floor in (0.3, 0.8, 1.0):
-            found, exact = both(whole, query=query, as_of=SOON, min_similarity=floor)
-            assert all(hit.similarity is not None and hit.similarity >= floor for hit in found)
-            assert recall(found, exact) >= 0.8
-
-
 def test_what_an_index_does_not_hold_is_ranked_exactly(whole: MemoryRepository) -> None:
-    cases: list[dict[str, Any]] = [
-        {"include_invalid": True},
-        *({"statuses": ["active", "archived"][n:m]} for n, m in ((0, 0), (0, 2), (1, 2))),
-    ]
+    cases: list[dict[str, Any]] = [{"include_invalid": True}, {"statuses": []}]
+    cases += [{"statuses": ["archived"]}, {"statuses": ["active", "archived"]}]
     for filters in cases:
         found, exact = both(whole, as_of=SOON, **filters)
         assert found.strategy == "exact"
@@ -653,31 +566,14 @@ def test_a_filter_that_few_of_one_owner_pass_and_all_of_another_finds_them(
     assert recall(found, exact) >= 0.9
 
 
-def test_without_a_query_memories_without_a_vector_are_no_better_than_others(
-    own: MemoryRepository, agent: str
-) -> None:
-    rng = np.random.default_rng(3)
-    vectors = rng.normal(size=(600, DIMENSIONS)).tolist()
-    stored = [
-        NewMemory(f"{n}", embedding=vector if n % 4 else None, importance=rng.uniform(0, 1))
-        for n, vector in enumerate(vectors)
-    ]
-    indexed(own, agent, [replace(one, created_at=ago(2)) for one in stored])
-    assert mean_recall(own, agent, [None], profile="half_life", as_of=SOON) >= 0.9
-
-
 def test_auto_takes_an_index_from_as_many_memories_on_as_it_was_built_for(
     own: MemoryRepository, agent: str
 ) -> None:
     own.add_many(agent, memories_of(agent, 120))
-    strategies = {}
-    for at_least in (120, 121):
+    for at_least, taken in ((120, "index"), (121, "exact")):
         own.rank_indexes.build(agent_id=agent, at_least=at_least)
-        strategies[at_least] = [
-            own.search(agent, QUERY, strategy=asked, touch=False).strategy
-            for asked in ("auto", "index", "exact")
-        ]
-    assert strategies == {120: ["index", "index", "exact"], 121: ["exact", "index", "exact"]}
+        for asked, strategy in {"auto": taken, "index": "index", "exact": "exact"}.items():
+            assert both(own, agent, strategy=asked)[0].strategy == strategy
     others: list[Any] = ["", "Index", "candidates", None, 1, ["index"], {}]
     for strategy in others:
         with pytest.raises(InputError, match=r"strategy must be one of auto, exact, index"):
@@ -708,13 +604,11 @@ def test_each_hit_is_counted_once_where_it_belongs(undone: MemoryRepository, wor
     assert len(set(ids_of(found))) == 10
     for hit in found:
         known = world.usage.get(hit.memory.id)
-        assert hit.memory.retrieval_count == (known.retrievals if known else 0)
-        now = undone.get(BIG, hit.memory.id)
-        assert now is not None
+        assert hit.memory.retrieval_count == (known[0] if known else 0)
+        now = read(undone, BIG, hit.memory.id)
         assert now.retrieval_count == hit.memory.retrieval_count + 1
     for hit in undone.search("indexed", QUERY, teams=["indexed"], k=30, strategy="index"):
-        now = (undone.teams if hit.memory.team_id else undone).get("indexed", hit.memory.id)
-        assert now is not None
+        now = read(undone.teams if hit.memory.team_id else undone, "indexed", hit.memory.id)
         assert now.retrieval_count == 1
 
 
@@ -749,28 +643,6 @@ def test_agents_with_indexes_see_only_their_own(
             assert all(hit.memory.content.startswith("mine: ") for hit in found)
             assert len(found) == len(exact)
     sql(world.engine, "DELETE FROM pgrecall.rank_indexes WHERE agent_id = :me", me=agent)
-
-
-HOSTILE = [
-    "'; DROP TABLE pgrecall.agent_memories; --",
-    "\"double\" 'single' `back` %s %(name)s %% % :owner_id ::text $1 ? {curly} {0} {{}} {",
-    " back\\slash \\n \\\\ \\ tab\tnew\nline\r\n ",
-    "🙂 שלום \u202eعربى e\u0301 is not é",
-]
-
-
-def test_an_agent_may_have_any_name(undone: MemoryRepository) -> None:
-    for name in HOSTILE:
-        indexed(undone, name, memories_of(name, 60))
-        indexed(undone.teams, name, memories_of(f"{name} as a team", 60))
-
-        found, exact = both(undone, name, teams=[name], as_of=SOON)
-
-        assert found.strategy == "index"
-        assert recall(found, exact) >= 0.9
-        assert {hit.memory.agent_id for hit in found} == {name, None}
-        assert [status.agent_id for status in undone.rank_indexes.status(agent_id=name)] == [name]
-        assert undone.rank_indexes.drop(name)
 
 
 def relation_of(repo: MemoryRepository, agent: str) -> str:
@@ -814,19 +686,14 @@ def test_an_index_that_has_gone_behind_our_back_costs_no_hits(
 def test_an_index_that_another_client_has_changed_costs_no_hits(
     own: MemoryRepository, world: World, agent: str, how: str
 ) -> None:
-    if how == "rolled back":
-        own.add_many(agent, memories_of(agent, 200))
-    else:
-        indexed(own, agent, memories_of(agent, 200))
+    own.add_many(agent, memories_of(agent, 200))
+    if how != "rolled back":
+        build(own, agent)
     own.add_many(agent, poor(15))
     both(own, agent, strategy="auto")  # so that it knows what there is
-    other_engine = create_engine(world.engine.url, poolclass=NullPool)
-    with other_engine.connect() as connection:
+    with create_engine(world.engine.url, poolclass=NullPool).connect() as connection:
         other = MemoryRepository(connection)
-        if how == "dropped":
-            other.rank_indexes.drop(agent)
-        else:
-            other.rank_indexes.build(agent_id=agent, at_least=1)
+        other.rank_indexes.drop(agent) if how == "dropped" else build(other, agent)
         connection.rollback() if how == "rolled back" else connection.commit()
 
     found, exact = both(own, agent, strategy="auto", as_of=SOON)
@@ -850,12 +717,7 @@ def test_an_index_of_a_moment_ahead_is_not_used_before_it(
 def test_a_relation_of_a_hostile_name_is_never_executed(
     own: MemoryRepository, world: World, agent: str
 ) -> None:
-    indexed(own, agent, memories_of(agent, 200))
-    row = sql(
-        world.engine,
-        "SELECT to_jsonb(r) FROM pgrecall.rank_indexes r WHERE agent_id = :agent",
-        agent=agent,
-    )[0][0]
+    own.add_many(agent, memories_of(agent, 60))
     rename = "UPDATE pgrecall.rank_indexes SET relation = :relation WHERE agent_id = :agent"
     for relation in (
         'x"; CREATE TABLE pgrecall.executed (); --',
@@ -867,21 +729,12 @@ def test_a_relation_of_a_hostile_name_is_never_executed(
         "RANKS_0123456789ABCDEF0123456789ABCDEF",
         "",
     ):
+        former = build(own, agent).relation
         sql(world.engine, rename, relation=relation, agent=agent)
         with pytest.raises(DatabaseError, match="relation must be the table of a rank index"):
             own.search(agent, QUERY, strategy="index", touch=False)
         assert own.rank_indexes.drop(agent)  # and nothing else is dropped
 
         assert own.search(agent, QUERY, strategy="exact", touch=False)
-        assert sql(
-            world.engine,
-            "SELECT to_regclass('pgrecall.executed'), to_regclass('pgrecall.agent_memories') "
-            "IS NOT NULL, to_regclass('pgrecall.' || :former) IS NOT NULL",
-            former=row["relation"],
-        ) == [(None, True, True)]
-        sql(
-            world.engine,
-            "INSERT INTO pgrecall.rank_indexes "
-            "SELECT * FROM jsonb_populate_record(NULL::pgrecall.rank_indexes, CAST(:row AS jsonb))",
-            row=json.dumps(row),
-        )
+        tables = "SELECT to_regclass('pgrecall.executed'), to_regclass(:former) IS NOT NULL"
+        assert sql(world.engine, tables, former=f"pgrecall.{former}") == [(None, True)]

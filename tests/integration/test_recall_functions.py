@@ -34,12 +34,6 @@ FOLDER = sql_folder() / "recall"
 each_profile = pytest.mark.parametrize("profile", profiles.BUILT_IN.values(), ids=profiles.BUILT_IN)
 
 
-@pytest.fixture(scope="module")
-def connection(shared_url: str) -> Iterator[Connection]:
-    with psycopg.connect(shared_url, autocommit=True, row_factory=dict_row) as found:
-        yield found
-
-
 def contents(rows: Rows) -> list[str]:
     return [row["content"] for row in rows]
 
@@ -93,14 +87,17 @@ REFUSED: tuple[tuple[dict[str, Any], type[PgRecallError], str], ...] = (
     ({"text": "a" * 10_001}, InputError, "at most 10,000 characters, got 10001"),
     ({"as_of": "0001-01-01 00:00+00"}, InputError, "as_of must lie within 0001-01-02"),
     ({"created_after": "infinity"}, InputError, "created_after must lie within"),
+    *(
+        ({"query_time": period}, InputError, "query_time must")
+        for period in (
+            *("empty", "(,)", "[2026-01-01,)", "(,2026-01-01)", "[2026-01-01,2026-01-01]"),
+            *("[2026-01-01,infinity)", "[-infinity,2026-01-01)", "[4000-01-01 BC,2026-01-01)"),
+        )
+    ),
     ({"strategy": "quick"}, InputError, "one of auto, exact, index, got 'quick'"),
     ({"apply_decay": None}, InputError, "apply_decay must be true or false"),
     ({"teams": [""]}, InputError, "agent must be an id"),
-    (
-        {"query_entities": [f"entity {n}" for n in range(33)]},
-        InputError,
-        "at most 32, got 33",
-    ),
+    ({"query_entities": [f"entity {n}" for n in range(33)]}, InputError, "at most 32, got 33"),
 )
 
 
@@ -110,8 +107,12 @@ REFUSED: tuple[tuple[dict[str, Any], type[PgRecallError], str], ...] = (
 def test_what_cannot_be_asked_is_refused_in_words(
     connection: Connection, asked: dict[str, Any], error: type[PgRecallError], said: str
 ) -> None:
-    for function in ("recall", "recall_plan", "context"):
+    for function in ("recall", "recall_plan", "context", "explain"):
         given = {"profile": "trust", "agent": "agent", **asked}
+        if function == "explain":
+            if "strategy" in asked:
+                continue
+            given["memory_id"] = UUID(int=1)
         with refused(error, said):
             recall(connection, given.pop("profile"), given.pop("agent"), function=function, **given)
 
@@ -142,8 +143,7 @@ def two_memories(repository: MemoryRepository) -> None:
     repository.add("agent-1", NewMemory("near", embedding=NORTH, created_at=created))
     repository.add("agent-1", NewMemory("far", embedding=at(60), created_at=created))
     repository.add(
-        "agent-1",
-        NewMemory("later", embedding=NORTH, created_at=datetime(2026, 11, 2, tzinfo=UTC)),
+        "agent-1", NewMemory("later", embedding=NORTH, created_at=datetime(2026, 11, 2, tzinfo=UTC))
     )
 
 

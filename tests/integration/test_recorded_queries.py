@@ -22,21 +22,10 @@ from pgrecall.scoring.signals import (
     Trust,
     Usefulness,
 )
+from tests.integration.compass import North
 from tests.integration.support import NORTH, at, sql
 
 MEANING = Profile("meaning", {Similarity(): 1.0})
-
-
-class North:
-    """Embeds every text as NORTH."""
-
-    model = "north"
-
-    def embed_documents(self, texts: list[str]) -> list[list[float]]:
-        return [NORTH for _ in texts]
-
-    def embed_query(self, text: str) -> list[float]:
-        return NORTH
 
 
 @pytest.fixture
@@ -68,13 +57,15 @@ def events(engine: Engine, agent: str) -> list[Any]:
 def test_what_was_useful_becomes_a_label(
     repo: MemoryRepository, shared_engine: Engine, agent: str
 ) -> None:
-    a, b, *_ = remembered(repo, agent)
-    repo.feedback(agent, b, "useful", query="what does she drink?")
-    repo.feedback(agent, a, "useful", query="what does she drink?")
+    a, b, gone, _ = remembered(repo, agent)
+    for memory in (b, a, gone):
+        repo.feedback(agent, memory, "useful", query="what does she drink?")
+    repo.feedback(agent, gone, "useful", query="gone")
+    repo.delete(agent, gone)
 
     [found] = repo.evaluation.recorded_queries(agent)
 
-    [(_, first), (metadata, _)] = events(shared_engine, agent)
+    [(metadata, first), *_] = events(shared_engine, agent)
     assert found == JudgedQuery(
         "what does she drink?", [a, b], as_of=first, agent_id=agent, recorded=True
     )
@@ -127,7 +118,9 @@ def test_more_votes_for_than_against_make_a_label(repo: MemoryRepository, agent:
     }
 
 
-def test_what_is_recorded_without_a_query_is_no_label(repo: MemoryRepository, agent: str) -> None:
+def test_what_is_recorded_without_a_query_or_a_vote_for_it_is_no_label(
+    repo: MemoryRepository, agent: str
+) -> None:
     memory, *_ = remembered(repo, agent)
     repo.feedback(agent, memory, "useful")
     repo.record_outcome(agent, memory, "success")
@@ -136,14 +129,8 @@ def test_what_is_recorded_without_a_query_is_no_label(repo: MemoryRepository, ag
         repo.feedback(agent, memory, "useful", metadata={"query": value})
     with pytest.raises(MemoryNotFound):
         repo.feedback(agent, UUID(int=7), "useful", query="q")
-
-    assert repo.evaluation.recorded_queries(agent) == []
-
-
-def test_the_kind_cannot_be_overruled_by_metadata(repo: MemoryRepository, agent: str) -> None:
-    a, b, *_ = remembered(repo, agent)
-    repo.feedback(agent, a, "not_useful", query="q", metadata={"kind": "useful"})
-    repo.record_outcome(agent, b, "failure", query="q", metadata={"kind": "useful"})
+    repo.feedback(agent, memory, "not_useful", query="q", metadata={"kind": "useful"})
+    repo.record_outcome(agent, memory, "failure", query="q", metadata={"kind": "useful"})
 
     assert repo.evaluation.recorded_queries(agent) == []
 
@@ -160,16 +147,6 @@ def test_the_query_goes_beside_other_metadata(
     assert labels(repo, agent) == {"said": [memory], "of the metadata": [memory]}
     assert events(shared_engine, agent)[0][0] == {"session": 7, "query": "said", "kind": "useful"}
     assert given == {"session": 7, "query": "of the metadata"}
-
-
-def test_deleted_memories_count_no_longer(repo: MemoryRepository, agent: str) -> None:
-    a, b, c, _ = remembered(repo, agent)
-    for memory, query in ((a, "both"), (b, "both"), (c, "alone")):
-        repo.feedback(agent, memory, "useful", query=query)
-
-    repo.delete(agent, [a, c])
-
-    assert labels(repo, agent) == {"both": [b]}
 
 
 def test_invalidated_memories_are_labels_of_their_time(repo: MemoryRepository, agent: str) -> None:
@@ -311,18 +288,6 @@ def test_of_agent_and_team_each_has_a_past_of_its_own(repo: MemoryRepository, ag
     ).profiles
 
     assert found.per_query["mrr"] == [1 / 2]
-
-
-def test_agents_and_teams_have_labels_of_their_own(repo: MemoryRepository, agent: str) -> None:
-    mine, *_ = remembered(repo, agent)
-    theirs, *_ = remembered(repo.teams, agent)
-    repo.feedback(agent, mine, "useful", query="mine")
-    repo.teams.feedback(agent, theirs, "useful", query="theirs")
-    repo.teams.record_outcome(agent, theirs, "success", query="mine")
-
-    assert labels(repo, agent) == {"mine": [mine]}
-    assert labels(repo.teams, agent) == {"theirs": [theirs], "mine": [theirs]}
-    assert repo.evaluation.recorded_queries(f"{agent} too") == []
 
 
 def test_what_is_recorded_in_psql_is_a_label_too(

@@ -5,13 +5,10 @@ from __future__ import annotations
 import json
 import math
 import pickle
-from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
-import psycopg
 import pytest
-from psycopg.rows import dict_row
 
 from pgrecall import JudgedQuery, MemoryRepository, NewMemory, Profile, profiles, score
 from pgrecall.errors import InvalidProfile
@@ -70,12 +67,6 @@ def told(repo: MemoryRepository, agent: str) -> str:
         ],
     )
     return agent
-
-
-@pytest.fixture(scope="module")
-def connection(shared_url: str) -> Iterator[Connection]:
-    with psycopg.connect(shared_url, autocommit=True, row_factory=dict_row) as found:
-        yield found
 
 
 def weights(profile: Profile, asked: dict[str, Any]) -> dict[str, float]:

@@ -4,23 +4,22 @@ from __future__ import annotations
 
 import math
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import product
 from typing import Any
 from uuid import UUID
 
-import psycopg
 import pytest
-from psycopg.rows import dict_row
-from sqlalchemy import Engine, create_engine
+from sqlalchemy import Engine
 
 from pgrecall import MemoryRepository, NewMemory, Profile, profiles
 from pgrecall.errors import InputError
+from pgrecall.execution.translation import translated
 from pgrecall.scoring.signals import Importance, Keyword, Similarity
-from pgrecall.testing import new_database
 from tests.conftest import DIMENSIONS
+from tests.integration.rank_indexes import build
 from tests.integration.recalling import Connection, recall
 from tests.integration.support import NOW, at, before, contents, similar
 
@@ -54,8 +53,6 @@ class Known:
 @dataclass(frozen=True)
 class World:
     repository: MemoryRepository
-    connection: Connection
-    url: str
     memories: Sequence[Known]
 
 
@@ -76,26 +73,21 @@ def memory(dice: random.Random, number: int, words: list[str]) -> NewMemory:
 
 
 @pytest.fixture(scope="module")
-def world(server_url: str, template: str) -> Iterator[World]:
+def world(module_engine: Engine) -> World:
     dice = random.Random("relevance")
-    with new_database(server_url, template) as url:
-        engine = create_engine(url)
-        repo = MemoryRepository(engine)
-        found = []
-        for among, name, owner, words, size in (
-            (repo, AGENT, AGENT, COMMON, 250),
-            (repo.teams, TEAM, f"team:{TEAM}", COMMON[:4] + ONLY_TEAM, 60),
-        ):
-            new = [memory(dice, number, words) for number in range(size)]
-            ids = among.add_many(name, new)
-            found += [
-                Known(owner, id_, one.content, one.embedding, one.created_at)
-                for id_, one in zip(ids, new, strict=True)
-            ]
-        repo.rank_indexes.build(agent_id=AGENT, at_least=1)
-        with psycopg.connect(url, autocommit=True, row_factory=dict_row) as connection:
-            yield World(repo, connection, url, found)
-        engine.dispose()
+    repo = MemoryRepository(module_engine)
+    found = []
+    for among, name, owner, words, size in (
+        (repo, AGENT, AGENT, COMMON, 250),
+        (repo.teams, TEAM, f"team:{TEAM}", COMMON[:4] + ONLY_TEAM, 60),
+    ):
+        new = [memory(dice, number, words) for number in range(size)]
+        found += [
+            Known(owner, id_, one.content, one.embedding, one.created_at)
+            for id_, one in zip(among.add_many(name, new), new, strict=True)
+        ]
+    build(repo, AGENT)
+    return World(repo, found)
 
 
 def relevances(
@@ -165,26 +157,20 @@ def test_relevance_is_that_of_its_definition(
 def test_a_floor_leaves_the_best_of_what_reaches_it(
     world: World, teams: list[str], strategy: Any
 ) -> None:
-    cases = product(TEXTS[:2], ("hybrid", "five_factor"), (0.05, 0.4, 1.0))
-    for text, profile, floor in cases:
-        given: dict[str, Any] = {"query_text": text, "teams": teams, "as_of": NOW}
-        every = world.repository.search(
-            AGENT, QUERY, k=600, profile=profile, min_relevance=0, touch=False, **given
-        )
-        given |= {"min_relevance": floor, "strategy": strategy}
+    for text, profile in product(TEXTS[:2], ("hybrid", "five_factor")):
+        given: dict[str, Any] = {"query_text": text, "profile": profile, "as_of": NOW}
+        given |= {"teams": teams, "touch": False}
+        every = world.repository.search(AGENT, QUERY, k=600, min_relevance=0, **given)
+        for floor in (0.05, 0.4, 1.0):
+            hits = world.repository.search(
+                AGENT, QUERY, min_relevance=floor, strategy=strategy, **given
+            )
 
-        hits = world.repository.search(AGENT, QUERY, k=10, profile=profile, touch=False, **given)
-        rows = recall(world.connection, profile, AGENT, query=QUERY, **given)
-
-        expected = [hit.memory.id for hit in every if (hit.relevance or 0) >= floor][:10]
-        assert [hit.memory.id for hit in hits] == [row["id"] for row in rows] == expected
-        scores = [hit.score for hit in hits]
-        assert [row["score"] for row in rows] == pytest.approx(scores, abs=1e-12)
+            expected = [hit.memory.id for hit in every if (hit.relevance or 0) >= floor][:10]
+            assert [hit.memory.id for hit in hits] == expected
 
 
-def test_what_nobody_has_counts_against_relevance_and_not_against_the_score(
-    engine: Engine,
-) -> None:
+def test_what_nobody_has_counts_against_relevance_and_not_against_the_score(engine: Engine) -> None:
     repo = MemoryRepository(engine)
     capital = "The capital of the company grew to two million."
     repo.add("a", NewMemory(capital, embedding=similar(0.1)))
@@ -202,26 +188,17 @@ def test_what_nobody_has_counts_against_relevance_and_not_against_the_score(
 
 
 @pytest.mark.parametrize("floor", [None, 0.4])
-def test_explain_tells_relevance_in_python_and_psql(world: World, floor: float | None) -> None:
+def test_explain_tells_relevance(world: World, floor: float | None) -> None:
     for text, profile in product((None, *TEXTS), ("hybrid", "five_factor")):
         expected = relevances(world.memories, QUERY, text, as_of=NOW)
         asked: dict[str, Any] = {"query_text": text, "as_of": NOW, "min_relevance": floor}
         for one in world.memories[:12:4]:
             found = world.repository.explain(AGENT, one.id, QUERY, profile=profile, **asked)
-            [row] = recall(
-                *(world.connection, profile, AGENT),
-                function="explain",
-                memory_id=one.id,
-                query=QUERY,
-                **asked,
-            )
 
-            assert row["relevance"] == found.hit.relevance
             assert found.hit.relevance == pytest.approx(expected[one.id], abs=CLOSE)
-            assert (row["returned"], row["rank"]) == (found.returned, found.rank)
             reason = f"its relevance {found.hit.relevance:.6f} is below min_relevance 0.4"
             is_below = floor is not None and expected[one.id] < floor
-            assert (reason in found.reasons) is (reason in row["reasons"]) is is_below
+            assert (reason in found.reasons) is is_below
 
 
 def test_explain_accounts_for_the_keyword_signal(world: World) -> None:
@@ -229,25 +206,13 @@ def test_explain_accounts_for_the_keyword_signal(world: World) -> None:
     kinds = set()
     for one in (*world.memories[:8], *world.memories[14:60:7]):
         found = world.repository.explain(AGENT, one.id, query_text=text, as_of=NOW)
-        [row] = recall(
-            *(world.connection, "hybrid", AGENT),
-            function="explain",
-            memory_id=one.id,
-            query_text=text,
-            as_of=NOW,
-        )
 
         [account] = (signal for signal in found.signals if signal.name == "keyword")
-        [in_psql] = (signal for signal in row["signals"] if signal["signal"] == "keyword")
         factor = 1 / (0.2 + 0.8 * max(1, len(one.content.encode()) / 400))
         assert account.length_factor == pytest.approx(factor)
         assert account.of_terms is not None
         assert account.of_terms * factor == pytest.approx(account.value)
-        assert in_psql["of_terms"] == pytest.approx(account.of_terms)
-        assert in_psql["length_factor"] == pytest.approx(factor)
-        left_out = {term.term for term in found.terms if term.left_out}
-        assert left_out == {term["term"] for term in row["terms"] if term["left_out"]}
-        assert left_out == {"nobodyhasit"}
+        assert {term.term for term in found.terms if term.left_out} == {"nobodyhasit"}
         kinds.add((factor < 1, account.of_terms > 0))
         others = [signal for signal in found.signals if signal.name != "keyword"]
         assert {(signal.of_terms, signal.length_factor) for signal in others} == {(None, None)}
@@ -256,18 +221,16 @@ def test_explain_accounts_for_the_keyword_signal(world: World) -> None:
 
 
 def test_a_floor_is_refused_where_there_is_nothing_to_compare_with_and_none_is_needed(
-    world: World,
+    world: World, connection: Connection
 ) -> None:
-    for floor in (0, 0.5):
-        with pytest.raises(InputError, match="min_relevance needs a query vector or text"):
-            world.repository.search(AGENT, min_relevance=floor)
-        with pytest.raises(psycopg.Error, match="min_relevance needs a query vector or query_text"):
-            recall(world.connection, "hybrid", AGENT, min_relevance=floor)
-    for bad in (-0.1, 1.5, math.nan):
-        with pytest.raises(InputError, match="min_relevance"):
-            world.repository.search(AGENT, QUERY, min_relevance=bad)
-        with pytest.raises(psycopg.Error, match="min_relevance"):
-            recall(world.connection, "hybrid", AGENT, query=QUERY, min_relevance=bad)
+    nothing = "min_relevance needs a query vector or"
+    cases: list[tuple[Any, float, str]] = [(None, floor, nothing) for floor in (0, 0.5)]
+    cases += [(QUERY, bad, "min_relevance") for bad in (-0.1, 1.5, math.nan)]
+    for query, floor, message in cases:
+        with pytest.raises(InputError, match=message):
+            world.repository.search(AGENT, query, min_relevance=floor)
+        with pytest.raises(InputError, match=message), translated():
+            recall(connection, "hybrid", AGENT, query=query, min_relevance=floor)
     [hit] = world.repository.search(AGENT, QUERY, k=1, query_text="word1x", touch=False)
     assert (hit.relevance, "relevance" in hit.record()) == (None, False)
 
@@ -319,23 +282,3 @@ def test_a_context_says_which_floor_emptied_it(world: World) -> None:
     assert of(max_tokens=6).emptied_by is None
     assert of(tags=["nothing has it"]).emptied_by is None
     assert world.repository.context(AGENT, as_of=NOW, touch=False).min_relevance is None
-
-
-@pytest.mark.parametrize("strategy", ["exact", "index"])
-@pytest.mark.parametrize(
-    ("text", "floor"), [(None, None), (TEXTS[0], 0), (TEXTS[1], 0.3), (TEXTS[2], 0.95)]
-)
-def test_psql_packs_and_leaves_out_the_same(
-    world: World, text: str | None, floor: float | None, strategy: Any
-) -> None:
-    given: dict[str, Any] = {"query_text": text, "as_of": NOW, "min_relevance": floor}
-    given |= {"strategy": strategy, "max_tokens": 200}
-    found = world.repository.context(AGENT, QUERY, touch=False, **given)
-    rows = recall(world.connection, "hybrid", AGENT, function="context", query=QUERY, **given)
-
-    packed = [(one.hit.memory.id, "packed", one.hit.relevance) for one in found.packed]
-    left_out = {(one.hit.memory.id, one.reason, one.hit.relevance) for one in found.left_out}
-    assert found.strategy == strategy
-    seen = [(row["id"], row["verdict"], row["relevance"]) for row in rows]
-    assert seen[: len(packed)] == packed
-    assert set(seen[len(packed) :]) == left_out

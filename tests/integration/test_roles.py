@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from datetime import timedelta
 from typing import Any
@@ -15,21 +14,20 @@ from sqlalchemy import Engine, NullPool, create_engine, event, make_url
 from pgrecall import MemoryRepository, NewMemory, migrate
 from pgrecall.errors import DatabaseError
 from pgrecall.migrate.access import Level
-from pgrecall.testing import new_database
+from tests.integration.rank_indexes import new_role
 from tests.integration.support import at
+from tests.migrations.asking import run
 
 AGENT = "agent"
 
 
 @pytest.fixture(scope="module")
-def filled(server_url: str, template: str) -> Iterator[str]:
-    with new_database(server_url, template) as url:
-        repo = MemoryRepository(engine_as(url, None))
-        ids = repo.add_many(
-            AGENT, [NewMemory(f"walk number {n}", embedding=at(n)) for n in range(60)]
-        )
-        repo.record_outcome(AGENT, ids[0], "success", reason="it helped")
-        yield url
+def filled(module_url: str) -> str:
+    repo = MemoryRepository(engine_as(module_url, None))
+    new = [NewMemory(f"walk number {n}", embedding=at(n)) for n in range(60)]
+    ids = repo.add_many(AGENT, new)
+    repo.record_outcome(AGENT, ids[0], "success", reason="it helped")
+    return module_url
 
 
 @pytest.fixture(scope="module", params=migrate.LEVELS)
@@ -39,18 +37,16 @@ def level(request: pytest.FixtureRequest) -> Level:
 
 
 @pytest.fixture(scope="module")
-def repo(filled: str, level: Level) -> Iterator[MemoryRepository]:
-    """The repository of a role that was let in at this level."""
-    name = f"pgrecall {level} {os.getpid()}"
-    role = sql.Identifier(name)
-    with psycopg.connect(filled, autocommit=True) as connection:
-        connection.execute(sql.SQL("CREATE ROLE {}").format(role))
+def role(filled: str, level: Level) -> Iterator[str]:
+    """That was let in at this level."""
+    with new_role(filled, level) as name:
         migrate.grant(filled, name, level)
-        try:
-            yield MemoryRepository(engine_as(filled, name))
-        finally:
-            connection.execute(sql.SQL("DROP OWNED BY {} CASCADE").format(role))
-            connection.execute(sql.SQL("DROP ROLE {}").format(role))
+        yield name
+
+
+@pytest.fixture(scope="module")
+def repo(filled: str, role: str) -> MemoryRepository:
+    return MemoryRepository(engine_as(filled, role))
 
 
 def engine_as(url: str, role: str | None) -> Engine:
@@ -119,12 +115,13 @@ def test_writers_change_memories(repo: MemoryRepository, level: Level) -> None:
 def test_maintainers_collect_build_and_clear(repo: MemoryRepository, level: Level) -> None:
     owner = f"{AGENT} of {level}"
     if level != "maintainer":
-        with pytest.raises(DatabaseError, match="permission denied"):
-            repo.upkeep.collect_garbage(agent_id=AGENT)
-        with pytest.raises(DatabaseError, match="permission denied"):
-            repo.rank_indexes.build(agent_id=AGENT, at_least=1)
-        with pytest.raises(DatabaseError, match="permission denied"):
-            repo.clear(AGENT)
+        for work in (
+            lambda: repo.upkeep.collect_garbage(agent_id=AGENT),
+            lambda: repo.rank_indexes.build(agent_id=AGENT, at_least=1),
+            lambda: repo.clear(AGENT),
+        ):
+            with pytest.raises(DatabaseError, match="permission denied"):
+                work()
         assert repo.count(AGENT) == 60
         return
     repo.add_many(owner, [NewMemory(f"{n}", embedding=at(n)) for n in range(50)])
@@ -136,15 +133,13 @@ def test_maintainers_collect_build_and_clear(repo: MemoryRepository, level: Leve
 
 
 def test_a_temporary_table_does_not_run_its_triggers_as_the_owner(
-    filled: str, repo: MemoryRepository, level: Level
+    filled: str, role: str, level: Level
 ) -> None:
     if level != "maintainer":
         pytest.skip("only who maintains names the table of a rank index")
     table = f"ranks_{0:032x}"
     with psycopg.connect(filled, autocommit=True) as connection:
-        connection.execute(
-            sql.SQL("SET ROLE {}").format(sql.Identifier(f"pgrecall {level} {os.getpid()}"))
-        )
+        connection.execute(sql.SQL("SET ROLE {}").format(sql.Identifier(role)))
         connection.execute(f"CREATE TEMP TABLE {table} (memory_id uuid)")
         connection.execute("CREATE TEMP TABLE ran (role text)")
         connection.execute(
@@ -167,48 +162,32 @@ def test_a_temporary_table_does_not_run_its_triggers_as_the_owner(
         assert connection.execute("SELECT * FROM ran").fetchall() == []
 
 
-def test_what_is_not_ours_is_neither_granted_nor_taken_away(server_url: str, template: str) -> None:
-    role = sql.Identifier(name := f"pgrecall beside {os.getpid()}")
-    with (
-        new_database(server_url, template) as url,
-        psycopg.connect(url, autocommit=True) as connection,
-    ):
-        connection.execute("SET search_path = pgrecall")
-        assert (
-            connection.execute(
-                "SELECT c.oid::regclass::text FROM pg_class c "
-                "WHERE c.relnamespace = 'pgrecall'::regnamespace AND c.relkind IN ('r', 'p', 'v') "
-                "UNION ALL SELECT p.oid::regprocedure::text FROM pg_proc p "
-                "WHERE p.pronamespace = 'pgrecall'::regnamespace "
-                "EXCEPT SELECT identity FROM objects_of_ours()"
-            ).fetchall()
-            == []
-        )
-        connection.execute(sql.SQL("CREATE ROLE {}").format(role))
-        connection.execute("CREATE TABLE pgrecall.payroll ()")
-        connection.execute("CREATE TABLE pgrecall.orders ()")
-        connection.execute(
-            "CREATE FUNCTION pgrecall.pay() RETURNS integer LANGUAGE sql RETURN 1; "
-            "REVOKE ALL ON FUNCTION pgrecall.pay() FROM PUBLIC"
-        )
-        connection.execute(sql.SQL("GRANT INSERT ON pgrecall.orders TO {}").format(role))
-        try:
-            migrate.grant(url, name, "maintainer")
-            allowed = connection.execute(
-                "SELECT has_table_privilege(%(role)s, 'pgrecall.agent_memories', 'INSERT'), "
-                "has_table_privilege(%(role)s, 'pgrecall.payroll', 'SELECT'), "
-                "has_function_privilege(%(role)s, 'pgrecall.pay()', 'EXECUTE')",
-                {"role": name},
-            ).fetchone()
-            migrate.revoke(url, name)
-            left = connection.execute(
-                "SELECT has_table_privilege(%(role)s, 'pgrecall.agent_memories', 'SELECT'), "
-                "has_table_privilege(%(role)s, 'pgrecall.orders', 'INSERT')",
-                {"role": name},
-            ).fetchone()
-        finally:
-            connection.execute(sql.SQL("DROP OWNED BY {} CASCADE").format(role))
-            connection.execute(sql.SQL("DROP ROLE {}").format(role))
+def test_what_is_not_ours_is_neither_granted_nor_taken_away(own_url: str) -> None:
+    def found(query: str, *names: str) -> list[tuple[Any, ...]]:
+        with psycopg.connect(own_url, options="-c search_path=pgrecall") as connection:
+            return connection.execute(query.encode(), names).fetchall()
 
-    assert allowed == (True, False, False)
-    assert left == (False, True)
+    assert not found(
+        "SELECT c.oid::regclass::text FROM pg_class c "
+        "WHERE c.relnamespace = 'pgrecall'::regnamespace AND c.relkind IN ('r', 'p', 'v') "
+        "UNION ALL SELECT p.oid::regprocedure::text FROM pg_proc p "
+        "WHERE p.pronamespace = 'pgrecall'::regnamespace "
+        "EXCEPT SELECT identity FROM objects_of_ours()"
+    )
+    table = "SELECT has_table_privilege(%s, 'pgrecall.' || %s, %s)"
+    with new_role(own_url, "beside") as role:
+        run(
+            own_url,
+            *(f"CREATE TABLE pgrecall.{name} ()" for name in ("payroll", "orders")),
+            "CREATE FUNCTION pgrecall.pay() RETURNS integer LANGUAGE sql RETURN 1",
+            "REVOKE ALL ON FUNCTION pgrecall.pay() FROM PUBLIC",
+            f'GRANT INSERT ON pgrecall.orders TO "{role}"',
+        )
+        migrate.grant(own_url, role, "maintainer")
+        assert found(table, role, "agent_memories", "INSERT") == [(True,)]
+        assert found(table, role, "payroll", "SELECT") == [(False,)]
+        may_call = "SELECT has_function_privilege(%s, 'pgrecall.pay()', 'EXECUTE')"
+        assert found(may_call, role) == [(False,)]
+        migrate.revoke(own_url, role)
+        assert found(table, role, "agent_memories", "SELECT") == [(False,)]
+        assert found(table, role, "orders", "INSERT") == [(True,)]

@@ -340,14 +340,13 @@ def test_what_a_tenant_deletes_leaves_its_index(own: str) -> None:
 
 
 @pytest.fixture
-def unguarded(server_url: str, template: str, shared: str) -> Iterator[str]:
+def unguarded(own_url: str, shared: str) -> Iterator[str]:
     """Two tenants and their indexes, and no policy and nobody let in yet."""
-    with new_database(server_url, template) as url:
-        for tenant in OWN:
-            furnish(url, tenant)
-        yield url
-        for role in ROLES:
-            run(url, f"DROP OWNED BY {role}")
+    for tenant in OWN:
+        furnish(own_url, tenant)
+    yield own_url
+    for role in ROLES:
+        run(own_url, f"DROP OWNED BY {role}")
 
 
 def test_policies_and_grants_given_after_a_build_reach_its_positions(unguarded: str) -> None:

@@ -26,9 +26,11 @@ TABLES = ("agent_memories", "memory_usage", "memory_labels", "memory_links", "me
 
 FILL = f"""
 INSERT INTO pgrecall.agent_memories
-       (agent_id, id, content, trust, edition, created_at, memory_type, embedding)
+       (agent_id, id, content, trust, edition, created_at, memory_type, session, turn,
+        embedding)
 SELECT 'agent ' || n %% {OWNERS}, gen_random_uuid(), 'memory ' || n, 0.5, 0,
        now() - make_interval(mins => n), (ARRAY['episodic', 'task'])[1 + n / 500 %% 2],
+       CASE WHEN n > 5000 THEN 'session ' || n / 600 END, CASE WHEN n > 5000 THEN n / 10 %% 60 END,
        ARRAY[sin(n), cos(n), sin(n * 7), cos(n * 3), 1, sin(n * 11), 0, 1]::vector
   FROM generate_series(%s::integer, %s) AS n;
 INSERT INTO pgrecall.memory_usage (agent_id, memory_id, retrieval_count)
@@ -64,7 +66,7 @@ ON_FEW = {
     "consolidate_memories": "consolidate_memories(%(agent)s, %(ab)s)",
     "consolidate_memories anew": "consolidate_memories(%(agent)s, %(ab)s, content => 'both')",
     "count_retrievals": "count_retrievals(%(agent)s, %(ab)s, ARRAY[now(), now()])",
-    "turns_beside": "turns_beside(%(agent)s, %(a)s, 2)",
+    "turns_beside": "turns_beside(%(agent)s, %(turn)s, 2)",
     "forget": "forget(%(agent)s, %(ab)s)",
     "history": "history(%(agent)s, %(a)s)",
     "invalidate": "invalidate(%(agent)s, %(ab)s)",
@@ -146,9 +148,7 @@ OF_NO_MEMORIES = {
     *("require_owner", "term_key", "term_keys"),
     *("drop_rank_index", "end_garbage_run", "wait_for_near_writers"),
 }
-OF_RANK_INDEXES = {
-    *("memories_of", "rank_candidates", "rank_index_states", "worded_candidates"),
-}
+OF_RANK_INDEXES = {*("memories_of", "rank_candidates", "rank_index_states", "worded_candidates")}
 """Asked for an owner with a rank index, or for all owners; they have tests of their own."""
 
 
@@ -194,6 +194,7 @@ def large(server_url: str, template: str, request: pytest.FixtureRequest) -> Ite
                 "b": b,
                 "ab": [a, b],
                 "gone": [ids["memory 31"], ids["memory 41"]],
+                "turn": ids["memory 9001"],
                 "vector": "[1,0,0,0,0,0,0,0]",
             },
         )

@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 from uuid import UUID
 
 import pytest
-from sqlalchemy import Engine, create_engine
+from sqlalchemy import Engine
 
 from pgrecall import JudgedQuery, MemoryRepository, NewMemory, Profile, Tuning, profiles
 from pgrecall.errors import InputError
 from pgrecall.evaluation.bootstrap import intervals
 from pgrecall.evaluation.results import FEWEST_OWNERS, METRICS
 from pgrecall.scoring.signals import Importance, Keyword, Recency, Similarity, Usefulness
-from pgrecall.testing import new_database
 from tests.conftest import DIMENSIONS
 from tests.integration.support import NORTH, NOW, before
 
@@ -43,31 +42,28 @@ def vector(dice: random.Random) -> list[float]:
 
 
 @pytest.fixture(scope="module")
-def world(server_url: str, template: str) -> Iterator[World]:
+def world(module_engine: Engine) -> World:
     dice = random.Random("owners")
-    with new_database(server_url, template) as url:
-        engine = create_engine(url)
-        repo = MemoryRepository(engine)
-        ids = {}
-        for agent in AGENTS:
-            memories = [
-                NewMemory(
-                    " ".join([agent, f"{number}", *dice.sample(WORDS, 3)]),
-                    embedding=vector(dice),
-                    importance=dice.random(),
-                    created_at=before(dice.uniform(0, 90)),
-                )
-                for number in range(40)
-            ]
-            ids[agent] = list[UUID](repo.add_many(agent, memories))
-        queries = []
-        for agent in AGENTS * 4:
-            asked = vector(dice)
-            hits = repo.search(agent, asked, k=3, profile=PLANTED, as_of=NOW, touch=False)
-            relevant = [hit.memory.id for hit in hits]
-            queries.append(JudgedQuery(asked, relevant, agent_id=agent, group=agent))
-        yield World(engine, repo, ids, queries)
-        engine.dispose()
+    repo = MemoryRepository(module_engine)
+    ids = {}
+    for agent in AGENTS:
+        memories = [
+            NewMemory(
+                " ".join([agent, f"{number}", *dice.sample(WORDS, 3)]),
+                embedding=vector(dice),
+                importance=dice.random(),
+                created_at=before(dice.uniform(0, 90)),
+            )
+            for number in range(40)
+        ]
+        ids[agent] = list[UUID](repo.add_many(agent, memories))
+    queries = []
+    for agent in AGENTS * 4:
+        asked = vector(dice)
+        hits = repo.search(agent, asked, k=3, profile=PLANTED, as_of=NOW, touch=False)
+        relevant = [hit.memory.id for hit in hits]
+        queries.append(JudgedQuery(asked, relevant, agent_id=agent, group=agent))
+    return World(module_engine, repo, ids, queries)
 
 
 # Whose memories
@@ -218,18 +214,16 @@ def found(world: World) -> Tuning:
     return found
 
 
-def test_no_owner_is_in_both_parts(found: Tuning) -> None:
-    sides = [part.profiles[0].by_group.keys() for part in (found.training, found.held_out)]
-
-    assert [len(side) for side in sides] == [3, 3]
-    assert not sides[0] & sides[1]
-    assert (found.questions, found.held_out.profiles[0].overall.owners) == (12, 3)
-
-
-def test_what_is_planted_in_all_owners_is_found_again(found: Tuning) -> None:
+def test_what_is_planted_in_all_owners_is_found_again_and_none_is_in_both_parts(
+    found: Tuning,
+) -> None:
     assert found.found.weights == pytest.approx(PLANTED.weights, abs=0.1)
     assert found.held_out.profiles[1].overall.means["ndcg"] > 0.95
     assert found.proposed == found.found
+    sides = [part.profiles[0].by_group.keys() for part in (found.training, found.held_out)]
+    assert [len(side) for side in sides] == [3, 3]
+    assert not sides[0] & sides[1]
+    assert (found.questions, found.held_out.profiles[0].overall.owners) == (12, 3)
 
 
 def test_one_question_to_two_owners_is_two_questions(world: World) -> None:
@@ -267,34 +261,29 @@ def worded(world: World) -> list[JudgedQuery]:
     """Queries with words that say much of which memory answers them."""
     dice, queries = random.Random("words"), []
     planted = Profile("p", {Similarity(): 0.3, Keyword(): 0.6, Importance(): 0.1})
+    given: dict[str, Any] = {"k": 3, "profile": planted, "as_of": NOW, "touch": False}
     for _ in range(24):
         text, asked = " ".join(dice.sample(WORDS, 3)), vector(dice)
-        hits = world.repo.search(
-            *(AGENTS[0], asked), query_text=text, k=3, profile=planted, as_of=NOW, touch=False
-        )
+        hits = world.repo.search(AGENTS[0], asked, query_text=text, **given)
         queries.append(JudgedQuery(asked, [hit.memory.id for hit in hits], query_text=text))
     return queries
 
 
 def test_words_are_brought_in_where_they_tell(world: World) -> None:
-    start = Profile("start", {Similarity(): 0.6, Importance(): 0.4})
-
     queries = worded(world)
 
-    found = world.repo.evaluation.tune(AGENTS[0], queries, start=start, as_of=NOW)
-    alone = world.repo.evaluation.tune(
-        AGENTS[0], queries[:12], start=MEANING.renamed("meaning"), as_of=NOW
-    ).found
+    def tuned(start: Profile, number: int = 12) -> Tuning:
+        return world.repo.evaluation.tune(AGENTS[0], queries[:number], start=start, as_of=NOW)
 
+    found = tuned(Profile("start", {Similarity(): 0.6, Importance(): 0.4}), 24)
     assert list(found.found.weights) == ["similarity", "importance", "keyword"]
     assert 0.4 < found.found.weights["keyword"] < 0.8
     assert list(found.start.weights) == ["similarity", "importance"]
     assert found.proposed == found.found
-    assert alone.weights["keyword"] > 0.2
+    assert tuned(MEANING.renamed("meaning")).found.weights["keyword"] > 0.2
     # A profile with words gets no second signal of them.
     start = Profile("start", {Keyword(b=0.5): 0.5, Similarity(): 0.3, Usefulness(): 0.2})
-    found = world.repo.evaluation.tune(AGENTS[0], queries[:12], start=start, as_of=NOW)
-    assert [*found.found.signals] == [*start.signals]
+    assert [*tuned(start).found.signals] == [*start.signals]
 
 
 def test_words_that_tell_nothing_are_left_out_again(world: World) -> None:

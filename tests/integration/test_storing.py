@@ -9,7 +9,6 @@ from uuid import uuid4
 import pytest
 from sqlalchemy import Engine, NullPool, create_engine, event, func, select
 
-from pgrecall import MemoryRepository, NewMemory
 from pgrecall.errors import (
     DatabaseReadOnly,
     EmbedderRequired,
@@ -25,11 +24,6 @@ from tests.methods import method
 ROWS = (
     "SELECT ctid::text, xmin::text, xmax::text, m::text FROM pgrecall.{} m WHERE agent_id = :agent"
 )
-
-
-@pytest.fixture
-def mine(shared_engine: Engine, agent: str) -> Owner:
-    return Owner(shared_engine, agent)
 
 
 # Adding
@@ -208,8 +202,7 @@ def test_touch_counts_each_retrieval_of_each_memory_once_at_the_databases_now(
 
 
 def test_touching_nothing_leaves_no_row(mine: Owner) -> None:
-    assert mine.touch([]) == mine.touch(uuid4()) == 0
-    assert mine.rows("memory_usage") == []
+    assert mine.touch([]) == mine.touch(uuid4()) == len(mine.rows("memory_usage")) == 0
 
 
 def test_a_search_counts_its_hits_and_only_those(mine: Owner) -> None:
@@ -324,7 +317,22 @@ def test_a_refusal_leaves_the_callers_connection_usable(
         assert len(inside.labels.of(memory_id)) == (level == "AUTOCOMMIT")
 
 
-def test_a_repository_takes_new_memories_of_any_iterable(mine: Owner) -> None:
-    batch = (NewMemory(f"{n}", embedding=None) for n in range(3))
+def test_two_agents_may_have_the_same_id(mine: Owner) -> None:
+    same, hers = uuid4(), mine.other
+    mine.add(north("mine", id=same))
+    hers.add_many([north("hers", id=same)])
 
-    assert len(MemoryRepository(mine.bind).add_many(mine.name, batch)) == mine.count() == 3
+    mine.update(same, importance=0.9)
+    mine.touch(same)
+    for _ in range(2):
+        hers.touch(same)
+
+    for owner, text, importance, times in ((mine, "mine", 0.9, 1), (hers, "hers", 0.5, 2)):
+        assert contents(owner.search(NORTH, touch=False)) == [text]
+        memory = owner.read(same)
+        assert (memory.importance, memory.retrieval_count) == (importance, times)
+    hers.delete(same)
+    assert (hers.get(same), mine.read(same).retrieval_count) == (None, 1)
+    with pytest.raises(MemoryNotFound):
+        hers.update(same, content="hers", embedding=None)
+    assert Owner(mine.bind, mine.name.upper()).get(same) is None

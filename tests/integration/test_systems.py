@@ -1,28 +1,20 @@
-"""Every number of the five systems that concerns ranking: one table, asked of the scorer, of the
-repository's search and of psql."""
+"""Every number of the five systems that concerns ranking, asked of the scorer; that a search and
+psql find the same is told by test_profiles_agree."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime, timedelta
-from math import exp, fsum, isqrt, log
+from math import exp, fsum, log
 from typing import Any, NamedTuple
 
-import psycopg
 import pytest
-from psycopg.rows import dict_row
-from sqlalchemy import Engine, insert
 
-from pgrecall import MemoryRepository, NewMemory, Profile, profiles, score
-from pgrecall.schema import tables
+from pgrecall import Profile, profiles, score
 from pgrecall.scoring.signals import Clock, Curve, Recency, Similarity, Trust
-from tests.conftest import DIMENSIONS
-from tests.integration.recalling import Connection, installed, recall
-from tests.integration.support import NORTH, NOW, before
+from tests.integration.support import NOW, before
 
 EXACT = 1e-9
-AGENT = "every number"
 FIVE, LAST, HALF, TRUST, TIERED = (
     *(profiles.five_factor, profiles.last_access, profiles.half_life),
     *(profiles.trust, profiles.tiered),
@@ -211,106 +203,14 @@ SYSTEMS = {
     of.__name__: [*of()]
     for of in (five_factor, by_type, last_access, half_life, trust, tiered, ages)
 }
-CASES = dict(enumerate((name, case) for name, cases in SYSTEMS.items() for case in cases))
-"""Number → name of the system, and the case."""
 
 
-def vector(similarity: float | None) -> list[float] | None:
-    """Whole components, of which pgvector's sums are exact."""
-    if similarity is None:
-        return None
-    east = round(25 * similarity)
-    return [float(east), float(isqrt(625 - east**2)), *[0.0] * (DIMENSIONS - 2)]
-
-
-OF_MEMORY = (
-    *("usefulness", "importance", "confidence", "memory_type", "additional_types", "tier"),
-    *("entities", "trust", "trust_curve", "trust_half_life_hours", "created_at"),
-)
-UNDECIDED: dict[str, Any] = dict.fromkeys(
-    ("trust", "trust_curve", "trust_half_life_hours", "expires_at", "created_at")
-)
-
-
-@dataclass(frozen=True)
-class World:
-    """The memories of all cases, by the numbers of the cases."""
-
-    repository: MemoryRepository
-    connection: Connection
-
-
-@pytest.fixture(scope="module")
-def world(shared_engine: Engine, shared_url: str) -> Iterator[World]:
-    repository = MemoryRepository(shared_engine)
-    memories = []
-    for number, (_, case) in CASES.items():
-        known = {name: case.values[name] for name in OF_MEMORY if case.values.get(name) is not None}
-        embedding = vector(case.values.get("similarity"))
-        memories.append(NewMemory(str(number), embedding=embedding, **{**UNDECIDED, **known}))
-    ids = repository.add_many(AGENT, memories, check_compliance=False)
-    counters = [
-        {
-            "agent_id": AGENT,
-            "memory_id": id_,
-            "retrieval_count": case.values.get("retrieval_count") or 0,
-            "last_accessed_at": case.values.get("last_accessed_at"),
-        }
-        for id_, (_, case) in zip(ids, CASES.values(), strict=True)
-        if {"retrieval_count", "last_accessed_at"} & case.values.keys()
-    ]
-    with shared_engine.begin() as connection:
-        connection.execute(insert(tables().memory_usage), counters)
-    with psycopg.connect(shared_url, autocommit=True, row_factory=dict_row) as psql:
-        yield World(repository, psql)
-
-
-Signals = Mapping[str, float]
-Found = dict[int, Signals]
-"""By the number of the case: of the one asked about, and maybe of others."""
-
-
-def in_python(world: World, number: int, case: Case) -> Found:
-    found = score(case.profile, case.values, as_of=NOW)
-    return {number: {**found.signals, "score": found.score}}
-
-
-def asked(case: Case) -> dict[str, Any]:
-    """What is passed to a search."""
-    given: dict[str, Any] = {"query_entities": case.values.get("query_entities")}
-    return {"k": 1_000, "as_of": NOW, **given}
-
-
-def in_repository(world: World, number: int, case: Case) -> Found:
-    query = NORTH if "similarity" in case.values else None
-    hits = world.repository.search(AGENT, query, profile=case.profile, touch=False, **asked(case))
-    return {int(hit.memory.content): {**hit.signals, "score": hit.score} for hit in hits}
-
-
-def in_psql(world: World, number: int, case: Case) -> Found:
-    query = NORTH if "similarity" in case.values else None
-    with installed(world.connection, case.profile):
-        rows = recall(world.connection, case.profile.name, AGENT, query=query, **asked(case))
-    return {int(row["content"]): {**row["signals"], "score": row["score"]} for row in rows}
-
-
-@pytest.mark.parametrize("way", [in_python, in_repository, in_psql])
 @pytest.mark.parametrize("system", SYSTEMS)
-def test_every_number_of_a_system(
-    world: World, system: str, way: Callable[[World, int, Case], Found]
-) -> None:
-    answers: dict[str, Found] = {}
+def test_every_number_of_a_system(system: str) -> None:
     wrong = []
-    for number, (of, case) in CASES.items():
-        if of != system:
-            continue
-        question = f"{case.profile} {'similarity' in case.values} {asked(case)}"
-        if number not in answers.get(question, {}):
-            answers[question] = way(world, number, case)
-        if (case.values.get("created_at") or NOW) > NOW and way is not in_python:
-            assert number not in answers[question], "created later than the moment asked about"
-            continue
-        found = answers[question][number]
+    for case in SYSTEMS[system]:
+        scored = score(case.profile, case.values, as_of=NOW)
+        found = {**scored.signals, "score": scored.score}
         for name, value in case.expected.items():
             if found[name] != pytest.approx(value, rel=0, abs=EXACT):
                 wrong.append(f"{name} {found[name]}, not {value}: {case.values}")

@@ -20,11 +20,15 @@ from sqlalchemy.ext.asyncio import AsyncEngine
 from pgrecall import AsyncMemoryRepository, MemoryRepository, NewMemory
 from pgrecall.errors import DatabaseReadOnly, InputError
 from pgrecall.execution import telemetry
+from tests.integration.compass import North
 from tests.integration.support import NORTH, at
+
+Providers = tuple[InMemorySpanExporter, InMemoryMetricReader]
+Spans = Callable[[], list[ReadableSpan]]
 
 
 @pytest.fixture(scope="module")
-def providers() -> Iterator[tuple[InMemorySpanExporter, InMemoryMetricReader]]:
+def providers() -> Iterator[Providers]:
     """Those of the process: it can have one of each, so they stay and are shut down."""
     exporter, reader = InMemorySpanExporter(), InMemoryMetricReader()
     tracing, metering = TracerProvider(), MeterProvider([reader])
@@ -37,9 +41,7 @@ def providers() -> Iterator[tuple[InMemorySpanExporter, InMemoryMetricReader]]:
 
 
 @pytest.fixture
-def spans(
-    providers: tuple[InMemorySpanExporter, InMemoryMetricReader],
-) -> Callable[[], list[ReadableSpan]]:
+def spans(providers: Providers) -> Spans:
     """The spans that have ended since they were asked for last."""
     exporter, _ = providers
     exporter.clear()
@@ -60,9 +62,7 @@ def points(reader: InMemoryMetricReader) -> list[Any]:
     return list(histogram.data.data_points)
 
 
-def test_a_call_is_a_span(
-    either: MemoryRepository, database_url: str, spans: Callable[[], list[ReadableSpan]]
-) -> None:
+def test_a_call_is_a_span(either: MemoryRepository, database_url: str, spans: Spans) -> None:
     either.add_many("agent", [NewMemory(f"{n}", embedding=at(n)) for n in range(20)])
     spans()
 
@@ -88,7 +88,7 @@ def test_a_call_is_a_span(
 
 
 def test_calls_at_once_are_below_the_span_that_made_them(
-    async_engine: AsyncEngine, loop: asyncio.Runner, spans: Callable[[], list[ReadableSpan]]
+    async_engine: AsyncEngine, loop: asyncio.Runner, spans: Spans
 ) -> None:
     repository = AsyncMemoryRepository(async_engine)
     tracer = trace.get_tracer("host")
@@ -115,7 +115,7 @@ def test_calls_at_once_are_below_the_span_that_made_them(
 
 
 def test_what_a_job_asks_of_the_database_is_below_it(
-    either: MemoryRepository, spans: Callable[[], list[ReadableSpan]]
+    either: MemoryRepository, spans: Spans
 ) -> None:
     either.upkeep.consolidate("agent")
 
@@ -126,9 +126,7 @@ def test_what_a_job_asks_of_the_database_is_below_it(
     assert asking.parent.span_id == job.context.span_id
 
 
-def test_a_failure_is_told_without_its_message(
-    engine: Engine, spans: Callable[[], list[ReadableSpan]]
-) -> None:
+def test_a_failure_is_told_without_its_message(engine: Engine, spans: Spans) -> None:
     reader = MemoryRepository(engine.execution_options(postgresql_readonly=True))
 
     with pytest.raises(DatabaseReadOnly):
@@ -148,9 +146,7 @@ def test_a_failure_is_told_without_its_message(
         assert not span.events
 
 
-def test_a_number_is_no_count_of_rows(
-    repo: MemoryRepository, spans: Callable[[], list[ReadableSpan]]
-) -> None:
+def test_a_number_is_no_count_of_rows(repo: MemoryRepository, spans: Spans) -> None:
     repo.count("agent")
 
     [span] = spans()
@@ -158,14 +154,9 @@ def test_a_number_is_no_count_of_rows(
 
 
 def test_durations_are_in_seconds_and_without_the_embedder(
-    engine: Engine, providers: tuple[InMemorySpanExporter, InMemoryMetricReader]
+    engine: Engine, providers: Providers
 ) -> None:
-    class Slow:
-        """Takes as long as a hundred thousand sums."""
-
-        def embed_documents(self, texts: list[str]) -> list[list[float]]:
-            return [NORTH for _ in texts]
-
+    class Slow(North):
         def embed_query(self, text: str) -> list[float]:
             sum(range(10_000_000))
             return NORTH
@@ -192,9 +183,7 @@ def test_durations_are_in_seconds_and_without_the_embedder(
     assert 0 < point.sum <= whole - embedding
 
 
-def test_a_job_is_in_no_histogram(
-    repo: MemoryRepository, providers: tuple[InMemorySpanExporter, InMemoryMetricReader]
-) -> None:
+def test_a_job_is_in_no_histogram(repo: MemoryRepository, providers: Providers) -> None:
     repo.upkeep.collect_garbage(dry_run=True)
 
     names = {one.attributes["db.operation.name"] for one in points(providers[1])}

@@ -5,18 +5,17 @@ from __future__ import annotations
 import math
 import random
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import psycopg
 import pytest
 from psycopg import sql
-from sqlalchemy import create_engine
+from sqlalchemy import Engine
 
 from pgrecall import MemoryRepository, NewMemory
 from pgrecall.core.embedders import LocalEmbedder
 from pgrecall.errors import InputError
-from pgrecall.testing import new_database
 from tests.integration.commands import CONTROLS, EVIL, Run, fast_runner
 from tests.integration.support import NORTH
 
@@ -28,21 +27,15 @@ Told = Sequence[tuple[str, int, float, float]]
 
 
 @pytest.fixture(scope="module")
-def url(server_url: str, template: str) -> Iterator[str]:
-    with new_database(server_url, template) as made:
-        yield made
-
-
-@pytest.fixture(scope="module")
-def repo(url: str) -> Iterator[MemoryRepository]:
-    engine = create_engine(url)
-    yield MemoryRepository(engine)
-    engine.dispose()
+def repo(module_engine: Engine) -> MemoryRepository:
+    return MemoryRepository(module_engine)
 
 
 @pytest.fixture
-def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], url: str) -> Run:
-    return fast_runner(monkeypatch, capsys, url, LocalEmbedder())
+def run(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], module_url: str
+) -> Run:
+    return fast_runner(monkeypatch, capsys, module_url, LocalEmbedder())
 
 
 def memories(texts: Sequence[str]) -> list[NewMemory]:
@@ -126,7 +119,7 @@ def test_without_words_there_are_no_terms(repo: MemoryRepository, agent: str, ru
 
 
 def test_an_agent_and_a_team_of_one_name_and_others_are_kept_apart(
-    repo: MemoryRepository, agent: str, url: str
+    repo: MemoryRepository, agent: str, module_url: str
 ) -> None:
     """Whatever they are called; and the plan of the view reaches the tables by the owner."""
     for name in (agent, "'; DROP TABLE x; --", "100% %s :name", '_q"q\\ ünï'):
@@ -141,7 +134,7 @@ def test_an_agent_and_a_team_of_one_name_and_others_are_kept_apart(
             "SELECT term, memories, weight, telling FROM pgrecall.telling_terms "
             "WHERE agent_id = {} ORDER BY telling DESC, term"
         )
-        with psycopg.connect(url) as connection:
+        with psycopg.connect(module_url) as connection:
             for owner_id, texts in ((name, own), (f"team:{name}", theirs)):
                 asked = query.format(owner_id)
                 assert_told(connection.execute(asked).fetchall(), expected(texts))

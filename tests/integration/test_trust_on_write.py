@@ -1,4 +1,4 @@
-"""System D's trust of a new memory, recomputed here, and the defaults that go with it."""
+"""The trust of a new memory, recomputed here, and the defaults that go with it."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def now(of: Owner) -> datetime:
 
 
 def expected_parts(memory: NewMemory, reputation: float) -> dict[str, float]:
-    """What system D says of a memory that comes with no part of its own."""
+    """Of a memory that comes with no part of its own."""
     quality = memory.quality_score
     governance = 0.3 if memory.compliant is False else 1.0
     for flag, factor in FLAGS.items():
@@ -181,17 +181,6 @@ def test_a_part_that_is_given_is_taken_as_it_is(mine: Owner) -> None:
         found = {name: getattr(memory, name) for name in PARTS}
         assert found == pytest.approx(expected, rel=1e-12, abs=1e-98)
         assert memory.trust == pytest.approx(weighed(expected), abs=1e-15)
-
-
-def test_the_memories_of_teams_are_assessed_alike(shared_engine: Engine, agent: str) -> None:
-    team = Owner(shared_engine, agent, is_team=True)
-    new = plain("tea", component="meta", has_errors=True, output_type="observation", tier="short")
-
-    memory = team.read(team.add(new))
-
-    assert_trusted(memory, expected_parts(new, 0.80))
-    assert (memory.trust_curve, memory.trust_half_life_hours) == ("linear", 48)
-    assert memory.expires_at is not None
 
 
 def test_the_first_event_tells_of_the_trust_and_its_parts(mine: Owner, add: Add) -> None:

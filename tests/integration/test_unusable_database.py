@@ -29,7 +29,7 @@ def _free_port() -> int:
         return port
 
 
-def test_a_server_that_is_not_there_is_named() -> None:
+def test_a_server_that_is_not_there_is_named_and_bad_input_found_without_it() -> None:
     port = _free_port()
     repo = repository_on("sync", f"postgresql+psycopg://user:secret@127.0.0.1:{port}/memories")
 
@@ -37,6 +37,8 @@ def test_a_server_that_is_not_there_is_named() -> None:
         repo.count("agent")
 
     assert "secret" not in str(caught.value)
+    with pytest.raises(InputError, match="k must"):
+        repo.search("agent", NORTH, k=0)
 
 
 def test_a_database_that_is_not_there_is_named(server_url: str) -> None:
@@ -44,15 +46,6 @@ def test_a_database_that_is_not_there_is_named(server_url: str) -> None:
 
     with pytest.raises(DatabaseUnavailable, match="pgrecall_nowhere"):
         repository_on("sync", url.render_as_string(hide_password=False)).count("agent")
-
-
-def test_bad_input_is_found_without_a_database() -> None:
-    repo = repository_on("sync", f"postgresql+psycopg://127.0.0.1:{_free_port()}/memories")
-
-    with pytest.raises(InputError, match="importance"):
-        repo.add("agent", NewMemory("a", embedding=None, importance=2))
-    with pytest.raises(InputError, match="k must"):
-        repo.search("agent", NORTH, k=0)
 
 
 def test_a_pool_without_a_free_connection_says_so(database_url: str) -> None:
@@ -64,33 +57,21 @@ def test_a_pool_without_a_free_connection_says_so(database_url: str) -> None:
     engine.dispose()
 
 
-def test_a_database_without_the_schema_names_schema_and_command(empty_url: str) -> None:
+def test_a_missing_schema_is_named_with_the_command_and_looked_for_again(empty_url: str) -> None:
+    repo = repository_on("sync", empty_url)
     with pytest.raises(SchemaMissing, match=r"'pgrecall'.*`pgrecall migrate up`"):
-        repository_on("sync", empty_url).count("agent")
-
-
-def test_another_schema_that_is_not_there_is_named(database_url: str) -> None:
-    with pytest.raises(SchemaMissing, match="'elsewhere'"):
-        repository_on("sync", database_url, schema="elsewhere").search("agent", NORTH)
-
-
-def test_a_missing_schema_leaves_the_callers_transaction_usable(empty_url: str) -> None:
+        repo.count("agent")
     with create_engine(empty_url, poolclass=NullPool).connect() as connection:
         with pytest.raises(SchemaMissing):
             MemoryRepository(connection).count("agent")
-
         assert connection.scalar(text("SELECT 1")) == 1
-
-
-def test_the_same_repository_works_once_the_schema_is_there(empty_url: str) -> None:
-    repo = repository_on("sync", empty_url)
-    with pytest.raises(SchemaMissing):
-        repo.count("agent")
 
     migrate.upgrade(empty_url, dimensions=DIMENSIONS)
 
     repo.add_many("agent", [NewMemory("a", embedding=NORTH)])
     assert contents(repo.search("agent", NORTH)) == ["a"]
+    with pytest.raises(SchemaMissing, match="'elsewhere'"):
+        repository_on("sync", empty_url, schema="elsewhere").search("agent", NORTH)
 
 
 @pytest.mark.parametrize(
@@ -103,11 +84,7 @@ def test_the_same_repository_works_once_the_schema_is_there(empty_url: str) -> N
     ],
 )
 def test_a_schema_of_another_version_names_both_and_the_command(
-    own_url: str,
-    own_engine: Engine,
-    change: str,
-    error: type[SchemaError],
-    message: str,
+    own_url: str, own_engine: Engine, change: str, error: type[SchemaError], message: str
 ) -> None:
     sql(own_engine, change.format("pgrecall.alembic_version"))
     repo = repository_on("sync", own_url)
@@ -123,12 +100,10 @@ def test_a_schema_of_another_version_names_both_and_the_command(
 
 def test_another_database_is_refused() -> None:
     engine = create_engine("sqlite://")
-
-    with pytest.raises(InputError, match=r"psycopg.*sqlite.*postgresql\+psycopg://"):
-        MemoryRepository(engine).count("agent")
-    with engine.connect() as connection, pytest.raises(InputError, match="sqlite"):
-        MemoryRepository(connection).count("agent")
-
+    with engine.connect() as connection:
+        for bind in (engine, connection):
+            with pytest.raises(InputError, match=r"psycopg.*sqlite.*postgresql\+psycopg://"):
+                MemoryRepository(bind).count("agent")
     engine.dispose()
 
 

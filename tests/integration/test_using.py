@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
 from typing import Any
 from uuid import uuid4
 
@@ -13,29 +11,17 @@ import pytest
 from sqlalchemy import Engine, func, select
 
 from pgrecall import Memory
-from pgrecall.errors import InvalidMemory, MemoryNotFound
+from pgrecall.errors import InvalidMemory
 from pgrecall.lifecycle.event import Event
 from tests.integration.owner import Owner, plain
 
 PARTS = ("trust_provenance", "trust_consensus", "trust_governance", "trust_usage")
 VOTES = {"useful": (1, 0), "not_useful": (0, 1), "outdated": (0, 1), "incorrect": (0, 3)}
-HOSTILE = [
-    "'; DROP TABLE x; --",
-    "%s :name $1 {0}",
-    '"\\n\\',
-    "🙂 \u202e e\u0301",
-    "long " * 20_000,
-]
-
-
-@pytest.fixture
-def mine(shared_engine: Engine, agent: str) -> Owner:
-    return Owner(shared_engine, agent)
 
 
 @dataclass
 class Use:
-    """What system D says of a memory in use."""
+    """What a memory in use is worth, recomputed."""
 
     trust: float
     success: int = 0
@@ -147,16 +133,6 @@ def test_two_hundredths_more_from_six_retrievals_and_over_four_of_five_on(
     assert memory.trust == pytest.approx(0.5 + change, abs=1e-12)
 
 
-def test_an_outcome_counts_as_a_retrieval_now(shared_engine: Engine, mine: Owner) -> None:
-    with shared_engine.begin() as connection:
-        inside = mine.within(connection)
-        memory_id = inside.add(plain("tea"))
-        memory = inside.record_outcome(memory_id, "failure")
-        now = connection.scalar(select(func.now()))
-
-    assert (memory.retrieval_count, memory.last_accessed_at) == (1, now)
-
-
 def test_without_touch_an_outcome_is_no_retrieval_but_a_use(mine: Owner) -> None:
     memory_id = mine.add(plain("tea"))
 
@@ -186,6 +162,7 @@ def test_several_uses_in_one_transaction_keep_their_order(
     with shared_engine.begin() as connection:
         inside = mine.within(connection)
         memory_id = inside.add(plain("tea", trust=0.5))
+        now = connection.scalar(select(func.now()))
         for n in range(12):
             outcome = "failure" if n % 7 == 3 else "success"
             use.record(outcome)
@@ -193,6 +170,7 @@ def test_several_uses_in_one_transaction_keep_their_order(
         events = inside.history(memory_id)
         assert_used(inside.read(memory_id), use)
 
+    assert mine.read(memory_id).last_accessed_at == now
     assert [event.reason for event in events[1:]] == [f"{n}" for n in range(12)]
 
 
@@ -349,6 +327,14 @@ def test_history_tells_every_change_in_order(mine: Owner) -> None:
     assert {event.memory_id for event in events} == {memory_id}
     moments = [event.occurred_at for event in events]
     assert moments == sorted(set(moments))
+    assert events[3].record() == {
+        "id": str(events[3].id),
+        "memory_id": str(memory_id),
+        "trust_delta": pytest.approx(0.1),
+        "occurred_at": moments[3].isoformat(),
+        **{name: getattr(events[3], name) for name in ("event_type", "reason", "actor")},
+        **{name: getattr(events[3], name) for name in ("old_values", "new_values", "metadata")},
+    }
     assert "tea" not in str([event.record() for event in events])
     assert mine.history(uuid4()) == mine.other.history(memory_id) == []
 
@@ -375,108 +361,19 @@ def test_a_change_of_each_part_of_trust_is_told(mine: Owner) -> None:
         assert (event.delta(part), event.delta(), event.reason) == (0.5, None, "audit")
 
 
-def test_an_event_as_a_record_is_json(mine: Owner) -> None:
-    memory_id = mine.add(plain("tea", trust=0.5, expires_at=datetime(2900, 1, 1, tzinfo=UTC)))
-    mine.upkeep.adjust_trust(memory_id, 0.25, "reason", "actor", metadata={"a": None})
-
-    event = mine.history(memory_id)[-1]
-
-    assert event.record() == {
-        "id": str(event.id),
-        "memory_id": str(memory_id),
-        "event_type": "manual",
-        "reason": "reason",
-        "actor": "actor",
-        "old_values": {"trust": 0.5, **dict.fromkeys(PARTS)},
-        "new_values": {"trust": 0.75, **dict.fromkeys(PARTS)},
-        "trust_delta": 0.25,
-        "metadata": {"a": None},
-        "occurred_at": event.occurred_at.isoformat(),
-    }
+# Which memory
 
 
-# Whose memory, and what is handed in
-
-Act = Callable[..., Memory]
-ACTS: dict[str, Act] = {
-    "record_outcome": lambda of, memory_id, **more: of.record_outcome(memory_id, "success", **more),
-    "adjust_trust": lambda of, memory_id, **more: of.upkeep.adjust_trust(
-        memory_id, 0.1, **{"reason": "r", "actor": "a", **more}
-    ),
-    "feedback": lambda of, memory_id, **more: of.feedback(
-        memory_id, "useful", more.pop("reason", "r"), **more
-    ),
-}
-
-
-@pytest.fixture(params=ACTS)
-def act(request: pytest.FixtureRequest) -> Act:
-    """Each way in which use is recorded."""
-    return ACTS[request.param]
-
-
-def test_only_the_memory_that_is_named_changes(mine: Owner, act: Act) -> None:
+def test_only_the_memory_that_is_named_changes_whether_it_is_recalled_or_not(mine: Owner) -> None:
     memory_id, another = mine.add(plain("tea")), mine.add(plain("milk"))
     of_others = [(of, of.add(plain("tea", id=memory_id))) for of in (mine.other, mine.team)]
     others = [(mine, another), *of_others]
     before = [(of.read(one), of.kinds(one)) for of, one in others]
-
-    act(mine, memory_id)
-
-    assert [(of.read(one), of.kinds(one)) for of, one in others] == before
-    assert len(mine.history(memory_id)) == 2
-
-
-def test_a_memory_that_is_not_there_cannot_be_used(mine: Owner, act: Act) -> None:
-    hers = mine.other.add(plain("tea"))
-
-    for unknown in (uuid4(), hers):
-        with pytest.raises(MemoryNotFound, match=f"agent.*{unknown}"):
-            act(mine, unknown)
-
-    assert not any(mine.everything().values())
-    assert len(mine.other.history(hers)) == 1
-
-
-def test_the_memories_of_teams_are_used_alike(mine: Owner, act: Act) -> None:
-    theirs = mine.team.add(plain("tea"))
-
-    memory = act(mine.team, theirs)
-
-    assert (memory.team_id, memory.agent_id, memory.id) == (mine.name, None, theirs)
-    assert len(mine.team.history(theirs)) == 2
-    with pytest.raises(MemoryNotFound):
-        act(mine, theirs)
-
-
-def test_a_memory_that_is_not_recalled_any_longer_can_still_be_judged(
-    mine: Owner, act: Act
-) -> None:
-    memory_id = mine.add(plain("tea"))
     mine.invalidate(memory_id)
 
-    assert act(mine, memory_id).invalidated_at is not None
+    mine.record_outcome(memory_id, "success")
+    mine.upkeep.adjust_trust(memory_id, 0.1, "r", "a")
+    assert mine.feedback(memory_id, "useful").invalidated_at is not None
 
-
-def test_an_unknown_memory_leaves_the_callers_transaction_usable(
-    shared_engine: Engine, mine: Owner, act: Act
-) -> None:
-    memory_id = mine.add(plain("tea"))
-    with shared_engine.begin() as connection:
-        with pytest.raises(MemoryNotFound):
-            act(mine.within(connection), uuid4())
-        act(mine.within(connection), memory_id)
-
-    assert len(mine.history(memory_id)) == 2
-
-
-def test_reasons_actors_and_metadata_are_kept_verbatim(mine: Owner, act: Act) -> None:
-    memory_id = mine.add(plain("tea"))
-    for hostile in HOSTILE:
-        metadata = {hostile: [hostile, {"deep": hostile}]}
-
-        act(mine, memory_id, reason=hostile, actor=hostile[:200], metadata=metadata)
-
-        event = mine.history(memory_id)[-1]
-        assert (event.reason, event.actor) == (hostile, hostile[:200])
-        assert event.metadata[hostile] == metadata[hostile]
+    assert [(of.read(one), of.kinds(one)) for of, one in others] == before
+    assert mine.kinds(memory_id)[2:] == ["reinforcement", "manual", "feedback"]

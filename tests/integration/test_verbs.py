@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from typing import Any
 from uuid import UUID, uuid4
@@ -59,17 +58,6 @@ def call(
     return connection.execute(
         sql.SQL("SELECT * FROM {}({})").format(function, given), [*arguments, *named.values()]
     ).fetchall()
-
-
-@pytest.fixture(scope="module")
-def connection(shared_url: str) -> Iterator[Connection]:
-    with connected(shared_url) as found:
-        yield found
-
-
-@pytest.fixture
-def mine(shared_engine: Engine, agent: str) -> Owner:
-    return Owner(shared_engine, agent)
 
 
 # What they note
@@ -196,6 +184,8 @@ OF_ONE = "adjust_trust record_feedback record_outcome set_importance supersede u
 NOTING = f"{OF_ONE} label unlabel link unlink forget revive invalidate move_tier prune"
 GARBAGE = "count_garbage begin_garbage_run collect_garbage"
 SHARES = [-0.1, 1.1, NAN, None]
+FLAGGED: dict[str, Any] = {"compliant": False}
+NOT_COMPLIANT = {"content": "x"} | FLAGGED
 WRONG: list[tuple[str, str, type[Exception], list[Any]]] = [
     (" ".join(GOOD), "agent", InputError, ["", "team:", "x" * 206]),
     (NOTING, "agent", InputError, [None]),
@@ -228,7 +218,7 @@ WRONG: list[tuple[str, str, type[Exception], list[Any]]] = [
     ("update_memory", "changes", InvalidMemory, [{"content": "new"}, {"importance": None}]),
     ("update_memory", "changes", InvalidMemory, [{"content": "", "embedding": None}]),
     ("update_memory", "changes", DuplicateMemory, [{"content": "b", "embedding": None}]),
-    ("update_memory", "changes", NotCompliant, [{"compliant": False}]),
+    ("update_memory", "changes", NotCompliant, [FLAGGED]),
     ("remember", "content", InvalidMemory, ["", None]),
     ("remember", "", InvalidMemory, [{"key": ""}, {"key": "k", "id": UNKNOWN}]),
     ("remember", "", InvalidMemory, [{"valid_from": "2020-01-01", "valid_until": "2020-01-01"}]),
@@ -239,7 +229,13 @@ WRONG: list[tuple[str, str, type[Exception], list[Any]]] = [
     ("remember", "actor", InputError, [""]),
     ("supersede", "new", InvalidMemory, [{"content": "A"}, {"content": ""}]),
     ("supersede", "new", InvalidMemory, [{"content": "x", "valid_until": "2000-01-01"}]),
-    ("supersede", "new", NotCompliant, [{"content": "x", "compliant": False}]),
+    ("supersede", "new", NotCompliant, [NOT_COMPLIANT]),
+    # NULL waives nothing.
+    ("supersede", "", SupersessionConflict, [{"memory_id": "over", "force": None}]),
+    ("revive", "", SupersessionConflict, [{"memory_ids": ["over"], "force": None}]),
+    ("remember", "", NotCompliant, [{"compliant": False, "check_compliance": None}]),
+    ("supersede", "", NotCompliant, [{"new": NOT_COMPLIANT, "check_compliance": None}]),
+    ("update_memory", "", NotCompliant, [{"changes": FLAGGED, "check_compliance": None}]),
     ("supersede", "memory_id", SupersessionConflict, ["over", "gone", "for long"]),
     ("complete_stale_tasks prune", "older_than", InputError, [timedelta(-1), timedelta(365_251)]),
     ("complete_stale_tasks prune", "older_than", InputError, [None]),
@@ -476,23 +472,3 @@ def test_postgresql_16_with_halfvec(postgres_16: str) -> None:
         migrate.upgrade(url, dimensions=DIMENSIONS, embedding_type="halfvec")
         with connected(url) as connection:
             assert_everything_works(connection, "pgrecall", unpooled(url))
-
-
-def test_a_team_is_the_owner_of_its_stored_id(mine: Owner, connection: Connection) -> None:
-    (a, b), _ = (
-        map(plain_id, owner.add_many([north(text, trust=0.5) for text in "ab"]))
-        for owner in (mine.team, mine)
-    )
-    stored, team = mine.everything(), f"team:{mine.name}"
-
-    call(connection, "record_outcome", team, a, "success")
-    call(connection, "invalidate", team, [b])
-    call(connection, "revive", team, [b])
-
-    told = [row["event_type"] for row in call(connection, "history", team, a)]
-    assert told == mine.team.kinds(a) == ["initial", "reinforcement"]
-    call_named(connection, "collect_garbage", {"agent": team}, {})
-    assert len(mine.team.rows("gc_runs")) == 1
-    assert call(connection, "clear", team) == [{"clear": 2}]
-    assert (mine.team.count(), mine.everything()) == (0, stored)
-    assert not any(mine.team.everything().values())

@@ -9,19 +9,15 @@ import psycopg
 import pytest
 
 from pgrecall.core.resources import sql_folder
-from pgrecall.testing import new_database
 
 FUNCTIONS = {path.stem for path in (sql_folder() / "signals").glob("*.sql")}
 
 
 @pytest.fixture(scope="module")
-def connection(server_url: str, template: str) -> Iterator[psycopg.Connection]:
+def connection(module_url: str) -> Iterator[psycopg.Connection]:
     path = "-csearch_path=pgrecall,public"
-    with (
-        new_database(server_url, template) as url,
-        psycopg.connect(url, autocommit=True, options=path) as connection,
-    ):
-        yield connection
+    with psycopg.connect(module_url, autocommit=True, options=path) as made:
+        yield made
 
 
 def test_rows_of_an_owner_are_reached_by_keys_and_every_signal_is_written_out(

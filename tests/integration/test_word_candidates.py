@@ -12,14 +12,12 @@ from typing import Any
 from uuid import UUID
 
 import numpy as np
-import psycopg
 import pytest
-from sqlalchemy import Engine, create_engine
+from sqlalchemy import Engine
 
-from pgrecall import Hits, MemoryRepository, NewMemory, migrate, profiles
-from pgrecall.testing import new_database
+from pgrecall import Hits, MemoryRepository, NewMemory, profiles
 from tests.conftest import DIMENSIONS
-from tests.integration.rank_indexes import acting_as, new_role
+from tests.integration.rank_indexes import build
 from tests.integration.support import sql
 
 BIG, SIZE = "big", 1_500
@@ -74,36 +72,30 @@ def plain(id_: UUID) -> UUID:
 @dataclass(frozen=True)
 class World:
     engine: Engine
-    url: str
     contents: Mapping[UUID, str] = field(repr=False)
     """Of BIG."""
 
 
 @pytest.fixture(scope="module")
-def world(server_url: str, template: str) -> Iterator[World]:
+def world(module_engine: Engine) -> World:
     """BIG is indexed; agents and teams `indexed` and `plain` are what they are called."""
-    with new_database(server_url, template) as url:
-        engine = create_engine(url)
-        repo = MemoryRepository(engine)
-        stored = memories(BIG, SIZE)
-        ids = repo.add_many(BIG, stored)
+    repo = MemoryRepository(module_engine)
+    stored = memories(BIG, SIZE)
+    ids = repo.add_many(BIG, stored)
+    build(repo, BIG)
+    for among in (repo, repo.teams):
         for owner in ("indexed", "plain"):
-            for among in (repo, repo.teams):
-                among.add_many(owner, memories(f"{owner} {among is repo}", SMALL))
-        repo.rank_indexes.build(agent_id=BIG, at_least=1)
-        for among in (repo, repo.teams):
-            among.rank_indexes.build(agent_id="indexed", at_least=1)
-        sql(
-            engine,
-            "UPDATE pgrecall.rank_indexes r SET common_terms = "
-            "(SELECT terms FROM pgrecall.common_terms(r.agent_id, :common, r.as_of))",
-            common=COMMON,
-        )
-        sql(engine, "ANALYZE")
-        yield World(
-            engine, url, dict(zip(map(plain, ids), (one.content for one in stored), strict=True))
-        )
-        engine.dispose()
+            among.add_many(owner, memories(f"{owner} {among is repo}", SMALL))
+        build(among, "indexed")
+    sql(
+        module_engine,
+        "UPDATE pgrecall.rank_indexes r SET common_terms = "
+        "(SELECT terms FROM pgrecall.common_terms(r.agent_id, :common, r.as_of))",
+        common=COMMON,
+    )
+    sql(module_engine, "ANALYZE")
+    contents = (one.content for one in stored)
+    return World(module_engine, dict(zip(map(plain, ids), contents, strict=True)))
 
 
 @pytest.fixture
@@ -136,12 +128,8 @@ def queries(number: int, seed: int, *, words: int, rarest: int = len(VOCABULARY)
 def found_by(
     repo: MemoryRepository, query: Any, words: str | None, /, *, agent: str = BIG, **asked: Any
 ) -> Hits:
-    usual: dict[str, Any] = {
-        "profile": "hybrid",
-        "as_of": SOON,
-        "touch": False,
-        "strategy": "index",
-    }
+    usual: dict[str, Any] = {"profile": "hybrid", "as_of": SOON, "touch": False}
+    usual["strategy"] = "index"
     return repo.search(agent, query, query_text=words, **(usual | asked))
 
 
@@ -221,7 +209,7 @@ def test_within_a_topic_the_words_decide(undone: MemoryRepository, agent: str) -
             for text, vector in zip(texts(agent, SIZE), near, strict=True)
         ],
     )
-    undone.rank_indexes.build(agent_id=agent, at_least=1)
+    build(undone, agent)
     asked_for = [
         ((topics[number % 3] + 0.1 * rng.normal(size=DIMENSIONS)).tolist(), text)
         for number, (_, text) in enumerate(queries(9, 26, words=4))
@@ -243,7 +231,7 @@ def test_a_rare_name_finds_its_memory_at_any_cosine(undone: MemoryRepository, ag
     }
     undone.add_many(agent, memories(BIG, 600))
     ids = {name: undone.add(agent, new) for name, new in named.items() if "before" in name}
-    undone.rank_indexes.build(agent_id=agent, at_least=1)
+    build(undone, agent)
     ids |= {name: undone.add(agent, new) for name, new in named.items() if "after" in name}
 
     weights = {"keyword": 0.6, "similarity": 0.4}
@@ -284,7 +272,7 @@ def test_a_word_of_many_is_found_far_away_whatever_was_deleted(
     nearest = fill(300, "other", 0.95, 1.0)
     fill(400, "other", 0.5, 0.9)
     fill(150, NAME, -0.2, 0.2)
-    undone.rank_indexes.build(agent_id=agent, at_least=1)
+    build(undone, agent)
     undone.delete(agent, nearest[:deleted])
     weights = {"keyword": 0.6, "similarity": 0.4}
 
@@ -308,27 +296,17 @@ def test_without_known_words_the_others_decide_and_take_their_weight(
             assert found[0].score > found_by(whole, query, text, profile=kept)[0].score
 
 
-def test_very_many_words_find_the_exact_answer(whole: MemoryRepository) -> None:
-    [(query, _)] = queries(1, 13, words=1)
-    for text in (" ".join(VOCABULARY), "q0x " * 10_000):
-        found, exact = both(whole, query, text)
-        same_values(found, exact)
-        assert recall(found, exact) >= 0.9
-
-
 def test_filters_narrow_alike_and_never_leave_fewer(whole: MemoryRepository) -> None:
     cases: list[dict[str, Any]] = [
-        {"memory_types": ["task"]},
-        {"tags": ["rare"]},
+        *({"memory_types": ["task"]}, {"tags": ["rare"]}, {"min_similarity": 0.5}),
         *({"text": text} for text in ("q0x -q1x", "q300x", "xyzzy")),
-        {"min_similarity": 0.5},
-        {"min_score": 0.5},
-        {"created_after": BUILT - timedelta(days=20)},
+        *({"min_score": 0.5}, {"created_after": BUILT - timedelta(days=20)}),
         *({"k": k} for k in (1, 80, 81)),
     ]
+    asked_for = [*queries(3, 14, words=3), (queries(1, 13, words=1)[0][0], " ".join(VOCABULARY))]
     for asked in cases:
         shares = []
-        for query, text in queries(3, 14, words=3):
+        for query, text in asked_for:
             found, exact = both(whole, query, text, **asked)
             same_values(found, exact)
             shares.append(recall(found, exact))
@@ -489,73 +467,18 @@ def test_agents_and_teams_with_and_without_an_index_weigh_words_each_for_itself(
     assert fmean(shares) >= 0.97
 
 
-# Another language, other roles
-
-
-@pytest.fixture
-def own_world(server_url: str, world: World) -> Iterator[World]:
-    """A copy for a test that changes more than rows."""
-    name = psycopg.conninfo.conninfo_to_dict(world.url)["dbname"]
-    world.engine.dispose()  # a database that is in use cannot be copied
-    with new_database(server_url, str(name)) as url:
-        engine = create_engine(url)
-        yield World(engine, url, world.contents)
-        engine.dispose()
-
-
-def test_after_a_change_of_the_language_words_are_searched_without_the_index_until_maintenance(
-    own_world: World,
+def test_the_words_beside_a_position_are_those_of_its_memory(
+    world: World, whole: MemoryRepository
 ) -> None:
-    repo = MemoryRepository(own_world.engine)
-    repo.add(BIG, NewMemory("the dancing q0x", embedding=vectors(BIG, 1)[0]))
-
-    migrate.change_language(own_world.url, "simple")
-
-    repo = MemoryRepository(own_world.engine)
-    assert "former language" in str(repo.rank_indexes.status(agent_id=BIG)[0].due)
-    for strategy in ("exact", "index"):
-        shares = []
-        for query, text in queries(4, 22, words=3, rarest=40):
-            found, exact = both(repo, query, text)
-            assert found.strategy == strategy
-            same_values(found, exact)
-            shares.append(recall(found, exact))
-        assert fmean(shares) >= (1 if strategy == "exact" else 0.97)
-        assert found_by(repo, query, None).strategy == "index"
-        repo.rank_indexes.maintain(agent_id=BIG)
-    hit = found_by(repo, vectors(BIG, 1)[0], "the dancing", weights={"keyword": 1.0})[0]
-    assert (hit.memory.content, hit.signals["keyword"]) == ("the dancing q0x", 1.0)
-
-
-def relation_of(world: World) -> str:
-    query = "SELECT relation FROM pgrecall.rank_indexes WHERE agent_id = :agent"
-    return str(sql(world.engine, query, agent=BIG)[0][0])
-
-
-def test_a_role_that_may_not_read_the_positions_gets_the_exact_answer(own_world: World) -> None:
-    query, text = queries(1, 23, words=3)[0]
-    as_owner = found_by(MemoryRepository(own_world.engine), query, text, strategy="exact")
-    with new_role(own_world.url, "k2 candidates") as role:
-        migrate.grant(own_world.url, role, "reader")
-        for strategy in ("index", "exact"):
-            with acting_as(own_world.engine, role) as connection:
-                found = found_by(MemoryRepository(connection), query, text)
-            assert found.strategy == strategy
-            assert recall(found, as_owner) >= 0.9
-            same_values(found, as_owner)
-            sql(
-                own_world.engine,
-                f'REVOKE SELECT ON pgrecall.{relation_of(own_world)} FROM "{role}"',
-            )
-
-
-def test_the_words_beside_a_position_are_those_of_its_memory(world: World) -> None:
+    [status] = whole.rank_indexes.status(agent_id=BIG)
+    assert status.index is not None
     [(different, same)] = sql(
         world.engine,
         f"""
         SELECT count(*) FILTER (WHERE p.words <> pgrecall.term_keys(:agent, m.terms)),
                count(*)
-          FROM pgrecall.{relation_of(world)} p JOIN pgrecall.agent_memories m ON m.id = p.memory_id
+          FROM pgrecall.{status.index.relation} p
+          JOIN pgrecall.agent_memories m ON m.id = p.memory_id
          WHERE m.agent_id = :agent
         """,
         agent=BIG,

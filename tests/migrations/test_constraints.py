@@ -2,60 +2,45 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import random
+import string
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from datetime import UTC, datetime
-from math import isnan
 from typing import Any
+from uuid import UUID
 
 import psycopg
 import pytest
 from psycopg import sql
 from psycopg.errors import CheckViolation, NumericValueOutOfRange
 from psycopg.types.json import Jsonb
-from sqlalchemy import DateTime
+from sqlalchemy import ARRAY, Boolean, DateTime, Double, Integer, Text, Uuid
+from sqlalchemy.dialects.postgresql import JSONB
 
 from pgrecall import migrate
+from pgrecall.core.vectors import EmbeddingType
+from pgrecall.errors import InputError
 from pgrecall.schema import tables
 from pgrecall.testing import new_database
 
 KEY = {"agent_id": "agent", "id": "00000000-0000-7000-8000-000000000001"}
+MEMORY_ID = {"agent_id": "agent", "memory_id": KEY["id"]}
+LASTING = {"trust_curve": "linear", "trust_half_life_hours": 24.0}
 MINIMAL: dict[str, dict[str, Any]] = {
     "agent_memories": {**KEY, "content": "something"},
-    "memory_usage": {"agent_id": "agent", "memory_id": KEY["id"]},
+    "memory_usage": MEMORY_ID,
     "memory_events": {**KEY, "memory_id": KEY["id"], "event_type": "feedback"},
-    "memory_labels": {
-        "agent_id": "agent",
-        "memory_id": KEY["id"],
-        "kind": "keyword",
-        "value": "tea",
-    },
-    "memory_links": {
-        "agent_id": "agent",
-        "source_id": KEY["id"],
-        "target_id": "00000000-0000-7000-8000-000000000002",
-        "kind": "consolidates",
-    },
-    "gc_runs": {
-        **KEY,
-        "policy": "default",
-        **dict.fromkeys(("scanned", "archived", "deleted", "swept"), 0),
-        "started_at": "2026-06-01Z",
-        "seconds": 0.5,
-        "finished": True,
-    },
-    "rank_indexes": {
-        "agent_id": "agent",
-        "relation": "ranks_0123456789abcdef0123456789abcdef",
-        **dict.fromkeys(("space", "memories", "at_least", "m", "ef_construction"), 1),
-        **dict.fromkeys(("as_of", "built_at"), "2026-06-01Z"),
-        "seconds": 0.5,
-    },
+    "memory_labels": {**MEMORY_ID, "kind": "keyword", "value": "tea"},
+    "memory_links": {"agent_id": "agent", "source_id": KEY["id"], "kind": "consolidates"}
+    | {"target_id": "00000000-0000-7000-8000-000000000002"},
+    "gc_runs": {**KEY, "policy": "default", "started_at": "2026-06-01Z", "seconds": 0.5}
+    | {"finished": True, **dict.fromkeys(("scanned", "archived", "deleted", "swept"), 0)},
+    "rank_indexes": {"agent_id": "agent", "relation": f"ranks_{'0' * 32}", "seconds": 0.5}
+    | dict.fromkeys(("space", "memories", "at_least", "m", "ef_construction"), 1)
+    | dict.fromkeys(("as_of", "built_at"), "2026-06-01Z"),
     "component_reputations": {"component": "newcomer", "reputation": 0.5},
-    "output_type_defaults": {
-        "output_type": "song",
-        "trust_curve": "linear",
-        "trust_half_life_hours": 24.0,
-    },
+    "output_type_defaults": {"output_type": "song", **LASTING},
     "tier_defaults": {"tier": "short"},
     "profiles": {"name": "mine", "definition": "{}"},
     "installed_sql": {"file": "verbs/one.sql", "level": "writer"},
@@ -83,21 +68,21 @@ MOMENTS = [  # each comes back to Python, which knows the years 1 to 9999 only
 Connection = psycopg.Connection[tuple[Any, ...]]
 
 
-def connections(server_url: str, embedding_type: str) -> Iterator[Connection]:
-    with new_database(server_url) as url:
-        migrate.upgrade(url, dimensions=3, embedding_type=embedding_type)
-        with psycopg.connect(url, autocommit=True) as connection:
-            yield connection
+@pytest.fixture(scope="module")
+def each_type(server_url: str) -> Iterator[dict[str, Connection]]:
+    """A database for each type of embedding."""
+    with ExitStack() as stack:
+        found = {}
+        for kind in ("vector", "halfvec"):
+            url = stack.enter_context(new_database(server_url))
+            migrate.upgrade(url, dimensions=3, embedding_type=kind)
+            found[kind] = stack.enter_context(psycopg.connect(url, autocommit=True))
+        yield found
 
 
 @pytest.fixture(scope="module")
-def database(server_url: str) -> Iterator[Connection]:
-    yield from connections(server_url, "vector")
-
-
-@pytest.fixture(scope="module")
-def of_halfvec(server_url: str) -> Iterator[Connection]:
-    yield from connections(server_url, "halfvec")
+def database(each_type: dict[str, Connection]) -> Connection:
+    return each_type["vector"]
 
 
 def insert(connection: Connection, table: str, **given: Any) -> None:
@@ -147,13 +132,13 @@ NO_SHARES = (
 )
 
 
-@pytest.mark.parametrize(("table", "share"), SHARES)
-def test_shares_from_0_to_1(database: Connection, table: str, share: str) -> None:
-    for number in (0.0, -0.0, 1e-100, 0.5, 1.0):
-        assert stored(database, table, share, **{share: number}) == number
-    for number in NO_SHARES:
-        refusal = refused_by(database, table, **{share: number})
-        assert refusal == (f"ck_{table}_{share}", CheckViolation), number
+def test_shares_from_0_to_1(database: Connection) -> None:
+    for table, share in SHARES:
+        for number in (0.0, -0.0, 1e-100, 0.5, 1.0):
+            assert stored(database, table, share, **{share: number}) == number
+        for number in NO_SHARES:
+            refusal = refused_by(database, table, **{share: number})
+            assert refusal == (f"ck_{table}_{share}", CheckViolation), number
 
 
 NO_MOMENTS = (
@@ -162,13 +147,13 @@ NO_MOMENTS = (
 )
 
 
-@pytest.mark.parametrize(("table", "column"), MOMENTS)
-def test_moments_in_python_s_years(database: Connection, table: str, column: str) -> None:
-    for moment in (datetime(1, 1, 3, tzinfo=UTC), datetime(9999, 12, 29, tzinfo=UTC)):
-        assert stored(database, table, column, **{column: moment}) == moment
-    for outside in NO_MOMENTS:
-        refusal = refused_by(database, table, **{column: outside})
-        assert refusal == (f"ck_{table}_{column}", CheckViolation), outside
+def test_moments_in_python_s_years(database: Connection) -> None:
+    for table, column in MOMENTS:
+        for moment in (datetime(1, 1, 3, tzinfo=UTC), datetime(9999, 12, 29, tzinfo=UTC)):
+            assert stored(database, table, column, **{column: moment}) == moment
+        for outside in NO_MOMENTS:
+            refusal = refused_by(database, table, **{column: outside})
+            assert refusal == (f"ck_{table}_{column}", CheckViolation), outside
 
 
 def test_creation_is_now_unless_told_even_that_it_is_unknown(database: Connection) -> None:
@@ -232,51 +217,30 @@ def test_every_status_tier_and_the_greatest_length(database: Connection) -> None
     stored(database, "agent_memories", content="é" * 1_048_576)
 
 
-def test_vectors_that_are_none(database: Connection, of_halfvec: Connection) -> None:
-    for connection in (database, of_halfvec):
-        for vector in ("[0,0,0]", "[-0,0,0]"):
-            refusal = refused_by(connection, "agent_memories", embedding=vector)
-            assert refusal == ("ck_agent_memories_embedding", CheckViolation)
-        for vector in ("[NaN,1,1]", "[Infinity,1,1]", "[1,2]", "[1,2,3,4]"):
-            _, error = refused_by(connection, "agent_memories", embedding=vector)
-            assert issubclass(error, psycopg.DataError)
+NO_VECTORS = {
+    "vector": ("[0,0,0]", "[-0,0,0]", "[1e-25,1e-25,0]", "[1e20,0,0]"),
+    "halfvec": ("[0,0,0]", "[-0,0,0]", "[2e-8,1e-9,0]"),
+}
+"""The last ones have distances that are NaN, or round to zero."""
+VECTORS = {
+    "vector": ("[1.1e-15,0,0]", "[0.9e15,0,0]", "[1e-38,1,-1]", "[5e14,5e14,5e14]"),
+    "halfvec": ("[6e-8,0,0]", "[65504,65504,65504]", "[6e-8,1,-1]", "[0,0,65504]"),
+}
 
 
-def test_a_vector_that_rounds_to_zero(of_halfvec: Connection) -> None:
-    constraint, _ = refused_by(of_halfvec, "agent_memories", embedding="[2e-8,1e-9,0]")
-    assert constraint == "ck_agent_memories_embedding"
-
-
-@pytest.mark.parametrize("vector", ["[1e-25,1e-25,0]", "[1e20,0,0]"])
-def test_a_vector_whose_distances_are_nan(database: Connection, vector: str) -> None:
-    [distance] = database.execute(
-        "SELECT %(vector)s::vector <=> %(vector)s::vector", {"vector": vector}
-    ).fetchall()
-    assert isnan(distance[0])
-
-    assert refused_by(database, "agent_memories", embedding=vector)[0] == (
-        "ck_agent_memories_embedding"
-    )
-
-
-def test_a_component_too_large_for_halfvec(of_halfvec: Connection) -> None:
-    _, refusal = refused_by(of_halfvec, "agent_memories", embedding="[65520,0,0]")
-    assert refusal is NumericValueOutOfRange
-
-
-@pytest.mark.parametrize(
-    ("fixture", "vectors"),
-    [
-        ("database", ["[1.1e-15,0,0]", "[0.9e15,0,0]", "[1e-38,1,-1]", "[5e14,5e14,5e14]"]),
-        ("of_halfvec", ["[6e-8,0,0]", "[65504,65504,65504]", "[6e-8,1,-1]", "[0,0,65504]"]),
-    ],
-)
-def test_what_is_accepted_never_makes_a_distance_nan(
-    request: pytest.FixtureRequest, fixture: str, vectors: list[str]
+@pytest.mark.parametrize("kind", VECTORS)
+def test_no_vector_that_is_stored_has_a_distance_that_is_nan(
+    each_type: dict[str, Connection], kind: str
 ) -> None:
-    connection: Connection = request.getfixturevalue(fixture)
+    connection = each_type[kind]
+    for vector in NO_VECTORS[kind]:
+        refusal = refused_by(connection, "agent_memories", embedding=vector)
+        assert refusal == ("ck_agent_memories_embedding", CheckViolation), vector
+    for vector in ("[NaN,1,1]", "[Infinity,1,1]", "[1,2]", "[1,2,3,4]"):
+        _, error = refused_by(connection, "agent_memories", embedding=vector)
+        assert issubclass(error, psycopg.DataError)
     with connection.transaction(force_rollback=True):
-        for number, vector in enumerate(vectors):
+        for number, vector in enumerate(VECTORS[kind]):
             key = {"id": f"00000000-0000-7000-8000-{number:012}"}
             insert(connection, "agent_memories", **key, content=vector, embedding=vector)
         distances = connection.execute(
@@ -284,5 +248,110 @@ def test_what_is_accepted_never_makes_a_distance_nan(
             "pgrecall.agent_memories b"
         ).fetchall()
 
-    assert len(distances) == len(vectors) ** 2
+    assert len(distances) == 4**2
     assert all(0 <= distance <= 2 for (distance,) in distances), "no NaN"
+
+
+def test_a_component_too_large_for_halfvec(each_type: dict[str, Connection]) -> None:
+    _, refusal = refused_by(each_type["halfvec"], "agent_memories", embedding="[65520,0,0]")
+    assert refusal is NumericValueOutOfRange
+
+
+Filled = dict[str, object]
+
+LONGEST_OF_FIXED_CHOICE = {
+    "tier": "medium",
+    "status": "consolidated",
+    "trust_curve": "exponential",
+    "invalidation_reason": "superseded",
+    "valid_until": datetime(2100, 1, 1, tzinfo=UTC),
+}
+
+
+def filled(dimensions: int, length: int, listed: list[str], metadata: dict[str, str]) -> Filled:
+    """A row with no column left out and every text of this length, nothing of it compressible."""
+    values: Filled = {}
+    for column in tables().memories.columns:
+        if column.computed is not None:
+            continue
+        if column.name in LONGEST_OF_FIXED_CHOICE:
+            values[column.name] = LONGEST_OF_FIXED_CHOICE[column.name]
+        elif column.name == "embedding":
+            values[column.name] = str([0.5] * dimensions)
+        elif isinstance(column.type, Text):
+            values[column.name] = noise(length)
+        elif isinstance(column.type, ARRAY):
+            values[column.name] = listed
+        elif isinstance(column.type, JSONB):
+            values[column.name] = Jsonb(metadata)
+        elif isinstance(column.type, Double):
+            values[column.name] = 0.5
+        elif column.name == "edition":
+            values[column.name] = None  # what has a key has none
+        elif isinstance(column.type, Integer):
+            values[column.name] = 2**31 - 1
+        elif isinstance(column.type, Boolean):
+            values[column.name] = True
+        elif isinstance(column.type, Uuid):
+            values[column.name] = UUID(int=1)
+        else:
+            values[column.name] = datetime(2026, 1, 1, tzinfo=UTC)
+    return values
+
+
+def noise(length: int) -> str:
+    """The same each time: a failure can be repeated."""
+    return "".join(random.Random(length).choices(string.ascii_letters + string.digits, k=length))
+
+
+ROWS: dict[str, Callable[[int], Filled]] = {
+    # Longer values move out of the row and leave a pointer of 18 bytes.
+    "texts of 200 characters, 5 kB of metadata": lambda dimensions: filled(
+        dimensions, 200, [noise(2000)], {"key": noise(5000)}
+    ),
+    # Just short of what PostgreSQL moves out: the largest row there can be.
+    "values of 24 bytes": lambda dimensions: filled(dimensions, 23, ["a"], {"a": noise(10)}),
+    "values of a few bytes": lambda dimensions: filled(dimensions, 3, [], {}),
+}
+
+
+@pytest.mark.parametrize("embedding_type", EmbeddingType)
+def test_the_largest_embedding_fits_into_any_row(
+    empty_url: str, embedding_type: EmbeddingType
+) -> None:
+    dimensions = embedding_type.max_dimensions
+    migrate.upgrade(empty_url, dimensions=dimensions, embedding_type=embedding_type)
+    for row in ROWS.values():
+        values = row(dimensions)
+        statement = sql.SQL("INSERT INTO pgrecall.agent_memories ({}) VALUES ({})").format(
+            sql.SQL(", ").join(map(sql.Identifier, values)),
+            sql.SQL(", ").join(sql.Placeholder() * len(values)),
+        )
+        with psycopg.connect(empty_url) as connection:
+            connection.execute(statement, list(values.values()))
+            [(size, stored)] = connection.execute(
+                "SELECT pg_column_size(embedding), octet_length(metadata::text) "
+                "FROM pgrecall.agent_memories"
+            ).fetchall()
+            connection.rollback()
+        assert size >= 7000, "inline and not compressed"
+        assert stored >= 2
+
+
+def test_more_and_no_dimensions_are_refused(empty_url: str) -> None:
+    for embedding_type in EmbeddingType:
+        limit = embedding_type.max_dimensions
+        for dimensions in (limit + 1, 0, -1):
+            with pytest.raises(InputError) as refusal:
+                migrate.upgrade(empty_url, dimensions=dimensions, embedding_type=embedding_type)
+            message = str(refusal.value)
+            assert f"{embedding_type} embeddings may have 1 to {limit} dimensions" in message
+            assert f"got {dimensions}" in message
+            assert "page" in message
+            assert ("halfvec allows more" in message) == (embedding_type is EmbeddingType.VECTOR)
+    assert migrate.status(empty_url).pgvector is None, "nothing was done"
+
+
+def test_sizes_of_well_known_models_are_allowed() -> None:
+    assert EmbeddingType.VECTOR.max_dimensions >= 1536
+    assert EmbeddingType.HALFVEC.max_dimensions >= 3072

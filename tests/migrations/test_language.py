@@ -30,43 +30,33 @@ from tests.migrations.asking import (
 from tests.migrations.schema_dump import dump
 from tests.migrations.wording import DIMENSIONS, OWN, QUERY, hybrid, new_role, terms, with_words
 
-
-@pytest.mark.parametrize(
-    ("language", "expected"),
-    [(None, {"hauser", "der", "danc"}), ("german", {"haus", "dancing", "the"})],
-)
-def test_the_language_is_given_with_the_upgrade(
-    empty_url: str, language: str | None, expected: set[str]
-) -> None:
-    status = migrate.upgrade(empty_url, dimensions=DIMENSIONS, language=language)
-
-    insert(empty_url, "a", "Häuser der dancing the")
-    assert (status.language, status.pending) == (language or "english", [])
-    assert terms(empty_url) == {"Häuser der dancing the": expected}
-    assert migrate.upgrade(empty_url, language=language) == status
-
-
-def test_another_language_later_is_refused_and_the_way_is_told(empty_url: str) -> None:
-    migrate.upgrade(empty_url, dimensions=DIMENSIONS, language="german")
-
-    with pytest.raises(SchemaError, match="by german, not simple; `pgrecall migrate language simp"):
-        migrate.upgrade(empty_url, language="simple")
-
-    assert migrate.status(empty_url).language == "german"
-
-
-def test_a_language_that_the_server_has_not_is_refused_with_the_list(empty_url: str) -> None:
-    with pytest.raises(InputError, match=r"unknown text language 'klingon'.*english.*simple"):
-        migrate.upgrade(empty_url, dimensions=DIMENSIONS, language="klingon")
-
-    assert migrate.status(empty_url).language is None
-    assert migrate.upgrade(empty_url, dimensions=DIMENSIONS).language == "english"
-
-
+ENGLISH, SIMPLE = {"danc"}, {"the", "dancing"}
 HOSTILE_NAMES = ["English", "a'b", "simple'::regconfig; --", "a.b", "x" * 64, "a\n", "ä", "1", ""]
 
 
-def test_a_language_that_cannot_be_a_name_is_refused(empty_url: str) -> None:
+def test_the_language_is_given_with_the_upgrade(empty_url: str) -> None:
+    """By plain Alembic too, and as text."""
+    status = migrate.upgrade(empty_url, dimensions=DIMENSIONS, language="german")
+    insert(empty_url, "a", "Häuser der dancing the")
+    online = dump(empty_url)
+
+    assert (status.language, status.pending) == ("german", [])
+    assert terms(empty_url) == {"Häuser der dancing the": {"haus", "dancing", "the"}}
+    alembic(empty_url, "upgrade", "head")
+    assert migrate.upgrade(empty_url, language="german") == status
+    with pytest.raises(SchemaError, match="by german, not simple; `pgrecall migrate language simp"):
+        migrate.upgrade(empty_url, language="simple")
+    with pytest.raises(SchemaError, match="compares words by german, not simple"):
+        alembic(empty_url, "-x", "language=simple", "upgrade", "head")
+    run(empty_url, "DROP SCHEMA pgrecall CASCADE")
+    psql(empty_url, migrate.sql(dimensions=DIMENSIONS, language="german"))
+    assert dump(empty_url) == online
+    run(empty_url, "DROP SCHEMA pgrecall CASCADE")
+    alembic(empty_url, "-x", f"dimensions={DIMENSIONS}", "-x", "language=german", "upgrade", "head")
+    assert migrate.status(empty_url) == status
+
+
+def test_a_language_that_cannot_be_is_refused(empty_url: str) -> None:
     for name in HOSTILE_NAMES:
         for attempt in (
             lambda name=name: migrate.upgrade(empty_url, language=name),
@@ -75,31 +65,16 @@ def test_a_language_that_cannot_be_a_name_is_refused(empty_url: str) -> None:
         ):
             with pytest.raises(InputError, match="the name of a text language has"):
                 attempt()
+    with pytest.raises(SchemaError, match="no pgrecall tables"):
+        migrate.change_language(empty_url, "simple")
+    with pytest.raises(InputError, match=r"unknown text language 'klingon'.*english.*simple"):
+        migrate.upgrade(empty_url, dimensions=DIMENSIONS, language="klingon")
 
-
-def test_plain_alembic_takes_the_language_and_refuses_another(empty_url: str) -> None:
-    alembic(empty_url, "-x", f"dimensions={DIMENSIONS}", "-x", "language=german", "upgrade", "head")
-    assert migrate.status(empty_url).language == "german"
-
-    with pytest.raises(SchemaError, match="compares words by german, not simple"):
-        alembic(empty_url, "-x", "language=simple", "upgrade", "head")
-
-    alembic(empty_url, "upgrade", "head")
-    assert migrate.status(empty_url).language == "german"
-
-
-def test_the_upgrade_as_text_builds_the_same_in_every_language(empty_url: str) -> None:
-    migrate.upgrade(empty_url, dimensions=DIMENSIONS, language="german")
-    online = dump(empty_url)
-    run(empty_url, "DROP SCHEMA pgrecall CASCADE")
-
-    psql(empty_url, migrate.sql(dimensions=DIMENSIONS, language="german"))
-
-    assert dump(empty_url) == online
-    assert migrate.status(empty_url).language == "german"
-
-
-# Changing the language
+    assert migrate.status(empty_url).language is None
+    assert migrate.upgrade(empty_url, dimensions=DIMENSIONS).language == "english"
+    for name in ("klingon", "pg_catalog"):
+        with pytest.raises(InputError, match="unknown text language"):
+            migrate.change_language(empty_url, name)
 
 
 @pytest.fixture(scope="module")
@@ -129,7 +104,6 @@ BLOCKED = (
     "SELECT pid FROM pg_stat_activity WHERE datname = current_database() "
     "AND wait_event_type = 'Lock'"
 )
-ENGLISH, SIMPLE = {"danc"}, {"the", "dancing"}
 NOTES = "SELECT term_memories FROM pgrecall.rank_indexes WHERE common_terms IS NOT NULL"
 HOLDS_THE_END = "SELECT FROM pgrecall.rank_indexes FOR UPDATE"
 """A change of the language waits for this after all texts have been taken apart."""
@@ -240,19 +214,6 @@ def test_a_change_takes_apart_what_was_written_while_it_waited(
     changing.result()
 
     assert terms(filled)["the singing"] == {"the", "singing"}
-
-
-def test_changing_to_an_unknown_language_is_refused(filled: str) -> None:
-    for name in ("klingon", "pg_catalog"):
-        with pytest.raises(InputError, match="unknown text language"):
-            migrate.change_language(filled, name)
-
-    assert its_terms(filled) == ENGLISH
-
-
-def test_where_there_is_no_schema_there_is_no_language_to_change(empty_url: str) -> None:
-    with pytest.raises(SchemaError, match="no pgrecall tables"):
-        migrate.change_language(empty_url, "simple")
 
 
 def test_one_schema_changes_its_language_and_another_does_not(empty_url: str) -> None:

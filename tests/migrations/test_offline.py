@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
+from random import Random
 
 import pytest
 from alembic.config import main as alembic_main
 from sqlalchemy import make_url
 
-from pgrecall import migrate
+from pgrecall import NewMemory, migrate
 from pgrecall.errors import InputError, SchemaError
+from pgrecall.scoring.profiles import BUILT_IN
 from tests.migrations.asking import (
     ROOT,
     alembic,
     alembic_process,
     psql,
+    repository,
     run,
     succeeded,
     value,
@@ -22,19 +26,22 @@ from tests.migrations.asking import (
 )
 from tests.migrations.conftest import SEES_OUR_SCHEMA
 from tests.migrations.schema_dump import dump
+from tests.migrations.wording import SOON
 
 
 def test_the_text_through_psql_builds_the_same(each_url: str) -> None:
-    migrate.upgrade(each_url, dimensions=12, embedding_type="halfvec", schema="pgrecall")
+    first = migrate.upgrade(each_url, dimensions=12, embedding_type="halfvec")
     online = dump(each_url)
+    assert (first.revision, first.pending, first.invalid_indexes) == (first.head, [], [])
+    migrate.downgrade(each_url)
+    assert migrate.upgrade(each_url, dimensions=12, embedding_type="halfvec") == first
+    assert dump(each_url) == online
     run(each_url, "DROP SCHEMA pgrecall CASCADE", "DROP EXTENSION vector")
 
     psql(each_url, migrate.sql(dimensions=12, embedding_type="halfvec"))
 
     assert dump(each_url) == online
-    status = migrate.status(each_url)
-    assert (status.revision, status.pending, status.dimensions) == (status.head, [], 12)
-    assert migrate.upgrade(each_url) == status
+    assert migrate.status(each_url) == first == migrate.upgrade(each_url)
     assert migrate.downgrade(each_url).revision is None
 
 
@@ -94,76 +101,18 @@ def test_plain_alembic_as_a_process_from_elsewhere(empty_url: str, tmp_path: Pat
     assert (status.dimensions, status.embedding_type, status.pending) == (5, "halfvec", [])
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
+def test_plain_alembic_with_arguments_that_cannot_be(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("PGRECALL_DATABASE_URL", raising=False)
+    for arguments, message in (
         (["-x", "dimensions=many"], "dimensions must be a whole number, got 'many'"),
         (["-x", "dimensions=0"], "got 0"),
         (["-x", "dimension=3"], "unknown -x argument dimension"),
         (["-x", "embedding_type=bit"], "unknown embedding type 'bit'"),
         (["-x", "schema=a;b"], "schema name"),
         ([], "no database: set PGRECALL_DATABASE_URL"),
-    ],
-)
-def test_plain_alembic_with_arguments_that_cannot_be(
-    monkeypatch: pytest.MonkeyPatch, arguments: list[str], message: str
-) -> None:
-    monkeypatch.delenv("PGRECALL_DATABASE_URL", raising=False)
-
-    with pytest.raises(InputError) as refusal:
-        alembic_main(["-c", str(ROOT / "alembic.ini"), *arguments, "upgrade", "head"])
-
-    assert message in str(refusal.value)
-
-
-HOST_ENV = """
-from alembic import context
-from sqlalchemy import create_engine, Column, Integer, MetaData, NullPool, Table
-metadata = MetaData()
-Table("host", metadata, Column("id", Integer, primary_key=True))
-url = context.config.get_main_option("sqlalchemy.url")
-with create_engine(url, poolclass=NullPool).connect() as connection:
-    context.configure(connection=connection, target_metadata=metadata)
-    with context.begin_transaction():
-        context.run_migrations()
-"""
-HOST_REVISION = """
-import sqlalchemy as sa
-from alembic import op
-revision, down_revision = "host1", None
-def upgrade(): op.create_table("host", sa.Column("id", sa.Integer, primary_key=True))
-def downgrade(): op.drop_table("host")
-"""
-
-
-@pytest.fixture
-def host(tmp_path: Path, empty_url: str) -> Path:
-    """An application with migrations of its own in the same database."""
-    url = make_url(empty_url).set(drivername="postgresql+psycopg").render_as_string(False)
-    ini = f"[alembic]\nscript_location = %(here)s/host\nsqlalchemy.url = {url.replace('%', '%%')}\n"
-    (tmp_path / "host" / "versions").mkdir(parents=True)
-    (tmp_path / "alembic.ini").write_text(ini, encoding="utf-8")
-    (tmp_path / "host" / "env.py").write_text(HOST_ENV, encoding="utf-8")
-    (tmp_path / "host" / "versions" / "host1.py").write_text(HOST_REVISION, encoding="utf-8")
-    return tmp_path / "alembic.ini"
-
-
-def test_an_application_s_own_alembic_is_not_disturbed(empty_url: str, host: Path) -> None:
-    hosts_version = "SELECT version_num FROM public.alembic_version"
-    alembic("", "upgrade", "head", ini=host)
-    before = dump(empty_url, "public")
-
-    migrate.upgrade(empty_url, dimensions=3)
-    assert value(empty_url, hosts_version) == "host1"
-    assert migrate.status(empty_url).revision == migrate.status(empty_url).head
-    alembic("", "check", ini=host)
-
-    alembic("", "downgrade", "base", ini=host)
-    assert migrate.status(empty_url).pending == []
-    alembic("", "upgrade", "head", ini=host)
-    migrate.downgrade(empty_url)
-    assert value(empty_url, hosts_version) == "host1"
-    assert dump(empty_url, "public") == before
+    ):
+        with pytest.raises(InputError, match=message):
+            alembic_main(["-c", str(ROOT / "alembic.ini"), *arguments, "upgrade", "head"])
 
 
 def test_a_role_without_a_search_path(server_url: str, empty_url: str) -> None:
@@ -197,3 +146,85 @@ def test_other_tables_of_our_names_do_no_harm(empty_url: str) -> None:
     migrate.downgrade(empty_url)
     assert value(empty_url, "SELECT count(*) FROM public.agent_memories") == 0
     assert value(empty_url, "SELECT content_hash('a')") == b"\x00"
+
+
+ODD = 'O\'Neil:x "own"'
+
+
+@pytest.fixture
+def where(request: pytest.FixtureRequest, each_url: str) -> str:
+    schema: str = request.param
+    quoted = '"' + schema.replace('"', '""') + '"'
+    run(each_url, f"CREATE SCHEMA {quoted}", f"CREATE EXTENSION vector SCHEMA {quoted}")
+    return schema
+
+
+@pytest.mark.parametrize(
+    ("server", "where", "embedding_type"),
+    [("16", ODD, "vector"), ("18", "extensions", "halfvec")],
+    indirect=["server", "where"],
+)
+def test_everything_works(each_url: str, where: str, embedding_type: str) -> None:
+    script = migrate.sql(dimensions=3, embedding_type=embedding_type, extension_schema=where)
+    psql(each_url, script)
+    offline = dump(each_url)
+    assert migrate.downgrade(each_url).revision is None
+    assert migrate.upgrade(each_url, dimensions=3, embedding_type=embedding_type).pending == []
+    assert dump(each_url) == offline
+    assert migrate.embedding_index(each_url).embedding_index
+
+    assert value(each_url, "SHOW search_path") == '"$user", public'
+    repo = repository(each_url)
+    dice = Random(1)
+    added = repo.add_many(
+        "a", [NewMemory(f"note {n}", embedding=[1, dice.random(), 1]) for n in range(60)]
+    )
+    repo.add("a", NewMemory("away", embedding=[-1, -2, -3]))
+    repo.update("a", added[0], embedding=[1, 5, 1])
+    stored = repo.get("a", added[0], include_embedding=True)
+    assert stored is not None
+    assert stored.embedding == [1, 5, 1]
+    repo.rank_indexes.build(agent_id="a", at_least=1)
+    search = partial(repo.search, "a", [1, 5, 1], k=5, as_of=SOON, touch=False)
+    for profile in BUILT_IN:
+        found = search(profile=profile, strategy="exact")
+        recalled = (
+            "SELECT id FROM pgrecall.recall("
+            f"'a', '[1,5,1]', profile => '{profile}', k => 5, as_of => %s)"
+        )
+        assert values(each_url, recalled, SOON) == [hit.memory.id for hit in found]
+        assert len(found) == 5
+    for profile in ("five_factor", "hybrid"):
+        exact, ranked = (
+            search(profile=profile, strategy=strategy) for strategy in ("exact", "index")
+        )
+        assert ranked.strategy == "index"
+        assert [hit.memory.id for hit in ranked] == [hit.memory.id for hit in exact]
+
+
+@pytest.mark.parametrize(("server", "where"), [("18", ODD)], indirect=True)
+def test_plain_alembic_is_told_where_it_is(
+    each_url: str, where: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    alembic(each_url, "-x", "dimensions=3", "upgrade", "head")
+    online = dump(each_url)
+    run(each_url, "DROP SCHEMA pgrecall CASCADE")
+    capsys.readouterr()
+
+    given = ("-x", "dimensions=3", "-x", f"extension_schema={where}")
+    alembic(each_url, *given, "upgrade", "head", "--sql")
+
+    psql(each_url, capsys.readouterr().out)
+    assert dump(each_url) == online
+
+
+def test_the_text_for_another_schema_refuses_before_it_has_made_anything(empty_url: str) -> None:
+    run(empty_url, 'CREATE SCHEMA "My ext"', 'CREATE EXTENSION vector SCHEMA "My ext"')
+
+    for said in ("public", "nowhere", "extensions'; --", "%", 'My "ext"'):
+        with pytest.raises(AssertionError) as refusal:
+            psql(empty_url, migrate.sql(dimensions=3, extension_schema=said))
+        assert f"pgvector is not in the schema {said}" in str(refusal.value)
+        assert "--extension-schema" in str(refusal.value)
+    made = "SELECT relname FROM pg_class WHERE relnamespace = to_regnamespace('pgrecall')"
+    assert values(empty_url, made) == []

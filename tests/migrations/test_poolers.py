@@ -141,12 +141,7 @@ def pgbouncer(url: str, **settings: object) -> Iterator[str]:
 
 
 @pytest.mark.parametrize(
-    "settings",
-    [
-        {},
-        {"default_pool_size": 1},
-        {"min_pool_size": 3, "server_round_robin": 1},
-    ],
+    "settings", [{}, {"default_pool_size": 1}, {"min_pool_size": 3, "server_round_robin": 1}]
 )
 def test_pgbouncer_in_transaction_mode_is_refused(
     empty_url: str, settings: dict[str, object]

@@ -5,15 +5,27 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from typing import Any
+from uuid import UUID
 
+import alembic.config
+import psycopg
 import pytest
-from sqlalchemy import create_engine, make_url, text
+from psycopg.errors import NotNullViolation
+from pytest_alembic import Config, MigrationContext, create_alembic_fixture, tests
+from pytest_alembic.plugin.error import AlembicTestFailure
+from sqlalchemy import Engine, NullPool, create_engine, make_url, text
 from sqlalchemy.schema import CreateTable
 
-from pgrecall.core.resources import sql_folder
+from pgrecall import migrate
+from pgrecall.core.resources import migrations_folder, sql_folder
+from pgrecall.core.vectors import EmbeddingType
+from pgrecall.migrate.environment import SETTINGS
+from pgrecall.migrate.settings import Settings
 from pgrecall.schema import tables
 from pgrecall.testing import new_database
 from tests.migrations.asking import rows, run, value, values
+from tests.migrations.conftest import compared
+from tests.migrations.schema_dump import COMMITTED, dump
 
 OURS = "c.relnamespace = 'pgrecall'::regnamespace AND c.relname <> 'alembic_version'"
 
@@ -246,3 +258,119 @@ def constraints_and_columns(url: str, schema: str) -> list[tuple[Any, ...]]:
         for row in found
         if "alembic_version" not in row[0]
     ]
+
+
+def test_rows_bear_the_moment_they_were_written(migrated: str) -> None:
+    """The server's clock, not the moment at which the transaction began."""
+    columns = "pgrecall.agent_memories (agent_id, id, content)"
+    clock = "SELECT clock_timestamp()"
+    moments = []
+    with psycopg.connect(migrated) as connection:
+        for write in ("INSERT", "COPY", None):
+            moments += connection.execute(clock).fetchall()
+            if write == "INSERT":
+                connection.execute(
+                    f"INSERT INTO {columns} VALUES ('a', gen_random_uuid(), '1')".encode()
+                )
+            elif write == "COPY":
+                with connection.cursor().copy(f"COPY {columns} FROM STDIN".encode()) as copy:
+                    copy.write_row(("a", UUID(int=1), "2"))
+
+    found = rows(migrated, "SELECT inserted_at FROM pgrecall.agent_memories ORDER BY content")
+    assert moments[0] < found[0] < moments[1] < found[1] < moments[2]
+    with pytest.raises(NotNullViolation):
+        run(migrated, "UPDATE pgrecall.agent_memories SET inserted_at = NULL")
+
+
+def test_what_is_new_is_looked_up_in_these_indexes(migrated: str) -> None:
+    run(
+        migrated,
+        "INSERT INTO pgrecall.agent_memories (agent_id, id, content) "
+        "SELECT 'a ' || n % 10, gen_random_uuid(), 'memory ' || n "
+        "FROM generate_series(1, 5000) AS n",
+        "INSERT INTO pgrecall.memory_events (agent_id, memory_id, id, event_type, occurred_at) "
+        "SELECT agent_id, id, pgrecall.event_id(), 'updated', now() FROM pgrecall.agent_memories",
+        "ANALYZE",
+    )
+    for column, among in (
+        ("inserted_at", "agent_memories"),
+        ("occurred_at", "memory_events WHERE event_type <> 'initial' AND"),
+    ):
+        asked = among if "WHERE" in among else f"{among} WHERE"
+        plan = values(
+            migrated,
+            f"EXPLAIN SELECT id FROM pgrecall.{asked} agent_id = 'a 3' "
+            f"AND {column} >= now() + interval '1 hour'",
+        )
+        assert any(f"ix_{among.split()[0]}_agent_id_{column}" in line for line in plan), plan
+
+
+def test_the_committed_dump_is_what_the_migrations_build(empty_url: str) -> None:
+    migrate.upgrade(empty_url)
+
+    assert dump(empty_url, repeatable=False) == COMMITTED.read_text(encoding="utf-8"), (
+        "the migrations build another schema than migrations/schema.sql shows: "
+        "run `python -m tests.migrations.schema_dump` and commit the file"
+    )
+    everything = dump(empty_url)
+    assert not re.search(r"restrict|pg_dump version|Owner: (?!-)|^GRANT", everything, re.MULTILINE)
+    moments = re.findall(r"'(\d{4}-[^']+)'::timestamp with time zone", everything)
+    assert moments
+    assert all(moment.endswith("+00") for moment in moments), "PGTZ is UTC"
+
+
+def config() -> Config:
+    folder = str(migrations_folder())
+    options = alembic.config.Config()
+    options.set_main_option("script_location", folder)
+    options.attributes[SETTINGS] = Settings(dimensions=8, embedding_type=EmbeddingType.HALFVEC)
+    return Config(alembic_config=options, config_options={"script_location": folder})
+
+
+history = create_alembic_fixture(config())
+
+
+@pytest.fixture
+def alembic_engine(empty_url: str) -> Iterator[Engine]:
+    url = make_url(empty_url).set(drivername="postgresql+psycopg")
+    engine = create_engine(url, poolclass=NullPool)
+    yield engine
+    engine.dispose()
+
+
+def test_every_revision_applies_and_can_be_undone(history: MigrationContext) -> None:
+    tests.test_upgrade(history)
+    assert history.current == history.heads[0]
+    tests.test_up_down_consistency(history)
+    assert history.current == history.heads[0]
+
+
+CHANGES = {
+    "ALTER TABLE memory_usage ADD COLUMN extra integer": "drop_column('memory_usage'",
+    "ALTER TABLE installed_sql DROP COLUMN grants": "add_column('installed_sql'",
+    "ALTER TABLE profiles ALTER name TYPE varchar(9)": "existing_type=sa.VARCHAR",
+    "ALTER TABLE agent_memories ALTER subject SET NOT NULL": "nullable=True",
+    "COMMENT ON COLUMN memory_links.kind IS 'other'": "existing_comment='other'",
+    "DROP TABLE granted_roles": "create_table('granted_roles'",
+    "CREATE INDEX extra ON agent_memories (created_at)": "drop_index(op.f('extra')",
+    "DROP INDEX ix_memory_links_agent_id_target_id": "create_index(op.f('ix_memory_links_ag",
+}
+"""And what Alembic would write to undo them."""
+
+
+@compared
+def test_tables_that_differ_are_noticed(history: MigrationContext, alembic_engine: Engine) -> None:
+    """And nothing else: the code's tables match the database."""
+    history.migrate_up_to("heads")
+    with alembic_engine.begin() as connection:
+        connection.execute(text("SET LOCAL search_path = pgrecall"))
+        for change in CHANGES:
+            connection.execute(text(change))
+
+    with pytest.raises(AlembicTestFailure) as failure:
+        tests.test_model_definitions_match_ddl(history)
+    assert failure.value.context is not None
+    [(_, upgrade)] = failure.value.context
+    for remedy in CHANGES.values():
+        assert remedy in upgrade
+    assert upgrade.count("\nop.") == len(CHANGES), "nothing else differs"

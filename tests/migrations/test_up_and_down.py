@@ -10,7 +10,7 @@ from alembic.script import ScriptDirectory
 from pgrecall import NewMemory, migrate
 from pgrecall.core.resources import migrations_folder
 from pgrecall.errors import MigrationFailed
-from pgrecall.schema import REVISION, tables
+from pgrecall.schema import REVISION
 from tests.migrations.asking import repository, run, value, values
 from tests.migrations.schema_dump import dump
 
@@ -25,18 +25,6 @@ TYPES = """
        AND typname NOT IN ('alembic_version', '_alembic_version') ORDER BY 1
 """
 EXTENSION = "SELECT count(*) FROM pg_extension WHERE extname = 'vector'"
-
-
-def test_up_down_and_up_again_build_the_same(each_url: str) -> None:
-    first = migrate.upgrade(each_url, dimensions=12, embedding_type="halfvec")
-    built = dump(each_url)
-    migrate.downgrade(each_url)
-    second = migrate.upgrade(each_url, dimensions=12, embedding_type="halfvec")
-
-    assert first.revision == first.head
-    assert first.pending == first.invalid_indexes == []
-    assert second == first
-    assert dump(each_url) == built
 
 
 OTHERS = (
@@ -102,23 +90,6 @@ def test_down_with_the_extension_in_our_schema(empty_url: str) -> None:
     assert migrate.upgrade(empty_url, dimensions=3).pending == []
 
 
-def test_up_again_keeps_what_is_stored(migrated: str) -> None:
-    before = migrate.status(migrated)
-    repo = repository(migrated)
-    memory_id = repo.add("agent", NewMemory("kept", embedding=[1, 2, 3], tags=["tag"]))
-    repo.touch("agent", [memory_id])
-    stored = repo.get("agent", memory_id, include_embedding=True)
-    built = dump(migrated)
-
-    assert migrate.upgrade(migrated) == before
-    assert migrate.upgrade(migrated, dimensions=3, embedding_type="vector") == before
-
-    assert stored is not None
-    assert stored.retrieval_count == 1
-    assert repo.get("agent", memory_id, include_embedding=True) == stored
-    assert dump(migrated) == built
-
-
 def test_several_schemas_in_one_database(empty_url: str) -> None:
     one = migrate.upgrade(empty_url, dimensions=3, schema="one")
     two = migrate.upgrade(empty_url, dimensions=4, embedding_type="halfvec", schema="two")
@@ -149,13 +120,3 @@ def test_the_code_is_written_against_the_newest_revision() -> None:
         "older and newer are told apart by comparing the numbers as text"
     )
     assert of_tables[-1] == REVISION
-
-
-def test_the_tables_known_to_the_code_are_those_in_the_database(database_url: str) -> None:
-    found = values(
-        database_url,
-        "SELECT relname FROM pg_class WHERE relnamespace = 'pgrecall'::regnamespace "
-        "AND relkind IN ('r', 'p') AND relname <> 'alembic_version'",
-    )
-
-    assert set(found) == {table.name for table in tables().metadata.tables.values()}

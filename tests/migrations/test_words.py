@@ -113,9 +113,6 @@ def test_the_views_of_words_give_nobody_more_than_they_may_read(migrated: str) -
                     connection.execute(f"SELECT * FROM pgrecall.{view}".encode())
 
 
-# Dump and restore
-
-
 def restored(source: str, target: str) -> None:
     """The whole database, through pg_dump and psql."""
     done = subprocess.run(

@@ -15,13 +15,21 @@ from pathlib import Path
 
 from pgrecall import embedded
 from pgrecall.testing import hurry
-from tests.mutants import lifecycle, outside, rank_index, reliability, scoring, searching
+from tests.mutants import (
+    lifecycle,
+    outside,
+    rank_index,
+    reliability,
+    scoring,
+    search_path,
+    searching,
+)
 from tests.mutants.mutant import Mutant
 
 ROOT = Path(__file__).parents[2]
 MUTANTS = [
     one
-    for group in (lifecycle, outside, rank_index, reliability, scoring, searching)
+    for group in (lifecycle, outside, rank_index, reliability, scoring, search_path, searching)
     for one in group.MUTANTS
 ]
 

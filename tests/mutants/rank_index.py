@@ -208,7 +208,7 @@ MUTANTS = (
         "sql/words/keyword_shares.sql",
         "AND coalesce(m.created_at <= moment, true)\n                OFFSET",
         "OFFSET",
-        "integration/test_keyword_signal.py::test_what_was_created_after_as_of",
+        "integration/test_keyword_signal.py::test_memories_that_are_left_out_count",
     ),
     Mutant(
         "sql/words/common_terms.sql",

@@ -9,6 +9,12 @@ LAST = "migrations/test_"
 
 MUTANTS = (
     Mutant(
+        "sql/rank_index/rank_candidates.sql",
+        "(keyword_weight > 0 OR NOT coalesce(row_security_active(to_regclass(relation)), false))",
+        "keyword_weight > 0",
+        f"{TENANTS}::test_until_they_do_a_search_ranks_every_memory",
+    ),
+    Mutant(
         "sql/verbs/touch.sql",
         "u.retrieval_count + 1",
         "1 + (SELECT o.retrieval_count FROM memory_usage o "
@@ -67,7 +73,7 @@ MUTANTS = (
         "app/pgrecall/core/resources.py",
         'replace("@extschema:vector@", _identifier(extension_schema))',
         'replace("@extschema:vector@", extension_schema)',
-        "migrations/test_extension_schema.py::test_plain_alembic_is_told_where_it_is",
+        "migrations/test_offline.py::test_plain_alembic_is_told_where_it_is",
     ),
     Mutant(
         "app/pgrecall/execution/asynchronous.py",
@@ -157,7 +163,7 @@ MUTANTS = (
         "sql/verbs/forget.sql",
         "DELETE FROM memory_usage u WHERE u.agent_id = agent AND",
         "DELETE FROM memory_usage u WHERE",
-        "integration/test_isolation.py::test_two_agents_may_have_the_same_id",
+        "integration/test_storing.py::test_two_agents_may_have_the_same_id",
     ),
     Mutant(
         "sql/verbs/near_memory.sql",

@@ -7,7 +7,6 @@ NUMBERS = "integration/test_systems.py::test_every_number_of_a_system"
 AGREE = "integration/test_profiles_agree.py::test_the_three_agree"
 FILTERS = "integration/test_filters.py"
 REFUSED = "unit/test_bad_arguments.py"
-COMMANDS = "integration/test_command_line.py"
 CONDITIONS = "app/pgrecall/ranking/conditions.py"
 
 MUTANTS = (
@@ -17,10 +16,10 @@ MUTANTS = (
         "sql/signals/similarity.sql",
         ", 0::float8) END;\n\nCREATE",
         ", -1::float8) END;\n\nCREATE",
-        NUMBERS,
+        AGREE,
     ),
     Mutant(
-        "sql/signals/decayed_trust.sql", "(2::float8 * coalesce", "(1::float8 * coalesce", NUMBERS
+        "sql/signals/decayed_trust.sql", "(2::float8 * coalesce", "(1::float8 * coalesce", AGREE
     ),
     Mutant(
         "sql/signals/entity_overlap.sql",
@@ -48,7 +47,7 @@ MUTANTS = (
         "integration/test_as_of.py::test_a_retrieval_after_the_moment_asked_about_is_not_seen",
     ),
     Mutant(
-        "app/pgrecall/scoring/compiler.py", "func.greatest(accessed, created)", "accessed", NUMBERS
+        "app/pgrecall/scoring/compiler.py", "func.greatest(accessed, created)", "accessed", AGREE
     ),
     Mutant(
         "app/pgrecall/scoring/profiles.py",
@@ -66,7 +65,7 @@ MUTANTS = (
         "app/pgrecall/scoring/profile_file.py",
         '{"accessed_by": profile.accessed_by}',
         "{}",
-        "unit/test_profile_file.py::test_what_is_saved_is_loaded",
+        "unit/test_profile.py::test_what_is_saved_is_loaded",
     ),
     Mutant(
         "sql/views/memory_signals.sql",
@@ -170,7 +169,7 @@ MUTANTS = (
         "app/pgrecall/core/validation.py",
         "if len(text) > MAX_NAME_LENGTH:",
         "if len(text) > MAX_NAME_LENGTH + 1:",
-        f"{REFUSED}::test_an_agent_id_that_cannot_be_is_refused",
+        "unit/test_repository_surface.py::test_an_agent_or_team_that_cannot_be",
     ),
     Mutant(
         "app/pgrecall/core/vectors.py",
@@ -182,7 +181,7 @@ MUTANTS = (
         "sql/verbs/revive.sql",
         "force IS NOT TRUE",
         "NOT force",
-        "integration/test_null_arguments.py::test_null_waives_nothing",
+        "integration/test_verbs.py::test_what_makes_no_sense_is_refused_and_changes_nothing",
     ),
     Mutant(
         "app/pgrecall/memories/importing.py",
@@ -201,11 +200,5 @@ MUTANTS = (
         " SET search_path FROM CURRENT",
         "",
         "integration/test_planted_overloads.py::test_functions_find_names_in_our_schema_alone",
-    ),
-    Mutant(
-        "app/pgrecall/cli/migrate_commands.py",
-        "if given:",
-        "if len(given) > 1:",
-        f"{COMMANDS}::test_an_option_before_a_subcommand_is_refused_rather",
     ),
 )

@@ -6,7 +6,7 @@ PACKING = "integration/test_packing_model.py"
 SESSIONS = "integration/test_sessions.py"
 CONTEXT = "integration/test_context.py"
 STYLE = "unit/test_context_style.py"
-HOSTILE = "integration/test_context_hostile.py"
+HOSTILE = "integration/test_context.py"
 EVALUATE = "integration/test_evaluate.py"
 RECORDED = "integration/test_recorded_queries.py"
 OWNERS = "integration/test_several_owners.py"
@@ -260,6 +260,12 @@ MUTANTS = (
         "app/pgrecall/ranking/touched.py",
         '"accessed": profile.accessed_by == "retrieval"',
         '"accessed": True',
-        "integration/test_accessed_by.py::test_a_search_by_trust_does_not_reset_the_decay_that_it_ranks_by",
+        "integration/test_as_of.py::test_a_search_by_trust_does_not_reset_the_decay_that_it_ranks_by",
+    ),
+    Mutant(
+        "app/pgrecall/cli/declaring.py",
+        "if given[one.name] is None:",
+        "if not given[one.name]:",
+        "unit/test_search_options.py::test_each_option_gives_its_argument",
     ),
 )

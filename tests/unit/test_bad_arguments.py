@@ -6,6 +6,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import replace
+from datetime import timedelta
 from typing import Any
 from uuid import UUID
 
@@ -13,14 +14,24 @@ import numpy as np
 import pytest
 from sqlalchemy import bindparam, create_engine, literal_column, text
 
-from pgrecall import MemoryRepository, NewMemory
+from pgrecall import GarbagePolicy, MemoryRepository, NewMemory
 from pgrecall.core.vectors import EmbeddingType
-from pgrecall.errors import InputError, InvalidMemory, InvalidProfile, InvalidVector, UnknownName
+from pgrecall.errors import (
+    InputError,
+    InvalidMemory,
+    InvalidProfile,
+    InvalidVector,
+    NotCompliant,
+    UnknownName,
+)
 from pgrecall.execution.inspection import remember_layout
+from pgrecall.lifecycle.label import Label
 from pgrecall.ranking.metadata_filter import OPERATORS
 from pgrecall.schema import REVISION, Layout
 from tests.conftest import DIMENSIONS
-from tests.integration.support import NORTH, NOW, shown
+from tests.integration.support import NORTH, NOW
+from tests.integration.test_bad_input import METHODS
+from tests.methods import method
 
 ID = UUID(int=1)
 NAIVE = NOW.replace(tzinfo=None)
@@ -47,43 +58,16 @@ def refuses(
     assert len(str(caught.value)) < 900
 
 
-# Owners and ids
+# Ids
 
 
-TAKING_OWNERS: dict[str, Call] = {
-    "add": lambda repo, agent: repo.add(agent, GOOD),
-    "add_many": lambda repo, agent: repo.add_many(agent, [GOOD]),
-    "get": lambda repo, agent: repo.get(agent, ID),
-    "update": lambda repo, agent: repo.update(agent, ID, importance=0.5),
-    "delete": lambda repo, agent: repo.delete(agent, ID),
-    "search": lambda repo, agent: repo.search(agent, NORTH),
-    "touch": lambda repo, agent: repo.touch(agent, ID),
-    "existing": lambda repo, agent: repo.existing(agent, [ID]),
-    "count": lambda repo, agent: repo.count(agent),
-}
-
-
-@pytest.mark.parametrize("method", TAKING_OWNERS)
-def test_an_agent_id_that_cannot_be_is_refused(repo: MemoryRepository, method: str) -> None:
-    for agent_id, message in (
-        ("", r"agent_id must not be empty"),
-        ("x" * 201, r"agent_id.*200.*201"),
-        ("a\0b", r"agent_id.*NUL.*position 1"),
-        ("\ud800", r"agent_id.*surrogate.*position 0"),
-        (None, r"agent_id must be text, got NoneType"),
-        (7, r"agent_id must be text, got int"),
-        (ID, r"agent_id must be text, got UUID"),
-    ):
-        refuses(repo, TAKING_OWNERS[method], agent_id, message)
-
-
-@pytest.mark.parametrize("method", ["get", "update", "delete", "touch", "existing", "explain"])
-def test_an_id_that_is_no_uuid_is_refused(repo: MemoryRepository, method: str) -> None:
-    changes = {"importance": 0.5} if method == "update" else {}
-    several = [[ID, "7"]] if method in ("delete", "touch", "existing") else []
-
-    for bad in ("0" * 32, 7, None, b"0" * 16, *several):
-        refuses(repo, lambda repo, id_: getattr(repo, method)("a", id_, **changes), bad, "UUID")
+def test_an_id_that_is_no_uuid_is_refused(repo: MemoryRepository) -> None:
+    for name, good in METHODS.items():
+        for argument in {"memory_id", "memory_ids", "source_id", "target_id"} & good.keys():
+            several = [[ID, "7"]] if argument == "memory_ids" and name != "ids.shorten" else []
+            for bad in ("0" * 32, 7, None, b"0" * 16, *several):
+                with pytest.raises(InputError, match="UUID"):
+                    method(repo, name)(**{"agent_id": "a"} | good | {argument: bad})
 
 
 def test_what_are_no_first_digits_of_an_id_is_refused(repo: MemoryRepository) -> None:
@@ -226,18 +210,13 @@ VECTORS: list[tuple[Any, str]] = [
 ]
 
 
-@pytest.mark.parametrize(("vector", "message"), VECTORS, ids=lambda value: f"{shown(value):.40}")
-def test_a_vector_that_cannot_be_used_is_refused(
-    repo: MemoryRepository, vector: Any, message: str
-) -> None:
-    bad = NewMemory("bad", embedding=vector)
-
-    refuses(
-        repo, lambda repo, bad: repo.add("a", bad), bad, f"^(?!memory).*{message}", InvalidVector
-    )
-    second = f"^memory 1 of 2.*{message}"
-    refuses(repo, lambda repo, bad: repo.add_many("a", [GOOD, bad]), bad, second, InvalidVector)
-    refuses(repo, lambda repo, query: repo.search("a", query), vector, message, InvalidVector)
+def test_a_vector_that_cannot_be_used_is_refused(repo: MemoryRepository) -> None:
+    for vector, message in VECTORS:
+        bad, batch = NewMemory("bad", embedding=vector), [GOOD, NewMemory("bad", embedding=vector)]
+        first, second = f"^(?!memory).*{message}", f"^memory 1 of 2.*{message}"
+        refuses(repo, lambda repo, bad: repo.add("a", bad), bad, first, InvalidVector)
+        refuses(repo, lambda repo, bad: repo.add_many("a", bad), batch, second, InvalidVector)
+        refuses(repo, lambda repo, query: repo.search("a", query), vector, message, InvalidVector)
 
 
 # Searches
@@ -333,28 +312,14 @@ SEARCHES: Searches = [
 ]
 
 
-def named(value: object) -> str:
-    return " ".join(value) if isinstance(value, dict) else ""
-
-
-@pytest.mark.parametrize(("arguments", "error", "message"), SEARCHES, ids=named)
-def test_a_search_that_cannot_be_made_is_refused(
-    repo: MemoryRepository, arguments: dict[str, Any], error: type[InputError], message: str
-) -> None:
-    def searching(repo: MemoryRepository, bad: dict[str, Any]) -> None:
-        repo.search("a", NORTH, **bad)
-
-    def explaining(repo: MemoryRepository, bad: dict[str, Any]) -> None:
-        repo.explain("a", ID, NORTH, **bad)
-
-    def counting(repo: MemoryRepository, bad: dict[str, Any]) -> None:
-        repo.count("a", **bad)
-
-    refuses(repo, searching, arguments, message, error)
-    if "touch" not in arguments:
-        refuses(repo, explaining, arguments, message, error)
-    if (arguments, error, message) in OF_COUNT:
-        refuses(repo, counting, arguments, message, error)
+def test_a_search_that_cannot_be_made_is_refused(repo: MemoryRepository) -> None:
+    for arguments, error, message in SEARCHES:
+        refuses(repo, lambda repo, bad: repo.search("a", NORTH, **bad), arguments, message, error)
+        if "touch" not in arguments:
+            explain: Call = lambda repo, bad: repo.explain("a", ID, NORTH, **bad)  # noqa: E731
+            refuses(repo, explain, arguments, message, error)
+    for arguments, error, message in OF_COUNT:
+        refuses(repo, lambda repo, bad: repo.count("a", **bad), arguments, message, error)
 
 
 def test_an_unknown_operator_is_refused_with_the_list(repo: MemoryRepository) -> None:
@@ -372,3 +337,156 @@ def test_a_parameter_with_a_name_of_ours_is_refused(repo: MemoryRepository) -> N
             text(f"content = :{name}").bindparams(**{name: "mine"}),
         ):
             refuses(repo, lambda repo, bad: repo.search("a", where=bad), where, f":{name}; rename")
+
+
+# Verbs
+
+
+NEW = NewMemory("x", embedding=None)
+LONG = "x" * 201
+Case = tuple[str, dict[str, Any], str]
+NOTING = ("record_outcome", "upkeep.adjust_trust", "feedback")
+
+
+def each(name: str, argument: str, message: str, *wrong: Any) -> list[Case]:
+    return [(name, {argument: value}, message) for value in wrong]
+
+
+def memories(name: str, *wrong: Any) -> list[Case]:
+    """Memories with a bad field, which the message has to name."""
+    return [
+        case
+        for value in wrong
+        for bad in [NewMemory("x", **{"embedding": None, name: value})]
+        for case in (("add", {"memory": bad}, name), ("add_many", {"memories": [NEW, bad]}, name))
+    ]
+
+
+CASES: list[Case] = [
+    # Use
+    *each("record_outcome", "outcome", "success, failure", "Success", None, [1]),
+    *each("record_outcome", "touch", "touch", None, 1, "yes"),
+    *each("record_outcome", "query", "query", "", " \t", 5),
+    *each("feedback", "kind", "useful, not_useful, outdated", "success", True),
+    ("feedback", {"context": "\ud800"}, "reason"),
+    *each("upkeep.adjust_trust", "delta", "delta", 1.000001, -1.000001, NAN, "0.1", None, 10**400),
+    *each("upkeep.adjust_trust", "reason", "reason", "", " \n", None),
+    *each("upkeep.adjust_trust", "actor", "actor", "", None),
+    *(
+        (name, {"actor": LONG}, "actor")
+        for name in (*NOTING, "labels.add", "links.add", "supersede")
+    ),
+    *each("record_outcome", "metadata", "metadata", [], {1: "a"}, "text"),
+    *each("upkeep.adjust_trust", "metadata", "metadata", {"a": "b\0"}, {"a": 1j}),
+    *each("feedback", "metadata", "metadata", 5),
+    # Correcting
+    *each("upkeep.set_importance", "importance", "importance", -0.1, 1.1, NAN, None, True),
+    ("revive", {"force": None}, "force"),
+    ("supersede", {"force": 1}, "force"),
+    ("supersede", {"new": NewMemory("x", embedding=None, compliant=False)}, "check_compliance=Fa"),
+    ("update", {}, "at least one field"),
+    ("update", {"id": UUID(int=2)}, "id of a memory cannot be changed"),
+    ("update", {"colour": "red"}, "colour.*content.*importance"),
+    ("update", {"status": "archived"}, "status"),
+    ("update", {"compliant": False}, "check_compliance=False"),
+    ("update", {"content": ""}, "content must not be empty"),
+    ("update", {"importance": None}, "importance.*None"),
+    ("update", {"tags": None}, "tags.*None"),
+    ("update", {"tier": "eternal"}, "eternal.*short, medium, long"),
+    # Adding
+    *memories("key", "", LONG, "a\0b", "\ud800", 5),
+    ("add", {"memory": NewMemory("x", embedding=None, key="k", id=ID)}, "key"),
+    *each("add", "duplicates", "duplicates", "no", None, []),
+    *each("add_many", "duplicates", "duplicates", "no", None, []),
+    *each("add", "near_duplicates", "near_dup", 1.01, -0.01, NAN, True, "0.9"),
+    ("add", {"duplicates": "allow", "near_duplicates": 0.9}, "near_duplicates"),
+    ("add", {"actor": ""}, "actor"),
+    ("add", {"check_compliance": None}, "check_compliance"),
+    *memories("compliant", False),
+    # Curating
+    *each("upkeep.near_duplicates", "threshold", "threshold", 1.5, -0.1, None, "0.9", NAN),
+    *each("upkeep.near_duplicates", "limit", "limit", 0, 10**9, None),
+    *each("upkeep.clusters", "min_similarity", "min_similarity", 1.5, -0.1, None),
+    *each("upkeep.clusters", "min_size", "min_size", 1, None),
+    ("upkeep.clusters", {"more_than": -1}, "more_than"),
+    *(
+        (name, {"newest": v}, "newest")
+        for name in ("upkeep.near_duplicates", "upkeep.clusters", "upkeep.consolidate")
+        for v in (1, 2.5)
+    ),
+    ("upkeep.consolidate", {"summarise": "text"}, "summarise"),
+    *each("upkeep.complete_stale_tasks", "older_than", "older_than", timedelta(-1), 7),
+    ("upkeep.prune", {}, "older_than or below_score"),
+    ("upkeep.prune", {"older_than": 30}, "older_than"),
+    ("upkeep.prune", {"below_score": 2}, "below_score"),
+    ("upkeep.prune", {"below_score": 0.5, "profile": "nothing"}, "five_factor"),
+    ("upkeep.prune", {"below_score": 0.5, "profile": 7}, "profile"),
+    *each("upkeep.collect_garbage", "batch_size", "batch_size", 0, 1.5),
+    ("upkeep.collect_garbage", {"dry_run": 1}, "dry_run"),
+    *each("upkeep.collect_garbage", "policy", "policy", "default", {"name": "x"}),
+    # Labels and links
+    *(
+        (name, {"labels": wrong}, "")
+        for name in ("labels.add", "labels.remove")
+        for wrong in (
+            *(Label("x", "flavour"), Label("x", None), Label(5)),  # type: ignore[arg-type]
+            *(Label("x", weight=1.5), Label("x", weight=NAN), Label("")),
+            *("", LONG, "nul \0", "lone \ud800", ["good", 5], 5, None),
+        )
+    ),
+    *each("labels.find", "values", "values|labels", 5, [5]),
+    ("labels.find", {"limit": 0}, "limit"),
+    *each("labels.find", "kinds", "kind", "tag", ["flavour"]),
+    ("search", {"label_kinds": ["tag"]}, "label"),
+    *each("search", "labels", "labels", "x", [5]),
+    *(("search", {"labels": ["x"], "label_kinds": v}, "kind") for v in ("tag", ["flavour"])),
+    *each("search", "expand", "expand", -1, 3, 1.5, True, None, "1"),
+    *each("links.add", "kind", "kind", "", LONG, None, "nul \0"),
+    *each("links.add", "weight", "weight", 1.1, -0.1, None, NAN, "1"),
+    ("links.add", {"target_id": ID}, "twice"),
+]
+"""A method, an argument that makes no sense, and what the message says."""
+KINDS: dict[tuple[str, str], type[InputError]] = {
+    ("record_outcome", "outcome"): UnknownName,
+    ("feedback", "kind"): UnknownName,
+    ("add_many", "duplicates"): UnknownName,
+    ("update", "colour"): UnknownName,
+    ("update", "status"): UnknownName,
+    ("update", "compliant"): NotCompliant,
+    ("update", "tier"): InvalidMemory,
+    ("upkeep.set_importance", "importance"): InvalidMemory,
+}
+"""Of some arguments the error is of a kind of its own."""
+
+
+def test_what_makes_no_sense_is_refused(repo: MemoryRepository) -> None:
+    for name, wrong, message in CASES:
+        usual = {} if name in ("update", "upkeep.prune", "upkeep.consolidate") else METHODS[name]
+        given = {"agent_id": "a"} | usual | wrong
+        if name == "update":
+            given = {"memory_id": ID} | given
+        with pytest.raises((InputError, InvalidProfile), match=message or None) as refused:
+            method(repo, name)(**given)
+        for argument in wrong:
+            assert isinstance(refused.value, KINDS.get((name, argument), Exception)), wrong
+
+
+def test_a_policy_that_makes_no_sense_is_refused() -> None:
+    wrong: list[dict[str, Any]] = [
+        *({"name": ""}, {"name": None}, {"min_trust_threshold": 1.1}, {"delete_threshold": -0.1}),
+        *({"delete_threshold": NAN}, {"max_age_hours": -1}, {"max_age_hours": float("inf")}),
+        *({"max_age_hours": NAN}, {"max_live": -1}, {"max_live": 1.5}, {"max_live": True}),
+        *({"min_trust_threshold": "0.2"}, {"max_age_hours": timedelta(hours=3)}),
+    ]
+    for given in wrong:
+        with pytest.raises(InputError, match=next(iter(given))):
+            GarbagePolicy(**given)
+
+
+def test_only_the_bad_one_of_a_batch_is_named(repo: MemoryRepository) -> None:
+    bad = NewMemory("x", embedding=None, compliant=False)
+
+    with pytest.raises(NotCompliant, match="memory 1 of 3"):
+        repo.add_many("a", [NEW, bad, NEW])
+    with pytest.raises(NotCompliant, match="memory 1 of 3"):
+        repo.add_many("a", [NEW, bad, NEW], near_duplicates=0.9)

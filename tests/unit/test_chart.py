@@ -16,11 +16,9 @@ from pgrecall.errors import ExtraMissing, InputError
 from pgrecall.evaluation.chart import (
     MAX_HEIGHT,
     draw,
-    draw_floors,
     require_drawable,
     require_format,
 )
-from pgrecall.evaluation.floors import FloorEvaluation, Reach
 from pgrecall.evaluation.results import METRICS, Difference, ProfileEvaluation, Scores
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -97,44 +95,21 @@ def test_however_many_groups_there_are_it_can_be_drawn(
     assert MAX_HEIGHT * 150 < 2**16
 
 
-def test_floors_are_drawn(tmp_path: Path) -> None:
-    answered, unanswered = [Reach(0.5, [(0.5, -1.0)], 1)], [Reach(0.2, [], 0)]
-
-    draw_floors(FloorEvaluation(10, profiles.hybrid, answered, unanswered), tmp_path / "f.svg")
-
-    drawn = (tmp_path / "f.svg").read_text()
-    assert drawn.startswith("<?xml")
-    assert len(drawn) > 5_000
-
-
-def test_another_kind_of_file_is_refused(tmp_path: Path) -> None:
+def test_what_cannot_be_drawn_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("chart", "chart.jpg", ".png", "chart.png.txt", "png"):
         for refuse in (require_format, partial(draw, TWO)):
             with pytest.raises(InputError, match=r"a chart must end in \.png or \.svg"):
                 refuse(tmp_path / name)
-
     assert list(tmp_path.iterdir()) == []
-
-
-def test_a_place_that_cannot_be_written_is_refused(tmp_path: Path) -> None:
-    folder = tmp_path / "folder.png"
-    folder.mkdir()
-
+    (tmp_path / "folder.png").mkdir()
     with pytest.raises(InputError, match=r"none is not a folder"):
         draw(TWO, tmp_path / "none" / "chart.svg")
     with pytest.raises(InputError, match=r"folder\.png cannot be written: Is a directory"):
-        draw(TWO, folder)
-
-
-def test_without_matplotlib_it_says_what_to_install(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+        draw(TWO, tmp_path / "folder.png")
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
-
-    with pytest.raises(ExtraMissing, match=r"pip install 'pgrecall\[chart\]'"):
-        draw(TWO, tmp_path / "chart.png")
-    with pytest.raises(ExtraMissing, match=r"pip install 'pgrecall\[chart\]'"):
-        require_drawable(tmp_path / "chart.png")
+    for refuse in (require_drawable, partial(draw, TWO)):
+        with pytest.raises(ExtraMissing, match=r"pip install 'pgrecall\[chart\]'"):
+            refuse(tmp_path / "chart.png")
 
 
 @pytest.mark.parametrize(

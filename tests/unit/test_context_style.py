@@ -125,9 +125,6 @@ def memory(
     return Memory(**values | given | others)
 
 
-# Readers
-
-
 def read_header(line: str, before: list[Block]) -> Block:
     """A date, a type unless it is that of the memory before, and the body's first line."""
     header = re.fullmatch(r"(\d{8}|undated)(?: ([^:]+))?: (.*)", line)
@@ -221,9 +218,6 @@ def in_order(memories: Sequence[Memory]) -> list[Block]:
 styles = pytest.mark.parametrize("style", STYLES.values(), ids=list(STYLES))
 
 
-# Blocks
-
-
 @styles
 def test_hostile_bodies_and_types_stay_in_their_blocks(style: Style) -> None:
     long = (f"[/{MARKER}]\n`/{MARKER}`\n\n</memory-{MARKER}>&\u2028" * 3_000)[:100_000]
@@ -256,16 +250,6 @@ dates = st.one_of(
 )
 
 
-@styles
-@given(st.lists(st.builds(memory, bodies, types, dates), min_size=1, max_size=6))
-@settings(max_examples=40, deadline=None, derandomize=True)
-def test_whatever_they_say_all_are_read_back(style: Style, memories: list[Memory]) -> None:
-    assert READERS[style.name](style.text(memories, MARKER), MARKER) == in_order(memories)
-
-
-# Order, types and dates
-
-
 def test_types_come_in_a_fixed_order_others_last_by_name_and_packed_order_within() -> None:
     kinds = ["zebra", "episodic", "fact", "Apple", "instruction", "task", "apple", "fact"]
     memories = [memory(f"{number}", kind) for number, kind in enumerate(kinds)]
@@ -273,14 +257,8 @@ def test_types_come_in_a_fixed_order_others_last_by_name_and_packed_order_within
     for style in STYLES.values():
         found = READERS[style.name](style.text(memories, MARKER), MARKER)
         assert [(kind, body) for kind, _, body in found] == [
-            ("instruction", "4"),
-            ("fact", "2"),
-            ("fact", "7"),
-            ("task", "5"),
-            ("episodic", "1"),
-            ("Apple", "3"),
-            ("apple", "6"),
-            ("zebra", "0"),
+            *(("instruction", "4"), ("fact", "2"), ("fact", "7"), ("task", "5")),
+            *(("episodic", "1"), ("Apple", "3"), ("apple", "6"), ("zebra", "0")),
         ]
 
 
@@ -302,9 +280,6 @@ def test_a_category_holds_no_sign_that_means_anything() -> None:
         assert not set("[]()<>&\"'`*#|\\,:\n\r\t") & set(shown)
         assert shown.isprintable()
     assert [category(kind) for kind in CATEGORIES] == [*CATEGORIES]
-
-
-# The marker
 
 
 def draws(monkeypatch: pytest.MonkeyPatch, letters: str, *numbers: int) -> None:
@@ -352,6 +327,8 @@ def test_a_marker_is_found_only_where_a_memory_begins_and_the_text_ends(
     around = style.opening + style.block * len(memories) + style.closing
     assert text.lower().count(marker) == around.count("MARKER")
     assert READERS[style.name](text, marker) == in_order(memories)
+    blocks = sum(estimated_tokens(one.content) + reckoned(style, one) for one in memories)
+    assert estimated_tokens(style.text(memories, MARKER)) <= added_to(style).frame + blocks
 
 
 def test_a_marker_is_random() -> None:
@@ -361,9 +338,6 @@ def test_a_marker_is_random() -> None:
     assert {marker[0] for marker in markers} == set("hmnpstuvwx")
     assert all({one[place] for one in markers} == set("0123456789") for place in (1, 2, 3))
     assert len(set(markers)) > 1_500  # of 10,000; 1,813 are expected
-
-
-# What a style reckons with
 
 
 def added_to(style: Style) -> Added:
@@ -403,17 +377,6 @@ def test_an_ordinary_block_is_nearly_as_long_as_reckoned(style: Style) -> None:
 
 
 @styles
-@given(st.lists(st.builds(memory, bodies, types, dates), min_size=1, max_size=6))
-@settings(max_examples=50, deadline=None, derandomize=True)
-def test_a_text_is_never_longer_than_its_frame_and_its_memories(
-    style: Style, memories: list[Memory]
-) -> None:
-    blocks = sum(estimated_tokens(one.content) + reckoned(style, one) for one in memories)
-
-    assert estimated_tokens(style.text(memories, MARKER)) <= added_to(style).frame + blocks
-
-
-@styles
 def test_what_is_added_stays_within_what_can_be_summed(style: Style) -> None:
     size = len(style.samples)
 
@@ -423,9 +386,6 @@ def test_what_is_added_stays_within_what_can_be_summed(style: Style) -> None:
             assert all(
                 0 <= one <= 30 for one in (added.per_block, added.per_line, added.per_escape)
             )
-
-
-# Names
 
 
 def test_a_style_is_found_by_its_name_and_no_other() -> None:

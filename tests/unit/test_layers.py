@@ -1,10 +1,23 @@
-"""The rooms of the package: imports run downwards only, and every module can be guessed."""
+"""The package: its rooms, what it depends on, and its errors.
+
+Imports run downwards only, and every module can be guessed.
+"""
 
 from __future__ import annotations
 
 import ast
+import re
+import sys
+import tomllib
 from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
+
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+from packaging.version import Version
+
+from pgrecall import errors
 
 PACKAGE = Path(__file__).parents[2] / "app" / "pgrecall"
 FLOORS = (
@@ -59,3 +72,87 @@ def test_no_file_is_long_and_no_two_modules_have_one_name() -> None:
     names = Counter(file.name for file in files)
     assert [name for name, number in names.items() if number > 1] == []
     assert len({file.relative_to(PACKAGE).parts[0] for file in files}) <= 16
+
+
+ROOT = Path(__file__).parents[2]
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+EXTRAS = {
+    name: lines
+    for name, lines in PROJECT["optional-dependencies"].items()
+    if name not in ("docs", "test")
+}
+
+
+def declared() -> Iterator[Requirement]:
+    """What users install, ourselves aside."""
+    for lines in (PROJECT["dependencies"], *EXTRAS.values()):
+        for line in lines:
+            if Requirement(line).name != "pgrecall":
+                yield Requirement(line)
+
+
+def test_each_bound_is_the_version_that_the_lowest_tests_pin() -> None:
+    lines = (ROOT / "tests" / "lowest.txt").read_text(encoding="utf-8").splitlines()
+    pins = dict(line.split("==") for line in lines if line and not line.startswith("#"))
+    tested = {canonicalize_name(name): Version(version) for name, version in pins.items()}
+
+    for requirement in declared():
+        [bound] = requirement.specifier
+        assert bound.operator == ">=", f"{requirement} must have no upper bound"
+        assert Version(bound.version) == tested[canonicalize_name(requirement.name)], requirement
+
+
+def test_everything_imported_is_declared() -> None:
+    names = {requirement.name.replace("-", "_") for requirement in declared()}
+    names = names - {"opentelemetry_api"} | {"opentelemetry"}
+    names |= {"pytest"}  # which imports pgrecall.testing
+    found = {
+        module.partition(".")[0]
+        for file in (ROOT / "app").rglob("*.py")
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8")))
+        for module in modules(node)
+    }
+
+    assert found - set(sys.stdlib_module_names) - {"pgrecall"} == names
+
+
+def modules(node: ast.AST) -> list[str]:
+    """The modules that an import names."""
+    if isinstance(node, ast.Import):
+        return [alias.name for alias in node.names]
+    return [node.module] if isinstance(node, ast.ImportFrom) and node.module else []
+
+
+CLASSES = [
+    value
+    for value in vars(errors).values()
+    if isinstance(value, type) and issubclass(value, errors.PgRecallError)
+]
+
+
+def test_an_error_says_its_message_or_its_docstring() -> None:
+    for error in CLASSES:
+        assert error.__doc__ is not None
+        assert str(error()) == error.__doc__.splitlines()[0]
+        assert str(error("what happened")) == "what happened"
+
+
+def test_the_tree_in_the_docstring_is_the_tree() -> None:
+    drawn = re.findall(r"^([│├└─ ]*)(\w+)", errors.__doc__ or "", re.MULTILINE)
+    parents: dict[int, str] = {}
+    tree = {}
+    for indent, name in drawn[1:]:
+        depth = len(indent) // 4
+        parents[depth] = name
+        tree[name] = parents.get(depth - 1)
+
+    assert tree == {
+        error.__name__: None if error is errors.PgRecallError else error.__bases__[0].__name__
+        for error in CLASSES
+    }
+
+
+def test_errors_can_be_caught_as_the_builtin_they_resemble() -> None:
+    assert issubclass(errors.InvalidVector, ValueError)
+    assert issubclass(errors.MemoryNotFound, LookupError)
+    assert issubclass(errors.ExtraMissing, ImportError)

@@ -1,43 +1,48 @@
 from __future__ import annotations
 
 import pickle
+from datetime import UTC, datetime, timedelta
+from math import exp, fsum, log
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from pgrecall import Profile, profiles
-from pgrecall.errors import InvalidProfile, UnknownName
-from pgrecall.scoring.signals import Confidence, Frequency, Recency, Similarity, Usefulness
+from pgrecall import Profile, profiles, score
+from pgrecall.errors import InputError, InvalidProfile, UnknownName
+from pgrecall.migrate.score_function import score_functions
+from pgrecall.scoring.signals import (
+    KINDS,
+    Clock,
+    Confidence,
+    Curve,
+    Frequency,
+    Recency,
+    Signal,
+    Similarity,
+    Usefulness,
+)
 
+NAN, INF = float("nan"), float("inf")
 HALVES = {Similarity(): 0.5, Confidence(): 0.5}
 
 
-@pytest.mark.parametrize(
-    "weights", [[0.4, 0.25, 0.2, 0.1, 0.06], [0.5, 0.5, 0.5, 0.5, 0.5], [0.0] * 5]
-)
-def test_weights_that_do_not_sum_to_one_fail_where_the_profile_is_made(
-    weights: list[float],
-) -> None:
-    signals = [Similarity(), Recency(rate=0.05), Usefulness(), Confidence(), Frequency()]
-
-    with pytest.raises(InvalidProfile, match=r"'mine'.*sum to 1.*they sum to"):
-        Profile("mine", dict(zip(signals, weights, strict=True)))
-
-
-def test_a_rounding_error_in_the_sum_is_forgiven() -> None:
-    signals = {Similarity(): 0.7, Recency(rate=1): 0.2, Usefulness(): 0.1}
-
+def test_weights_that_do_not_sum_to_one_fail_where_the_profile_is_made() -> None:
+    """But for a rounding error."""
+    for weights in ([0.5, 0.5, 0.01], [0.5, 0.5, 0.5], [0.0] * 3):
+        signals = [Similarity(), Recency(rate=0.05), Usefulness()]
+        with pytest.raises(InvalidProfile, match=r"'mine'.*sum to 1.*they sum to"):
+            Profile("mine", dict(zip(signals, weights, strict=True)))
     assert 0.7 + 0.2 + 0.1 != 1
-    assert Profile("mine", dict(signals)).weights["similarity"] == 0.7
-
-
-@pytest.mark.parametrize("weight", [-0.5, 1.5, float("nan"), float("inf"), 1e-13])
-def test_a_weight_outside_0_and_1_is_named(weight: float) -> None:
-    with pytest.raises(InvalidProfile, match=f"'mine'.*confidence.*got {weight}"):
-        Profile("mine", {Similarity(): 1 - weight if 0 < weight < 1 else 0.5, Confidence(): weight})
+    rounded = Profile("mine", {Similarity(): 0.7, Recency(rate=1): 0.2, Usefulness(): 0.1})
+    assert rounded.weights["similarity"] == 0.7
 
 
 def test_what_cannot_be_a_profile_is_refused() -> None:
+    for weight in (-0.5, 1.5, NAN, INF, 1e-13):
+        rest = 1 - weight if 0 < weight < 1 else 0.5
+        with pytest.raises(InvalidProfile, match=f"'mine'.*confidence.*got {weight}"):
+            Profile("mine", {Similarity(): rest, Confidence(): weight})
     weights: list[Any] = [True, "0.5", None, 0.5j]
     for weight in weights:
         with pytest.raises(InvalidProfile, match="confidence must be a number"):
@@ -84,17 +89,9 @@ def test_a_profile_cannot_be_changed() -> None:
 def test_with_weights_leaves_the_rest_at_zero() -> None:
     changed = profiles.five_factor.with_weights(similarity=0.75, recency=0.25)
 
-    assert changed.weights == {
-        "similarity": 0.75,
-        "recency": 0.25,
-        "usefulness": 0,
-        "confidence": 0,
-        "frequency": 0,
-    }
+    rest = dict.fromkeys(("usefulness", "confidence", "frequency"), 0)
+    assert changed.weights == {"similarity": 0.75, "recency": 0.25} | rest
     assert profiles.five_factor.weights["similarity"] == 0.40
-
-
-def test_with_weights_names_the_signals_there_are() -> None:
     with pytest.raises(UnknownName, match=r"charm.*similarity, recency, usefulness"):
         profiles.five_factor.with_weights(charm=1)
 
@@ -103,3 +100,203 @@ def test_a_profile_is_found_by_name() -> None:
     assert profiles.named("five_factor") is profiles.five_factor
     with pytest.raises(UnknownName, match=r"'six_factor'.*five_factor"):
         profiles.named("six_factor")
+
+
+NAN, INF = float("nan"), float("inf")
+
+
+def test_rate_is_ln_2_over_half_life_and_a_clock_may_be_named() -> None:
+    assert Recency(half_life=14).rate_per_day == pytest.approx(log(2) / 14)
+    assert Recency(rate=0.05).rate_per_day == 0.05
+    assert Recency(rate=0.05, clock="latest") == Recency(rate=0.05, clock=Clock.LATEST)  # type: ignore[arg-type]
+
+
+BAD: tuple[tuple[type[Signal], dict[str, Any], str], ...] = (
+    (Recency, {}, r"either rate .* or half_life"),
+    (Recency, {"rate": 0.05, "half_life": 14}, r"either rate .* or half_life"),
+    *((Recency, {"half_life": bad}, "recency") for bad in (0, -1, NAN, 1e-300)),
+    *((Recency, {"rate": bad}, r"recency: the rate.*got") for bad in (-0.05, NAN, INF, 1e10)),
+    *(
+        (Recency, {"rate": 0.05, "clock": bad}, "created_at, last_accessed_at, latest")
+        for bad in ("updated_at", "", None)
+    ),
+    (Recency, {"rate": 0.05, "curve": "linear"}, "needs half_life, not rate"),
+    *((Frequency, {"cap": bad}, "frequency: cap") for bad in (0, 0.5, -1, NAN, INF, 1e10)),
+    *((Similarity, {"missing": bad}, "similarity: missing") for bad in (-0.1, 1.1, NAN, INF)),
+    *((Recency, {"rate": 1, "unknown": bad}, "recency: unknown") for bad in (-0.1, 1.1, NAN, INF)),
+)
+
+
+@pytest.mark.parametrize(("kind", "arguments", "message"), BAD)
+def test_a_parameter_that_cannot_be_is_refused(
+    kind: type[Signal], arguments: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(InvalidProfile, match=message):
+        kind(**arguments)
+
+
+def test_recency_reads_usage_only_for_clocks_that_need_it() -> None:
+    reads = {clock: Recency(rate=0.05, clock=clock).reads_usage for clock in Clock}
+
+    assert reads == {Clock.CREATED_AT: False, Clock.LAST_ACCESSED_AT: True, Clock.LATEST: True}
+
+
+@pytest.mark.parametrize("kind", [kind for kind in KINDS.values() if kind is not Recency])
+def test_a_signal_is_known_everywhere_and_says_what_it_reads(kind: type[Signal]) -> None:
+    signal = kind()
+    profile = Profile("mine", {signal: 1})
+
+    written = score_functions(profile)
+
+    assert ("u." in written) is signal.reads_usage
+    assert 0 <= score(profile, {}).score <= 1
+
+
+ODD = "an \"odd\" 'name' = [1.5], # \\ \t \n \r \x01 \x7f é 🍵"
+EVERY_PARAMETER = Profile(
+    f"every_parameter {ODD}",
+    {
+        Similarity(missing=0.25, required=True): 0.5,
+        Recency(
+            half_life=14,
+            curve=Curve.LINEAR,
+            clock=Clock.LATEST,
+            unknown=0.1,
+            half_lives_by_type={ODD: 1.5, "b": 180, "tiny": 1e-9},  # type: ignore[arg-type]
+        ): 0.3,
+        Confidence(): 0.2,
+    },
+)
+
+
+@pytest.mark.parametrize("ending", ["toml", "json"])
+@pytest.mark.parametrize(
+    "profile", [*profiles.BUILT_IN.values(), EVERY_PARAMETER], ids=lambda profile: profile.name[:15]
+)
+def test_what_is_saved_is_loaded(tmp_path: Path, profile: Profile, ending: str) -> None:
+    file = tmp_path / f"profile.{ending}"
+
+    profiles.save(profile, file)
+
+    assert profiles.load(file) == profile
+
+
+@pytest.mark.parametrize(
+    ("text", "error", "said"),
+    [
+        ("", InvalidProfile, "a name and a table of signals"),
+        ("name = ", InvalidProfile, "profile.toml"),
+        ('name = "x"\n[signals]', InvalidProfile, "must sum to 1"),
+        ("name = 7\n[signals.similarity]\nweight = 1", InvalidProfile, "the name"),
+        ('name = "x"\n[signals.magic]\nweight = 1', UnknownName, "entity_overlap"),
+        ('name = "x"\n[signals.similarity]\nwait = 1', InvalidProfile, "with a weight"),
+        ('name = "x"\n[signals.similarity]\nweight = "1"', InvalidProfile, "a number"),
+        ('name = "x"\n[signals.similarity]\nweight = nan', InvalidProfile, "similarity"),
+        ('name = "x"\n[signals.similarity]\nweight = 0.5', InvalidProfile, "sum to 0.5"),
+        (
+            'name = "x"\n[signals.frequency]\nweight = 1\ncup = 3',
+            UnknownName,
+            "no parameter cup; its parameters are weight, cap",
+        ),
+        ('name = "x"\n[signals.frequency]\nweight = 1\ncap = 0', InvalidProfile, "cap"),
+        ('name = "x"\n[signals.frequency]\nweight = 1\ncap = "9"', InvalidProfile, "frequency"),
+        ('name = "x"\n[signals.recency]\nweight = 1', InvalidProfile, "rate"),
+        (
+            'name = "x"\n[signals.recency]\nweight = 1\nhalf_life = 1\ncurve = "s"',
+            InvalidProfile,
+            "exponential, hyperbolic, linear",
+        ),
+        ('name = "x"\nother = 1\n[signals.similarity]\nweight = 1', UnknownName, "other"),
+    ],
+)
+def test_a_file_that_is_no_profile_is_named_with_the_reason(
+    tmp_path: Path, text: str, error: type[Exception], said: str
+) -> None:
+    file = tmp_path / "profile.toml"
+    file.write_text(text, encoding="utf-8")
+
+    with pytest.raises(error) as refused:
+        profiles.load(file)
+
+    assert said in str(refused.value)
+    assert str(file) in str(refused.value)
+
+
+def test_files_that_cannot_be_read_or_written_are_named(tmp_path: Path) -> None:
+    with pytest.raises(InvalidProfile, match=r"end in \.toml or \.json"):
+        profiles.save(profiles.five_factor, tmp_path / "profile.yaml")
+    with pytest.raises(InvalidProfile, match=r"nowhere\.toml cannot be read"):
+        profiles.load(tmp_path / "nowhere.toml")
+    for name in ("folder.toml", "folder.json"):
+        (tmp_path / name).mkdir()
+        with pytest.raises(InputError, match=rf"{name} cannot be written: Is a directory"):
+            profiles.save(profiles.trust, tmp_path / name)
+
+
+NOW = datetime(2026, 6, 1, 12, tzinfo=UTC)
+NAIVE = NOW.replace(tzinfo=None)
+
+
+def test_values_left_out_or_none_count_as_the_columns_defaults() -> None:
+    defaults = {
+        "similarity": 0.0,
+        "recency": 0.5,
+        "usefulness": 0.5,
+        "confidence": 0.8,
+        "frequency": 0.0,
+    }
+    names = ["similarity", "created_at", "last_accessed_at", "usefulness", "confidence"]
+    nothing = dict.fromkeys([*names, "retrieval_count"])
+
+    assert score(profiles.five_factor, {}, as_of=NOW).signals == defaults
+    assert score(profiles.five_factor, nothing, as_of=NOW) == score(profiles.five_factor, {})
+
+
+def test_the_score_is_the_sum_of_its_contributions_at_full_precision() -> None:
+    values = {"similarity": 1 / 3, "usefulness": 0.7, "created_at": NOW - timedelta(days=2)}
+
+    result = score(profiles.five_factor, values, as_of=NOW)
+
+    by_hand = 0.4 / 3 + 0.25 * exp(-0.1) + 0.2 * 0.7 + 0.1 * 0.8
+    assert result.score == pytest.approx(by_hand, abs=1e-15)
+    assert result.score == fsum(result.contributions.values()) != round(result.score, 6)
+
+
+def test_ages_are_measured_now_unless_a_moment_is_given() -> None:
+    yesterday = datetime.now(UTC) - timedelta(days=1)
+
+    result = score(profiles.five_factor, {"created_at": yesterday})
+
+    assert result.signals["recency"] == pytest.approx(exp(-0.05), abs=1e-4)
+
+
+def test_an_unknown_value_is_named_with_those_there_are() -> None:
+    with pytest.raises(
+        UnknownName, match=r"relevance.*created_at, observed_at, last_accessed_at, similarity"
+    ):
+        score(profiles.five_factor, {"relevance": 1})
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        ({"created_at": NAIVE}, r"time zone|datetime"),
+        ({"created_at": "2026-01-01"}, r"time zone|datetime"),
+        *(
+            ({name: value}, name)
+            for name in ("similarity", "usefulness", "confidence", "retrieval_count")
+            for value in (float("nan"), "0.5")
+        ),
+        *(({"query_time": bad}, "two datetimes") for bad in (NOW, (NOW,), (NOW, None))),
+        ({"query_time": (NAIVE, NOW)}, "query_time must.*with a time zone"),
+        ({"query_time": (NOW, NOW)}, "query_time must.*end after it begins"),
+    ],
+)
+def test_a_value_that_cannot_be_is_refused(values: dict[str, Any], message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        score(profiles.hybrid, values, as_of=NOW)
+
+
+def test_a_moment_without_a_zone_is_refused() -> None:
+    with pytest.raises(InputError, match=r"time zone|datetime"):
+        score(profiles.five_factor, {"created_at": NOW}, as_of=NAIVE)

@@ -49,6 +49,8 @@ def test_every_key_is_read(file: Path) -> None:
     found = loaded(file, words, vector)
 
     assert {*words, *vector} == set(KEYS)
+    null = dict.fromkeys(set(KEYS) - {"query", "relevant", "embedding"})
+    assert loaded(file, json.loads(GOOD) | null) == [JudgedQuery("tea", [ONE])]
     assert found == [
         JudgedQuery(
             "What does Ines drink?",
@@ -65,14 +67,6 @@ def test_every_key_is_read(file: Path) -> None:
             ),
         ),
         JudgedQuery([1, 0.5], {ONE: 3, TWO: 0.5}),
-    ]
-
-
-def test_keys_that_are_null_are_as_if_not_given(file: Path) -> None:
-    null = dict.fromkeys(set(KEYS) - {"query", "relevant", "embedding"})
-
-    assert loaded(file, {"query": "tea", "relevant": [str(ONE)], **null}) == [
-        JudgedQuery("tea", [ONE])
     ]
 
 
@@ -109,11 +103,6 @@ def test_ids_are_those_of_the_agent_that_a_line_names(file: Path) -> None:
     assert one.relevant == [id_of_source("m-17", "another")]
     assert other.relevant == [id_of_source("m-17", AGENT)]
     assert (one.agent_id, other.agent_id) == ("another", None)
-
-
-def test_without_an_agent_each_line_names_its_own(file: Path) -> None:
-    file.write_text(GOOD[:-1] + ', "agent": "one"}\n' + GOOD)
-
     with pytest.raises(InvalidLine, match=r"line 2: a line needs agent"):
         load_queries(file)
 
@@ -179,14 +168,6 @@ def test_a_file_that_is_no_text_or_has_no_query_is_refused(file: Path, tmp_path:
         load_queries(tmp_path, AGENT)
 
 
-def test_relevant_that_comes_one_by_one_is_kept(file: Path) -> None:
-    query = JudgedQuery("tea", (memory_id for memory_id in (ONE, TWO)))
-
-    first, second = record_of(query), record_of(query)
-
-    assert first == second == {"query": "tea", "relevant": [str(ONE), str(TWO)]}
-
-
 SAVED = [
     JudgedQuery("tea", [ONE]),
     JudgedQuery('té 東京 \u2028 \n "q" \'', [ONE, TWO]),
@@ -208,9 +189,7 @@ def test_what_is_saved_is_loaded(file: Path) -> None:
     assert load_queries(file, AGENT) == SAVED
     assert load_queries(str(file), "whoever") == SAVED
     assert len(file.read_text("utf-8").split("\n")) == len(SAVED) + 1
-
-
-def test_gains_of_one_become_a_list(file: Path) -> None:
-    save_queries(file, [JudgedQuery("tea", {ONE: 1.0, TWO: 1})])
-
-    assert load_queries(file, AGENT) == [JudgedQuery("tea", [ONE, TWO])]
+    several = (memory_id for memory_id in (ONE, TWO))
+    for query in (JudgedQuery("tea", several), JudgedQuery("tea", {ONE: 1.0, TWO: 1})):
+        expected = {"query": "tea", "relevant": [str(ONE), str(TWO)]}
+        assert record_of(query) == record_of(query) == expected

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime, timedelta
 from hashlib import sha256
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pytest
@@ -21,6 +21,7 @@ from hypothesis import strategies as st
 from pgrecall import Profile, profiles, score
 from pgrecall.rank_index import space
 from pgrecall.rank_index.space import AXES, CAPS, HALF_LIVES, MOMENTS, Axis, Missing
+from pgrecall.scoring.scorer import VALUES
 from pgrecall.scoring.signals import (
     LONGEST_HALF_LIFE,
     MAX_RATE,
@@ -58,27 +59,17 @@ class Memory:
     importance: float = 0.5
     confidence: float = 0.8
     trust: float | None = None
-    curve: str | None = None
-    half_life_hours: float | None = None
+    trust_curve: str | None = None
+    trust_half_life_hours: float | None = None
     created: float | None = 0.0
     accessed: float | None = None
-    retrievals: int = 0
+    retrieval_count: int = 0
     tier: str = "long"
 
     def values(self, similarity: float | None = None) -> dict[str, Any]:
-        return {
-            "similarity": similarity,
-            "usefulness": self.usefulness,
-            "importance": self.importance,
-            "confidence": self.confidence,
-            "trust": self.trust,
-            "trust_curve": self.curve,
-            "trust_half_life_hours": self.half_life_hours,
-            "created_at": _before(self.created),
-            "last_accessed_at": _before(self.accessed),
-            "retrieval_count": self.retrievals,
-            "tier": self.tier,
-        }
+        read = {name: value for name, value in asdict(self).items() if name in VALUES}
+        times = {"created_at": _before(self.created), "last_accessed_at": _before(self.accessed)}
+        return read | times | {"similarity": similarity}
 
 
 def _before(days: float | None) -> datetime | None:
@@ -153,11 +144,11 @@ def memories(draw: st.DrawFn) -> Memory:
         importance=draw(shares),
         confidence=draw(shares),
         trust=draw(shares) if trusted else None,
-        curve=draw(st.sampled_from([None, *map(str, Curve)])) if trusted else None,
-        half_life_hours=draw(st.none() | st.floats(1e-3, 1e9)) if trusted else None,
+        trust_curve=draw(st.sampled_from([None, *map(str, Curve)])) if trusted else None,
+        trust_half_life_hours=draw(st.none() | st.floats(1e-3, 1e9)) if trusted else None,
         created=created,
         accessed=accessed,
-        retrievals=draw(st.integers(0, 200) | st.just(2**31 - 1)),
+        retrieval_count=draw(st.integers(0, 200) | st.just(2**31 - 1)),
         tier=draw(st.sampled_from(list(TIER_DAYS))),
     )
 
@@ -257,10 +248,10 @@ def trust_bound(memory: Memory) -> float:
     """How far trust may be overrated between two of the moments at which it is kept."""
     if memory.trust is None or memory.accessed is None:
         return 0.0
-    days = (memory.half_life_hours or 168.0) / 24
+    days = (memory.trust_half_life_hours or 168.0) / 24
     if days < 7:
         return memory.trust
-    of_curve = {"exponential": 0.12, "linear": 0.35}.get(memory.curve or "", 0.09)
+    of_curve = {"exponential": 0.12, "linear": 0.35}.get(memory.trust_curve or "", 0.09)
     return of_curve * memory.trust
 
 
@@ -303,9 +294,9 @@ def test_a_half_life_between_two_that_are_kept_is_close_and_a_rate_as_close(
 def test_frequency_is_never_overrated_and_exact_for_few_retrievals(
     cap: float, retrievals: int, few: int
 ) -> None:
-    assert -1 <= signal_error(Frequency(cap=cap), Memory(retrievals=retrievals), 0) <= EXACT
+    assert -1 <= signal_error(Frequency(cap=cap), Memory(retrieval_count=retrievals), 0) <= EXACT
     if cap >= CAPS[0]:
-        exact = signal_error(Frequency(cap=cap), Memory(retrievals=few), 0)
+        exact = signal_error(Frequency(cap=cap), Memory(retrieval_count=few), 0)
         assert exact == pytest.approx(0, abs=EXACT)
 
 
@@ -332,17 +323,6 @@ def test_memories_that_never_fade_are_ordered_as_their_scores() -> None:
     assert dated == pytest.approx(undated, abs=EXACT)
 
 
-def test_the_direction_is_finite_however_much_time_has_passed() -> None:
-    for profile in profiles.BUILT_IN.values():
-        for elapsed in (0.0, 1.0, 400.0, 3e6, 1e300):
-            weight, coordinates = space.direction(profile, elapsed)
-            assert weight == profile.weights["similarity"]
-            assert len(coordinates) == len(AXES)
-            assert all(0 <= number < HALF_MAX for number in coordinates)
-    faded = Profile("alone", {Recency(rate=0.05, unknown=0.0): 1.0})
-    assert max(space.direction(faded, 1e9)[1]) < 1e-100
-
-
 EXTREMES = [
     *(
         Recency(half_life=half_life, curve=curve, unknown=unknown)
@@ -360,6 +340,8 @@ EXTREMES = [
 
 
 def test_every_profile_has_a_direction_that_a_halfvec_can_hold() -> None:
+    faded = Profile("alone", {Recency(rate=0.05, unknown=0.0): 1.0})
+    assert max(space.direction(faded, 1e9)[1]) < 1e-100
     for signal in EXTREMES:
         for elapsed in (0.0, 3.0, 4e6, 1e300):
             _, coordinates = space.direction(Profile("alone", {signal: 1.0}), elapsed)
@@ -402,12 +384,21 @@ UNCOVERED = [
 ]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Urgency(Importance):
+    """Only looks like a signal that indexes hold."""
+
+    name: ClassVar[str] = "urgency"
+
+
 def test_uncovered_is_the_weight_of_what_positions_do_not_hold() -> None:
     """Of decays; and of the overlap of entities where entities are asked for."""
     for with_entities in (False, True):
         for every, weight in ((COVERED, 0.0), (UNCOVERED, 0.5)):
             for profile in every:
                 assert space.uncovered(profile, with_entities=with_entities) == weight
+    urgent = Profile("mine", {Urgency(): 0.9, Similarity(): 0.1})
+    assert space.uncovered(urgent, with_entities=False) == 0.9
     assert space.uncovered(profiles.tiered, with_entities=True) == 0.05
     assert space.uncovered(profiles.tiered, with_entities=False) == 0.0
 

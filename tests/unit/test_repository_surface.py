@@ -14,6 +14,9 @@ from pgrecall.ranking.arguments import SearchArguments
 from pgrecall.ranking.filters import FilterArguments, Filters
 from pgrecall.ranking.question import Question
 from pgrecall.schema import tables
+from pgrecall.schema.owner import require_owner
+from tests.integration.support import NORTH
+from tests.integration.test_bad_input import METHODS as GOOD
 from tests.methods import NOWHERE, NOWHERE_LATER, method, public
 
 METHODS = public(NOWHERE)
@@ -82,6 +85,44 @@ def test_update_takes_the_fields_of_a_memory() -> None:
     assert taken == {
         one.name: one.type for one in fields(NewMemory) if one.name not in ("id", "key")
     }
+
+
+NO_AGENTS: tuple[tuple[Any, str], ...] = (
+    ("", r"agent_id must not be empty"),
+    ("x" * 201, r"agent_id.*200.*201"),
+    ("a\0b", r"agent_id.*NUL.*position 1"),
+    ("\ud800", r"agent_id.*surrogate.*position 0"),
+    (None, r"agent_id must be text, got NoneType|has no agent_id"),
+    (7, r"agent_id must be text, got int"),
+    (UUID(int=1), r"agent_id must be text, got UUID"),
+    *((f"team:{end}", r"must not begin with 'team:'.*teams`") for end in ("", "red", "x" * 195)),
+)
+
+
+@pytest.mark.parametrize("name", [name for name in METHODS if name not in OF_NO_AGENT])
+def test_an_agent_or_team_that_cannot_be_is_refused_by_every_method(name: str) -> None:
+    for agent_id, message in NO_AGENTS:
+        if agent_id is not None or name not in OF_ALL_AGENTS:
+            with pytest.raises(InputError, match=message):
+                method(NOWHERE, name)(**GOOD[name] | {"agent_id": agent_id})
+    for team_id in ("", "team:", "team:" + "x" * 201):
+        with pytest.raises(InputError, match="agent_id"):
+            method(NOWHERE.teams, name)(**GOOD[name] | {"agent_id": team_id})
+
+
+def test_teams_that_cannot_be_are_refused_by_name() -> None:
+    for team_id in ("", "team:", "x" * 201):
+        with pytest.raises(InputError, match="teams"):
+            NOWHERE.search("agent", NORTH, teams=[team_id])
+
+
+def test_owners_are_stored_with_what_tells_a_team() -> None:
+    of_teams = tables().of_teams()
+
+    for agent_id in ("team", "teams:red", " team:red", "TEAM:red", "x" * 200):
+        assert require_owner(tables(), agent_id) == agent_id
+        assert require_owner(of_teams, agent_id) == f"team:{agent_id}"
+        assert require_owner(of_teams, f"team:{agent_id}") == f"team:{agent_id}"
 
 
 def _shown(name: str, keys: Any) -> dict[str, Any]:

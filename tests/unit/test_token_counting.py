@@ -49,9 +49,6 @@ def test_two_texts_take_up_no_more_together_but_for_a_space_between(one: str, tw
     assert together <= estimated_tokens(one) + estimated_tokens(two) + 1
 
 
-# tiktoken
-
-
 RANKS = {bytes([number]): number for number in range(256)}
 """One token for each byte."""
 

@@ -2,118 +2,86 @@
 
 from __future__ import annotations
 
-import json as json_
-from enum import StrEnum
-from typing import Annotated, Any
-
-import typer
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Annotated, Any, TypedDict, Unpack
 
 from pgrecall.cli.app import App
-from pgrecall.cli.database import Agent, AsJson, DatabaseUrl, Schema
-from pgrecall.cli.output import complaints, console, print_json
-from pgrecall.cli.show import Actor, OfTeam, memories
-from pgrecall.cli.times import When, moment
-from pgrecall.core.memory import UNSET, NewMemory
-from pgrecall.core.quoting import shortened
-from pgrecall.errors import InputError
-from pgrecall.schema import DEFAULT_SCHEMA
+from pgrecall.cli.database import Agent
+from pgrecall.cli.options import Actor
+from pgrecall.cli.output import Output
+from pgrecall.cli.written import ISO_8601, argument, option
+from pgrecall.core.limits import TIERS
+from pgrecall.core.memory import NewMemory
+from pgrecall.execution import MemoryRepository
+from pgrecall.memories.preparing import DuplicatePolicy
 
-app = App(panel="Remember and recall")
-
-
-class DuplicateHandling(StrEnum):
-    BUMP = "bump"
-    KEEP = "keep"
-    REPLACE = "replace"
+app = App(panel="Store and search")
 
 
-@app.command()
+class Fields(TypedDict, total=False):
+    """Those of NewMemory that are options."""
+
+    memory_type: Annotated[
+        str, option("Type: fact, preference, task … Default: episodic.", "--type")
+    ]
+    importance: Annotated[float, option("How important it is, 0 to 1. Default: 0.5.")]
+    confidence: Annotated[float, option("How sure you are of it, 0 to 1. Default: 0.8.")]
+    tags: Annotated[Sequence[str], option("A tag. May be repeated.", "--tag")]
+    entities: Annotated[
+        Sequence[str], option("A person or thing it is about. May be repeated.", "--entity")
+    ]
+    metadata: Annotated[
+        dict[str, Any],
+        option(
+            "Metadata, such as: project=quaybook, priority=3. May be repeated. Takes JSON "
+            """objects, too: '{"steps": [1, 2]}'.""",
+            metavar="KEY=VALUE",
+        ),
+    ]
+    created_at: Annotated[datetime, option(f"When it was created: {ISO_8601}. Default: now.")]
+    tier: Annotated[str, option(f"{', '.join(TIERS)}.")]
+    subject: Annotated[str, option("What it is about.")]
+    component: Annotated[str, option("Component that produced it; sets the trust.")]
+    output_type: Annotated[str, option("Type of output; sets how trust decays.")]
+    compliant: Annotated[bool, option("Whether it passed governance; sets the trust.")]
+    key: Annotated[str, option("Your key for this memory: a second write adds nothing.")]
+    session: Annotated[str, option("Dialogue in which it is a turn.")]
+    turn: Annotated[int, option("Its place in the dialogue.")]
+
+
+@app.declare(
+    'pgrecall add "Zoe plays the cello." --type fact --tag music --agent zoe',
+    'pgrecall add "Quaybook ships on Monday." --metadata project=quaybook --agent zoe',
+)
 def add(
-    text: Annotated[str, typer.Argument(help="What to remember.")],
+    repo: MemoryRepository,
+    text: Annotated[str, argument("Text of the memory.")],
     agent: Agent,
-    memory_type: Annotated[str, typer.Option("--type", help="Its kind.")] = "episodic",
-    importance: Annotated[float, typer.Option(help="0 to 1.")] = 0.5,
-    confidence: Annotated[float, typer.Option(help="0 to 1.")] = 0.8,
-    tag: Annotated[list[str] | None, typer.Option(help="May be given several times.")] = None,
-    entity: Annotated[list[str] | None, typer.Option(help="May be given several times.")] = None,
-    metadata: Annotated[str, typer.Option(help="A JSON object.")] = "{}",
-    created_at: When = None,
-    tier: Annotated[str | None, typer.Option(help="short, medium or long.")] = None,
-    subject: Annotated[str | None, typer.Option(help="What it is about.")] = None,
-    component: Annotated[str | None, typer.Option(help="What produced it; sets trust.")] = None,
-    output_type: Annotated[
-        str | None, typer.Option(help="Kind of output; sets how trust decays.")
-    ] = None,
-    compliant: Annotated[
-        bool | None, typer.Option(help="Whether it passed governance; sets trust.")
-    ] = None,
-    check_compliance: Annotated[
-        bool, typer.Option(help="Refuse a memory that is not compliant.")
-    ] = True,
-    key: Annotated[
-        str | None, typer.Option(help="Your name for this write; repeated, it adds nothing.")
-    ] = None,
-    session: Annotated[str | None, typer.Option(help="The dialogue of which it is a turn.")] = None,
-    turn: Annotated[int | None, typer.Option(help="Its place in the session.")] = None,
+    check_compliance: Annotated[bool, option("Refuse a memory that is not compliant.")] = True,
     duplicates: Annotated[
-        DuplicateHandling, typer.Option(help="What becomes of a memory that says the same.")
-    ] = DuplicateHandling.BUMP,
+        DuplicatePolicy, option("What to do if a memory has the same text.")
+    ] = "bump",
     near_duplicates: Annotated[
-        float | None,
-        typer.Option(help="Also take what is more similar than this for the same, such as 0.92."),
+        float | None, option("Treat memories that are more similar as duplicates, such as 0.92.")
     ] = None,
     actor: Actor = None,
-    of_team: OfTeam = False,
-    database_url: DatabaseUrl = None,
-    schema: Schema = DEFAULT_SCHEMA,
-    json: AsJson = False,
-) -> None:
-    """Store one memory, embedded by the local model, and print its id.
+    **fields: Unpack[Fields],
+) -> Output:
+    """Store a memory and print its id.
 
-    Text that a memory of the agent holds already is not stored twice; --json tells the outcome.
+    The local model embeds the text. If a memory already has the same text, nothing new is stored
+    and its id is printed.
     """
-    created = moment("--created-at", created_at)
-    memory = NewMemory(
-        text,
-        memory_type=memory_type,
-        importance=importance,
-        confidence=confidence,
-        tags=tag or (),
-        entities=entity or (),
-        metadata=_object(metadata),
-        created_at=UNSET if created is None else created,
-        tier=UNSET if tier is None else tier,
-        subject=subject,
-        component=component,
-        output_type=output_type,
-        compliant=compliant,
-        key=key,
-        session=session,
-        turn=turn,
+    added = repo.add(
+        agent,
+        NewMemory(text, **fields),
+        duplicates=duplicates,
+        near_duplicates=near_duplicates,
+        check_compliance=check_compliance,
+        actor=actor,
     )
-    with memories(database_url, schema, of_team) as repo:
-        added = repo.add(
-            agent,
-            memory,
-            duplicates=duplicates.value,
-            near_duplicates=near_duplicates,
-            check_compliance=check_compliance,
-            actor=actor,
-        )
-    if json:
-        print_json({"id": str(added), "outcome": added.outcome, "similarity": added.similarity})
-        return
-    console.print(str(added), highlight=False)
-    if not added.inserted:
-        how = "" if added.similarity is None else f" at {added.similarity:.3f}"
-        complaints.print(f"[dim]{added.outcome.replace('_', ' ')}{how}: nothing new is stored[/]")
-
-
-def _object(text: str) -> dict[str, Any]:
-    try:
-        value = json_.loads(text)
-    except (ValueError, RecursionError) as error:
-        raise InputError(f"--metadata is not JSON: {error}") from None
-    if not isinstance(value, dict):
-        raise InputError(f"--metadata must be a JSON object, got {shortened(text)}")
-    return value
+    how = "" if added.similarity is None else f" at {added.similarity:.3f}"
+    known = f"{added.outcome.replace('_', ' ')}{how}: nothing new is stored"
+    record = {"id": added, "outcome": added.outcome, "similarity": added.similarity}
+    return Output([record], str(added), notes=[] if added.inserted else [known])

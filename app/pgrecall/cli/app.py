@@ -1,14 +1,16 @@
-"""Typer's application, with help that shows no type beside a flag."""
+"""Typer's application: commands declared by their functions, loaded when they are called."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, TypeVar
+from collections.abc import Callable, Mapping
+from importlib import import_module
+from typing import Any, ClassVar
 
 import typer
+from rich.markup import escape
 from typer.core import TyperCommand, TyperGroup
 
-Command = TypeVar("Command", bound=Callable[..., Any])
+from pgrecall.cli.declaring import Function, as_command
 
 
 class _Flags:
@@ -30,12 +32,48 @@ class _Group(_Flags, TyperGroup):
     pass
 
 
+class LateGroup(_Group):
+    """A group that imports a command's module when the command is called: all together take
+    longer than most commands."""
+
+    modules: ClassVar[Mapping[str, str]]
+    """Command → its module in pgrecall.cli, in the order of the help."""
+
+    def list_commands(self, context: Any) -> list[str]:
+        return list(self.modules)
+
+    def get_command(self, context: Any, name: str) -> Any:
+        if name not in self.modules:  # Typer suggests what is alike among those that are loaded
+            for known in self.modules:
+                self.get_command(context, known)
+        elif name not in self.commands:
+            app: App = import_module(f"pgrecall.cli.{self.modules[name]}").app
+            group: Any = typer.main.get_group(app)
+            if group.name == name:
+                group.rich_help_panel = app.panel
+            self.commands.update({name: group} if group.name == name else group.commands)
+        return self.commands.get(name)
+
+
 class App(typer.Typer):
-    """A group of commands; `panel` is where the help lists those that name no other."""
+    """A group of commands; `panel` is where the help lists them."""
 
-    def __init__(self, *, panel: str | None = None, **options: Any) -> None:
-        super().__init__(cls=_Group, **options)
-        self._panel = panel
+    def __init__(self, *, panel: str, **options: Any) -> None:
+        super().__init__(cls=_Group, rich_markup_mode="rich", **options)
+        self.panel = panel
 
-    def command(self, name: str | None = None, **options: Any) -> Callable[[Command], Command]:
-        return super().command(name, cls=_Command, **{"rich_help_panel": self._panel} | options)
+    def declare(
+        self, *examples: str, name: str | None = None, panel: str | None = None
+    ) -> Callable[[Function], Function]:
+        """Makes a command of a function, see `as_command`; the help ends with the examples."""
+
+        def declared(function: Function) -> Function:
+            self.command(
+                name,
+                cls=_Command,
+                rich_help_panel=panel or (None if self.info.name else self.panel),
+                epilog="\n".join(["[bold]Examples:[/]", *map(escape, examples)]),
+            )(as_command(function))
+            return function
+
+        return declared

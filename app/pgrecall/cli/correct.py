@@ -1,68 +1,82 @@
-"""pgrecall supersede, importance"""
+"""pgrecall supersede, importance, invalidate, revive, promote, demote, delete"""
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import Annotated
 
-import typer
-
 from pgrecall.cli.app import App
-from pgrecall.cli.database import Agent, AsJson, DatabaseUrl, Schema
-from pgrecall.cli.output import console, print_json
-from pgrecall.cli.show import Actor, MemoryId, OfTeam, Reason, id_of, memories, print_changed
-from pgrecall.cli.times import When, moment
+from pgrecall.cli.database import Agent
+from pgrecall.cli.memory_ids import MemoryId, MemoryIds
+from pgrecall.cli.options import Actor, Reason
+from pgrecall.cli.output import Output, changed, number
+from pgrecall.cli.written import ISO_8601, argument, option
 from pgrecall.core.memory import NewMemory
-from pgrecall.schema import DEFAULT_SCHEMA
+from pgrecall.execution import MemoryRepository
 
 app = App(panel="Correct")
 
 
-@app.command()
+@app.declare('pgrecall supersede 0197a3c2 "Zoe plays the viola." --agent zoe')
 def supersede(
+    repo: MemoryRepository,
     memory: MemoryId,
-    text: Annotated[str, typer.Argument(help="What holds instead.")],
+    text: Annotated[str, argument("What is true instead.")],
     agent: Agent,
-    importance: Annotated[float, typer.Option(help="0 to 1; at least that of the old.")] = 0.5,
-    memory_type: Annotated[str, typer.Option("--type", help="Its kind.")] = "episodic",
-    valid_from: When = None,
-    force: Annotated[bool, typer.Option(help="Even if the two overlap in time.")] = False,
+    importance: Annotated[float, option("0 to 1; at least that of the old memory is used.")] = 0.5,
+    memory_type: Annotated[str, option("Type of it.", "--type")] = "episodic",
+    valid_from: Annotated[datetime | None, option(f"Since when it is true: {ISO_8601}.")] = None,
+    force: Annotated[bool, option("Even if they overlap in time.", "--force")] = False,
     reason: Reason = None,
     actor: Actor = None,
-    of_team: OfTeam = False,
-    database_url: DatabaseUrl = None,
-    schema: Schema = DEFAULT_SCHEMA,
-    json: AsJson = False,
-) -> None:
-    """Store what holds instead of a memory; the old one stays but is not recalled any longer."""
-    new = NewMemory(
-        text,
-        importance=importance,
-        memory_type=memory_type,
-        valid_from=moment("--valid-from", valid_from),
-    )
-    with memories(database_url, schema, of_team) as repo:
-        memory_id = id_of(repo, agent, memory)
-        added = repo.supersede(agent, memory_id, new, reason=reason, actor=actor, force=force)
-    if json:
-        print_json({"id": str(added), "outcome": added.outcome, "superseded": str(memory_id)})
-    else:
-        console.print(f"{memory_id} superseded by {added}", highlight=False)
+) -> Output:
+    """Replace a memory by a new one. The old one is stored on, but no longer found."""
+    new = NewMemory(text, importance=importance, memory_type=memory_type, valid_from=valid_from)
+    added = repo.supersede(agent, memory, new, reason=reason, actor=actor, force=force)
+    record = {"id": added, "outcome": added.outcome, "superseded": memory}
+    return Output([record], f"{memory} superseded by {added}")
 
 
-@app.command()
+@app.declare("pgrecall importance 0197a3c2 0.9 --agent zoe")
 def importance(
+    repo: MemoryRepository,
     memory: MemoryId,
-    value: Annotated[float, typer.Argument(help="0 to 1.")],
+    value: Annotated[float, argument("0 to 1.")],
     agent: Agent,
     reason: Reason = None,
     actor: Actor = None,
-    of_team: OfTeam = False,
-    database_url: DatabaseUrl = None,
-    schema: Schema = DEFAULT_SCHEMA,
-    json: AsJson = False,
-) -> None:
-    """Override a memory's importance."""
-    with memories(database_url, schema, of_team) as repo:
-        memory_id = id_of(repo, agent, memory)
-        changed = repo.upkeep.set_importance(agent, memory_id, value, reason=reason, actor=actor)
-    print_changed(changed, "importance", json=json)
+) -> Output:
+    """Set the importance of a memory."""
+    found = repo.upkeep.set_importance(agent, memory, value, reason=reason, actor=actor)
+    return changed(found, "importance")
+
+
+SEVERAL = {
+    "invalidate": "Hide memories from searches, from now on. They are stored on, and `revive` "
+    "brings them back.",
+    "revive": "Bring memories back that were invalidated or archived, or have expired.",
+    "promote": "Move memories up one tier: from short to medium, from medium to long.",
+    "demote": "Move memories down one tier: from long to medium, from medium to short.",
+    "delete": "Delete memories. Their history remains.",
+}
+"""What is done to any number of memories alike: the method's name → the help."""
+
+
+def _declare(name: str, help_: str) -> None:
+    def command(
+        repo: MemoryRepository,
+        memory: MemoryIds,
+        agent: Agent,
+        reason: Reason = None,
+        actor: Actor = None,
+    ) -> Output:
+        method = getattr(repo.upkeep if name in ("promote", "demote") else repo, name)
+        return number(f"{name}d", method(agent, memory, reason=reason, actor=actor), f"{name}d")
+
+    command.__doc__ = help_
+    panel = "Curate" if name == "delete" else None
+    app.declare(f"pgrecall {name} 0197a3c2 0197a3d8 --agent zoe", name=name, panel=panel)(command)
+
+
+for _name, _help in SEVERAL.items():
+    _declare(_name, _help)

@@ -3,89 +3,106 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
+from importlib.util import LazyLoader, find_spec, module_from_spec
 from pathlib import Path
 from typing import Annotated
 
-import platformdirs
-import typer
 from sqlalchemy import Engine
 
-from pgrecall import embedded, migrate
+from pgrecall import embedded
 from pgrecall.cli.output import complaints
+from pgrecall.cli.written import option
 from pgrecall.core.embedders import LocalEmbedder
 from pgrecall.core.tokens import estimated_tokens, tiktoken_counter
 from pgrecall.execution import MemoryRepository
 from pgrecall.migrate.connecting import engine_of
-from pgrecall.schema import DEFAULT_SCHEMA
 
 DatabaseUrl = Annotated[
     str | None,
-    typer.Option(
-        "--database-url",
+    option(
+        "postgresql://user:password@host/name. Default: an embedded database.",
         envvar="PGRECALL_DATABASE_URL",
-        help="postgresql://user:password@host/name; without it, an embedded database.",
+        metavar="URL",
         show_default=False,
+        rich_help_panel="Common",
     ),
 ]
-Schema = Annotated[str, typer.Option(help="Schema that holds the tables.")]
-Agent = Annotated[str, typer.Option("--agent", "-a", help="Whose memories.")]
-Agents = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--agent",
-        "-a",
-        help="Whose memories; may be given repeatedly. With several, each query names its own.",
-        show_default=False,
-    ),
+Schema = Annotated[str, option("Schema with pgrecall's tables.", rich_help_panel="Common")]
+OfTeam = Annotated[bool, option("--agent names a team.", "--of-team", rich_help_panel="Common")]
+Agent = Annotated[str, option("Agent that the memories belong to.", "--agent", "-a")]
+AnyAgent = Annotated[
+    str | None, option("Only this agent. Default: all.", "--agent", "-a", show_default=False)
 ]
-AsJson = Annotated[bool, typer.Option("--json", help="One JSON object per line, for machines.")]
 
 
-@contextmanager
-def opened(url: str | None, schema: str = DEFAULT_SCHEMA) -> Iterator[Engine]:
-    """An engine on the user's database, or on the embedded one, which is kept migrated."""
-    with located(url) as (found, is_embedded):
-        if is_embedded:
-            migrate.upgrade(found, schema=schema)
-        engine = engine_of(found)
-        try:
-            yield engine
-        finally:
-            engine.dispose()
+@dataclass(frozen=True)
+class Database:
+    """The database of a command, and the schema in it; without a URL, the embedded one."""
 
+    given_url: str | None
+    schema: str
 
-@contextmanager
-def repository(url: str | None, schema: str) -> Iterator[MemoryRepository]:
-    """A repository that takes text, embedded locally; its tokens are counted by tiktoken where
-    PGRECALL_TIKTOKEN names an encoding."""
-    encoding = os.environ.get("PGRECALL_TIKTOKEN")
-    counter = tiktoken_counter(encoding) if encoding else estimated_tokens
-    with opened(url, schema) as engine:
-        yield MemoryRepository(
-            engine, schema=schema, embedder=LocalEmbedder(), token_counter=counter
+    @contextmanager
+    def url(self) -> Iterator[str]:
+        """Its URL. The embedded database runs meanwhile."""
+        if self.given_url:
+            yield self.given_url
+            return
+        folder = data_folder()
+        complaints.print(
+            f"[dim]Using the embedded PostgreSQL in {folder}, since neither --database-url nor "
+            "PGRECALL_DATABASE_URL is set.[/]",
+            soft_wrap=True,
+            highlight=False,
         )
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        with embedded.database(folder) as url:
+            yield url
+
+    @contextmanager
+    def engine(self) -> Iterator[Engine]:
+        """An engine; the embedded database is migrated first."""
+        with self.url() as url:
+            if not self.given_url:
+                from pgrecall import migrate
+
+                migrate.upgrade(url, schema=self.schema)
+            engine = engine_of(url)
+            try:
+                yield engine
+            finally:
+                engine.dispose()
+
+    @contextmanager
+    def repository(self, of_team: bool = False) -> Iterator[MemoryRepository]:
+        """A repository that takes text, embedded locally; its tokens are counted by tiktoken where
+        PGRECALL_TIKTOKEN names an encoding."""
+        _defer("requests")
+        encoding = os.environ.get("PGRECALL_TIKTOKEN")
+        counter = tiktoken_counter(encoding) if encoding else estimated_tokens
+        with self.engine() as engine:
+            repo = MemoryRepository(
+                engine, schema=self.schema, embedder=LocalEmbedder(), token_counter=counter
+            )
+            yield repo.teams if of_team else repo
 
 
-@contextmanager
-def located(url: str | None) -> Iterator[tuple[str, bool]]:
-    """The database's URL, and whether it is the embedded one."""
-    if url:
-        yield url, False
-        return
-    folder = data_folder()
-    complaints.print(
-        f"[dim]no --database-url or PGRECALL_DATABASE_URL: using the embedded PostgreSQL in "
-        f"{folder}[/]",
-        soft_wrap=True,
-        highlight=False,
-    )
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    with embedded.database(folder) as found:
-        yield found, True
+def _defer(name: str) -> None:
+    """Has a module imported when it is first used. The local embedder imports requests, which takes
+    a tenth of a second, for downloads that are never made."""
+    spec = find_spec(name)
+    if spec is not None and spec.loader is not None and name not in sys.modules:
+        spec.loader = LazyLoader(spec.loader)
+        module = sys.modules[name] = module_from_spec(spec)
+        spec.loader.exec_module(module)
 
 
 def data_folder() -> Path:
     """Where the embedded database lives."""
+    import platformdirs
+
     return Path(platformdirs.user_data_path("pgrecall")) / f"postgres-{embedded.POSTGRES_VERSION}"

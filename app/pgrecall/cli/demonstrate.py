@@ -6,26 +6,23 @@ import time
 from datetime import UTC, datetime
 from typing import Annotated
 
-import typer
-
 from pgrecall.cli import demo as demo_
 from pgrecall.cli.app import App
-from pgrecall.cli.database import DatabaseUrl, Schema, repository
-from pgrecall.cli.output import console, print_hits
-from pgrecall.schema import DEFAULT_SCHEMA
+from pgrecall.cli.database import Database
+from pgrecall.cli.output import console, shown_hits
+from pgrecall.cli.written import option
 from pgrecall.scoring.profiles import DEFAULT
 
-app = App(panel="The database")
+app = App(panel="Administer")
 
 
-@app.command()
+@app.declare("pgrecall demo")
 def demo(
-    k: Annotated[int, typer.Option("-k", help="Hits per search.")] = 5,
-    database_url: DatabaseUrl = None,
-    schema: Schema = DEFAULT_SCHEMA,
+    database: Database,
+    k: Annotated[int, option("How many memories each search returns.", "-k")] = 5,
 ) -> None:
-    """Store a set of realistic memories and run four searches over them, one without an answer."""
-    with repository(database_url, schema) as repo:
+    """Store realistic memories and search them four times; the last query has no answer."""
+    with database.repository() as repo:
         start = time.monotonic()
         added = demo_.store(repo)
         seconds = time.monotonic() - start
@@ -34,9 +31,9 @@ def demo(
         what = f"stored in {seconds:.1f} s" if added else "stored by an earlier run"
         console.print(
             f"[bold]{total} memories of an assistant[/], {what}. Scored by {DEFAULT.name}: "
-            f"{formula}; each number is a signal's share of the score. Memories of a relevance "
-            f"below {demo_.MIN_RELEVANCE} are left out: the mean of similarity and keyword, with "
-            "the words that nobody has among those asked for.\n",
+            f"{formula}; each number is what a signal contributes. Memories with a relevance below "
+            f"{demo_.MIN_RELEVANCE} are left out: relevance is the mean of similarity and "
+            "keyword.\n",
             highlight=False,
         )
         for query in demo_.QUERIES:
@@ -44,10 +41,12 @@ def demo(
             hits = repo.search(demo_.AGENT, query, k=k, min_relevance=demo_.MIN_RELEVANCE)
             milliseconds = (time.monotonic() - start) * 1000
             ids = repo.ids.shorten(demo_.AGENT, [hit.memory.id for hit in hits])
-            print_hits(hits, ids, datetime.now(UTC), f"“{query}”  ({milliseconds:.0f} ms)")
+            title = f"“{query}”  ({milliseconds:.0f} ms)"
+            for part in shown_hits(hits, ids, datetime.now(UTC), title):
+                console.print(part)
             console.print()
     console.print(
-        f'Ask your own: pgrecall search "what does Ines like?" --agent {demo_.AGENT}',
+        f'Try your own: pgrecall search "what does Ines like?" --agent {demo_.AGENT}',
         markup=False,
         highlight=False,
     )

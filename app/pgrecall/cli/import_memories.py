@@ -6,42 +6,32 @@ import time
 from pathlib import Path
 from typing import Annotated
 
-import typer
-from rich.progress import (
-    BarColumn,
-    Progress,
-    TaskProgressColumn,
-    TextColumn,
-    TimeRemainingColumn,
-)
+from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 
 from pgrecall.cli.app import App
-from pgrecall.cli.database import Agent, AsJson, DatabaseUrl, Schema, repository
-from pgrecall.cli.output import complaints, console, plain, print_json
+from pgrecall.cli.database import Agent
+from pgrecall.cli.output import Output, complaints, counted, plain
+from pgrecall.cli.written import argument, option
 from pgrecall.errors import InputError
+from pgrecall.execution import MemoryRepository
 from pgrecall.memories.importing import Imported, import_file
-from pgrecall.schema import DEFAULT_SCHEMA
 
-app = App(panel="Remember and recall")
+app = App(panel="Store and search")
 
 
-@app.command("import")
+@app.declare("pgrecall import memories.jsonl --agent zoe", name="import")
 def import_(
-    file: Annotated[Path, typer.Argument(help="JSON Lines, gzipped or not.")],
+    repo: MemoryRepository,
+    file: Annotated[Path, argument("A JSON Lines file; may be gzipped.")],
     agent: Agent,
-    check_compliance: Annotated[
-        bool, typer.Option(help="Refuse memories that are not compliant.")
-    ] = True,
-    database_url: DatabaseUrl = None,
-    schema: Schema = DEFAULT_SCHEMA,
-    json: AsJson = False,
-) -> None:
-    """Store every line of a JSON Lines file as a memory.
+    check_compliance: Annotated[bool, option("Refuse memories that are not compliant.")] = True,
+) -> Output:
+    """Store each line of a JSON Lines file as a memory.
 
-    A line is an object: content, and if wanted id, created_at (ISO 8601 with a zone),
-    memory_type, importance, confidence, entities, tags, metadata and the other fields of
-    NewMemory; text without an embedding is embedded by the local model. Cut off, it can be
-    started again: what is there is not stored twice, nor is text that a memory holds already.
+    A line is an object with content and, optionally, id, created_at (ISO 8601 with a zone),
+    memory_type, importance, entities, tags, metadata and the other fields of NewMemory. The local
+    model embeds each text that comes without an embedding. An interrupted import can be repeated:
+    nothing is stored twice.
     """
     if not file.is_file():
         raise InputError(f"{file} is not a file")
@@ -52,12 +42,9 @@ def import_(
         TextColumn("{task.fields[rate]:,.0f} memories/s"),
         TimeRemainingColumn(),
     )
-    with (
-        repository(database_url, schema) as repo,
-        Progress(*columns, console=complaints) as progress,
-    ):
+    start = time.monotonic()
+    with Progress(*columns, console=complaints) as progress:
         task = progress.add_task(plain(file.name), total=file.stat().st_size, rate=0.0)
-        start = time.monotonic()
 
         def advance(done: Imported, position: int) -> None:
             seconds = time.monotonic() - start
@@ -67,20 +54,15 @@ def import_(
         done = import_file(
             repo, agent, file, check_compliance=check_compliance, on_progress=advance
         )
-        seconds = time.monotonic() - start
-    if json:
-        print_json(
-            {
-                "added": done.added,
-                "already_there": done.already_there,
-                "duplicates": done.duplicates,
-                "seconds": round(seconds, 3),
-            }
-        )
-    else:
-        console.print(
-            f"{done.added:,} memories added for {plain(agent)} in {seconds:.1f} s, "
-            f"{done.already_there:,} were there already, {done.duplicates:,} said what others say",
-            markup=False,
-            highlight=False,
-        )
+    seconds = time.monotonic() - start
+    record = {
+        "added": done.added,
+        "already_there": done.already_there,
+        "duplicates": done.duplicates,
+        "seconds": round(seconds, 3),
+    }
+    said = (
+        f"{counted(done.added, 'memory', 'memories')} added for {agent} in {seconds:.1f} s, "
+        f"{done.already_there:,} known by id, {done.duplicates:,} known by text"
+    )
+    return Output([record], said)

@@ -1,56 +1,83 @@
-"""Where judged queries come from: a file, or what was recorded."""
+"""Where judged queries come from: a file, or recorded use."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import datetime
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
+from pgrecall.cli.output import plain
+from pgrecall.cli.written import argument, option
 from pgrecall.core.quoting import listed
 from pgrecall.errors import InputError
 from pgrecall.evaluation.judged_query import JudgedQuery
 from pgrecall.evaluation.queries_file import load_queries
 from pgrecall.execution import MemoryRepository
+from pgrecall.ranking.filters import FilterArguments
 
 QueriesFile = Annotated[
     Path | None,
-    typer.Argument(
-        help="A .jsonl file: query or embedding, relevant (ids), and if wanted group, time, "
-        "query_time and agent.",
+    argument(
+        "A JSON Lines file. Each line has query (or embedding) and relevant (ids), and may "
+        "have group, time, query_time and agent.",
         show_default=False,
     ),
 ]
 Recorded = Annotated[
-    bool,
-    typer.Option(
-        "--recorded", help="Take the queries that feedback and outcomes were recorded with."
-    ),
+    bool, option("Use the queries recorded with feedback and outcomes.", "--recorded")
 ]
-Seed = Annotated[int, typer.Option(help="Of everything that is left to chance.")]
+
+
+class Judging(FilterArguments, total=False):
+    """The arguments that `evaluate` and `tune` share."""
+
+    agents: Annotated[
+        Sequence[str],
+        option(
+            "Agent that the queries are about. May be repeated: then each query names its own.",
+            "--agent",
+            "-a",
+        ),
+    ]
+    k: Annotated[int, option("The k of recall@k and nDCG@k. Default: 10.", "-k")]
+    seed: Annotated[int, option("Seed of the random numbers. Default: 0.")]
+    teams: Sequence[str]
+    as_of: datetime
+    dates: str
 
 
 def require_source(file: Path | None, *, recorded: bool) -> None:
     """Raises InputError unless there is one source."""
     if (file is None) != recorded:
-        raise InputError("give a file of judged queries, or --recorded")
+        raise InputError("give either a file of judged queries or --recorded")
     if file is not None and not file.is_file():
         raise InputError(f"{file} is not a file")
 
 
 def queries_of(
-    repo: MemoryRepository, agents: Sequence[str] | None, file: Path | None
+    repo: MemoryRepository, agents: Sequence[str], file: Path | None
 ) -> list[JudgedQuery]:
     """The file's queries, or those recorded; raises InputError where there are none."""
     if file is not None:
-        return load_queries(file, agents[0] if agents and len(agents) == 1 else None)
+        return load_queries(file, agents[0] if len(agents) == 1 else None)
     if not agents:
-        raise InputError("--recorded needs --agent: whose queries were recorded")
+        raise InputError("--recorded needs --agent: the agent whose queries were recorded")
     queries = [query for agent in agents for query in repo.evaluation.recorded_queries(agent)]
     if not queries:
         raise InputError(
-            f"nothing was recorded for {listed(agents)} with a query; say so when recording: "
-            "feedback(…, query=…), record_outcome(…, query=…)"
+            f"no queries are recorded for {listed(agents)}; record them with "
+            "`pgrecall feedback … --query` or `pgrecall outcome … --query`"
         )
     return queries
+
+
+def missing_noted(missing: int, agents: Sequence[str]) -> list[str]:
+    """How many relevant memories the agents do not have, if any."""
+    whose = plain(listed(agents)) if agents else "the agents that the queries name"
+    one = missing == 1
+    said = (
+        f"{missing:,} relevant {'memory does' if one else 'memories do'} not exist for {whose} "
+        f"and {'counts' if one else 'count'} as not found"
+    )
+    return [said] if missing else []

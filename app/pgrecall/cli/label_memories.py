@@ -4,104 +4,79 @@ from __future__ import annotations
 
 from typing import Annotated, cast
 
-import typer
-from rich.text import Text
-
 from pgrecall.cli.app import App
-from pgrecall.cli.database import Agent, AsJson, DatabaseUrl, Schema
-from pgrecall.cli.output import console, plain, print_json
-from pgrecall.cli.show import Actor, MemoryId, OfTeam, id_of, memories, print_number
+from pgrecall.cli.database import Agent
+from pgrecall.cli.memory_ids import MemoryId
+from pgrecall.cli.options import Actor, Limit
+from pgrecall.cli.output import Output, number
+from pgrecall.cli.written import argument, option
+from pgrecall.execution import MemoryRepository
 from pgrecall.lifecycle.label import Label, LabelKind
-from pgrecall.schema import DEFAULT_SCHEMA
 
 app = App(panel="Labels and links")
 
+Values = Annotated[list[str], argument("Labels.", metavar="LABEL…")]
+Kind = Annotated[LabelKind, option("Kind of the labels.")]
 
-Values = Annotated[list[str], typer.Argument(help="The labels.", metavar="LABEL…")]
 
-
-@app.command()
+@app.declare("pgrecall label 0197a3c2 tea drinks --agent zoe")
 def label(
+    repo: MemoryRepository,
     memory: MemoryId,
     value: Values,
     agent: Agent,
-    kind: Annotated[LabelKind, typer.Option(help="What kind of label.")] = "keyword",
-    weight: Annotated[float, typer.Option(help="0 to 1.")] = 1.0,
+    kind: Kind = "keyword",
+    weight: Annotated[float, option("How well they fit, 0 to 1.")] = 1.0,
     actor: Actor = None,
-    of_team: OfTeam = False,
-    database_url: DatabaseUrl = None,
-    schema: Schema = DEFAULT_SCHEMA,
-    json: AsJson = False,
-) -> None:
-    """Give a memory labels that it can be found by."""
+) -> Output:
+    """Label a memory, so that it can be found by its labels."""
     given = [Label(text, kind, weight) for text in value]
-    with memories(database_url, schema, of_team) as repo:
-        memory_id = id_of(repo, agent, memory)
-        number = repo.labels.add(agent, memory_id, given, actor=actor)
-    print_number("labelled", number, "labels written", json=json)
+    added = repo.labels.add(agent, memory, given, actor=actor)
+    return number("labelled", added, "label added", "labels added")
 
 
-@app.command()
+@app.declare("pgrecall unlabel 0197a3c2 drinks --agent zoe")
 def unlabel(
+    repo: MemoryRepository,
     memory: MemoryId,
     value: Values,
     agent: Agent,
-    kind: Annotated[LabelKind, typer.Option(help="What kind of label.")] = "keyword",
+    kind: Kind = "keyword",
     actor: Actor = None,
-    of_team: OfTeam = False,
-    database_url: DatabaseUrl = None,
-    schema: Schema = DEFAULT_SCHEMA,
-    json: AsJson = False,
-) -> None:
-    """Take labels from a memory."""
+) -> Output:
+    """Remove labels from a memory."""
     given = [Label(text, kind) for text in value]
-    with memories(database_url, schema, of_team) as repo:
-        memory_id = id_of(repo, agent, memory)
-        number = repo.labels.remove(agent, memory_id, given, actor=actor)
-    print_number("unlabelled", number, "labels taken away", json=json)
+    removed = repo.labels.remove(agent, memory, given, actor=actor)
+    return number("unlabelled", removed, "label removed", "labels removed")
 
 
-@app.command()
-def labels(
-    memory: MemoryId,
-    agent: Agent,
-    of_team: OfTeam = False,
-    database_url: DatabaseUrl = None,
-    schema: Schema = DEFAULT_SCHEMA,
-    json: AsJson = False,
-) -> None:
-    """Show the labels of a memory."""
-    with memories(database_url, schema, of_team) as repo:
-        memory_id = id_of(repo, agent, memory)
-        found = repo.labels.of(agent, memory_id)
-    for one in found:
-        if json:
-            print_json({"value": one.value, "kind": one.kind, "weight": one.weight})
-        else:
-            console.print(Text(f"{one.weight:.3f}  {one.kind:<9}  {plain(one.value)}"))
-    if not found and not json:
-        console.print("[yellow]none[/]")
+@app.declare("pgrecall labels 0197a3c2 --agent zoe")
+def labels(repo: MemoryRepository, memory: MemoryId, agent: Agent) -> Output:
+    """List the labels of a memory."""
+    found = repo.labels.of(agent, memory)
+    return Output(
+        ({"value": one.value, "kind": one.kind, "weight": one.weight} for one in found),
+        *(f"{one.weight:.3f}  {one.kind:<9}  {one.value}" for one in found),
+        otherwise="no labels",
+    )
 
 
-@app.command()
+@app.declare("pgrecall labelled tea coffee --agent zoe")
 def labelled(
+    repo: MemoryRepository,
     value: Values,
     agent: Agent,
-    kind: Annotated[list[str] | None, typer.Option(help="Only labels of this kind.")] = None,
-    limit: Annotated[int, typer.Option(help="At most so many.")] = 20,
-    of_team: OfTeam = False,
-    database_url: DatabaseUrl = None,
-    schema: Schema = DEFAULT_SCHEMA,
-    json: AsJson = False,
-) -> None:
-    """List the memories that carry any of these labels, heaviest first."""
-    kinds = cast("list[LabelKind] | None", kind or None)  # the repository checks them
-    with memories(database_url, schema, of_team) as repo:
-        found = repo.labels.find(agent, value, kinds=kinds, limit=limit)
-    for memory, weight in found:
-        if json:
-            print_json({"id": str(memory.id), "weight": weight, "content": memory.content})
-        else:
-            console.print(Text(f"{weight:.3f}  {memory.id}  {plain(memory.content)}"))
-    if not found and not json:
-        console.print("[yellow]none[/]")
+    kind: Annotated[list[str] | None, option("Only labels of this kind.")] = None,
+    limit: Limit = 20,
+) -> Output:
+    """List memories with any of these labels, those with the most weight first."""
+    kinds = cast("list[LabelKind] | None", kind)  # the repository checks them
+    found = repo.labels.find(agent, value, kinds=kinds, limit=limit)
+    return Output(
+        (
+            {"id": memory.id, "weight": weight, "content": memory.content}
+            for memory, weight in found
+        ),
+        *(f"{weight:.3f}  {memory.id}  {memory.content}" for memory, weight in found),
+        otherwise="no memory has such a label",
+    )

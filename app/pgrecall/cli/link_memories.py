@@ -2,94 +2,66 @@
 
 from __future__ import annotations
 
-from typing import Annotated
-
-import typer
-from rich.text import Text
+from typing import Annotated, Any
+from uuid import UUID
 
 from pgrecall.cli.app import App
-from pgrecall.cli.database import Agent, AsJson, DatabaseUrl, Schema
-from pgrecall.cli.output import console, plain, print_json
-from pgrecall.cli.show import Actor, MemoryId, OfTeam, Source, Target, id_of, memories
-from pgrecall.schema import DEFAULT_SCHEMA
+from pgrecall.cli.database import Agent
+from pgrecall.cli.memory_ids import MemoryId
+from pgrecall.cli.options import Actor
+from pgrecall.cli.output import Output
+from pgrecall.cli.written import argument, option
+from pgrecall.execution import MemoryRepository
 
 app = App(panel="Labels and links")
 
+Source = Annotated[UUID, argument("Memory that the link starts from.", metavar="SOURCE")]
+Target = Annotated[UUID, argument("Memory that the link leads to.", metavar="TARGET")]
+Kind = Annotated[str, option("What the link means.")]
 
-LinkKind = Annotated[str, typer.Option(help="What the link means.")]
 
-
-@app.command()
+@app.declare("pgrecall link 0197a3c2 0197a3d8 --kind caused_by --agent zoe")
 def link(
+    repo: MemoryRepository,
     source: Source,
     target: Target,
     agent: Agent,
-    kind: LinkKind = "related",
-    weight: Annotated[float, typer.Option(help="0 to 1.")] = 1.0,
+    kind: Kind = "related",
+    weight: Annotated[float, option("How strong the link is, 0 to 1.")] = 1.0,
     actor: Actor = None,
-    of_team: OfTeam = False,
-    database_url: DatabaseUrl = None,
-    schema: Schema = DEFAULT_SCHEMA,
-    json: AsJson = False,
-) -> None:
-    """Link two memories; search --expand brings along what the hits are linked to."""
-    with memories(database_url, schema, of_team) as repo:
-        one, other = id_of(repo, agent, source), id_of(repo, agent, target)
-        repo.links.add(agent, one, other, kind, weight=weight, actor=actor)
-    if json:
-        print_json({"source": str(one), "target": str(other), "kind": kind, "weight": weight})
-    else:
-        console.print("linked")
+) -> Output:
+    """Link two memories. A search with --expand follows the links of its hits."""
+    repo.links.add(agent, source, target, kind, weight=weight, actor=actor)
+    return Output([_record(source, target, kind, weight)], "linked")
 
 
-@app.command()
+@app.declare("pgrecall unlink 0197a3c2 0197a3d8 --kind caused_by --agent zoe")
 def unlink(
+    repo: MemoryRepository,
     source: Source,
     target: Target,
     agent: Agent,
-    kind: LinkKind = "related",
+    kind: Kind = "related",
     actor: Actor = None,
-    of_team: OfTeam = False,
-    database_url: DatabaseUrl = None,
-    schema: Schema = DEFAULT_SCHEMA,
-    json: AsJson = False,
-) -> None:
-    """Take a link away."""
-    with memories(database_url, schema, of_team) as repo:
-        one, other = id_of(repo, agent, source), id_of(repo, agent, target)
-        there = repo.links.remove(agent, one, other, kind, actor=actor)
-    if json:
-        print_json({"unlinked": there})
-    else:
-        console.print("unlinked" if there else "[yellow]there was no such link[/]")
+) -> Output:
+    """Remove a link."""
+    removed = repo.links.remove(agent, source, target, kind, actor=actor)
+    return Output([{"unlinked": removed}], "unlinked" if removed else "there was no such link")
 
 
-@app.command()
-def links(
-    memory: MemoryId,
-    agent: Agent,
-    of_team: OfTeam = False,
-    database_url: DatabaseUrl = None,
-    schema: Schema = DEFAULT_SCHEMA,
-    json: AsJson = False,
-) -> None:
-    """Show the links from and to a memory."""
-    with memories(database_url, schema, of_team) as repo:
-        memory_id = id_of(repo, agent, memory)
-        found = repo.links.of(agent, memory_id)
-    for one in found:
-        if json:
-            print_json(
-                {
-                    "source": str(one.source_id),
-                    "target": str(one.target_id),
-                    "kind": one.kind,
-                    "weight": one.weight,
-                }
-            )
-        else:
-            console.print(
-                Text(f"{one.weight:.3f}  {plain(one.kind)}  {one.source_id} → {one.target_id}")
-            )
-    if not found and not json:
-        console.print("[yellow]none[/]")
+@app.declare("pgrecall links 0197a3c2 --agent zoe")
+def links(repo: MemoryRepository, memory: MemoryId, agent: Agent) -> Output:
+    """List the links from and to a memory."""
+    found = repo.links.of(agent, memory)
+    return Output(
+        (
+            {"source": o.source_id, "target": o.target_id, "kind": o.kind, "weight": o.weight}
+            for o in found
+        ),
+        *(f"{o.weight:.3f}  {o.kind}  {o.source_id} → {o.target_id}" for o in found),
+        otherwise="no links",
+    )
+
+
+def _record(source: UUID, target: UUID, kind: str, weight: float) -> dict[str, Any]:
+    return {"source": source, "target": target, "kind": kind, "weight": weight}

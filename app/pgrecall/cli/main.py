@@ -5,36 +5,16 @@ from __future__ import annotations
 import os
 import signal
 import sys
+from collections.abc import Mapping
 from importlib.metadata import version
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 import typer
-from rich.markup import escape
+from rich.text import Text
 
-from pgrecall.cli import (
-    add,
-    assemble,
-    collect,
-    correct,
-    curate,
-    demonstrate,
-    evaluate,
-    explain,
-    import_memories,
-    label_memories,
-    link_memories,
-    migrate_commands,
-    profile_commands,
-    rank_indexes,
-    search_command,
-    several,
-    status_command,
-    terms,
-    tune,
-    use,
-)
-from pgrecall.cli.app import App
+from pgrecall.cli.app import LateGroup
 from pgrecall.cli.output import complaints, plain
+from pgrecall.cli.written import option
 from pgrecall.errors import (
     DatabaseError,
     DatabaseUnavailable,
@@ -61,16 +41,51 @@ EXIT_CODES: tuple[tuple[type[PgRecallError], int], ...] = (
     (PgRecallError, 1),
 )
 
-app = App(
+
+class _Commands(LateGroup):
+    modules: ClassVar[Mapping[str, str]] = {
+        "add": "add",
+        "import": "import_memories",
+        **dict.fromkeys(("search", "plan"), "search_command"),
+        "explain": "explain",
+        "context": "assemble",
+        "terms": "terms",
+        **dict.fromkeys(("outcome", "feedback", "trust", "history"), "use"),
+        **dict.fromkeys(("supersede", "importance", "invalidate", "revive"), "correct"),
+        **dict.fromkeys(("promote", "demote"), "correct"),
+        **dict.fromkeys(("near-duplicates", "clusters", "consolidate"), "curate"),
+        **dict.fromkeys(("complete-tasks", "prune"), "curate"),
+        "gc": "collect",
+        "delete": "correct",
+        "clear": "curate",
+        **dict.fromkeys(("label", "unlabel", "labels", "labelled"), "label_memories"),
+        **dict.fromkeys(("link", "unlink", "links"), "link_memories"),
+        "profiles": "profile_commands",
+        "evaluate": "evaluate",
+        "tune": "tune",
+        "migrate": "migrate_commands",
+        "status": "status_command",
+        "index": "rank_indexes",
+        "demo": "demonstrate",
+    }
+
+
+app = typer.Typer(
     name="pgrecall",
+    cls=_Commands,
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     rich_markup_mode="rich",
-    help="Ranks the memories of AI agents inside PostgreSQL.",
+    help="Rank the memories of AI agents inside PostgreSQL.",
     epilog=(
-        "The database is [bold]--database-url[/bold] or PGRECALL_DATABASE_URL; without either, an "
-        "embedded one in your data folder. Exit codes: 0 done, 2 bad input, 3 database "
-        "unavailable, 4 schema missing or of another version, 5 database error, 1 anything else."
+        "[bold]First steps:[/]\n"
+        'pgrecall add "Zoe plays the cello." --agent zoe\n'
+        'pgrecall search "which instrument?" --agent zoe\n\n'
+        "The database is the one of --database-url or PGRECALL_DATABASE_URL. Without either, an "
+        "embedded one in your data folder is used.\n\n"
+        "[bold]Exit codes:[/] 0 done, 2 bad input, 3 database unavailable, 4 schema missing or of "
+        "another version, 5 refused by the database, 1 any other failure, a confirmation declined, "
+        "or recall below --min-recall."
     ),
 )
 
@@ -85,55 +100,31 @@ def _print_version(wanted: bool) -> None:
 def _options(
     version: Annotated[
         bool,
-        typer.Option(
-            "--version", callback=_print_version, is_eager=True, help="Show the version and exit."
-        ),
+        option("Show the version and exit.", "--version", callback=_print_version, is_eager=True),
     ] = False,
 ) -> None:
-    """What can be given before a command."""
-
-
-MODULES = (
-    add,
-    import_memories,
-    search_command,
-    assemble,
-    explain,
-    terms,
-    evaluate,
-    tune,
-    use,
-    correct,
-    several,
-    curate,
-    collect,
-    label_memories,
-    link_memories,
-    status_command,
-    demonstrate,
-)
-"""With commands, in the order of the help."""
-for module in MODULES:
-    app.registered_commands += module.app.registered_commands
-app.add_typer(migrate_commands.app, name="migrate", rich_help_panel="The database")
-app.add_typer(rank_indexes.app, name="index", rich_help_panel="The database")
-app.add_typer(profile_commands.app, name="profiles", rich_help_panel="Remember and recall")
+    """Options before a command."""
 
 
 def main() -> None:
-    """Runs the command line; an error of pgrecall ends it with a message, not a traceback."""
+    """Runs the command line; an error of pgrecall is a message and an exit code."""
     for stop in (signal.SIGTERM, getattr(signal, "SIGHUP", signal.SIGTERM)):
         signal.signal(stop, _leave)
     try:
         app()
     except PgRecallError as error:
-        complaints.print(f"[bold red]error:[/] {escape(plain(str(error)))}", soft_wrap=True)
+        _print_error(error)
         sys.exit(next(code for kind, code in EXIT_CODES if isinstance(error, kind)))
     except BrokenPipeError:  # whoever read our output has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     except OSError as error:
-        complaints.print(f"[bold red]error:[/] {escape(plain(str(error)))}", soft_wrap=True)
+        _print_error(error)
         sys.exit(1)
+
+
+def _print_error(error: Exception) -> None:
+    message = Text("error: ", style="bold red").append(plain(str(error)), style="not bold default")
+    complaints.print(message, soft_wrap=True)
 
 
 def _leave(number: int, _: object) -> None:

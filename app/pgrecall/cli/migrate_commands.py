@@ -1,208 +1,156 @@
-"""pgrecall migrate up|down|status|grant|revoke|language|embedding-index|sql"""
+"""pgrecall migrate up, down, status, grant, revoke, language, embedding-index, sql"""
 
 from __future__ import annotations
 
-from typing import Annotated
+from dataclasses import asdict
+from typing import Annotated, get_args
 
 import typer
-from rich.table import Table
 
 from pgrecall import migrate
 from pgrecall.cli.app import App
-from pgrecall.cli.database import AsJson, DatabaseUrl, Schema, located
-from pgrecall.cli.output import console, print_json
+from pgrecall.cli.database import Database, Schema
+from pgrecall.cli.output import Output, counted, facts
+from pgrecall.cli.written import argument, option
 from pgrecall.errors import InputError
 from pgrecall.migrate import Status
+from pgrecall.migrate.access import Level
 from pgrecall.schema import DEFAULT_SCHEMA
 
 app = App(
-    help="Create or change the schema. Without a subcommand: up.", invoke_without_command=True
+    name="migrate",
+    panel="Administer",
+    help="Create the schema, upgrade it, and give roles access to it.",
+    no_args_is_help=True,
 )
 
-Dimensions = Annotated[
-    int | None,
-    typer.Option(help="Length of embeddings, for a new schema; it cannot change later.  [256]"),
-]
-EmbeddingType = Annotated[
-    str | None, typer.Option(help="vector (4 bytes a component) or halfvec (2).  [vector]")
-]
-Language = Annotated[
-    str | None,
-    typer.Option(
-        help="By which words are compared: a text search configuration; simple for any.  [english]"
-    ),
-]
+LANGUAGE = "Language that words are compared in: a text search configuration, simple for any."
 
 
-@app.callback()
-def default(
-    context: typer.Context,
-    dimensions: Dimensions = None,
-    embedding_type: EmbeddingType = None,
-    language: Language = None,
-    database_url: DatabaseUrl = None,
-    schema: Schema = DEFAULT_SCHEMA,
-) -> None:
-    """Create or change the schema. Without a subcommand: up."""
-    if context.invoked_subcommand is None:
-        up(dimensions, embedding_type, language, database_url, schema)
-        return
-    names = ("dimensions", "embedding_type", "language", "database_url", "schema")
-    given = [
-        name
-        for name in names
-        if (source := context.get_parameter_source(name)) and source.name == "COMMANDLINE"
-    ]
-    if given:  # a subcommand reads its own options; ignored ones would hit the wrong database
-        options = ", ".join("--" + name.replace("_", "-") for name in given)
-        raise InputError(f"write {options} after `{context.invoked_subcommand}`, not before it")
-
-
-@app.command()
+@app.declare("pgrecall migrate up", "pgrecall migrate up --dimensions 1536")
 def up(
-    dimensions: Dimensions = None,
-    embedding_type: EmbeddingType = None,
-    language: Language = None,
-    database_url: DatabaseUrl = None,
-    schema: Schema = DEFAULT_SCHEMA,
-) -> None:
-    """Bring the schema up to date, creating it where there is none.
+    database: Database,
+    dimensions: Annotated[
+        int | None,
+        option("Length of embeddings, for a new schema; it cannot change. Default: 256."),
+    ] = None,
+    embedding_type: Annotated[
+        str | None,
+        option("vector (4 bytes per number) or halfvec (2), for a new schema. Default: vector."),
+    ] = None,
+    language: Annotated[str | None, option(f"{LANGUAGE} Default: english.")] = None,
+) -> Output:
+    """Create the schema, or upgrade it to this version.
 
-    Safe to run again and by several at once; indexes are built without blocking writers.
+    It can be repeated, and run by several at once. Indexes are built without blocking writers.
     """
-    with located(database_url) as (url, _):
-        _print(
+    with database.url() as url:
+        return _shown(
             migrate.upgrade(
                 url,
                 dimensions=dimensions,
                 embedding_type=embedding_type,
                 language=language,
-                schema=schema,
+                schema=database.schema,
             )
         )
 
 
-@app.command()
+@app.declare("pgrecall migrate down")
 def down(
-    revision: Annotated[str, typer.Argument(help="Revision to go down to.")] = "base",
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
-    database_url: DatabaseUrl = None,
-    schema: Schema = DEFAULT_SCHEMA,
-) -> None:
-    """Take the schema down; down to base deletes every memory in it."""
-    with located(database_url) as (url, _):
+    database: Database,
+    revision: Annotated[str, argument("Revision to go down to.")] = "base",
+    yes: Annotated[bool, option("Do not ask for confirmation.", "--yes", "-y")] = False,
+) -> Output:
+    """Downgrade the schema. Down to base, it deletes all memories in it."""
+    with database.url() as url:
         if not yes:
             what = "deletes ALL memories in" if revision == "base" else f"goes to {revision} in"
-            typer.confirm(f"This {what} schema {schema!r}. Go on?", abort=True, err=True)
-        _print(migrate.downgrade(url, schema=schema, revision=revision))
+            question = f"This {what} schema {database.schema!r}. Continue?"
+            typer.confirm(question, abort=True, err=True)
+        return _shown(migrate.downgrade(url, schema=database.schema, revision=revision))
 
 
-@app.command()
-def status(
-    database_url: DatabaseUrl = None, schema: Schema = DEFAULT_SCHEMA, json: AsJson = False
-) -> None:
-    """Show how far the schema has been migrated."""
-    with located(database_url) as (url, _):
-        found = migrate.status(url, schema=schema)
-    _show(found, json)
+@app.declare("pgrecall migrate status --json")
+def status(database: Database) -> Output:
+    """Show the revision of the schema, and what is pending."""
+    with database.url() as url:
+        return _shown(migrate.status(url, schema=database.schema))
 
 
-Roles = Annotated[
-    list[str] | None, typer.Option(metavar="NAME", help="May search, explain and read history.")
-]
-
-
-@app.command()
+@app.declare("pgrecall migrate grant --reader dashboard --writer app")
 def grant(
-    reader: Roles = None,
-    writer: Annotated[
-        list[str] | None, typer.Option(metavar="NAME", help="May also change memories.")
+    database: Database,
+    reader: Annotated[
+        list[str] | None, option("May search, explain and read histories.", metavar="ROLE")
     ] = None,
+    writer: Annotated[list[str] | None, option("May also change memories.", metavar="ROLE")] = None,
     maintainer: Annotated[
         list[str] | None,
-        typer.Option(
-            metavar="NAME", help="May also build rank indexes, collect garbage and clear."
-        ),
+        option("May also build rank indexes, collect garbage, and clear.", metavar="ROLE"),
     ] = None,
-    database_url: DatabaseUrl = None,
-    schema: Schema = DEFAULT_SCHEMA,
-) -> None:
-    """Let roles in, as the schema's owner; a role has one of the three levels.
+) -> Output:
+    """Give roles access to the schema, as its owner. Each role has one of three levels.
 
-    What later versions bring is granted to them by migrate up. A reader's searches are not counted:
-    they say touch=False (--no-touch).
+    `migrate up` extends the access to what later versions add. Readers search with --no-touch,
+    since counting a retrieval is a write.
     """
-    asked = {"reader": reader, "writer": writer, "maintainer": maintainer}
+    asked = dict(zip(get_args(Level), (reader, writer, maintainer), strict=True))
     given = [(role, level) for level, roles in asked.items() for role in roles or []]
     if not given:
-        raise InputError("name a role: --reader NAME, --writer NAME or --maintainer NAME")
-    with located(database_url) as (url, _):
+        raise InputError("name a role: --reader ROLE, --writer ROLE or --maintainer ROLE")
+    with database.url() as url:
         for role, level in given:
-            migrate.grant(url, role, level, schema=schema)  # type: ignore[arg-type]
-            console.print(f"{role} is a {level} of {schema}", markup=False, highlight=False)
+            migrate.grant(url, role, level, schema=database.schema)
+    return Output(
+        ({"role": role, "level": level} for role, level in given),
+        *(f"{role} is a {level} of {database.schema}" for role, level in given),
+    )
 
 
-@app.command()
-def revoke(
-    role: Annotated[str, typer.Argument(help="A role that was let in.")],
-    database_url: DatabaseUrl = None,
-    schema: Schema = DEFAULT_SCHEMA,
-) -> None:
-    """Take from a role all that it was granted in the schema."""
-    with located(database_url) as (url, _):
-        migrate.revoke(url, role, schema=schema)
-    console.print(f"{role} has no access to {schema}", markup=False, highlight=False)
+@app.declare("pgrecall migrate revoke dashboard")
+def revoke(database: Database, role: Annotated[str, argument("Role that has access.")]) -> Output:
+    """Take all access to the schema from a role."""
+    with database.url() as url:
+        migrate.revoke(url, role, schema=database.schema)
+    record = {"role": role, "level": None}
+    return Output([record], f"{role} has no access to {database.schema}")
 
 
-@app.command()
-def language(
-    name: Annotated[str, typer.Argument(help="A text search configuration; simple for any.")],
-    database_url: DatabaseUrl = None,
-    schema: Schema = DEFAULT_SCHEMA,
-    json: AsJson = False,
-) -> None:
-    """Compare words by another language; takes all texts apart again, writing waits meanwhile."""
-    with located(database_url) as (url, _):
-        changed = migrate.change_language(url, name, schema=schema)
-    if json:
-        print_json({"language": name, "memories": changed})
-    else:
-        console.print(f"{changed:,} memories are compared by {name} now")
+@app.declare("pgrecall migrate language german")
+def language(database: Database, name: Annotated[str, argument(LANGUAGE)]) -> Output:
+    """Change the language that words are compared in. Rewrites all memories; writers wait."""
+    with database.url() as url:
+        changed = migrate.change_language(url, name, schema=database.schema)
+    said = counted(changed, "memory rewritten", "memories rewritten")
+    return Output([{"language": name, "memories": changed}], f"{said} for {name}")
 
 
-@app.command(name="embedding-index")
+@app.declare("pgrecall migrate embedding-index", "pgrecall migrate embedding-index --drop")
 def embedding_index(
-    drop: Annotated[bool, typer.Option("--drop", help="Drop it again.")] = False,
-    database_url: DatabaseUrl = None,
-    schema: Schema = DEFAULT_SCHEMA,
-    json: AsJson = False,
-) -> None:
-    """Build an HNSW index over embeddings, for SQL of your own that orders by <=>.
+    database: Database, drop: Annotated[bool, option("Drop it again.", "--drop")] = False
+) -> Output:
+    """Build an HNSW index over embeddings, for your own SQL that orders by <=>.
 
-    No search of pgrecall uses it. Its price: adding memories takes several times as long (make
-    bench-life measures it), and the index about as much space as the embeddings.
+    pgrecall does not use it. It makes adding memories several times slower, and takes about as
+    much space as the embeddings.
     """
-    with located(database_url) as (url, _):
-        found = migrate.embedding_index(url, schema=schema, drop=drop)
-    _show(found, json)
+    with database.url() as url:
+        return _shown(migrate.embedding_index(url, schema=database.schema, drop=drop))
 
 
-@app.command()
+@app.declare("pgrecall migrate sql > upgrade.sql")
 def sql(
-    dimensions: Annotated[int, typer.Option(help="Length of embeddings.")] = (
-        migrate.DEFAULT_DIMENSIONS
-    ),
-    embedding_type: Annotated[str, typer.Option(help="vector or halfvec.")] = "vector",
-    language: Annotated[
-        str, typer.Option(help="By which words are compared.")
-    ] = migrate.DEFAULT_LANGUAGE,
+    dimensions: Annotated[int, option("Length of embeddings.")] = (migrate.DEFAULT_DIMENSIONS),
+    embedding_type: Annotated[str, option("vector or halfvec.")] = "vector",
+    language: Annotated[str, option(LANGUAGE)] = migrate.DEFAULT_LANGUAGE,
     extension_schema: Annotated[
-        str, typer.Option(help="Where pgvector is installed, or will be.")
+        str, option("Schema in which pgvector is installed, or will be.")
     ] = migrate.DEFAULT_EXTENSION_SCHEMA,
-    start: Annotated[str | None, typer.Option(help="Revision the database is at.")] = None,
+    start: Annotated[str | None, option("Revision of the database now.")] = None,
     schema: Schema = DEFAULT_SCHEMA,
 ) -> None:
-    """Print the upgrade as SQL for psql; needs no database."""
+    """Print the upgrade as SQL for psql. Needs no database."""
     text = migrate.sql(
         dimensions=dimensions,
         embedding_type=embedding_type,
@@ -214,33 +162,10 @@ def sql(
     print(text, end="")  # noqa: T201
 
 
-def record(found: Status) -> dict[str, object]:
-    """The status as plain JSON values."""
-    return {
-        "schema": found.schema,
-        "revision": found.revision,
-        "head": found.head,
-        "pending": found.pending,
-        "postgres": found.postgres,
-        "pgvector": found.pgvector,
-        "dimensions": found.dimensions,
-        "embedding_type": found.embedding_type,
-        "language": found.language,
-        "invalid_indexes": found.invalid_indexes,
-        "embedding_index": found.embedding_index,
-    }
-
-
-def _show(found: Status, json: bool) -> None:
-    if json:
-        print_json(record(found))
-    else:
-        _print(found)
-
-
-def _print(found: Status) -> None:
-    table = Table(show_header=False, show_edge=False)
-    for name, value in record(found).items():
+def _shown(found: Status) -> Output:
+    record = asdict(found)
+    rows = []
+    for name, value in record.items():
         shown = "\n".join(map(str, value)) if isinstance(value, list) else value
-        table.add_row(name.replace("_", " "), "–" if shown in (None, "") else str(shown))
-    console.print(table)
+        rows.append((name.replace("_", " "), "–" if shown in (None, "") else shown))
+    return Output([record], facts(rows))

@@ -1,132 +1,163 @@
-"""The options that search, explain and context share."""
+"""The options of a search, made from SearchArguments: an argument written there is an option here.
+
+Only its help is written here; `tests/unit/test_search_options.py` finds what has none.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import wraps
-from inspect import Parameter, signature
-from typing import Annotated, Any
+from collections.abc import Iterator, Mapping
+from functools import reduce
+from inspect import Parameter
+from operator import or_
+from types import NoneType
+from typing import Annotated, Any, get_args, get_origin, get_type_hints
 
-import typer
-
-from pgrecall.cli.times import ISO_8601, moment
+from pgrecall.cli.written import ISO_8601, WRITTEN, argument, option
 from pgrecall.core.dates import Period
-from pgrecall.scoring.profiles import BUILT_IN
+from pgrecall.core.limits import LABEL_KINDS, STATUSES, TIERS
+from pgrecall.ranking.filters import FilterArguments
+from pgrecall.ranking.hits import Strategy
+from pgrecall.scoring.profile import Profile
+from pgrecall.scoring.profiles import BUILT_IN, DEFAULT
 
-K = Annotated[int, typer.Option("-k", help="How many memories.")]
-AsOf = Annotated[
-    str | None,
-    typer.Option(
-        help="The moment asked about: ISO 8601, such as 2026-11-21 or 2026-11-21T08:00+01:00; "
-        "UTC if no zone. Hides what was created later."
-    ),
-]
-ProfileName = Annotated[
-    str,
-    typer.Option(
-        "--profile", "-p", help=f"One of {', '.join(BUILT_IN)}, or a .toml or .json file."
-    ),
-]
-MinScore = Annotated[float | None, typer.Option(help="Leave out lower scores.")]
-MinSimilarity = Annotated[
-    float | None, typer.Option(help="Leave out less similar ones before scoring.")
-]
-MinRelevance = Annotated[
-    float | None,
-    typer.Option(help="Leave out what has less to do with the text, by similarity and words."),
-]
-Teams = Annotated[
-    list[str] | None, typer.Option("--team", help="Also the memories of these teams.")
-]
-
-QueryEntities = Annotated[
-    list[str] | None,
-    typer.Option("--query-entity", help="An entity of the query; else found in its text."),
-]
-ExpandSession = Annotated[
-    int, typer.Option(help="Bring along so many turns before and after each hit of a session.")
-]
-Lend = Annotated[
-    float | None,
-    typer.Option(
-        help="Rank these turns instead, each raised by this share of the best hit beside it."
-    ),
-]
-
-
-def _option(name: str) -> str:
-    return f"--{name.replace('_', '-')}"
-
-
-Dates = Annotated[
-    str | None,
-    typer.Option(
-        "--dates",
-        help="Find the period in the text, such as last week: auto (English), or a language, "
-        "such as de.",
-    ),
-]
-_Between = Annotated[
-    tuple[str, str] | None,
-    typer.Option(
-        "--between", metavar="FROM TO", help="The period asked for: two times, the end excluded."
-    ),
-]
-_Texts = list[str] | None
-_MOMENTS = ("created_after", "created_before")
-FILTERS: dict[str, Any] = {
-    "memory_types": Annotated[
-        _Texts, typer.Option("--type", help="Any of these types; may be given repeatedly.")
-    ],
-    "tiers": Annotated[_Texts, typer.Option("--tier", help="Any of these tiers.")],
-    "tags": Annotated[_Texts, typer.Option("--tag", help="Any of these tags.")],
-    "entities": Annotated[_Texts, typer.Option("--entity", help="Any of these entities.")],
-    "labels": Annotated[_Texts, typer.Option("--label", help="Any of these labels.")],
-    "text": Annotated[
-        str | None,
-        typer.Option(
-            "--text", help='Only what has these words; understands "a phrase", or, and -without.'
-        ),
-    ],
-    **{
-        name: Annotated[str | None, typer.Option(_option(name), help=ISO_8601)] for name in _MOMENTS
-    },
+LEFT_OUT = {
+    "where": "SQLAlchemy expressions; the command line takes no SQL, so no shell can inject any"
 }
-"""Filter → its option."""
-_OPTIONS = FILTERS | {"query_time": _Between, "dates": Dates}
+"""Arguments that are no options, and why."""
+
+NAMES = {"memory_types": ("--type",), "profile": ("--profile", "-p"), "query_time": ("--between",)}
+"""Argument → its option, where that is not its name, in the singular if it may be repeated."""
+
+HELP = {
+    "memory_types": "Only memories of this type: fact, preference, task …",
+    "tiers": f"Only memories in this tier: {', '.join(TIERS)}.",
+    "tags": "Only memories with this tag. Repeated: with any of them.",
+    "all_tags": "Only memories with this tag. Repeated: with all of them.",
+    "entities": "Only memories about this entity. Repeated: about any of them.",
+    "all_entities": "Only memories about this entity. Repeated: about all of them.",
+    "labels": "Only memories with this label. Repeated: with any of them.",
+    "label_kinds": f"Match --label only with labels of this kind: {', '.join(LABEL_KINDS)}.",
+    "text": 'Only memories that contain these words. Understands "a phrase", or, and -without, '
+    "such as: cello -piano.",
+    "metadata": "Only memories with this metadata: KEY=VALUE, or a comparison by != > >= < <=, "
+    "such as: project=quaybook, 'priority>=3'. Takes JSON objects, too: "
+    """'{"state": {"$in": ["open", "late"]}}'.""",
+    "created_after": f"Only memories created at this time or later: {ISO_8601}.",
+    "created_before": "Only memories created before this time.",
+    "components": "Only memories produced by this component.",
+    "output_types": "Only memories with this type of output.",
+    "domains": "Only memories of this domain.",
+    "categories": "Only memories of this category.",
+    "loops": "Only memories of this loop.",
+    "compliant": "Only memories that passed governance, or only those that did not.",
+    "min_trust": "Only memories with at least this trust, 0 to 1, after decay.",
+    "statuses": f"Only memories with this status: {', '.join(STATUSES)}. Default: active.",
+    "include_invalid": "Include memories that are not yet valid, no longer valid, or expired.",
+    "profile": f"How to rank: {', '.join(BUILT_IN)}, or a .toml or .json file. "
+    f"Default: {DEFAULT.name}.",
+    "weights": "Weigh a signal by this share, such as: similarity=0.7. Repeat it for each signal; "
+    "the others weigh 0, and the sum is 1.",
+    "normalise_weights": "Divide the weights by their sum.",
+    "min_score": "Leave out memories with a lower score, 0 to 1.",
+    "min_similarity": "Leave out memories that are less similar to the query, 0 to 1.",
+    "min_relevance": "Leave out memories that are less relevant to the query, 0 to 1: by "
+    "similarity and words, on one scale for every profile.",
+    "teams": "Search the memories of this team, too.",
+    "query_entities": "An entity that the query is about. Default: found in its text.",
+    "query_text": "Words for the keyword signal. Default: the query itself.",
+    "query_time": "The period that the query is about; the end is excluded. Two times, such as "
+    "2026-11-01 2026-12-01.",
+    "dates": "Find the period in the query, such as “last week”: auto for English, or a language "
+    "code, such as de.",
+    "apply_decay": "Use trust after decay, or as it is stored.",
+    "expand_session": "Add this many turns before and after each hit of a session.",
+    "lend": "Rank the turns of --expand-session instead of adding them, each raised by this share "
+    "of the best hit beside it; between 0 and 1.",
+    "as_of": f"Search as of this time: {ISO_8601}. Ages are measured from it, and memories created "
+    "later are hidden.",
+}
+"""Argument → the help of its option."""
+METAVARS = {
+    "query_time": "FROM TO",
+    "text": "WORDS",
+    "query_text": "WORDS",
+    "lend": "SHARE",
+    "metadata": "CONDITION",
+    "weights": "SIGNAL=NUMBER",
+}
 
 
-def between(period: Period | None) -> str:
+def without_none(annotation: Any) -> Any:
+    """The type of an optional value."""
+    kinds = get_args(annotation)
+    if NoneType not in kinds:
+        return annotation
+    return reduce(or_, (kind for kind in kinds if kind is not NoneType))
+
+
+def names_of(argument: str, kind: Any) -> tuple[str, ...]:
+    """The names of an argument's option."""
+    if argument in NAMES:
+        return NAMES[argument]
+    name = f"--{argument.replace('_', '-')}"
+    if kind in WRITTEN and WRITTEN[kind].is_repeated:
+        for plural, singular in (("ies", "y"), ("ses", "s"), ("s", "")):
+            if name.endswith(plural):
+                return (name.removesuffix(plural) + singular,)
+    return (f"{name}/--no-{name[2:]}",) if kind is bool else (name,)
+
+
+def _declared(argument: str, kind: Any) -> Any:
+    return option(
+        HELP.get(argument),
+        *names_of(argument, kind),
+        metavar=METAVARS.get(argument),
+        show_default=False,
+        rich_help_panel="Filters" if argument in _FILTERS else "Ranking",
+    )
+
+
+def parameters_of(arguments: type) -> Iterator[Parameter]:
+    """The arguments of a TypedDict as parameters of a command; what is no option yet becomes one,
+    as an argument of a search."""
+    for name, annotation in get_type_hints(arguments, include_extras=True).items():
+        option: Any = annotation
+        if get_origin(annotation) is not Annotated:
+            kind = without_none(annotation)
+            option = Annotated[kind | None, _declared(name, kind)]
+        if name not in LEFT_OUT:
+            yield Parameter(name, Parameter.KEYWORD_ONLY, default=None, annotation=option)
+
+
+_FILTERS = FilterArguments.__annotations__
+
+Query = Annotated[str, argument("What to look for.", show_default=False)]
+UseIndex = Annotated[Strategy, option("Score every memory, or use the rank index.", "--strategy")]
+Profiles = Annotated[
+    list[Profile] | None,
+    option(
+        f"A profile: {', '.join(BUILT_IN)}, or a .toml or .json file. May be repeated, or "
+        "several be given with commas between them. Default: all built-in ones.",
+        "--profile",
+        "-p",
+        metavar="PROFILE",
+        show_default=False,
+    ),
+]
+K = Annotated[int, option("How many memories to return.", "-k")]
+Limit = Annotated[int, option("How many to list at most.", "--limit", "-n")]
+Reason = Annotated[str | None, option("Why, for the history.")]
+Actor = Annotated[str | None, option("Who did it, for the history.")]
+
+
+def between(found: Period | None) -> str:
     """The period that was asked for, to end a line."""
-    if period is None:
+    if found is None:
         return ""
-    ends = (f"{one:%Y-%m-%d %H:%M}".removesuffix(" 00:00") for one in period)
+    ends = (f"{one:%Y-%m-%d %H:%M}".removesuffix(" 00:00") for one in found)
     return f", between {' and '.join(ends)}"
 
 
-def with_filters(command: Callable[..., None]) -> Callable[..., None]:
-    """The command with these options, --between and --dates in the place of its parameter
-    `filters`, which gets what was given of them."""
-
-    @wraps(command)
-    def asked(**given: Any) -> None:
-        values = {name: given.pop(f"by_{name}") for name in _OPTIONS}
-        for name in _MOMENTS:
-            values[name] = moment(_option(name), values[name])
-        if values["query_time"] is not None:
-            values["query_time"] = tuple(moment("--between", one) for one in values["query_time"])
-        filters: Any = {name: value for name, value in values.items() if value not in (None, [])}
-        command(**given, filters=filters)
-
-    options = {f"by_{name}": option for name, option in _OPTIONS.items()}
-    parameters: list[Parameter] = []
-    for one in signature(command, eval_str=True).parameters.values():
-        own = options if one.name == "filters" else {one.name: one.annotation}
-        default = None if one.name == "filters" else one.default
-        parameters += [
-            Parameter(name, Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
-            for name, annotation in own.items()
-        ]
-    asked.__signature__ = signature(command).replace(parameters=parameters)  # type: ignore[attr-defined]
-    asked.__annotations__ = {one.name: one.annotation for one in parameters}
-    return asked
+def profile_of(arguments: Mapping[str, Any]) -> str:
+    """The name of the profile that a search ranks by."""
+    return str(arguments.get("profile", DEFAULT).name)

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-import json
+import json as json_
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 from unicodedata import category
 from uuid import UUID
 
-from rich.console import Console
+from rich.console import Console, RenderableType
 from rich.padding import Padding
-from rich.table import Table
+from rich.table import Column, Table
 from rich.text import Text
 
+from pgrecall.core.memory import Memory
 from pgrecall.errors import InputError
 from pgrecall.scoring.scored_memory import ScoredMemory
 
@@ -35,15 +38,123 @@ console = _console()
 complaints = _console(stderr=True)
 
 
-def print_json(record: Mapping[str, Any]) -> None:
-    """One object on one line."""
-    print(json.dumps(record, ensure_ascii=False))  # noqa: T201
+@dataclass(frozen=True)
+class Verbatim:
+    """Text that is printed as it is: not wrapped, and nothing replaced."""
+
+    text: str
+
+
+class Output:
+    """What a command prints: `records` for machines, `parts` for people."""
+
+    def __init__(
+        self,
+        records: Iterable[Mapping[str, Any]],
+        *parts: RenderableType | Verbatim,
+        otherwise: str | None = None,
+        notes: Sequence[RenderableType] = (),
+        problem: Exception | None = None,
+    ) -> None:
+        """A part that is a str is one line of plain text. `otherwise` is printed where there are no
+        records, `notes` beside the parts on standard error; `problem` is raised in the end."""
+        self._records = list(records)
+        self._parts = parts
+        if not self._records and otherwise is not None:
+            self._parts = (Text(otherwise, style="yellow"),)
+        self._notes, self._problem = notes, problem
+
+    def print(self, *, json: bool) -> None:
+        """One JSON object per line, or what people read."""
+        for record in self._records if json else ():
+            _write(json_.dumps(record, ensure_ascii=False, default=_as_json) + "\n")
+        for part in () if json else self._parts:
+            if isinstance(part, Verbatim):
+                _write(part.text)
+            else:
+                console.print(_shown(part), highlight=False)
+        for note in () if json else self._notes:
+            complaints.print(_shown(note), highlight=False)
+        if self._problem is not None:
+            raise self._problem
+
+
+def _write(text: str) -> None:
+    print(text, end="")  # noqa: T201
+
+
+def _shown(part: RenderableType) -> RenderableType:
+    return Text(plain(part)) if isinstance(part, str) else part
+
+
+def _as_json(value: Any) -> str:
+    return value.isoformat() if isinstance(value, datetime) else str(value)
+
+
+def changed(memory: Memory, *fields: str) -> Output:
+    """A memory's id and the fields that a command is about."""
+    values = {name: getattr(memory, name) for name in fields}
+    said = ", ".join(
+        f"{name} {value:.4f}" if isinstance(value, float) else f"{name} {value}"
+        for name, value in values.items()
+    )
+    return Output([{"id": memory.id} | values], f"{memory.id}: {said}")
+
+
+def number(name: str, count: int, one: str, several: str | None = None) -> Output:
+    """How many memories or labels a command concerned."""
+    return Output([{name: count}], counted(count, one, several or one))
+
+
+def counted(count: int, one: str, several: str) -> str:
+    """1 memory, 2 memories."""
+    return f"{count:,} {one if count == 1 else several}"
+
+
+def right(*names: str) -> list[Column]:
+    """Columns of numbers."""
+    return [Column(_shown(name), justify="right", no_wrap=True) for name in names]
+
+
+def table(
+    *columns: Column | str, rows: Iterable[Sequence[Any]], title: str = "", expand: bool = False
+) -> Table:
+    """A table; its cells are plain text, unless they are Text."""
+    headings = (Column(_shown(one)) if isinstance(one, str) else one for one in columns)
+    made = Table(*headings, show_edge=False, pad_edge=False, title_justify="left")
+    made.expand = expand
+    made.title = Text(plain(title)) if title else None
+    for row in rows:
+        made.add_row(*map(cell, row))
+    return made
+
+
+def facts(rows: Iterable[tuple[str, Any]]) -> Table:
+    """A table of names and values."""
+    made = Table(show_header=False, show_edge=False)
+    for name, value in rows:
+        made.add_row(name, cell(value))
+    return made
+
+
+def cell(value: Any) -> Text:
+    """Text as it is, anything else as plain text, line by line."""
+    if isinstance(value, Text):
+        return value
+    return Text("\n".join(map(plain, str(value).splitlines())))
+
+
+@contextmanager
+def working(what: str) -> Iterator[None]:
+    """Shows that the command is at work, on a terminal."""
+    with complaints.status(what):
+        yield
 
 
 def require_writable(path: Path) -> None:
     """Raises InputError for a file that could not be written, as far as it can be seen before."""
     if not path.parent.is_dir():
-        raise InputError(f"{path.parent} is not a folder")
+        raise InputError(f"{path} cannot be written: {path.parent} is not a folder")
     if path.is_dir():
         raise InputError(f"{path} cannot be written: it is a folder")
     if not os.access(path if path.exists() else path.parent, os.W_OK):
@@ -54,17 +165,16 @@ LEAST_SHOWN = 0.05
 """What a signal has to contribute to some hit to have a column of its own."""
 
 
-def print_hits(
+def shown_hits(
     hits: Sequence[ScoredMemory], ids: Mapping[UUID, str], as_of: datetime, title: str
-) -> None:
+) -> list[RenderableType]:
     """Hits with rank, id, score, each signal's contribution, age and text."""
-    console.print(Text(plain(title), style="bold"))
+    heading = Text(plain(title), style="bold")
     if not hits:
-        console.print("[yellow]nothing found[/]")
-    elif console.width >= TABLE_WIDTH:
-        console.print(_table(hits, ids, as_of))
-    else:
-        _print_narrow(hits, ids, as_of)
+        return [heading, Text("nothing found", style="yellow")]
+    if console.width >= TABLE_WIDTH:
+        return [heading, _table(hits, ids, as_of)]
+    return [heading, *_narrow(hits, ids, as_of)]
 
 
 def _table(hits: Sequence[ScoredMemory], ids: Mapping[UUID, str], as_of: datetime) -> Table:
@@ -75,21 +185,22 @@ def _table(hits: Sequence[ScoredMemory], ids: Mapping[UUID, str], as_of: datetim
         if any(hit.contributions[signal] >= LEAST_SHOWN for hit in hits)
     ]
     rest = [signal for signal in hits[0].signals if signal not in shown]
-    table = Table(show_edge=False, pad_edge=False)
-    table.add_column("#", justify="right", style="dim")
-    table.add_column("id", style="dim", no_wrap=True)
-    table.add_column("score", justify="right", style="bold", no_wrap=True)
-    table.add_column("made of", no_wrap=True, min_width=BAR_WIDTH)
-    for signal in shown:
-        style = colors.get(signal, "")
-        table.add_column(signal, justify="right", style=style, max_width=5, overflow="fold")
-    if rest:
-        table.add_column("rest", justify="right", style="dim", no_wrap=True)
-    table.add_column("age", justify="right", no_wrap=True)
-    table.add_column("memory", ratio=1, overflow="fold")
-    for rank, hit in enumerate(hits, start=1):
-        table.add_row(
-            str(rank),
+    columns = [
+        Column("#", justify="right", style="dim"),
+        Column("id", style="dim", no_wrap=True),
+        Column("score", justify="right", style="bold", no_wrap=True),
+        Column("made of", no_wrap=True, min_width=BAR_WIDTH),
+        *(
+            Column(name, justify="right", style=colors.get(name, ""), max_width=5, overflow="fold")
+            for name in shown
+        ),
+        *([Column("rest", justify="right", style="dim", no_wrap=True)] if rest else []),
+        *right("age"),
+        Column("memory", ratio=1, overflow="fold"),
+    ]
+    rows = (
+        [
+            rank,
             ids[hit.memory.id],
             f"{hit.score:.3f}",
             _bar(hit.contributions),
@@ -97,18 +208,22 @@ def _table(hits: Sequence[ScoredMemory], ids: Mapping[UUID, str], as_of: datetim
             *([_share(sum(hit.contributions[signal] for signal in rest))] if rest else []),
             age(hit.memory.created_at, as_of),
             _one_line(hit),
-        )
-    return table
+        ]
+        for rank, hit in enumerate(hits, start=1)
+    )
+    return table(*columns, rows=rows)
 
 
-def _print_narrow(hits: Sequence[ScoredMemory], ids: Mapping[UUID, str], as_of: datetime) -> None:
+def _narrow(
+    hits: Sequence[ScoredMemory], ids: Mapping[UUID, str], as_of: datetime
+) -> Iterator[RenderableType]:
     for rank, hit in enumerate(hits, start=1):
         line = Text(f"{rank:>2}  ").append(f"{hit.score:.3f}", style="bold").append(" =")
         for (signal, share), color in zip(hit.contributions.items(), COLORS, strict=False):
             line.append(f" {signal} {_share(share)}", style=color)
         line.append(f"  {age(hit.memory.created_at, as_of)}  {ids[hit.memory.id]}", style="dim")
-        console.print(line)
-        console.print(Padding(_one_line(hit), (0, 0, 0, 4)))
+        yield line
+        yield Padding(_one_line(hit), (0, 0, 0, 4))
 
 
 def _share(contribution: float) -> str:

@@ -1,4 +1,4 @@
-"""pgrecall index build|maintain|list|check|drop"""
+"""pgrecall index build, maintain, list, check, drop"""
 
 from __future__ import annotations
 
@@ -6,20 +6,18 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, TypedDict, Unpack
 
 import typer
 from rich.console import Console
 from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
-from rich.table import Table
-from rich.text import Text
+from rich.table import Column
 
 from pgrecall.cli.app import App
-from pgrecall.cli.database import Agent, AsJson, DatabaseUrl, Schema
-from pgrecall.cli.options import K
-from pgrecall.cli.output import complaints, console, plain, print_json
-from pgrecall.cli.profile_commands import named_or_loaded
-from pgrecall.cli.show import OfTeam, memories
+from pgrecall.cli.database import Agent, AnyAgent
+from pgrecall.cli.options import K, Profiles
+from pgrecall.cli.output import Output, complaints, plain, right, table
+from pgrecall.cli.written import option
 from pgrecall.core.quoting import LONGEST, shortened
 from pgrecall.errors import InputError
 from pgrecall.execution import MemoryRepository
@@ -33,162 +31,124 @@ from pgrecall.rank_index.index import (
     RankIndexStatus,
 )
 from pgrecall.rank_index.maintaining import Progress as ShowProgress
-from pgrecall.schema import DEFAULT_SCHEMA
 from pgrecall.scoring.profiles import BUILT_IN
 from pgrecall.search.checking import SAMPLE
 
 POLL = 0.3
 """Seconds between two looks at how far the server is."""
 
-app = App(help="Rank indexes: fast searches for agents with many memories.", no_args_is_help=True)
+app = App(
+    name="index",
+    panel="Administer",
+    help="Build and check rank indexes, which make searches of large agents fast.",
+    no_args_is_help=True,
+)
 
-AnyAgent = Annotated[str | None, typer.Option("--agent", "-a", help="Only this agent's.")]
-AtLeast = Annotated[int, typer.Option(help="For agents of at least so many memories.")]
-Links = Annotated[int, typer.Option("--m", help="HNSW: links of a node.")]
-Construction = Annotated[
-    int, typer.Option("--ef-construction", help="HNSW: candidates looked at for each node.")
+AtLeast = Annotated[
+    int, option(f"Only agents with this many memories or more. Default: {AT_LEAST}.")
 ]
 
 
-@app.command()
-def build(
-    agent: AnyAgent = None,
-    at_least: AtLeast = AT_LEAST,
-    m: Links = M,
-    ef_construction: Construction = EF_CONSTRUCTION,
-    of_team: OfTeam = False,
-    database_url: DatabaseUrl = None,
-    schema: Schema = DEFAULT_SCHEMA,
-    json: AsJson = False,
-) -> None:
-    """Build rank indexes: of one agent, or of every agent with many memories.
+class Building(TypedDict, total=False):
+    """The arguments of `build` and `maintain`."""
 
-    Nothing that reads or writes memories waits for it. An index that is there is replaced when the
-    new one is ready. Searches use it from --at-least memories on.
+    at_least: AtLeast
+    m: Annotated[int, option(f"HNSW: links of each node. Default: {M}.", "--m")]
+    ef_construction: Annotated[
+        int,
+        option(
+            f"HNSW: candidates looked at for each node while building. Default: {EF_CONSTRUCTION}."
+        ),
+    ]
+
+
+@app.declare("pgrecall index build", "pgrecall index build --agent zoe --at-least 1")
+def build(repo: MemoryRepository, agent: AnyAgent = None, **options: Unpack[Building]) -> Output:
+    """Build rank indexes for one agent, or for all agents with many memories.
+
+    Readers and writers do not wait. An existing index is replaced once the new one is ready.
     """
-    with memories(database_url, schema, of_team) as repo, _progress(repo) as show:
-        built = repo.rank_indexes.build(
-            agent_id=agent,
-            at_least=at_least,
-            m=m,
-            ef_construction=ef_construction,
-            on_progress=show,
-        )
-    _print_built(built, "nothing to build: no agent has so many memories", json=json)
+    with _progress(repo) as show:
+        built = repo.rank_indexes.build(agent_id=agent, on_progress=show, **options)
+    return _built(built, "nothing to build: no agent has so many memories")
 
 
-@app.command()
-def maintain(
-    agent: AnyAgent = None,
-    at_least: AtLeast = AT_LEAST,
-    m: Links = M,
-    ef_construction: Construction = EF_CONSTRUCTION,
-    of_team: OfTeam = False,
-    database_url: DatabaseUrl = None,
-    schema: Schema = DEFAULT_SCHEMA,
-    json: AsJson = False,
-) -> None:
-    """Build anew what is due, and indexes for agents that have grown large; for cron.
+@app.declare("pgrecall index maintain")
+def maintain(repo: MemoryRepository, agent: AnyAgent = None, **options: Unpack[Building]) -> Output:
+    """Rebuild rank indexes that are due, and build those that are missing. Made for cron.
 
-    `pgrecall index list` tells what is due and why. Searches go on meanwhile.
+    `pgrecall index list` shows what is due and why. Searches continue meanwhile.
     """
-    with memories(database_url, schema, of_team) as repo, _progress(repo) as show:
-        built = repo.rank_indexes.maintain(
-            agent_id=agent,
-            at_least=at_least,
-            m=m,
-            ef_construction=ef_construction,
-            on_progress=show,
-        )
-    _print_built(built, "nothing is due", json=json)
+    with _progress(repo) as show:
+        built = repo.rank_indexes.maintain(agent_id=agent, on_progress=show, **options)
+    return _built(built, "nothing is due")
 
 
-@app.command("list")
-def list_(
-    agent: AnyAgent = None,
-    at_least: AtLeast = AT_LEAST,
-    of_team: OfTeam = False,
-    database_url: DatabaseUrl = None,
-    schema: Schema = DEFAULT_SCHEMA,
-    json: AsJson = False,
-) -> None:
-    """List rank indexes, what has happened since each was built, and which are due."""
-    with memories(database_url, schema, of_team) as repo:
-        found = repo.rank_indexes.status(agent_id=agent, at_least=at_least)
-    if json:
-        for status in found:
-            print_json(status.record())
-    elif not found:
-        console.print(f"no rank indexes, and no agent of {at_least:,} memories without one")
-    else:
-        console.print(_listed(found))
+@app.declare("pgrecall index list", name="list")
+def list_(repo: MemoryRepository, agent: AnyAgent = None, at_least: AtLeast = AT_LEAST) -> Output:
+    """List rank indexes: what has changed since each was built, and which are due."""
+    found = repo.rank_indexes.status(agent_id=agent, at_least=at_least)
+    shown = table(
+        Column("agent", overflow="fold"),
+        *right("memories", "written", "changed", "used", "MiB", "built"),
+        Column("due", style="yellow"),
+        rows=map(_row, found),
+    )
+    return Output(
+        (status.record() for status in found),
+        shown,
+        otherwise=f"no rank indexes, and no agent has {at_least:,} memories or more",
+    )
 
 
-@app.command()
+@app.declare(
+    "pgrecall index check --agent zoe --profile hybrid",
+    "pgrecall index check --agent zoe --queries queries.txt --min-recall 0.95",
+)
 def check(
+    repo: MemoryRepository,
     agent: Agent,
-    sample: Annotated[int, typer.Option(help="So many of its memories as queries.")] = SAMPLE,
+    sample: Annotated[int, option("Use this many memories of the agent as queries.")] = SAMPLE,
     queries: Annotated[
-        Path | None, typer.Option(help="A file of queries instead, one text a line.")
+        Path | None, option("Use these queries instead: a file with one per line.")
     ] = None,
     k: K = 10,
-    profile: Annotated[
-        list[str] | None,
-        typer.Option("--profile", "-p", help="Profiles or files; by default the built-in ones."),
-    ] = None,
-    min_recall: Annotated[
-        float, typer.Option(help="Exit with 1 when a profile finds less than this share.")
-    ] = 0.0,
-    of_team: OfTeam = False,
-    database_url: DatabaseUrl = None,
-    schema: Schema = DEFAULT_SCHEMA,
-    json: AsJson = False,
-) -> None:
-    """Compare searches through the rank index with exact ones: how much they find, how fast."""
+    profiles: Profiles = None,
+    min_recall: Annotated[float, option("Exit with 1 if a profile has less recall.")] = 0.0,
+) -> Output:
+    """Compare searches by the rank index with exact ones: their recall and their speed."""
     texts = None if queries is None else _texts(queries)
-    chosen = [named_or_loaded(name) for name in profile or BUILT_IN]
+    if not any(status.index for status in repo.rank_indexes.status(agent_id=agent)):
+        raise InputError(
+            f"{shortened(agent)} has no rank index to check; `pgrecall index build` builds one"
+        )
     found: list[RankIndexCheck] = []
-    with memories(database_url, schema, of_team) as repo, _bar() as progress:
-        if not any(status.index for status in repo.rank_indexes.status(agent_id=agent)):
-            raise InputError(
-                f"{'team' if of_team else 'agent'} {shortened(agent)} has no rank index to check; "
-                "`pgrecall index build` builds one"
-            )
-        for one in chosen:
-            task = progress.add_task(f"checking {one.name}", total=None)
+    with _bar() as progress:
+        for profile in profiles or BUILT_IN.values():
+            task = progress.add_task(f"checking {profile.name}", total=None)
 
             def show(done: int, total: int, task: int = task) -> None:
                 progress.update(task, completed=done, total=total)  # type: ignore[arg-type]
 
             found.append(
                 repo.rank_indexes.check(
-                    agent, sample=sample, queries=texts, k=k, profile=one, on_progress=show
+                    agent, sample=sample, queries=texts, k=k, profile=profile, on_progress=show
                 )
             )
-    if json:
-        for each in found:
-            print_json(each.record())
-    else:
-        console.print(_checked(found))
-    if any(each.recall < min_recall for each in found):
-        raise typer.Exit(1)
+    is_low = any(each.recall < min_recall for each in found)
+    columns = right("queries", "in index", "recall", "worst", "exact ms", "index ms", "faster")
+    return Output(
+        (each.record() for each in found),
+        table(Column("profile", style="bold"), *columns, rows=map(_checked, found)),
+        problem=typer.Exit(1) if is_low else None,
+    )
 
 
-@app.command()
-def drop(
-    agent: Agent,
-    of_team: OfTeam = False,
-    database_url: DatabaseUrl = None,
-    schema: Schema = DEFAULT_SCHEMA,
-    json: AsJson = False,
-) -> None:
-    """Drop an agent's rank index; its searches score every memory from then on."""
-    with memories(database_url, schema, of_team) as repo:
-        dropped = repo.rank_indexes.drop(agent)
-    if json:
-        print_json({"dropped": dropped})
-    else:
-        console.print("dropped" if dropped else "there was none")
+@app.declare("pgrecall index drop --agent zoe")
+def drop(repo: MemoryRepository, agent: Agent) -> Output:
+    """Drop an agent's rank index. Its searches are exact from then on."""
+    dropped = repo.rank_indexes.drop(agent)
+    return Output([{"dropped": dropped}], "dropped" if dropped else "there was no rank index")
 
 
 @contextmanager
@@ -231,62 +191,37 @@ def _bar() -> Progress:
     )
 
 
-def _print_built(built: list[RankIndex], otherwise: str, *, json: bool) -> None:
-    if json:
-        for index in built:
-            print_json(index.record())
-    elif not built:
-        console.print(otherwise)
-    else:
-        table = Table(show_edge=False)
-        for column in ("agent", "memories", "seconds"):
-            table.add_column(column, justify="left" if column == "agent" else "right")
-        for index in built:
-            table.add_row(
-                Text(plain(index.agent_id)), f"{index.memories:,}", f"{index.seconds:.1f}"
-            )
-        console.print(table)
+def _built(built: list[RankIndex], otherwise: str) -> Output:
+    rows = ((one.agent_id, f"{one.memories:,}", f"{one.seconds:.1f}") for one in built)
+    shown = table("agent", *right("memories", "seconds"), rows=rows)
+    return Output((one.record() for one in built), shown, otherwise=otherwise)
 
 
-def _listed(found: list[RankIndexStatus]) -> Table:
-    table = Table(show_edge=False)
-    table.add_column("agent", overflow="fold")
-    for column in ("memories", "written", "changed", "used", "MiB", "built"):
-        table.add_column(column, justify="right")
-    table.add_column("due", style="yellow")
-    for status in found:
-        index = status.index
-        table.add_row(
-            Text(plain(status.agent_id)),
-            f"{status.memories or 0:,}" if index is None else f"{index.memories:,}",
-            *(
-                "" if index is None else f"{n:,}"
-                for n in (status.written, status.changed, status.used)
-            ),
-            "" if index is None else f"{status.bytes / 2**20:,.1f}",
-            "" if index is None else f"{index.built_at:%Y-%m-%d %H:%M}",
-            status.due or "",
-        )
-    return table
+def _row(status: RankIndexStatus) -> tuple[str, ...]:
+    index = status.index
+    if index is None:
+        memories = f"{status.memories or 0:,}"
+        return status.agent_id, memories, *[""] * 5, status.due or ""
+    return (
+        status.agent_id,
+        *(f"{n:,}" for n in (index.memories, status.written, status.changed, status.used)),
+        f"{status.bytes / 2**20:,.1f}",
+        f"{index.built_at:%Y-%m-%d %H:%M}",
+        status.due or "",
+    )
 
 
-def _checked(found: list[RankIndexCheck]) -> Table:
-    table = Table(show_edge=False)
-    table.add_column("profile", style="bold")
-    for column in ("queries", "in index", "recall", "worst", "exact ms", "index ms", "faster"):
-        table.add_column(column, justify="right")
-    for each in found:
-        table.add_row(
-            Text(plain(each.profile)),
-            str(each.queries),
-            str(each.in_index),
-            f"{each.recall:.3f}" if each.in_index else "index not used",
-            f"{each.worst:.2f}" if each.in_index else "",
-            f"{each.exact_ms:.1f}",
-            f"{each.index_ms:.1f}",
-            f"{each.exact_ms / each.index_ms:.1f} ×",
-        )
-    return table
+def _checked(each: RankIndexCheck) -> tuple[str, ...]:
+    return (
+        each.profile,
+        str(each.queries),
+        str(each.in_index),
+        f"{each.recall:.3f}" if each.in_index else "index not used",
+        f"{each.worst:.2f}" if each.in_index else "",
+        f"{each.exact_ms:.1f}",
+        f"{each.index_ms:.1f}",
+        f"{each.exact_ms / each.index_ms:.1f} ×",
+    )
 
 
 def _texts(path: Path) -> list[str]:

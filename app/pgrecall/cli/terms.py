@@ -2,48 +2,28 @@
 
 from __future__ import annotations
 
-from typing import Annotated
-
-import typer
-from rich.table import Table
-
 from pgrecall.cli.app import App
-from pgrecall.cli.database import Agent, AsJson, DatabaseUrl, Schema
-from pgrecall.cli.output import console, plain, print_json
-from pgrecall.cli.show import OfTeam, memories
-from pgrecall.schema import DEFAULT_SCHEMA
+from pgrecall.cli.database import Agent
+from pgrecall.cli.options import Limit
+from pgrecall.cli.output import Output, right, table
+from pgrecall.execution import MemoryRepository
 
-app = App(panel="Remember and recall")
+app = App(panel="Store and search")
 
 
-@app.command()
-def terms(
-    agent: Agent,
-    limit: Annotated[int, typer.Option("--limit", "-n", help="How many.")] = 20,
-    of_team: OfTeam = False,
-    database_url: DatabaseUrl = None,
-    schema: Schema = DEFAULT_SCHEMA,
-    json: AsJson = False,
-) -> None:
-    """List the words that tell most of an agent's memories, and what each weighs in a query.
+@app.declare("pgrecall terms --limit 50 --agent zoe")
+def terms(repo: MemoryRepository, agent: Agent, limit: Limit = 20) -> Output:
+    """List the words that are most typical of an agent's memories, with their weight in a query.
 
-    Words stand as they are compared: without their endings, accents and case.
+    Words are shown as they are compared: in lower case, without accents and endings.
     """
-    with memories(database_url, schema, of_team) as repo:
-        found = repo.upkeep.telling_terms(agent, limit=limit)
-    if json:
-        for term in found:
-            print_json(term.record())
-        return
-    if not found:
-        console.print("no words")
-        return
-    table = Table(show_edge=False)
-    table.add_column("term")
-    for name in ("memories", "weight", "telling"):
-        table.add_column(name, justify="right")
-    for term in found:
-        table.add_row(
-            plain(term.term), f"{term.memories:,}", f"{term.weight:.3f}", f"{term.telling:.3f}"
-        )
-    console.print(table)
+    found = repo.upkeep.telling_terms(agent, limit=limit)
+    shown = table(
+        "term",
+        *right("memories", "weight", "telling"),
+        rows=(
+            (one.term, f"{one.memories:,}", f"{one.weight:.3f}", f"{one.telling:.3f}")
+            for one in found
+        ),
+    )
+    return Output((one.record() for one in found), shown, otherwise="no words")

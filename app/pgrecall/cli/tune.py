@@ -3,120 +3,110 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Unpack
 
-import typer
+from rich.console import RenderableType
 from rich.progress import Progress
-from rich.table import Table
 from rich.text import Text
 
 from pgrecall.cli.app import App
-from pgrecall.cli.database import Agents, AsJson, DatabaseUrl, Schema, repository
-from pgrecall.cli.evaluate import print_evaluation, warn_of_missing
+from pgrecall.cli.evaluate import evaluation_shown
 from pgrecall.cli.floor_table import Precision
-from pgrecall.cli.judged import QueriesFile, Recorded, Seed, queries_of, require_source
-from pgrecall.cli.options import AsOf, Dates, Teams
-from pgrecall.cli.output import complaints, console, plain, print_json, require_writable
-from pgrecall.cli.profile_commands import named_or_loaded
-from pgrecall.cli.times import moment
+from pgrecall.cli.judged import (
+    Judging,
+    QueriesFile,
+    Recorded,
+    missing_noted,
+    queries_of,
+    require_source,
+)
+from pgrecall.cli.output import Output, complaints, require_writable, right, table
+from pgrecall.cli.written import option
 from pgrecall.errors import InputError
 from pgrecall.evaluation.floors import Floor
 from pgrecall.evaluation.tuned import FEWEST, Tuning
-from pgrecall.schema import DEFAULT_SCHEMA
+from pgrecall.execution import MemoryRepository
 from pgrecall.scoring import profiles
 from pgrecall.scoring.profile import Profile
 from pgrecall.scoring.profiles import DEFAULT
 from pgrecall.scoring.signals import Recency
 
-app = App(panel="Choose by evidence")
-
+app = App(panel="Choose a profile")
 
 VERDICTS = {
-    "better": "[green]better on the queries that were kept back[/]",
-    "thin": "[yellow]better on the queries that were kept back, but the evidence is too thin to be "
-    "sure: label more queries[/]",
-    "no better": "[red]no better on the queries that were kept back; nothing is proposed[/]",
+    "better": ("better on the held-out queries", "green"),
+    "thin": (
+        "better on the held-out queries, but there are too few to be sure: judge more queries",
+        "yellow",
+    ),
+    "no better": ("no better on the held-out queries; no profile is proposed", "red"),
 }
-"""The verdict that a baseline is better names it, and stands for itself."""
+"""Verdict → what is said of it, and its color. Other verdicts name a baseline that is better."""
 
 
-@app.command()
+@app.declare(
+    "pgrecall tune queries.jsonl --agent zoe --start five_factor --output tuned.toml",
+    "pgrecall tune --recorded --agent zoe --precision 0.9",
+)
 def tune(
-    agents: Agents = None,
+    repo: MemoryRepository,
     file: QueriesFile = None,
     recorded: Recorded = False,
     start: Annotated[
-        str, typer.Option(help="The profile to start from: a name or a .toml or .json file.")
+        Profile | str, option("Profile to start from: a name, or a .toml or .json file.")
     ] = DEFAULT.name,
     output: Annotated[
-        Path, typer.Option("--output", "-o", help="Where to write the profile: .toml or .json.")
+        Path, option("File for the profile: .toml or .json.", "--output", "-o")
     ] = Path("tuned.toml"),
-    force: Annotated[bool, typer.Option(help="Write over a file that is there.")] = False,
-    k: Annotated[int, typer.Option("-k", help="Of recall@k and nDCG@k.")] = 10,
+    force: Annotated[bool, option("Overwrite the file.", "--force")] = False,
     held_out: Annotated[
-        float,
-        typer.Option(help="The share of the queries, or of the agents, kept back to judge by."),
+        float, option("Share of the queries, or of the agents, to judge by.")
     ] = 0.5,
-    team: Teams = None,
-    as_of: AsOf = None,
-    dates: Dates = None,
     precision: Precision = None,
-    seed: Seed = 0,
-    database_url: DatabaseUrl = None,
-    schema: Schema = DEFAULT_SCHEMA,
-    json: AsJson = False,
-) -> None:
-    """Search weights and a half-life that find more, and write them as a profile.
+    **options: Unpack[Judging],
+) -> Output:
+    """Search for weights and a half-life that find more, and write them as a profile.
 
-    Chosen by one part of the judged queries and judged by the other; nothing is written unless it
-    does better there, and no worse than similarity alone, keyword alone and hybrid. Where queries
-    have a text, a profile without keyword may be given it. Of several agents each is in one part.
-    With --precision a floor of relevance is proposed too, by the queries that name no memory.
-    The same seed gives the same profile.
+    One part of the judged queries chooses the profile, and the other part, held out, judges it. The
+    profile is only written if it does better on the held-out queries, and no worse than similarity
+    alone, keyword alone and hybrid. A profile without the signal keyword may get it. With several
+    agents, each is in one part. --precision proposes a min_relevance, too. The same --seed gives
+    the same profile.
     """
     require_source(file, recorded=recorded)
     if output.suffix.lower() not in (".toml", ".json"):
         raise InputError(f"{output}: the name of a profile file must end in .toml or .json")
     if output.exists() and not force:
-        raise InputError(f"{output} is there already; name another file or pass --force")
+        raise InputError(f"{output} already exists; name another file, or pass --force")
     require_writable(output)
-    chosen = named_or_loaded(start)
-    chosen.renamed(output.stem)  # a name that no profile can have is told before the work
-    at = moment("--as-of", as_of)
-    with (
-        repository(database_url, schema) as repo,
-        Progress(console=complaints) as progress,
-    ):
+    chosen = profiles.named(start) if isinstance(start, str) else start
+    chosen.renamed(output.stem)  # a name that no profile can have is reported before the work
+    agents = options.get("agents", ())
+    with Progress(console=complaints) as progress:
         task = progress.add_task("searching", total=None)
         found = repo.evaluation.tune(
             None,
             queries_of(repo, agents, file),
-            agents=agents,
             start=chosen,
-            k=k,
             held_out=held_out,
-            teams=team or (),
-            as_of=at,
-            dates=dates,
             precision=precision,
-            seed=seed,
             on_progress=lambda done, of: progress.update(task, completed=done, total=of),
+            **options,
         )
     problem = None if found.proposed is None else _problem_saving(found.proposed, output)
     is_written = found.proposed is not None and problem is None
-    if json:
-        print_json(found.record() | {"written": str(output) if is_written else None})
-    else:
-        _print(found)
-        warn_of_missing(found.training.missing + found.held_out.missing, agents)
-        if is_written:
-            console.print(f"written to {output}", markup=False, highlight=False)
-    if problem is not None:
-        raise problem
+    missing = missing_noted(found.training.missing + found.held_out.missing, agents)
+    return Output(
+        [found.record() | {"written": str(output) if is_written else None}],
+        *_shown(found),
+        *([f"written to {output}"] if is_written else []),
+        notes=[Text(one, style="yellow") for one in missing],
+        problem=problem,
+    )
 
 
 def _problem_saving(profile: Profile, output: Path) -> InputError | None:
-    """Writes a profile, called as its file is; what is wrong waits until the results are told."""
+    """Writes a profile, called as its file is; what is wrong waits until the results are shown."""
     try:
         profiles.save(profile.renamed(output.stem), output)
     except InputError as problem:
@@ -124,39 +114,38 @@ def _problem_saving(profile: Profile, output: Path) -> InputError | None:
     return None
 
 
-def _print(found: Tuning) -> None:
-    table = Table(show_edge=False, title="chosen", title_justify="left")
-    table.add_column("signal")
-    table.add_column(Text(plain(found.start.name)), justify="right")
-    table.add_column("found", justify="right")
+def _shown(found: Tuning) -> list[RenderableType]:
     old, new = found.start.weights, found.found.weights
-    for name, weight in new.items():  # in the order of the start; what was brought in comes last
-        table.add_row(name, f"{old[name]:.3f}" if name in old else "–", f"{weight:.3f}")
+    rows = [
+        (name, f"{old[name]:.3f}" if name in old else "–", f"{weight:.3f}")
+        for name, weight in new.items()  # in the order of the start; what was brought in comes last
+    ]
     old_half_life, half_life = _half_life(found.start), _half_life(found.found)
     if half_life is not None and old_half_life is not None:
-        table.add_row("half-life, days", f"{old_half_life:.1f}", f"{half_life:.1f}")
-    console.print(table)
-    console.print("\nthe queries it was chosen by", style="bold")
-    print_evaluation(found.training)
-    console.print("\nthe queries kept back", style="bold")
-    print_evaluation(found.held_out)
+        rows.append(("half-life, days", f"{old_half_life:.1f}", f"{half_life:.1f}"))
+    lines: list[RenderableType] = [
+        table("signal", *right(found.start.name, "found"), rows=rows, title="weights"),
+        Text("\nqueries that chose the profile", style="bold"),
+        *evaluation_shown(found.training),
+        Text("\nheld-out queries", style="bold"),
+        *evaluation_shown(found.held_out),
+    ]
     if found.questions < FEWEST:
-        console.print(f"[yellow]only {found.questions} queries were kept back[/]")
+        lines.append(Text(f"only {found.questions} queries were held out", style="yellow"))
     if found.precision is not None:
-        _print_floor(found.floor, found.precision, found.held_out.k)
-    verdict = f"[red]{found.verdict}; nothing is proposed[/]"
-    console.print(VERDICTS.get(found.verdict, verdict))
+        lines.append(_floor(found.floor, found.precision, found.held_out.k))
+    verdict = (f"{found.verdict}; no profile is proposed", "red")
+    said, color = VERDICTS.get(found.verdict, verdict)
+    return [*lines, Text(said, style=color)]
 
 
-def _print_floor(floor: Floor | None, precision: float, k: int) -> None:
+def _floor(floor: Floor | None, precision: float, k: int) -> RenderableType:
     if floor is None:
-        console.print(f"[yellow]no floor keeps to a precision of {precision:g}[/]")
-        return
-    console.print(
-        f"proposed floor: min_relevance {floor.min_relevance:.3f}. Of the queries kept back "
-        f"{floor.silent:.0%} of those without an answer return nothing, and {floor.lost:.0%} of "
-        f"the others; recall@{k} {floor.recall:.3f}",
-        highlight=False,
+        return Text(f"no min_relevance reaches a precision of {precision:g}", style="yellow")
+    return (
+        f"proposed: min_relevance {floor.min_relevance:.3f}. Of the held-out queries, "
+        f"{floor.silent:.0%} of those without an answer find nothing, and {floor.lost:.0%} of "
+        f"the others; recall@{k} {floor.recall:.3f}"
     )
 
 

@@ -2,142 +2,101 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
 from typing import Annotated
 
-import typer
-from rich.table import Table
-from rich.text import Text
+from rich.table import Column
 
 from pgrecall.cli.app import App
-from pgrecall.cli.database import Agent, AsJson, DatabaseUrl, Schema
-from pgrecall.cli.output import console, plain, print_json
-from pgrecall.cli.show import Actor, MemoryId, OfTeam, Reason, id_of, memories, print_changed
+from pgrecall.cli.database import Agent
+from pgrecall.cli.memory_ids import MemoryId
+from pgrecall.cli.options import Actor, Reason
+from pgrecall.cli.output import Output, changed, table
+from pgrecall.cli.written import argument, option
 from pgrecall.core.quoting import cut
+from pgrecall.execution import MemoryRepository
 from pgrecall.lifecycle.event import Event
-from pgrecall.schema import DEFAULT_SCHEMA
+from pgrecall.lifecycle.using import Feedback, Outcome
 
-app = App(panel="Use")
-
-
-class OutcomeName(StrEnum):
-    SUCCESS = "success"
-    FAILURE = "failure"
-
-
-class FeedbackKind(StrEnum):
-    USEFUL = "useful"
-    NOT_USEFUL = "not_useful"
-    OUTDATED = "outdated"
-    INCORRECT = "incorrect"
-
+app = App(panel="Learn from use")
 
 ForQuery = Annotated[
-    str | None,
-    typer.Option("--query", help="What it was found for; kept as a label to evaluate by."),
+    str | None, option("Query that found the memory; evaluate and tune learn from it.", "--query")
 ]
 
 
-@app.command()
+@app.declare('pgrecall outcome 0197a3c2 success --query "which instrument?" --agent zoe')
 def outcome(
+    repo: MemoryRepository,
     memory: MemoryId,
-    result: Annotated[OutcomeName, typer.Argument(help="How using it went.")],
+    result: Annotated[Outcome, argument("How using the memory went.")],
     agent: Agent,
     reason: Reason = None,
     actor: Actor = None,
     query: ForQuery = None,
-    touch: Annotated[bool, typer.Option(help="Count a retrieval too.")] = True,
-    of_team: OfTeam = False,
-    database_url: DatabaseUrl = None,
-    schema: Schema = DEFAULT_SCHEMA,
-    json: AsJson = False,
-) -> None:
-    """Record that using a memory went well or wrong; its trust moves."""
-    with memories(database_url, schema, of_team) as repo:
-        memory_id = id_of(repo, agent, memory)
-        changed = repo.record_outcome(
-            agent, memory_id, result.value, reason=reason, actor=actor, query=query, touch=touch
-        )
-    print_changed(changed, "trust", "trust_usage", "success_count", "failure_count", json=json)
+    touch: Annotated[bool, option("Count this as a retrieval, too.")] = True,
+) -> Output:
+    """Record whether using a memory helped. Success raises its trust, failure lowers it."""
+    found = repo.record_outcome(
+        agent, memory, result, reason=reason, actor=actor, query=query, touch=touch
+    )
+    return changed(found, "trust", "trust_usage", "success_count", "failure_count")
 
 
-@app.command()
+@app.declare(
+    "pgrecall trust 0197a3c2 0.1 --reason confirmed --actor ann --agent zoe",
+    "pgrecall trust --reason rumour --actor ann --agent zoe -- 0197a3c2 -0.2",
+)
 def trust(
+    repo: MemoryRepository,
     memory: MemoryId,
-    delta: Annotated[float, typer.Argument(help="What to add, -1 to 1 (-- -0.2 to lower).")],
-    reason: Annotated[str, typer.Option(help="Why; kept in the history.")],
-    actor: Annotated[str, typer.Option(help="Who; kept in the history.")],
+    delta: Annotated[float, argument("What to add, -1 to 1; before a negative number write --.")],
+    reason: Annotated[str, option("Why, for the history.")],
+    actor: Annotated[str, option("Who did it, for the history.")],
     agent: Agent,
-    of_team: OfTeam = False,
-    database_url: DatabaseUrl = None,
-    schema: Schema = DEFAULT_SCHEMA,
-    json: AsJson = False,
-) -> None:
-    """Change the trust in a memory by hand, within 0 and 1."""
-    with memories(database_url, schema, of_team) as repo:
-        memory_id = id_of(repo, agent, memory)
-        changed = repo.upkeep.adjust_trust(agent, memory_id, delta, reason, actor)
-    print_changed(changed, "trust", json=json)
+) -> Output:
+    """Raise or lower the trust in a memory by hand. It stays between 0 and 1."""
+    return changed(repo.upkeep.adjust_trust(agent, memory, delta, reason, actor), "trust")
 
 
-@app.command()
+@app.declare('pgrecall feedback 0197a3c2 useful --query "which instrument?" --agent zoe')
 def feedback(
+    repo: MemoryRepository,
     memory: MemoryId,
-    kind: Annotated[FeedbackKind, typer.Argument(help="What was thought of it.")],
+    kind: Annotated[Feedback, argument("What you think of the memory.")],
     agent: Agent,
-    context: Annotated[str | None, typer.Option(help="In free text; kept in the history.")] = None,
+    context: Annotated[str | None, option("A comment, for the history.")] = None,
     actor: Actor = None,
     query: ForQuery = None,
-    of_team: OfTeam = False,
-    database_url: DatabaseUrl = None,
-    schema: Schema = DEFAULT_SCHEMA,
-    json: AsJson = False,
-) -> None:
-    """Record feedback on a memory; its usefulness moves."""
-    with memories(database_url, schema, of_team) as repo:
-        memory_id = id_of(repo, agent, memory)
-        changed = repo.feedback(agent, memory_id, kind.value, context, actor=actor, query=query)
-    print_changed(changed, "usefulness", "needs_review", "feedback_up", "feedback_down", json=json)
+) -> Output:
+    """Record feedback on a memory. It raises or lowers its usefulness."""
+    found = repo.feedback(agent, memory, kind, context, actor=actor, query=query)
+    return changed(found, "usefulness", "needs_review", "feedback_up", "feedback_down")
 
 
-@app.command()
-def history(
-    memory: MemoryId,
-    agent: Agent,
-    of_team: OfTeam = False,
-    database_url: DatabaseUrl = None,
-    schema: Schema = DEFAULT_SCHEMA,
-    json: AsJson = False,
-) -> None:
-    """Show what happened to a memory, oldest first; also of one that was deleted."""
-    with memories(database_url, schema, of_team) as repo:
-        memory_id = id_of(repo, agent, memory)
-        events = repo.history(agent, memory_id)
-    if json:
-        for event in events:
-            print_json(event.record())
-    elif not events:
-        console.print("[yellow]nothing is known of it[/]")
-    else:
-        _print(events)
-
-
-def _print(events: list[Event]) -> None:
-    table = Table(show_edge=False, pad_edge=False)
-    table.add_column("when", no_wrap=True)
-    table.add_column("event", no_wrap=True)
-    table.add_column("what changed", ratio=2, overflow="fold")
-    table.add_column("why", ratio=1, overflow="fold")
-    table.add_column("who", overflow="fold")
-    for event in events:
-        table.add_row(
-            f"{event.occurred_at:%Y-%m-%d %H:%M:%S}",
-            event.event_type,
-            Text(plain(_changes(event))),
-            Text(plain(event.reason or "")),
-            Text(plain(event.actor or "")),
-        )
-    console.print(table)
+@app.declare("pgrecall history 0197a3c2 --agent zoe")
+def history(repo: MemoryRepository, memory: MemoryId, agent: Agent) -> Output:
+    """Show what happened to a memory, oldest first. Works for deleted memories, too."""
+    events = repo.history(agent, memory)
+    shown = table(
+        Column("when", no_wrap=True),
+        Column("event", no_wrap=True),
+        Column("what changed", ratio=2, overflow="fold"),
+        Column("why", ratio=1, overflow="fold"),
+        Column("who", overflow="fold"),
+        rows=(
+            (
+                f"{event.occurred_at:%Y-%m-%d %H:%M:%S}",
+                event.event_type,
+                _changes(event),
+                event.reason or "",
+                event.actor or "",
+            )
+            for event in events
+        ),
+    )
+    return Output(
+        (one.record() for one in events), shown, otherwise="nothing is known about this memory"
+    )
 
 
 def _changes(event: Event) -> str:

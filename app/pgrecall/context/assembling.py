@@ -187,7 +187,7 @@ def _split_rows(profile: Profile, rows: Sequence[Any]) -> tuple[list[Packed], li
     packed: list[tuple[int, bool, Packed]] = []
     left_out: list[LeftOut] = []
     for row in rows:
-        found = hit(profile, row._mapping)
+        found = hit(profile, row)
         if row.verdict == PACKED:
             found = replace(found, beside=places.get(row.near))
             packed.append((row.step, row.near is not None, Packed(found, row.cost)))

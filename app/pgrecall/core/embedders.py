@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Sequence
 from functools import cached_property
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
@@ -45,15 +46,17 @@ class LocalEmbedder:
     dimensions = 256
 
     def __init__(self) -> None:
-        self._wordllama = _wordllama()
+        if find_spec("wordllama") is None:
+            raise ExtraMissing("the local embedder needs wordllama: pip install 'pgrecall[local]'")
 
     @cached_property
     def _model(self) -> Any:
-        """Loaded on first use: it takes a quarter of a second, and many commands do not need it."""
+        """Imported and loaded on first use: it takes 0.3 s, and many commands do not need it."""
+        wordllama = _wordllama()
         # By default, WordLlama looks for the tokenizer in the wrong folder of its package and then
         # downloads it. With the package folder as cache_dir it finds the file.
-        return self._wordllama.WordLlama.load(
-            cache_dir=Path(self._wordllama.__file__).parent,
+        return wordllama.WordLlama.load(
+            cache_dir=Path(wordllama.__file__).parent,
             dim=self.dimensions,
             disable_download=True,
         )
@@ -78,10 +81,6 @@ def _wordllama() -> Any:
     handlers, level = root.handlers[:], root.level
     try:
         import wordllama
-    except ImportError as problem:
-        raise ExtraMissing(
-            "the local embedder needs wordllama: pip install 'pgrecall[local]'"
-        ) from problem
     finally:
         root.handlers[:], root.level = handlers, level  # the import reconfigures the root logger
     return wordllama

@@ -37,6 +37,7 @@ class Row(tuple[Any, ...]):
     """A row with the attributes of SQLAlchemy's rows that pgrecall uses."""
 
     __slots__ = ()
+    _fields: tuple[str, ...]
     _places: Mapping[str, int]
 
     def __getattr__(self, name: str) -> Any:
@@ -126,7 +127,7 @@ def _reads_as_sent(statement: Select[Any] | TextClause) -> bool:
 @lru_cache
 def _row(names: tuple[str, ...]) -> type[Row]:
     places = {name: place for place, name in enumerate(names)}
-    return type("Row", (Row,), {"__slots__": (), "_places": places})
+    return type("Row", (Row,), {"__slots__": (), "_fields": names, "_places": places})
 
 
 class _Packed:

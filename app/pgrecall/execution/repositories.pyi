@@ -46,8 +46,9 @@ class MemoryRepository(synchronous.Repository):
 
     `schema` is the schema that `pgrecall migrate` created. `embedder` converts text to vectors, and
     `token_counter` counts the tokens of texts. The logger `pgrecall` reports calls at DEBUG, and
-    those that take more than `slow_after` seconds at WARNING. All methods raise PgRecallError and
-    its children (`pgrecall.errors`).
+    those that take more than `slow_after` seconds at WARNING. Without `durable_touch`,
+    counting retrievals on an Engine does not wait for the disk: a crash of the server may lose the
+    last counts. All methods raise PgRecallError and its children (`pgrecall.errors`).
     """
     def __init__(
         self,
@@ -286,7 +287,7 @@ class MemoryRepository(synchronous.Repository):
         of its own, and the k best are returned. `min_score` and `min_relevance` apply to the hits, not
         to what is added for them.
 
-        `touch` counts a retrieval of each memory returned, in the same transaction. It also sets
+        `touch` counts a retrieval of each memory returned. It also sets
         `last_accessed_at`, unless the profile is `accessed_by` use.
 
         `strategy` is "exact" (score every memory), "index" (score the candidates from the agent's rank
@@ -931,7 +932,7 @@ class AsyncMemoryRepository(asynchronous.Repository):
         of its own, and the k best are returned. `min_score` and `min_relevance` apply to the hits, not
         to what is added for them.
 
-        `touch` counts a retrieval of each memory returned, in the same transaction. It also sets
+        `touch` counts a retrieval of each memory returned. It also sets
         `last_accessed_at`, unless the profile is `accessed_by` use.
 
         `strategy` is "exact" (score every memory), "index" (score the candidates from the agent's rank

@@ -4,12 +4,17 @@ from pgrecall import migrate
 migrate.upgrade("postgresql://…", dimensions=384)
 """
 
-from pgrecall.migrate.access import LEVELS, grant, revoke
-from pgrecall.migrate.commands import downgrade, embedding_index, sql, upgrade
-from pgrecall.migrate.environment import include_name
-from pgrecall.migrate.language import change_language
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
 from pgrecall.migrate.settings import DEFAULT_DIMENSIONS, DEFAULT_EXTENSION_SCHEMA, DEFAULT_LANGUAGE
-from pgrecall.migrate.state import Status, status
+
+if TYPE_CHECKING:
+    from pgrecall.migrate.access import LEVELS, grant, revoke
+    from pgrecall.migrate.commands import downgrade, embedding_index, sql, upgrade
+    from pgrecall.migrate.environment import include_name
+    from pgrecall.migrate.language import change_language
+    from pgrecall.migrate.state import Status, status
 
 __all__ = [
     "DEFAULT_DIMENSIONS",
@@ -27,3 +32,19 @@ __all__ = [
     "status",
     "upgrade",
 ]
+
+_LAZY = {
+    **dict.fromkeys(("LEVELS", "grant", "revoke"), "access"),
+    **dict.fromkeys(("downgrade", "embedding_index", "sql", "upgrade"), "commands"),
+    "include_name": "environment",
+    "change_language": "language",
+    **dict.fromkeys(("Status", "status"), "state"),
+}
+
+
+def __getattr__(name: str) -> Any:
+    """Imports modules that need Alembic on first use: connecting alone does not need it."""
+    if name not in _LAZY:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    found = globals()[name] = getattr(import_module(f"{__name__}.{_LAZY[name]}"), name)
+    return found

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from typing import Any
 
-from sqlalchemy import ColumnElement, FromClause, Integer, Row, and_, func, null
+from sqlalchemy import ColumnElement, FromClause, Integer, Row, and_, func, literal_column, null
 from sqlalchemy.sql.selectable import Join
 
-from pgrecall.core.memory import Memory
+from pgrecall.core.memory import Memory, loaded_memory
 from pgrecall.ranking.conditions import OWNER, of_one, of_owners
 from pgrecall.schema import TEAM
 from pgrecall.schema.tables import COUNTERS, INTERNAL
@@ -24,11 +24,12 @@ def memory_columns(
     columns = {column.name: column for column in memories.c if column.name not in INTERNAL}
     if not embedding:
         columns["embedding"] = null().label("embedding")
-    return [
-        *columns.values(),
-        usage.c.last_accessed_at,
-        *(func.coalesce(usage.c[name], 0, type_=Integer()).label(name) for name in COUNTERS),
-    ]
+    columns["last_accessed_at"] = usage.c.last_accessed_at
+    for name in COUNTERS:
+        columns[name] = func.coalesce(usage.c[name], literal_column("0"), type_=Integer()).label(
+            name
+        )
+    return [columns["agent_id"], *(columns[name] for name in _FIELDS)]
 
 
 def with_usage(
@@ -46,6 +47,18 @@ def with_usage(
     if not of_one(owners):  # for one owner the planner infers this
         same = and_(same, of_owners(usage, owners))
     return (memories if rows is None else rows).outerjoin(usage, same)
+
+
+MEMORY_COLUMNS = 1 + len(_FIELDS)
+"""The number of `memory_columns`."""
+
+
+def leading_memory(row: Sequence[Any]) -> Memory:
+    """The memory of a row that begins with `memory_columns`."""
+    owner_id: str = row[0]
+    if owner_id.startswith(TEAM):
+        return loaded_memory((None, owner_id.removeprefix(TEAM), *row[1:MEMORY_COLUMNS]))
+    return loaded_memory((owner_id, None, *row[1:MEMORY_COLUMNS]))
 
 
 def memory(row: Mapping[Any, Any]) -> Memory:

@@ -6,6 +6,7 @@ from functools import lru_cache
 from typing import Any
 
 from sqlalchemy import (
+    CTE,
     BigInteger,
     Boolean,
     ColumnElement,
@@ -168,10 +169,16 @@ def terms_of(tables: Tables, *, others: str, as_of: bool) -> Select[Any]:
 
 
 def has_terms(tables: Tables) -> ColumnElement[bool]:
-    """Whether the query's text has any term that is not a stop word."""
+    """Whether the query's text has any term that is not a stop word, computed once a statement."""
+    return select(_asked(tables).c.has_terms).scalar_subquery()
+
+
+@lru_cache
+def _asked(tables: Tables) -> CTE:
     found: Any = compiler.schema_function(tables.schema, "query_terms", query_text(), type_=Text())
     rows = found.table_valued(column("term", Text()), name="counting")
-    return select(rows.c.term).select_from(rows).exists()
+    any_term = select(rows.c.term).select_from(rows).exists()
+    return select(any_term.label("has_terms")).cte("asked").prefix_with("MATERIALIZED")
 
 
 @lru_cache

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from numbers import Real
 from types import MappingProxyType
 from typing import Literal, get_args
@@ -134,11 +135,7 @@ class Profile:
 
         The others keep their proportions. If none of them has a weight, nothing changes.
         """
-        others = {name: weight for name, weight in self.weights.items() if name not in names}
-        total = math.fsum(others.values())
-        if not total or not any(self.weights.get(name) for name in names):
-            return self
-        return self.with_weights(**{name: weight / total for name, weight in others.items()})
+        return _without(self, names)  # cached: called for each search and each hit
 
     def with_half_life(self, days: float) -> Profile:
         """The same profile with one half-life of recency, in days, for all memories.
@@ -193,3 +190,13 @@ def _checked_weight(profile: str, signal: str, weight: float) -> float:
             f"{SMALLEST_WEIGHT:g} and 1, got {shortened(weight)}"
         )
     return float(weight)
+
+
+@lru_cache
+def _without(profile: Profile, names: tuple[str, ...]) -> Profile:
+    weights = profile.weights
+    others = {name: weight for name, weight in weights.items() if name not in names}
+    total = math.fsum(others.values())
+    if not total or not any(weights.get(name) for name in names):
+        return profile
+    return profile.with_weights(**{name: weight / total for name, weight in others.items()})

@@ -58,21 +58,21 @@ def explain(
         whose = f" or of {listed(wanted.teams)}" if wanted.teams else ""
         raise MemoryNotFound(f"agent {shortened(agent_id)}{whose} has no memory {memory_id}")
     # Two owners may have a memory of one id: the agent's own comes first.
-    row = min(rows, key=lambda row: row.agent_id != wanted.agent_id)._mapping
-    wanted = replace(wanted, profile=in_effect(wanted.profile, row))
+    row = min(rows, key=lambda row: row.agent_id != wanted.agent_id)
+    wanted = replace(wanted, profile=in_effect(wanted.profile, row._mapping))
     found = hit(wanted.profile, row)
     [counts] = yield Execute(
         standing(tables, wanted),
         parameters | {"score": found.score, "whose": found.memory.owner_id},
     )
-    unmet = _unmet(row)
+    unmet = _unmet(row._mapping)
     found = _in_its_session(wanted, found, counts, unmet)
     last: ScoredMemory | None = None
     if counts.last_id is not None:
         described = yield Execute(describe, parameters | {"id": counts.last_id})
         for candidate in described:  # empty if it was deleted a moment ago
             if counts.last_owner == candidate.agent_id:
-                last = hit(wanted.profile, candidate._mapping)
+                last = hit(wanted.profile, candidate)
     terms = yield from _terms(tables, wanted, found)
     return _explanation(wanted, found, unmet, counts, last, terms)
 

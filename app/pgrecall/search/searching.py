@@ -15,14 +15,14 @@ from pgrecall.rank_index.strategy import through_indexes
 from pgrecall.ranking.arguments import SearchArguments
 from pgrecall.ranking.exact import search_statement
 from pgrecall.ranking.hits import Hits, Strategy
-from pgrecall.ranking.memory_columns import memory
+from pgrecall.ranking.memory_columns import MEMORY_COLUMNS, leading_memory
 from pgrecall.ranking.question import Question
 from pgrecall.ranking.search_parameters import Search
 from pgrecall.ranking.statement import BESIDE, HAS_TERMS, LENDER, LENT, RELEVANCE, SIGNAL_PREFIX
 from pgrecall.ranking.touched import touch_parameters, touched
 from pgrecall.schema import Tables
 from pgrecall.scoring.profile import Profile
-from pgrecall.scoring.scored_memory import ScoredMemory, contributions
+from pgrecall.scoring.scored_memory import ScoredMemory
 from pgrecall.scoring.signals import Keyword
 from pgrecall.search.neighbours import STEPS, neighbours
 
@@ -58,7 +58,7 @@ def search(
     of its own, and the k best are returned. `min_score` and `min_relevance` apply to the hits, not
     to what is added for them.
 
-    `touch` counts a retrieval of each memory returned, in the same transaction. It also sets
+    `touch` counts a retrieval of each memory returned. It also sets
     `last_accessed_at`, unless the profile is `accessed_by` use.
 
     `strategy` is "exact" (score every memory), "index" (score the candidates from the agent's rank
@@ -84,10 +84,10 @@ def search(
         if at_once:
             parameters |= touch_parameters(wanted.profile)
         rows = yield Execute(statement, parameters, may_prepare=not wanted.is_large)
-        scored = (hit(wanted.profile, row._mapping) for row in rows)
+        scored = (hit(wanted.profile, row) for row in rows)
         hits = Hits(scored, query_time=wanted.query_time)
     else:
-        scored = (hit(wanted.profile, row._mapping) for row in found.rows)
+        scored = (hit(wanted.profile, row) for row in found.rows)
         hits = Hits(scored, strategy="index", candidates=found.total, query_time=wanted.query_time)
     if expand and hits:
         found_too = yield from _neighbours(tables, wanted, hits, expand)
@@ -123,7 +123,7 @@ def _neighbours(
         },
     )
     there = {(one.memory.owner_id, one.memory.id) for one in found}
-    linked = (hit(wanted.profile, row._mapping) for row in rows)
+    linked = (hit(wanted.profile, row) for row in rows)
     new = [one for one in linked if (one.memory.owner_id, one.memory.id) not in there]
     return new[: wanted.k]
 
@@ -132,21 +132,24 @@ def _place(found: ScoredMemory) -> tuple[float, UUID]:
     return -found.score, found.memory.id
 
 
-def hit(profile: Profile, row: Mapping[Any, Any]) -> ScoredMemory:
+def hit(profile: Profile, row: Any) -> ScoredMemory:
     """Converts a row of the search statement."""
-    profile = in_effect(profile, row)
-    signals = {signal.name: float(row[SIGNAL_PREFIX + signal.name]) for signal in profile.signals}
+    names, values = row._fields[MEMORY_COLUMNS:], row[MEMORY_COLUMNS:]
+    scored = dict(zip(names, values, strict=True))
+    profile = in_effect(profile, scored)
+    weights = profile.weights
+    signals = {name: scored[SIGNAL_PREFIX + name] for name in weights}
     return ScoredMemory(
-        memory=memory(row),
-        score=row["score"],
-        similarity=row["similarity"],
+        memory=leading_memory(row),
+        score=scored["score"],
+        similarity=scored["similarity"],
         signals=signals,
-        contributions=contributions(profile, signals),
-        steps=row.get(STEPS, 0),
-        relevance=row.get(RELEVANCE),
-        beside=row.get(BESIDE),
-        lent=row.get(LENT, 0.0),
-        lender=row.get(LENDER),
+        contributions={name: weight * signals[name] for name, weight in weights.items()},
+        steps=scored.get(STEPS, 0),
+        relevance=scored.get(RELEVANCE),
+        beside=scored.get(BESIDE),
+        lent=scored.get(LENT, 0.0),
+        lender=scored.get(LENDER),
     )
 
 

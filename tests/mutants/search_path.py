@@ -1,0 +1,100 @@
+"""How a search reaches the server: see tests/integration/test_search_path.py."""
+
+from __future__ import annotations
+
+from tests.mutants.mutant import Mutant
+
+PATH = "integration/test_search_path.py"
+
+MUTANTS = (
+    Mutant(
+        "app/pgrecall/execution/raw_statement.py",
+        "return any(listening) or",
+        "return",
+        f"{PATH}::test_hits_are_the_same_whoever",
+    ),
+    Mutant(
+        "app/pgrecall/execution/raw_statement.py",
+        "if not (driver.autocommit or connection.in_transaction()):",
+        "if False:",
+        f"{PATH}::test_only_touches_may_be_lost",
+    ),
+    Mutant(
+        "app/pgrecall/execution/raw_statement.py",
+        "if driver.cursor_factory not in _PLAIN or",
+        "if",
+        f"{PATH}::test_an_engine_with_echo_or_a_cursor_class",
+    ),
+    Mutant(
+        "app/pgrecall/execution/transactions.py",
+        "if connection.dispatch.begin:",
+        "if False:",
+        f"{PATH}::test_a_caller_who_begins_transactions",
+    ),
+    Mutant(
+        "app/pgrecall/execution/running.py",
+        '{**parameters, "durable": call.durable}',
+        "parameters",
+        f"{PATH}::test_only_touches_may_be_lost",
+    ),
+    Mutant(
+        "app/pgrecall/execution/synchronous.py",
+        "durable=self._durable or not ours",
+        "durable=self._durable",
+        f"{PATH}::test_only_touches_may_be_lost",
+    ),
+    Mutant(
+        "app/pgrecall/execution/synchronous.py",
+        "prepare=step.may_prepare",
+        "prepare=True",
+        f"{PATH}::test_searches_of_a_large_agent",
+    ),
+    Mutant(
+        "app/pgrecall/execution/synchronous.py",
+        "connection.commit()  # a rollback",
+        "connection.rollback()  # by a rollback",
+        f"{PATH}::test_prepared_connections",
+    ),
+    Mutant(
+        "app/pgrecall/ranking/question.py",
+        "is_large=known[0].is_large",
+        "is_large=False",
+        f"{PATH}::test_searches_of_a_large_agent",
+    ),
+    Mutant(
+        "app/pgrecall/ranking/touched.py",
+        '.cte("counted")\n    counted = counted.prefix_with("MATERIALIZED")',
+        '.subquery("counted")',
+        f"{PATH}::test_a_search_and_its_touch",
+    ),
+    Mutant(
+        "app/pgrecall/search/searching.py",
+        "yield Autocommit()",
+        "pass",
+        f"{PATH}::test_a_search_and_its_touch",
+    ),
+    Mutant(
+        "app/pgrecall/ranking/statement.py",
+        "rows = rows.outerjoin(theirs, same, full=True)",
+        "rows = rows.outerjoin(theirs, same)",
+        "integration/test_plans.py::test_no_plan_of_a_young_database",
+    ),
+    Mutant(
+        "app/pgrecall/ranking/statement.py",
+        "rows = with_shares(rows, memories, words, full=True)",
+        "rows = with_shares(rows, memories, words)",
+        "integration/test_plans.py::test_no_plan_of_a_young_database",
+    ),
+    Mutant(
+        "app/pgrecall/ranking/statement.py",
+        "case((memories.c.id.is_(None), false()), else_=and_(true(), *later.values()))",
+        "and_(memories.c.id.is_not(None), *later.values())",
+        "integration/test_plans.py::test_no_plan_of_a_young_database",
+    ),
+    Mutant(
+        "app/pgrecall/ranking/statement.py",
+        "return hidden(most) if",
+        "return most if",
+        f"{PATH}::test_plans_of_small_agents_are_cached",
+    ),
+)

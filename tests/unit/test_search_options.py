@@ -1,0 +1,141 @@
+"""Every argument of a search is an option of the commands that search."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from typing import Any, TypedDict, Unpack
+
+import pytest
+
+from pgrecall import FilterArguments, SearchArguments, profiles
+from pgrecall.cli.app import App
+from pgrecall.cli.options import HELP, LEFT_OUT
+from pgrecall.cli.written import conditions, pairs, shares
+from pgrecall.errors import InputError
+from tests.integration.commands import BUILT
+
+MAY, JUNE = datetime(2026, 5, 1, tzinfo=UTC), datetime(2026, 6, 1, tzinfo=UTC)
+SEVERAL = (
+    *("memory_types --type", "tiers --tier", "tags --tag", "all_tags --all-tag"),
+    *("entities --entity", "all_entities --all-entity", "labels --label"),
+    *("label_kinds --label-kind", "components --component", "output_types --output-type"),
+    *("domains --domain", "categories --category", "loops --loop", "statuses --status"),
+    *("teams --team", "query_entities --query-entity"),
+)
+CASES: dict[str, tuple[str, Any]] = {
+    **{name: (f"{option} a {option} b", ["a", "b"]) for name, option in map(str.split, SEVERAL)},
+    "text": ("--text cello", "cello"),
+    "metadata": ("--metadata a=b --metadata n>=3", {"a": "b", "n": {"$gte": 3}}),
+    "created_after": ("--created-after 2026-05-01", MAY),
+    "created_before": ("--created-before 2026-06-01T02:00+02:00", JUNE),
+    "compliant": ("--no-compliant", False),
+    "min_trust": ("--min-trust 0.5", 0.5),
+    "include_invalid": ("--include-invalid", True),
+    "profile": ("-p trust", profiles.trust),
+    "weights": ("--weight recency=0.3 --weight trust=0.7", {"recency": 0.3, "trust": 0.7}),
+    "normalise_weights": ("--normalise-weights", True),
+    "min_score": ("--min-score 0", 0.0),
+    "min_similarity": ("--min-similarity 0.2", 0.2),
+    "min_relevance": ("--min-relevance 0.3", 0.3),
+    "query_text": ("--query-text cello", "cello"),
+    "query_time": ("--between 2026-05-01 2026-06-01", (MAY, JUNE)),
+    "dates": ("--dates auto", "auto"),
+    "apply_decay": ("--no-apply-decay", False),
+    "expand_session": ("--expand-session 2", 2),
+    "lend": ("--lend 0.3", 0.3),
+    "as_of": ("--as-of 2026-06-01", JUNE),
+}
+ARGUMENTS = set(SearchArguments.__annotations__) - set(LEFT_OUT)
+
+
+def given(options: str) -> SearchArguments:
+    """What a command gets that takes the arguments of a search."""
+    app, got = App(panel="Test"), []
+
+    @app.declare("pgrecall probe")
+    def probe(**arguments: Unpack[SearchArguments]) -> None:
+        got.append(arguments)
+
+    app(options.split(), standalone_mode=False)
+    [found] = got
+    return found
+
+
+def test_every_argument_is_an_option_with_help_or_left_out_for_a_reason() -> None:
+    assert set(CASES) == ARGUMENTS
+    assert set(HELP) == ARGUMENTS
+    assert set(LEFT_OUT) == {"where"}
+    for arguments, commands in (
+        (ARGUMENTS, ("search", "plan", "explain", "context")),
+        (set(FilterArguments.__annotations__) - set(LEFT_OUT), ("evaluate", "tune")),
+    ):
+        for name in commands:
+            missing = arguments - {one.name for one in BUILT.commands[name].params}
+            assert missing == set(), name
+
+
+def test_each_option_gives_its_argument_the_value_that_was_written() -> None:
+    assert given("") == {}
+    for name, (options, value) in CASES.items():
+        assert given(options) == {name: value}
+
+
+def test_an_argument_becomes_an_option_without_another_line() -> None:
+    class Own(TypedDict, total=False):
+        rivers: Sequence[str]
+        until: datetime | None
+
+    app, got = App(panel="Test"), []
+
+    def probe(**arguments: Any) -> None:
+        got.append(arguments)
+
+    probe.__annotations__["arguments"] = Unpack[Own]
+    app.declare("pgrecall probe")(probe)
+    app(["--river", "Tejo", "--until", "2026-05-01"], standalone_mode=False)
+
+    assert got == [{"rivers": ["Tejo"], "until": MAY}]
+
+
+def test_metadata_and_shares_are_written_readably() -> None:
+    several = ["a=b", "n>=3", "n<5", 'v="4.19"', "x!=true", '{"s": {"$in": [1]}}', "t=[1, 2]"]
+    assert conditions(several) == {
+        "a": "b",
+        "v": "4.19",
+        "s": {"$in": [1]},
+        "t": [1, 2],
+        "n": {"$gte": 3, "$lt": 5},
+        "x": {"$ne": True},
+    }
+    assert pairs(["a=b=c", "n=3.5", "u=x?y>z"]) == {"a": "b=c", "n": 3.5, "u": "x?y>z"}
+    assert shares(["a=b=0.5", "c=1"]) == {"a=b": 0.5, "c": 1.0}
+
+
+@pytest.mark.parametrize(
+    ("read", "texts", "said"),
+    [
+        (conditions, ["a"], "write KEY=VALUE"),
+        (conditions, [">=3"], "write KEY=VALUE"),
+        (conditions, ["a=1", "a=2"], "'a' is given twice"),
+        (conditions, ["a=1", "a>2"], "'a' is given with = and with a comparison"),
+        (conditions, ["{1}"], "is not JSON"),
+        (pairs, ["a>3"], "write KEY=VALUE"),
+        (pairs, ["=3"], "write KEY=VALUE"),
+        (shares, ["a=1", "a=1"], "'a' is given twice"),
+        (shares, ["a=-1"], "write NAME=NUMBER"),
+    ],
+)
+def test_what_cannot_be_read_is_named(read: Any, texts: list[str], said: str) -> None:
+    with pytest.raises(InputError, match=said):
+        read(texts)
+
+
+def test_an_error_names_the_option() -> None:
+    for options, said in (
+        ("--as-of soon", "--as-of: 'soon' is not an ISO 8601 time"),
+        ("--type a -p none", "--profile: unknown profile 'none'"),
+        ("--weight recency", "--weight: write NAME=NUMBER"),
+    ):
+        with pytest.raises(InputError, match=said):
+            given(options)
