@@ -101,6 +101,7 @@ CASES = (
     Case("context", lambda r: len(r.context(A, NORTH, max_tokens=100).packed), 5),
     Case("explain", lambda r: r.explain(A, TWO, at(2), weights={"similarity": 1}).rank, 1),
     Case("plan", lambda r: r.plan(A, NORTH).strategy, "exact"),
+    Case("prepare", lambda r: (r.prepare(), r.count(A)), (None, 5)),
     Case("evaluation.evaluate", lambda r: len(r.evaluation.evaluate(A, QUERIES).profiles), 1),
     Case("evaluation.tune", lambda r: len(r.evaluation.tune(A, QUERIES).training.profiles), 2),
     Case(

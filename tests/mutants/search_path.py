@@ -52,7 +52,7 @@ MUTANTS = (
     Mutant(
         "app/pgrecall/execution/synchronous.py",
         "connection.commit()  # a rollback",
-        "connection.rollback()  # by a rollback",
+        "connection.rollback()  # a rollback",
         f"{PATH}::test_prepared_connections",
     ),
     Mutant(
