@@ -167,7 +167,7 @@ def test_searches_of_a_large_agent_are_planned_for_it(own_engine: Engine) -> Non
     assert sql(own_engine, named) == [(0,)]
     assert sql(own_engine, "SELECT sum(retrieval_count) FROM pgrecall.memory_usage") == [(80,)]
     for _ in range(CACHED_AFTER + 1):
-        repo.search("other", QUERY, profile="five_factor")
+        repo.search("other", QUERY, k=3, profile="five_factor")
     assert sql(own_engine, CACHED)[0][0] >= 2
 
 
