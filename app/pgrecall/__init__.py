@@ -133,7 +133,7 @@ _LAZY = {
 
 
 def __getattr__(name: str) -> Any:
-    """What takes longer to import than SQLAlchemy, when it is asked for: statements and Alembic."""
+    """Imports on first access what is slow to import: statements, the repositories and Alembic."""
     if name == "migrate":
         return import_module("pgrecall.migrate")
     if name not in _LAZY:

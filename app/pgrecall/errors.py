@@ -1,7 +1,7 @@
-"""Everything pgrecall raises.
+"""The exceptions of pgrecall.
 
 PgRecallError
-├── InputError (also ValueError)     a value handed in cannot be used; nothing was sent
+├── InputError (also ValueError)     an argument cannot be used
 │   ├── InvalidMemory                a field of a new or changed memory
 │   │   └── NotCompliant             a memory that did not pass governance
 │   ├── InvalidVector                an embedding or query vector
@@ -10,10 +10,10 @@ PgRecallError
 │   ├── EmbedderRequired             text was given where no embedder is configured
 │   └── InvalidLine                  a line of an imported file
 ├── MemoryNotFound (also LookupError)
-├── DuplicateMemory                  another active memory of the owner says the same already
+├── DuplicateMemory                  another active memory of the owner has the same text
 ├── SupersessionConflict             a memory cannot take the place of another unless forced
 ├── ExtraMissing (also ImportError)  an optional dependency is not installed
-└── DatabaseError                    the database refused or cannot be used
+└── DatabaseError                    the database refused a statement or cannot be used
     ├── DatabaseUnavailable          no server, no database, or no permission to connect
     ├── DatabaseReadOnly             a write on a replica or in a read-only transaction
     ├── DatabaseConflict             a deadlock or serialization failure; the same call may succeed
@@ -42,7 +42,7 @@ class InvalidMemory(InputError):
 
 
 class NotCompliant(InvalidMemory):
-    """The memory is not compliant; pass check_compliance=False to store it all the same."""
+    """The memory is not compliant; pass check_compliance=False to store it anyway."""
 
 
 class InvalidVector(InputError):
@@ -74,7 +74,7 @@ class DuplicateMemory(PgRecallError):
 
 
 class SupersessionConflict(PgRecallError):
-    """The memory cannot be superseded like this, unless with force."""
+    """The memory cannot be superseded like this without force=True."""
 
 
 class ExtraMissing(PgRecallError, ImportError):
@@ -90,7 +90,7 @@ class DatabaseUnavailable(DatabaseError):
 
 
 class DatabaseReadOnly(DatabaseError):
-    """The database is read-only here: search with touch=False; evaluate and tune have to write."""
+    """The database is read-only: search with touch=False; evaluate and tune need to write."""
 
 
 class DatabaseConflict(DatabaseError):

@@ -2,12 +2,12 @@
 
     pytest_plugins = ["pgrecall.testing"]  # in the conftest.py of your top folder
 
-It is asked for by name and is no entry point: pytest loads those in each of your runs, whether a
-test uses them or not, and rewrites every module of their packages as it is imported.
+The plugin is loaded by name. It is not an entry point, since pytest loads entry points in every
+run, used or not, and rewrites all modules of their packages on import.
 
-Each test that takes one of these fixtures has a database of its own: `pgrecall_url`,
+Each test that uses one of these fixtures gets a database of its own: `pgrecall_url`,
 `pgrecall_engine`, `pgrecall_repository`, `pgrecall_async_engine`, `pgrecall_async_repository`.
-The others are settings: define them anew, with scope="session", to choose otherwise.
+The other fixtures are settings. To change one, override it with scope="session".
 """
 
 from __future__ import annotations
@@ -33,7 +33,10 @@ from pgrecall.schema import DEFAULT_SCHEMA
 
 @pytest.fixture(scope="session")
 def pgrecall_server() -> Iterator[str]:
-    """PGRECALL_TEST_DATABASE_URL, of a role that may create databases, or an embedded server."""
+    """URL of the server: PGRECALL_TEST_DATABASE_URL, or an embedded server if that is not set.
+
+    The role in the URL must be allowed to create databases.
+    """
     if url := os.environ.get("PGRECALL_TEST_DATABASE_URL"):
         yield url
     else:
@@ -44,19 +47,19 @@ def pgrecall_server() -> Iterator[str]:
 
 @pytest.fixture(scope="session")
 def pgrecall_dimensions() -> int:
-    """Of the vectors: as many as the local embedder's have."""
+    """The number of dimensions of embeddings; by default that of the local embedder."""
     return migrate.DEFAULT_DIMENSIONS
 
 
 @pytest.fixture(scope="session")
 def pgrecall_schema() -> str:
-    """Where the tables are."""
+    """The schema of the tables."""
     return DEFAULT_SCHEMA
 
 
 @pytest.fixture(scope="session")
 def pgrecall_embedder() -> Any:
-    """Of both repositories: the local one where it is installed."""
+    """The embedder of both repositories: the local one, or None if it is not installed."""
     return LocalEmbedder() if find_spec("wordllama") else None
 
 
@@ -72,14 +75,14 @@ def pgrecall_template(
 
 @pytest.fixture
 def pgrecall_url(pgrecall_server: str, pgrecall_template: str) -> Iterator[str]:
-    """A migrated database of the test's own, as a URL for SQLAlchemy."""
+    """SQLAlchemy URL of a migrated database that belongs to this test."""
     with new_database(pgrecall_server, pgrecall_template) as url:
         yield url.replace("postgresql:", "postgresql+psycopg:", 1)
 
 
 @pytest.fixture
 def pgrecall_engine(pgrecall_url: str) -> Iterator[Engine]:
-    """An engine on it."""
+    """An engine on the test's database."""
     engine = create_engine(pgrecall_url)
     yield engine
     engine.dispose()
@@ -89,13 +92,13 @@ def pgrecall_engine(pgrecall_url: str) -> Iterator[Engine]:
 def pgrecall_repository(
     pgrecall_engine: Engine, pgrecall_schema: str, pgrecall_embedder: Any
 ) -> MemoryRepository:
-    """A repository on it."""
+    """A repository on the test's database."""
     return MemoryRepository(pgrecall_engine, schema=pgrecall_schema, embedder=pgrecall_embedder)
 
 
 @pytest.fixture
 def pgrecall_async_engine(pgrecall_url: str) -> AsyncEngine:
-    """An engine for any event loop: it keeps no connection, so none outlives the test's loop."""
+    """An async engine without a pool, so no connection outlives the event loop of the test."""
     return create_async_engine(pgrecall_url, poolclass=NullPool)
 
 
@@ -103,7 +106,7 @@ def pgrecall_async_engine(pgrecall_url: str) -> AsyncEngine:
 def pgrecall_async_repository(
     pgrecall_async_engine: AsyncEngine, pgrecall_schema: str, pgrecall_embedder: Any
 ) -> AsyncMemoryRepository:
-    """A repository for any event loop."""
+    """An async repository on the test's database."""
     return AsyncMemoryRepository(
         pgrecall_async_engine, schema=pgrecall_schema, embedder=pgrecall_embedder
     )
@@ -111,7 +114,7 @@ def pgrecall_async_repository(
 
 @contextmanager
 def new_database(server: str, template: str = "template1") -> Iterator[str]:
-    """A database of its own on this server, dropped afterwards; as a URL without a driver."""
+    """Creates a database and drops it afterwards. Yields its URL, without a driver name."""
     url = make_url(server).set(drivername="postgresql")
     name = f"pgrecall_test_{uuid4().hex}"
     quoted = sql.Identifier(name)
@@ -126,7 +129,7 @@ def new_database(server: str, template: str = "template1") -> Iterator[str]:
 
 
 def hurry(server: str) -> None:
-    """Has a server not wait for the disk: no test survives a power cut anyway."""
+    """Turns off waiting for the disk, which tests do not need."""
     with psycopg.connect(server, autocommit=True) as connection:
         for setting in ("fsync", "full_page_writes", "synchronous_commit"):
             connection.execute(f"ALTER SYSTEM SET {setting} = off")

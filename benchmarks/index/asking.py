@@ -60,11 +60,11 @@ def with_candidates(number: int, approach: Approach) -> Approach:
     """The same where the rank index hands on so many candidates at first."""
 
     def search(question: Question) -> Hits:
-        former = strategy.at_first
-        strategy.at_first = lambda wanted, usable: number
+        former = strategy.initial_candidates
+        strategy.initial_candidates = lambda wanted, usable: number
         try:
             return approach(question)
         finally:
-            strategy.at_first = former
+            strategy.initial_candidates = former
 
     return search

@@ -18,8 +18,8 @@ from pgrecall.ranking.conditions import owned, scope
 from pgrecall.ranking.filters import Filters
 from pgrecall.ranking.hits import Hits
 from pgrecall.ranking.memory_columns import with_usage
+from pgrecall.ranking.search_parameters import Search, Shape
 from pgrecall.ranking.statement import described_in_order, passing
-from pgrecall.ranking.wanted import Search, Shape
 from pgrecall.schema import Tables, tables
 from pgrecall.scoring import compiler
 from pgrecall.search.searching import hit

@@ -180,7 +180,7 @@ REFUSED: tuple[tuple[tuple[object, ...], str], ...] = (
     (("add", "x", "--agent", "a", "--metadata", "1"), "--metadata: write KEY=VALUE"),
     (("import", "no-such-file", "--agent", "a"), "no-such-file is not a file"),
     (("explain", NO_MEMORY, "tea", "--agent", "a"), "has no memory"),
-    (("explain", "seven", "tea", "--agent", "a"), "not the id of a memory"),
+    (("explain", "seven", "tea", "--agent", "a"), "neither the id of a memory"),
     (("profiles", "install", "five_factor"), "another name"),
     (("profiles", "show", "yours", "--installed"), "five_factor"),
     (("status", "--database-url", "mysql://host/name"), "postgresql://"),

@@ -400,7 +400,7 @@ BAD: list[tuple[dict[str, Any], str]] = [
     ({"consider": 19}, r"consider must lie within 20 and 500, got 19"),
     ({"k": 5, "consider": 4}, r"consider must lie within 5 and 500, got 4"),
     ({"min_score": 1.5}, r"min_score must lie within 0 and 1, got 1\.5"),
-    ({"reserve": 0.5}, r"reserve maps types of memory to shares, got float"),
+    ({"reserve": 0.5}, r"reserve must map memory types to shares, got float"),
     ({"reserve": {"fact": 1.5}}, r"reserve\['fact'\] must lie within 0 and 1, got 1\.5"),
     ({"reserve": {"a": 0.6, "b": 0.5}}, r"shares of reserve must not exceed 1.*1\.1"),
     ({"reserve": {"": 0.5}}, r"reserve must not be empty"),

@@ -209,7 +209,9 @@ def test_what_cannot_be_written_is_told_before_the_work(
         assert (shown.code, shown.out) == (2, "")
         return " ".join(shown.err.split())
 
-    assert "a chart ends in .png or .svg" in refused("evaluate", "--plot", "chart.jpg")
+    assert "the name of a chart must end in .png or .svg" in refused(
+        "evaluate", "--plot", "chart.jpg"
+    )
     assert "none is not a folder" in refused("evaluate", "--plot", "none/chart.png")
     assert "cannot be written: it is a folder" in refused("evaluate", "--plot", "chart.png")
     assert "cannot be written: it is a folder" in refused("tune", "-o", "folder.toml", "--force")
@@ -263,7 +265,7 @@ BAD: list[tuple[list[str], str]] = [
     (["tune", "none.jsonl"], "none.jsonl is not a file"),
     (["tune", "--recorded"], "no queries are recorded for"),
     (["tune", "queries.jsonl", "--start", "magic"], "unknown profile 'magic'"),
-    (["tune", "queries.jsonl", "-o", "tuned.yaml"], "a profile file ends in .toml or .json"),
+    (["tune", "queries.jsonl", "-o", "tuned.yaml"], "a profile file must end in .toml or .json"),
     (["tune", "queries.jsonl", "-o", "start.toml"], "start.toml already exists"),
     (["tune", "queries.jsonl", "--held-out", "1"], "held_out 1 of 60 queries"),
     (["tune", "nine.jsonl"], "at least 10 judged queries, got 9"),
@@ -377,8 +379,8 @@ def test_several_agents_are_evaluated_together(run: Run, tmp_path: Path, world: 
     for command in ("evaluate", "tune"):
         for more, said in (
             ((path, "-a", "owner-0"), "query 4 is about the memories of 'owner-1'"),
-            ((unnamed,), "unnamed.jsonl, line 1: a line names its agent"),
-            ((unnamed, "-a", "owner-0", "-a", "owner-1"), "a line names its agent"),
+            ((unnamed,), "unnamed.jsonl, line 1: a line needs agent"),
+            ((unnamed, "-a", "owner-0", "-a", "owner-1"), "a line needs agent"),
             (("--recorded",), "--recorded needs --agent"),
         ):
             refused = run(command, *more)

@@ -84,7 +84,7 @@ def test_an_outranked_memory_is_told_what_it_would_have_needed(
 @pytest.mark.parametrize(
     ("filters", "reason"),
     [
-        ({"tags": ["even"]}, "filtered by tags: its tags is ['odd'], asked for ['even']"),
+        ({"tags": ["even"]}, "filtered by tags: its tags is ['odd'], the filter requires ['even']"),
         ({"all_tags": ["odd", "even"]}, "filtered by all_tags: its tags is ['odd']"),
         ({"memory_types": ["task"]}, "filtered by memory_types: its memory_type is 'episodic'"),
         ({"tiers": ["short"]}, "filtered by tiers: its tier is 'long'"),
@@ -92,7 +92,7 @@ def test_an_outranked_memory_is_told_what_it_would_have_needed(
         ({"statuses": ["archived"]}, "filtered by statuses: its status is 'active'"),
         (
             {"metadata": {"n": 2}},
-            "filtered by metadata: its metadata is {'n': 1}, asked for {'n': 2}",
+            "filtered by metadata: its metadata is {'n': 1}, the filter requires {'n': 2}",
         ),
         ({"created_after": NOW}, "filtered by created_after: its created_at is"),
         ({"created_before": NOW - timedelta(days=9)}, "filtered by created_before"),

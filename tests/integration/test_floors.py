@@ -146,7 +146,7 @@ def test_questions_without_an_answer_alone_are_refused(
     world: tuple[MemoryRepository, list[JudgedQuery]],
 ) -> None:
     repo, queries = world
-    with pytest.raises(InputError, match="no judged query names a memory that answers it"):
+    with pytest.raises(InputError, match="no judged query has a relevant memory"):
         repo.evaluation.evaluate(AGENT, [queries[0]])
     assert repo.evaluation.evaluate(AGENT, [queries[1]]).floors is None
 
@@ -176,7 +176,7 @@ def test_a_tuning_proposes_a_floor_by_one_part_and_judges_it_by_the_other(
     assert (found.floor.silent, found.floor.lost) == (1.0, 0.0)
     if found.proposed is not None:
         assert found.proposed.min_relevance == chosen.min_relevance
-    with pytest.raises(InputError, match="precision needs queries that no memory answers"):
+    with pytest.raises(InputError, match="precision needs queries without an answer"):
         repo.evaluation.tune("tuned", [*known, unknown[0]], start="five_factor", precision=0.9)
-    with pytest.raises(InputError, match="precision must lie within 0 and 1"):
+    with pytest.raises(InputError, match="precision must be above 0 and at most 1"):
         repo.evaluation.tune("tuned", [*known, *unknown], precision=0.0)

@@ -439,7 +439,7 @@ OTHERS: list[tuple[str, ...]] = [
 def test_an_unknown_memory_and_what_is_no_id_end_with_two(run: Run) -> None:
     cases = [(arguments, str(uuid4()), "has no memory") for arguments in NO_SUCH_MEMORY]
     for arguments in (*NO_SUCH_MEMORY, *OTHERS):
-        cases.append((arguments, "sev\033en", "is not the id of a memory"))
+        cases.append((arguments, "sev\033en", "is neither the id of a memory"))
     for arguments, id_, message in cases:
         done = run(*(id_ if text == ID else text for text in arguments))
 

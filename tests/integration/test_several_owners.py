@@ -118,8 +118,8 @@ def test_teams_are_ranked_with_each_owner(shared_repo: MemoryRepository, agent: 
 
 
 BAD: list[tuple[str | None, Any, list[str | None], str]] = [
-    (None, None, [None], r"query 0 names no agent_id"),
-    (None, ["a", "b"], ["a", None], r"query 1 names no agent_id"),
+    (None, None, [None], r"query 0 has no agent_id"),
+    (None, ["a", "b"], ["a", None], r"query 1 has no agent_id"),
     ("a", None, [None, "b"], r"query 1 is about the memories of 'b', which is neither"),
     (None, ["a"], ["b"], r"query 0 is about the memories of 'b', which is neither"),
     ("a", [], ["team:b"], r"query 0: agent_id must not begin with 'team:'"),
@@ -139,7 +139,9 @@ def test_nobody_is_asked_who_was_not_named(world: World) -> None:
             with pytest.raises(InputError, match=message):
                 method(agent, queries, agents=agents)
     for held_out in (0.05, 0.95):
-        with pytest.raises(InputError, match=rf"held_out {held_out} of 6 owners leaves one of the"):
+        with pytest.raises(
+            InputError, match=rf"held_out {held_out} of 6 owners leaves the training"
+        ):
             world.repo.evaluation.tune(None, world.queries, start=START, held_out=held_out)
 
 

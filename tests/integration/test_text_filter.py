@@ -184,7 +184,7 @@ def test_explain_tells_that_the_words_do_not_pass(
 
         assert why.passes == why.returned == (memory_id in passing)
         assert why.ranked == len(passing)
-        reason = f"filtered by text: its words do not pass {asked!r}"
+        reason = f"filtered by text: its words do not match {asked!r}"
         assert why.reasons == (() if why.passes else (reason,))
     words: dict[str, Any] = {"query_text": "rain fire", "profile": "hybrid", "text": "fire"}
     why = shared_repo.explain(agent, ids[2], NORTH, **words)

@@ -124,11 +124,11 @@ def test_a_database_out_of_reach(server_url: str, where: dict[str, object]) -> N
 @pytest.mark.parametrize(
     ("url", "message"),
     [
-        ("", "cannot be read"),
-        ("host=/tmp dbname=x", "cannot be read"),
+        ("", "cannot be parsed"),
+        ("host=/tmp dbname=x", "cannot be parsed"),
         ("mysql://localhost/x", "mysql"),
         ("sqlite://", "sqlite"),
-        ("postgresql:/u:secret@host", "cannot be read"),
+        ("postgresql:/u:secret@host", "cannot be parsed"),
         ("postgresql://u:secret@host:port/x", "port.*not a number"),
         ("postgresql://host:5432@u:secret/x", "port.*not a number"),
         ("postgresql://u:secret@host:/x?port=5432s", "port"),
@@ -288,7 +288,7 @@ def test_a_schema_that_this_version_does_not_know(database_url: str) -> None:
                 attempt(database_url)
             assert f"schema 'pgrecall' is at revision {revision}" in str(refusal.value)
             assert "pip install --upgrade pgrecall" in str(refusal.value)
-            assert "before 0.1.0 has to be created anew" in str(refusal.value)
+            assert "before 0.1.0 has to be created again" in str(refusal.value)
 
         status = migrate.status(database_url)
         assert (status.revision, status.pending) == (revision, [])

@@ -63,7 +63,7 @@ def test_a_language_that_cannot_be_is_refused(empty_url: str) -> None:
             lambda name=name: migrate.sql(language=name),
             lambda name=name: migrate.change_language(empty_url, name),
         ):
-            with pytest.raises(InputError, match="a text language is named with"):
+            with pytest.raises(InputError, match="the name of a text language has"):
                 attempt()
     with pytest.raises(SchemaError, match="no pgrecall tables"):
         migrate.change_language(empty_url, "simple")

@@ -31,7 +31,7 @@ LOCKS = (
     "SELECT mode FROM pg_locks WHERE locktype = 'advisory' "
     "OR relation = to_regclass('pgrecall.alembic_version')"
 )
-REFUSAL = "pooler that gives each transaction another session.*PostgreSQL itself"
+REFUSAL = "pooler that gives each transaction another session.*PostgreSQL directly"
 
 
 def require_untouched(url: str) -> None:

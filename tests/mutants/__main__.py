@@ -43,7 +43,7 @@ def survives(mutant: Mutant, server: str) -> bool:
             (shutil.copytree if whole.is_dir() else shutil.copy)(whole, _made(copy) / name)
         file = copy / mutant.file
         text = file.read_text()
-        assert mutant.old in text, mutant
+        assert text.count(mutant.old) == 1, mutant
         file.write_text(text.replace(mutant.old, mutant.new, 1))
         path, _, name = mutant.tests.partition("::")
         chosen = [f"tests/{mutant.tests}"] if name.endswith("]") else [f"tests/{path}", "-k", name]

@@ -232,8 +232,8 @@ MUTANTS = (
     ),
     Mutant(
         "sql/recall/links.sql",
-        "l.target_id",
-        "l.source_id",
+        "l.target_id, l.kind, l.weight",
+        "l.source_id, l.kind, l.weight",
         f"{HERE}links.py::test_a_link_is_seen_from_both_ends_and_takes_a_new_weight",
     ),
     Mutant(
@@ -292,8 +292,8 @@ MUTANTS = (
     ),
     Mutant(
         "sql/verbs/move_tier.sql",
-        "m.agent_id = agent AND",
-        "",
+        "m.agent_id = agent AND m.id = ANY (memory_ids)",
+        "m.id = ANY (memory_ids)",
         f"{HERE}correcting.py::test_several_change_at_once_and_those_of_others_are_passed_over",
     ),
     Mutant(

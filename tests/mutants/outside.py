@@ -11,7 +11,7 @@ SPANS = "app/pgrecall/execution/telemetry.py"
 MUTANTS = (
     Mutant(
         WATCHING,
-        "given = self.start.args if self.engine is None else self.start.args[1:]  # not the tables",
+        "given = self.start.args if self.engine is None else self.start.args[1:]  # without tables",
         "given = self.start.args[2:]",
         f"{LOGGING}::test_no_line_has_a_text_or_a_vector",
     ),

@@ -206,8 +206,8 @@ MUTANTS = (
     ),
     Mutant(
         "sql/words/keyword_shares.sql",
-        "AND coalesce(m.created_at <= moment, true)",
-        "",
+        "AND coalesce(m.created_at <= moment, true)\n                OFFSET",
+        "OFFSET",
         "integration/test_keyword_signal.py::test_memories_that_are_left_out_count",
     ),
     Mutant(
@@ -266,8 +266,8 @@ MUTANTS = (
     ),
     Mutant(
         "app/pgrecall/rank_index/building.py",
-        '    yield Execute(hurry_again(), {"timeout": before.timeout})\n',
-        "",
+        '    yield Execute(restore_statement_timeout(), {"timeout": before.timeout})\n    moment',
+        "    moment",
         f"{INDEXES}_building.py::test_the_settings_of_a_callers_transaction",
     ),
     Mutant(

@@ -95,14 +95,14 @@ MUTANTS = (
     ),
     Mutant(
         "app/pgrecall/execution/synchronous.py",
-        "if verb is not None and verb.refuses and not has_none(theirs):",
+        "if needs.refuses and not has_none(theirs):",
         "if False:",
         f"{BOTH}::test_a_refusal_leaves_the_callers_transaction_usable",
     ),
     Mutant(
         "app/pgrecall/execution/synchronous.py",
-        "if isinstance(self._bind, Session) else self._bind\n        if verb",
-        "if False else self._bind\n        if verb",
+        "if isinstance(self._bind, Session) else self._bind\n        if needs",
+        "if False else self._bind\n        if needs",
         f"{BOTH}::test_a_transaction_of_the_callers_own_is_theirs_to_end",
     ),
     Mutant(
@@ -125,19 +125,19 @@ MUTANTS = (
     ),
     Mutant(
         "app/pgrecall/execution/asynchronous.py",
-        "        if driver.closed:\n",
-        "        if False:\n",
+        "stream.write_row(row)\n    except psycopg.Error as error:\n        if driver.closed:",
+        "stream.write_row(row)\n    except psycopg.Error as error:\n        if False:",
         "integration/test_lost_connection.py::test_an_asynchronous_callers_transaction_too",
     ),
     Mutant(
         "app/pgrecall/execution/synchronous.py",
-        "        if driver.closed:\n",
-        "        if False:\n",
+        "stream.write_row(row)\n    except psycopg.Error as error:\n        if driver.closed:",
+        "stream.write_row(row)\n    except psycopg.Error as error:\n        if False:",
         "integration/test_lost_connection.py::test_the_callers_transaction_is_lost_with",
     ),
     Mutant(
         "app/pgrecall/execution/asynchronous.py",
-        "await connection.run_sync(set_autocommit, before)",
+        "await _set_autocommit(connection, before)",
         "pass",
         "integration/test_pooled_connections.py::test_an_asynchronous_session_too",
     ),

@@ -12,7 +12,12 @@ CONDITIONS = "app/pgrecall/ranking/conditions.py"
 MUTANTS = (
     # The score.
     Mutant("sql/signals/frequency.sql", "/ cap", "/ (cap + 1e-6)", AGREE),
-    Mutant("sql/signals/similarity.sql", ", 0::float8) END", ", -1::float8) END", AGREE),
+    Mutant(
+        "sql/signals/similarity.sql",
+        ", 0::float8) END;\n\nCREATE",
+        ", -1::float8) END;\n\nCREATE",
+        AGREE,
+    ),
     Mutant(
         "sql/signals/decayed_trust.sql", "(2::float8 * coalesce", "(1::float8 * coalesce", AGREE
     ),
@@ -37,7 +42,7 @@ MUTANTS = (
     ),
     Mutant(
         "app/pgrecall/scoring/compiler.py",
-        "return case((accessed <= self.asked_about, accessed))",
+        "return case((accessed <= self.explicit_as_of, accessed))",
         "return accessed",
         "integration/test_as_of.py::test_a_retrieval_after_the_moment_asked_about_is_not_seen",
     ),
@@ -119,8 +124,8 @@ MUTANTS = (
     ),
     Mutant(
         "app/pgrecall/ranking/entities.py",
-        "known.c.entity).desc()",
-        "known.c.entity)",
+        "known.c.entity).desc(), known.c.entity)\n        .limit",
+        "known.c.entity), known.c.entity)\n        .limit",
         "integration/test_entities_in_text.py::test_at_most_32_are_taken_and_the_longest_first",
     ),
     Mutant(

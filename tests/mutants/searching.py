@@ -65,8 +65,9 @@ MUTANTS = (
     ),
     Mutant(
         "sql/recall/turns_beside.sql",
-        "m.agent_id = turns_beside.agent AND m.session = this.session",
-        "m.session = this.session",
+        "distance\n              FROM agent_memories m\n"
+        "             WHERE m.agent_id = turns_beside.agent AND m.session",
+        "distance\n              FROM agent_memories m\n             WHERE m.session",
         f"{SESSIONS}::test_sessions_of_others_of_the_same_name_do_not_mix",
     ),
     Mutant(
@@ -166,25 +167,25 @@ MUTANTS = (
         f"{OWNERS}::test_from_five_owners_on_intervals_are_over_owners",
     ),
     Mutant(
-        "app/pgrecall/evaluation/dividing.py",
+        "app/pgrecall/evaluation/splitting.py",
         "return query.agent_id, _asked(query)",
         "return _asked(query)",
         f"{OWNERS}::test_one_question_to_two_owners_is_two_questions",
     ),
     Mutant(
-        "app/pgrecall/evaluation/dividing.py",
+        "app/pgrecall/evaluation/splitting.py",
         "different = list(dict.fromkeys(units))",
         "different = list(units)",
         f"{TUNE}::test_copies_of_a_vector_are_kept_back_together",
     ),
     Mutant(
         "app/pgrecall/evaluation/tuning.py",
-        "problem = problem or _told(on_progress, ROUNDS)\n    yield Execute(DropTable(pairs))",
-        "problem = problem or _told(on_progress, ROUNDS)",
+        "problem = problem or _report(on_progress, ROUNDS)\n    yield Execute(DropTable(pairs))",
+        "problem = problem or _report(on_progress, ROUNDS)",
         f"{TUNE}::test_progress_is_told_to_its_end_and_nothing_is_left_or_counted",
     ),
     Mutant(
-        "app/pgrecall/evaluation/judging.py",
+        "app/pgrecall/evaluation/candidate_statements.py",
         "varies = or_(func.min(value) < func.max(value), and_(some_unknown, known))",
         "varies = func.min(value) < func.max(value)",
         f"{TUNE}::test_recency_tells_known_from_unknown_ages",
@@ -232,7 +233,7 @@ MUTANTS = (
         f"{TIME}::test_it_falls_evenly_over_the_length_of_the_period_or_a_day",
     ),
     Mutant(
-        "app/pgrecall/evaluation/asked.py",
+        "app/pgrecall/evaluation/prepared_queries.py",
         "return period_of(text, language, as_of=query.as_of or as_of)",
         "return None",
         f"{TIME}::test_an_evaluation_finds_dates_too",
@@ -256,9 +257,9 @@ MUTANTS = (
         "integration/test_replay.py::test_a_history_is_the_same_however_it_is_told",
     ),
     Mutant(
-        "app/pgrecall/search/searching.py",
-        'accessed = profile.accessed_by == "retrieval"',
-        "accessed = True",
+        "app/pgrecall/ranking/touched.py",
+        '"accessed": profile.accessed_by == "retrieval"',
+        '"accessed": True',
         "integration/test_as_of.py::test_a_search_by_trust_does_not_reset_the_decay_that_it_ranks_by",
     ),
     Mutant(

@@ -98,7 +98,7 @@ def test_however_many_groups_there_are_it_can_be_drawn(
 def test_what_cannot_be_drawn_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("chart", "chart.jpg", ".png", "chart.png.txt", "png"):
         for refuse in (require_format, partial(draw, TWO)):
-            with pytest.raises(InputError, match=r"a chart ends in \.png or \.svg"):
+            with pytest.raises(InputError, match=r"a chart must end in \.png or \.svg"):
                 refuse(tmp_path / name)
     assert list(tmp_path.iterdir()) == []
     (tmp_path / "folder.png").mkdir()

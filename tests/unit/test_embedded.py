@@ -174,7 +174,7 @@ def fails(directory: Path, version: int = embedded.POSTGRES_VERSION) -> None:
 
 def test_a_version_that_is_not_there(tmp_path: Path) -> None:
     for version in (15, 17, 0):
-        message = rf"no embedded PostgreSQL {version}; there are 16, 18"
+        message = rf"no embedded PostgreSQL {version}; the versions are 16, 18"
         with pytest.raises(InputError, match=message):
             fails(tmp_path / "data", version)
         with pytest.raises(InputError, match=message):
@@ -184,7 +184,7 @@ def test_a_version_that_is_not_there(tmp_path: Path) -> None:
 
 
 def test_data_of_another_version(directory: Path) -> None:
-    message = "PostgreSQL 18, asked for was 16"
+    message = "PostgreSQL 18, not 16: pass postgres_version=18"
     with pytest.raises(DatabaseUnavailable, match=message):
         fails(directory, 16)
     with embedded.database(directory), pytest.raises(DatabaseUnavailable, match=message):

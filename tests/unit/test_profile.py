@@ -120,7 +120,7 @@ BAD: tuple[tuple[type[Signal], dict[str, Any], str], ...] = (
         (Recency, {"rate": 0.05, "clock": bad}, "created_at, last_accessed_at, latest")
         for bad in ("updated_at", "", None)
     ),
-    (Recency, {"rate": 0.05, "curve": "linear"}, "takes half_life, not rate"),
+    (Recency, {"rate": 0.05, "curve": "linear"}, "needs half_life, not rate"),
     *((Frequency, {"cap": bad}, "frequency: cap") for bad in (0, 0.5, -1, NAN, INF, 1e10)),
     *((Similarity, {"missing": bad}, "similarity: missing") for bad in (-0.1, 1.1, NAN, INF)),
     *((Recency, {"rate": 1, "unknown": bad}, "recency: unknown") for bad in (-0.1, 1.1, NAN, INF)),
@@ -189,14 +189,14 @@ def test_what_is_saved_is_loaded(tmp_path: Path, profile: Profile, ending: str) 
         ('name = "x"\n[signals]', InvalidProfile, "must sum to 1"),
         ("name = 7\n[signals.similarity]\nweight = 1", InvalidProfile, "the name"),
         ('name = "x"\n[signals.magic]\nweight = 1', UnknownName, "entity_overlap"),
-        ('name = "x"\n[signals.similarity]\nwait = 1', InvalidProfile, "its weight"),
+        ('name = "x"\n[signals.similarity]\nwait = 1', InvalidProfile, "with a weight"),
         ('name = "x"\n[signals.similarity]\nweight = "1"', InvalidProfile, "a number"),
         ('name = "x"\n[signals.similarity]\nweight = nan', InvalidProfile, "similarity"),
         ('name = "x"\n[signals.similarity]\nweight = 0.5', InvalidProfile, "sum to 0.5"),
         (
             'name = "x"\n[signals.frequency]\nweight = 1\ncup = 3',
             UnknownName,
-            "no parameter cup; it has weight, cap",
+            "no parameter cup; its parameters are weight, cap",
         ),
         ('name = "x"\n[signals.frequency]\nweight = 1\ncap = 0', InvalidProfile, "cap"),
         ('name = "x"\n[signals.frequency]\nweight = 1\ncap = "9"', InvalidProfile, "frequency"),
@@ -223,7 +223,7 @@ def test_a_file_that_is_no_profile_is_named_with_the_reason(
 
 
 def test_files_that_cannot_be_read_or_written_are_named(tmp_path: Path) -> None:
-    with pytest.raises(InvalidProfile, match=r"ends in \.toml or \.json"):
+    with pytest.raises(InvalidProfile, match=r"end in \.toml or \.json"):
         profiles.save(profiles.five_factor, tmp_path / "profile.yaml")
     with pytest.raises(InvalidProfile, match=r"nowhere\.toml cannot be read"):
         profiles.load(tmp_path / "nowhere.toml")

@@ -103,29 +103,32 @@ def test_ids_are_those_of_the_agent_that_a_line_names(file: Path) -> None:
     assert one.relevant == [id_of_source("m-17", "another")]
     assert other.relevant == [id_of_source("m-17", AGENT)]
     assert (one.agent_id, other.agent_id) == ("another", None)
-    with pytest.raises(InvalidLine, match=r"line 2: a line names its agent"):
+    with pytest.raises(InvalidLine, match=r"line 2: a line needs agent"):
         load_queries(file)
 
 
 BAD: list[tuple[str, str]] = [
     ("tea", r"not JSON: .* at column 1"),
     ('{"query": "tea", ', r"not JSON"),
-    ("[1]", r"one JSON object, this one a list"),
+    ("[1]", r"must be one JSON object, got list"),
     ('{"query": "a", "relevant": ["x"], "colour": 1, "as_of": 2}', r"unknown key as_of, colour"),
     ('{"relevant": ["x"]}', r"either a query or an embedding"),
     ('{"query": "a", "embedding": [1], "relevant": ["x"]}', r"either a query or an embedding"),
-    ('{"query": "a"}', r"names the relevant memories"),
-    ('{"query": 5, "relevant": ["x"]}', r"query is text, got 5"),
-    ('{"embedding": "a", "relevant": ["x"]}', r"embedding is a list of numbers, got 'a'"),
+    ('{"query": "a"}', r"needs relevant, the ids"),
+    ('{"query": 5, "relevant": ["x"]}', r"query must be text, got 5"),
+    ('{"embedding": "a", "relevant": ["x"]}', r"embedding must be a list of numbers, got 'a'"),
     (f'{{"embedding": [1, {10**400}], "relevant": ["x"]}}', r"embedding has a number.*too large"),
-    ('{"query": "a", "relevant": "x"}', r"relevant is a list of ids or an object.*'x'"),
-    ('{"query": "a", "relevant": [""]}', r"an id is a text that is not empty"),
+    ('{"query": "a", "relevant": "x"}', r"relevant must be a list of ids or an object.*'x'"),
+    ('{"query": "a", "relevant": [""]}', r"an id must be text that is not empty"),
     ('{"query": "a", "relevant": ["x"], "query_time": "May"}', r"query_time must be two datetimes"),
     ('{"query": "a", "relevant": ["x"], "query_time": [null, null]}', r"query_time must be two"),
-    ('{"query": "a", "relevant": [true]}', r"an id is a text.*True"),
-    ('{"query": "a", "relevant": {"": 1}}', r"an id is a text that is not empty"),
+    ('{"query": "a", "relevant": [true]}', r"an id must be text.*True"),
+    ('{"query": "a", "relevant": {"": 1}}', r"an id must be text that is not empty"),
     ('{"query": "a", "relevant": ["x"], "time": "yesterday"}', r"time is not an ISO 8601 time"),
-    ('{"query": "a", "relevant": ["x"], "time": 1780000000}', r"time must be a time as text"),
+    (
+        '{"query": "a", "relevant": ["x"], "time": 1780000000}',
+        r"time must be an ISO 8601 time as text",
+    ),
     ("[" * 100_000, r"nested too deeply"),
 ]
 
@@ -157,7 +160,7 @@ def test_a_file_that_is_no_text_or_has_no_query_is_refused(file: Path, tmp_path:
         load_queries(file, AGENT)
     for text in ("", "\n \n", "\ufeff"):
         file.write_text(text, encoding="utf-8")
-        with pytest.raises(InputError, match=r"queries\.jsonl has no query"):
+        with pytest.raises(InputError, match=r"queries\.jsonl contains no query"):
             load_queries(file, AGENT)
     with pytest.raises(InputError, match=r"none\.jsonl cannot be read: No such file"):
         load_queries(tmp_path / "none.jsonl", AGENT)

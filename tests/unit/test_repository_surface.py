@@ -92,7 +92,7 @@ NO_AGENTS: tuple[tuple[Any, str], ...] = (
     ("x" * 201, r"agent_id.*200.*201"),
     ("a\0b", r"agent_id.*NUL.*position 1"),
     ("\ud800", r"agent_id.*surrogate.*position 0"),
-    (None, r"agent_id must be text, got NoneType|names no agent_id"),
+    (None, r"agent_id must be text, got NoneType|has no agent_id"),
     (7, r"agent_id must be text, got int"),
     (UUID(int=1), r"agent_id must be text, got UUID"),
     *((f"team:{end}", r"must not begin with 'team:'.*teams`") for end in ("", "red", "x" * 195)),

@@ -97,7 +97,7 @@ def test_an_encoding_at_hand_is_read_from_its_file_which_stays_where_it_is_damag
 ) -> None:
     with pytest.raises(InputError) as caught:
         tiktoken_counter("o200k_base")
-    file = no_download / str(caught.value).split(" as ")[1].split()[0]
+    file = no_download / str(caught.value).split(" under the name ")[1].split(",")[0]
     table = b"".join(b64encode(byte) + b" %d\n" % number for byte, number in RANKS.items())
     file.write_bytes(table)
     with pytest.raises(InputError, match="o200k_base"):

@@ -75,7 +75,7 @@ def tune(
     """
     require_source(file, recorded=recorded)
     if output.suffix.lower() not in (".toml", ".json"):
-        raise InputError(f"{output}: a profile file ends in .toml or .json")
+        raise InputError(f"{output}: the name of a profile file must end in .toml or .json")
     if output.exists() and not force:
         raise InputError(f"{output} already exists; name another file, or pass --force")
     require_writable(output)

@@ -1,1 +1,1 @@
-"""Contexts: ranked memories as text for a prompt."""
+"""Contexts: the best memories as text for a prompt."""

@@ -1,4 +1,4 @@
-"""A context: the text of the memories that go into a prompt, and the account of it."""
+"""Records of a context: its text, the memories in it and those left out."""
 
 from __future__ import annotations
 
@@ -13,29 +13,30 @@ from pgrecall.scoring.scored_memory import RECORD_DECIMALS, ScoredMemory
 Reason = Literal[
     "min_score", "min_relevance", "too_long", "reserved", "near_duplicate", "stopped", "limit"
 ]
-"""Why a memory was left out: its score or its relevance is below the floor; it does not fit into
-what is left of the budget; it would, if that were not kept for other types; it says much the same
-as one that is in; too many before it in a row did not fit; k are in already."""
+"""Why a memory was left out. min_score, min_relevance: it is below this floor. too_long: it does
+not fit in the rest of the budget. reserved: the rest is reserved for other types. near_duplicate:
+it is too similar to a packed memory. stopped: too many memories in a row before it did not fit.
+limit: k memories are packed already."""
 
 
 @dataclass(frozen=True, slots=True)
 class Packed:
-    """A memory that is in."""
+    """A memory in the context."""
 
     hit: ScoredMemory
     tokens: int
-    """What it was reckoned to take up, with the lines around it."""
+    """Its estimated tokens, including what the style adds around it."""
 
 
 @dataclass(frozen=True, slots=True)
 class LeftOut:
-    """A memory that was considered and is not in."""
+    """A memory that was considered but is not in the context."""
 
     hit: ScoredMemory
     tokens: int
     reason: Reason
     near: UUID | None = None
-    """The memory in the text that it is a near duplicate of."""
+    """The packed memory that it is a near duplicate of."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,24 +44,24 @@ class Context:
     """The memories for one prompt."""
 
     text: str
-    """Ready for the prompt; empty where no memory is in."""
+    """The text for the prompt; empty if no memory is packed."""
     packed: Sequence[Packed]
-    """What is in it, in the order in which it was chosen."""
+    """The memories in the text, in the order in which they were packed."""
     left_out: Sequence[LeftOut]
-    """What was considered beside it, best first."""
+    """The memories that were considered but not packed, best first."""
     tokens: int
-    """Of the text, by the repository's token counter, and by that never more than `max_tokens`."""
+    """Tokens of the text by the repository's token counter, never more than `max_tokens`."""
     max_tokens: int
     marker: str
-    """Begins each memory and ends the text, drawn anew each time; empty where no memory is in."""
+    """The random text that begins each memory and ends the text; empty if no memory is packed."""
     strategy: Literal["exact", "index"]
-    """How the memories were found."""
+    """The strategy that found the memories."""
     min_relevance: float | None = None
-    """The floor that held: the one given, or the profile's; None: none."""
+    """The floor that was used: the one given, or the profile's; None: no floor."""
 
     @property
     def emptied_by(self) -> Literal["min_score", "min_relevance"] | None:
-        """The floor that nothing reached, where no memory is in for that reason."""
+        """The floor that no memory reached, if the context is empty for that reason."""
         reasons = {one.reason for one in self.left_out}
         if self.packed or not reasons <= {"min_score", "min_relevance"}:
             return None
@@ -70,12 +71,12 @@ class Context:
 
     @property
     def best_relevance(self) -> float | None:
-        """The highest relevance of what was considered; None where it was not measured."""
+        """The highest relevance of the memories considered; None if it was not measured."""
         hits = [one.hit for one in self.packed] + [one.hit for one in self.left_out]
         return max((hit.relevance for hit in hits if hit.relevance is not None), default=None)
 
     query_time: Period | None = None
-    """The period that was asked for, given or found in the text."""
+    """The query's period, given or found in its text."""
 
     def record(self) -> dict[str, Any]:
         """The context as plain JSON values."""

@@ -1,4 +1,4 @@
-"""Assembling a context: the memories for one prompt, ranked, packed and written down."""
+"""Assembles a context: ranks memories, packs them and renders the text."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from pgrecall.scoring.profile import Profile
 from pgrecall.search.searching import hit, require_strategy
 
 MAX_CONSIDERED = 500
-"""Every two of them may have to be compared."""
+"""The greatest `consider`, since every pair may have to be compared."""
 MAX_RESERVES = 100
 
 
@@ -126,7 +126,7 @@ def context(
     )
     yield Autocommit()
     wanted = yield from asked.resolved(tables)
-    # A verdict on what is considered, not a condition: a rank index then finds the same.
+    # Memories below the floor are ranked and then left out, so that a rank index finds the same.
     wanted = replace(wanted, min_relevance=None, shows_relevance=floor is not None)
     while True:
         over = partial(pack_candidates, packing=packing)
@@ -137,12 +137,12 @@ def context(
             rows = yield Execute(statement, parameters, may_prepare=not wanted.is_large)
         else:
             rows = found.rows
-        packed, left_out = _taken_apart(wanted.profile, rows)
+        packed, left_out = _split_rows(wanted.profile, rows)
         text, marker = styles.marked(chosen, [one.hit.memory for one in packed])
         [tokens] = (yield CountTokens((text,))) if text else [0]
         if tokens <= max_tokens:
             break
-        packing = yield from _less(packing, packed, marker, tokens, max_tokens)
+        packing = yield from _packed_smaller(packing, packed, marker, tokens, max_tokens)
     if touch:
         yield from touched(tables, [one.hit for one in packed], wanted.profile)
     return Context(
@@ -158,13 +158,13 @@ def context(
     )
 
 
-def _less(
+def _packed_smaller(
     packing: Packing, packed: Sequence[Packed], marker: str, tokens: int, max_tokens: int
 ) -> Operation[Packing]:
-    """How to pack where the counter finds the text longer than was reckoned from its parts.
+    """How to pack again if the text has more tokens than were estimated from its parts.
 
-    By what each memory was found to take up, so that one that was reckoned too small does not take
-    the place of the others; with less in proportion where that does not tell more.
+    Uses the counted tokens of each memory, so that one that was underestimated does not displace
+    others. If these do not exceed the estimates, the budget is reduced in proportion.
     """
     memories = [one.hit.memory for one in packed]
     counts = yield CountTokens(
@@ -181,8 +181,8 @@ def _less(
     return replace(packing, budget=min(spent - 1, spent * max_tokens // tokens))
 
 
-def _taken_apart(profile: Profile, rows: Sequence[Any]) -> tuple[list[Packed], list[LeftOut]]:
-    """What is in, in the order of packing, and what is not, best first."""
+def _split_rows(profile: Profile, rows: Sequence[Any]) -> tuple[list[Packed], list[LeftOut]]:
+    """The packed memories in the order of packing, and those left out, best first."""
     places = {row.place: row.id for row in rows}
     packed: list[tuple[int, bool, Packed]] = []
     left_out: list[LeftOut] = []
@@ -200,7 +200,7 @@ def _reserve(reserve: Mapping[str, float] | None) -> dict[str, float]:
     if reserve is None:
         return {}
     if not isinstance(reserve, Mapping):
-        raise InputError(f"reserve maps types of memory to shares, got {type(reserve).__name__}")
+        raise InputError(f"reserve must map memory types to shares, got {type(reserve).__name__}")
     if len(reserve) > MAX_RESERVES:
         raise InputError(f"reserve may name at most {MAX_RESERVES} types, got {len(reserve)}")
     shares = {}
@@ -217,5 +217,5 @@ def _reserve(reserve: Mapping[str, float] | None) -> dict[str, float]:
 def _diversity(diversity: float) -> float:
     share = require_given_share("diversity", diversity)
     if share == 1:
-        raise InputError("diversity must be less than 1: it would pass over the score")
+        raise InputError("diversity must be less than 1; with 1 the score would not count")
     return share

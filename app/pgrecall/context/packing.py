@@ -1,4 +1,4 @@
-"""Packing: which of the ranked memories go into a prompt, decided by the statement that ranks."""
+"""Packing: selects memories for a prompt, in the statement that ranks them."""
 
 from __future__ import annotations
 
@@ -34,37 +34,38 @@ from pgrecall.context.styles import CATEGORY_PIECES, LINE_BREAKS, MAX_CATEGORY_L
 from pgrecall.core.tokens import PIECES
 from pgrecall.rank_index.candidates import PASSED, TOTAL, Sources, SourcesShape, ranked_candidates
 from pgrecall.ranking.custom_condition import Expression
+from pgrecall.ranking.search_parameters import Search, Shape
 from pgrecall.ranking.statement import BESIDE, by_key, described_in_order, of_ranked, ranked
 from pgrecall.ranking.turns import Turns, with_turns
-from pgrecall.ranking.wanted import Search, Shape
 from pgrecall.schema import Tables
 from pgrecall.scoring import compiler
 
 PLACE, COST, VERDICT, STEP, NEAR = "place", "cost", "verdict", "step", "near"
 RELEVANT = "relevant"
-"""Columns: the rank from 1, the tokens it is reckoned to take up, "packed" or the reason why it is
-left out, when it was looked at, and the place of the packed memory that it is near to."""
+"""Columns: the rank from 1; the estimated tokens; the verdict, "packed" or the reason for leaving
+it out; the order in which verdicts were reached; the rank of the packed memory that it is a near
+duplicate of; and whether it reaches the floor of relevance."""
 PACKED = "packed"
 MOST = 2_000_000_000
-"""Tokens that one memory is reckoned to have at most: with its block still an integer."""
+"""Greatest estimate of one memory's tokens, so that the sum with its block is still an integer."""
 
 
 @dataclass(frozen=True, slots=True)
 class PackingShape:
-    """All that the text of the statement depends on, beside the search's own shape."""
+    """What the text of the statement depends on, in addition to the shape of the search."""
 
     compares: bool
-    """Whether memories are compared with those that are in."""
+    """Whether memories are compared with packed ones."""
     indents: bool
     escaped: str
 
 
 @dataclass(frozen=True, slots=True)
 class Packing:
-    """How to pack; see `MemoryRepository.context` for the meaning of each."""
+    """The arguments of packing; `MemoryRepository.context` describes each of them."""
 
     budget: int
-    """Tokens for the blocks, what the style writes around them all taken off."""
+    """Tokens for all blocks, without the frame that the style adds around them."""
     most: int
     min_score: float
     min_relevance: float | None
@@ -75,7 +76,7 @@ class Packing:
     diversity: float = 0.0
     max_similarity: float | None = None
     measured: Mapping[UUID, int] = field(default_factory=dict)
-    """What memories were found to take up that were reckoned too small."""
+    """Counted tokens of memories whose estimates were too low."""
 
     @property
     def shape(self) -> PackingShape:
@@ -87,7 +88,7 @@ class Packing:
 
     @property
     def parameters(self) -> dict[str, Any]:
-        """Every value, under the name it is bound by."""
+        """The values to bind, by name."""
         return {
             "budget": self.budget,
             "most": self.most,
@@ -107,7 +108,7 @@ class Packing:
 
 
 def pack(tables: Tables, wanted: Search, packing: Packing) -> Select[Any]:
-    """The k best memories in full, as `search`, each with its verdict.
+    """All considered memories with the columns of a search, each with its verdict.
 
     Parameters: those of the search and of the packing.
     """
@@ -119,7 +120,7 @@ def pack(tables: Tables, wanted: Search, packing: Packing) -> Select[Any]:
 def pack_candidates(
     tables: Tables, wanted: Search, sources: Sources, packing: Packing
 ) -> Select[Any]:
-    """As `pack`, among the candidates of rank indexes; with the columns of `search_candidates`."""
+    """Like `pack`, for candidates of rank indexes; adds the columns of `search_candidates`."""
     shapes = wanted.shape, packing.shape, sources.shape
     if wanted.filters.where:
         return _pack_candidates(tables, *shapes, wanted.filters.where)
@@ -177,14 +178,13 @@ def _packed(
 
 
 def _pool(tables: Tables, shape: Shape, packing: PackingShape, best: CTE) -> CTE:
-    """The ranked rows with their places, what is not relevant after the others, last what may come
-    along; and what each takes up."""
+    """The ranked rows with their ranks and tokens: relevant ones first, turns to be added last."""
     memories = by_key(tables, best, shape)
     relevant: ColumnElement[bool] = true()
     if shape.shows_relevance:
         least: Any = bindparam("min_relevance", type_=Double())
         relevant = compiler.relevance(of_ranked(tables, shape, memories, best)) >= least
-        if BESIDE in best.c:  # what comes along need not be
+        if BESIDE in best.c:  # the floor does not apply to added turns
             relevant = or_(best.c[BESIDE].is_not(None), relevant)
     every = (
         select(
@@ -204,8 +204,7 @@ def _pool(tables: Tables, shape: Shape, packing: PackingShape, best: CTE) -> CTE
 
 
 def _cost(memories: FromClause, packing: PackingShape) -> ColumnElement[int]:
-    """Tokens of a memory's text and of what its block adds to it, or what was measured if that is
-    more."""
+    """The estimated tokens of a memory and its block, or the counted ones if these are more."""
     kind = _matches(memories.c.memory_type, CATEGORY_PIECES)
     added = _bound("per_block") + func.least(kind, _number(MAX_CATEGORY_LENGTH), type_=Integer())
     if packing.indents:
@@ -225,7 +224,7 @@ def _cost(memories: FromClause, packing: PackingShape) -> ColumnElement[int]:
 
 
 def _matches(text: ColumnElement[str], pattern: str) -> ColumnElement[int]:
-    """How often the regular expression is found."""
+    """The number of matches of a regular expression."""
     return func.regexp_count(text, _text(pattern), type_=Integer())
 
 
@@ -265,7 +264,7 @@ def _verdicts(tables: Tables, pool: CTE, packing: PackingShape, beside: CTE | No
 
 
 def _alike(tables: Tables, pool: CTE) -> ColumnElement[Any]:
-    """The similarity of each relevant hit to each, row by row in one array."""
+    """The similarities of all pairs of relevant hits, as one array in row order."""
     one, other = pool.alias("one"), pool.alias("other")
     similarity: ColumnElement[float] = compiler.schema_function(
         tables.schema,
@@ -278,15 +277,14 @@ def _alike(tables: Tables, pool: CTE) -> ColumnElement[Any]:
     ordered = aggregate_order_by(similarity, one.c[PLACE], other.c[PLACE])
     array = func.array_agg(ordered, type_=ARRAY(Double))
     pairs = select(array).select_from(one.join(other, true()))
-    pairs = pairs.where(one.c[RELEVANT], other.c[RELEVANT])  # only what may go in by its score
-    if BESIDE in pool.c:  # what comes along is compared with nothing
+    pairs = pairs.where(one.c[RELEVANT], other.c[RELEVANT])
+    if BESIDE in pool.c:  # added turns are not compared
         pairs = pairs.where(one.c[BESIDE].is_(None), other.c[BESIDE].is_(None))
     return pairs.scalar_subquery()
 
 
 def _along(pool: CTE, beside: CTE) -> list[ColumnElement[Any]]:
-    """The places of hits and, side by side with them, of the turns that come along, nearest
-    first."""
+    """Two arrays of ranks: those of hits, and of the turns to add for them, nearest first."""
     hit, turn = pool.alias("hit"), pool.alias("turn")
     rows = beside.join(
         hit, and_(hit.c.owner_id == beside.c.owner_id, hit.c.id == beside.c.hit)

@@ -1,10 +1,9 @@
-"""Styles: how memories are written into a prompt so that none can pose as another.
+"""Styles: render memories for a prompt so that no memory can imitate another.
 
-Each memory begins with a marker, drawn anew for each assembly, that is found nowhere else in the
-text: who wrote a memory cannot have known it. What could end a memory's own block or begin another
-is written differently besides. A tokenizer takes ten tokens for all that stands around a memory:
-the marker is two, a date without hyphens three instead of six, and a type is written where it is
-not that of the memory before.
+Each memory begins with a random marker that occurs nowhere else in the text and that the author of
+a memory cannot have known. Characters that could end a memory's block or begin another one are
+escaped as well. To save tokens, a block adds only about ten: two for the marker, three for a date
+without hyphens (with hyphens it would be six), and the type only where it changes.
 """
 
 from __future__ import annotations
@@ -23,28 +22,28 @@ from pgrecall.core.quoting import shortened
 from pgrecall.errors import UnknownName
 
 MARKER_LETTERS = "hmnpstuvwx"
-"""None is a digit of a hexadecimal number, and with a `<` before it each is one token."""
+"""No hexadecimal digits; each of them is one token together with a `<` before it."""
 SAMPLE_MARKER = "m000"
 MOST_ADDED = 30
-"""Tokens of a sample, which has fewer characters: sums stay integers whatever a counter returns."""
+"""Greatest number of tokens of a sample, so that a counter's bad results cannot overflow sums."""
 MAX_CATEGORY_LENGTH = 60
 CATEGORY_PIECES = "[A-Z]{1,3}[a-z]{0,4}|[a-z]{1,4}|[^A-Za-z]"
-"""What is reckoned as a token of a category; a regular expression in Python and SQL."""
+"""Regular expression of one estimated token of a category, used in Python and SQL."""
 CATEGORIES = (
     *("instruction", "preference", "fact", "entity", "learning"),
     *("semantic", "procedural", "task", "episodic"),
 )
-"""The order of the types of memory in a text; others come after these, by name."""
+"""The order of memory types in a text; other types come after these, by name."""
 
 LINE_BREAKS = "\r\n|[\n\r\v\f\u001c\u001d\u001e\u0085\u2028\u2029]"
-"""All that some reader takes for the end of a line; a regular expression in Python and SQL."""
+"""Everything that may be read as a line break; a regular expression in Python and SQL."""
 _INVISIBLE = re.compile("[\U000e0000-\U000e0fff]")
-"""Tags, and selectors of variants: nobody sees them, and a text for models alone can be spelt in
-them. The flags of England, Scotland and Wales become black ones."""
+"""Tag characters and variation selectors are invisible, and could hide a text that only models
+read. Without them, the flags of England, Scotland and Wales become black flags."""
 _CONTROL = re.compile(
     "[\u0000-\u0008\u000e-\u001b\u001f\u007f-\u009f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ufffe\uffff]"
 )
-"""What moves a cursor, turns the direction of writing around, or is no character at all."""
+"""Control characters, characters that change the direction of writing, and noncharacters."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,32 +51,32 @@ class Added:
     """Tokens that a style adds."""
 
     frame: int
-    """To all blocks together."""
+    """Once per text."""
     per_block: int
-    """To each memory, without its category."""
+    """Per memory, without its category."""
     per_line: int
-    """To every line of a body but the first."""
+    """Per line of a body after the first."""
     per_escape: int
-    """To each character that is written differently."""
+    """Per escaped character."""
 
 
 @dataclass(frozen=True, slots=True)
 class Style:
-    """How a memory's block is written: HEAD, MARKER and BODY are put in."""
+    """The template of a memory's block, in which HEAD, MARKER and BODY are replaced."""
 
     name: str
     opening: str
     block: str
     closing: str
     indent: str = ""
-    """In front of every line of a body but the first."""
+    """Prefix of every line of a body after the first."""
     escapes: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
-    """What is written in the place of a character of a body."""
+    """Replacements of characters in a body."""
 
     @property
     def samples(self) -> tuple[str, ...]:
-        """What has to be counted to know what the style adds."""
-        # A digit: the space before it may take up a token of its own.
+        """Texts whose token counts show what the style adds; see `added`."""
+        # A digit, because the space before it may be a token of its own.
         body, head = "0", _head(date(2026, 11, 21), "x")
         return (
             body,
@@ -89,19 +88,19 @@ class Style:
         )
 
     def added(self, counts: Sequence[int]) -> Added:
-        """What the style adds, by the numbers of tokens of its samples."""
+        """The tokens that the style adds, given the token counts of its samples."""
         body, frame, block, line, plain, escaped = counts
         each = (block - body, line - body, escaped - plain)
         return Added(frame, *(min(max(one, 0), MOST_ADDED) for one in each))
 
     @property
     def escaped(self) -> str:
-        """The characters that are written differently, as a regular expression of one."""
+        """A regular expression of one character that is escaped."""
         return f"[{''.join(self.escapes)}]" if self.escapes else ""
 
     def text(self, memories: Sequence[Memory], marker: str) -> str:
-        """The memories in the order of their categories, within one in the order given; turns of
-        one session together in their order, where the first of them stands."""
+        """Renders memories by category and, within a category, in the order given. Turns of a
+        session follow its first one, in their own order."""
         if not memories:
             return ""
         passages: dict[object, list[Memory]] = {}
@@ -119,7 +118,7 @@ class Style:
         return "".join((opening, *blocks, closing))
 
     def written(self, memory: Memory, marker: str, kind: str) -> str:
-        """One memory with what stands around it."""
+        """Renders one memory with its block."""
         return _filled(
             self.block,
             marker=marker,
@@ -128,7 +127,7 @@ class Style:
         )
 
     def body(self, content: str) -> str:
-        """A memory's text as it stands in its block."""
+        """Renders a memory's content for its block."""
         lines = re.split(LINE_BREAKS, _INVISIBLE.sub("", content))
         return f"\n{self.indent}".join(self._escaped(_CONTROL.sub("\ufffd", x)) for x in lines)
 
@@ -137,17 +136,16 @@ class Style:
 
 
 def category(memory_type: str) -> str:
-    """A type of memory as it may stand in front of a body: a word or a few, no signs."""
+    """A memory type as it is rendered: on one line and without special characters."""
     plain = re.sub(r"[^\w ./-]", "_", " ".join(memory_type.split()))
     return plain[:MAX_CATEGORY_LENGTH] or "_"
 
 
 def marked(style: Style, memories: Sequence[Memory]) -> tuple[str, str]:
-    """The text of these memories, and its marker: a random letter and digits that are found
-    nowhere in what is written of the memories, in whatever case.
+    """The text of these memories and its marker: a random letter and digits.
 
-    Three digits, unless they were guessed: whoever writes all thousands of them down makes the
-    marker longer.
+    The marker occurs nowhere in the memories, in upper or lower case. It has three digits, and gets
+    three more as long as it does occur.
     """
     if not memories:
         return "", ""
@@ -175,7 +173,7 @@ def _place(memory_type: str) -> tuple[int, str]:
 
 
 def _turn(memory: Memory) -> tuple[float, datetime, UUID]:
-    """Its place in its session, as the database orders turns."""
+    """A sort key that orders the turns of a session as the database does."""
     turn = inf if memory.turn is None else memory.turn
     return turn, memory.created_at or datetime.max.replace(tzinfo=UTC), memory.id
 
@@ -188,7 +186,7 @@ def _head(created_at: date | None, kind: str) -> str:
 
 
 def _filled(text: str, **values: str) -> str:
-    """With every NAME replaced at once, so that a value is never looked at again."""
+    """Replaces every NAME in one pass, so that names in the values are not replaced."""
     return re.sub("HEAD|MARKER|BODY", lambda found: values.get(found[0].lower(), ""), text)
 
 

@@ -1,1 +1,1 @@
-"""What everything else stands on."""
+"""Shared foundations: limits, validation, vectors, ids, embedders, tokens and resources."""

@@ -1,4 +1,4 @@
-"""Periods that a text names: "last week", "in May", "on Tuesday"; found by dateparser."""
+"""Finds the period that a text names, such as "last week" or "in May", with dateparser."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from pgrecall.core.quoting import shortened
 from pgrecall.errors import ExtraMissing, UnknownName
 
 Period = tuple[datetime, datetime]
-"""From a moment to another that no longer belongs to it."""
+"""Start and end; the end is excluded."""
 
 AUTO = "auto"
 ENGLISH = "en"
 MOST_WORDS = 100
-"""Of a text that are looked at; a question takes some milliseconds."""
+"""Only the first words of a text are parsed; a question takes some milliseconds."""
 LONGEST = 5
-"""Words of a phrase, as in "the 3rd of May 2024"."""
+"""The most words in one phrase, such as "the 3rd of May 2024"."""
 
 _WORD = re.compile(r"[^\W_]+(?:[-/.:'’][^\W_]+)*")
 _POSSESSIVE = re.compile(r"['’]s\b")
@@ -32,17 +32,17 @@ _YEAR = re.compile(r"(?<!\d)(?:19|20)\d\d(?!\d)")
 _NAME = re.compile(r"(?<![^\W_])(?!(?:the|and)\b)[^\W\d_]{3,}")
 _FILLERS = frozenset(("the", "at", "of", "on"))
 _ARTICLES = frozenset(("a", "an"))
-"""They begin "a week ago", but "a Friday" is none that is known."""
+"""They begin a period in "a week ago", but "a Friday" does not say which Friday."""
 _HABITS = _ARTICLES | {"any", "each", "every", "per"}
 _DOUBTFUL = frozenset(("may", "mar", "march", "mon", "sat", "sun", "we", "wed"))
-"""Rather a verb or the like where they are in lower case or begin a sentence …"""
+"""Words that may not be dates if they are in lower case or begin a sentence …"""
 _BEFORE_DATES = frozenset(
     (
         *("by", "during", "early", "from", "in", "last", "late", "mid", "next", "of", "on"),
         *("since", "this", "till", "until"),
     )
 )
-"""… unless they follow one of these or stand beside a number."""
+"""… but are dates after one of these words or next to a number."""
 _SPANS = frozenset(("last", "past"))
 _LENGTHS = {"week": 7, "day": 1, "part_of_day": 1}
 _MONTHS = {"month": 1, "quarter": 3, "year": 12}
@@ -50,7 +50,7 @@ _MONTHS = {"month": 1, "quarter": 3, "year": 12}
 
 @dataclass(frozen=True, slots=True)
 class _Found:
-    """A phrase's period; its words stand at these places of the text."""
+    """The period of one phrase, and the range of its words in the text."""
 
     kind: str
     start: datetime
@@ -61,22 +61,23 @@ class _Found:
 
 
 def period_record(period: Period | None) -> dict[str, Any]:
-    """What a record tells of the period that was asked for, if any was."""
+    """The key `query_time` of a record; empty if there is no period."""
     return {} if period is None else {"query_time": [moment.isoformat() for moment in period]}
 
 
 def require_dates(dates: object) -> str | None:
-    """The language to look for dates in; None: they are not looked for.
+    """Returns the language in which to find dates, or None if dates are not wanted.
 
-    Raises UnknownName for what dateparser does not know, ExtraMissing where it is not installed.
+    Raises UnknownName for a language that dateparser does not know, and ExtraMissing if dateparser
+    is not installed.
     """
     if dates is None:
         return None
     language = ENGLISH if isinstance(dates, str) and dates == AUTO else dates
     if not isinstance(language, str) or language not in _languages():
         raise UnknownName(
-            f"dates must be 'auto' (English) or the code of a language that dateparser knows, as "
-            f"'de', got {shortened(dates)}"
+            f"dates must be 'auto' (English) or the code of a language that dateparser knows, such "
+            f"as 'de', got {shortened(dates)}"
         )
     return language
 
@@ -84,11 +85,11 @@ def require_dates(dates: object) -> str | None:
 def period_of(
     text: str, language: str = ENGLISH, *, as_of: datetime | None = None
 ) -> Period | None:
-    """The period that a text names, seen from `as_of` (default: now) and in its time zone.
+    """The period that a text names, relative to `as_of` (default: now) and in its time zone.
 
-    Days begin at midnight, weeks on Monday. Of several that the text names it is the one within the
-    others, else the time from the first to the last. Times of day, "now", lengths of time ("for two
-    weeks"), habits ("on a Friday") and what is still to come name none.
+    Days begin at midnight, weeks on Monday. Of nested periods the inner one counts; several others
+    are joined, from the first to the last. Times of day, "now", durations ("for two weeks"), habits
+    ("on a Friday") and the future are ignored.
     """
     moment = as_of or datetime.now(UTC)
     every = _put_together(list(_phrases(_POSSESSIVE.sub("", text), language, moment)))
@@ -100,7 +101,7 @@ def period_of(
 
 
 def _phrases(text: str, language: str, moment: datetime) -> Iterator[_Found]:
-    """Every phrase that names a period, the longest first at each place."""
+    """Yields phrases that name a period. At each word, the longest phrase wins."""
     words = list(islice(_WORD.finditer(text), MOST_WORDS))
     known = [_LETTERS.findall(_plain(word[0])) for word in words]
     vocabulary = _vocabulary(language)
@@ -111,7 +112,7 @@ def _phrases(text: str, language: str, moment: datetime) -> Iterator[_Found]:
             try:
                 found = _read(text, words, place, size, language, moment)
             except (ValueError, OverflowError):
-                found = None  # beyond the years that a datetime can hold
+                found = None  # outside the years of datetime
             if found is not None:
                 yield found
                 place += size
@@ -128,7 +129,7 @@ def _read(
     language: str,
     moment: datetime,
 ) -> _Found | None:
-    """What these words name together, if anything."""
+    """The period that `size` words from `place` on name together, or None."""
     window = words[place : place + size]
     phrase = text[window[0].start() : window[-1].end()]
     if not _may_name(phrase, window[0][0], size):
@@ -137,7 +138,7 @@ def _read(
         _is_doubtful(text, words, number) for number in range(place, place + size)
     ):
         return None
-    # A clock that no phrase names tells what is counted from the moment: "2 weeks ago".
+    # An odd time of day: if it reappears in the result, the phrase was relative ("2 weeks ago").
     base = moment.replace(tzinfo=None, hour=13, minute=17, second=23, microsecond=479_001)
     data = _parsed(phrase, language, base)
     if data.date_obj is None or data.period == "time":
@@ -155,7 +156,7 @@ def _read(
     start, end = _whole(data.period, day, moment)
     if is_relative and ahead[0].date_obj != data.date_obj:
         if before not in _SPANS:
-            return None  # a length of time
+            return None  # a duration
         start, end = start if data.period == "day" else _midnight(day, moment), moment
         return _Found("span", start, end, place, place + size, is_relative)
     if before in _HABITS and not is_relative:
@@ -164,17 +165,19 @@ def _read(
 
 
 def _may_name(phrase: str, first: str, size: int) -> bool:
-    """Whether a phrase can name a period at all: not a bare number, nor an abbreviation alone."""
+    """Whether a phrase can name a period at all. Bare numbers and lone abbreviations cannot."""
     if first.lower() in _FILLERS:
-        return False  # it is looked at without
+        return False  # tried without the filler
     if size == 1 and len(phrase) <= 3:
         return len(phrase) == 3 and phrase.istitle()
     return _YEAR.search(phrase) is not None or _NAME.search(phrase) is not None
 
 
 def _is_counted(phrase: str, data: Any, other: Any) -> bool:
-    """Whether it is made of numbers alone, as "the 12th", "three" or "one of three": in another
-    order of day and month they are another date."""
+    """Whether the phrase consists of numbers only, such as "the 12th" or "one of three".
+
+    Such a phrase gives another date if day and month are read in the other order.
+    """
     if other.period != data.period:
         return True
     if data.period != "day" or any(one.isdigit() for one in phrase):
@@ -185,7 +188,7 @@ def _is_counted(phrase: str, data: Any, other: Any) -> bool:
 
 
 def _is_doubtful(text: str, words: Sequence[re.Match[str]], place: int) -> bool:
-    """Whether a word is the name of a day or a month in looks only."""
+    """Whether a word may only look like the name of a day or a month."""
     word = words[place]
     if word[0].lower() not in _DOUBTFUL:
         return False
@@ -198,7 +201,7 @@ def _is_doubtful(text: str, words: Sequence[re.Match[str]], place: int) -> bool:
 
 
 def _whole(kind: str, day: datetime, moment: datetime) -> Period:
-    """The period of this kind that a day lies in."""
+    """The day, week, month or year that contains `day`."""
     if kind in _LENGTHS:
         start = _midnight(day, moment)
         if kind == "week":
@@ -210,7 +213,7 @@ def _whole(kind: str, day: datetime, moment: datetime) -> Period:
 
 
 def _month(number: int, moment: datetime) -> datetime:
-    """The beginning of a month, counted from the year 0."""
+    """The first midnight of a month; `number` counts months from the year 0."""
     return datetime(number // 12, number % 12 + 1, 1, tzinfo=moment.tzinfo)
 
 
@@ -219,7 +222,7 @@ def _midnight(day: datetime, moment: datetime) -> datetime:
 
 
 def _put_together(found: list[_Found]) -> list[_Found]:
-    """With "June last year" and "last week on Monday" as one."""
+    """Merges neighbouring phrases such as "June last year" and "last week on Monday"."""
     joined: list[_Found] = []
     for one in found:
         last = joined[-1] if joined else None
@@ -233,7 +236,7 @@ def _put_together(found: list[_Found]) -> list[_Found]:
 
 
 def _within(inner: _Found, outer: _Found) -> _Found | None:
-    """A month or a day named without its year or week, in those that are named beside it."""
+    """A month or day placed in the year or week that is named next to it; None if neither fits."""
     if inner.is_relative or not outer.is_relative:
         return None
     if (inner.kind, outer.kind) == ("month", "year"):
@@ -246,13 +249,13 @@ def _within(inner: _Found, outer: _Found) -> _Found | None:
 
 
 def _holds(outer: _Found, inner: _Found) -> bool:
-    """Whether one lies within the other and is shorter."""
+    """Whether `inner` lies within `outer` and is shorter."""
     within = outer.start <= inner.start and inner.end <= outer.end
     return within and inner.end - inner.start < outer.end - outer.start
 
 
 def _parsed(phrase: str, language: str, base: datetime, **settings: str) -> Any:
-    """What dateparser makes of a phrase: date_obj, without a zone of its own, and period."""
+    """dateparser's result for a phrase: date_obj, without a time zone, and period."""
     from dateparser.date import DateDataParser
 
     chosen = {
@@ -269,13 +272,13 @@ def _parsed(phrase: str, language: str, base: datetime, **settings: str) -> Any:
 
 @cache
 def _vocabulary(language: str) -> frozenset[str]:
-    """Every word that dateparser knows in a language: no phrase with another has to be tried."""
+    """Every word that dateparser knows in a language. Other words rule a phrase out cheaply."""
     data = import_module(f"dateparser.data.date_translation_data.{language}")
     return frozenset(_LETTERS.findall(_plain(str(data.info)))) | {"q"}
 
 
 def _plain(text: str) -> str:
-    """In lower case and without accents."""
+    """The text in lower case and without accents."""
     decomposed = unicodedata.normalize("NFKD", text.lower())
     return "".join(one for one in decomposed if not unicodedata.combining(one))
 

@@ -1,4 +1,4 @@
-"""Embedders: what turns text into vectors."""
+"""Embedders turn text into vectors."""
 
 from __future__ import annotations
 
@@ -15,10 +15,11 @@ from pgrecall.errors import ExtraMissing
 
 @runtime_checkable
 class Embedder(Protocol):
-    """The two methods of LangChain's `Embeddings`, so that any of those can be passed as it is.
+    """The two methods of LangChain's `Embeddings`, so any of these can be passed unchanged.
 
-    Models that treat questions and passages differently tell them apart by the method called.
-    A `model` attribute, where there is one, is stored with each memory as `embedding_model`.
+    Memories are embedded by `embed_documents`, queries by `embed_query`; a model may treat them
+    differently. If the embedder has an attribute `model`, it is stored with each memory as
+    `embedding_model`.
     """
 
     def embed_documents(self, texts: list[str]) -> Sequence[VectorLike]: ...
@@ -28,7 +29,7 @@ class Embedder(Protocol):
 
 @runtime_checkable
 class AsyncEmbedder(Protocol):
-    """The asynchronous methods; AsyncMemoryRepository prefers them where an embedder has them."""
+    """The same methods as coroutines; AsyncMemoryRepository prefers them if they exist."""
 
     async def aembed_documents(self, texts: list[str]) -> Sequence[VectorLike]: ...
 
@@ -36,9 +37,9 @@ class AsyncEmbedder(Protocol):
 
 
 class LocalEmbedder:
-    """WordLlama's 256-dimensional static embeddings, loaded from its wheel; nothing is downloaded.
+    """WordLlama's static embeddings of 256 dimensions. They come with its wheel: no download.
 
-    Raises ExtraMissing when the `local` extra is not installed.
+    Raises ExtraMissing if the extra `local` is not installed.
     """
 
     model = "wordllama-l2_supercat-256"
@@ -50,10 +51,10 @@ class LocalEmbedder:
 
     @cached_property
     def _model(self) -> Any:
-        """Imported and loaded at first use, 0.3 seconds that many commands do without."""
+        """Imported and loaded on first use: that takes 0.3 s, and many commands need neither."""
         wordllama = _wordllama()
-        # Its loader looks for the tokenizer in the wrong folder of the package and would go to
-        # the network; as cache_dir the package's own folder is searched correctly.
+        # By default, WordLlama looks for the tokenizer in the wrong folder of its package and then
+        # downloads it. With the package folder as cache_dir it finds the file.
         return wordllama.WordLlama.load(
             cache_dir=Path(wordllama.__file__).parent,
             dim=self.dimensions,
@@ -70,7 +71,7 @@ class LocalEmbedder:
 
 
 def model_name(embedder: object) -> str | None:
-    """What to store as embedding_model."""
+    """The value to store as embedding_model."""
     name = getattr(embedder, "model", None)
     return name if isinstance(name, str) else None
 
@@ -81,5 +82,5 @@ def _wordllama() -> Any:
     try:
         import wordllama
     finally:
-        root.handlers[:], root.level = handlers, level  # importing it configures all logging
+        root.handlers[:], root.level = handlers, level  # the import reconfigures the root logger
     return wordllama

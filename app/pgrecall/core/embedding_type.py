@@ -12,10 +12,10 @@ from pgrecall.core.vectors import HalfVector, StoredVector, Vector, as_text, com
 
 
 class Embedding(UserDefinedType[Any]):
-    """`vector(n)` or `halfvec(n)`, whichever the database was created with.
+    """`vector(n)` or `halfvec(n)`, depending on how the schema was created.
 
-    Values are bound as untyped text, which PostgreSQL reads as the type of the column or function
-    argument they meet: the extension's schema need not be on the caller's search_path.
+    Values are bound as untyped text. PostgreSQL converts it to the type of the column or function
+    argument, so the extension's schema need not be on the caller's search_path.
     """
 
     cache_ok = True
@@ -33,7 +33,7 @@ class Embedding(UserDefinedType[Any]):
 
 
 def _read(value: Any) -> list[float]:
-    """From text, binary, or as pgvector's own loaders give it, where the caller registered them."""
+    """Reads text, binary, or what pgvector's loaders return if the caller registered them."""
     if isinstance(value, str):
         return Vector.from_text(value).to_list()
     if isinstance(value, bytes):

@@ -11,17 +11,18 @@ from uuid import UUID
 
 _guard = threading.Lock()
 _last = 0
-if hasattr(os, "register_at_fork"):  # a child must not inherit the lock while another holds it
+if hasattr(os, "register_at_fork"):  # a forked child must not inherit a locked lock
     os.register_at_fork(
         before=_guard.acquire, after_in_parent=_guard.release, after_in_child=_guard.release
     )
 
 
 def new_id() -> UUID:
-    """A UUID of version 7, which sorts after all that this process made before.
+    """A UUID of version 7 that sorts after all ids this process has made before.
 
-    New rows so lie together. It is milliseconds (48 bits), 4096ths of one (12) and 62 random bits;
-    when the clock stands still or goes back, the count of 4096ths goes on.
+    So new rows lie together in the index. The id consists of milliseconds (48 bits), 1/4096 ms
+    (12 bits) and 62 random bits. If the clock stands still or goes back, the last time is
+    incremented by 1/4096 ms instead.
     """
     global _last
     now = (time.time_ns() << 12) // 1_000_000
@@ -33,9 +34,10 @@ def new_id() -> UUID:
 
 
 def id_of_key(owner_id: str, key: str) -> UUID:
-    """The id that belongs to a caller's key: the same key of the same owner gives the same id.
+    """The id for a caller's key: the same owner and key always give the same id.
 
-    A UUID of version 8, the first half of a SHA-256; the function id_of_key makes it in SQL.
+    It is a UUID of version 8, made from the first half of a SHA-256. The SQL function id_of_key
+    computes the same.
     """
     digest = hashlib.sha256(f"pgrecall key {owner_id}\n{key}".encode()).digest()
     number = int.from_bytes(digest[:16])

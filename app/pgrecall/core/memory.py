@@ -12,11 +12,11 @@ from uuid import UUID
 from pgrecall.core.vectors import VectorLike
 
 TEAM: Final = "team:"
-"""What the id of an owner begins with that is a team; no agent's id may."""
+"""Prefix of the stored id of a team. An agent's id must not begin with it."""
 
 
 class Unset(Enum):
-    """Stands where None already means something: unknown time, no embedding."""
+    """Default of fields where None has a meaning of its own, such as "no embedding"."""
 
     UNSET = "unset"
 
@@ -29,24 +29,29 @@ UNSET: Final = Unset.UNSET
 
 @dataclass(frozen=True, slots=True)
 class NewMemory:
-    """A memory to be stored; every column that a caller may set.
+    """A memory to be stored, with every column that a caller may set.
 
-    Left unset, `embedding` is computed by the repository's embedder (None stores the memory
-    without one), `created_at` becomes the database's now() (None stores it as unknown), and the
-    database decides `trust` with its four parts (by Grace's formula), `trust_curve` and
-    `trust_half_life_hours` (by output type), `tier` and `expires_at` (by tier), from its tables
-    of defaults; there None stores trust as never assessed, and lets nothing expire.
-    All times carry a time zone; all shares lie in [0, 1]. Nothing is checked here: the repository
-    checks a whole batch before any of it is sent, and names the row that is wrong.
+    Fields that are left unset get these values:
+
+    - `embedding` is computed by the repository's embedder. None stores the memory without one.
+    - `created_at` becomes the database's now(). None stores it as unknown.
+    - `trust` and its four parts are computed by Grace's formula. None means never assessed.
+    - `trust_curve` and `trust_half_life_hours` depend on `output_type` (table
+      output_type_defaults).
+    - `tier` and `expires_at` come from the table tier_defaults. None as `expires_at` means that
+      the memory never expires.
+
+    All times need a time zone, and all shares lie in [0, 1]. Nothing is checked here: the
+    repository checks a whole batch before it sends anything, and its error names the bad row.
     """
 
     content: str
     _: KW_ONLY
     id: UUID | None = None
-    """Made by the client (version 7) when None; adding the same id again stores nothing new."""
+    """If None, the client makes one (UUID version 7). Adding an id again stores nothing new."""
     key: str | None = None
-    """The caller's own name for the memory, which is known by it and not by its text. The id is
-    made from it, so that a write that is repeated under its key is recognised."""
+    """The caller's own name for the memory, which identifies it in place of its text. The id is
+    derived from the key, so a repeated write is recognised."""
     embedding: VectorLike | Literal[Unset.UNSET] | None = UNSET
     embedding_model: str | None = None
     memory_type: str = "episodic"
@@ -85,19 +90,19 @@ class NewMemory:
     valid_until: datetime | None = None
     expires_at: datetime | Literal[Unset.UNSET] | None = UNSET
     tokens: int | None = None
-    """What `content` takes up in a prompt; counted by the repository when None."""
+    """Number of tokens of `content`. If None, the repository counts them."""
     session: str | None = None
-    """The dialogue of which it is a turn, so that a search can bring the turns around it along."""
+    """The dialogue that the memory is a turn of; `expand_session` adds the turns around a hit."""
     turn: int | None = None
-    """Its place in the session, from 0. None: after those that have one, by `created_at`."""
+    """Position in the session, from 0. Turns without one come last, ordered by `created_at`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Memory:
     """A stored memory with its usage counters.
 
-    Of `agent_id` and `team_id` one is set: whose memory it is. `embedding` is None unless it was
-    asked for (or the memory has none).
+    The owner is in `agent_id` or `team_id`; the other one is None. `embedding` is None if the
+    memory has none or if it was not requested.
     """
 
     agent_id: str | None
@@ -148,9 +153,9 @@ class Memory:
     invalidation_reason: str | None
     superseded_by: UUID | None
     tokens: int | None
-    """None where nobody counted; a context then goes by `tokens.estimated_tokens`."""
+    """None if they were never counted; a context then estimates them."""
     key: str | None
-    """The caller's own name for it, where it was stored under one."""
+    """The key that it was stored under, if any."""
     session: str | None
     turn: int | None
     retrieval_count: int
@@ -162,7 +167,7 @@ class Memory:
 
     @property
     def owner_id(self) -> str:
-        """Its owner as it is stored: the agent, or team:<id>."""
+        """The owner as stored: an agent's id, or team:<id>."""
         return self.agent_id or f"{TEAM}{self.team_id}"
 
 

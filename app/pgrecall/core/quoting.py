@@ -1,4 +1,4 @@
-"""Values of a caller in error messages: always short, whatever they are."""
+"""Shortens a caller's values for error messages."""
 
 from __future__ import annotations
 
@@ -10,16 +10,17 @@ from pathlib import Path, PurePath
 from pgrecall.errors import InputError
 
 LONGEST = 200
-"""Characters of all that a message quotes together; a message quotes at most three values."""
+"""In characters: all that one message quotes together. It quotes at most three values."""
 _SHORT = 60
 _NAMES = 4
 _MOST_BITS = 10_000
-"""Python writes no number of more than 4,300 digits."""
+"""Python refuses to convert integers of more than 4,300 digits to text."""
 
 
 def shortened(value: object, longest: int = _SHORT) -> str:
-    """`repr(value)` in at most `longest` characters; never raises, and builds no more than it shows
-    of texts, numbers and collections. A path is shown as it is written.
+    """`repr(value)` in at most `longest` characters. A path is shown without repr.
+
+    Never raises. Of long texts, numbers and collections only the part that is shown is converted.
     """
     if isinstance(value, PurePath):
         return cut(str(value), longest)
@@ -31,26 +32,26 @@ def shortened(value: object, longest: int = _SHORT) -> str:
 
 
 def path_of(value: object) -> Path:
-    """A path given as text or as a Path. Raises InputError."""
+    """Converts text to a Path; raises InputError for anything that cannot be a path."""
     if not isinstance(value, str | Path):
-        raise InputError(f"a path is a str or a Path, got {shortened(value)}")
+        raise InputError(f"a path must be a str or a Path, got {shortened(value)}")
     try:
         if b"\0" not in os.fsencode(value):
             return Path(value)
     except UnicodeEncodeError:
         pass
-    raise InputError(f"no file can be called {shortened(str(value))}")
+    raise InputError(f"not a valid path: {shortened(str(value))}")
 
 
 def listed(names: Iterable[object]) -> str:
-    """The first few of these names, in order and in at most LONGEST characters."""
+    """The first few names in alphabetical order, in at most LONGEST characters."""
     several = sorted(shortened(name, 40).strip("'") for name in names)
     shown = ", ".join(several[:_NAMES])
     return f"{shown} …" if len(several) > _NAMES else shown
 
 
 def cut(text: str, longest: int = LONGEST) -> str:
-    """A text, its middle left out if it is longer than that."""
+    """The text, with its middle replaced by … if it has more than `longest` characters."""
     if len(text) <= longest:
         return text
     tail = longest // 3
@@ -58,7 +59,7 @@ def cut(text: str, longest: int = LONGEST) -> str:
 
 
 class _Repr(reprlib.Repr):
-    """`repr` that looks only at the beginning of what is large."""
+    """A `repr` that reads only the beginning of large values."""
 
     def __init__(self, longest: int) -> None:
         super().__init__()

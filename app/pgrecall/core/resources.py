@@ -1,4 +1,4 @@
-"""Where the files beside the code are: inside an installed package, beside app/ in a checkout."""
+"""Locates data files: inside the installed package, or beside app/ in a checkout."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ def _folder(name: str, witness: str) -> Path:
         if (parent / name / witness).exists():
             return parent / name
     raise FileNotFoundError(
-        f"pgrecall is installed incompletely: no {name}/ in {_PACKAGE} or {_CHECKOUT}"
+        f"pgrecall is not installed completely: no {name}/ in {_PACKAGE} or {_CHECKOUT}"
     )
 
 
@@ -23,26 +23,26 @@ def migrations_folder() -> Path:
 
 
 def sql_folder() -> Path:
-    """The functions and views that are installed in the schema, and queries to run by hand."""
+    """The folder with the schema's functions and views, and with queries to run by hand."""
     return _folder("sql", "bound")
 
 
 def demo_memories() -> Path:
-    """The memories that `pgrecall demo` stores."""
+    """The file of memories that `pgrecall demo` stores."""
     return _PACKAGE / "cli" / "demo" / "memories.jsonl"
 
 
 def with_schemas(sql: str, schema: str, extension_schema: str) -> str:
-    """SQL with our schema put in where it says @extschema@, and that of pgvector where it says
-    @extschema:vector@.
+    """Replaces @extschema@ by our schema and @extschema:vector@ by that of pgvector.
 
-    Functions name the latter, since it is on none of their search paths: others may write to it.
+    Functions qualify names of pgvector. Its schema is not on their search_path, since other roles
+    may be able to create objects in it.
     """
     return with_extension(sql.replace("@extschema@", _identifier(schema)), extension_schema)
 
 
 def with_extension(sql: str, extension_schema: str) -> str:
-    """SQL with the schema of pgvector put in where it says @extschema:vector@."""
+    """Replaces @extschema:vector@ by the schema of pgvector."""
     return sql.replace("@extschema:vector@", _identifier(extension_schema))
 
 

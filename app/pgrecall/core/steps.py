@@ -1,7 +1,7 @@
-"""The steps an operation asks for.
+"""The steps that operations yield.
 
-An operation is a generator: it yields steps and is sent their results. It is written once; the
-synchronous and the asynchronous repository each carry out the steps in their own way.
+An operation is a generator: it yields steps and is sent their results. So each operation is written
+once, and the synchronous and the asynchronous repository both execute its steps.
 """
 
 from __future__ import annotations
@@ -20,18 +20,18 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Inspect:
-    """Answered with the `Layout` of the database."""
+    """Result: the `Layout` of the database."""
 
 
 @dataclass(frozen=True, slots=True)
 class Autocommit:
-    """Comes first, and says that each statement may be a transaction of its own; answered with
-    None. On an Engine that saves two round trips."""
+    """Allows each statement to be a transaction of its own, which saves two round trips on an
+    Engine. Must be the first step. Result: None."""
 
 
 @dataclass(frozen=True, slots=True)
 class Embed:
-    """Answered with `Embedded`. Comes before any step that needs a connection."""
+    """Embeds texts. Must come before any step that needs a connection. Result: `Embedded`."""
 
     texts: tuple[str, ...]
     as_query: bool = False
@@ -39,14 +39,14 @@ class Embed:
 
 @dataclass(frozen=True, slots=True)
 class CountTokens:
-    """Answered with a list: how many tokens each text takes up. Needs no connection."""
+    """Counts the tokens of each text, without a connection. Result: a list of numbers."""
 
     texts: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Execute:
-    """Answered with all rows, or None for a statement that returns none."""
+    """Executes a statement. Result: all rows, or None for a statement that returns no rows."""
 
     statement: Executable
     parameters: Mapping[str, Any] = field(default_factory=dict)
@@ -56,35 +56,35 @@ class Execute:
 
 @dataclass(frozen=True, slots=True)
 class Verb:
-    """A call of an installed function, atomic by itself; answered with all rows.
+    """Calls one SQL function, which is atomic by itself. Result: all rows.
 
-    Where it is the first step that needs a connection, on an Engine it is one autocommit statement,
-    and no other step may change anything. In a caller's transaction it runs within
-    a savepoint, so that the transaction can go on after a refusal.
+    On an Engine, a verb that is the first step with a connection runs as one autocommit statement,
+    and no other step of the operation may write then. In a caller's transaction it runs in a
+    savepoint, so the transaction can continue after an error.
     """
 
     statement: Executable
     parameters: Mapping[str, Any] = field(default_factory=dict)
     refuses: bool = True
-    """Whether it may raise what is checked there only; otherwise it needs no savepoint."""
+    """Whether the function may raise for valid arguments; if not, it needs no savepoint."""
 
 
 @dataclass(frozen=True, slots=True)
 class Lookup:
-    """Answered with all rows of a statement, which may be some seconds old.
+    """Executes a statement or returns its cached rows, which may be some seconds old.
 
-    For what an operation still gets right when it is out of date. `anew` looks in the database,
-    and forgets what was looked up before.
+    Only for data that an operation can handle when it is out of date. `refresh` clears the engine's
+    cache first. Result: all rows.
     """
 
     statement: Executable
     parameters: Mapping[str, Any]
-    anew: bool = False
+    refresh: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Copy:
-    """COPY FROM STDIN of rows in the order of the table's columns; answered with None."""
+    """Sends rows by COPY FROM STDIN, with values in the order of the table's columns."""
 
     table: Table
     rows: Iterable[tuple[Any, ...]]
@@ -97,9 +97,9 @@ Operation = Generator[Step, Any, T]
 
 @dataclass(frozen=True, slots=True)
 class Transact:
-    """An operation to be carried out as a transaction of its own; answered with its result.
+    """Runs an operation as a transaction of its own. Result: that of the operation.
 
-    On a caller's Connection or Session it takes part in the transaction there.
+    On a caller's Connection or Session, it takes part in the caller's transaction.
     """
 
     operation: Callable[[Any], Operation[Any]]
@@ -108,8 +108,10 @@ class Transact:
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A call of the caller's own function, outside any transaction of ours; answered with its
-    result, which the asynchronous repository awaits if it can be awaited."""
+    """Calls a function of the caller, outside of transactions. Result: that of the function.
+
+    The asynchronous repository awaits the result if it is awaitable.
+    """
 
     function: Callable[..., Any]
     arguments: tuple[Any, ...]
@@ -117,8 +119,8 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class OnConnections:
-    """An operation to be carried out on each of so many connections of the engine's pool, which are
-    all borrowed before; answered with None. On a Connection or Session it is refused."""
+    """Executes an operation on each of `number` connections of the engine's pool, all of which are
+    borrowed first. Result: None. Refused on a Connection or Session."""
 
     operation: Callable[[Any], Operation[Any]]
     """Called with the tables."""
@@ -126,7 +128,7 @@ class OnConnections:
 
 
 Job = Generator[Transact | Call | OnConnections, Any, T]
-"""Several transactions one after the other, each all or nothing."""
+"""Several transactions in sequence, each of them atomic."""
 
 
 @dataclass(frozen=True, slots=True)

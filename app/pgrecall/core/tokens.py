@@ -1,4 +1,4 @@
-"""Token counters: how much of a prompt a text takes up."""
+"""Token counters."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ from pgrecall.core.quoting import shortened
 from pgrecall.errors import ExtraMissing, InputError
 
 TokenCounter = Callable[[str], int]
-"""From a text to the number of its tokens."""
+"""A function from a text to its number of tokens."""
 
 PIECES = "|".join(
     (
         "[A-Z]{1,3}[a-z]{0,4}|[a-z]{1,4}",
         "[0-9]{1,2}",
         r"[\u0370-\u1fff]{1,2}",  # Greek, Cyrillic, Hebrew, Arabic, the scripts of India …
-        r"[\r\n][ \t\r\n]{0,7}",  # a line's end and the indent of the next
+        r"[\r\n][ \t\r\n]{0,7}",  # a line break and the indent after it
         " {2,8}| (?=[0-9])",  # one space belongs to the word after it, but not to a number
         r"[^ A-Za-z0-9\r\n\u0370-\u1fff]",
     )
 )
-"""What is taken for one token: a regular expression in Python and SQL. No two parts begin alike but
-for spaces, so that it does not matter which of them is tried first."""
+"""Regular expression of one estimated token, used in Python and SQL. Its alternatives begin with
+different characters (except for spaces), so their order does not matter."""
 MAX_TOKENS = 2**31 - 1
 
 _ENCODINGS = "https://openaipublic.blob.core.windows.net/encodings"
@@ -37,31 +37,31 @@ _HASHES = {
     "p50k_base": "94b5ca7dff4d00767bc256fdd1b27e5b17361d7b8a5f968547f9f23eb70d2069",
     "r50k_base": "306cd27f03c1a714eca7108e03d66b7dc042abe8c258b44c199a7ed9838dd930",
 }
-"""SHA-256 of each encoding's table, as tiktoken 0.14 has it: another file it would fetch anew."""
+"""SHA-256 of each encoding's file, as in tiktoken 0.14, which downloads any other file again."""
 
 
 _PIECES = re.compile(PIECES)
 
 
 def estimated_tokens(text: str) -> int:
-    """Rather more tokens than a tokenizer finds, in time proportional to the text, without tables.
+    """Estimates the tokens of a text, in linear time and without tables; rather too many.
 
-    Four letters, two digits or one sign are a token, of most other alphabets two letters, of
-    Chinese, Japanese and Korean one. Beside the o200k table of tiktoken that is 1.2 to 1.4 times as
-    many in English and German, 1.4 to 1.6 in code, 1.1 in hexadecimal digits and UUIDs; in base64
-    and emoji only 0.7 times. Where the number must be right, count by your model's tokenizer.
+    One token is four Latin letters, two digits, one sign, two letters of most other alphabets, or
+    one Chinese, Japanese or Korean character. Compared with o200k_base of tiktoken, the estimate is
+    1.2 to 1.4 times as high for English and German, 1.4 to 1.6 for code, 1.1 for hexadecimal digits
+    and UUIDs, but only 0.7 for base64 and emoji. If you need the exact number, use your model's
+    tokenizer.
     """
     return len(_PIECES.findall(text))
 
 
 def tiktoken_counter(encoding: Any = "o200k_base") -> TokenCounter:
-    """Counts as the models of OpenAI do, by a `tiktoken.Encoding` or the name of one.
+    """A counter for OpenAI's models, from a `tiktoken.Encoding` or the name of one.
 
-    tiktoken downloads the table of an encoding that it has not yet on disk; pgrecall does not let
-    it: by name only those are taken that are in its cache (TIKTOKEN_CACHE_DIR). What looks like
-    one of the model's own marks in a text is counted as text.
+    Nothing is downloaded: an encoding given by name must be in tiktoken's cache
+    (TIKTOKEN_CACHE_DIR). Special tokens that occur in a text are counted as ordinary text.
 
-    Raises ExtraMissing without tiktoken, InputError for an encoding that is not at hand.
+    Raises ExtraMissing without tiktoken, and InputError for an encoding that is not in the cache.
     """
     try:
         import tiktoken
@@ -81,7 +81,7 @@ def tiktoken_counter(encoding: Any = "o200k_base") -> TokenCounter:
     def count(text: str) -> int:
         try:
             return len(found.encode(text, disallowed_special=()))
-        except ValueError:  # its regular expression cannot take a run of a million spaces
+        except ValueError:  # tiktoken fails on very long runs of spaces; split the text
             if len(text) < 2:
                 raise
             middle = len(text) // 2
@@ -94,13 +94,14 @@ def require_counter(counter: object) -> TokenCounter:
     """Raises InputError for what cannot be called."""
     if not callable(counter):
         raise InputError(
-            f"a token counter is a function from a text to a number, got {type(counter).__name__}"
+            "token_counter must be a function from a text to a number, "
+            f"got {type(counter).__name__}"
         )
     return counter
 
 
 def counted(counter: TokenCounter, texts: Sequence[str]) -> list[int]:
-    """The tokens of each text; raises InputError where the counter returns no such number."""
+    """The number of tokens of each text; raises InputError if the counter returns anything else."""
     numbers = []
     for text in texts:
         number = counter(text)
@@ -119,10 +120,10 @@ def counted(counter: TokenCounter, texts: Sequence[str]) -> list[int]:
 def _require_at_hand(name: str) -> None:
     if name not in _HASHES:
         raise InputError(
-            f"unknown encoding {shortened(name)}; known are {', '.join(_HASHES)}; of others "
-            "pass the tiktoken.Encoding"
+            f"unknown encoding {shortened(name)}; known are {', '.join(_HASHES)}; for others "
+            "pass a tiktoken.Encoding"
         )
-    # As tiktoken names the files of its cache.
+    # tiktoken names the files of its cache like this.
     key = hashlib.sha1(f"{_ENCODINGS}/{name}.tiktoken".encode(), usedforsecurity=False).hexdigest()
     folders = [os.environ.get("TIKTOKEN_CACHE_DIR"), os.environ.get("DATA_GYM_CACHE_DIR")]
     given = [folder for folder in folders if folder is not None]
@@ -130,7 +131,7 @@ def _require_at_hand(name: str) -> None:
     table = folder / key
     if not table.is_file() or hashlib.sha256(table.read_bytes()).hexdigest() != _HASHES[name]:
         raise InputError(
-            f"the encoding {name} is not on this machine, or its file is damaged: put "
-            f"{name}.tiktoken as {key} into the folder that TIKTOKEN_CACHE_DIR names, or pass a "
+            f"the encoding {name} is not on this machine, or its file is damaged: copy "
+            f"{name}.tiktoken to the folder TIKTOKEN_CACHE_DIR under the name {key}, or pass a "
             "tiktoken.Encoding"
         )

@@ -1,6 +1,6 @@
-"""Checks on values that a caller hands in.
+"""Checks of a caller's arguments.
 
-Each raises InputError naming the value, or the subclass passed as `error`.
+Each raises InputError, or the subclass passed as `error`, with the name and the value.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def require_text(name: str, value: object, *, error: type[InputError] = InputErr
 
 
 def require_query(value: object) -> str:
-    """What is asked, as text that is not empty."""
+    """Text that is not empty."""
     text = require_text("the query", value)
     if not text.strip():
         raise InputError("the query is empty")
@@ -56,7 +56,7 @@ def require_query(value: object) -> str:
 
 
 def require_query_entities(values: object) -> list[str] | None:
-    """The entities of a query, each once; None passes."""
+    """The entities of a query without duplicates; None passes."""
     given = require_texts("query_entities", values)
     if given is None:
         return None
@@ -69,7 +69,7 @@ def require_query_entities(values: object) -> list[str] | None:
 
 
 def require_name(name: str, value: object, *, error: type[InputError] = InputError) -> str:
-    """A short text that is not empty."""
+    """Text of 1 to MAX_NAME_LENGTH characters."""
     text = require_text(name, value, error=error)
     if not text:
         raise error(f"{name} must not be empty")
@@ -94,7 +94,7 @@ def require_texts(
 def require_aware(
     name: str, value: datetime | None, *, error: type[InputError] = InputError
 ) -> None:
-    """A moment, not a wall-clock reading; None passes."""
+    """A datetime with a time zone; None passes."""
     if value is None:
         return
     if not isinstance(value, datetime):
@@ -111,7 +111,7 @@ def require_aware(
 
 
 def require_period(name: str, value: object) -> Period | None:
-    """Two moments, of which the second is later and no longer belongs to it; None passes."""
+    """A pair of datetimes, start and end, the end being later; None passes."""
     if value is None:
         return None
     if not isinstance(value, Sequence) or isinstance(value, str) or len(value) != 2:
@@ -129,7 +129,7 @@ def require_period(name: str, value: object) -> Period | None:
 def require_share(
     name: str, value: object, *, error: type[InputError] = InputError
 ) -> float | None:
-    """A number in [0, 1], with what is too small to compute with flushed to 0; None passes."""
+    """A number in [0, 1]; numbers below SMALLEST_SHARE become 0. None passes."""
     if value is None:
         return None
     if isinstance(value, bool) or not isinstance(value, Real):
@@ -141,7 +141,7 @@ def require_share(
 
 
 def require_given_share(name: str, value: object, *, error: type[InputError] = InputError) -> float:
-    """As `require_share`, but None does not pass."""
+    """Like `require_share`, but None is refused."""
     share = require_share(name, value, error=error)
     if share is None:
         raise error(f"{name} must be a number, got None")
@@ -149,7 +149,7 @@ def require_given_share(name: str, value: object, *, error: type[InputError] = I
 
 
 def require_change(name: str, value: object) -> float:
-    """A number in [-1, 1]: by how much a share is to change."""
+    """A number in [-1, 1], the change of a share."""
     if isinstance(value, bool) or not isinstance(value, Real):
         raise InputError(f"{name} must be a number, got {type(value).__name__} {shortened(value)}")
     number = Fraction(value) if isinstance(value, Rational) else float(value)
@@ -159,12 +159,12 @@ def require_change(name: str, value: object) -> float:
 
 
 def require_hours(name: str, value: object) -> float:
-    """A length of time of at most a thousand years, in hours."""
+    """A duration in hours, at most a thousand years."""
     return _require_length(name, value, timedelta(hours=1), "hours")
 
 
 def require_seconds(name: str, value: object) -> float | None:
-    """The same in seconds; None passes."""
+    """A duration in seconds, at most a thousand years; None passes."""
     return None if value is None else _require_length(name, value, timedelta(seconds=1), "seconds")
 
 
@@ -181,7 +181,7 @@ def _require_length(name: str, value: object, unit: timedelta, units: str) -> fl
 
 
 def require_duration(name: str, value: object) -> float:
-    """A length of time of at most a thousand years, as hours."""
+    """Converts a timedelta of at most a thousand years to hours."""
     if not isinstance(value, timedelta):
         raise InputError(
             f"{name} must be a timedelta, got {type(value).__name__} {shortened(value)}"
@@ -215,14 +215,17 @@ def _require_json_texts(name: str, value: object, error: type[InputError]) -> No
     where = f"{name}{cut(path, 100)}"
     if not isinstance(fault, str):
         raise error(
-            f"{where}: a key of a JSON object is text, got {type(fault).__name__} "
+            f"{where}: a key of a JSON object must be text, got {type(fault).__name__} "
             f"{shortened(fault)}"
         )
     require_text(where, fault, error=error)
 
 
 def _fault(value: object) -> tuple[object, list[object]] | None:
-    """What in a JSON value is no text that PostgreSQL can hold, and the keys to it, last first."""
+    """The first key or text in a JSON value that PostgreSQL cannot store, and the path to it.
+
+    The path lists keys from the inside out.
+    """
     if isinstance(value, str):
         return None if is_storable(value) else (value, [])
     items: Iterable[tuple[object, object]] = ()
@@ -241,31 +244,31 @@ def _fault(value: object) -> tuple[object, list[object]] | None:
 
 
 def in_list(values: object) -> list[Any] | None:
-    """What can be iterated over, but for texts, as a list; None for everything else."""
+    """The values of an iterable as a list; None for texts and for what is not iterable."""
     if isinstance(values, str | bytes) or not isinstance(values, Iterable):
         return None
     try:
         iterator = iter(values)
-    except TypeError:  # an array without a dimension
+    except TypeError:  # such as a NumPy array of zero dimensions
         return None
     return list(iterator)
 
 
 def require_ids(memory_ids: object) -> list[UUID]:
-    """One id or several, each once and in the order of the key."""
+    """One id or several, as a sorted list without duplicates."""
     ids = [memory_ids] if isinstance(memory_ids, UUID) else in_list(memory_ids)
     if ids is None:
-        raise InputError(f"a memory's id is a uuid.UUID, got {shortened(memory_ids)}")
+        raise InputError(f"a memory's id must be a uuid.UUID, got {shortened(memory_ids)}")
     for memory_id in ids:
         if not isinstance(memory_id, UUID):
-            raise InputError(f"a memory's id is a uuid.UUID, got {shortened(memory_id)}")
+            raise InputError(f"a memory's id must be a uuid.UUID, got {shortened(memory_id)}")
     return sorted(set(ids))
 
 
 def require_one_of(
     name: str, value: object, known: Iterable[str], *, error: type[InputError] = UnknownName
 ) -> str:
-    """One of these words."""
+    """One of the `known` texts."""
     words = tuple(known)
     if not isinstance(value, str) or value not in words:
         raise error(f"unknown {name} {shortened(value)}; known are {', '.join(words)}")
@@ -273,16 +276,16 @@ def require_one_of(
 
 
 def require_callable(name: str, value: object) -> None:
-    """A function; None passes."""
+    """A callable; None passes."""
     if value is not None and not callable(value):
         raise InputError(f"{name} must be a function, got {shortened(value)}")
 
 
 def require_schema_name(name: object) -> str:
-    """The name of a schema that needs no quotes and that PostgreSQL does not reserve."""
+    """The name of a schema that needs no quotes and is not reserved by PostgreSQL."""
     if not isinstance(name, str) or not re.fullmatch(r"(?!pg_)[a-z_][a-z0-9_]{0,62}", name):
         raise InputError(
-            "a schema name is at most 63 lower-case letters, digits and _, and does not start "
+            "a schema name has at most 63 lower-case letters, digits and _, and does not start "
             f"with a digit or pg_; got {shortened(name)}"
         )
     return name

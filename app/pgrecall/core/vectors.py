@@ -1,4 +1,4 @@
-"""Embeddings: checked, and brought into the form the database stores."""
+"""Checks embeddings and converts them to the type that the database stores."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from enum import StrEnum
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
-if TYPE_CHECKING:  # who checks strictly would meet a type that is not known
+if TYPE_CHECKING:  # strict type checkers would report an unknown type
     from pgvector import HalfVector as HalfVector
     from pgvector import Vector as Vector
 else:
@@ -23,13 +23,13 @@ from pgrecall.errors import InvalidVector
 StoredVector = Vector | HalfVector
 
 SMALLEST_NORM, LARGEST_NORM = 1e-15, 1e15
-"""pgvector sums squares in single precision: beyond these a cosine distance turns into NaN, which
-PostgreSQL sorts above every number."""
+"""pgvector sums squares in single precision. Outside of these limits a cosine distance becomes NaN,
+which PostgreSQL sorts above every number."""
 
 
 @runtime_checkable
 class SupportsToList(Protocol):
-    """Arrays: NumPy, PyTorch, `array.array`, pgvector."""
+    """An array of NumPy, PyTorch, pgvector or the standard library."""
 
     def tolist(self) -> list[float]: ...
 
@@ -38,25 +38,25 @@ VectorLike = Sequence[float] | SupportsToList | Vector | HalfVector
 
 
 class EmbeddingType(StrEnum):
-    """How components are stored: four bytes each, or two."""
+    """vector stores four bytes per component, halfvec two."""
 
     VECTOR = "vector"
     HALFVEC = "halfvec"
 
     @property
     def max_dimensions(self) -> int:
-        """More would not fit on one 8 kB page with the rest of the row."""
+        """The most dimensions for which a whole row fits on a page of 8 kB."""
         return 1850 if self is EmbeddingType.VECTOR else 3700
 
 
 def stored_vector(
     values: VectorLike, *, dimensions: int, embedding_type: EmbeddingType
 ) -> StoredVector:
-    """The vector as it will be stored or compared.
+    """Converts a vector to the form in which it is stored or compared.
 
-    Raises InvalidVector for a length other than `dimensions`, a component that is not a finite
-    number in the stored precision, and a vector without a direction (zero, or so short or so long
-    that its direction is lost).
+    Raises InvalidVector if the number of components is not `dimensions`, if a component is not a
+    finite number in the stored precision, or if the length of the vector is 0 or outside of
+    SMALLEST_NORM and LARGEST_NORM.
     """
     components = components_of(values)
     if len(components) != dimensions:
@@ -81,8 +81,8 @@ def stored_vector(
 
 
 def as_text(components: Sequence[float], *, digits: int = 9) -> str:
-    """A vector as PostgreSQL reads it; nine digits are all that single precision holds, and five
-    more than half precision does."""
+    """A vector as text for PostgreSQL. Nine digits represent single precision exactly, five half
+    precision."""
     return f"[{','.join([f'%.{digits}g'] * len(components))}]" % tuple(components)
 
 
@@ -91,13 +91,11 @@ def components_of(values: VectorLike) -> list[float]:
         return values
     if isinstance(values, Vector | HalfVector):
         return values.to_list()
-    to_list = getattr(
-        values, "tolist", None
-    )  # a check of the Protocol would take many times longer
+    to_list = getattr(values, "tolist", None)  # much faster than isinstance with the Protocol
     if callable(to_list):
         values = to_list()
     if isinstance(values, str | bytes) or not isinstance(values, Sequence):
-        raise InvalidVector(f"a vector is a sequence of numbers, got {type(values).__name__}")
+        raise InvalidVector(f"a vector must be a sequence of numbers, got {type(values).__name__}")
     return list(values)
 
 
@@ -105,7 +103,7 @@ def _packed(components: list[float], embedding_type: EmbeddingType) -> StoredVec
     is_vector = embedding_type is EmbeddingType.VECTOR
     count = len(components)
     try:
-        # In pgvector's binary form: its constructors differ between versions in what they take.
+        # In pgvector's binary format, since its constructors differ between versions.
         packed = struct.pack(f">HH{count}{'f' if is_vector else 'e'}", count, 0, *components)
     except (OverflowError, TypeError, ValueError, struct.error):
         raise InvalidVector(_fault(components, embedding_type)) from None
@@ -113,7 +111,7 @@ def _packed(components: list[float], embedding_type: EmbeddingType) -> StoredVec
 
 
 def _fault(components: list[float], embedding_type: EmbeddingType) -> str:
-    """Which component cannot be packed, and why."""
+    """Says which component cannot be packed, and why."""
     for position, component in enumerate(components):
         what = f"component {position} of the vector is {shortened(component)}"
         try:

@@ -1,1 +1,1 @@
-"""Judged queries: evaluating and tuning profiles."""
+"""Evaluation and tuning of profiles by judged queries."""

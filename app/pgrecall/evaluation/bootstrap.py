@@ -1,4 +1,4 @@
-"""The paired bootstrap: how sure a mean difference is, from the differences at hand.
+"""The paired bootstrap: confidence intervals of mean differences.
 
 Efron and Tibshirani, An Introduction to the Bootstrap, 1993, chapter 13: the percentile interval.
 """
@@ -21,12 +21,11 @@ def intervals(
     owners: Sequence[Hashable] | None = None,
     resamples: int = RESAMPLES,
 ) -> list[tuple[float, float]]:
-    """For each sample the interval that holds its mean with a probability of LEVEL.
+    """For each sample, the interval that contains its mean with probability LEVEL.
 
-    All samples are of the same cases in the same order, and drawn from together, so that what is
-    told of one can be compared with what is told of another. The same seed gives the same result.
-    With the owner of each case, owners are drawn, each with all its cases: those of one owner are
-    more alike than those of several.
+    All samples have the same cases in the same order and are resampled together, so their intervals
+    can be compared. The same seed gives the same result. If `owners` has the owner of each case,
+    owners are resampled with all their cases, since cases of one owner are more alike.
     """
     if not samples or not samples[0]:
         return [(0.0, 0.0) for _ in samples]

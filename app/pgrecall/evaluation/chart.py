@@ -13,33 +13,32 @@ from pgrecall.evaluation.results import METRICS, Evaluation, Scores
 FORMATS = (".png", ".svg")
 LONGEST_NAME = 30
 FLOORS = 100
-"""Steps of the line from a floor of 0 to 1."""
+"""Number of steps of the lines from a floor of 0 to 1."""
 MAX_HEIGHT = 60.0
-"""In inches; matplotlib draws no more than 65,536 pixels, and bars are drawn thinner instead."""
+"""In inches, since matplotlib draws at most 65,536 pixels. More bars become thinner."""
 FIRST = "_of all queries"
-"""Marks the bars that the legend is made of; it is not shown."""
+"""Label of bars that the legend does not show."""
 
 
 def require_drawable(path: Path) -> None:
-    """Raises what `draw` would raise, as far as it can be seen before any work is done for it."""
+    """Raises in advance what `draw` would raise, as far as that can be known."""
     require_format(path)
     _figure()
 
 
 def require_format(path: Path) -> None:
-    """Raises InputError for a file that is no PNG or SVG or has no folder."""
+    """Raises InputError unless the file is a PNG or SVG in an existing folder."""
     if not path.parent.is_dir():
         raise InputError(f"{path.parent} is not a folder")
     if path.suffix.lower() not in FORMATS:
-        raise InputError(f"{path}: a chart ends in {' or '.join(FORMATS)}")
+        raise InputError(f"{path}: the name of a chart must end in {' or '.join(FORMATS)}")
 
 
 def draw(evaluation: Evaluation, path: Path) -> None:
-    """Writes bars of every metric by profile, over all queries and by group, with what the
-    difference to the first profile may be as a line.
+    """Writes a bar chart of each metric by profile, for all queries and by group.
 
-    Raises ExtraMissing without matplotlib, InputError for another kind of file or one that cannot
-    be written.
+    Error bars show the interval of the difference to the first profile. Raises ExtraMissing without
+    matplotlib, and InputError for another file type or if the file cannot be written.
     """
     require_format(path)
     figure_of = _figure()
@@ -60,7 +59,7 @@ def draw(evaluation: Evaluation, path: Path) -> None:
 
 
 def draw_floors(found: FloorEvaluation, path: Path) -> None:
-    """Writes what each floor does as lines over min_relevance. Raises as `draw`."""
+    """Writes a line chart of the effect of each min_relevance. Raises what `draw` raises."""
     require_format(path)
     figure = _figure()(figsize=(7.0, 4.2))
     axis = figure.subplots()
@@ -107,7 +106,7 @@ def _bars(axis: Any, evaluation: Evaluation, sets: list[str], metric: str) -> No
 
 
 def _error(scores: Scores, metric: str) -> list[list[float]] | None:
-    """How far the interval of the difference reaches to either side of its mean."""
+    """The distances from the mean to both ends of the interval of the difference."""
     if metric not in scores.differences:
         return None
     difference = scores.differences[metric]
@@ -116,7 +115,7 @@ def _error(scores: Scores, metric: str) -> list[list[float]] | None:
 
 
 def _shown(name: str) -> str:
-    """A name on one line and not too long, with no sign that matplotlib takes for mathematics."""
+    """A shortened name on one line, without the $ that begins mathematics in matplotlib."""
     line = " ".join(name.split())
     short = line if len(line) <= LONGEST_NAME else line[: LONGEST_NAME - 1] + "…"
     return short.replace("$", r"\$")

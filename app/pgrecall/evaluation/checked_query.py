@@ -1,4 +1,4 @@
-"""A judged query whose every part has been checked."""
+"""Checks judged queries."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ MAX_GAIN = 1e6
 
 @dataclass(frozen=True, slots=True)
 class CheckedQuery:
-    """As JudgedQuery."""
+    """A checked JudgedQuery."""
 
     query: Any
     relevant: Mapping[UUID, float]
@@ -41,13 +41,13 @@ class CheckedQuery:
     recorded: bool
     query_time: Period | None
     vector: StoredVector | None = None
-    """That of `query`, once it is embedded and checked by the database's layout."""
+    """The vector of `query`, after embedding and checking its dimensions."""
 
 
 def checked_query(query: object) -> CheckedQuery:
-    """Raises InputError for what cannot be asked or be an answer."""
+    """Checks one query; raises InputError."""
     if not isinstance(query, JudgedQuery):
-        raise InputError(f"a judged query is a JudgedQuery, got {type(query).__name__}")
+        raise InputError(f"a judged query must be a JudgedQuery, got {type(query).__name__}")
     text = query.query_text
     if isinstance(query.query, str):
         require_query(query.query)
@@ -62,7 +62,7 @@ def checked_query(query: object) -> CheckedQuery:
     require_bool("recorded", query.recorded)
     entities = require_query_entities(query.query_entities)
     if entities is None and not isinstance(query.query, str):
-        entities = []  # they are found in what is asked as text
+        entities = []  # only a text can contain known entities
     return CheckedQuery(
         query=query.query,
         relevant=_relevant(query.relevant),
@@ -79,14 +79,14 @@ def checked_query(query: object) -> CheckedQuery:
 def _relevant(relevant: object) -> dict[UUID, float]:
     several = in_list(relevant)
     if several is None:
-        raise InputError(f"relevant holds ids of memories, got {shortened(relevant)}")
+        raise InputError(f"relevant must be ids of memories, got {shortened(relevant)}")
     given: Iterable[tuple[Any, Any]] = (
         relevant.items() if isinstance(relevant, Mapping) else ((one, 1.0) for one in several)
     )
     gains: dict[UUID, float] = {}
     for memory_id, gain in given:
         if not isinstance(memory_id, UUID):
-            raise InputError(f"a memory's id is a uuid.UUID, got {shortened(memory_id)}")
+            raise InputError(f"a memory's id must be a uuid.UUID, got {shortened(memory_id)}")
         if (
             isinstance(gain, bool)
             or not isinstance(gain, int | float)

@@ -1,4 +1,4 @@
-"""Evaluating profiles by judged queries."""
+"""Evaluates profiles by judged queries."""
 
 from __future__ import annotations
 
@@ -11,20 +11,19 @@ from typing import Any, Unpack, cast
 from pgrecall.core.steps import Execute, Operation
 from pgrecall.core.validation import in_list, require_aware, require_count, require_share
 from pgrecall.errors import InputError
-from pgrecall.evaluation import flooring
-from pgrecall.evaluation.asked import (
+from pgrecall.evaluation.bootstrap import intervals
+from pgrecall.evaluation.checked_query import CheckedQuery
+from pgrecall.evaluation.floor_statistics import evaluate_floors
+from pgrecall.evaluation.judged_query import JudgedQuery
+from pgrecall.evaluation.pairs import EvaluationShape
+from pgrecall.evaluation.prepared_queries import (
     answered,
     by_owner,
     checked_queries,
-    dated,
-    owners_with,
-    with_owners,
+    searched_owners,
+    with_owner_ids,
+    with_periods,
 )
-from pgrecall.evaluation.bootstrap import intervals
-from pgrecall.evaluation.checked_query import CheckedQuery
-from pgrecall.evaluation.handing_over import embedded, hand_over, take_back
-from pgrecall.evaluation.judged_query import JudgedQuery
-from pgrecall.evaluation.pairs import EvaluationShape
 from pgrecall.evaluation.queries_tables import drop_empty_texts
 from pgrecall.evaluation.rank_statement import evaluate_statement, weight_name
 from pgrecall.evaluation.results import (
@@ -35,6 +34,7 @@ from pgrecall.evaluation.results import (
     ProfileEvaluation,
     Scores,
 )
+from pgrecall.evaluation.upload import drop_uploaded, embedded, upload
 from pgrecall.ranking.arguments import SearchArguments
 from pgrecall.ranking.filters import FilterArguments, Filters
 from pgrecall.ranking.question import MAX_K, checked_profile, narrowing
@@ -84,8 +84,10 @@ def evaluate(
     Raises InputError and its children; the error names the query, counted from 0.
     """
     require_aware("as_of", as_of)
-    asked = with_owners(tables, dated(checked_queries(queries), dates, as_of), agent_id, agents)
-    owners_with(tables, asked[0], teams)
+    checked = with_owner_ids(
+        tables, with_periods(checked_queries(queries), dates, as_of), agent_id, agents
+    )
+    searched_owners(tables, checked[0], teams)
     ranked = tuple(checked_profile(profile) for profile in _several(profiles))
     k = require_count("k", k, at_least=1, at_most=MAX_K)
     seed = require_count("seed", seed, at_least=0, at_most=2**63)
@@ -93,29 +95,29 @@ def evaluate(
         "min_score": require_share("min_score", min_score),
         "min_similarity": require_share("min_similarity", min_similarity),
     }
-    if min_similarity is not None and any(query.query is None for query in asked):
+    if min_similarity is not None and any(query.query is None for query in checked):
         raise InputError("min_similarity needs a vector or a text in every query")
     chosen = Filters.of(filters)
-    answered(asked)
-    asked = yield from embedded(asked)
+    answered(checked)
+    checked = yield from embedded(checked)
     chosen = yield from narrowing(tables, chosen)
     given = {name: cast("float", floor) for name, floor in floors.items() if floor is not None}
     found = yield from measured(
-        tables, teams, answered(asked), ranked, k, chosen, given, as_of, seed
+        tables, teams, answered(checked), ranked, k, chosen, given, as_of, seed
     )
-    if all(query.relevant for query in asked):
+    if all(query.relevant for query in checked):
         return found
     arguments: SearchArguments = {**filters, "teams": teams, "as_of": as_of, **floors}
     return replace(
         found,
-        floors=(yield from flooring.floors(tables, asked, ranked[0], k, arguments)),
+        floors=(yield from evaluate_floors(tables, checked, ranked[0], k, arguments)),
     )
 
 
 def measured(
     tables: Tables,
     teams: Sequence[str],
-    asked: Sequence[CheckedQuery],
+    checked: Sequence[CheckedQuery],
     profiles: Sequence[Profile],
     k: int,
     filters: Filters,
@@ -123,33 +125,33 @@ def measured(
     as_of: datetime | None,
     seed: int,
 ) -> Operation[Evaluation]:
-    """The evaluation of queries that are checked and embedded, one owner after the other."""
-    ranked = (*profiles, *_baselines(profiles, asked))
+    """Evaluates checked and embedded queries, one owner after the other."""
+    ranked = (*profiles, *_baselines(profiles, checked))
     rows: dict[int, Any] = {}
-    for numbers in by_owner(asked).values():
-        theirs = [asked[number] for number in numbers]
-        owners = owners_with(tables, theirs[0], teams)
+    for numbers in by_owner(checked).values():
+        theirs = [checked[number] for number in numbers]
+        owners = searched_owners(tables, theirs[0], teams)
         found = yield from _ranked(tables, owners, theirs, ranked, k, filters, floors, as_of)
         rows.update(zip(numbers, found, strict=True))
     return _evaluation(
-        asked, profiles, ranked, [rows[number] for number in range(len(asked))], k, seed
+        checked, profiles, ranked, [rows[number] for number in range(len(checked))], k, seed
     )
 
 
 def _ranked(
     tables: Tables,
     owners: Sequence[str],
-    asked: Sequence[CheckedQuery],
+    checked: Sequence[CheckedQuery],
     ranked: Sequence[Profile],
     k: int,
     filters: Filters,
     floors: Mapping[str, float],
     as_of: datetime | None,
 ) -> Operation[Sequence[Any]]:
-    """Of each query its metrics by every profile."""
-    asked, as_of = _one_moment(asked, as_of)
-    shape = shape_of(owners, asked, ranked, filters, as_of, floors)
-    yield from hand_over(tables, asked)
+    """The metrics of each query by every profile."""
+    checked, as_of = _one_moment(checked, as_of)
+    shape = shape_of(owners, checked, ranked, filters, as_of, floors)
+    yield from upload(tables, checked)
     if any(shape.redistributes) and shape.has_text:
         yield Execute(drop_empty_texts(tables))
     rows: Sequence[Any] = yield Execute(
@@ -163,34 +165,34 @@ def _ranked(
             **weights_of(ranked),
         },
     )
-    yield from take_back(tables)
+    yield from drop_uploaded(tables)
     return rows
 
 
 def _baselines(
     profiles: Sequence[Profile],
-    asked: Sequence[CheckedQuery],
+    checked: Sequence[CheckedQuery],
 ) -> list[Profile]:
-    """What is measured beside these profiles: each once, and none that has nothing to compare."""
-    told: dict[type[Signal], bool] = {
-        Similarity: any(query.vector is not None for query in asked),
-        Keyword: any(query.query_text is not None for query in asked),
+    """The baselines that are not among the profiles and that some query has a value for."""
+    has_value: dict[type[Signal], bool] = {
+        Similarity: any(query.vector is not None for query in checked),
+        Keyword: any(query.query_text is not None for query in checked),
     }
     return [
         baseline
         for baseline in built_in.BASELINES
-        if any(told.get(type(signal), True) for signal in baseline.signals)
+        if any(has_value.get(type(signal), True) for signal in baseline.signals)
         and not any(profile.renamed(baseline.name) == baseline for profile in profiles)
     ]
 
 
 def owners_of(owners: Sequence[str]) -> dict[str, Any]:
-    """Whose memories are ranked, under the name it is bound by."""
+    """The parameter with the owners, OWNER or OWNERS."""
     return {"owner_id": owners[0]} if len(owners) == 1 else {"owners": list(owners)}
 
 
 def weights_of(ranked: Sequence[Profile]) -> dict[str, float]:
-    """The weights of profiles, under the names they are bound by."""
+    """The parameters with the weights of the profiles."""
     return {
         weight_name(number, signal): weight
         for number, profile in enumerate(ranked)
@@ -201,7 +203,7 @@ def weights_of(ranked: Sequence[Profile]) -> dict[str, float]:
 def _several(profiles: object) -> list[object]:
     several = [profiles] if isinstance(profiles, str | Profile) else in_list(profiles)
     if several is None:
-        raise InputError(f"profiles is a list of profiles, got {type(profiles).__name__}")
+        raise InputError(f"profiles must be a list of profiles, got {type(profiles).__name__}")
     if not several:
         raise InputError("an evaluation needs at least one profile")
     return several
@@ -209,13 +211,13 @@ def _several(profiles: object) -> list[object]:
 
 def shape_of(
     owners: Sequence[str],
-    asked: Sequence[CheckedQuery],
+    checked: Sequence[CheckedQuery],
     ranked: Sequence[Profile],
     filters: Filters,
     as_of: datetime | None,
     floors: Mapping[str, float],
 ) -> EvaluationShape:
-    """What the statement of these queries and profiles depends on."""
+    """The shape of the statement for these queries and profiles."""
     reads_entities = any(
         isinstance(signal, EntityOverlap) for profile in ranked for signal, _ in profile
     )
@@ -224,29 +226,29 @@ def shape_of(
         filters=filters.shape,
         has_teams=len(owners) > 1,
         has_as_of=as_of is not None,
-        moments_differ=any(query.as_of is not None or query.recorded for query in asked),
-        finds_entities=reads_entities and any(query.query_entities is None for query in asked),
-        has_text=any(query.query_text is not None for query in asked),
-        has_period=any(query.query_time is not None for query in asked),
+        moments_differ=any(query.as_of is not None or query.recorded for query in checked),
+        finds_entities=reads_entities and any(query.query_entities is None for query in checked),
+        has_text=any(query.query_text is not None for query in checked),
+        has_period=any(query.query_time is not None for query in checked),
         has_min_score="min_score" in floors,
         has_min_similarity="min_similarity" in floors,
         redistributes=tuple(profile.redistribute for profile in ranked),
-        has_recorded=any(query.recorded for query in asked),
+        has_recorded=any(query.recorded for query in checked),
     )
 
 
 def _one_moment(
-    asked: Sequence[CheckedQuery], as_of: datetime | None
+    checked: Sequence[CheckedQuery], as_of: datetime | None
 ) -> tuple[Sequence[CheckedQuery], datetime | None]:
-    """Where all are asked about the same moment, it is said once, and ages are computed once."""
-    moments = {query.as_of or as_of for query in asked}
-    if len(moments) > 1 or any(query.recorded for query in asked):
-        return asked, as_of
-    return [replace(query, as_of=None) for query in asked], moments.pop()
+    """Moves a moment that all queries have in common to `as_of`, so ages are computed once."""
+    moments = {query.as_of or as_of for query in checked}
+    if len(moments) > 1 or any(query.recorded for query in checked):
+        return checked, as_of
+    return [replace(query, as_of=None) for query in checked], moments.pop()
 
 
 def _evaluation(
-    asked: Sequence[CheckedQuery],
+    checked: Sequence[CheckedQuery],
     profiles: Sequence[Profile],
     ranked: Sequence[Profile],
     rows: Sequence[Any],
@@ -258,11 +260,11 @@ def _evaluation(
         for number in range(len(ranked))
     ]
     groups: dict[str, list[int]] = {}
-    for number, query in enumerate(asked):
+    for number, query in enumerate(checked):
         if query.group is not None:
             groups.setdefault(query.group, []).append(number)
-    owners = [query.agent_id for query in asked]
-    overall = _scores(values, range(len(asked)), owners, seed)
+    owners = [query.agent_id for query in checked]
+    overall = _scores(values, range(len(checked)), owners, seed)
     by_group = {name: _scores(values, numbers, owners, seed) for name, numbers in groups.items()}
     evaluations = tuple(
         ProfileEvaluation(
@@ -287,7 +289,7 @@ def _scores(
     owners: Sequence[str | None],
     seed: int,
 ) -> list[Scores]:
-    """Of each profile over the queries of these numbers."""
+    """The scores of each profile over the queries with these numbers."""
     first, size = values[0], len(numbers)
     theirs = [owners[number] for number in numbers]
     different = len(set(theirs))

@@ -1,4 +1,4 @@
-"""Floors: what each min_relevance would leave out, by questions with and without an answer."""
+"""Floors: the effect of each min_relevance on queries with and without an answer."""
 
 from __future__ import annotations
 
@@ -16,26 +16,26 @@ STEP = 10**RECORD_DECIMALS
 
 
 def require_precision(value: object) -> float:
-    """Above 0 and at most 1; raises InputError."""
+    """A number above 0 and at most 1; raises InputError."""
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value <= 1:
-        raise InputError(f"precision must lie within 0 and 1, got {shortened(value)}")
+        raise InputError(f"precision must be above 0 and at most 1, got {shortened(value)}")
     return float(value)
 
 
 @dataclass(frozen=True, slots=True)
 class Floor:
-    """What one floor does to the questions of an evaluation."""
+    """The effect of one min_relevance on the queries of an evaluation."""
 
     min_relevance: float
     silent: float
-    """The share of the questions without an answer that return nothing."""
+    """The share of the queries without an answer that return nothing."""
     lost: float
-    """The share of those with an answer that return nothing."""
+    """The share of the queries with an answer that return nothing."""
     precision: float | None
-    """Of all that return nothing, the share without an answer; None: all return something. It
-    depends on how many of either kind were asked."""
+    """The share of queries without an answer among those that return nothing; None if there are
+    none of these. Depends on how many queries of each kind there are."""
     recall: float
-    """recall@k over the questions with an answer."""
+    """recall@k over the queries with an answer."""
 
     def record(self) -> dict[str, float | None]:
         """The floor as plain JSON values."""
@@ -49,39 +49,39 @@ class Floor:
 
 @dataclass(frozen=True, slots=True)
 class Reach:
-    """Up to which floor one question returns what."""
+    """What one query returns, depending on the floor."""
 
     best: float | None
-    """The highest relevance of any memory; None where none is ranked."""
+    """The highest relevance of any memory; None if no memory is ranked."""
     relevant: Sequence[tuple[float, float]]
-    """Of each memory that answers: its relevance, and the floor above which it is among the k best
-    (below 0: at any)."""
+    """For each relevant memory, its relevance and the floor above which it is among the k best
+    (negative: with any floor)."""
     answers: int
-    """How many memories answer it."""
+    """The number of relevant memories."""
 
     def is_silent(self, floor: float) -> bool:
-        """Whether nothing is returned."""
+        """Whether the query returns nothing with this floor."""
         return self.best is None or self.best < floor
 
     def recall(self, floor: float) -> float:
-        """The share of the answers among the k best that reach the floor."""
+        """The share of the relevant memories that are returned among the k best with this floor."""
         found = sum(above < floor <= relevance for relevance, above in self.relevant)
         return found / self.answers
 
 
 @dataclass(frozen=True, slots=True)
 class FloorEvaluation:
-    """What min_relevance does, whatever its value."""
+    """The effect of every possible min_relevance."""
 
     k: int
     profile: Profile
     answered: Sequence[Reach]
-    """Of the questions that memories answer, in the order given."""
+    """For queries with an answer, in the order given."""
     unanswered: Sequence[Reach]
-    """Of those that none answers."""
+    """For queries without an answer."""
 
     def at(self, min_relevance: float) -> Floor:
-        """What this floor does."""
+        """The effect of this floor."""
         silent = sum(one.is_silent(min_relevance) for one in self.unanswered)
         lost = sum(one.is_silent(min_relevance) for one in self.answered)
         recalls = (one.recall(min_relevance) for one in self.answered)
@@ -95,14 +95,15 @@ class FloorEvaluation:
 
     @property
     def floors(self) -> list[Floor]:
-        """Every floor that one question without an answer more reaches nothing by, from 0 up."""
+        """0 and every floor at which one more query without an answer returns nothing."""
         highest = {0.0 if one.best is None else one.best for one in self.unanswered}
         least = (math.floor(best * STEP + 1) / STEP for best in highest)
         return [self.at(floor) for floor in sorted({0.0, *(min(one, 1.0) for one in least)})]
 
     def proposed(self, precision: float) -> Floor | None:
-        """The floor by which most questions without an answer return nothing, where at least this
-        share of all that do have none; None where no floor keeps to that."""
+        """The floor by which most queries without an answer return nothing, on the condition that
+        at least this share of the queries that return nothing have no answer. None if no floor
+        meets the condition."""
         least = require_precision(precision)
         kept = [one for one in self.floors if (one.precision or 0) >= least and one.silent]
         return max(kept, key=lambda one: (one.silent, -one.min_relevance), default=None)

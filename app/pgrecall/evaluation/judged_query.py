@@ -1,4 +1,4 @@
-"""A judged query: a question, and the memories that answer it."""
+"""A judged query: a query and the memories known to answer it."""
 
 from __future__ import annotations
 
@@ -12,33 +12,30 @@ from pgrecall.core.vectors import VectorLike
 
 @dataclass(frozen=True, slots=True)
 class JudgedQuery:
-    """One question to evaluate by.
-
-    Nothing is checked here: what evaluates checks all before anything is sent.
-    """
+    """One query of an evaluation. It is checked when it is used, before anything is sent."""
 
     query: VectorLike | str | None
     """Its text, its vector, or None to rank without either."""
     relevant: Iterable[UUID] | Mapping[UUID, float]
-    """The memories that answer it, each with its gain, a number above 0, or 1. Empty: none does,
-    by which floors are judged."""
+    """The ids of the memories that answer it, optionally with a gain above 0 (default 1). Empty: no
+    memory does; such queries are for evaluating floors."""
     _: KW_ONLY
     group: str | None = None
-    """A kind of query, told apart in the result."""
+    """The kind of query, for results by group."""
     as_of: datetime | None = None
-    """The moment it is asked about; None: that of the evaluation."""
+    """The `as_of` of its search; None: that of the evaluation."""
     query_text: str | None = None
-    """Its words, where `query` is a vector."""
+    """Its text, if `query` is a vector."""
     query_entities: Sequence[str] | None = None
     """Its entities; None: those found in its text."""
     agent_id: str | None = None
-    """Whose memories it is about; None: those of the evaluation's `agent_id`."""
+    """The owner whose memories it is about; None: the evaluation's `agent_id`."""
     recorded: bool = False
-    """Whether use has made its labels: what feedback, outcomes and use have changed since its
-    moment does not count then."""
+    """Whether its labels come from use. Then changes by feedback, outcomes and use after its
+    `as_of` are ignored."""
     query_time: tuple[datetime, datetime] | None = None
-    """The period it names, from and to."""
+    """Its period, start and end."""
 
     def __post_init__(self) -> None:
-        if isinstance(self.relevant, Iterator):  # its first use would leave nothing to the next
+        if isinstance(self.relevant, Iterator):  # an iterator can only be used once
             object.__setattr__(self, "relevant", list(self.relevant))

@@ -1,4 +1,4 @@
-"""Judged queries beside the memories they may find, with the signals of each pair."""
+"""Pairs of judged queries and memories, with the signals of each pair."""
 
 from __future__ import annotations
 
@@ -75,34 +75,35 @@ _OF_USAGE = ("retrieval_count", "last_accessed_at")
 
 @dataclass(frozen=True, slots=True)
 class EvaluationShape:
-    """All that the text of the statement depends on."""
+    """Everything that the text of the statement depends on."""
 
     profiles: tuple[tuple[Signal, ...], ...]
     filters: FilterShape
     has_teams: bool
     has_as_of: bool
-    """Whether all are asked about one moment that is given; without it, about now."""
+    """Whether all queries have one explicit as_of."""
     moments_differ: bool
-    """Whether queries name moments of their own."""
+    """Whether queries have moments of their own."""
     finds_entities: bool
     has_text: bool
     has_min_score: bool
     has_min_similarity: bool
     has_period: bool = False
-    """Whether some query names a period."""
+    """Whether some query has a period."""
     redistributes: tuple[bool, ...] = ()
-    """Of each profile whether weights of what a query does not tell go to the others."""
+    """For each profile, whether it redistributes weights of signals that a query has no value for.
+    """
     has_recorded: bool = False
-    """Whether use has labelled some queries, which are ranked by what was known at their moment."""
+    """Whether some queries are recorded, which are ranked by the signals of their moment."""
 
     @property
     def owners(self) -> str:
-        """The parameter that tells whose memories are ranked."""
+        """The parameter with the owners: OWNER or OWNERS."""
         return OWNERS if self.has_teams else OWNER
 
     @property
     def signals(self) -> tuple[Signal, ...]:
-        """Each signal that some profile has, once."""
+        """The signals of all profiles, without duplicates."""
         return tuple(dict.fromkeys(signal for profile in self.profiles for signal in profile))
 
     def reads(self, kind: type[Signal]) -> bool:
@@ -111,19 +112,19 @@ class EvaluationShape:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
-    """What queries and memories are made of, to be put beside each other."""
+class PairSources:
+    """The common table expressions that pairs are joined from."""
 
     tables: Tables
     shape: EvaluationShape
     pool: CTE
     """The memories that may be ranked, with the signals that do not depend on the query."""
     words: CTE | None
-    """number, id, share: the keyword signal where it is not 0."""
+    """number, id, share: the keyword signals that are not 0."""
     entities: CTE | None
-    """number, entities: those found in texts."""
+    """number, entities: the entities found in the texts of queries."""
     before: Mapping[str, CTE]
-    """Of what memories have learned since recorded queries were asked, by column."""
+    """Former values of the columns that changed after recorded queries, by column."""
 
     @classmethod
     def of(cls, tables: Tables, shape: EvaluationShape, where: Sequence[Expression]) -> Self:
@@ -140,9 +141,9 @@ class Asked:
         )
 
     def pairs(self, *, only_relevant: bool = False, clock: Clock | None = None) -> Subquery:
-        """Each query beside each memory it may find: number, id, similarity, and every signal.
+        """Each query with each memory it may find: number, id, similarity and all signals.
 
-        With a clock also what it shows, and asked_at, where the moments differ.
+        With `clock`, also the clock's timestamp and, if moments differ, asked_at.
         """
         queries, pool, shape = queries_table(self.tables), self.pool, self.shape
         within, rows = self._beside(only_relevant=only_relevant)
@@ -150,7 +151,7 @@ class Asked:
         for signal in shape.signals:
             name = signal_name(shape, signal)
             if isinstance(signal, Similarity):
-                continue  # from the similarity itself, which all of them have in common
+                continue  # derived from the column similarity
             ready = not _is_of_pair(signal) and not shape.moments_differ
             signals.append(pool.c[name] if ready else compiler.value(signal, within).label(name))
         unranked = and_(queries.c.query.is_not(None), pool.c.embedding.is_(None))
@@ -161,18 +162,18 @@ class Asked:
                 compiler.similarity(within).label("similarity"),
                 unranked.label("without_embedding"),
                 *signals,
-                *self._told(within),
+                *self._has_values(within),
                 *([] if clock is None else [within.clock(clock).label("clock")]),
                 *([] if clock is None else [within.as_of.label("asked_at")]),
             )
             .select_from(rows)
             .where(*self._conditions(within))
-            .offset(literal_column("0"))  # or it would be computed anew for each that reads it
+            .offset(literal_column("0"))  # otherwise it would be computed again for every reference
             .subquery("labelled_pairs" if only_relevant else "pairs")
         )
 
     def _beside(self, *, only_relevant: bool) -> tuple[Scope, FromClause]:
-        """The pairs' rows, and what signals are computed from in them."""
+        """The rows of the pairs, and the scope of their signals."""
         queries, relevant = queries_table(self.tables), relevant_table(self.tables)
         pool, words, found = self.pool, self.words, self.entities
         rows: Any = queries
@@ -205,7 +206,7 @@ class Asked:
             )
             is_older = before.c.memory_id.is_not(None)
             known[name] = case((is_older, before.c.value), else_=pool.c[name])
-        if self.shape.has_recorded:  # no event tells when a memory was retrieved
+        if self.shape.has_recorded:  # no event records retrievals, so they are ignored
             for name in _OF_USAGE:
                 known[name] = case((~queries.c.recorded, pool.c[name]))
         memories: Any = SimpleNamespace(c=SimpleNamespace(**known))
@@ -216,7 +217,7 @@ class Asked:
             usage=memories,
             query=queries.c.query,
             as_of=as_of,
-            asked_about=as_of if self.shape.has_as_of else func.coalesce(queries.c.as_of, never),
+            explicit_as_of=as_of if self.shape.has_as_of else func.coalesce(queries.c.as_of, never),
             query_entities=entities,
             keyword=keyword,
             bytes=None if keyword is None else pool.c.bytes,
@@ -225,12 +226,12 @@ class Asked:
         )
         return within, rows
 
-    def _told(self, within: Scope) -> list[ColumnElement[Any]]:
-        """Of each signal that a query may tell nothing to compare with, whether it does."""
+    def _has_values(self, within: Scope) -> list[ColumnElement[Any]]:
+        """For each kind of signal that a query may have no value for, whether it has one."""
         if not any(self.shape.redistributes):
             return []
         queries = queries_table(self.tables)
-        told: dict[type[Signal], ColumnElement[bool]] = {
+        has_value: dict[type[Signal], ColumnElement[bool]] = {
             Similarity: queries.c.query.is_not(None),
             Keyword: queries.c.query_text.is_not(None),
             Time: queries.c.period_from.is_not(None),
@@ -238,10 +239,10 @@ class Asked:
                 func.cardinality(within.query_entities) > literal_column("0"), false()
             ),
         }
-        return [is_told.label(told_name(kind)) for kind, is_told in told.items()]
+        return [condition.label(has_value_name(kind)) for kind, condition in has_value.items()]
 
     def _conditions(self, within: Scope) -> list[ColumnElement[bool]]:
-        """What a memory has to meet at the query's own moment."""
+        """The conditions on a memory that depend on the query's own moment."""
         shape, queries = self.shape, queries_table(self.tables)
         if not shape.moments_differ:
             return []
@@ -259,11 +260,11 @@ _LEARNED: Mapping[type[Signal], str] = {
     Confidence: "confidence",
     Trust: "trust",
 }
-"""The column of each signal whose changes leave events with the value before."""
+"""The columns of signals whose changes are recorded as events with the former value."""
 
 
 def _learned(shape: EvaluationShape) -> list[str]:
-    """The columns that have to be known as they were when recorded queries were asked."""
+    """The columns whose former values recorded queries need."""
     if not shape.has_recorded:
         return []
     by_trust = "min_trust" in shape.filters.given
@@ -273,7 +274,7 @@ def _learned(shape: EvaluationShape) -> list[str]:
 
 
 def _before(tables: Tables, shape: EvaluationShape, name: str) -> CTE:
-    """The values that a column had: after `since` and until the change at `until`."""
+    """The former values of a column, each valid after `since` and until `until`."""
     events, queries = tables.memory_events, queries_table(tables)
     as_of = func.coalesce(queries.c.as_of, moment(shape.has_as_of))
     earliest = select(func.min(as_of)).where(queries.c.recorded).scalar_subquery()
@@ -338,7 +339,7 @@ def _pool(tables: Tables, shape: EvaluationShape, where: Sequence[Expression]) -
 
 
 def signal_value(shape: EvaluationShape, found: FromClause, signal: Signal) -> ColumnElement[Any]:
-    """A signal of a pair, bit by bit as a search computes it."""
+    """The signal of a pair, bit for bit equal to that of a search."""
     if isinstance(signal, Similarity):
         missing = _constant("missing", signal.missing, Double())
         return func.coalesce(found.c.similarity, missing, type_=Double())
@@ -367,16 +368,16 @@ def _is_of_pair(signal: Signal) -> bool:
     return isinstance(signal, Similarity | Keyword | EntityOverlap | Time)
 
 
-def told_name(kind: type[Signal]) -> str:
-    """The column that tells whether a query gives signals of this kind something to compare."""
-    return f"tells_{kind.name}"
+def has_value_name(kind: type[Signal]) -> str:
+    """The column that says whether a query has a value for signals of this kind."""
+    return f"has_value_{kind.name}"
 
 
 def signal_name(shape: EvaluationShape, signal: Signal) -> str:
-    """The column of a signal that is the same for every profile that has it."""
+    """The column of a signal, shared by all profiles that have it."""
     return f"signal_{shape.signals.index(signal)}"
 
 
 def _constant(name: str, value: Any, type_: Any) -> ColumnElement[Any]:
-    """Without a name: two profiles may have a signal with different parameters."""
+    """A parameter with a generated name, since profiles may differ in a signal's parameters."""
     return bindparam(None, value, type_=type_)

@@ -23,14 +23,14 @@ KEYS = (
 
 
 def load_queries(path: str | Path, agent_id: str | None = None) -> list[JudgedQuery]:
-    """Reads a .jsonl file, gzipped or not, of queries about this agent's memories, or about those
-    of the agent that a line names.
+    """Reads judged queries from a .jsonl file, gzipped or not.
 
-    A line is an object with `query` (text) or `embedding` (a list of numbers), `relevant` (ids of
-    memories, as a list or as an object from id to gain; empty where none answers) and, if wanted,
-    `group`, `time` (ISO 8601 with a zone), `query_text`, `query_entities`, `query_time` (two
-    times), `agent` and `recorded` (true: use has made the labels). An id that is no UUID is one of
-    an imported file. Raises InvalidLine with file and line number.
+    A line is a JSON object with `query` (text) or `embedding` (a list of numbers) and `relevant`: a
+    list of memory ids, or an object from id to gain; empty if no memory answers. Optional keys are
+    `agent` (default: `agent_id`), `group`, `time` (the `as_of`, ISO 8601 with a time zone),
+    `query_text`, `query_entities`, `query_time` (two times) and `recorded`. An id that is not a
+    UUID is one from an imported file; see `import_file`. Raises InvalidLine with file and line
+    number, and InputError if the file has no query or cannot be read.
     """
     path = path_of(path)
     queries = []
@@ -38,14 +38,14 @@ def load_queries(path: str | Path, agent_id: str | None = None) -> list[JudgedQu
         with naming_line(path, number):
             queries.append(_parsed(line.decode("utf-8-sig"), agent_id))
     if not queries:
-        raise InputError(f"{shortened(path, LONGEST)} has no query")
+        raise InputError(f"{shortened(path, LONGEST)} contains no query")
     return queries
 
 
 def save_queries(path: str | Path, queries: list[JudgedQuery]) -> None:
-    """Writes queries asked as text so that `load_queries` reads them again.
+    """Writes queries whose `query` is text to a file that `load_queries` reads.
 
-    Raises InputError for a file that cannot be written.
+    Raises InputError if the file cannot be written.
     """
     path = path_of(path)
     lines = [json.dumps(record_of(query), ensure_ascii=False) + "\n" for query in queries]
@@ -58,7 +58,7 @@ def save_queries(path: str | Path, queries: list[JudgedQuery]) -> None:
 
 
 def record_of(query: JudgedQuery) -> dict[str, Any]:
-    """A query as a line of a file holds it."""
+    """The JSON object of a query in a file."""
     relevant = query.relevant
     gains = relevant if isinstance(relevant, Mapping) else dict.fromkeys(relevant, 1.0)
     key = "query" if isinstance(query.query, str) else "embedding"
@@ -88,23 +88,23 @@ def record_of(query: JudgedQuery) -> dict[str, Any]:
 def _parsed(line: str, agent_id: str | None) -> JudgedQuery:
     values = json.loads(line)
     if not isinstance(values, dict):
-        raise InputError(f"a line holds one JSON object, this one a {type(values).__name__}")
+        raise InputError(f"a line must be one JSON object, got {type(values).__name__}")
     unknown = [name for name in values if name not in KEYS]
     if unknown:
         raise InputError(f"unknown key {listed(unknown)}; the keys are {', '.join(KEYS)}")
     if ("query" in values) == ("embedding" in values):
-        raise InputError("a line has either a query or an embedding")
+        raise InputError("a line needs either a query or an embedding")
     if "relevant" not in values:
-        raise InputError("a line names the relevant memories")
+        raise InputError("a line needs relevant, the ids of relevant memories")
     query = values.get("query", values.get("embedding"))
     if "query" in values and not isinstance(query, str):
-        raise InputError(f"query is text, got {shortened(query)}")
+        raise InputError(f"query must be text, got {shortened(query)}")
     if "embedding" in values and not _are_numbers(query):
-        raise InputError(f"embedding is a list of numbers, got {shortened(query)}")
+        raise InputError(f"embedding must be a list of numbers, got {shortened(query)}")
     named, recorded = values.get("agent"), values.get("recorded")
     owner = agent_id if named is None else require_name("agent", named)
     if owner is None:
-        raise InputError("a line names its agent, or all are of one that is given")
+        raise InputError("a line needs agent, unless one agent_id is given for all lines")
     labelled = JudgedQuery(
         query,
         _relevant(values["relevant"], owner),
@@ -116,12 +116,12 @@ def _parsed(line: str, agent_id: str | None) -> JudgedQuery:
         recorded=False if recorded is None else recorded,
         query_time=_period(values.get("query_time")),
     )
-    checked_query(labelled)  # here, where the line is known
+    checked_query(labelled)  # checked here, so that the error names the line
     return labelled
 
 
 def _period(given: Any) -> Any:
-    """Two moments; anything else is left for the check of the query to refuse."""
+    """Parses two times; anything else is returned for `checked_query` to refuse."""
     if not isinstance(given, list):
         return given
     return tuple(moment_of("query_time", moment) for moment in given)
@@ -145,11 +145,11 @@ def _relevant(relevant: object, agent_id: str) -> list[UUID] | dict[UUID, float]
     if isinstance(relevant, list):
         return [_id(given, agent_id) for given in relevant]
     raise InputError(
-        f"relevant is a list of ids or an object from id to gain, got {shortened(relevant)}"
+        f"relevant must be a list of ids or an object from id to gain, got {shortened(relevant)}"
     )
 
 
 def _id(given: object, agent_id: str) -> UUID:
     if given == "" or isinstance(given, bool) or not isinstance(given, str | int):
-        raise InputError(f"an id is a text that is not empty, got {shortened(given)}")
+        raise InputError(f"an id must be text that is not empty, got {shortened(given)}")
     return id_of_source(given, agent_id)

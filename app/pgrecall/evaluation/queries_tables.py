@@ -1,4 +1,4 @@
-"""Temporary tables of judged queries and of what answers them."""
+"""Temporary tables of judged queries and of their labels."""
 
 from __future__ import annotations
 
@@ -26,14 +26,16 @@ from pgrecall.scoring import compiler
 
 NUMBER, GAIN = "number", "gain"
 TEMPORARY = "pg_temp"
-"""The schema of a session's own tables, so that no other of the same name is dropped."""
+"""The schema of temporary tables, so that no other table of the same name is dropped."""
 
 
 @lru_cache
 def create_queries(tables: Tables) -> CreateTemporaryTable:
-    """A table for queries on their way in: number, query, as_of, question (what was asked, where
-    that is a text), query_text, query_entities, recorded (whether use has made its labels),
-    period_from, period_to."""
+    """Creates the table of queries.
+
+    Columns: number, query (vector), as_of, question (the query, if it is text), query_text,
+    query_entities, recorded, period_from, period_to.
+    """
     return CreateTemporaryTable(
         select(
             literal_column("0", Integer()).label(NUMBER),
@@ -53,7 +55,7 @@ def create_queries(tables: Tables) -> CreateTemporaryTable:
 
 @lru_cache
 def create_relevant(tables: Tables) -> CreateTemporaryTable:
-    """A table for the labels: number of the query, id of the memory, gain."""
+    """Creates the table of labels: number of the query, id of the memory, gain."""
     return CreateTemporaryTable(
         select(
             literal_column("0", Integer()).label(NUMBER),
@@ -66,8 +68,8 @@ def create_relevant(tables: Tables) -> CreateTemporaryTable:
 
 
 @lru_cache
-def keep_whole(tables: Tables) -> ExecutableDDLElement:
-    """Keeps the vectors within the rows: out of line they would be fetched anew for every pair."""
+def store_inline(tables: Tables) -> ExecutableDDLElement:
+    """Stores vectors inline. From TOAST, they would be fetched again for every pair."""
     plain: Any = DDL(  # type: ignore[no-untyped-call]
         "ALTER TABLE %(fullname)s ALTER COLUMN query SET STORAGE PLAIN"
     )
@@ -77,7 +79,7 @@ def keep_whole(tables: Tables) -> ExecutableDDLElement:
 
 @lru_cache
 def drop_empty_texts(tables: Tables) -> Update:
-    """Takes the texts away in which no term counts, so that they are known to tell nothing."""
+    """Sets texts of stop words only to NULL, so that their weight is redistributed."""
     queries = queries_table(tables)
     found: Any = compiler.schema_function(
         tables.schema, "query_terms", queries.c.query_text, type_=Text()

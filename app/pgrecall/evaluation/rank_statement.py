@@ -1,8 +1,8 @@
-"""Evaluating: the ranks of labelled memories by several profiles over many queries, at once.
+"""The statement of an evaluation: ranks of relevant memories by several profiles and many queries.
 
-The queries lie in a temporary table. Each is put beside each memory once; what profiles have in
-common (the similarity above all) is computed once for the pair, and what does not depend on the
-query once for the memory. A rank is counted, not sorted for: 1 + how many memories come before.
+The queries are in a temporary table, which is joined to the memories once. What profiles have in
+common, above all the similarity, is computed once per pair; what does not depend on the query, once
+per memory. A rank is found by counting, not by sorting: 1 + the number of memories before it.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from sqlalchemy import (
     true,
 )
 
-from pgrecall.evaluation.pairs import Asked, EvaluationShape, signal_value, told_name
+from pgrecall.evaluation.pairs import EvaluationShape, PairSources, has_value_name, signal_value
 from pgrecall.evaluation.queries_tables import GAIN, NUMBER, relevant_table
 from pgrecall.ranking.conditions import (
     of_owners,
@@ -45,18 +45,18 @@ from pgrecall.scoring.signals import (
 
 
 def weight_name(profile: int, signal: Signal) -> str:
-    """The parameter of a signal's weight in the profile of this number."""
+    """The parameter with the weight of a signal in the profile of this number."""
     return f"weight_{profile}_{signal.name}"
 
 
 def evaluate_statement(
     tables: Tables, shape: EvaluationShape, where: Sequence[Expression]
 ) -> Select[Any]:
-    """For each query its number, how many of its relevant memories are missing, and of each
-    profile p recall_p, mrr_p and ndcg_p.
+    """The metrics of each query.
 
-    Parameters: owner_id or owners, as_of where given, `k`, the weights, the filters', min_score and
-    min_similarity where given.
+    Columns: its number, how many of its relevant memories are missing, and recall_p, mrr_p and
+    ndcg_p for each profile p. Parameters: owner_id or owners, k, the weights, those of the filters,
+    and as_of, min_score and min_similarity if given.
     """
     return _evaluate(tables, shape, where) if where else _known_evaluate(tables, shape)
 
@@ -67,16 +67,16 @@ def _known_evaluate(tables: Tables, shape: EvaluationShape) -> Select[Any]:
 
 
 def _evaluate(tables: Tables, shape: EvaluationShape, where: Sequence[Expression]) -> Select[Any]:
-    asked = Asked.of(tables, shape, where)
-    scores = _scores(shape, asked.pairs(), "scores")
-    labelled = asked.pairs(only_relevant=True)
+    sources = PairSources.of(tables, shape, where)
+    scores = _scores(shape, sources.pairs(), "scores")
+    labelled = sources.pairs(only_relevant=True)
     wanted = select(_scores(shape, labelled, "labelled")).cte("wanted").prefix_with("MATERIALIZED")
     ranks = _ranks(shape, wanted, scores)
     return _metrics(tables, shape, ranks)
 
 
 def _ranks(shape: EvaluationShape, wanted: CTE, scores: Subquery) -> CTE:
-    """The rank of each relevant memory by each profile; NULL where it is not ranked."""
+    """The rank of each relevant memory by each profile; NULL if it is not ranked."""
 
     def rank(name: str) -> ColumnElement[Any]:
         theirs, its = scores.c[name], wanted.c[name]
@@ -92,7 +92,7 @@ def _ranks(shape: EvaluationShape, wanted: CTE, scores: Subquery) -> CTE:
     )
     if not shape.has_teams:
         return ranks.cte("ranks")
-    # Two owners may have a memory of one id: the one that comes first answers.
+    # If two owners have a memory of one id, the better rank counts.
     each = ranks.subquery("of_each")
     best = (func.min(each.c[name], type_=Integer()).label(name) for name in names)
     one_of_each = select(each.c[NUMBER], each.c.id, *best).group_by(each.c[NUMBER], each.c.id)
@@ -153,14 +153,14 @@ def _metrics(tables: Tables, shape: EvaluationShape, ranks: CTE) -> Select[Any]:
 
 
 def log2(place: ColumnElement[Any]) -> ColumnElement[Any]:
-    """log₂(1 + place), by which a gain is discounted."""
+    """log₂(1 + place), the discount of a gain."""
     beyond: Any = literal_column("1::float8", Double()) + cast(place, Double)
     two: ColumnElement[Any] = literal_column("2::float8", Double())
     return func.ln(beyond, type_=Double()) / func.ln(two, type_=Double())
 
 
 def score_of(shape: EvaluationShape, found: FromClause, number: int) -> ColumnElement[Any]:
-    """The score of each pair by the profile of this number, added up as a search does."""
+    """The score of each pair by the profile of this number, summed in the order of a search."""
     signals = shape.profiles[number]
     weights: dict[Signal, Any] = {
         signal: bindparam(weight_name(number, signal), type_=Double()) for signal in signals
@@ -172,16 +172,16 @@ def score_of(shape: EvaluationShape, found: FromClause, number: int) -> ColumnEl
         return total
     nothing: ColumnElement[Any] = literal_column("0::float8", Double())
     everything: ColumnElement[Any] = literal_column("1::float8", Double())
-    told: ColumnElement[Any] = reduce(
+    weights_in_use: ColumnElement[Any] = reduce(
         add,
         (
-            case((found.c[told_name(type(signal))], weight), else_=nothing)
-            if told_name(type(signal)) in found.c
+            case((found.c[has_value_name(type(signal))], weight), else_=nothing)
+            if has_value_name(type(signal)) in found.c
             else weight
             for signal, weight in weights.items()
         ),
     )
-    return total / func.coalesce(func.nullif(told, nothing), everything)
+    return total / func.coalesce(func.nullif(weights_in_use, nothing), everything)
 
 
 def comes_before(
@@ -195,12 +195,12 @@ def comes_before(
 
 
 def ideal_place(relevant: FromClause) -> ColumnElement[int]:
-    """The place of each label in the best order there could be."""
+    """The place of each label in the ideal order."""
     return func.row_number().over(partition_by=relevant.c[NUMBER], order_by=relevant.c[GAIN].desc())
 
 
 def _scores(shape: EvaluationShape, found: Subquery, name: str) -> Subquery:
-    """The score of each pair by each profile; NULL where the profile does not rank the memory."""
+    """The score of each pair by each profile; NULL if the profile does not rank the memory."""
 
     def score(number: int, signals: tuple[Signal, ...]) -> ColumnElement[Any]:
         total = score_of(shape, found, number)

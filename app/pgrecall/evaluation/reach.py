@@ -1,4 +1,4 @@
-"""What each floor of relevance would leave of one search."""
+"""The statement that finds what one search returns, depending on the floor of relevance."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ from sqlalchemy import (
 )
 
 from pgrecall.ranking.conditions import uuids
+from pgrecall.ranking.search_parameters import Search, Shape
 from pgrecall.ranking.statement import passing, rows_to_rank, words_of
-from pgrecall.ranking.wanted import Search, Shape
 from pgrecall.schema import Tables
 from pgrecall.scoring import compiler
 
 
 def reach_statement(tables: Tables, wanted: Search) -> Select[Any]:
-    """One row for each of the memories `ids` that is ranked, or one without.
+    """One row for each ranked memory among `ids`; if there is none, one row with a NULL id.
 
-    Columns: best, the highest relevance of all; id; relevance, its own; above, the relevance of
-    the last of the k most relevant memories that come before it, NULL where they are fewer.
-    Parameters: those of the search, and ids.
+    Columns: best (the highest relevance of all memories), id, relevance, and above: the lowest
+    relevance among the k most relevant memories that are ranked before it, NULL if there are fewer
+    than k. Parameters: those of the search, and ids.
     """
     if wanted.filters.where:
         return _reach(tables, wanted.shape, wanted.filters.where)

@@ -1,4 +1,4 @@
-"""What recorded use tells of past queries."""
+"""Derives judged queries from recorded feedback and outcomes."""
 
 from __future__ import annotations
 
@@ -28,5 +28,5 @@ def recorded_queries(tables: Tables, /, agent_id: str) -> Operation[list[JudgedQ
     return [
         JudgedQuery(row.query, row.memory_ids, as_of=row.as_of, agent_id=agent_id, recorded=True)
         for row in rows
-        if row.query.strip()  # of other white space too
+        if row.query.strip()  # strips more kinds of white space than SQL
     ]

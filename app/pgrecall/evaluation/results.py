@@ -1,4 +1,4 @@
-"""Evaluations: how well profiles find the memories that answer judged queries."""
+"""Records of evaluations."""
 
 from __future__ import annotations
 
@@ -11,32 +11,31 @@ from pgrecall.scoring.profile import Profile
 from pgrecall.scoring.scored_memory import RECORD_DECIMALS
 
 METRICS = ("recall", "mrr", "ndcg")
-"""recall: the share of the relevant memories among the first k. mrr: the mean of 1 / the rank of
-the first relevant one among all memories. ndcg: Σ gain / log₂(1 + rank) over the first k, as a part
-of what the best order would give (Järvelin and Kekäläinen 2002, with the gain itself as trec_eval
-has it)."""
+"""recall: the share of the relevant memories among the first k. mrr: the mean of 1 / rank of the
+first relevant memory, among all memories. ndcg: Σ gain / log₂(1 + rank) over the first k, divided
+by that of the ideal order (Järvelin and Kekäläinen 2002; linear gain as in trec_eval)."""
 
 
 FEWEST = 10
-"""Queries below which no difference is clear: an interval drawn from so few is too narrow."""
+"""With fewer queries, no difference is called clear, since bootstrap intervals are too narrow."""
 FEWEST_OWNERS = 5
-"""Owners from which on intervals are over owners, each with all its queries; below over queries."""
+"""From this number of owners on, owners are resampled with all their queries, otherwise queries."""
 
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """How much better than the first profile, the same queries compared one by one."""
+    """The mean difference to the first profile, paired by query."""
 
     mean: float
     low: float
     high: float
-    """The interval that holds it with 95 %, by paired bootstrap."""
+    """low and high: the 95 % interval by paired bootstrap."""
     queries: int
-    """How many were compared."""
+    """Number of queries compared."""
 
     @property
     def is_clear(self) -> bool:
-        """Whether the interval leaves out 0 and is over FEWEST queries at least."""
+        """Whether the interval does not contain 0 and there are at least FEWEST queries."""
         return self.queries >= FEWEST and (self.low > 0 or self.high < 0)
 
 
@@ -46,15 +45,15 @@ class Scores:
 
     queries: int
     means: Mapping[str, float]
-    """METRICS → the mean, in [0, 1]."""
+    """The mean of each of METRICS, in [0, 1]."""
     differences: Mapping[str, Difference]
-    """METRICS → the difference to the first profile; empty for that one."""
+    """The difference of each of METRICS to the first profile; empty for the first profile."""
     owners: int = 1
-    """Whose memories the queries are about."""
+    """Number of owners whose memories the queries are about."""
 
     @property
     def intervals_over(self) -> Literal["owners", "queries"]:
-        """What is drawn by chance for the intervals of the differences."""
+        """What is resampled for the intervals of the differences."""
         return "owners" if self.owners >= FEWEST_OWNERS else "queries"
 
     def record(self) -> dict[str, Any]:
@@ -81,12 +80,12 @@ class ProfileEvaluation:
     profile: Profile
     overall: Scores
     by_group: Mapping[str, Scores]
-    """In the order in which the groups first came; empty where no query names one."""
+    """By group, in the order of their first queries; empty if no query has a group."""
     per_query: Mapping[str, Sequence[float]]
-    """METRICS → the value of each query that has an answer, in the order given."""
+    """Each of METRICS for each query that has an answer, in the order given."""
 
     def record(self) -> dict[str, Any]:
-        """The evaluation as plain JSON values, without the single queries."""
+        """The evaluation as plain JSON values, without `per_query`."""
         return {
             "profile": self.profile.name,
             **self.overall.record(),
@@ -96,22 +95,22 @@ class ProfileEvaluation:
 
 @dataclass(frozen=True, slots=True)
 class Evaluation:
-    """Profiles beside each other over the same judged queries."""
+    """A comparison of profiles by the same judged queries."""
 
     k: int
     profiles: Sequence[ProfileEvaluation]
-    """Those that were asked about."""
+    """The profiles that were passed."""
     baselines: Sequence[ProfileEvaluation]
-    """Similarity alone, keyword alone and hybrid, compared with the first profile too. Left out is
-    one that is among `profiles`, and one for which no query has a vector, or a text."""
+    """Similarity alone, keyword alone and hybrid, compared with the first profile too. A baseline
+    is left out if it is among `profiles`, or if no query has the vector or text that it needs."""
     missing: int
-    """Relevant memories that the agents and the teams do not have; they count as not found."""
+    """Number of relevant memories that do not exist; they count as not found."""
     floors: FloorEvaluation | None = None
-    """What each min_relevance does with the first profile; None where every query has an answer."""
+    """The effect of each min_relevance on the first profile; None if every query has an answer."""
 
     @property
     def compared(self) -> Sequence[ProfileEvaluation]:
-        """The profiles, and after them the baselines."""
+        """The profiles, followed by the baselines."""
         return (*self.profiles, *self.baselines)
 
     def record(self) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Tunings: weights and a half-life chosen by judged queries, and whether to believe them."""
+"""Tuning: the result of tuning a profile, with the evidence for it."""
 
 from __future__ import annotations
 
@@ -11,47 +11,47 @@ from pgrecall.scoring.profile import Profile
 from pgrecall.scoring.profile_file import as_values
 
 FEWEST = 30
-"""Different held-out questions below which an interval says little of queries to come."""
+"""With fewer different held-out questions, an interval says little about future queries."""
 
 
 @dataclass(frozen=True, slots=True)
 class Tuning:
-    """What tuning found, and how it does on queries that it has not seen."""
+    """The profile that tuning found, and its evaluation on held-out queries."""
 
     start: Profile
     found: Profile
-    """The best on the training part."""
+    """The best profile on the training queries."""
     training: Evaluation
-    """start and found, in this order, over the queries that found was chosen by."""
+    """start and found, in this order, on the training queries."""
     held_out: Evaluation
-    """The same over those kept back."""
+    """start and found on the held-out queries."""
     questions: int
-    """How many different ones were kept back; copies of a question count once."""
+    """Number of different held-out questions; copies of a question count once."""
     precision: float | None = None
-    """That which a floor was asked for with."""
+    """The `precision` that was passed, for a floor."""
 
     @property
     def difference(self) -> Difference:
-        """Of nDCG, over the held-out queries."""
+        """The difference in nDCG between found and start, on the held-out queries."""
         return self.held_out.profiles[1].overall.differences["ndcg"]
 
     @property
     def better_baseline(self) -> ProfileEvaluation | None:
-        """The best of similarity alone, keyword alone and hybrid, where `found` is worse than it by
-        nDCG over the held-out queries."""
+        """The best of similarity alone, keyword alone and hybrid, if its nDCG on the held-out
+        queries is better than that of `found`."""
         reached = _ndcg(self.held_out.profiles[1])
         best = max(self.held_out.baselines, key=_ndcg, default=None)
         return best if best is not None and _ndcg(best) > reached else None
 
     @property
     def verdict(self) -> str:
-        """What the held-out difference in nDCG says of `found`.
+        """A verdict on `found` by the difference in nDCG on the held-out queries.
 
-        - no better: it is not above 0.
-        - better than its start, but worse than hybrid (or than another baseline).
-        - thin: it is above 0, but its interval is not, or fewer than FEWEST questions were kept
-          back.
-        - better: it is above 0 with its whole interval.
+        - no better: the difference is not above 0.
+        - better than its start, but worse than hybrid (or another baseline).
+        - thin: the difference is above 0, but its interval is not, or there were fewer than FEWEST
+          held-out questions.
+        - better: the whole interval is above 0.
         """
         difference, baseline = self.difference, self.better_baseline
         if difference.mean <= 0:
@@ -62,8 +62,8 @@ class Tuning:
 
     @property
     def floor(self) -> Floor | None:
-        """What the floor chosen by the training part, for that precision, does to the part kept
-        back; None where no floor keeps to the precision, or none was asked for."""
+        """The effect on the held-out queries of the floor chosen on the training queries. None if
+        no floor meets the precision or if no precision was passed."""
         chosen_by, judged_by = self.training.floors, self.held_out.floors
         if self.precision is None or chosen_by is None or judged_by is None:
             return None
@@ -72,8 +72,8 @@ class Tuning:
 
     @property
     def proposed(self) -> Profile | None:
-        """`found`, with the floor if there is one, unless it is no better than `start` on the
-        held-out queries, or worse than a baseline."""
+        """`found`, with the floor if there is one. None if on the held-out queries it is no better
+        than `start` or worse than a baseline."""
         if self.verdict not in ("better", "thin"):
             return None
         floor = self.floor

@@ -1,4 +1,4 @@
-"""Tuning a profile by judged queries."""
+"""Tunes a profile by judged queries."""
 
 from __future__ import annotations
 
@@ -19,33 +19,7 @@ from pgrecall.core.validation import (
     require_given_share,
 )
 from pgrecall.errors import InputError
-from pgrecall.evaluation import flooring
-from pgrecall.evaluation.asked import (
-    answered,
-    by_owner,
-    checked_queries,
-    dated,
-    owners_with,
-    with_owners,
-)
-from pgrecall.evaluation.checked_query import CheckedQuery
-from pgrecall.evaluation.dividing import (
-    divided,
-    kept_back_of,
-    number_kept_back,
-    parts_of,
-    question_of,
-)
-from pgrecall.evaluation.evaluating import measured, owners_of, shape_of, weights_of
-from pgrecall.evaluation.floors import require_precision
-from pgrecall.evaluation.handing_over import (
-    embedded,
-    hand_over_labels,
-    hand_over_queries,
-    take_back,
-)
-from pgrecall.evaluation.judged_query import JudgedQuery
-from pgrecall.evaluation.judging import (
+from pgrecall.evaluation.candidate_statements import (
     SPEEDS,
     TuningShape,
     draw_pairs,
@@ -54,7 +28,33 @@ from pgrecall.evaluation.judging import (
     spread_statement,
     weights_name,
 )
+from pgrecall.evaluation.checked_query import CheckedQuery
+from pgrecall.evaluation.evaluating import measured, owners_of, shape_of, weights_of
+from pgrecall.evaluation.floor_statistics import evaluate_floors
+from pgrecall.evaluation.floors import require_precision
+from pgrecall.evaluation.judged_query import JudgedQuery
+from pgrecall.evaluation.prepared_queries import (
+    answered,
+    by_owner,
+    checked_queries,
+    searched_owners,
+    with_owner_ids,
+    with_periods,
+)
+from pgrecall.evaluation.splitting import (
+    held_out_count,
+    question_key,
+    sample_held_out,
+    split,
+    split_unanswered,
+)
 from pgrecall.evaluation.tuned import Tuning
+from pgrecall.evaluation.upload import (
+    drop_uploaded,
+    embedded,
+    upload_labels,
+    upload_queries,
+)
 from pgrecall.evaluation.weight_search import ROUNDS, Candidate, searching
 from pgrecall.ranking.arguments import SearchArguments
 from pgrecall.ranking.filters import FilterArguments, Filters
@@ -66,10 +66,9 @@ from pgrecall.scoring.signals import Curve, Keyword, Recency, rate_of
 
 FEWEST_QUERIES = 10
 LEAST_WEIGHT = 0.01
-"""Below it a signal that was brought in is left out again."""
+"""An added signal with a smaller weight is removed again."""
 MAX_PAIRS = 60_000
-"""Pairs of query and memory that candidates are judged by; each costs a third of a microsecond or
-so for each candidate."""
+"""The most pairs of query and memory. Each takes about a third of a microsecond per candidate."""
 
 
 def tune(
@@ -115,36 +114,38 @@ def tune(
     Raises InputError and its children.
     """
     require_aware("as_of", as_of)
-    named = with_owners(tables, dated(checked_queries(queries), dates, as_of), agent_id, agents)
-    asked = answered(named)
-    owners_with(tables, asked[0], teams)
+    named = with_owner_ids(
+        tables, with_periods(checked_queries(queries), dates, as_of), agent_id, agents
+    )
+    checked = answered(named)
+    searched_owners(tables, checked[0], teams)
     if precision is not None:
         precision = require_precision(precision)
-    _require_enough(len(asked), len(asked))
+    _require_enough(len(checked), len(checked))
     profile = checked_profile(start)
-    searched = _with_keyword(profile, asked)
+    searched = _with_keyword(profile, checked)
     if len(searched.signals) < 2 and _recency(profile) is None:
         raise InputError(
-            f"profile {shortened(profile.name)} has nothing to tune: it has one signal"
+            f"profile {shortened(profile.name)} has only one signal, so there is nothing to tune"
         )
     k = require_count("k", k, at_least=1, at_most=MAX_K)
     seed = require_count("seed", seed, at_least=0, at_most=2**63)
     _require_progress(on_progress)
     share = require_given_share("held_out", held_out)
-    of_owners = len(by_owner(asked)) > 1
-    number_kept_back(share, len(by_owner(asked)) if of_owners else len(asked), of_owners)
+    of_owners = len(by_owner(checked)) > 1
+    held_out_count(share, len(by_owner(checked)) if of_owners else len(checked), of_owners)
     chosen = Filters.of(filters)
     named = yield from embedded(named)
-    asked = answered(named)
-    questions = list(map(question_of, asked))
+    checked = answered(named)
+    questions = list(map(question_key, checked))
     _require_enough(len(set(questions)), len(questions))
-    units = [query.agent_id for query in asked] if of_owners else questions
-    kept_back = kept_back_of(units, share, seed, of_owners)
+    units = [query.agent_id for query in checked] if of_owners else questions
+    held_out_units = sample_held_out(units, share, seed, of_owners)
     unknown = None
     if precision is not None:
-        unknown = divided(named, kept_back if of_owners else None, share, seed)
+        unknown = split_unanswered(named, held_out_units if of_owners else None, share, seed)
     chosen = yield from narrowing(tables, chosen)
-    parts = parts_of(asked, units, kept_back)
+    parts = split(checked, units, held_out_units)
     best, free = yield from _best(
         tables, teams, parts[0], searched, profile, chosen, as_of, seed, on_progress
     )
@@ -156,22 +157,22 @@ def tune(
             tables, teams, part, (profile, found), k, chosen, {}, as_of, seed
         )
         if unknown is not None:
-            floors = yield from flooring.floors(
+            floors = yield from evaluate_floors(
                 tables, [*part, *unknown[number]], found, k, arguments
             )
             evaluation = replace(evaluation, floors=floors)
         evaluations.append(evaluation)
     training, held_back = evaluations
     different = {
-        question for question, unit in zip(questions, units, strict=True) if unit in kept_back
+        question for question, unit in zip(questions, units, strict=True) if unit in held_out_units
     }
     return Tuning(profile, found, training, held_back, len(different), precision)
 
 
-def _with_keyword(profile: Profile, asked: Sequence[CheckedQuery]) -> Profile:
-    """The profile as it is searched: with the keyword signal, where queries have words."""
+def _with_keyword(profile: Profile, checked: Sequence[CheckedQuery]) -> Profile:
+    """The profile, with the keyword signal added if queries have a text."""
     has_it = any(isinstance(signal, Keyword) for signal in profile.signals)
-    if has_it or all(query.query_text is None for query in asked):
+    if has_it or all(query.query_text is None for query in checked):
         return profile
     return replace(profile, signals={**profile.signals, Keyword(): 0.0})
 
@@ -184,7 +185,7 @@ def _require_progress(on_progress: object) -> None:
 
 def _cannot_be_awaited(on_progress: object) -> InputError:
     return InputError(
-        "on_progress of tune is called amid a transaction and cannot be awaited; pass a plain "
+        "on_progress of tune is called within a transaction and cannot be awaited; pass a plain "
         f"function, got {shortened(on_progress)}"
     )
 
@@ -200,7 +201,7 @@ def _require_enough(different: int, queries: int) -> None:
 def _best(
     tables: Tables,
     teams: Sequence[str],
-    asked: Sequence[CheckedQuery],
+    checked: Sequence[CheckedQuery],
     profile: Profile,
     start: Profile,
     filters: Filters,
@@ -208,26 +209,26 @@ def _best(
     seed: int,
     on_progress: Callable[[int, int], Any] | None,
 ) -> Operation[tuple[Candidate, list[bool]]]:
-    """The weights and the half-life that do best on the training part, and which are free.
+    """The best weights and half-life on the training queries, and which weights are free.
 
-    `profile` is `start`, or `start` with a signal brought in at its end.
+    `profile` is `start`, or `start` with one signal added at its end.
     """
-    # Every query says its own moment, so that the pairs keep what ages are computed from.
-    asked = [replace(query, as_of=query.as_of or as_of) for query in asked]
-    shape = _shape(owners_with(tables, asked[0], teams), asked, profile, filters)
-    yield from hand_over_labels(tables, asked)
+    # Every query gets a moment of its own, so that pairs contain the timestamps of ages.
+    checked = [replace(query, as_of=query.as_of or as_of) for query in checked]
+    shape = _shape(searched_owners(tables, checked[0], teams), checked, profile, filters)
+    yield from upload_labels(tables, checked)
     pairs = pairs_table(shape)
-    yield Execute(DropTable(pairs, if_exists=True))  # as in hand_over_labels
+    yield Execute(DropTable(pairs, if_exists=True))  # a failed attempt may have left it
     yield Execute(CreateTable(pairs))
-    for numbers in by_owner(asked).values():
-        theirs = [asked[number] for number in numbers]
-        owners = owners_with(tables, theirs[0], teams)
-        yield from hand_over_queries(tables, theirs, numbers)
+    for numbers in by_owner(checked).values():
+        theirs = [checked[number] for number in numbers]
+        owners = searched_owners(tables, theirs[0], teams)
+        yield from upload_queries(tables, theirs, numbers)
         yield Execute(
             draw_pairs(tables, _shape(owners, theirs, profile, filters), filters.where),
             {
                 **owners_of(owners),
-                "most": max(MAX_PAIRS // len(asked), 1),
+                "most": max(MAX_PAIRS // len(checked), 1),
                 **filters.parameters,
                 **weights_of([profile]),
             },
@@ -248,30 +249,30 @@ def _best(
             break
         worth = yield from _judged(statement, shape, tried)
         done += 1
-        problem = _told(on_progress, done)
-    problem = problem or _told(on_progress, ROUNDS)
+        problem = _report(on_progress, done)
+    problem = problem or _report(on_progress, ROUNDS)
     yield Execute(DropTable(pairs))
-    yield from take_back(tables)
+    yield from drop_uploaded(tables)
     if problem is not None:
         raise problem
     return best, free
 
 
 def _shape(
-    owners: Sequence[str], asked: Sequence[CheckedQuery], profile: Profile, filters: Filters
+    owners: Sequence[str], checked: Sequence[CheckedQuery], profile: Profile, filters: Filters
 ) -> TuningShape:
-    shape = shape_of(owners, asked, [profile], filters, None, {})
+    shape = shape_of(owners, checked, [profile], filters, None, {})
     return TuningShape(replace(shape, moments_differ=True), _recency(profile))
 
 
-def _told(on_progress: Callable[[int, int], Any] | None, done: int) -> Exception | None:
-    """Tells how far it is; the caller's own error waits until the tables are dropped."""
+def _report(on_progress: Callable[[int, int], Any] | None, done: int) -> Exception | None:
+    """Reports progress. Returns the caller's error, to be raised after the tables are dropped."""
     try:
-        told = None if on_progress is None else on_progress(done, ROUNDS)
+        reported = None if on_progress is None else on_progress(done, ROUNDS)
     except Exception as problem:
         return problem
-    if iscoroutine(told):
-        told.close()
+    if iscoroutine(reported):
+        reported.close()
         return _cannot_be_awaited(on_progress)
     return None
 
@@ -286,12 +287,12 @@ def _judged(
         parameters[SPEEDS] = [_speed(shape.recency, one) for one in tried]
     rows = yield Execute(statement, parameters)
     found = {row.candidate: float(row.worth) for row in rows}
-    # No row: no labelled memory is among those that may be ranked.
+    # There is no row if no relevant memory may be ranked.
     return [found.get(number, 0.0) for number in range(len(tried))]
 
 
 def _recency(profile: Profile) -> Recency | None:
-    """The signal whose half-life can be tuned."""
+    """The signal whose half-life can be tuned, if any."""
     for signal, _ in profile:
         by_row = isinstance(signal, Recency) and (
             signal.half_lives_by_type or signal.half_lives_by_tier
@@ -317,9 +318,9 @@ def _speed(recency: Recency, candidate: Candidate) -> float:
 
 
 def _tuned(profile: Profile, searched: Profile, best: Candidate, free: Sequence[bool]) -> Profile:
-    """The profile with the weights and half-life found, under a name of its own.
+    """The profile with the best weights and half-life, under the name <name>_tuned.
 
-    A signal that was brought in and weighs next to nothing is left out again.
+    An added signal whose weight is below LEAST_WEIGHT is removed.
     """
     if searched != profile and best.weights[-1] < LEAST_WEIGHT:
         best, free = best.without_last(free), free[:-1]

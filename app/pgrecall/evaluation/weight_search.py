@@ -1,7 +1,7 @@
-"""Searching for weights and a half-life: which to try next, by how well those before did.
+"""Random search for weights and a half-life, independent of how candidates are evaluated.
 
-At first at random over all weights that sum to 1 (Dirichlet) and half-lives of a day to a year,
-then around the best so far, in steps that get smaller. How a candidate is judged is not known here.
+It begins with random weights that sum to 1 (Dirichlet) and half-lives of a day to a year, and
+continues around the best candidates, in decreasing steps.
 """
 
 from __future__ import annotations
@@ -12,22 +12,23 @@ from dataclasses import dataclass
 from random import Random
 
 GRID = (1, 2, 4, 8, 16, 32, 64, 128, 256)
-"""Half-lives that are tried with the weights of the start."""
+"""Half-lives in days that are tried with the weights of the start."""
 BY_CHANCE = 40
-"""Candidates at random to begin with."""
+"""Number of random candidates in the first round."""
 BEGINNINGS, ROUNDS_OF_EACH, LAST_ROUNDS = 3, 8, 12
-"""So many of the best are followed so far, and the best of them further."""
+"""How many of the best candidates are followed, for how many rounds each, and for how many more
+rounds the best one of them."""
 ROUNDS = 1 + BEGINNINGS * ROUNDS_OF_EACH + LAST_ROUNDS
-"""At most."""
+"""The most rounds."""
 SHARES = (0.2, 0.4, 0.6)
-"""Weights that are tried of a signal that is brought in, as parts of what may be given."""
+"""Weights that are tried for an added signal, as shares of the weight that may be moved."""
 SCATTERED = 8
-"""Candidates of a round that change everything at once; the others change one thing or two."""
+"""Candidates per round that change everything; the others change one or two values."""
 SMALLEST_STEP = 0.01
 PULL = 0.002
-"""How much better a candidate has to do that has moved all its weight elsewhere."""
+"""A penalty: how much better a candidate must be that moves all weight to other signals."""
 SHORTEST, LONGEST = 1.0, 365.0
-"""Half-lives that are tried, in days."""
+"""The range of half-lives, in days."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,10 +37,10 @@ class Candidate:
 
     weights: tuple[float, ...]
     half_life: float | None
-    """In days; None where there is none to be tuned."""
+    """In days; None if it is not tuned."""
 
     def without_last(self, free: Sequence[bool]) -> Candidate:
-        """Without the last weight, which goes to the other free ones, in proportion."""
+        """The candidate without its last weight, which the other free ones get in proportion."""
         *weights, last = self.weights
         places = [place for place, is_free in enumerate(free[:-1]) if is_free]
         total = math.fsum(weights[place] for place in places)
@@ -48,7 +49,8 @@ class Candidate:
         return Candidate(tuple(weights), self.half_life)
 
     def rounded(self, free: Sequence[bool]) -> Candidate:
-        """Free weights of three decimals, the sum unchanged, and a half-life of three digits."""
+        """The candidate with free weights rounded to three decimals and the half-life to three
+        digits. The sum of the weights does not change."""
         weights = [
             round(weight, 3) if is_free else weight
             for weight, is_free in zip(self.weights, free, strict=True)
@@ -63,7 +65,7 @@ class Candidate:
 
 
 Tries = Generator[Sequence[Candidate], Sequence[float], Candidate]
-"""Yields candidates and is sent how good each is, more being better; returns the best."""
+"""Yields candidates and is sent the value of each, greater being better. Returns the best."""
 
 
 def searching(
@@ -74,11 +76,11 @@ def searching(
     recency: int | None = None,
     brought_in: int | None = None,
 ) -> Tries:
-    """Never returns one that did worse than `start`; the same seed tries the same.
+    """Searches for a candidate that is at least as good as `start`. The result depends on the seed.
 
-    Only weights that are `free` are changed; together they keep what they have at the start, and
-    the half-life only where the weight at the place of `recency` is free. Of two that do alike the
-    one nearer to the start is taken. The signal at the place `brought_in` weighs 0 at the start.
+    Only `free` weights change, and their sum does not. The half-life changes only if the weight at
+    index `recency` is free. Of equally good candidates, the one nearer to `start` wins. The signal
+    at index `brought_in` has the weight 0 in `start`.
     """
     moves = _Moves(start, free, Random(seed), recency, brought_in)
     if moves.free_weight <= 0:
@@ -89,7 +91,7 @@ def searching(
     found = []
     for place in order[:BEGINNINGS]:
         found.append((yield from _followed(moves, tried[place], values[place], ROUNDS_OF_EACH)))
-    best, value = max(found, key=lambda pair: pair[1])  # of equals the first
+    best, value = max(found, key=lambda pair: pair[1])  # the first one of equals
     best, _ = yield from _followed(moves, best, value, LAST_ROUNDS)
     return best
 
@@ -97,7 +99,7 @@ def searching(
 def _followed(
     moves: _Moves, best: Candidate, best_value: float, rounds: int
 ) -> Generator[Sequence[Candidate], Sequence[float], tuple[Candidate, float]]:
-    """The best that is found around this one, and how well it does."""
+    """The best candidate found around this one, and its value."""
     step = 0.5
     for _ in range(rounds):
         tried = moves.around(best, step)
@@ -114,7 +116,7 @@ def _followed(
 
 @dataclass(frozen=True, slots=True)
 class _Moves:
-    """From candidates to others."""
+    """Derives new candidates from others."""
 
     start: Candidate
     free: Sequence[bool]
@@ -136,7 +138,7 @@ class _Moves:
         )
 
     def pulled(self, tried: Sequence[Candidate], values: Sequence[float]) -> list[float]:
-        """How well each did, less the pull to the start."""
+        """The value of each candidate minus its penalty for moving away from the start."""
         return [
             value - PULL * self._distance(candidate)
             for candidate, value in zip(tried, values, strict=True)
@@ -165,7 +167,7 @@ class _Moves:
             found += [self._scaled(best, place, change, 1.0) for change in (more, less)]
         if self.moves_half_life:
             assert self.recency is not None
-            # A longer half-life and a larger weight do much the same: both at once too.
+            # A longer half-life and a larger weight have a similar effect: change both at once too.
             for change in (more**2, less**2):
                 found += [
                     self._scaled(best, self.recency, weight, change) for weight in (1.0, more, less)
@@ -178,7 +180,7 @@ class _Moves:
 
     def _scaled(self, best: Candidate, place: int, weight: float, days: float) -> Candidate:
         weights = list(best.weights)
-        # A weight that has come down to nothing can come back.
+        # A weight that has become 0 can grow again.
         weights[place] = weights[place] * weight + ((weight - 1) / 10 if weight > 1 else 0)
         return self._candidate(weights, (best.half_life or 1.0) * days)
 
@@ -195,6 +197,6 @@ class _Moves:
         return Candidate(shares, min(max(half_life, shortest), longest))
 
     def _distance(self, candidate: Candidate) -> float:
-        """Half the sum of the differences of the weights, in [0, 1]."""
+        """Half the sum of absolute differences of the weights, in [0, 1]."""
         pairs = zip(candidate.weights, self.start.weights, strict=True)
         return math.fsum(abs(one - other) for one, other in pairs) / 2

@@ -1,4 +1,4 @@
-"""The repositories: thin, they only carry out what the operations ask for."""
+"""The repositories, which execute the steps of operations."""
 
 from pgrecall.execution.repositories import AsyncMemoryRepository, MemoryRepository
 

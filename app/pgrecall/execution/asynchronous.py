@@ -1,4 +1,4 @@
-"""The asynchronous repository: the synchronous one with every wait awaited."""
+"""The asynchronous repository."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ T = TypeVar("T")
 
 
 def method_of(operation: Callable[..., Operation[T]]) -> Callable[..., Coroutine[Any, Any, T]]:
-    """A method that carries out the operation on the tables of its repository."""
+    """A method that executes the operation on the tables of its repository."""
 
     async def method(self: Repository | Namespace, /, *args: Any, **kwargs: Any) -> T:
         return await self._run(repeatable(operation, self._tables, *args, **kwargs))
@@ -62,7 +62,7 @@ def method_of(operation: Callable[..., Operation[T]]) -> Callable[..., Coroutine
 
 
 def method_of_job(job: Callable[..., Job[T]]) -> Callable[..., Coroutine[Any, Any, T]]:
-    """A method that carries out the job."""
+    """A method that executes the job."""
 
     async def method(self: Repository | Namespace, /, *args: Any, **kwargs: Any) -> T:
         with watched(Invocation(partial(job, *args, **kwargs), self._tables)) as call:
@@ -72,7 +72,7 @@ def method_of_job(job: Callable[..., Job[T]]) -> Callable[..., Coroutine[Any, An
 
 
 class Repository:
-    """What a repository is without its methods and namespaces."""
+    """A repository without its methods and namespaces."""
 
     def __init__(
         self,
@@ -91,7 +91,7 @@ class Repository:
             )
         if embedder is not None and not isinstance(embedder, Embedder | AsyncEmbedder):
             raise InputError(
-                f"an embedder has aembed_documents and aembed_query, or embed_documents and "
+                f"an embedder needs aembed_documents and aembed_query, or embed_documents and "
                 f"embed_query; {type(embedder).__name__} has neither"
             )
         self._bind = bind
@@ -103,12 +103,12 @@ class Repository:
 
     @property
     def memories(self) -> Table:
-        """The table, for expressions in `where` filters: `repo.memories.c.importance > 0.5`."""
+        """The table, for the filter `where`, as in `repo.memories.c.importance > 0.5`."""
         return self._tables.memories
 
     @property
     def teams(self) -> Self:
-        """The same repository on the memories of teams: its methods take a team's id first."""
+        """A repository for the memories of teams. Its methods take a team's id as `agent_id`."""
         of_teams = copy(self)
         of_teams._tables = self._tables.of_teams()
         return of_teams
@@ -144,7 +144,7 @@ class Repository:
                     bound = copy(self)
                     bound._bind = connection
                     await bound._run(partial(step.operation, self._tables), job)
-                    await connection.commit()  # by a rollback psycopg would forget what it prepared
+                    await connection.commit()  # a rollback would clear prepared statements
 
     async def _run(self, start: partial[Operation[T]], job: str | None = None) -> T:
         bind = self._bind.get_bind() if isinstance(self._bind, AsyncSession) else self._bind
@@ -239,13 +239,13 @@ class Namespace:
 
 
 def _inner(connection: AsyncConnection) -> Connection:
-    """The connection beneath, to look at what needs no waiting."""
+    """The synchronous connection inside, for calls that do no I/O."""
     assert connection.sync_connection is not None
     return connection.sync_connection
 
 
 async def _set_autocommit(connection: AsyncConnection, value: bool) -> bool:
-    """As `set_autocommit`, which would take a greenlet."""
+    """`set_autocommit` without a greenlet."""
     inner = _inner(connection)
     if inner.invalidated or inner.dialect.driver != "psycopg":
         return value
@@ -274,7 +274,7 @@ async def _fetch(connection: AsyncConnection, raw: RawStatement, step: Execute) 
         return await cursor.fetchall() if has_rows(cursor) else None
     except psycopg.Error as error:
         if driver.closed:
-            await connection.invalidate(error)  # SQLAlchemy did not see it break
+            await connection.invalidate(error)  # SQLAlchemy does not know that it is broken
         raise
 
 
@@ -290,5 +290,5 @@ async def _copy(connection: AsyncConnection, step: Copy) -> None:
                     await stream.write_row(row)
     except psycopg.Error as error:
         if driver.closed:
-            await connection.invalidate(error)  # SQLAlchemy did not see it break
+            await connection.invalidate(error)  # SQLAlchemy does not know that it is broken
         raise

@@ -1,4 +1,4 @@
-"""Results that do not depend on the session's settings."""
+"""Binary results, which do not depend on the session's settings."""
 
 from __future__ import annotations
 
@@ -12,16 +12,17 @@ from psycopg.pq import Format
 
 @contextmanager
 def binary_results(driver: Any) -> Iterator[None]:
-    """Cursors made meanwhile on this connection of psycopg's fetch in binary.
+    """Makes new cursors of a psycopg connection fetch results in binary.
 
-    As text, times depend on DateStyle, of which psycopg reads only ISO, and numbers on
-    extra_float_digits. The connection is the caller's: it is left as it was.
+    Text results depend on settings: times on DateStyle, of which psycopg reads only ISO, and
+    numbers on extra_float_digits. The connection is restored afterwards, since it may be the
+    caller's.
     """
     factory = driver.cursor_factory
 
     def binary(*arguments: Any, **options: Any) -> Any:
         cursor = factory(*arguments, **options)
-        if not isinstance(cursor, psycopg.ClientCursor | psycopg.AsyncClientCursor):  # they cannot
+        if not isinstance(cursor, psycopg.ClientCursor | psycopg.AsyncClientCursor):  # text only
             cursor.format = Format.BINARY
         return cursor
 

@@ -1,4 +1,4 @@
-"""COPY in binary: the statement, its types and the form of vectors on the wire."""
+"""Binary COPY: the statement, its types, and the encoding of vectors."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def copy_statement(step: Copy) -> sql.Composed:
 
 
 def copy_types(step: Copy) -> list[int | str]:
-    """The type of each column, as psycopg's `set_types` takes it."""
+    """The types of the columns, for psycopg's `set_types`."""
     return [
         step.embedding_oid
         if isinstance(column.type, Embedding)
@@ -35,7 +35,7 @@ def copy_types(step: Copy) -> list[int | str]:
 
 
 def know_vectors(cursor: psycopg.Cursor[Any] | psycopg.AsyncCursor[Any], oid: int) -> None:
-    """Teaches this cursor, and not the caller's connection, to send vectors in binary."""
+    """Registers binary vectors on this cursor, not on the connection, which may be the caller's."""
     dumper = type("EmbeddingDumper", (_EmbeddingDumper,), {"oid": oid})
     cursor.adapters.register_dumper(Vector, dumper)
     cursor.adapters.register_dumper(HalfVector, dumper)

@@ -1,4 +1,4 @@
-"""Looking at a database once, before anything else is asked of it."""
+"""Checks a database and reads its layout, once per engine."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def remember_layout(engine: Engine, schema: str, layout: Layout) -> None:
 
 
 def inspect(schema: str) -> Generator[Execute, Any, Layout]:
-    """Reads the layout from the catalogue, without failing a transaction that is under way.
+    """Reads the layout from the catalogue, with statements that cannot fail the transaction.
 
     Raises SchemaMissing, SchemaOutdated, SchemaTooNew or PgvectorUnusable.
     """
@@ -78,10 +78,10 @@ def schema_missing(schema: str) -> SchemaMissing:
 
 
 def too_new(schema: str, revision: str) -> SchemaTooNew:
-    """The error for a revision that this version does not know."""
+    """The error for a revision that this version of pgrecall does not know."""
     return SchemaTooNew(
         f"schema {schema!r} is at revision {revision}, this pgrecall knows {REVISION}: run "
-        "`pip install --upgrade pgrecall`; a schema from before 0.1.0 has to be created anew, "
+        "`pip install --upgrade pgrecall`; a schema from before 0.1.0 has to be created again, "
         "under another name or after dropping it"
     )
 
@@ -90,13 +90,13 @@ def require_pgvector(version: str | None) -> None:
     """Raises PgvectorUnusable unless this version of the extension is new enough."""
     if version is None:
         raise PgvectorUnusable(
-            "the database has no pgvector extension: run `CREATE EXTENSION vector` as a role "
-            "that may, or install pgvector 0.8 on the server first"
+            "the database has no pgvector extension: run `CREATE EXTENSION vector` as a role that "
+            "may create it; if that fails, install pgvector 0.8 or newer on the server first"
         )
     if tuple(int(part) for part in version.split(".")[:2]) < OLDEST_PGVECTOR:
         raise PgvectorUnusable(
-            f"pgvector {version} is installed, 0.8 or newer is needed: update the server's "
-            "package, or a managed server, then run `ALTER EXTENSION vector UPDATE`"
+            f"pgvector {version} is installed, but 0.8 or newer is needed: update pgvector on the "
+            "server, then run `ALTER EXTENSION vector UPDATE`"
         )
 
 
@@ -105,6 +105,6 @@ def require_psycopg(engine: Engine) -> None:
     name = f"{engine.dialect.name}+{engine.dialect.driver}"
     if name != "postgresql+psycopg":
         raise InputError(
-            f"pgrecall needs PostgreSQL through psycopg 3, the engine uses {name}: "
+            f"pgrecall needs an engine for PostgreSQL and psycopg 3, this one is for {name}: "
             "create it from a postgresql+psycopg:// URL"
         )

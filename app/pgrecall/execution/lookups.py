@@ -1,4 +1,4 @@
-"""What was looked up lately, kept for some seconds."""
+"""A cache of lookups."""
 
 from __future__ import annotations
 
@@ -12,23 +12,23 @@ from pgrecall.core.steps import Lookup
 
 SECONDS = 5.0
 MOST = 10_000
-"""Lookups kept for one engine; beyond, all are forgotten."""
+"""The most lookups cached for one engine. Beyond it, the cache is cleared."""
 
-_kept: WeakKeyDictionary[Engine, dict[Any, tuple[float, Any]]] = WeakKeyDictionary()
+_caches: WeakKeyDictionary[Engine, dict[Any, tuple[float, Any]]] = WeakKeyDictionary()
 
 
-def kept(engine: Engine, step: Lookup) -> Any | None:
-    """The rows, if they were looked up within the last SECONDS and not to be looked up anew."""
-    lookups = _kept.setdefault(engine, {})
-    if step.anew:
+def cached(engine: Engine, step: Lookup) -> Any | None:
+    """The cached rows if they are less than SECONDS old. A step with `refresh` clears the cache."""
+    lookups = _caches.setdefault(engine, {})
+    if step.refresh:
         lookups.clear()
         return None
     at, rows = lookups.get(_key(step), (0.0, None))
     return rows if time.monotonic() - at < SECONDS else None
 
 
-def keep(engine: Engine, step: Lookup, rows: Any) -> None:
-    lookups = _kept.setdefault(engine, {})
+def cache(engine: Engine, step: Lookup, rows: Any) -> None:
+    lookups = _caches.setdefault(engine, {})
     if len(lookups) >= MOST:
         lookups.clear()
     lookups[_key(step)] = time.monotonic(), rows

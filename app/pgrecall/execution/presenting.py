@@ -1,4 +1,4 @@
-"""How methods look that are made from operations: names, docstrings and signatures."""
+"""Names, docstrings and signatures of methods that are made from operations."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ T = TypeVar("T")
 
 
 def takes_tables(operation: Callable[..., Any]) -> bool:
-    """Whether it is an operation; a job takes none."""
+    """Whether this is an operation, which takes tables, and not a job."""
     return "tables" in signature(operation).parameters
 
 
 def present_as(
     method: Callable[..., T], operation: Callable[..., Any], owner: type, name: str
 ) -> Callable[..., T]:
-    """Gives a method the docstring and signature of an operation or a job, and its name in its
-    class, which tracebacks and profiles name too.
+    """Gives a method the docstring and signature of an operation or a job, and its name.
 
-    The keys of a TypedDict stand in the place of `**arguments: Unpack[…]`.
+    Tracebacks and profilers show that name too. In the signature, the keys of the TypedDict replace
+    `**arguments: Unpack[…]`.
     """
     update_wrapper(method, operation)
     method.__module__, method.__name__ = owner.__module__, name

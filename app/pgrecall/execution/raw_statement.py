@@ -1,4 +1,4 @@
-"""Statements that psycopg executes itself, past SQLAlchemy's execution and its results."""
+"""Statements that psycopg executes directly, without SQLAlchemy's execution and results."""
 
 from __future__ import annotations
 
@@ -18,22 +18,23 @@ from pgrecall.core.embedding_type import Embedding
 from pgrecall.core.vectors import StoredVector
 
 RawCursor: Any = getattr(psycopg, "RawCursor", None)
-"""None before psycopg 3.2: SQLAlchemy then executes everything."""
+"""None before psycopg 3.2; then SQLAlchemy executes everything."""
 AsyncRawCursor: Any = getattr(psycopg, "AsyncRawCursor", None)
 
 _PLAIN: Final = (psycopg.Cursor, psycopg.AsyncCursor)
 _NUMBERED: Final = dialect(paramstyle="numeric_dollar")  # type: ignore[no-untyped-call]
 
 _executed: WeakSet[Executable] = WeakSet()
-"""Statements that SQLAlchemy has executed once. One with a caller's expression is built for each
-search, and compiling it would cost more than SQLAlchemy, which finds it by its structure."""
+"""Statements that SQLAlchemy has executed once. A statement with an expression of the caller is
+built for each search. Compiling it each time would cost more than SQLAlchemy's execution, which
+finds the compiled text by the statement's structure."""
 _raw: WeakKeyDictionary[Executable, RawStatement | None] = WeakKeyDictionary()
 _drivers: WeakSet[Any] = WeakSet()
-"""Connections that can send a `_Packed`."""
+"""Connections on which the dumper for `_Packed` is registered."""
 
 
 class Row(tuple[Any, ...]):
-    """A row with those attributes of SQLAlchemy's rows that are used here."""
+    """A row with the attributes of SQLAlchemy's rows that pgrecall uses."""
 
     __slots__ = ()
     _fields: tuple[str, ...]
@@ -51,7 +52,7 @@ class Row(tuple[Any, ...]):
 
 
 class RawStatement:
-    """The text of a statement with numbered parameters, their values, and the class of its rows."""
+    """A compiled statement: its text with numbered parameters, and the class of its rows."""
 
     def __init__(self, statement: Select[Any] | TextClause) -> None:
         compiled = statement.compile(dialect=_NUMBERED)
@@ -68,7 +69,7 @@ class RawStatement:
         )
 
     def values(self, given: Mapping[str, Any]) -> list[Any]:
-        """One for each parameter, in the order of their numbers."""
+        """The value of each parameter, in the order of their numbers."""
         values = []
         for name, is_required, default, convert in self._parameters:
             value = given[name] if is_required else given.get(name, default)
@@ -76,15 +77,15 @@ class RawStatement:
         return values
 
     def row_factory(self, cursor: Any) -> type[Row]:
-        """The class that psycopg makes rows of."""
+        """The class that psycopg makes rows with."""
         return self._row or _row(tuple(column.name for column in cursor.description or ()))
 
 
 def raw_statement(connection: Connection, statement: Executable) -> RawStatement | None:
-    """The statement if psycopg may execute it on this connection, else None.
+    """The compiled statement if psycopg may execute it on this connection, else None.
 
-    SQLAlchemy executes what somebody listens to (events, echo), what runs on a cursor class of the
-    caller's, and the first statement of a transaction, which SQLAlchemy then knows of.
+    SQLAlchemy executes statements that are observed (events, echo), those on a connection with the
+    caller's cursor class, and the first one of a transaction, so that SQLAlchemy begins it.
     """
     if RawCursor is None or not isinstance(statement, Select | TextClause):
         return None
@@ -105,19 +106,19 @@ def raw_statement(connection: Connection, statement: Executable) -> RawStatement
 
 
 def has_rows(cursor: Any) -> bool:
-    """Whether the statement returned rows, be it none."""
+    """Whether the statement has a result set, even an empty one."""
     return bool(cursor.pgresult and cursor.pgresult.nfields)
 
 
 def _is_observed(connection: Connection) -> bool:
-    """Whether anybody listens to statements. A SQLAlchemy without the attribute counts as yes."""
+    """Whether events or echo observe statements; True if SQLAlchemy lacks the attribute."""
     engine = connection.engine
     listening = (getattr(one, "_has_events", True) for one in (connection, engine, engine.dialect))
     return any(listening) or engine.logger.isEnabledFor(logging.INFO)
 
 
 def _reads_as_sent(statement: Select[Any] | TextClause) -> bool:
-    """Whether values need no conversion after psycopg's: only embeddings do."""
+    """Whether psycopg's values need no further conversion. Only embeddings do."""
     return isinstance(statement, TextClause) or not any(
         isinstance(column.type, Embedding) for column in statement.selected_columns
     )
@@ -130,8 +131,8 @@ def _row(names: tuple[str, ...]) -> type[Row]:
 
 
 class _Packed:
-    """A vector in pgvector's binary form. A class of our own: the caller's connection goes on
-    sending Vector as it is told to."""
+    """A vector in pgvector's binary form. It has a class of its own so that the caller's connection
+    sends Vector as before."""
 
     __slots__ = ("data",)
 
@@ -140,7 +141,7 @@ class _Packed:
 
 
 class _PackedDumper(Dumper):
-    """Sends it untyped, so that PostgreSQL reads it as the type of the argument it meets."""
+    """Sends it without a type, so that PostgreSQL takes the type of the parameter."""
 
     format = Format.BINARY
 

@@ -1,7 +1,7 @@
 """The repositories: their methods and namespaces, made from operations.
 
-Editors and type checkers read `repositories.pyi` in the place of this module; `make stubs` writes
-it from the classes as they are at run time.
+Editors and type checkers read `repositories.pyi` instead of this module. `make stubs` generates it
+from the classes at run time.
 """
 
 from __future__ import annotations
@@ -23,27 +23,26 @@ from pgrecall.lifecycle import (
     linking,
     using,
 )
-from pgrecall.memories import adding, changing, reading, wording
+from pgrecall.memories import adding, changing, reading, telling_terms
 from pgrecall.rank_index import building, maintaining
 from pgrecall.search import checking, explaining, planning, searching, warming
 
 Methods = Mapping[str, Callable[..., Any]]
-"""Operations and jobs by the names of the methods that are made of them."""
+"""Operations and jobs by the names of their methods."""
 
 
 class MemoryRepository(synchronous.Repository):
     """Stores and ranks the memories of agents.
 
-    On an Engine each call borrows a connection and is a transaction of its own, repeated as a
-    whole when it meets a deadlock or serialization failure. On a Connection or Session it takes
-    part in the caller's transaction and leaves commit and rollback to the caller.
+    On an Engine, each call is a transaction of its own, and is retried after a deadlock or
+    serialization failure. On a Connection or Session, a call takes part in the caller's
+    transaction, and the caller commits or rolls back.
 
-    `schema` is the one `pgrecall migrate` was run with; `embedder` turns text into vectors where
-    text is passed, `token_counter` texts into what they take up in a prompt. Calls are logged by
-    the logger `pgrecall` at DEBUG, those that take more than `slow_after` seconds at WARNING.
-    Without `durable_touch`, what only counts retrievals on an Engine does not wait for the disk: a
-    crash of the server may lose the last counts. All methods raise PgRecallError and its children
-    (`pgrecall.errors`).
+    `schema` is the schema that `pgrecall migrate` created. `embedder` converts text to vectors, and
+    `token_counter` counts the tokens of texts. The logger `pgrecall` reports calls at DEBUG, and
+    those that take more than `slow_after` seconds at WARNING. Without `durable_touch`, counting
+    retrievals on an Engine does not wait for the disk: a crash of the server may lose the last
+    counts. All methods raise PgRecallError and its children (`pgrecall.errors`).
     """
 
 
@@ -111,7 +110,7 @@ _UPKEEP: Methods = {
     "prune": curating.prune,
     "complete_stale_tasks": curating.complete_stale_tasks,
     "collect_garbage": collecting.collect_garbage,
-    "telling_terms": wording.telling_terms,
+    "telling_terms": telling_terms.telling_terms,
 }
 
 _EVALUATION: Methods = {
@@ -132,17 +131,17 @@ _NAMESPACES = (
         *("rank_indexes", "RankIndexes", _RANK_INDEXES),
         "Rank indexes, which make searches among many memories fast.",
     ),
-    ("upkeep", "Upkeep", _UPKEEP, "Looking after the memories of an agent."),
+    ("upkeep", "Upkeep", _UPKEEP, "Curation of an agent's memories, and garbage collection."),
     (
         *("evaluation", "Evaluations", _EVALUATION),
-        "How well profiles find what answers judged queries.",
+        "Evaluation and tuning of profiles by judged queries.",
     ),
-    ("ids", "Ids", _IDS, "Ids by their first digits."),
+    ("ids", "Ids", _IDS, "Short ids, and finding ids by their first digits."),
 )
 
 
 def _complete(repository: type, running: ModuleType, prefix: str = "") -> None:
-    """Gives a repository its methods and namespaces, whose classes become this module's."""
+    """Adds methods and namespaces to a repository. The classes of namespaces join this module."""
     for name, class_name, methods, docstring in _NAMESPACES:
         described = {"__doc__": f"`repository.{name}`. {docstring}", "__module__": __name__}
         namespace = type(f"{prefix}{class_name}", (running.Namespace,), described)

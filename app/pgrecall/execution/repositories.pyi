@@ -40,16 +40,15 @@ from pgrecall.search.query_plan import QueryPlan
 class MemoryRepository(synchronous.Repository):
     """Stores and ranks the memories of agents.
 
-    On an Engine each call borrows a connection and is a transaction of its own, repeated as a
-    whole when it meets a deadlock or serialization failure. On a Connection or Session it takes
-    part in the caller's transaction and leaves commit and rollback to the caller.
+    On an Engine, each call is a transaction of its own, and is retried after a deadlock or
+    serialization failure. On a Connection or Session, a call takes part in the caller's
+    transaction, and the caller commits or rolls back.
 
-    `schema` is the one `pgrecall migrate` was run with; `embedder` turns text into vectors where
-    text is passed, `token_counter` texts into what they take up in a prompt. Calls are logged by
-    the logger `pgrecall` at DEBUG, those that take more than `slow_after` seconds at WARNING.
-    Without `durable_touch`, what only counts retrievals on an Engine does not wait for the disk: a
-    crash of the server may lose the last counts. All methods raise PgRecallError and its children
-    (`pgrecall.errors`).
+    `schema` is the schema that `pgrecall migrate` created. `embedder` converts text to vectors, and
+    `token_counter` counts the tokens of texts. The logger `pgrecall` reports calls at DEBUG, and
+    those that take more than `slow_after` seconds at WARNING. Without `durable_touch`, counting
+    retrievals on an Engine does not wait for the disk: a crash of the server may lose the last
+    counts. All methods raise PgRecallError and its children (`pgrecall.errors`).
     """
     def __init__(
         self,
@@ -63,10 +62,10 @@ class MemoryRepository(synchronous.Repository):
     ) -> None: ...
     @property
     def memories(self) -> Table:
-        """The table, for expressions in `where` filters: `repo.memories.c.importance > 0.5`."""
+        """The table, for the filter `where`, as in `repo.memories.c.importance > 0.5`."""
     @property
     def teams(self) -> Self:
-        """The same repository on the memories of teams: its methods take a team's id first."""
+        """A repository for the memories of teams. Its methods take a team's id as `agent_id`."""
     @property
     def labels(self) -> Labels:
         """Labels of memories, and finding memories by them."""
@@ -78,13 +77,13 @@ class MemoryRepository(synchronous.Repository):
         """Rank indexes, which make searches among many memories fast."""
     @property
     def upkeep(self) -> Upkeep:
-        """Looking after the memories of an agent."""
+        """Curation of an agent's memories, and garbage collection."""
     @property
     def evaluation(self) -> Evaluations:
-        """How well profiles find what answers judged queries."""
+        """Evaluation and tuning of profiles by judged queries."""
     @property
     def ids(self) -> Ids:
-        """Ids by their first digits."""
+        """Short ids, and finding ids by their first digits."""
     def add(
         self,
         agent_id: str,
@@ -148,9 +147,9 @@ class MemoryRepository(synchronous.Repository):
     def get(
         self, agent_id: str, memory_id: UUID, *, include_embedding: bool = False
     ) -> Memory | None:
-        """The agent's memory of this id, valid or not; None when there is none.
+        """The agent's memory of this id, valid or not; None if there is none.
 
-        Its embedding is left out unless asked for.
+        Its embedding is only read with `include_embedding`.
         """
     def update(
         self,
@@ -204,15 +203,14 @@ class MemoryRepository(synchronous.Repository):
     ) -> Memory:
         """Changes fields of a memory and returns it as it is afterwards.
 
-        MemoryChanges lists the fields: those of NewMemory but `id` and `key`. New content is embedded
-        anew, so that text and vector never disagree; pass `embedding` with it where there is no
-        embedder. The history keeps the old and the new values (of all but the vector), with `reason`
-        and `actor`. Trust is not assessed anew: give `trust` with what it should follow from.
-        `compliant=False` is refused unless `check_compliance=False`.
+        MemoryChanges lists the fields: those of NewMemory except `id` and `key`. New content is
+        embedded again, so text and vector always agree; without an embedder, pass `embedding` too. The
+        history records old and new values (except vectors), `reason` and `actor`. Trust is not computed
+        again: if it should change, pass `trust`. `compliant=False` is refused unless
+        `check_compliance=False`.
 
-        Raises MemoryNotFound, InvalidMemory, InvalidVector, UnknownName, EmbedderRequired, or
-        DuplicateMemory when another active memory of the agent has this content; nothing is changed
-        then.
+        Raises MemoryNotFound, InvalidMemory, InvalidVector, UnknownName or EmbedderRequired, or
+        DuplicateMemory if another active memory of the agent has this content. Then nothing is changed.
         """
     def delete(
         self,
@@ -222,9 +220,9 @@ class MemoryRepository(synchronous.Repository):
         reason: str | None = None,
         actor: str | None = None,
     ) -> int:
-        """Deletes memories with their counters, labels and links; returns how many there were.
+        """Deletes memories with their counters, labels and links. Returns how many were deleted.
 
-        Ids the agent does not have are passed over. What happened to a memory stays in its history.
+        Ids that the agent does not have are ignored. The history of the memories remains.
         """
     def search(
         self,
@@ -536,19 +534,19 @@ class MemoryRepository(synchronous.Repository):
         include_invalid: bool = False,
         where: Expression | Sequence[Expression] = (),
     ) -> None:
-        """Gets so many connections of the engine's pool ready for searches with these arguments.
+        """Prepares this many connections of the engine's pool for searches with these arguments.
 
-        Runs such a search on each until its plan is cached, for an agent without memories; without
-        `query_text` also one with a text. A process that has just started then answers its first
-        searches as fast as later ones. Arguments are those of `search`; of most it only matters whether
-        they are given.
+        On each connection it runs such a search, for an agent without memories, until its plan is
+        cached; without `query_text` also a search with a text. The first searches of a new process are
+        then as fast as later ones. The arguments are those of `search`; for most it only matters
+        whether they are given.
 
-        Raises InputError for a repository that is not on an Engine, and what `search` raises.
+        Raises InputError for a repository that is not on an Engine, and the errors of `search`.
         """
     def touch(self, agent_id: str, memory_ids: UUID | Iterable[UUID]) -> int:
-        """Counts one retrieval of each memory, now, and returns how many of them exist.
+        """Counts one retrieval of each memory and sets its last access to now. Returns how many exist.
 
-        Only `memory_usage` is written; rows are locked in key order.
+        Only `memory_usage` is written. Rows are locked in key order.
         """
     def count(
         self,
@@ -578,7 +576,7 @@ class MemoryRepository(synchronous.Repository):
         include_invalid: bool = False,
         where: Expression | Sequence[Expression] = (),
     ) -> int:
-        """How many memories a search with these filters would look at."""
+        """How many memories a search with these filters would rank."""
     def existing(self, agent_id: str, memory_ids: UUID | Iterable[UUID]) -> set[UUID]:
         """Which of these ids the agent has, so that only the others need embedding and adding."""
     def record_outcome(
@@ -629,7 +627,7 @@ class MemoryRepository(synchronous.Repository):
         Raises MemoryNotFound or InputError.
         """
     def history(self, agent_id: str, memory_id: UUID) -> list[Event]:
-        """What happened to the memory, oldest first; also of one that has been deleted since."""
+        """The events of a memory, oldest first; also if it has been deleted since."""
     def supersede(
         self,
         agent_id: str,
@@ -661,10 +659,10 @@ class MemoryRepository(synchronous.Repository):
         reason: str | None = None,
         actor: str | None = None,
     ) -> int:
-        """Forgets memories: they stay, but are not recalled from now on. Returns how many.
+        """Forgets memories: they stay stored, but are not recalled any more. Returns how many changed.
 
-        Ids the agent does not have, and those that are invalidated already, are passed over.
-        `invalidation_reason` becomes forgotten; `reason` is the caller's, kept in the history.
+        Ids that the agent does not have or that are already invalidated are ignored.
+        `invalidation_reason` becomes forgotten; `reason` is recorded in the history.
         """
     def revive(
         self,
@@ -686,9 +684,9 @@ class MemoryRepository(synchronous.Repository):
         raises, nothing is changed.
         """
     def clear(self, agent_id: str) -> int:
-        """Deletes everything of an agent and returns how many memories there were.
+        """Deletes everything of an agent. Returns how many memories there were.
 
-        Memories, counters, labels, links and the history: nothing is left that could be looked up.
+        This includes counters, labels, links and the history.
         """
 
 class AsyncMemoryRepository(asynchronous.Repository):
@@ -709,10 +707,10 @@ class AsyncMemoryRepository(asynchronous.Repository):
     ) -> None: ...
     @property
     def memories(self) -> Table:
-        """The table, for expressions in `where` filters: `repo.memories.c.importance > 0.5`."""
+        """The table, for the filter `where`, as in `repo.memories.c.importance > 0.5`."""
     @property
     def teams(self) -> Self:
-        """The same repository on the memories of teams: its methods take a team's id first."""
+        """A repository for the memories of teams. Its methods take a team's id as `agent_id`."""
     @property
     def labels(self) -> AsyncLabels:
         """Labels of memories, and finding memories by them."""
@@ -724,13 +722,13 @@ class AsyncMemoryRepository(asynchronous.Repository):
         """Rank indexes, which make searches among many memories fast."""
     @property
     def upkeep(self) -> AsyncUpkeep:
-        """Looking after the memories of an agent."""
+        """Curation of an agent's memories, and garbage collection."""
     @property
     def evaluation(self) -> AsyncEvaluations:
-        """How well profiles find what answers judged queries."""
+        """Evaluation and tuning of profiles by judged queries."""
     @property
     def ids(self) -> AsyncIds:
-        """Ids by their first digits."""
+        """Short ids, and finding ids by their first digits."""
     async def add(
         self,
         agent_id: str,
@@ -794,9 +792,9 @@ class AsyncMemoryRepository(asynchronous.Repository):
     async def get(
         self, agent_id: str, memory_id: UUID, *, include_embedding: bool = False
     ) -> Memory | None:
-        """The agent's memory of this id, valid or not; None when there is none.
+        """The agent's memory of this id, valid or not; None if there is none.
 
-        Its embedding is left out unless asked for.
+        Its embedding is only read with `include_embedding`.
         """
     async def update(
         self,
@@ -850,15 +848,14 @@ class AsyncMemoryRepository(asynchronous.Repository):
     ) -> Memory:
         """Changes fields of a memory and returns it as it is afterwards.
 
-        MemoryChanges lists the fields: those of NewMemory but `id` and `key`. New content is embedded
-        anew, so that text and vector never disagree; pass `embedding` with it where there is no
-        embedder. The history keeps the old and the new values (of all but the vector), with `reason`
-        and `actor`. Trust is not assessed anew: give `trust` with what it should follow from.
-        `compliant=False` is refused unless `check_compliance=False`.
+        MemoryChanges lists the fields: those of NewMemory except `id` and `key`. New content is
+        embedded again, so text and vector always agree; without an embedder, pass `embedding` too. The
+        history records old and new values (except vectors), `reason` and `actor`. Trust is not computed
+        again: if it should change, pass `trust`. `compliant=False` is refused unless
+        `check_compliance=False`.
 
-        Raises MemoryNotFound, InvalidMemory, InvalidVector, UnknownName, EmbedderRequired, or
-        DuplicateMemory when another active memory of the agent has this content; nothing is changed
-        then.
+        Raises MemoryNotFound, InvalidMemory, InvalidVector, UnknownName or EmbedderRequired, or
+        DuplicateMemory if another active memory of the agent has this content. Then nothing is changed.
         """
     async def delete(
         self,
@@ -868,9 +865,9 @@ class AsyncMemoryRepository(asynchronous.Repository):
         reason: str | None = None,
         actor: str | None = None,
     ) -> int:
-        """Deletes memories with their counters, labels and links; returns how many there were.
+        """Deletes memories with their counters, labels and links. Returns how many were deleted.
 
-        Ids the agent does not have are passed over. What happened to a memory stays in its history.
+        Ids that the agent does not have are ignored. The history of the memories remains.
         """
     async def search(
         self,
@@ -1182,19 +1179,19 @@ class AsyncMemoryRepository(asynchronous.Repository):
         include_invalid: bool = False,
         where: Expression | Sequence[Expression] = (),
     ) -> None:
-        """Gets so many connections of the engine's pool ready for searches with these arguments.
+        """Prepares this many connections of the engine's pool for searches with these arguments.
 
-        Runs such a search on each until its plan is cached, for an agent without memories; without
-        `query_text` also one with a text. A process that has just started then answers its first
-        searches as fast as later ones. Arguments are those of `search`; of most it only matters whether
-        they are given.
+        On each connection it runs such a search, for an agent without memories, until its plan is
+        cached; without `query_text` also a search with a text. The first searches of a new process are
+        then as fast as later ones. The arguments are those of `search`; for most it only matters
+        whether they are given.
 
-        Raises InputError for a repository that is not on an Engine, and what `search` raises.
+        Raises InputError for a repository that is not on an Engine, and the errors of `search`.
         """
     async def touch(self, agent_id: str, memory_ids: UUID | Iterable[UUID]) -> int:
-        """Counts one retrieval of each memory, now, and returns how many of them exist.
+        """Counts one retrieval of each memory and sets its last access to now. Returns how many exist.
 
-        Only `memory_usage` is written; rows are locked in key order.
+        Only `memory_usage` is written. Rows are locked in key order.
         """
     async def count(
         self,
@@ -1224,7 +1221,7 @@ class AsyncMemoryRepository(asynchronous.Repository):
         include_invalid: bool = False,
         where: Expression | Sequence[Expression] = (),
     ) -> int:
-        """How many memories a search with these filters would look at."""
+        """How many memories a search with these filters would rank."""
     async def existing(self, agent_id: str, memory_ids: UUID | Iterable[UUID]) -> set[UUID]:
         """Which of these ids the agent has, so that only the others need embedding and adding."""
     async def record_outcome(
@@ -1275,7 +1272,7 @@ class AsyncMemoryRepository(asynchronous.Repository):
         Raises MemoryNotFound or InputError.
         """
     async def history(self, agent_id: str, memory_id: UUID) -> list[Event]:
-        """What happened to the memory, oldest first; also of one that has been deleted since."""
+        """The events of a memory, oldest first; also if it has been deleted since."""
     async def supersede(
         self,
         agent_id: str,
@@ -1307,10 +1304,10 @@ class AsyncMemoryRepository(asynchronous.Repository):
         reason: str | None = None,
         actor: str | None = None,
     ) -> int:
-        """Forgets memories: they stay, but are not recalled from now on. Returns how many.
+        """Forgets memories: they stay stored, but are not recalled any more. Returns how many changed.
 
-        Ids the agent does not have, and those that are invalidated already, are passed over.
-        `invalidation_reason` becomes forgotten; `reason` is the caller's, kept in the history.
+        Ids that the agent does not have or that are already invalidated are ignored.
+        `invalidation_reason` becomes forgotten; `reason` is recorded in the history.
         """
     async def revive(
         self,
@@ -1332,9 +1329,9 @@ class AsyncMemoryRepository(asynchronous.Repository):
         raises, nothing is changed.
         """
     async def clear(self, agent_id: str) -> int:
-        """Deletes everything of an agent and returns how many memories there were.
+        """Deletes everything of an agent. Returns how many memories there were.
 
-        Memories, counters, labels, links and the history: nothing is left that could be looked up.
+        This includes counters, labels, links and the history.
         """
 
 class Labels(synchronous.Namespace):
@@ -1347,9 +1344,9 @@ class Labels(synchronous.Namespace):
         *,
         actor: str | None = None,
     ) -> int:
-        """Gives a memory labels; a text alone is a keyword of weight 1. Returns how many.
+        """Adds labels to a memory. Returns how many. Text alone is a label of kind keyword, weight 1.
 
-        A label of the same kind and value that is there takes the new weight. At most 1,000 at once.
+        An existing label of the same kind and value gets the new weight. At most 1,000 labels per call.
         Raises MemoryNotFound, InputError or UnknownName.
         """
     def remove(
@@ -1360,12 +1357,12 @@ class Labels(synchronous.Namespace):
         *,
         actor: str | None = None,
     ) -> int:
-        """Takes labels from a memory, by kind and value; returns how many were there.
+        """Removes labels from a memory, by kind and value. Returns how many were removed.
 
         Raises MemoryNotFound, InputError or UnknownName.
         """
     def of(self, agent_id: str, memory_id: UUID) -> list[Label]:
-        """The labels of a memory, heaviest first."""
+        """The labels of a memory, the greatest weight first."""
     def find(
         self,
         agent_id: str,
@@ -1374,9 +1371,9 @@ class Labels(synchronous.Namespace):
         kinds: Sequence[LabelKind] | None = None,
         limit: int = 20,
     ) -> list[tuple[Memory, float]]:
-        """Active, valid memories that carry any of these labels, with the sum of their weights.
+        """Active, valid memories that have any of these labels, with the sum of their weights.
 
-        Heaviest first, ties by id. To rank them by a profile, search with `labels=…` instead.
+        The greatest sum comes first, ties by id. To rank them by a profile, search with `labels=…`.
         """
 
 class Links(synchronous.Namespace):
@@ -1391,9 +1388,9 @@ class Links(synchronous.Namespace):
         weight: float = 1.0,
         actor: str | None = None,
     ) -> None:
-        """Links two memories of the agent; a link of this kind that is there takes the new weight.
+        """Links two memories of the agent. An existing link of this kind gets the new weight.
 
-        Raises MemoryNotFound where one of the two is not there, InputError for a memory and itself.
+        Raises MemoryNotFound if one of them does not exist, and InputError if they are the same.
         """
     def remove(
         self,
@@ -1404,7 +1401,7 @@ class Links(synchronous.Namespace):
         *,
         actor: str | None = None,
     ) -> bool:
-        """Takes a link away; returns whether it was there."""
+        """Removes a link. Returns whether it existed."""
     def of(self, agent_id: str, memory_id: UUID) -> list[Link]:
         """The links from and to a memory, strongest first."""
 
@@ -1465,26 +1462,26 @@ class RankIndexes(synchronous.Namespace):
         weights: Mapping[str, float] | None = None,
         on_progress: Callable[[int, int], Any] | None = None,
     ) -> RankIndexCheck:
-        """Compares searches through an agent's rank index with exact ones, and times both.
+        """Compares searches that use an agent's rank index with exact ones: their recall and time.
 
-        The queries are those given, or the embeddings of `sample` of its memories. Counts no
-        retrievals. `on_progress(done, total)` is called after each. Raises InputError where there is
-        nothing to ask.
+        The queries are `queries`, or the embeddings of `sample` random memories of the agent. No
+        retrievals are counted. `on_progress(done, total)` is called after each query. Raises InputError
+        if there are no queries.
         """
     def status(self, *, agent_id: str | None = None, at_least: int = 5000) -> list[RankIndexStatus]:
-        """The rank indexes there are, and those that are due: of one agent, or of all, by name.
+        """The rank indexes of one agent or of all, ordered by agent, and those that should be built.
 
-        Each says what has been written, changed and used since it was built, and by `due` why
-        maintenance is wanted, if it is. An agent of at least `at_least` active memories without one is
-        listed as due; other agents without one are not listed. Raises InputError.
+        Each status says what was written, changed and used since the build, and in `due` why
+        maintenance is needed, if it is. An agent without an index is listed, as due, if it has at least
+        `at_least` active memories. Raises InputError.
         """
     def progress(self) -> float | None:
-        """How far the server is with the graph of a rank index, 0 to 1; None when it builds none."""
+        """Progress of the build under way, 0 to 1, during its HNSW phase; None if there is none."""
     def drop(self, agent_id: str) -> bool:
-        """Drops an agent's rank index: its searches are exact from then on. False without one."""
+        """Drops an agent's rank index, so its searches become exact. False if there is no index."""
 
 class Upkeep(synchronous.Namespace):
-    """`repository.upkeep`. Looking after the memories of an agent."""
+    """`repository.upkeep`. Curation of an agent's memories, and garbage collection."""
     def adjust_trust(
         self,
         agent_id: str,
@@ -1495,9 +1492,9 @@ class Upkeep(synchronous.Namespace):
         *,
         metadata: Mapping[str, Any] | None = None,
     ) -> Memory:
-        """Adds `delta`, in [-1, 1], to the memory's trust, which stays in [0, 1]; returns the memory.
+        """Adds `delta`, in [-1, 1], to the memory's trust, which stays in [0, 1]. Returns the memory.
 
-        Raises MemoryNotFound, or InvalidMemory where trust was never assessed.
+        Raises MemoryNotFound, InputError, or InvalidMemory if trust was never assessed.
         """
     def set_importance(
         self,
@@ -1508,7 +1505,7 @@ class Upkeep(synchronous.Namespace):
         reason: str | None = None,
         actor: str | None = None,
     ) -> Memory:
-        """Overrides a memory's importance, in [0, 1]; returns the memory.
+        """Sets a memory's importance, in [0, 1]. Returns the memory.
 
         Raises MemoryNotFound or InvalidMemory.
         """
@@ -1520,9 +1517,9 @@ class Upkeep(synchronous.Namespace):
         reason: str | None = None,
         actor: str | None = None,
     ) -> int:
-        """Moves memories one tier up, short → medium → long; returns how many moved.
+        """Moves memories one tier up, short → medium → long. Returns how many moved.
 
-        The new tier sets their expiry anew (`tier_defaults`): by default, only short expires.
+        Their expiry becomes that of the new tier (table tier_defaults): by default, only short expires.
         """
     def demote(
         self,
@@ -1532,9 +1529,10 @@ class Upkeep(synchronous.Namespace):
         reason: str | None = None,
         actor: str | None = None,
     ) -> int:
-        """Moves memories one tier down, long → medium → short; returns how many moved.
+        """Moves memories one tier down, long → medium → short. Returns how many moved.
 
-        The new tier sets their expiry anew (`tier_defaults`): by default, short expires in 24 hours.
+        Their expiry becomes that of the new tier (table tier_defaults): by default, short expires after
+        24 hours.
         """
     def clusters(
         self,
@@ -1545,10 +1543,11 @@ class Upkeep(synchronous.Namespace):
         more_than: int = 20,
         newest: int = 2000,
     ) -> list[Cluster]:
-        """Groups of active memories that say much the same, for an agent with more than so many.
+        """Groups of similar active memories. Empty unless the agent has more than `more_than`.
 
-        Each has at least `min_size` memories, all at least `min_similarity` similar to the central
-        one; no memory is in two. Computed in the database, exact among the `newest`.
+        Each cluster has at least `min_size` memories whose similarity to the central one is at least
+        `min_similarity`. No memory is in two clusters. They are computed in the database, from the
+        `newest` memories.
         """
     def consolidate(
         self,
@@ -1580,8 +1579,8 @@ class Upkeep(synchronous.Namespace):
     ) -> list[NearDuplicate]:
         """Pairs of active memories whose similarity is greater than `threshold`, most similar first.
 
-        Exact among the agent's `newest` memories, of which every pair is compared (2,000 take a few
-        seconds, twice as many four times as long). Exact duplicates are never stored twice.
+        Every pair among the agent's `newest` memories is compared; 2,000 take a few seconds, and twice
+        as many take four times as long. Memories of the same text are deduplicated when stored.
         """
     def prune(
         self,
@@ -1595,16 +1594,16 @@ class Upkeep(synchronous.Namespace):
     ) -> int:
         """Archives active memories that are old, or score low, or both if both are given.
 
-        The score is the profile's without a query, so similarity counts 0: with five_factor it is at
-        most 0.6. Archived memories stay, can be revived, and are deleted by `delete` or garbage
-        collection. Returns how many. Raises InputError where neither limit is given.
+        The score is the profile's without a query, so similarity is 0; with five_factor the score is at
+        most 0.6. Archived memories stay stored and can be revived. Returns how many were archived.
+        Raises InputError if neither limit is given.
         """
     def complete_stale_tasks(
         self, agent_id: str, *, older_than: timedelta = ..., actor: str | None = None
     ) -> int:
-        """Completes tasks (memory_type task) created and last accessed longer ago; returns how many.
+        """Completes tasks (memory_type task) created and last accessed longer ago. Returns how many.
 
-        Their status becomes completed, and a search does not return them unless asked for.
+        Their status becomes completed, so a search only returns them if `statuses` includes it.
         """
     def collect_garbage(
         self,
@@ -1627,13 +1626,13 @@ class Upkeep(synchronous.Namespace):
         Raises InputError.
         """
     def telling_terms(self, agent_id: str, *, limit: int = 20) -> list[Term]:
-        """The terms that tell most of an agent's memories, most telling first.
+        """The terms that are most characteristic of an agent's memories, the most telling first.
 
-        Counts the words of all its memories. Raises InputError.
+        Reads the words of all its memories. Raises InputError.
         """
 
 class Evaluations(synchronous.Namespace):
-    """`repository.evaluation`. How well profiles find what answers judged queries."""
+    """`repository.evaluation`. Evaluation and tuning of profiles by judged queries."""
     def evaluate(
         self,
         agent_id: str | None,
@@ -1768,17 +1767,17 @@ class Evaluations(synchronous.Namespace):
         """
 
 class Ids(synchronous.Namespace):
-    """`repository.ids`. Ids by their first digits."""
+    """`repository.ids`. Short ids, and finding ids by their first digits."""
     def find(self, agent_id: str, prefix: str, *, limit: int = 10) -> list[UUID]:
         """The ids of the agent's memories that begin with these hexadecimal digits, in order.
 
-        At least 4 digits, with hyphens or without. Raises InputError.
+        Needs at least 4 digits, with or without hyphens. Raises InputError.
         """
     def shorten(self, agent_id: str, memory_ids: UUID | Iterable[UUID]) -> dict[UUID, str]:
-        """The beginning of each id that no other memory of the agent has: 8 digits or more.
+        """The shortest unique beginning of each id among the agent's memories, at least 8 digits.
 
-        Ids made at about the same time begin alike, so theirs are longer. `find` finds the whole
-        id again, until another memory is added whose id begins with it too.
+        Ids made at about the same time begin alike, so their beginnings are longer. `find` returns the
+        whole id, until another memory is added whose id begins in the same way.
         """
 
 class AsyncLabels(asynchronous.Namespace):
@@ -1791,9 +1790,9 @@ class AsyncLabels(asynchronous.Namespace):
         *,
         actor: str | None = None,
     ) -> int:
-        """Gives a memory labels; a text alone is a keyword of weight 1. Returns how many.
+        """Adds labels to a memory. Returns how many. Text alone is a label of kind keyword, weight 1.
 
-        A label of the same kind and value that is there takes the new weight. At most 1,000 at once.
+        An existing label of the same kind and value gets the new weight. At most 1,000 labels per call.
         Raises MemoryNotFound, InputError or UnknownName.
         """
     async def remove(
@@ -1804,12 +1803,12 @@ class AsyncLabels(asynchronous.Namespace):
         *,
         actor: str | None = None,
     ) -> int:
-        """Takes labels from a memory, by kind and value; returns how many were there.
+        """Removes labels from a memory, by kind and value. Returns how many were removed.
 
         Raises MemoryNotFound, InputError or UnknownName.
         """
     async def of(self, agent_id: str, memory_id: UUID) -> list[Label]:
-        """The labels of a memory, heaviest first."""
+        """The labels of a memory, the greatest weight first."""
     async def find(
         self,
         agent_id: str,
@@ -1818,9 +1817,9 @@ class AsyncLabels(asynchronous.Namespace):
         kinds: Sequence[LabelKind] | None = None,
         limit: int = 20,
     ) -> list[tuple[Memory, float]]:
-        """Active, valid memories that carry any of these labels, with the sum of their weights.
+        """Active, valid memories that have any of these labels, with the sum of their weights.
 
-        Heaviest first, ties by id. To rank them by a profile, search with `labels=…` instead.
+        The greatest sum comes first, ties by id. To rank them by a profile, search with `labels=…`.
         """
 
 class AsyncLinks(asynchronous.Namespace):
@@ -1835,9 +1834,9 @@ class AsyncLinks(asynchronous.Namespace):
         weight: float = 1.0,
         actor: str | None = None,
     ) -> None:
-        """Links two memories of the agent; a link of this kind that is there takes the new weight.
+        """Links two memories of the agent. An existing link of this kind gets the new weight.
 
-        Raises MemoryNotFound where one of the two is not there, InputError for a memory and itself.
+        Raises MemoryNotFound if one of them does not exist, and InputError if they are the same.
         """
     async def remove(
         self,
@@ -1848,7 +1847,7 @@ class AsyncLinks(asynchronous.Namespace):
         *,
         actor: str | None = None,
     ) -> bool:
-        """Takes a link away; returns whether it was there."""
+        """Removes a link. Returns whether it existed."""
     async def of(self, agent_id: str, memory_id: UUID) -> list[Link]:
         """The links from and to a memory, strongest first."""
 
@@ -1909,28 +1908,28 @@ class AsyncRankIndexes(asynchronous.Namespace):
         weights: Mapping[str, float] | None = None,
         on_progress: Callable[[int, int], Any] | None = None,
     ) -> RankIndexCheck:
-        """Compares searches through an agent's rank index with exact ones, and times both.
+        """Compares searches that use an agent's rank index with exact ones: their recall and time.
 
-        The queries are those given, or the embeddings of `sample` of its memories. Counts no
-        retrievals. `on_progress(done, total)` is called after each. Raises InputError where there is
-        nothing to ask.
+        The queries are `queries`, or the embeddings of `sample` random memories of the agent. No
+        retrievals are counted. `on_progress(done, total)` is called after each query. Raises InputError
+        if there are no queries.
         """
     async def status(
         self, *, agent_id: str | None = None, at_least: int = 5000
     ) -> list[RankIndexStatus]:
-        """The rank indexes there are, and those that are due: of one agent, or of all, by name.
+        """The rank indexes of one agent or of all, ordered by agent, and those that should be built.
 
-        Each says what has been written, changed and used since it was built, and by `due` why
-        maintenance is wanted, if it is. An agent of at least `at_least` active memories without one is
-        listed as due; other agents without one are not listed. Raises InputError.
+        Each status says what was written, changed and used since the build, and in `due` why
+        maintenance is needed, if it is. An agent without an index is listed, as due, if it has at least
+        `at_least` active memories. Raises InputError.
         """
     async def progress(self) -> float | None:
-        """How far the server is with the graph of a rank index, 0 to 1; None when it builds none."""
+        """Progress of the build under way, 0 to 1, during its HNSW phase; None if there is none."""
     async def drop(self, agent_id: str) -> bool:
-        """Drops an agent's rank index: its searches are exact from then on. False without one."""
+        """Drops an agent's rank index, so its searches become exact. False if there is no index."""
 
 class AsyncUpkeep(asynchronous.Namespace):
-    """`repository.upkeep`. Looking after the memories of an agent."""
+    """`repository.upkeep`. Curation of an agent's memories, and garbage collection."""
     async def adjust_trust(
         self,
         agent_id: str,
@@ -1941,9 +1940,9 @@ class AsyncUpkeep(asynchronous.Namespace):
         *,
         metadata: Mapping[str, Any] | None = None,
     ) -> Memory:
-        """Adds `delta`, in [-1, 1], to the memory's trust, which stays in [0, 1]; returns the memory.
+        """Adds `delta`, in [-1, 1], to the memory's trust, which stays in [0, 1]. Returns the memory.
 
-        Raises MemoryNotFound, or InvalidMemory where trust was never assessed.
+        Raises MemoryNotFound, InputError, or InvalidMemory if trust was never assessed.
         """
     async def set_importance(
         self,
@@ -1954,7 +1953,7 @@ class AsyncUpkeep(asynchronous.Namespace):
         reason: str | None = None,
         actor: str | None = None,
     ) -> Memory:
-        """Overrides a memory's importance, in [0, 1]; returns the memory.
+        """Sets a memory's importance, in [0, 1]. Returns the memory.
 
         Raises MemoryNotFound or InvalidMemory.
         """
@@ -1966,9 +1965,9 @@ class AsyncUpkeep(asynchronous.Namespace):
         reason: str | None = None,
         actor: str | None = None,
     ) -> int:
-        """Moves memories one tier up, short → medium → long; returns how many moved.
+        """Moves memories one tier up, short → medium → long. Returns how many moved.
 
-        The new tier sets their expiry anew (`tier_defaults`): by default, only short expires.
+        Their expiry becomes that of the new tier (table tier_defaults): by default, only short expires.
         """
     async def demote(
         self,
@@ -1978,9 +1977,10 @@ class AsyncUpkeep(asynchronous.Namespace):
         reason: str | None = None,
         actor: str | None = None,
     ) -> int:
-        """Moves memories one tier down, long → medium → short; returns how many moved.
+        """Moves memories one tier down, long → medium → short. Returns how many moved.
 
-        The new tier sets their expiry anew (`tier_defaults`): by default, short expires in 24 hours.
+        Their expiry becomes that of the new tier (table tier_defaults): by default, short expires after
+        24 hours.
         """
     async def clusters(
         self,
@@ -1991,10 +1991,11 @@ class AsyncUpkeep(asynchronous.Namespace):
         more_than: int = 20,
         newest: int = 2000,
     ) -> list[Cluster]:
-        """Groups of active memories that say much the same, for an agent with more than so many.
+        """Groups of similar active memories. Empty unless the agent has more than `more_than`.
 
-        Each has at least `min_size` memories, all at least `min_similarity` similar to the central
-        one; no memory is in two. Computed in the database, exact among the `newest`.
+        Each cluster has at least `min_size` memories whose similarity to the central one is at least
+        `min_similarity`. No memory is in two clusters. They are computed in the database, from the
+        `newest` memories.
         """
     async def consolidate(
         self,
@@ -2026,8 +2027,8 @@ class AsyncUpkeep(asynchronous.Namespace):
     ) -> list[NearDuplicate]:
         """Pairs of active memories whose similarity is greater than `threshold`, most similar first.
 
-        Exact among the agent's `newest` memories, of which every pair is compared (2,000 take a few
-        seconds, twice as many four times as long). Exact duplicates are never stored twice.
+        Every pair among the agent's `newest` memories is compared; 2,000 take a few seconds, and twice
+        as many take four times as long. Memories of the same text are deduplicated when stored.
         """
     async def prune(
         self,
@@ -2041,16 +2042,16 @@ class AsyncUpkeep(asynchronous.Namespace):
     ) -> int:
         """Archives active memories that are old, or score low, or both if both are given.
 
-        The score is the profile's without a query, so similarity counts 0: with five_factor it is at
-        most 0.6. Archived memories stay, can be revived, and are deleted by `delete` or garbage
-        collection. Returns how many. Raises InputError where neither limit is given.
+        The score is the profile's without a query, so similarity is 0; with five_factor the score is at
+        most 0.6. Archived memories stay stored and can be revived. Returns how many were archived.
+        Raises InputError if neither limit is given.
         """
     async def complete_stale_tasks(
         self, agent_id: str, *, older_than: timedelta = ..., actor: str | None = None
     ) -> int:
-        """Completes tasks (memory_type task) created and last accessed longer ago; returns how many.
+        """Completes tasks (memory_type task) created and last accessed longer ago. Returns how many.
 
-        Their status becomes completed, and a search does not return them unless asked for.
+        Their status becomes completed, so a search only returns them if `statuses` includes it.
         """
     async def collect_garbage(
         self,
@@ -2073,13 +2074,13 @@ class AsyncUpkeep(asynchronous.Namespace):
         Raises InputError.
         """
     async def telling_terms(self, agent_id: str, *, limit: int = 20) -> list[Term]:
-        """The terms that tell most of an agent's memories, most telling first.
+        """The terms that are most characteristic of an agent's memories, the most telling first.
 
-        Counts the words of all its memories. Raises InputError.
+        Reads the words of all its memories. Raises InputError.
         """
 
 class AsyncEvaluations(asynchronous.Namespace):
-    """`repository.evaluation`. How well profiles find what answers judged queries."""
+    """`repository.evaluation`. Evaluation and tuning of profiles by judged queries."""
     async def evaluate(
         self,
         agent_id: str | None,
@@ -2214,15 +2215,15 @@ class AsyncEvaluations(asynchronous.Namespace):
         """
 
 class AsyncIds(asynchronous.Namespace):
-    """`repository.ids`. Ids by their first digits."""
+    """`repository.ids`. Short ids, and finding ids by their first digits."""
     async def find(self, agent_id: str, prefix: str, *, limit: int = 10) -> list[UUID]:
         """The ids of the agent's memories that begin with these hexadecimal digits, in order.
 
-        At least 4 digits, with hyphens or without. Raises InputError.
+        Needs at least 4 digits, with or without hyphens. Raises InputError.
         """
     async def shorten(self, agent_id: str, memory_ids: UUID | Iterable[UUID]) -> dict[UUID, str]:
-        """The beginning of each id that no other memory of the agent has: 8 digits or more.
+        """The shortest unique beginning of each id among the agent's memories, at least 8 digits.
 
-        Ids made at about the same time begin alike, so theirs are longer. `find` finds the whole
-        id again, until another memory is added whose id begins with it too.
+        Ids made at about the same time begin alike, so their beginnings are longer. `find` returns the
+        whole id, until another memory is added whose id begins in the same way.
         """

@@ -1,4 +1,4 @@
-"""When to repeat an operation that another transaction was in the way of."""
+"""Retries after deadlocks and serialization failures."""
 
 from __future__ import annotations
 
@@ -8,5 +8,5 @@ MAX_ATTEMPTS = 6
 
 
 def pause_before(attempt: int) -> float:
-    """Seconds to wait before this attempt (2, 3, …), random so that rivals part."""
+    """Seconds to wait before this attempt (2, 3, …); random, so that rivals do not meet again."""
     return random.uniform(0, 0.01 * 2**attempt)

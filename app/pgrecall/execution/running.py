@@ -1,4 +1,4 @@
-"""Running an operation: all that does not depend on whether waits are awaited."""
+"""Runs operations: what the synchronous and the asynchronous repository have in common."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from pgrecall.core.steps import (
     Verb,
 )
 from pgrecall.execution.inspection import inspect, known_layout, remember_layout, require_psycopg
-from pgrecall.execution.lookups import keep, kept
+from pgrecall.execution.lookups import cache, cached
 from pgrecall.execution.watching import Invocation
 from pgrecall.schema import Layout, Tables
 
@@ -33,15 +33,15 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Connect:
-    """Answered with the engine behind the connection that further steps run on.
+    """Connects, for all further steps. Result: the engine of the connection.
 
-    A second time where a verb follows that comes after nothing but a look at the layout.
+    Requested a second time if only the layout has been read so far and a verb follows.
     """
 
     autocommit: bool
     """Whether each statement may be a transaction of its own."""
     refuses: bool = False
-    """Whether a statement may fail in a way that leaves a caller's transaction usable."""
+    """Whether a statement may fail and leave the caller's transaction usable."""
 
 
 Request = Connect | Embed | CountTokens | Execute | Copy
@@ -50,8 +50,7 @@ Request = Connect | Embed | CountTokens | Execute | Copy
 def repeatable(
     operation: Callable[..., Operation[T]], tables: Tables, *args: Any, **kwargs: Any
 ) -> partial[Operation[T]]:
-    """Starts the operation, each time with all that was passed: where it takes an Iterable, a first
-    attempt would leave nothing of an iterator to the second."""
+    """Starts an operation that can be retried: iterators among its arguments become lists."""
     if not any(isinstance(value, Iterator) for value in (*args, *kwargs.values())):
         return partial(operation, tables, *args, **kwargs)
     takes = signature(operation)
@@ -63,10 +62,10 @@ def repeatable(
 
 
 def running(call: Invocation[T]) -> Generator[Request, Any, T]:
-    """One attempt: the operation's steps as requests that a repository carries out one by one.
+    """One attempt: yields the operation's steps, as requests to a repository.
 
-    A connection is asked for at the first step that needs one, and the schema is looked at before
-    that step runs. What is known of the engine's database takes none.
+    The connection is requested at the first step that needs one, and the schema is checked before
+    that step. A cached layout needs no connection.
     """
     engine = call.engine
     assert engine is not None
@@ -74,7 +73,7 @@ def running(call: Invocation[T]) -> Generator[Request, Any, T]:
     steps = call.start()
     reply: Any = None
     connected: tuple[Engine, Layout] | None = None
-    looked_only = autocommit = False
+    inspected_only = autocommit = False
     while True:
         try:
             step = steps.send(reply)
@@ -101,19 +100,19 @@ def running(call: Invocation[T]) -> Generator[Request, Any, T]:
                 continue
         if connected is None:
             connected = yield from _connected(call, _needs(step, autocommit))
-            looked_only = isinstance(step, Inspect)
-        elif looked_only and isinstance(step, Verb):
+            inspected_only = isinstance(step, Inspect)
+        elif inspected_only and isinstance(step, Verb):
             yield _needs(step, autocommit)
-            looked_only = False
+            inspected_only = False
         _, layout = connected
         match step:
             case Inspect():
                 reply = layout
             case Lookup():
-                reply = kept(engine, step)
+                reply = cached(engine, step)
                 if reply is None:
                     reply = yield Execute(step.statement, step.parameters)
-                    keep(engine, step, reply)
+                    cache(engine, step, reply)
             case Verb() | Execute():
                 parameters = step.parameters
                 if "durable" in parameters:

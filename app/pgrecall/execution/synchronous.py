@@ -52,7 +52,7 @@ T = TypeVar("T")
 
 
 def method_of(operation: Callable[..., Operation[T]]) -> Callable[..., T]:
-    """A method that carries out the operation on the tables of its repository."""
+    """A method that executes the operation on the tables of its repository."""
 
     def method(self: Repository | Namespace, /, *args: Any, **kwargs: Any) -> T:
         return self._run(repeatable(operation, self._tables, *args, **kwargs))
@@ -61,7 +61,7 @@ def method_of(operation: Callable[..., Operation[T]]) -> Callable[..., T]:
 
 
 def method_of_job(job: Callable[..., Job[T]]) -> Callable[..., T]:
-    """A method that carries out the job."""
+    """A method that executes the job."""
 
     def method(self: Repository | Namespace, /, *args: Any, **kwargs: Any) -> T:
         with watched(Invocation(partial(job, *args, **kwargs), self._tables)) as call:
@@ -71,7 +71,7 @@ def method_of_job(job: Callable[..., Job[T]]) -> Callable[..., T]:
 
 
 class Repository:
-    """What a repository is without its methods and namespaces."""
+    """A repository without its methods and namespaces."""
 
     def __init__(
         self,
@@ -90,8 +90,8 @@ class Repository:
             )
         if embedder is not None and not isinstance(embedder, Embedder):
             raise InputError(
-                f"an embedder has embed_documents and embed_query, {type(embedder).__name__} "
-                "has not"
+                f"an embedder needs embed_documents and embed_query, "
+                f"{type(embedder).__name__} does not have them"
             )
         self._bind = bind
         self._tables = tables(require_schema_name(schema))
@@ -102,12 +102,12 @@ class Repository:
 
     @property
     def memories(self) -> Table:
-        """The table, for expressions in `where` filters: `repo.memories.c.importance > 0.5`."""
+        """The table, for the filter `where`, as in `repo.memories.c.importance > 0.5`."""
         return self._tables.memories
 
     @property
     def teams(self) -> Self:
-        """The same repository on the memories of teams: its methods take a team's id first."""
+        """A repository for the memories of teams. Its methods take a team's id as `agent_id`."""
         of_teams = copy(self)
         of_teams._tables = self._tables.of_teams()
         return of_teams
@@ -139,7 +139,7 @@ class Repository:
                 bound = copy(self)
                 bound._bind = connection
                 bound._run(partial(step.operation, self._tables), job)
-                connection.commit()  # by a rollback psycopg would forget what it prepared
+                connection.commit()  # a rollback would clear prepared statements
 
     def _run(self, start: partial[Operation[T]], job: str | None = None) -> T:
         bind = self._bind.get_bind() if isinstance(self._bind, Session) else self._bind
@@ -238,7 +238,7 @@ def _fetch(connection: Connection, raw: RawStatement, step: Execute) -> Any:
         return cursor.fetchall() if has_rows(cursor) else None
     except psycopg.Error as error:
         if driver.closed:
-            connection.invalidate(error)  # SQLAlchemy did not see it break
+            connection.invalidate(error)  # SQLAlchemy does not know that it is broken
         raise
 
 
@@ -254,5 +254,5 @@ def _copy(connection: Connection, step: Copy) -> None:
                     stream.write_row(row)
     except psycopg.Error as error:
         if driver.closed:
-            connection.invalidate(error)  # SQLAlchemy did not see it break
+            connection.invalidate(error)  # SQLAlchemy does not know that it is broken
         raise

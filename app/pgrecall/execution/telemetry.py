@@ -1,4 +1,4 @@
-"""Spans and durations, by OpenTelemetry's conventions for databases."""
+"""Spans and durations, by OpenTelemetry's semantic conventions for databases."""
 
 from __future__ import annotations
 
@@ -13,26 +13,26 @@ from opentelemetry.trace import SpanKind, Status, StatusCode
 from pgrecall.execution.watching import Invocation, known
 
 _BUCKETS = (0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 10)
-"""Those of the conventions, in seconds."""
+"""The bucket boundaries of the conventions, in seconds."""
 
 
 @contextmanager
 def traced(call: Invocation[Any]) -> Iterator[None]:
-    """A span around the call, a child of the one under way, and its place in the histogram.
+    """Records a call as a span, a child of the current one, and its duration in the histogram.
 
-    A job is a span alone: what it asks of the database are spans below it. The embedder's time is
-    part of the span and not of the histogram, which is about the database.
+    A job is only a span, whose children are its operations. The time of the embedder is part of the
+    span but not of the histogram, which is about the database.
     """
     tracer, durations = _instruments()
     place = _place(call)
     with (
-        nullcontext(trace.INVALID_SPAN)  # cheaper than one that goes nowhere
+        nullcontext(trace.INVALID_SPAN)  # cheaper than a span that is not recorded
         if isinstance(trace.get_tracer_provider(), trace.ProxyTracerProvider)
         else tracer.start_as_current_span(
             f"{call.name} {call.schema}",
             kind=SpanKind.INTERNAL if call.engine is None else SpanKind.CLIENT,
             attributes=place,
-            record_exception=False,  # its message quotes what was passed
+            record_exception=False,  # its message quotes arguments
             set_status_on_exception=False,
         )
     ) as span:
@@ -57,7 +57,7 @@ def traced(call: Invocation[Any]) -> Iterator[None]:
 
 
 def _place(call: Invocation[Any]) -> dict[str, Any]:
-    """What is asked of which database."""
+    """The attributes of the operation and its database."""
     asked = {"db.system.name": "postgresql", "db.operation.name": call.name}
     if call.engine is None:
         return asked
@@ -73,7 +73,7 @@ def _place(call: Invocation[Any]) -> dict[str, Any]:
 
 @cache
 def _instruments() -> tuple[trace.Tracer, metrics.Histogram]:
-    """Those of the providers that are set, or will be."""
+    """The tracer and the histogram; they follow providers that are set later."""
     create = partial(
         metrics.get_meter("pgrecall").create_histogram,
         "db.client.operation.duration",

@@ -1,4 +1,4 @@
-"""Transactions, and doing without."""
+"""Autocommit for statements that need no transaction."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from sqlalchemy import Connection
 
 
 def set_autocommit(connection: Connection, value: bool, /) -> bool:
-    """Whether each statement is a transaction of its own, from now on; returns what it was.
+    """Turns the driver's autocommit on or off; returns the former setting.
 
-    Of the driver alone: SQLAlchemy would set the isolation level too, and leave it set in the pool.
+    SQLAlchemy's own AUTOCOMMIT would change the isolation level too, and leave it so in the pool.
     """
-    if connection.invalidated or connection.dialect.driver != "psycopg":  # soon to be refused
+    if connection.invalidated or connection.dialect.driver != "psycopg":  # refused later
         return value
     driver: Any = connection.connection.dbapi_connection
     before = bool(driver.autocommit)
@@ -24,9 +24,10 @@ def set_autocommit(connection: Connection, value: bool, /) -> bool:
 def needs_none(connection: Connection, /) -> bool:
     """Whether a statement that is atomic by itself may run without a transaction.
 
-    psycopg applies what was asked of transactions (isolation, read only) where it begins one. The
-    server's own isolation is asked for by SQLAlchemy, where a connection was in AUTOCOMMIT; if the
-    engine was made with an isolation of its own, SQLAlchemy takes that for the server's.
+    It may not if the connection has settings of transactions (isolation level, read only), because
+    psycopg only applies them at BEGIN. The server's default isolation level does not count: it is
+    what SQLAlchemy sets after AUTOCOMMIT. If the engine was created with an isolation level,
+    SQLAlchemy takes that for the default.
     """
     driver = connection.connection.driver_connection
     isolation = getattr(driver, "isolation_level", None)
@@ -34,7 +35,7 @@ def needs_none(connection: Connection, /) -> bool:
     own = connection.default_isolation_level if of_engine is None else None
     if isolation is not None and isolation.name.replace("_", " ") != own:
         return has_none(connection)
-    if connection.dispatch.begin:  # sets something for each transaction: the owner, say
+    if connection.dispatch.begin:  # a listener may set something, such as the owner
         return has_none(connection)
     asked = ("read_only", "deferrable")
     return has_none(connection) or all(getattr(driver, name, None) is None for name in asked)

@@ -1,4 +1,4 @@
-"""The database's errors in our own words; the original stays as `__cause__`."""
+"""Converts database errors to PgRecallError, with the original as `__cause__`."""
 
 from __future__ import annotations
 
@@ -35,8 +35,8 @@ _UNAVAILABLE = (
     *("08000", "08001", "08003", "08004", "08006", "25P03", "25P04"),
     *("28", "3D", "53", "57P"),
 )
-"""Connection, transactions that lasted too long for the server, authorization, no such database,
-out of resources, shut down."""
+"""SQLSTATEs of lost connections, transactions that timed out, failed authentication, unknown
+databases, missing resources and shutdowns."""
 _REFUSED: dict[str | None, type[PgRecallError]] = {
     "22023": InputError,
     "PM001": InvalidMemory,
@@ -47,7 +47,7 @@ _REFUSED: dict[str | None, type[PgRecallError]] = {
     "PM006": InvalidVector,
     "PM007": UnknownName,
 }
-"""What the functions of `sql/` raise; from others 22023 is a parameter that cannot be used."""
+"""The SQLSTATEs that our functions raise. From other functions, 22023 is a bad parameter too."""
 _FORBIDDEN = "42501"
 _PERMITTED_BY = {
     "create extension": "let a superuser, or the console of a managed server, run "
@@ -59,14 +59,14 @@ _PERMITTED_BY = {
     "": "a role is let in by `pgrecall migrate grant`, and one that may only read searches with "
     "touch=False",
 }
-"""What to do, by a part of the message."""
+"""Advice by a part of the message."""
 _NO_SUCH_FUNCTION = "42883"
 _PREPARED = ("26000", "42P05")
 
 
 @contextmanager
 def translated() -> Iterator[None]:
-    """Turns what psycopg and SQLAlchemy raise into PgRecallError."""
+    """Converts errors of psycopg and SQLAlchemy to PgRecallError."""
     try:
         yield
     except PoolTimeout as error:
@@ -74,7 +74,7 @@ def translated() -> Iterator[None]:
             f"no connection became free in the engine's pool: {_first_line(error)}"
         ) from error
     except PendingRollbackError as error:
-        # Raised while cleaning up after a connection was lost; that error is the one to tell of.
+        # Raised while cleaning up after the connection was lost; report that error instead.
         lost = error.__context__
         raise translation(lost if isinstance(lost, DBAPIError) else error) from error
     except (DBAPIError, psycopg.Error) as error:
@@ -82,7 +82,7 @@ def translated() -> Iterator[None]:
 
 
 def translation(error: Exception) -> PgRecallError:
-    """What to raise for an error of the driver."""
+    """The PgRecallError for an error of the driver."""
     original = error.orig if isinstance(error, DBAPIError) else error
     message = _first_line(original or error)
     if not isinstance(original, psycopg.Error):
@@ -101,8 +101,8 @@ def translation(error: Exception) -> PgRecallError:
         return DatabaseReadOnly(f"{DatabaseReadOnly.__doc__} ({message})")
     if state == _LOCKED:
         return DatabaseError(
-            f"another session holds a lock that is needed, nothing was changed; try again when "
-            f"it is done ({message})"
+            f"another session holds a lock that this needs; nothing was changed, try again later "
+            f"({message})"
         )
     if state == _CHECK_VIOLATION:
         return InvalidMemory(
@@ -110,7 +110,7 @@ def translation(error: Exception) -> PgRecallError:
             f"{original.diag.table_name}"
         )
     if state == _UNIQUE_VIOLATION and "content_hash" in constraint:
-        return DatabaseConflict(f"{DatabaseConflict.__doc__} ({message})")  # of rivals, the second
+        return DatabaseConflict(f"{DatabaseConflict.__doc__} ({message})")  # a rival was first
     if state is None and isinstance(original, psycopg.OperationalError):
         return DatabaseUnavailable(
             f"no connection to the database: {message}. Is the server running, and is "
@@ -120,8 +120,8 @@ def translation(error: Exception) -> PgRecallError:
         return DatabaseUnavailable(f"the database cannot be used: {message}")
     if state in _PREPARED:
         return DatabaseError(
-            "a prepared statement met another session: behind a pooler such as PgBouncer create "
-            f"the engine with connect_args={{'prepare_threshold': None}} ({message})"
+            "a prepared statement was used in another session: behind a pooler such as PgBouncer, "
+            f"create the engine with connect_args={{'prepare_threshold': None}} ({message})"
         )
     return DatabaseError(f"the database refused the statement: {message}")
 

@@ -1,4 +1,4 @@
-"""What is reported of a call: a line of the logger `pgrecall`, and a span where there are some."""
+"""Reports calls: by the logger `pgrecall`, and as spans if OpenTelemetry is in use."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _LONGEST_OWNER = 40
 
 
 class Invocation(Generic[T]):
-    """One call: of an operation, with all its attempts, or of a job, which has no engine."""
+    """One call of an operation, with all its attempts, or of a job, which has no engine."""
 
     def __init__(
         self,
@@ -41,7 +41,7 @@ class Invocation(Generic[T]):
         """Whether the commit of a touch waits for the disk."""
         self._prefix = tables.prefix
         self.embeddings: dict[Embed, Embedded] = {}
-        """What was embedded already, so that a repeated attempt does not pay for it again."""
+        """Embeddings of former attempts, so that a retry does not compute them again."""
         self.attempts = 0
         self.embedding_seconds = 0.0
         self.seconds = 0.0
@@ -51,8 +51,8 @@ class Invocation(Generic[T]):
 
     @property
     def owner(self) -> str | None:
-        """Whose memories, in at most 40 characters."""
-        given = self.start.args if self.engine is None else self.start.args[1:]  # not the tables
+        """The owner's id, shortened to 40 characters."""
+        given = self.start.args if self.engine is None else self.start.args[1:]  # without tables
         named = self.start.keywords
         owner = given[0] if given else named.get("agent_id", named.get("owner_id"))
         if not isinstance(owner, str):
@@ -61,7 +61,7 @@ class Invocation(Generic[T]):
 
     @property
     def rows(self) -> int | None:
-        """How many were returned; where a number was, that."""
+        """The number of results, or the result itself if it is a number."""
         result = self.result
         if isinstance(result, Context):
             return len(result.packed)
@@ -71,16 +71,16 @@ class Invocation(Generic[T]):
 
     @property
     def strategy(self) -> str | None:
-        """How a search looked."""
+        """The strategy that a search used."""
         return getattr(self.result, "strategy", None)
 
     @property
     def retries(self) -> int | None:
-        """After a deadlock or serialization failure, where there were any."""
+        """Number of retries after deadlocks and serialization failures; None if there were none."""
         return self.attempts - 1 if self.attempts > 1 else None
 
     def facts(self) -> dict[str, Any]:
-        """What the log tells of it: no text, no vector, no message of an error, which quotes."""
+        """The fields to log. No texts, vectors or messages of errors, which may quote these."""
         return known(
             {
                 "operation": self.name,
@@ -98,7 +98,7 @@ class Invocation(Generic[T]):
 
 @contextmanager
 def watched(call: Invocation[T], slow_after: float | None = None) -> Iterator[Invocation[T]]:
-    """Runs the call, and then reports it: at DEBUG, at WARNING if it took longer than that."""
+    """Runs the call and logs it: at WARNING if it took more than `slow_after` s, else at DEBUG."""
     with _traced(call):
         began = perf_counter()
         try:
@@ -119,12 +119,12 @@ def watched(call: Invocation[T], slow_after: float | None = None) -> Iterator[In
 
 
 def known(values: dict[str, Any]) -> dict[str, Any]:
-    """Without what is None."""
+    """The values that are not None."""
     return {name: value for name, value in values.items() if value is not None}
 
 
 def _traced(call: Invocation[Any]) -> Any:
-    """Who has not imported OpenTelemetry has set up no provider: not even its import is paid."""
+    """A span if OpenTelemetry has been imported. Without that there is no provider to report to."""
     if "opentelemetry.trace" not in sys.modules:
         return nullcontext()
     from pgrecall.execution.telemetry import traced

@@ -1,1 +1,1 @@
-"""What becomes of memories: use, correction, labels, links, curation, garbage."""
+"""Changes after storing: use, correction, labels, links, curation, garbage collection."""

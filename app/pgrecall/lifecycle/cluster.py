@@ -1,4 +1,4 @@
-"""Cluster: memories that say much the same, and what became of one that was consolidated."""
+"""Cluster: similar memories; Consolidation: the memory that replaced a cluster."""
 
 from __future__ import annotations
 
@@ -10,21 +10,21 @@ from pgrecall.core.memory import Memory
 
 @dataclass(frozen=True, slots=True)
 class Cluster:
-    """Memories that are all at least so similar to the first, the most central one."""
+    """Similar memories; the first is the most central one."""
 
     memories: list[Memory]
     similarities: list[float]
-    """Of each to the central one, whose own is 1."""
+    """The similarity of each memory to the central one; 1 for itself."""
 
     @property
     def central(self) -> Memory:
-        """The one most similar to the others."""
+        """The memory most similar to the others."""
         return self.memories[0]
 
 
 @dataclass(frozen=True, slots=True)
 class Consolidation:
-    """One memory that now stands for several."""
+    """A new memory that replaced several."""
 
     memory_id: UUID
     source_ids: list[UUID]

@@ -1,4 +1,4 @@
-"""Garbage collection: archive what has had its time, delete what is not trusted."""
+"""Garbage collection: archives old memories and deletes those of low trust."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def collect_garbage(
 
 
 class _Run:
-    """One run of it, and its numbers so far."""
+    """One garbage collection and its numbers so far."""
 
     def __init__(
         self,

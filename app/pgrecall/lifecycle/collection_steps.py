@@ -1,4 +1,4 @@
-"""The steps of a garbage collection, each a call that is a transaction of its own."""
+"""The steps of a garbage collection, each a transaction of its own."""
 
 from __future__ import annotations
 
@@ -29,22 +29,23 @@ _ARGUMENTS: Mapping[str, Any] = {
     "batch_size": Integer(),
     "actor": Text(),
 }
-"""Of the functions called here, with their types."""
+"""The types of the arguments of the functions called here."""
 
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """A run of the garbage collection that is under way."""
+    """A garbage collection under way."""
 
     id: UUID
     owner_id: str | None
-    """Whose memories are looked at; None: those of every owner."""
+    """The owner whose memories are collected; None: every owner."""
 
 
 def owners(tables: Tables, agent_id: str | None = None) -> Operation[list[tuple[str, bool]]]:
-    """Whose memories to look at, in order, and whether there are any, not only what they left.
+    """The owners to collect, ordered by id, and whether each has memories.
 
-    Or the one that is named. Raises InputError.
+    An owner without memories may have left counters, labels or links. If `agent_id` is given, only
+    that owner. Raises InputError.
     """
     if agent_id is not None:
         return [(require_owner(tables, agent_id), True)]
@@ -57,13 +58,13 @@ def owners(tables: Tables, agent_id: str | None = None) -> Operation[list[tuple[
 
 
 def count_garbage(tables: Tables, owner_id: str, policy: GarbagePolicy) -> Operation[Any]:
-    """What a run would do to the owner's memories: scanned, archived, deleted, swept."""
+    """What a run would do to an owner's memories: scanned, archived, deleted, swept."""
     [row] = yield _called(tables, "count_garbage", agent=owner_id, **policy.parameters)
     return row
 
 
 def begin_run(tables: Tables, run: Run, policy: GarbagePolicy) -> Operation[None]:
-    """Opens the log's row, so that a run that is cut off can be seen."""
+    """Writes the run's row in gc_runs first, so that an interrupted run can be seen."""
     given = {"agent": run.owner_id, "run": run.id, "policy": policy.name, **policy.parameters}
     yield _called(tables, "begin_garbage_run", **given)
 
@@ -71,9 +72,9 @@ def begin_run(tables: Tables, run: Run, policy: GarbagePolicy) -> Operation[None
 def collect_batch(
     tables: Tables, run: Run, owner_id: str, after: UUID | None, batch_size: int
 ) -> Operation[Any]:
-    """Goes through the owner's next memories after an id, or the first.
+    """Collects the owner's next `batch_size` memories after an id, or the first ones.
 
-    Returns the numbers, `last_id` to go on after, and whether there is `more`.
+    Returns the numbers, `last_id` for the next call, and whether there are `more`.
     """
     given = {"agent": owner_id, "run": run.id, "after": after, "batch_size": batch_size}
     [row] = yield _called(tables, "collect_garbage_batch", actor=ACTOR, **given)
@@ -81,7 +82,7 @@ def collect_batch(
 
 
 def end_run(tables: Tables, run: Run) -> Operation[float]:
-    """Closes the log's row and returns the seconds it tells."""
+    """Completes the run's row in gc_runs and returns its seconds."""
     [row] = yield _called(tables, "end_garbage_run", agent=run.owner_id, run=run.id)
     return float(row.seconds)
 

@@ -1,4 +1,4 @@
-"""Consolidating: one memory in the place of several that say much the same."""
+"""Consolidation: replaces similar memories by one."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pgrecall.core.validation import require_callable
 from pgrecall.errors import InputError
 from pgrecall.lifecycle.cluster import Cluster, Consolidation
 from pgrecall.lifecycle.curating import NEWEST, clusters, consolidate_cluster
-from pgrecall.memories.noting import noted
+from pgrecall.memories.event_fields import noted
 
 Summarise = Callable[[list[str]], str] | Callable[[list[str]], Awaitable[str]]
 

@@ -1,4 +1,4 @@
-"""Correcting what is remembered: supersede, invalidate, revive, importance, tiers."""
+"""Corrections: supersede, invalidate, revive, importance, tiers."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pgrecall.core.steps import Operation, Verb
 from pgrecall.core.validation import require_bool, require_given_share, require_ids
 from pgrecall.errors import InvalidMemory
 from pgrecall.memories.added import Added
-from pgrecall.memories.noting import noted
+from pgrecall.memories.event_fields import noted
 from pgrecall.memories.preparing import Policy, prepared
 from pgrecall.memories.staging import GIVEN, given_fields, supersede_statement
 from pgrecall.ranking.memory_columns import changed_memory
@@ -71,10 +71,10 @@ def invalidate(
     reason: str | None = None,
     actor: str | None = None,
 ) -> Operation[int]:
-    """Forgets memories: they stay, but are not recalled from now on. Returns how many.
+    """Forgets memories: they stay stored, but are not recalled any more. Returns how many changed.
 
-    Ids the agent does not have, and those that are invalidated already, are passed over.
-    `invalidation_reason` becomes forgotten; `reason` is the caller's, kept in the history.
+    Ids that the agent does not have or that are already invalidated are ignored.
+    `invalidation_reason` becomes forgotten; `reason` is recorded in the history.
     """
     return (yield from _several(tables, "invalidate", agent_id, memory_ids, reason, actor))
 
@@ -113,7 +113,7 @@ def set_importance(
     reason: str | None = None,
     actor: str | None = None,
 ) -> Operation[Memory]:
-    """Overrides a memory's importance, in [0, 1]; returns the memory.
+    """Sets a memory's importance, in [0, 1]. Returns the memory.
 
     Raises MemoryNotFound or InvalidMemory.
     """
@@ -144,9 +144,9 @@ def promote(
     reason: str | None = None,
     actor: str | None = None,
 ) -> Operation[int]:
-    """Moves memories one tier up, short → medium → long; returns how many moved.
+    """Moves memories one tier up, short → medium → long. Returns how many moved.
 
-    The new tier sets their expiry anew (`tier_defaults`): by default, only short expires.
+    Their expiry becomes that of the new tier (table tier_defaults): by default, only short expires.
     """
     return (yield from _several(tables, "move_tier", agent_id, memory_ids, reason, actor, up=True))
 
@@ -160,9 +160,10 @@ def demote(
     reason: str | None = None,
     actor: str | None = None,
 ) -> Operation[int]:
-    """Moves memories one tier down, long → medium → short; returns how many moved.
+    """Moves memories one tier down, long → medium → short. Returns how many moved.
 
-    The new tier sets their expiry anew (`tier_defaults`): by default, short expires in 24 hours.
+    Their expiry becomes that of the new tier (table tier_defaults): by default, short expires after
+    24 hours.
     """
     return (yield from _several(tables, "move_tier", agent_id, memory_ids, reason, actor, up=False))
 
@@ -176,7 +177,7 @@ def _several(
     actor: str | None,
     **options: bool,
 ) -> Operation[int]:
-    """Calls a verb that returns the ids of the memories that it changed; returns how many."""
+    """Calls a verb that returns the ids of the memories it changed. Returns how many."""
     agent_id = require_owner(tables, agent_id)
     noted(reason=reason, actor=actor)
     ids = require_ids(memory_ids)

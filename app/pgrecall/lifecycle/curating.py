@@ -1,4 +1,4 @@
-"""Looking after many memories of an agent."""
+"""Curation of an agent's memories: duplicates, clusters, stale tasks, pruning, clearing."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from pgrecall.core.steps import Execute, Operation, Verb
 from pgrecall.core.validation import require_count, require_duration, require_given_share
 from pgrecall.errors import InputError
 from pgrecall.lifecycle.cluster import Cluster, Consolidation
-from pgrecall.lifecycle.comparing import clusters_statement
+from pgrecall.lifecycle.cluster_statement import clusters_statement
 from pgrecall.lifecycle.near_duplicate import NearDuplicate
 from pgrecall.lifecycle.pruning import below
-from pgrecall.memories.noting import noted
+from pgrecall.memories.event_fields import noted
 from pgrecall.memories.preparing import NEAR_DUPLICATE, Policy, prepared
 from pgrecall.ranking.filters import Filters
 from pgrecall.ranking.memory_columns import memory
-from pgrecall.ranking.wanted import Search
+from pgrecall.ranking.search_parameters import Search
 from pgrecall.schema import Tables
 from pgrecall.schema.owner import require_owner
 from pgrecall.schema.verbs import verb
@@ -31,7 +31,7 @@ from pgrecall.scoring import profiles
 from pgrecall.scoring.profile import Profile
 
 NEWEST = 2_000
-"""How many memories are compared with each other by default: two million pairs."""
+"""How many memories are compared with each other by default; this makes two million pairs."""
 MOST = 100_000
 _ARGUMENTS: Mapping[str, Any] = {
     "agent": Text(),
@@ -51,7 +51,7 @@ _ARGUMENTS: Mapping[str, Any] = {
     "reason": Text(),
     "actor": Text(),
 }
-"""Of the functions called here, with their types."""
+"""The types of the arguments of the functions called here."""
 
 
 def near_duplicates(
@@ -65,8 +65,8 @@ def near_duplicates(
 ) -> Operation[list[NearDuplicate]]:
     """Pairs of active memories whose similarity is greater than `threshold`, most similar first.
 
-    Exact among the agent's `newest` memories, of which every pair is compared (2,000 take a few
-    seconds, twice as many four times as long). Exact duplicates are never stored twice.
+    Every pair among the agent's `newest` memories is compared; 2,000 take a few seconds, and twice
+    as many take four times as long. Memories of the same text are deduplicated when stored.
     """
     asked = _called(
         tables,
@@ -90,10 +90,11 @@ def clusters(
     more_than: int = 20,
     newest: int = NEWEST,
 ) -> Operation[list[Cluster]]:
-    """Groups of active memories that say much the same, for an agent with more than so many.
+    """Groups of similar active memories. Empty unless the agent has more than `more_than`.
 
-    Each has at least `min_size` memories, all at least `min_similarity` similar to the central
-    one; no memory is in two. Computed in the database, exact among the `newest`.
+    Each cluster has at least `min_size` memories whose similarity to the central one is at least
+    `min_similarity`. No memory is in two clusters. They are computed in the database, from the
+    `newest` memories.
     """
     agent_id = require_owner(tables, agent_id)
     rows = yield Verb(
@@ -122,10 +123,9 @@ def consolidate_cluster(
     text: str | None,
     actor: str | None,
 ) -> Operation[Consolidation | None]:
-    """Stores one memory in the place of a cluster's, in one transaction.
+    """Replaces the memories of a cluster by one, in one transaction.
 
-    It holds as long as all of them do, is as trusted and useful as they are on average, and bears
-    their labels. None, and nothing is changed, where one of them has changed or gone since it was
+    Returns None and changes nothing if one of the memories has changed or is gone since it was
     read.
     """
     members = cluster.memories
@@ -153,9 +153,9 @@ def complete_stale_tasks(
     older_than: timedelta = timedelta(days=7),
     actor: str | None = None,
 ) -> Operation[int]:
-    """Completes tasks (memory_type task) created and last accessed longer ago; returns how many.
+    """Completes tasks (memory_type task) created and last accessed longer ago. Returns how many.
 
-    Their status becomes completed, and a search does not return them unless asked for.
+    Their status becomes completed, so a search only returns them if `statuses` includes it.
     """
     require_duration("older_than", older_than)
     noted(reason=None, actor=actor)
@@ -179,13 +179,13 @@ def prune(
 ) -> Operation[int]:
     """Archives active memories that are old, or score low, or both if both are given.
 
-    The score is the profile's without a query, so similarity counts 0: with five_factor it is at
-    most 0.6. Archived memories stay, can be revived, and are deleted by `delete` or garbage
-    collection. Returns how many. Raises InputError where neither limit is given.
+    The score is the profile's without a query, so similarity is 0; with five_factor the score is at
+    most 0.6. Archived memories stay stored and can be revived. Returns how many were archived.
+    Raises InputError if neither limit is given.
     """
     agent_id = require_owner(tables, agent_id)
     if older_than is None and below_score is None:
-        raise InputError("prune needs older_than or below_score: without either it would take all")
+        raise InputError("prune needs older_than or below_score; without them it would archive all")
     chosen = profiles.named(profile) if isinstance(profile, str) else profile
     if not isinstance(chosen, Profile):
         raise InputError(f"profile must be a Profile or a name, got {type(profile).__name__}")
@@ -198,7 +198,7 @@ def prune(
         limit = require_given_share("below_score", below_score)
         if chosen == profiles.BUILT_IN.get(chosen.name):
             given |= {"below_score": limit, "profile": chosen.name}
-        else:  # which the database does not know by its name
+        else:  # the database does not have this profile
             given["among"] = yield from _below(tables, agent_id, chosen, limit)
     [[archived]] = yield _called(
         tables, "prune", agent=agent_id, reason=reason, actor=actor, **given
@@ -214,9 +214,9 @@ def _below(tables: Tables, agent_id: str, profile: Profile, limit: float) -> Ope
 
 
 def clear(tables: Tables, /, agent_id: str) -> Operation[int]:
-    """Deletes everything of an agent and returns how many memories there were.
+    """Deletes everything of an agent. Returns how many memories there were.
 
-    Memories, counters, labels, links and the history: nothing is left that could be looked up.
+    This includes counters, labels, links and the history.
     """
     [[cleared]] = yield _called(tables, "clear", agent=require_owner(tables, agent_id))
     return int(cleared)

@@ -1,4 +1,4 @@
-"""Event: something that happened to a memory."""
+"""Event: one change of a memory."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from uuid import UUID
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Event:
-    """A row of `memory_events`. Values are as JSON holds them: times are ISO 8601 text."""
+    """A row of `memory_events`. Values are JSON values, so times are ISO 8601 text."""
 
     id: UUID
     memory_id: UUID
@@ -21,16 +21,16 @@ class Event:
     reason: str | None
     actor: str | None
     old_values: dict[str, Any]
-    """The fields that changed, as they were."""
+    """The changed fields before the event."""
     new_values: dict[str, Any]
-    """The same fields afterwards, and counters that went with them."""
+    """The same fields afterwards, and counters that changed with them."""
     metadata: dict[str, Any]
     occurred_at: datetime
 
     def delta(self, field: str = "trust") -> float | None:
-        """By how much a number changed: `trust` or one of its parts, `usefulness`, `importance`.
+        """The change of a number: `trust` or one of its parts, `usefulness`, `importance`.
 
-        None where the event did not change it, or it was unknown before or after.
+        None if the event did not change it, or if it was unknown before or after.
         """
         old, new = self.old_values.get(field), self.new_values.get(field)
         if not isinstance(old, int | float) or not isinstance(new, int | float):
@@ -38,7 +38,7 @@ class Event:
         return float(new) - float(old)
 
     def record(self) -> dict[str, Any]:
-        """As JSON holds it."""
+        """The event as plain JSON values."""
         return {
             "id": str(self.id),
             "memory_id": str(self.memory_id),

@@ -1,4 +1,4 @@
-"""The policy of the garbage collection, and how a run of it went."""
+"""The policy of the garbage collection, and the result of a run."""
 
 from __future__ import annotations
 
@@ -13,24 +13,24 @@ MAX_LIVE = 2**53
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GarbagePolicy:
-    """When a live memory, one not archived yet, is archived or deleted; thresholds as in Grace.
+    """When live memories, those not archived, are archived or deleted. The thresholds are Grace's.
 
-    With the defaults, what is older than 30 days is archived. A memory is judged by its stored,
-    undecayed trust; one whose trust was never assessed is not judged by it. Deletion wins over
-    archiving; what is archived already is left alone, and deleted by `delete` or `clear` only.
-    None switches a rule off. Raises InputError.
+    With the defaults, memories older than 30 days are archived. Thresholds apply to the stored
+    trust, before decay, and not to memories whose trust was never assessed. A memory that meets
+    both rules is deleted. Memories that are archived already are left alone; only `delete` and
+    `clear` delete them. None turns a rule off. Raises InputError.
     """
 
     name: str = "default"
     min_trust_threshold: float | None = 0.2
-    """Archive below this trust."""
+    """Memories of less trust are archived."""
     max_age_hours: float | None = 720.0
-    """Archive what was created longer ago."""
+    """Memories created longer ago are archived."""
     delete_threshold: float | None = 0.1
-    """Delete below this trust."""
+    """Memories of less trust are deleted."""
     max_live: int | None = None
-    """How many live memories an owner keeps; the least trusted are archived, never assessed ones
-    counting as 0.5, the older first."""
+    """The most live memories of an owner. The least trusted others are archived, the older first;
+    trust that was never assessed counts as 0.5."""
 
     def __post_init__(self) -> None:
         require_name("name", self.name)
@@ -43,7 +43,7 @@ class GarbagePolicy:
 
     @property
     def parameters(self) -> dict[str, Any]:
-        """As a statement binds them."""
+        """The values to bind, by name."""
         return {
             "min_trust_threshold": self.min_trust_threshold,
             "max_age_hours": self.max_age_hours,
@@ -54,22 +54,22 @@ class GarbagePolicy:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GarbageRun:
-    """What a run did, or with dry_run would have done."""
+    """What a run did or, with dry_run, would have done."""
 
     id: UUID | None
-    """Of its row in gc_runs; None for a dry run, which leaves none."""
+    """The id of its row in gc_runs; None for a dry run, which has no row."""
     dry_run: bool
     owners: int
-    """Agents (or teams) looked at."""
+    """Number of agents or teams."""
     scanned: int
     archived: int
     deleted: int
     swept: int
-    """Counters, labels and links of memories that are gone, removed."""
+    """Number of counters, labels and links removed because their memories no longer exist."""
     seconds: float
 
     def record(self) -> dict[str, Any]:
-        """As JSON holds it."""
+        """The run as plain JSON values."""
         return {
             "id": None if self.id is None else str(self.id),
             "dry_run": self.dry_run,

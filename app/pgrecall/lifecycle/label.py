@@ -1,4 +1,4 @@
-"""Label: a word a memory can be found by, with its kind and weight."""
+"""Label: a word by which a memory can be found, with a kind and a weight."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ LabelKind = Literal["keyword", "tag", "concept", "component"]
 
 @dataclass(frozen=True, slots=True)
 class Label:
-    """`weight` in [0, 1] says how much the label tells of the memory."""
+    """`weight`, in [0, 1], says how well the label describes the memory."""
 
     value: str
     kind: LabelKind = "keyword"

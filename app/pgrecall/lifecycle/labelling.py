@@ -21,8 +21,8 @@ from pgrecall.core.validation import (
 )
 from pgrecall.errors import InputError
 from pgrecall.lifecycle.label import Label, LabelKind
-from pgrecall.lifecycle.labelled import labelled_statement
-from pgrecall.memories.noting import note
+from pgrecall.lifecycle.label_statements import labelled_statement
+from pgrecall.memories.event_fields import note
 from pgrecall.ranking.memory_columns import memory
 from pgrecall.schema import Tables
 from pgrecall.schema.owner import require_owner
@@ -39,7 +39,7 @@ _LABEL: Mapping[str, Any] = {**_UNLABEL, "weights": ARRAY(Double)}
 
 MOST = 10_000
 MOST_LABELS = 1_000
-"""That one call writes or takes away: its event holds all of them."""
+"""The most labels in one call, since one event records all of them."""
 
 
 def label(
@@ -51,9 +51,9 @@ def label(
     *,
     actor: str | None = None,
 ) -> Operation[int]:
-    """Gives a memory labels; a text alone is a keyword of weight 1. Returns how many.
+    """Adds labels to a memory. Returns how many. Text alone is a label of kind keyword, weight 1.
 
-    A label of the same kind and value that is there takes the new weight. At most 1,000 at once.
+    An existing label of the same kind and value gets the new weight. At most 1,000 labels per call.
     Raises MemoryNotFound, InputError or UnknownName.
     """
     given = _given(tables, agent_id, memory_id, labels, actor)
@@ -72,7 +72,7 @@ def unlabel(
     *,
     actor: str | None = None,
 ) -> Operation[int]:
-    """Takes labels from a memory, by kind and value; returns how many were there.
+    """Removes labels from a memory, by kind and value. Returns how many were removed.
 
     Raises MemoryNotFound, InputError or UnknownName.
     """
@@ -85,7 +85,7 @@ def unlabel(
 
 
 def labels(tables: Tables, /, agent_id: str, memory_id: UUID) -> Operation[list[Label]]:
-    """The labels of a memory, heaviest first."""
+    """The labels of a memory, the greatest weight first."""
     agent_id = require_owner(tables, agent_id)
     [memory_id] = require_ids([memory_id])
     asked = verb(tables, "labels", _MEMORY)
@@ -102,9 +102,9 @@ def labelled(
     kinds: Sequence[LabelKind] | None = None,
     limit: int = 20,
 ) -> Operation[list[tuple[Memory, float]]]:
-    """Active, valid memories that carry any of these labels, with the sum of their weights.
+    """Active, valid memories that have any of these labels, with the sum of their weights.
 
-    Heaviest first, ties by id. To rank them by a profile, search with `labels=…` instead.
+    The greatest sum comes first, ties by id. To rank them by a profile, search with `labels=…`.
     """
     agent_id = require_owner(tables, agent_id)
     wanted = list(require_texts("values", [values] if isinstance(values, str) else values) or ())
@@ -156,7 +156,7 @@ def _several(labels: Label | str | Sequence[Label | str]) -> list[Label]:
 
 def _checked(one: Label) -> Label:
     if not isinstance(one, Label):
-        raise InputError(f"a label is a Label or text, got {type(one).__name__}")
+        raise InputError(f"a label must be a Label or text, got {type(one).__name__}")
     require_kinds([one.kind])
     weight = require_given_share("weight", one.weight)
     return Label(require_name("label", one.value), one.kind, weight)

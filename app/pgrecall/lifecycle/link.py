@@ -1,4 +1,4 @@
-"""Link: two memories of the same owner that belong together."""
+"""Link: a directed relation between two memories of the same owner."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from uuid import UUID
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Link:
-    """From one memory to another; `weight` in [0, 1] says how strong it is."""
+    """A link from one memory to another; `weight`, in [0, 1], is its strength."""
 
     source_id: UUID
     target_id: UUID

@@ -12,7 +12,7 @@ from pgrecall.core.steps import Operation, Verb
 from pgrecall.core.validation import require_given_share, require_ids, require_name
 from pgrecall.errors import InputError
 from pgrecall.lifecycle.link import Link
-from pgrecall.memories.noting import note
+from pgrecall.memories.event_fields import note
 from pgrecall.schema import Tables
 from pgrecall.schema.owner import require_owner
 from pgrecall.schema.verbs import verb
@@ -39,9 +39,9 @@ def link(
     weight: float = 1.0,
     actor: str | None = None,
 ) -> Operation[None]:
-    """Links two memories of the agent; a link of this kind that is there takes the new weight.
+    """Links two memories of the agent. An existing link of this kind gets the new weight.
 
-    Raises MemoryNotFound where one of the two is not there, InputError for a memory and itself.
+    Raises MemoryNotFound if one of them does not exist, and InputError if they are the same.
     """
     given = _pair(tables, agent_id, source_id, target_id, kind, actor)
     given["weight"] = require_given_share("weight", weight)
@@ -58,7 +58,7 @@ def unlink(
     *,
     actor: str | None = None,
 ) -> Operation[bool]:
-    """Takes a link away; returns whether it was there."""
+    """Removes a link. Returns whether it existed."""
     given = _pair(tables, agent_id, source_id, target_id, kind, actor)
     rows = yield Verb(verb(tables, "unlink", _UNLINK), given, refuses=False)
     return bool(rows[0][0])

@@ -1,4 +1,4 @@
-"""NearDuplicate: two memories that say nearly the same."""
+"""NearDuplicate: a pair of very similar memories."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from uuid import UUID
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NearDuplicate:
-    """`similarity` is that of the two vectors."""
+    """Two memories and the cosine similarity of their embeddings."""
 
     older_id: UUID
     newer_id: UUID

@@ -1,4 +1,4 @@
-"""Which memories are to be pruned."""
+"""The statement that finds memories to prune."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ from typing import Any
 
 from sqlalchemy import Double, Select, bindparam, select
 
+from pgrecall.ranking.search_parameters import Search
 from pgrecall.ranking.statement import scored
-from pgrecall.ranking.wanted import Search
 from pgrecall.schema import Tables
 
 
 def below(tables: Tables, wanted: Search) -> Select[Any]:
-    """The ids of what the search would find that score less than `below_score`."""
+    """The ids of memories that pass the search's filters and score less than `below_score`."""
     ranked = scored(tables, wanted.shape, ()).subquery("ranked")
     limit: Any = bindparam("below_score", type_=Double())
     return select(ranked.c.id).where(ranked.c.score < limit)

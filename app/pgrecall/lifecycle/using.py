@@ -1,4 +1,4 @@
-"""What use tells of a memory: outcomes, trust, feedback, and its history."""
+"""Learning from use: outcomes, trust, feedback, and the history."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from pgrecall.core.validation import (
 )
 from pgrecall.errors import InputError
 from pgrecall.lifecycle.event import Event
-from pgrecall.memories.noting import note
+from pgrecall.memories.event_fields import note
 from pgrecall.ranking.memory_columns import memory
 from pgrecall.schema import Tables
 from pgrecall.schema.owner import require_owner
@@ -42,7 +42,7 @@ _ARGUMENTS: Mapping[str, Any] = {
     "actor": Text,
     "metadata": JSONB,
 }
-"""Of the functions that change a memory, with their types."""
+"""The types of the arguments of the functions called here."""
 _EVENT: tuple[ColumnElement[Any], ...] = tuple(
     column(field.name) for field in fields(Event) if field.name != "memory_id"
 )
@@ -101,9 +101,9 @@ def adjust_trust(
     *,
     metadata: Mapping[str, Any] | None = None,
 ) -> Operation[Memory]:
-    """Adds `delta`, in [-1, 1], to the memory's trust, which stays in [0, 1]; returns the memory.
+    """Adds `delta`, in [-1, 1], to the memory's trust, which stays in [0, 1]. Returns the memory.
 
-    Raises MemoryNotFound, or InvalidMemory where trust was never assessed.
+    Raises MemoryNotFound, InputError, or InvalidMemory if trust was never assessed.
     """
     change = require_change("delta", delta)
     require_text("reason", reason)
@@ -153,7 +153,7 @@ def feedback(
 
 
 def history(tables: Tables, /, agent_id: str, memory_id: UUID) -> Operation[list[Event]]:
-    """What happened to the memory, oldest first; also of one that has been deleted since."""
+    """The events of a memory, oldest first; also if it has been deleted since."""
     called = verb(tables, "history", _OF_ONE, _EVENT)
     rows = yield Verb(called, _named(tables, agent_id, memory_id), refuses=False)
     return [Event(memory_id=memory_id, **row._mapping) for row in rows]

@@ -1,4 +1,4 @@
-"""Added: what became of a memory handed in."""
+"""Added: the result of adding a memory."""
 
 from __future__ import annotations
 
@@ -9,19 +9,20 @@ Outcome = Literal["inserted", "known", "duplicate", "near_duplicate", "revived"]
 
 
 class Added(UUID):
-    """The id of the memory that now holds what was added, and how that came about.
+    """The id of the stored memory, and whether it was new.
 
-    A UUID, so that it serves wherever an id does; equal to any UUID of the same value.
+    It is a UUID, so it can be used wherever an id is needed, and equals any UUID of the same value.
     """
 
     __slots__ = ("outcome", "similarity")
 
     outcome: Outcome
-    """inserted: a new row. known: this id or key was added before. duplicate: the same text was
-    there. near_duplicate: something as good as the same was there. revived: the same text was
-    there but no longer recalled, and is now."""
+    """inserted: a new row. known: this id or key was added before. duplicate: the same memory
+    exists. near_duplicate: a very similar memory exists. revived: the same memory existed but was
+    not recalled any more, and now is."""
     similarity: float | None
-    """Of a near duplicate, to the memory that is there; 1.0 for the same text, None otherwise."""
+    """Similarity to the existing memory: that of a near duplicate, 1.0 for the same text, else
+    None."""
 
     def __init__(self, memory_id: UUID, outcome: Outcome, similarity: float | None = None) -> None:
         super().__init__(int=memory_id.int)

@@ -1,4 +1,4 @@
-"""Adding memories."""
+"""Adds memories."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def add_many(
     agent_id = require_owner(tables, agent_id)
     several = None if isinstance(memories, Mapping) else in_list(memories)
     if several is None:
-        raise InvalidMemory(f"a batch is a list of memories, got {type(memories).__name__}")
+        raise InvalidMemory(f"memories must be a list of memories, got {type(memories).__name__}")
     batch = yield from prepared(tables, agent_id, several, policy, named=True)
     if not batch:
         return []
@@ -104,5 +104,5 @@ def add_many(
 
 
 def _repeated(first: Added) -> Added:
-    """What becomes of a row whose id came before in the same batch."""
+    """The result for a row whose id occurs earlier in the same batch."""
     return Added(first, "known") if first.inserted else first

@@ -1,4 +1,4 @@
-"""Changing, deleting and counting retrievals of memories."""
+"""Updates, deletes and touches memories."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from pgrecall.core.steps import CountTokens, Embed, Embedded, Inspect, Operation
 from pgrecall.core.validation import require_bool, require_ids
 from pgrecall.core.vectors import HalfVector, Vector, VectorLike, as_text
 from pgrecall.errors import InvalidMemory, NotCompliant
+from pgrecall.memories.event_fields import noted
 from pgrecall.memories.incoming import checked
-from pgrecall.memories.noting import noted
 from pgrecall.ranking.memory_columns import changed_memory
 from pgrecall.schema import Layout, Tables
 from pgrecall.schema.owner import require_owner
@@ -24,8 +24,10 @@ from pgrecall.schema.verbs import NOTE, memory_record, touch_statement, verb
 
 
 class MemoryChanges(TypedDict, total=False):
-    """The keyword arguments by which `update` changes a memory: fields of NewMemory but its `id`
-    and `key`. What is UNSET is not changed."""
+    """The fields that `update` can change: those of NewMemory except `id` and `key`.
+
+    Fields that are UNSET do not change.
+    """
 
     content: str
     embedding: VectorLike | Literal[Unset.UNSET] | None
@@ -92,15 +94,14 @@ def update(
 ) -> Operation[Memory]:
     """Changes fields of a memory and returns it as it is afterwards.
 
-    MemoryChanges lists the fields: those of NewMemory but `id` and `key`. New content is embedded
-    anew, so that text and vector never disagree; pass `embedding` with it where there is no
-    embedder. The history keeps the old and the new values (of all but the vector), with `reason`
-    and `actor`. Trust is not assessed anew: give `trust` with what it should follow from.
-    `compliant=False` is refused unless `check_compliance=False`.
+    MemoryChanges lists the fields: those of NewMemory except `id` and `key`. New content is
+    embedded again, so text and vector always agree; without an embedder, pass `embedding` too. The
+    history records old and new values (except vectors), `reason` and `actor`. Trust is not computed
+    again: if it should change, pass `trust`. `compliant=False` is refused unless
+    `check_compliance=False`.
 
-    Raises MemoryNotFound, InvalidMemory, InvalidVector, UnknownName, EmbedderRequired, or
-    DuplicateMemory when another active memory of the agent has this content; nothing is changed
-    then.
+    Raises MemoryNotFound, InvalidMemory, InvalidVector, UnknownName or EmbedderRequired, or
+    DuplicateMemory if another active memory of the agent has this content. Then nothing is changed.
     """
     agent_id = require_owner(tables, agent_id)
     [memory_id] = require_ids([memory_id])
@@ -114,7 +115,7 @@ def update(
     if not values:
         raise InvalidMemory("update needs at least one field to change")
     if "embedding" in values:
-        values.setdefault("embedding_model", None)  # made by whom, only the caller knows
+        values.setdefault("embedding_model", None)  # unknown for a vector from the caller
     if "content" in values and "embedding" not in values:
         embedded: Embedded = yield Embed((values["content"],))
         values["embedding"] = embedded.vectors[0]
@@ -140,7 +141,7 @@ def update(
 
 
 def _as_json(value: Any) -> Any:
-    """A field as a JSON value that PostgreSQL reads as the column's type."""
+    """A field as a JSON value that PostgreSQL can convert to the column's type."""
     if isinstance(value, datetime):
         return value.isoformat()
     if isinstance(value, Vector | HalfVector):
@@ -157,9 +158,9 @@ def delete(
     reason: str | None = None,
     actor: str | None = None,
 ) -> Operation[int]:
-    """Deletes memories with their counters, labels and links; returns how many there were.
+    """Deletes memories with their counters, labels and links. Returns how many were deleted.
 
-    Ids the agent does not have are passed over. What happened to a memory stays in its history.
+    Ids that the agent does not have are ignored. The history of the memories remains.
     """
     agent_id = require_owner(tables, agent_id)
     noted(reason=reason, actor=actor)
@@ -174,9 +175,9 @@ def delete(
 
 
 def touch(tables: Tables, /, agent_id: str, memory_ids: UUID | Iterable[UUID]) -> Operation[int]:
-    """Counts one retrieval of each memory, now, and returns how many of them exist.
+    """Counts one retrieval of each memory and sets its last access to now. Returns how many exist.
 
-    Only `memory_usage` is written; rows are locked in key order.
+    Only `memory_usage` is written. Rows are locked in key order.
     """
     agent_id = require_owner(tables, agent_id)
     ids = require_ids(memory_ids)

@@ -1,4 +1,4 @@
-"""Importing memories from JSON Lines, resumable: what was stored once is not stored twice."""
+"""Imports memories from JSON Lines. An import can be resumed: nothing is stored twice."""
 
 from __future__ import annotations
 
@@ -25,16 +25,17 @@ from pgrecall.memories.incoming import checked
 
 BATCH_SIZE = 500
 MOST_LINE_BYTES = 32 * 2**20
-"""Of one line: the longest text written with six bytes for each of its own, and as much again."""
+"""The most bytes of one line: the longest content with six bytes for each byte, and as much for
+other fields."""
 MOST_BATCH_BYTES = 2 * MOST_LINE_BYTES
-"""Of the lines of one batch, so that long ones need no more memory than short ones."""
+"""The most bytes of one batch, so that long lines do not need more RAM than short ones."""
 _GZIP_MAGIC = b"\x1f\x8b"
 _NAMESPACE = UUID("9b0c1c0e-6d0b-4b53-9a0d-6f2d3f1f7c11")
 _MOMENTS = ("created_at", "observed_at", "valid_from", "valid_until", "expires_at")
 
 
 class Store(Protocol):
-    """What importing needs of a repository."""
+    """The methods of a repository that an import needs."""
 
     def add_many(
         self,
@@ -50,27 +51,27 @@ class Store(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Imported:
-    """How an import went."""
+    """The result of an import."""
 
     added: int
     already_there: int
     duplicates: int = 0
-    """Lines that say what another active memory says; they are not stored."""
+    """Lines that were not stored because an active memory says the same."""
 
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One memory of a file and where it stands."""
+    """One memory of a file and its place there."""
 
     number: int
     memory: NewMemory
     id: UUID
     size: int
-    """Its bytes."""
+    """Length in bytes."""
     position: int
     """Bytes of the file read so far."""
     digest: bytes
-    """The same for lines that say the same."""
+    """Equal for lines with the same fields."""
 
 
 def import_file(
@@ -84,14 +85,14 @@ def import_file(
 ) -> Imported:
     """Stores every line of a .jsonl file, gzipped or not, as a memory of the agent.
 
-    A line is an object with the fields of NewMemory; times are ISO 8601 with a zone. `id` may be
-    any text: the memory's own id is derived from it, or from the whole line where there is none,
-    so that importing again finds what is there; a line that says what an active memory says is
-    passed over. `check_compliance=False` takes memories that are not compliant too. `on_progress`
-    is told after each batch how many were stored and how many bytes of the file are read.
+    A line is a JSON object with the fields of NewMemory; times are ISO 8601 with a time zone. `id`
+    may be any text. The memory's own id is derived from it, or from the whole line if it has none,
+    so an import can be repeated. A line is skipped if an active memory says the same.
+    `check_compliance=False` also stores memories that are not compliant. `on_progress` is called
+    after each batch, with the result so far and the bytes of the file read so far.
 
-    Raises InvalidLine with file and line number at the first line that cannot be stored; the
-    lines before it are stored and stay. A line may have 32 MiB, gzipped or not.
+    Raises InvalidLine with file and line number at the first line that cannot be stored; the lines
+    before it remain stored. A line may have 32 MiB.
     """
     require_name("agent_id", agent_id)
     require_count("batch_size", batch_size, at_least=1, at_most=100_000)
@@ -150,7 +151,7 @@ def _stored(
     try:
         added = add(list(new.values()))
     except InputError:
-        for line in new.values():  # one by one, to keep what is good and to name what is not
+        for line in new.values():  # one by one, to store the good lines and to name the bad one
             try:
                 added += add([line])
             except InputError as error:
@@ -166,7 +167,7 @@ def _stored(
 
 
 def read_lines(path: Path, agent_id: str) -> Iterator[Line]:
-    """The memories of a file, each checked; raises InvalidLine or InputError."""
+    """Reads and checks the memories of a file; raises InvalidLine or InputError."""
     for number, content, position in lines_of(path):
         with naming_line(path, number):
             memory = parse(content, agent_id)
@@ -187,7 +188,7 @@ def _in_utc(value: object) -> str:
 def lines_of(path: Path) -> Iterator[tuple[int, bytes, int]]:
     """The lines of a file, gzipped or not, that are not empty: number, content, bytes read so far.
 
-    Raises InvalidLine for one of more than MOST_LINE_BYTES, InputError for a file that cannot be
+    Raises InvalidLine for a line of more than MOST_LINE_BYTES, and InputError if the file cannot be
     read.
     """
     number = 0
@@ -212,7 +213,7 @@ def lines_of(path: Path) -> Iterator[tuple[int, bytes, int]]:
 
 @contextmanager
 def naming_line(path: Path, number: int) -> Iterator[None]:
-    """Turns what is wrong with a line into an InvalidLine that names it."""
+    """Converts errors about a line to an InvalidLine that names it."""
     try:
         yield
     except (InputError, ValueError, TypeError, RecursionError) as error:
@@ -222,10 +223,10 @@ def naming_line(path: Path, number: int) -> Iterator[None]:
 
 
 def parse(content: bytes, agent_id: str) -> NewMemory:
-    """One line as a memory with an id that is the same at every import."""
+    """Converts one line to a memory with an id that is the same at every import."""
     values = json.loads(content.decode("utf-8-sig"))
     if not isinstance(values, dict):
-        raise InputError(f"a line holds one JSON object, this one a {type(values).__name__}")
+        raise InputError(f"a line must be one JSON object, got {type(values).__name__}")
     values |= {name: moment_of(name, values[name]) for name in _MOMENTS if name in values}
     values |= _identity(values, content, agent_id)
     checked(values)
@@ -250,14 +251,14 @@ def _identity(values: Mapping[str, Any], content: bytes, agent_id: str) -> dict[
 
 
 def id_of_source(given: str | int, agent_id: str) -> UUID:
-    """The id of the agent's memory that has this id in a file: itself, if it is a UUID."""
+    """The memory's id for an id in a file: the same if it is a UUID, else derived from it."""
     if is_uuid(given):
         return UUID(str(given))
     return uuid5(_NAMESPACE, f"{agent_id}\n\n{given}")
 
 
 def is_uuid(given: str | int) -> bool:
-    """Whether an id of a file is one of ours already."""
+    """Whether an id in a file is a UUID."""
     try:
         UUID(str(given))
     except ValueError:
@@ -266,11 +267,11 @@ def is_uuid(given: str | int) -> bool:
 
 
 def moment_of(name: str, value: Any) -> datetime | None:
-    """A time of a file, ISO 8601; raises InputError."""
+    """Parses an ISO 8601 time; raises InputError."""
     if value is None:
         return None
     if not isinstance(value, str):
-        raise InputError(f"{name} must be a time as text, got {shortened(value)}")
+        raise InputError(f"{name} must be an ISO 8601 time as text, got {shortened(value)}")
     try:
         return datetime.fromisoformat(value)
     except ValueError:
@@ -279,7 +280,7 @@ def moment_of(name: str, value: Any) -> datetime | None:
 
 @contextmanager
 def _opened(path: Path) -> Iterator[tuple[BinaryIO | gzip.GzipFile | io.BufferedReader, BinaryIO]]:
-    """The file's text, unpacked if need be, and the raw file, whose position is the progress."""
+    """The file, decompressed if necessary, and the raw file, whose position is the progress."""
     with path.open("rb") as raw:
         packed = raw.read(2) == _GZIP_MAGIC
         raw.seek(0)
@@ -291,7 +292,7 @@ def _opened(path: Path) -> Iterator[tuple[BinaryIO | gzip.GzipFile | io.Buffered
 
 
 def reason_of(error: Exception) -> str:
-    """Why a line cannot be read, in words."""
+    """Says why a line cannot be read."""
     if isinstance(error, json.JSONDecodeError):
         return f"not JSON: {error.msg} at column {error.colno}"
     if isinstance(error, UnicodeDecodeError):

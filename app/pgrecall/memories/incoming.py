@@ -1,4 +1,4 @@
-"""Incoming fields of a memory: every one checked before anything is sent."""
+"""Checks the fields of a memory before anything is sent."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ Check = Callable[[str, Any], Any]
 def checked(values: Mapping[str, Any]) -> dict[str, Any]:
     """The fields as they will be stored, except `embedding`, which needs the database's layout.
 
-    Raises UnknownName for a field that does not exist, InvalidMemory naming field and value.
+    Raises UnknownName for an unknown field, and InvalidMemory for a bad value.
     """
     unknown = [name for name in values if name not in FIELDS]
     if unknown:
@@ -192,9 +192,9 @@ _NAMES = tuple(field.name for field in fields(NewMemory))
 
 
 def checked_memory(memory: NewMemory) -> tuple[dict[str, Any], list[str], dict[str, Any]]:
-    """What is not at its default, checked; what is unset; and the whole as it will be stored.
+    """Checks a memory. Returns the fields not at their defaults, the unset ones, and all fields.
 
-    A default needs no check, and of the many fields most are at theirs.
+    Defaults are not checked, which saves time, since most fields have them.
     """
     unset, given = [], {}
     for name in _NAMES:

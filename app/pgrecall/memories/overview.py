@@ -1,4 +1,4 @@
-"""How much a database holds, cheaply."""
+"""Counts what a database contains, cheaply."""
 
 from __future__ import annotations
 
@@ -9,27 +9,27 @@ from sqlalchemy import Connection, func, select, text
 from pgrecall.schema import tables
 
 EXACT_BELOW = 200_000
-"""Rows; above, counting would read too much and the planner's estimates are shown."""
+"""Schemas with more rows show the planner's estimates, since counting would read too much."""
 
 
 @dataclass(frozen=True, slots=True)
 class Overview:
-    """Numbers for `pgrecall status`; estimates where `estimated`."""
+    """Numbers for `pgrecall status`; estimates if `estimated`."""
 
     memories: int
-    """Of agents and of teams."""
+    """Memories of agents and teams."""
     owners: int
-    """Agents and teams that have any."""
+    """Agents and teams that have memories."""
     used: int
     """Memories retrieved at least once."""
     estimated: bool
     bytes: int
-    """Of agent_memories and memory_usage, with indexes and TOAST."""
+    """Size of agent_memories and memory_usage, with indexes and TOAST."""
     index_bytes: int
 
 
 def overview(connection: Connection, schema: str) -> Overview:
-    """Counts the rows of a small schema, estimates those of a large one."""
+    """Counts the rows of a small schema and estimates those of a large one."""
     found = tables(schema)
     sizes = connection.execute(
         text(
@@ -48,7 +48,7 @@ def overview(connection: Connection, schema: str) -> Overview:
         first = select(func.min(columns.agent_id).label("id")).cte("owners", recursive=True)
         after = select(func.min(columns.agent_id)).where(columns.agent_id > first.c.id)
         each = first.union_all(select(after.scalar_subquery()).where(first.c.id.is_not(None)))
-        owners = connection.scalar(select(func.count(each.c.id))) or 0  # by a look each at the key
+        owners = connection.scalar(select(func.count(each.c.id))) or 0  # one index lookup each
         memories, used = int(sizes.memories), int(sizes.used)
     else:
         memories, owners = connection.execute(

@@ -1,4 +1,4 @@
-"""Memories on their way in: every one checked, then embedded, before anything is sent."""
+"""Checks and embeds new memories before anything is sent."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from pgrecall.core.steps import CountTokens, Embed, Embedded, Inspect, Operation
 from pgrecall.core.validation import require_bool, require_one_of, require_share
 from pgrecall.core.vectors import StoredVector, VectorLike
 from pgrecall.errors import InputError, InvalidMemory, NotCompliant
+from pgrecall.memories.event_fields import noted
 from pgrecall.memories.incoming import checked_memory
-from pgrecall.memories.noting import noted
 from pgrecall.schema import Layout, Tables
 
 DuplicatePolicy = Literal["bump", "keep", "replace", "allow"]
 NEAR_DUPLICATE = 0.92
-"""The similarity above which IBEX Harness and Siestai take two memories for the same."""
+"""The similarity above which IBEX Harness and Siestai treat two memories as duplicates."""
 
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """How duplicates and memories that are not compliant are met."""
+    """How duplicates and memories that are not compliant are handled."""
 
     duplicates: DuplicatePolicy
     near_duplicates: float | None
@@ -51,13 +51,13 @@ class Policy:
 
     @property
     def arguments(self) -> dict[str, Any]:
-        """As arguments of `remember`."""
+        """The arguments of `remember`."""
         return asdict(self)
 
 
 @dataclass(frozen=True, slots=True)
 class Incoming:
-    """A memory whose every field has been checked."""
+    """A new memory, checked and embedded."""
 
     id: UUID
     values: dict[str, Any]
@@ -71,7 +71,7 @@ def _as_new(memory: NewMemory | str) -> NewMemory:
     if isinstance(memory, str):
         return NewMemory(memory)
     if not isinstance(memory, NewMemory):
-        raise InvalidMemory(f"a memory is a NewMemory or text, got {type(memory).__name__}")
+        raise InvalidMemory(f"a memory must be a NewMemory or text, got {type(memory).__name__}")
     return memory
 
 
@@ -83,7 +83,8 @@ def prepared(
     *,
     named: bool,
 ) -> Operation[list[Incoming]]:
-    """Checks all fields, embeds and counts what was not yet, then checks all vectors."""
+    """Checks all fields, embeds texts and counts tokens where these are missing, and checks all
+    vectors. Errors name a memory's position if `named`."""
     checked: list[_Checked] = []
     for position, memory in enumerate(memories):
         with _Position(position, len(memories), named):
@@ -111,7 +112,7 @@ def prepared(
 
 @dataclass(slots=True)
 class _Checked:
-    """A memory whose fields have been checked, and whose vector has not."""
+    """A memory whose fields have been checked, but not its vector."""
 
     values: dict[str, Any]
     differing: frozenset[str]
@@ -133,7 +134,7 @@ def _checked(tables: Tables, agent_id: str, memory: NewMemory, policy: Policy) -
 
 
 class _Position:
-    """Puts the position within the batch in front of an InputError."""
+    """Adds the position in the batch to the message of an InputError."""
 
     def __init__(self, position: int, total: int, named: bool) -> None:
         self._prefix = f"memory {position} of {total}: " if named else ""

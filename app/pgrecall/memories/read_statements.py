@@ -32,14 +32,14 @@ def get_statement(tables: Tables, *, embedding: bool = False) -> Select[Any]:
 
 @lru_cache
 def existing_statement(tables: Tables) -> Select[Any]:
-    """Those of the owner's memories whose ids are among `ids`."""
+    """Those of `ids` that the owner has."""
     memories = tables.memories
     return select(memories.c.id).where(owned(memories), memories.c.id == any_(uuids()))
 
 
 @lru_cache
 def ids_within(tables: Tables) -> Select[Any]:
-    """The owner's ids from `first` to `last`, in order, at most `limit`."""
+    """The owner's ids from `first` to `last`, in order; at most `limit`."""
     this = tables.memories.c.id
     return (
         select(this)
@@ -55,7 +55,7 @@ def ids_within(tables: Tables) -> Select[Any]:
 
 @lru_cache
 def ids_beside(tables: Tables) -> Select[Any]:
-    """Beside each of `ids`, the owner's next one `before` and `after` it; two looks at the key."""
+    """For each of `ids`, the owner's ids just `before` and `after` it; two index lookups each."""
     given, this = rows_of_arrays("given", id=("ids", Uuid())), tables.memories.c.id
     of_owner = select(this).where(owned(tables.memories)).limit(1)
     before = of_owner.where(this < given.c.id).order_by(this.desc())

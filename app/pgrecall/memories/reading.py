@@ -1,4 +1,4 @@
-"""Reading memories without ranking them."""
+"""Reads memories without ranking them."""
 
 from __future__ import annotations
 
@@ -33,16 +33,16 @@ from pgrecall.schema import Tables
 from pgrecall.schema.owner import require_owner
 
 FEWEST_DIGITS, SHOWN_DIGITS = 4, 8
-"""Of the beginning of an id: that is looked up, and that is shown."""
+"""The fewest hexadecimal digits of an id that can be looked up, and that are shown."""
 MOST_IDS = 1_000
 
 
 def get(
     tables: Tables, /, agent_id: str, memory_id: UUID, *, include_embedding: bool = False
 ) -> Operation[Memory | None]:
-    """The agent's memory of this id, valid or not; None when there is none.
+    """The agent's memory of this id, valid or not; None if there is none.
 
-    Its embedding is left out unless asked for.
+    Its embedding is only read with `include_embedding`.
     """
     agent_id = require_owner(tables, agent_id)
     [memory_id] = require_ids([memory_id])
@@ -62,7 +62,7 @@ def count(
     as_of: datetime | None = None,
     **filters: Unpack[FilterArguments],
 ) -> Operation[int]:
-    """How many memories a search with these filters would look at."""
+    """How many memories a search with these filters would rank."""
     agent_id = require_owner(tables, agent_id)
     require_aware("as_of", as_of)
     yield Autocommit()
@@ -90,14 +90,14 @@ def find_ids(
 ) -> Operation[list[UUID]]:
     """The ids of the agent's memories that begin with these hexadecimal digits, in order.
 
-    At least 4 digits, with hyphens or without. Raises InputError.
+    Needs at least 4 digits, with or without hyphens. Raises InputError.
     """
     agent_id = require_owner(tables, agent_id)
     require_count("limit", limit, at_least=1, at_most=MOST_IDS)
     digits = require_text("prefix", prefix).replace("-", "").lower()
     if not re.fullmatch(rf"[0-9a-f]{{{FEWEST_DIGITS},32}}", digits):
         raise InputError(
-            f"{shortened(prefix)} is not the id of a memory, or the first digits of one "
+            f"{shortened(prefix)} is neither the id of a memory nor its first digits "
             f"({FEWEST_DIGITS} or more)"
         )
     parameters = {
@@ -114,10 +114,10 @@ def find_ids(
 def short_ids(
     tables: Tables, /, agent_id: str, memory_ids: UUID | Iterable[UUID]
 ) -> Operation[dict[UUID, str]]:
-    """The beginning of each id that no other memory of the agent has: 8 digits or more.
+    """The shortest unique beginning of each id among the agent's memories, at least 8 digits.
 
-    Ids made at about the same time begin alike, so theirs are longer. `find` finds the whole
-    id again, until another memory is added whose id begins with it too.
+    Ids made at about the same time begin alike, so their beginnings are longer. `find` returns the
+    whole id, until another memory is added whose id begins in the same way.
     """
     agent_id = require_owner(tables, agent_id)
     ids = require_ids(memory_ids)
@@ -127,7 +127,7 @@ def short_ids(
 
 
 def _shortest(id_: UUID, others: Sequence[UUID | None]) -> str:
-    """The next ids on both sides are those that share most with it."""
+    """The shortest beginning that differs from the neighbouring ids, which are the most similar."""
     shared = [(128 - (id_.int ^ other.int).bit_length()) // 4 for other in others if other]
     digits = max(SHOWN_DIGITS, 1 + max(shared, default=0))
     hyphens = sum(digits > place for place in (8, 12, 16, 20))

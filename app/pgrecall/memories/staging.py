@@ -1,4 +1,4 @@
-"""Memories on their way in: the arguments of `remember`, or a temporary table filled by COPY."""
+"""Sends new memories: as arguments of `remember`, or by COPY into a temporary table."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from pgrecall.schema.verbs import NOTE, verb
 
 ORDINAL = "ordinal"
 UNSET_FIELDS = "unset_fields"
-"""Names of the fields that the database decides: None has a meaning of its own there."""
+"""The argument that lists unset fields, which the database computes. There, None is a value."""
 NOTHING: Mapping[str, str] = {
     "created_at": "-infinity",
     "expires_at": "infinity",
@@ -38,7 +38,7 @@ NOTHING: Mapping[str, str] = {
     "trust_curve": "none",
     "trust_half_life_hours": "NaN",
 }
-"""How None is written where NULL leaves it to the database; see sql/verbs/new_memory.sql."""
+"""Stand-ins for None in fields where NULL means unset; see sql/verbs/new_memory.sql."""
 _ALWAYS = ("id", "content", "embedding")
 _POLICY: Mapping[str, Any] = {
     "duplicates": Text(),
@@ -48,7 +48,7 @@ _POLICY: Mapping[str, Any] = {
 }
 
 Staged = tuple[str, ...]
-"""The fields that a batch copies, in the order of the table's; the others are at their defaults."""
+"""The fields that a batch sends, in table order; all other fields have their defaults."""
 
 
 @lru_cache
@@ -60,7 +60,7 @@ def memory_fields() -> tuple[str, ...]:
 def given_fields(
     values: Mapping[str, Any], differing: Collection[str], vector: Any
 ) -> dict[str, Any]:
-    """The arguments of `remember`: fields that are not at their defaults."""
+    """The arguments of `remember`: the fields that are not at their defaults."""
     given = {
         name: NOTHING.get(name) if values[name] is None else values[name]
         for name in memory_fields()
@@ -72,19 +72,19 @@ def given_fields(
 
 @lru_cache(maxsize=256)
 def remember(tables: Tables, given: Staged) -> Executable:
-    """Stores one memory of these fields. Rows: memory_id, outcome, similarity."""
+    """Stores one memory with these fields. Row: memory_id, outcome, similarity."""
     columns = tables.memories.c
     arguments = {"agent": Text(), **{name: columns[name].type for name in given}, **_POLICY}
     return verb(tables, "remember", arguments)
 
 
 GIVEN = "new_"
-"""What the parameters of the fields of a superseding memory begin with."""
+"""Prefix of the parameters with the fields of a superseding memory."""
 
 
 @lru_cache(maxsize=256)
 def supersede_statement(tables: Tables, given: Staged) -> Executable:
-    """Stores one memory of these fields in the place of another.
+    """Stores one memory with these fields in place of another.
 
     Row: successor, outcome, similarity. Parameters: agent, memory_id, force, check_compliance,
     reason, actor, and new_<field>.
@@ -110,14 +110,14 @@ def supersede_statement(tables: Tables, given: Staged) -> Executable:
 
 
 def staged_fields(differing: Collection[str]) -> Staged:
-    """What a batch has to copy when these fields are not at their defaults in all its rows."""
+    """The fields that a batch must send if these fields are not at their defaults in every row."""
     chosen = {*_ALWAYS, *differing}
     return tuple(name for name in (UNSET_FIELDS, *memory_fields()) if name in chosen)
 
 
 @lru_cache(maxsize=256)
 def create_staging(tables: Tables, staged: Staged) -> CreateTemporaryTable:
-    """A table for rows on their way in, its columns those of the memories they will become."""
+    """Creates the staging table, with the columns of agent_memories."""
     unset = literal_column("'{}'::text[]", ARRAY(Text)).label(UNSET_FIELDS)
     nothing = select(
         literal_column("0", Integer()).label(ORDINAL),
@@ -132,10 +132,10 @@ def staging(tables: Tables, staged: Staged) -> Table:
 
 @lru_cache(maxsize=256)
 def remember_staged(tables: Tables, staged: Staged) -> Executable:
-    """Stores the staged rows of ordinals `first` to `last`.
+    """Stores the staged rows with ordinals `first` to `last`.
 
-    Rows: ordinal (among these, from 1), memory_id, outcome, similarity. Parameters: agent, those of
-    the policy, and unset_fields, unless the staging table has a column of that name.
+    Rows: ordinal (from 1 within this range), memory_id, outcome, similarity. Parameters: agent,
+    first, last, those of the policy, and unset_fields unless the staging table has this column.
     """
     schema = f'"{tables.schema}"'
     unset = f"s.{UNSET_FIELDS}" if UNSET_FIELDS in staged else f":{UNSET_FIELDS}"

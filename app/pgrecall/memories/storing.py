@@ -1,4 +1,4 @@
-"""Storing prepared memories: one through `remember`, a batch through COPY and `remember_rows`."""
+"""Stores prepared memories: one by `remember`, a batch by COPY and `remember_rows`."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ from pgrecall.memories.staging import (
 from pgrecall.schema import Layout, Tables
 
 _PART = 10_000
-"""Rows of a batch that are one array in the server's memory, about 25 MB of 384 dimensions."""
+"""Rows per call of `remember_rows`, which needs about 25 MB for them at 384 dimensions."""
 
 
 def stored(tables: Tables, agent_id: str, memory: Incoming, policy: Policy) -> Operation[Added]:
-    """Stores one memory, or meets the one that is there."""
+    """Stores one memory, or handles the existing one by the policy."""
     given = given_fields(memory.values, memory.differing, memory.vector)
     arguments = {"agent": agent_id, **given, **policy.arguments}
     [row] = yield Verb(remember(tables, tuple(given)), arguments, refuses=False)
@@ -39,7 +39,7 @@ def stored(tables: Tables, agent_id: str, memory: Incoming, policy: Policy) -> O
 def stored_batch(
     tables: Tables, agent_id: str, memories: Mapping[int, Incoming], policy: Policy
 ) -> Operation[dict[int, Added]]:
-    """Stores memories by their ordinals, each under an id of its own, in one transaction."""
+    """Stores memories in one transaction. Maps ordinals to memories, whose ids must differ."""
     layout: Layout = yield Inspect()
     staged, same = _staged(memories)
     table = staging(tables, staged)
@@ -61,13 +61,13 @@ def _added(row: Row[Any]) -> Added:
 
 
 def _staged(memories: Mapping[int, Incoming]) -> tuple[Staged, dict[str, Any]]:
-    """The fields to be copied, which are not at their defaults in all rows; and a parameter."""
+    """The fields to send, and the parameter unset_fields if it is the same for all rows."""
     differing: set[str] = set().union(*(memory.differing for memory in memories.values()))
-    differing.add("tokens")  # counted, where they are not given
+    differing.add("tokens")  # counted if not given
     unset = {tuple(memory.unset) for memory in memories.values()}
     if any(memory.values["embedding_model"] is not None for memory in memories.values()):
-        differing.add("embedding_model")  # by the embedder, where there is one
-    # A field that some leave unset and others give is given in all rows, as None or otherwise.
+        differing.add("embedding_model")  # set by the embedder
+    # If rows differ in their unset fields, each row lists its own.
     if len(unset) > 1:
         return staged_fields({*differing, UNSET_FIELDS}), {}
     [same] = unset
@@ -75,7 +75,7 @@ def _staged(memories: Mapping[int, Incoming]) -> tuple[Staged, dict[str, Any]]:
 
 
 def _copied(staged: Staged, memories: Mapping[int, Incoming]) -> Iterator[tuple[Any, ...]]:
-    """The rows in the order of the staging table's columns."""
+    """The values of each row, in the order of the staging table's columns."""
     for ordinal, memory in memories.items():
         values = memory.values | {
             UNSET_FIELDS: memory.unset,

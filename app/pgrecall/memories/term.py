@@ -1,4 +1,4 @@
-"""Term: a word as it is compared, and what it says of an owner's memories."""
+"""Term: a word and how characteristic it is of an owner's memories."""
 
 from __future__ import annotations
 
@@ -8,16 +8,15 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True)
 class Term:
-    """Without its ending, accents and case: `danc` for dancing, by the language of the schema."""
+    """A word without its ending, accents and case, in the schema's language: `danc` for dancing."""
 
     term: str
     memories: int
-    """How many of the owner's memories have it."""
+    """n, the number of the owner's memories that have the term."""
     weight: float
-    """In the keyword signal: ln(1 + (N - n + 0.5) / (n + 0.5))."""
+    """Its weight in the keyword signal: ln(1 + (N - n + 0.5) / (n + 0.5)), for N memories."""
     telling: float
-    """The share of memories that have it, times its weight: most for what is frequent and yet not
-    everywhere."""
+    """n / N · weight. Greatest for terms that are frequent, but not in every memory."""
 
     def record(self) -> dict[str, Any]:
         """The fields as plain JSON values."""

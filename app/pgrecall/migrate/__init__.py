@@ -1,4 +1,4 @@
-"""Builds and changes the schema, through Alembic.
+"""Creates and upgrades the schema with Alembic.
 
 from pgrecall import migrate
 migrate.upgrade("postgresql://…", dimensions=384)

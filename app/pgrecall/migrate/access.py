@@ -1,4 +1,4 @@
-"""Letting roles in."""
+"""Grants and revokes access of roles."""
 
 from __future__ import annotations
 
@@ -20,20 +20,21 @@ LEVELS = ("reader", "writer", "maintainer")
 def grant(
     target: str | URL | Engine, role: str, level: Level, *, schema: str = DEFAULT_SCHEMA
 ) -> None:
-    """Lets a role search, explain and read (reader), change memories too (writer), or also build
-    rank indexes, collect garbage and clear (maintainer); and takes from it what is beyond.
+    """Grants a role exactly one level of access.
 
-    What later versions bring is granted to it by `upgrade`. To be called as the schema's owner.
-    Raises InputError for a role that there is not and for the owner, SchemaMissing.
+    A reader may search, explain and read. A writer may also change memories. A maintainer may also
+    build rank indexes, collect garbage and clear. Later upgrades grant new functions to the role
+    too. Call this as the schema's owner. Raises InputError for an unknown role and for the owner,
+    and SchemaMissing.
     """
     require_one_of("level", level, LEVELS)
     _call(target, schema, "grant_access(:level, :role)", {"level": level, "role": role})
 
 
 def revoke(target: str | URL | Engine, role: str, *, schema: str = DEFAULT_SCHEMA) -> None:
-    """Takes from a role all that it was granted in the schema; of one that is gone, the note.
+    """Revokes all access of a role. If the role was dropped, removes its entry in granted_roles.
 
-    Raises InputError for a role that there is not and that was not let in, and for the owner.
+    Raises InputError for an unknown role without an entry and for the owner, and SchemaMissing.
     """
     _call(target, schema, "revoke_access(:role)", {"role": role})
 

@@ -1,4 +1,4 @@
-"""Up, down, and the same as SQL text."""
+"""Upgrades and downgrades a schema, or writes the SQL for it."""
 
 from __future__ import annotations
 
@@ -48,15 +48,15 @@ def upgrade(
     schema: str = DEFAULT_SCHEMA,
     revision: str = "head",
 ) -> Status:
-    """Brings the schema up to `revision`, creating it if need be; returns how it stands then.
+    """Upgrades the schema to `revision`, and creates it if it does not exist. Returns the status.
 
-    `dimensions` and `embedding_type` ("vector" or "halfvec") hold for the schema's whole life;
-    left out, they are what the schema has, or 256 and vector when it is created. `language` is the
-    text search configuration that words are compared by, english where none is given; "simple" goes
-    with any. Opens its own connection; runs on the same schema wait for each other.
+    `dimensions` and `embedding_type` ("vector" or "halfvec") cannot be changed later. Their default
+    is what the schema has, or 256 and vector for a new one. `language` is the text search
+    configuration for words, by default english; "simple" suits any language. Opens a connection of
+    its own. Concurrent runs on one schema wait for each other.
 
-    Raises InputError, PgvectorUnusable, SchemaError when the schema exists with other embeddings or
-    another language, MigrationFailed.
+    Raises InputError, PgvectorUnusable, MigrationFailed, or SchemaError if the schema exists with
+    other embeddings or another language.
     """
     require_name("revision", revision)
     engine = engine_of(target)
@@ -71,9 +71,9 @@ def upgrade(
 def downgrade(
     target: str | URL | Engine, *, schema: str = DEFAULT_SCHEMA, revision: str = "base"
 ) -> Status:
-    """Takes the schema down to `revision`; down to "base" deletes every memory in it.
+    """Downgrades the schema to `revision`. To "base" deletes all memories.
 
-    The extension and the empty schema with its version table stay. Raises MigrationFailed.
+    The extension and the empty schema with Alembic's table remain. Raises MigrationFailed.
     """
     require_name("revision", revision)
     engine = engine_of(target)
@@ -94,10 +94,10 @@ def sql(
     extension_schema: str = DEFAULT_EXTENSION_SCHEMA,
     start: str | None = None,
 ) -> str:
-    """The upgrade as SQL text for someone who runs it by hand; needs no database.
+    """The upgrade as SQL to run by hand; needs no database.
 
-    `extension_schema` is where pgvector is installed, or will be: the SQL refuses to run where it
-    is elsewhere. `start` is the revision the database is at, if it is at one.
+    `extension_schema` is the schema where pgvector is or will be installed; the SQL refuses to run
+    if it is elsewhere. `start` is the present revision of the database, if any.
     """
     settings = Settings(
         schema, dimensions, _embedding_type(embedding_type), language, extension_schema
@@ -114,10 +114,10 @@ def sql(
 def embedding_index(
     target: str | URL | Engine, *, schema: str = DEFAULT_SCHEMA, drop: bool = False
 ) -> Status:
-    """Builds the HNSW index over embeddings by cosine distance, or drops it; concurrently.
+    """Builds or drops the HNSW index on embeddings, by cosine distance and concurrently.
 
-    For statements of your own that order by `<=>`. No search of pgrecall uses it, and it makes
-    adding memories several times slower. Raises SchemaError where there is no schema.
+    It is only for statements of your own that order by `<=>`. No search of pgrecall uses it, and it
+    makes adding memories several times slower. Raises SchemaMissing if there is no schema.
     """
     engine = engine_of(target)
     before = status(engine, schema=schema)
@@ -127,7 +127,7 @@ def embedding_index(
     config = _config(_settings(before, None, None, None), engine)
     with _failing_as_ours():
         if drop:
-            command.stamp(config, EMBEDDING_INDEX)  # what a build that was cut off left goes too
+            command.stamp(config, EMBEDDING_INDEX)  # so that an interrupted build is removed too
             command.downgrade(config, f"{EMBEDDING_INDEX}@base")
         else:
             command.upgrade(config, EMBEDDING_INDEX)
@@ -135,7 +135,7 @@ def embedding_index(
 
 
 _alembic = threading.Lock()
-"""Alembic keeps the run under way in module globals: one at a time in a process."""
+"""Alembic stores its state in module globals, so only one run at a time per process."""
 
 _embedding_type = embedding_type  # the functions above take an argument of this name
 

@@ -1,4 +1,4 @@
-"""Connecting to a database, and the connection that a migration run has to itself."""
+"""Engines for URLs, and the connections of migrations."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from pgrecall.execution.inspection import require_pgvector, require_psycopg
 
 LOCK_TIMEOUT = "5s"
 _DIALECT: Any = PGDialect_psycopg()  # type: ignore[no-untyped-call]
-_ENCODED = "a password with : / ? # @ or % in it has them percent-encoded, @ as %40"
+_ENCODED = "in a password, percent-encode the characters : / ? # @ and %, for example @ as %40"
 
 
 def engine_of(target: str | URL | Engine) -> Engine:
     """An engine for a URL in any of PostgreSQL's spellings, or the engine itself.
 
-    One made here works through PgBouncer: it prepares no statements.
+    An engine made here prepares no statements, so it works behind PgBouncer. Raises InputError.
     """
     if isinstance(target, Engine):
         require_psycopg(target)
@@ -41,18 +41,21 @@ def engine_of(target: str | URL | Engine) -> Engine:
 
 
 def database_url(target: str | URL) -> URL:
-    """The URL with psycopg 3 as its driver; raises InputError when it is no PostgreSQL URL.
+    """The URL with psycopg 3 as its driver; raises InputError if it is not a PostgreSQL URL.
 
-    What cannot be read is not repeated: it may be a part of the password.
+    Errors do not quote the URL, which may contain a password.
     """
     if not isinstance(target, str | URL):
-        raise InputError(f"a database URL is text or a sqlalchemy.URL, got {shortened(target)}")
+        raise InputError(
+            f"a database URL must be text or a sqlalchemy.URL, got {shortened(target)}"
+        )
     try:
         url = make_url(target)
         backend = url.get_backend_name()
-    except (ArgumentError, AttributeError):  # SQLAlchemy 2.0.0 returns whatever else it is given
+    except (ArgumentError, AttributeError):  # SQLAlchemy 2.0.0 returns other types unchanged
         raise InputError(
-            "the database URL cannot be read; it looks like postgresql://user:password@host/name"
+            "the database URL cannot be parsed; it must look like "
+            "postgresql://user:password@host/name"
         ) from None
     except ValueError:  # of int()
         raise InputError(f"the port in the database URL is not a number; {_ENCODED}") from None
@@ -67,13 +70,13 @@ def database_url(target: str | URL) -> URL:
 
 
 def _require_connectable(url: URL) -> None:
-    """Raises InputError for what psycopg would refuse, or cut off, before it calls a server."""
+    """Raises InputError for what psycopg would refuse or truncate before it calls a server."""
     try:
         _, options = _DIALECT.create_connect_args(url)
         conninfo = make_conninfo(**options)
         conninfo.encode()
         for host in str(options.get("host", "")).split(","):
-            if not host.startswith(("/", "@")):  # a folder of sockets
+            if not host.startswith(("/", "@")):  # these are folders of sockets
                 host.encode("idna")
     except (ArgumentError, psycopg.ProgrammingError) as error:
         raise InputError(f"the database URL cannot be used: {str(error).strip()}") from None
@@ -85,7 +88,7 @@ def _require_connectable(url: URL) -> None:
 
 @contextmanager
 def own_connection(engine: Engine) -> Iterator[Connection]:
-    """A connection whose session settings die with it: no pool hands it out again."""
+    """A connection outside of the pool, so that its session settings end with it."""
     with engine.connect() as connection:
         try:
             yield connection.execution_options(isolation_level="READ COMMITTED")

@@ -1,4 +1,4 @@
-"""What `migrations/env.py` runs, from `pgrecall migrate` and from plain `alembic` alike."""
+"""The Alembic environment, for `pgrecall migrate` and for plain `alembic`."""
 
 from __future__ import annotations
 
@@ -40,17 +40,17 @@ from pgrecall.migrate.state import (
 from pgrecall.schema import DEFAULT_SCHEMA, EMBEDDING_INDEX, REVISION, revision_of, tables
 
 OPTIONAL_INDEX = "ix_agent_memories_embedding"
-"""That of the branch embedding_index; the tables match with and without it."""
+"""The index of the branch embedding_index. A comparison of the tables ignores it."""
 TABLES = "pgrecall"
-"""The branch that the tables are on."""
+"""The branch of the tables."""
 DATABASE_URL = "PGRECALL_DATABASE_URL"
 Scope = Literal["LOCAL", "SESSION"]
 SETTINGS, TARGET = "pgrecall_settings", "connection"
-"""Keys of `config.attributes`; the second is Alembic's own custom."""
+"""Keys of `config.attributes`; the second one is Alembic's convention."""
 
 
 def run(context: EnvironmentContext) -> None:
-    """Runs the migrations that the command asked for."""
+    """Runs the migrations of the command, online or offline."""
     settings = context.config.attributes.get(SETTINGS) or _settings_from_arguments(context)
     context.config.attributes[SETTINGS] = settings
     if context.is_offline_mode():
@@ -99,7 +99,7 @@ def _run_on(connection: Connection, context: EnvironmentContext, settings: Setti
             settings = replace(settings, extension_schema=str(extension_schema(connection)))
             connection.rollback()
             context.config.attributes[SETTINGS] = settings
-            dialect: Any = connection.dialect  # for reflection, which knows no extension's types
+            dialect: Any = connection.dialect  # reflection does not know types of extensions
             names = (f"{settings.extension_schema}.{type_}" for type_ in EmbeddingType)
             dialect.ischema_names = {
                 **dialect.ischema_names,
@@ -115,7 +115,7 @@ def _run_on(connection: Connection, context: EnvironmentContext, settings: Setti
 
 
 def _apply_repeatable(context: EnvironmentContext, settings: Settings) -> bool:
-    """After an upgrade to the newest revision, the functions and views; whether it was one."""
+    """Applies functions and views after an upgrade to the newest revision."""
     is_upgrade: bool = context.get_context().opts["fn"].__name__ == "upgrade"
     if is_upgrade:
         for statement in repeatable.statements(settings):
@@ -124,18 +124,17 @@ def _apply_repeatable(context: EnvironmentContext, settings: Settings) -> bool:
 
 
 _CREATED_BY_ANOTHER = (UniqueViolation, DuplicateSchema, DuplicateObject, DuplicateTable)
-"""At the same moment."""
+"""Errors if another run creates the same object at the same time."""
 
 
 def _run(context: EnvironmentContext) -> None:
-    """Runs what was asked for."""
     with _optional_branch_left_out(context), context.begin_transaction():
         context.run_migrations()
 
 
 @contextmanager
 def _optional_branch_left_out(context: EnvironmentContext) -> Iterator[None]:
-    """Plain "head" is that of the tables, and a check asks for no optional revision."""
+    """Makes "head" and "heads" mean the branch of the tables, so the optional one is ignored."""
     script: Any = context.script
     revisions = script.revision_map
     current_head, get_revisions = revisions.get_current_head, script.get_revisions
@@ -151,7 +150,7 @@ def _optional_branch_left_out(context: EnvironmentContext) -> Iterator[None]:
 
 
 def _settled(connection: Connection, context: EnvironmentContext, settings: Settings) -> Settings:
-    """What the schema was created with, where it exists; raises SchemaError for other wishes."""
+    """The settings of the existing schema, if any; raises SchemaError if the given ones differ."""
     given = context.get_x_argument(as_dictionary=True)
     before = read_status(connection, settings.schema)
     connection.rollback()
@@ -177,18 +176,18 @@ def _settled(connection: Connection, context: EnvironmentContext, settings: Sett
 
 
 def _require_extension(settings: Settings) -> str:
-    """That pgvector is where the statements of an offline run say."""
+    """SQL that checks, in an offline run, that pgvector is in the schema assumed."""
     schema = settings.extension_schema.replace("'", "''")
     return (
         "DO $$BEGIN IF NOT EXISTS (SELECT FROM pg_extension e JOIN pg_namespace n "
         f"ON n.oid = e.extnamespace WHERE e.extname = 'vector' AND n.nspname = '{schema}') "
         f"THEN RAISE EXCEPTION 'pgvector is not in the schema %', '{schema}' "
-        "USING HINT = 'write this SQL anew with --extension-schema'; END IF; END$$"
+        "USING HINT = 'generate this SQL again with --extension-schema'; END IF; END$$"
     )
 
 
 def _prepare(connection: Connection, settings: Settings) -> None:
-    """Creates what the run's lock needs; on a schema that is there, nothing."""
+    """Creates the schema, the extension and Alembic's table, which the lock needs, if missing."""
     pin_search_path(connection)
     for statement in _preamble(settings, "LOCAL"):
         connection.execute(text(statement.replace(":", r"\:")))
@@ -204,10 +203,10 @@ def _prepare(connection: Connection, settings: Settings) -> None:
 
 
 def _preamble(settings: Settings, scope: Scope = "SESSION") -> list[str]:
-    """Statements before the first migration; the extension may live in any schema."""
+    """Statements before the first migration. The extension may be in any schema."""
     return [
         _lock_timeout(scope),
-        # IF NOT EXISTS alone asks for the right to create even where the schema is there.
+        # CREATE SCHEMA IF NOT EXISTS needs the right to create even if the schema exists.
         f"DO $$BEGIN IF to_regnamespace('{settings.schema}') IS NULL "
         f'THEN CREATE SCHEMA "{settings.schema}"; END IF; END$$',
         "CREATE EXTENSION IF NOT EXISTS vector "
@@ -216,7 +215,7 @@ def _preamble(settings: Settings, scope: Scope = "SESSION") -> list[str]:
 
 
 def _comments(settings: Settings) -> list[str]:
-    """Those of Alembic's table. No revision may change that table: the run's lock is on it."""
+    """Comments on Alembic's table. A revision cannot write them, since the run has locked it."""
     versions = f'"{settings.schema}".{VERSION_TABLE}'
     return [
         f"COMMENT ON TABLE {versions} IS 'The migrations this schema is at.'",
@@ -229,7 +228,7 @@ def _lock_timeout(scope: Scope) -> str:
 
 
 def _search_path(settings: Settings, scope: Scope = "SESSION") -> str:
-    """Where functions look for names: in no schema that others can write to."""
+    """Only schemas that other roles cannot create objects in."""
     return f'SET {scope} search_path = "{settings.schema}", pg_temp'
 
 
@@ -240,11 +239,11 @@ def include_name(
     *,
     schema: str = DEFAULT_SCHEMA,
 ) -> bool:
-    """For `include_name=` of your own Alembic environment: all but pgrecall's schema.
+    """Excludes pgrecall's schema; for `include_name=` of your own Alembic environment.
 
-    With `include_schemas=True` autogenerate would drop its tables, which your metadata has not. For
-    a schema of another name: `partial(include_name, schema="…")`. Beside a filter of your own:
-    `lambda *names: mine(*names) and include_name(*names)`.
+    Otherwise autogenerate with `include_schemas=True` would drop its tables, since your metadata
+    does not have them. For a schema of another name, pass `partial(include_name, schema="…")`.
+    Combine it with your own filter by `lambda *names: mine(*names) and include_name(*names)`.
     """
     return type_ != "schema" or name != schema
 
@@ -267,7 +266,7 @@ def _options(settings: Settings) -> dict[str, Any]:
 def _compare_type(
     context: Any, inspected: Column[Any], declared: Column[Any], *types: Any
 ) -> bool | None:
-    # The dimension is the database's own; runtime reads it from there.
+    # Dimensions differ between schemas, so the metadata does not have them.
     return False if isinstance(declared.type, Embedding) else None
 
 

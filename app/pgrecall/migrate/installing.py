@@ -1,4 +1,4 @@
-"""Profiles of one's own in the database: each a row, from which its functions are written."""
+"""Installs custom profiles in the database: a row each, from which functions are generated."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from pgrecall.scoring.profiles import BUILT_IN
 
 
 def install_profile(connection: Connection, settings: Settings, profile: Profile) -> None:
-    """Notes the profile, and creates its functions or replaces those it had.
+    """Stores the profile and creates or replaces its functions.
 
-    For a search_path that starts with our schema. Raises InvalidProfile for a name that is taken by
-    a built-in profile or cannot be a part of a function's.
+    The search_path must begin with our schema. Raises InvalidProfile for the name of a built-in
+    profile or one that cannot be part of a function's name.
     """
     name = require_function_name(profile)
     if name in BUILT_IN:
@@ -33,7 +33,7 @@ def install_profile(connection: Connection, settings: Settings, profile: Profile
 
 
 def install_profiles(connection: Connection, settings: Settings) -> None:
-    """Writes the functions of every profile that was installed anew, where they have changed."""
+    """Replaces the functions of installed profiles if they have changed."""
     noted = tables(settings.schema).profiles
     for row in connection.execute(noted.select().order_by(noted.c.name)):
         try:

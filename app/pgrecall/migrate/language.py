@@ -1,4 +1,4 @@
-"""Changing the language by which words are compared."""
+"""Changes the language of a schema, by which words are compared."""
 
 from __future__ import annotations
 
@@ -16,17 +16,16 @@ from pgrecall.schema import DEFAULT_SCHEMA
 def change_language(
     target: str | URL | Engine, language: str, *, schema: str = DEFAULT_SCHEMA
 ) -> int:
-    """Compares words by another text search configuration; returns how many texts were taken
-    apart anew.
+    """Changes the text search configuration of a schema. Returns how many texts were parsed again.
 
-    All or nothing. Meanwhile searches go on as before and writing waits: every row is written anew
-    and put into its indexes again. What rank indexes noted of words is dropped;
-    until they are maintained words are counted. Raises InputError for a language that the server
-    has not, SchemaMissing.
+    This is one transaction, which rewrites every row and its index entries. Meanwhile searches work
+    as before, and writes wait. The word statistics of rank indexes are dropped; until maintenance,
+    searches count words instead. Raises InputError for a language that the server does not have,
+    and SchemaMissing.
     """
     require_schema_name(schema)
     require_language(language)
-    # Whatever the engine's own level: what others write until the lock is there has to be seen.
+    # Whatever the engine's level is: rows written before the lock was taken must be visible.
     engine = engine_of(target).execution_options(isolation_level="READ COMMITTED")
     with translated(), engine.connect() as connection:
         pin_search_path(connection)

@@ -1,7 +1,7 @@
-"""One migration of a schema at a time, on sessions that are its own.
+"""Makes migrations of one schema run one at a time.
 
-A second connection, the guard, holds a lock in one transaction for as long as the run takes. What
-ends with a transaction is left to nobody: not by a killed run, nor behind a connection pooler.
+A second connection, the guard, holds a lock in one transaction during the whole run. A lock that
+ends with its transaction cannot be left behind by a killed run or by a connection pooler.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from pgrecall.errors import MigrationFailed
 from pgrecall.execution.inspection import VERSION_TABLE
 
 LOCK_WAIT_SECONDS = 600.0
-"""Another run may be building an index over millions of rows."""
+"""Long, since another run may be building an index over millions of rows."""
 _POLL_SECONDS = 0.2
 _TIMES_ASKED = 5
 
@@ -31,9 +31,10 @@ Guard = psycopg.Connection[Any]
 
 @contextmanager
 def guarding(connection: Connection) -> Iterator[Guard]:
-    """Another connection to the same database, outside of the engine's pool, which may be of one.
+    """A second connection to the same database, not from the pool, whose size may be one.
 
-    Raises MigrationFailed where sessions last for a transaction only; nothing has happened then.
+    Raises MigrationFailed, before anything is changed, if a pooler changes sessions between
+    transactions.
     """
     pool = connection.engine.pool.recreate()
     borrowed = pool.connect()
@@ -42,9 +43,9 @@ def guarding(connection: Connection) -> Iterator[Guard]:
         guard.rollback()
         guard.autocommit = False
         guard.isolation_level = psycopg.IsolationLevel.READ_COMMITTED
-        guard.prepare_threshold = None  # what is prepared holds its snapshot until the next query
+        guard.prepare_threshold = None  # a prepared statement keeps its snapshot
         _require_sessions(connection, guard)
-        guard.execute("SET search_path = pg_catalog, pg_temp")  # it is this run's alone
+        guard.execute("SET search_path = pg_catalog, pg_temp")
         guard.commit()
         yield guard
     finally:
@@ -54,13 +55,13 @@ def guarding(connection: Connection) -> Iterator[Guard]:
 
 @contextmanager
 def exclusive(guard: Guard, schema: str) -> Iterator[None]:
-    """One migration run at a time per schema.
+    """Holds the lock of a schema's migrations.
 
-    Polls rather than waits: a session waiting for a lock holds a snapshot, which CREATE INDEX
-    CONCURRENTLY would in turn wait for. A transaction that has got its lock holds none.
+    Polls instead of waiting, because a session that waits for a lock holds a snapshot, for which
+    CREATE INDEX CONCURRENTLY in the other run would wait. After LOCK TABLE it holds none.
     """
     deadline = time.monotonic() + LOCK_WAIT_SECONDS
-    told = ""
+    reported = ""
     while not _locked(guard, schema):
         holders = _holders(guard, schema) or "nobody that this role can see"
         if time.monotonic() > deadline:
@@ -69,13 +70,13 @@ def exclusive(guard: Guard, schema: str) -> Iterator[None]:
                 f"{LOCK_WAIT_SECONDS:g} s, its lock is held by {holders}; wait for it and try "
                 "again, or end it with pg_terminate_backend"
             )
-        if holders != told:
+        if holders != reported:
             _logger.warning(
                 "waiting for another migration of schema %r, its lock is held by %s",
                 schema,
                 holders,
             )
-            told = holders
+            reported = holders
         time.sleep(_POLL_SECONDS)
     try:
         yield
@@ -90,13 +91,13 @@ def each_transaction(
 ) -> Iterator[None]:
     """Runs SET LOCAL statements at the beginning of each transaction of the run.
 
-    Raises MigrationFailed when the session has become another one.
+    Raises MigrationFailed if the session has changed.
     """
     driver: Any = connection.connection.driver_connection
     backend = _backend(driver)
 
     def at_begin(_: Connection) -> None:
-        guard.execute("SELECT")  # raises when the lock was lost with its connection
+        guard.execute("SELECT")  # raises if the connection with the lock was lost
         if (now := _backend(driver)) != backend:
             raise _pooled(backend, now)
         if not driver.autocommit:
@@ -111,9 +112,13 @@ def each_transaction(
 
 
 def _require_sessions(connection: Connection, guard: Guard) -> None:
-    """A pooler hands the session that a transaction leaves either to the next client, which is the
-    guard, or on in turn. (That a client was told of a backend by another number proves nothing:
-    so do poolers of whole sessions, and proxies without a pool.)"""
+    """Raises MigrationFailed if a pooler changes sessions between transactions.
+
+    Such a pooler gives a free session to the next client, which is the guard, or uses its sessions
+    in turn. So each client must always meet the same backend, and both different ones. (The backend
+    number reported on connecting proves nothing: poolers of whole sessions and proxies without a
+    pool may report another one.)
+    """
     driver: Any = connection.connection.driver_connection
     own = _backend(driver)
     driver.rollback()
@@ -121,7 +126,7 @@ def _require_sessions(connection: Connection, guard: Guard) -> None:
         met = _backend(asked)
         if (met == own) == (asked is guard):
             raise _pooled(own, met)
-        if asked is driver:  # while the guard's transaction stays open
+        if asked is driver:  # the guard's transaction stays open
             driver.rollback()
     guard.rollback()
 
@@ -134,15 +139,15 @@ def _backend(driver: Guard) -> int:
 def _pooled(backend: int, other: int) -> MigrationFailed:
     met = f"backend {backend} and backend {other}" if other != backend else f"backend {backend}"
     return MigrationFailed(
-        "the connection passes a pooler that gives each transaction another session, as PgBouncer "
-        f"does with pool_mode = transaction (two connections met {met}); migrate by the address "
-        "of PostgreSQL itself"
+        "the connection goes through a pooler that gives each transaction another session, like "
+        f"PgBouncer with pool_mode = transaction (two connections met {met}); connect to "
+        "PostgreSQL directly to migrate"
     )
 
 
 _LOCK = "LOCK TABLE ONLY {} IN SHARE UPDATE EXCLUSIVE MODE NOWAIT"
-"""Conflicts with itself, and with what changes or vacuums the table; not with reading or writing
-it. Needs a right to change the table, and takes no transaction id, which would hold VACUUM back."""
+"""Conflicts with itself, with changes of the table and with VACUUM, but not with reads and writes.
+Needs the right to change the table. Takes no transaction id, which would hold back VACUUM."""
 
 _UNLIMITED = """
     SELECT set_config(name, '0', true) FROM pg_settings
@@ -162,7 +167,7 @@ _HOLDERS = """
 
 
 def _locked(guard: Guard, schema: str) -> bool:
-    if _holders(guard, schema):  # trying all the same would leave an error in the server's log
+    if _holders(guard, schema):  # trying would only leave an error in the server's log
         return False
     try:
         guard.execute(sql.SQL(_LOCK).format(sql.Identifier(schema, VERSION_TABLE)))
@@ -174,7 +179,7 @@ def _locked(guard: Guard, schema: str) -> bool:
 
 
 def _holders(guard: Guard, schema: str) -> str:
-    """Who holds a lock that ours conflicts with, as far as this role may see it."""
+    """The sessions that hold a conflicting lock, as far as this role may see them."""
     found = guard.execute(_HOLDERS, [f'"{schema}".{VERSION_TABLE}'], prepare=False).fetchall()
     guard.rollback()
     return ", ".join(

@@ -1,4 +1,4 @@
-"""What revisions are made of, beside Alembic's own operations."""
+"""Operations for revisions, in addition to Alembic's."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from pgrecall.migrate.settings import Settings
 
 
 class EmbeddingColumn(UserDefinedType[Any]):
-    """`vector(n)` or `halfvec(n)`, as the schema is created with."""
+    """`vector(n)` or `halfvec(n)`, by the settings of the run."""
 
     cache_ok = True
 
@@ -32,12 +32,12 @@ def settings() -> Settings:
 
 
 def extension() -> str:
-    """The schema of pgvector, quoted."""
+    """The quoted name of the schema of pgvector."""
     return with_extension("@extschema:vector@", settings().extension_schema)
 
 
 def install(path: str) -> None:
-    """Runs one of the files of `sql/bound`; what it creates is called by those it is granted to."""
+    """Runs a file of `sql/bound` and revokes its functions from PUBLIC."""
     sql = (sql_folder() / "bound" / path).read_text(encoding="utf-8")
     op.execute(text(sql.replace(":", r"\:")))
     for name in re.findall(r"^CREATE FUNCTION (\w+)", sql, re.MULTILINE):
@@ -45,17 +45,19 @@ def install(path: str) -> None:
 
 
 def load_pgvector() -> None:
-    """For functions that set its parameters: before it is loaded only a superuser may name them."""
+    """Loads the library of pgvector. Until then, only a superuser may create functions that set its
+    parameters."""
     op.execute(f"SELECT '[1]'::{extension()}.vector")
 
 
 def create_index_concurrently(
     name: str, table: str, columns: Sequence[str | TextClause], **options: Any
 ) -> None:
-    """Builds an index without blocking writers; to be called in a revision of its own.
+    """Builds an index without blocking writers; call it in a revision of its own.
 
-    A build that was cut off leaves an invalid index, which IF NOT EXISTS would keep: it is
-    dropped and built again. A valid one is left, so that a revision cut off later can be repeated.
+    An interrupted build leaves an invalid index, which IF NOT EXISTS would accept, so such an index
+    is dropped and built again. A valid one is left, so that an interrupted revision can be
+    repeated.
     """
     schema = settings().schema
     with _outside_of_transactions():
@@ -77,9 +79,10 @@ def drop_index_concurrently(name: str, table: str) -> None:
 
 @contextmanager
 def _outside_of_transactions() -> Iterator[None]:
-    """With settings of their own, since those of the run are made anew by each transaction.
+    """Runs statements outside of transactions, with settings of their own.
 
-    Waiting for older transactions is part of the work, however long it takes.
+    The settings of the run are SET LOCAL at the beginning of each transaction. There is no
+    lock_timeout here, since a concurrent build has to wait for older transactions.
     """
     with op.get_context().autocommit_block():
         op.execute("SET lock_timeout = 0")

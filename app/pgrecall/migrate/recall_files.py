@@ -1,6 +1,6 @@
-"""What `sql/recall` has of the repository's own statement, written there from the same builders.
+"""Generates parts of `sql/recall` with the builders of the repository's statement.
 
-The file `arguments` is written as a whole; other files have what is written between two lines,
+The file `arguments` is generated as a whole. Other files have generated parts between the lines
 `-- Written by make recall: <what>` and `-- As written.`
 """
 
@@ -21,8 +21,8 @@ from pgrecall.core.tokens import PIECES, estimated_tokens
 from pgrecall.migrate.score_function import literal, quoted, sql
 from pgrecall.ranking.filters import FilterArguments, FilterShape
 from pgrecall.ranking.metadata_filter import OPERATORS
+from pgrecall.ranking.search_parameters import Shape
 from pgrecall.ranking.statement import passing
-from pgrecall.ranking.wanted import Shape
 from pgrecall.schema import tables
 from pgrecall.scoring.compiler import Scope
 from pgrecall.scoring.profiles import DEFAULT
@@ -63,7 +63,7 @@ _DEFAULTS = {"statuses": "'{active}'", "include_invalid": "false"}
 _VALUES = dict.fromkeys(("$in", "$nin"), "ARRAY(SELECT jsonb_array_elements{})") | {
     "$exists": "{}::boolean"
 }
-"""How the value of a comparison is read from JSON, where it is not JSON itself."""
+"""How the value of a comparison is converted from JSON, if it has to be."""
 _MEMORIES = tables().memories.alias("m")
 _BLOCK = re.compile(
     r"(?P<begin>^ *-- Written by make recall: (?P<what>[a-z ]+)\.\n)"
@@ -73,7 +73,10 @@ _BLOCK = re.compile(
 
 
 def arguments() -> str:
-    """Those of a search but its owner, each with its type and default; the filters come last."""
+    """The file of arguments: those of a search except its owner, with types and defaults.
+
+    The filters come last.
+    """
     hints = {
         name: hint.__forward_arg__.removesuffix(" | None")
         for name, hint in FilterArguments.__annotations__.items()
@@ -90,14 +93,14 @@ def arguments() -> str:
 
 
 def rewritten(text: str) -> str:
-    """A file with what is written by `make recall` as it has to be."""
+    """The text of a file with its generated parts replaced."""
     return _BLOCK.sub(lambda found: found["begin"] + _WRITTEN[found["what"]]() + found["end"], text)
 
 
 def conditions() -> dict[str, str]:
-    """Name → SQL of every condition on a memory `m` with its usage `u`, for a question `q`.
+    """The SQL of every condition by name, on a memory `m` with its usage `u` and a question `q`.
 
-    A comparison of metadata is called by its operator, and is that of number 0.
+    A comparison of metadata has its operator as its name, and the number 0.
     """
     names = [name for name in FilterArguments.__annotations__ if name != "where"]
     found = _passing(names) | {"label_kinds": _passing(names)["labels"]}
@@ -137,8 +140,8 @@ def _passing(filters: list[str], *operators: str) -> dict[str, ColumnElement[boo
 
 
 def _in_q(condition: ColumnElement[bool], operator: str = "") -> str:
-    """With the columns of `q` in the place of parameters."""
-    # Within a statement, since a condition with one of its own would else look for memories anew.
+    """The SQL of a condition, with columns of `q` instead of parameters."""
+    # Compiled within a statement, so that sub-selects correlate with its memories.
     statement: Any = select(literal_column("1")).select_from(_MEMORIES).where(condition)
     written = re.sub(r"(?<!:):(?=[a-z_])", "q.", sql(statement).partition(" WHERE ")[2])
     written = re.sub(r"(q\.\w+)::(?:(?! AS )[A-Z ])+(\[\])?", r"\1", written)
@@ -149,7 +152,7 @@ def _in_q(condition: ColumnElement[bool], operator: str = "") -> str:
 
 
 def _tokens() -> str:
-    """What `packing` reckons for the plain style, by the default counter."""
+    """The estimate of `packing` for the plain style and the default counter."""
     style = styles.named("plain")
     added = style.added([estimated_tokens(sample) for sample in style.samples])
     kind = f"regexp_count(memory_type, {quoted(CATEGORY_PIECES)})"
@@ -169,7 +172,7 @@ _WRITTEN = {"tokens": _tokens, "conditions": _conditions}
 
 
 def write(folder: Path) -> None:
-    """Writes every file of `sql/recall` anew, where something of it comes from here."""
+    """Generates the files of `sql/recall` again."""
     (folder / "arguments").write_text(arguments(), encoding="utf-8")
     for path in folder.glob("*.sql"):
         text = path.read_text(encoding="utf-8")

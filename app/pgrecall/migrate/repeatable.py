@@ -1,4 +1,4 @@
-"""The functions and views of `sql/`, which are applied whenever their text has changed."""
+"""Applies the functions and views of `sql/` whenever their text has changed."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from pgrecall.migrate.settings import Settings
 from pgrecall.scoring.profiles import BUILT_IN
 
 FOLDERS = ("migrate", "signals", "words", "views", "rank_index", "recall", "verbs")
-"""Beside them are `bound`, which revisions install; `policies` and `adhoc` are run by hand."""
+"""Not `bound`, which revisions install, nor `policies` and `adhoc`, which are run by hand."""
 FIRST = "migrate/replace_objects.sql"
-"""What all files are applied by, this one included."""
+"""The function that applies all files, including its own."""
 PROFILES = "profiles/"
-"""What the functions of an installed profile are noted under, as if they came from a file."""
+"""Prefix of the paths under which functions of installed profiles are recorded, like files."""
 _LEVELS = {
     "readers": "reader",
     "writers": "writer",
@@ -37,7 +37,7 @@ _FOR = re.compile(r"-- For ([a-z ]+)\.\n")
 
 @dataclass(frozen=True, slots=True)
 class File:
-    """Functions or views that belong together, for a search_path that starts with our schema."""
+    """A file of functions or views. It needs a search_path that begins with our schema."""
 
     path: str
     text: str
@@ -48,16 +48,16 @@ class File:
 
     @property
     def level(self) -> str:
-        """Who may call them: reader, writer, maintainer, or else nobody but the owner.
+        """Who may call its functions: reader, writer, maintainer, or the owner only.
 
-        Checks of arguments are for all, since readers give some too.
+        Readers may call functions that check arguments.
         """
         if found := _FOR.match(self.text):
             return _LEVELS[found[1]]
         return "writer" if re.match("verbs/(?!require_)", self.path) else "reader"
 
     def is_made_of(self, other: File) -> bool:
-        """Whether it calls a function or reads a view of the other's."""
+        """Whether it uses a function or view of the other file."""
         code = re.sub(r"--.*", "", self.text)
         return any(
             re.search(rf"\b{name}\(" if kind != "VIEW" else rf"\b{name}\b", code)
@@ -67,7 +67,7 @@ class File:
 
 @cache
 def files() -> tuple[File, ...]:
-    """All of them, each after those it mentions: a body that is bound at creation needs them."""
+    """All files, each after those it depends on, since some bodies are parsed at creation."""
     found = [
         File(path.relative_to(sql_folder()).as_posix(), _read(path))
         for folder in FOLDERS
@@ -84,7 +84,7 @@ def files() -> tuple[File, ...]:
 
 
 def _read(path: Path) -> str:
-    """With the arguments of recall put in, which stand in one file of its folder."""
+    """The text of a file, with the arguments of recall inserted from the file `arguments`."""
     text = path.read_text(encoding="utf-8")
     if "@arguments" not in text and "@passed@" not in text:
         return text
@@ -109,7 +109,7 @@ def _read(path: Path) -> str:
 
 
 def statements(settings: Settings) -> Iterator[str]:
-    """What brings a schema at the newest revision up to these files."""
+    """Statements that apply these files to a schema at the newest revision."""
     schemas = (settings.schema, settings.extension_schema)
     [first] = [file for file in files() if file.path == FIRST]
     yield with_schemas(first.text, *schemas)
@@ -125,10 +125,10 @@ def statements(settings: Settings) -> Iterator[str]:
 
 
 def pending(connection: Connection, schema: str, extension_schema: str) -> list[str]:
-    """The files that are to be applied to this schema, which is at the newest revision."""
+    """The files that have to be applied to this schema, which is at the newest revision."""
     installed = f'"{schema}".installed_sql'
     if not connection.scalar(text("SELECT to_regclass(:name) IS NOT NULL"), {"name": installed}):
-        return sorted(file.path for file in files())  # a revision was stamped that never ran
+        return sorted(file.path for file in files())  # the revision was stamped, but did not run
     rows = connection.execute(text(f"SELECT file, hash FROM {installed}"))
     applied: dict[str, str | None] = {
         row.file: row.hash for row in rows if not row.file.startswith(PROFILES)

@@ -1,4 +1,4 @@
-"""A profile as SQL functions, which `recall` calls: its score, its signals, and what it is."""
+"""Generates the SQL functions of a profile, which `recall` calls."""
 
 from __future__ import annotations
 
@@ -43,11 +43,11 @@ _VECTOR = "agent_memories.embedding%TYPE"
 
 
 def require_function_name(profile: Profile) -> str:
-    """The name of a profile that can be a part of a function's."""
+    """The name of a profile, if it can be part of a function's name; else raises InvalidProfile."""
     if not re.fullmatch(r"[a-z][a-z0-9_]{0,50}", profile.name):
         raise InvalidProfile(
-            f"a profile to be installed is named with at most 51 lower-case letters, digits and "
-            f"_, starting with a letter; got {shortened(profile.name)}"
+            f"the name of a profile to install must have at most 51 lower-case letters, digits and "
+            f"_, and start with a letter; got {shortened(profile.name)}"
         )
     return profile.name
 
@@ -55,8 +55,8 @@ def require_function_name(profile: Profile) -> str:
 def score_functions(profile: Profile) -> str:
     """CREATE FUNCTION of `score_<name>`, `signals_<name>` and `profile_<name>`, with comments.
 
-    For a search_path that begins with our schema. PostgreSQL inlines the first two: neither is
-    STRICT, sets anything, or is marked stricter than what it calls.
+    The search_path must begin with our schema. PostgreSQL inlines the first two, since they are not
+    STRICT, have no SET clause, and are not marked stricter than the functions they call.
     """
     name = require_function_name(profile)
     scope, read = _arguments()
@@ -98,7 +98,7 @@ COMMENT ON FUNCTION profile_{name} IS
 
 
 def readable(profile: Profile) -> str:
-    """The score as SQL over agent_memories m and memory_usage u, weights written in."""
+    """The score as SQL over agent_memories m and memory_usage u, with literal weights."""
     found = tables()
     scope = Scope(
         schema="",
@@ -117,14 +117,14 @@ def readable(profile: Profile) -> str:
 
 
 def literal(_: str, value: Any, type_: Any) -> ColumnElement[Any]:
-    """A profile's parameter written out; fits `Scope.parameter`."""
+    """A parameter as a literal; for `Scope.parameter`."""
     if value is None:
         return literal_column("NULL", type_)
     return literal_column(quoted(value) if isinstance(value, str) else _number(value), type_)
 
 
 def quoted(value: str) -> str:
-    """A text as a literal, with escapes only where it needs them."""
+    """A text as an SQL literal, with escapes only if necessary."""
     doubled = value.replace("'", "''")
     if "\\" not in value and value.isprintable():
         return f"'{doubled}'"
@@ -135,13 +135,13 @@ def quoted(value: str) -> str:
 
 
 def _quoted_lines(text: str) -> str:
-    """The same for a text of several lines, which stay lines."""
+    """A text of several lines as an SQL literal of as many lines."""
     plain = "\\" not in text and all(line.isprintable() for line in text.split("\n"))
     return "'" + text.replace("'", "''") + "'" if plain else quoted(text)
 
 
 def sql(expression: ColumnElement[Any]) -> str:
-    """On one line, with what stands inside literals left as it is."""
+    """The SQL of an expression on one line, with literals unchanged."""
     written = str(expression.compile(dialect=_POSTGRESQL))
     parts = re.split(r"(E?'(?:[^'\\]|''|\\.)*')", written)  # every second one is a literal
     return "".join(
@@ -150,7 +150,7 @@ def sql(expression: ColumnElement[Any]) -> str:
 
 
 class _Read:
-    """Columns of a table as names of arguments, noted in the order in which they are read."""
+    """Stands in for the columns of a table: each becomes an argument, in the order of first use."""
 
     def __init__(self, table: Table, read: dict[str, None]) -> None:
         self._table, self._noted = table, read
@@ -166,7 +166,7 @@ class _Rows:
 
 
 def _arguments() -> tuple[Scope, dict[str, None]]:
-    """A scope in which every value is an argument of the function, and the columns among them."""
+    """A scope whose values are arguments of the function, and the columns that it has read."""
     found = tables()
     read: dict[str, None] = {}
     memories: Any = _Rows(_Read(found.memories, read))
@@ -199,7 +199,7 @@ def _type(argument: str) -> str:
 
 
 def _facts(profile: Profile, names: list[str]) -> str:
-    """What `recall` reads of a profile, as JSON with a line for each signal."""
+    """What `recall` needs to know about a profile, as JSON with one line per signal."""
     facts = {
         "reads": ", ".join(map(_place, names)),
         "requires_embedding": requires_embedding(profile.signals),
@@ -218,7 +218,7 @@ def _facts(profile: Profile, names: list[str]) -> str:
 
 
 def _place(name: str) -> str:
-    """Where recall's statement has what a function takes."""
+    """The column of recall's statement that is passed for an argument of this name."""
     if name == "keyword":
         return KEYWORD
     if name in _ENDS:
@@ -230,7 +230,7 @@ def _place(name: str) -> str:
 
 
 def _followed(signal: Signal) -> dict[str, Any]:
-    """How far the rank index follows a signal; `terms`: see `space.Term`."""
+    """How well the rank index covers a signal; `terms` are those of `space.Term`."""
     found: dict[str, Any] = {
         "reads_usage": signal.reads_usage,
         "uncovered": not space.is_covered(signal, with_entities=True),
@@ -249,7 +249,7 @@ def _without_decay(signal: Signal) -> dict[str, Any]:
 
 
 def _wrapped(arguments: list[str]) -> str:
-    # No break inside an argument: a type may be several words.
+    # Lines are only broken between arguments; a type may consist of several words.
     kept = ", ".join(argument.replace(" ", "\0") for argument in arguments)
     filled = fill(kept, 96, initial_indent="    ", subsequent_indent="    ")
     return filled.replace("\0", " ")
@@ -260,7 +260,7 @@ def _without_literals(text: str) -> str:
 
 
 def _number(value: float) -> str:
-    """All digits, so that the function computes with the very same float8."""
+    """All digits, so that the function uses exactly the same float8."""
     return f"{value!r}::float8" if "e" in repr(value) else repr(value)
 
 

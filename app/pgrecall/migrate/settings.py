@@ -1,4 +1,4 @@
-"""What a schema is created with."""
+"""The settings that a schema is created with."""
 
 from __future__ import annotations
 
@@ -12,25 +12,25 @@ from pgrecall.errors import InputError
 from pgrecall.schema import DEFAULT_SCHEMA
 
 DEFAULT_DIMENSIONS = 256
-"""Those of the local embedder."""
+"""The dimensions of the local embedder."""
 DEFAULT_LANGUAGE = "english"
 DEFAULT_EXTENSION_SCHEMA = "public"
 
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """What a schema is created with; later migrations cannot change it.
+    """The settings that a schema is created with. Later migrations cannot change them.
 
-    Raises InputError for a name or a number of dimensions that cannot be used.
+    Raises InputError for a name or number of dimensions that cannot be used.
     """
 
     schema: str = DEFAULT_SCHEMA
     dimensions: int = DEFAULT_DIMENSIONS
     embedding_type: EmbeddingType = EmbeddingType.VECTOR
     language: str = DEFAULT_LANGUAGE
-    """By which words are compared: a text search configuration of the server."""
+    """The text search configuration for words."""
     extension_schema: str = DEFAULT_EXTENSION_SCHEMA
-    """Where pgvector is installed; read from the database, where there is one."""
+    """The schema of pgvector; online, it is read from the database."""
 
     def __post_init__(self) -> None:
         require_schema_name(self.schema)
@@ -52,16 +52,16 @@ class Settings:
 
 
 def require_language(name: object) -> None:
-    """Raises InputError for a name that would have to be escaped."""
+    """Raises InputError for a name that would have to be quoted."""
     if not isinstance(name, str) or not re.fullmatch(r"[a-z_][a-z0-9_]{0,62}", name):
         raise InputError(
-            "a text language is named with lower-case letters, digits and _, such as english or "
-            f"simple; got {shortened(name)}"
+            "the name of a text language has lower-case letters, digits and _ only, such as "
+            f"english or simple; got {shortened(name)}"
         )
 
 
 def embedding_type(name: object) -> EmbeddingType:
-    """Raises InputError with the list of types."""
+    """The embedding type of this name; raises InputError."""
     if not isinstance(name, str) or name not in tuple(EmbeddingType):
         raise InputError(
             f"unknown embedding type {shortened(name)}; the types are {', '.join(EmbeddingType)}"

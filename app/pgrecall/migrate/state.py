@@ -1,4 +1,4 @@
-"""How far a database has been migrated."""
+"""The status of a schema: how far it has been migrated."""
 
 from __future__ import annotations
 
@@ -21,30 +21,27 @@ from pgrecall.schema import DEFAULT_SCHEMA, EMBEDDING_INDEX, REVISION, revision_
 
 @dataclass(frozen=True, slots=True)
 class Status:
-    """What a database holds of the schema; the fields after `pending` are None where it is not."""
+    """The status of a schema. If it does not exist, the fields after `pending` are None."""
 
     schema: str
     revision: str | None
     head: str
     pending: list[str]
-    """Revisions to come, as `number: first line of what it does`, and then files of functions."""
+    """Pending revisions, as `number: description`, followed by pending files of functions."""
     postgres: str
     pgvector: str | None
     dimensions: int | None
     embedding_type: EmbeddingType | None
     language: str | None
-    """By which words are compared."""
+    """The text search configuration for words."""
     invalid_indexes: list[str]
-    """Left by a concurrent build that was cut off."""
+    """Indexes left by interrupted concurrent builds."""
     embedding_index: bool
-    """Whether the optional index over embeddings has been built."""
+    """Whether the optional index on embeddings has been built."""
 
 
 def status(target: str | URL | Engine, *, schema: str = DEFAULT_SCHEMA) -> Status:
-    """Reads how far the database is; changes nothing.
-
-    Raises DatabaseUnavailable when it cannot be reached.
-    """
+    """Reads the status of a schema; raises DatabaseUnavailable if there is no connection."""
     require_schema_name(schema)
     with translated(), engine_of(target).connect() as connection:
         pin_search_path(connection)
@@ -103,12 +100,13 @@ def read_status(connection: Connection, schema: str) -> Status:
 
 
 def pin_search_path(connection: Connection) -> None:
-    """For the rest of the transaction: others may write to the schemas on a role's own path."""
+    """Sets a safe search_path for this transaction, since other roles may be able to create objects
+    in the schemas on the present one."""
     connection.execute(text("SET LOCAL search_path = pg_catalog, pg_temp"))
 
 
 def extension_schema(connection: Connection) -> str | None:
-    """Where pgvector is installed."""
+    """The schema where pgvector is installed, if it is."""
     found: str | None = connection.scalar(
         text(
             "SELECT n.nspname FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace "
@@ -119,9 +117,9 @@ def extension_schema(connection: Connection) -> str | None:
 
 
 def qualified_language(connection: Connection, language: str) -> str:
-    """A text search configuration with its schema: one of PostgreSQL's, or else of the database's.
+    """The qualified name of a text search configuration; one in pg_catalog takes precedence.
 
-    Raises InputError for one that there is not, with the list of those there are.
+    Raises InputError if there is none of this name.
     """
     configurations = connection.execute(
         text(
@@ -138,16 +136,16 @@ def qualified_language(connection: Connection, language: str) -> str:
 
 
 def require_same_language(before: Status, wanted: str) -> None:
-    """Raises SchemaError where words are compared by another language already."""
+    """Raises SchemaError if the schema has another language already."""
     if before.language not in (None, wanted):
         raise SchemaError(
             f"schema {before.schema!r} compares words by {before.language}, not {wanted}; "
-            f"`pgrecall migrate language {wanted}` changes it and takes all texts apart again"
+            f"`pgrecall migrate language {wanted}` changes it and parses all texts again"
         )
 
 
 def _unapplied(connection: Connection, schema: str, revision: str | None) -> list[str]:
-    """Files of functions that are not in the schema as they are here, where it could have them."""
+    """Files of functions that differ from those in the schema, if it is at the newest revision."""
     if revision != REVISION:
         return []
     schemas = (schema, extension_schema(connection) or "public")
@@ -159,7 +157,7 @@ def _language(connection: Connection, schema: str) -> str | None:
     there = text("SELECT to_regprocedure(:name) IS NOT NULL")
     if not connection.scalar(there, {"name": f"{name}()"}):
         return None
-    # Without its schema, as a language is named when it is given.
+    # Without its schema, as in the argument `language`.
     query = f"SELECT cfgname FROM pg_ts_config WHERE oid = {name}()"
     language: str = connection.scalar(text(query))
     return language

@@ -1,1 +1,1 @@
-"""Rank indexes: built, looked through, maintained."""
+"""Rank indexes: building, searching and maintaining them."""

@@ -1,4 +1,4 @@
-"""Rank indexes: building one, replacing it, saying what there is."""
+"""Builds, replaces, drops and lists rank indexes."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from pgrecall.rank_index import index
 from pgrecall.rank_index.calls import (
     align_positions_statement,
     await_writers,
+    disable_statement_timeout,
     drop_positions_statement,
     drop_rank_index_statement,
-    hurry_again,
     make_rank_index,
     rank_index_progress_statement,
     rank_index_states,
-    take_time,
+    restore_statement_timeout,
 )
 from pgrecall.rank_index.index import AT_LEAST, RankIndex, RankIndexStatus
 from pgrecall.rank_index.owners import large_owners, sample
@@ -31,7 +31,7 @@ from pgrecall.schema.owner import require_owner
 
 @dataclass(frozen=True, slots=True)
 class Build:
-    """How an index is to be built."""
+    """The settings of a build."""
 
     at_least: int
     m: int
@@ -40,17 +40,17 @@ class Build:
 
 
 Replaced = datetime | Literal["none", "any"]
-"""Which index is expected to be there when a new one is built: that of this moment, none, any."""
+"""The index that a build expects to replace: the one built at this moment, none, or any."""
 
 
 def rank_indexes(
     tables: Tables, /, *, agent_id: str | None = None, at_least: int = AT_LEAST
 ) -> Operation[list[RankIndexStatus]]:
-    """The rank indexes there are, and those that are due: of one agent, or of all, by name.
+    """The rank indexes of one agent or of all, ordered by agent, and those that should be built.
 
-    Each says what has been written, changed and used since it was built, and by `due` why
-    maintenance is wanted, if it is. An agent of at least `at_least` active memories without one is
-    listed as due; other agents without one are not listed. Raises InputError.
+    Each status says what was written, changed and used since the build, and in `due` why
+    maintenance is needed, if it is. An agent without an index is listed, as due, if it has at least
+    `at_least` active memories. Raises InputError.
     """
     require_count("at_least", at_least, at_least=1, at_most=2**31 - 1)
     rows = yield Verb(
@@ -78,23 +78,23 @@ _STATE = ("written", "changed", "used", "bytes", "due", "shrunk")
 
 
 def rank_index_progress(tables: Tables, /) -> Operation[float | None]:
-    """How far the server is with the graph of a rank index, 0 to 1; None when it builds none."""
+    """Progress of the build under way, 0 to 1, during its HNSW phase; None if there is none."""
     [row] = yield Verb(rank_index_progress_statement(tables))
     share: float | None = row.rank_index_progress
     return share
 
 
 def drop_rank_index(tables: Tables, /, agent_id: str) -> Operation[bool]:
-    """Drops an agent's rank index: its searches are exact from then on. False without one."""
+    """Drops an agent's rank index, so its searches become exact. False if there is no index."""
     agent_id = require_owner(tables, agent_id)
     [row] = yield Execute(drop_rank_index_statement(tables), {"agent": agent_id})
-    yield known_owners(tables, [agent_id], anew=True)
+    yield known_owners(tables, [agent_id], refresh=True)
     dropped: bool = row.drop_rank_index
     return dropped
 
 
 def drop_positions(tables: Tables, relation: str | None = None) -> Operation[None]:
-    """Drops a table of positions, or all, if no index uses it; what is read stays for next time."""
+    """Drops a table of positions, or all of them, unless an index uses it or a session reads it."""
     yield Verb(drop_positions_statement(tables), {"relation": relation})
 
 
@@ -103,7 +103,7 @@ def align_positions(tables: Tables) -> Operation[None]:
 
 
 def owners(tables: Tables, at_least: int, agent_id: str | None = None) -> Operation[list[str]]:
-    """Who has at least so many active memories, in order; or the one that is named.
+    """Owners of at least `at_least` active memories, ordered by id; or only `agent_id` if given.
 
     Raises InputError.
     """
@@ -113,11 +113,14 @@ def owners(tables: Tables, at_least: int, agent_id: str | None = None) -> Operat
     return [row.owner_id for row in rows]
 
 
-def writers_are_done(tables: Tables, seconds: float) -> Operation[datetime | None]:
-    """Waits for all who have written by now; the moment, or None if some take longer."""
-    [before] = yield Execute(take_time())
+def wait_for_writers(tables: Tables, seconds: float) -> Operation[datetime | None]:
+    """Waits up to `seconds` until all transactions that have written memories have ended.
+
+    Returns the moment at which the wait began, or None if it timed out.
+    """
+    [before] = yield Execute(disable_statement_timeout())
     [row] = yield Execute(await_writers(tables), {"seconds": seconds})
-    yield Execute(hurry_again(), {"timeout": before.timeout})
+    yield Execute(restore_statement_timeout(), {"timeout": before.timeout})
     moment: datetime | None = row.await_writers
     return moment
 
@@ -130,14 +133,14 @@ def build(
     *,
     expected: Replaced = "any",
 ) -> Operation[tuple[RankIndex | None, str | None]]:
-    """Builds the owner's index and takes it into use, all or nothing.
+    """Builds the owner's index and replaces the old one, atomically.
 
-    Returns it and the table it replaces. Nothing is built where no memory is active, or where the
-    one there is not the expected one: another client was faster.
+    Returns the index and the table that it replaced. Nothing is built if the owner has no active
+    memory, or if the present index is not the expected one because another client was faster.
     """
-    [before] = yield Execute(take_time())
+    [before] = yield Execute(disable_statement_timeout())
     if before.isolation != "read committed" and before.began_at < built_at:
-        yield Execute(hurry_again(), {"timeout": before.timeout})
+        yield Execute(restore_statement_timeout(), {"timeout": before.timeout})
         raise InputError(
             f"an index cannot be built in a {before.isolation.upper()} transaction that is "
             "under way, which does not see what others write; use READ COMMITTED, or an Engine"
@@ -155,14 +158,14 @@ def build(
             "replaces": replaces.get(expected, expected),
         },
     )
-    yield Execute(hurry_again(), {"timeout": before.timeout})
+    yield Execute(restore_statement_timeout(), {"timeout": before.timeout})
     if not made:
         return None, None
-    [row] = with_index((yield known_owners(tables, [owner_id], anew=True)))
+    [row] = with_index((yield known_owners(tables, [owner_id], refresh=True)))
     return index_of(row), made[0].former
 
 
 def sampled(tables: Tables, owner_id: str, number: int) -> Operation[list[list[float]]]:
-    """Embeddings of memories drawn at random, the same each time."""
+    """Embeddings of a random sample of memories, the same each time."""
     rows = yield Execute(sample(tables), {"owner_id": owner_id, "number": number})
     return [row.embedding for row in rows]

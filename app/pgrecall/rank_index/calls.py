@@ -1,4 +1,4 @@
-"""Calls of the functions in `sql/rank_index` that make them."""
+"""Calls of the functions in `sql/rank_index`."""
 
 from __future__ import annotations
 
@@ -27,15 +27,16 @@ from pgrecall.schema.verbs import verb
 
 
 def rank_index_states(tables: Tables) -> Executable:
-    """How each stands, of one `agent` or of all; and owners that have none and are due."""
+    """The status of each index, of one `agent` or of all, and of owners that should have one."""
     arguments: dict[str, Any] = {"agent": Text(), "at_least": BigInteger(), "of_teams": Boolean()}
     arguments |= {"max_beside": BigInteger(), "max_age": Interval()}
     return verb(tables, "rank_index_states", arguments)
 
 
 @lru_cache
-def take_time() -> Select[Any]:
-    """No `statement_timeout` for the rest of the transaction; what it was, and the isolation."""
+def disable_statement_timeout() -> Select[Any]:
+    """Turns off `statement_timeout` for this transaction; returns its old value and the isolation
+    level."""
     timeout = literal("statement_timeout", Text())
     return select(
         func.current_setting(timeout).label("timeout"),
@@ -46,17 +47,17 @@ def take_time() -> Select[Any]:
 
 
 @lru_cache
-def hurry_again() -> Select[Any]:
+def restore_statement_timeout() -> Select[Any]:
     return select(func.set_config("statement_timeout", bindparam("timeout", type_=Text()), True))
 
 
 def await_writers(tables: Tables) -> Executable:
-    """The moment, once all who had written by then are done; NULL after so many `seconds`."""
+    """Waits until all transactions that have written memories have ended; NULL after `seconds`."""
     return verb(tables, "await_writers", {"seconds": Double()})
 
 
 def make_rank_index(tables: Tables) -> Executable:
-    """Builds it and takes it into use; returns its `relation` and the `former` one."""
+    """Builds an index and puts it in use; returns its `relation` and the `former` one."""
     arguments: dict[str, Any] = {"agent": Text(), "built_at": DateTime(timezone=True)}
     arguments |= {"at_least": BigInteger(), "m": Integer(), "ef_construction": Integer()}
     arguments |= {"as_of": DateTime(timezone=True), "replaces": NullType()}  # may be -infinity
@@ -68,12 +69,12 @@ def drop_rank_index_statement(tables: Tables) -> Executable:
 
 
 def drop_positions_statement(tables: Tables) -> Executable:
-    """Drops the table `relation`, or with NULL all, where no rank index uses it."""
+    """Drops the table `relation`, or all tables for NULL, unless a rank index uses it."""
     return verb(tables, "drop_positions", {"relation": Text()})
 
 
 def align_positions_statement(tables: Tables) -> Executable:
-    """Gives all tables of positions the grants and the protection there are now."""
+    """Applies the present grants and row-level security to all tables of positions."""
     return verb(tables, "align_positions", {})
 
 

@@ -1,4 +1,4 @@
-"""Search through rank indexes: candidates from the graph and what is newer, scored exactly."""
+"""Searches rank indexes: scores the candidates of the graph and all newer memories exactly."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ from sqlalchemy import (
 from sqlalchemy.dialects.postgresql import ARRAY, aggregate_order_by, array
 
 from pgrecall.ranking.custom_condition import Expression
+from pgrecall.ranking.search_parameters import Search, Shape
 from pgrecall.ranking.statement import described_in_order, ranked_most, scored
 from pgrecall.ranking.turns import with_turns
-from pgrecall.ranking.wanted import Search, Shape
 from pgrecall.ranking.words import shares_of_each, weighed
 from pgrecall.schema import Tables
 from pgrecall.scoring import compiler
@@ -40,12 +40,12 @@ from pgrecall.scoring.signals import Keyword
 
 WHOLE = "whole_owners"
 PASSED, TOTAL = "passed", "total"
-"""Columns: how many candidates of each index pass, in order, and how many rows in all."""
+"""Columns: how many candidates of each index pass, as an array, and how many rows there are."""
 
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A rank index to be searched in."""
+    """A rank index to search."""
 
     owner_id: str
     relation: str
@@ -57,7 +57,7 @@ class Source:
 
 @dataclass(frozen=True, slots=True)
 class Sources:
-    """All that a search looks through: indexes, and owners whose memories are all scored."""
+    """What a search reads: rank indexes, and owners whose memories are all scored."""
 
     indexes: Sequence[Source]
     whole: Sequence[str]
@@ -68,7 +68,7 @@ class Sources:
         return len(self.indexes), bool(self.whole)
 
     def parameters(self, candidates: int, reach: int) -> dict[str, Any]:
-        """Those beside the search's own."""
+        """The values to bind in addition to those of the search."""
         parameters: dict[str, Any] = {"candidates": candidates, "reach": reach}
         if self.whole:
             parameters[WHOLE] = list(self.whole)
@@ -79,10 +79,10 @@ class Sources:
 
 
 def search_candidates(tables: Tables, wanted: Search, sources: Sources) -> Select[Any]:
-    """The k best among the candidates, as `search`; execute it with both parameters.
+    """The k best of the candidates, with the columns of a search and `passed` and `total`.
 
-    Two columns more, `passed` and `total`, count what passes the filters. The caller has to see
-    these, so min_score is left to it, unless turns come along.
+    Execute it with the parameters of `wanted` and `sources`. The caller needs `passed` and `total`
+    even if no row reaches min_score, so it must apply min_score itself, unless turns are added.
     """
     if wanted.filters.where:
         return _search(tables, wanted.shape, sources.shape, wanted.filters.where)
@@ -112,7 +112,7 @@ def _search(
 def ranked_candidates(
     tables: Tables, shape: Shape, sources: SourcesShape, where: Sequence[Expression]
 ) -> Select[Any]:
-    """The `most` best among the candidates, narrowly: as `ranked`, with passed and total."""
+    """The `most` best of the candidates, with the columns of `ranked`, passed and total."""
     indexes, whole = sources
     found = [_among_nominated(tables, range(indexes), shape, where)]
     if whole:
@@ -135,14 +135,14 @@ _NO_SOURCE = literal_column("NULL::integer", Integer()).label("source")
 
 
 def _bound(number: int, name: str, type_: Any) -> Any:
-    """A field of the source of this number, as `Sources.parameters` tells it."""
+    """The parameter of one field of a source; see `Sources.parameters`."""
     return bindparam(f"source_{number}_{name}", type_=type_)
 
 
 def _among_nominated(
     tables: Tables, numbers: Sequence[int], shape: Shape, where: Sequence[Expression]
 ) -> Select[Any]:
-    """What the indexes of these numbers nominate, and the query's words, scored."""
+    """The candidates of these indexes, scored."""
     terms = {}
     words = None
     by_words = any(isinstance(signal, Keyword) for signal in shape.signals)
@@ -158,7 +158,7 @@ def _among_nominated(
 
 
 def _weighed(tables: Tables, number: int, shape: Shape) -> CTE:
-    """The terms of the query as this index's owner has them."""
+    """The query's terms for the owner of this index."""
     owner_id = _bound(number, "owner_id", Text())
     terms = weighed(tables, owner_id, exact=False, others=shape.owners, as_of=shape.has_as_of)
     return (
@@ -175,7 +175,7 @@ def _weighed(tables: Tables, number: int, shape: Shape) -> CTE:
 
 
 def _nominated(found: Sequence[Select[Any]]) -> CTE:
-    """Owner and id of every row to be scored, once, and the number of the index it comes from."""
+    """Owner and id of every row to score, without duplicates, and the number of its index."""
     every = union_all(*found).subquery("every")
     return (
         select(every.c.owner_id, every.c.id, func.min(every.c.source).label("source"))
@@ -185,7 +185,7 @@ def _nominated(found: Sequence[Select[Any]]) -> CTE:
 
 
 def _of_index(tables: Tables, number: int, shape: Shape, terms: CTE | None) -> Select[Any]:
-    """What the index nominates, by words too where the query has terms, and what is newer."""
+    """The candidates of one index, by position and by words, and everything newer."""
     owner_id = _bound(number, "owner_id", Text())
     since = {
         name: _bound(number, name, DateTime(timezone=True)) for name in ("built_at", "used_since")
@@ -199,7 +199,7 @@ def _of_index(tables: Tables, number: int, shape: Shape, terms: CTE | None) -> S
         bindparam("candidates", type_=Integer()),
         since["built_at"],
         since["used_since"] if shape.follows_use else null(),
-        *([] if terms is None else _worded(terms, shape)),
+        *([] if terms is None else _word_arguments(terms, shape)),
         type_=Uuid(),
     )
     rows = found.table_valued(
@@ -209,9 +209,8 @@ def _of_index(tables: Tables, number: int, shape: Shape, terms: CTE | None) -> S
     return select(owner_id.label("owner_id"), rows.c.memory_id.label("id"), source.label("source"))
 
 
-def _worded(terms: CTE, shape: Shape) -> list[ColumnElement[Any]]:
-    """How far to look by words, how much they weigh, the terms of the query, and how much length
-    counts."""
+def _word_arguments(terms: CTE, shape: Shape) -> list[ColumnElement[Any]]:
+    """The arguments about words: reach, weight, terms with their weights, and b and pivot."""
     [keyword] = (signal for signal in shape.signals if isinstance(signal, Keyword))
 
     def all_of(column: ColumnElement[Any]) -> ColumnElement[Any]:

@@ -1,4 +1,4 @@
-"""What is known of a rank index, and how well it does."""
+"""Records of rank indexes: the index, its status, and the result of a check."""
 
 from __future__ import annotations
 
@@ -9,22 +9,23 @@ from typing import Any
 from pgrecall.rank_index.space import VERSION
 
 AT_LEAST = 5_000
-"""Memories of an owner from which on its index is faster than ranking all of them, as measured."""
+"""From this number of memories on, an index was measured to be faster than ranking all of them."""
 M, EF_CONSTRUCTION = 24, 256
-"""Of the HNSW graph, as measured: with fewer links, or links chosen from fewer, more questions find
-nothing of their topic; with more links a walk takes longer than it gains."""
+"""Parameters of the HNSW graph, chosen by measurement. With smaller values, more queries miss their
+topic entirely; with greater m, a search takes longer without finding more."""
 
 LEVELS = (64, 100, 150, 200, 300)
-"""Candidates that a search may take from the graph at first: the fewest that do are measured when
-it is built."""
+"""How many candidates a search may first take from the graph. Each build measures the smallest one
+that suffices."""
 MAX_BESIDE = 2_000
-"""Memories scored beside the index: each costs some microseconds in every search."""
+"""Maintenance is due above this number of memories that are scored in addition to the index. Each
+costs some microseconds per search."""
 MAX_AGE = timedelta(days=28)
-"""The graph leans on what was recent when it was built."""
+"""Maintenance is due after this time, since the graph favours what was recent at its build."""
 
 
 LONGEST_TOUCH = timedelta(minutes=1)
-"""How long before it writes a transaction that counts a retrieval may have begun."""
+"""The longest time between the begin of a transaction and its counting of a retrieval."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,34 +33,34 @@ class RankIndex:
     """The rank index of one owner's memories."""
 
     agent_id: str
-    """Whose: an agent, or team:<id>."""
+    """The owner: an agent, or team:<id>."""
     relation: str
-    """The table that holds the positions."""
+    """The table of its positions."""
     space: int
-    """The version of the space that they lie in."""
+    """The version of the rank space."""
     as_of: datetime
-    """The moment that the positions are of; questions about earlier ones are ranked exactly."""
+    """The moment that positions were computed at. Searches with an earlier `as_of` are exact."""
     built_at: datetime
     memories: int
-    """Memories in it."""
+    """Number of memories in the index."""
     at_least: int
-    """Used by searches from so many on."""
+    """Searches use the index if it has at least this many memories."""
     m: int
     ef_construction: int
     seconds: float
-    """How long the build took."""
+    """Duration of the build."""
     candidates: int
-    """How many a search takes from it at first."""
+    """How many candidates a search first takes from the graph."""
 
     @property
     def used_since(self) -> datetime:
-        """From when on retrievals may be unknown to it: they bear the time at which their
-        transaction began."""
+        """Retrievals from this moment on may be missing in the index. It is earlier than the build,
+        since a retrieval has the time at which its transaction began."""
         return min(self.as_of, self.built_at - LONGEST_TOUCH)
 
     @property
     def is_usable(self) -> bool:
-        """Whether this version of pgrecall can search in it."""
+        """Whether this version of pgrecall can search the index."""
         return self.space == VERSION
 
     def record(self) -> dict[str, Any]:
@@ -72,26 +73,27 @@ class RankIndex:
 
 @dataclass(frozen=True, slots=True)
 class RankIndexStatus:
-    """A rank index and what has happened since it was built; `index` is None where one is due."""
+    """A rank index and what changed since its build; `index` is None if one should be built."""
 
     agent_id: str
     index: RankIndex | None
     written: int
-    """Memories written since."""
+    """Number of memories written since the build."""
     changed: int
     used: int
-    """Memories retrieved since."""
+    """Number of memories retrieved since the build."""
     bytes: int
     due: str | None
-    """Why maintenance is wanted, or None."""
+    """Why maintenance is needed; None if it is not."""
     shrunk: bool = False
-    """Whether the agent has less than half as many memories as it is for: maintenance drops it."""
+    """Whether the owner has fewer than half of the memories that the index is for, so that
+    maintenance drops it."""
     memories: int | None = None
-    """The owner's active memories, counted where there is no index."""
+    """Number of the owner's active memories; None if there is an index."""
 
     @property
     def beside(self) -> int:
-        """Memories scored beside the index, at most."""
+        """At most this many memories are scored in addition to the index."""
         return self.written + self.changed + self.used
 
     def record(self) -> dict[str, Any]:
@@ -111,22 +113,22 @@ class RankIndexStatus:
 
 @dataclass(frozen=True, slots=True)
 class RankIndexCheck:
-    """How much of the exact answer searches in a rank index find."""
+    """How much of the exact results searches with a rank index find, and how fast."""
 
     agent_id: str
     profile: str
     k: int
     queries: int
     recall: float
-    """Share of the exact k best that were found, over all queries."""
+    """The share of the exact k best that were found, over all queries."""
     worst: float
-    """The same of the worst query."""
+    """The same for the worst query."""
     exact_ms: float
-    """Median."""
+    """Median time of an exact search."""
     index_ms: float
-    """Median."""
+    """Median time of a search with the index."""
     in_index: int
-    """Queries that were answered by the index; the others fell back to exact ranking."""
+    """Number of queries answered by the index; the others fell back to scoring every memory."""
 
     def record(self) -> dict[str, Any]:
         """The fields as plain JSON values."""

@@ -1,4 +1,4 @@
-"""Building and maintaining rank indexes."""
+"""Builds and maintains rank indexes, one transaction each."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from pgrecall.rank_index import building
 from pgrecall.rank_index.index import AT_LEAST, EF_CONSTRUCTION, M, RankIndex, RankIndexStatus
 
 PATIENCE = 60.0
-"""Seconds to wait for transactions that were writing when a build began."""
+"""Seconds that a build waits for transactions that were writing when it began."""
 
 Progress = Callable[[str, int, int], Any]
-"""Called with the agent whose index is next, how many are done, and of how many."""
+"""Called with the agent whose index is next, the number done, and the total."""
 
 
 def build_rank_indexes(
@@ -104,7 +104,7 @@ def _how(at_least: int, m: int, ef_construction: int, as_of: datetime | None) ->
 
 
 _Due = tuple[str, building.Replaced, building.Build]
-"""Whose index is to be built, which one is expected to be there, and how."""
+"""The owner, the index that is expected to be there, and the settings of the build."""
 
 
 def _built(due: Sequence[_Due], on_progress: Progress | None) -> Job[list[RankIndex]]:
@@ -113,7 +113,7 @@ def _built(due: Sequence[_Due], on_progress: Progress | None) -> Job[list[RankIn
         if on_progress is not None:
             yield Call(on_progress, (owner_id, done, len(due)))
         built_at: datetime | None = yield Transact(
-            partial(building.writers_are_done, seconds=PATIENCE)
+            partial(building.wait_for_writers, seconds=PATIENCE)
         )
         if built_at is None:
             raise DatabaseConflict(

@@ -1,4 +1,4 @@
-"""Who has memories, and some of what they have."""
+"""Statements about owners of many memories."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from pgrecall.scoring import compiler
 
 @lru_cache
 def large_owners(tables: Tables) -> Select[Any]:
-    """Who has at least `at_least` active memories, in order; so many of each are counted."""
+    """Owners of at least `at_least` active memories, by id. Counts no more than that of each."""
     memories = tables.memories
     found = (
         compiler.schema_function(tables.schema, "owners_of_memories", type_=Text())
@@ -49,14 +49,14 @@ def large_owners(tables: Tables) -> Select[Any]:
 
 
 def asked(tables: Tables, owner_id: ColumnElement[Any]) -> ColumnElement[bool]:
-    """Whether it is an owner of the kind that `tables` works on: an agent, or a team."""
+    """Whether the owner is of the kind that `tables` is for: an agent or a team."""
     of_team = func.starts_with(owner_id, literal(TEAM, Text()), type_=Boolean())
     return of_team if tables.prefix else ~of_team
 
 
 @lru_cache
 def sample(tables: Tables) -> Select[Any]:
-    """The embeddings of `number` active memories, the same each time and else at random."""
+    """Embeddings of a random sample of `number` active memories, the same each time."""
     memories = tables.memories
     return (
         select(memories.c.embedding)

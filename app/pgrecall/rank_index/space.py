@@ -1,15 +1,15 @@
-"""The space of the rank index, in which the inner product of memory and query is the score.
+"""The rank space, in which the inner product of a memory and a query is the score.
 
-A score is a sum of weight · signal, and cosine similarity is itself an inner product. So with a
-memory as the point [unit embedding, √ρ₁·s₁, √ρ₂·s₂, …] and a query as the direction
-[w·unit query, w₁/√ρ₁, w₂/√ρ₂, …] their inner product is the score, for any weights w: weights and
-the moment asked about stand in the query alone. ρ is how much an axis counts, beside similarity,
-in the distances between memories that the graph of the index is built from.
+A score is a sum of weight · signal, and cosine similarity is itself an inner product. A memory
+becomes the position [unit embedding, √ρ₁·s₁, √ρ₂·s₂, …] and a query the direction
+[w·unit query, w₁/√ρ₁, w₂/√ρ₂, …]. Their inner product is the score for any weights w, since weights
+and `as_of` are part of the direction only. ρ is the influence of an axis, relative to similarity,
+on the distances between memories from which the graph is built.
 
-Exponential decay separates: after d more days a value of half-life h is 2^(-d/h) times what it
-was, the same factor for every memory. So recency is kept as it was at the index's moment, for
-several half-lives, and other decays are mixed from these. What decays by a half-life of its own in
-each row (trust, tiers) is kept as it will be at several moments, to be interpolated between.
+Exponential decay separates: after d more days a value with half-life h is multiplied by 2^(-d/h),
+the same factor for every memory. So positions store recency at the moment of the index for several
+half-lives, and other half-lives are interpolated. Values with a half-life per row (trust, tiers)
+are stored for several moments and interpolated between them.
 """
 
 from __future__ import annotations
@@ -40,14 +40,14 @@ from pgrecall.scoring.signals import (
 )
 
 VERSION = 1
-"""Changes whenever AXES or `positions_of` does: positions of another version are not used."""
+"""Increment it whenever AXES or `positions_of` changes. Other versions' positions are not used."""
 
 HALF_LIVES = (1.0, 4.0, 14.0, 45.0, 180.0)
-"""Days. Any from the first to the last is mixed from its two neighbours."""
+"""In days. Half-lives in between are interpolated from their two neighbours."""
 MOMENTS = (0.0, 7.0, 30.0)
-"""Days after the index's moment at which decays that differ from row to row are kept."""
+"""In days after the moment of the index: when values with a half-life per row are stored."""
 CAPS = (20.0, 50.0)
-"""Of the frequency of retrieval."""
+"""Caps of the frequency signal for which positions store its value."""
 MOSTLY_ONE = 0.6
 
 _HYPERBOLIC = (
@@ -56,11 +56,11 @@ _HYPERBOLIC = (
     (0.0103892565, 6.28994508),
 )
 """Weights and nodes of Gauss–Laguerre quadrature of order 3 (Abramowitz & Stegun, table 25.9):
-1 / (1 + x) = ∫ exp(-s) exp(-s·x) ds is nearly their sum of weight · exp(-node · x)."""
+1 / (1 + x) = ∫ exp(-s) exp(-s·x) ds ≈ Σ weight · exp(-node · x)."""
 
 
 class Missing(StrEnum):
-    """What a memory may lack; its axis is 1 where it does."""
+    """A value that a memory may lack; its axis is 1 if it does."""
 
     EMBEDDING = "embedding"
     TRUST = "trust"
@@ -69,14 +69,14 @@ class Missing(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Axis:
-    """One coordinate of a position, beside those of the embedding."""
+    """One coordinate of a position, in addition to those of the embedding."""
 
     what: Signal | Missing
-    """A signal, whose value where something is missing is 0 here; or that it is missing."""
+    """A signal, with 0 for a missing value; or whether that value is missing."""
     after: float = 0.0
-    """The days after the index's moment at which the signal's value is taken."""
+    """Days after the moment of the index at which the signal is evaluated."""
     reference: float = 0.05
-    """ρ, where similarity has 1."""
+    """ρ; that of similarity is 1."""
 
     @property
     def scale(self) -> float:
@@ -116,17 +116,17 @@ AXES: tuple[Axis, ...] = (
 
 @dataclass(frozen=True, slots=True)
 class Term:
-    """A part of what a signal of weight 1 asks of positions: one coordinate of the direction."""
+    """One coordinate of the direction for a signal of weight 1."""
 
     axis: Axis
     share: float
     half_life: float | None = None
-    """Days in which it falls by half, where it fades."""
+    """Half-life of the coefficient in days; None if it does not decay."""
     moment: float | None = None
-    """One of MOMENTS, where it is interpolated between them."""
+    """The one of MOMENTS that the axis is for; None if it is not interpolated."""
 
     def at(self, elapsed: float) -> float:
-        """The coordinate, so many days after the index's moment."""
+        """The coordinate, `elapsed` days after the moment of the index."""
         coordinate = self.share / self.axis.scale
         if self.half_life is not None:
             coordinate *= math.exp(max(-math.log(2) * elapsed / self.half_life, -700.0))
@@ -136,7 +136,7 @@ class Term:
 
     @property
     def values(self) -> dict[str, float]:
-        """As `rank_direction` in SQL takes it; axes are counted from 1."""
+        """The form that the SQL function rank_direction needs; axes are counted from 1."""
         found = {"axis": AXES.index(self.axis) + 1, "share": self.share / self.axis.scale}
         if self.half_life is not None:
             found["half_life"] = self.half_life
@@ -150,7 +150,7 @@ class Term:
 def direction(
     profile: Profile, elapsed: float, *, with_query: bool = True
 ) -> tuple[float, list[float]]:
-    """A question by this profile, `elapsed` days after the index's moment.
+    """The direction of a query by this profile, `elapsed` days after the moment of the index.
 
     Returns the weight of the unit query vector, and one coordinate per axis.
     """
@@ -159,7 +159,7 @@ def direction(
     for signal, weight in profile:
         if isinstance(signal, Similarity):
             if not with_query:
-                continue  # then it is the same for every memory
+                continue  # the same for every memory
             similarity = weight
         for term in terms(signal):
             coordinates[term.axis] += weight * term.at(elapsed)
@@ -167,10 +167,10 @@ def direction(
 
 
 def uncovered(profile: Profile, *, with_entities: bool) -> float:
-    """The weight of the signals that positions say nothing of: their share of the score is not in
-    the order of the index, only in the exact scoring of what it hands on.
+    """The total weight of signals that positions do not contain.
 
-    A class of signals that is not named here is one of them.
+    They affect the exact scores of candidates, but not which memories become candidates. Signals of
+    unknown classes are among them.
     """
     return sum(
         weight for signal, weight in profile if not is_covered(signal, with_entities=with_entities)
@@ -178,10 +178,10 @@ def uncovered(profile: Profile, *, with_entities: bool) -> float:
 
 
 def is_hard(profile: Profile) -> bool:
-    """Whether finding as much takes twice the candidates, as measured.
+    """Whether the same recall needs twice the candidates, as measured.
 
-    Where one signal is nearly all, the graph, which mixes all of them, leads less well. Words are
-    not in the graph, so that the others share its whole order.
+    If one signal has nearly all the weight, the graph, which mixes all signals, guides a search
+    less well. Words do not count here, since they are not in the graph.
     """
     total = sum(weight for signal, weight in profile if not isinstance(signal, Keyword))
     return is_rough(profile) or any(
@@ -191,29 +191,29 @@ def is_hard(profile: Profile) -> bool:
 
 
 def is_rough(profile: Profile) -> bool:
-    """Whether positions follow the score only roughly: where trust decays by each row's own
-    half-life or recency is linear."""
+    """Whether positions only approximate the score: if trust decays by a half-life per row, or if
+    recency is linear."""
     return any(weight > 0 and is_followed_roughly(signal) for signal, weight in profile)
 
 
 def is_followed_roughly(signal: Signal) -> bool:
-    """Whether positions follow this signal only roughly."""
+    """Whether positions only approximate this signal."""
     if isinstance(signal, Trust):
         return signal.decay
     return isinstance(signal, Recency) and signal.curve is Curve.LINEAR
 
 
 def is_covered(signal: Signal, *, with_entities: bool) -> bool:
-    """By the class itself: a subclass may mean something else."""
+    """Whether positions contain the signal. Only exact classes count; a subclass may differ."""
     kind = type(signal)
     if kind is EntityOverlap:
-        return not with_entities  # then it is 0 for every memory
+        return not with_entities  # without entities it is 0 for every memory
     if isinstance(signal, Recency) and kind is Recency:
         return _holds_decay(signal)
     if isinstance(signal, Frequency) and kind is Frequency:
         return signal.cap >= CAPS[0]
-    # Words are not in the graph, but each walk compares them beside it. Time is 0 for every memory:
-    # a search with a period goes through no index.
+    # Words are not in the graph, but each search of it compares them too. Time is 0 for every
+    # memory, since a search with a period uses no index.
     return kind in (Similarity, Usefulness, Importance, Confidence, Trust, Keyword, Time)
 
 
@@ -227,7 +227,7 @@ def _holds_decay(signal: Recency) -> bool:
 
 
 def _by_tier(signal: Recency) -> bool:
-    """Whether it is the decay by tier that has axes of its own."""
+    """Whether these are the half-lives by tier that have axes of their own."""
     return (
         signal.half_lives_by_tier == _BY_TIER.half_lives_by_tier
         and signal.half_life == _BY_TIER.half_life
@@ -237,7 +237,7 @@ def _by_tier(signal: Recency) -> bool:
 
 
 def _half_life(signal: Recency) -> float | None:
-    """Days; None where nothing decays."""
+    """The half-life in days; None if nothing decays."""
     if signal.half_life is not None:
         return signal.half_life
     return math.log(2) / signal.rate_per_day if signal.rate_per_day else None
@@ -247,7 +247,7 @@ _AXES = {(axis.what, axis.after): axis for axis in AXES}
 
 
 def terms(signal: Signal) -> Iterator[Term]:
-    """What the signal asks of positions, but for the embedding; nothing by a class of its own."""
+    """The coordinates of a signal, except for the embedding; none for unknown classes."""
     if type(signal) not in KINDS.values():
         return
     match signal:
@@ -262,7 +262,7 @@ def terms(signal: Signal) -> Iterator[Term]:
             else:
                 yield Term(_AXES[Trust(decay=False, missing=0.0), 0.0], 1.0)
         case Recency():
-            if _half_life(signal) is None:  # 1 for every memory but those of unknown age
+            if _half_life(signal) is None:  # 1 for every memory whose age is known
                 yield Term(_AXES[Missing.CREATED_AT, 0.0], signal.unknown - 1.0)
                 return
             yield Term(_AXES[Missing.CREATED_AT, 0.0], signal.unknown)
@@ -272,7 +272,7 @@ def terms(signal: Signal) -> Iterator[Term]:
 
 
 def _interpolated(signal: Signal) -> Iterator[Term]:
-    """Between the two moments around the one asked about; after the last, as at the last."""
+    """Terms for all MOMENTS; `Term.at` interpolates between them."""
     for moment in MOMENTS:
         yield Term(_AXES[signal, moment], 1.0, moment=moment)
 
@@ -290,7 +290,7 @@ def _decays(signal: Recency) -> Iterator[Term]:
 
 
 def _frequencies(cap: float) -> Iterator[Term]:
-    """min(n / cap, 1); beyond the largest cap the slope is right, up to where that one ends."""
+    """Terms of min(n / cap, 1). Beyond the largest of CAPS, the slope is exact up to that cap."""
     beyond = min(1.0, CAPS[-1] / cap)
     for covered, share in _between(CAPS, cap, map_by=lambda x: 1 / x):
         yield Term(_AXES[Frequency(cap=covered), 0.0], share * beyond)
@@ -299,7 +299,10 @@ def _frequencies(cap: float) -> Iterator[Term]:
 def _between(
     known: Sequence[float], value: float, *, map_by: Callable[[float], float] = float
 ) -> list[tuple[float, float]]:
-    """The known values around this one with their shares, linear in `map_by`; outside, the end."""
+    """Interpolation: the known values around this one with their shares, linear in `map_by`.
+
+    Outside of the known values, the nearest one.
+    """
     place = bisect_right(known, value)
     if place in (0, len(known)):
         return [(known[min(place, len(known) - 1)], 1.0)]

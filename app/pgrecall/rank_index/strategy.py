@@ -1,4 +1,4 @@
-"""Searching in rank indexes: when it is worth it, with how many candidates, and when to give up."""
+"""Decides when a search uses rank indexes, with how many candidates, and when it falls back."""
 
 from __future__ import annotations
 
@@ -17,36 +17,36 @@ from pgrecall.rank_index.candidates import Source, Sources, search_candidates
 from pgrecall.rank_index.index import LEVELS, RankIndex
 from pgrecall.ranking.hits import Strategy
 from pgrecall.ranking.known_owners import known_owners
-from pgrecall.ranking.wanted import Search
+from pgrecall.ranking.search_parameters import Search
 from pgrecall.schema import Layout, Tables
 from pgrecall.scoring.profile import Profile
 from pgrecall.scoring.signals import Similarity
 
 MAX_UNCOVERED = 0.1
-"""The weight of signals that the index knows nothing of, up to which auto takes it."""
+"""`auto` uses the index up to this total weight of signals that it does not cover."""
 MAX_CANDIDATES = 1_000
-"""How many the graph hands on at most: as many as pgvector's walk may keep."""
+"""The most candidates of the graph: pgvector's limit of hnsw.ef_search."""
 PER_HIT, MAX_K = 6, 80
-"""At least so many candidates for each hit asked for, and the most hits an index is asked for."""
+"""The fewest candidates per hit, and the greatest k for which an index is used."""
 FILTERED = 3
-"""So many times as many where there are filters, as measured: what passes them lies further down,
-where a walk is less thorough."""
+"""With filters, the number of candidates is multiplied by this, as measured: memories that pass are
+further down in the order, where a search of the graph is less thorough."""
 ENOUGH, FILTERED_ENOUGH = 3, 5
-"""One in so many has to pass."""
+"""One in this many candidates must pass the filters; otherwise more are fetched."""
 AT_LAST = 2
-"""So many for each hit do where there are filters and no more can be asked for."""
+"""With filters and the most candidates, this many passing ones per hit are enough."""
 PER_CANDIDATE = 4
-"""So many are compared by words for each candidate handed on: with fewer, more memories have to be
-looked up by their words, which takes longer than it saves."""
+"""How many memories a search of the graph compares by words, per candidate. With fewer, more
+memories must be looked up by their words, which takes longer than it saves."""
 
 
 Over = Callable[[Tables, Search, Sources], Executable]
-"""The statement over the candidates of these sources."""
+"""Builds the statement over the candidates of these sources."""
 
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """A statement over candidates, and how many it takes at first."""
+    """A statement over candidates, and the number of candidates to begin with."""
 
     statement: Executable
     given: Mapping[str, Any]
@@ -55,14 +55,14 @@ class Attempt:
     candidates: int
 
     def parameters(self, candidates: int) -> dict[str, Any]:
-        """All of them, with so many candidates."""
+        """All values to bind, for this number of candidates."""
         reach = how_far(self.usable, candidates)
         return {**self.given, **self.sources.parameters(candidates, reach)}
 
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """The rows of a search through indexes, and how many memories were scored for them."""
+    """The rows of a search with indexes, and the number of memories scored."""
 
     rows: Sequence[Any]
     total: int
@@ -75,11 +75,11 @@ def through_indexes(
     over: Over = search_candidates,
     **given: Any,
 ) -> Operation[Found | None]:
-    """The k best by way of rank indexes, or what a statement `over` their candidates makes of them,
-    with the parameters `given`; None where all memories have to be scored.
+    """Executes the statement `over` the candidates of rank indexes, by default for the k best.
 
-    With fewer than enough candidates that pass the filters it asks for more, as many as should do
-    by what has passed so far; where that would be too many, or fewer than k were found, all.
+    `given` are additional parameters of the statement. Returns None if all memories must be scored.
+    If too few candidates pass the filters, it retries with as many as should suffice, judging by
+    the share that passed. It gives up if that would be too many or if fewer than k were found.
     """
     attempt = yield from first_attempt(tables, wanted, strategy, over, **given)
     if attempt is None:
@@ -111,13 +111,13 @@ def first_attempt(
     over: Over = search_candidates,
     **given: Any,
 ) -> Operation[Attempt | None]:
-    """The statement that looks through the rank indexes there are; None where none is worth it."""
+    """The statement over the candidates of the owners' rank indexes; None if none is worth it."""
     if strategy == "exact" or not _suits(wanted, strategy):
         return None
-    # By the client's clock where no moment is given: it only orders candidates.
+    # Without as_of, the client's clock suffices: it only affects the order of candidates.
     moment = wanted.as_of or datetime.now(UTC)
     owners = [wanted.agent_id, *wanted.teams]
-    rows = yield known_owners(tables, owners, anew=strategy == "index")
+    rows = yield known_owners(tables, owners, refresh=strategy == "index")
     usable = [
         index
         for index in map(index_of, with_index(rows))
@@ -129,15 +129,15 @@ def first_attempt(
         return None
     layout: Layout = yield Inspect()
     sources = _sources(wanted, owners, usable, moment, layout)
-    if not wanted.shape.brings_along:  # what comes along depends on it
+    if not wanted.shape.brings_along:  # otherwise the statement needs it, to add turns to hits
         wanted = replace(wanted, min_score=None)
     statement = over(tables, wanted, sources)
     parameters = wanted.parameters | given
-    return Attempt(statement, parameters, sources, usable, at_first(wanted, usable))
+    return Attempt(statement, parameters, sources, usable, initial_candidates(wanted, usable))
 
 
-def at_first(wanted: Search, usable: Sequence[RankIndex]) -> int:
-    """How many an index hands on: by words too they come nearly in order, so that few do."""
+def initial_candidates(wanted: Search, usable: Sequence[RankIndex]) -> int:
+    """The number of candidates to begin with. With words they are nearly in order, so few do."""
     if wanted.ranks_by_words:
         number = max(PER_HIT * wanted.most, LEVELS[0])
         return 2 * number if space.is_rough(wanted.profile) else number
@@ -150,23 +150,24 @@ def at_first(wanted: Search, usable: Sequence[RankIndex]) -> int:
 
 
 def _is_filtered(wanted: Search) -> bool:
-    """Whether filters ask for more candidates; where words count, a walk looks further anyway."""
+    """Whether filters require more candidates. With words, a search of the graph goes further
+    anyway."""
     return not wanted.ranks_by_words and not wanted.filters.are_default
 
 
 def how_far(usable: Sequence[RankIndex], candidates: int) -> int:
-    """How many a walk looks at that hands on the best of them by position and words."""
+    """How many memories a search of the graph reads to return the best by position and words."""
     number = max(PER_CANDIDATE * candidates, *(3 * index.candidates // 2 for index in usable))
     return min(number, MAX_CANDIDATES)
 
 
 def _suits(wanted: Search, strategy: Strategy) -> bool:
-    """Whether an index could answer at all, whichever there is."""
+    """Whether any index could answer this search."""
     filters = wanted.filters
     if wanted.weighs_time:
-        return False  # positions say nothing of it, and it may well decide
+        return False  # positions do not contain it, and it may decide the order
     if filters.include_invalid or list(filters.statuses) != ["active"]:
-        return False  # what is not recalled is not in it
+        return False  # the index only contains active, valid memories
     if wanted.most > MAX_K:
         return False
     if strategy == "index":
@@ -204,7 +205,7 @@ def _sources(
 
 
 def direction(profile: Profile, query: StoredVector | None, elapsed: float, layout: Layout) -> str:
-    """The query in the rank space; the axis that evens out lengths has nothing to say."""
+    """The direction of the query, as text; the axis that equalises lengths is 0."""
     similarity, coordinates = space.direction(profile, elapsed, with_query=query is not None)
     meaning = [0.0] * layout.dimensions
     if query is not None:
@@ -220,6 +221,6 @@ def with_index(rows: Iterable[Any]) -> list[Any]:
 
 
 def index_of(row: Any, **known: Any) -> RankIndex:
-    """A row of the list of rank indexes as a record, but for what is known."""
+    """Converts a row of the list of rank indexes; `known` replaces or adds fields."""
     names = RankIndex.__dataclass_fields__.keys() - known.keys()
     return RankIndex(**{name: getattr(row, name) for name in names}, **known)

@@ -1,1 +1,1 @@
-"""What a search asks, and the statement that ranks."""
+"""The arguments of a search, and the statement that ranks."""

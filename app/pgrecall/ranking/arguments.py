@@ -1,4 +1,4 @@
-"""What search, context, explain and plan take alike: how memories are ranked, beside filters."""
+"""The arguments that search, context, explain and plan have in common."""
 
 from __future__ import annotations
 
@@ -14,53 +14,55 @@ from pgrecall.scoring.profiles import DEFAULT
 
 
 class SearchArguments(FilterArguments, total=False):
-    """The keyword arguments that say how memories are ranked. Those of FilterArguments narrow down
-    which are ranked at all."""
+    """Keyword arguments that control how memories are ranked. FilterArguments control which
+    memories are ranked."""
 
     profile: Profile | str
     """A Profile, or the name of a built-in one. Default: hybrid."""
     weights: Mapping[str, float] | None
-    """Replaces the profile's weights for this query. Signals not named weigh 0; the sum is 1."""
+    """Replaces the profile's weights for this query. Signals that are not named get 0; the weights
+    must sum to 1."""
     normalise_weights: bool
-    """Divides `weights` by their sum."""
+    """Divides `weights` by their sum first."""
     min_score: float | None
-    """Leaves out lower scores."""
+    """Leaves out memories with a lower score."""
     min_similarity: float | None
-    """Leaves out less similar memories before scoring. Needs a query vector or text."""
+    """Leaves out memories with a lower cosine similarity, in [-1, 1], before scoring. Needs a query
+    vector or text."""
     min_relevance: float | None
-    """Leaves out less relevant memories before scoring, by one scale for every profile: the mean of
-    similarity and keyword, with the words that nobody has among those asked for, or whichever of
-    the two the query can be compared by. Needs a query vector or text; with 0 it is only measured.
-    Not given, `context` takes the profile's own."""
+    """Leaves out memories with a lower relevance before scoring. Relevance is the mean of
+    similarity and keyword, or the one of them that the query has, and does not depend on the
+    profile; words that no memory has lower it. Needs a query vector or text. 0 leaves out nothing,
+    but measures relevance. The default is none for `search`, and the profile's for `context`."""
     teams: Sequence[str]
-    """Brings the memories of these teams into the same ranking."""
+    """Ranks the memories of these teams together with the agent's."""
     query_entities: Sequence[str] | None
-    """What the entity signal compares with. When not given, those known entities that occur in
-    the query's text are taken."""
+    """The entities that entity_overlap compares with. Default: the known entities that occur in the
+    query's text."""
     query_text: str | None
-    """What the keyword signal compares with. Default: the query's own text, where it is one."""
+    """The text that keyword compares with. Default: the query, if it is text."""
     query_time: tuple[datetime, datetime] | None
-    """The period that is asked for, from and to: what the time signal compares with. With it every
-    memory is scored, whatever rank index there is."""
+    """The period, start and end, that the time signal compares with. A search with a period uses no
+    rank index."""
     dates: str | None
-    """Finds `query_time` in the query's text, relative to `as_of` and in its time zone: "auto"
-    looks for English dates, "de" and the like for those of another language. Needs the extra
-    `dates`. Default: the text is not looked at."""
+    """Finds `query_time` in the query's text, relative to `as_of` and in its time zone. "auto"
+    means English; other languages are given by their code, such as "de". Needs the extra `dates`.
+    Default: dates in the text are ignored."""
     apply_decay: bool
-    """False ranks by trust as it is stored."""
+    """False uses the stored trust, without decay."""
     expand_session: int
-    """Brings along up to so many turns before and after each hit, of its owner and session, that
-    pass the filters too (but `min_score` and `min_relevance`, which are the hits', and `k`)."""
+    """Adds up to this many turns before and after each hit, from its session. They must pass the
+    filters, but `min_score`, `min_relevance` and `k` do not apply to them."""
     lend: float | None
-    """A share in (0, 1): the turns do not come along but are ranked, each raised by this share of
-    the best score that it stands beside. Needs `expand_session`. Those who lend are the k best,
-    at least 20; `min_score` is for the raised scores, `min_relevance` for what each has itself."""
+    """A share in (0, 1): turns are ranked instead of added, and each gets this share of the score
+    of the best hit next to it on top of its own. Needs `expand_session`. The k best memories (at
+    least 20) lend. `min_score` applies to the raised score, `min_relevance` to a turn's own."""
     as_of: datetime | None
-    """The moment asked about. Ages, validity and expiry are those of that moment. What was created
-    later is hidden and not counted among the memories that have a word, and a memory whose last
-    access came later counts as never accessed. All else is as it is now, whatever the moment: text,
-    status, tier, labels and links, usefulness, importance, confidence, trust before its decay, and
-    how often a memory was retrieved. Default: now."""
+    """The moment at which ages, validity and expiry are determined. Memories created later are
+    hidden and do not count in the frequency of words. A memory whose last access came later counts
+    as never accessed. Everything else has its present value: text, status, tier, labels, links,
+    usefulness, importance, confidence, trust before decay, and the number of retrievals.
+    Default: now."""
 
 
 DEFAULTS: SearchArguments = {
@@ -73,7 +75,7 @@ DEFAULTS: SearchArguments = {
     "include_invalid": Filters().include_invalid,
     "where": (),
 }
-"""What stands for an argument that is not given, where it is not None."""
+"""Default values of the arguments whose default is not None."""
 
 
 def require_known(arguments: Mapping[str, object]) -> None:
@@ -81,13 +83,13 @@ def require_known(arguments: Mapping[str, object]) -> None:
     known = SearchArguments.__annotations__
     if unknown := sorted(set(arguments) - set(known)):
         raise UnknownName(
-            f"unknown argument {listed(unknown)}; beside k, touch and the like there are "
+            f"unknown argument {listed(unknown)}; besides k, touch and the like there are "
             f"{', '.join(known)}"
         )
 
 
 def filters_of(arguments: SearchArguments) -> FilterArguments:
-    """Those of them that narrow down what is ranked."""
+    """The filters among the arguments."""
     names = FilterArguments.__annotations__
     found: Any = {name: value for name, value in arguments.items() if name in names}
     return cast("FilterArguments", found)

@@ -1,4 +1,4 @@
-"""Conditions: which rows of an agent a statement looks at."""
+"""Conditions on the rows that a statement reads."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ Condition = ColumnElement[bool]
 
 
 def moment(explicit: bool) -> ColumnElement[Any]:
-    """The moment asked about: the one given as `as_of`, else the transaction's now()."""
+    """The parameter `as_of` if it is explicit, else the transaction's now()."""
     return bindparam("as_of", type_=DateTime(timezone=True)) if explicit else func.now()
 
 
@@ -52,14 +52,14 @@ def scope(
     keyword: ColumnElement[float] | None = None,
     period: bool = False,
 ) -> Scope:
-    """What signals are computed from in our own statements: everything bound."""
+    """The Scope of the repository's own statements, in which every value is bound."""
     return Scope(
         schema=within.schema,
         memories=memories,
         usage=within.memory_usage,
         query=compiler.query_parameter(),
         as_of=moment(as_of),
-        asked_about=moment(True) if as_of else None,
+        explicit_as_of=moment(True) if as_of else None,
         query_entities=compiler.query_entities_parameter(),
         keyword=keyword,
         period=(_time("period_from"), _time("period_to")) if period else None,
@@ -67,13 +67,13 @@ def scope(
 
 
 OWNER, OWNERS = "owner_id", "owners"
-"""Parameters: the one owner whose rows they are, or any of several: an agent and teams."""
+"""Names of the parameter for one owner's id, and of that for an array of several."""
 HIDDEN_OWNER = "hidden owner_id"
 """The parameter `owner_id`, hidden from the planner."""
 
 
 def of_owners(rows: FromClause, owners: str) -> Condition:
-    """Rows of those whom the parameter of this name tells."""
+    """Rows of the owners in the parameter of this name: OWNER, HIDDEN_OWNER or OWNERS."""
     if owners == HIDDEN_OWNER:
         condition: Condition = rows.c.agent_id == hidden(bindparam(OWNER, type_=Text()))
         return condition
@@ -81,21 +81,18 @@ def of_owners(rows: FromClause, owners: str) -> Condition:
 
 
 def of_one(owners: str) -> bool:
-    """Whether that parameter is one owner."""
+    """Whether the parameter of this name is one owner."""
     return owners in (OWNER, HIDDEN_OWNER)
 
 
 def hidden(value: ColumnElement[Any]) -> ColumnElement[Any]:
-    """A value that the planner does not know: the plan is the same for every value then, and
-    PostgreSQL caches it after five executions."""
+    """A value that the planner cannot see. The plan is then the same for every value, so PostgreSQL
+    caches it after five executions."""
     return select(value).scalar_subquery()
 
 
 def owned(rows: FromClause, owner_id: str | None = None) -> Condition:
-    """Every statement carries this: rows of one owner.
-
-    Without a value here, the statement is executed with the parameter `owner_id`.
-    """
+    """Rows of one owner. Without a value, the id is the parameter `owner_id`."""
     condition: Condition = rows.c.agent_id == bindparam("owner_id", owner_id, type_=Text())
     return condition
 
@@ -104,19 +101,22 @@ ACTIVE: ColumnElement[Any] = literal_column("'active'", Text())
 
 
 def active(memories: FromClause) -> Condition:
-    """As a literal, so that the partial index on active memories can be used."""
+    """The status is a literal, so that the partial index on active memories can be used."""
     condition: Condition = memories.c.status == ACTIVE
     return condition
 
 
 def uuids(values: Sequence[UUID] | None = None) -> ColumnElement[Any]:
-    """Ids as one bound array; without values here, the parameter `ids`."""
+    """Ids as one bound array; without values, the parameter `ids`."""
     ids = None if values is None else list(values)
     return cast(bindparam("ids", ids, type_=ARRAY(Uuid)), ARRAY(Uuid))
 
 
 def rows_of_arrays(name: str, **columns: tuple[str, Any]) -> FromClause:
-    """Bound arrays side by side: column → (parameter, type of its elements)."""
+    """Bound arrays as the columns of a table.
+
+    `columns` maps each column to its parameter and the type of its elements.
+    """
     arrays = [
         cast(bindparam(parameter, type_=ARRAY(type_)), ARRAY(type_))
         for parameter, type_ in columns.values()
@@ -127,10 +127,10 @@ def rows_of_arrays(name: str, **columns: tuple[str, Any]) -> FromClause:
 def conditions(
     scope: Scope, shape: FilterShape, *, as_of: bool, owners: str = OWNER
 ) -> dict[str, Condition]:
-    """What the filters ask of a memory, by name, and that it is valid at as_of.
+    """The conditions of the filters by name, including validity at `as_of`.
 
-    Values are bound under the filters' names; only which of them are given decides the statement.
-    `owners` is the parameter that tells whose memories are looked at.
+    Values are bound under the names of the filters, so the statement depends only on which filters
+    are given. `owners` is the parameter with the owners, OWNER or OWNERS.
     """
     columns, given = scope.memories.c, shape.given
     found: dict[str, Condition] = {}
@@ -168,7 +168,7 @@ def conditions(
     for number, operator in enumerate(shape.metadata_operators):
         found[f"metadata {number + 1}"] = _compared(columns.metadata, number, operator)
     if "text" in given:
-        found["text"] = _worded(scope)
+        found["text"] = _matches_text(scope)
     if "created_after" in given:
         found["created_after"] = columns.created_at >= _time("created_after")
     if "created_before" in given:
@@ -181,14 +181,14 @@ def conditions(
 
 
 def custom_conditions(where: Sequence[Expression]) -> dict[str, Condition]:
-    """The caller's own expressions, in brackets: an OR in raw SQL then reaches around nothing."""
+    """The caller's expressions in brackets, so that an OR in raw SQL cannot bypass other ones."""
     return {
         f"where {number}": Grouping(condition) for number, condition in enumerate(where, start=1)
     }
 
 
 def valid(scope: Scope) -> Condition:
-    """Whether the memory holds at as_of."""
+    """Whether the memory is valid at `as_of`: within its validity, not invalidated, not expired."""
     columns = scope.memories.c
     return compiler.schema_function(
         scope.schema,
@@ -203,23 +203,23 @@ def valid(scope: Scope) -> Condition:
 
 
 def created_by(scope: Scope) -> Condition:
-    """Whether the memory was there at an explicit as_of; one of unknown age always was.
+    """Whether the memory existed at an explicit `as_of`. One of unknown age always did.
 
-    Without an explicit as_of, a row dated ahead by a skewed clock is seen.
+    Without an explicit `as_of` this is not checked, so a row from a clock that is ahead is found.
     """
     created_at = scope.memories.c.created_at
     return or_(created_at.is_(None), created_at <= scope.as_of)
 
 
 def trusted(scope: Scope, *, decay: bool) -> Condition:
-    """Whether trust, decayed as in ranking, reaches `min_trust`; never assessed, it does not."""
+    """Whether trust, decayed as in ranking, reaches `min_trust`. Unknown trust does not."""
     assessed = scope.memories.c.trust.is_not(None)
     floor: Any = bindparam("min_trust", type_=Double())
     return and_(assessed, compiler.value(Trust(decay=decay), scope) >= floor)
 
 
 def _compared(metadata: ColumnElement[Any], number: int, operator: str) -> Condition:
-    """One comparison of the metadata filter; of values of two types none comes first."""
+    """One comparison of the metadata filter. An ordering is false for values of two types."""
     key: Any = bindparam(f"metadata_key_{number}", type_=Text())
     if operator == "$exists":
         there: Any = bindparam(f"metadata_value_{number}", type_=Boolean())
@@ -242,35 +242,35 @@ _ORDERS: dict[str, Callable[[Any, Any], Condition]] = {"$gt": gt, "$gte": ge, "$
 
 
 def _is(condition: Condition) -> Condition:
-    """False, not unknown, where the key is missing."""
+    """The condition, with false instead of NULL if the key is missing."""
     return func.coalesce(condition, false(), type_=Boolean())
 
 
 def _labelled(scope: Scope, owners: str, *, of_kind: bool) -> Condition:
-    """Whether the memory carries any of `labels`, of any of `label_kinds` where asked for."""
+    """Whether the memory has any of `labels`; with `of_kind`, of any of `label_kinds`."""
     labels = tables(scope.schema).memory_labels
     carried: Select[Any] = select(literal_column("1")).where(
         labels.c.agent_id == scope.memories.c.agent_id,
         labels.c.memory_id == scope.memories.c.id,
         any_of(labels.c.value, "labels"),
     )
-    if not of_one(owners):  # of one, the planner knows
+    if not of_one(owners):  # for one owner the planner infers this
         carried = carried.where(of_owners(labels, owners))
     return (carried.where(any_of(labels.c.kind, "label_kinds")) if of_kind else carried).exists()
 
 
-def asked_for(schema: str) -> ColumnElement[Any]:
-    """The `text` filter as a tsquery, made once a statement."""
+def text_query(schema: str) -> ColumnElement[Any]:
+    """The `text` filter as a tsquery, computed once per statement."""
     asked = compiler.schema_function(
         schema, "word_filter", bindparam("text", type_=Text()), type_=TSQUERY()
     )
     return select(asked).scalar_subquery()
 
 
-def _worded(scope: Scope) -> Condition:
-    """Whether the memory's words pass the `text` filter."""
+def _matches_text(scope: Scope) -> Condition:
+    """Whether the memory matches the `text` filter."""
     passes = scope.memories.c.terms.op("@@", is_comparison=True, return_type=Boolean())
-    condition: Condition = passes(asked_for(scope.schema))
+    condition: Condition = passes(text_query(scope.schema))
     return condition
 
 
@@ -283,7 +283,7 @@ def _time(name: str) -> ColumnElement[Any]:
 
 
 def any_of(column: ColumnElement[Any], name: str) -> Condition:
-    """Whether the column has one of the bound texts of this name."""
+    """Whether the column equals one of the texts in the parameter of this name."""
     condition: Condition = column == any_(texts(name))
     return condition
 

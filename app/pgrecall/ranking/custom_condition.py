@@ -1,4 +1,4 @@
-"""Conditions a caller writes in SQLAlchemy: checked so that they stay within their brackets."""
+"""Checks the caller's own SQLAlchemy conditions, so that they cannot bypass the others."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ _RESERVED = re.compile(
     r"|(metadata|similarity|recency|usefulness|importance|confidence|trust|frequency"
     r"|entity_overlap)(_\w+)?)"
 )
-"""Names that our own parameters bear; the caller's value would be taken for ours."""
+"""Names of our own parameters. A caller's parameter of the same name would replace our value."""
 
 _QUOTED = re.compile(r"'(?:[^']|'')*'|\"(?:[^\"]|\"\")*\"")
 
 
 def require_condition(condition: object) -> Expression:
-    """Raises InputError for what is no condition, or could reach around the other conditions.
+    """Raises InputError for what is not a condition or could bypass the other conditions.
 
-    Raw SQL is the application's own code: it is refused where it leaves its brackets, and may
-    otherwise read whatever the role may.
+    Raw SQL is trusted as the application's code. It is refused if it could close its brackets, but
+    may read everything that the role can read.
     """
     if not isinstance(condition, ColumnElement | TextClause):
         raise InputError(f"where takes SQLAlchemy expressions, got {type(condition).__name__}")
@@ -73,6 +73,4 @@ def _require_own(parameter: BindParameter[object]) -> None:
     if parameter.required:
         raise InputError(f"where: the parameter :{parameter.key} has no value")
     if not parameter.unique and _RESERVED.fullmatch(parameter.key):
-        raise InputError(
-            f"where: a parameter called :{parameter.key} is one of the search itself; rename it"
-        )
+        raise InputError(f"where: the search itself has a parameter :{parameter.key}; rename yours")

@@ -1,4 +1,4 @@
-"""The entities of a query: those known ones that its text names."""
+"""Finds known entities in the text of a query."""
 
 from __future__ import annotations
 
@@ -42,9 +42,10 @@ def known_entities(tables: Tables) -> Select[Any]:
 
 
 def entities_of_each(tables: Tables, queries: FromClause, owners: str) -> Select[Any]:
-    """As `known_entities`, of each query (number, question, query_entities) that names none.
+    """Like `known_entities`, for each query whose query_entities is NULL.
 
-    Columns: number, entities. `owners` is the parameter that tells whose memories name them.
+    Columns: number, entities. `queries` has number, question and query_entities; `owners` is the
+    parameter with the owners of the memories.
     """
     known = _entities(tables, owners)
     order = (func.length(known.c.entity).desc(), known.c.entity)
@@ -64,17 +65,17 @@ def entities_of_each(tables: Tables, queries: FromClause, owners: str) -> Select
 
 
 def _entities(tables: Tables, owners: str) -> Subquery:
-    """Every entity of the owners' memories, once."""
+    """The entities of the owners' memories, without duplicates."""
     memories = tables.memories
     entities = select(func.unnest(memories.c.entities, type_=Text()).label("entity"))
     return entities.where(of_owners(memories, owners)).distinct().subquery("known")
 
 
 def _occurs(entity: ColumnElement[Any], asked: ColumnElement[Any]) -> ColumnElement[bool]:
-    """Whether the text has this entity as whole words."""
+    """Whether the text contains the entity as whole words."""
     escaped = func.regexp_replace(entity, r"([^[:alnum:]_[:space:]])", r"\\\1", "g")
     whole_words = func.concat(r"(?<!\w)", escaped, r"(?!\w)")
-    # CASE: the regular expression is only tried on what can match and is short enough.
+    # CASE makes sure that the regular expression only runs on short entities that can match.
     return case(
         (
             and_(

@@ -9,21 +9,21 @@ from typing import Any
 from sqlalchemy import Select
 
 from pgrecall.ranking.custom_condition import Expression
+from pgrecall.ranking.search_parameters import Search, Shape
 from pgrecall.ranking.statement import described_in_order, ranked
 from pgrecall.ranking.touched import with_touch
 from pgrecall.ranking.turns import with_turns
-from pgrecall.ranking.wanted import Search, Shape
 from pgrecall.schema import Tables
 
 
 def search_statement(tables: Tables, wanted: Search, *, touch: bool = False) -> Select[Any]:
-    """The k best memories, best first, ties by id; execute it with `wanted.parameters`.
+    """The k best memories, best first, ties by id. Execute it with `wanted.parameters`.
 
-    Columns: those of a memory and its usage, then score, similarity and one `signal_<name>` per
-    signal, and where sessions are expanded what came along or was lent. Two phases: the inner one
-    scores every row that passes and carries only id and score into the sort, the outer one fetches
-    the rest for k rows. With `touch` the statement counts their retrieval too, and needs the
-    parameters of a touch; turns cannot come along then.
+    Columns: those of a memory and its usage, score, similarity, `signal_<name>` for each signal,
+    and, with expand_session, beside, lent and lender. The statement has two phases: the inner query
+    scores every row that passes and sorts only ids and scores; the outer query fetches the other
+    columns of k rows. With `touch`, the statement also counts a retrieval of each, which needs
+    `touch_parameters`, and cannot be combined with expand_session.
     """
     if wanted.filters.where:
         return _search(tables, wanted.shape, wanted.filters.where, touch)

@@ -1,4 +1,4 @@
-"""Filters: which memories take part in a search at all."""
+"""Filters restrict a search to some memories."""
 
 from __future__ import annotations
 
@@ -34,13 +34,13 @@ _VALUES = (
 
 
 class FilterArguments(TypedDict, total=False):
-    """The keyword arguments by which `search` and `count` narrow what they look at.
+    """Keyword arguments that restrict `search`, `count` and others to some memories.
 
-    A list passes a memory that has any of its values; all the filters given must pass.
+    A memory must pass all filters. It passes a list if it has any of its values.
     """
 
     memory_types: Sequence[str] | None
-    """Its kind or one of its additional kinds."""
+    """Its memory_type or one of its additional_types."""
     tiers: Sequence[str] | None
     tags: Sequence[str] | None
     """Any of these tags."""
@@ -53,12 +53,12 @@ class FilterArguments(TypedDict, total=False):
     labels: Sequence[str] | None
     """Any of these labels."""
     label_kinds: Sequence[str] | None
-    """Together with `labels`: only labels of these kinds."""
+    """With `labels`: only labels of these kinds count."""
     text: str | None
-    """Words as people type them to a search engine: all of them, "a phrase" in its order, or
-    between two, -without; at most 10,000 characters. What holds only stop words narrows nothing."""
+    """A query as for a web search engine: words that must all occur, "a phrase", or, -without. At
+    most 10,000 characters. A text of stop words only filters nothing."""
     metadata: Mapping[str, Any] | None
-    """The metadata contains this JSON object; {"key": {"$gte": 3}} compares: see MetadataFilter."""
+    """The metadata contains this JSON object. {"key": {"$gte": 3}} compares; see MetadataFilter."""
     created_after: datetime | None
     """Created at this moment or later; a memory of unknown age does not pass."""
     created_before: datetime | None
@@ -74,14 +74,14 @@ class FilterArguments(TypedDict, total=False):
     statuses: Sequence[str]
     """Default: active."""
     include_invalid: bool
-    """Also what is not valid at as_of: not yet, no longer, invalidated, expired."""
+    """Includes memories that are not valid at `as_of`: not yet, no longer, invalidated, expired."""
     where: Expression | Sequence[Expression]
-    """SQLAlchemy expressions over `repository.memories`; raw SQL in them is trusted code."""
+    """SQLAlchemy expressions over `repository.memories`. Raw SQL in them must be trusted."""
 
 
 @dataclass(frozen=True, slots=True)
 class FilterShape:
-    """Which filters are given, whatever their values."""
+    """Which filters are given, without their values."""
 
     given: frozenset[str]
     metadata_operators: tuple[str, ...]
@@ -90,13 +90,13 @@ class FilterShape:
 
     @property
     def reads_usage(self) -> bool:
-        """Whether a condition needs the counters."""
+        """Whether a condition needs `memory_usage`."""
         return "min_trust" in self.given and self.apply_decay
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Filters:
-    """FilterArguments, checked; see there for what each means."""
+    """Checked FilterArguments."""
 
     memory_types: Sequence[str] | None = None
     tiers: Sequence[str] | None = None
@@ -121,13 +121,13 @@ class Filters:
     include_invalid: bool = False
     where: Sequence[Expression] = field(default=())
     apply_decay: bool = True
-    """Whether min_trust looks at trust after decay; an argument of search, not a filter."""
+    """Whether min_trust applies to trust after decay. An argument of search, not a filter."""
     _metadata: MetadataFilter = field(init=False)
-    """`metadata`, taken apart once."""
+    """`metadata`, parsed."""
 
     @property
     def shape(self) -> FilterShape:
-        """All that the text of a statement depends on."""
+        """The part that the text of a statement depends on."""
         return FilterShape(
             frozenset(self.parameters),
             tuple(comparison.operator for comparison in self._metadata.comparisons),
@@ -137,12 +137,12 @@ class Filters:
 
     @property
     def are_default(self) -> bool:
-        """Whether none is given: then what is recalled at all passes."""
+        """Whether no filter is given."""
         return not self.where and not self.parameters
 
     @property
     def parameters(self) -> dict[str, Any]:
-        """The values to be bound, by name."""
+        """The values to bind, by name."""
         given = {
             name: list(value) if isinstance(value, Sequence) and name != "text" else value
             for name in _VALUES
@@ -154,7 +154,7 @@ class Filters:
 
     @classmethod
     def of(cls, arguments: FilterArguments, *, apply_decay: bool = True) -> Self:
-        """Raises UnknownName for a filter that does not exist, InputError for a bad value."""
+        """Checks filters. Raises UnknownName for an unknown filter, InputError for a bad value."""
         known = list(FilterArguments.__annotations__)
         unknown = sorted(set(arguments) - set(known))
         if unknown:

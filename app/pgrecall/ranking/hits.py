@@ -1,4 +1,4 @@
-"""Hits: what a search found, and how it looked."""
+"""Hits: the result of a search."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from pgrecall.core.dates import Period
 from pgrecall.scoring.scored_memory import ScoredMemory
 
 Strategy = Literal["auto", "exact", "index"]
-"""How a search is asked to look: exact scores every memory, index the candidates of the rank
-index, auto takes the index where it answers as well and faster."""
+"""exact scores every memory. index scores the candidates of the rank index. auto uses the index if
+that is faster and finds as much."""
 
 
 class Hits(list[ScoredMemory]):
@@ -19,11 +19,11 @@ class Hits(list[ScoredMemory]):
     __slots__ = ("candidates", "query_time", "strategy")
 
     strategy: Literal["exact", "index"]
-    """How it was answered in the end."""
+    """The strategy that produced the result."""
     candidates: int | None
-    """How many memories were scored, where an index chose them."""
+    """The number of memories scored, if the index was used."""
     query_time: Period | None
-    """The period that was asked for, given or found in the text."""
+    """The query's period, given or found in its text."""
 
     def __init__(
         self,

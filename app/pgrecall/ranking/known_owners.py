@@ -1,5 +1,4 @@
-"""What is known of owners before their memories are ranked: rank indexes, and whether they are
-large."""
+"""What a search needs to know of owners first: their rank indexes, and whether they are large."""
 
 from __future__ import annotations
 
@@ -14,20 +13,20 @@ from pgrecall.ranking.conditions import OWNERS, of_owners
 from pgrecall.schema import Tables
 
 LARGE: Final = 20_000
-"""Owners with more memories than this have their searches planned anew each time, since parallel
-plans save more than planning costs."""
+"""For owners with more memories than this, each search is planned again: a parallel plan saves more
+than planning costs."""
 _INTERNAL = ("likeness", "term_memories", "common_terms")
-"""What a rank index knows of similarity and words; used inside the database only."""
+"""Columns that only SQL functions read."""
 
 
-def known_owners(tables: Tables, owners: Sequence[str], *, anew: bool = False) -> Lookup:
-    """A row for each rank index of these owners, or one whose `agent_id` is None; each with
-    `is_large`.
+def known_owners(tables: Tables, owners: Sequence[str], *, refresh: bool = False) -> Lookup:
+    """A row for each rank index of these owners, or one whose `agent_id` is None if there is none.
 
-    A rank index that has been replaced since has no candidates, and then every memory is scored;
-    the time it was built at stays true.
+    Each row also has `is_large`, of all these owners together. Rows come from the cache, unless
+    `refresh` is set. An outdated row is harmless: an index that has been replaced returns no
+    candidates, so every memory is scored.
     """
-    return Lookup(_statement(tables), {"owners": list(owners)}, anew)
+    return Lookup(_statement(tables), {"owners": list(owners)}, refresh)
 
 
 @lru_cache

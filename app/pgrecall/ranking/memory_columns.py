@@ -1,4 +1,4 @@
-"""The columns that make up a memory wherever one is read, and the memory that a row makes."""
+"""The columns of a memory in every statement that reads one, and conversion of rows to Memory."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _FIELDS = tuple(f.name for f in fields(Memory) if f.name not in ("agent_id", "te
 def memory_columns(
     memories: FromClause, usage: FromClause, *, embedding: bool = False
 ) -> list[ColumnElement[Any]]:
-    """The fields of `Memory`, under its names; the vector only when it is asked for."""
+    """The fields of `Memory` by name; the embedding is NULL unless `embedding` is true."""
     columns = {column.name: column for column in memories.c if column.name not in INTERNAL}
     if not embedding:
         columns["embedding"] = null().label("embedding")
@@ -38,13 +38,13 @@ def with_usage(
     rows: FromClause | None = None,
     owners: str = OWNER,
 ) -> Join:
-    """Every memory beside its counters; those never retrieved have none.
+    """Left join of memories to their counters.
 
-    `rows` are the memories joined to something else already, `owners` the parameter that tells
-    whose they are.
+    `rows` is a join that contains `memories` already, if any; `owners` is the parameter with the
+    owners.
     """
     same = and_(usage.c.agent_id == memories.c.agent_id, usage.c.memory_id == memories.c.id)
-    if not of_one(owners):  # of one, the planner knows
+    if not of_one(owners):  # for one owner the planner infers this
         same = and_(same, of_owners(usage, owners))
     return (memories if rows is None else rows).outerjoin(usage, same)
 
@@ -62,7 +62,7 @@ def leading_memory(row: Sequence[Any]) -> Memory:
 
 
 def memory(row: Mapping[Any, Any]) -> Memory:
-    """A row of `memory_columns` as a record."""
+    """Converts a row of `memory_columns`."""
     owner_id: str = row["agent_id"]
     team_id = owner_id.removeprefix(TEAM) if owner_id.startswith(TEAM) else None
     agent_id = owner_id if team_id is None else None
@@ -71,5 +71,5 @@ def memory(row: Mapping[Any, Any]) -> Memory:
 
 
 def changed_memory(row: Row[Any]) -> Memory:
-    """What a verb returned that changed one memory; its embedding is left out, as in `get`."""
+    """Converts the row that a verb returned; without the embedding, as in `get`."""
     return memory({**row._mapping, "embedding": None})

@@ -1,6 +1,6 @@
 """The metadata filter: containment, and comparisons of single keys.
 
-{"project": "quaybook"}                     contains this
+{"project": "quaybook"}                     containment
 {"priority": {"$gte": 3}, "state": {"$in": ["open", "late"]}}
 """
 
@@ -21,7 +21,7 @@ _LISTS = ("$in", "$nin")
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """What one operator asks of the value under a top-level key."""
+    """One operator applied to the value of a top-level key."""
 
     key: str
     operator: str
@@ -30,19 +30,19 @@ class Comparison:
 
 @dataclass(frozen=True, slots=True)
 class MetadataFilter:
-    """A filter on metadata, taken apart; all of it must hold."""
+    """A parsed filter on metadata; containment and all comparisons must hold."""
 
     contained: dict[str, Any]
     comparisons: tuple[Comparison, ...]
 
     @classmethod
     def of(cls, metadata: Mapping[str, Any]) -> Self:
-        """An object whose keys begin with $ holds operators; everything else is containment.
+        """Parses a filter. An object whose keys begin with $ contains operators.
 
-        `$ne` and `$nin` also pass where the key is missing, the others do not; order compares
-        numbers with numbers and texts with texts.
+        Everything else is compared by containment. If the key is missing, `$ne` and `$nin` pass and
+        other operators do not. Orderings compare numbers with numbers and texts with texts.
 
-        Raises UnknownName for another operator, InputError for a value it cannot be used with.
+        Raises UnknownName for an unknown operator, InputError for a value that does not fit it.
         """
         require_json_object("metadata", metadata)
         contained: dict[str, Any] = {}
@@ -56,7 +56,7 @@ class MetadataFilter:
 
     @property
     def parameters(self) -> dict[str, Any]:
-        """The values to be bound, by name."""
+        """The values to bind, by name."""
         found: dict[str, Any] = {"metadata": self.contained} if self.contained else {}
         for number, comparison in enumerate(self.comparisons):
             found[f"metadata_key_{number}"] = comparison.key

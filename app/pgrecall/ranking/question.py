@@ -1,4 +1,4 @@
-"""A question: the arguments of a search, checked, and then made ready for its statement."""
+"""A question: the checked arguments of a search, which become the parameters of its statement."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from pgrecall.ranking.arguments import DEFAULTS, SearchArguments, filters_of, re
 from pgrecall.ranking.entities import known_entities
 from pgrecall.ranking.filters import Filters
 from pgrecall.ranking.known_owners import known_owners
-from pgrecall.ranking.wanted import Search
+from pgrecall.ranking.search_parameters import Search
 from pgrecall.ranking.words import narrows
 from pgrecall.schema import Layout, Tables
 from pgrecall.schema.owner import require_owner
@@ -36,15 +36,15 @@ from pgrecall.scoring.signals import EntityOverlap, Keyword, Similarity, Time
 
 MAX_K = 1_000_000
 MAX_TURNS = 10
-"""How far from a hit a turn may be that comes along or is lent to."""
+"""The greatest `expand_session`."""
 
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What is asked, in the caller's terms; `search` tells what each argument means."""
+    """The checked arguments of a search; text is not embedded yet."""
 
     search: Search
-    """Complete but for the vector and the entities found in the text."""
+    """Complete except for the vector and the entities found in the text."""
     embedding: VectorLike | str | None
     entities_from_text: bool
 
@@ -61,8 +61,8 @@ class Question:
     ) -> Self:
         """Checks everything that can be checked without a database. Raises InputError.
 
-        `floor` tells the min_relevance of a profile where none is given and there is something to
-        compare with.
+        `floor` returns the default of min_relevance for a profile. It applies if the caller gave
+        none and the query has a vector or text.
         """
         agent_id = require_owner(tables, agent_id)
         require_count("k", k, at_least=1, at_most=MAX_K)
@@ -124,8 +124,8 @@ class Question:
         )
 
     def resolved(self, tables: Tables, query: StoredVector | None = None) -> Operation[Search]:
-        """The search with its text embedded, unless `query` is its vector, and, if need be, its
-        entities found.
+        """Completes the search: embeds its text, unless `query` is its vector, and finds entities
+        in it if the profile needs them.
         """
         vector = None if query is not None else self.embedding
         if isinstance(vector, str):
@@ -159,7 +159,7 @@ class Question:
 
 
 def other_owners(tables: Tables, agent_id: str, teams: Sequence[str]) -> tuple[str, ...]:
-    """The teams as they are stored, each once; raises InputError."""
+    """The stored ids of the teams, without duplicates; raises InputError."""
     named = require_texts("teams", teams) or ()
     others = dict.fromkeys(require_owner(tables.of_teams(), team, "teams") for team in named)
     others.pop(agent_id, None)
@@ -167,7 +167,7 @@ def other_owners(tables: Tables, agent_id: str, teams: Sequence[str]) -> tuple[s
 
 
 def narrowing(tables: Tables, filters: Filters) -> Operation[Filters]:
-    """The filters, without a text that asks for nothing."""
+    """The filters, without `text` if it contains only stop words."""
     if filters.text is None:
         return filters
     [found] = yield Execute(narrows(tables), {"text": filters.text})
@@ -186,23 +186,23 @@ def _turns(arguments: SearchArguments) -> tuple[int, float | None]:
 
 
 def _redistributed(wanted: Search, *, has_query: bool, entities: Sequence[str]) -> Profile:
-    """The profile with the weights of what the query does not tell given to the others.
+    """The profile without the signals that the query has no value for, if it redistributes.
 
-    Whether a text has a term that counts, the statement asks.
+    The statement itself checks whether the query's text has only stop words.
     """
     if not wanted.profile.redistribute:
         return wanted.profile
-    told = {
+    given = {
         Similarity.name: has_query,
         Keyword.name: wanted.query_text is not None,
         EntityOverlap.name: bool(entities),
         Time.name: wanted.query_time is not None,
     }
-    return wanted.profile.without(*(name for name, is_told in told.items() if not is_told))
+    return wanted.profile.without(*(name for name, is_given in given.items() if not is_given))
 
 
 def _profile(arguments: SearchArguments) -> Profile:
-    """The profile that these arguments rank by; raises InputError."""
+    """The profile with the caller's weights; raises InputError."""
     profile = checked_profile(arguments["profile"])
     normalise = arguments["normalise_weights"]
     require_bool("normalise_weights", normalise)
@@ -216,7 +216,7 @@ def _profile(arguments: SearchArguments) -> Profile:
 
 
 def checked_profile(profile: object) -> Profile:
-    """A profile, or the built-in one of a name; raises InputError."""
+    """A Profile, or the built-in one of this name; raises InputError."""
     if isinstance(profile, str):
         return profiles.named(profile)
     if not isinstance(profile, Profile):
@@ -225,7 +225,7 @@ def checked_profile(profile: object) -> Profile:
 
 
 def _normalised(weights: Mapping[str, float]) -> dict[str, float]:
-    """Divided by their sum; what cannot be a weight is left for the profile to refuse."""
+    """Divides weights by their sum; bad weights are returned unchanged for Profile to refuse."""
     try:
         largest = max(weights.values())
         total = sum(weight / largest for weight in weights.values())

@@ -1,4 +1,4 @@
-"""The search statement: rank all candidate rows narrowly, then describe the k that are left."""
+"""Parts of the search statement: rank rows by id and score alone, then fetch the k best in full."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ from pgrecall.ranking.conditions import (
 from pgrecall.ranking.custom_condition import Expression
 from pgrecall.ranking.filters import Filters
 from pgrecall.ranking.memory_columns import memory_columns, with_usage
-from pgrecall.ranking.wanted import Shape
+from pgrecall.ranking.search_parameters import Shape
 from pgrecall.ranking.words import has_terms, share, shares, with_shares
 from pgrecall.schema import Tables
 from pgrecall.scoring import compiler
@@ -50,18 +50,18 @@ SIGNAL_PREFIX = "signal_"
 KEYWORD, COVERAGE, RELEVANCE = "keyword", "coverage", "relevance"
 HAS_TERMS = "has_terms"
 BESIDE, LENT, LENDER, HIT_SCORE = "beside", "lent", "lender", "hit_score"
-"""Columns: the hit that a turn came along with; what its score was raised by and whose score that
-is a share of; and the score by which it is among the rows, its own or that of the hit."""
+"""Columns: the hit that a turn was added for; the amount by which its score was raised, and the hit
+that lent it; and the score that decides its place, its own or that of the hit."""
 
 
 def ranked_most(shape: Shape) -> ColumnElement[int]:
-    """How many are ranked by what they score themselves."""
+    """The parameter `most`: how many rows are ranked by their own score."""
     most: Any = bindparam("ranked" if shape.lends else "k", type_=Integer())
     return hidden(most) if shape.owners == HIDDEN_OWNER else most
 
 
 def ranked(tables: Tables, shape: Shape, where: Sequence[Expression]) -> Select[Any]:
-    """The `most` best rows, narrowly: owner_id, id, score, and keyword as of `scored`."""
+    """The `most` best rows with the columns of `scored` only."""
     statement = scored(tables, shape, where)
     score, id_ = statement.selected_columns.score, tables.memories.c.id
     return statement.order_by(score.desc(), id_).limit(ranked_most(shape))
@@ -74,10 +74,10 @@ def described_in_order(
     *more: ColumnElement[Any],
     in_passages: bool = False,
 ) -> Select[Any]:
-    """The ranked rows in full, best first, with `more` columns; or in passages: the turns of one
-    session together, in their order.
+    """The ranked rows in full with `more` columns, best first.
 
-    Owners are told once more: no expression of the caller's stands in this query.
+    With `in_passages`, turns of a session that belong together are next to each other, in order.
+    The condition on owners is repeated, since this query contains no expression of the caller.
     """
     memories = by_key(tables, best, shape)
     found = _in_full(tables, best, memories, shape).add_columns(*more)
@@ -86,7 +86,7 @@ def described_in_order(
 
 
 def _passages(best: FromClause, memories: FromClause) -> list[ColumnElement[Any]]:
-    """Passages by the best of their hits, and the place of each memory in its own."""
+    """Order of passages by their best hit, and of memories within a passage."""
     alone = case((memories.c.session.is_(None), best.c.id))
     passage = [best.c.owner_id, memories.c.session, alone]
     hit = func.coalesce(best.c[BESIDE], best.c.id)
@@ -101,7 +101,7 @@ def _passages(best: FromClause, memories: FromClause) -> list[ColumnElement[Any]
 
 
 def passing(within: Scope, shape: Shape, where: Sequence[Expression]) -> dict[str, Condition]:
-    """Every condition on a memory to be ranked at all, by name, but whose it is."""
+    """Every condition that a memory must meet to be ranked, by name, except for its owner."""
     found = conditions(within, shape.filters, as_of=shape.has_as_of, owners=shape.owners)
     if shape.has_query and requires_embedding(shape.signals):
         found["embedding"] = within.memories.c.embedding.is_not(None)
@@ -123,12 +123,11 @@ def scored(
     among: FromClause | None = None,
     words: FromClause | None = None,
 ) -> Select[Any]:
-    """Owner, id and score of every memory that passes, and nothing else but what its relevance and
-    its keyword signal are computed from where the query has a text.
+    """Owner, id and score of every memory that passes; with a query text, the keyword shares too.
 
-    `owners` is the parameter that tells whose, where not those of the search. `among` are the rows
-    to be scored (owner_id, id); what else it has comes along. `words` are the shares in the
-    query's words (owner_id, id, share), where they are not those of all.
+    `owners` is the parameter with the owners, by default that of the search. `among` restricts the
+    rows to these (owner_id, id); its other columns are returned too. `words` are the keyword shares
+    (owner_id, id, share), by default those of all memories.
     """
     memories = tables.memories
     owners = owners or shape.owners
@@ -161,14 +160,14 @@ def rows_to_rank(
     conditions: Mapping[str, Condition],
     words: FromClause | None,
 ) -> tuple[FromClause, Condition]:
-    """The memories of these owners that meet the conditions, beside their counters and words, and
-    the condition that is left for the statement.
+    """Joins the owners' memories that meet the conditions to their usage and keyword shares.
 
-    The joins are full: PostgreSQL cannot execute those by comparing all rows with all, which it
-    might choose while the tables are nearly empty and then do with a cached plan. Rows without a
-    memory are left out by a CASE, since the planner turns a full join into a left one where it
-    understands that they are. Of a large owner the plan is not cached, and the joins are left ones,
-    which can run in parallel.
+    Returns the join, and the condition that the statement must still apply. The joins are full
+    because PostgreSQL cannot execute a full join as a nested loop over all pairs of rows. It might
+    choose that for a left join while the tables are nearly empty, and cache the plan. A CASE
+    removes rows without a memory: a condition that the planner understands would turn the full join
+    into a left one. The plan for a large owner is not cached, so its joins are left joins, which
+    can run in parallel.
     """
     memories, usage = tables.memories, tables.memory_usage
     mine = of_owners(memories, owners)
@@ -191,18 +190,18 @@ def rows_to_rank(
 
 
 _OF_JOINED = ("min_relevance", "min_trust")
-"""Conditions that read words or counters."""
+"""Conditions that read usage or keyword shares."""
 
 
 def _one(name: str) -> FromClause:
-    """A single row, to write a condition on one table of a join where that table stands."""
+    """A single row. Joining a table to it gives a place for a condition on that table alone."""
     return select(literal_column("1")).subquery(name)
 
 
 def _joined(
     tables: Tables, owners: str, shape: Shape, rows: FromClause, words: FromClause | None
 ) -> FromClause:
-    """The rows of memories beside their counters and words, each where the shape reads them."""
+    """Left joins rows of memories to their usage and keyword shares, if the shape reads them."""
     memories = tables.memories
     if shape.reads_usage:
         rows = with_usage(memories, tables.memory_usage, rows, owners)
@@ -212,8 +211,10 @@ def _joined(
 def words_of(
     tables: Tables, owners: str, shape: Shape, words: FromClause | None = None
 ) -> tuple[FromClause | None, Scope, list[ColumnElement[Any]]]:
-    """The shares in the query's words, to be joined to memories; the scope of the signals; and the
-    shares as columns. Without a text in the query there are no shares."""
+    """The keyword shares to join to memories, None if the query has no text.
+
+    Also returns the scope of the signals, and the shares as columns.
+    """
     memories = tables.memories
     if not shape.has_text:
         return None, scope(tables, memories, as_of=shape.has_as_of, period=shape.has_period), []
@@ -225,7 +226,7 @@ def words_of(
     )
     columns: list[ColumnElement[Any]] = [keyword.label(KEYWORD)]
     if shape.redistributes:
-        within = replace(within, told=_told(tables, shape))
+        within = replace(within, weights_in_use=_weights_in_use(tables, shape))
     if shape.shows_relevance:
         within = _with_relevance(tables, shape, within, words)
         columns.append(words.c.coverage)
@@ -235,13 +236,13 @@ def words_of(
 def with_words(
     tables: Tables, owners: str, shape: Shape, rows: FromClause
 ) -> tuple[FromClause, Scope]:
-    """The rows beside their shares in the query's words, and the scope of their signals."""
+    """Left joins rows to their keyword shares. Also returns the scope of the signals."""
     words, within, _ = words_of(tables, owners, shape)
     return rows if words is None else with_shares(rows, tables.memories, words), within
 
 
 def _with_relevance(tables: Tables, shape: Shape, within: Scope, rows: FromClause) -> Scope:
-    """The scope with what the relevance of these rows is computed from, beside the words."""
+    """The scope, completed for computing the relevance of these rows."""
     comparable: ColumnElement[Any] = literal_column("1::float8", Double())
     if shape.has_query:
         both: ColumnElement[float] = literal_column("2::float8", Double())
@@ -250,17 +251,17 @@ def _with_relevance(tables: Tables, shape: Shape, within: Scope, rows: FromClaus
     return replace(within, coverage=rows.c[COVERAGE], comparable=comparable)
 
 
-def _told(tables: Tables, shape: Shape) -> ColumnElement[float]:
-    """1, or what is left of it without the keyword signal where the text has no term."""
+def _weights_in_use(tables: Tables, shape: Shape) -> ColumnElement[float]:
+    """1, or the sum of the weights without that of keyword if the text has only stop words."""
     [keyword] = (compiler.weight(one) for one in shape.signals if isinstance(one, Keyword))
     everything: ColumnElement[float] = literal_column("1::float8", Double())
     all_of_it = or_(has_terms(tables), keyword >= everything)
-    told = case((all_of_it, everything), else_=everything - keyword)
-    return select(told).scalar_subquery()  # computed once
+    total = case((all_of_it, everything), else_=everything - keyword)
+    return select(total).scalar_subquery()  # computed once
 
 
 def _in_full(tables: Tables, ranked: Any, memories: FromClause, shape: Shape) -> Select[Any]:
-    """The ranked memories in full, with every signal's value."""
+    """The ranked memories in full, with the value of every signal."""
     usage = _usage_by_key(tables, ranked)
     within = replace(of_ranked(tables, shape, memories, ranked), usage=usage)
     statement = select(
@@ -270,15 +271,15 @@ def _in_full(tables: Tables, ranked: Any, memories: FromClause, shape: Shape) ->
         *([has_terms(tables).label(HAS_TERMS)] if shape.redistributes else []),
         *(ranked.c[name] for name in (BESIDE, LENT, LENDER) if name in ranked.c),
     ).select_from(ranked.join(memories, true()).outerjoin(usage, true()))
-    if shape.has_min_score and not shape.brings_along:  # else told in `with_turns`
-        # Equal to filtering before the limit, since the k best are best; and computed once.
+    if shape.has_min_score and not shape.brings_along:  # otherwise `with_turns` filters
+        # Filtering after the limit gives the same rows, and the score is computed once.
         floor: Any = bindparam("min_score", type_=Double())
         statement = statement.where(ranked.c.score >= floor)
     return statement
 
 
 def of_ranked(tables: Tables, shape: Shape, memories: FromClause, ranked: Any) -> Scope:
-    """What the signals of memories that are ranked already are computed from."""
+    """The scope in which signals of memories that are already ranked are computed."""
     keyword = ranked.c[KEYWORD] if shape.has_text else None
     within = scope(
         tables, memories, as_of=shape.has_as_of, keyword=keyword, period=shape.has_period
@@ -291,8 +292,8 @@ def of_ranked(tables: Tables, shape: Shape, memories: FromClause, ranked: Any) -
 def by_key(tables: Tables, best: FromClause, shape: Shape) -> LateralFromClause:
     """The memories of these rows (owner_id, id), each looked up by its key.
 
-    By OFFSET 0, whatever the plan: one that was made while an owner had few memories, and is kept,
-    would go through all that it has by now for each row.
+    OFFSET 0 forces this plan. A cached plan from a time when the owner had few memories could
+    otherwise scan all its memories for each row.
     """
     memories = tables.memories
     same = memories.c.agent_id == best.c.owner_id, memories.c.id == best.c.id
@@ -302,7 +303,7 @@ def by_key(tables: Tables, best: FromClause, shape: Shape) -> LateralFromClause:
 
 
 def _usage_by_key(tables: Tables, best: FromClause) -> LateralFromClause:
-    """Their counters, likewise."""
+    """The usage of these rows, looked up in the same way."""
     usage = tables.memory_usage
     same = usage.c.agent_id == best.c.owner_id, usage.c.memory_id == best.c.id
     found = select(usage).where(*same).correlate(best)
@@ -310,7 +311,7 @@ def _usage_by_key(tables: Tables, best: FromClause) -> LateralFromClause:
 
 
 def signal_columns(shape: Shape, within: Scope) -> list[ColumnElement[Any]]:
-    """The similarity itself, the relevance where it is asked for, and each signal's value."""
+    """The similarity, the relevance if it is needed, and the value of each signal."""
     return [
         compiler.similarity(within).label("similarity"),
         *([compiler.relevance(within).label(RELEVANCE)] if shape.shows_relevance else []),

@@ -1,4 +1,4 @@
-"""Touches: counting that memories were retrieved, by the statement that found them or after it."""
+"""Touches count retrievals of memories, in the search statement or after it."""
 
 from __future__ import annotations
 
@@ -51,15 +51,16 @@ def touched(tables: Tables, hits: Sequence[ScoredMemory], profile: Profile) -> O
 
 
 def touch_parameters(profile: Profile) -> dict[str, bool]:
-    """What a touch is executed with: whether it moves the clock of these memories, and that it is
-    durable, which the repository may decide otherwise."""
+    """The parameters of a touch: whether it sets last_accessed_at, and whether the commit waits for
+    the disk, which the repository may override."""
     return {"accessed": profile.accessed_by == "retrieval", "durable": True}
 
 
 def with_touch(tables: Tables, found: Select[Any]) -> Select[Any]:
-    """A statement that finds memories (agent_id, id, score), made to count their retrieval too.
+    """Extends a statement that finds memories (agent_id, id, score) to count their retrieval.
 
-    Both are materialized CTEs, which are executed once: a join may scan a subquery for each row.
+    Both parts are materialized CTEs, which are executed once. A join could execute a subquery for
+    each row.
     """
     hits = found.order_by(None).cte("found").prefix_with("MATERIALIZED")
     counted = _counted(tables, hits, hits.c.agent_id, hits.c.id).cte("counted")
@@ -80,15 +81,15 @@ def _touch_each(tables: Tables) -> Select[Any]:
 def _counted(
     tables: Tables, rows: FromClause, owner_id: ColumnElement[Any], id_: ColumnElement[Any]
 ) -> Select[Any]:
-    """One row, `counted`: how many of these memories there are, owner by owner in the order of the
-    key, so that overlapping touches never form a circle."""
+    """One row, `counted`: how many of these memories exist. They are touched in key order, so that
+    concurrent touches cannot deadlock."""
     ids = func.array_agg(id_, type_=ARRAY(Uuid))
     each = (
         select(owner_id.label("owner_id"), ids.label("ids"))
         .select_from(rows)
         .group_by(owner_id)
         .order_by(owner_id)
-        .offset(literal_column("0"))  # so that the order holds
+        .offset(literal_column("0"))  # prevents the planner from dropping the order
         .subquery("each_owner")
     )
     how = [bindparam(name, type_=type_) for name, type_ in TOUCH.items()]

@@ -1,4 +1,4 @@
-"""The turns of a dialogue beside the best memories: they come along, or are lent to and ranked."""
+"""The turns of a session next to the best memories, which are added to them or ranked with them."""
 
 from __future__ import annotations
 
@@ -28,33 +28,32 @@ from sqlalchemy import (
 from sqlalchemy.dialects.postgresql import ARRAY, aggregate_order_by
 
 from pgrecall.ranking.custom_condition import Expression
+from pgrecall.ranking.search_parameters import Shape
 from pgrecall.ranking.statement import BESIDE, COVERAGE, HIT_SCORE, KEYWORD, LENDER, LENT, scored
-from pgrecall.ranking.wanted import Shape
 from pgrecall.ranking.words import owners_array, shares_of_each, weighed
 from pgrecall.schema import Tables
 from pgrecall.scoring import compiler
 
 
 class Turns(NamedTuple):
-    """The ranked rows with what stands beside them, and which turns stand beside which."""
+    """The ranked rows with turns, and which turns are next to which hit."""
 
     found: CTE
-    """As the rows that were ranked, with beside, lent, lender and hit_score."""
+    """The columns of the ranked rows, with beside, lent, lender and hit_score."""
     beside: CTE | None = None
-    """Each hit with each turn beside it: owner_id, id, hit, hit_score (the score of the hit) and
-    distance."""
+    """Pairs of a turn (owner_id, id) and a hit next to it (hit, hit_score), with their distance."""
 
 
 def with_turns(
     tables: Tables, shape: Shape, best: Select[Any], where: Sequence[Expression], *, exact: bool
 ) -> Turns:
-    """The best rows and the turns that pass beside them; or, where these are lent to, the k best.
+    """The best rows and the turns next to them that pass; with `lend`, the k best of all.
 
-    `exact` says how the words of the query are weighed: see `term_weights`. What stands beside
-    several hits counts for the best of them.
+    A turn next to several hits belongs to the best of them. `exact` is that of the SQL function
+    term_weights.
     """
     if shape.brings_along and shape.has_min_score:
-        # Before turns come along: one of the k best below it comes along like any other.
+        # Applied before turns are added: min_score is for hits, and any turn can be added.
         every_best = best.subquery("best")
         floor: Any = bindparam("min_score", type_=Double())
         best = select(every_best).where(every_best.c.score >= floor)
@@ -69,7 +68,7 @@ def with_turns(
     words = None
     if shape.has_text:
         words = shares_of_each(tables.memories, _terms(tables, shape, exact=exact))
-    # What comes along needs no relevance of its own, as it needs no score.
+    # Neither min_relevance nor min_score applies to turns that are added.
     needs = replace(shape, has_min_relevance=False) if shape.brings_along else shape
     others = scored(tables, needs, where, among=among, words=words).subquery("others")
     of_words = [name for name in (KEYWORD, COVERAGE) if name in ranked.c]
@@ -94,7 +93,7 @@ def with_turns(
 
 
 def turns_beside(tables: Tables, hits: FromClause) -> Select[Any]:
-    """The turns beside each of these rows (owner_id, id, score)."""
+    """The turns next to each of these rows (owner_id, id, score)."""
     near: Any = compiler.schema_function(
         tables.schema,
         "turns_beside",
@@ -114,7 +113,7 @@ def turns_beside(tables: Tables, hits: FromClause) -> Select[Any]:
 
 
 def nearest_hits(beside: FromClause) -> CTE:
-    """Each turn once, with the best hit that it stands beside: owner_id, id, hit, hit_score."""
+    """Each turn once, with the best hit next to it: owner_id, id, hit, hit_score."""
     one = (beside.c.owner_id, beside.c.id)
     best_first = aggregate_order_by(beside.c.hit, beside.c[HIT_SCORE].desc(), beside.c.hit)
     hits: Any = func.array_agg(best_first, type_=ARRAY(Uuid))
@@ -124,7 +123,7 @@ def nearest_hits(beside: FromClause) -> CTE:
 
 
 def raised(score: ColumnElement[float], hit_score: ColumnElement[float]) -> ColumnElement[float]:
-    """The score of a turn beside a hit of the score `hit_score`; NULL: beside none."""
+    """The raised score of a turn, given the score of its hit; NULL if there is no hit."""
     share: Any = bindparam("lend", type_=Double())
     nothing: Any = literal_column("0::float8", Double())
     more = score + share * func.coalesce(hit_score, nothing, type_=Double())
@@ -133,7 +132,7 @@ def raised(score: ColumnElement[float], hit_score: ColumnElement[float]) -> Colu
 
 
 def lent(every: FromClause, nearest: FromClause) -> Select[Any]:
-    """Every row with its score as it is raised, and lent and lender."""
+    """Every row with its raised score, lent and lender."""
     score = raised(every.c.score, nearest.c[HIT_SCORE])
     same = and_(nearest.c.owner_id == every.c.owner_id, nearest.c.id == every.c.id)
     return select(
@@ -150,7 +149,7 @@ def _same(rows: FromClause, one: FromClause) -> Select[Any]:
 
 
 def _terms(tables: Tables, shape: Shape, *, exact: bool) -> CTE:
-    """The terms of the query as each owner has them: owner_id, term, weight, idf."""
+    """The query's terms for each owner: owner_id, term, weight, idf."""
     owners: Any = func.unnest(owners_array(shape.owners), type_=Text())
     owners = owners.table_valued(column("owner_id", Text()), name="owner").render_derived()
     terms = weighed(

@@ -1,4 +1,4 @@
-"""The words of memories: their shares in a query's, and the terms that a memory has of it."""
+"""Statements about words: which of a query's terms each memory has, and what they weigh."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from sqlalchemy import (
 from sqlalchemy.dialects.postgresql import ARRAY, array
 from sqlalchemy.sql.selectable import Join, Lateral, LateralFromClause, TableValuedAlias
 
-from pgrecall.ranking.conditions import OWNER, asked_for, moment, of_one, owned, texts
+from pgrecall.ranking.conditions import OWNER, moment, of_one, owned, text_query, texts
 from pgrecall.schema import Tables
 from pgrecall.scoring import compiler
 
@@ -40,11 +40,11 @@ def query_text() -> ColumnElement[Any]:
 
 
 def shares(tables: Tables, owners: str, *, others: str, as_of: bool) -> FromClause:
-    """The share of the query's terms that these owners' memories have, where they have any.
+    """The share of the query's terms that each memory of these owners has, if any.
 
-    Columns: id, share, coverage, and of several owners owner_id: with a condition more the planner
-    would expect so few rows that it might compare each with each. Parameters: query_text, the
-    owners', `others`, all that are searched, and as_of where it is given.
+    Columns: id, share, coverage and, for several owners, owner_id. For one owner it is left out: a
+    join on one more column would make the planner expect so few rows that it may choose a nested
+    loop. Parameters: query_text, `owners`, `others` (all owners searched) and as_of if given.
     """
     rows = keyword_shares(
         tables,
@@ -63,7 +63,7 @@ _NEVER: ColumnElement[Any] = literal_column("NULL::timestamptz")
 
 
 def owners_array(owners: str) -> ColumnElement[Any]:
-    """Those whom the parameter of this name tells, as an array."""
+    """The parameter with the owners as an array."""
     return array([bindparam(OWNER, type_=Text())]) if of_one(owners) else texts(owners)
 
 
@@ -72,10 +72,10 @@ def keyword_shares(
     owners: ColumnElement[Any],
     text: ColumnElement[Any],
     others: ColumnElement[Any],
-    asked_about: ColumnElement[Any],
+    explicit_as_of: ColumnElement[Any],
 ) -> TableValuedAlias:
-    """The rows of the SQL function: agent_id, memory_id, share, coverage."""
-    arguments = (owners, text, others, asked_about)
+    """A call of the SQL function keyword_shares: agent_id, memory_id, share, coverage."""
+    arguments = (owners, text, others, explicit_as_of)
     found: Any = compiler.schema_function(tables.schema, "keyword_shares", *arguments, type_=Uuid())
     rows: TableValuedAlias = found.table_valued(
         column("agent_id", Text()),
@@ -88,16 +88,15 @@ def keyword_shares(
 
 
 def shares_of_each(memories: Table, terms: FromClause) -> LateralFromClause:
-    """The keyword signal of each row that is scored, by the terms of its owner.
+    """The share of each row that is scored, given the terms of its owner.
 
-    `terms`: owner_id, term, weight, idf. Columns: share, coverage. The row's words are unpacked
-    once, not for each term.
+    `terms` has owner_id, term, weight and idf. Columns: share, coverage.
     """
     unpacked = func.tsvector_to_array(memories.c.terms, type_=ARRAY(Text))
     its = (
         select(unpacked.label("terms"))
         .correlate(memories)
-        .offset(literal_column("0"))  # or it would be unpacked for each term after all
+        .offset(literal_column("0"))  # unpacks the words once per row, not once per term
         .lateral("its")
     )
     weight = func.sum(terms.c.weight, type_=Double())
@@ -117,10 +116,7 @@ def shares_of_each(memories: Table, terms: FromClause) -> LateralFromClause:
 def with_shares(
     rows: FromClause, memories: Table, words: FromClause, *, full: bool = False
 ) -> Join:
-    """Every memory beside its share; those without any term have none.
-
-    `full` adds rows of shares without a memory.
-    """
+    """Left or `full` join of rows to their shares."""
     if isinstance(words, Lateral):
         return rows.join(words, true())
     same: ColumnElement[bool] = words.c.id == memories.c.id
@@ -130,16 +126,16 @@ def with_shares(
 
 
 def share(words: FromClause) -> ColumnElement[float]:
-    """The keyword signal, never NULL."""
+    """The share, 0 if the memory has none of the terms."""
     return func.coalesce(words.c.share, literal_column("0::float8"), type_=Double())
 
 
 def weighed(
     tables: Tables, owner_id: ColumnElement[Any], *, exact: bool, others: str, as_of: bool
 ) -> FromClause:
-    """The terms of the query with their weights, as of `term_weights`: term, memories, weight, idf.
+    """A call of the SQL function term_weights: term, memories, weight, idf.
 
-    Parameters: query_text, `others`, all that are searched, and as_of where it is given.
+    Parameters: query_text, `others` (all owners searched) and as_of if given.
     """
     found: Any = compiler.schema_function(
         tables.schema,
@@ -163,7 +159,7 @@ def weighed(
 
 @lru_cache
 def terms_of(tables: Tables, *, others: str, as_of: bool) -> Select[Any]:
-    """The query's terms, whether the memory `id` of `whose` has each, and what each weighs."""
+    """The query's terms with their weights, and whether the memory `id` of `whose` has them."""
     memories, whose = tables.memories, bindparam("whose", type_=Text())
     terms = weighed(tables, whose, exact=True, others=others, as_of=as_of)
     this = and_(memories.c.agent_id == whose, memories.c.id == bindparam("id", type_=Uuid()))
@@ -173,7 +169,7 @@ def terms_of(tables: Tables, *, others: str, as_of: bool) -> Select[Any]:
 
 
 def has_terms(tables: Tables) -> ColumnElement[bool]:
-    """Whether the query has a term that counts; looked up once a statement."""
+    """Whether the query's text has any term that is not a stop word; looked up once a statement."""
     return select(_asked(tables).c.has_terms).scalar_subquery()
 
 
@@ -187,8 +183,8 @@ def _asked(tables: Tables) -> CTE:
 
 @lru_cache
 def narrows(tables: Tables) -> Select[Any]:
-    """Whether the `text` filter asks for anything: not where it holds only stop words."""
-    nodes: Any = func.numnode(asked_for(tables.schema), type_=Integer())
+    """Whether the `text` filter has any word that is not a stop word."""
+    nodes: Any = func.numnode(text_query(tables.schema), type_=Integer())
     return select((nodes > literal_column("0")).label("narrows"))
 
 

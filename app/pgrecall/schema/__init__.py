@@ -1,4 +1,4 @@
-"""The tables, and what a particular database holds of them."""
+"""The tables, their columns, and the layout of a particular database."""
 
 from pgrecall.core.memory import TEAM
 from pgrecall.schema.layout import Layout

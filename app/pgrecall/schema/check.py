@@ -1,4 +1,4 @@
-"""The CHECK constraint of every share."""
+"""The CHECK constraint of columns in [0, 1]."""
 
 from __future__ import annotations
 

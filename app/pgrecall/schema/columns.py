@@ -1,4 +1,4 @@
-"""The few kinds of column that the tables are made of."""
+"""Shorthands for the kinds of column that the tables use."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What one database holds: its revision and the type of its embeddings."""
+"""The layout of one database: the type of its embeddings and the schema of pgvector."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pgrecall.core.vectors import EmbeddingType, StoredVector, VectorLike, store
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """Read once per engine from the catalogue, which is the only place that decides it."""
+    """Read from the catalogue once per engine."""
 
     revision: str
     embedding_type: EmbeddingType
@@ -19,5 +19,5 @@ class Layout:
     """Where pgvector is installed."""
 
     def vector(self, values: VectorLike) -> StoredVector:
-        """`values` as this database stores them; raises InvalidVector."""
+        """Converts a vector to the form this database stores; raises InvalidVector."""
         return stored_vector(values, dimensions=self.dimensions, embedding_type=self.embedding_type)

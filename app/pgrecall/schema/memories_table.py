@@ -161,8 +161,8 @@ def memories_table(metadata: MetaData) -> Table:
             "content_hash",
             postgresql_where=text("superseded_by IS NOT NULL"),
         ),
-        # The conditions IS NOT NULL hold for every row: they keep an index from being read for an
-        # owner where a key tells the row, which statistics of a young table make seem as good.
+        # IS NOT NULL holds for every row. It stops the planner from using these indexes for a
+        # lookup by key, which looks as cheap as long as the statistics are those of a new table.
         Index(None, "agent_id", "inserted_at", postgresql_where=text("inserted_at IS NOT NULL")),
         Index(
             "ix_agent_memories_turns",
@@ -175,7 +175,7 @@ def memories_table(metadata: MetaData) -> Table:
         ),
         Index(
             "ix_agent_memories_words",
-            # Without the schema, as PostgreSQL writes it where the search_path has it.
+            # Without a schema, because reflection shows the function like this.
             text("term_keys(agent_id, terms)"),
             postgresql_using="gin",
         ),

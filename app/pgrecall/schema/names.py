@@ -1,4 +1,4 @@
-"""Names of schemas and tables, as they are written in a statement."""
+"""Quotes names of schemas and tables for statements."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ _preparer = dialect().identifier_preparer  # type: ignore[no-untyped-call]
 
 
 def quoted(name: str) -> str:
-    """The name, in quotes where it has to be."""
+    """The name, quoted if necessary."""
     return str(_preparer.quote(name))
 
 

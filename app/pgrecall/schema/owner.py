@@ -10,7 +10,10 @@ from pgrecall.schema.tables import Tables
 
 
 def require_owner(tables: Tables, agent_id: object, name: str = "agent_id") -> str:
-    """The id of an agent or a team as it is stored; a team's that is stored already passes."""
+    """Checks an owner's id and returns it as stored, with the prefix of teams if `tables` has one.
+
+    A team's id that already has the prefix passes. Raises InputError.
+    """
     if tables.prefix and isinstance(agent_id, str):
         agent_id = agent_id.removeprefix(tables.prefix)
     owner_id = tables.prefix + require_name(name, agent_id)

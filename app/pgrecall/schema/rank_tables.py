@@ -78,7 +78,7 @@ def rank_indexes_table(metadata: MetaData) -> Table:
 
 
 def rank_positions_table(metadata: MetaData) -> Table:
-    """A partition for each rank index, which searches name; functions of the schema make them."""
+    """Partitioned by rank index. SQL functions create the partitions, and searches name them."""
     positions = Table(
         "rank_positions",
         metadata,

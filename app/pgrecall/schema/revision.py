@@ -1,4 +1,4 @@
-"""The migration this version of the code was written against."""
+"""The revision of the schema that this version of the code needs."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from typing import Final
 
 REVISION: Final = "0001"
 EMBEDDING_INDEX: Final = "embedding_index"
-"""The optional revision beside 0001; Alembic's table then has it in the place of 0001."""
+"""The optional revision after 0001. If it is applied, Alembic's table names it, not 0001."""
 
 
 def revision_of(rows: Iterable[str]) -> str | None:
-    """The revision of the tables, from the rows of Alembic's table; None where there are none."""
+    """The revision of the tables, given the rows of Alembic's table; None if there are none."""
     found = set(rows)
     tables = found - {EMBEDDING_INDEX}
     return max(tables) if tables else "0001" if found else None

@@ -1,4 +1,4 @@
-"""Tables of what is set for a whole schema: defaults, profiles, SQL and roles."""
+"""Tables with settings of the whole schema: defaults, profiles, installed SQL and roles."""
 
 from __future__ import annotations
 

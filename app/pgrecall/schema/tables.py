@@ -1,7 +1,7 @@
-"""The tables as SQLAlchemy Core values.
+"""The tables as SQLAlchemy Core tables.
 
-Runtime's picture of what the migrations build; a test compares the two. Only identifiers from
-here are ever written into a statement.
+They describe what the migrations create; a test compares the two. Statements contain no
+identifiers but those defined here.
 """
 
 from __future__ import annotations
@@ -52,12 +52,12 @@ from pgrecall.schema.settings_tables import (
 
 DEFAULT_SCHEMA = "pgrecall"
 INTERNAL = ("content_hash", "inserted_at", "terms", "edition")
-"""Columns that are the database's own affair."""
+"""Columns that only the database reads and writes."""
 COUNTERS = (
     *("retrieval_count", "success_count", "failure_count"),
     *("feedback_up", "feedback_down"),
 )
-"""The columns of memory_usage that only ever grow."""
+"""The columns of memory_usage that never decrease."""
 NAMING_CONVENTION = {
     "ix": "ix_%(table_name)s_%(column_0_N_name)s",
     "uq": "uq_%(table_name)s_%(column_0_N_name)s",
@@ -87,20 +87,20 @@ class Tables:
     installed_sql: Table
     granted_roles: Table
     prefix: str = ""
-    """What owners' ids begin with in the tables, and not in the caller's words."""
+    """Prefix of stored owner ids that the caller's ids do not have: `team:` or empty."""
 
     @property
     def schema(self) -> str:
         return str(self.metadata.schema)
 
     def of_teams(self) -> Tables:
-        """The same tables for working on the memories of teams."""
+        """The same tables, for operations on teams."""
         return replace(self, prefix=TEAM)
 
 
 @lru_cache
 def tables(schema: str = DEFAULT_SCHEMA) -> Tables:
-    """The tables under this schema's name."""
+    """The tables in a schema of this name."""
     metadata = MetaData(schema=schema, naming_convention=NAMING_CONVENTION)
     return Tables(
         metadata=metadata,

@@ -1,4 +1,4 @@
-"""Temporary tables with the columns of a query: SQLAlchemy has this from 2.1 on only."""
+"""CREATE TEMPORARY TABLE AS, which SQLAlchemy supports only from 2.1 on."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pgrecall.schema.names import full_name
 
 
 class CreateTemporaryTable(ExecutableDDLElement):
-    """CREATE TEMPORARY TABLE … AS a query without parameters; `table` is what it creates."""
+    """Creates a temporary table from a query without parameters; `table` is the new table."""
 
     def __init__(self, query: Select[Any], name: str, *, schema: str | None = None) -> None:
         self.query = query

@@ -1,4 +1,4 @@
-"""Calls of the functions in `sql/verbs`, which psql calls alike."""
+"""Statements that call the functions in `sql/verbs`."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ def verb(
     arguments: Mapping[str, TypeEngine[Any] | type[TypeEngine[Any]]],
     returns: tuple[ColumnElement[Any], ...] = (),
 ) -> Executable:
-    """`SELECT … FROM name(argument => :argument, …)`, the argument's name being the parameter's.
+    """`SELECT … FROM name(argument => :argument, …)`; parameters are named like the arguments.
 
-    `returns` are the columns wanted, by default all there are.
+    `returns` are the columns to select, by default all.
     """
     return _verb(tables, name, tuple(arguments.items()), returns)
 
@@ -57,15 +57,18 @@ def _verb(
 
 @lru_cache
 def touch_statement(tables: Tables) -> Executable:
-    """Counts one retrieval of each of `memory_ids` that `agent` has, and where `accessed` moves
-    their clock; returns how many those are. Unless `durable`, commit does not wait for the disk."""
+    """Counts one retrieval of each of `memory_ids` and returns how many of them exist.
+
+    Parameters: agent, memory_ids, accessed (whether last_accessed_at is set too), durable (whether
+    the commit waits until it is on disk).
+    """
     arguments: Mapping[str, Any] = {"agent": Text(), "memory_ids": ARRAY(Uuid), **TOUCH}
     return verb(tables, "touch", arguments)
 
 
 @lru_cache
 def memory_record(tables: Tables) -> tuple[ColumnElement[Any], ...]:
-    """The columns of the view memory_records: the fields of `Memory`, but for its vector."""
+    """The columns of the view memory_records: the fields of `Memory`, with a NULL embedding."""
     memories, usage = tables.memories.c, tables.memory_usage.c
     return (
         *(_read(c.name, c.type) for c in memories if c.name not in INTERNAL),

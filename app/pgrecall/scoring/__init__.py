@@ -1,1 +1,1 @@
-"""Signals, profiles, and the score they make."""
+"""Signals, profiles and scores."""

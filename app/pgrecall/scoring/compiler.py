@@ -1,6 +1,6 @@
-"""Compiles a profile into one SQL expression over the signal functions.
+"""Compiles a profile to one SQL expression over the signal functions.
 
-The functions are inlined by PostgreSQL, so what runs is one flat float8 expression per row.
+PostgreSQL inlines these functions, so it evaluates one flat float8 expression per row.
 """
 
 from __future__ import annotations
@@ -59,19 +59,19 @@ _NOTHING: Expression = literal_column("0::float8", Double())
 
 
 def bound(name: str, value: Any, type_: Any) -> BindParameter[Any]:
-    """A value as a bound parameter under a name that tells what it is."""
+    """A value as a named bound parameter."""
     return bindparam(name, value, type_=type_)
 
 
 def schema_function(
     schema: str, name: str, *arguments: ColumnElement[Any], type_: TypeEngine[T]
 ) -> ColumnElement[T]:
-    """A call of one of our functions; without a schema it is found by the search_path."""
+    """A call of one of our functions; with an empty schema it is found by the search_path."""
     return _Call(name, *arguments, type_=type_, packagenames=(schema,) if schema else ())
 
 
 class _Call(Function[Any]):
-    """A call whose schema is quoted where it has to be; SQLAlchemy's own leaves it as it is."""
+    """A function call whose schema is quoted if necessary; SQLAlchemy never quotes it."""
 
     inherit_cache = True
 
@@ -84,37 +84,37 @@ def _written(call: _Call, compiler: SQLCompiler, **options: Any) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """What the signals of one statement are computed from."""
+    """The tables, columns and query values that one statement computes signals from."""
 
     schema: str
-    """Where the signal functions are installed; empty: found by the search_path."""
+    """The schema of the signal functions; empty: they are found by the search_path."""
     memories: FromClause
     usage: FromClause
     query: ColumnElement[Any]
-    """The query vector, NULL where there is none."""
+    """The query vector; NULL if there is none."""
     as_of: ColumnElement[Any]
-    """The moment that ages are measured at."""
+    """The moment at which ages are measured."""
     query_entities: ColumnElement[Any]
-    """Text array, each entity once."""
-    asked_about: ColumnElement[Any] | None = None
-    """The moment that was asked about explicitly: no retrieval after it is seen."""
+    """A text array without duplicates."""
+    explicit_as_of: ColumnElement[Any] | None = None
+    """An explicit `as_of`: retrievals after it are ignored. None: `as_of` was not given."""
     keyword: ColumnElement[float] | None = None
-    """The share of the query's terms that a memory has; None: the query has no text."""
+    """The share of the query's known terms that a memory has; None: the query has no text."""
     coverage: ColumnElement[float] | None = None
-    """How much of the weight of the query's terms those have that any memory has."""
+    """The weight of the query's known terms, those that some memory has, as a share of all."""
     comparable: ColumnElement[float] | None = None
-    """By how many of similarity and keyword the query can be compared; None: by one."""
+    """How many of similarity and keyword the query can be compared by; None: one."""
     bytes: ColumnElement[int] | None = None
-    """The length of a memory, where its content is not at hand."""
+    """The length of a memory in bytes; None: it is computed from the content."""
     period: tuple[ColumnElement[Any], ColumnElement[Any]] | None = None
-    """The period that the query names; None: it names none."""
-    told: ColumnElement[float] | None = None
-    """The sum of the weights whose signals the query tells something to compare with, where the
-    others' go to them; None: nothing is redistributed."""
+    """Start and end of the query's period; None: it has none."""
+    weights_in_use: ColumnElement[float] | None = None
+    """With redistribution: the sum of the weights of the signals that the query has a value for.
+    The score is divided by it. None: no redistribution."""
     apply_decay: ColumnElement[bool] | None = None
-    """Decides in SQL whether trust decays; None: the profile has decided."""
+    """Whether trust decays, as an SQL expression; None: as the profile says."""
     parameter: Parameter = bound
-    """How a weight or a signal's parameter is written down, from name, value and type."""
+    """Renders a weight or a parameter of a signal, given its name, value and type."""
 
     def function(self, name: str, *arguments: ColumnElement[Any]) -> Expression:
         return schema_function(self.schema, name, *arguments, type_=Double())
@@ -124,11 +124,11 @@ class Scope:
 
     @property
     def last_accessed_at(self) -> ColumnElement[Any]:
-        """NULL where the memory was never retrieved by the moment that is asked about."""
+        """The last access; NULL if there was none up to an explicit `as_of`."""
         accessed: ColumnElement[Any] = self.usage.c.last_accessed_at
-        if self.asked_about is None:
+        if self.explicit_as_of is None:
             return accessed
-        return case((accessed <= self.asked_about, accessed))
+        return case((accessed <= self.explicit_as_of, accessed))
 
     def clock(self, clock: Clock) -> ColumnElement[Any]:
         created, accessed = self.memories.c.created_at, self.last_accessed_at
@@ -138,7 +138,7 @@ class Scope:
             case Clock.LAST_ACCESSED_AT:
                 return func.coalesce(accessed, created)
             case Clock.LATEST:
-                return func.greatest(accessed, created)  # GREATEST passes over NULL
+                return func.greatest(accessed, created)  # GREATEST ignores NULL
 
 
 def query_parameter() -> BindParameter[Any]:
@@ -150,13 +150,13 @@ def query_entities_parameter() -> ColumnElement[Any]:
 
 
 def score(signals: Sequence[Signal], scope: Scope) -> Expression:
-    """A profile's signals as one expression: the sum of weight · signal.
+    """The score as one expression, Σ weight · signal.
 
-    Weights are parameters by the name `<signal>_weight`, without values.
+    Weights are parameters named `<signal>_weight`, whose values are bound at execution.
     """
     weighted = (weight(signal) * value(signal, scope) for signal in signals)
     total: Expression = reduce(add, weighted)
-    return total if scope.told is None else total / scope.told
+    return total if scope.weights_in_use is None else total / scope.weights_in_use
 
 
 def weight(signal: Signal) -> BindParameter[float]:
@@ -164,7 +164,7 @@ def weight(signal: Signal) -> BindParameter[float]:
 
 
 def similarity(scope: Scope) -> Expression:
-    """Cosine similarity itself: NULL where the memory has no embedding or there is no query."""
+    """The cosine similarity; NULL if the memory has no embedding or there is no query vector."""
     return scope.function(
         "similarity",
         scope.memories.c.embedding,
@@ -174,7 +174,7 @@ def similarity(scope: Scope) -> Expression:
 
 
 def relevance(scope: Scope) -> Expression:
-    """The part of similarity and keyword alone, the same whatever the profile."""
+    """The relevance, computed from similarity and keyword alone and independent of the profile."""
     keyword: Expression = literal_column("NULL::float8", Double())
     if scope.keyword is not None and scope.coverage is not None:
         keyword = _keyword(Keyword(), scope, scope.keyword * scope.coverage, "relevance")
@@ -295,7 +295,7 @@ def _days(signal: Recency, scope: Scope) -> Expression:
 def _per_row(
     signal: Recency, scope: Scope, name: str, rest: float, number: Callable[[float], float]
 ) -> Expression:
-    """The number for all rows, or a CASE where it depends on the row's tier or types."""
+    """One number for all rows, or a CASE if half-lives depend on the row's tier or types."""
     columns = scope.memories.c
     otherwise = scope.number(name, rest)
     half_lives = signal.half_lives_by_tier or signal.half_lives_by_type
@@ -308,7 +308,7 @@ def _per_row(
     if signal.half_lives_by_tier:
         arms = [(columns.tier == label, n) for label, n in zip(labels, numbers, strict=True)]
         return case(*arms, else_=otherwise)
-    # Shortest first: the first arm that fits is the shortest half-life that applies.
+    # Half-lives are sorted, so the first arm that matches is the shortest one that applies.
     assert signal.half_life is not None
     shorter = sum(days <= signal.half_life for _, days in half_lives)
     arms = [(_has_type(columns, label), n) for label, n in zip(labels, numbers, strict=True)]

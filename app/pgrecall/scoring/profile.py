@@ -19,7 +19,7 @@ AccessedBy = Literal["retrieval", "use"]
 
 WEIGHT_SUM_TOLERANCE = 1e-9
 SMALLEST_WEIGHT = 1e-12
-"""Below it a product with a tiny signal could underflow, which PostgreSQL raises as an error."""
+"""The product of a smaller weight and a tiny signal could underflow, and PostgreSQL raises."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,18 +29,18 @@ class Profile:
     The weights lie in [0, 1] and sum to 1, so a score lies in [0, 1] on a scale that does not
     depend on which memories were candidates. A profile is a value: immutable, comparable, hashable.
 
-    With `redistribute` the weight of a signal that a query gives nothing to compare with goes to
-    the others, in proportion: similarity without a vector, keyword without a term that counts,
-    entity overlap without entities, time without a period.
+    With `redistribute`, the weight of a signal that the query has no value for goes to the other
+    signals, in proportion: similarity without a vector, keyword without a text or with stop words
+    only, entity overlap without entities, time without a period.
 
-    `accessed_by` says what moves the clock `last_accessed_at`: a retrieval, or use alone. With
-    "use" a search counts the retrieval of its hits but leaves their clock alone, so that what is
-    found often decays all the same; `record_outcome` and `touch` move it.
+    `accessed_by` says what sets `last_accessed_at`. With "retrieval", every search sets it for its
+    hits. With "use", a search counts the retrieval but does not set it, so a memory that is found
+    often still decays; `record_outcome` and `touch` set it.
 
-    `min_relevance` is the relevance below which `context` leaves memories out unless it is told
-    otherwise; a search takes only what is given to it.
+    `min_relevance` is the default of `context`: less relevant memories are left out. `search`
+    ignores it.
 
-    Raises InvalidProfile when the weights do not fit.
+    Raises InvalidProfile if a weight or another value cannot be used.
     """
 
     name: str
@@ -51,10 +51,12 @@ class Profile:
 
     def __post_init__(self) -> None:
         if not (is_storable(self.name) and self.name.strip()):
-            raise InvalidProfile(f"a profile needs a name, got {shortened(self.name)}")
+            raise InvalidProfile(
+                f"the name of a profile must be text that is not empty, got {shortened(self.name)}"
+            )
         if not _are_signals(self.signals):
             raise InvalidProfile(
-                f"profile {shortened(self.name)}: signals map a Signal to its weight, "
+                f"profile {shortened(self.name)}: signals must map each Signal to its weight, "
                 f"got {shortened(self.signals)}"
             )
         names = [signal.name for signal in self.signals]
@@ -106,7 +108,7 @@ class Profile:
 
     @property
     def weights(self) -> dict[str, float]:
-        """Signal name → weight, in the profile's order."""
+        """The weight of each signal by its name, in the profile's order."""
         return {signal.name: weight for signal, weight in self}
 
     @property
@@ -115,9 +117,9 @@ class Profile:
         return any(signal.reads_usage for signal in self.signals)
 
     def with_weights(self, /, **weights: float) -> Profile:
-        """The same signals under these weights; a signal that is not named weighs 0.
+        """The same profile with these weights; a signal that is not named gets 0.
 
-        Raises UnknownName for a signal the profile does not have and InvalidProfile when the
+        Raises UnknownName for a signal that the profile does not have, and InvalidProfile if the
         weights do not sum to 1.
         """
         unknown = [name for name in weights if name not in self.weights]
@@ -129,20 +131,20 @@ class Profile:
         return replace(self, signals={s: weights.get(s.name, 0.0) for s in self.signals})
 
     def without(self, *names: str) -> Profile:
-        """The same profile with the weights of these signals given to the others, in proportion.
+        """The same profile with the weights of these signals distributed to the others.
 
-        The profile as it is where no other signal weighs anything.
+        The others keep their proportions. If none of them has a weight, nothing changes.
         """
         return _without(self, names)  # cached: asked for each search, and each hit
 
     def with_half_life(self, days: float) -> Profile:
-        """The same profile with this half-life of recency for all memories.
+        """The same profile with one half-life of recency, in days, for all memories.
 
-        Raises InvalidProfile when the profile has no recency or the half-life cannot be used.
+        Raises InvalidProfile if the profile has no recency or the half-life is out of range.
         """
         if not any(isinstance(signal, Recency) for signal in self.signals):
             raise InvalidProfile(
-                f"profile {shortened(self.name)} has no recency to give a half-life"
+                f"profile {shortened(self.name)} has no recency signal, so no half-life can be set"
             )
         return self._with(
             lambda signal: (
@@ -159,7 +161,7 @@ class Profile:
         )
 
     def without_trust_decay(self) -> Profile:
-        """The same profile ranking by trust as it is stored."""
+        """The same profile with trust as stored, before decay."""
         return self._with(
             lambda signal: replace(signal, decay=False) if isinstance(signal, Trust) else signal
         )

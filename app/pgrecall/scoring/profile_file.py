@@ -29,17 +29,17 @@ from pgrecall.scoring.profile import Profile
 from pgrecall.scoring.signals import KINDS, Signal
 
 MOST_BYTES = 1_000_000
-"""Of a file that can be a profile."""
+"""Larger files are refused."""
 
 
 def save(profile: Profile, path: str | Path) -> None:
-    """Writes a profile as .toml or .json, whichever the name ends in.
+    """Writes a profile to a .toml or .json file.
 
-    Raises InputError for a file that cannot be written.
+    Raises InvalidProfile for another file extension, InputError if the file cannot be written.
     """
     path = path_of(path)
     if not isinstance(profile, Profile):
-        raise InputError(f"a profile is a Profile, got {shortened(profile)}")
+        raise InputError(f"profile must be a Profile, got {shortened(profile)}")
     values = as_values(profile)
     text = json.dumps(values, indent=2) + "\n" if _is_json(path) else _toml(values)
     try:
@@ -52,8 +52,8 @@ def save(profile: Profile, path: str | Path) -> None:
 def load(path: str | Path) -> Profile:
     """Reads a profile from a .toml or .json file.
 
-    Raises InvalidProfile, naming the file, when it cannot be read as one, and UnknownName for a
-    signal or parameter that does not exist.
+    Raises InvalidProfile if the file cannot be read or is not a profile, and UnknownName for a
+    signal or parameter that does not exist. The error names the file.
     """
     path = path_of(path)
     try:
@@ -72,8 +72,7 @@ def load(path: str | Path) -> Profile:
 
 
 def as_values(profile: Profile) -> dict[str, Any]:
-    """The profile as plain values: name, what is not as by default, and per signal its weight and
-    parameters."""
+    """The profile as plain JSON values, without settings and parameters at their defaults."""
     return {
         "name": profile.name,
         **({"redistribute": True} if profile.redistribute else {}),
@@ -86,16 +85,16 @@ def as_values(profile: Profile) -> dict[str, Any]:
 
 
 def from_values(values: object) -> Profile:
-    """The profile that `as_values` describes."""
+    """The inverse of `as_values`. Raises InvalidProfile or UnknownName."""
     if not isinstance(values, Mapping) or not isinstance(values.get("signals"), Mapping):
-        raise InvalidProfile("a profile has a name and a table of signals")
+        raise InvalidProfile("a profile needs a name and a table of signals")
     known = [field.name for field in fields(Profile)]
     unknown = [name for name in values if name not in known]
     if unknown:
         raise UnknownName(f"unknown key {listed(unknown)}; a profile has {', '.join(known)}")
     name = values.get("name")
     if not isinstance(name, str):
-        raise InvalidProfile(f"the name of a profile is text, got {shortened(name)}")
+        raise InvalidProfile(f"the name of a profile must be text, got {shortened(name)}")
     signals = dict(_weighted(*item) for item in values["signals"].items())
     return Profile(**{**values, "signals": signals})
 
@@ -105,13 +104,13 @@ def _weighted(name: str, parameters: object) -> tuple[Signal, float]:
     if kind is None:
         raise UnknownName(f"unknown signal {shortened(name)}; the signals are {', '.join(KINDS)}")
     if not isinstance(parameters, Mapping) or "weight" not in parameters:
-        raise InvalidProfile(f"signal {name} needs a table with its weight")
+        raise InvalidProfile(f"signal {name} must be a table with a weight")
     given = {key: value for key, value in parameters.items() if key != "weight"}
     known = [field.name for field in fields(kind)]
     unknown = [parameter for parameter in given if parameter not in known]
     if unknown:
         raise UnknownName(
-            f"signal {name} has no parameter {listed(unknown)}; it has weight"
+            f"signal {name} has no parameter {listed(unknown)}; its parameters are weight"
             + "".join(f", {parameter}" for parameter in known)
         )
     try:
@@ -123,7 +122,7 @@ def _weighted(name: str, parameters: object) -> tuple[Signal, float]:
 
 
 def _parameters(signal: Signal) -> dict[str, Any]:
-    """Those that differ from their defaults; TOML has no null."""
+    """The parameters that differ from their defaults; so no None, which TOML cannot express."""
     found: dict[str, Any] = {}
     for field in fields(signal):
         value = getattr(signal, field.name)
@@ -137,12 +136,12 @@ def _read(path: Path) -> str:
     with path.open("rb") as file:
         content = file.read(MOST_BYTES + 1)
     if len(content) > MOST_BYTES:
-        raise ValueError(f"a profile file has at most {MOST_BYTES:,} bytes")
+        raise ValueError(f"a profile file may have at most {MOST_BYTES:,} bytes")
     return content.decode("utf-8-sig")
 
 
 def _toml(values: Mapping[str, Any]) -> str:
-    """What `as_values` returns, as TOML: the standard library only reads it."""
+    """Writes what `as_values` returns as TOML; the standard library can only read TOML."""
     lines = [f"{key} = {_toml_value(value)}" for key, value in values.items() if key != "signals"]
     for name, parameters in values["signals"].items():
         lines += ["", f"[signals.{name}]"]
@@ -154,12 +153,14 @@ def _toml_value(value: object) -> str:
     if isinstance(value, dict):
         pairs = (f"{_toml_value(key)} = {_toml_value(inner)}" for key, inner in value.items())
         return f"{{ {', '.join(pairs)} }}"
-    # TOML writes text, numbers and booleans as JSON does, but escapes the control character DEL.
+    # Text, numbers and booleans are the same in JSON, except that TOML escapes DEL.
     return json.dumps(value, ensure_ascii=False).replace("\x7f", r"\u007f")
 
 
 def _is_json(path: Path) -> bool:
     suffix = path.suffix.lower()
     if suffix not in (".toml", ".json"):
-        raise InvalidProfile(f"{shortened(path, LONGEST)}: a profile file ends in .toml or .json")
+        raise InvalidProfile(
+            f"{shortened(path, LONGEST)}: the name of a profile file must end in .toml or .json"
+        )
     return suffix == ".json"

@@ -1,4 +1,4 @@
-"""The built-in profiles, and those of files."""
+"""The built-in profiles, and profiles from files."""
 
 from __future__ import annotations
 
@@ -44,8 +44,8 @@ five_factor = Profile(
         Frequency(cap=50): 0.05,
     },
 )
-"""The five-factor scorer of the IBEX harness. Its weights are constants: they
-change only with a new ADR and a new evaluation (ADR-0040). A wrong set fails this import."""
+"""The five-factor scorer of IBEX Harness. Its weights are constants: they change only with a new
+ADR and a new evaluation (ADR-0040). If they do not sum to 1, this import fails."""
 
 last_access = Profile(
     "last_access",
@@ -55,9 +55,9 @@ last_access = Profile(
         Recency(rate=0.05, clock=Clock.LAST_ACCESSED_AT): 0.2,
     },
 )
-"""Importance and last access, as Siestai ranks: 0.5 similarity + 0.3 importance +
-0.2 exp(-0.05 · days since the last access, or since creation where there was none). Memories
-without an embedding are left out."""
+"""Ranks as Siestai does: 0.5 similarity + 0.3 importance + 0.2 exp(-0.05 · t), where t is the days
+since the last access, or since creation if there was none. Memories without an embedding are left
+out."""
 
 half_life = Profile(
     "half_life",
@@ -67,10 +67,10 @@ half_life = Profile(
         Importance(): 0.3,
     },
 )
-"""The three-signal scorer of RadarOS (now Agentium): 0.4 similarity + 0.3 recency +
-0.3 importance, half-life 14 days, settable, since creation or last access, whichever is later;
-a missing similarity counts 0.5. The original takes 20 memories (`k=20`) of at least 0.1
-(`min_score=0.1`) and normalises other weights by their sum (`normalise_weights=True`)."""
+"""The three-signal scorer of RadarOS (now Agentium): 0.4 similarity + 0.3 recency + 0.3 importance.
+Recency has a half-life of 14 days since creation or last access, whichever is later; change it by
+`with_half_life`. A missing similarity counts as 0.5. To search exactly like the original, pass
+`k=20`, `min_score=0.1` and, with weights of your own, `normalise_weights=True`."""
 
 trust = Profile(
     "trust",
@@ -82,9 +82,9 @@ trust = Profile(
     },
     accessed_by="use",
 )
-"""Trust-scored memory, as Grace ranks: 0.40 trust, decayed since the last use by each row's own
-curve, + 0.35 similarity + 0.15 · 1 / (1 + age in hours / 168) + 0.10 importance. A search does not
-reset the decay it ranks by: outcomes do."""
+"""Ranks as Grace does: 0.40 trust + 0.35 similarity + 0.15 / (1 + age in hours / 168) +
+0.10 importance. Trust decays since the last use by the curve of each row. A search does not restart
+this decay; outcomes do."""
 
 tiered = Profile(
     "tiered",
@@ -101,9 +101,9 @@ tiered = Profile(
         EntityOverlap(): 0.05,
     },
 )
-"""The six-factor scorer of Memory OS: 0.40 similarity + 0.20 recency since the last access, with
-half-lives of 6 hours, 7 days and 90 days for the tiers short, medium and long, + 0.15 importance +
-0.10 least(retrievals / 20, 1) + 0.10 feedback (usefulness) + 0.05 share of the query's entities."""
+"""The six-factor scorer of Memory OS: 0.40 similarity + 0.20 recency + 0.15 importance +
+0.10 least(retrievals / 20, 1) + 0.10 usefulness + 0.05 entity overlap. Recency counts from the last
+access, with half-lives of 6 hours, 7 days and 90 days for the tiers short, medium and long."""
 
 hybrid = Profile(
     "hybrid",
@@ -120,9 +120,9 @@ hybrid = Profile(
     redistribute=True,
     min_relevance=0.08,
 )
-"""Meaning and words in equal parts, the period that the query names, and a little of what is known
-of the memory itself: feedback, importance, confidence, use and age. The default (ADR-0035). A
-context of it leaves out what has next to nothing to do with the query (ADR-0038)."""
+"""The default (ADR-0035): similarity and keyword in equal parts, the period that the query names,
+and small weights for usefulness, importance, confidence, frequency and recency. By default, a
+context leaves out memories of almost no relevance (ADR-0038)."""
 
 DEFAULT = hybrid
 
@@ -131,7 +131,7 @@ BASELINES = (
     Profile("keyword alone", {Keyword(): 1.0}),
     hybrid,
 )
-"""What an evaluation measures beside the profiles that it is asked about."""
+"""Profiles that every evaluation measures for comparison."""
 
 BUILT_IN: dict[str, Profile] = {
     profile.name: profile
@@ -140,7 +140,7 @@ BUILT_IN: dict[str, Profile] = {
 
 
 def named(name: object) -> Profile:
-    """The built-in profile of this name; raises UnknownName with the list of names."""
+    """The built-in profile of this name; raises UnknownName."""
     if not isinstance(name, str) or name not in BUILT_IN:
         raise UnknownName(
             f"unknown profile {shortened(name)}; the built-in profiles are {', '.join(BUILT_IN)}"

@@ -1,4 +1,4 @@
-"""A hit: a memory with its score and the whole account of it."""
+"""A hit: a memory with its score and how the score was computed."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ RECORD_DECIMALS = 6
 
 @dataclass(frozen=True, slots=True)
 class Breakdown:
-    """A score and what it is made of; the contributions sum to the score."""
+    """A score with its parts; the contributions sum to the score."""
 
     score: float
     signals: dict[str, float]
-    """Signal name → its value in [0, 1]."""
+    """The value of each signal by its name, in [0, 1]."""
     contributions: dict[str, float]
-    """Signal name → weight · value."""
+    """weight · value of each signal by its name."""
 
 
 @dataclass(frozen=True, slots=True)
 class ScoredMemory:
     """One hit of a search.
 
-    `similarity` is the cosine similarity itself, None where the memory has no embedding; the
-    signal of that name holds the value that was scored instead.
+    `similarity` is the cosine similarity in [-1, 1], or None if the memory has no embedding. The
+    signal of the same name is the value that was scored, in [0, 1].
     """
 
     memory: Memory
@@ -38,23 +38,22 @@ class ScoredMemory:
     signals: dict[str, float]
     contributions: dict[str, float]
     steps: int = 0
-    """How many links away from a hit; 0: a hit itself."""
+    """Distance from a hit in links; 0 for a hit."""
     relevance: float | None = field(default=None, compare=False)
-    """How much it has to do with the query, where `min_relevance` asked for it; hits are equal
-    whether it was measured or not."""
+    """Relevance to the query in [0, 1]; None unless `min_relevance` was given. Ignored by `==`."""
     beside: UUID | None = None
-    """The hit that it came along with as a turn of its session; None: a hit itself."""
+    """The hit that this turn of the same session was added for; None for a hit."""
     lent: float = 0.0
-    """What the score was raised by; the contributions sum to the rest."""
+    """The amount by which `lend` raised the score; the contributions sum to the rest."""
     lender: UUID | None = None
-    """The best of those that it stands beside, of whose score `lent` is a share."""
+    """The hit that lent; `lent` is a share of its score."""
 
     def record(self) -> dict[str, Any]:
         """The hit as plain JSON values, numbers rounded to six decimals.
 
-        Keys: id, content, score, similarity, signals, contributions, created_at; steps for a
-        neighbour of a hit, beside for a turn that came along, lent and lender where there is one,
-        and relevance where it was asked for.
+        Keys: id, content, score, similarity, signals, contributions and created_at. Optional keys:
+        steps for a linked memory, beside for an added turn, lent and lender if the score was
+        raised, and relevance if it was measured.
         """
         record: dict[str, Any] = {
             "id": str(self.memory.id),
@@ -82,7 +81,7 @@ class ScoredMemory:
 
 
 def contributions(profile: Profile, signals: Mapping[str, float]) -> dict[str, float]:
-    """Signal name → weight · value, in the profile's order."""
+    """weight · value of each signal by its name, in the profile's order."""
     return {name: weight * signals[name] for name, weight in profile.weights.items()}
 
 

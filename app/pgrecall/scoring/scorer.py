@@ -1,6 +1,6 @@
-"""The score in plain Python: without a database, and as the oracle that tests it.
+"""Computes scores in plain Python: for use without a database, and as the oracle of the tests.
 
-Shares the profiles with the compiler and nothing else.
+It shares the profiles with the compiler, but no other code.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ _OF_QUERY = {
     EntityOverlap.name: "query_entities",
     Time.name: _PERIOD,
 }
-"""Signal → the value by which a query tells something to compare with."""
+"""For each signal that depends on the query: the key of `values` that it needs."""
 VALUES = (*_MOMENTS, *_NUMBERS, *_WORDS, *_LISTS, _PERIOD)
 SECONDS_PER_DAY = 86_400
 SECONDS_PER_HOUR = 3_600
@@ -57,23 +57,24 @@ DEFAULT_TRUST_HALF_LIFE_HOURS = 168
 def score(
     profile: Profile, values: Mapping[str, Any], *, as_of: datetime | None = None
 ) -> Breakdown:
-    """The score of values at hand.
+    """Scores one memory without a database.
 
-    `values` may hold `similarity`, `keyword` (the share of the query's terms), `bytes` (the length
-    of the memory in UTF-8), `query_entities`, `query_time` (from, to) and the columns that signals
-    read (VALUES), meaning what those columns mean; what is missing or None counts as it does in the
-    database: no embedding, unknown age, never retrieved, the column's default, short. `as_of` is
-    the moment ages are measured at, by default now; given, no retrieval after it counts.
+    `values` may contain `similarity`, `keyword` (the share of the query's terms that the memory
+    has), `bytes` (the length of the memory in UTF-8), `query_entities`, `query_time` (start, end)
+    and the columns that signals read; VALUES lists them all. A value that is missing or None counts
+    as in the database: no embedding, unknown age, never retrieved, or the column's default. `as_of`
+    is the moment at which ages are measured, by default now; if given, later accesses are ignored.
 
-    A profile that redistributes weights gives those of `similarity`, `keyword`, `query_entities`
-    and `query_time` to the others where `values` does not name them: the query tells nothing of
-    them. None there means that the memory has nothing.
+    If the profile redistributes weights and `values` has no key `similarity`, `keyword`,
+    `query_entities` or `query_time`, the weight of that signal goes to the others. With the value
+    None its weight stays.
 
-    Raises UnknownName for a value of another name, InputError for a time without a zone.
+    Raises UnknownName for an unknown key, and InputError for a value of the wrong type or a time
+    without a time zone.
     """
     for given, kind in ((profile, Profile), (values, Mapping)):
         if not isinstance(given, kind):
-            raise InputError(f"score takes a {kind.__name__} here, got {shortened(given)}")
+            raise InputError(f"score needs a {kind.__name__}, got {shortened(given)}")
     unknown = [name for name in values if name not in VALUES]
     if unknown:
         raise UnknownName(f"unknown value {listed(unknown)}; the values are {', '.join(VALUES)}")
@@ -188,7 +189,7 @@ def _clock(clock: Clock, values: Mapping[str, Any]) -> datetime | None:
 
 
 def _half_life(signal: Recency, values: Mapping[str, Any]) -> float:
-    """In days: the shortest of those that apply."""
+    """The shortest half-life that applies, in days."""
     assert signal.half_life is not None
     if signal.half_lives_by_tier:
         tier = values.get("tier") or "long"
@@ -210,7 +211,7 @@ def _decay(curve: Curve, age: float, half_life: float) -> float:
 
 
 def _age(later: datetime, earlier: datetime) -> float:
-    """Seconds, never negative."""
+    """The age in seconds, at least 0."""
     return max((later - earlier).total_seconds(), 0.0)
 
 
@@ -232,7 +233,7 @@ def _is_number(value: Any) -> bool:
 
 
 def _require(name: str, value: Any) -> None:
-    """Raises InputError for a time without a zone or a number that is none; None passes."""
+    """Raises InputError or UnknownName if the value has the wrong type; None passes."""
     if value is None:
         return
     if name in ("as_of", *_MOMENTS) and (
@@ -257,7 +258,7 @@ def _require(name: str, value: Any) -> None:
 
 
 def _require_period(value: Any) -> None:
-    """Raises InputError for what is not two moments, the second of them later."""
+    """Raises InputError unless the value is two datetimes, the second one later."""
     if (
         not isinstance(value, tuple | list)
         or len(value) != 2

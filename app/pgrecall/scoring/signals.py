@@ -1,8 +1,7 @@
 """Signals: numbers in [0, 1] computed for one memory and one query.
 
-A signal here is only a name and its parameters. What it means in SQL stands in
-`sql/signals/`, what it means in Python in `pgrecall.scoring.scorer`; the two are written
-independently so that each can check the other.
+A class here has only a name and parameters. Each signal is implemented twice and independently, in
+SQL (`sql/signals/`) and in Python (`pgrecall.scoring.scorer`), so that each can check the other.
 """
 
 from __future__ import annotations
@@ -21,9 +20,9 @@ from pgrecall.errors import InvalidProfile
 E = TypeVar("E", bound=StrEnum)
 
 SHORTEST_HALF_LIFE, LONGEST_HALF_LIFE = 1e-9, 1e9
-"""Days."""
+"""In days."""
 MIN_RATE, MAX_RATE = 1e-12, 1e9
-"""Per day; faster decay than a millisecond's half-life would overflow in the exponent."""
+"""Per day. A faster decay could overflow in the exponent."""
 
 
 class Clock(StrEnum):
@@ -31,13 +30,13 @@ class Clock(StrEnum):
 
     CREATED_AT = "created_at"
     LAST_ACCESSED_AT = "last_accessed_at"
-    """Falls back to created_at for a memory never retrieved."""
+    """Falls back to created_at if the memory was never accessed."""
     LATEST = "latest"
-    """The later of the two."""
+    """The later of created_at and last_accessed_at."""
 
 
 class Curve(StrEnum):
-    """How a decay falls; all pass one half at the half-life."""
+    """The shape of a decay; each is one half at the half-life."""
 
     EXPONENTIAL = "exponential"
     HYPERBOLIC = "hyperbolic"
@@ -45,7 +44,7 @@ class Curve(StrEnum):
 
 
 HalfLives = tuple[tuple[str, float], ...]
-"""Name → days, shortest first; a mapping is taken too."""
+"""Pairs of name and days, shortest first; signals also accept a mapping."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,7 +55,7 @@ class Signal:
 
     @property
     def reads_usage(self) -> bool:
-        """Whether the signal needs `memory_usage`, so that a profile without it skips the join."""
+        """Whether the signal needs `memory_usage`; profiles without such signals skip the join."""
         return False
 
 
@@ -64,8 +63,8 @@ class Signal:
 class Similarity(Signal):
     """Cosine similarity of embedding and query, clamped to [0, 1].
 
-    `missing` is its value where there is no embedding or no query. With `required` a memory
-    without an embedding is left out where there is a query.
+    `missing` is the value if there is no embedding or no query vector. With `required`, a search
+    with a query vector leaves out memories without an embedding.
     """
 
     name: ClassVar[str] = "similarity"
@@ -78,21 +77,23 @@ class Similarity(Signal):
 
 
 def requires_embedding(signals: Iterable[Signal]) -> bool:
-    """Whether a memory without an embedding is not ranked by these signals at all."""
+    """Whether these signals leave out memories without an embedding."""
     return any(isinstance(signal, Similarity) and signal.required for signal in signals)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Recency(Signal):
-    """Decay of age; an age is never negative. Give `rate` or `half_life`, not both.
+    """Decay with age. Takes either `half_life` in days or, for the exponential curve, `rate`.
 
-    By `curve`, with t the age in days: exponential exp(-rate · t), rate = ln 2 / half_life;
-    hyperbolic 1 / (1 + t / half_life); linear max(0, 1 - t / (2 · half_life)). A rate goes with
-    the exponential curve only.
+    `curve`, where t is the age in days, at least 0:
 
-    `half_lives_by_type` or `half_lives_by_tier` (days) hold for memories of those types or tiers
-    and `half_life` for all others; of several types the shortest half-life counts. `unknown` is
-    the value where the clock has no time.
+    - exponential: exp(-rate · t), rate = ln 2 / half_life
+    - hyperbolic: 1 / (1 + t / half_life)
+    - linear: max(0, 1 - t / (2 · half_life))
+
+    `half_lives_by_type` or `half_lives_by_tier`, in days, apply to memories of these types or
+    tiers, and `half_life` to all others. If a memory has several types, the shortest half-life
+    counts. `unknown` is the value if the clock's timestamp is NULL.
     """
 
     name: ClassVar[str] = "recency"
@@ -106,13 +107,13 @@ class Recency(Signal):
 
     def __post_init__(self) -> None:
         if (self.rate is None) == (self.half_life is None):
-            raise InvalidProfile("recency takes either rate (per day) or half_life (days)")
+            raise InvalidProfile("recency needs either rate (per day) or half_life (days)")
         if self.rate is not None:
             _require_number("recency", "rate", self.rate)
         for name, known in (("curve", Curve), ("clock", Clock)):
             object.__setattr__(self, name, _member(self, name, getattr(self, name), known))
         if self.rate is not None and self.curve is not Curve.EXPONENTIAL:
-            raise InvalidProfile(f"recency: a {self.curve} curve takes half_life, not rate")
+            raise InvalidProfile(f"recency: a {self.curve} curve needs half_life, not rate")
         for name in ("half_lives_by_type", "half_lives_by_tier"):
             object.__setattr__(self, name, _ascending(getattr(self, name)))
         if self.half_lives_by_type and self.half_lives_by_tier:
@@ -130,7 +131,7 @@ class Recency(Signal):
 
     @property
     def rate_per_day(self) -> float:
-        """Of the exponential curve, where no half-life by type or tier applies."""
+        """The rate of the exponential curve, if no half-life by type or tier applies."""
         if self.rate is not None:
             return self.rate
         assert self.half_life is not None
@@ -138,7 +139,7 @@ class Recency(Signal):
 
     @property
     def half_life_in_days(self) -> float:
-        """Where none by type or tier applies; the longest there is, where nothing decays."""
+        """The half-life if none by type or tier applies; LONGEST_HALF_LIFE if nothing decays."""
         if self.half_life is not None:
             return float(self.half_life)
         return rate_of(self.rate_per_day) if self.rate_per_day else LONGEST_HALF_LIFE
@@ -149,13 +150,13 @@ class Recency(Signal):
 
 
 def rate_of(half_life: float) -> float:
-    """ln 2 / half_life."""
+    """The decay rate, ln 2 / half_life."""
     return math.log(2) / half_life
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Usefulness(Signal):
-    """The stored usefulness, moved by feedback; 0.5 before any."""
+    """The stored usefulness, which feedback changes; 0.5 without feedback."""
 
     name: ClassVar[str] = "usefulness"
 
@@ -176,10 +177,11 @@ class Confidence(Signal):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Trust(Signal):
-    """The stored trust, decayed since the last access by the curve and half-life of its row.
+    """The stored trust, which decays since the last access by the curve and half-life of its row.
 
-    A memory never accessed does not decay; `decay=False` ranks by the stored trust. A row without
-    a curve is hyperbolic with 168 hours. `missing` is the value where trust was never assessed.
+    The trust of a memory that was never accessed does not decay. A row without a curve decays
+    hyperbolically with a half-life of 168 hours. `decay=False` uses the stored trust. `missing` is
+    the value if trust was never assessed.
     """
 
     name: ClassVar[str] = "trust"
@@ -197,7 +199,7 @@ class Trust(Signal):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Frequency(Signal):
-    """Retrievals so far as a share of `cap`, at most 1."""
+    """min(retrieval_count / cap, 1)."""
 
     name: ClassVar[str] = "frequency"
     cap: float = 50
@@ -216,21 +218,21 @@ class Frequency(Signal):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EntityOverlap(Signal):
-    """Share of the query's entities that the memory has, |Q ∩ M| / |Q|; 0 without any in Q."""
+    """The share of the query's entities Q that the memory M has, |Q ∩ M| / |Q|; 0 if Q is empty."""
 
     name: ClassVar[str] = "entity_overlap"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Keyword(Signal):
-    """Share of the query's terms that the memory has, less where the memory is long:
+    """The share of the query's terms that the memory has, reduced for long memories:
     share / (1 - b + b · greatest(1, bytes / pivot)), share = Σ idf(matched) / Σ idf(known).
 
-    idf = ln(1 + (N - n + 0.5) / (n + 0.5)), where n of the owner's N memories have the term. A term
-    that nothing searched in has is not known: no memory could match it. `bytes` is the length of
-    the memory in UTF-8, `pivot` that up to which it counts as short, `b` from 0 to 1 how much more
-    counts: a long memory names many things in passing. 0 without a query text, or where it has no
-    term that counts. The pivot is that of Singhal, Buckley and Mitra (1996).
+    idf = ln(1 + (N - n + 0.5) / (n + 0.5)), where n of the owner's N memories have the term. Known
+    terms are those that some memory searched has. `bytes` is the length of the memory in UTF-8.
+    Memories of up to `pivot` bytes are not reduced; `b`, from 0 to 1, says how much longer ones
+    are, since a long memory mentions many things in passing. 0 without a query text or known
+    terms. The pivot is that of Singhal, Buckley and Mitra (1996).
     """
 
     name: ClassVar[str] = "keyword"
@@ -246,18 +248,17 @@ class Keyword(Signal):
             )
 
     def divisor(self, size: int) -> float:
-        """By what the share of a memory of `size` bytes is divided: 1 up to the pivot."""
+        """The divisor of the share for a memory of `size` bytes; 1 up to the pivot."""
         return 1 - self.b + self.b * max(size / self.pivot, 1.0)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Time(Signal):
-    """How near a memory's moment is to the period that the query names (`query_time`): 1 within it,
-    outside 1 - distance / length, at least 0. The length is the period's, but at least a day, so
-    that half a period away is one half.
+    """Nearness of a memory's time to the query's period (`query_time`): 1 within the period,
+    otherwise max(0, 1 - distance / length). The length is that of the period, at least a day.
 
-    The moment is observed_at, where that is known, else created_at; `unknown` is the value where
-    neither is. 0 where the query names no period.
+    A memory's time is observed_at, or created_at if that is unknown; `unknown` is the value if both
+    are. 0 if the query has no period.
     """
 
     name: ClassVar[str] = "time"
@@ -274,19 +275,26 @@ KINDS: dict[str, type[Signal]] = {
         *(Confidence, Trust, Frequency, EntityOverlap, Keyword, Time),
     )
 }
-"""Signal name → its kind."""
+"""The class of each signal by its name."""
 
 
 def _ascending(half_lives: HalfLives | Mapping[str, float]) -> HalfLives:
     if not isinstance(half_lives, Mapping | list | tuple):
-        raise InvalidProfile(f"recency: half-lives map names to days, got {shortened(half_lives)}")
+        raise InvalidProfile(
+            f"recency: half-lives must map names to days, got {shortened(half_lives)}"
+        )
     pairs: list[Any] = list(half_lives.items() if isinstance(half_lives, Mapping) else half_lives)
     for pair in pairs:
         if not isinstance(pair, tuple | list) or len(pair) != 2:
-            raise InvalidProfile(f"recency: half-lives map names to days, got {shortened(pair)}")
+            raise InvalidProfile(
+                f"recency: half-lives must map names to days, got {shortened(pair)}"
+            )
         name, days = pair
         if not name or not is_storable(name):
-            raise InvalidProfile(f"recency: half-lives have names, got {shortened(name)}")
+            raise InvalidProfile(
+                f"recency: the name of a half-life must be text that is not empty, "
+                f"got {shortened(name)}"
+            )
         _require_half_life(days, f"the half-life of {shortened(name)}")
     return tuple(sorted(((name, float(days)) for name, days in pairs), key=lambda p: (p[1], p[0])))
 

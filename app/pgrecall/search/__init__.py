@@ -1,1 +1,1 @@
-"""Searching and explaining what is found."""
+"""Searches, explanations and query plans."""

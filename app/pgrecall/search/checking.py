@@ -1,4 +1,4 @@
-"""Checking a rank index: what searches through it find of what exact ones do, and how fast."""
+"""Compares searches that use a rank index with exact ones."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ def check_rank_index(
     weights: Mapping[str, float] | None = None,
     on_progress: Callable[[int, int], Any] | None = None,
 ) -> Job[RankIndexCheck]:
-    """Compares searches through an agent's rank index with exact ones, and times both.
+    """Compares searches that use an agent's rank index with exact ones: their recall and time.
 
-    The queries are those given, or the embeddings of `sample` of its memories. Counts no
-    retrievals. `on_progress(done, total)` is called after each. Raises InputError where there is
-    nothing to ask.
+    The queries are `queries`, or the embeddings of `sample` random memories of the agent. No
+    retrievals are counted. `on_progress(done, total)` is called after each query. Raises InputError
+    if there are no queries.
     """
     require_text("agent_id", agent_id)
     require_count("sample", sample, at_least=1, at_most=10_000)
@@ -45,12 +45,12 @@ def check_rank_index(
     [owner_id] = yield Transact(partial(building.owners, at_least=1, agent_id=agent_id))
     asked = [] if queries is None else in_list(queries)
     if asked is None:
-        raise InputError(f"queries is a list of texts or vectors, got {shortened(queries)}")
+        raise InputError(f"queries must be a list of texts or vectors, got {shortened(queries)}")
     if queries is None:
         asked = yield Transact(partial(building.sampled, owner_id=owner_id, number=sample))
     if not asked:
         raise InputError(
-            f"agent {shortened(agent_id)} has no embedded memories to draw queries from"
+            f"agent {shortened(agent_id)} has no embedded memories to use as queries; pass queries"
         )
     recalls: list[float] = []
     times: dict[Strategy, list[float]] = {"exact": [], "index": []}

@@ -1,4 +1,4 @@
-"""Explaining one memory under a search."""
+"""Explains why a search returns a memory or not."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from pgrecall.errors import MemoryNotFound
 from pgrecall.ranking.arguments import SearchArguments
 from pgrecall.ranking.metadata_filter import MetadataFilter
 from pgrecall.ranking.question import Question
-from pgrecall.ranking.wanted import Search
+from pgrecall.ranking.search_parameters import Search
 from pgrecall.ranking.words import terms_of
 from pgrecall.schema import Tables
 from pgrecall.scoring.scored_memory import ScoredMemory
 from pgrecall.scoring.signals import Keyword, Signal
+from pgrecall.search.explain_statements import CONDITION_PREFIX, described_statement, standing
 from pgrecall.search.explanation import Explanation, SignalAccount, TermAccount
 from pgrecall.search.searching import hit, in_effect
-from pgrecall.search.standing import CONDITION_PREFIX, described_statement, standing
 
 
 def explain(
@@ -70,7 +70,7 @@ def explain(
     last: ScoredMemory | None = None
     if counts.last_id is not None:
         described = yield Execute(describe, parameters | {"id": counts.last_id})
-        for candidate in described:  # none, if it was deleted a moment ago
+        for candidate in described:  # empty if it was deleted a moment ago
             if counts.last_owner == candidate.agent_id:
                 last = hit(wanted.profile, candidate)
     terms = yield from _terms(tables, wanted, found)
@@ -80,7 +80,7 @@ def explain(
 def _in_its_session(
     wanted: Search, found: ScoredMemory, counts: Any, unmet: list[str]
 ) -> ScoredMemory:
-    """With what is lent to it, or the hit that it comes along with unless it is one."""
+    """The memory with its raised score, or with the hit that it was added for if it is none."""
     if wanted.lend is not None:
         return replace(
             found, score=counts.raised, lent=counts.raised - found.score, lender=counts.beside
@@ -94,7 +94,7 @@ def _in_its_session(
 def _terms(
     tables: Tables, wanted: Search, found: ScoredMemory
 ) -> Operation[tuple[TermAccount, ...]]:
-    """The query's terms as the memory's owner has them."""
+    """The query's terms, with counts and weights for the memory's owner."""
     if not wanted.ranks_by_words:
         return ()
     rows = yield Execute(
@@ -120,7 +120,7 @@ def _explanation(
     terms: tuple[TermAccount, ...],
 ) -> Explanation:
     rank = counts.before + 1
-    # What comes along needs neither score nor relevance.
+    # Neither min_score nor min_relevance applies to added turns.
     comes_along = set(unmet) <= {"min_relevance"} and found.beside is not None
     if comes_along:
         unmet = []
@@ -161,7 +161,7 @@ def _explanation(
 
 
 def _of_words(signal: Signal, wanted: Search, found: ScoredMemory) -> dict[str, float]:
-    """What the keyword signal is made of."""
+    """The two factors of the keyword signal."""
     if not isinstance(signal, Keyword) or wanted.query_text is None:
         return {}
     size = len(found.memory.content.encode())
@@ -194,11 +194,12 @@ _ATTRIBUTES = {
     "created_after": "created_at",
     "created_before": "created_at",
 }
-"""Filter → the attribute it looks at, where its name is not that after all_ or min_."""
+"""The attribute that each filter reads, if its name is not that of the filter without all_ or
+min_."""
 
 
 def _reason(name: str, wanted: Search, found: ScoredMemory) -> str:
-    """An unmet condition in words: what the memory has, and what was asked for."""
+    """Says what the memory has and what the condition requires."""
     memory, filters = found.memory, wanted.filters
     match name:
         case "valid":
@@ -215,11 +216,11 @@ def _reason(name: str, wanted: Search, found: ScoredMemory) -> str:
                 f"min_relevance {wanted.min_relevance:g}"
             )
         case "text":
-            return f"filtered by text: its words do not pass {shortened(filters.text, LONGEST)}"
+            return f"filtered by text: its words do not match {shortened(filters.text, LONGEST)}"
         case "labels":
             asked_for = [*(filters.labels or ()), *(filters.label_kinds or ())]
             shown = shortened(asked_for, LONGEST)
-            return f"filtered by labels: it carries none of those asked for: {shown}"
+            return f"filtered by labels: it has none of {shown}"
         case _ if name.startswith("metadata"):
             asked = MetadataFilter.of(filters.metadata or {})
             number = name.removeprefix("metadata").strip()
@@ -239,7 +240,7 @@ def _reason(name: str, wanted: Search, found: ScoredMemory) -> str:
 
 def _filtered(name: str, what: str, value: object, asked: object) -> str:
     has, wanted = shortened(value, 100), shortened(asked, 100)
-    return f"filtered by {name}: its {what} is {has}, asked for {wanted}"
+    return f"filtered by {name}: its {what} is {has}, the filter requires {wanted}"
 
 
 def _validity(memory: Memory) -> str:

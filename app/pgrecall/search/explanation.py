@@ -11,7 +11,7 @@ from pgrecall.scoring.scored_memory import RECORD_DECIMALS, ScoredMemory
 
 @dataclass(frozen=True, slots=True)
 class SignalAccount:
-    """What one signal did for a score."""
+    """One signal's part of a score."""
 
     name: str
     value: float
@@ -19,61 +19,62 @@ class SignalAccount:
     contribution: float
     """weight · value."""
     share: float
-    """The contribution's part of the whole score; 0 where the score is 0."""
+    """contribution / score; 0 if the score is 0."""
     behind: float | None
-    """How much more this signal contributed to the last memory returned; None if fewer than k."""
+    """How much more this signal contributed to the last memory returned; None if there were fewer
+    than k."""
     of_terms: float | None = None
-    """Of keyword: the share of the query's terms that the memory has, by weight."""
+    """Only for keyword: the share of the query's terms that the memory has, by weight."""
     length_factor: float | None = None
-    """Of keyword: what the share is multiplied by, below 1 for a long memory."""
+    """Only for keyword: the factor of the share, below 1 for a long memory."""
 
 
 @dataclass(frozen=True, slots=True)
 class TermAccount:
-    """One term of the query's text, as it is compared: without its ending, accents and case."""
+    """One term of the query's text: a word without its ending, accents and case."""
 
     term: str
     matched: bool
     """Whether the memory has it."""
     weight: float
-    """ln(1 + (N - n + 0.5) / (n + 0.5)); 0 for a term that is left out."""
+    """ln(1 + (N - n + 0.5) / (n + 0.5)), for N memories of the owner; 0 if left out."""
     share: float
-    """The weight's part of those of all terms: what a memory that has it gets for it."""
+    """The weight as a share of the weights of all terms."""
     memories: int
-    """n: how many of the owner's memories have it."""
+    """n, the number of the owner's memories that have the term."""
     left_out: bool = False
-    """Whether it counts for nothing, since none of the memories searched has it."""
+    """Whether the term is ignored because no memory searched has it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """One memory under one search.
+    """Why a search returned one memory, or why not.
 
-    `rank` counts from 1 among all memories that pass the filters; for a memory that does not pass
-    it is the rank its score would have. `returned` tells whether the search returns it, `reasons`
-    why not. `needed_score` is the score of the last memory returned, which it would have had to
-    beat; None where fewer than k pass.
+    `rank` counts from 1 among all memories that pass the filters. For a memory that does not pass,
+    it is the rank that its score would have. `returned` says whether the search returns it, and
+    `reasons` why not. `needed_score` is the score of the last memory returned, which it would have
+    to exceed; None if fewer than k memories pass.
     """
 
     hit: ScoredMemory
     rank: int
     ranked: int
-    """How many memories pass the filters."""
+    """The number of memories that pass the filters."""
     k: int
     passes: bool
-    """Whether it meets every filter, so that it is ranked at all."""
+    """Whether it passes every filter and so is ranked."""
     returned: bool
     reasons: tuple[str, ...]
     needed_score: float | None
     signals: tuple[SignalAccount, ...]
     terms: tuple[TermAccount, ...] = ()
-    """Heaviest first; empty where the profile has no keyword signal or the query no text."""
+    """Greatest weight first. Empty if the profile has no keyword signal or the query no text."""
     query_time: Period | None = None
-    """The period that was asked for, given or found in the text."""
+    """The query's period, given or found in its text."""
 
     @property
     def loses_most_in(self) -> str | None:
-        """The signal in which it falls furthest behind the last memory returned."""
+        """The signal in which it is furthest behind the last memory returned."""
         behind = {s.name: s.behind for s in self.signals if s.behind is not None and s.behind > 0}
         return max(behind, key=lambda name: behind[name]) if behind else None
 

@@ -1,4 +1,4 @@
-"""Links between memories, and the neighbours that a search may bring along."""
+"""The memories that hits are linked to, which a search can add."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ from sqlalchemy import (
 from pgrecall.ranking.conditions import of_owners, rows_of_arrays
 from pgrecall.ranking.custom_condition import Expression
 from pgrecall.ranking.memory_columns import memory_columns, with_usage
+from pgrecall.ranking.search_parameters import Search, Shape
 from pgrecall.ranking.statement import passing, signal_columns, with_words
-from pgrecall.ranking.wanted import Search, Shape
 from pgrecall.schema import Tables
 from pgrecall.scoring import compiler
 
@@ -35,9 +35,9 @@ STEPS = "steps"
 
 
 def neighbours(tables: Tables, wanted: Search, *, steps: int) -> Select[Any]:
-    """What the hits are linked to within so many steps and is no hit itself, scored as they are.
+    """The memories within `steps` links of the hits that are not hits, with the search's score.
 
-    Columns as of a search, and `steps`. Parameters: those of the search, hit_owners and hit_ids.
+    Columns: those of a search, and `steps`. Parameters: those of the search, hit_owners, hit_ids.
     """
     if wanted.filters.where:
         return _neighbours(tables, wanted.shape, steps, wanted.filters.where)

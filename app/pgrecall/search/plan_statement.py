@@ -1,4 +1,4 @@
-"""EXPLAIN of one of our own statements."""
+"""EXPLAIN as a SQLAlchemy statement."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _NAMED = dialect(paramstyle="named")  # type: ignore[no-untyped-call]
 
 
 class Explain(Executable, ClauseElement):
-    """The plan of a statement, to be executed with its parameters; `run` measures it too."""
+    """EXPLAIN of a statement; execute it with the statement's parameters. `run` adds ANALYZE."""
 
     inherit_cache = False
 
@@ -29,5 +29,5 @@ def _written(explain: Explain, compiler: SQLCompiler, **options: Any) -> str:
 
 
 def written(statement: Any) -> str:
-    """The text of a statement with the names of its parameters."""
+    """The text of a statement, with named parameters."""
     return str(statement.compile(dialect=_NAMED))

@@ -1,4 +1,4 @@
-"""Showing what a search runs."""
+"""Shows the statement and the query plan of a search."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a search runs, and how PostgreSQL goes about it."""
+"""The query plan of a search."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ class QueryPlan:
     """The statement of a search and its plan."""
 
     statement: str
-    """With the names of its parameters."""
+    """SQL with named parameters."""
     plan: str
-    """As EXPLAIN shows it, long vectors cut short."""
+    """The output of EXPLAIN, with long vectors shortened."""
     strategy: Literal["exact", "index"]
-    """How it looks: through a rank index, if that turns out to answer as well, or not."""
+    """Whether the search tries a rank index first."""
 
     def record(self) -> dict[str, Any]:
         """The fields as plain JSON values."""

@@ -1,4 +1,4 @@
-"""Ranking memories."""
+"""Searches."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from pgrecall.ranking.exact import search_statement
 from pgrecall.ranking.hits import Hits, Strategy
 from pgrecall.ranking.memory_columns import MEMORY_COLUMNS, leading_memory
 from pgrecall.ranking.question import Question
+from pgrecall.ranking.search_parameters import Search
 from pgrecall.ranking.statement import BESIDE, HAS_TERMS, LENDER, LENT, RELEVANCE, SIGNAL_PREFIX
 from pgrecall.ranking.touched import touch_parameters, touched
-from pgrecall.ranking.wanted import Search
 from pgrecall.schema import Tables
 from pgrecall.scoring.profile import Profile
 from pgrecall.scoring.scored_memory import ScoredMemory
@@ -27,7 +27,7 @@ from pgrecall.scoring.signals import Keyword
 from pgrecall.search.neighbours import STEPS, neighbours
 
 MAX_STEPS = 2
-"""How far from a hit a neighbour may be."""
+"""The greatest `expand`."""
 
 
 def search(
@@ -73,7 +73,7 @@ def search(
     require_strategy(strategy)
     require_count("expand", expand, at_least=0, at_most=MAX_STEPS)
     asked = Question.of(tables, agent_id, embedding, k=k, arguments=arguments)
-    if not expand:  # what is linked is scored by a second statement, at the same moment
+    if not expand:  # linked memories are scored by a second statement, with the same now()
         yield Autocommit()
     wanted = yield from asked.resolved(tables)
     found = yield from through_indexes(tables, wanted, strategy)
@@ -102,7 +102,7 @@ def search(
 
 
 def require_strategy(strategy: object) -> None:
-    """Raises InputError for what is no Strategy."""
+    """Raises InputError unless the value is a Strategy."""
     known = get_args(Strategy)
     if not isinstance(strategy, str) or strategy not in known:
         raise InputError(f"strategy must be one of {', '.join(known)}, got {shortened(strategy)}")
@@ -111,7 +111,7 @@ def require_strategy(strategy: object) -> None:
 def _neighbours(
     tables: Tables, wanted: Search, found: list[ScoredMemory], steps: int
 ) -> Operation[list[ScoredMemory]]:
-    """What is linked to the hits and is not among what was found, best first."""
+    """Memories linked to the hits that were not found by the search, best first."""
     hits = [one for one in found if one.beside is None]
     rows = yield Execute(
         neighbours(tables, wanted, steps=steps),
@@ -119,7 +119,7 @@ def _neighbours(
         | {
             "hit_owners": [one.memory.owner_id for one in hits],
             "hit_ids": [one.memory.id for one in hits],
-            "k": wanted.k + len(found) - len(hits),  # some may be there already
+            "k": wanted.k + len(found) - len(hits),  # some may have been added as turns already
         },
     )
     there = {(one.memory.owner_id, one.memory.id) for one in found}
@@ -133,7 +133,7 @@ def _place(found: ScoredMemory) -> tuple[float, UUID]:
 
 
 def hit(profile: Profile, row: Any) -> ScoredMemory:
-    """A row of the search statement as a record."""
+    """Converts a row of the search statement."""
     names, values = row._fields[MEMORY_COLUMNS:], row[MEMORY_COLUMNS:]
     scored = dict(zip(names, values, strict=True))
     profile = in_effect(profile, scored)
@@ -154,5 +154,5 @@ def hit(profile: Profile, row: Any) -> ScoredMemory:
 
 
 def in_effect(profile: Profile, row: Mapping[Any, Any]) -> Profile:
-    """The profile by which the row was scored."""
+    """The profile by which the row was scored, after redistribution of weights."""
     return profile if row.get(HAS_TERMS, True) else profile.without(Keyword.name)

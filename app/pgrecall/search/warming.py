@@ -1,4 +1,4 @@
-"""Getting connections ready for searches."""
+"""Prepares connections for searches."""
 
 from __future__ import annotations
 
@@ -12,20 +12,21 @@ from pgrecall.schema import Layout, Tables
 from pgrecall.search.searching import search
 
 CACHED_AFTER: Final = 7
-"""Executions: by SQLAlchemy once, then five that PostgreSQL plans anew before it caches a plan."""
+"""Executions until the plan is cached: one by SQLAlchemy, five that PostgreSQL plans each time,
+and the one that caches it."""
 MAX_CONNECTIONS: Final = 1_000
 NOBODY: Final = "pgrecall: no agent"
 
 
 def prepare(*, connections: int = 1, **arguments: Unpack[SearchArguments]) -> Job[None]:
-    """Gets so many connections of the engine's pool ready for searches with these arguments.
+    """Prepares this many connections of the engine's pool for searches with these arguments.
 
-    Runs such a search on each until its plan is cached, for an agent without memories; without
-    `query_text` also one with a text. A process that has just started then answers its first
-    searches as fast as later ones. Arguments are those of `search`; of most it only matters whether
-    they are given.
+    On each connection it runs such a search, for an agent without memories, until its plan is
+    cached; without `query_text` also a search with a text. The first searches of a new process are
+    then as fast as later ones. The arguments are those of `search`; for most it only matters
+    whether they are given.
 
-    Raises InputError for a repository that is not on an Engine, and what `search` raises.
+    Raises InputError for a repository that is not on an Engine, and the errors of `search`.
     """
     require_count("connections", connections, at_least=1, at_most=MAX_CONNECTIONS)
     if arguments.get("teams"):

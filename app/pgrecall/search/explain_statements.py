@@ -1,4 +1,4 @@
-"""Explaining one memory: what it scores, which conditions it meets, and how many score higher."""
+"""The statements of `explain`: one memory's score, the conditions it meets, and its rank."""
 
 from __future__ import annotations
 
@@ -24,6 +24,7 @@ from sqlalchemy import (
 
 from pgrecall.ranking.conditions import of_owners
 from pgrecall.ranking.memory_columns import memory_columns, with_usage
+from pgrecall.ranking.search_parameters import Search, Shape
 from pgrecall.ranking.statement import (
     HAS_TERMS,
     HIT_SCORE,
@@ -34,7 +35,6 @@ from pgrecall.ranking.statement import (
     with_words,
 )
 from pgrecall.ranking.turns import lent, nearest_hits, raised, turns_beside
-from pgrecall.ranking.wanted import Search, Shape
 from pgrecall.ranking.words import has_terms
 from pgrecall.schema import Tables
 from pgrecall.scoring import compiler
@@ -45,7 +45,7 @@ CONDITION_PREFIX = "meets_"
 def described_statement(tables: Tables, wanted: Search) -> Select[Any]:
     """The memory `id` of any of the owners.
 
-    Columns: as of a search, and one `meets_<condition>` for each condition, whether it passes.
+    Columns: those of a search, and a boolean `meets_<condition>` for each condition.
     """
     shape, memories = wanted.shape, tables.memories
     rows, within = with_words(
@@ -72,12 +72,11 @@ def described_statement(tables: Tables, wanted: Search) -> Select[Any]:
 
 
 def standing(tables: Tables, wanted: Search) -> Select[Any]:
-    """How many memories pass, how many of them come before `id` of `whose` with `score`, and the
-    k-th; and the best hit that it stands beside in its session.
+    """The rank of the memory `id` of `whose`, which has the score `score`.
 
-    Columns: ranked, before, last_owner, last_id, last_score, which are NULL where fewer than k
-    pass, raised (the score with what is lent to it), beside and hit_score, NULL where it stands
-    beside none.
+    Columns: ranked (how many memories pass), before (how many of them come before it); last_owner,
+    last_id and last_score of the k-th memory, NULL if fewer than k pass; raised (the score with
+    what is lent); beside and hit_score of the best hit next to it, NULL if there is none.
     """
     shape = wanted.shape
     every: FromClause = scored(tables, shape, wanted.filters.where).cte("every")
@@ -118,7 +117,7 @@ def standing(tables: Tables, wanted: Search) -> Select[Any]:
 
 
 def _hits(every: FromClause, shape: Shape) -> CTE:
-    """Those that lend, or with whom turns come along."""
+    """The hits that lend, or that turns are added for."""
     hits = select(every).order_by(every.c.score.desc(), every.c.id)
     hits = hits.limit(ranked_most(shape))
     if shape.brings_along and shape.has_min_score:

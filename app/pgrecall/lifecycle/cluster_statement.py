@@ -1,4 +1,4 @@
-"""Clusters with their memories."""
+"""The statement that reads clusters with their memories."""
 
 from __future__ import annotations
 

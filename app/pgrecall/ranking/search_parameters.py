@@ -1,4 +1,4 @@
-"""What is searched for, and the shape that the text of its statement depends on."""
+"""The parameters of a search, and its shape, which determines the text of the statement."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from pgrecall.scoring.signals import Frequency, Keyword, Signal, Time
 
 LEAST_LENDERS = 20
 MAX_FREQUENCY = 0.1
-"""The weight of frequency up to which retrievals may go unseen until an index is built anew."""
+"""Up to this weight of frequency, a rank index may ignore retrievals until it is rebuilt."""
 
 
 @dataclass(frozen=True, slots=True)
 class Search:
-    """What is searched for; see `MemoryRepository.search` for the meaning of each."""
+    """The complete arguments of a search; `MemoryRepository.search` describes each of them."""
 
     agent_id: str
-    """As stored, and so are the teams."""
+    """The owner as stored; so are the teams."""
     query: StoredVector | None
     k: int
     profile: Profile
@@ -32,23 +32,23 @@ class Search:
     teams: Sequence[str] = ()
     query_entities: Sequence[str] = ()
     query_text: str | None = None
-    """What the keyword signal compares with; None where nothing asks for it."""
+    """The text that words are compared with; None if nothing needs it."""
     query_time: Period | None = None
     """The period that the time signal compares with."""
     min_score: float | None = None
     min_similarity: float | None = None
     min_relevance: float | None = None
     shows_relevance: bool = False
-    """Whether it is measured where nothing is left out by it."""
+    """Whether relevance is measured although it leaves out nothing."""
     as_of: datetime | None = None
     expand_session: int = 0
     lend: float | None = None
     is_large: bool = False
-    """Whether there are so many memories that planning each search anew is worth it."""
+    """Whether the owners have so many memories that planning each search again is worth it."""
 
     @property
     def most(self) -> int:
-        """How many are ranked by what they score themselves."""
+        """How many memories are ranked by their own score: k, or more if they lend."""
         return self.k if self.lend is None else max(self.k, LEAST_LENDERS)
 
     @property
@@ -74,20 +74,20 @@ class Search:
 
     @property
     def ranks_by_words(self) -> bool:
-        """Whether the profile compares words; else only the relevance may."""
+        """Whether the query has a text and the profile a keyword signal."""
         reads_words = any(isinstance(signal, Keyword) for signal in self.profile.signals)
         return self.query_text is not None and reads_words
 
     @property
     def weighs_time(self) -> bool:
-        """Whether how near memories are to a period counts."""
+        """Whether the time signal has a weight and the query has a period."""
         return self.query_time is not None and any(
             isinstance(signal, Time) and weight > 0 for signal, weight in self.profile
         )
 
     @property
     def _follows_use(self) -> bool:
-        """Whether retrievals can move a memory far: not where little is given to their number."""
+        """Whether retrievals can change a score much: not if frequency has a small weight."""
         return any(
             signal.reads_usage and (not isinstance(signal, Frequency) or weight > MAX_FREQUENCY)
             for signal, weight in self.profile
@@ -95,7 +95,7 @@ class Search:
 
     @property
     def parameters(self) -> dict[str, Any]:
-        """Every value, under the name it is bound by."""
+        """The values to bind, by name."""
         given = {
             "min_score": self.min_score,
             "min_similarity": self.min_similarity,
@@ -122,7 +122,7 @@ class Search:
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """All that the text of a search statement depends on; statements are built once per shape."""
+    """Everything that the text of a search statement depends on. Statements are cached by shape."""
 
     signals: tuple[Signal, ...]
     filters: FilterShape
@@ -134,19 +134,19 @@ class Shape:
     has_min_relevance: bool = False
     shows_relevance: bool = False
     has_text: bool = False
-    """Whether words are compared."""
+    """Whether there is a query text to compare."""
     has_period: bool = False
-    """Whether the time signal has anything to compare with."""
+    """Whether there is a period for the time signal."""
     redistributes: bool = False
-    """Whether the keyword signal's weight goes to the others where its text has no term."""
+    """Whether the weight of keyword goes to other signals if the text has only stop words."""
     follows_use: bool = False
-    """Whether what was retrieved since an index was built is scored beside it."""
+    """Whether memories retrieved since an index was built are scored in addition to it."""
     expands: bool = False
-    """Whether the turns beside the best are looked at."""
+    """Whether turns next to the best memories are read."""
     lends: bool = False
-    """Whether they are ranked with what these lend them, and do not just come along."""
+    """Whether these turns are ranked with lent scores, and not just added."""
     is_large: bool = False
-    """Whether the plan may depend on whose memories they are."""
+    """Whether the plan may depend on the owner."""
 
     @property
     def brings_along(self) -> bool:
@@ -154,7 +154,7 @@ class Shape:
 
     @property
     def owners(self) -> str:
-        """The parameter that tells whose memories are looked at."""
+        """The parameter with the owners: OWNER, HIDDEN_OWNER or OWNERS."""
         if self.has_teams:
             return OWNERS
         return OWNER if self.is_large else HIDDEN_OWNER

@@ -1,4 +1,4 @@
-"""What the words of memories tell of their owner."""
+"""Finds the terms that are characteristic of an owner's memories."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ MAX_TERMS = 10_000
 
 
 def telling_terms(tables: Tables, /, agent_id: str, *, limit: int = 20) -> Operation[list[Term]]:
-    """The terms that tell most of an agent's memories, most telling first.
+    """The terms that are most characteristic of an agent's memories, the most telling first.
 
-    Counts the words of all its memories. Raises InputError.
+    Reads the words of all its memories. Raises InputError.
     """
     agent_id = require_owner(tables, agent_id)
     require_count("limit", limit, at_least=1, at_most=MAX_TERMS)

@@ -1,7 +1,7 @@
-"""Tuning: many candidates for weights and half-life, judged by the same pairs of query and memory.
+"""The statements of tuning, which evaluate many candidates on the same pairs of query and memory.
 
-The pairs are drawn once into a temporary table, with every signal's value but that of recency,
-whose half-life is to be tuned.
+A candidate consists of weights and a half-life. The pairs are written to a temporary table once,
+with the values of all signals except the recency whose half-life is tuned.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from sqlalchemy import (
     true,
 )
 
-from pgrecall.evaluation.pairs import Asked, EvaluationShape, signal_value
+from pgrecall.evaluation.pairs import EvaluationShape, PairSources, signal_value
 from pgrecall.evaluation.queries_tables import GAIN, NUMBER, TEMPORARY, relevant_table
 from pgrecall.evaluation.rank_statement import comes_before, ideal_place, log2, score_of
 from pgrecall.ranking.conditions import rows_of_arrays
@@ -45,32 +45,36 @@ from pgrecall.scoring import compiler
 from pgrecall.scoring.signals import Keyword, Recency, Signal, requires_embedding
 
 SPEEDS = "speeds"
-"""The parameter of the candidates' rates or half-lives, as the curve of recency takes them."""
+"""The parameter with the candidates' rates or half-lives, depending on the curve of recency."""
 
 
 @dataclass(frozen=True, slots=True)
 class TuningShape:
-    """All that the statements depend on."""
+    """Everything that the text of the statements depends on."""
 
-    asked: EvaluationShape
-    """Of one profile: the one that is tuned. Its moments differ, so that ages are kept."""
+    evaluation: EvaluationShape
+    """The shape of evaluating the profile that is tuned. Its moments differ, so that pairs have the
+    timestamps of ages."""
     recency: Recency | None
-    """The signal whose half-life is tuned."""
+    """The signal whose half-life is tuned, if any."""
 
     @property
     def signals(self) -> tuple[Signal, ...]:
-        return self.asked.profiles[0]
+        return self.evaluation.profiles[0]
 
 
 def weights_name(signal: Signal) -> str:
-    """The parameter of the candidates' weights of a signal."""
+    """The parameter with the candidates' weights of a signal."""
     return f"weights_{signal.name}"
 
 
 @lru_cache(maxsize=64)
 def pairs_table(shape: TuningShape) -> Table:
-    """A temporary table: number, id, gain, each signal by its name, and for the recency to be tuned
-    its clock and when it was asked_at."""
+    """The temporary table of pairs.
+
+    Columns: number (of the query), id, gain, each signal by its name and, if a half-life is tuned,
+    clock (the timestamp that recency counts from) and asked_at (the moment of the query).
+    """
     moments = () if shape.recency is None else ("clock", "asked_at")
     return Table(
         "pgrecall_pairs",
@@ -85,17 +89,17 @@ def pairs_table(shape: TuningShape) -> Table:
 
 
 def draw_pairs(tables: Tables, shape: TuningShape, where: Sequence[Expression]) -> Insert:
-    """Fills the table of pairs: the labelled memories of each query, and of the others those that
-    any sensible weights would put first: by the profile at hand, by similarity, by words, by all
-    alike.
+    """Fills the table of pairs with the relevant memories of each query and the strongest others.
 
-    Parameters: owner_id or owners, the profile's weights, the filters', `most`: pairs of one query.
+    The others are the best by the present profile, by similarity, by words and by equal weights,
+    since sensible weights rank one of these first. Parameters: owner_id or owners, the profile's
+    weights, those of the filters, and `most`, the number of pairs per query.
     """
-    found = Asked.of(tables, shape.asked, where).pairs(
+    found = PairSources.of(tables, shape.evaluation, where).pairs(
         clock=None if shape.recency is None else shape.recency.clock
     )
     relevant = relevant_table(tables)
-    values = {signal: signal_value(shape.asked, found, signal) for signal in shape.signals}
+    values = {signal: signal_value(shape.evaluation, found, signal) for signal in shape.signals}
     alike: Any = reduce(add, values.values())
     nothing: ColumnElement[Any] = literal_column("0::float8", Double())
 
@@ -111,7 +115,7 @@ def draw_pairs(tables: Tables, shape: TuningShape, where: Sequence[Expression]) 
             func.coalesce(relevant.c[GAIN], nothing, type_=Double()).label(GAIN),
             *(value.label(signal.name) for signal, value in values.items()),
             *([] if shape.recency is None else [found.c.clock, found.c.asked_at]),
-            place(score_of(shape.asked, found, 0)).label("by_start"),
+            place(score_of(shape.evaluation, found, 0)).label("by_start"),
             place(found.c.similarity).label("by_similarity"),
             place(alike).label("by_all"),
             *(
@@ -144,7 +148,7 @@ def draw_pairs(tables: Tables, shape: TuningShape, where: Sequence[Expression]) 
 
 @lru_cache(maxsize=64)
 def spread_statement(shape: TuningShape) -> Select[Any]:
-    """Of each signal in order, whether it tells the memories of some query apart."""
+    """For each signal in order, whether it differs between the memories of some query."""
     pairs = pairs_table(shape)
 
     def varies(signal: Signal) -> ColumnElement[Any]:
@@ -160,7 +164,7 @@ def spread_statement(shape: TuningShape) -> Select[Any]:
 
 @lru_cache(maxsize=64)
 def judge(tables: Tables, shape: TuningShape) -> Select[Any]:
-    """Of each candidate its number and `worth`: the mean nDCG over all ranks among the pairs.
+    """For each candidate, its number and `worth`, the mean nDCG over all ranks of the pairs.
 
     Parameters: candidate_numbers, weights_<signal> and speeds, arrays of the same length.
     """
@@ -251,7 +255,7 @@ def _ranks(wanted: CTE, scores: FromClause) -> CTE:
 
 
 def _ideal(tables: Tables) -> FromClause:
-    """What the best order of all would give each query."""
+    """The DCG of the ideal order for each query."""
     relevant = relevant_table(tables)
     place = ideal_place(relevant).label("place")
     placed = select(relevant.c[NUMBER], relevant.c[GAIN], place).subquery("placed")

@@ -1,4 +1,4 @@
-"""The judged queries of an evaluation: checked, with their owners and periods."""
+"""Prepares the judged queries of an evaluation: checks, owners and periods."""
 
 from __future__ import annotations
 
@@ -17,28 +17,28 @@ from pgrecall.schema.owner import require_owner
 
 
 def checked_queries(queries: object) -> list[CheckedQuery]:
-    """Raises InputError naming the query, or where there is none."""
+    """Checks all queries. Raises InputError, with the number of the query, or if there is none."""
     several = None if isinstance(queries, Mapping) else in_list(queries)
     if several is None:
-        raise InputError(f"queries is a list of JudgedQuery, got {type(queries).__name__}")
-    asked = []
+        raise InputError(f"queries must be a list of JudgedQuery, got {type(queries).__name__}")
+    checked = []
     for number, query in enumerate(several):
         try:
-            asked.append(checked_query(query))
+            checked.append(checked_query(query))
         except InputError as error:
             raise type(error)(f"query {number}: {error}") from None
-    if not asked:
-        raise InputError("there is no judged query")
-    return asked
+    if not checked:
+        raise InputError("there are no judged queries")
+    return checked
 
 
-def with_owners(
+def with_owner_ids(
     tables: Tables,
-    asked: Sequence[CheckedQuery],
+    checked: Sequence[CheckedQuery],
     agent_id: str | None,
     agents: Sequence[str] | None,
 ) -> list[CheckedQuery]:
-    """The queries, each with the owner whose memories it is about; raises InputError."""
+    """The queries, each with the stored id of its owner; raises InputError."""
     named = require_texts("agents", agents) or ()
     listed = dict.fromkeys(require_owner(tables, one, "agents") for one in named)
     own = None if agent_id is None else require_owner(tables, agent_id)
@@ -46,13 +46,13 @@ def with_owners(
         [own] = listed
     allowed = listed if own is None else {own: None, **listed}
     found = []
-    for number, query in enumerate(asked):
+    for number, query in enumerate(checked):
         owner = own
         if query.agent_id is not None:
             owner = require_owner(tables, query.agent_id, f"query {number}: agent_id")
         if owner is None:
             raise InputError(
-                f"query {number} names no agent_id; without one for all of them each names its own"
+                f"query {number} has no agent_id: set it, or pass one agent_id for all queries"
             )
         if allowed and owner not in allowed:
             raise InputError(
@@ -63,32 +63,32 @@ def with_owners(
     return found
 
 
-def answered(asked: Sequence[CheckedQuery]) -> list[CheckedQuery]:
-    """Those that some memory answers; raises InputError where there is none."""
-    found = [query for query in asked if query.relevant]
+def answered(checked: Sequence[CheckedQuery]) -> list[CheckedQuery]:
+    """The queries that have an answer; raises InputError if there are none."""
+    found = [query for query in checked if query.relevant]
     if not found:
-        raise InputError("no judged query names a memory that answers it")
+        raise InputError("no judged query has a relevant memory")
     return found
 
 
-def by_owner(asked: Sequence[CheckedQuery]) -> dict[str | None, list[int]]:
-    """The numbers of each owner's queries."""
+def by_owner(checked: Sequence[CheckedQuery]) -> dict[str | None, list[int]]:
+    """The numbers of the queries of each owner."""
     found: dict[str | None, list[int]] = {}
-    for number, query in enumerate(asked):
+    for number, query in enumerate(checked):
         found.setdefault(query.agent_id, []).append(number)
     return found
 
 
-def owners_with(tables: Tables, query: CheckedQuery, teams: Sequence[str]) -> list[str]:
-    """Among whose memories a query is ranked: its owner's and the teams'; raises InputError."""
+def searched_owners(tables: Tables, query: CheckedQuery, teams: Sequence[str]) -> list[str]:
+    """The owners whose memories are ranked for a query: its own and the teams."""
     assert query.agent_id is not None
     return [query.agent_id, *other_owners(tables, query.agent_id, teams)]
 
 
-def dated(
-    asked: Sequence[CheckedQuery], dates: str | None, as_of: datetime | None
+def with_periods(
+    checked: Sequence[CheckedQuery], dates: str | None, as_of: datetime | None
 ) -> list[CheckedQuery]:
-    """The queries with the periods that their texts name, where they come without."""
+    """The queries with periods found in their texts, unless they have one."""
     language = require_dates(dates)
 
     def found(query: CheckedQuery) -> Period | None:
@@ -97,4 +97,4 @@ def dated(
             return query.query_time
         return period_of(text, language, as_of=query.as_of or as_of)
 
-    return [replace(query, query_time=found(query)) for query in asked]
+    return [replace(query, query_time=found(query)) for query in checked]

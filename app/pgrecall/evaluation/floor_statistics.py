@@ -1,4 +1,4 @@
-"""What each floor of relevance leaves of the answers to judged queries."""
+"""Evaluates floors of relevance by judged queries."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ from pgrecall.schema import Tables
 from pgrecall.scoring.profile import Profile
 
 
-def floors(
+def evaluate_floors(
     tables: Tables,
-    asked: Sequence[CheckedQuery],
+    checked: Sequence[CheckedQuery],
     profile: Profile,
     k: int,
     arguments: SearchArguments,
 ) -> Operation[FloorEvaluation]:
-    """The reach of every query, each searched for by one exact statement."""
+    """The reach of every query, computed by one exact statement each."""
     answered: list[Reach] = []
     unanswered: list[Reach] = []
-    for number, query in enumerate(asked):
+    for number, query in enumerate(checked):
         assert query.agent_id is not None
         of_query: dict[str, Any] = {
             **arguments,
@@ -57,7 +57,7 @@ def floors(
 
 
 def _relevant(rows: Sequence[Any]) -> dict[UUID, tuple[float, float]]:
-    """Two owners may have a memory of one id: the one that reaches further counts."""
+    """Maps ids to relevance. If two owners have a memory of one id, the better one counts."""
     found: dict[UUID, tuple[float, float]] = {}
     for row in rows:
         if row.id is not None:

@@ -1,4 +1,4 @@
-"""What a change leaves in the history: reason, actor, the caller's own fields."""
+"""Checks what a change records in the history: reason, actor, the caller's own fields."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pgrecall.core.validation import require_json_object, require_name, require_
 def note(
     *, reason: str | None, actor: str | None, metadata: Mapping[str, Any] | None = None
 ) -> dict[str, Any]:
-    """As arguments of a verb. Raises InputError."""
+    """The arguments of a verb. Raises InputError."""
     if reason is not None:
         require_text("reason", reason)
     if actor is not None:
@@ -23,6 +23,6 @@ def note(
 def noted(
     *, reason: str | None, actor: str | None, metadata: Mapping[str, Any] | None = None
 ) -> dict[str, Any]:
-    """As parameters of a statement that leaves events. Raises InputError."""
+    """The parameters of a statement that writes events. Raises InputError."""
     given = note(reason=reason, actor=actor, metadata=metadata)
     return {f"note_{name}": value for name, value in given.items()}

@@ -1,4 +1,4 @@
-"""Labels of memories, and finding memories by them."""
+"""The statement that finds memories by their labels."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ from pgrecall.schema import Tables
 
 @lru_cache
 def labelled_statement(tables: Tables, *, of_kind: bool) -> Select[Any]:
-    """The active, valid memories that carry any of `labels`, by the weight of what they carry.
+    """The active, valid memories that have any of `labels`, ordered by the sum of their weights.
 
-    Columns: those of a memory, and weight, the sum of the weights. Parameters: owner_id, labels,
-    label_kinds where asked for, limit.
+    Columns: those of a memory, and weight, the sum. Parameters: owner_id, labels, limit and, with
+    `of_kind`, label_kinds.
     """
     memories, labels = tables.memories, tables.memory_labels
     found = select(labels.c.memory_id, func.sum(labels.c.weight).label("weight")).where(

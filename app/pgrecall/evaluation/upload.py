@@ -1,4 +1,4 @@
-"""Judged queries on their way to the database: embedded, and copied into temporary tables."""
+"""Embeds judged queries and copies them to temporary tables."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from pgrecall.evaluation.checked_query import CheckedQuery
 from pgrecall.evaluation.queries_tables import (
     create_queries,
     create_relevant,
-    keep_whole,
     queries_table,
     relevant_table,
+    store_inline,
 )
 from pgrecall.schema import Layout, Tables
 
 
-def embedded(asked: Sequence[CheckedQuery]) -> Operation[list[CheckedQuery]]:
-    """The queries with their vectors; texts are embedded."""
+def embedded(checked: Sequence[CheckedQuery]) -> Operation[list[CheckedQuery]]:
+    """The queries with their vectors. Raises InputError with the number of the query."""
     given: list[Any] = []
-    for query in asked:
+    for query in checked:
         vector = query.query
         if isinstance(vector, str):
             found: Embedded = yield Embed((vector,), as_query=True)
@@ -32,7 +32,7 @@ def embedded(asked: Sequence[CheckedQuery]) -> Operation[list[CheckedQuery]]:
         given.append(vector)
     layout: Layout = yield Inspect()
     queries = []
-    for number, (query, vector) in enumerate(zip(asked, given, strict=True)):
+    for number, (query, vector) in enumerate(zip(checked, given, strict=True)):
         try:
             stored = None if vector is None else layout.vector(vector)
         except InputError as error:
@@ -41,23 +41,23 @@ def embedded(asked: Sequence[CheckedQuery]) -> Operation[list[CheckedQuery]]:
     return queries
 
 
-def hand_over(tables: Tables, asked: Sequence[CheckedQuery]) -> Operation[None]:
-    """Copies the queries and their labels into temporary tables."""
-    yield from hand_over_queries(tables, asked, range(len(asked)))
-    yield from hand_over_labels(tables, asked)
+def upload(tables: Tables, checked: Sequence[CheckedQuery]) -> Operation[None]:
+    """Copies queries and their labels to temporary tables."""
+    yield from upload_queries(tables, checked, range(len(checked)))
+    yield from upload_labels(tables, checked)
 
 
-def hand_over_queries(
+def upload_queries(
     tables: Tables,
-    asked: Sequence[CheckedQuery],
+    checked: Sequence[CheckedQuery],
     numbers: Sequence[int],
 ) -> Operation[None]:
-    """Copies the queries, which are known by these numbers, into a temporary table."""
+    """Copies queries with these numbers to a temporary table."""
     layout: Layout = yield Inspect()
-    # Where nothing is rolled back, an attempt that failed has left it.
+    # In autocommit, a failed attempt leaves the table behind.
     yield Execute(DropTable(queries_table(tables), if_exists=True))
     yield Execute(create_queries(tables))
-    yield Execute(keep_whole(tables))
+    yield Execute(store_inline(tables))
     rows = (
         (
             number,
@@ -69,26 +69,26 @@ def hand_over_queries(
             query.recorded,
             *(query.query_time or (None, None)),
         )
-        for number, query in zip(numbers, asked, strict=True)
+        for number, query in zip(numbers, checked, strict=True)
     )
     yield Copy(queries_table(tables), rows, layout.embedding_oid)
 
 
-def hand_over_labels(tables: Tables, asked: Sequence[CheckedQuery]) -> Operation[None]:
-    """Copies the labels of the queries into a temporary table."""
+def upload_labels(tables: Tables, checked: Sequence[CheckedQuery]) -> Operation[None]:
+    """Copies the labels of queries to a temporary table."""
     layout: Layout = yield Inspect()
     yield Execute(DropTable(relevant_table(tables), if_exists=True))
     yield Execute(create_relevant(tables))
-    yield Copy(relevant_table(tables), _labels(asked), layout.embedding_oid)
+    yield Copy(relevant_table(tables), _labels(checked), layout.embedding_oid)
 
 
-def take_back(tables: Tables) -> Operation[None]:
-    """Drops the temporary tables: in a caller's transaction they would stay."""
+def drop_uploaded(tables: Tables) -> Operation[None]:
+    """Drops the temporary tables, which would outlive the call in a caller's transaction."""
     yield Execute(DropTable(queries_table(tables)))
     yield Execute(DropTable(relevant_table(tables)))
 
 
-def _labels(asked: Sequence[CheckedQuery]) -> Iterator[tuple[Any, ...]]:
-    for number, query in enumerate(asked):
+def _labels(checked: Sequence[CheckedQuery]) -> Iterator[tuple[Any, ...]]:
+    for number, query in enumerate(checked):
         for memory_id, gain in query.relevant.items():
             yield number, memory_id, gain
