@@ -29,6 +29,7 @@ from pgrecall.scoring.signals import (
     Curve,
     EntityOverlap,
     Importance,
+    Keyword,
     Recency,
     Similarity,
     Trust,
@@ -66,6 +67,7 @@ SELECT agent_id, id, far, 'related'
 """
 """Vectors differ by their angle to the first axes."""
 
+WORDS = Profile("words", {Similarity(): 0.5, Keyword(): 0.5})
 BY_TYPE = (("factual", 180.0), ("preference", 45.0), ("episodic", 14.0))
 WITHOUT_USAGE = {
     "stored trust": profiles.trust.without_trust_decay(),
@@ -326,7 +328,7 @@ def test_no_plan_of_a_young_database_compares_all_with_all(server_url: str, temp
                 load(young, rows)
             MemoryRepository(young).count(AGENT)
             for name, planned in product(("plain", "teams"), EACH_WAY):
-                for profile in (profiles.hybrid, profiles.trust):
+                for profile in (profiles.hybrid, profiles.trust, WORDS):
                     search = searching(profile, name, query_text="memory 7")
                     [plan] = plans(young, search, planned)
                     joins = [one["Node Type"] for one in ranked(plan) if "Join Type" in one]

@@ -11,7 +11,7 @@ from typing import Any
 
 import psycopg
 import pytest
-from sqlalchemy import Connection, Engine, create_engine, event
+from sqlalchemy import Connection, Engine, create_engine, event, text
 from sqlalchemy.ext.asyncio import create_async_engine
 
 from pgrecall import AsyncMemoryRepository, MemoryRepository, NewMemory
@@ -27,6 +27,7 @@ SELECT :agent, gen_random_uuid(), 'memory ' || n, ARRAY[cos(n), sin(n), 0, 0, 0,
        now() - make_interval(mins => n)
   FROM generate_series(1, :rows) n
 """
+CACHED = "SELECT max(generic_plans) FROM pg_prepared_statements WHERE statement ~ 'touch'"
 SEARCHES: dict[str, dict[str, Any]] = {
     "hybrid": {"query_text": "north"},
     "five_factor": {"profile": "five_factor"},
@@ -40,8 +41,8 @@ SEARCHES: dict[str, dict[str, Any]] = {
 def memories(engine: Engine) -> Engine:
     """An agent's and a team's, some used."""
     repo = MemoryRepository(engine)
-    for number, text in enumerate(("north", "north east", "south")):
-        repo.add("agent", NewMemory(text, embedding=at(40 * number), tags=["a"], trust=0.5))
+    for number, content in enumerate(("north", "north east", "south")):
+        repo.add("agent", NewMemory(content, embedding=at(40 * number), tags=["a"], trust=0.5))
     repo.teams.add("crew", NewMemory("north too", embedding=at(10), tags=["a"], trust=0.5))
     repo.touch("agent", [hit.memory.id for hit in repo.search("agent", QUERY, k=1, touch=False)])
     return engine
@@ -102,14 +103,28 @@ def test_hits_are_the_same_whoever_executes_the_statement(memories: Engine, name
 
 def test_a_caller_who_begins_transactions_with_something_gets_them(memories: Engine) -> None:
     """As row-level security may need, where the owner is set for each transaction."""
-    begun: list[Connection] = []
-    event.listen(memories, "begin", begun.append)
-    repo = MemoryRepository(memories)
 
-    repo.search("agent", QUERY)
-    repo.record_outcome("agent", repo.search("agent", QUERY)[0].memory.id, "success")
+    def name_owner(connection: Connection) -> None:
+        connection.exec_driver_sql("SELECT set_config('test.owner', 'agent', true)")
 
-    assert len(begun) == 3
+    event.listen(memories, "begin", name_owner)
+    named = text("current_setting('test.owner', true) = 'agent'")
+
+    assert MemoryRepository(memories).search("agent", QUERY, where=named)
+
+
+def test_a_callers_transaction_has_the_touch(memories: Engine) -> None:
+    """Even where a search is the first statement on the caller's connection."""
+    counted = "SELECT sum(retrieval_count) FROM pgrecall.memory_usage"
+    with memories.connect() as connection:
+        repo = MemoryRepository(connection)
+        for _ in range(3):
+            repo.search("agent", QUERY)
+            connection.rollback()
+            repo.search("agent", QUERY)
+            connection.commit()
+
+    assert sql(memories, counted) == [(1 + 3 * 3,)]
 
 
 def test_an_engine_with_echo_or_a_cursor_class_of_its_own(memories: Engine) -> None:
@@ -120,6 +135,8 @@ def test_an_engine_with_echo_or_a_cursor_class_of_its_own(memories: Engine) -> N
         repo = MemoryRepository(engine)
         for _ in range(3):
             assert contents(repo.search("agent", QUERY)) == expected
+        if "echo" not in options:
+            assert sql(engine, "SELECT count(*) FROM pg_prepared_statements") == [(0,)]
         engine.dispose()
 
 
@@ -128,8 +145,7 @@ def test_plans_of_small_agents_are_cached(memories: Engine) -> None:
     for _ in range(CACHED_AFTER + 1):
         repo.search("agent", QUERY, profile="five_factor")
 
-    plans = sql(memories, "SELECT generic_plans, custom_plans FROM pg_prepared_statements")
-    assert (2, 5) in plans
+    assert sql(memories, CACHED)[0][0] >= 2
 
 
 def test_searches_of_a_large_agent_are_planned_for_it(own_engine: Engine) -> None:
@@ -150,6 +166,9 @@ def test_searches_of_a_large_agent_are_planned_for_it(own_engine: Engine) -> Non
     named = "SELECT count(*) FROM pg_prepared_statements WHERE statement ~ 'ORDER BY score'"
     assert sql(own_engine, named) == [(0,)]
     assert sql(own_engine, "SELECT sum(retrieval_count) FROM pgrecall.memory_usage") == [(80,)]
+    for _ in range(CACHED_AFTER + 1):
+        repo.search("other", QUERY, k=3, profile="five_factor")
+    assert sql(own_engine, CACHED)[0][0] >= 2
 
 
 def test_only_touches_may_be_lost(own_engine: Engine) -> None:

@@ -17,7 +17,7 @@ MUTANTS = (
         "app/pgrecall/execution/raw_statement.py",
         "if not (driver.autocommit or connection.in_transaction()):",
         "if False:",
-        f"{PATH}::test_only_touches_may_be_lost",
+        f"{PATH}::test_a_callers_transaction_has_the_touch",
     ),
     Mutant(
         "app/pgrecall/execution/raw_statement.py",
@@ -81,12 +81,6 @@ MUTANTS = (
     ),
     Mutant(
         "app/pgrecall/ranking/statement.py",
-        "rows = with_shares(rows, memories, words, full=True)",
-        "rows = with_shares(rows, memories, words)",
-        "integration/test_plans.py::test_no_plan_of_a_young_database",
-    ),
-    Mutant(
-        "app/pgrecall/ranking/statement.py",
         "case((memories.c.id.is_(None), false()), else_=and_(true(), *later.values()))",
         "and_(memories.c.id.is_not(None), *later.values())",
         "integration/test_plans.py::test_no_plan_of_a_young_database",
@@ -95,6 +89,6 @@ MUTANTS = (
         "app/pgrecall/ranking/statement.py",
         "return hidden(most) if",
         "return most if",
-        f"{PATH}::test_plans_of_small_agents_are_cached",
+        f"{PATH}::test_searches_of_a_large_agent",
     ),
 )

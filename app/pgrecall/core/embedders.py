@@ -51,7 +51,7 @@ class LocalEmbedder:
 
     @cached_property
     def _model(self) -> Any:
-        """Imported and loaded on first use: it takes 0.3 s, and many commands do not need it."""
+        """Imported and loaded on first use: that takes 0.3 s, and many commands need neither."""
         wordllama = _wordllama()
         # By default, WordLlama looks for the tokenizer in the wrong folder of its package and then
         # downloads it. With the package folder as cache_dir it finds the file.

@@ -40,9 +40,9 @@ class MemoryRepository(synchronous.Repository):
 
     `schema` is the schema that `pgrecall migrate` created. `embedder` converts text to vectors, and
     `token_counter` counts the tokens of texts. The logger `pgrecall` reports calls at DEBUG, and
-    those that take more than `slow_after` seconds at WARNING. Without `durable_touch`,
-    counting retrievals on an Engine does not wait for the disk: a crash of the server may lose the
-    last counts. All methods raise PgRecallError and its children (`pgrecall.errors`).
+    those that take more than `slow_after` seconds at WARNING. Without `durable_touch`, counting
+    retrievals on an Engine does not wait for the disk: a crash of the server may lose the last
+    counts. All methods raise PgRecallError and its children (`pgrecall.errors`).
     """
 
 

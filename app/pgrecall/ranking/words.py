@@ -169,7 +169,7 @@ def terms_of(tables: Tables, *, others: str, as_of: bool) -> Select[Any]:
 
 
 def has_terms(tables: Tables) -> ColumnElement[bool]:
-    """Whether the query's text has any term that is not a stop word, computed once a statement."""
+    """Whether the query's text has any term that is not a stop word; looked up once a statement."""
     return select(_asked(tables).c.has_terms).scalar_subquery()
 
 
