@@ -241,6 +241,7 @@ METHODS: dict[str, Callable[[UUID, UUID], list[Work]]] = {
         lambda r: r.upkeep.near_duplicates("one", threshold=0.5)
     ],
     "plan": lambda m, _: [lambda r: "secret" in repr(r.plan("one", at(3)))],
+    "prepare": lambda *_: [lambda r: r.prepare()],
     "upkeep.promote": lambda m, _: [lambda r: r.upkeep.promote("one", m)],
     "upkeep.prune": lambda m, _: [lambda r: r.upkeep.prune("one", below_score=1)],
     "rank_indexes.progress": lambda m, _: [lambda r: r.rank_indexes.progress()],

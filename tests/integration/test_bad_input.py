@@ -129,6 +129,7 @@ METHODS: dict[str, dict[str, Any]] = {
     "upkeep.promote": {"memory_ids": [ID]},
     "upkeep.prune": {"below_score": 0.1},
     "rank_indexes.progress": {},
+    "prepare": {},
     "rank_indexes.status": {},
     "record_outcome": {"memory_id": ID, "outcome": "success"},
     "evaluation.recorded_queries": {},

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from sqlalchemy import Connection, Engine, QueuePool, create_engine, event
+from sqlalchemy.exc import OperationalError
 from sqlalchemy.ext.asyncio import create_async_engine
 
 from pgrecall import AsyncMemoryRepository, MemoryRepository, NewMemory
@@ -90,11 +91,31 @@ def test_an_asynchronous_callers_transaction_too(
 def test_a_search_whose_connection_dies_counts_nothing(
     pooled: Engine, killer: Killer, engine: Engine
 ) -> None:
-    repo = MemoryRepository(pooled)
+    MemoryRepository(pooled).add("agent", NewMemory("a", embedding=NORTH))
+
+    def work() -> None:
+        with pooled.begin() as connection:
+            killer.armed_for = "pgrecall.touch("
+            MemoryRepository(connection).search("agent", NORTH)
+
+    with pytest.raises(OperationalError):  # of the caller's COMMIT
+        work()
+
+    assert sql(engine, "SELECT * FROM pgrecall.memory_usage") == []
+
+
+def test_a_connection_that_died_in_the_pool_is_replaced(database_url: str, engine: Engine) -> None:
+    """Though psycopg meets its end, and SQLAlchemy does not."""
+    victims = create_engine(database_url, poolclass=QueuePool, pool_size=1, max_overflow=0)
+    repo = MemoryRepository(victims)
     repo.add("agent", NewMemory("a", embedding=NORTH))
-    killer.armed_for = "pgrecall.touch("
+    for _ in range(2):
+        repo.search("agent", NORTH)
+    [[victim]] = sql(victims, "SELECT pg_backend_pid()")
+    sql(engine, "SELECT pg_terminate_backend(:victim, 5000)", victim=victim)
 
     with pytest.raises(DatabaseUnavailable):
         repo.search("agent", NORTH)
 
-    assert sql(engine, "SELECT * FROM pgrecall.memory_usage") == []
+    assert len(repo.search("agent", NORTH)) == 1
+    victims.dispose()

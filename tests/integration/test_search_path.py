@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
 
@@ -38,14 +38,16 @@ SEARCHES: dict[str, dict[str, Any]] = {
 
 
 @pytest.fixture
-def memories(engine: Engine) -> Engine:
-    """An agent's and a team's, some used."""
+def memories(engine: Engine) -> Iterator[Engine]:
+    """An engine that nobody listens to, with an agent's memories and a team's, some used."""
+    engine = create_engine(engine.url, pool_size=1, max_overflow=0)
     repo = MemoryRepository(engine)
     for number, content in enumerate(("north", "north east", "south")):
         repo.add("agent", NewMemory(content, embedding=at(40 * number), tags=["a"], trust=0.5))
     repo.teams.add("crew", NewMemory("north too", embedding=at(10), tags=["a"], trust=0.5))
     repo.touch("agent", [hit.memory.id for hit in repo.search("agent", QUERY, k=1, touch=False)])
-    return engine
+    yield engine
+    engine.dispose()
 
 
 def round_trips(connection: psycopg.Connection[Any], work: Callable[[], object]) -> int:

@@ -86,9 +86,9 @@ MUTANTS = (
         "integration/test_plans.py::test_no_plan_of_a_young_database",
     ),
     Mutant(
-        "app/pgrecall/ranking/statement.py",
-        "return hidden(most) if",
-        "return most if",
-        f"{PATH}::test_searches_of_a_large_agent",
+        "app/pgrecall/execution/synchronous.py",
+        "        if driver.closed:\n            connection.invalidate(error)",
+        "        if False:\n            connection.invalidate(error)",
+        "integration/test_lost_connection.py::test_a_connection_that_died_in_the_pool",
     ),
 )

@@ -29,6 +29,8 @@ def needs_none(connection: Connection, /) -> bool:
     what SQLAlchemy sets after AUTOCOMMIT. If the engine was created with an isolation level,
     SQLAlchemy takes that for the default.
     """
+    if connection.dialect.driver != "psycopg":  # soon to be refused
+        return False
     driver = connection.connection.driver_connection
     isolation = getattr(driver, "isolation_level", None)
     of_engine = getattr(connection.dialect, "_on_connect_isolation_level", None)
