@@ -104,8 +104,10 @@ def test_a_search_whose_connection_dies_counts_nothing(
     assert sql(engine, "SELECT * FROM pgrecall.memory_usage") == []
 
 
-def test_a_connection_that_died_in_the_pool_is_replaced(database_url: str, engine: Engine) -> None:
-    """Though psycopg meets its end, and SQLAlchemy does not."""
+def test_a_connection_that_died_in_the_pool_is_replaced(
+    database_url: str, engine: Engine, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Without a word of SQLAlchemy's, which did not look when psycopg lost it."""
     victims = create_engine(database_url, poolclass=QueuePool, pool_size=1, max_overflow=0)
     repo = MemoryRepository(victims)
     repo.add("agent", NewMemory("a", embedding=NORTH))
@@ -118,4 +120,5 @@ def test_a_connection_that_died_in_the_pool_is_replaced(database_url: str, engin
         repo.search("agent", NORTH)
 
     assert len(repo.search("agent", NORTH)) == 1
+    assert caplog.messages == []
     victims.dispose()

@@ -268,27 +268,31 @@ async def _execute(connection: AsyncConnection, step: Execute) -> Any:
 async def _fetch(connection: AsyncConnection, raw: RawStatement, step: Execute) -> Any:
     driver: Any = _inner(connection).connection.driver_connection
     cursor = AsyncRawCursor(driver, row_factory=raw.row_factory)
-    try:
+    async with _reporting_loss(connection, driver):
         values = raw.values(step.parameters)
         await cursor.execute(raw.text, values, prepare=step.may_prepare, binary=True)
         return await cursor.fetchall() if has_rows(cursor) else None
+
+
+@asynccontextmanager
+async def _reporting_loss(
+    connection: AsyncConnection, driver: psycopg.AsyncConnection[Any]
+) -> AsyncIterator[None]:
+    """Lets SQLAlchemy know that a connection broke while it did not look."""
+    try:
+        yield
     except psycopg.Error as error:
         if driver.closed:
-            await connection.invalidate(error)  # SQLAlchemy does not know that it is broken
+            await connection.invalidate(error)
         raise
 
 
 async def _copy(connection: AsyncConnection, step: Copy) -> None:
     driver = (await connection.get_raw_connection()).driver_connection
     assert isinstance(driver, psycopg.AsyncConnection)
-    try:
-        async with driver.cursor() as cursor:
-            know_vectors(cursor, step.embedding_oid)
-            async with cursor.copy(copy_statement(step)) as stream:
-                stream.set_types(copy_types(step))
-                for row in step.rows:
-                    await stream.write_row(row)
-    except psycopg.Error as error:
-        if driver.closed:
-            await connection.invalidate(error)  # SQLAlchemy does not know that it is broken
-        raise
+    async with _reporting_loss(connection, driver), driver.cursor() as cursor:
+        know_vectors(cursor, step.embedding_oid)
+        async with cursor.copy(copy_statement(step)) as stream:
+            stream.set_types(copy_types(step))
+            for row in step.rows:
+                await stream.write_row(row)

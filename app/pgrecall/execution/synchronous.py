@@ -233,26 +233,28 @@ def _execute(connection: Connection, step: Execute) -> Any:
 def _fetch(connection: Connection, raw: RawStatement, step: Execute) -> Any:
     driver: Any = connection.connection.driver_connection
     cursor = RawCursor(driver, row_factory=raw.row_factory)
-    try:
+    with _reporting_loss(connection, driver):
         cursor.execute(raw.text, raw.values(step.parameters), prepare=step.may_prepare, binary=True)
         return cursor.fetchall() if has_rows(cursor) else None
+
+
+@contextmanager
+def _reporting_loss(connection: Connection, driver: psycopg.Connection[Any]) -> Iterator[None]:
+    """Lets SQLAlchemy know that a connection broke while it did not look."""
+    try:
+        yield
     except psycopg.Error as error:
         if driver.closed:
-            connection.invalidate(error)  # SQLAlchemy does not know that it is broken
+            connection.invalidate(error)
         raise
 
 
 def _copy(connection: Connection, step: Copy) -> None:
     driver = connection.connection.driver_connection
     assert isinstance(driver, psycopg.Connection)
-    try:
-        with driver.cursor() as cursor:
-            know_vectors(cursor, step.embedding_oid)
-            with cursor.copy(copy_statement(step)) as stream:
-                stream.set_types(copy_types(step))
-                for row in step.rows:
-                    stream.write_row(row)
-    except psycopg.Error as error:
-        if driver.closed:
-            connection.invalidate(error)  # SQLAlchemy does not know that it is broken
-        raise
+    with _reporting_loss(connection, driver), driver.cursor() as cursor:
+        know_vectors(cursor, step.embedding_oid)
+        with cursor.copy(copy_statement(step)) as stream:
+            stream.set_types(copy_types(step))
+            for row in step.rows:
+                stream.write_row(row)
