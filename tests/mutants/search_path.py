@@ -86,6 +86,12 @@ MUTANTS = (
         "integration/test_plans.py::test_no_plan_of_a_young_database",
     ),
     Mutant(
+        "app/pgrecall/ranking/statement.py",
+        "return hidden(most) if",
+        "return most if",
+        f"{PATH}::test_searches_of_a_large_agent",
+    ),
+    Mutant(
         "app/pgrecall/execution/synchronous.py",
         "if driver.closed:",
         "if False:",
