@@ -87,6 +87,18 @@ MUTANTS = (
     ),
     Mutant(
         "app/pgrecall/ranking/statement.py",
+        "_believed_rare(words.c.id)",
+        "words.c.id.is_not(None)",
+        "integration/test_plans.py::test_no_plan_of_a_young_database",
+    ),
+    Mutant(
+        "app/pgrecall/ranking/statement.py",
+        '{"nearly all": met.is_not(None), **others}',
+        "dict(conditions)",
+        "integration/test_plans.py::test_no_plan_of_a_young_database",
+    ),
+    Mutant(
+        "app/pgrecall/ranking/statement.py",
         "return hidden(most) if",
         "return most if",
         f"{PATH}::test_searches_of_a_large_agent",

@@ -40,7 +40,7 @@ from pgrecall.ranking.custom_condition import Expression
 from pgrecall.ranking.filters import Filters
 from pgrecall.ranking.memory_columns import memory_columns, with_usage
 from pgrecall.ranking.search_parameters import Shape
-from pgrecall.ranking.words import has_terms, share, shares, with_shares
+from pgrecall.ranking.words import has_terms, same_memory, share, shares, with_shares
 from pgrecall.schema import Tables
 from pgrecall.scoring import compiler
 from pgrecall.scoring.compiler import Scope
@@ -171,10 +171,12 @@ def rows_to_rank(
     """
     memories, usage = tables.memories, tables.memory_usage
     mine = of_owners(memories, owners)
-    joined = words is not None or shape.reads_usage
-    if shape.is_large or not joined:
+    if shape.is_large:
         rows = _joined(tables, owners, shape, memories, words)
         return rows, and_(mine, *conditions.values())
+    conditions = _expected(conditions)
+    if words is None and not shape.reads_usage:
+        return memories, and_(mine, *conditions.values())
     later = {name: conditions[name] for name in _OF_JOINED if name in conditions}
     now = [condition for name, condition in conditions.items() if name not in later]
     rows = memories.join(_one("one_memory"), and_(mine, *now))
@@ -185,10 +187,33 @@ def rows_to_rank(
             same = usage.c.memory_id == memories.c.id
         rows = rows.outerjoin(theirs, same, full=True)
     if words is not None:
-        rows = with_shares(rows, memories, words, full=True)
+        found = words.join(_one("one_share"), _believed_rare(words.c.id))
+        rows = rows.outerjoin(found, same_memory(words, memories), full=True)
     return rows, case((memories.c.id.is_(None), false()), else_=and_(true(), *later.values()))
 
 
+def _believed_rare(column: ColumnElement[Any]) -> Condition:
+    """True of every row, though the planner expects it of one in 200: so it hashes these rows, and
+    not the memories with their embeddings, even if it knows nothing of the tables."""
+    known = case((column.is_(None), literal_column("0")), else_=literal_column("1"))
+    condition: Condition = known == literal_column("1")
+    return condition
+
+
+def _expected(conditions: Mapping[str, Condition]) -> dict[str, Condition]:
+    """The conditions with those that nearly every memory meets in one that the planner believes to
+    be true, as it does of IS NOT NULL.
+
+    Without statistics it would expect a single memory. Nor does it see a status by which it could
+    choose the index of active memories, which leads to them in an order by chance.
+    """
+    nearly_all = [conditions[name] for name in _NEARLY_ALL if name in conditions]
+    others = {name: one for name, one in conditions.items() if name not in _NEARLY_ALL}
+    met = case((and_(true(), *nearly_all), literal_column("1")))
+    return {"nearly all": met.is_not(None), **others}
+
+
+_NEARLY_ALL = ("valid", "statuses", "as_of", "embedding")
 _OF_JOINED = ("min_relevance", "min_trust")
 """Conditions that read usage or keyword shares."""
 

@@ -113,16 +113,17 @@ def shares_of_each(memories: Table, terms: FromClause) -> LateralFromClause:
     )
 
 
-def with_shares(
-    rows: FromClause, memories: Table, words: FromClause, *, full: bool = False
-) -> Join:
-    """Left or `full` join of rows to their shares."""
+def with_shares(rows: FromClause, memories: Table, words: FromClause) -> Join:
+    """Joins every memory to its share; memories without any term have none."""
     if isinstance(words, Lateral):
         return rows.join(words, true())
+    return rows.outerjoin(words, same_memory(words, memories))
+
+
+def same_memory(words: FromClause, memories: Table) -> ColumnElement[bool]:
+    """Whether a row of shares is of this memory."""
     same: ColumnElement[bool] = words.c.id == memories.c.id
-    if "owner_id" in words.c:
-        same = and_(words.c.owner_id == memories.c.agent_id, same)
-    return rows.outerjoin(words, same, full=full)
+    return and_(words.c.owner_id == memories.c.agent_id, same) if "owner_id" in words.c else same
 
 
 def share(words: FromClause) -> ColumnElement[float]:
