@@ -8,7 +8,7 @@ SMOKE := tests/unit/test_imports.py tests/unit/test_ids.py tests/unit/test_store
 	tests/migrations/test_tables.py tests/integration/test_pages.py \
 	tests/integration/test_batches.py tests/integration/test_command_line.py
 
-.PHONY: demo test docs mutants test-lowest smoke-lowest test-beside lint types bench bench-import bench-context bench-evaluation bench-index bench-life bench-policies bench-replacing bench-versions bench-words schema stubs recall clean help
+.PHONY: demo test docs mutants test-lowest smoke-lowest test-beside lint types bench bench-import bench-context bench-evaluation bench-growing bench-index bench-life bench-policies bench-replacing bench-versions bench-words schema stubs recall clean help
 
 help:  ## List what can be made
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 18
@@ -41,8 +41,12 @@ lint: .venv/test  ## Check style and formatting
 types: .venv/test  ## Check types, strictly
 	$(BIN)/mypy
 
-bench: .venv/test  ## Measure, and print ratios
+bench: .venv/test  ## Measure searches beside what people write by hand, and print ratios
+	$(BIN)/python -m benchmarks.everyday
 	$(BIN)/python -m benchmarks
+
+bench-growing: .venv/test  ## Measure a database that grows, on connections opened while it was empty
+	$(BIN)/python -m benchmarks.growing
 
 bench-import: .venv/test  ## Measure what importing costs beside SQLAlchemy and psycopg
 	$(BIN)/python -m benchmarks.importing

@@ -8,52 +8,41 @@ from typing import Any
 import numpy as np
 import psycopg
 from pgvector import Vector
-from sqlalchemy import Engine, event
+from sqlalchemy import create_engine, event
 
 from benchmarks.data import DIMENSIONS, Floats
+from pgrecall import MemoryRepository
 
 Sent = tuple[str, dict[str, Any]]
 
 
-def sent_by(engine: Engine, call: Callable[[Floats], object]) -> list[Sent]:
-    """The statements, with their parameters, that a call sends once the engine is warm."""
+def sent_by(url: str, call: Callable[[MemoryRepository, Floats], object]) -> Sent:
+    """The last statement, with its parameters, that a call of a repository sends."""
     seen: list[Sent] = []
+    engine = create_engine(url)  # of its own: a listener changes how a repository sends
 
+    @event.listens_for(engine, "before_cursor_execute")
     def see(_: Any, __: Any, text: str, parameters: dict[str, Any], *___: Any) -> None:
-        seen.append((text, parameters))
+        seen.append((text, dict(parameters)))
 
-    query = np.ones(DIMENSIONS, dtype=np.float32)
-    call(query)
-    event.listen(engine, "before_cursor_execute", see)
-    try:
-        call(query)
-    finally:
-        event.remove(engine, "before_cursor_execute", see)
-    return seen
+    call(MemoryRepository(engine), np.ones(DIMENSIONS, dtype=np.float32))
+    engine.dispose()
+    return seen[-1]
 
 
 class Bare:
-    """A transaction of one prepared search, and of a touch of its hits if there is one."""
+    """One prepared statement in autocommit, its rows as psycopg returns them."""
 
-    def __init__(
-        self, connection: psycopg.Connection, search: Sent, touch: Sent | None = None
-    ) -> None:
+    def __init__(self, connection: psycopg.Connection, search: Sent) -> None:
         self._connection = connection
         self._search = search
-        self._touch = touch
+        connection.autocommit = True
 
     def __call__(self, query: Floats) -> object:
         text, parameters = self._search
         parameters = parameters | {"query": Vector(query).to_text()}
-        with self._connection.transaction():
-            cursor = self._connection.execute(text, parameters, prepare=True)
-            rows = cursor.fetchall()
-            if self._touch is not None:
-                id_ = [column.name for column in cursor.description or ()].index("id")
-                text, parameters = self._touch
-                parameters = parameters | {"ids": sorted(row[id_] for row in rows)}
-                self._connection.execute(text, parameters, prepare=True).fetchall()
-        return rows
+        with self._connection.cursor(binary=True) as cursor:
+            return cursor.execute(text, parameters, prepare=True).fetchall()
 
 
 def not_inlined(connection: psycopg.Connection, search: Sent) -> Sent:

@@ -54,11 +54,20 @@ def contenders(url: str) -> Iterator[dict[str, Contender]]:
 
         ours = engine()
         repository = MemoryRepository(ours)
-        # Before these two it asks whether there is a rank index.
-        *_, search, touch = sent_by(ours, lambda query: repository.search(AGENT, query, k=K))
+        search, touching = (
+            sent_by(
+                url,
+                lambda repo, query, touch=touch: repo.search(  # type: ignore[misc]
+                    AGENT, query, k=K, profile=COMPOSITE, touch=touch
+                ),
+            )
+            for touch in (False, True)
+        )
         exact = engine(options=BITMAPS_ONLY)
         yield {
-            COMPOSITE: lambda query: repository.search(AGENT, query, k=K, touch=False),
+            COMPOSITE: lambda query: repository.search(
+                AGENT, query, k=K, profile=COMPOSITE, touch=False
+            ),
             COSINE: Distance(exact, repository.memories, AGENT, K, filtered=True),
             COSINE_UNFILTERED: Distance(exact, repository.memories, AGENT, K),
             INNER: Distance(exact, repository.memories, AGENT, K, operator=INNER_PRODUCT),
@@ -68,8 +77,8 @@ def contenders(url: str) -> Iterator[dict[str, Contender]]:
             BARE: Bare(connection(), search),
             NOT_INLINED: Bare(connection(), not_inlined(connection(), search)),
             **_profiles(repository),
-            COMPOSITE_TOUCH: lambda query: repository.search(AGENT, query, k=K),
-            BARE_TOUCH: Bare(connection(), search, touch),
+            COMPOSITE_TOUCH: lambda query: repository.search(AGENT, query, k=K, profile=COMPOSITE),
+            BARE_TOUCH: Bare(connection(), touching),
         }
 
 
@@ -80,7 +89,9 @@ def profile_contenders(url: str) -> Iterator[dict[str, Contender]]:
     repository = MemoryRepository(engine)
     try:
         yield {
-            COMPOSITE: lambda query: repository.search(AGENT, query, k=K, touch=False),
+            COMPOSITE: lambda query: repository.search(
+                AGENT, query, k=K, profile=COMPOSITE, touch=False
+            ),
             **_profiles(repository),
         }
     finally:

@@ -6,18 +6,17 @@ import asyncio
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
 
 import psycopg
 from rich.progress import Progress
-from sqlalchemy import create_engine, event
+from sqlalchemy import create_engine
 from sqlalchemy.ext.asyncio import create_async_engine
 
+from benchmarks.bare import Bare, sent_by
 from benchmarks.data import Floats
 from benchmarks.everyday.agents import agents_of, queries
 from benchmarks.measurement import Measurement
 from pgrecall import AsyncMemoryRepository, MemoryRepository
-from pgrecall.core.vectors import Vector
 
 SECONDS, TASKS = 3.0, 32
 Work = Callable[[str, Floats], object]
@@ -70,35 +69,20 @@ def _repository(url: str, asked: list[tuple[str, Floats]], threads: int) -> floa
 
 def _bare(url: str, asked: list[tuple[str, Floats]], threads: int) -> float:
     """The statement that the repository sends, on as many connections, rows as they come."""
-    text, parameters = _sent(url, asked[0])
-    connections = [psycopg.connect(url, autocommit=True) for _ in range(threads)]
-
-    def work(connection: psycopg.Connection) -> Work:
-        def search(agent: str, query: Floats) -> object:
-            values = parameters | {"owner_id": agent, "query": Vector(query).to_text()}
-            with connection.cursor(binary=True) as cursor:
-                return cursor.execute(text, values, prepare=True).fetchall()
-
-        return search
-
+    sent = sent_by(
+        url, lambda repo, query: repo.search(asked[0][0], query, profile="five_factor", touch=False)
+    )
+    connections = [psycopg.connect(url) for _ in range(threads)]
+    clients = [Bare(connection, sent) for connection in connections]
     try:
-        return _together([work(connection) for connection in connections], asked)
+        return _together([_of_one_agent(client) for client in clients], asked)
     finally:
         for connection in connections:
             connection.close()
 
 
-def _sent(url: str, asked: tuple[str, Floats]) -> tuple[str, dict[str, Any]]:
-    seen: list[tuple[str, dict[str, Any]]] = []
-    engine = create_engine(url)
-
-    @event.listens_for(engine, "before_cursor_execute")
-    def see(_: Any, __: Any, text: str, parameters: Any, *___: Any) -> None:
-        seen.append((text, dict(parameters)))
-
-    MemoryRepository(engine).search(*asked, profile="five_factor", touch=False)
-    engine.dispose()
-    return seen[-1]
+def _of_one_agent(client: Bare) -> Work:
+    return lambda _, query: client(query)
 
 
 def _together(clients: list[Work], asked: list[tuple[str, Floats]]) -> float:
