@@ -13,9 +13,10 @@ from uuid import UUID
 import numpy as np
 import pytest
 from sqlalchemy import bindparam, create_engine, literal_column, text
+from sqlalchemy.dialects import postgresql
 
-from pgrecall import GarbagePolicy, MemoryRepository, NewMemory
-from pgrecall.core.vectors import EmbeddingType
+from pgrecall import GarbagePolicy, MemoryRepository, NewMemory, Profile
+from pgrecall.core.vectors import EmbeddingType, Vector
 from pgrecall.errors import (
     InputError,
     InvalidMemory,
@@ -26,8 +27,11 @@ from pgrecall.errors import (
 )
 from pgrecall.execution.inspection import remember_layout
 from pgrecall.lifecycle.label import Label
+from pgrecall.ranking.exact import search_statement
 from pgrecall.ranking.metadata_filter import OPERATORS
-from pgrecall.schema import REVISION, Layout
+from pgrecall.ranking.question import Question
+from pgrecall.schema import REVISION, Layout, tables
+from pgrecall.scoring import signals
 from tests.conftest import DIMENSIONS
 from tests.integration.support import NORTH, NOW
 from tests.integration.test_bad_input import METHODS
@@ -337,6 +341,38 @@ def test_a_parameter_with_a_name_of_ours_is_refused(repo: MemoryRepository) -> N
             text(f"content = :{name}").bindparams(**{name: "mine"}),
         ):
             refuses(repo, lambda repo, bad: repo.search("a", where=bad), where, f":{name}; rename")
+
+
+def test_every_parameter_of_a_search_is_a_name_of_ours(repo: MemoryRepository) -> None:
+    of_each = {"recency": {"half_life": 1.0}}
+    kinds = signals.KINDS.items()
+    every = Profile("every", {kind(**of_each.get(name, {})): 0.1 for name, kind in kinds})
+    moment = NOW - timedelta(days=1)
+    asked = Question.of(
+        tables(),
+        "a",
+        NORTH,
+        k=1,
+        arguments={
+            "profile": every,
+            "query_text": "text",
+            "query_time": (moment, NOW),
+            "min_relevance": 0.1,
+            "min_similarity": 0.1,
+            "expand_session": 1,
+            "lend": 0.1,
+            "teams": ["b"],
+            "as_of": NOW,
+        },
+    )
+    statement = search_statement(tables(), replace(asked.search, query=Vector(NORTH)))
+    compiled = statement.compile(dialect=postgresql.dialect())  # type: ignore[no-untyped-call]
+    names = [name for name, bound in compiled.binds.items() if not bound.unique]
+
+    assert len(names) > 30
+    for name in names:
+        where = text(f"content = :{name}").bindparams(**{name: "mine"})
+        refuses(repo, lambda repo, bad: repo.search("a", where=bad), where, f":{name}; rename")
 
 
 # Verbs

@@ -10,6 +10,7 @@ from sqlalchemy.sql.visitors import iterate
 
 from pgrecall.core.quoting import shortened
 from pgrecall.errors import InputError
+from pgrecall.scoring.signals import KINDS
 
 Expression = ColumnElement[bool] | TextClause
 
@@ -20,8 +21,8 @@ _RESERVED = re.compile(
     r"|statuses|tiers|memory_types|(all_)?(tags|entities)|components|output_types|domains"
     r"|categories|loops|compliant|created_(after|before)"
     r"|labels|label_kinds|hit_\w+|measured_\w+"
-    r"|(metadata|similarity|recency|usefulness|importance|confidence|trust|frequency"
-    r"|entity_overlap)(_\w+)?)"
+    r"|ranked|expand_session|lend|whose|owners|whole_owners|accessed|durable|period_(from|to)"
+    rf"|(metadata|relevance|{'|'.join(KINDS)})(_\w+)?)"
 )
 """Names of our own parameters. A caller's parameter of the same name would replace our value."""
 
