@@ -25,7 +25,8 @@ def main(
     console = Console()
     console.print(machine(), highlight=False)
     with progress_bar() as progress, server() as url:
-        load_rows(url, tracked(progress, agents.rows(scale, seed), 111_000, "loading"))
+        rows = agents.rows(scale, seed)
+        load_rows(url, tracked(progress, rows, len(rows), "loading"))
         for size, timed in small.timings(url, rounds, scale, seed, progress).items():
             print_table(console, f"agents of {size:,}", small.measurements(size, timed))
         if clients:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 
 from benchmarks.data import Corpus, Floats, Row
@@ -13,25 +12,16 @@ SIZES = {100: [f"agent of 100, {number}" for number in range(1_000)]} | {
 """Memories → the agents that have so many."""
 
 
-def rows(scale: float, seed: int) -> Iterator[Row]:
+def rows(scale: float, seed: int) -> list[Row]:
     """All memories, those of one agent together; `scale` of the agents of 100."""
-    owners = [
-        owner
-        for size, agents in SIZES.items()
-        for owner in agents[: _number(size, scale)]
-        for _ in range(size)
-    ]
+    owners = [owner for size in SIZES for owner in agents_of(size, scale) for _ in range(size)]
     corpus = Corpus.of(len(owners), seed)
-    return (replace(row, agent_id=owner) for row, owner in zip(corpus, owners, strict=True))
+    return [replace(row, agent_id=owner) for row, owner in zip(corpus, owners, strict=True)]
 
 
 def agents_of(size: int, scale: float) -> list[str]:
-    return SIZES[size][: _number(size, scale)]
+    return SIZES[size][: max(1, int(scale * len(SIZES[size])))]
 
 
 def queries(count: int, seed: int) -> list[Floats]:
     return Corpus.of(1_000, seed).queries(count)
-
-
-def _number(size: int, scale: float) -> int:
-    return max(1, int(scale * len(SIZES[size])))

@@ -10,11 +10,6 @@ from tests.integration.owner import Owner, north, plain
 from tests.integration.support import at, sql
 
 
-@pytest.fixture
-def mine(shared_engine: Engine, agent: str) -> Owner:
-    return Owner(shared_engine, agent)
-
-
 def test_the_ids_of_a_batch_come_back_in_input_order(mine: Owner) -> None:
     ours = uuid4()
     batch = [plain("given", id=ours), *(north(f"{i}", embedding=at(i)) for i in range(30))]

@@ -46,19 +46,14 @@ def cells(line: str) -> list[str]:
     return [cell.strip() for cell in re.split("[│┃]", line)]
 
 
-@pytest.fixture(scope="module")
-def embedder() -> LocalEmbedder:
-    return LocalEmbedder()
-
-
 @pytest.fixture
 def run(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
     local_url: str,
-    embedder: LocalEmbedder,
+    local_embedder: LocalEmbedder,
 ) -> Run:
-    return fast_runner(monkeypatch, capsys, local_url, embedder)
+    return fast_runner(monkeypatch, capsys, local_url, local_embedder)
 
 
 @pytest.fixture(scope="module")
@@ -69,9 +64,9 @@ def engine(emptied_local_url: str) -> Iterator[Engine]:
 
 
 @pytest.fixture
-def repo(engine: Engine, local_url: str, embedder: LocalEmbedder) -> MemoryRepository:
+def repo(engine: Engine, local_url: str, local_embedder: LocalEmbedder) -> MemoryRepository:
     """Of which agent `a` has all texts."""
-    made = MemoryRepository(engine.execution_options(), embedder=embedder)
+    made = MemoryRepository(engine.execution_options(), embedder=local_embedder)
     made.add_many("a", TEXTS)
     return made
 

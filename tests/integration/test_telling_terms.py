@@ -33,9 +33,12 @@ def repo(module_engine: Engine) -> MemoryRepository:
 
 @pytest.fixture
 def run(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], module_url: str
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    module_url: str,
+    local_embedder: LocalEmbedder,
 ) -> Run:
-    return fast_runner(monkeypatch, capsys, module_url, LocalEmbedder())
+    return fast_runner(monkeypatch, capsys, module_url, local_embedder)
 
 
 def memories(texts: Sequence[str]) -> list[NewMemory]:

@@ -137,7 +137,7 @@ MUTANTS = (
     ),
     Mutant(
         "app/pgrecall/execution/asynchronous.py",
-        "await _set_autocommit(connection, before)",
+        "await switched.set_autocommit(not alone)",
         "pass",
         "integration/test_pooled_connections.py::test_an_asynchronous_session_too",
     ),

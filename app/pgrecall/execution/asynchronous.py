@@ -28,23 +28,14 @@ from pgrecall.core.steps import (
     Transact,
 )
 from pgrecall.core.tokens import TokenCounter, counted, estimated_tokens, require_counter
-from pgrecall.core.validation import (
-    require_bool,
-    require_schema_name,
-    require_seconds,
-)
+from pgrecall.core.validation import require_bool, require_schema_name, require_seconds
 from pgrecall.errors import DatabaseConflict, EmbedderRequired, InputError
 from pgrecall.execution.binary_results import binary_results
 from pgrecall.execution.copying import copy_statement, copy_types, know_vectors
-from pgrecall.execution.raw_statement import (
-    AsyncRawCursor,
-    RawStatement,
-    has_rows,
-    raw_statement,
-)
+from pgrecall.execution.raw_statement import AsyncRawCursor, RawStatement, has_rows, raw_statement
 from pgrecall.execution.retries import MAX_ATTEMPTS, pause_before
 from pgrecall.execution.running import Connect, repeatable, running
-from pgrecall.execution.transactions import has_none, needs_none
+from pgrecall.execution.transactions import driver_to_switch, has_none, needs_none
 from pgrecall.execution.translation import translated
 from pgrecall.execution.watching import Invocation, watched
 from pgrecall.schema import DEFAULT_SCHEMA, tables
@@ -198,12 +189,15 @@ class Repository:
         if isinstance(self._bind, AsyncEngine):
             async with self._bind.connect() as connection:
                 alone = needs.autocommit and needs_none(_inner(connection))
-                before = await _set_autocommit(connection, alone)
+                switched = driver_to_switch(_inner(connection), alone)
+                if switched is not None:
+                    await switched.set_autocommit(alone)
                 try:
                     async with nullcontext() if alone else connection.begin():
                         yield connection
                 finally:
-                    await _set_autocommit(connection, before)
+                    if switched is not None and driver_to_switch(_inner(connection), not alone):
+                        await switched.set_autocommit(not alone)
             return
         bind = self._bind
         theirs = await bind.connection() if isinstance(bind, AsyncSession) else bind
@@ -242,18 +236,6 @@ def _inner(connection: AsyncConnection) -> Connection:
     """The synchronous connection inside, for calls that do no I/O."""
     assert connection.sync_connection is not None
     return connection.sync_connection
-
-
-async def _set_autocommit(connection: AsyncConnection, value: bool) -> bool:
-    """`set_autocommit` without a greenlet."""
-    inner = _inner(connection)
-    if inner.invalidated or inner.dialect.driver != "psycopg":
-        return value
-    driver: Any = inner.connection.driver_connection
-    before = bool(driver.autocommit)
-    if before != value and not driver.closed:
-        await driver.set_autocommit(value)
-    return before
 
 
 async def _execute(connection: AsyncConnection, step: Execute) -> Any:

@@ -27,23 +27,14 @@ from pgrecall.core.steps import (
     Transact,
 )
 from pgrecall.core.tokens import TokenCounter, counted, estimated_tokens, require_counter
-from pgrecall.core.validation import (
-    require_bool,
-    require_schema_name,
-    require_seconds,
-)
+from pgrecall.core.validation import require_bool, require_schema_name, require_seconds
 from pgrecall.errors import DatabaseConflict, EmbedderRequired, InputError
 from pgrecall.execution.binary_results import binary_results
 from pgrecall.execution.copying import copy_statement, copy_types, know_vectors
-from pgrecall.execution.raw_statement import (
-    RawCursor,
-    RawStatement,
-    has_rows,
-    raw_statement,
-)
+from pgrecall.execution.raw_statement import RawCursor, RawStatement, has_rows, raw_statement
 from pgrecall.execution.retries import MAX_ATTEMPTS, pause_before
 from pgrecall.execution.running import Connect, repeatable, running
-from pgrecall.execution.transactions import has_none, needs_none, set_autocommit
+from pgrecall.execution.transactions import driver_to_switch, has_none, needs_none
 from pgrecall.execution.translation import translated
 from pgrecall.execution.watching import Invocation, watched
 from pgrecall.schema import DEFAULT_SCHEMA, tables
@@ -189,12 +180,15 @@ class Repository:
         if isinstance(self._bind, Engine):
             with self._bind.connect() as connection:
                 alone = needs.autocommit and needs_none(connection)
-                before = set_autocommit(connection, alone)
+                switched = driver_to_switch(connection, alone)
+                if switched is not None:
+                    switched.autocommit = alone
                 try:
                     with nullcontext() if alone else connection.begin():
                         yield connection
                 finally:
-                    set_autocommit(connection, before)
+                    if switched is not None and driver_to_switch(connection, not alone):
+                        switched.autocommit = not alone
             return
         theirs = self._bind.connection() if isinstance(self._bind, Session) else self._bind
         if needs.refuses and not has_none(theirs):

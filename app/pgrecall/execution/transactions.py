@@ -7,18 +7,16 @@ from typing import Any
 from sqlalchemy import Connection
 
 
-def set_autocommit(connection: Connection, value: bool, /) -> bool:
-    """Turns the driver's autocommit on or off; returns the former setting.
+def driver_to_switch(connection: Connection, autocommit: bool, /) -> Any | None:
+    """psycopg's connection if its autocommit has to be changed to this; None if not, if it is lost,
+    or with another driver, which is refused later.
 
     SQLAlchemy's own AUTOCOMMIT would change the isolation level too, and leave it so in the pool.
     """
-    if connection.invalidated or connection.dialect.driver != "psycopg":  # refused later
-        return value
-    driver: Any = connection.connection.dbapi_connection
-    before = bool(driver.autocommit)
-    if before != value and not driver.closed:
-        driver.autocommit = value
-    return before
+    if connection.invalidated or connection.dialect.driver != "psycopg":
+        return None
+    driver: Any = connection.connection.driver_connection
+    return None if driver.closed or driver.autocommit == autocommit else driver
 
 
 def needs_none(connection: Connection, /) -> bool:

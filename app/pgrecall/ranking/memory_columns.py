@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields
 from typing import Any
 
@@ -26,9 +26,8 @@ def memory_columns(
         columns["embedding"] = null().label("embedding")
     columns["last_accessed_at"] = usage.c.last_accessed_at
     for name in COUNTERS:
-        columns[name] = func.coalesce(usage.c[name], literal_column("0"), type_=Integer()).label(
-            name
-        )
+        count = func.coalesce(usage.c[name], literal_column("0"), type_=Integer())
+        columns[name] = count.label(name)
     return [columns["agent_id"], *(columns[name] for name in _FIELDS)]
 
 
@@ -55,19 +54,17 @@ MEMORY_COLUMNS = 1 + len(_FIELDS)
 
 def leading_memory(row: Sequence[Any]) -> Memory:
     """The memory of a row that begins with `memory_columns`."""
-    owner_id: str = row[0]
-    if owner_id.startswith(TEAM):
-        return loaded_memory((None, owner_id.removeprefix(TEAM), *row[1:MEMORY_COLUMNS]))
-    return loaded_memory((owner_id, None, *row[1:MEMORY_COLUMNS]))
+    return _of_owner(row[0], row[1:MEMORY_COLUMNS])
 
 
 def memory(row: Mapping[Any, Any]) -> Memory:
-    """Converts a row of `memory_columns`."""
-    owner_id: str = row["agent_id"]
+    """The memory of a row with the names of `memory_columns`."""
+    return _of_owner(row["agent_id"], (row[name] for name in _FIELDS))
+
+
+def _of_owner(owner_id: str, values: Iterable[Any]) -> Memory:
     team_id = owner_id.removeprefix(TEAM) if owner_id.startswith(TEAM) else None
-    agent_id = owner_id if team_id is None else None
-    fields = {name: row[name] for name in _FIELDS}
-    return Memory(agent_id=agent_id, team_id=team_id, **fields)
+    return loaded_memory((owner_id if team_id is None else None, team_id, *values))
 
 
 def changed_memory(row: Row[Any]) -> Memory:

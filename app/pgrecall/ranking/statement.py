@@ -134,11 +134,11 @@ def scored(
     words, within, keyword = words_of(tables, owners, shape, words)
     conditions = passing(within, shape, where)
     if among is None:
-        rows, *conditions_left = rows_to_rank(tables, owners, shape, conditions, words)
+        rows, condition = rows_to_rank(tables, owners, shape, conditions, words)
     else:
         same = and_(memories.c.agent_id == among.c.owner_id, memories.c.id == among.c.id)
         rows = _joined(tables, owners, shape, among.join(memories, same), words)
-        conditions_left = [of_owners(memories, owners), *conditions.values()]
+        condition = and_(of_owners(memories, owners), *conditions.values())
     statement = (
         select(
             memories.c.agent_id.label("owner_id"),
@@ -147,7 +147,7 @@ def scored(
             *keyword,
         )
         .select_from(rows)
-        .where(*conditions_left)
+        .where(condition)
     )
     carried = () if among is None else (c for c in among.c if c.name not in ("owner_id", "id"))
     return statement.add_columns(*carried)

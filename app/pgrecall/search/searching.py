@@ -22,7 +22,7 @@ from pgrecall.ranking.statement import BESIDE, HAS_TERMS, LENDER, LENT, RELEVANC
 from pgrecall.ranking.touched import touch_parameters, touched
 from pgrecall.schema import Tables
 from pgrecall.scoring.profile import Profile
-from pgrecall.scoring.scored_memory import ScoredMemory
+from pgrecall.scoring.scored_memory import ScoredMemory, contributions
 from pgrecall.scoring.signals import Keyword
 from pgrecall.search.neighbours import STEPS, neighbours
 
@@ -77,7 +77,8 @@ def search(
         yield Autocommit()
     wanted = yield from asked.resolved(tables)
     found = yield from through_indexes(tables, wanted, strategy)
-    at_once = touch and not (found or expand or wanted.expand_session or wanted.is_large)
+    adds_hits = expand or wanted.expand_session
+    at_once = touch and found is None and not adds_hits and not wanted.is_large
     if found is None:
         statement = search_statement(tables, wanted, touch=at_once)
         parameters = wanted.parameters
@@ -137,14 +138,13 @@ def hit(profile: Profile, row: Any) -> ScoredMemory:
     names, values = row._fields[MEMORY_COLUMNS:], row[MEMORY_COLUMNS:]
     scored = dict(zip(names, values, strict=True))
     profile = in_effect(profile, scored)
-    weights = profile.weights
-    signals = {name: scored[SIGNAL_PREFIX + name] for name in weights}
+    signals = {signal.name: scored[SIGNAL_PREFIX + signal.name] for signal in profile.signals}
     return ScoredMemory(
         memory=leading_memory(row),
         score=scored["score"],
         similarity=scored["similarity"],
         signals=signals,
-        contributions={name: weight * signals[name] for name, weight in weights.items()},
+        contributions=contributions(profile, signals),
         steps=scored.get(STEPS, 0),
         relevance=scored.get(RELEVANCE),
         beside=scored.get(BESIDE),
