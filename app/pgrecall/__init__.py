@@ -17,6 +17,9 @@ from pgrecall.lifecycle.label import Label
 from pgrecall.lifecycle.link import Link
 from pgrecall.lifecycle.near_duplicate import NearDuplicate
 from pgrecall.memories.added import Added
+from pgrecall.memories.batch import Batch
+from pgrecall.memories.owner_count import OwnerCount
+from pgrecall.memories.page import Page
 from pgrecall.memories.term import Term
 from pgrecall.rank_index.index import RankIndex, RankIndexCheck, RankIndexStatus
 from pgrecall.ranking.hits import Hits, Strategy
@@ -56,6 +59,7 @@ __all__ = [
     "Added",
     "AsyncEmbedder",
     "AsyncMemoryRepository",
+    "Batch",
     "Clock",
     "Cluster",
     "Confidence",
@@ -87,7 +91,9 @@ __all__ = [
     "MemoryRepository",
     "NearDuplicate",
     "NewMemory",
+    "OwnerCount",
     "Packed",
+    "Page",
     "Profile",
     "ProfileEvaluation",
     "QueryPlan",

@@ -77,7 +77,10 @@ BEGIN
     END IF;
     PERFORM require_vector(query);
     compared := metadata_comparisons(metadata);
-    contained := metadata - ARRAY(SELECT one ->> 'key' FROM jsonb_array_elements(compared) one);
+    contained := CASE WHEN metadata IS NOT NULL THEN coalesce((
+        SELECT jsonb_object_agg_unique((metadata_path(m.key))[1], m.value)
+          FROM jsonb_each(metadata) m
+         WHERE m.key NOT IN (SELECT one ->> 'key' FROM jsonb_array_elements(compared) one)), '{}') END;
     asked_words := CASE WHEN facts ->> 'reads' LIKE '%words.share%' OR min_relevance IS NOT NULL
                         THEN query_text END;
     comparable := CASE WHEN query IS NULL OR NOT EXISTS (SELECT FROM query_terms(asked_words))
@@ -139,9 +142,11 @@ BEGIN
             USING ERRCODE = 'invalid_parameter_value';
     END IF;
     compared := (
-        SELECT jsonb_agg(jsonb_build_object('key', m.key, 'operator', c.key, 'value', c.value))
-          FROM jsonb_each(metadata) m, jsonb_each(CASE
-                   WHEN m.value @? 'strict $.keyvalue() ? (@.key starts with "$")' THEN m.value END) c);
+        SELECT jsonb_agg(jsonb_build_object('key', m.key, 'path', m.path,
+                                            'operator', c.key, 'value', c.value))
+          FROM (SELECT e.key, e.value, metadata_path(e.key) AS path FROM jsonb_each(metadata) e) m,
+               jsonb_each(CASE WHEN m.value @? 'strict $.keyvalue() ? (@.key starts with "$")' THEN m.value
+                               WHEN cardinality(m.path) > 1 THEN jsonb_build_object('$eq', m.value) END) c);
     FOR one IN SELECT c.*, coalesce(jsonb_typeof(c.value), 'null') AS kind
                  FROM jsonb_to_recordset(compared) c(key text, operator text, value jsonb) LOOP
         IF one.operator <> ALL (known) THEN
@@ -164,7 +169,18 @@ END
 $function$;
 
 COMMENT ON FUNCTION metadata_comparisons IS
-    'The comparisons in a metadata filter, such as {"key": {"$gte": 3}}, as a list of key, operator and value; NULL: none.';
+    'The comparisons in a metadata filter, such as {"key": {"$gte": 3}}, as a list of key, path, operator and value; NULL: none.';
+
+-- The same as `path_of` in Python.
+CREATE OR REPLACE FUNCTION metadata_path(key text) RETURNS text[]
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    RETURN ARRAY(
+        SELECT regexp_replace(s.step, '\\([.\\])', '\1', 'g')
+          FROM regexp_split_to_table(key, '(?<!(?:^|[^\\])(?:\\\\)*\\)\.') WITH ORDINALITY s(step, place)
+         ORDER BY s.place);
+
+COMMENT ON FUNCTION metadata_path IS
+    'The keys of a path in a metadata filter, which dots separate; \. is a dot and \\ a backslash in a key.';
 
 CREATE OR REPLACE FUNCTION require_vector(query agent_memories.embedding%TYPE) RETURNS void
     LANGUAGE plpgsql STABLE PARALLEL SAFE SET search_path FROM CURRENT AS $function$

@@ -302,15 +302,15 @@ BEGIN ATOMIC
         ('min_similarity', $condition$similarity(m.embedding, q.query, NULL) >= q.min_similarity$condition$),
         ('min_relevance', $condition$relevance(similarity(m.embedding, q.query, NULL), keyword({share} * {coverage}, octet_length(m.content), 0.8, 400), q.comparable) >= q.min_relevance$condition$),
         ('label_kinds', $condition$EXISTS (SELECT 1 FROM memory_labels WHERE memory_labels.agent_id = m.agent_id AND memory_labels.memory_id = m.id AND memory_labels.value = ANY (q.labels) AND memory_labels.agent_id = ANY (q.owners) AND memory_labels.kind = ANY (q.label_kinds))$condition$),
-        ('$eq', $condition$coalesce(jsonb_extract_path(m.metadata, (q.compared #>> '{0,key}')) = (q.compared #> '{0,value}'), false)$condition$),
-        ('$ne', $condition$NOT coalesce(jsonb_extract_path(m.metadata, (q.compared #>> '{0,key}')) = (q.compared #> '{0,value}'), false)$condition$),
-        ('$gt', $condition$jsonb_typeof(jsonb_extract_path(m.metadata, (q.compared #>> '{0,key}'))) = jsonb_typeof((q.compared #> '{0,value}')) AND jsonb_extract_path(m.metadata, (q.compared #>> '{0,key}')) > (q.compared #> '{0,value}')$condition$),
-        ('$gte', $condition$jsonb_typeof(jsonb_extract_path(m.metadata, (q.compared #>> '{0,key}'))) = jsonb_typeof((q.compared #> '{0,value}')) AND jsonb_extract_path(m.metadata, (q.compared #>> '{0,key}')) >= (q.compared #> '{0,value}')$condition$),
-        ('$lt', $condition$jsonb_typeof(jsonb_extract_path(m.metadata, (q.compared #>> '{0,key}'))) = jsonb_typeof((q.compared #> '{0,value}')) AND jsonb_extract_path(m.metadata, (q.compared #>> '{0,key}')) < (q.compared #> '{0,value}')$condition$),
-        ('$lte', $condition$jsonb_typeof(jsonb_extract_path(m.metadata, (q.compared #>> '{0,key}'))) = jsonb_typeof((q.compared #> '{0,value}')) AND jsonb_extract_path(m.metadata, (q.compared #>> '{0,key}')) <= (q.compared #> '{0,value}')$condition$),
-        ('$in', $condition$coalesce(jsonb_extract_path(m.metadata, (q.compared #>> '{0,key}')) = ANY (ARRAY(SELECT jsonb_array_elements(q.compared #> '{0,value}'))), false)$condition$),
-        ('$nin', $condition$NOT coalesce(jsonb_extract_path(m.metadata, (q.compared #>> '{0,key}')) = ANY (ARRAY(SELECT jsonb_array_elements(q.compared #> '{0,value}'))), false)$condition$),
-        ('$exists', $condition$jsonb_exists(m.metadata, (q.compared #>> '{0,key}')) = (q.compared #> '{0,value}')::boolean$condition$)
+        ('$eq', $condition$coalesce((m.metadata #> ARRAY(SELECT jsonb_array_elements_text(q.compared #> '{0,path}'))) = (q.compared #> '{0,value}'), false)$condition$),
+        ('$ne', $condition$NOT coalesce((m.metadata #> ARRAY(SELECT jsonb_array_elements_text(q.compared #> '{0,path}'))) = (q.compared #> '{0,value}'), false)$condition$),
+        ('$gt', $condition$jsonb_typeof(m.metadata #> ARRAY(SELECT jsonb_array_elements_text(q.compared #> '{0,path}'))) = jsonb_typeof((q.compared #> '{0,value}')) AND (m.metadata #> ARRAY(SELECT jsonb_array_elements_text(q.compared #> '{0,path}'))) > (q.compared #> '{0,value}')$condition$),
+        ('$gte', $condition$jsonb_typeof(m.metadata #> ARRAY(SELECT jsonb_array_elements_text(q.compared #> '{0,path}'))) = jsonb_typeof((q.compared #> '{0,value}')) AND (m.metadata #> ARRAY(SELECT jsonb_array_elements_text(q.compared #> '{0,path}'))) >= (q.compared #> '{0,value}')$condition$),
+        ('$lt', $condition$jsonb_typeof(m.metadata #> ARRAY(SELECT jsonb_array_elements_text(q.compared #> '{0,path}'))) = jsonb_typeof((q.compared #> '{0,value}')) AND (m.metadata #> ARRAY(SELECT jsonb_array_elements_text(q.compared #> '{0,path}'))) < (q.compared #> '{0,value}')$condition$),
+        ('$lte', $condition$jsonb_typeof(m.metadata #> ARRAY(SELECT jsonb_array_elements_text(q.compared #> '{0,path}'))) = jsonb_typeof((q.compared #> '{0,value}')) AND (m.metadata #> ARRAY(SELECT jsonb_array_elements_text(q.compared #> '{0,path}'))) <= (q.compared #> '{0,value}')$condition$),
+        ('$in', $condition$coalesce((m.metadata #> ARRAY(SELECT jsonb_array_elements_text(q.compared #> '{0,path}'))) = ANY (ARRAY(SELECT jsonb_array_elements(q.compared #> '{0,value}'))), false)$condition$),
+        ('$nin', $condition$NOT coalesce((m.metadata #> ARRAY(SELECT jsonb_array_elements_text(q.compared #> '{0,path}'))) = ANY (ARRAY(SELECT jsonb_array_elements(q.compared #> '{0,value}'))), false)$condition$),
+        ('$exists', $condition$((m.metadata #> ARRAY(SELECT jsonb_array_elements_text(q.compared #> '{0,path}'))) IS NOT NULL) = (q.compared #> '{0,value}')::boolean$condition$)
         -- As written.
     ;
 END;

@@ -1,3 +1,4 @@
+-- For readers.
 -- A UUID of version 8: the first half of a SHA-256. The same as `pgrecall.ids.id_of_key`.
 CREATE OR REPLACE FUNCTION id_of_key(agent text, key text) RETURNS uuid
     LANGUAGE sql IMMUTABLE PARALLEL SAFE

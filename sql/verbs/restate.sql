@@ -27,11 +27,7 @@ BEGIN
         changed.edition := CASE WHEN old.content_hash = new.content_hash THEN old.edition
                                 WHEN old.edition IS NOT NULL
                                 THEN next_edition(agent, new.content_hash) END;
-        IF EXISTS (SELECT FROM memory_usage u
-                    WHERE u.agent_id = agent AND u.memory_id = old.id
-                      AND u.feedback_up + u.feedback_down > 0) THEN
-            changed.usefulness := old.usefulness;
-        END IF;
+        changed := with_learned(changed, old);
     END IF;
     changed.valid_from := new.valid_from;
     changed.valid_until := new.valid_until;

@@ -56,3 +56,19 @@ $function$;
 
 COMMENT ON FUNCTION note_change IS
     'Records an event with the old and new values of the named fields.';
+
+CREATE OR REPLACE FUNCTION with_learned(new agent_memories, old agent_memories)
+    RETURNS agent_memories
+    LANGUAGE plpgsql STABLE SET search_path FROM CURRENT AS $function$
+BEGIN
+    IF EXISTS (SELECT FROM memory_usage u
+                WHERE u.agent_id = old.agent_id AND u.memory_id = old.id
+                  AND u.feedback_up + u.feedback_down > 0) THEN
+        new.usefulness := old.usefulness;
+    END IF;
+    RETURN new;
+END
+$function$;
+
+COMMENT ON FUNCTION with_learned IS
+    'The fields of a memory that replaces another, with the usefulness that feedback has given the old one.';

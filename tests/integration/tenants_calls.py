@@ -54,6 +54,7 @@ CALLS: dict[str, list[str]] = {
         "explain('one', {memory}, query_text => 'onesecret', profile => 'hybrid')",
     ],
     "forget": ["forget('one', ARRAY[{memory}])"],
+    "forget_matching": ["forget_matching('one', text => 'onesecret')"],
     "forget_positions": [
         "forget_positions('one', ARRAY[{memory}])",
         "forget_positions('one', NULL)",
@@ -74,6 +75,7 @@ CALLS: dict[str, list[str]] = {
     "labels": ["labels('one', {memory})"],
     "link": ["link('one', {memory}, {other}, 'x')"],
     "links": ["links('one', {memory})"],
+    "list_memories": ["list_memories('one')", "list_memories('one', labels => '{{onelabel}}')"],
     "lock_memories": ["lock_memories('one', ARRAY[{memory}])"],
     "lock_same": ["lock_same('one', ARRAY[content_hash({content})])"],
     "make_rank_index": ["count(*) FROM make_rank_index('one', now())"],
@@ -94,6 +96,7 @@ CALLS: dict[str, list[str]] = {
         "note_events('one', 'x', ARRAY[{memory}], '{{}}', '{{}}', NULL, 'who', '{{}}')"
     ],
     "noted_labels": ["noted_labels('one', {memory}, '{{keyword}}', '{{onelabel}}')"],
+    "owners": ["owners()"],
     "owners_of_memories": ["owners_of_memories(true)"],
     "positions_of": ["positions_of('one', '2026-01-01')"],
     "prune": ["prune('one', below_score => 1)"],
@@ -139,7 +142,9 @@ CALLS: dict[str, list[str]] = {
     "unlabel": ["unlabel('one', {memory}, ARRAY['onelabel'])"],
     "unlink": ["unlink('one', {memory}, {other}, 'one')"],
     "unmet_condition": ["unmet_condition('one', {over}, 'valid', now())"],
+    "upsert": ['upsert(\'one\', jsonb_populate_record({new}, \'{{"key": "k", "id": null}}\'))'],
     "update_memory": ["update_memory('one', {memory}, '{{\"importance\": 0.9}}')"],
+    "with_learned": ["with_learned({new}, {row})"],
     "worded_candidates": [
         f"worded_candidates({RANKED}, 10, 40, 0.3, '{{{{onesecret}}}}', '{{{{40}}}}', "
         "'{{0.1}}', 0.8, 400, 40, 0.5)"
@@ -161,6 +166,9 @@ OF_NO_OWNER = {
     *(
         "context_text",
         "facts_of",
+        "filtered_text",
+        "last_of_page",
+        "list_order",
         "question",
         "rank_direction",
         "rank_index_progress",
@@ -181,7 +189,7 @@ SAME_FOR_ALL = {
     *("attach_positions", "create_positions", "drop_positions", "index_positions"),
     *("forget_positions", "lock_memories", "lock_same", "mark_superseded", "write_memory"),
     *("assessed", "require_incoming", "sweep_orphans_batch", "supersede_in_turn"),
-    *("supersede_successors", "trust_parts"),
+    *("supersede_successors", "trust_parts", "with_learned"),
 }
 """What they return does not depend on what the owner has."""
 
@@ -220,15 +228,22 @@ METHODS: dict[str, Callable[[UUID, UUID], list[Work]]] = {
         lambda r: r.context("one", at(3), **HYBRID).packed,
     ],
     "count": lambda m, _: [lambda r: r.count("one"), lambda r: r.teams.count("one")],
-    "delete": lambda m, _: [lambda r: r.delete("one", m)],
+    "delete": lambda m, _: [
+        lambda r: r.delete("one", m),
+        lambda r: r.delete("one", text="onesecret"),
+        lambda r: r.delete("one", text="onesecret", dry_run=True),
+    ],
     "upkeep.demote": lambda m, _: [lambda r: r.upkeep.demote("one", m)],
     "rank_indexes.drop": lambda m, _: [lambda r: r.rank_indexes.drop("one")],
     "evaluation.evaluate": lambda m, _: [lambda r: r.evaluation.evaluate("one", _queries(m))],
     "existing": lambda m, _: [lambda r: r.existing("one", m)],
+    "exists": lambda m, _: [lambda r: r.exists("one", m)],
     "explain": lambda m, _: [lambda r: r.explain("one", m, at(3))],
     "feedback": lambda m, _: [lambda r: r.feedback("one", m, "useful")],
+    "ids.of_key": lambda m, _: [lambda r: r.ids.of_key("one", "onekey")],
     "ids.find": lambda m, _: [lambda r: r.ids.find("one", str(m)[:4])],
     "get": lambda m, _: [lambda r: r.get("one", m)],
+    "get_many": lambda m, _: [lambda r: r.get_many("one", m)],
     "history": lambda m, _: [lambda r: r.history("one", m)],
     "invalidate": lambda m, _: [lambda r: r.invalidate("one", m)],
     "labels.add": lambda m, _: [lambda r: r.labels.add("one", m, "x")],
@@ -236,10 +251,15 @@ METHODS: dict[str, Callable[[UUID, UUID], list[Work]]] = {
     "labels.of": lambda m, _: [lambda r: r.labels.of("one", m)],
     "links.add": lambda m, o: [lambda r: r.links.add("one", m, o, "x")],
     "links.of": lambda m, _: [lambda r: r.links.of("one", m)],
+    "list": lambda m, _: [
+        lambda r: r.list("one", total=True),
+        lambda r: r.list("one", order="retrieval_count", labels=["onelabel"]),
+    ],
     "rank_indexes.maintain": lambda m, _: [lambda r: r.rank_indexes.maintain(agent_id="one")],
     "upkeep.near_duplicates": lambda m, _: [
         lambda r: r.upkeep.near_duplicates("one", threshold=0.5)
     ],
+    "owners": lambda *_: [lambda r: r.owners(), lambda r: r.teams.owners()],
     "plan": lambda m, _: [lambda r: "secret" in repr(r.plan("one", at(3)))],
     "prepare": lambda *_: [lambda r: r.prepare()],
     "upkeep.promote": lambda m, _: [lambda r: r.upkeep.promote("one", m)],
@@ -264,6 +284,7 @@ METHODS: dict[str, Callable[[UUID, UUID], list[Work]]] = {
     "evaluation.tune": lambda m, _: [lambda r: r.evaluation.tune("one", _queries(m))],
     "labels.remove": lambda m, _: [lambda r: r.labels.remove("one", m, "onelabel")],
     "links.remove": lambda m, o: [lambda r: r.links.remove("one", m, o, "one")],
+    "upsert": lambda *_: [lambda r: r.upsert("one", NewMemory("new", key="k", embedding=at(1)))],
     "update": lambda m, _: [lambda r: r.update("one", m, importance=0.9)],
 }
 """About the memory that is given, or both."""

@@ -112,11 +112,14 @@ METHODS: dict[str, dict[str, Any]] = {
     "rank_indexes.drop": {},
     "evaluation.evaluate": {"queries": QUERIES},
     "existing": {"memory_ids": [ID]},
+    "exists": {"memory_id": ID},
     "explain": {"memory_id": ID, "embedding": NORTH},
     "plan": {"embedding": NORTH},
     "feedback": {"memory_id": ID, "kind": "useful"},
     "ids.find": {"prefix": "0000"},
+    "ids.of_key": {"key": "a"},
     "get": {"memory_id": ID},
+    "get_many": {"memory_ids": [ID]},
     "history": {"memory_id": ID},
     "invalidate": {"memory_ids": [ID]},
     "labels.add": {"memory_id": ID, "labels": ["a"]},
@@ -124,11 +127,13 @@ METHODS: dict[str, dict[str, Any]] = {
     "labels.of": {"memory_id": ID},
     "links.add": {"source_id": ID, "target_id": OTHER},
     "links.of": {"memory_id": ID},
+    "list": {},
     "rank_indexes.maintain": {},
     "upkeep.near_duplicates": {},
     "upkeep.promote": {"memory_ids": [ID]},
     "upkeep.prune": {"below_score": 0.1},
     "rank_indexes.progress": {},
+    "owners": {},
     "prepare": {},
     "rank_indexes.status": {},
     "record_outcome": {"memory_id": ID, "outcome": "success"},
@@ -144,6 +149,7 @@ METHODS: dict[str, dict[str, Any]] = {
     "labels.remove": {"memory_id": ID, "labels": ["a"]},
     "links.remove": {"source_id": ID, "target_id": OTHER},
     "update": {"memory_id": ID, "importance": 0.5},
+    "upsert": {"memory": NewMemory("a", key="a", embedding=NORTH)},
 }
 """Every method of a repository with arguments that it takes."""
 SHARED = {*SearchArguments.__annotations__, "agent_id", "memory_id", "memory_ids"}
@@ -157,6 +163,7 @@ OF_MANY = (
     "rank_indexes.status",
     "rank_indexes.maintain",
     "rank_indexes.progress",
+    "owners",
 )
 
 Call = tuple[Callable[..., Any], dict[str, Any], list[str]]

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
+from collections.abc import Mapping
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any, NamedTuple
@@ -19,6 +20,7 @@ from sqlalchemy.ext.asyncio import AsyncEngine
 from pgrecall import AsyncMemoryRepository, JudgedQuery, MemoryRepository, NewMemory
 from pgrecall.errors import (
     EmbedderRequired,
+    InputError,
     InvalidVector,
     MemoryNotFound,
     SupersessionConflict,
@@ -83,6 +85,7 @@ def together(texts: list[str]) -> str:
 
 NEW = NewMemory("new", id=number(9), embedding=at(9))
 SHORT = NewMemory("short", embedding=[1.0])
+KEYED = NewMemory("keyed", key="k", embedding=at(9))
 BOTH = ["inserted", "known"]
 MISSING = (MemoryNotFound, "no memory")
 WHOLE: dict[str, Any] = {"min_similarity": 0.5, "more_than": 1}
@@ -92,10 +95,24 @@ CASES = (
     Case("add, bad", lambda r: r.add(A, SHORT), (InvalidVector, "1 dimensions")),
     Case("add_many", lambda r: [one.outcome for one in r.add_many(A, [NEW, NEW])], BOTH),
     Case("add_many, a generator", lambda r: len(r.add_many(A, (m for m in [NEW]))), 1),
+    Case("add_many, reported", lambda r: [*refused(r)], [1]),
+    Case("upsert", lambda r: [r.upsert(A, KEYED).outcome for _ in range(2)], BOTH),
+    Case(
+        "get_many", lambda r: [*r.get_many(A, (one for one in [TWO, number(9), ONE]))], [TWO, ONE]
+    ),
+    Case(
+        "list",
+        lambda r: [one.id for one in r.list(A, order="-id", limit=2)],
+        [number(4), number(3)],
+    ),
+    Case("exists", lambda r: (r.exists(A, ONE), r.exists(A, key="k")), (True, False)),
+    Case("owners", lambda r: [one.agent_id for one in r.owners()], [A, "another"]),
+    Case("ids.of_key", lambda r: r.upsert(A, KEYED) == r.ids.of_key(A, "k"), True),
     Case("get", lambda r: r.get(A, ONE).content, "memory 1"),  # type: ignore[union-attr]
     Case("update", lambda r: r.update(A, ONE, importance=0.9).importance, 0.9),
     Case("update, missing", lambda r: r.update(A, NEW.id or ONE, importance=0.9), MISSING),
     Case("delete", lambda r: (r.delete(A, [ONE, TWO]), r.count(A)), (2, 3)),
+    Case("delete, by a filter", lambda r: (r.delete(A, memory_types=["task"]), r.count(A)), (1, 4)),
     Case("search", lambda r: contents(r.search(A, NORTH, k=2)), ["memory 1", "memory 0"]),
     Case("search, a text", lambda r: contents(r.search(A, "memory 3", k=1)), ["memory 3"]),
     Case(
@@ -215,6 +232,10 @@ def garbage(repo: MemoryRepository, *numbers: str) -> tuple[bool, ...]:
     return tuple(getattr(run, name) > 0 for name in numbers)
 
 
+def refused(repo: MemoryRepository) -> Mapping[int, InputError]:
+    return repo.add_many(A, [NEW, SHORT], on_error="report").refused
+
+
 def counted(repo: MemoryRepository, memory_id: UUID) -> int:
     memory = repo.get(A, memory_id)
     assert memory is not None
@@ -325,6 +346,7 @@ def test_without_an_embedder_both_say_so(
 
 WRITTEN = (
     *("add", "add_many", "update", "delete", "search", "touch", "record_outcome", "supersede"),
+    *("upsert", "delete, by a filter"),
     *("upkeep.consolidate", "upkeep.collect_garbage", "links.add"),
 )
 REFUSED = ("add, bad", "update, missing", "record_outcome, missing", "supersede, again")

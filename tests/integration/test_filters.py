@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Callable
 from typing import Any
 
@@ -11,7 +12,8 @@ from sqlalchemy import Engine, Table, and_, exists, func, or_, select, text
 from pgrecall import MemoryRepository, NewMemory
 from pgrecall.errors import DatabaseError, InputError, UnknownName
 from pgrecall.execution.translation import translated
-from pgrecall.ranking.metadata_filter import OPERATORS
+from pgrecall.ranking.metadata_filter import OPERATORS, path_of
+from tests.integration.owner import Owner
 from tests.integration.recalling import Connection, recall
 from tests.integration.support import NORTH, before, contents, shown, sql
 
@@ -187,19 +189,20 @@ def test_filters_hold_for_memories_of_teams_too(stocked: MemoryRepository) -> No
 
 METADATA: dict[str, dict[str, Any]] = {
     "one": {"n": 1, "state": "open", "tags": ["x"]},
-    "two": {"n": 2, "state": "late", "deep": {"a": 1}},
+    "two": {"n": 2, "state": "late", "deep": {"a": 1, "b.c": {"d": "x"}, "": 5}},
     "ten": {"n": 10, "state": None},
     "text": {"n": "2", "state": "open"},
     "none": {},
+    "dots": {"deep.a": 7, "b\\": 1, "b\\.c": 2, "b": {"c": 3}, "": 0, "steps": [{"cost": 4}, "y"]},
 }
 COMPARISONS: tuple[tuple[dict[str, Any], str], ...] = (
-    ({}, "one two ten text none"),
+    ({}, "one two ten text none dots"),
     ({"state": "open"}, "one text"),
     ({"deep": {"a": 1}}, "two"),
     ({"tags": ["x"]}, "one"),
     ({"n": {"$eq": 2}}, "two"),
     ({"n": {"$eq": 2.0}}, "two"),
-    ({"n": {"$ne": 2}}, "one ten text none"),
+    ({"n": {"$ne": 2}}, "one ten text none dots"),
     ({"n": {"$gt": 2}}, "ten"),
     ({"n": {"$gte": 2}}, "two ten"),
     ({"n": {"$lt": 2}}, "one"),
@@ -208,9 +211,9 @@ COMPARISONS: tuple[tuple[dict[str, Any], str], ...] = (
     ({"n": {"$gte": "1"}}, "text"),
     ({"n": {"$in": [1, "2"]}}, "one text"),
     ({"n": {"$in": []}}, ""),
-    ({"n": {"$nin": [1, "2"]}}, "two ten none"),
-    ({"n": {"$nin": []}}, "one two ten text none"),
-    ({"n": {"$exists": False}}, "none"),
+    ({"n": {"$nin": [1, "2"]}}, "two ten none dots"),
+    ({"n": {"$nin": []}}, "one two ten text none dots"),
+    ({"n": {"$exists": False}}, "none dots"),
     ({"state": {"$exists": True}}, "one two ten text"),
     ({"state": {"$eq": None}}, "ten"),
     ({"state": {"$in": [None, "late"]}}, "two ten"),
@@ -218,6 +221,23 @@ COMPARISONS: tuple[tuple[dict[str, Any], str], ...] = (
     ({"state": "open", "n": {"$lt": 5}}, "one"),
     ({"n": {"$gte": 1, "$ne": 10}, "state": {"$in": ["open"]}, "tags": ["x"]}, "one"),
     ({"'; DROP TABLE x; --": {"$eq": "%s :name {} \\"}}, ""),
+    ({"deep.a": {"$gte": 1}}, "two"),
+    ({"deep.a": 1}, "two"),
+    ({"deep.a": {"$ne": 1}}, "one ten text none dots"),
+    ({"deep.a": {"$exists": True}, "n": 2}, "two"),
+    ({"deep.x": {"$exists": False}, "n": {"$exists": True}}, "one two ten text"),
+    ({"deep": {"b.c": {"d": "x"}}}, "two"),
+    ({"deep.b\\.c.d": "x"}, "two"),
+    ({"deep.": 5}, "two"),
+    ({"deep\\.a": {"$gt": 6}}, "dots"),
+    ({"deep\\.a": 7}, "dots"),
+    ({"b\\": 1}, "dots"),
+    ({"b\\\\\\.c": 2}, "dots"),
+    ({"b.c": 3, "": 0}, "dots"),
+    ({"b\\\\.c": 3}, ""),
+    ({"steps.0.cost": {"$lt": 5}, "steps.-1": {"$in": ["y"]}}, "dots"),
+    ({"steps.x": {"$exists": True}}, ""),
+    ({"deep.'; DROP TABLE x; --.%s": {"$eq": "{0,path}"}}, ""),
 )
 
 
@@ -243,6 +263,31 @@ def test_comparisons_of_metadata_pass_what_they_say(
     asked: dict[str, Any] = {"memory_id": one.memory.id, "metadata": {"n": {"$lte": 1, "$gt": 5}}}
     [row] = recall(connection, "five_factor", agent, function="explain", **asked)
     assert row["reasons"] == ["filtered by metadata $gt"]
+
+
+def test_a_path_is_taken_apart_alike_in_python_and_psql(connection: Connection) -> None:
+    pieces = ["a", ".", "\\", "\\\\", "é", "\n", "'", "1"]
+    chance = random.Random(3)
+    for _ in range(300):
+        key = "".join(chance.choices(pieces, k=chance.randrange(7)))
+        [row] = connection.execute("SELECT pgrecall.metadata_path(%s) AS path", (key,)).fetchall()
+        assert row["path"] == path_of(key), key
+
+
+def test_a_key_of_metadata_is_named_once(shared_repo: MemoryRepository) -> None:
+    with pytest.raises(InputError, match="is given twice"):
+        shared_repo.count("agent", metadata={"a\\b": 1, "a\\\\b": 2})
+
+
+def test_a_path_is_explained(mine: Owner) -> None:
+    id_ = mine.add(NewMemory("m", embedding=None, metadata={"user": {"ages": [1, 30]}}))
+    for key, has in (
+        ("user.ages.1", "30"),
+        ("user.ages.2", "'missing'"),
+        ("user.x.y", "'missing'"),
+    ):
+        [reason] = mine.explain(id_, metadata={key: {"$lt": 30, "$exists": True}}).reasons[:1]
+        assert f"its metadata['{key}'] is {has}" in reason
 
 
 def test_comparisons_that_cannot_be_are_refused_in_psql_too(connection: Connection) -> None:

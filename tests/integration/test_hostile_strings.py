@@ -96,7 +96,8 @@ def test_filters_find_the_very_same_text(
     it = NewMemory("it", embedding=NORTH, metadata={text: {"deep": [text]}}, **labelled(text))
     other = NewMemory("other", embedding=NORTH, metadata={"deep": [text]}, **labelled(text[:-1]))
     shared_repo.add_many(agent, [it, replace(other, memory_type="other")])
-    filters = filtering(text) | {"metadata": {text: {"deep": [text]}}}
+    key = text.replace("\\", r"\\").replace(".", r"\.")
+    filters = filtering(text) | {"metadata": {key: {"deep": [text]}}}
 
     assert contents(shared_repo.search(agent, NORTH, **filters)) == ["it"]
     assert [row["content"] for row in recall(connection, "tiered", agent, **filters)] == ["it"]

@@ -117,6 +117,40 @@ def test_a_key_written_by_all_is_one_row_and_counts_nothing(
     assert Counter(event_types(engine)) == {"initial": 8}
 
 
+def test_a_key_upserted_by_all_is_one_row_and_every_write_is_recorded(
+    shared: MemoryRepository, engine: Engine
+) -> None:
+    added = at_once(
+        lambda n: [shared.upsert(A, new(f"{n} {i}", key=f"key {i % 2}")) for i in range(8)]
+    )
+
+    outcomes = Counter(one.outcome for several in added for one in several)
+    assert outcomes == {"inserted": 2, "replaced": 8 * CLIENTS - 2}
+    assert Counter(event_types(engine)) == {"initial": 2, "replaced": 8 * CLIENTS - 2}
+    for memory_id in {one for several in added for one in several}:
+        history = shared.history(A, memory_id)
+        assert_chained(history)
+        assert read(shared, A, memory_id).content == history[-1].new_values["content"]
+
+
+def test_a_key_upserted_while_others_delete_it_is_one_row_or_none(
+    shared: MemoryRepository, engine: Engine
+) -> None:
+    key_id = shared.ids.of_key(A, "k")
+
+    def client(n: int) -> None:
+        for i in range(OPERATIONS):
+            if n % 2:
+                shared.delete(A, key_id)
+            else:
+                shared.upsert(A, new(f"{n} {i}", key="k"))
+
+    at_once(client)
+
+    shared.upsert(A, new("last", key="k"))
+    assert rows(engine, "content") == ["last"]
+
+
 def test_rivals_that_look_for_near_duplicates_store_one_of_each(
     shared: MemoryRepository, engine: Engine
 ) -> None:

@@ -167,6 +167,10 @@ def answer(connection: psycopg.Connection, call: str, url: str | None = None) ->
         return got, snapshot(connection, url, "one") if url else []
 
 
+TEXTS = {"context_text", "filtered_text", "recall_text", "search_text"}
+"""They only write statements, which are data to them."""
+
+
 def test_every_function_that_may_tell_of_an_owner_is_called_here(shared: str) -> None:
     called = [*CALLS, *PROCEDURES, *OF_NO_OWNER]
 
@@ -174,7 +178,7 @@ def test_every_function_that_may_tell_of_an_owner_is_called_here(shared: str) ->
 
     tables = "|".join(owned_tables(shared))
     read = rf"\y(FROM|JOIN|INTO|UPDATE)\s+(ONLY\s+)?({tables})\y"
-    for name in OF_NO_OWNER - {"context_text", "search_text", "recall_text"}:  # their text is data
+    for name in OF_NO_OWNER - TEXTS:
         body = "SELECT pg_get_functiondef(oid) ~* %s FROM pg_proc WHERE proname = %s"
         assert values(shared, body, read, name) == [False], name
 

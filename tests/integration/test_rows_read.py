@@ -58,7 +58,8 @@ UPDATE pgrecall.agent_memories SET status = 'archived' WHERE content = 'memory 3
 UPDATE pgrecall.agent_memories m
    SET invalidated_at = now(), invalidation_reason = 'superseded', superseded_by = s.id
   FROM pgrecall.agent_memories s
- WHERE m.content = 'memory 41' AND s.content = 'memory 51'
+ WHERE m.content = 'memory 41' AND s.content = 'memory 51';
+SELECT pgrecall.remember('agent 1', 'known by its key', key => 'key 0')
 """
 
 ON_FEW = {
@@ -96,6 +97,8 @@ ON_FEW = {
     "unlabel": "unlabel(%(agent)s, %(a)s, '{label 1}')",
     "unlink": "unlink(%(agent)s, %(a)s, %(b)s)",
     "update_memory": """update_memory(%(agent)s, %(a)s, '{"importance": 0.4}')""",
+    "upsert": "upsert(%(agent)s, new_memory('quite new', key => 'key'))",
+    "upsert what is there": "upsert(%(agent)s, new_memory('quite new', key => 'key 0'))",
     "update_memory's text": (
         """update_memory(%(agent)s, %(a)s, '{"content": "quite new", "embedding": null}')"""
     ),
@@ -116,6 +119,9 @@ ON_ALL = {
     "context": "context(%(agent)s, %(vector)s)",
     "count_garbage": "count_garbage(%(agent)s)",
     "explain": "explain(%(agent)s, %(a)s, %(vector)s)",
+    "forget_matching": "forget_matching(%(agent)s, labels => '{label 1}')",
+    "list_memories": "list_memories(%(agent)s)",
+    "list_memories by use": "list_memories(%(agent)s, '{retrieval_count}', min_trust => 0.1)",
     "make_rank_index": "make_rank_index(%(agent)s, now(), 100)",
     "near_duplicates": "near_duplicates(%(agent)s, newest => 20)",
     "positions_of": "positions_of(%(agent)s, now())",

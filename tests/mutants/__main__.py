@@ -17,6 +17,7 @@ from pgrecall import embedded
 from pgrecall.testing import hurry
 from tests.mutants import (
     lifecycle,
+    looking_up,
     outside,
     rank_index,
     reliability,
@@ -27,11 +28,17 @@ from tests.mutants import (
 from tests.mutants.mutant import Mutant
 
 ROOT = Path(__file__).parents[2]
-MUTANTS = [
-    one
-    for group in (lifecycle, outside, rank_index, reliability, scoring, search_path, searching)
-    for one in group.MUTANTS
-]
+GROUPS = (
+    lifecycle,
+    looking_up,
+    outside,
+    rank_index,
+    reliability,
+    scoring,
+    search_path,
+    searching,
+)
+MUTANTS = [one for group in GROUPS for one in group.MUTANTS]
 
 
 def survives(mutant: Mutant, server: str) -> bool:

@@ -102,8 +102,8 @@ MUTANTS = (
         f"{HERE}identity.py::test_what_is_said_again_without_a_time_holds_between_its_neighbours",
     ),
     Mutant(
-        "sql/verbs/restate.sql",
-        "changed.usefulness := old.usefulness;",
+        "sql/verbs/write_memory.sql",
+        "new.usefulness := old.usefulness;",
         "NULL;",
         f"{HERE}duplicates.py::test_what_feedback_taught_fits_the_votes_after_a_replacement",
     ),
@@ -256,8 +256,8 @@ MUTANTS = (
     ),
     Mutant(
         "app/pgrecall/memories/preparing.py",
-        "to_embed = [one for one in checked if one.vector is UNSET]",
-        "to_embed = [one for one in checked if one.vector is UNSET or one.vector is None]",
+        "to_embed = [one for one in checked.values() if one.vector is UNSET]",
+        "to_embed = [one for one in checked.values() if one.vector in (UNSET, None)]",
         f"{HERE}embedding_text.py::test_only_what_has_no_embedding_is_embedded",
     ),
     Mutant(

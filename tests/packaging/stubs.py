@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import inspect
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -26,6 +27,7 @@ _TYPED_DICTS = (changing, arguments, filters)
 """Where the types of arguments are named that the operations take as one."""
 _HEAD = """
 \"\"\"Written by make stubs, for editors and type checkers.\"\"\"
+import builtins
 from pgrecall.execution import asynchronous, synchronous
 """
 
@@ -35,6 +37,8 @@ def stub() -> str:
     defined = [one for one in vars(repositories).values() if inspect.isclass(one)]
     classes = [one for one in defined if one.__module__ == repositories.__name__]
     written = "\n\n".join(f"{_header(one)}\n{indent(_members(one), '    ')}" for one in classes)
+    # Within a class that has a method `list`, the name means that method.
+    written = re.sub(r"(?<!\w)list\[", "builtins.list[", written)
     sources = {
         asynchronous,
         synchronous,

@@ -12,7 +12,7 @@ from uuid import UUID
 
 import numpy as np
 import pytest
-from sqlalchemy import bindparam, create_engine, literal_column, text
+from sqlalchemy import Select, bindparam, create_engine, literal_column, text
 from sqlalchemy.dialects import postgresql
 
 from pgrecall import GarbagePolicy, MemoryRepository, NewMemory, Profile
@@ -27,7 +27,10 @@ from pgrecall.errors import (
 )
 from pgrecall.execution.inspection import remember_layout
 from pgrecall.lifecycle.label import Label
+from pgrecall.memories.list_statement import list_statement
+from pgrecall.memories.ordering import Ordering
 from pgrecall.ranking.exact import search_statement
+from pgrecall.ranking.filters import Filters
 from pgrecall.ranking.metadata_filter import OPERATORS
 from pgrecall.ranking.question import Question
 from pgrecall.schema import REVISION, Layout, tables
@@ -70,7 +73,7 @@ def test_an_id_that_is_no_uuid_is_refused(repo: MemoryRepository) -> None:
         for argument in {"memory_id", "memory_ids", "source_id", "target_id"} & good.keys():
             several = [[ID, "7"]] if argument == "memory_ids" and name != "ids.shorten" else []
             for bad in ("0" * 32, 7, None, b"0" * 16, *several):
-                with pytest.raises(InputError, match="UUID"):
+                with pytest.raises(InputError, match=r"UUID|by its id|needs ids"):
                     method(repo, name)(**{"agent_id": "a"} | good | {argument: bad})
 
 
@@ -366,13 +369,27 @@ def test_every_parameter_of_a_search_is_a_name_of_ours(repo: MemoryRepository) -
         },
     )
     statement = search_statement(tables(), replace(asked.search, query=Vector(NORTH)))
+
+    assert names_refused(repo, statement) > 30
+
+
+def test_every_parameter_of_a_list_is_a_name_of_ours(repo: MemoryRepository) -> None:
+    filters = Filters.of({"metadata": {"a": 1, "b.c": 2}, "min_trust": 0.1, "text": "a"})
+    order = Ordering.of(tables(), ["importance", "-retrieval_count"])
+    after = (True, True, True)
+    statement = list_statement(tables(), filters, order, after=after, as_of=True, embedding=False)
+
+    assert names_refused(repo, statement) > 10
+
+
+def names_refused(repo: MemoryRepository, statement: Select[Any]) -> int:
+    """How many parameters the statement has, each of which a caller may not have."""
     compiled = statement.compile(dialect=postgresql.dialect())  # type: ignore[no-untyped-call]
     names = [name for name, bound in compiled.binds.items() if not bound.unique]
-
-    assert len(names) > 30
     for name in names:
         where = text(f"content = :{name}").bindparams(**{name: "mine"})
         refuses(repo, lambda repo, bad: repo.search("a", where=bad), where, f":{name}; rename")
+    return len(names)
 
 
 # Verbs

@@ -68,7 +68,10 @@ def test_every_argument_is_an_option_with_help_or_left_out_for_a_reason() -> Non
     assert set(LEFT_OUT) == {"where"}
     for arguments, commands in (
         (ARGUMENTS, ("search", "plan", "explain", "context")),
-        (set(FilterArguments.__annotations__) - set(LEFT_OUT), ("evaluate", "tune")),
+        (
+            set(FilterArguments.__annotations__) - set(LEFT_OUT),
+            ("evaluate", "tune", "list", "delete"),
+        ),
     ):
         for name in commands:
             missing = arguments - {one.name for one in BUILT.commands[name].params}

@@ -1,4 +1,4 @@
-"""pgrecall add"""
+"""pgrecall add, upsert"""
 
 from __future__ import annotations
 
@@ -8,12 +8,13 @@ from typing import Annotated, Any, TypedDict, Unpack
 
 from pgrecall.cli.app import App
 from pgrecall.cli.database import Agent
-from pgrecall.cli.options import Actor
+from pgrecall.cli.options import Actor, Reason
 from pgrecall.cli.output import Output
 from pgrecall.cli.written import ISO_8601, argument, option
 from pgrecall.core.limits import TIERS
 from pgrecall.core.memory import NewMemory
 from pgrecall.execution import MemoryRepository
+from pgrecall.memories.added import Added
 from pgrecall.memories.preparing import DuplicatePolicy
 
 app = App(panel="Store and search")
@@ -45,9 +46,14 @@ class Fields(TypedDict, total=False):
     component: Annotated[str, option("Component that produced it; sets the trust.")]
     output_type: Annotated[str, option("Type of output; sets how trust decays.")]
     compliant: Annotated[bool, option("Whether it passed governance; sets the trust.")]
-    key: Annotated[str, option("Your key for this memory: a second write adds nothing.")]
     session: Annotated[str, option("Dialogue in which it is a turn.")]
     turn: Annotated[int, option("Its place in the dialogue.")]
+
+
+class KeyedFields(Fields, total=False):
+    """Those of `add`."""
+
+    key: Annotated[str, option("Your key for this memory: a second write adds nothing.")]
 
 
 @app.declare(
@@ -66,7 +72,7 @@ def add(
         float | None, option("Treat memories that are more similar as duplicates, such as 0.92.")
     ] = None,
     actor: Actor = None,
-    **fields: Unpack[Fields],
+    **fields: Unpack[KeyedFields],
 ) -> Output:
     """Store a memory and print its id.
 
@@ -81,7 +87,37 @@ def add(
         check_compliance=check_compliance,
         actor=actor,
     )
+    return _added(added)
+
+
+@app.declare('pgrecall upsert message-17 "The parcel has arrived." --agent zoe')
+def upsert(
+    repo: MemoryRepository,
+    key: Annotated[str, argument("Your key for the memory.")],
+    text: Annotated[str, argument("Text of the memory.")],
+    agent: Agent,
+    check_compliance: Annotated[bool, option("Refuse a memory that is not compliant.")] = True,
+    reason: Reason = None,
+    actor: Actor = None,
+    **fields: Unpack[Fields],
+) -> Output:
+    """Store a memory under a key, or replace text and fields of the one that has it.
+
+    Counters, history, labels and links stay.
+    """
+    added = repo.upsert(
+        agent,
+        NewMemory(text, key=key, **fields),
+        check_compliance=check_compliance,
+        reason=reason,
+        actor=actor,
+    )
+    return _added(added)
+
+
+def _added(added: Added) -> Output:
     how = "" if added.similarity is None else f" at {added.similarity:.3f}"
     known = f"{added.outcome.replace('_', ' ')}{how}: nothing new is stored"
+    notes = {"inserted": [], "replaced": ["replaced"]}.get(added.outcome, [known])
     record = {"id": added, "outcome": added.outcome, "similarity": added.similarity}
-    return Output([record], str(added), notes=[] if added.inserted else [known])
+    return Output([record], str(added), notes=notes)

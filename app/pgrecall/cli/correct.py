@@ -1,4 +1,4 @@
-"""pgrecall supersede, importance, invalidate, revive, promote, demote, delete"""
+"""pgrecall supersede, importance, invalidate, revive, promote, demote"""
 
 from __future__ import annotations
 
@@ -57,7 +57,6 @@ SEVERAL = {
     "revive": "Bring memories back that were invalidated or archived, or have expired.",
     "promote": "Move memories up one tier: from short to medium, from medium to long.",
     "demote": "Move memories down one tier: from long to medium, from medium to short.",
-    "delete": "Delete memories. Their history remains.",
 }
 """What is done to any number of memories alike: the method's name → the help."""
 
@@ -74,8 +73,7 @@ def _declare(name: str, help_: str) -> None:
         return number(f"{name}d", method(agent, memory, reason=reason, actor=actor), f"{name}d")
 
     command.__doc__ = help_
-    panel = "Curate" if name == "delete" else None
-    app.declare(f"pgrecall {name} 0197a3c2 0197a3d8 --agent zoe", name=name, panel=panel)(command)
+    app.declare(f"pgrecall {name} 0197a3c2 0197a3d8 --agent zoe", name=name)(command)
 
 
 for _name, _help in SEVERAL.items():

@@ -44,9 +44,10 @@ EXIT_CODES: tuple[tuple[type[PgRecallError], int], ...] = (
 
 class _Commands(LateGroup):
     modules: ClassVar[Mapping[str, str]] = {
-        "add": "add",
+        **dict.fromkeys(("add", "upsert"), "add"),
         "import": "import_memories",
         **dict.fromkeys(("search", "plan"), "search_command"),
+        **dict.fromkeys(("list", "get", "owners"), "list_memories"),
         "explain": "explain",
         "context": "assemble",
         "terms": "terms",
@@ -56,7 +57,7 @@ class _Commands(LateGroup):
         **dict.fromkeys(("near-duplicates", "clusters", "consolidate"), "curate"),
         **dict.fromkeys(("complete-tasks", "prune"), "curate"),
         "gc": "collect",
-        "delete": "correct",
+        "delete": "delete_command",
         "clear": "curate",
         **dict.fromkeys(("label", "unlabel", "labels", "labelled"), "label_memories"),
         **dict.fromkeys(("link", "unlink", "links"), "link_memories"),

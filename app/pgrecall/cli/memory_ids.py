@@ -14,9 +14,9 @@ from pgrecall.execution import MemoryRepository
 
 _OR_DIGITS = "or enough of its first digits"
 MemoryId = Annotated[UUID, argument(f"Id of the memory, {_OR_DIGITS}.", metavar="ID")]
-MemoryIds = Annotated[
-    list[UUID], argument(f"Ids of memories, each whole {_OR_DIGITS}.", metavar="ID…")
-]
+_Ids = argument(f"Ids of memories, each whole {_OR_DIGITS}.", metavar="ID…")
+MemoryIds = Annotated[list[UUID], _Ids]
+OptionalIds = Annotated[list[UUID] | None, _Ids]
 
 CANDIDATES = 5
 """Shown, where the beginning of an id is that of several."""

@@ -179,7 +179,7 @@ def _packed(
 
 def _pool(tables: Tables, shape: Shape, packing: PackingShape, best: CTE) -> CTE:
     """The ranked rows with their ranks and tokens: relevant ones first, turns to be added last."""
-    memories = by_key(tables, best, shape)
+    memories = by_key(tables, best, shape.owners)
     relevant: ColumnElement[bool] = true()
     if shape.shows_relevance:
         least: Any = bindparam("min_relevance", type_=Double())

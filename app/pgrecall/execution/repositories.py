@@ -23,7 +23,15 @@ from pgrecall.lifecycle import (
     linking,
     using,
 )
-from pgrecall.memories import adding, changing, reading, telling_terms
+from pgrecall.memories import (
+    adding,
+    changing,
+    deleting,
+    listing,
+    reading,
+    telling_terms,
+    upserting,
+)
 from pgrecall.rank_index import building, maintaining
 from pgrecall.search import checking, explaining, planning, searching, warming
 
@@ -57,9 +65,12 @@ class AsyncMemoryRepository(asynchronous.Repository):
 _METHODS: Methods = {
     "add": adding.add,
     "add_many": adding.add_many,
+    "upsert": upserting.upsert,
     "get": reading.get,
+    "get_many": reading.get_many,
+    "list": listing.list_memories,
     "update": changing.update,
-    "delete": changing.delete,
+    "delete": deleting.delete,
     "search": searching.search,
     "context": assembling.context,
     "explain": explaining.explain,
@@ -67,7 +78,9 @@ _METHODS: Methods = {
     "prepare": warming.prepare,
     "touch": changing.touch,
     "count": reading.count,
+    "exists": reading.exists,
     "existing": reading.existing,
+    "owners": listing.owners,
     "record_outcome": using.record_outcome,
     "feedback": using.feedback,
     "history": using.history,
@@ -121,6 +134,7 @@ _EVALUATION: Methods = {
 
 _IDS: Methods = {
     "find": reading.find_ids,
+    "of_key": reading.key_id,
     "shorten": reading.short_ids,
 }
 
@@ -136,7 +150,7 @@ _NAMESPACES = (
         *("evaluation", "Evaluations", _EVALUATION),
         "Evaluation and tuning of profiles by judged queries.",
     ),
-    ("ids", "Ids", _IDS, "Short ids, and finding ids by their first digits."),
+    ("ids", "Ids", _IDS, "Short ids, and finding ids by their first digits or a key."),
 )
 
 

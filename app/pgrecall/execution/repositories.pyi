@@ -1,5 +1,6 @@
 """Written by make stubs, for editors and type checkers."""
 
+import builtins
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any, Literal, Self
@@ -27,6 +28,10 @@ from pgrecall.lifecycle.link import Link
 from pgrecall.lifecycle.near_duplicate import NearDuplicate
 from pgrecall.lifecycle.using import Feedback, Outcome
 from pgrecall.memories.added import Added
+from pgrecall.memories.adding import OnError
+from pgrecall.memories.batch import Batch
+from pgrecall.memories.owner_count import OwnerCount
+from pgrecall.memories.page import Page
 from pgrecall.memories.preparing import DuplicatePolicy
 from pgrecall.memories.term import Term
 from pgrecall.rank_index.index import RankIndex, RankIndexCheck, RankIndexStatus
@@ -83,7 +88,7 @@ class MemoryRepository(synchronous.Repository):
         """Evaluation and tuning of profiles by judged queries."""
     @property
     def ids(self) -> Ids:
-        """Short ids, and finding ids by their first digits."""
+        """Short ids, and finding ids by their first digits or a key."""
     def add(
         self,
         agent_id: str,
@@ -134,22 +139,101 @@ class MemoryRepository(synchronous.Repository):
         near_duplicates: float | None = None,
         check_compliance: bool = True,
         actor: str | None = None,
-    ) -> list[Added]:
+        on_error: OnError = "raise",
+    ) -> Batch:
         """Stores a batch in one transaction. Returns the ids in the order given; `add` has the rules.
 
-        If one memory is bad, none is stored, and the error names its position, counted from 0. Of
+        If one memory is bad, none is stored, and the error names its position, counted from 0. With
+        `on_error="report"` the others are stored, and `refused` of the result maps the position of each
+        bad memory to its error. Errors that concern the whole batch are raised all the same. Of
         memories in the batch that are the same, the first is stored, so pass a history oldest first.
         Rows are sent by COPY. With `near_duplicates` they are added one by one instead, since each is
         compared with those before it.
 
         Raises InvalidMemory, NotCompliant, InvalidVector or EmbedderRequired.
         """
+    def upsert(
+        self,
+        agent_id: str,
+        memory: NewMemory,
+        *,
+        reason: str | None = None,
+        actor: str | None = None,
+        check_compliance: bool = True,
+    ) -> Added:
+        """Stores a memory under its key, or gives the memory that has this key its text and fields.
+
+        The id, counters, history, labels and links stay. So do `created_at`, `trust` with its parts,
+        its decay and the `tier` if they are unset, and the usefulness once there was feedback; all
+        other fields are replaced, also by their defaults. The memory is then active and valid by its
+        own fields, even if it was archived or invalidated; if it was superseded, its successor is
+        superseded in turn. The history records old and new values, `reason` and `actor`. Of two
+        clients that write the same key at once, the last wins, and there is one memory.
+
+        The outcome is inserted, replaced, or known if nothing differs. Raises what `add` raises, and
+        InvalidMemory for a memory without a key.
+        """
     def get(
-        self, agent_id: str, memory_id: UUID, *, include_embedding: bool = False
+        self,
+        agent_id: str,
+        memory_id: UUID | None = None,
+        *,
+        key: str | None = None,
+        include_embedding: bool = False,
     ) -> Memory | None:
-        """The agent's memory of this id, valid or not; None if there is none.
+        """The agent's memory of this id or key, valid or not; None if there is none.
 
         Its embedding is only read with `include_embedding`.
+        """
+    def get_many(
+        self, agent_id: str, memory_ids: UUID | Iterable[UUID], *, include_embedding: bool = False
+    ) -> dict[UUID, Memory]:
+        """Those of these memories that the agent has, valid or not, by id, in the order given."""
+    def list(
+        self,
+        agent_id: str,
+        *,
+        order: str | Sequence[str] = ("-created_at",),
+        limit: int = 50,
+        after: str | None = None,
+        total: bool = False,
+        include_embedding: bool = False,
+        as_of: datetime | None = None,
+        memory_types: Sequence[str] | None = None,
+        tiers: Sequence[str] | None = None,
+        tags: Sequence[str] | None = None,
+        all_tags: Sequence[str] | None = None,
+        entities: Sequence[str] | None = None,
+        all_entities: Sequence[str] | None = None,
+        labels: Sequence[str] | None = None,
+        label_kinds: Sequence[str] | None = None,
+        text: str | None = None,
+        metadata: Mapping[str, Any] | None = None,
+        created_after: datetime | None = None,
+        created_before: datetime | None = None,
+        components: Sequence[str] | None = None,
+        output_types: Sequence[str] | None = None,
+        domains: Sequence[str] | None = None,
+        categories: Sequence[str] | None = None,
+        loops: Sequence[str] | None = None,
+        compliant: bool | None = None,
+        min_trust: float | None = None,
+        statuses: Sequence[str] = ("active",),
+        include_invalid: bool = False,
+        where: Expression | Sequence[Expression] = (),
+    ) -> Page[Memory]:
+        """Lists memories that pass the filters, in any order, without ranking or touching them.
+
+        As in a search, only active and valid memories pass unless `statuses` or `include_invalid` say
+        otherwise. `order` names columns of a memory or of its usage; `-` before one puts the largest
+        value first. NULL comes last, and the id decides between equals. The default is newest first.
+
+        `limit` is at most 10,000. To get the next page, pass the `next` of the page as `after`, with
+        the same order and filters. A page begins after the last memory of the one before, even if that
+        was deleted meanwhile: no memory is repeated or left out, unless the columns of its order
+        change. With `total`, the page has the number of all memories that pass.
+
+        Raises UnknownName for an unknown column or filter, InputError for a bad value or cursor.
         """
     def update(
         self,
@@ -215,14 +299,42 @@ class MemoryRepository(synchronous.Repository):
     def delete(
         self,
         agent_id: str,
-        memory_ids: UUID | Iterable[UUID],
+        memory_ids: UUID | Iterable[UUID] | None = None,
         *,
+        dry_run: bool = False,
         reason: str | None = None,
         actor: str | None = None,
+        memory_types: Sequence[str] | None = None,
+        tiers: Sequence[str] | None = None,
+        tags: Sequence[str] | None = None,
+        all_tags: Sequence[str] | None = None,
+        entities: Sequence[str] | None = None,
+        all_entities: Sequence[str] | None = None,
+        labels: Sequence[str] | None = None,
+        label_kinds: Sequence[str] | None = None,
+        text: str | None = None,
+        metadata: Mapping[str, Any] | None = None,
+        created_after: datetime | None = None,
+        created_before: datetime | None = None,
+        components: Sequence[str] | None = None,
+        output_types: Sequence[str] | None = None,
+        domains: Sequence[str] | None = None,
+        categories: Sequence[str] | None = None,
+        loops: Sequence[str] | None = None,
+        compliant: bool | None = None,
+        min_trust: float | None = None,
+        statuses: Sequence[str] = ("active",),
+        include_invalid: bool = False,
+        where: Expression | Sequence[Expression] = (),
     ) -> int:
         """Deletes memories with their counters, labels and links. Returns how many were deleted.
 
-        Ids that the agent does not have are ignored. The history of the memories remains.
+        Name them by their ids, or by filters, but not by both. Ids that the agent does not have are
+        ignored. As in a search, only active and valid memories pass a filter unless `statuses` or
+        `include_invalid` say otherwise; `list` shows which these are. With `dry_run`, nothing is
+        deleted, and the result is how many would be. The history of the memories remains.
+
+        Raises InputError if neither ids nor a filter are given: `clear` deletes everything.
         """
     def search(
         self,
@@ -577,8 +689,21 @@ class MemoryRepository(synchronous.Repository):
         where: Expression | Sequence[Expression] = (),
     ) -> int:
         """How many memories a search with these filters would rank."""
+    def exists(
+        self, agent_id: str, memory_id: UUID | None = None, *, key: str | None = None
+    ) -> bool:
+        """Whether the agent has a memory of this id or key, valid or not."""
     def existing(self, agent_id: str, memory_ids: UUID | Iterable[UUID]) -> set[UUID]:
         """Which of these ids the agent has, so that only the others need embedding and adding."""
+    def owners(
+        self, *, prefix: str = "", limit: int = 100, after: str | None = None
+    ) -> Page[OwnerCount]:
+        """Lists the agents that have memories, with the number of these, in the order of their ids.
+
+        `repository.teams.owners()` lists teams. `prefix` restricts the list to ids that begin with it.
+        `limit` is at most 10,000; `after` is the `next` of the page before. A role that row-level
+        security restricts sees its own. Raises InputError.
+        """
     def record_outcome(
         self,
         agent_id: str,
@@ -626,7 +751,7 @@ class MemoryRepository(synchronous.Repository):
 
         Raises MemoryNotFound or InputError.
         """
-    def history(self, agent_id: str, memory_id: UUID) -> list[Event]:
+    def history(self, agent_id: str, memory_id: UUID) -> builtins.list[Event]:
         """The events of a memory, oldest first; also if it has been deleted since."""
     def supersede(
         self,
@@ -728,7 +853,7 @@ class AsyncMemoryRepository(asynchronous.Repository):
         """Evaluation and tuning of profiles by judged queries."""
     @property
     def ids(self) -> AsyncIds:
-        """Short ids, and finding ids by their first digits."""
+        """Short ids, and finding ids by their first digits or a key."""
     async def add(
         self,
         agent_id: str,
@@ -779,22 +904,101 @@ class AsyncMemoryRepository(asynchronous.Repository):
         near_duplicates: float | None = None,
         check_compliance: bool = True,
         actor: str | None = None,
-    ) -> list[Added]:
+        on_error: OnError = "raise",
+    ) -> Batch:
         """Stores a batch in one transaction. Returns the ids in the order given; `add` has the rules.
 
-        If one memory is bad, none is stored, and the error names its position, counted from 0. Of
+        If one memory is bad, none is stored, and the error names its position, counted from 0. With
+        `on_error="report"` the others are stored, and `refused` of the result maps the position of each
+        bad memory to its error. Errors that concern the whole batch are raised all the same. Of
         memories in the batch that are the same, the first is stored, so pass a history oldest first.
         Rows are sent by COPY. With `near_duplicates` they are added one by one instead, since each is
         compared with those before it.
 
         Raises InvalidMemory, NotCompliant, InvalidVector or EmbedderRequired.
         """
+    async def upsert(
+        self,
+        agent_id: str,
+        memory: NewMemory,
+        *,
+        reason: str | None = None,
+        actor: str | None = None,
+        check_compliance: bool = True,
+    ) -> Added:
+        """Stores a memory under its key, or gives the memory that has this key its text and fields.
+
+        The id, counters, history, labels and links stay. So do `created_at`, `trust` with its parts,
+        its decay and the `tier` if they are unset, and the usefulness once there was feedback; all
+        other fields are replaced, also by their defaults. The memory is then active and valid by its
+        own fields, even if it was archived or invalidated; if it was superseded, its successor is
+        superseded in turn. The history records old and new values, `reason` and `actor`. Of two
+        clients that write the same key at once, the last wins, and there is one memory.
+
+        The outcome is inserted, replaced, or known if nothing differs. Raises what `add` raises, and
+        InvalidMemory for a memory without a key.
+        """
     async def get(
-        self, agent_id: str, memory_id: UUID, *, include_embedding: bool = False
+        self,
+        agent_id: str,
+        memory_id: UUID | None = None,
+        *,
+        key: str | None = None,
+        include_embedding: bool = False,
     ) -> Memory | None:
-        """The agent's memory of this id, valid or not; None if there is none.
+        """The agent's memory of this id or key, valid or not; None if there is none.
 
         Its embedding is only read with `include_embedding`.
+        """
+    async def get_many(
+        self, agent_id: str, memory_ids: UUID | Iterable[UUID], *, include_embedding: bool = False
+    ) -> dict[UUID, Memory]:
+        """Those of these memories that the agent has, valid or not, by id, in the order given."""
+    async def list(
+        self,
+        agent_id: str,
+        *,
+        order: str | Sequence[str] = ("-created_at",),
+        limit: int = 50,
+        after: str | None = None,
+        total: bool = False,
+        include_embedding: bool = False,
+        as_of: datetime | None = None,
+        memory_types: Sequence[str] | None = None,
+        tiers: Sequence[str] | None = None,
+        tags: Sequence[str] | None = None,
+        all_tags: Sequence[str] | None = None,
+        entities: Sequence[str] | None = None,
+        all_entities: Sequence[str] | None = None,
+        labels: Sequence[str] | None = None,
+        label_kinds: Sequence[str] | None = None,
+        text: str | None = None,
+        metadata: Mapping[str, Any] | None = None,
+        created_after: datetime | None = None,
+        created_before: datetime | None = None,
+        components: Sequence[str] | None = None,
+        output_types: Sequence[str] | None = None,
+        domains: Sequence[str] | None = None,
+        categories: Sequence[str] | None = None,
+        loops: Sequence[str] | None = None,
+        compliant: bool | None = None,
+        min_trust: float | None = None,
+        statuses: Sequence[str] = ("active",),
+        include_invalid: bool = False,
+        where: Expression | Sequence[Expression] = (),
+    ) -> Page[Memory]:
+        """Lists memories that pass the filters, in any order, without ranking or touching them.
+
+        As in a search, only active and valid memories pass unless `statuses` or `include_invalid` say
+        otherwise. `order` names columns of a memory or of its usage; `-` before one puts the largest
+        value first. NULL comes last, and the id decides between equals. The default is newest first.
+
+        `limit` is at most 10,000. To get the next page, pass the `next` of the page as `after`, with
+        the same order and filters. A page begins after the last memory of the one before, even if that
+        was deleted meanwhile: no memory is repeated or left out, unless the columns of its order
+        change. With `total`, the page has the number of all memories that pass.
+
+        Raises UnknownName for an unknown column or filter, InputError for a bad value or cursor.
         """
     async def update(
         self,
@@ -860,14 +1064,42 @@ class AsyncMemoryRepository(asynchronous.Repository):
     async def delete(
         self,
         agent_id: str,
-        memory_ids: UUID | Iterable[UUID],
+        memory_ids: UUID | Iterable[UUID] | None = None,
         *,
+        dry_run: bool = False,
         reason: str | None = None,
         actor: str | None = None,
+        memory_types: Sequence[str] | None = None,
+        tiers: Sequence[str] | None = None,
+        tags: Sequence[str] | None = None,
+        all_tags: Sequence[str] | None = None,
+        entities: Sequence[str] | None = None,
+        all_entities: Sequence[str] | None = None,
+        labels: Sequence[str] | None = None,
+        label_kinds: Sequence[str] | None = None,
+        text: str | None = None,
+        metadata: Mapping[str, Any] | None = None,
+        created_after: datetime | None = None,
+        created_before: datetime | None = None,
+        components: Sequence[str] | None = None,
+        output_types: Sequence[str] | None = None,
+        domains: Sequence[str] | None = None,
+        categories: Sequence[str] | None = None,
+        loops: Sequence[str] | None = None,
+        compliant: bool | None = None,
+        min_trust: float | None = None,
+        statuses: Sequence[str] = ("active",),
+        include_invalid: bool = False,
+        where: Expression | Sequence[Expression] = (),
     ) -> int:
         """Deletes memories with their counters, labels and links. Returns how many were deleted.
 
-        Ids that the agent does not have are ignored. The history of the memories remains.
+        Name them by their ids, or by filters, but not by both. Ids that the agent does not have are
+        ignored. As in a search, only active and valid memories pass a filter unless `statuses` or
+        `include_invalid` say otherwise; `list` shows which these are. With `dry_run`, nothing is
+        deleted, and the result is how many would be. The history of the memories remains.
+
+        Raises InputError if neither ids nor a filter are given: `clear` deletes everything.
         """
     async def search(
         self,
@@ -1222,8 +1454,21 @@ class AsyncMemoryRepository(asynchronous.Repository):
         where: Expression | Sequence[Expression] = (),
     ) -> int:
         """How many memories a search with these filters would rank."""
+    async def exists(
+        self, agent_id: str, memory_id: UUID | None = None, *, key: str | None = None
+    ) -> bool:
+        """Whether the agent has a memory of this id or key, valid or not."""
     async def existing(self, agent_id: str, memory_ids: UUID | Iterable[UUID]) -> set[UUID]:
         """Which of these ids the agent has, so that only the others need embedding and adding."""
+    async def owners(
+        self, *, prefix: str = "", limit: int = 100, after: str | None = None
+    ) -> Page[OwnerCount]:
+        """Lists the agents that have memories, with the number of these, in the order of their ids.
+
+        `repository.teams.owners()` lists teams. `prefix` restricts the list to ids that begin with it.
+        `limit` is at most 10,000; `after` is the `next` of the page before. A role that row-level
+        security restricts sees its own. Raises InputError.
+        """
     async def record_outcome(
         self,
         agent_id: str,
@@ -1271,7 +1516,7 @@ class AsyncMemoryRepository(asynchronous.Repository):
 
         Raises MemoryNotFound or InputError.
         """
-    async def history(self, agent_id: str, memory_id: UUID) -> list[Event]:
+    async def history(self, agent_id: str, memory_id: UUID) -> builtins.list[Event]:
         """The events of a memory, oldest first; also if it has been deleted since."""
     async def supersede(
         self,
@@ -1361,7 +1606,7 @@ class Labels(synchronous.Namespace):
 
         Raises MemoryNotFound, InputError or UnknownName.
         """
-    def of(self, agent_id: str, memory_id: UUID) -> list[Label]:
+    def of(self, agent_id: str, memory_id: UUID) -> builtins.list[Label]:
         """The labels of a memory, the greatest weight first."""
     def find(
         self,
@@ -1370,7 +1615,7 @@ class Labels(synchronous.Namespace):
         *,
         kinds: Sequence[LabelKind] | None = None,
         limit: int = 20,
-    ) -> list[tuple[Memory, float]]:
+    ) -> builtins.list[tuple[Memory, float]]:
         """Active, valid memories that have any of these labels, with the sum of their weights.
 
         The greatest sum comes first, ties by id. To rank them by a profile, search with `labels=…`.
@@ -1402,7 +1647,7 @@ class Links(synchronous.Namespace):
         actor: str | None = None,
     ) -> bool:
         """Removes a link. Returns whether it existed."""
-    def of(self, agent_id: str, memory_id: UUID) -> list[Link]:
+    def of(self, agent_id: str, memory_id: UUID) -> builtins.list[Link]:
         """The links from and to a memory, strongest first."""
 
 class RankIndexes(synchronous.Namespace):
@@ -1416,7 +1661,7 @@ class RankIndexes(synchronous.Namespace):
         ef_construction: int = 256,
         as_of: datetime | None = None,
         on_progress: Progress | None = None,
-    ) -> list[RankIndex]:
+    ) -> builtins.list[RankIndex]:
         """Builds the rank index of one agent, or of all with at least `at_least` active memories.
 
         A new index is built from committed rows beside the old one and then replaces it. On an Engine
@@ -1441,7 +1686,7 @@ class RankIndexes(synchronous.Namespace):
         m: int = 24,
         ef_construction: int = 256,
         on_progress: Progress | None = None,
-    ) -> list[RankIndex]:
+    ) -> builtins.list[RankIndex]:
         """Rebuilds rank indexes that are due and builds those of agents that have grown large.
 
         `rank_indexes` lists which are due and why. Searches use the old index until the new one, built
@@ -1468,7 +1713,9 @@ class RankIndexes(synchronous.Namespace):
         retrievals are counted. `on_progress(done, total)` is called after each query. Raises InputError
         if there are no queries.
         """
-    def status(self, *, agent_id: str | None = None, at_least: int = 5000) -> list[RankIndexStatus]:
+    def status(
+        self, *, agent_id: str | None = None, at_least: int = 5000
+    ) -> builtins.list[RankIndexStatus]:
         """The rank indexes of one agent or of all, ordered by agent, and those that should be built.
 
         Each status says what was written, changed and used since the build, and in `due` why
@@ -1542,7 +1789,7 @@ class Upkeep(synchronous.Namespace):
         min_size: int = 3,
         more_than: int = 20,
         newest: int = 2000,
-    ) -> list[Cluster]:
+    ) -> builtins.list[Cluster]:
         """Groups of similar active memories. Empty unless the agent has more than `more_than`.
 
         Each cluster has at least `min_size` memories whose similarity to the central one is at least
@@ -1560,7 +1807,7 @@ class Upkeep(synchronous.Namespace):
         newest: int = 2000,
         actor: str | None = None,
         on_progress: Callable[[int, int], Any] | None = None,
-    ) -> list[Consolidation]:
+    ) -> builtins.list[Consolidation]:
         """Finds clusters (see `clusters`) and stores one new memory in place of each. Returns them.
 
         `summarise` makes the new text from the cluster's texts, the most central first. Without it the
@@ -1576,7 +1823,7 @@ class Upkeep(synchronous.Namespace):
         """
     def near_duplicates(
         self, agent_id: str, *, threshold: float = 0.92, limit: int = 100, newest: int = 2000
-    ) -> list[NearDuplicate]:
+    ) -> builtins.list[NearDuplicate]:
         """Pairs of active memories whose similarity is greater than `threshold`, most similar first.
 
         Every pair among the agent's `newest` memories is compared; 2,000 take a few seconds, and twice
@@ -1625,7 +1872,7 @@ class Upkeep(synchronous.Namespace):
 
         Raises InputError.
         """
-    def telling_terms(self, agent_id: str, *, limit: int = 20) -> list[Term]:
+    def telling_terms(self, agent_id: str, *, limit: int = 20) -> builtins.list[Term]:
         """The terms that are most characteristic of an agent's memories, the most telling first.
 
         Reads the words of all its memories. Raises InputError.
@@ -1754,7 +2001,7 @@ class Evaluations(synchronous.Namespace):
 
         Raises InputError and its children.
         """
-    def recorded_queries(self, agent_id: str) -> list[JudgedQuery]:
+    def recorded_queries(self, agent_id: str) -> builtins.list[JudgedQuery]:
         """Judged queries from recorded use, for `evaluate` and `tune`.
 
         A query is recorded by `query=` of feedback and outcomes (in psql, the key query of the
@@ -1767,12 +2014,14 @@ class Evaluations(synchronous.Namespace):
         """
 
 class Ids(synchronous.Namespace):
-    """`repository.ids`. Short ids, and finding ids by their first digits."""
-    def find(self, agent_id: str, prefix: str, *, limit: int = 10) -> list[UUID]:
+    """`repository.ids`. Short ids, and finding ids by their first digits or a key."""
+    def find(self, agent_id: str, prefix: str, *, limit: int = 10) -> builtins.list[UUID]:
         """The ids of the agent's memories that begin with these hexadecimal digits, in order.
 
         Needs at least 4 digits, with or without hyphens. Raises InputError.
         """
+    def of_key(self, agent_id: str, key: str) -> UUID:
+        """The id that belongs to a key, for methods that take ids. There need not be such a memory."""
     def shorten(self, agent_id: str, memory_ids: UUID | Iterable[UUID]) -> dict[UUID, str]:
         """The shortest unique beginning of each id among the agent's memories, at least 8 digits.
 
@@ -1807,7 +2056,7 @@ class AsyncLabels(asynchronous.Namespace):
 
         Raises MemoryNotFound, InputError or UnknownName.
         """
-    async def of(self, agent_id: str, memory_id: UUID) -> list[Label]:
+    async def of(self, agent_id: str, memory_id: UUID) -> builtins.list[Label]:
         """The labels of a memory, the greatest weight first."""
     async def find(
         self,
@@ -1816,7 +2065,7 @@ class AsyncLabels(asynchronous.Namespace):
         *,
         kinds: Sequence[LabelKind] | None = None,
         limit: int = 20,
-    ) -> list[tuple[Memory, float]]:
+    ) -> builtins.list[tuple[Memory, float]]:
         """Active, valid memories that have any of these labels, with the sum of their weights.
 
         The greatest sum comes first, ties by id. To rank them by a profile, search with `labels=…`.
@@ -1848,7 +2097,7 @@ class AsyncLinks(asynchronous.Namespace):
         actor: str | None = None,
     ) -> bool:
         """Removes a link. Returns whether it existed."""
-    async def of(self, agent_id: str, memory_id: UUID) -> list[Link]:
+    async def of(self, agent_id: str, memory_id: UUID) -> builtins.list[Link]:
         """The links from and to a memory, strongest first."""
 
 class AsyncRankIndexes(asynchronous.Namespace):
@@ -1862,7 +2111,7 @@ class AsyncRankIndexes(asynchronous.Namespace):
         ef_construction: int = 256,
         as_of: datetime | None = None,
         on_progress: Progress | None = None,
-    ) -> list[RankIndex]:
+    ) -> builtins.list[RankIndex]:
         """Builds the rank index of one agent, or of all with at least `at_least` active memories.
 
         A new index is built from committed rows beside the old one and then replaces it. On an Engine
@@ -1887,7 +2136,7 @@ class AsyncRankIndexes(asynchronous.Namespace):
         m: int = 24,
         ef_construction: int = 256,
         on_progress: Progress | None = None,
-    ) -> list[RankIndex]:
+    ) -> builtins.list[RankIndex]:
         """Rebuilds rank indexes that are due and builds those of agents that have grown large.
 
         `rank_indexes` lists which are due and why. Searches use the old index until the new one, built
@@ -1916,7 +2165,7 @@ class AsyncRankIndexes(asynchronous.Namespace):
         """
     async def status(
         self, *, agent_id: str | None = None, at_least: int = 5000
-    ) -> list[RankIndexStatus]:
+    ) -> builtins.list[RankIndexStatus]:
         """The rank indexes of one agent or of all, ordered by agent, and those that should be built.
 
         Each status says what was written, changed and used since the build, and in `due` why
@@ -1990,7 +2239,7 @@ class AsyncUpkeep(asynchronous.Namespace):
         min_size: int = 3,
         more_than: int = 20,
         newest: int = 2000,
-    ) -> list[Cluster]:
+    ) -> builtins.list[Cluster]:
         """Groups of similar active memories. Empty unless the agent has more than `more_than`.
 
         Each cluster has at least `min_size` memories whose similarity to the central one is at least
@@ -2008,7 +2257,7 @@ class AsyncUpkeep(asynchronous.Namespace):
         newest: int = 2000,
         actor: str | None = None,
         on_progress: Callable[[int, int], Any] | None = None,
-    ) -> list[Consolidation]:
+    ) -> builtins.list[Consolidation]:
         """Finds clusters (see `clusters`) and stores one new memory in place of each. Returns them.
 
         `summarise` makes the new text from the cluster's texts, the most central first. Without it the
@@ -2024,7 +2273,7 @@ class AsyncUpkeep(asynchronous.Namespace):
         """
     async def near_duplicates(
         self, agent_id: str, *, threshold: float = 0.92, limit: int = 100, newest: int = 2000
-    ) -> list[NearDuplicate]:
+    ) -> builtins.list[NearDuplicate]:
         """Pairs of active memories whose similarity is greater than `threshold`, most similar first.
 
         Every pair among the agent's `newest` memories is compared; 2,000 take a few seconds, and twice
@@ -2073,7 +2322,7 @@ class AsyncUpkeep(asynchronous.Namespace):
 
         Raises InputError.
         """
-    async def telling_terms(self, agent_id: str, *, limit: int = 20) -> list[Term]:
+    async def telling_terms(self, agent_id: str, *, limit: int = 20) -> builtins.list[Term]:
         """The terms that are most characteristic of an agent's memories, the most telling first.
 
         Reads the words of all its memories. Raises InputError.
@@ -2202,7 +2451,7 @@ class AsyncEvaluations(asynchronous.Namespace):
 
         Raises InputError and its children.
         """
-    async def recorded_queries(self, agent_id: str) -> list[JudgedQuery]:
+    async def recorded_queries(self, agent_id: str) -> builtins.list[JudgedQuery]:
         """Judged queries from recorded use, for `evaluate` and `tune`.
 
         A query is recorded by `query=` of feedback and outcomes (in psql, the key query of the
@@ -2215,12 +2464,14 @@ class AsyncEvaluations(asynchronous.Namespace):
         """
 
 class AsyncIds(asynchronous.Namespace):
-    """`repository.ids`. Short ids, and finding ids by their first digits."""
-    async def find(self, agent_id: str, prefix: str, *, limit: int = 10) -> list[UUID]:
+    """`repository.ids`. Short ids, and finding ids by their first digits or a key."""
+    async def find(self, agent_id: str, prefix: str, *, limit: int = 10) -> builtins.list[UUID]:
         """The ids of the agent's memories that begin with these hexadecimal digits, in order.
 
         Needs at least 4 digits, with or without hyphens. Raises InputError.
         """
+    async def of_key(self, agent_id: str, key: str) -> UUID:
+        """The id that belongs to a key, for methods that take ids. There need not be such a memory."""
     async def shorten(self, agent_id: str, memory_ids: UUID | Iterable[UUID]) -> dict[UUID, str]:
         """The shortest unique beginning of each id among the agent's memories, at least 8 digits.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Literal, Self
 from uuid import UUID
 
-Outcome = Literal["inserted", "known", "duplicate", "near_duplicate", "revived"]
+Outcome = Literal["inserted", "known", "duplicate", "near_duplicate", "revived", "replaced"]
 
 
 class Added(UUID):
@@ -19,7 +19,7 @@ class Added(UUID):
     outcome: Outcome
     """inserted: a new row. known: this id or key was added before. duplicate: the same memory
     exists. near_duplicate: a very similar memory exists. revived: the same memory existed but was
-    not recalled any more, and now is."""
+    not recalled any more, and now is. replaced: the memory with this key has the new fields."""
     similarity: float | None
     """Similarity to the existing memory: that of a near duplicate, 1.0 for the same text, else
     None."""

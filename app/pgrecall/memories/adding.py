@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from typing import Literal, get_args
 from uuid import UUID
 
 from pgrecall.core.memory import NewMemory
 from pgrecall.core.steps import Operation
-from pgrecall.core.validation import in_list
-from pgrecall.errors import InvalidMemory
+from pgrecall.core.validation import in_list, require_one_of
+from pgrecall.errors import InputError, InvalidMemory
 from pgrecall.memories.added import Added
+from pgrecall.memories.batch import Batch
 from pgrecall.memories.preparing import DuplicatePolicy, Policy, prepared
 from pgrecall.memories.storing import stored, stored_batch
 from pgrecall.schema import Tables
 from pgrecall.schema.owner import require_owner
+
+OnError = Literal["raise", "report"]
 
 
 def add(
@@ -74,10 +78,13 @@ def add_many(
     near_duplicates: float | None = None,
     check_compliance: bool = True,
     actor: str | None = None,
-) -> Operation[list[Added]]:
+    on_error: OnError = "raise",
+) -> Operation[Batch]:
     """Stores a batch in one transaction. Returns the ids in the order given; `add` has the rules.
 
-    If one memory is bad, none is stored, and the error names its position, counted from 0. Of
+    If one memory is bad, none is stored, and the error names its position, counted from 0. With
+    `on_error="report"` the others are stored, and `refused` of the result maps the position of each
+    bad memory to its error. Errors that concern the whole batch are raised all the same. Of
     memories in the batch that are the same, the first is stored, so pass a history oldest first.
     Rows are sent by COPY. With `near_duplicates` they are added one by one instead, since each is
     compared with those before it.
@@ -89,18 +96,23 @@ def add_many(
     several = None if isinstance(memories, Mapping) else in_list(memories)
     if several is None:
         raise InvalidMemory(f"memories must be a list of memories, got {type(memories).__name__}")
-    batch = yield from prepared(tables, agent_id, several, policy, named=True)
+    refused: dict[int, InputError] = {}
+    reports = require_one_of("on_error", on_error, get_args(OnError)) == "report"
+    batch = yield from prepared(
+        tables, agent_id, several, policy, named=True, refused=refused if reports else None
+    )
     if not batch:
-        return []
+        return Batch(refused=refused)
     firsts: dict[UUID, int] = {}
     for ordinal, memory in enumerate(batch):
         firsts.setdefault(memory.id, ordinal)
     chosen = {ordinal: batch[ordinal] for ordinal in firsts.values()}
     results = yield from stored_batch(tables, agent_id, chosen, policy)
-    return [
+    added = (
         results[ordinal] if ordinal in results else _repeated(results[firsts[memory.id]])
         for ordinal, memory in enumerate(batch)
-    ]
+    )
+    return Batch(added, refused=refused)
 
 
 def _repeated(first: Added) -> Added:

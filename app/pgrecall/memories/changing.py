@@ -8,7 +8,7 @@ from typing import Any, Literal, TypedDict, Unpack
 from uuid import UUID
 
 from sqlalchemy import Boolean, Text, Uuid
-from sqlalchemy.dialects.postgresql import ARRAY, JSONB
+from sqlalchemy.dialects.postgresql import JSONB
 
 from pgrecall.core.memory import UNSET, Memory, Unset
 from pgrecall.core.steps import CountTokens, Embed, Embedded, Inspect, Operation, Verb
@@ -147,31 +147,6 @@ def _as_json(value: Any) -> Any:
     if isinstance(value, Vector | HalfVector):
         return as_text(value.to_list())
     return value
-
-
-def delete(
-    tables: Tables,
-    /,
-    agent_id: str,
-    memory_ids: UUID | Iterable[UUID],
-    *,
-    reason: str | None = None,
-    actor: str | None = None,
-) -> Operation[int]:
-    """Deletes memories with their counters, labels and links. Returns how many were deleted.
-
-    Ids that the agent does not have are ignored. The history of the memories remains.
-    """
-    agent_id = require_owner(tables, agent_id)
-    noted(reason=reason, actor=actor)
-    ids = require_ids(memory_ids)
-    if not ids:
-        return 0
-    rows = yield Verb(
-        verb(tables, "forget", {"agent": Text(), "memory_ids": ARRAY(Uuid), **NOTE}),
-        {"agent": agent_id, "memory_ids": ids, "reason": reason, "actor": actor},
-    )
-    return len(rows)
 
 
 def touch(tables: Tables, /, agent_id: str, memory_ids: UUID | Iterable[UUID]) -> Operation[int]:

@@ -82,28 +82,30 @@ def prepared(
     policy: Policy,
     *,
     named: bool,
+    refused: dict[int, InputError] | None = None,
 ) -> Operation[list[Incoming]]:
     """Checks all fields, embeds texts and counts tokens where these are missing, and checks all
-    vectors. Errors name a memory's position if `named`."""
-    checked: list[_Checked] = []
+    vectors. Errors name a memory's position if `named`; if there is `refused`, they are collected
+    there by position instead, and these memories are left out."""
+    checked: dict[int, _Checked] = {}
     for position, memory in enumerate(memories):
-        with _Position(position, len(memories), named):
-            checked.append(_checked(tables, agent_id, _as_new(memory), policy))
-    to_embed = [one for one in checked if one.vector is UNSET]
+        with _Position(position, len(memories), named, refused):
+            checked[position] = _checked(tables, agent_id, _as_new(memory), policy)
+    to_embed = [one for one in checked.values() if one.vector is UNSET]
     if to_embed:
         embedded: Embedded = yield Embed(tuple(one.values["content"] for one in to_embed))
         for one, made in zip(to_embed, embedded.vectors, strict=True):
             one.vector = made
             one.values["embedding_model"] = one.values["embedding_model"] or embedded.model
-    to_count = [one for one in checked if one.values["tokens"] is None]
+    to_count = [one for one in checked.values() if one.values["tokens"] is None]
     if to_count:
         counts = yield CountTokens(tuple(one.values["content"] for one in to_count))
         for one, tokens in zip(to_count, counts, strict=True):
             one.values["tokens"] = tokens
     layout: Layout = yield Inspect()
     ready = []
-    for position, one in enumerate(checked):
-        with _Position(position, len(memories), named):
+    for position, one in checked.items():
+        with _Position(position, len(memories), named, refused):
             assert one.vector is not UNSET
             vector = None if one.vector is None else layout.vector(one.vector)
             ready.append(Incoming(one.values["id"], one.values, one.differing, one.unset, vector))
@@ -134,14 +136,23 @@ def _checked(tables: Tables, agent_id: str, memory: NewMemory, policy: Policy) -
 
 
 class _Position:
-    """Adds the position in the batch to the message of an InputError."""
+    """Adds the position in the batch to the message of an InputError, or collects the error."""
 
-    def __init__(self, position: int, total: int, named: bool) -> None:
+    def __init__(
+        self, position: int, total: int, named: bool, refused: dict[int, InputError] | None
+    ) -> None:
+        self._position, self._refused = position, refused
         self._prefix = f"memory {position} of {total}: " if named else ""
 
     def __enter__(self) -> None:
         pass
 
-    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
-        if self._prefix and isinstance(error, InputError):
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> bool:
+        if not isinstance(error, InputError):
+            return False
+        if self._refused is not None:
+            self._refused[self._position] = error
+            return True
+        if self._prefix:
             raise type(error)(f"{self._prefix}{error}") from None
+        return False

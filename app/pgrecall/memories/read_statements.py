@@ -21,12 +21,12 @@ from pgrecall.schema import Tables
 
 @lru_cache
 def get_statement(tables: Tables, *, embedding: bool = False) -> Select[Any]:
-    """The owner's memory `id`."""
+    """Those of `ids` that the owner has, in full."""
     memories, usage = tables.memories, tables.memory_usage
     return (
         select(*memory_columns(memories, usage, embedding=embedding))
         .select_from(with_usage(memories, usage))
-        .where(owned(memories), memories.c.id == bindparam("id", type_=Uuid()))
+        .where(owned(memories), memories.c.id == any_(uuids()))
     )
 
 

@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import Unpack
 from uuid import UUID
 
+from pgrecall.core.ids import id_of_key
 from pgrecall.core.memory import Memory
 from pgrecall.core.quoting import shortened
 from pgrecall.core.steps import Autocommit, Execute, Operation
@@ -16,6 +17,7 @@ from pgrecall.core.validation import (
     require_bool,
     require_count,
     require_ids,
+    require_name,
     require_text,
 )
 from pgrecall.errors import InputError
@@ -38,20 +40,67 @@ MOST_IDS = 1_000
 
 
 def get(
-    tables: Tables, /, agent_id: str, memory_id: UUID, *, include_embedding: bool = False
+    tables: Tables,
+    /,
+    agent_id: str,
+    memory_id: UUID | None = None,
+    *,
+    key: str | None = None,
+    include_embedding: bool = False,
 ) -> Operation[Memory | None]:
-    """The agent's memory of this id, valid or not; None if there is none.
+    """The agent's memory of this id or key, valid or not; None if there is none.
 
     Its embedding is only read with `include_embedding`.
     """
     agent_id = require_owner(tables, agent_id)
-    [memory_id] = require_ids([memory_id])
+    chosen = _id(agent_id, memory_id, key)
+    found = yield from get_many(tables, agent_id, chosen, include_embedding=include_embedding)
+    return found.get(chosen)
+
+
+def get_many(
+    tables: Tables,
+    /,
+    agent_id: str,
+    memory_ids: UUID | Iterable[UUID],
+    *,
+    include_embedding: bool = False,
+) -> Operation[dict[UUID, Memory]]:
+    """Those of these memories that the agent has, valid or not, by id, in the order given."""
+    agent_id = require_owner(tables, agent_id)
+    ids = require_ids(memory_ids)
+    given = [memory_ids] if isinstance(memory_ids, UUID) else memory_ids
     require_bool("include_embedding", include_embedding)
     yield Autocommit()
     rows = yield Execute(
-        get_statement(tables, embedding=include_embedding), {"owner_id": agent_id, "id": memory_id}
+        get_statement(tables, embedding=include_embedding), {"owner_id": agent_id, "ids": ids}
     )
-    return memory(rows[0]._mapping) if rows else None
+    found = {row.id: memory(row._mapping) for row in rows}
+    return {memory_id: found[memory_id] for memory_id in given if memory_id in found}
+
+
+def exists(
+    tables: Tables, /, agent_id: str, memory_id: UUID | None = None, *, key: str | None = None
+) -> Operation[bool]:
+    """Whether the agent has a memory of this id or key, valid or not."""
+    agent_id = require_owner(tables, agent_id)
+    return bool((yield from existing(tables, agent_id, _id(agent_id, memory_id, key))))
+
+
+def _id(agent_id: str, memory_id: UUID | None, key: str | None) -> UUID:
+    if (memory_id is None) == (key is None):
+        raise InputError("name a memory by its id or by its key, not by both or neither")
+    if memory_id is None:
+        return id_of_key(agent_id, require_name("key", key))
+    [found] = require_ids([memory_id])
+    return found
+
+
+def key_id(tables: Tables, /, agent_id: str, key: str) -> Operation[UUID]:
+    """The id that belongs to a key, for methods that take ids. There need not be such a memory."""
+    agent_id = require_owner(tables, agent_id)
+    yield Autocommit()
+    return id_of_key(agent_id, require_name("key", key))
 
 
 def count(

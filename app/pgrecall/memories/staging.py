@@ -79,31 +79,45 @@ def remember(tables: Tables, given: Staged) -> Executable:
 
 
 GIVEN = "new_"
-"""Prefix of the parameters with the fields of a superseding memory."""
+"""Prefix of the parameters with the fields of a memory."""
+_OF_UPSERT = (("agent", Text()), ("check_compliance", Boolean()), *NOTE.items())
+_OF_SUPERSEDE = (*_OF_UPSERT, ("memory_id", Uuid()), ("force", Boolean()))
 
 
-@lru_cache(maxsize=256)
 def supersede_statement(tables: Tables, given: Staged) -> Executable:
     """Stores one memory with these fields in place of another.
 
     Row: successor, outcome, similarity. Parameters: agent, memory_id, force, check_compliance,
     reason, actor, and new_<field>.
     """
+    return _with_memory(tables, "supersede", "new", given, _OF_SUPERSEDE)
+
+
+def upsert_statement(tables: Tables, given: Staged) -> Executable:
+    """Stores one memory with these fields, or gives them to the one that has its key.
+
+    Row: memory_id, outcome. Parameters: agent, check_compliance, reason, actor, and new_<field>.
+    """
+    return _with_memory(tables, "upsert", "memory", given, _OF_UPSERT)
+
+
+@lru_cache(maxsize=256)
+def _with_memory(
+    tables: Tables,
+    function: str,
+    parameter: str,
+    given: Staged,
+    options: tuple[tuple[str, Any], ...],
+) -> Executable:
+    """A call of a function that takes a memory with these fields, and these options."""
     columns, schema = tables.memories.c, f'"{tables.schema}"'
-    options: Mapping[str, Any] = {
-        "agent": Text(),
-        "memory_id": Uuid(),
-        "force": Boolean(),
-        "check_compliance": Boolean(),
-        **NOTE,
-    }
     fields_ = ", ".join(f'"{name}" => :{GIVEN}{name}' for name in given)
-    named = ", ".join(f"{name} => :{name}" for name in options)
+    named = ", ".join(f"{name} => :{name}" for name, _ in options)
     written = (
-        f"SELECT * FROM {schema}.supersede({named}, "  # noqa: S608  names of our own
-        f"new => {schema}.new_memory({fields_}))"
+        f"SELECT * FROM {schema}.{function}({named}, "  # noqa: S608  names of our own
+        f"{parameter} => {schema}.new_memory({fields_}))"
     )
-    types = {**options, **{GIVEN + name: columns[name].type for name in given}}
+    types = {**dict(options), **{GIVEN + name: columns[name].type for name in given}}
     return text(written).bindparams(
         *(bindparam(name, type_=type_) for name, type_ in types.items())
     )

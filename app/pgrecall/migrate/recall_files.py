@@ -57,6 +57,7 @@ _HEAD = """\
 -- What recall, recall_plan, explain, context and question take after the agent, written by make
 -- recall. In their files it stands as @arguments@; @passed@ is the agent and all these names, and
 -- @filters@ the names of the second paragraph: what narrows down the memories to be ranked.
+-- @filtering@ is that paragraph, and @filtered@ each of its names as an argument: tags => tags.
 
 """
 _DEFAULTS = {"statuses": "'{active}'", "include_invalid": "false"}
@@ -147,8 +148,8 @@ def _in_q(condition: ColumnElement[bool], operator: str = "") -> str:
     written = re.sub(r"(q\.\w+)::(?:(?! AS )[A-Z ])+(\[\])?", r"\1", written)
     written = re.sub(r"CAST\((q\.\w+) AS (TEXT\[\]|JSONB(\[\])?)\)", r"\1", written)
     value = _VALUES.get(operator, "{}").format("(q.compared #> '{0,value}')")
-    key = "(q.compared #>> '{0,key}')"
-    return written.replace("q.metadata_key_0", key).replace("q.metadata_value_0", value)
+    path = "ARRAY(SELECT jsonb_array_elements_text(q.compared #> '{0,path}'))"
+    return written.replace("q.metadata_path_0", path).replace("q.metadata_value_0", value)
 
 
 def _tokens() -> str:

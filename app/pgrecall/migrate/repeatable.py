@@ -31,6 +31,7 @@ _LEVELS = {
     "the owner": "owner",
 }
 _ARGUMENTS = re.compile(r"@arguments(?P<others>(?:, \w+ DEFAULT [\w.]+)*)@")
+_INSERTED = re.compile(r"@(arguments|passed|filters|filtering|filtered)\b")
 _CREATED = re.compile(r"^CREATE OR REPLACE (FUNCTION|PROCEDURE|VIEW) (\w+)", re.MULTILINE)
 _FOR = re.compile(r"-- For ([a-z ]+)\.\n")
 
@@ -86,9 +87,9 @@ def files() -> tuple[File, ...]:
 def _read(path: Path) -> str:
     """The text of a file, with the arguments of recall inserted from the file `arguments`."""
     text = path.read_text(encoding="utf-8")
-    if "@arguments" not in text and "@passed@" not in text:
+    if not _INSERTED.search(text):
         return text
-    declared = (path.parent / "arguments").read_text(encoding="utf-8")
+    declared = (sql_folder() / "recall" / "arguments").read_text(encoding="utf-8")
     of_search, filters = re.sub("--.*\n", "", declared).strip().split("\n\n")
 
     def arguments(found: re.Match[str]) -> str:
@@ -98,13 +99,15 @@ def _read(path: Path) -> str:
         return indent(lines, "    ").strip()
 
     def names(lines: str) -> str:
-        listed = ", ".join(re.findall(r"^\w+", lines, re.MULTILINE))
+        listed = ", ".join(re.findall(r"^\w+(?: => \w+)?", lines, re.MULTILINE))
         return indent(fill(listed, 92), "        ").strip()
 
     return (
         _ARGUMENTS.sub(arguments, text)
         .replace("@passed@", names(f"agent\n{of_search}\n{filters}"))
         .replace("@filters@", names(filters))
+        .replace("@filtering@", indent(filters, "    ").strip())
+        .replace("@filtered@", names(re.sub(r"^(\w+).*", r"\1 => \1", filters, flags=re.MULTILINE)))
     )
 
 

@@ -220,13 +220,11 @@ def trusted(scope: Scope, *, decay: bool) -> Condition:
 
 def _compared(metadata: ColumnElement[Any], number: int, operator: str) -> Condition:
     """One comparison of the metadata filter. An ordering is false for values of two types."""
-    key: Any = bindparam(f"metadata_key_{number}", type_=Text())
-    if operator == "$exists":
-        there: Any = bindparam(f"metadata_value_{number}", type_=Boolean())
-        exists: Condition = func.jsonb_exists(metadata, key, type_=Boolean()) == there
-        return exists
-    found: Any = func.jsonb_extract_path(metadata, key, type_=JSONB())
+    found: Any = metadata.op("#>", return_type=JSONB())(texts(f"metadata_path_{number}"))
     name = f"metadata_value_{number}"
+    if operator == "$exists":
+        exists: Condition = found.is_not(None) == bindparam(name, type_=Boolean())
+        return exists
     if operator in ("$in", "$nin"):
         among: Condition = found == any_(cast(bindparam(name, type_=ARRAY(JSONB)), ARRAY(JSONB)))
         return _is(among) if operator == "$in" else ~_is(among)
@@ -242,7 +240,7 @@ _ORDERS: dict[str, Callable[[Any, Any], Condition]] = {"$gt": gt, "$gte": ge, "$
 
 
 def _is(condition: Condition) -> Condition:
-    """The condition, with false instead of NULL if the key is missing."""
+    """The condition, with false instead of NULL if the value is missing."""
     return func.coalesce(condition, false(), type_=Boolean())
 
 

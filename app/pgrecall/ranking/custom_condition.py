@@ -20,7 +20,7 @@ _RESERVED = re.compile(
     r"|block_length|per_\w+|reserved_\w+|diversity|weights?_\w+|speeds|candidate_numbers"
     r"|statuses|tiers|memory_types|(all_)?(tags|entities)|components|output_types|domains"
     r"|categories|loops|compliant|created_(after|before)"
-    r"|labels|label_kinds|hit_\w+|measured_\w+"
+    r"|labels|label_kinds|hit_\w+|measured_\w+|last_\d+"
     r"|ranked|expand_session|lend|whose|owners|whole_owners|accessed|durable|period_(from|to)"
     rf"|(metadata|relevance|{'|'.join(KINDS)})(_\w+)?)"
 )

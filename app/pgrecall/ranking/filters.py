@@ -58,7 +58,8 @@ class FilterArguments(TypedDict, total=False):
     """A query as for a web search engine: words that must all occur, "a phrase", or, -without. At
     most 10,000 characters. A text of stop words only filters nothing."""
     metadata: Mapping[str, Any] | None
-    """The metadata contains this JSON object. {"key": {"$gte": 3}} compares; see MetadataFilter."""
+    """The metadata contains this JSON object. {"user.age": {"$gte": 30}} compares the value at a
+    path, in which a backslash makes a dot a part of a key; see MetadataFilter."""
     created_after: datetime | None
     """Created at this moment or later; a memory of unknown age does not pass."""
     created_before: datetime | None

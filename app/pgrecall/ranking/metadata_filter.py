@@ -1,11 +1,14 @@
-"""The metadata filter: containment, and comparisons of single keys.
+"""The metadata filter: containment, and comparisons of single values.
 
 {"project": "quaybook"}                     containment
 {"priority": {"$gte": 3}, "state": {"$in": ["open", "late"]}}
+{"user.age": {"$gte": 30}}                  a path into nested objects
+{"app\\.version": "4.19"}                   the key "app.version"
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Self
@@ -17,15 +20,46 @@ from pgrecall.errors import InputError, UnknownName
 OPERATORS = ("$eq", "$ne", "$gt", "$gte", "$lt", "$lte", "$in", "$nin", "$exists")
 ORDERED = ("$gt", "$gte", "$lt", "$lte")
 _LISTS = ("$in", "$nin")
+_PIECES = re.compile(r"\\[.\\]|.", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """One operator applied to the value of a top-level key."""
+    """One operator applied to the value at a path."""
 
     key: str
+    """The path as it is written."""
     operator: str
     value: Any
+
+    @property
+    def path(self) -> list[str]:
+        """The keys that lead to the value."""
+        return path_of(self.key)
+
+    def found_in(self, metadata: Any) -> Any:
+        """The value that is compared, or "missing"."""
+        for step in self.path:
+            try:
+                metadata = metadata[int(step) if isinstance(metadata, list) else step]
+            except (KeyError, IndexError, TypeError, ValueError):
+                return "missing"
+        return metadata
+
+
+def path_of(key: str) -> list[str]:
+    """The keys that a path consists of, which dots separate.
+
+    A backslash before a dot or a backslash makes it a part of the key. The SQL function
+    metadata_path does the same.
+    """
+    steps = [""]
+    for piece in _PIECES.findall(key):
+        if piece == ".":
+            steps.append("")
+        else:
+            steps[-1] += piece[-1]
+    return steps
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,8 +73,13 @@ class MetadataFilter:
     def of(cls, metadata: Mapping[str, Any]) -> Self:
         """Parses a filter. An object whose keys begin with $ contains operators.
 
-        Everything else is compared by containment. If the key is missing, `$ne` and `$nin` pass and
-        other operators do not. Orderings compare numbers with numbers and texts with texts.
+        A key with a dot is a path: `user.age` is the key `age` of the object `user`, and `steps.0`
+        the first element of the list `steps`. A dot that belongs to a key is written `\\.`, and a
+        backslash before a dot or a backslash `\\\\`.
+
+        What has no operator is compared by `$eq` if it has a path, else by containment. If the
+        value is missing, `$ne` and `$nin` pass and other operators do not. Orderings compare
+        numbers with numbers and texts with texts.
 
         Raises UnknownName for an unknown operator, InputError for a value that does not fit it.
         """
@@ -50,8 +89,12 @@ class MetadataFilter:
         for key, value in metadata.items():
             if isinstance(value, Mapping) and any(str(name).startswith("$") for name in value):
                 comparisons += (_comparison(key, name, asked) for name, asked in value.items())
+            elif len(path := path_of(key)) > 1:
+                comparisons.append(Comparison(key, "$eq", value))
+            elif path[0] in contained:
+                raise InputError(f"metadata[{shortened(key)}] is given twice")
             else:
-                contained[key] = value
+                contained[path[0]] = value
         return cls(contained, tuple(comparisons))
 
     @property
@@ -59,7 +102,7 @@ class MetadataFilter:
         """The values to bind, by name."""
         found: dict[str, Any] = {"metadata": self.contained} if self.contained else {}
         for number, comparison in enumerate(self.comparisons):
-            found[f"metadata_key_{number}"] = comparison.key
+            found[f"metadata_path_{number}"] = comparison.path
             found[f"metadata_value_{number}"] = comparison.value
         return found
 

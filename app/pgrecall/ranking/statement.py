@@ -37,7 +37,7 @@ from pgrecall.ranking.conditions import (
     scope,
 )
 from pgrecall.ranking.custom_condition import Expression
-from pgrecall.ranking.filters import Filters
+from pgrecall.ranking.filters import Filters, FilterShape
 from pgrecall.ranking.memory_columns import memory_columns, with_usage
 from pgrecall.ranking.search_parameters import Shape
 from pgrecall.ranking.words import has_terms, same_memory, share, shares, with_shares
@@ -79,7 +79,7 @@ def described_in_order(
     With `in_passages`, turns of a session that belong together are next to each other, in order.
     The condition on owners is repeated, since this query contains no expression of the caller.
     """
-    memories = by_key(tables, best, shape)
+    memories = by_key(tables, best, shape.owners)
     found = _in_full(tables, best, memories, shape).add_columns(*more)
     first = _passages(best, memories) if in_passages else ()
     return found.order_by(*first, best.c.score.desc(), best.c.id)
@@ -287,7 +287,7 @@ def _weights_in_use(tables: Tables, shape: Shape) -> ColumnElement[float]:
 
 def _in_full(tables: Tables, ranked: Any, memories: FromClause, shape: Shape) -> Select[Any]:
     """The ranked memories in full, with the value of every signal."""
-    usage = _usage_by_key(tables, ranked)
+    usage = usage_by_key(tables, ranked)
     within = replace(of_ranked(tables, shape, memories, ranked), usage=usage)
     statement = select(
         *memory_columns(memories, usage),
@@ -314,7 +314,7 @@ def of_ranked(tables: Tables, shape: Shape, memories: FromClause, ranked: Any) -
     return within
 
 
-def by_key(tables: Tables, best: FromClause, shape: Shape) -> LateralFromClause:
+def by_key(tables: Tables, best: FromClause, owners: str) -> LateralFromClause:
     """The memories of these rows (owner_id, id), each looked up by its key.
 
     OFFSET 0 forces this plan. A cached plan from a time when the owner had few memories could
@@ -322,12 +322,12 @@ def by_key(tables: Tables, best: FromClause, shape: Shape) -> LateralFromClause:
     """
     memories = tables.memories
     same = memories.c.agent_id == best.c.owner_id, memories.c.id == best.c.id
-    owners = OWNER if of_one(shape.owners) else shape.owners
+    owners = OWNER if of_one(owners) else owners
     found = select(memories).where(of_owners(memories, owners), *same)
     return found.correlate(best).offset(literal_column("0")).lateral(memories.name)
 
 
-def _usage_by_key(tables: Tables, best: FromClause) -> LateralFromClause:
+def usage_by_key(tables: Tables, best: FromClause) -> LateralFromClause:
     """The usage of these rows, looked up in the same way."""
     usage = tables.memory_usage
     same = usage.c.agent_id == best.c.owner_id, usage.c.memory_id == best.c.id
@@ -349,14 +349,31 @@ def signal_columns(shape: Shape, within: Scope) -> list[ColumnElement[Any]]:
 
 def count_statement(tables: Tables, filters: Filters, *, as_of: bool) -> Select[int]:
     """How many memories of `owner_id` pass the filters at `as_of`."""
-    memories, shape = tables.memories, filters.shape
+    passing = passing_filters(tables, filters.shape, filters.where, as_of=as_of)
+    return passing.with_only_columns(func.count())
+
+
+def passing_filters(
+    tables: Tables,
+    filters: FilterShape,
+    where: Sequence[Expression],
+    *,
+    as_of: bool,
+    usage: bool = False,
+) -> Select[Any]:
+    """The ids of the memories of `owner_id` that pass the filters at `as_of`.
+
+    They are joined to their usage if `usage` is set or a filter reads it.
+    """
+    memories = tables.memories
     within = scope(tables, memories, as_of=as_of)
+    reads_usage = usage or filters.reads_usage
     return (
-        select(func.count())
-        .select_from(with_usage(memories, tables.memory_usage) if shape.reads_usage else memories)
+        select(memories.c.id)
+        .select_from(with_usage(memories, tables.memory_usage) if reads_usage else memories)
         .where(
             owned(memories),
-            *conditions(within, shape, as_of=as_of).values(),
-            *custom_conditions(filters.where).values(),
+            *conditions(within, filters, as_of=as_of).values(),
+            *custom_conditions(where).values(),
         )
     )

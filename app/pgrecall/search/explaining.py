@@ -228,7 +228,7 @@ def _reason(name: str, wanted: Search, found: ScoredMemory) -> str:
                 return _filtered("metadata", "metadata", memory.metadata, asked.contained)
             compared = asked.comparisons[int(number) - 1]
             what = f"metadata[{shortened(compared.key)}]"
-            value = memory.metadata.get(compared.key, "missing")
+            value = compared.found_in(memory.metadata)
             return _filtered("metadata", what, value, {compared.operator: compared.value})
         case _ if name.startswith("where "):
             condition = filters.where[int(name.removeprefix("where ")) - 1]

@@ -1,0 +1,90 @@
+"""Deletes memories: by their ids, or all that pass a filter."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Unpack
+from uuid import UUID
+
+from sqlalchemy import Text, Uuid
+from sqlalchemy.dialects.postgresql import ARRAY
+
+from pgrecall.core.steps import Autocommit, Execute, Operation, Verb
+from pgrecall.core.validation import require_bool, require_ids
+from pgrecall.errors import InputError
+from pgrecall.memories.event_fields import noted
+from pgrecall.memories.reading import existing
+from pgrecall.ranking.filters import FilterArguments, Filters
+from pgrecall.ranking.question import narrowing
+from pgrecall.ranking.statement import passing_filters
+from pgrecall.schema import Tables
+from pgrecall.schema.owner import require_owner
+from pgrecall.schema.verbs import NOTE, verb
+
+
+def delete(
+    tables: Tables,
+    /,
+    agent_id: str,
+    memory_ids: UUID | Iterable[UUID] | None = None,
+    *,
+    dry_run: bool = False,
+    reason: str | None = None,
+    actor: str | None = None,
+    **filters: Unpack[FilterArguments],
+) -> Operation[int]:
+    """Deletes memories with their counters, labels and links. Returns how many were deleted.
+
+    Name them by their ids, or by filters, but not by both. Ids that the agent does not have are
+    ignored. As in a search, only active and valid memories pass a filter unless `statuses` or
+    `include_invalid` say otherwise; `list` shows which these are. With `dry_run`, nothing is
+    deleted, and the result is how many would be. The history of the memories remains.
+
+    Raises InputError if neither ids nor a filter are given: `clear` deletes everything.
+    """
+    agent_id = require_owner(tables, agent_id)
+    noted(reason=reason, actor=actor)
+    require_bool("dry_run", dry_run)
+    chosen = Filters.of(filters)
+    if memory_ids is None:
+        ids = yield from _passing(tables, agent_id, chosen, lock=not dry_run)
+    elif chosen.are_default:
+        ids = require_ids(memory_ids)
+        if dry_run:
+            return len((yield from existing(tables, agent_id, ids)))
+    else:
+        raise InputError("name the memories to delete by ids or by filters, not by both")
+    if dry_run:
+        return len(ids)
+    if not ids:
+        return 0
+    rows = yield Verb(
+        verb(tables, "forget", {"agent": Text(), "memory_ids": ARRAY(Uuid), **NOTE}),
+        {"agent": agent_id, "memory_ids": ids, "reason": reason, "actor": actor},
+    )
+    return len(rows)
+
+
+def _passing(
+    tables: Tables, agent_id: str, filters: Filters, *, lock: bool
+) -> Operation[list[UUID]]:
+    """The ids of the memories that pass. Locked, they still do, and nobody changes them."""
+    _require_some(filters)
+    if not lock:
+        yield Autocommit()
+    chosen = yield from narrowing(tables, filters)
+    _require_some(chosen)
+    passing = passing_filters(tables, chosen.shape, chosen.where, as_of=False)
+    passing = passing.order_by(tables.memories.c.id)
+    statement = passing.with_for_update(of=tables.memories) if lock else passing
+    rows = yield Execute(statement, {"owner_id": agent_id, **chosen.parameters})
+    return [row.id for row in rows]
+
+
+def _require_some(filters: Filters) -> None:
+    """Raises InputError for filters that every memory passes, such as a text of stop words."""
+    if filters.are_default:
+        raise InputError(
+            "delete needs ids or a filter that leaves something out; `clear` deletes all that an "
+            "agent has"
+        )

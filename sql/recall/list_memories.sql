@@ -1,0 +1,168 @@
+-- The page is sorted by keys alone, and then read in full. A join with usage that nothing reads is
+-- dropped by the planner.
+CREATE OR REPLACE FUNCTION list_memories(
+    agent text,
+    order_by text[] DEFAULT '{-created_at}',
+    most integer DEFAULT 50,
+    after text DEFAULT NULL,
+    as_of timestamptz DEFAULT NULL,
+    @filtering@
+) RETURNS TABLE (
+    id uuid, content text, memory_type text, created_at timestamptz, cursor text
+)
+    LANGUAGE plpgsql STABLE SET search_path FROM CURRENT AS $function$
+#variable_conflict use_variable
+DECLARE
+    asked record;
+    sorted record;
+    last jsonb;
+    keys text[];
+BEGIN
+    asked := question(agent, as_of => as_of, @filtered@);
+    metadata := asked.contained;
+    PERFORM require_count('most', most, 1, 10000);
+    sorted := list_order(order_by);
+    last := last_of_page(after, sorted.names, sorted.types);
+    keys := ARRAY(SELECT 'p.sorted_' || n FROM generate_subscripts(sorted.names, 1) n);
+    RETURN QUERY EXECUTE filtered_text(asked.given, format($text$
+, page AS (
+    SELECT m.agent_id, m.id, %s
+      FROM q CROSS JOIN agent_memories m
+      {usage}
+     WHERE {passes} AND (%s)
+     ORDER BY %s
+     LIMIT $1
+)
+SELECT m.id, m.content, m.memory_type, m.created_at,
+       cursor_of(%L, jsonb_build_array(%s))
+  FROM q CROSS JOIN page p
+  JOIN agent_memories m ON m.agent_id = p.agent_id AND m.id = p.id AND m.agent_id = q.owners[1]
+ ORDER BY %s$text$,
+        (SELECT string_agg(format('%s AS sorted_%s', e, n), ', ')
+           FROM unnest(sorted.expressions) WITH ORDINALITY s(e, n)),
+        following_clause(sorted.names, sorted.types, sorted.expressions, last),
+        order_clause(sorted.names, sorted.expressions),
+        to_jsonb(sorted.names),
+        array_to_string(keys, ', '), order_clause(sorted.names, keys)))
+        USING most, last, asked.moment, asked.owners, asked.compared, true, @filters@;
+END
+$function$;
+
+COMMENT ON FUNCTION list_memories IS
+    'Memories that pass the filters, in the order of any columns (-name: the largest first; NULL last; ties by id). after: the cursor of the last row of the page before.';
+
+CREATE OR REPLACE FUNCTION list_order(
+    order_by text[], OUT names text[], OUT types text[], OUT expressions text[])
+    LANGUAGE plpgsql STABLE PARALLEL SAFE SET search_path FROM CURRENT AS $function$
+DECLARE
+    sortable text[];
+    known_types text[];
+    name text;
+    bare text;
+BEGIN
+    SELECT array_agg(a.attname::text ORDER BY a.attnum),
+           array_agg(format_type(a.atttypid, NULL) ORDER BY a.attnum)
+      INTO sortable, known_types
+      FROM pg_attribute a
+     WHERE a.attrelid = 'memory_records'::regclass AND a.attnum > 0
+       AND a.attname NOT IN ('agent_id', 'content')
+       AND a.atttypid IN ('text'::regtype, 'float8'::regtype, 'integer'::regtype,
+                          'boolean'::regtype, 'timestamptz'::regtype, 'uuid'::regtype);
+    FOREACH name IN ARRAY order_by || 'id'::text LOOP
+        bare := regexp_replace(name, '^-', '');
+        PERFORM require_one_of('column', bare, sortable);
+        CONTINUE WHEN ARRAY[bare, '-' || bare] && names;  -- it decides nothing any more
+        names := names || name;
+        types := types || known_types[array_position(sortable, bare)];
+        expressions := expressions || CASE
+            WHEN bare = 'last_accessed_at' THEN 'u.last_accessed_at'
+            WHEN bare ~ '^(retrieval|success|failure)_count$|^feedback_(up|down)$'
+            THEN format('coalesce(u.%I, 0)', bare)
+            ELSE format('m.%I', bare) END;
+        EXIT WHEN bare = 'id';  -- no two have the same
+    END LOOP;
+END
+$function$;
+
+COMMENT ON FUNCTION list_order IS
+    'The columns of an order, the last being id, with their types and how they are read of a memory m and its usage u. Raises PM007 for one that memories cannot be sorted by.';
+
+CREATE OR REPLACE FUNCTION order_clause(names text[], expressions text[]) RETURNS text
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    RETURN (SELECT string_agg(e || CASE WHEN starts_with(n, '-') THEN ' DESC' ELSE '' END
+                                || CASE WHEN n IN ('id', '-id') THEN '' ELSE ' NULLS LAST' END,
+                              ', ' ORDER BY place)
+              FROM unnest(names, expressions) WITH ORDINALITY o(n, e, place));
+
+COMMENT ON FUNCTION order_clause IS
+    'What follows ORDER BY; NULL comes last. The id is never NULL.';
+
+CREATE OR REPLACE FUNCTION following_clause(names text[], types text[], expressions text[], last jsonb)
+    RETURNS text
+    LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE SET search_path FROM CURRENT AS $function$
+DECLARE
+    condition text := 'false';
+BEGIN
+    IF last IS NULL THEN
+        RETURN 'true';
+    END IF;
+    FOR n IN REVERSE cardinality(names) .. 1 LOOP
+        condition := CASE
+            WHEN last ->> (n - 1) IS NULL THEN format('%s IS NULL AND (%s)', expressions[n], condition)
+            ELSE format(CASE WHEN names[n] IN ('id', '-id') THEN '%1$s %2$s %3$s'
+                             ELSE '%1$s %2$s %3$s OR %1$s IS NULL OR %1$s = %3$s AND (%4$s)' END,
+                        expressions[n], CASE WHEN starts_with(names[n], '-') THEN '<' ELSE '>' END,
+                        format('(q.last ->> %s)::%s', n - 1, types[n]), condition) END;
+    END LOOP;
+    RETURN condition;
+END
+$function$;
+
+COMMENT ON FUNCTION following_clause IS
+    'The condition that a memory comes after the last one of a page, whose values are q.last.';
+
+-- The same as in Python: base64url of {"order": names, "last": values}.
+CREATE OR REPLACE FUNCTION cursor_of(names jsonb, last jsonb) RETURNS text
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    RETURN translate(
+        encode(convert_to(jsonb_build_object('order', names, 'last', last)::text, 'UTF8'), 'base64'),
+        E'+/=\n', '-_');
+
+COMMENT ON FUNCTION cursor_of IS 'The cursor of a memory in a list.';
+
+CREATE OR REPLACE FUNCTION last_of_page(after text, names text[], types text[]) RETURNS jsonb
+    LANGUAGE plpgsql STABLE PARALLEL SAFE SET search_path FROM CURRENT AS $function$
+DECLARE
+    said jsonb;
+    last jsonb;
+BEGIN
+    IF after IS NULL THEN
+        RETURN NULL;
+    END IF;
+    BEGIN
+        said := convert_from(decode(
+            rpad(translate(after, '-_', '+/'), (length(after) + 3) / 4 * 4, '='), 'base64'),
+            'UTF8')::jsonb;
+        last := said -> 'last';
+        IF said -> 'order' = to_jsonb(names) THEN
+            PERFORM require(jsonb_array_length(last) = cardinality(names), 'length');
+            PERFORM require(last ->> -1 IS NOT NULL, 'id');
+            FOR n IN 1 .. cardinality(names) LOOP
+                EXECUTE format('SELECT ($1 ->> %s)::%s', n - 1, types[n]) USING last;
+            END LOOP;
+            RETURN last;
+        END IF;
+    EXCEPTION WHEN data_exception OR program_limit_exceeded THEN
+        said := NULL;
+    END;
+    IF jsonb_typeof(said -> 'order') = 'array' THEN
+        RAISE EXCEPTION 'after was made for the order %, not for %', left(said ->> 'order', 100),
+            to_jsonb(names) USING ERRCODE = 'invalid_parameter_value';
+    END IF;
+    RAISE EXCEPTION 'after must be the cursor of a row of this list, got %',
+        quote_literal(left(after, 100)) USING ERRCODE = 'invalid_parameter_value';
+END
+$function$;
+
+COMMENT ON FUNCTION last_of_page IS
+    'The values in a cursor; NULL: there is none. Raises invalid_parameter_value for one that cannot be used.';

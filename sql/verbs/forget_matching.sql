@@ -1,0 +1,36 @@
+CREATE OR REPLACE FUNCTION forget_matching(
+    agent text,
+    @filtering@,
+    dry_run boolean DEFAULT false, reason text DEFAULT NULL, actor text DEFAULT session_user
+) RETURNS SETOF uuid
+    LANGUAGE plpgsql SET search_path FROM CURRENT AS $function$
+#variable_conflict use_variable
+DECLARE
+    asked record;
+    ids uuid[];
+BEGIN
+    PERFORM require_note(agent, actor, '{}');
+    asked := question(agent, @filtered@);
+    metadata := asked.contained;
+    IF asked.given <@ '{valid,not_recalled,statuses}' AND statuses = '{active}' THEN
+        RAISE EXCEPTION 'forget_matching needs a filter that leaves something out; clear deletes all '
+            'that an owner has' USING ERRCODE = 'invalid_parameter_value';
+    END IF;
+    -- Locked in the order of the key; a memory that has been changed meanwhile must still pass.
+    EXECUTE filtered_text(asked.given, $text$
+SELECT ARRAY(SELECT m.id FROM q CROSS JOIN agent_memories m
+             {usage}
+              WHERE {passes}
+              ORDER BY m.id$text$
+        || CASE WHEN dry_run THEN ')' ELSE ' FOR UPDATE OF m)' END)
+        INTO ids
+        USING NULL::integer, NULL::jsonb, asked.moment, asked.owners, asked.compared, true, @filters@;
+    IF NOT dry_run THEN
+        PERFORM forget(agent, ids, reason, actor);
+    END IF;
+    RETURN QUERY SELECT unnest(ids);
+END
+$function$;
+
+COMMENT ON FUNCTION forget_matching IS
+    'Deletes the memories that pass the filters, as forget does, and returns their ids. dry_run: only returns them. Raises invalid_parameter_value without a filter.';

@@ -1,0 +1,118 @@
+"""The commands that list, show, replace and delete memories."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from sqlalchemy import Engine, create_engine
+
+from pgrecall import NewMemory
+from pgrecall.core.embedders import LocalEmbedder
+from tests.integration.commands import CONTROLS, EVIL, Run, fast_runner
+from tests.integration.owner import Owner
+from tests.integration.support import before
+
+
+@pytest.fixture(scope="module")
+def commanded(commands_url: str) -> Iterator[Engine]:
+    engine = create_engine(commands_url)
+    yield engine
+    engine.dispose()
+
+
+@pytest.fixture
+def mine(commanded: Engine, local_embedder: LocalEmbedder, agent: str) -> Owner:
+    return Owner(commanded, agent, embedder=local_embedder)
+
+
+@pytest.fixture
+def run(
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    commands_url: str,
+    local_embedder: LocalEmbedder,
+) -> Run:
+    return fast_runner(monkeypatch, capsys, commands_url, local_embedder)
+
+
+def stock(mine: Owner) -> None:
+    for n in range(5):
+        metadata = {"user": {"age": 10 * n}}
+        mine.add(
+            NewMemory(
+                f"m {n}", embedding=None, importance=n / 5, metadata=metadata, created_at=before(n)
+            )
+        )
+
+
+def test_memories_are_listed_page_by_page(run: Run, mine: Owner) -> None:
+    stock(mine)
+    asked = ("list", "-a", mine.name, "--metadata", "user.age>=10", "--order", "-importance")
+
+    first = run(*asked, "-n", 3, "--total", "--json").records
+    rest = run(*asked, "-n", 3, "--after", first[-1]["next"], "--json").records
+
+    assert [one["content"] for one in (*first, *rest)] == ["m 4", "m 3", "m 2", "m 1"]
+    assert (first[-1]["total"], "next" in rest[-1], "embedding" in rest[0]) == (4, False, False)
+    shown = run(*asked, "-n", 3, "--total")
+    assert [line.split()[-1] for line in shown.out.splitlines()[2:]] == ["4", "3", "2"]
+    assert "importance" in shown.out.splitlines()[0]
+    assert shown.err.splitlines() == ["4 memories in all", f"more: --after {first[-1]['next']}"]
+    assert "no memory passes" in run("list", "-a", mine.name, "--tag", "x").out
+    assert run("list", "-a", mine.name, "--after", "x").code == 2
+    assert run("list", "-a", mine.name, "--order", "content").code == 2
+
+
+def test_a_memory_is_shown_by_its_id_or_its_key(run: Run, mine: Owner) -> None:
+    id_ = mine.upsert(NewMemory(f"text {EVIL}", key="k", tags=["a"]))
+
+    by_id = run("get", str(id_)[:12], "-a", mine.name)
+    by_key = run("get", "--key", "k", "-a", mine.name)
+    assert by_id.out == by_key.out
+    assert not CONTROLS & set(by_id.out)
+    for said in (str(id_), "tags", "importance", "retrieval_count"):
+        assert said in by_id.out
+    [record] = run("get", id_, "-a", mine.name, "--json").records
+    assert (record["id"], record["key"], record["tags"]) == (str(id_), "k", ["a"])
+    assert run("get", "-a", mine.name).code == 2
+    missing = run("get", "--key", "x", "-a", mine.name)
+    assert (missing.code, "has no memory" in missing.err) == (2, True)
+
+
+def test_a_key_is_upserted(run: Run, mine: Owner) -> None:
+    texts = ("one", "one", "two")
+    done = [run("upsert", "k", one, "--type", "fact", "-a", mine.name) for one in texts]
+
+    assert [one.err.strip() for one in done] == ["", "known: nothing new is stored", "replaced"]
+    assert {one.out for one in done} == {f"{mine.ids.of_key('k')}\n"}
+    memory = mine.get(key="k")
+    assert (memory.content, memory.memory_type) == ("two", "fact")
+
+
+def test_what_passes_a_filter_is_deleted_once_that_is_confirmed(run: Run, mine: Owner) -> None:
+    stock(mine)
+    asked = ("delete", "-a", mine.name, "--metadata", "user.age>=30")
+
+    assert run(*asked, "--dry-run").out.strip() == "2 to be deleted"
+    declined = run(*asked, answer="n\n")
+    assert (declined.code, mine.count()) == (1, 5)
+    assert f"Delete 2 memories of {mine.name}?" in declined.out + declined.err
+    assert run(*asked, "--json", answer="y\n").records == [{"deleted": 2}]
+    assert run("delete", "-a", mine.name, "--text", "m", "--yes").out.strip() == "3 deleted"
+    refused = run("delete", "-a", mine.name, "--yes")
+    assert (refused.code, "clear" in refused.err) == (2, True)
+
+
+def test_owners_are_listed(run: Run, mine: Owner) -> None:
+    stock(mine)
+    mine.team.add(NewMemory("of a team", embedding=None))
+
+    asked = ("owners", "--prefix", mine.name)
+    assert {"agent_id": mine.name, "team_id": None, "memories": 5} in run(*asked, "--json").records
+    [team] = run(*asked, "--of-team", "--json").records
+    assert (team["agent_id"], team["team_id"], team["memories"]) == (None, mine.name, 1)
+    assert mine.name in run(*asked).out
+    [one] = run("owners", "--limit", "1", "--json").records
+    assert one["next"] == one["agent_id"]
+    assert "nobody" in run("owners", "--prefix", "x" * 50).out

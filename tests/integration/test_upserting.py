@@ -1,0 +1,144 @@
+"""Upserts: one memory for each key, whose text and fields are those of the last write."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+
+import psycopg
+import pytest
+
+from pgrecall import NewMemory
+from pgrecall.errors import InvalidMemory, NotCompliant
+from tests.integration.owner import Owner
+from tests.integration.support import NORTH, at, before
+
+
+def keyed(content: str, **more: Any) -> NewMemory:
+    return NewMemory(content, **({"key": "k", "embedding": NORTH} | more))
+
+
+def test_the_text_the_vector_and_the_fields_are_replaced_and_what_was_learned_stays(
+    mine: Owner,
+) -> None:
+    first = mine.upsert(keyed("one", tags=["a"], subject="s", created_at=before(5), trust=0.3))
+    mine.touch(first)
+    mine.feedback(first, "useful")
+    mine.record_outcome(first, "success", touch=False)
+    mine.labels.add(first, "x")
+    old = mine.read(first)
+
+    again = mine.upsert(
+        keyed("two", embedding=at(90), importance=0.9), reason="said so", actor="me"
+    )
+
+    assert (first.outcome, again.outcome, again) == ("inserted", "replaced", first)
+    new = mine.repo.get(mine.name, key="k", include_embedding=True)
+    assert new is not None
+    assert (new.content, new.importance, new.tags, new.subject) == ("two", 0.9, [], None)
+    assert new.embedding == pytest.approx(at(90), abs=1e-6)
+    kept = ("created_at", "trust", "trust_usage", "usefulness", "tier", "key", "retrieval_count")
+    for name in (*kept, "success_count", "feedback_up", "last_accessed_at"):
+        assert getattr(new, name) == getattr(old, name), name
+    assert len(mine.labels.of(first)) == 1
+    event = mine.event(first, "replaced")
+    assert (event.reason, event.actor) == ("said so", "me")
+    assert (event.old_values["content"], event.new_values["content"]) == ("one", "two")
+    assert event.new_values.keys() == {"content", "importance", "tags", "subject"}
+    assert mine.recalled() == ["two"]
+
+
+def test_a_repeated_upsert_writes_nothing(mine: Owner) -> None:
+    first = mine.upsert(keyed("one", metadata={"a": 1}, entities=["E"]))
+    before = mine.read(first)
+
+    assert mine.upsert(keyed("one", metadata={"a": 1}, entities=["E"])).outcome == "known"
+    assert mine.read(first) == before
+    assert mine.kinds(first) == ["initial"]
+    assert mine.upsert(keyed("one", embedding=at(1))).outcome == "replaced"
+
+
+def test_what_is_given_replaces_what_would_stay(mine: Owner) -> None:
+    id_ = mine.upsert(keyed("one", created_at=before(5), trust=0.3, tier="short"))
+    assert mine.read(id_).expires_at is not None
+    mine.upsert(keyed("one", created_at=None, trust=None, tier="long", trust_curve=None))
+
+    new = mine.read(id_)
+    assert (new.created_at, new.trust, new.tier, new.expires_at) == (None, None, "long", None)
+    assert new.trust_curve is None
+
+
+@pytest.mark.parametrize("put_away", ["invalidate", "complete", "expire"])
+def test_an_upserted_memory_is_recalled_again(mine: Owner, put_away: str) -> None:
+    id_ = mine.upsert(keyed("one", memory_type="task", created_at=before(30)))
+    match put_away:
+        case "invalidate":
+            mine.invalidate(id_)
+        case "complete":
+            mine.upkeep.complete_stale_tasks(older_than=timedelta(0))
+        case _:
+            mine.update(id_, expires_at=before(1))
+    assert mine.recalled() == []
+
+    assert mine.upsert(keyed("one", memory_type="task")).outcome == "replaced"
+
+    assert mine.recalled() == ["one"]
+
+
+def test_the_successor_of_an_upserted_memory_is_superseded_in_turn(mine: Owner) -> None:
+    id_ = mine.upsert(keyed("tea"))
+    mine.supersede(id_, NewMemory("coffee", embedding=NORTH))
+
+    mine.upsert(keyed("tea again"))
+
+    assert mine.recalled() == ["tea again"]
+
+
+def test_a_key_is_needed_and_a_bad_memory_changes_nothing(mine: Owner) -> None:
+    id_ = mine.upsert(keyed("one"))
+    for bad in (NewMemory("no key", embedding=NORTH), "text", None):
+        with pytest.raises(InvalidMemory, match="upsert needs a NewMemory with a key"):
+            mine.upsert(bad)
+    with pytest.raises(NotCompliant):
+        mine.upsert(keyed("two", compliant=False))
+    assert mine.upsert(keyed("two", compliant=False), check_compliance=False) == id_
+    with pytest.raises(InvalidMemory, match="importance"):
+        mine.upsert(keyed("three", importance=2))
+    assert mine.read(id_).content == "two"
+
+
+def test_memories_are_named_by_their_keys(mine: Owner) -> None:
+    id_ = mine.upsert(keyed("one"))
+
+    assert mine.ids.of_key("k") == id_ != mine.team.ids.of_key("k")
+    assert mine.get(key="k") == mine.get(id_) == mine.get_many([id_])[id_]
+    assert (mine.get(key="x"), mine.exists(key="k"), mine.exists(key="x")) == (None, True, False)
+    assert mine.exists(id_)
+    assert mine.team.get(key="k") is None
+    assert mine.delete(mine.ids.of_key("k")) == 1
+    assert not mine.exists(id_)
+
+
+def test_several_memories_come_in_the_order_they_were_named(mine: Owner) -> None:
+    ids = mine.add_many([NewMemory(f"m {n}", embedding=at(n)) for n in range(4)])
+    asked = [ids[2], ids[0], mine.ids.of_key("x"), ids[3], ids[2]]
+
+    found = mine.get_many(asked)
+
+    assert [*found] == [ids[2], ids[0], ids[3]]
+    assert [one.content for one in found.values()] == ["m 2", "m 0", "m 3"]
+    assert mine.get_many(ids, include_embedding=True)[ids[1]].embedding is not None
+    assert mine.get_many([]) == {}
+
+
+def test_psql_upserts_too(mine: Owner, connection: psycopg.Connection[dict[str, Any]]) -> None:
+    call = (
+        "SELECT * FROM pgrecall.upsert(%s, pgrecall.new_memory(%s, key => 'k', "
+        "tags => '{a}'), actor => 'me')"
+    )
+    outcomes = [connection.execute(call, (mine.name, text)).fetchall() for text in "aab"]
+
+    assert [row["outcome"] for [row] in outcomes] == ["inserted", "known", "replaced"]
+    assert mine.get(key="k").content == "b"
+    with pytest.raises(psycopg.Error, match="upsert needs a memory with a key"):
+        connection.execute("SELECT pgrecall.upsert('a', pgrecall.new_memory('x'))")
