@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     from pgrecall.execution import AsyncMemoryRepository, MemoryRepository
     from pgrecall.lifecycle.garbage import GarbagePolicy, GarbageRun
     from pgrecall.memories.changing import MemoryChanges
+    from pgrecall.memories.file_export import export_file
     from pgrecall.memories.importing import import_file
     from pgrecall.ranking.arguments import SearchArguments
     from pgrecall.ranking.filters import FilterArguments
@@ -107,6 +108,7 @@ __all__ = [
     "Tuning",
     "Usefulness",
     "embedded",
+    "export_file",
     "import_file",
     "load_queries",
     "migrate",
@@ -125,6 +127,7 @@ _LAZY = {
     "MemoryChanges": "pgrecall.memories.changing",
     "MemoryRepository": "pgrecall.execution",
     "SearchArguments": "pgrecall.ranking.arguments",
+    "export_file": "pgrecall.memories.file_export",
     "import_file": "pgrecall.memories.importing",
     "load_queries": "pgrecall.evaluation.queries_file",
     "save_queries": "pgrecall.evaluation.queries_file",

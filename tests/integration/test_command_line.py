@@ -44,7 +44,7 @@ def write_lines(path: Path, *lines: object) -> Path:
 def stored(url: str) -> list[tuple[Any, ...]]:
     with psycopg.connect(url) as connection:
         return connection.execute(
-            "SELECT content, metadata->>'source_id' FROM pgrecall.agent_memories ORDER BY content"
+            "SELECT content, key FROM pgrecall.agent_memories ORDER BY content"
         ).fetchall()
 
 

@@ -46,6 +46,7 @@ class _Commands(LateGroup):
     modules: ClassVar[Mapping[str, str]] = {
         "add": "add",
         "import": "import_memories",
+        "export": "export_memories",
         **dict.fromkeys(("search", "plan"), "search_command"),
         "explain": "explain",
         "context": "assemble",

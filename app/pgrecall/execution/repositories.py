@@ -23,7 +23,7 @@ from pgrecall.lifecycle import (
     linking,
     using,
 )
-from pgrecall.memories import adding, changing, reading, telling_terms
+from pgrecall.memories import adding, changing, exporting, reading, restoring, telling_terms
 from pgrecall.rank_index import building, maintaining
 from pgrecall.search import checking, explaining, planning, searching, warming
 
@@ -119,6 +119,11 @@ _EVALUATION: Methods = {
     "recorded_queries": recording.recorded_queries,
 }
 
+_TRANSFER: Methods = {
+    "export": exporting.export,
+    "restore": restoring.restore,
+}
+
 _IDS: Methods = {
     "find": reading.find_ids,
     "shorten": reading.short_ids,
@@ -136,6 +141,7 @@ _NAMESPACES = (
         *("evaluation", "Evaluations", _EVALUATION),
         "Evaluation and tuning of profiles by judged queries.",
     ),
+    ("transfer", "Transfer", _TRANSFER, "Moving memories out, and in with their state."),
     ("ids", "Ids", _IDS, "Short ids, and finding ids by their first digits."),
 )
 

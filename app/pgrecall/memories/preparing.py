@@ -87,7 +87,7 @@ def prepared(
     vectors. Errors name a memory's position if `named`."""
     checked: list[_Checked] = []
     for position, memory in enumerate(memories):
-        with _Position(position, len(memories), named):
+        with Position(position, len(memories), named):
             checked.append(_checked(tables, agent_id, _as_new(memory), policy))
     to_embed = [one for one in checked if one.vector is UNSET]
     if to_embed:
@@ -103,7 +103,7 @@ def prepared(
     layout: Layout = yield Inspect()
     ready = []
     for position, one in enumerate(checked):
-        with _Position(position, len(memories), named):
+        with Position(position, len(memories), named):
             assert one.vector is not UNSET
             vector = None if one.vector is None else layout.vector(one.vector)
             ready.append(Incoming(one.values["id"], one.values, one.differing, one.unset, vector))
@@ -133,7 +133,7 @@ def _checked(tables: Tables, agent_id: str, memory: NewMemory, policy: Policy) -
     return _Checked(values, frozenset(differing), decided, memory.embedding)
 
 
-class _Position:
+class Position:
     """Adds the position in the batch to the message of an InputError."""
 
     def __init__(self, position: int, total: int, named: bool) -> None:
