@@ -21,7 +21,7 @@ from pgrecall.memories.added import Added
 from pgrecall.memories.field_map import renamed, require_map
 from pgrecall.memories.lines import MOST_LINE_BYTES, TOO_LONG, lines_of, reason_of, require_new
 from pgrecall.memories.parquet_file import is_parquet, rows_of
-from pgrecall.memories.record import OWNER_FIELDS, STATE, record_of
+from pgrecall.memories.record import OWNER_FIELDS, STATE, Record, record_of
 from pgrecall.schema import TEAM, Tables
 from pgrecall.schema.owner import require_owner
 
@@ -79,7 +79,7 @@ class Line:
     number: int
     owner_id: str
     """As stored: with the prefix of teams."""
-    values: dict[str, Any]
+    values: Record
     id: UUID
     content: bytes
     position: int

@@ -34,9 +34,17 @@ Check = Callable[[Any, str, "tzinfo | None"], Any]
 """Of a value, the owner's stored id, and the time zone of times without one."""
 
 
-def record_of(
-    values: Mapping[str, Any], owner_id: str, *, zone: tzinfo | None = None
-) -> dict[str, Any]:
+class Record(dict[str, Any]):
+    """Fields that `record_of` has checked, so that a file's lines are not checked twice."""
+
+    __slots__ = ("owner_id",)
+
+    def __init__(self, fields: Mapping[str, Any], owner_id: str) -> None:
+        super().__init__(fields)
+        self.owner_id = owner_id
+
+
+def record_of(values: Mapping[str, Any], owner_id: str, *, zone: tzinfo | None = None) -> Record:
     """The fields as they will be stored: times as datetimes, ids as UUIDs, state that is None left
     out.
 
@@ -59,7 +67,7 @@ def record_of(
         for name, check in STATE.items()
         if values.get(name) is not None
     }
-    return checked(told) | state
+    return Record(checked(told) | state, owner_id)
 
 
 def _identity(values: Mapping[str, Any], owner_id: str) -> dict[str, Any]:

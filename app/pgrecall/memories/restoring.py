@@ -31,7 +31,7 @@ from pgrecall.errors import InvalidMemory
 from pgrecall.memories.added import Added
 from pgrecall.memories.incoming import FIELDS
 from pgrecall.memories.preparing import Incoming, Policy, Position, prepared
-from pgrecall.memories.record import IN_MEMORIES, OWNER_FIELDS, STATE, record_of
+from pgrecall.memories.record import IN_MEMORIES, OWNER_FIELDS, STATE, Record, record_of
 from pgrecall.memories.staging import NOTHING, ORDINAL, UNSET_FIELDS, memory_fields
 from pgrecall.schema import Layout, Tables
 from pgrecall.schema.owner import require_owner
@@ -77,11 +77,14 @@ def restore(
     given = None if isinstance(memories, Mapping) else in_list(memories)
     if given is None:
         raise InvalidMemory(f"memories must be a list of memories, got {type(memories).__name__}")
-    records = []
+    records: list[Record] = []
     for position, one in enumerate(given):
         with Position(position, len(given), named=True):
             if not isinstance(one, Mapping):
                 raise InvalidMemory(f"a memory must be a mapping, got {type(one).__name__}")
+            if isinstance(one, Record) and one.owner_id == agent_id:
+                records.append(one)
+                continue
             told = {name: one[name] for name in one if name not in OWNER_FIELDS}
             records.append(record_of(told, agent_id))
     fields = [{name: one[name] for name in one if name in FIELDS} for one in records]
