@@ -63,8 +63,9 @@ BEGIN
            coalesce(s.feedback_down, 0)
       FROM jsonb_populate_recordset(NULL::memory_usage, restored) s
      WHERE s.last_accessed_at IS NOT NULL
-        OR (s.retrieval_count, s.success_count, s.failure_count, s.feedback_up, s.feedback_down)
-           IS DISTINCT FROM (0, 0, 0, 0, 0)
+        OR coalesce(nullif(s.retrieval_count, 0), nullif(s.success_count, 0),
+                    nullif(s.failure_count, 0), nullif(s.feedback_up, 0),
+                    nullif(s.feedback_down, 0)) IS NOT NULL
      ORDER BY s.memory_id
         -- Counters of a memory that was deleted, which the garbage collection had not yet removed.
         ON CONFLICT (agent_id, memory_id) DO UPDATE
@@ -98,7 +99,7 @@ BEGIN
     -- A memory that brings no history begins one; note_events leaves out the others.
     PERFORM note_events(agent, 'initial', ARRAY(
         SELECT CASE WHEN (n.id IN (SELECT s.id FROM unnest(ids, states) s(id, state)
-                                    WHERE s.state -> 'events' <> '[]' AND s.state -> 'events' <> 'null')) IS NOT TRUE
+                                    WHERE s.state -> 'events' NOT IN ('[]', 'null'))) IS NOT TRUE
                     THEN n.id END
           FROM unnest(stored) WITH ORDINALITY n(id, place) ORDER BY n.place),
         '{}', trusts, NULL, actor, '{}');

@@ -187,6 +187,8 @@ def test_a_memory_of_the_same_edition_is_left_alone(mine: Owner) -> None:
 
     assert (restored.outcome, restored != there) == ("duplicate", True)
     assert mine.everything() == before
+    mine.transfer.restore([{"content": "Other.", "embedding": None, "status": "archived"}])
+    assert mine.rows("memory_usage") == []  # no row until the first use
 
 
 def test_a_restored_memory_is_in_a_rank_index_at_once(mine: Owner) -> None:
